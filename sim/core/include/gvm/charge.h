@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Charging device memory to containers: reserve, then allocate, then bind.
+ *
+ * The published driver checks its limit before an allocation and adds to the usage after it, and
+ * so overshoots by up to 64 chunks when its allocator hands out memory in batches. Here a chunk
+ * is charged before it exists; the books can never exceed the limit, whatever the allocator does.
+ *
+ *   gvm_charge_reserve()  the container's usage rises by one chunk, or the call is refused
+ *   (allocate a chunk)
+ *   gvm_charge_bind()     the reservation becomes that chunk's charge; the clock knows it
+ *   gvm_charge_cancel()   ... or the allocation failed, and the reservation is returned
+ *   gvm_uncharge()        exactly once per bind, by the owner recorded in the chunk
+ */
+#ifndef GVM_CHARGE_H
+#define GVM_CHARGE_H
+
+#include "gvm/container.h"
+
+/*
+ * Charge one chunk ahead of its allocation. Returns 0, or -EDQUOT at gmem.limit.high (rounded
+ * down to chunks), counted as GVM_EVENT_HIGH. CONTEXT: under a VA-block lock.
+ */
+int gvm_charge_reserve(struct gvm_container *container);
+
+/* Return a reservation. CONTEXT: atomic. */
+void gvm_charge_cancel(struct gvm_container *container);
+
+/*
+ * Bind a reservation to a free chunk, which enters both clock orders with its reference bits
+ * clear, just behind each hand. CONTEXT: atomic.
+ */
+void gvm_charge_bind(struct gvm_container *container, u32 chunk);
+
+/* The chunk goes back to the device: leaves the clock, lowers its owner's usage. CONTEXT: atomic. */
+void gvm_uncharge(struct gvm_device *device, u32 chunk);
+
+/* @bytes of the container moved to host memory, or came back from it. CONTEXT: atomic. */
+void gvm_swap_charge(struct gvm_container *container, u64 bytes);
+void gvm_swap_uncharge(struct gvm_container *container, u64 bytes);
+
+/*
+ * Set a limit in bytes; any value is legal, also above the device. It holds for the next charge
+ * at once; usage above it is the reclaimer's to lower, and gmem.current reports reality.
+ * CONTEXT: process.
+ */
+void gvm_limit_set_high(struct gvm_container *container, u64 bytes);
+void gvm_limit_set_low(struct gvm_container *container, u64 bytes);
+
+/* Bytes charged now, and the most ever. CONTEXT: atomic. */
+u64 gvm_charged_bytes(struct gvm_container *container);
+u64 gvm_peak_bytes(struct gvm_container *container);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The dual CLOCK: which chunk goes next, of a container or of the whole device. The idea, the
+ * picture and the differences from the papers are told in policy/clock.c.
+ */
+#ifndef GVM_CLOCK_H
+#define GVM_CLOCK_H
+
+#include "gvm/container.h"
+
+/*
+ * The chunk was used: a fault, a migration, a prefetch or a mapping, which is all that a driver
+ * can see of recency on this hardware. Sets its reference bits. CONTEXT: atomic; lockless.
+ */
+void gvm_clock_touch(struct gvm_device *device, u32 chunk);
+
+/*
+ * Pick a victim of @container in its own order, or of the device in the global order, sparing
+ * containers at or under gmem.limit.low. Looks at no more than GVM_PICK_LOOKS entries and asks
+ * the device about each one that it would take. The victim is GVM_CHUNK_EVICTING on return: the
+ * caller evicts and uncharges it, or puts it back. Returns GVM_NO_CHUNK if there was none within
+ * these looks. CONTEXT: atomic.
+ */
+u32 gvm_clock_pick_own(struct gvm_container *container);
+u32 gvm_clock_pick_global(struct gvm_device *device);
+
+/* A picked chunk was not evicted after all. It counts as just used. CONTEXT: atomic. */
+void gvm_clock_putback(struct gvm_device *device, u32 chunk);
+
+/*
+ * Fill the stash of cold victims that gvm_clock_pick_global() takes from first. Looks at no more
+ * than @looks entries, giving up the lock between bounded steps. Returns how many the stash holds.
+ * CONTEXT: process.
+ */
+u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks);
+
+/* For charge.c: enter and leave both orders; the owner's protection changed. Lock held. */
+void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk);
+void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
+void gvm_clock_protect_locked(struct gvm_container *container);
+void gvm_clock_unprotect_locked(struct gvm_container *container);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A GPU container: the processes of one tenant on one GPU, what they may use and what they use.
+ * (GVM 4.2, Ghost 4.1: the gcgroup directory <tgid>/<gpu>/.)
+ *
+ * A container is reference counted. Whoever attaches a process holds one reference until it
+ * detaches; an open control file or a fault being serviced holds another. The last put frees it.
+ */
+#ifndef GVM_CONTAINER_H
+#define GVM_CONTAINER_H
+
+#include "gvm/device.h"
+
+/* No limit: what "max" in a control file means. */
+#define GVM_NO_LIMIT U64_MAX
+
+/* Things that happened to a container's memory, counted since it was made (gmem.events). */
+enum gvm_event {
+	GVM_EVENT_HIGH, /* a charge was refused at gmem.limit.high */
+	GVM_EVENT_OOM,	/* a fault was cancelled: no memory and no victim */
+	GVM_EVENTS,
+};
+
+/* Guarded by the device's lock unless a field says otherwise. */
+struct gvm_container {
+	struct gvm_device *device;
+	struct list_head node;	/* in gvm_device.containers */
+	u32 tgid;		/* process group that it belongs to; set once */
+	u32 refs;
+	bool attached;		/* findable by tgid; cleared when the last process detaches */
+	u32 processes;		/* attached processes (address spaces) */
+
+	u64 gmem_high_bytes;	/* gmem.limit.high */
+	u64 gmem_low_bytes;	/* gmem.limit.low */
+	u32 charged_chunks;	/* reserved and bound */
+	u32 reserved_chunks;	/* of these, charged ahead of allocation, no chunk yet */
+	u32 peak_chunks;	/* highest charged_chunks ever */
+	u64 swapped_bytes;	/* this container's bytes that live in host memory only */
+	u64 events[GVM_EVENTS];
+	u64 evicted_chunks;	/* chunks taken from it by eviction, ever */
+
+	struct gvm_ring own;	/* its chunks, GVM_ORDER_OWN */
+	struct gvm_ring shielded; /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
+	bool is_protected;	/* at or under gmem.limit.low: leaving the global ring, see clock.c */
+
+	/* Compute settings; guarded by the device's tsg_mutex. */
+	struct list_head tsgs;	/* gvm_tsg.node */
+	u64 timeslice_us;	/* what its TSGs should have */
+	bool timeslice_set;	/* somebody wrote it: new TSGs are programmed with it */
+	u32 priority;		/* last compute.priority written */
+	bool frozen;		/* what its TSGs should be */
+
+	/* Launches reported by the user-space shim (gcgroup.stat). */
+	u64 kernels_submitted;
+	u64 kernels_ended;
+};
+
+/*
+ * Find the container of @tgid on @device, or make it, and count one more process in it.
+ * Returns 0 and a reference in *ret_container, or -ENOMEM. CONTEXT: process.
+ */
+int gvm_container_attach(struct gvm_device *device, u32 tgid,
+			 struct gvm_container **ret_container);
+
+/*
+ * A process of the container has gone; its chunks must have been uncharged. Drops the
+ * reference that gvm_container_attach() gave. CONTEXT: process.
+ */
+void gvm_container_detach(struct gvm_container *container);
+
+/* Find the attached container of @tgid. Returns a reference, or NULL. CONTEXT: atomic. */
+struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid);
+
+/* Take or drop a reference. CONTEXT: get: atomic; put: process (the last one frees). */
+void gvm_container_get(struct gvm_container *container);
+void gvm_container_put(struct gvm_container *container);
+
+/* Count @submitted launches and @ended completions (the shim's ioctl). CONTEXT: atomic. */
+void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended);
+
+/* Count an event. CONTEXT: atomic. */
+void gvm_container_count_event(struct gvm_container *container, enum gvm_event event);
+
+#endif

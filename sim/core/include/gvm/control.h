@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Control files: the papers' gcgroup interface (GVM Table 2, Ghost Table 2) as a table of names.
+ * Scenario events, the policy daemon and writes to debugfs all come through the same two calls.
+ */
+#ifndef GVM_CONTROL_H
+#define GVM_CONTROL_H
+
+#include "gvm/container.h"
+
+/* The longest text a control file takes or gives, with its terminating zero. */
+#define GVM_CONTROL_TEXT_MAX 256
+
+/* One control file. */
+struct gvm_control_file {
+	const char *name;  /* "gmem.limit.high" */
+	const char *alias; /* name in the public GVM driver, or NULL */
+	/* Write the value as text with a newline into buf; returns its length. NULL: write-only. */
+	int (*show)(struct gvm_container *container, char *buf, size_t size);
+	/* Take a value; text is zero-terminated and trimmed. 0 or -errno. NULL: read-only. */
+	int (*store)(struct gvm_container *container, const char *text);
+};
+
+/* All control files, in the order in which a directory lists them. CONTEXT: atomic. */
+u32 gvm_control_count(void);
+const struct gvm_control_file *gvm_control_at(u32 index);
+
+/* The file called @name, also by its alias; NULL if there is none. CONTEXT: atomic. */
+const struct gvm_control_file *gvm_control_find(const char *name);
+
+/*
+ * Read or write a control file by name. read returns the length of the text; write takes @size
+ * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
+ * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
+ * text too long, or what an RPC returned. CONTEXT: process.
+ */
+int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
+int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
+		      size_t size);
+
+/*
+ * Parsers of policy/parse.c. Each takes a whole zero-terminated text, without surrounding space,
+ * and returns 0, -EINVAL (malformed) or -ERANGE (does not fit). CONTEXT: atomic.
+ *   bytes   decimal integer; K, M, G for powers of 1024; "max"; 6e9
+ *   us      decimal integer: bare or "ms" is milliseconds, "us" microseconds
+ */
+int gvm_parse_u64(const char *text, u64 *ret_value);
+int gvm_parse_bytes(const char *text, u64 *ret_bytes);
+int gvm_parse_timeslice_us(const char *text, u64 *ret_us);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * One GPU as the core sees it: its chunks, the containers that share it, two clock orders.
+ *
+ * LOCKING. Two locks, in this order:
+ *   tsg_mutex   sleeping. TSG list and compute settings, and the RPCs that apply them.
+ *   lock        leaf spinlock. Everything else. Held for bounded work only; nothing else is
+ *               taken under it, and of the device's calls only the atomic ones are made.
+ */
+#ifndef GVM_DEVICE_H
+#define GVM_DEVICE_H
+
+#include "gvm/ops.h"
+
+struct gvm_container;
+
+/* The two orders in which a chunk stands (GVM 4.3, Figure 10). Each has its own hand. */
+enum gvm_order {
+	GVM_ORDER_GLOBAL, /* all chunks of the device whose container may lose them */
+	GVM_ORDER_OWN,	  /* the chunks of one container */
+	GVM_ORDERS,
+};
+
+/* What a chunk is doing, and who may change that. */
+enum gvm_chunk_state {
+	GVM_CHUNK_FREE,	    /* charged to nobody, on no ring */
+	GVM_CHUNK_CHARGED,  /* charged to its owner, on its rings, may be picked */
+	GVM_CHUNK_EVICTING, /* picked as a victim: still charged and on its rings, not pickable */
+};
+
+/*
+ * What the core keeps per physical chunk, in a flat array indexed by its number: no allocation
+ * and no search on any hot path. Guarded by the device's lock, but for referenced[], which
+ * gvm_clock_touch() sets without it (a lost race costs one second chance, nothing else).
+ */
+struct gvm_chunk {
+	struct gvm_container *owner;
+	u32 next[GVM_ORDERS];
+	u32 prev[GVM_ORDERS];
+	u8 referenced[GVM_ORDERS]; /* the reference bit, one per hand, set together */
+	u8 state;		   /* enum gvm_chunk_state */
+	u8 stashed;		   /* in gvm_device.stash */
+};
+
+/*
+ * A ring of chunks with a hand: the chunk looked at next, GVM_NO_CHUNK when empty. A ring does
+ * not count its chunks, and a chunk does not know which global-order ring it is on: neither
+ * could be kept true by splicing one ring into another in constant time.
+ */
+struct gvm_ring {
+	u32 hand;
+};
+
+/* How many entries one atomic pick may look at. */
+#define GVM_PICK_LOOKS 64u
+
+/* Cold victims found ahead of need, outside the atomic path. */
+#define GVM_STASH_SIZE 16u
+
+/* What a device is made of, given once by whoever drives it. */
+struct gvm_device_config {
+	const char *name;		 /* borrowed for the device's life */
+	u32 chunk_count;		 /* at least 1 */
+	const struct gvm_gpu_ops *ops;	 /* borrowed for the device's life */
+	void *gpu;			 /* passed to every call of ops */
+	u64 default_timeslice_us;	 /* what a TSG has before anybody writes */
+};
+
+/* One GPU. */
+struct gvm_device {
+	const char *name;
+	const struct gvm_gpu_ops *ops;
+	void *gpu;
+	u64 default_timeslice_us;
+	u32 chunk_count;
+
+	struct gvm_mutex tsg_mutex;
+
+	struct gvm_spinlock lock;
+	struct gvm_chunk *chunks;	 /* chunk_count of them */
+	struct gvm_ring global;
+	struct list_head containers;	 /* gvm_container.node */
+	u32 container_count;
+	u32 charged_chunks;		 /* bound to a chunk, over all containers */
+	u32 stash[GVM_STASH_SIZE];	 /* longest cold first; validated when used */
+	u32 stash_count;
+};
+
+/*
+ * Make a device. All memory that the core will ever need per chunk is allocated here.
+ * Returns 0, -EINVAL (no chunks) or -ENOMEM. CONTEXT: process.
+ */
+int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config);
+
+/* Undo gvm_device_init(). No container may be left. CONTEXT: process. */
+void gvm_device_destroy(struct gvm_device *device);
+
+/*
+ * Verify every invariant of the core's books: rings, owners, counts, limits, stash. Returns 0,
+ * or -EUCLEAN after logging the first broken one. Looks at every chunk under the leaf lock: for
+ * tests and debugging. CONTEXT: process.
+ */
+int gvm_check(struct gvm_device *device);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The fault handler's outer loop: the same code on the simulated GPU, on the fake GPU of the
+ * kernel tests and on a real one.
+ */
+#ifndef GVM_FAULT_H
+#define GVM_FAULT_H
+
+#include "gvm/device.h"
+
+/* UVM's defaults (uvm_perf_fault_batch_count, uvm_perf_fault_max_batches_per_service). */
+#define GVM_FAULT_BATCH_MAX   256u
+#define GVM_FAULT_BATCHES_MAX 20u
+
+/* What the handler has done so far. */
+struct gvm_fault_stats {
+	u64 batches;
+	u64 faults;	/* records fetched */
+	u64 duplicates; /* of these, dropped as the same page again */
+	u64 cancelled;
+};
+
+/* One fault handler: a worker thread per GPU. Used by that thread only, but for stats. */
+struct gvm_fault_handler {
+	struct gvm_device *device;
+	struct gvm_worker worker;
+	struct gvm_fault_stats stats;
+	struct gvm_fault batch[GVM_FAULT_BATCH_MAX];
+};
+
+/* Start and stop the worker. start: 0 or -ENOMEM. CONTEXT: process. */
+int gvm_fault_handler_start(struct gvm_fault_handler *handler, struct gvm_device *device);
+void gvm_fault_handler_stop(struct gvm_fault_handler *handler);
+
+/*
+ * Service up to GVM_FAULT_BATCHES_MAX batches of what is in the fault buffer now. Returns the
+ * number of batches, or -EINTR. The body of the worker, callable by tests. CONTEXT: process.
+ */
+int gvm_fault_service(struct gvm_fault_handler *handler);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the core needs from a GPU. Two tables of calls, implemented by the simulator, by the fake
+ * GPU of the kernel tests and (the first table only) by the glue to NVIDIA's driver.
+ *
+ * The service layer works over struct gvm_gpu_ops, the block layer over struct gvm_mmu_ops.
+ * Unless a call says "atomic", it may sleep, and is made from process context without the
+ * device's leaf lock.
+ */
+#ifndef GVM_OPS_H
+#define GVM_OPS_H
+
+#include "gvm/port.h"
+
+/* How a fault touched its page, in the order of intrusiveness that UVM uses. */
+enum gvm_access {
+	GVM_ACCESS_PREFETCH,
+	GVM_ACCESS_READ,
+	GVM_ACCESS_WRITE,
+	GVM_ACCESS_ATOMIC,
+};
+
+/*
+ * One replayable fault, as the fault buffer reports it (driver study: 32-byte packets; only what
+ * the core decides on is kept here).
+ */
+struct gvm_fault {
+	void *space;	 /* cookie of the address space, from the device */
+	u64 va;		 /* bytes, aligned to a page */
+	u32 tsg;	 /* id of the TSG that faulted */
+	u8 access;	 /* enum gvm_access */
+	int status;	 /* set by service: 0, or why it cannot be serviced (-errno) */
+};
+
+/* The engines of a device that work in the order in which it was started on each. */
+enum gvm_engine {
+	GVM_ENGINE_IN,	  /* copies from host memory */
+	GVM_ENGINE_OUT,	  /* copies to host memory */
+	GVM_ENGINE_CLEAR, /* clearing device memory */
+	GVM_ENGINES,
+};
+
+/*
+ * Work in flight: on each engine, the sequence number of the last operation that is covered; 0
+ * is none. Starting an operation raises the fence it is given, so that one fence can cover many.
+ */
+struct gvm_fence {
+	u64 sequence[GVM_ENGINES];
+};
+
+/* Calls of the service layer: one GPU with its fault buffer, its TSGs and its memory. */
+struct gvm_gpu_ops {
+	/*
+	 * Take up to @max fault records from the fault buffer. Returns how many were written to
+	 * @faults; 0 when the buffer is empty.
+	 */
+	u32 (*fetch_faults)(void *gpu, struct gvm_fault *faults, u32 max);
+	/*
+	 * Make the pages of @count faults of one address space usable. They are sorted by
+	 * address without duplicates. Sets each one's status. Device work may still be in
+	 * flight on return: flush_and_replay waits for it.
+	 */
+	void (*service_faults)(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+	/* Give up a fault that cannot be serviced: its TSG dies, nobody else is touched. */
+	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
+	/*
+	 * Wait for the device work of the batch, drop stale records, let stalled accesses run
+	 * again. Returns 0 or -EINTR.
+	 */
+	int (*flush_and_replay)(void *gpu);
+	/* Sleep until the fault buffer has something. Returns 0 or -EINTR (shutdown). */
+	int (*wait_for_faults)(void *gpu);
+
+	/* Move one chunk's pages out to host memory. Returns 0 and a fence, or -errno. */
+	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *ret_fence);
+	/* Atomic, under the device's leaf lock: is this chunk neither pinned nor in eviction? */
+	bool (*chunk_evictable)(void *gpu, u32 chunk);
+
+	/* RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. */
+	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);
+	int (*tsg_disable)(void *gpu, u32 tsg);
+	int (*tsg_enable)(void *gpu, u32 tsg);
+	int (*tsg_preempt)(void *gpu, u32 tsg);
+	/* Atomic: does the TSG have work queued or running? */
+	bool (*tsg_busy)(void *gpu, u32 tsg);
+};
+
+/* One contiguous run of pages to move or clear, inside one block. */
+struct gvm_page_run {
+	u32 chunk;	/* physical chunk on the device */
+	u32 first_page; /* 0 to 31 */
+	u32 page_count; /* 1 to 32 */
+};
+
+/* Calls of the block layer: the memory of one GPU. */
+struct gvm_mmu_ops {
+	/* Take a free chunk. Returns 0, or -ENOMEM when none is free. */
+	int (*chunk_alloc)(void *gpu, u32 *ret_chunk);
+	/* Give a chunk back. No mapping and no copy of it may be left. */
+	void (*chunk_free)(void *gpu, u32 chunk);
+	/* Start copying a run of pages from host memory, and let @fence cover it. 0 or -errno. */
+	int (*copy_in)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+	/* Start copying a run of pages to host memory. */
+	int (*copy_out)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+	/* Start clearing a run of pages: reused memory never shows another tenant's bytes. */
+	int (*clear)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+	/* Wait until a fence has passed. Returns 0 or -EINTR. */
+	int (*fence_wait)(void *gpu, const struct gvm_fence *fence);
+	/* Write the PTEs of @page_mask of the block at @va, backed by @chunk. */
+	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask);
+	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
+	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);
+};
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The port header: everything that the driver core may ask of the world it runs in.
+ *
+ * The core is one set of source files that is compiled twice: into the simulator and into
+ * gvm.ko. It includes its own headers and this one, and nothing else. Each world supplies a
+ * header "gvm_world.h" on the include path which provides what is listed here with the
+ * semantics of the Linux kernel, and not just its names: a lock knows its owner, a wait can be
+ * interrupted, allocation can fail.
+ *
+ *   sim/engine/port/gvm_world.h     the simulator and the unit tests, over sim/engine
+ *   kernel-port/linux/gvm_world.h   a Linux kernel module
+ *
+ * Rules for the core: gnu11 as the kernel has it; no libc, no floating point, no recursion, no
+ * variable-length arrays, frames under 1 KiB, no unbounded loop under a lock. Time is a u64 of
+ * nanoseconds, memory a u64 of bytes, errors are negative errno values.
+ *
+ * What a world provides:
+ *
+ *   types        u8 u16 u32 u64 s64 bool size_t, NULL, U64_MAX, U32_MAX, E* error numbers
+ *   helpers      container_of ARRAY_SIZE BIT min max swap, div64_u64, hweight32, __ffs (of a
+ *                non-zero unsigned long), memset memcpy memcmp strlen strcmp, scnprintf,
+ *                READ_ONCE WRITE_ONCE (of one byte, where no lock is held)
+ *   list         struct list_head and the list_*() calls of <linux/list.h> used here:
+ *                INIT_LIST_HEAD LIST_HEAD list_add list_add_tail list_del_init list_move_tail
+ *                list_empty list_first_entry list_for_each_entry list_for_each_entry_safe
+ *
+ *   void *gvm_alloc(size_t bytes)     zeroed memory; may sleep; NULL when there is none
+ *   void gvm_free(void *memory)       NULL is fine
+ *
+ *   struct gvm_spinlock               gvm_spin_init(lock, name) gvm_spin_lock
+ *                                     gvm_spin_unlock gvm_spin_assert_held
+ *   struct gvm_mutex                  gvm_mutex_init(lock, name) gvm_mutex_lock
+ *                                     gvm_mutex_unlock gvm_mutex_assert_held
+ *   struct gvm_waitqueue              gvm_waitqueue_init(wq) gvm_wake_up_all(wq)
+ *     gvm_wait_event(wq, condition)                       0, uninterruptible
+ *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR
+ *     gvm_wait_event_timeout_ns(wq, condition, ns)        0, -ETIMEDOUT or -EINTR
+ *   struct gvm_completion             gvm_completion_init gvm_complete_all
+ *     gvm_completion_wait(completion)                     0 or -EINTR
+ *   struct gvm_worker                 a thread of the driver
+ *     int gvm_worker_start(worker, name, function, data)  0 or -ENOMEM
+ *     bool gvm_worker_should_stop(void)                   asked by the thread itself
+ *     void gvm_worker_stop(worker)                        interrupts its waits, then joins it
+ *
+ *   u64 gvm_ktime_ns(void)            monotonic
+ *   gvm_info gvm_warn (printf style, no newline at the end), GVM_WARN_ONCE(condition, ...)
+ *   GVM_ASSERT(condition)             a broken invariant; stays in release builds
+ *   gvm_trace(event, a, b)            a tracepoint with two numbers
+ *   void gvm_cost(enum gvm_cost kind, u32 n)
+ *                                     the driver has just spent CPU time on n things of a kind.
+ *                                     Never yields. The simulator turns it into time before
+ *                                     others can see the thread's next effect; the kernel, where
+ *                                     the time has really passed, has a tracepoint.
+ */
+#ifndef GVM_PORT_H
+#define GVM_PORT_H
+
+/* What gvm_cost() can count. */
+enum gvm_cost {
+	GVM_COST_BATCH,	 /* fetching and sorting one batch of faults */
+	GVM_COST_ENTRY,	 /* one fault record */
+	GVM_COST_BLOCK,	 /* servicing one VA block: masks, charge, push, PTEs */
+	GVM_COST_REPLAY, /* flushing the fault buffer and replaying */
+	GVM_COST_KINDS,
+};
+
+#include "gvm_world.h"
+
+/* A chunk: the unit of charge, of the clock and of device allocation, as in UVM. */
+#define GVM_CHUNK_SHIFT 21
+#define GVM_CHUNK_BYTES (1ull << GVM_CHUNK_SHIFT)
+
+/* A page: what the GMMU faults on, and what the masks of a block count. */
+#define GVM_PAGE_SHIFT	    16
+#define GVM_PAGE_BYTES	    (1ull << GVM_PAGE_SHIFT)
+#define GVM_PAGES_PER_BLOCK 32
+#define GVM_BLOCK_FULL	    0xffffffffu
+
+/* The physical number of a chunk on its device; GVM_NO_CHUNK is none. */
+#define GVM_NO_CHUNK 0xffffffffu
+
+#endif

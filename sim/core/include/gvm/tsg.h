@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * TSGs (time-slice groups: the channels of one GPU context, the unit that the hardware runlist
+ * schedules) and the compute settings of their container.
+ *
+ * Policy (policy/tsg.c) keeps what each TSG should have and what it is known to have; service
+ * (service/tsg_apply.c) closes the difference with RPCs. A failed RPC is reported to whoever
+ * wrote the setting and is never recorded as done. New TSGs inherit.
+ */
+#ifndef GVM_TSG_H
+#define GVM_TSG_H
+
+#include "gvm/container.h"
+
+/* The published map of priorities: a timeslice of 524288 us >> p (driver study 2.2e). */
+#define GVM_PRIORITY_BASE_US 524288ull
+#define GVM_PRIORITY_MAX     16u
+/* 524288 us >> 9 = 1024 us: what RM programs when nobody asks, so it is where we start. */
+#define GVM_PRIORITY_DEFAULT 9u
+
+/* Limits of compute.timeslice. */
+#define GVM_TIMESLICE_MIN_US 1ull
+#define GVM_TIMESLICE_MAX_US 16000000ull
+
+/* One TSG. Memory belongs to the caller of attach; fields are guarded by the device's tsg_mutex. */
+struct gvm_tsg {
+	struct list_head node;		 /* in gvm_container.tsgs */
+	struct gvm_container *container; /* a reference */
+	u32 id;				 /* what the device calls it */
+	u64 timeslice_us;		 /* programmed, as far as we know */
+	bool disabled;			 /* off the runlist, as far as we know */
+	bool preempted;			 /* and off the GPU since then */
+};
+
+/* What an RPC round should do to one TSG. */
+struct gvm_tsg_plan {
+	bool set_timeslice;
+	u64 timeslice_us;
+	bool disable; /* take it off the runlist */
+	bool preempt; /* once it is off the runlist: take it off the GPU */
+	bool enable;
+};
+
+/* The timeslice in us of a priority of 0 to GVM_PRIORITY_MAX. CONTEXT: atomic. */
+u64 gvm_priority_to_timeslice_us(u32 priority);
+
+/* What has to be done so that @tsg matches its container. tsg_mutex held. */
+struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
+
+/*
+ * All TSGs of the container are off the runlist and off the GPU (and there may be none).
+ * tsg_mutex held.
+ */
+bool gvm_tsgs_frozen_locked(const struct gvm_container *container);
+
+/*
+ * A context made a TSG, or is about to destroy it. attach takes a reference to the container and
+ * applies its settings to the new TSG; its error is an RPC's, the TSG is attached all the same.
+ * CONTEXT: process.
+ */
+int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id);
+void gvm_tsg_detach(struct gvm_tsg *tsg);
+
+/*
+ * Change a setting of the container and apply it to all its TSGs. Returns 0, -EINVAL (out of
+ * range, nothing changed), or the first RPC's error; the others are still tried, and the next
+ * write tries again. A TSG that is gone (-ENODEV) is no error. CONTEXT: process.
+ */
+int gvm_compute_set_priority(struct gvm_container *container, u32 priority);
+int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us);
+int gvm_compute_freeze(struct gvm_container *container);
+int gvm_compute_thaw(struct gvm_container *container);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: service. Blocks; works over struct gvm_gpu_ops only.
+ *
+ * Fault service: the outer loop
+ * =============================
+ *
+ * A kernel on the GPU touches a page that is not resident. The GMMU writes a record into the
+ * replayable fault buffer and raises an interrupt; the SM parks the warp. This loop takes the
+ * records in batches, brings the pages in and tells the GPU to replay the parked accesses:
+ *
+ *     wait -> fetch up to 256 -> sort, drop duplicates -> service each address space
+ *       ^                                                      |
+ *       +---- up to 20 batches a wake-up <- flush and replay <-+
+ *
+ * One thread per GPU does this for all processes, as NVIDIA's does; what differs between drivers
+ * is what happens inside "service", which the device implements (over block/ in the simulator
+ * and on the fake GPU, over uvm_va_block on a real one).
+ *
+ * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
+ * counts it, and everybody else goes on. It must never block the batch that it came with.
+ *
+ * How it differs from the stock driver (open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c):
+ *  1. Records are sorted once, by address space and address; the stock driver sorts by instance
+ *     pointer first because it has to translate it. Our device reports the space itself.
+ *  2. Duplicates are dropped after sorting, against all of the batch and not only against the
+ *     last record and the last one of the same uTLB; the most intrusive access wins, as there.
+ */
+#include "gvm/fault.h"
+
+/* Do two records ask for the same page of the same address space? */
+static bool fault_same_page(const struct gvm_fault *a, const struct gvm_fault *b)
+{
+	return a->space == b->space && a->va == b->va;
+}
+
+static bool fault_before(const struct gvm_fault *a, const struct gvm_fault *b)
+{
+	if (a->space != b->space)
+		return (size_t)a->space < (size_t)b->space;
+	return a->va < b->va;
+}
+
+/*
+ * Shell sort with Ciura's gaps. The batch is short, arrives nearly sorted (a streaming kernel
+ * faults in address order), and this needs neither recursion nor memory.
+ */
+static void fault_sort(struct gvm_fault *faults, u32 count)
+{
+	static const u32 gaps[] = { 132, 57, 23, 10, 4, 1 };
+	u32 g, i, j;
+
+	for (g = 0; g < ARRAY_SIZE(gaps); g++) {
+		u32 gap = gaps[g];
+
+		for (i = gap; i < count; i++) {
+			struct gvm_fault fault = faults[i];
+
+			for (j = i; j >= gap && fault_before(&fault, &faults[j - gap]); j -= gap)
+				faults[j] = faults[j - gap];
+			faults[j] = fault;
+		}
+	}
+}
+
+/* Keep one record per page, with the most intrusive access. Returns how many are left. */
+static u32 fault_coalesce(struct gvm_fault *faults, u32 count)
+{
+	u32 kept = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct gvm_fault *last = &faults[kept ? kept - 1 : 0];
+
+		if (!kept || !fault_same_page(last, &faults[i]))
+			faults[kept++] = faults[i];
+		else if (faults[i].access > last->access)
+			last->access = faults[i].access;
+	}
+	return kept;
+}
+
+/* The length of the run of records at the head of @faults that share an address space. */
+static u32 fault_space_run(const struct gvm_fault *faults, u32 count)
+{
+	u32 run = 1;
+
+	while (run < count && faults[run].space == faults[0].space)
+		run++;
+	return run;
+}
+
+static void fault_cancel_failed(struct gvm_fault_handler *handler, u32 count)
+{
+	struct gvm_device *device = handler->device;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (!handler->batch[i].status)
+			continue;
+		handler->stats.cancelled++;
+		device->ops->cancel_fault(device->gpu, &handler->batch[i]);
+	}
+}
+
+/* Sort, service and replay one fetched batch. Returns 0 or -EINTR. */
+static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
+{
+	struct gvm_device *device = handler->device;
+	u32 count, done, run;
+
+	gvm_cost(GVM_COST_BATCH, 1);
+	gvm_cost(GVM_COST_ENTRY, fetched);
+	fault_sort(handler->batch, fetched);
+	count = fault_coalesce(handler->batch, fetched);
+	handler->stats.batches++;
+	handler->stats.faults += fetched;
+	handler->stats.duplicates += fetched - count;
+
+	for (done = 0; done < count; done += run) {
+		run = fault_space_run(handler->batch + done, count - done);
+		device->ops->service_faults(device->gpu, handler->batch[done].space,
+					    handler->batch + done, run);
+	}
+	fault_cancel_failed(handler, count);
+	gvm_cost(GVM_COST_REPLAY, 1);
+	return device->ops->flush_and_replay(device->gpu);
+}
+
+int gvm_fault_service(struct gvm_fault_handler *handler)
+{
+	struct gvm_device *device = handler->device;
+	u32 batches;
+	u32 fetched;
+
+	for (batches = 0; batches < GVM_FAULT_BATCHES_MAX; batches++) {
+		fetched = device->ops->fetch_faults(device->gpu, handler->batch,
+						    GVM_FAULT_BATCH_MAX);
+		if (!fetched)
+			break;
+		if (fault_service_batch(handler, fetched))
+			return -EINTR;
+	}
+	return (int)batches;
+}
+
+static void fault_worker(void *data)
+{
+	struct gvm_fault_handler *handler = data;
+	struct gvm_device *device = handler->device;
+
+	while (!gvm_worker_should_stop()) {
+		if (device->ops->wait_for_faults(device->gpu))
+			break;
+		if (gvm_fault_service(handler) < 0)
+			break;
+	}
+}
+
+int gvm_fault_handler_start(struct gvm_fault_handler *handler, struct gvm_device *device)
+{
+	memset(handler, 0, sizeof(*handler));
+	handler->device = device;
+	return gvm_worker_start(&handler->worker, "gvm fault service", fault_worker, handler);
+}
+
+void gvm_fault_handler_stop(struct gvm_fault_handler *handler)
+{
+	gvm_worker_stop(&handler->worker);
+}

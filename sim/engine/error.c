@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void sim_error_format(struct sim_error *err, const char *fmt, va_list args)
+{
+	vsnprintf(err->text, sizeof(err->text), fmt, args);
+}
+
+int sim_user_error(struct sim_error *err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	sim_error_format(err, fmt, args);
+	va_end(args);
+	return -SIM_EXIT_USER;
+}
+
+int sim_runtime_error(struct sim_error *err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	sim_error_format(err, fmt, args);
+	va_end(args);
+	return -SIM_EXIT_RUNTIME;
+}

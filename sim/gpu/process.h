@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A process with a GPU context: an address space with managed ranges, one TSG, a container.
+ */
+#ifndef SIM_GPU_PROCESS_H
+#define SIM_GPU_PROCESS_H
+
+#include "gpu/gpu.h"
+#include "gvm/tsg.h"
+
+#define SIM_PROCESS_RANGES_MAX 16
+
+/* What paging did on behalf of a process, ever. */
+struct sim_process_stats {
+	u64 faults;	   /* fault records serviced, without duplicates */
+	u64 fault_batches; /* batches with a fault of this process in them */
+	u64 evictions;	   /* chunks taken from it */
+	u64 bytes_h2d;
+	u64 bytes_d2h;
+	struct gvm_block_stats block;
+};
+
+struct sim_process {
+	struct sim_process *next; /* in sim_gpu.processes */
+	struct sim_gpu *gpu;
+	struct gvm_container *container;
+	struct gvm_tsg core_tsg;
+	struct gsp_tsg tsg;
+	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
+	u32 range_count;
+	u64 next_va;
+	struct sim_process_stats stats;
+	bool running;
+	bool killed; /* a fault was cancelled: the context is dead */
+};
+
+/* Create the context. Returns 0 or -ENOMEM. */
+int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
+
+/*
+ * Map @bytes of managed memory, in blocks of its own. @on_host: the application filled it on the
+ * CPU, so first touches copy it in. Returns the range, or NULL when there is no memory.
+ */
+struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
+
+/* Destroy the context: its work fails, its memory goes back. Twice is once. */
+void sim_process_exit(struct sim_process *process);
+
+/* A touch of everything in a range. */
+struct gmmu_touch sim_touch_all(struct gvm_range *range, enum gvm_access access);
+
+#endif

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The host engine as a state machine; see gsp.h for its rules.
+ *
+ * Everything happens in two steps: gsp_update() brings the loaded context's train up to the
+ * present, gsp_plan() decides what holds now and sets the one timer for the next date at which
+ * that can change. Submissions, replays, RPCs and the timer all do the same: update, change
+ * something, plan.
+ */
+#include "gsp/gsp.h"
+
+#include "gsp/train.h"
+
+static void gsp_plan(struct gsp *gsp);
+
+/* Does a TSG have anything that it may execute, now or when the host launches it? */
+static bool tsg_eligible(const struct gsp_tsg *tsg)
+{
+	return tsg->enabled && !tsg->dead && tsg->first;
+}
+
+/* From when on a TSG wants the GPU; ENG_NEVER: not until something is submitted. */
+static u64 tsg_ready_date(const struct gsp_tsg *tsg)
+{
+	return tsg_eligible(tsg) ? train_ready_date(tsg->first, eng_now()) : ENG_NEVER;
+}
+
+void gsp_update(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+	u64 now = eng_now();
+	u64 done;
+
+	if (tsg && tsg->first && !gsp->switching && !tsg->stalled) {
+		done = train_work_at(tsg->first, gsp->updated_ns, now);
+		tsg->busy_ns += done - tsg->first->done_ns;
+		tsg->first->done_ns = done;
+	}
+	if (tsg && tsg->stalled) {
+		tsg->stall_ns += now - tsg->stalled_ns_since;
+		tsg->stalled_ns_since = now;
+	}
+	gsp->updated_ns = now;
+}
+
+static void train_finish(struct gsp_tsg *tsg, int status)
+{
+	struct gsp_train *train = tsg->first;
+
+	tsg->first = train->next;
+	if (!tsg->first)
+		tsg->last = NULL;
+	tsg->kernels_done += train->kernels;
+	train->finished = true;
+	train->status = status;
+	train->finished_ns = eng_now();
+	eng_wake_all(&train->waitq);
+}
+
+static void tsg_finish_done(struct gsp_tsg *tsg)
+{
+	while (tsg->first && tsg->first->done_ns == train_work_ns(tsg->first))
+		train_finish(tsg, 0);
+}
+
+static void gsp_start_slice(struct gsp *gsp)
+{
+	u64 slice = (u64)((unsigned __int128)gsp->current->timeslice_ns *
+			  gsp->config.timeslice_scale_ppm / 1000000);
+
+	gsp->slice_end_ns = eng_now() + slice;
+}
+
+static void gsp_switch_to(struct gsp *gsp, struct gsp_tsg *tsg)
+{
+	gsp->current = tsg;
+	gsp->switching = true;
+	gsp->switch_end_ns = eng_now() + gsp->config.context_switch_ns;
+	gsp->switches++;
+}
+
+/* The next TSG of the runlist behind the current one that is ready now, or NULL. */
+static struct gsp_tsg *gsp_next_ready(struct gsp *gsp)
+{
+	struct gsp_tsg *start = gsp->current ? gsp->current : gsp->runlist;
+	struct gsp_tsg *tsg = start;
+
+	if (!start)
+		return NULL;
+	if (!gsp->current && tsg_ready_date(start) <= eng_now())
+		return start;
+	while ((tsg = tsg->next) != start)
+		if (tsg_ready_date(tsg) <= eng_now())
+			return tsg;
+	return NULL;
+}
+
+/* The earliest date at which a TSG other than the current one wants the GPU. */
+static u64 gsp_others_ready_date(const struct gsp *gsp)
+{
+	struct gsp_tsg *start = gsp->current ? gsp->current : gsp->runlist;
+	struct gsp_tsg *tsg = start;
+	u64 earliest = gsp->current ? ENG_NEVER : tsg_ready_date(start);
+
+	while ((tsg = tsg->next) != start)
+		earliest = min(earliest, tsg_ready_date(tsg));
+	return earliest;
+}
+
+/*
+ * How much of the train's work can be done before it touches something that is not resident:
+ * all of it if nothing is missing.
+ */
+static u64 train_work_before_miss(struct gsp_train *train)
+{
+	u64 work = train_work_ns(train);
+	u64 miss;
+
+	if (!train->touch_count || gmmu_all_resident(train->touches, train->touch_count))
+		return work;
+	if (!train->touch_blocks)
+		train->touch_blocks = gmmu_count_blocks(train->touches, train->touch_count);
+	if (!gmmu_find_miss(train->touches, train->touch_count, &train->cursor))
+		return work;
+	miss = (u64)((unsigned __int128)work * train->cursor.ordinal / train->touch_blocks);
+	return max(miss, train->done_ns);
+}
+
+/* The current TSG stands at a missing page. */
+static void gsp_stall(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+	struct gsp_train *train = tsg->first;
+
+	tsg->stalled = true;
+	tsg->stalled_ns_since = eng_now();
+	gmmu_report(gsp->gmmu, tsg->space, tsg->id, train->touches, train->touch_count,
+		    train->cursor, gsp->config.outstanding_faults);
+}
+
+/* Give the GPU to somebody else if the rules say so now. True: a switch has begun. */
+static bool gsp_yield_current(struct gsp *gsp)
+{
+	struct gsp_tsg *next = gsp_next_ready(gsp);
+	u64 now = eng_now();
+
+	if (!next)
+		return false;
+	if (gsp->current && tsg_ready_date(gsp->current) <= now && now < gsp->slice_end_ns)
+		return false;
+	gsp_switch_to(gsp, next);
+	return true;
+}
+
+/* When the current TSG, which may go on now, has to make room for others at the earliest. */
+static u64 gsp_contention_date(const struct gsp *gsp)
+{
+	u64 others = gsp_others_ready_date(gsp);
+	const struct gsp_tsg *tsg = gsp->current;
+	u64 dry;
+
+	if (others == ENG_NEVER || !tsg || !tsg_eligible(tsg) || tsg_ready_date(tsg) > eng_now())
+		return others;
+	dry = train_dry_date(tsg->first, eng_now());
+	if (dry < others)
+		return others;
+	return max(others, min(dry, gsp->slice_end_ns));
+}
+
+/* The next date of the current TSG's own doing: its train's end or its next miss. */
+static u64 gsp_progress_date(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+	u64 work;
+
+	if (!tsg || !tsg_eligible(tsg))
+		return ENG_NEVER;
+	work = train_work_before_miss(tsg->first);
+	if (work == tsg->first->done_ns)
+		return tsg_ready_date(tsg);
+	return train_date_of_work(tsg->first, eng_now(), work);
+}
+
+/* Is the current TSG about to touch a missing page right now? */
+static bool gsp_at_miss(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+
+	return tsg && tsg_ready_date(tsg) <= eng_now() &&
+	       train_work_before_miss(tsg->first) == tsg->first->done_ns;
+}
+
+/* Decide what holds now, and when that may change. The past is up to date. */
+static void gsp_plan(struct gsp *gsp)
+{
+	if (gsp->current)
+		tsg_finish_done(gsp->current);
+	if (!gsp->runlist || (gsp->current && gsp->current->stalled)) {
+		eng_timer_cancel(&gsp->timer);
+		return;
+	}
+	if (gsp->switching || gsp_yield_current(gsp)) {
+		eng_timer_set(&gsp->timer, gsp->switch_end_ns);
+		return;
+	}
+	if (gsp_at_miss(gsp)) {
+		gsp_stall(gsp);
+		eng_timer_cancel(&gsp->timer);
+		return;
+	}
+	eng_timer_set(&gsp->timer, min(gsp_progress_date(gsp), gsp_contention_date(gsp)));
+}
+
+static void gsp_fire(struct eng_timer *timer)
+{
+	struct gsp *gsp = container_of(timer, struct gsp, timer);
+
+	gsp_update(gsp);
+	if (gsp->switching) {
+		gsp->switching = false;
+		gsp_start_slice(gsp);
+	}
+	gsp_plan(gsp);
+}
+
+void gsp_init(struct gsp *gsp, const struct gsp_config *config, struct gmmu *gmmu)
+{
+	*gsp = (struct gsp){ .config = *config, .gmmu = gmmu, .next_id = 1 };
+	gsp->timer.fire = gsp_fire;
+}
+
+void gsp_destroy(struct gsp *gsp)
+{
+	eng_timer_cancel(&gsp->timer);
+}
+
+void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space)
+{
+	*tsg = (struct gsp_tsg){
+		.gsp = gsp,
+		.id = gsp->next_id++,
+		.space = space,
+		.timeslice_ns = gsp->config.timeslice_ns,
+		.enabled = true,
+	};
+	tsg->next = gsp->runlist ? gsp->runlist->next : tsg;
+	if (gsp->runlist)
+		gsp->runlist->next = tsg;
+	gsp->runlist = tsg;
+}
+
+static void tsg_fail_all(struct gsp_tsg *tsg)
+{
+	tsg->dead = true;
+	tsg->stalled = false;
+	while (tsg->first)
+		train_finish(tsg, -EIO);
+}
+
+void gsp_tsg_destroy(struct gsp_tsg *tsg)
+{
+	struct gsp *gsp = tsg->gsp;
+	struct gsp_tsg *before = tsg;
+
+	gsp_update(gsp);
+	tsg_fail_all(tsg);
+	while (before->next != tsg)
+		before = before->next;
+	before->next = tsg->next;
+	gsp->runlist = before == tsg ? NULL : before;
+	if (gsp->current == tsg) {
+		gsp->current = NULL;
+		gsp->switching = false;
+	}
+	gsp_plan(gsp);
+}
+
+void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
+{
+	struct gsp *gsp = tsg->gsp;
+
+	GVM_ASSERT(train->kernels && train->kernel_ns);
+	gsp_update(gsp);
+	train->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
+	tsg->launch_end_ns = train->launch_start_ns + train->kernels * train->launch_ns;
+	tsg->kernels_submitted += train->kernels;
+	if (tsg->last)
+		tsg->last->next = train;
+	else
+		tsg->first = train;
+	tsg->last = train;
+	if (tsg->dead)
+		tsg_fail_all(tsg);
+	else if (tsg == gsp->current && tsg->first == train && !gsp->switching)
+		gsp_start_slice(gsp); /* it was idle: it is scheduled anew */
+	gsp_plan(gsp);
+}
+
+int gsp_wait(struct gsp_train *train)
+{
+	int status = 0;
+
+	while (!train->finished && status != -EINTR)
+		status = eng_wait(&train->waitq, ENG_NEVER, true);
+	return train->finished ? train->status : status;
+}
+
+void gsp_replay(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->runlist;
+
+	if (!tsg)
+		return;
+	gsp_update(gsp);
+	do {
+		tsg->stalled = false;
+		tsg = tsg->next;
+	} while (tsg != gsp->runlist);
+	gsp_plan(gsp);
+}
+
+struct gsp_tsg *gsp_find(struct gsp *gsp, u32 tsg_id)
+{
+	struct gsp_tsg *tsg = gsp->runlist;
+
+	if (!tsg)
+		return NULL;
+	do {
+		if (tsg->id == tsg_id)
+			return tsg;
+		tsg = tsg->next;
+	} while (tsg != gsp->runlist);
+	return NULL;
+}
+
+void gsp_kill(struct gsp *gsp, u32 tsg_id)
+{
+	struct gsp_tsg *tsg = gsp_find(gsp, tsg_id);
+
+	if (!tsg)
+		return;
+	gsp_update(gsp);
+	tsg_fail_all(tsg);
+	gsp_plan(gsp);
+}
+
+void gsp_set_timeslice(struct gsp_tsg *tsg, u64 timeslice_ns)
+{
+	gsp_update(tsg->gsp);
+	tsg->timeslice_ns = timeslice_ns;
+	gsp_plan(tsg->gsp);
+}
+
+void gsp_disable(struct gsp_tsg *tsg)
+{
+	gsp_update(tsg->gsp);
+	tsg->enabled = false;
+	gsp_plan(tsg->gsp);
+}
+
+void gsp_enable(struct gsp_tsg *tsg)
+{
+	gsp_update(tsg->gsp);
+	tsg->enabled = true;
+	gsp_plan(tsg->gsp);
+}
+
+void gsp_preempt(struct gsp_tsg *tsg)
+{
+	struct gsp *gsp = tsg->gsp;
+
+	gsp_update(gsp);
+	if (gsp->current == tsg && !gsp->switching && !tsg->stalled)
+		gsp->slice_end_ns = eng_now();
+	gsp_plan(gsp);
+}
+
+bool gsp_busy(const struct gsp_tsg *tsg)
+{
+	return tsg->first != NULL;
+}
+
+u64 gsp_pending_kernels(const struct gsp_tsg *tsg)
+{
+	const struct gsp_train *train;
+	u64 pending = 0;
+
+	for (train = tsg->first; train; train = train->next)
+		pending += train_launched(train, eng_now()) - train->done_ns / train->kernel_ns;
+	return pending;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The simulated host engine: a runlist of TSGs, timeslices, context switches (GVM 3.2).
+ *
+ * Rules, from the papers and from measurements on real hardware:
+ *  - One context runs at a time and has the whole GPU. TSGs take turns in the order of the
+ *    runlist, each for its timeslice, which starts when it is scheduled.
+ *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of
+ *    its slice, and then gives way at once to a newcomer.
+ *  - A context switch takes time in which nobody runs.
+ *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5).
+ *
+ * Work is submitted as launch trains: n equal kernels, one launched every so often by the host.
+ * A train is one object that is advanced lazily to the present. There is an event per switch,
+ * fault, submission or completion, never per kernel: a run has tens of millions of those.
+ */
+#ifndef SIM_GSP_GSP_H
+#define SIM_GSP_GSP_H
+
+#include "uvm/gmmu.h"
+
+/* A launch train. Memory belongs to the submitter until gsp_wait() has returned. */
+struct gsp_train {
+	/* Set by the submitter. */
+	u32 kernels;		/* at least 1 */
+	u64 kernel_ns;		/* GPU time of each */
+	u64 launch_ns;		/* host time between two launches */
+	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
+	u32 touch_count;
+
+	/* Set here. */
+	struct gsp_train *next;	    /* in the TSG's queue */
+	u64 launch_start_ns;	    /* kernel i is there at launch_start + (i + 1) * launch_ns */
+	u64 done_ns;		    /* GPU time executed, up to kernels * kernel_ns */
+	u64 touch_blocks;	    /* blocks in touches; 0 until they are first looked at */
+	struct gmmu_cursor cursor;  /* first block that may miss */
+	bool finished;
+	int status;		    /* 0, or -EIO: its TSG died */
+	u64 finished_ns;
+	struct eng_waitq waitq;
+};
+
+/* One TSG: here with one channel, as one CUDA context with one busy stream has. */
+struct gsp_tsg {
+	struct gsp *gsp;
+	struct gsp_tsg *next; /* runlist, circular */
+	u32 id;
+	void *space;	      /* cookie of its address space, reported with its faults */
+	u64 timeslice_ns;
+	bool enabled;
+	bool dead;	      /* a fault was cancelled; submissions fail */
+	bool stalled;	      /* has unserviced replayable faults */
+	u64 stalled_ns_since;
+	struct gsp_train *first; /* in execution */
+	struct gsp_train *last;
+	u64 launch_end_ns;    /* until when its host thread is busy launching */
+
+	/* Counters. */
+	u64 busy_ns;  /* its kernels executed */
+	u64 stall_ns; /* waited for faults */
+	u64 kernels_submitted;
+	u64 kernels_done; /* of finished trains */
+};
+
+struct gsp_config {
+	u64 timeslice_ns;	/* of a new TSG, as programmed */
+	u64 timeslice_scale_ppm; /* real over programmed */
+	u64 context_switch_ns;
+	u32 outstanding_faults; /* missing pages reported with one stall */
+};
+
+/* The host engine of one GPU. */
+struct gsp {
+	struct gsp_config config;
+	struct gmmu *gmmu;
+	struct gsp_tsg *runlist;  /* any TSG of the circle; NULL: empty */
+	struct gsp_tsg *current;  /* whose context is loaded, or being loaded */
+	bool switching;		  /* until switch_end_ns */
+	u64 switch_end_ns;
+	u64 slice_end_ns;	  /* of current */
+	u64 updated_ns;		  /* current's train is advanced up to here */
+	struct eng_timer timer;
+	u32 next_id;
+	u64 switches;
+};
+
+void gsp_init(struct gsp *gsp, const struct gsp_config *config, struct gmmu *gmmu);
+void gsp_destroy(struct gsp *gsp);
+
+/* Put a TSG on the runlist, with the default timeslice; or take it off, failing its trains. */
+void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space);
+void gsp_tsg_destroy(struct gsp_tsg *tsg);
+
+/* Queue a train behind earlier ones of the TSG. Launching starts when the host thread is free. */
+void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train);
+
+/* Blocking: wait for a train. 0, -EIO (the TSG died) or -EINTR (the train is still queued). */
+int gsp_wait(struct gsp_train *train);
+
+/* The fault service replays: every stalled access runs again, and misses again or goes on. */
+void gsp_replay(struct gsp *gsp);
+
+/* A fault was cancelled: the TSG's context dies with all its work. */
+void gsp_kill(struct gsp *gsp, u32 tsg_id);
+
+/* What the firmware does on an RPC. NULL: no such TSG. */
+struct gsp_tsg *gsp_find(struct gsp *gsp, u32 tsg_id);
+void gsp_set_timeslice(struct gsp_tsg *tsg, u64 timeslice_ns);
+void gsp_disable(struct gsp_tsg *tsg); /* not scheduled again; runs on until preempted */
+void gsp_enable(struct gsp_tsg *tsg);
+void gsp_preempt(struct gsp_tsg *tsg);
+bool gsp_busy(const struct gsp_tsg *tsg);
+
+/* Bring counters up to the present. */
+void gsp_update(struct gsp *gsp);
+
+/* Kernels launched by now that have not ended. Call gsp_update() first. */
+u64 gsp_pending_kernels(const struct gsp_tsg *tsg);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The simulated machine: GPUs, containers and their applications, as a configuration describes
+ * them and a system (sim/systems) arranges them; run from start to end; with a timeline.
+ */
+#ifndef SIM_MACHINE_MACHINE_H
+#define SIM_MACHINE_MACHINE_H
+
+#include "apps/app.h"
+#include "systems/system.h"
+
+/* One container at run time. */
+struct tenant {
+	const struct cfg_container *cfg;
+	struct machine *machine;
+	u32 index; /* in machine.tenants, and in order of the scenario */
+	struct sim_gpu *gpu;
+	struct sim_process process;
+	struct app_log log;
+	struct trace *trace;
+	bool started;
+	int status;	    /* of its application: 0, or -EIO when its context died */
+	u64 failed_ns;	    /* when that happened */
+	u64 gmem_current;   /* at the end of the run, before its memory went back */
+	u64 gmem_peak;
+	u64 gmem_swap;
+	u64 sampled_busy_ns; /* counters at the last sample of the timeline */
+	u64 sampled_h2d;
+	u64 sampled_d2h;
+};
+
+/* One sample of one container. */
+struct timeline_row {
+	u64 time_ns; /* end of the interval */
+	u32 tenant;
+	u64 resident_bytes;
+	u64 swapped_bytes;
+	u64 busy_ns; /* GPU time of its kernels in the interval */
+	u64 bytes_h2d; /* in the interval */
+	u64 bytes_d2h;
+	u64 pending_kernels;
+};
+
+struct machine {
+	const struct config *config;
+	const struct sim_system *system;
+	struct sim_gpu *gpus;
+	u32 gpu_count;
+	struct tenant *tenants; /* enabled containers only */
+	u32 tenant_count;
+	struct timeline_row *timeline;
+	size_t row_count;
+	size_t row_room;
+	struct eng_timer sample_timer;
+	struct eng_timer end_timer;
+
+	u64 end_ns;	       /* simulated time at which the run ended */
+	bool interrupted;      /* SIGINT: results are incomplete */
+	bool deadlocked;
+	u64 wall_ns;	       /* of the simulation alone */
+	u64 events;
+};
+
+/*
+ * Build and run. @progress (may be NULL) is called every few thousand events with the machine,
+ * from inside the simulation: it must not block. @interrupted is polled; when it becomes non-zero
+ * the run ends early. One call a process. Returns 0 or a negative enum sim_exit with *err; a
+ * deadlock is such an error, an interrupted run or a failed container is not.
+ */
+int machine_run(struct machine *machine, const struct config *config,
+		void (*progress)(const struct machine *machine), const volatile int *interrupted,
+		struct sim_error *err);
+void machine_destroy(struct machine *machine);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Systems: who manages the GPU. One file each says what the system is, which GPU each container
+ * gets, and which keys of a scenario it can honour.
+ */
+#ifndef SIM_SYSTEMS_SYSTEM_H
+#define SIM_SYSTEMS_SYSTEM_H
+
+#include <stdbool.h>
+
+struct sim_system {
+	const char *name;
+	const char *summary; /* one line for --help */
+	bool own_gpu;	     /* every container has a whole GPU of its own */
+	/* Can it honour this control file ("gmem.limit.high", "compute.priority", ...)? */
+	bool (*honours)(const char *control_file);
+};
+
+extern const struct sim_system system_exclusive;
+extern const struct sim_system system_stock;
+
+/* All of them, NULL at the end; and their names, for the configuration's messages. */
+extern const struct sim_system *const sim_systems[];
+extern const char *const config_known_systems[];
+
+/* NULL: there is no such system. */
+const struct sim_system *sim_system_find(const char *name);
+
+#endif

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The simulated GMMU; see gmmu.h. */
+#include "uvm/gmmu.h"
+
+#include <stdlib.h>
+
+int gmmu_init(struct gmmu *gmmu, u32 entries)
+{
+	*gmmu = (struct gmmu){ .entries = entries };
+	gmmu->buffer = calloc(entries, sizeof(*gmmu->buffer));
+	return gmmu->buffer ? 0 : -ENOMEM;
+}
+
+void gmmu_destroy(struct gmmu *gmmu)
+{
+	free(gmmu->buffer);
+	gmmu->buffer = NULL;
+}
+
+bool gmmu_all_resident(const struct gmmu_touch *touches, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (touches[i].range->resident_pages != touches[i].range->valid_pages)
+			return false;
+	return true;
+}
+
+/* The pages that a touch wants of its block number @index. */
+static u32 touch_pages(const struct gmmu_touch *touch, u32 index)
+{
+	u32 valid = touch->range->blocks[touch->first_block + index].valid;
+
+	return touch->masks ? touch->masks[index / touch->blocks_per_mask] & valid : valid;
+}
+
+static u32 touch_missing(const struct gmmu_touch *touch, u32 index)
+{
+	return touch_pages(touch, index) &
+	       ~touch->range->blocks[touch->first_block + index].resident;
+}
+
+u64 gmmu_count_blocks(const struct gmmu_touch *touches, u32 count)
+{
+	u64 blocks = 0;
+	u32 i, index;
+
+	for (i = 0; i < count; i++)
+		for (index = 0; index < touches[i].block_count; index++)
+			blocks += touch_pages(&touches[i], index) != 0;
+	return blocks;
+}
+
+/* One block on; an ordinal passed if work was done there. */
+static void cursor_step(struct gmmu_cursor *cursor, const struct gmmu_touch *touch)
+{
+	cursor->ordinal += touch_pages(touch, cursor->block) != 0;
+	cursor->block++;
+}
+
+bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cursor *cursor)
+{
+	for (; cursor->touch < count; cursor->touch++, cursor->block = 0) {
+		const struct gmmu_touch *touch = &touches[cursor->touch];
+
+		for (; cursor->block < touch->block_count; cursor_step(cursor, touch))
+			if (touch_missing(touch, cursor->block))
+				return true;
+	}
+	return false;
+}
+
+static void gmmu_push(struct gmmu *gmmu, const struct gvm_fault *fault)
+{
+	gmmu->buffer[gmmu->put++ % gmmu->entries] = *fault;
+}
+
+/* Report the missing pages of one block; returns how many found room. */
+static u32 gmmu_report_block(struct gmmu *gmmu, const struct gmmu_touch *touch, u32 index,
+			     struct gvm_fault fault, u32 most)
+{
+	u64 va = touch->range->va + ((u64)(touch->first_block + index) << GVM_CHUNK_SHIFT);
+	u32 missing = touch_missing(touch, index);
+	u32 reported = 0;
+
+	for (; missing && reported < most; missing &= missing - 1, reported++) {
+		fault.va = va + ((u64)__ffs(missing) << GVM_PAGE_SHIFT);
+		fault.access = touch->access;
+		gmmu_push(gmmu, &fault);
+	}
+	return reported;
+}
+
+u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
+		u32 count, struct gmmu_cursor cursor, u32 outstanding)
+{
+	struct gvm_fault fault = { .space = space, .tsg = tsg };
+	u32 room = gmmu->entries - (gmmu->put - gmmu->get);
+	u32 most = min(room, outstanding);
+	u32 reported = 0;
+
+	while (reported < most && gmmu_find_miss(touches, count, &cursor)) {
+		const struct gmmu_touch *touch = &touches[cursor.touch];
+
+		reported += gmmu_report_block(gmmu, touch, cursor.block, fault, most - reported);
+		cursor_step(&cursor, touch);
+	}
+	eng_wake_one(&gmmu->waitq);
+	return reported;
+}
+
+u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max)
+{
+	u32 count = min(gmmu->put - gmmu->get, max);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		faults[i] = gmmu->buffer[gmmu->get++ % gmmu->entries];
+	return count;
+}
+
+void gmmu_flush(struct gmmu *gmmu)
+{
+	gmmu->get = gmmu->put;
+}
+
+bool gmmu_pending(const struct gmmu *gmmu)
+{
+	return gmmu->put != gmmu->get;
+}
