@@ -6,6 +6,10 @@
  * in reverse order and keeps its clock in a double, and a handoff to an actor costs about 2 us of
  * wall time. Here hardware needs no actor at all, an event is one simcall of the clock actor, and
  * dates stay integers from end to end. Each actor parks on a semaphore of its own.
+ *
+ * Every simcall lets other actors run, also those that only wake somebody. So wakes are put on a
+ * list and made when the running actor blocks or returns: between two blocking calls nothing else
+ * runs, as engine.h promises.
  */
 #include "engine/engine.h"
 
@@ -44,8 +48,10 @@ struct eng_actor {
 	bool interrupted;     /* sticky */
 	int wake_status;      /* what the present wait returns */
 	uint64_t debt_ns;
+	bool started;
 	bool returned;
 	struct eng_waitq joiners;
+	struct eng_actor *next_woken; /* in engine.woken */
 	struct eng_actor *next_live; /* in engine.live */
 	struct eng_actor *prev_live;
 };
@@ -56,8 +62,11 @@ static struct {
 	uint64_t events;
 	sg_host_t host;
 	sg_sem_t clock_wakeup;
-	uint64_t clock_date;  /* until when the clock sleeps */
+	uint64_t clock_date; /* until when the clock sleeps */
 	bool clock_asleep;
+	bool clock_kicked;	      /* to be woken early */
+	struct eng_actor *woken_first; /* to be started or woken, in this order */
+	struct eng_actor *woken_last;
 	bool stopping;
 	struct eng_actor *live; /* actors that have not returned */
 	struct eng_actor *current;
@@ -131,13 +140,66 @@ const char *eng_actor_name(const struct eng_actor *actor)
 	return actor ? actor->name : "hardware";
 }
 
+static void woken_append(struct eng_actor *actor)
+{
+	actor->next_woken = NULL;
+	if (engine.woken_last)
+		engine.woken_last->next_woken = actor;
+	else
+		engine.woken_first = actor;
+	engine.woken_last = actor;
+}
+
+static struct eng_actor *woken_pop(void)
+{
+	struct eng_actor *actor = engine.woken_first;
+
+	if (actor)
+		engine.woken_first = actor->next_woken;
+	if (!engine.woken_first)
+		engine.woken_last = NULL;
+	return actor;
+}
+
+static void actor_main(int argc, char **argv);
+
+static void actor_start(struct eng_actor *actor)
+{
+	sg_actor_t handle = sg_actor_init(actor->name, engine.host);
+
+	sg_actor_set_data(handle, actor);
+	sg_actor_start_(handle, actor_main, 0, NULL);
+}
+
+/*
+ * Let those run who were woken since the last time. Only where the caller blocks or returns next:
+ * others run inside, and may wake more, also the caller.
+ */
+static void engine_let_woken_run(void)
+{
+	struct eng_actor *actor;
+
+	while ((actor = woken_pop())) {
+		if (actor->started) {
+			sg_sem_release(actor->wakeup);
+		} else {
+			actor->started = true;
+			actor_start(actor);
+		}
+	}
+	if (engine.clock_kicked) {
+		engine.clock_kicked = false;
+		sg_sem_release(engine.clock_wakeup);
+	}
+}
+
 /* The clock sleeps too long if something became due before it meant to wake. */
 static void engine_kick_clock(void)
 {
 	if (!engine.clock_asleep)
 		return;
 	engine.clock_asleep = false;
-	sg_sem_release(engine.clock_wakeup);
+	engine.clock_kicked = true;
 }
 
 void eng_timer_set(struct eng_timer *timer, uint64_t date)
@@ -189,7 +251,7 @@ static void actor_wake(struct eng_actor *actor, int status)
 	eng_timers_cancel(&engine.timers, &actor->timeout);
 	actor->wake_status = status;
 	actor->parked = false;
-	sg_sem_release(actor->wakeup);
+	woken_append(actor);
 }
 
 static void actor_timeout(struct eng_timer *timer)
@@ -214,6 +276,7 @@ static int actor_park(struct eng_waitq *waitq, uint64_t date, bool interruptible
 		waitq_append(waitq, self);
 	if (date != ENG_NEVER)
 		eng_timer_set(&self->timeout, date);
+	engine_let_woken_run();
 	sg_sem_acquire(self->wakeup);
 	engine.current = self;
 	return self->wake_status;
@@ -331,12 +394,12 @@ static void actor_main(int argc, char **argv)
 	eng_wake_all(&self->joiners);
 	if (!engine.live)
 		engine_kick_clock();
+	engine_let_woken_run();
 }
 
 struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
 {
 	struct eng_actor *actor = calloc(1, sizeof(*actor));
-	sg_actor_t handle;
 
 	if (!actor)
 		return NULL;
@@ -346,9 +409,7 @@ struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void
 	actor->timeout.fire = actor_timeout;
 	actor->wakeup = sg_sem_init(0);
 	actor_add_live(actor);
-	handle = sg_actor_init(actor->name, engine.host);
-	sg_actor_set_data(handle, actor);
-	sg_actor_start_(handle, actor_main, 0, NULL);
+	woken_append(actor);
 	return actor;
 }
 
@@ -363,9 +424,14 @@ void eng_join(struct eng_actor *actor)
 /* Sleep in SimGrid until the earliest timer, or until somebody sets an earlier one. */
 static void clock_sleep(void)
 {
-	uint64_t date = eng_timers_next(&engine.timers);
-	double wait_s = (double)date * 1e-9 - simgrid_get_clock();
+	uint64_t date;
+	double wait_s;
 
+	engine_let_woken_run();
+	if (!engine.live)
+		return;
+	date = eng_timers_next(&engine.timers);
+	wait_s = (double)date * 1e-9 - simgrid_get_clock();
 	engine.clock_date = date;
 	engine.clock_asleep = true;
 	if (date == ENG_NEVER)

@@ -15,8 +15,8 @@ struct sim_process_stats {
 	u64 faults;	   /* fault records serviced, without duplicates */
 	u64 fault_batches; /* batches with a fault of this process in them */
 	u64 evictions;	   /* chunks taken from it */
-	u64 bytes_h2d;
-	u64 bytes_d2h;
+	uint64_t bytes_h2d;
+	uint64_t bytes_d2h;
 	struct gvm_block_stats block;
 };
 

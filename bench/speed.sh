@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Simulated seconds per wall second and peak memory of the main job's runs, best of three (these
+# are rates of a machine that may be busy with other things: compare rows of one run).
+set -eu
+
+gvmsim=$1
+scenarios=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# summary_value FILE KEY: a number at the top level of a summary.json
+summary_value() {
+	sed -n "s/^  \"$2\": \([0-9.e+-]*\),*\$/\1/p" "$1"
+}
+
+printf '%-22s %-10s %10s %10s %12s\n' scenario system 'sim s' 'wall s' 'sim s/wall s'
+for scenario in vllm-diffusion-40g vllm-diffusion-80g; do
+	for system in exclusive stock; do
+		best=
+		for _ in 1 2 3; do
+			"$gvmsim" run "$scenarios/$scenario.json" --system "$system" --quiet --out "$work"
+			wall=$(summary_value "$work/summary.json" wall_seconds)
+			if [ -z "$best" ] || [ "$(printf '%s\n%s\n' "$wall" "$best" | sort -g | head -n 1)" = "$wall" ]; then
+				best=$wall
+				sim=$(summary_value "$work/summary.json" sim_seconds)
+				speedup=$(summary_value "$work/summary.json" speedup)
+			fi
+		done
+		printf '%-22s %-10s %10.1f %10.3f %12.0f\n' "$scenario" "$system" "$sim" "$best" "$speedup"
+	done
+done

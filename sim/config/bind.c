@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * From settings to struct config: every row of the schema is looked up once for each place
+ * where it applies, and takes the winning setting or its default.
+ */
+#include "load.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "message.h"
+
+#define TEXT_MAX 512
+
+int cfg_reject(struct cfg_load *load, const char *path, const char *fmt, ...)
+{
+	const struct cfg_setting *setting = cfg_settings_find(&load->settings, path);
+	char text[sizeof(load->err->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return cfg_error(load->err, setting ? setting->source.origin : load->file,
+			 setting ? cfg_setting_path(setting) : path, "%s", text);
+}
+
+int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
+		   const struct cfg_setting *setting, struct cfg_value *ret_value)
+{
+	char wrong[CFG_WRONG_MAX];
+	char allowed[TEXT_MAX];
+
+	if (cfg_value_parse(key, setting->value, ret_value, wrong))
+		return 0;
+	cfg_describe_allowed(key, allowed, sizeof(allowed));
+	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
+			 "%s, allowed: %s", wrong, allowed);
+}
+
+/* A container that only --set speaks of is more likely a slip than a wish. */
+static int missing_container(struct cfg_load *load, const struct cfg_mention *mention)
+{
+	char known[TEXT_MAX] = "";
+
+	for (size_t i = 0; i < load->settings.container_count; i++) {
+		const struct cfg_mention *other = &load->settings.containers[i];
+
+		if (strcmp(other->origin, mention->origin) != 0)
+			cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
+				   other->name);
+	}
+	return cfg_error(load->err, mention->origin, mention->path,
+			 "no such container, allowed: %s, or a new one with its app.type",
+			 *known ? known : "none is in the file");
+}
+
+static int missing_key(struct cfg_load *load, const struct cfg_key *key, const char *path)
+{
+	char allowed[TEXT_MAX];
+
+	cfg_describe_allowed(key, allowed, sizeof(allowed));
+	return cfg_error(load->err, load->file, path, "is missing, allowed: %s", allowed);
+}
+
+/* Defaults stand in the table as they would in a scenario. */
+static void default_value(const struct cfg_key *key, struct cfg_value *ret_value)
+{
+	char wrong[CFG_WRONG_MAX];
+	json_error_t error;
+	json_t *json;
+	bool right;
+
+	*ret_value = (struct cfg_value){0};
+	if (!*key->fallback)
+		return;
+	json = cfg_value_from_text(key->fallback, &error);
+	right = cfg_value_parse(key, json, ret_value, wrong);
+	assert(right);
+	(void)right;
+	json_decref(json);
+}
+
+/* Bind one row in @base; "*" and "#" in its path stand for @instance. */
+static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char *instance,
+		    void *base)
+{
+	const struct cfg_setting *setting;
+	struct cfg_value value;
+	char path[CFG_PATH_MAX];
+
+	cfg_key_path(key, instance, path, sizeof(path));
+	setting = cfg_settings_find(&load->settings, path);
+	if (!setting && !key->fallback)
+		return missing_key(load, key, path);
+	if (!setting)
+		default_value(key, &value);
+	else if (cfg_load_value(load, key, setting, &value))
+		return -SIM_EXIT_USER;
+	cfg_value_store(key, &value, base);
+	return 0;
+}
+
+static int bind_scope(struct cfg_load *load, enum cfg_scope scope, int app,
+		      const char *instance, void *base)
+{
+	int rc = 0;
+
+	cfg_schema_for_each(key)
+	{
+		if (!rc && key->scope == scope && cfg_key_has_app(key, app))
+			rc = bind_key(load, key, instance, base);
+	}
+	return rc;
+}
+
+/* The control files of a container, those that are left alone included. */
+static int bind_controls(struct cfg_load *load, struct cfg_container *container)
+{
+	container->controls = calloc(cfg_schema_count, sizeof(*container->controls));
+	if (!container->controls)
+		return sim_runtime_error(load->err, "out of memory");
+	cfg_schema_for_each(key)
+	{
+		const struct cfg_setting *setting;
+		struct cfg_control *control;
+		struct cfg_value value;
+		char path[CFG_PATH_MAX];
+
+		if (key->scope != CFG_SCOPE_CONTROL)
+			continue;
+		control = &container->controls[container->control_count++];
+		control->file = cfg_key_leaf(key);
+		cfg_key_path(key, container->name, path, sizeof(path));
+		setting = cfg_settings_find(&load->settings, path);
+		if (!setting)
+			continue;
+		if (cfg_load_value(load, key, setting, &value))
+			return -SIM_EXIT_USER;
+		cfg_value_control_text(key, &value, control->text, sizeof(control->text));
+	}
+	return 0;
+}
+
+/* Names and types of the containers come first: they decide which keys exist. */
+static int bind_container_types(struct cfg_load *load)
+{
+	const struct cfg_settings *settings = &load->settings;
+	struct config *config = load->config;
+	int rc = 0;
+
+	config->containers = calloc(settings->container_count + 1, sizeof(*config->containers));
+	if (!config->containers)
+		return sim_runtime_error(load->err, "out of memory");
+	config->container_count = settings->container_count;
+	for (size_t i = 0; !rc && i < config->container_count; i++) {
+		const struct cfg_mention *mention = &settings->containers[i];
+		struct cfg_container *container = &config->containers[i];
+		char path[CFG_PATH_MAX];
+
+		memcpy(container->name, mention->name, sizeof(container->name));
+		snprintf(path, sizeof(path), "%s.app.type", mention->path);
+		if (mention->origin != load->file && !cfg_settings_find(settings, path))
+			return missing_container(load, mention);
+		rc = bind_key(load, cfg_schema_find(path, CFG_APP_ANY), container->name,
+			      container);
+	}
+	return rc;
+}
+
+static int bind_containers(struct cfg_load *load)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
+		struct cfg_container *container = &load->config->containers[i];
+
+		rc = bind_scope(load, CFG_SCOPE_CONTAINER, (int)container->app_type,
+				container->name, container);
+		if (!rc)
+			rc = bind_controls(load, container);
+	}
+	return rc;
+}
+
+/* One more than the highest index that any setting names. */
+static size_t count_events(const struct cfg_settings *settings)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < settings->count; i++) {
+		size_t index;
+
+		if (sscanf(settings->list[i].path, "events.%zu.", &index) == 1 &&
+		    index >= count)
+			count = index + 1;
+	}
+	return count;
+}
+
+static int bind_events(struct cfg_load *load)
+{
+	struct config *config = load->config;
+	int rc = 0;
+
+	config->event_count = count_events(&load->settings);
+	config->events = calloc(config->event_count + 1, sizeof(*config->events));
+	if (!config->events)
+		return sim_runtime_error(load->err, "out of memory");
+	for (size_t i = 0; !rc && i < config->event_count; i++) {
+		char index[24];
+
+		snprintf(index, sizeof(index), "%zu", i);
+		rc = bind_scope(load, CFG_SCOPE_EVENT, CFG_APP_ANY, index, &config->events[i]);
+	}
+	return rc;
+}
+
+/* The application type of the container that @path is in, or CFG_APP_ANY. */
+static int app_of_path(const struct config *config, const char *path)
+{
+	char name[CFG_PATH_MAX];
+
+	if (!cfg_path_container(path, name, sizeof(name)))
+		return CFG_APP_ANY;
+	for (size_t i = 0; i < config->container_count; i++) {
+		if (!strcmp(config->containers[i].name, name))
+			return (int)config->containers[i].app_type;
+	}
+	return CFG_APP_ANY;
+}
+
+/* A setting must be right even where a later layer overrides it. */
+static int check_setting(struct cfg_load *load, const struct cfg_setting *setting)
+{
+	int app = app_of_path(load->config, setting->path);
+	const struct cfg_key *key = cfg_schema_find(setting->path, app);
+	struct cfg_value value;
+	char allowed[TEXT_MAX];
+
+	if (key)
+		return cfg_load_value(load, key, setting, &value);
+	cfg_describe_unknown(setting->path, app, allowed, sizeof(allowed));
+	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
+			 "no key of this app.type, %s", allowed);
+}
+
+int cfg_bind(struct cfg_load *load)
+{
+	int rc = bind_container_types(load);
+
+	for (size_t i = 0; !rc && i < load->settings.count; i++)
+		rc = check_setting(load, &load->settings.list[i]);
+	if (!rc)
+		rc = bind_scope(load, CFG_SCOPE_CONFIG, CFG_APP_ANY, "", load->config);
+	if (!rc)
+		rc = bind_containers(load);
+	if (!rc)
+		rc = bind_events(load);
+	return rc;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Rules that relate several keys; each key by itself is right when these run. */
+#include "load.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "message.h"
+#include "units.h"
+
+#define TEXT_MAX 512
+
+static int check_gpu(struct cfg_load *load)
+{
+	const struct cfg_gpu *gpu = &load->config->gpu;
+
+	if (gpu->memory > gpu->memory_total)
+		return cfg_reject(load, "gpu.memory",
+				  "%" PRIu64 " is too much, allowed: at most gpu.memory_total, "
+				  "%" PRIu64,
+				  gpu->memory, gpu->memory_total);
+	if (gpu->link.bandwidth_both < gpu->link.bandwidth)
+		return cfg_reject(load, "gpu.link.bandwidth_both",
+				  "%" PRIu64 " is too little, allowed: at least "
+				  "gpu.link.bandwidth, %" PRIu64,
+				  gpu->link.bandwidth_both, gpu->link.bandwidth);
+	return 0;
+}
+
+static int check_containers(struct cfg_load *load)
+{
+	const struct config *config = load->config;
+
+	if (!config->container_count)
+		return cfg_reject(load, "containers",
+				  "is missing, allowed: at least one container");
+	for (size_t i = 0; i < config->container_count; i++) {
+		if (config->containers[i].enabled)
+			return 0;
+	}
+	return cfg_reject(load, "containers", "none is enabled, allowed: at least one that is");
+}
+
+/* As vLLM itself demands. */
+static int check_llm(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct cfg_llm *llm = &container->llm;
+	char path[CFG_PATH_MAX];
+
+	if (container->app_type != CFG_APP_LLM_SERVER)
+		return 0;
+	if (llm->max_sequences <= llm->max_batched_tokens)
+		return 0;
+	snprintf(path, sizeof(path), "containers.%s.app.max_sequences", container->name);
+	return cfg_reject(load, path,
+			  "%" PRIu64
+			  " is too many, allowed: at most max_batched_tokens, %" PRIu64,
+			  llm->max_sequences, llm->max_batched_tokens);
+}
+
+static int reject_event(struct cfg_load *load, size_t index, const char *leaf,
+			const char *wrong, const char *allowed)
+{
+	char path[CFG_PATH_MAX];
+
+	snprintf(path, sizeof(path), "events.%zu.%s", index, leaf);
+	return cfg_reject(load, path, "%s, allowed: %s", wrong, allowed);
+}
+
+static int check_event_container(struct cfg_load *load, size_t index)
+{
+	const struct config *config = load->config;
+	const char *name = config->events[index].container;
+	char wrong[CFG_WRONG_MAX];
+	char known[TEXT_MAX] = "";
+
+	for (size_t i = 0; i < config->container_count; i++) {
+		if (!strcmp(config->containers[i].name, name))
+			return 0;
+		cfg_append(known, sizeof(known), "%s\"%s\"", i ? ", " : "",
+			   config->containers[i].name);
+	}
+	snprintf(wrong, sizeof(wrong), "no container \"%s\"", name);
+	return reject_event(load, index, "container", wrong, known);
+}
+
+static int reject_event_file(struct cfg_load *load, size_t index)
+{
+	char wrong[CFG_WRONG_MAX];
+	char known[TEXT_MAX] = "";
+
+	cfg_schema_for_each(key)
+	{
+		if (key->scope == CFG_SCOPE_CONTROL)
+			cfg_append(known, sizeof(known), "%s\"%s\"", *known ? ", " : "",
+				   cfg_key_leaf(key));
+	}
+	snprintf(wrong, sizeof(wrong), "no control file \"%s\"",
+		 load->config->events[index].file);
+	return reject_event(load, index, "file", wrong, known);
+}
+
+/* What is written must be right for the file; both become their one spelling. */
+static int check_event_write(struct cfg_load *load, size_t index)
+{
+	struct cfg_event *event = &load->config->events[index];
+	const struct cfg_key *key = cfg_schema_find_control(event->file);
+	char wrong[CFG_WRONG_MAX];
+	char allowed[TEXT_MAX];
+	struct cfg_value value;
+	json_t *json;
+	bool right;
+
+	if (!key)
+		return reject_event_file(load, index);
+	json = json_string(event->value);
+	if (!json)
+		return sim_runtime_error(load->err, "out of memory");
+	right = cfg_value_parse(key, json, &value, wrong);
+	json_decref(json);
+	if (!right) {
+		cfg_describe_allowed(key, allowed, sizeof(allowed));
+		return reject_event(load, index, "value", wrong, allowed);
+	}
+	snprintf(event->file, sizeof(event->file), "%s", cfg_key_leaf(key));
+	cfg_value_control_text(key, &value, event->value, sizeof(event->value));
+	return 0;
+}
+
+static int check_event_time(struct cfg_load *load, size_t index)
+{
+	char at[UNITS_TEXT_MAX];
+	char end[UNITS_TEXT_MAX];
+	char wrong[CFG_WRONG_MAX];
+	char allowed[CFG_WRONG_MAX];
+
+	if (load->config->events[index].at <= load->config->duration)
+		return 0;
+	units_format_duration(load->config->events[index].at, at, sizeof(at));
+	units_format_duration(load->config->duration, end, sizeof(end));
+	snprintf(wrong, sizeof(wrong), "%s is after the end", at);
+	snprintf(allowed, sizeof(allowed), "at most duration, %s", end);
+	return reject_event(load, index, "at", wrong, allowed);
+}
+
+/* By time, equal times in the order of the file. Lists are short, and mostly sorted already. */
+static void sort_events(struct cfg_event *events, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		struct cfg_event event = events[i];
+		size_t at = i;
+
+		for (; at > 0 && events[at - 1].at > event.at; at--)
+			events[at] = events[at - 1];
+		events[at] = event;
+	}
+}
+
+static int check_events(struct cfg_load *load)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < load->config->event_count; i++) {
+		rc = check_event_container(load, i);
+		if (!rc)
+			rc = check_event_write(load, i);
+		if (!rc)
+			rc = check_event_time(load, i);
+	}
+	if (!rc)
+		sort_events(load->config->events, load->config->event_count);
+	return rc;
+}
+
+int cfg_check(struct cfg_load *load)
+{
+	int rc = check_gpu(load);
+
+	if (!rc)
+		rc = check_containers(load);
+	for (size_t i = 0; !rc && i < load->config->container_count; i++)
+		rc = check_llm(load, &load->config->containers[i]);
+	return rc ? rc : check_events(load);
+}

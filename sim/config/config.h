@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The configuration of one simulation: what a scenario file, the profiles that it names and
+ * --set options say, checked completely and resolved into plain structs of integers.
+ *
+ * Layers, later ones win:  schema defaults < profile files < scenario file < --set.
+ * A profile ("gpu.profile", "containers.<name>.app.profile") is a JSON file under
+ * scenarios/gpus or scenarios/apps whose leaves are {"value": ..., "source": "..."}: every
+ * constant says where it comes from. Folders gpus and apps beside the scenario come before those
+ * of gvmsim. The same keys can be overridden in a scenario.
+ *
+ * Units: bytes, nanoseconds, and parts per million for ratios and other decimal numbers, so
+ * that nothing here is a floating-point number and results do not depend on a compiler.
+ */
+#ifndef SIM_CONFIG_CONFIG_H
+#define SIM_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/trace.h"
+
+struct sim_error;
+
+#define CFG_NAME_MAX	   64
+#define CFG_TEXT_MAX	   512
+#define CFG_CONTAINERS_MAX 64
+#define CFG_EVENTS_MAX	   1024
+#define CFG_PPM		   1000000u
+
+/* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
+struct cfg_gpu {
+	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
+	uint64_t memory;	    /* bytes that tenants can use, after the driver's reserve */
+	uint64_t memory_total;	    /* bytes that CUDA reports as total */
+	uint64_t memory_bandwidth;  /* bytes/s */
+	uint64_t flops_bf16;	    /* dense bf16 peak, FLOP/s */
+	struct {
+		uint64_t bandwidth;	 /* bytes/s and direction, for large copies */
+		uint64_t bandwidth_both; /* bytes/s of both directions together */
+		uint64_t setup;		 /* ns per copy before its first byte */
+	} link;
+	struct {
+		uint64_t timeslice;	  /* ns, what RM programs by default */
+		uint64_t timeslice_scale; /* ppm: real over programmed */
+		uint64_t context_switch;  /* ns in which no context runs */
+		uint64_t rpc;		  /* ns that a control RPC to the GSP takes */
+	} sched;
+	struct {
+		uint64_t buffer_entries; /* replayable fault buffer */
+		uint64_t outstanding; /* faulting 64 KB pages that one context has in flight */
+		uint64_t interrupt;   /* ns from fault to the service thread running */
+		uint64_t batch;	      /* ns of CPU time per fault batch */
+		uint64_t entry;	      /* ns of CPU time per fault record */
+		uint64_t block;	      /* ns of CPU time per VA block serviced */
+		uint64_t replay;      /* ns of CPU time per flush and replay */
+		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
+	} fault;
+};
+
+/* The machine around the GPU. Keys under "host."; a GPU profile file carries them too. */
+struct cfg_host {
+	uint64_t memory; /* bytes */
+	uint64_t cores;
+	uint64_t kernel_launch; /* ns to launch one kernel from an eager framework */
+	uint64_t speed;		/* ppm: CPU speed relative to the reference host of the apps */
+};
+
+enum cfg_app_type { CFG_APP_LLM_SERVER, CFG_APP_DIFFUSION };
+
+/* The request source of an LLM server and the habits of its benchmark client. */
+struct cfg_client {
+	char file[CFG_TEXT_MAX]; /* "app.trace.file", resolved against the scenario's folder */
+	uint64_t divide;	 /* "app.trace.divide", ppm: arrival times are divided by it */
+	uint64_t response;	 /* "app.trace.response", enum trace_response */
+	uint64_t first_request;	 /* "app.client.start", ns after the container's start */
+	uint64_t stop;		 /* "app.client.stop", ns after the first request; 0: never */
+	uint64_t max_open;	 /* "app.client.max_open"; 0: no limit */
+	bool drop_in_flight;	 /* "app.client.drop_in_flight": at stop, else wait for them */
+	uint64_t slo_ttft;	 /* "app.slo_ttft", ns */
+};
+
+/* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
+struct cfg_llm {
+	uint64_t weights;		 /* bytes */
+	uint64_t kv_bytes_per_token;	 /* bytes */
+	uint64_t workspace;		 /* bytes of activations that the server reserves */
+	uint64_t gpu_memory_utilization; /* ppm of gpu.memory_total */
+	uint64_t block_tokens;		 /* KV block size */
+	uint64_t max_batched_tokens;	 /* token budget of a step */
+	uint64_t max_sequences;
+	uint64_t max_model_len;	    /* tokens */
+	uint64_t flops_per_token;   /* FLOP of one forward pass per token, without attention */
+	uint64_t attention_flops;   /* FLOP of one query token per earlier token, all layers */
+	uint64_t efficiency;	    /* ppm of gpu.flops_bf16 that its matrix products reach */
+	uint64_t kernels_per_step;  /* kernels launched by one eager step */
+	uint64_t host_per_sequence; /* ns of host work per sequence in a step, reference host */
+	struct cfg_client client;
+};
+
+/* A diffusion pipeline in a closed loop. Keys under "containers.<name>.app.". */
+struct cfg_diffusion {
+	uint64_t text_weights;	      /* bytes: large text encoder (T5) */
+	uint64_t clip_weights;	      /* bytes: small text encoders */
+	uint64_t denoiser_weights;    /* bytes: MMDiT */
+	uint64_t decoder_weights;     /* bytes: VAE */
+	uint64_t denoiser_activation; /* bytes touched by one denoising pass */
+	uint64_t decoder_activation;  /* bytes touched by the decoder */
+	uint64_t steps;		      /* denoising steps an image */
+	uint64_t passes_per_step;     /* 2 with classifier-free guidance */
+	uint64_t text_flops;	      /* FLOP of all text encoders an image */
+	uint64_t denoiser_flops;      /* FLOP of one pass */
+	uint64_t denoiser_traffic;    /* bytes of device memory moved by one pass */
+	uint64_t decoder_flops;	      /* FLOP of decoding an image */
+	uint64_t decoder_traffic;     /* bytes of device memory moved by decoding */
+	uint64_t efficiency;	      /* ppm of gpu.flops_bf16 that its kernels reach */
+	uint64_t kernels_per_pass;
+	uint64_t kernels_text;
+	uint64_t kernels_decoder;
+	uint64_t host_per_image; /* ns of host work an image, reference host */
+	uint64_t warmup; /* ns of host work before the first image only, reference host */
+};
+
+/* One container: an application and its control files. */
+struct cfg_container {
+	char name[CFG_NAME_MAX]; /* no dots */
+	bool enabled;
+	uint64_t start;		    /* ns */
+	enum cfg_app_type app_type; /* "app.type": "llm-server" or "diffusion" */
+	char app_profile[CFG_NAME_MAX];
+	union {
+		struct cfg_llm llm;
+		struct cfg_diffusion diffusion;
+	};
+	/*
+	 * Control-file writes at start: the dotted keys of the container, in schema order, as
+	 * the text that is written. An empty text: the file is left alone. Here and in events
+	 * a text is checked and in one spelling that the driver's parser takes: plain bytes or
+	 * "max", "<n>us", or a number.
+	 */
+	struct cfg_control {
+		const char *file;	 /* "gmem.limit.high", ...: points into the schema */
+		char text[CFG_NAME_MAX]; /* written to the file at start */
+	} * controls;
+	size_t control_count;
+};
+
+/* A control-file write at a time. */
+struct cfg_event {
+	uint64_t at; /* ns */
+	char container[CFG_NAME_MAX];
+	char file[CFG_NAME_MAX];
+	char value[CFG_NAME_MAX];
+};
+
+/* The whole of it. Owned by the caller: config_load(), then config_destroy(). */
+struct config {
+	char name[CFG_NAME_MAX];
+	char description[CFG_TEXT_MAX];
+	uint64_t duration; /* ns */
+	uint64_t seed;
+	char system[CFG_NAME_MAX];
+	struct cfg_gpu gpu;
+	struct cfg_host host;
+	struct cfg_container *containers; /* in the order of the file */
+	size_t container_count;
+	struct cfg_event *events; /* in time order */
+	size_t event_count;
+	uint64_t timeline_interval; /* "output.timeline_interval", ns */
+	char hash[33];		    /* of everything above and of trace contents, hexadecimal */
+	void *resolved;		    /* json_t: every key with its value, for config.json */
+};
+
+/* One --set PATH=VALUE of the command line; the text is borrowed. */
+struct cfg_override {
+	const char *path_and_value;
+};
+
+/*
+ * Load @path (a scenario file, or the name of one of ours), apply @count overrides in order,
+ * check everything. A mistake is reported as "file:key.path: what is wrong, what is allowed"
+ * ("--set" in place of the file).
+ * On failure *config is empty. Returns 0 or a negative enum sim_exit.
+ */
+int config_load(const char *path, const struct cfg_override *overrides, size_t count,
+		struct config *config, struct sim_error *err);
+void config_destroy(struct config *config);
+
+/*
+ * Where this installation keeps its data. Looks, in this order, beside the running program
+ * (build folder and source tree), in the installed data folder, and fails with a clear error.
+ * @kind is "scenarios", "traces" or "plots". Writes an absolute path of @name in that folder.
+ */
+int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
+		     struct sim_error *err);
+
+#endif

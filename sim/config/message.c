@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+#include "engine/error.h"
+#include "units.h"
+
+/* Names longer than this are not worth a guess. */
+#define GUESS_MAX 64
+
+/* The nearest known key to one that is not known. */
+struct guess {
+	char name[CFG_PATH_MAX];
+	size_t distance;
+};
+
+int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)
+{
+	char text[sizeof(err->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	sim_user_error(err, "%s%s%s: %s", origin, *path ? ":" : "", path, text);
+	for (char *at = err->text; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == '\177')
+			*at = '?';
+	}
+	return -SIM_EXIT_USER;
+}
+
+void cfg_append(char *text, size_t size, const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + used, size - used, fmt, args);
+	va_end(args);
+}
+
+/* A bound of a range as one would type it: "2M" rather than 2097152. */
+static void describe_bound(const struct cfg_key *key, uint64_t value, char *text, size_t size)
+{
+	switch (key->type) {
+	case CFG_TYPE_DURATION:
+		units_format_duration(value, text, size);
+		return;
+	case CFG_TYPE_TIMESLICE:
+		units_format_duration(value * 1000, text, size);
+		return;
+	case CFG_TYPE_PPM:
+		units_format_ppm(value, text, size);
+		return;
+	case CFG_TYPE_SIZE:
+		if (value && value % (1u << 30) == 0)
+			snprintf(text, size, "%" PRIu64 "G", value >> 30);
+		else if (value && value % (1u << 20) == 0)
+			snprintf(text, size, "%" PRIu64 "M", value >> 20);
+		else
+			units_format_size(value, text, size);
+		return;
+	default:
+		units_format_integer(value, text, size);
+	}
+}
+
+static void describe_range(const struct cfg_key *key, const char *what, const char *examples,
+			   char *text, size_t size)
+{
+	char min[UNITS_TEXT_MAX];
+	char max[UNITS_TEXT_MAX];
+
+	describe_bound(key, key->min, min, sizeof(min));
+	describe_bound(key, key->max, max, sizeof(max));
+	snprintf(text, size, "%s from %s to %s%s", what, min, max, examples);
+}
+
+static void describe_words(const struct cfg_key *key, char *text, size_t size)
+{
+	*text = '\0';
+	for (size_t i = 0; key->words[i]; i++)
+		cfg_append(text, size, "%s\"%s\"", i ? ", " : "", key->words[i]);
+}
+
+void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
+{
+	switch (key->type) {
+	case CFG_TYPE_BOOL:
+		snprintf(text, size, "true or false");
+		return;
+	case CFG_TYPE_INTEGER:
+		describe_range(key, "an integer", "", text, size);
+		return;
+	case CFG_TYPE_SIZE:
+		describe_range(key, "a size", " such as 6000000000, \"6e9\" or \"1.5G\"", text,
+			       size);
+		return;
+	case CFG_TYPE_DURATION:
+		describe_range(key, "a duration", " such as \"640s\", \"24.6ms\" or \"5us\"",
+			       text, size);
+		return;
+	case CFG_TYPE_TIMESLICE:
+		describe_range(key, "a time slice", " such as 2 (ms), \"2ms\" or \"512us\"",
+			       text, size);
+		return;
+	case CFG_TYPE_PPM:
+		describe_range(key, "a number", " of at most 6 decimals", text, size);
+		return;
+	case CFG_TYPE_STRING:
+		snprintf(text, size, "a text of 1 to %zu bytes", key->size - 1);
+		return;
+	case CFG_TYPE_NAME:
+		snprintf(text, size,
+			 "1 to %zu letters, digits, \"_\", \"-\" and \".\" (not first)",
+			 key->size - 1);
+		return;
+	case CFG_TYPE_WORD:
+	case CFG_TYPE_ENUM:
+		describe_words(key, text, size);
+		return;
+	case CFG_TYPE_WRITE:
+		snprintf(text, size, "a number or a text of 1 to %zu bytes", key->size - 1);
+		return;
+	}
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Levenshtein: insertions, deletions and replacements that turn @a into @b. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[GUESS_MAX + 1];
+	size_t length = strlen(b);
+
+	if (strlen(a) > GUESS_MAX || length > GUESS_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= length; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 1; j <= length; j++) {
+			size_t replaced = diagonal + (a[i] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = min3(row[j] + 1, row[j - 1] + 1, replaced);
+		}
+	}
+	return row[length];
+}
+
+/* Compare @unknown with @known and with each branch on the way to it. */
+static void guess_key(struct guess *guess, const char *unknown, const char *known)
+{
+	for (size_t end = strcspn(known, ".");; end += 1 + strcspn(known + end + 1, ".")) {
+		char name[CFG_PATH_MAX];
+		size_t distance;
+
+		snprintf(name, sizeof(name), "%.*s", (int)end, known);
+		distance = edit_distance(unknown, name);
+		if (distance < guess->distance) {
+			guess->distance = distance;
+			snprintf(guess->name, sizeof(guess->name), "%s", name);
+		}
+		if (!known[end])
+			return;
+	}
+}
+
+/* A guess has to be nearer than this: about one slip in four letters. */
+static size_t guess_limit(const char *unknown)
+{
+	size_t length = strlen(unknown);
+
+	return length < 3 ? length : 2 + length / 4;
+}
+
+/* Length of the longest beginning of @path that is a branch of the schema. */
+static size_t known_length(const char *path)
+{
+	char parent[CFG_PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	do {
+		char *dot = strrchr(parent, '.');
+
+		*(dot ? dot : parent) = '\0';
+	} while (cfg_schema_classify(parent) != CFG_PATH_BRANCH);
+	return strlen(parent);
+}
+
+/* The name of @key's ancestor directly under @parent. Control files are one name, dots and all. */
+static bool child_name(const char *parent, const struct cfg_key *key, char *name, size_t size)
+{
+	const char *rest = cfg_path_match(parent, key->path);
+	bool whole = rest && key->scope == CFG_SCOPE_CONTROL && rest >= cfg_key_leaf(key);
+
+	if (rest)
+		snprintf(name, size, "%.*s", (int)(whole ? strlen(rest) : strcspn(rest, ".")),
+			 rest);
+	return rest;
+}
+
+/* Has a row before @key the same @name under @parent? */
+static bool is_listed(const char *parent, const struct cfg_key *key, const char *name)
+{
+	char other[CFG_PATH_MAX];
+
+	while (key-- > cfg_schema) {
+		if (child_name(parent, key, other, sizeof(other)) && !strcmp(name, other))
+			return true;
+	}
+	return false;
+}
+
+/* List what @parent holds, each name once. */
+static void describe_children(const char *parent, int app, char *text, size_t size)
+{
+	const char *between = "";
+
+	cfg_schema_for_each(key)
+	{
+		char name[CFG_PATH_MAX];
+
+		if (app != CFG_APP_ANY && !cfg_key_has_app(key, app))
+			continue;
+		if (!child_name(parent, key, name, sizeof(name)) ||
+		    is_listed(parent, key, name))
+			continue;
+		cfg_append(text, size, "%s%s", between,
+			   strcmp(name, "#") ? name : "an index into the list");
+		between = ", ";
+	}
+}
+
+void cfg_describe_branch(const char *path, char *text, size_t size)
+{
+	if (!strcmp(path, "events")) {
+		snprintf(text, size, "allowed: a list of objects with ");
+		path = "events.0";
+	} else if (!strcmp(path, "containers")) {
+		snprintf(text, size, "allowed: an object of containers by name");
+		return;
+	} else {
+		snprintf(text, size, "allowed: an object with ");
+	}
+	describe_children(path, CFG_APP_ANY, text, size);
+}
+
+void cfg_describe_unknown(const char *path, int app, char *text, size_t size)
+{
+	size_t known = known_length(path);
+	const char *unknown = path + known + (known ? 1 : 0);
+	struct guess guess = {.distance = guess_limit(unknown)};
+	char parent[CFG_PATH_MAX];
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
+	cfg_schema_for_each(key)
+	{
+		const char *rest = cfg_path_match(parent, key->path);
+
+		if (rest && (app == CFG_APP_ANY || cfg_key_has_app(key, app)))
+			guess_key(&guess, unknown, rest);
+	}
+	if (*guess.name) {
+		snprintf(text, size, "did you mean \"%s%s%s\"?", parent, known ? "." : "",
+			 guess.name);
+		return;
+	}
+	snprintf(text, size, "allowed: ");
+	describe_children(parent, app, text, size);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What a user reads when a scenario is wrong: always one line,
+ * "file:key.path: what is wrong, what is allowed".
+ */
+#ifndef SIM_CONFIG_MESSAGE_H
+#define SIM_CONFIG_MESSAGE_H
+
+#include <stddef.h>
+
+#include "schema.h"
+
+struct sim_error;
+
+/*
+ * Report a mistake at @path of @origin (a file, or "--set"). Returns -SIM_EXIT_USER. Control
+ * characters that came from the input are replaced, so that the message stays one line.
+ */
+int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* What @key accepts: "a duration from 1ns to 86400s such as "640s", "24.6ms" or "5us"". */
+void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
+
+/*
+ * What to say about an unknown @path: the nearest known key if one is close, otherwise the keys
+ * that its parent has. With @app only keys of that application type count; CFG_APP_ANY: all.
+ */
+void cfg_describe_unknown(const char *path, int app, char *text, size_t size);
+
+/* What must stand at @path, a branch: "allowed: an object with bandwidth, setup". */
+void cfg_describe_branch(const char *path, char *text, size_t size);
+
+/* Append to the text in @text, as far as it has room. */
+void cfg_append(char *text, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * --set PATH=VALUE.
+ *
+ * The longest key that the schema knows is meant: "containers.vllm.gmem.limit.high" is the key
+ * "gmem.limit.high" of the container "vllm", though dots also part nested objects. Paths decide
+ * that by themselves, for container names have no dots and nesting and dotted keys are one path
+ * to the settings. A PATH may also lead to an object, whose keys are then set one by one.
+ */
+#include "settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "message.h"
+#include "value.h"
+
+static const char origin[] = "--set";
+
+int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
+			  struct sim_error *err)
+{
+	static const struct cfg_source source = {origin, CFG_LAYER_SET, ""};
+	const char *equals = strchr(path_and_value, '=');
+	char path[CFG_PATH_MAX];
+	char allowed[512];
+	json_error_t bad;
+	json_t *json;
+	int rc;
+
+	if (!equals || equals == path_and_value)
+		return cfg_error(err, origin, "", "\"%s\" sets nothing, allowed: PATH=VALUE",
+				 path_and_value);
+	if ((size_t)(equals - path_and_value) >= sizeof(path))
+		return cfg_error(err, origin, "", "the path is far too long, allowed: %d bytes",
+				 CFG_PATH_MAX - 1);
+	snprintf(path, sizeof(path), "%.*s", (int)(equals - path_and_value), path_and_value);
+	json = cfg_value_from_text(equals + 1, &bad);
+	if (!json)
+		return sim_runtime_error(err, "out of memory");
+	if (*bad.text && cfg_schema_classify(path) == CFG_PATH_BRANCH) {
+		cfg_describe_branch(path, allowed, sizeof(allowed));
+		rc = cfg_error(err, origin, path, "%s, %s", bad.text, allowed);
+	} else {
+		rc = cfg_settings_add(settings, &source, path, json, err);
+	}
+	json_decref(json);
+	return rc;
+}

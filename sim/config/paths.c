@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "paths.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "engine/error.h"
+#include "message.h"
+
+/* How far above the program a source tree is looked for: build/<preset>/sim/cli/gvmsim. */
+#define LEVELS_UP 4
+
+#define ROOTS_MAX (LEVELS_UP + 3)
+
+/* Folders that may hold "scenarios", "traces" and "plots", best first. */
+struct roots {
+	char path[ROOTS_MAX][PATH_MAX];
+	size_t count;
+};
+
+static bool path_copy(const char *path, char *ret_path, size_t size)
+{
+	int length = snprintf(ret_path, size, "%s", path);
+
+	return length >= 0 && (size_t)length < size;
+}
+
+bool cfg_path_join(const char *folder, const char *name, char *ret_path, size_t size)
+{
+	int length;
+
+	if (*name == '/')
+		return path_copy(name, ret_path, size);
+	length = snprintf(ret_path, size, "%s/%s", folder, name);
+	return length >= 0 && (size_t)length < size;
+}
+
+bool cfg_path_folder(const char *file, char *ret_folder, size_t size)
+{
+	const char *slash = strrchr(file, '/');
+	char folder[PATH_MAX];
+	char absolute[PATH_MAX];
+	int length;
+
+	if (!slash)
+		length = snprintf(folder, sizeof(folder), ".");
+	else
+		length = snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - file), file);
+	if (length < 0 || (size_t)length >= sizeof(folder) || !realpath(folder, absolute))
+		return false;
+	return path_copy(absolute, ret_folder, size);
+}
+
+bool cfg_path_is_file(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISREG(info.st_mode);
+}
+
+static int is_json(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && dot != entry->d_name && !strcmp(dot, ".json");
+}
+
+void cfg_path_list_json(const char *folder, char *text, size_t size)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_json, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
+
+		cfg_append(text, size, "%s%.*s", *text ? ", " : "",
+			   (int)(strlen(name) - strlen(".json")), name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+/* The folder of the running program. */
+static bool program_folder(char *ret_folder, size_t size)
+{
+	char program[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	if (length <= 0)
+		return false;
+	program[length] = '\0';
+	return cfg_path_folder(program, ret_folder, size);
+}
+
+static void roots_add(struct roots *roots, const char *folder, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (cfg_path_join(folder, name, path, sizeof(path)) &&
+	    realpath(path, roots->path[roots->count]))
+		roots->count++;
+}
+
+/* The nearest folder at or above @folder that looks like our source tree. */
+static void roots_add_source_tree(struct roots *roots, const char *folder)
+{
+	char above[PATH_MAX];
+	char mark[PATH_MAX];
+
+	if (!path_copy(folder, above, sizeof(above)))
+		return;
+	for (int level = 0; level <= LEVELS_UP; level++) {
+		char *slash = strrchr(above, '/');
+
+		if (cfg_path_join(above, "scenarios/gpus", mark, sizeof(mark)) &&
+		    !access(mark, F_OK)) {
+			roots_add(roots, above, ".");
+			return;
+		}
+		if (!slash)
+			return;
+		*slash = '\0';
+	}
+}
+
+static void roots_find(struct roots *roots)
+{
+	char program[PATH_MAX];
+
+	roots->count = 0;
+	if (program_folder(program, sizeof(program))) {
+		roots_add_source_tree(roots, program);
+		roots_add(roots, program, "../share/gvmsim");
+	}
+#ifdef GVMSIM_DATA_DIR
+	roots_add(roots, GVMSIM_DATA_DIR, ".");
+#endif
+}
+
+void cfg_path_list_data(const char *kind, char *text, size_t size)
+{
+	struct roots roots;
+
+	roots_find(&roots);
+	for (size_t i = 0; i < roots.count; i++)
+		cfg_append(text, size, "%s%s/%s", *text ? ", " : "", roots.path[i], kind);
+}
+
+int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
+		     struct sim_error *err)
+{
+	struct roots roots;
+	char folders[512] = "";
+
+	roots_find(&roots);
+	for (size_t i = 0; i < roots.count; i++) {
+		char folder[PATH_MAX];
+		char path[PATH_MAX];
+		char found[PATH_MAX];
+
+		if (cfg_path_join(roots.path[i], kind, folder, sizeof(folder)) &&
+		    cfg_path_join(folder, name, path, sizeof(path)) && realpath(path, found) &&
+		    path_copy(found, ret_path, size))
+			return 0;
+	}
+	cfg_path_list_data(kind, folders, sizeof(folders));
+	return cfg_error(err, name, "", "not found, allowed: a file in %s",
+			 *folders ? folders :
+				    "an installation of gvmsim, of which there is none");
+}

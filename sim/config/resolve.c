@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What goes with every result: all keys with their values, and one hash of everything that can
+ * change the result. The hash covers the values, not their spelling, nor where files lie, so
+ * two machines that simulate the same thing agree.
+ */
+#include "load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "engine/error.h"
+#include "message.h"
+#include "paths.h"
+
+#ifndef GVMSIM_VERSION
+#define GVMSIM_VERSION "unknown"
+#endif
+
+#define READ_SIZE 65536
+
+/* The object at @name in @parent, made if it is not there yet. */
+static json_t *child_object(json_t *parent, const char *name)
+{
+	json_t *child = json_object_get(parent, name);
+
+	if (!child && !json_object_set_new(parent, name, json_object()))
+		child = json_object_get(parent, name);
+	return child;
+}
+
+/* Put @value (whose reference is taken) at the dotted @path below @object. */
+static int dump_at(json_t *object, const char *path, json_t *value)
+{
+	const char *dot;
+
+	for (; (dot = strchr(path, '.')); path = dot + 1) {
+		char name[CFG_PATH_MAX];
+
+		snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);
+		object = child_object(object, name);
+	}
+	return json_object_set_new(object, path, value);
+}
+
+/* All keys of @scope with their values in @base. */
+static int dump_scope(json_t *object, enum cfg_scope scope, int app, const void *base)
+{
+	int rc = 0;
+
+	cfg_schema_for_each(key)
+	{
+		if (!rc && key->scope == scope && cfg_key_has_app(key, app))
+			rc = dump_at(object, cfg_key_leaf(key), cfg_value_dump(key, base));
+	}
+	return rc;
+}
+
+/* A control file that is left alone has no value to tell. */
+static int dump_container(json_t *containers, const struct cfg_container *container)
+{
+	json_t *object = child_object(containers, container->name);
+	int rc = dump_scope(object, CFG_SCOPE_CONTAINER, (int)container->app_type, container);
+
+	for (size_t i = 0; !rc && i < container->control_count; i++) {
+		const struct cfg_control *control = &container->controls[i];
+
+		if (*control->text)
+			rc = json_object_set_new(object, control->file,
+						 json_string(control->text));
+	}
+	return rc;
+}
+
+static int dump_event(json_t *events, const struct cfg_event *event)
+{
+	json_t *object = json_object();
+
+	return dump_scope(object, CFG_SCOPE_EVENT, CFG_APP_ANY, event) |
+	       json_array_append_new(events, object);
+}
+
+static int dump_config(json_t *root, const struct config *config)
+{
+	json_t *containers;
+	json_t *events = json_array();
+	int rc = dump_scope(root, CFG_SCOPE_CONFIG, CFG_APP_ANY, config);
+
+	containers = child_object(root, "containers");
+	for (size_t i = 0; !rc && i < config->container_count; i++)
+		rc = dump_container(containers, &config->containers[i]);
+	for (size_t i = 0; !rc && i < config->event_count; i++)
+		rc = dump_event(events, &config->events[i]);
+	return rc | json_object_set_new(root, "events", events);
+}
+
+/* Where the trace of @container is, as an absolute path: beside the scenario, or with gvmsim. */
+static int find_trace(struct cfg_load *load, const struct cfg_container *container,
+		      char *ret_file, size_t size)
+{
+	const char *name = container->llm.client.file;
+	struct sim_error ignored = {0};
+	char path[CFG_PATH_MAX];
+	char beside[PATH_MAX];
+	char folders[512] = "";
+
+	if (cfg_path_join(load->folder, name, beside, sizeof(beside)) &&
+	    cfg_path_is_file(beside) && cfg_path_join("/", beside, ret_file, size))
+		return 0;
+	if (!config_find_data("traces", name, ret_file, size, &ignored) &&
+	    cfg_path_is_file(ret_file))
+		return 0;
+	snprintf(path, sizeof(path), "containers.%s.app.trace.file", container->name);
+	cfg_append(folders, sizeof(folders), "%s", load->folder);
+	cfg_path_list_data("traces", folders, sizeof(folders));
+	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);
+}
+
+/* The bytes and their number: where one file ends and the next begins matters, too. */
+static int hash_file(XXH3_state_t *state, const char *file, struct sim_error *err)
+{
+	char buffer[READ_SIZE];
+	FILE *stream = fopen(file, "rb");
+	uint64_t total = 0;
+	size_t count;
+	bool failed;
+
+	if (!stream)
+		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
+	while ((count = fread(buffer, 1, sizeof(buffer), stream))) {
+		XXH3_128bits_update(state, buffer, count);
+		total += count;
+	}
+	failed = ferror(stream);
+	fclose(stream);
+	XXH3_128bits_update(state, &total, sizeof(total));
+	return failed ? sim_runtime_error(err, "%s: cannot be read to its end", file) : 0;
+}
+
+/* Find and hash the trace of every container that replays one. */
+static int resolve_traces(struct cfg_load *load, XXH3_state_t *state)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
+		struct cfg_container *container = &load->config->containers[i];
+		char file[CFG_TEXT_MAX];
+
+		if (container->app_type != CFG_APP_LLM_SERVER)
+			continue;
+		rc = find_trace(load, container, file, sizeof(file));
+		if (rc)
+			break;
+		memcpy(container->llm.client.file, file, sizeof(file));
+		rc = hash_file(state, file, load->err);
+	}
+	return rc;
+}
+
+/* Sorted, so that the order of keys in the files does not matter. */
+static int hash_resolved(XXH3_state_t *state, const json_t *resolved, struct sim_error *err)
+{
+	char *text = json_dumps(resolved, JSON_COMPACT | JSON_SORT_KEYS);
+
+	if (!text)
+		return sim_runtime_error(err, "out of memory");
+	XXH3_128bits_update(state, text, strlen(text) + 1);
+	XXH3_128bits_update(state, GVMSIM_VERSION, sizeof(GVMSIM_VERSION));
+	free(text);
+	return 0;
+}
+
+static void hash_finish(const XXH3_state_t *state, char *ret_hex, size_t size)
+{
+	XXH128_canonical_t digest;
+
+	XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(state));
+	*ret_hex = '\0';
+	for (size_t i = 0; i < sizeof(digest.digest); i++)
+		cfg_append(ret_hex, size, "%02x", digest.digest[i]);
+}
+
+static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
+{
+	struct config *config = load->config;
+	int rc;
+
+	XXH3_128bits_reset(state);
+	rc = hash_resolved(state, config->resolved, load->err);
+	if (!rc)
+		rc = resolve_traces(load, state);
+	if (rc)
+		return rc;
+	hash_finish(state, config->hash, sizeof(config->hash));
+	if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))
+		return sim_runtime_error(load->err, "out of memory");
+	return 0;
+}
+
+int cfg_resolve(struct cfg_load *load)
+{
+	XXH3_state_t *state = XXH3_createState();
+	int rc;
+
+	load->config->resolved = json_object();
+	if (!state || dump_config(load->config->resolved, load->config))
+		rc = sim_runtime_error(load->err, "out of memory");
+	else
+		rc = resolve_hash(load, state);
+	XXH3_freeState(state);
+	return rc;
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "schema.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+
+#define KIB	      UINT64_C(1024)
+#define MIB	      (1024 * KIB)
+#define GIB	      (1024 * MIB)
+#define TIB	      (1024 * GIB)
+
+#define USEC	      UINT64_C(1000)
+#define MSEC	      (1000 * USEC)
+#define SEC	      (1000 * MSEC)
+#define HOUR	      (3600 * SEC)
+
+#define COUNT_MAX     UINT64_C(1000000000)
+#define BANDWIDTH_MIN UINT64_C(1000000)
+#define BANDWIDTH_MAX UINT64_C(1000000000000000)
+#define FLOPS_MAX     UINT64_C(1000000000000000000)
+
+#define MEMBER(type_, member_) \
+	.offset = offsetof(type_, member_), .size = sizeof(((type_ *)NULL)->member_)
+#define RANGE(min_, max_) .min = (min_), .max = (max_)
+#define TYPE(type_)	  .type = CFG_TYPE_##type_
+#define DEFAULT(text_)	  .fallback = (text_)
+
+/* A key of the scenario itself. */
+#define ROOT(path_, type_, member_, ...)                                                     \
+	{                                                                                    \
+		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_CONFIG, .app = CFG_APP_ANY, \
+		MEMBER(struct config, member_), __VA_ARGS__                                  \
+	}
+
+/* A key whose path is that of its member: "gpu.link.bandwidth". All of them are required. */
+#define MACHINE(type_, member_, min_, max_) ROOT(#member_, type_, member_, RANGE(min_, max_))
+
+/* A key of a container, for one application type or for any. */
+#define CONTAINER(leaf_, app_, type_, member_, ...)                                       \
+	{                                                                                 \
+		.path = "containers.*." leaf_, TYPE(type_), .scope = CFG_SCOPE_CONTAINER, \
+		.app = (app_), MEMBER(struct cfg_container, member_), __VA_ARGS__         \
+	}
+
+/* Constants of the two applications. All of them are required; a profile gives them. */
+#define LLM(type_, member_, min_, max_) \
+	CONTAINER("app." #member_, CFG_APP_LLM_SERVER, type_, llm.member_, RANGE(min_, max_))
+#define DIFFUSION(type_, member_, min_, max_)                                   \
+	CONTAINER("app." #member_, CFG_APP_DIFFUSION, type_, diffusion.member_, \
+		  RANGE(min_, max_))
+
+#define CLIENT(leaf_, type_, member_, ...) \
+	CONTAINER("app." leaf_, CFG_APP_LLM_SERVER, type_, llm.client.member_, __VA_ARGS__)
+
+/* A control file: never required, and bound by its name. */
+#define CONTROL(file_, type_, min_, max_)                                               \
+	{                                                                               \
+		.path = "containers.*." file_, TYPE(type_), .scope = CFG_SCOPE_CONTROL, \
+		.app = CFG_APP_ANY, RANGE(min_, max_), DEFAULT("")                      \
+	}
+
+#define EVENT(leaf_, type_, member_, ...)                                          \
+	{                                                                          \
+		.path = "events.#." leaf_, TYPE(type_), .scope = CFG_SCOPE_EVENT,  \
+		.app = CFG_APP_ANY, MEMBER(struct cfg_event, member_), __VA_ARGS__ \
+	}
+
+static const char *const app_types[] = {
+	[CFG_APP_LLM_SERVER] = "llm-server",
+	[CFG_APP_DIFFUSION] = "diffusion",
+	NULL,
+};
+
+static const char *const responses[] = {
+	[TRACE_RESPONSE_GENERATED] = "generated",
+	[TRACE_RESPONSE_RECORDED] = "recorded",
+	NULL,
+};
+
+const struct cfg_key cfg_schema[] = {
+	ROOT("name", NAME, name),
+	ROOT("description", STRING, description, DEFAULT("")),
+	ROOT("duration", DURATION, duration, RANGE(1, 24 * HOUR)),
+	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
+	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
+
+	ROOT("gpu.profile", NAME, gpu.profile, DEFAULT("")),
+	MACHINE(SIZE, gpu.memory, 2 * MIB, 16 * TIB),
+	MACHINE(SIZE, gpu.memory_total, 2 * MIB, 16 * TIB),
+	MACHINE(SIZE, gpu.memory_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
+	MACHINE(INTEGER, gpu.flops_bf16, 1000000, FLOPS_MAX),
+	MACHINE(SIZE, gpu.link.bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
+	MACHINE(SIZE, gpu.link.bandwidth_both, BANDWIDTH_MIN, BANDWIDTH_MAX),
+	MACHINE(DURATION, gpu.link.setup, 0, SEC),
+	MACHINE(DURATION, gpu.sched.timeslice, USEC, 16 * SEC),
+	MACHINE(PPM, gpu.sched.timeslice_scale, CFG_PPM / 100, 100 * CFG_PPM),
+	MACHINE(DURATION, gpu.sched.context_switch, 0, SEC),
+	MACHINE(DURATION, gpu.sched.rpc, 0, SEC),
+	MACHINE(INTEGER, gpu.fault.buffer_entries, 1, 1 << 20),
+	MACHINE(INTEGER, gpu.fault.outstanding, 1, 1 << 20),
+	MACHINE(DURATION, gpu.fault.interrupt, 0, SEC),
+	MACHINE(DURATION, gpu.fault.batch, 0, SEC),
+	MACHINE(DURATION, gpu.fault.entry, 0, SEC),
+	MACHINE(DURATION, gpu.fault.block, 0, SEC),
+	MACHINE(DURATION, gpu.fault.replay, 0, SEC),
+	MACHINE(SIZE, gpu.fault.zero_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
+
+	MACHINE(SIZE, host.memory, 2 * MIB, 64 * TIB),
+	MACHINE(INTEGER, host.cores, 1, 4096),
+	MACHINE(DURATION, host.kernel_launch, 0, SEC),
+	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM),
+
+	CONTAINER("enabled", CFG_APP_ANY, BOOL, enabled, DEFAULT("true")),
+	CONTAINER("start", CFG_APP_ANY, DURATION, start, RANGE(0, 24 * HOUR), DEFAULT("0s")),
+	CONTAINER("app.type", CFG_APP_ANY, ENUM, app_type, .words = app_types),
+	CONTAINER("app.profile", CFG_APP_ANY, NAME, app_profile, DEFAULT("")),
+
+	LLM(SIZE, weights, 1, 16 * TIB),
+	LLM(SIZE, kv_bytes_per_token, 1, GIB),
+	LLM(SIZE, workspace, 0, 16 * TIB),
+	LLM(PPM, gpu_memory_utilization, 1, CFG_PPM),
+	LLM(INTEGER, block_tokens, 1, 1024),
+	LLM(INTEGER, max_batched_tokens, 1, 1 << 20),
+	LLM(INTEGER, max_sequences, 1, 1 << 16),
+	LLM(INTEGER, max_model_len, 2, 1 << 24),
+	LLM(INTEGER, flops_per_token, 1, FLOPS_MAX),
+	LLM(INTEGER, attention_flops, 0, FLOPS_MAX),
+	LLM(PPM, efficiency, 1, CFG_PPM),
+	LLM(INTEGER, kernels_per_step, 1, COUNT_MAX),
+	LLM(DURATION, host_per_sequence, 0, SEC),
+	CLIENT("slo_ttft", DURATION, slo_ttft, RANGE(1, HOUR), DEFAULT("7.463s")),
+	CLIENT("trace.file", STRING, file),
+	CLIENT("trace.divide", PPM, divide, RANGE(1, 1000000 * UINT64_C(1000000)),
+	       DEFAULT("1")),
+	CLIENT("trace.response", ENUM, response, .words = responses, DEFAULT("generated")),
+	CLIENT("client.start", DURATION, first_request, RANGE(0, 24 * HOUR), DEFAULT("0s")),
+	CLIENT("client.stop", DURATION, stop, RANGE(0, 24 * HOUR), DEFAULT("0s")),
+	CLIENT("client.max_open", INTEGER, max_open, RANGE(0, COUNT_MAX), DEFAULT("0")),
+	CLIENT("client.drop_in_flight", BOOL, drop_in_flight, DEFAULT("false")),
+
+	DIFFUSION(SIZE, text_weights, 0, 16 * TIB),
+	DIFFUSION(SIZE, clip_weights, 0, 16 * TIB),
+	DIFFUSION(SIZE, denoiser_weights, 1, 16 * TIB),
+	DIFFUSION(SIZE, decoder_weights, 0, 16 * TIB),
+	DIFFUSION(SIZE, denoiser_activation, 0, 16 * TIB),
+	DIFFUSION(SIZE, decoder_activation, 0, 16 * TIB),
+	DIFFUSION(INTEGER, steps, 1, 10000),
+	DIFFUSION(INTEGER, passes_per_step, 1, 16),
+	DIFFUSION(INTEGER, text_flops, 0, FLOPS_MAX),
+	DIFFUSION(INTEGER, denoiser_flops, 1, FLOPS_MAX),
+	DIFFUSION(SIZE, denoiser_traffic, 0, BANDWIDTH_MAX),
+	DIFFUSION(INTEGER, decoder_flops, 0, FLOPS_MAX),
+	DIFFUSION(SIZE, decoder_traffic, 0, BANDWIDTH_MAX),
+	DIFFUSION(PPM, efficiency, 1, CFG_PPM),
+	DIFFUSION(INTEGER, kernels_per_pass, 1, COUNT_MAX),
+	DIFFUSION(INTEGER, kernels_text, 1, COUNT_MAX),
+	DIFFUSION(INTEGER, kernels_decoder, 1, COUNT_MAX),
+	DIFFUSION(DURATION, host_per_image, 0, HOUR),
+	DIFFUSION(DURATION, warmup, 0, HOUR),
+
+	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
+	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),
+	CONTROL("hmem.limit", SIZE, 0, UINT64_MAX),
+	CONTROL("compute.timeslice", TIMESLICE, 1, 16 * SEC / USEC),
+	CONTROL("compute.priority", INTEGER, 0, 16),
+	CONTROL("compute.weight", INTEGER, 1, 10000),
+	CONTROL("compute.freeze", INTEGER, 0, 1),
+
+	EVENT("at", DURATION, at, RANGE(0, 24 * HOUR)),
+	EVENT("container", NAME, container),
+	EVENT("file", NAME, file),
+	EVENT("value", WRITE, value),
+
+	ROOT("output.timeline_interval", DURATION, timeline_interval, RANGE(MSEC, HOUR),
+	     DEFAULT("100ms")),
+};
+
+const size_t cfg_schema_count = sizeof(cfg_schema) / sizeof(cfg_schema[0]);
+
+/* Names that the public GVM driver gives to the same control files. */
+static const struct {
+	const char *alias;
+	const char *file;
+} aliases[] = {
+	{"memory.limit", "gmem.limit.high"},
+};
+
+/* An index as it is printed: digits without leading zeros, small enough for the event list. */
+static bool component_is_index(const char *text, size_t length)
+{
+	size_t value = 0;
+
+	if (!length || length > 4 || (length > 1 && text[0] == '0'))
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		if (!isdigit((unsigned char)text[i]))
+			return false;
+		value = value * 10 + (size_t)(text[i] - '0');
+	}
+	return value < CFG_EVENTS_MAX;
+}
+
+static bool component_match(const char *text, size_t length, const char *pattern,
+			    size_t pattern_length)
+{
+	if (pattern_length == 1 && *pattern == '*')
+		return length > 0;
+	if (pattern_length == 1 && *pattern == '#')
+		return component_is_index(text, length);
+	return length == pattern_length && !memcmp(text, pattern, length);
+}
+
+const char *cfg_path_match(const char *path, const char *pattern)
+{
+	while (*path) {
+		size_t length = strcspn(path, ".");
+		size_t pattern_length = strcspn(pattern, ".");
+
+		if (!component_match(path, length, pattern, pattern_length))
+			return NULL;
+		path += length;
+		pattern += pattern_length;
+		pattern += *pattern == '.';
+		if (*path == '.' && !path[1])
+			return NULL;
+		path += *path == '.';
+	}
+	return pattern;
+}
+
+enum cfg_path_kind cfg_schema_classify(const char *path)
+{
+	cfg_schema_for_each(key)
+	{
+		const char *rest = cfg_path_match(path, key->path);
+
+		if (rest)
+			return *rest ? CFG_PATH_BRANCH : CFG_PATH_KEY;
+	}
+	return CFG_PATH_UNKNOWN;
+}
+
+bool cfg_key_has_app(const struct cfg_key *key, int app)
+{
+	return key->app == CFG_APP_ANY || key->app == app;
+}
+
+const struct cfg_key *cfg_schema_find(const char *path, int app)
+{
+	cfg_schema_for_each(key)
+	{
+		const char *rest = cfg_path_match(path, key->path);
+
+		if (rest && !*rest && cfg_key_has_app(key, app))
+			return key;
+	}
+	return NULL;
+}
+
+const struct cfg_key *cfg_schema_find_control(const char *file)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (!strcmp(file, aliases[i].alias))
+			file = aliases[i].file;
+	}
+	cfg_schema_for_each(key)
+	{
+		if (key->scope == CFG_SCOPE_CONTROL && !strcmp(cfg_key_leaf(key), file))
+			return key;
+	}
+	return NULL;
+}
+
+const char *cfg_key_leaf(const struct cfg_key *key)
+{
+	const char *wildcard = strpbrk(key->path, "*#");
+
+	return wildcard ? wildcard + 2 : key->path;
+}
+
+void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_path, size_t size)
+{
+	const char *wildcard = strpbrk(key->path, "*#");
+
+	if (wildcard)
+		snprintf(ret_path, size, "%.*s%s%s", (int)(wildcard - key->path), key->path,
+			 instance, wildcard + 1);
+	else
+		snprintf(ret_path, size, "%s", key->path);
+}
+
+/* The part of @path behind its container's name, or NULL. */
+static const char *path_in_container(const char *path)
+{
+	static const char prefix[] = "containers.";
+
+	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	path += sizeof(prefix) - 1;
+	return path + strcspn(path, ".");
+}
+
+bool cfg_path_container(const char *path, char *ret_name, size_t size)
+{
+	const char *end = path_in_container(path);
+	const char *name = path + strlen("containers.");
+
+	if (!end)
+		return false;
+	snprintf(ret_name, size, "%.*s", (int)(end - name), name);
+	return true;
+}
+
+void cfg_path_canonical(const char *path, char *ret_path, size_t size)
+{
+	const char *leaf = path_in_container(path);
+
+	snprintf(ret_path, size, "%s", path);
+	for (size_t i = 0; leaf && i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (*leaf == '.' && !strcmp(leaf + 1, aliases[i].alias))
+			snprintf(ret_path, size, "%.*s%s", (int)(leaf + 1 - path), path,
+				 aliases[i].file);
+	}
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "message.h"
+
+#define TEXT_MAX 768
+
+/* Fixed for the walk through one tree. */
+struct walk {
+	struct cfg_settings *settings;
+	const struct cfg_source *source;
+	struct sim_error *err;
+};
+
+/* Where in the tree the walk stands. */
+struct place {
+	char path[CFG_PATH_MAX];
+	char spelling[sizeof(((struct cfg_setting *)NULL)->spelling)];
+};
+
+static int walk_value(const struct walk *walk, const struct place *place, json_t *json);
+
+void cfg_settings_destroy(struct cfg_settings *settings)
+{
+	for (size_t i = 0; i < settings->count; i++)
+		json_decref(settings->list[i].value);
+	free(settings->list);
+	*settings = (struct cfg_settings){0};
+}
+
+static const char *path_in_source(const struct cfg_source *source, const char *path)
+{
+	size_t length = strlen(source->prefix);
+
+	if (!length || strlen(path) <= length)
+		return length ? "" : path;
+	return path + length + 1;
+}
+
+const char *cfg_setting_path(const struct cfg_setting *setting)
+{
+	return path_in_source(&setting->source, setting->path);
+}
+
+static int walk_error(const struct walk *walk, const struct place *place, const char *wrong,
+		      const char *allowed)
+{
+	return cfg_error(walk->err, walk->source->origin,
+			 path_in_source(walk->source, place->path), "%s, %s", wrong, allowed);
+}
+
+static bool join(char *text, size_t size, const char *parent, const char *between,
+		 const char *name)
+{
+	int length = snprintf(text, size, "%s%s%s", parent, *parent ? between : "", name);
+
+	return length >= 0 && (size_t)length < size;
+}
+
+/* Step from @parent into its key @name. An empty name is no key of anything. */
+static int walk_into(const struct walk *walk, const struct place *parent, const char *name,
+		     json_t *json)
+{
+	struct place child;
+
+	if (!*name || !join(child.path, sizeof(child.path), parent->path, ".", name) ||
+	    !join(child.spelling, sizeof(child.spelling), parent->spelling, " > ", name))
+		return walk_error(walk, parent, "holds a key that is empty or far too long",
+				  "allowed: the keys of the schema");
+	return walk_value(walk, &child, json);
+}
+
+static bool is_container_name(const char *name)
+{
+	return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
+}
+
+/* Remember the container that @path leads into, if it does. */
+static int note_container(const struct walk *walk, const char *path)
+{
+	struct cfg_settings *settings = walk->settings;
+	struct cfg_mention *mention;
+	char name[CFG_PATH_MAX];
+	size_t i = 0;
+
+	if (!cfg_path_container(path, name, sizeof(name)))
+		return 0;
+	if (!is_container_name(name) || strlen(name) >= CFG_NAME_MAX)
+		return cfg_error(walk->err, walk->source->origin, "containers",
+				 "\"%s\" is no container name, allowed: 1 to %d lower-case "
+				 "letters, digits, \"_\" and \"-\"",
+				 name, CFG_NAME_MAX - 1);
+	while (i < settings->container_count && strcmp(settings->containers[i].name, name) != 0)
+		i++;
+	if (i < settings->container_count)
+		return 0;
+	if (i == CFG_CONTAINERS_MAX)
+		return cfg_error(walk->err, walk->source->origin, "containers",
+				 "are too many, allowed: at most %d", CFG_CONTAINERS_MAX);
+	mention = &settings->containers[i];
+	memcpy(mention->name, name, strlen(name) + 1);
+	snprintf(mention->path, sizeof(mention->path), "containers.%.*s", CFG_NAME_MAX - 1,
+		 name);
+	mention->origin = walk->source->origin;
+	settings->container_count++;
+	return 0;
+}
+
+/* Room for one more setting, or NULL. */
+static struct cfg_setting *settings_push(struct cfg_settings *settings)
+{
+	if (settings->count == settings->capacity) {
+		size_t capacity = settings->capacity ? 2 * settings->capacity : 64;
+		struct cfg_setting *list =
+			realloc(settings->list, capacity * sizeof(*settings->list));
+
+		if (!list)
+			return NULL;
+		settings->list = list;
+		settings->capacity = capacity;
+	}
+	return &settings->list[settings->count++];
+}
+
+/* A file says everything once; of two --set options the later one wins. */
+static const struct cfg_setting *find_duplicate(const struct walk *walk, const char *path)
+{
+	const struct cfg_settings *settings = walk->settings;
+
+	if (walk->source->layer == CFG_LAYER_SET)
+		return NULL;
+	for (size_t i = 0; i < settings->count; i++) {
+		if (settings->list[i].source.layer == walk->source->layer &&
+		    !strcmp(settings->list[i].path, path))
+			return &settings->list[i];
+	}
+	return NULL;
+}
+
+/* A profile's leaf says where its value comes from. *@json becomes that value. */
+static int walk_sourced(const struct walk *walk, const struct place *place, json_t **json)
+{
+	json_t *value = json_object_get(*json, "value");
+	const char *source = json_string_value(json_object_get(*json, "source"));
+
+	if (!strcmp(strrchr(place->path, '.'), ".profile"))
+		return walk_error(walk, place, "unknown key",
+				  "allowed: constants, a profile names no other profile");
+	if (!value || !source || !*source || json_object_size(*json) != 2)
+		return walk_error(walk, place, "does not say where it comes from",
+				  "allowed: {\"value\": ..., \"source\": \"...\"}");
+	*json = value;
+	return 0;
+}
+
+static int walk_key(const struct walk *walk, const struct place *place, json_t *json)
+{
+	const struct cfg_setting *twin = find_duplicate(walk, place->path);
+	struct cfg_setting *setting;
+	int rc = 0;
+
+	if (walk->source->layer == CFG_LAYER_PROFILE)
+		rc = walk_sourced(walk, place, &json);
+	if (rc)
+		return rc;
+	if (twin)
+		return cfg_error(walk->err, walk->source->origin,
+				 path_in_source(walk->source, place->path),
+				 "is given as \"%s\" and as \"%s\", allowed: one of them",
+				 twin->spelling, place->spelling);
+	setting = settings_push(walk->settings);
+	if (!setting)
+		return sim_runtime_error(walk->err, "out of memory");
+	memcpy(setting->path, place->path, sizeof(setting->path));
+	memcpy(setting->spelling, place->spelling, sizeof(setting->spelling));
+	setting->source = *walk->source;
+	setting->value = json_incref(json);
+	return 0;
+}
+
+/* A list of events replaces the events of the layers below it. */
+static void drop_events(struct cfg_settings *settings)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < settings->count; i++) {
+		if (strncmp(settings->list[i].path, "events.", strlen("events.")) != 0)
+			settings->list[kept++] = settings->list[i];
+		else
+			json_decref(settings->list[i].value);
+	}
+	settings->count = kept;
+}
+
+static int walk_events(const struct walk *walk, const struct place *place, json_t *list)
+{
+	int rc = 0;
+
+	if (json_array_size(list) > CFG_EVENTS_MAX)
+		return cfg_error(walk->err, walk->source->origin, place->path,
+				 "are too many, allowed: at most %d", CFG_EVENTS_MAX);
+	if (walk->source->layer == CFG_LAYER_SET)
+		drop_events(walk->settings);
+	for (size_t i = 0; !rc && i < json_array_size(list); i++) {
+		char index[24];
+
+		snprintf(index, sizeof(index), "%zu", i);
+		rc = walk_into(walk, place, index, json_array_get(list, i));
+	}
+	return rc;
+}
+
+static int walk_branch(const struct walk *walk, const struct place *place, json_t *json)
+{
+	bool is_list = !strcmp(place->path, "events");
+	char allowed[TEXT_MAX];
+	const char *name;
+	json_t *child;
+
+	if (is_list && json_is_array(json))
+		return walk_events(walk, place, json);
+	if (is_list || !json_is_object(json)) {
+		cfg_describe_branch(place->path, allowed, sizeof(allowed));
+		return walk_error(walk, place, is_list ? "is not a list" : "is not an object",
+				  allowed);
+	}
+	json_object_foreach(json, name, child) {
+		int rc = walk_into(walk, place, name, child);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
+{
+	struct place canonical = *place;
+	char allowed[TEXT_MAX];
+	int rc = note_container(walk, place->path);
+
+	if (rc)
+		return rc;
+	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
+	switch (cfg_schema_classify(canonical.path)) {
+	case CFG_PATH_KEY:
+		return walk_key(walk, &canonical, json);
+	case CFG_PATH_BRANCH:
+		return walk_branch(walk, place, json);
+	default:
+		cfg_describe_unknown(place->path, CFG_APP_ANY, allowed, sizeof(allowed));
+		return walk_error(walk, place, "unknown key", allowed);
+	}
+}
+
+int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
+		     const char *path, json_t *json, struct sim_error *err)
+{
+	struct walk walk = {.settings = settings, .source = source, .err = err};
+	struct place root = {0};
+
+	snprintf(root.path, sizeof(root.path), "%s", source->prefix);
+	return *path ? walk_into(&walk, &root, path, json) : walk_value(&walk, &root, json);
+}
+
+const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
+					    const char *path)
+{
+	const struct cfg_setting *winner = NULL;
+
+	for (size_t i = 0; i < settings->count; i++) {
+		const struct cfg_setting *setting = &settings->list[i];
+
+		if ((!winner || setting->source.layer >= winner->source.layer) &&
+		    !strcmp(setting->path, path))
+			winner = setting;
+	}
+	return winner;
+}

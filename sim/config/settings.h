@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the layers of a configuration say, before any of it is believed.
+ *
+ * Each layer is flattened into settings: a path that the schema knows and the JSON found there,
+ * with the name of where it stood for messages. Nested objects and dotted keys become the same
+ * path, so {"gpu": {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting, and a
+ * file that holds both is wrong. Which layer wins is decided only when a value is looked up;
+ * every setting is checked, overridden or not.
+ */
+#ifndef SIM_CONFIG_SETTINGS_H
+#define SIM_CONFIG_SETTINGS_H
+
+#include <jansson.h>
+
+#include "config.h"
+#include "schema.h"
+
+struct sim_error;
+
+/* Later ones win. Defaults are below all of them, in the schema. */
+enum cfg_layer {
+	CFG_LAYER_PROFILE,
+	CFG_LAYER_SCENARIO,
+	CFG_LAYER_SET,
+};
+
+/* Where a tree of JSON came from. */
+struct cfg_source {
+	const char *origin; /* file name, or "--set"; outlives the settings */
+	enum cfg_layer layer;
+	const char *prefix; /* path of the tree's root: "", or "containers.<name>" */
+};
+
+/* One key of one layer. */
+struct cfg_setting {
+	char path[CFG_PATH_MAX];	  /* canonical */
+	char spelling[CFG_PATH_MAX + 32]; /* nesting as written: "gpu > link.setup" */
+	struct cfg_source source;
+	json_t *value; /* a reference is held */
+};
+
+/* A container that some layer mentions. */
+struct cfg_mention {
+	char name[CFG_NAME_MAX];
+	char path[CFG_NAME_MAX + 16]; /* "containers.<name>" */
+	const char *origin;	      /* of the first mention */
+};
+
+/* Zero-initialise, then cfg_settings_destroy(). */
+struct cfg_settings {
+	struct cfg_setting *list;
+	size_t count;
+	size_t capacity;
+	struct cfg_mention containers[CFG_CONTAINERS_MAX]; /* in order of mention */
+	size_t container_count;
+};
+
+void cfg_settings_destroy(struct cfg_settings *settings);
+
+/*
+ * Add what @json says at @path (relative to the source's prefix; "" is its root). Unknown keys,
+ * a key written twice and bad container names are reported. @json is borrowed. Returns 0 or a
+ * negative enum sim_exit.
+ */
+int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
+		     const char *path, json_t *json, struct sim_error *err);
+
+/* Add one --set PATH=VALUE. */
+int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
+			  struct sim_error *err);
+
+/* The winning setting at @path, or NULL. */
+const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
+					    const char *path);
+
+/* The setting's path as its own file knows it: a profile knows no container names. */
+const char *cfg_setting_path(const struct cfg_setting *setting);
+
+#endif

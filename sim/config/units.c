@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Wide enough for 64 bits of digits times any unit, so that only results can overflow. */
+typedef unsigned __int128 units_wide;
+
+/* digits * 10^exponent, and the text behind it. */
+struct decimal {
+	uint64_t digits;
+	int exponent;
+	const char *rest;
+};
+
+struct unit {
+	const char *suffix;
+	uint64_t scale;
+};
+
+/* An exponent beyond this overflows, or is no whole number, whatever the digits are. */
+#define EXPONENT_MAX 99
+
+static const struct unit size_units[] = {
+	{"", 1},	   {"B", 1},	     {"K", 1u << 10},	{"KB", 1u << 10},
+	{"KiB", 1u << 10}, {"M", 1u << 20},  {"MB", 1u << 20},	{"MiB", 1u << 20},
+	{"G", 1u << 30},   {"GB", 1u << 30}, {"GiB", 1u << 30}, {NULL, 0},
+};
+
+/* Larger units first: the formatter takes the first that is not larger than the value. */
+static const struct unit duration_units[] = {
+	{"h", 3600000000000},
+	{"min", 60000000000},
+	{"s", 1000000000},
+	{"ms", 1000000},
+	{"us", 1000},
+	{"ns", 1},
+	{NULL, 0},
+};
+
+static const struct unit timeslice_units[] = {
+	{"", 1000},
+	{"ms", 1000},
+	{"us", 1},
+	{NULL, 0},
+};
+
+static const struct unit ppm_units[] = {
+	{"", 1000000},
+	{NULL, 0},
+};
+
+static const struct unit integer_units[] = {
+	{"", 1},
+	{NULL, 0},
+};
+
+static bool decimal_push(struct decimal *number, char digit)
+{
+	return !__builtin_mul_overflow(number->digits, 10u, &number->digits) &&
+	       !__builtin_add_overflow(number->digits, (uint64_t)(digit - '0'),
+				       &number->digits);
+}
+
+/* Reads a run of digits; @step is 1 behind the decimal point, where each costs a power of ten. */
+static enum units_status decimal_digits(struct decimal *number, int step)
+{
+	if (!isdigit((unsigned char)*number->rest))
+		return UNITS_SYNTAX;
+	for (; isdigit((unsigned char)*number->rest); number->rest++) {
+		if (!decimal_push(number, *number->rest))
+			return UNITS_OVERFLOW;
+		number->exponent -= step;
+	}
+	return UNITS_OK;
+}
+
+/* "e9", "e+9", "E-3". Without digits behind it, the letter is left for the suffix. */
+static void decimal_exponent(struct decimal *number)
+{
+	const char *at = number->rest;
+	bool negative;
+	int value = 0;
+
+	if (*at != 'e' && *at != 'E')
+		return;
+	at++;
+	negative = *at == '-';
+	if (*at == '-' || *at == '+')
+		at++;
+	if (!isdigit((unsigned char)*at))
+		return;
+	for (; isdigit((unsigned char)*at); at++) {
+		value = value * 10 + (*at - '0');
+		if (value > EXPONENT_MAX)
+			value = EXPONENT_MAX;
+	}
+	number->exponent += negative ? -value : value;
+	number->rest = at;
+}
+
+static enum units_status decimal_parse(const char *text, struct decimal *ret_number)
+{
+	enum units_status status;
+
+	*ret_number = (struct decimal){.rest = text};
+	if (text[0] == '-' && isdigit((unsigned char)text[1]))
+		return UNITS_NEGATIVE;
+	status = decimal_digits(ret_number, 0);
+	if (!status && *ret_number->rest == '.') {
+		ret_number->rest++;
+		status = decimal_digits(ret_number, 1);
+	}
+	if (!status)
+		decimal_exponent(ret_number);
+	return status;
+}
+
+static enum units_status decimal_scale(const struct decimal *number, uint64_t scale,
+				       uint64_t *ret_value)
+{
+	units_wide value = (units_wide)number->digits * scale;
+	int exponent = number->exponent;
+
+	for (; value && exponent > 0; exponent--) {
+		if (value > UINT64_MAX)
+			return UNITS_OVERFLOW;
+		value *= 10;
+	}
+	for (; value && exponent < 0; exponent++) {
+		if (value % 10)
+			return UNITS_NOT_WHOLE;
+		value /= 10;
+	}
+	if (value > UINT64_MAX)
+		return UNITS_OVERFLOW;
+	*ret_value = (uint64_t)value;
+	return UNITS_OK;
+}
+
+static enum units_status units_parse(const char *text, const struct unit *units,
+				     uint64_t *ret_value)
+{
+	struct decimal number;
+	enum units_status status = decimal_parse(text, &number);
+
+	if (status)
+		return status;
+	for (; units->suffix; units++) {
+		if (!strcmp(number.rest, units->suffix))
+			return decimal_scale(&number, units->scale, ret_value);
+	}
+	return *number.rest ? UNITS_BAD_SUFFIX : UNITS_NO_UNIT;
+}
+
+enum units_status units_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	if (!strcmp(text, "max")) {
+		*ret_bytes = UINT64_MAX;
+		return UNITS_OK;
+	}
+	return units_parse(text, size_units, ret_bytes);
+}
+
+enum units_status units_parse_duration(const char *text, uint64_t *ret_ns)
+{
+	return units_parse(text, duration_units, ret_ns);
+}
+
+enum units_status units_parse_timeslice(const char *text, uint64_t *ret_us)
+{
+	return units_parse(text, timeslice_units, ret_us);
+}
+
+enum units_status units_parse_ppm(const char *text, uint64_t *ret_ppm)
+{
+	return units_parse(text, ppm_units, ret_ppm);
+}
+
+enum units_status units_parse_integer(const char *text, uint64_t *ret_value)
+{
+	return units_parse(text, integer_units, ret_value);
+}
+
+const char *units_strstatus(enum units_status status)
+{
+	static const char *const text[] = {
+		[UNITS_OK] = "is right",
+		[UNITS_SYNTAX] = "is not a number",
+		[UNITS_NEGATIVE] = "is negative",
+		[UNITS_NO_UNIT] = "has no unit",
+		[UNITS_BAD_SUFFIX] = "has an unknown suffix",
+		[UNITS_NOT_WHOLE] = "is finer than can be represented",
+		[UNITS_OVERFLOW] = "does not fit in 64 bits",
+	};
+
+	return text[status];
+}
+
+/* @value / @scale in decimal without trailing zeros, then @suffix. @scale is a power of ten. */
+static void format_scaled(uint64_t value, uint64_t scale, const char *suffix, char *text,
+			  size_t size)
+{
+	uint64_t fraction = value % scale;
+	int digits = 0;
+
+	if (!fraction) {
+		snprintf(text, size, "%" PRIu64 "%s", value / scale, suffix);
+		return;
+	}
+	for (uint64_t power = scale; power > 1; power /= 10)
+		digits++;
+	for (; fraction % 10 == 0; fraction /= 10)
+		digits--;
+	snprintf(text, size, "%" PRIu64 ".%0*" PRIu64 "%s", value / scale, digits, fraction,
+		 suffix);
+}
+
+void units_format_size(uint64_t bytes, char *text, size_t size)
+{
+	if (bytes == UINT64_MAX)
+		snprintf(text, size, "max");
+	else
+		units_format_integer(bytes, text, size);
+}
+
+/* Hours and minutes are read, never written: a reader compares seconds with seconds. */
+void units_format_duration(uint64_t ns, char *text, size_t size)
+{
+	const struct unit *unit = &duration_units[2];
+
+	while (ns && unit->scale > ns)
+		unit++;
+	format_scaled(ns, unit->scale, unit->suffix, text, size);
+}
+
+void units_format_ppm(uint64_t ppm, char *text, size_t size)
+{
+	format_scaled(ppm, 1000000, "", text, size);
+}
+
+void units_format_integer(uint64_t value, char *text, size_t size)
+{
+	snprintf(text, size, "%" PRIu64, value);
+}

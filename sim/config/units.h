@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Quantities as people write them, read into unsigned 64-bit integers and printed back.
+ *
+ * All arithmetic is in integers and exact: a quantity that is not a whole number of its base
+ * unit ("0.5" bytes, "0.1ns") is refused instead of rounded, so that a result never depends on
+ * how a compiler treats floating-point numbers. A number is digits, perhaps a fraction, perhaps
+ * a decimal exponent: "312e12", "1.5", "2.5e-3".
+ */
+#ifndef SIM_CONFIG_UNITS_H
+#define SIM_CONFIG_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define UNITS_TEXT_MAX 32 /* room for anything that units_format_*() prints */
+
+enum units_status {
+	UNITS_OK,
+	UNITS_SYNTAX,	  /* not a number at all */
+	UNITS_NEGATIVE,	  /* nothing here can be negative */
+	UNITS_NO_UNIT,	  /* a bare number where a unit is needed */
+	UNITS_BAD_SUFFIX, /* a number followed by something that is no unit */
+	UNITS_NOT_WHOLE,  /* finer than the base unit */
+	UNITS_OVERFLOW,	  /* more than 64 bits */
+};
+
+/* Bytes: a bare number, or with K, M or G (powers of 1024), "KB", "KiB"; "max" is UINT64_MAX. */
+enum units_status units_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* Nanoseconds: a number with ns, us, ms, s, min or h. */
+enum units_status units_parse_duration(const char *text, uint64_t *ret_ns);
+
+/* Microseconds of a compute.timeslice file: with us or ms, a bare number is milliseconds. */
+enum units_status units_parse_timeslice(const char *text, uint64_t *ret_us);
+
+/* Parts per million: "0.7" is 700000. */
+enum units_status units_parse_ppm(const char *text, uint64_t *ret_ppm);
+
+enum units_status units_parse_integer(const char *text, uint64_t *ret_value);
+
+/* What is wrong, to follow the offending text: "has no unit". */
+const char *units_strstatus(enum units_status status);
+
+/*
+ * The shortest exact text, which the parser of the same name reads back to the same number:
+ * "583.75s", "0.7", "6000000000" or "max". @size of UNITS_TEXT_MAX always suffices.
+ */
+void units_format_size(uint64_t bytes, char *text, size_t size);
+void units_format_duration(uint64_t ns, char *text, size_t size);
+void units_format_ppm(uint64_t ppm, char *text, size_t size);
+void units_format_integer(uint64_t value, char *text, size_t size);
+
+#endif

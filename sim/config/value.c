@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "value.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+/* Enough of a wrong value to recognise it. */
+#define SHOWN_MAX 48
+
+/* Digits that a decimal number survives through a double, and those that a double needs. */
+#define REAL_DIGITS_MIN 15
+#define REAL_DIGITS_MAX 17
+
+/* @json as a user would recognise it, on one line. */
+static void value_show(const json_t *json, char *text, size_t size)
+{
+	char *all;
+
+	if (json_is_object(json) || json_is_array(json)) {
+		snprintf(text, size, "%s", json_is_object(json) ? "an object" : "a list");
+		return;
+	}
+	all = json_dumps(json, JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
+				       JSON_REAL_PRECISION(REAL_DIGITS_MIN));
+	snprintf(text, size, "%s", all ? all : "this");
+	if (all && strlen(all) >= size)
+		memcpy(text + size - 4, "...", 4);
+	free(all);
+}
+
+/*
+ * A real number as the decimal that was written: the fewest digits that give the same double
+ * again. 0.7 is then 0.7, and no arithmetic is ever done on the double. (Through jansson,
+ * since printf() would obey the locale.)
+ */
+static void real_text(const json_t *json, char *text, size_t size)
+{
+	for (size_t digits = REAL_DIGITS_MIN; digits <= REAL_DIGITS_MAX; digits++) {
+		size_t length = json_dumpb(json, text, size - 1,
+					   JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
+		json_t *again = json_loadb(text, length, JSON_DECODE_ANY, NULL);
+		bool same = json_equal(json, again);
+
+		json_decref(again);
+		text[length] = '\0';
+		if (same)
+			return;
+	}
+}
+
+/* The text of a number or a string. False: @json is neither, or too long for any number. */
+static bool scalar_text(const json_t *json, char *text, size_t size)
+{
+	if (json_is_real(json)) {
+		real_text(json, text, size);
+		return true;
+	}
+	if (json_is_integer(json))
+		return snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(json)) >
+		       0;
+	if (!json_is_string(json) || json_string_length(json) >= size)
+		return false;
+	memcpy(text, json_string_value(json), json_string_length(json) + 1);
+	return true;
+}
+
+static enum units_status parse_number(const struct cfg_key *key, const char *text,
+				      uint64_t *ret_number)
+{
+	switch (key->type) {
+	case CFG_TYPE_SIZE:
+		return units_parse_size(text, ret_number);
+	case CFG_TYPE_DURATION:
+		return units_parse_duration(text, ret_number);
+	case CFG_TYPE_TIMESLICE:
+		return units_parse_timeslice(text, ret_number);
+	case CFG_TYPE_PPM:
+		return units_parse_ppm(text, ret_number);
+	default:
+		return units_parse_integer(text, ret_number);
+	}
+}
+
+/* NULL, or what is wrong. */
+static const char *value_number(const struct cfg_key *key, const json_t *json,
+				struct cfg_value *value)
+{
+	enum units_status status;
+
+	if (!scalar_text(json, value->text, sizeof(value->text)))
+		return "is not a number";
+	status = parse_number(key, value->text, &value->number);
+	if (status)
+		return units_strstatus(status);
+	return value->number < key->min || value->number > key->max ? "is out of range" : NULL;
+}
+
+static const char *value_bool(const json_t *json, struct cfg_value *value)
+{
+	value->number = json_is_true(json);
+	return json_is_boolean(json) ? NULL : "is not a truth value";
+}
+
+static bool is_file_name(const char *text)
+{
+	if (*text == '.')
+		return false;
+	for (; *text; text++) {
+		if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
+			return false;
+	}
+	return true;
+}
+
+static const char *value_text(const struct cfg_key *key, const json_t *json,
+			      struct cfg_value *value)
+{
+	size_t length = json_string_length(json);
+
+	if (!json_is_string(json))
+		return "is not a text";
+	if (!length)
+		return key->type == CFG_TYPE_STRING && key->fallback ? NULL : "is empty";
+	if (length >= key->size)
+		return "is too long";
+	memcpy(value->text, json_string_value(json), length + 1);
+	if (key->type == CFG_TYPE_NAME && !is_file_name(value->text))
+		return "is not a name";
+	return NULL;
+}
+
+static const char *value_word(const struct cfg_key *key, const json_t *json,
+			      struct cfg_value *value)
+{
+	if (!json_is_string(json))
+		return "is not a text";
+	for (size_t i = 0; key->words[i]; i++) {
+		if (strcmp(json_string_value(json), key->words[i]) != 0)
+			continue;
+		value->number = i;
+		snprintf(value->text, sizeof(value->text), "%s", key->words[i]);
+		return NULL;
+	}
+	return "is not known";
+}
+
+static const char *value_write(const struct cfg_key *key, const json_t *json,
+			       struct cfg_value *value)
+{
+	if (!scalar_text(json, value->text, key->size))
+		return json_is_string(json) ? "is too long" : "is neither number nor text";
+	return *value->text ? NULL : "is empty";
+}
+
+static const char *value_parse(const struct cfg_key *key, const json_t *json,
+			       struct cfg_value *value)
+{
+	switch (key->type) {
+	case CFG_TYPE_BOOL:
+		return value_bool(json, value);
+	case CFG_TYPE_STRING:
+	case CFG_TYPE_NAME:
+		return value_text(key, json, value);
+	case CFG_TYPE_WORD:
+	case CFG_TYPE_ENUM:
+		return value_word(key, json, value);
+	case CFG_TYPE_WRITE:
+		return value_write(key, json, value);
+	default:
+		return value_number(key, json, value);
+	}
+}
+
+bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_value *ret_value,
+		     char ret_wrong[CFG_WRONG_MAX])
+{
+	const char *wrong;
+	char shown[SHOWN_MAX];
+
+	*ret_value = (struct cfg_value){0};
+	wrong = value_parse(key, json, ret_value);
+	if (!wrong)
+		return true;
+	value_show(json, shown, sizeof(shown));
+	snprintf(ret_wrong, CFG_WRONG_MAX, "%s %s", shown, wrong);
+	return false;
+}
+
+static bool is_text_member(const struct cfg_key *key)
+{
+	return key->type == CFG_TYPE_STRING || key->type == CFG_TYPE_NAME ||
+	       key->type == CFG_TYPE_WORD || key->type == CFG_TYPE_WRITE;
+}
+
+void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, void *base)
+{
+	void *member = (char *)base + key->offset;
+
+	if (is_text_member(key))
+		snprintf(member, key->size, "%s", value->text);
+	else if (key->type == CFG_TYPE_BOOL)
+		*(bool *)member = value->number;
+	else if (key->size == sizeof(uint32_t))
+		*(uint32_t *)member = (uint32_t)value->number;
+	else
+		*(uint64_t *)member = value->number;
+}
+
+static uint64_t load_number(const struct cfg_key *key, const void *base)
+{
+	const void *member = (const char *)base + key->offset;
+
+	if (key->type == CFG_TYPE_BOOL)
+		return *(const bool *)member;
+	if (key->size == sizeof(uint32_t))
+		return *(const uint32_t *)member;
+	return *(const uint64_t *)member;
+}
+
+json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
+{
+	char text[UNITS_TEXT_MAX];
+	uint64_t number;
+
+	if (is_text_member(key))
+		return json_string((const char *)base + key->offset);
+	number = load_number(key, base);
+	switch (key->type) {
+	case CFG_TYPE_BOOL:
+		return json_boolean(number);
+	case CFG_TYPE_ENUM:
+		return json_string(key->words[number]);
+	case CFG_TYPE_DURATION:
+		units_format_duration(number, text, sizeof(text));
+		return json_string(text);
+	case CFG_TYPE_PPM:
+		units_format_ppm(number, text, sizeof(text));
+		return json_string(text);
+	default:
+		return json_integer((json_int_t)number);
+	}
+}
+
+void cfg_value_control_text(const struct cfg_key *key, const struct cfg_value *value,
+			    char *ret_text, size_t size)
+{
+	switch (key->type) {
+	case CFG_TYPE_SIZE:
+		units_format_size(value->number, ret_text, size);
+		return;
+	case CFG_TYPE_TIMESLICE:
+		snprintf(ret_text, size, "%" PRIu64 "us", value->number);
+		return;
+	default:
+		units_format_integer(value->number, ret_text, size);
+	}
+}
+
+json_t *cfg_value_from_text(const char *text, json_error_t *ret_error)
+{
+	json_t *json = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, ret_error);
+
+	return json ? json : json_string(text);
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * One simulated GPU: the devices behind the core's two tables of calls. See gpu.h.
+ *
+ * The glue decides nothing. Fault service finds the process and the range of each fault and hands
+ * them to the core's block layer; memory calls become chunks of a stack, copies on the link and
+ * dates of the clearing engine; TSG calls become RPCs that take their time.
+ */
+#include "gpu/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gpu/process.h"
+
+#define NS_PER_S 1000000000ull
+
+static u32 gpu_fetch_faults(void *data, struct gvm_fault *faults, u32 max)
+{
+	struct sim_gpu *gpu = data;
+
+	return gmmu_fetch(&gpu->gmmu, faults, max);
+}
+
+static bool range_covers(const struct gvm_range *range, u64 va)
+{
+	return va >= range->va && va - range->va < (u64)range->block_count << GVM_CHUNK_SHIFT;
+}
+
+static struct gvm_range *process_find_range(struct sim_process *process, u64 va)
+{
+	u32 i;
+
+	for (i = 0; i < process->range_count; i++)
+		if (range_covers(&process->ranges[i], va))
+			return &process->ranges[i];
+	return NULL;
+}
+
+/* Faults outside of any range are the application's bug: they are cancelled. */
+static void faults_reject(struct gvm_fault *faults, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		faults[i].status = -EFAULT;
+}
+
+/* The length of the run of faults at the head that fall into @range. */
+static u32 faults_in_range(const struct gvm_range *range, const struct gvm_fault *faults, u32 count)
+{
+	u32 run = 1;
+
+	while (run < count && range_covers(range, faults[run].va))
+		run++;
+	return run;
+}
+
+static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults, u32 count)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_process *process = space;
+	struct gvm_range *range;
+	u32 done, run;
+
+	gpu->servicing = process;
+	process->stats.faults += count;
+	process->stats.fault_batches++;
+	for (done = 0; done < count; done += run) {
+		run = 1;
+		range = process_find_range(process, faults[done].va);
+		if (!range) {
+			faults_reject(faults + done, 1);
+			continue;
+		}
+		run = faults_in_range(range, faults + done, count - done);
+		gvm_range_service(range, faults + done, run, &process->stats.block, &gpu->batch);
+	}
+	gpu->servicing = NULL;
+}
+
+static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_process *process = fault->space;
+
+	process->killed = true;
+	gsp_kill(&gpu->gsp, fault->tsg);
+}
+
+static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	int status;
+
+	eng_pay_debt();
+	status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
+	if (!status)
+		status = pcie_wait(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]);
+	/* The clearing engine's sequence numbers are the dates at which it will be done. */
+	if (!status && fence->sequence[GVM_ENGINE_CLEAR] > eng_now())
+		status = eng_sleep_until(fence->sequence[GVM_ENGINE_CLEAR]);
+	return status;
+}
+
+static int gpu_flush_and_replay(void *data)
+{
+	struct sim_gpu *gpu = data;
+	struct gvm_fence batch = gpu->batch;
+	int status;
+
+	gpu->batch = (struct gvm_fence){ 0 };
+	status = gpu_fence_wait(gpu, &batch);
+	gmmu_flush(&gpu->gmmu);
+	gsp_replay(&gpu->gsp);
+	return status;
+}
+
+static int gpu_wait_for_faults(void *data)
+{
+	struct sim_gpu *gpu = data;
+	int status = 0;
+
+	while (!gmmu_pending(&gpu->gmmu) && status != -EINTR)
+		status = eng_wait(&gpu->gmmu.waitq, ENG_NEVER, true);
+	if (status == -EINTR)
+		return status;
+	return eng_sleep_until(eng_now() + gpu->profile->fault.interrupt);
+}
+
+static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *ret_fence)
+{
+	(void)data;
+	(void)chunk;
+	(void)ret_fence;
+	return -EOPNOTSUPP;
+}
+
+static bool gpu_chunk_evictable(void *data, u32 chunk)
+{
+	(void)data;
+	(void)chunk;
+	return false;
+}
+
+/* Make an RPC about a TSG: it takes its time, and the TSG may be gone by then. */
+static struct gsp_tsg *gpu_rpc(struct sim_gpu *gpu, u32 tsg)
+{
+	eng_sleep_until(eng_now() + gpu->profile->sched.rpc);
+	return gsp_find(&gpu->gsp, tsg);
+}
+
+static int gpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
+{
+	struct gsp_tsg *tsg = gpu_rpc(data, id);
+
+	if (!tsg)
+		return -ENODEV;
+	gsp_set_timeslice(tsg, timeslice_us * 1000);
+	return 0;
+}
+
+static int gpu_tsg_disable(void *data, u32 id)
+{
+	struct gsp_tsg *tsg = gpu_rpc(data, id);
+
+	if (!tsg)
+		return -ENODEV;
+	gsp_disable(tsg);
+	return 0;
+}
+
+static int gpu_tsg_enable(void *data, u32 id)
+{
+	struct gsp_tsg *tsg = gpu_rpc(data, id);
+
+	if (!tsg)
+		return -ENODEV;
+	gsp_enable(tsg);
+	return 0;
+}
+
+static int gpu_tsg_preempt(void *data, u32 id)
+{
+	struct gsp_tsg *tsg = gpu_rpc(data, id);
+
+	if (!tsg)
+		return -ENODEV;
+	gsp_preempt(tsg);
+	return 0;
+}
+
+static bool gpu_tsg_busy(void *data, u32 id)
+{
+	struct sim_gpu *gpu = data;
+	struct gsp_tsg *tsg = gsp_find(&gpu->gsp, id);
+
+	return tsg && gsp_busy(tsg);
+}
+
+static const struct gvm_gpu_ops gpu_ops = {
+	.fetch_faults = gpu_fetch_faults,
+	.service_faults = gpu_service_faults,
+	.cancel_fault = gpu_cancel_fault,
+	.flush_and_replay = gpu_flush_and_replay,
+	.wait_for_faults = gpu_wait_for_faults,
+	.evict_chunk = gpu_evict_chunk,
+	.chunk_evictable = gpu_chunk_evictable,
+	.tsg_set_timeslice = gpu_tsg_set_timeslice,
+	.tsg_disable = gpu_tsg_disable,
+	.tsg_enable = gpu_tsg_enable,
+	.tsg_preempt = gpu_tsg_preempt,
+	.tsg_busy = gpu_tsg_busy,
+};
+
+static int gpu_chunk_alloc(void *data, u32 *ret_chunk)
+{
+	struct sim_gpu *gpu = data;
+
+	if (!gpu->free_count)
+		return -ENOMEM;
+	*ret_chunk = gpu->free_chunks[--gpu->free_count];
+	return 0;
+}
+
+static void gpu_chunk_free(void *data, u32 chunk)
+{
+	struct sim_gpu *gpu = data;
+
+	gpu->free_chunks[gpu->free_count++] = chunk;
+}
+
+static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+
+	fence->sequence[GVM_ENGINE_IN] = pcie_copy(&gpu->link, PCIE_H2D, bytes, eng_now_busy(),
+						   &gpu->servicing->stats.bytes_h2d);
+	return 0;
+}
+
+static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+
+	fence->sequence[GVM_ENGINE_OUT] =
+		pcie_copy(&gpu->link, PCIE_D2H, bytes, eng_now_busy(), NULL);
+	return 0;
+}
+
+static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	u64 start = max((u64)eng_now_busy(), gpu->clear_end_ns);
+
+	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
+	fence->sequence[GVM_ENGINE_CLEAR] = gpu->clear_end_ns;
+	return 0;
+}
+
+/* PTE writes and invalidations are part of the driver's cost per block. */
+static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
+{
+	(void)data;
+	(void)space;
+	(void)va;
+	(void)chunk;
+	(void)page_mask;
+}
+
+static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
+{
+	(void)data;
+	(void)space;
+	(void)va;
+	(void)page_mask;
+}
+
+const struct gvm_mmu_ops sim_gpu_mmu_ops = {
+	.chunk_alloc = gpu_chunk_alloc,
+	.chunk_free = gpu_chunk_free,
+	.copy_in = gpu_copy_in,
+	.copy_out = gpu_copy_out,
+	.clear = gpu_clear,
+	.fence_wait = gpu_fence_wait,
+	.map = gpu_map,
+	.unmap = gpu_unmap,
+};
+
+static int gpu_init_memory(struct sim_gpu *gpu)
+{
+	u32 count = (u32)(gpu->profile->memory >> GVM_CHUNK_SHIFT);
+	struct gvm_device_config config = {
+		.name = gpu->name,
+		.chunk_count = count,
+		.ops = &gpu_ops,
+		.gpu = gpu,
+		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
+	};
+
+	gpu->free_chunks = calloc(count, sizeof(*gpu->free_chunks));
+	if (!gpu->free_chunks)
+		return -ENOMEM;
+	/* The lowest chunk on top: memory fills from its start. */
+	while (gpu->free_count < count) {
+		gpu->free_chunks[gpu->free_count] = count - 1 - gpu->free_count;
+		gpu->free_count++;
+	}
+	return gvm_device_init(&gpu->device, &config);
+}
+
+static void gpu_init_engines(struct sim_gpu *gpu)
+{
+	const struct cfg_gpu *profile = gpu->profile;
+	struct gsp_config gsp = {
+		.timeslice_ns = profile->sched.timeslice,
+		.timeslice_scale_ppm = profile->sched.timeslice_scale,
+		.context_switch_ns = profile->sched.context_switch,
+		.outstanding_faults = (u32)profile->fault.outstanding,
+	};
+	struct pcie_config link = {
+		.bandwidth = profile->link.bandwidth,
+		.bandwidth_both = profile->link.bandwidth_both,
+		.setup_ns = profile->link.setup,
+	};
+
+	gsp_init(&gpu->gsp, &gsp, &gpu->gmmu);
+	pcie_link_init(&gpu->link, &link);
+}
+
+int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile)
+{
+	int status;
+
+	*gpu = (struct sim_gpu){ .profile = profile };
+	snprintf(gpu->name, sizeof(gpu->name), "%s", name);
+	status = gmmu_init(&gpu->gmmu, (u32)profile->fault.buffer_entries);
+	if (!status)
+		status = gpu_init_memory(gpu);
+	if (status) {
+		free(gpu->free_chunks);
+		gmmu_destroy(&gpu->gmmu);
+		return status;
+	}
+	gpu_init_engines(gpu);
+	return 0;
+}
+
+int sim_gpu_start(struct sim_gpu *gpu)
+{
+	return gvm_fault_handler_start(&gpu->handler, &gpu->device);
+}
+
+void sim_gpu_stop(struct sim_gpu *gpu)
+{
+	gvm_fault_handler_stop(&gpu->handler);
+}
+
+void sim_gpu_destroy(struct sim_gpu *gpu)
+{
+	gsp_destroy(&gpu->gsp);
+	pcie_link_destroy(&gpu->link);
+	gmmu_destroy(&gpu->gmmu);
+	gvm_device_destroy(&gpu->device);
+	free(gpu->free_chunks);
+}
+
+void sim_gpu_set_costs(const struct cfg_gpu *profile)
+{
+	gvm_port_cost_ns[GVM_COST_BATCH] = profile->fault.batch;
+	gvm_port_cost_ns[GVM_COST_ENTRY] = profile->fault.entry;
+	gvm_port_cost_ns[GVM_COST_BLOCK] = profile->fault.block;
+	gvm_port_cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* A process with a GPU context; see process.h. */
+#include "gpu/process.h"
+
+/* Managed ranges start at the same place in every process, as real ones more or less do. */
+#define PROCESS_FIRST_VA 0x700000000000ull
+
+extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
+
+int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
+{
+	int status;
+
+	*process = (struct sim_process){ .gpu = gpu, .next_va = PROCESS_FIRST_VA };
+	status = gvm_container_attach(&gpu->device, tgid, &process->container);
+	if (status)
+		return status;
+	gsp_tsg_init(&gpu->gsp, &process->tsg, process);
+	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
+	process->next = gpu->processes;
+	gpu->processes = process;
+	process->running = true;
+	return 0;
+}
+
+struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
+{
+	struct gvm_range *range = &process->ranges[process->range_count];
+	struct gvm_range_config config = {
+		.container = process->container,
+		.mmu = &sim_gpu_mmu_ops,
+		.gpu = process->gpu,
+		.space = process,
+		.va = process->next_va,
+		.bytes = bytes,
+		.on_host = on_host,
+	};
+
+	GVM_ASSERT(process->range_count < SIM_PROCESS_RANGES_MAX);
+	if (gvm_range_init(range, &config))
+		return NULL;
+	process->range_count++;
+	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
+	process->next_va += ((u64)range->block_count + 1) << GVM_CHUNK_SHIFT;
+	return range;
+}
+
+static void gpu_forget_process(struct sim_process *process)
+{
+	struct sim_process **link = &process->gpu->processes;
+
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+}
+
+void sim_process_exit(struct sim_process *process)
+{
+	u32 i;
+
+	if (!process->running)
+		return;
+	process->running = false;
+	gsp_tsg_destroy(&process->tsg);
+	gvm_tsg_detach(&process->core_tsg);
+	for (i = 0; i < process->range_count; i++)
+		gvm_range_destroy(&process->ranges[i]);
+	gpu_forget_process(process);
+	gvm_container_detach(process->container);
+}
+
+struct gmmu_touch sim_touch_all(struct gvm_range *range, enum gvm_access access)
+{
+	return (struct gmmu_touch){
+		.range = range,
+		.block_count = range->block_count,
+		.access = (u8)access,
+	};
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The simulated machine from start to end; see machine.h.
+ *
+ * A supervisor actor starts everything and, when time is up, interrupts the applications, waits
+ * for them and takes the machine down in order, as an operator would: so every run is also a test
+ * that containers leave nothing behind (gvm_check() at the end, no chunk charged to anybody).
+ */
+#include "machine/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "engine/error.h"
+#include "gvm/control.h"
+#include "trace/trace.h"
+
+#define POLL_EVENTS 4096
+#define FIRST_TGID  1000
+
+/* What the actors of a run share. One simulation a process, so one of these. */
+struct machine_run_state {
+	struct machine *machine;
+	void (*progress)(const struct machine *machine);
+	const volatile int *interrupt_flag;
+	struct eng_waitq finished; /* the supervisor: the run's end, or an application's */
+	u32 running;		   /* applications that have not returned */
+	bool time_is_up;
+	int status;		   /* 0 or -ENOMEM of set-up */
+};
+
+static struct machine_run_state run_state;
+
+static u64 wall_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}
+
+static void timeline_append(struct machine *machine, const struct timeline_row *row)
+{
+	if (machine->row_count == machine->row_room) {
+		machine->row_room = machine->row_room ? 2 * machine->row_room : 4096;
+		machine->timeline = realloc(machine->timeline,
+					    machine->row_room * sizeof(*machine->timeline));
+		if (!machine->timeline) {
+			fputs("gvmsim: out of memory for the timeline\n", stderr);
+			exit(SIM_EXIT_RUNTIME);
+		}
+	}
+	machine->timeline[machine->row_count++] = *row;
+}
+
+static void tenant_sample(struct tenant *tenant)
+{
+	struct sim_process *process = &tenant->process;
+	struct timeline_row row = { .time_ns = eng_now(), .tenant = tenant->index };
+
+	if (process->running) {
+		gsp_update(process->tsg.gsp);
+		row.resident_bytes = gvm_charged_bytes(process->container);
+		row.swapped_bytes = process->container->swapped_bytes;
+		row.pending_kernels = gsp_pending_kernels(&process->tsg);
+	}
+	row.busy_ns = process->tsg.busy_ns - tenant->sampled_busy_ns;
+	row.bytes_h2d = process->stats.bytes_h2d - tenant->sampled_h2d;
+	row.bytes_d2h = process->stats.bytes_d2h - tenant->sampled_d2h;
+	tenant->sampled_busy_ns += row.busy_ns;
+	tenant->sampled_h2d += row.bytes_h2d;
+	tenant->sampled_d2h += row.bytes_d2h;
+	timeline_append(tenant->machine, &row);
+}
+
+static void machine_sample(struct eng_timer *timer)
+{
+	struct machine *machine = container_of(timer, struct machine, sample_timer);
+	u32 i;
+
+	for (i = 0; i < machine->tenant_count; i++)
+		tenant_sample(&machine->tenants[i]);
+	eng_timer_set(timer, eng_now() + machine->config->timeline_interval);
+}
+
+static void machine_end(struct eng_timer *timer)
+{
+	(void)timer;
+	run_state.time_is_up = true;
+	eng_wake_all(&run_state.finished);
+}
+
+static int tenant_run_app(struct tenant *tenant)
+{
+	struct app_env env = {
+		.config = tenant->machine->config,
+		.container = tenant->cfg,
+		.process = &tenant->process,
+		.trace = tenant->trace,
+		.log = &tenant->log,
+	};
+
+	switch (tenant->cfg->app_type) {
+	case CFG_APP_LLM_SERVER:
+		return llm_server_run(&env);
+	case CFG_APP_DIFFUSION:
+		return diffusion_run(&env);
+	}
+	return 0;
+}
+
+/* What the container held, before its memory goes back. */
+static void tenant_record_memory(struct tenant *tenant)
+{
+	struct gvm_container *container = tenant->process.container;
+
+	tenant->gmem_current = gvm_charged_bytes(container);
+	tenant->gmem_peak = gvm_peak_bytes(container);
+	tenant->gmem_swap = container->swapped_bytes;
+}
+
+/* Write what the scenario wants in the control files that this system has. */
+static void tenant_write_controls(struct tenant *tenant)
+{
+	const struct cfg_container *cfg = tenant->cfg;
+	size_t i;
+
+	for (i = 0; i < cfg->control_count; i++) {
+		const struct cfg_control *control = &cfg->controls[i];
+
+		if (control->text[0] && tenant->machine->system->honours(control->file))
+			gvm_control_write(tenant->process.container, control->file, control->text,
+					  strlen(control->text));
+	}
+}
+
+static void tenant_main(void *data)
+{
+	struct tenant *tenant = data;
+
+	if (!eng_sleep_until(tenant->cfg->start) &&
+	    !sim_process_start(&tenant->process, tenant->gpu, FIRST_TGID + tenant->index)) {
+		tenant->started = true;
+		tenant_write_controls(tenant);
+		tenant->status = tenant_run_app(tenant);
+		tenant_record_memory(tenant);
+		gsp_update(&tenant->gpu->gsp);
+		sim_process_exit(&tenant->process);
+	}
+	run_state.running--;
+	eng_wake_all(&run_state.finished);
+}
+
+/* Apply the scenario's events in order. Ends with the run. */
+static void events_main(void *data)
+{
+	struct machine *machine = data;
+	const struct config *config = machine->config;
+	size_t i;
+	u32 t;
+
+	for (i = 0; i < config->event_count; i++) {
+		const struct cfg_event *event = &config->events[i];
+
+		if (eng_sleep_until(event->at))
+			return;
+		for (t = 0; t < machine->tenant_count; t++) {
+			struct tenant *tenant = &machine->tenants[t];
+
+			if (!strcmp(tenant->cfg->name, event->container) &&
+			    tenant->process.running && machine->system->honours(event->file))
+				gvm_control_write(tenant->process.container, event->file,
+						  event->value, strlen(event->value));
+		}
+	}
+}
+
+static int machine_start_all(struct machine *machine, struct eng_actor **actors)
+{
+	u32 i;
+
+	for (i = 0; i < machine->gpu_count; i++)
+		if (sim_gpu_start(&machine->gpus[i]))
+			return -ENOMEM;
+	for (i = 0; i < machine->tenant_count; i++) {
+		run_state.running++;
+		actors[i] = eng_spawn(machine->tenants[i].cfg->name, tenant_main,
+				      &machine->tenants[i]);
+	}
+	machine->sample_timer.fire = machine_sample;
+	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
+	machine->end_timer.fire = machine_end;
+	eng_timer_set(&machine->end_timer, machine->config->duration);
+	return 0;
+}
+
+/* Interrupt the applications, wait for them, and check that they left nothing behind. */
+static void machine_stop_all(struct machine *machine, struct eng_actor **actors)
+{
+	u32 i;
+
+	eng_timer_cancel(&machine->sample_timer);
+	eng_timer_cancel(&machine->end_timer);
+	for (i = 0; i < machine->tenant_count; i++)
+		eng_interrupt(actors[i]);
+	for (i = 0; i < machine->tenant_count; i++)
+		eng_join(actors[i]);
+	for (i = 0; i < machine->gpu_count; i++) {
+		sim_gpu_stop(&machine->gpus[i]);
+		GVM_ASSERT(gvm_check(&machine->gpus[i].device) == 0);
+		GVM_ASSERT(machine->gpus[i].device.charged_chunks == 0);
+	}
+}
+
+static void supervisor_main(void *data)
+{
+	struct machine *machine = data;
+	struct eng_actor *actors[CFG_CONTAINERS_MAX];
+	struct eng_actor *events;
+
+	run_state.status = machine_start_all(machine, actors);
+	if (run_state.status)
+		return;
+	events = eng_spawn("events", events_main, machine);
+	while (run_state.running && !run_state.time_is_up && !machine->interrupted)
+		eng_wait(&run_state.finished, ENG_NEVER, false);
+	machine->end_ns = eng_now();
+	eng_interrupt(events);
+	eng_join(events);
+	machine_stop_all(machine, actors);
+}
+
+static void machine_poll(void *data)
+{
+	struct machine *machine = data;
+
+	if (*run_state.interrupt_flag && !machine->interrupted) {
+		machine->interrupted = true;
+		eng_wake_all(&run_state.finished);
+	}
+	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
+	if (run_state.progress)
+		run_state.progress(machine);
+}
+
+static int tenant_load_trace(struct tenant *tenant, struct sim_error *err)
+{
+	if (tenant->cfg->app_type != CFG_APP_LLM_SERVER)
+		return 0;
+	tenant->trace = malloc(sizeof(*tenant->trace));
+	if (!tenant->trace)
+		return sim_runtime_error(err, "out of memory");
+	trace_init(tenant->trace);
+	return trace_read(tenant->cfg->llm.client.file, TRACE_BAD_ROWS_FAIL, tenant->trace, err);
+}
+
+/* Lay out tenants and GPUs. Nothing runs yet. */
+static int machine_build(struct machine *machine, struct sim_error *err)
+{
+	const struct config *config = machine->config;
+	size_t i;
+	int status;
+
+	machine->tenants = calloc(config->container_count, sizeof(*machine->tenants));
+	machine->gpus = calloc(config->container_count, sizeof(*machine->gpus));
+	if (!machine->tenants || !machine->gpus)
+		return sim_runtime_error(err, "out of memory");
+	for (i = 0; i < config->container_count; i++) {
+		struct tenant *tenant = &machine->tenants[machine->tenant_count];
+
+		if (!config->containers[i].enabled)
+			continue;
+		tenant->cfg = &config->containers[i];
+		tenant->machine = machine;
+		tenant->index = machine->tenant_count++;
+		status = tenant_load_trace(tenant, err);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static int machine_build_gpus(struct machine *machine, struct sim_error *err)
+{
+	u32 wanted = machine->system->own_gpu ? machine->tenant_count : 1;
+	char name[CFG_NAME_MAX];
+	u32 i;
+
+	sim_gpu_set_costs(&machine->config->gpu);
+	for (i = 0; i < wanted; i++) {
+		snprintf(name, sizeof(name), "gpu%u", i);
+		if (sim_gpu_init(&machine->gpus[i], name, &machine->config->gpu))
+			return sim_runtime_error(err, "out of memory for %s", name);
+		machine->gpu_count++;
+	}
+	for (i = 0; i < machine->tenant_count; i++)
+		machine->tenants[i].gpu = &machine->gpus[machine->system->own_gpu ? i : 0];
+	return 0;
+}
+
+static int machine_simulate(struct machine *machine, struct sim_error *err)
+{
+	enum eng_end end;
+
+	if (eng_init() || !eng_spawn("supervisor", supervisor_main, machine))
+		return sim_runtime_error(err, "SimGrid could not be started");
+	machine->wall_start_ns = wall_clock_ns();
+	end = eng_run(machine_poll, machine, POLL_EVENTS);
+	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
+	machine->events = eng_events();
+	if (run_state.status)
+		return sim_runtime_error(err, "out of memory");
+	if (end == ENG_END_DEADLOCK) {
+		machine->deadlocked = true;
+		return sim_runtime_error(err,
+					 "deadlock: nothing can happen any more at %llu.%09llu s, "
+					 "and not all actors have ended",
+					 (u64)eng_now() / 1000000000, (u64)eng_now() % 1000000000);
+	}
+	return 0;
+}
+
+int machine_run(struct machine *machine, const struct config *config,
+		void (*progress)(const struct machine *machine), const volatile int *interrupted,
+		struct sim_error *err)
+{
+	int status;
+
+	*machine = (struct machine){
+		.config = config,
+		.system = sim_system_find(config->system),
+	};
+	run_state = (struct machine_run_state){
+		.machine = machine,
+		.progress = progress,
+		.interrupt_flag = interrupted,
+	};
+	status = machine_build(machine, err);
+	if (!status)
+		status = machine_build_gpus(machine, err);
+	if (!status)
+		status = machine_simulate(machine, err);
+	return status;
+}
+
+void machine_destroy(struct machine *machine)
+{
+	u32 i;
+
+	for (i = 0; i < machine->gpu_count; i++)
+		sim_gpu_destroy(&machine->gpus[i]);
+	for (i = 0; i < machine->tenant_count; i++) {
+		app_log_destroy(&machine->tenants[i].log);
+		if (machine->tenants[i].trace)
+			trace_destroy(machine->tenants[i].trace);
+		free(machine->tenants[i].trace);
+	}
+	free(machine->timeline);
+	free(machine->tenants);
+	free(machine->gpus);
+}

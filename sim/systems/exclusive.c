@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * exclusive: no sharing. Every container has a whole GPU of its own, of the scenario's profile.
+ *
+ * The papers' ideal, and the dashed lines of their figures. "exclusive" runs there were made one
+ * application at a time; with a GPU each the same numbers come out of one run. There are no
+ * control files: nobody is there to be protected from.
+ */
+#include "systems/system.h"
+
+static bool exclusive_honours(const char *control_file)
+{
+	(void)control_file;
+	return false;
+}
+
+const struct sim_system system_exclusive = {
+	.name = "exclusive",
+	.summary = "every container has a whole GPU of its own",
+	.own_gpu = true,
+	.honours = exclusive_honours,
+};

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The list of systems. A new one is a file of its own and a line in each table. */
+#include "systems/system.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const struct sim_system *const sim_systems[] = { &system_exclusive, &system_stock, NULL };
+
+const char *const config_known_systems[] = { "exclusive", "stock", NULL };
+
+const struct sim_system *sim_system_find(const char *name)
+{
+	const struct sim_system *const *system;
+
+	for (system = sim_systems; *system; system++)
+		if (!strcmp((*system)->name, name))
+			return *system;
+	return NULL;
+}

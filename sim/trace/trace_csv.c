@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * CSV traces: the public BurstGPT files and the arrivals of the GVM paper's replay.
+ *
+ * Columns are found by name, never by position: BurstGPT's second release put its two new
+ * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take
+ * a session for a model and an elapsed time for a prompt. Only the columns that a replay needs
+ * are looked at. What the others hold is not checked: Session ID, for one, is blank in 19
+ * rows of 20 of the public file, and Total tokens says nothing new.
+ *
+ * These files never quote a field, so a comma is always a border between two fields.
+ *
+ * A row whose response has 0 tokens records a request that failed on the original server. It
+ * is counted and left out; its time must still fit between its neighbours'.
+ */
+#include "error.h"
+#include "trace_internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Real rows have under 100 bytes. Anything near this limit is not a trace. */
+#define TRACE_CSV_LINE_MAX 4096
+
+/* The widest public form has 8 columns. */
+#define TRACE_CSV_COLUMNS_MAX 32
+
+/* How much of an offending cell a message quotes. */
+#define TRACE_CSV_QUOTE_MAX 32
+
+#define TRACE_NS_PER_SEC    UINT64_C(1000000000)
+
+/* What a column means to us. */
+enum trace_csv_role {
+	TRACE_CSV_TIME,
+	TRACE_CSV_PROMPT,
+	TRACE_CSV_GENERATED,
+	TRACE_CSV_RECORDED,
+	TRACE_CSV_ROLE_COUNT,
+};
+
+/* One kind of CSV file. */
+struct trace_csv_form {
+	const char *columns[TRACE_CSV_ROLE_COUNT]; /* the name of the column in each role */
+	bool two_responses;			   /* the two response roles differ */
+	const char *attribution;		   /* what a trace read from it carries */
+};
+
+static const struct trace_csv_form trace_csv_forms[] = {
+	{
+		.columns = {"Timestamp", "Request tokens", "Response tokens",
+			    "Response tokens"},
+		.two_responses = false,
+		.attribution = "BurstGPT (Wang et al., CC-BY-4.0)",
+	},
+	{
+		.columns = {"t_trace_s", "request_tokens", "response_tokens_gvm_generated",
+			    "response_tokens_true_est"},
+		.two_responses = true,
+		.attribution =
+			"BurstGPT (Wang et al., CC-BY-4.0), first 3256 valid requests as "
+			"replayed in the GVM paper; rebuilt from public leftovers",
+	},
+};
+
+/* A CSV file while it is read. */
+struct trace_csv {
+	FILE *file;			   /* borrowed from the caller */
+	const char *path;		   /* for messages */
+	enum trace_bad_rows bad_rows;	   /* what the caller wants done about them */
+	const struct trace_csv_form *form; /* what the header turned out to be */
+	int column[TRACE_CSV_ROLE_COUNT];  /* where each role is, in columns from 0 */
+	int columns;			   /* how many fields the header has */
+	uint64_t line;			   /* number of the line in buf, from 1 */
+	bool cut;			   /* the rest of an over-long line is still unread */
+	uint64_t last_ns;		   /* arrival in the last good row, failed or not */
+	char buf[TRACE_CSV_LINE_MAX + 1]; /* that line, cut into strings by trace_csv_split() */
+	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
+};
+
+/* One row's verdict. */
+struct trace_csv_row {
+	struct trace_request request;
+	bool failed; /* a recorded failure: do not replay */
+};
+
+static const char *trace_parse_fraction(const char *text, uint64_t *ret_ns)
+{
+	uint64_t unit = TRACE_NS_PER_SEC / 10;
+	uint64_t ns = 0;
+
+	if (!*text)
+		return "is not a number";
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return "is not a number";
+		if (!unit && *text != '0')
+			return "is finer than a nanosecond";
+		ns += unit * (uint64_t)(*text - '0');
+		unit /= 10;
+	}
+	*ret_ns = ns;
+	return NULL;
+}
+
+/* Parse the digits up to the end or a point; *@ret_rest is where they stop. */
+static const char *trace_parse_whole(const char *text, uint64_t *ret, const char **ret_rest)
+{
+	bool overflow = false;
+	uint64_t value = 0;
+	const char *p;
+
+	for (p = text; *p >= '0' && *p <= '9'; p++) {
+		overflow |= __builtin_mul_overflow(value, 10, &value);
+		overflow |= __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
+	}
+	if (p == text && *p == '-' && p[1] >= '0' && p[1] <= '9')
+		return "is negative";
+	if (p == text || (*p && *p != '.'))
+		return "is not a number";
+	if (overflow)
+		return "is too large";
+	*ret = value;
+	*ret_rest = p;
+	return NULL;
+}
+
+const char *trace_parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	uint64_t whole, fraction = 0;
+	const char *problem, *rest;
+
+	problem = trace_parse_whole(text, &whole, &rest);
+	if (!problem && *rest == '.')
+		problem = trace_parse_fraction(rest + 1, &fraction);
+	if (problem)
+		return problem;
+	if (__builtin_mul_overflow(whole, TRACE_NS_PER_SEC, &whole) ||
+	    __builtin_add_overflow(whole, fraction, &whole))
+		return "is too large";
+	*ret_ns = whole;
+	return NULL;
+}
+
+const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
+{
+	uint64_t whole, fraction = 0;
+	const char *problem, *rest;
+
+	problem = trace_parse_whole(text, &whole, &rest);
+	if (!problem && *rest == '.')
+		problem = trace_parse_fraction(rest + 1, &fraction);
+	if (!problem && fraction)
+		problem = "is not a whole number";
+	if (!problem && whole > UINT32_MAX)
+		problem = "is too large";
+	if (!problem)
+		*ret_tokens = (uint32_t)whole;
+	return problem;
+}
+
+/* Copy what a message can show of @cell: its head, and nothing that upsets a terminal. */
+static const char *trace_csv_quote(const char *cell, char quoted[TRACE_CSV_QUOTE_MAX + 4])
+{
+	size_t i;
+
+	for (i = 0; cell[i] && i < TRACE_CSV_QUOTE_MAX; i++)
+		quoted[i] = cell[i] >= ' ' && cell[i] <= '~' ? cell[i] : '?';
+	strcpy(quoted + i, cell[i] ? "..." : "");
+	return quoted;
+}
+
+static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role role,
+				const char *problem, const char *allowed, struct sim_error *err)
+{
+	char quoted[TRACE_CSV_QUOTE_MAX + 4];
+
+	trace_csv_quote(csv->cells[csv->column[role]], quoted);
+	return sim_user_error(err, "%s:%" PRIu64 ": column '%s': '%s' %s, %s", csv->path,
+			      csv->line, csv->form->columns[role], quoted, problem, allowed);
+}
+
+static int trace_csv_too_long(struct trace_csv *csv, struct sim_error *err)
+{
+	csv->line++;
+	csv->cut = true;
+	return sim_user_error(err, "%s:%" PRIu64 ": the line is too long, allowed are %d bytes",
+			      csv->path, csv->line, TRACE_CSV_LINE_MAX);
+}
+
+/*
+ * Find the next line after an over-long one. Not done when that one is met: the file may be
+ * /dev/zero, and only a caller who skips bad rows asked to go on.
+ */
+static void trace_csv_resume(struct trace_csv *csv)
+{
+	int c;
+
+	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n')
+		;
+	csv->cut = false;
+}
+
+/*
+ * Read one line into csv->buf, without its line end. Returns 1; 0 at the end of the file;
+ * -SIM_EXIT_USER for a line that cannot be a row; -SIM_EXIT_RUNTIME.
+ */
+static int trace_csv_next_line(struct trace_csv *csv, struct sim_error *err)
+{
+	size_t len = 0;
+	int c;
+
+	if (csv->cut)
+		trace_csv_resume(csv);
+	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n') {
+		if (len == TRACE_CSV_LINE_MAX)
+			return trace_csv_too_long(csv, err);
+		csv->buf[len++] = (char)c;
+	}
+	if (c == EOF && ferror(csv->file))
+		return sim_runtime_error(err, "%s: cannot read: %s", csv->path,
+					 strerror(errno));
+	if (c == EOF && !len)
+		return 0;
+	csv->line++;
+	csv->buf[len] = '\0';
+	if (strlen(csv->buf) < len)
+		return sim_user_error(err,
+				      "%s:%" PRIu64
+				      ": the line has a NUL byte, allowed is text",
+				      csv->path, csv->line);
+	if (len && csv->buf[len - 1] == '\r')
+		csv->buf[len - 1] = '\0';
+	return 1;
+}
+
+/* Cut csv->buf at its commas. Returns the number of fields, which may exceed the cells. */
+static int trace_csv_split(struct trace_csv *csv)
+{
+	char *rest = csv->buf;
+	int n = 0;
+
+	while (rest) {
+		char *cell = strsep(&rest, ",");
+
+		if (n < TRACE_CSV_COLUMNS_MAX)
+			csv->cells[n] = cell;
+		n++;
+	}
+	return n;
+}
+
+/* The column called @name, or -1; *ret_twice tells that there is another one. */
+static int trace_csv_find_column(const struct trace_csv *csv, const char *name, bool *ret_twice)
+{
+	int found = -1;
+
+	*ret_twice = false;
+	for (int i = 0; i < csv->columns; i++) {
+		if (strcmp(csv->cells[i], name))
+			continue;
+		*ret_twice = found >= 0;
+		found = i;
+	}
+	return found;
+}
+
+/* Does the header have all columns of @form? Returns 1, 0, or -SIM_EXIT_USER. */
+static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *form,
+			   struct sim_error *err)
+{
+	bool twice;
+
+	for (int role = 0; role < TRACE_CSV_ROLE_COUNT; role++) {
+		csv->column[role] = trace_csv_find_column(csv, form->columns[role], &twice);
+		if (csv->column[role] < 0)
+			return 0;
+		if (twice)
+			return sim_user_error(
+				err,
+				"%s:%" PRIu64
+				": column '%s': stands there twice, allowed is once",
+				csv->path, csv->line, form->columns[role]);
+	}
+	csv->form = form;
+	return 1;
+}
+
+static int trace_csv_unknown_header(const struct trace_csv *csv, struct sim_error *err)
+{
+	char quoted[TRACE_CSV_QUOTE_MAX + 4];
+
+	trace_csv_quote(csv->cells[0], quoted);
+	return sim_user_error(
+		err,
+		"%s:%" PRIu64
+		": unknown header, its first column is '%s'; accepted are BurstGPT "
+		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals "
+		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
+		"'response_tokens_true_est') and compact traces",
+		csv->path, csv->line, quoted);
+}
+
+static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
+{
+	int ret;
+
+	ret = trace_csv_next_line(csv, err);
+	if (ret < 0)
+		return ret;
+	/* Spreadsheets put a byte order mark in front of the first name. */
+	if (!strncmp(csv->buf, "\xef\xbb\xbf", 3))
+		memmove(csv->buf, csv->buf + 3, strlen(csv->buf + 3) + 1);
+
+	csv->columns = trace_csv_split(csv);
+	if (csv->columns > TRACE_CSV_COLUMNS_MAX)
+		return sim_user_error(err, "%s:%" PRIu64 ": %d columns, allowed are up to %d",
+				      csv->path, csv->line, csv->columns,
+				      TRACE_CSV_COLUMNS_MAX);
+	for (size_t i = 0; i < sizeof(trace_csv_forms) / sizeof(trace_csv_forms[0]); i++) {
+		ret = trace_csv_match(csv, &trace_csv_forms[i], err);
+		if (ret)
+			return ret < 0 ? ret : 0;
+	}
+	return trace_csv_unknown_header(csv, err);
+}
+
+static int trace_csv_parse_time(const struct trace_csv *csv, uint64_t *ret_ns,
+				struct sim_error *err)
+{
+	const char *problem, *cell = csv->cells[csv->column[TRACE_CSV_TIME]];
+
+	problem = trace_parse_seconds(cell, ret_ns);
+	if (problem)
+		return trace_csv_cell_error(
+			csv, TRACE_CSV_TIME, problem,
+			"allowed are decimal seconds from 0 to 18446744073.709551615", err);
+	if (*ret_ns < csv->last_ns)
+		return trace_csv_cell_error(csv, TRACE_CSV_TIME,
+					    "is earlier than the row before",
+					    "allowed is the same time or later", err);
+	return 0;
+}
+
+static int trace_csv_parse_tokens(const struct trace_csv *csv, enum trace_csv_role role,
+				  uint32_t *ret_tokens, struct sim_error *err)
+{
+	const char *problem, *cell = csv->cells[csv->column[role]];
+
+	problem = trace_parse_tokens(cell, ret_tokens);
+	if (problem)
+		return trace_csv_cell_error(csv, role, problem,
+					    "allowed are whole numbers from 0 to 4294967295",
+					    err);
+	return 0;
+}
+
+/* What the numbers of one row say together. */
+static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *row,
+			   struct sim_error *err)
+{
+	const uint32_t *response = row->request.response_tokens;
+
+	row->failed = !response[TRACE_RESPONSE_GENERATED] && !response[TRACE_RESPONSE_RECORDED];
+	if (row->failed)
+		return 0;
+	if (!response[TRACE_RESPONSE_GENERATED])
+		return trace_csv_cell_error(csv, TRACE_CSV_GENERATED,
+					    "contradicts the other response",
+					    "allowed is 0 in both or in none", err);
+	if (!response[TRACE_RESPONSE_RECORDED])
+		return trace_csv_cell_error(csv, TRACE_CSV_RECORDED,
+					    "contradicts the other response",
+					    "allowed is 0 in both or in none", err);
+	if (!row->request.prompt_tokens)
+		return trace_csv_cell_error(csv, TRACE_CSV_PROMPT, "is an empty prompt",
+					    "allowed is 0 only where the response is 0 too",
+					    err);
+	return 0;
+}
+
+/* Parse the line in csv->buf. Returns 0 or -SIM_EXIT_USER; csv->last_ns moves only with 0. */
+static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
+			       struct sim_error *err)
+{
+	uint32_t *response = row->request.response_tokens;
+	int fields, ret;
+
+	fields = trace_csv_split(csv);
+	if (fields != csv->columns)
+		return sim_user_error(err,
+				      "%s:%" PRIu64 ": %d fields, allowed are the header's %d",
+				      csv->path, csv->line, fields, csv->columns);
+	ret = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
+	if (!ret)
+		ret = trace_csv_parse_tokens(csv, TRACE_CSV_PROMPT, &row->request.prompt_tokens,
+					     err);
+	if (!ret)
+		ret = trace_csv_parse_tokens(csv, TRACE_CSV_GENERATED,
+					     &response[TRACE_RESPONSE_GENERATED], err);
+	if (!ret)
+		ret = trace_csv_parse_tokens(csv, TRACE_CSV_RECORDED,
+					     &response[TRACE_RESPONSE_RECORDED], err);
+	if (!ret)
+		ret = trace_csv_judge(csv, row, err);
+	if (!ret)
+		csv->last_ns = row->request.arrival_ns;
+	return ret;
+}
+
+/* Read the next row into @trace. Returns 1; 0 at the end of the file; a negative sim_exit. */
+static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
+{
+	struct trace_csv_row row = {0};
+	int ret;
+
+	ret = trace_csv_next_line(csv, err);
+	if (!ret)
+		return 0;
+	if (ret > 0)
+		ret = trace_csv_parse_row(csv, &row, err);
+	if (ret == -SIM_EXIT_USER && csv->bad_rows == TRACE_BAD_ROWS_SKIP) {
+		trace->bad_rows++;
+		return 1;
+	}
+	if (ret)
+		return ret;
+	if (row.failed) {
+		trace->failures++;
+		return 1;
+	}
+	/* The row is sound, so only a limit or memory can fail here: never skipped. */
+	ret = trace_append(trace, &row.request, err);
+	return ret ? trace_error_at(csv->path, err, ret) : 1;
+}
+
+int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
+		   struct trace *trace, struct sim_error *err)
+{
+	struct trace_csv csv = {.file = file, .path = path, .bad_rows = bad_rows};
+	int ret;
+
+	ret = trace_csv_read_header(&csv, err);
+	if (ret)
+		return ret;
+	do {
+		ret = trace_csv_read_row(&csv, trace, err);
+	} while (ret > 0);
+	if (ret)
+		return ret;
+	if (!trace->count)
+		return sim_user_error(err,
+				      "%s:%" PRIu64 ": no requests (failures: %" PRIu64
+				      ", bad rows: %" PRIu64
+				      "), allowed are files with at least one",
+				      path, csv.line, trace->failures, trace->bad_rows);
+	trace->two_responses = csv.form->two_responses;
+	strcpy(trace->attribution, csv.form->attribution);
+	return 0;
+}

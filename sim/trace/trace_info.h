@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Statistics over a trace: how many requests, how large, how bursty.
+ *
+ * Integers come out of exact arithmetic; floating point only divides at the end, for people
+ * to read. Nothing in the simulation depends on it.
+ */
+#ifndef SIM_TRACE_TRACE_INFO_H
+#define SIM_TRACE_TRACE_INFO_H
+
+#include "trace.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sim_error;
+
+/*
+ * By how much a replay divides the arrival times: num / den, both above 0. So 1989 / 10 is a
+ * replay at 198.9 times the recorded speed.
+ */
+struct trace_divisor {
+	uint64_t num;
+	uint64_t den;
+};
+
+/* Lengths in tokens of one kind of text. */
+struct trace_lengths {
+	uint64_t min;
+	uint64_t max;
+	uint64_t sum;
+	double mean;
+	double p50; /* percentiles as numpy.percentile interpolates them */
+	double p90;
+	double p99;
+};
+
+/* The windows in which arrivals are counted. */
+enum trace_window {
+	TRACE_WINDOW_1S,
+	TRACE_WINDOW_10S,
+	TRACE_WINDOW_60S,
+	TRACE_WINDOW_300S,
+	TRACE_WINDOW_COUNT,
+};
+
+/*
+ * Arrivals counted in windows of one size that lie end to end, the first one starting at the
+ * first arrival and the last one holding the last arrival.
+ */
+struct trace_burst {
+	uint64_t window_ns;
+	uint64_t windows;  /* empty ones included */
+	uint64_t peak;	   /* most arrivals in one window */
+	double dispersion; /* index of dispersion: variance / mean of the counts; Poisson: 1 */
+};
+
+/* All of them. Times are after the division. Owns nothing. */
+struct trace_info {
+	size_t count;
+	uint64_t failures;
+	uint64_t bad_rows;
+	bool two_responses;
+	struct trace_divisor divisor;
+	uint64_t first_ns;	/* arrival of the first request */
+	uint64_t span_ns;	/* from the first arrival to the last */
+	double rate_per_s;	/* count / span; 0 if the span is 0 */
+	double interarrival_cv; /* deviation / mean of the gaps; Poisson: 1; 0 if span is 0 */
+	struct trace_lengths prompt;
+	struct trace_lengths response[TRACE_RESPONSE_COUNT];
+	struct trace_burst burst[TRACE_WINDOW_COUNT];
+};
+
+/*
+ * Parse a decimal number above 0 with up to 9 decimals, such as "198.9", into the fraction in
+ * lowest terms, 1989 / 10. Returns 0 or -SIM_EXIT_USER with *err saying what is allowed.
+ */
+int trace_divisor_parse(const char *text, struct trace_divisor *ret_divisor,
+			struct sim_error *err);
+
+/*
+ * Fill *@ret_info for @trace, which has at least one request, replayed at the speed that
+ * @divisor tells; a divided arrival is rounded down to the nanosecond. Returns 0;
+ * -SIM_EXIT_USER if the last arrival leaves 64 bits (a divisor below 1); -SIM_EXIT_RUNTIME
+ * without memory.
+ */
+int trace_info_compute(const struct trace *trace, struct trace_divisor divisor,
+		       struct trace_info *ret_info, struct sim_error *err);
+
+/* Print @info as a small table for people. Errors stay in @out, for the caller to ferror(). */
+void trace_info_print(FILE *out, const struct trace_info *info);
+
+#endif

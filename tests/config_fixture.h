@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the tests of the configuration share: each test has a fresh folder, its current one, with
+ * a small scenario "s.json", its profiles gpus/tiny.json and apps/llm.json, and "head.trace".
+ */
+#ifndef TESTS_CONFIG_FIXTURE_H
+#define TESTS_CONFIG_FIXTURE_H
+
+#include "config/config.h"
+#include "engine/error.h"
+
+/* What messages say about the values that a key allows. */
+#define SIZE_ALLOWED(range) \
+	"allowed: a size from " range " such as 6000000000, \"6e9\" or \"1.5G\""
+#define DURATION_ALLOWED(range) \
+	"allowed: a duration from " range " such as \"640s\", \"24.6ms\" or \"5us\""
+#define NAME_ALLOWED "allowed: 1 to 63 letters, digits, \"_\", \"-\" and \".\" (not first)"
+
+extern const char config_gpu_profile[]; /* gpus/tiny.json */
+extern const char config_scenario[];	/* s.json */
+
+extern char folder[64];	       /* the test's own */
+extern struct config config;   /* what load*() loaded last */
+extern struct sim_error error; /* why it did not */
+
+void fixture_setup(void);
+void fixture_teardown(void);
+
+void write_file(const char *name, const char *text);
+
+/* A copy of @text, valid until the next, in which @from, which must be there, is @to. */
+const char *replace(const char *text, const char *from, const char *to);
+
+/* Load @path with up to two --set options. Returns what config_load() does. */
+int load_path(const char *path, const char *first, const char *second);
+
+/* Load s.json, which must succeed: with --set options, or with @from in it changed to @to. */
+void load(const char *first, const char *second);
+void load_changed(const char *from, const char *to);
+
+/* Load s.json and copy the hash. */
+void keep_hash(char hash[33], const char *set);
+
+/* What is written at start to a control file of the first container. */
+const char *control_text(const char *file);
+
+/* A load that returned @rc failed, with exactly @message, and left nothing behind. */
+void assert_failed(int rc, const char *message);
+
+/*
+ * s.json fails with exactly @message: with @from changed to @to, with a --set option, with an
+ * event, or (@message then begins with a file in the test's folder) with a changed profile.
+ */
+void assert_bad(const char *from, const char *to, const char *message);
+void assert_bad_set(const char *set, const char *message);
+void assert_bad_event(const char *event, const char *message);
+void assert_bad_profile(const char *file, const char *text, const char *message);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The engine for tests that link without SimGrid: one thread, time that moves only when it
+ * sleeps. A wait that nothing could end is a bug of the test and aborts; a wait with a date moves
+ * time there and times out. Actors are made but never run: tests call their bodies.
+ */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t null_now_ns;
+static uint64_t null_debt_ns;
+static bool null_interrupted;
+
+struct eng_actor {
+	bool interrupted;
+};
+
+uint64_t eng_now(void)
+{
+	return null_now_ns;
+}
+
+struct eng_actor *eng_self(void)
+{
+	return NULL;
+}
+
+struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
+{
+	(void)name;
+	(void)function;
+	(void)data;
+	return calloc(1, sizeof(struct eng_actor));
+}
+
+void eng_join(struct eng_actor *actor)
+{
+	free(actor);
+}
+
+void eng_interrupt(struct eng_actor *actor)
+{
+	actor->interrupted = true;
+}
+
+void eng_stop(void)
+{
+	null_interrupted = true;
+}
+
+bool eng_interrupted(void)
+{
+	return null_interrupted;
+}
+
+void eng_add_debt(uint64_t ns)
+{
+	null_debt_ns += ns;
+}
+
+uint64_t eng_now_busy(void)
+{
+	return null_now_ns + null_debt_ns;
+}
+
+void eng_pay_debt(void)
+{
+	null_now_ns += null_debt_ns;
+	null_debt_ns = 0;
+}
+
+int eng_sleep_until(uint64_t date)
+{
+	eng_pay_debt();
+	if (null_now_ns < date)
+		null_now_ns = date;
+	return null_interrupted ? -EINTR : 0;
+}
+
+int eng_wait(struct eng_waitq *waitq, uint64_t date, bool interruptible)
+{
+	(void)waitq;
+	if (interruptible && null_interrupted)
+		return -EINTR;
+	if (date == ENG_NEVER) {
+		fputs("engine_null: this wait would never end\n", stderr);
+		abort();
+	}
+	eng_sleep_until(date);
+	return -ETIMEDOUT;
+}
+
+void eng_wake_one(struct eng_waitq *waitq)
+{
+	(void)waitq;
+}
+
+void eng_wake_all(struct eng_waitq *waitq)
+{
+	(void)waitq;
+}

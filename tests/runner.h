@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What every libcheck program here ends with: TEST_MAIN("suite", test, test, ...). */
+#ifndef TESTS_RUNNER_H
+#define TESTS_RUNNER_H
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Run the tests, each in a process of its own unless CK_FORK=no. Returns an exit status. */
+static inline int run_suite(const char *name, const TTest *const *tests, size_t count)
+{
+	Suite *suite = suite_create(name);
+	TCase *tcase = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+	size_t i;
+
+	tcase_set_timeout(tcase, 60);
+	for (i = 0; i < count; i++)
+		tcase_add_test(tcase, tests[i]);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define TEST_MAIN(name, ...)                                                        \
+	int main(void)                                                              \
+	{                                                                           \
+		const TTest *const tests[] = { __VA_ARGS__ };                       \
+		return run_suite(name, tests, sizeof(tests) / sizeof(tests[0]));    \
+	}
+
+#endif

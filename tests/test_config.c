@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The configuration: what a scenario may say and in which spellings, which layer wins, what the
+ * hash covers, where files are found. What is wrong and how that is said: test_config_mistakes.c.
+ */
+#include <check.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config_fixture.h"
+
+START_TEST(everything_is_bound)
+{
+	const struct cfg_container *vllm;
+
+	load(NULL, NULL);
+	ck_assert_str_eq(config.name, "small");
+	ck_assert_uint_eq(config.duration, 10000000000);
+	ck_assert_uint_eq(config.seed, 1);
+	ck_assert_str_eq(config.system, "stock");
+	ck_assert_uint_eq(config.timeline_interval, 100000000);
+	ck_assert_str_eq(config.gpu.profile, "tiny");
+	ck_assert_uint_eq(config.gpu.memory, 32 << 20);
+	ck_assert_uint_eq(config.gpu.flops_bf16, 312000000000000);
+	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);
+	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	ck_assert_uint_eq(config.gpu.fault.zero_bandwidth, 700000000000);
+	ck_assert_uint_eq(config.host.speed, 1230000);
+	ck_assert_uint_eq(config.container_count, 1);
+	vllm = &config.containers[0];
+	ck_assert_str_eq(vllm->name, "vllm");
+	ck_assert(vllm->enabled);
+	ck_assert_int_eq(vllm->app_type, CFG_APP_LLM_SERVER);
+	ck_assert_str_eq(vllm->app_profile, "llm");
+	ck_assert_uint_eq(vllm->llm.gpu_memory_utilization, 800000);
+	ck_assert_uint_eq(vllm->llm.host_per_sequence, 100000);
+	ck_assert_uint_eq(vllm->llm.client.divide, CFG_PPM);
+	ck_assert_uint_eq(vllm->llm.client.response, TRACE_RESPONSE_GENERATED);
+	ck_assert_uint_eq(vllm->llm.client.slo_ttft, 7463000000);
+	ck_assert(!vllm->llm.client.drop_in_flight);
+	ck_assert_str_eq(control_text("gmem.limit.high"), "16777216");
+	ck_assert_str_eq(control_text("gmem.limit.low"), "");
+	ck_assert_uint_eq(config.event_count, 0);
+}
+END_TEST
+
+START_TEST(later_layers_win)
+{
+	load(NULL, NULL);
+	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	load_changed("\"tiny\"", "\"tiny\", \"link\": {\"setup\": \"3us\"}");
+	ck_assert_uint_eq(config.gpu.link.setup, 3000);
+	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);
+	load("gpu.link.setup=4us", NULL);
+	ck_assert_uint_eq(config.gpu.link.setup, 4000);
+	load("gpu.link.setup=4us", "gpu.link.setup=5us");
+	ck_assert_uint_eq(config.gpu.link.setup, 5000);
+}
+END_TEST
+
+START_TEST(set_chooses_the_profile)
+{
+	write_file("gpus/other.json", replace(config_gpu_profile, "\"32M\"", "\"30M\""));
+	load("gpu.profile=other", NULL);
+	ck_assert_uint_eq(config.gpu.memory, 30 << 20);
+}
+END_TEST
+
+START_TEST(dotted_and_nested_are_one_spelling)
+{
+	char hash[33];
+
+	keep_hash(hash, NULL);
+	load_changed("\"gpu\": {\"profile\": \"tiny\"}", "\"gpu.profile\": \"tiny\"");
+	ck_assert_str_eq(config.hash, hash);
+	load_changed("\"trace\": {\"file\": \"head.trace\"}", "\"trace.file\": \"head.trace\"");
+	ck_assert_str_eq(config.hash, hash);
+	load_changed("\"gmem.limit.high\": \"16M\"",
+		     "\"gmem\": {\"limit\": {\"high\": 16777216}}");
+	ck_assert_str_eq(config.hash, hash);
+	load_changed("\"gmem.limit.high\"", "\"memory.limit\"");
+	ck_assert_str_eq(config.hash, hash);
+}
+END_TEST
+
+START_TEST(one_key_in_two_spellings_is_wrong)
+{
+	assert_bad("\"gpu\": {", "\"gpu.profile\": \"x\", \"gpu\": {",
+		   "s.json:gpu.profile: is given as \"gpu.profile\" and as \"gpu > profile\", "
+		   "allowed: one of them");
+	assert_bad(
+		"\"gmem.limit.high\": \"16M\"", "\"gmem.limit.high\": 1, \"memory.limit\": 1",
+		"s.json:containers.vllm.gmem.limit.high: is given as \"containers > vllm > "
+		"gmem.limit.high\" and as \"containers > vllm > memory.limit\", allowed: one "
+		"of them");
+}
+END_TEST
+
+START_TEST(numbers_may_be_numbers_or_texts)
+{
+	load("containers.vllm.app.trace.divide=198.9", NULL);
+	ck_assert_uint_eq(config.containers[0].llm.client.divide, 198900000);
+	load("containers.vllm.app.trace.divide=\"198.9\"", NULL);
+	ck_assert_uint_eq(config.containers[0].llm.client.divide, 198900000);
+	load("gpu.memory_total=6e9", NULL);
+	ck_assert_uint_eq(config.gpu.memory_total, 6000000000);
+	load("gpu.flops_bf16=312e12", "containers.vllm.app.efficiency=0.1");
+	ck_assert_uint_eq(config.gpu.flops_bf16, 312000000000000);
+	ck_assert_uint_eq(config.containers[0].llm.efficiency, 100000);
+}
+END_TEST
+
+START_TEST(real_numbers_keep_every_decimal)
+{
+	for (unsigned int i = 1; i <= 100000; i += 701) {
+		char set[64];
+
+		snprintf(set, sizeof(set), "containers.vllm.app.trace.divide=%u.%06u", i, i);
+		load(set, NULL);
+		ck_assert_uint_eq(config.containers[0].llm.client.divide,
+				  i * (UINT64_C(1000000) + 1));
+	}
+}
+END_TEST
+
+START_TEST(control_files_get_one_spelling)
+{
+	load("containers.vllm.gmem.limit.high=1.5G", "containers.vllm.compute.timeslice=2");
+	ck_assert_str_eq(control_text("gmem.limit.high"), "1610612736");
+	ck_assert_str_eq(control_text("compute.timeslice"), "2000us");
+	load("containers.vllm.gmem.limit.low=max", "containers.vllm.compute.priority=2");
+	ck_assert_str_eq(control_text("gmem.limit.low"), "max");
+	ck_assert_str_eq(control_text("compute.priority"), "2");
+}
+END_TEST
+
+START_TEST(set_means_the_longest_known_key)
+{
+	load("containers.vllm.gmem.limit.high=6e9", "containers.vllm.enabled=true");
+	ck_assert_str_eq(control_text("gmem.limit.high"), "6000000000");
+	load("containers.vllm.memory.limit=7e9", NULL);
+	ck_assert_str_eq(control_text("gmem.limit.high"), "7000000000");
+	load("containers.vllm.app.client.max_open=1012", NULL);
+	ck_assert_uint_eq(config.containers[0].llm.client.max_open, 1012);
+}
+END_TEST
+
+START_TEST(set_takes_json_or_text)
+{
+	load("name=other", "description={not json");
+	ck_assert_str_eq(config.name, "other");
+}
+END_TEST
+
+START_TEST(set_takes_objects_and_lists)
+{
+	load("gpu.link={\"setup\": \"9us\", \"bandwidth\": 8e9}",
+	     "events=[{\"at\": \"2s\", \"container\": \"vllm\", \"file\": \"compute.freeze\", "
+	     "\"value\": 1}]");
+	ck_assert_uint_eq(config.gpu.link.setup, 9000);
+	ck_assert_uint_eq(config.gpu.link.bandwidth, 8000000000);
+	ck_assert_uint_eq(config.event_count, 1);
+	ck_assert_str_eq(config.events[0].value, "1");
+}
+END_TEST
+
+START_TEST(set_can_add_a_whole_container)
+{
+	load("containers.two={\"app\": {\"type\": \"llm-server\", \"profile\": \"llm\", "
+	     "\"trace.file\": \"head.trace\"}}",
+	     "containers.two.start=1s");
+	ck_assert_uint_eq(config.container_count, 2);
+	ck_assert_str_eq(config.containers[1].name, "two");
+	ck_assert_uint_eq(config.containers[1].start, 1000000000);
+}
+END_TEST
+
+START_TEST(events_are_in_time_order)
+{
+	load_changed(
+		"\"events\": []",
+		"\"events\": [{\"at\": \"3s\", \"container\": \"vllm\", \"file\": "
+		"\"memory.limit\", \"value\": \"1.5G\"}, {\"at\": \"1s\", \"container\": "
+		"\"vllm\", \"file\": \"compute.timeslice\", \"value\": \"512us\"}, {\"at\": "
+		"\"3s\", \"container\": \"vllm\", \"file\": \"gmem.limit.high\", \"value\": "
+		"\"max\"}]");
+	ck_assert_uint_eq(config.event_count, 3);
+	ck_assert_uint_eq(config.events[0].at, 1000000000);
+	ck_assert_str_eq(config.events[0].value, "512us");
+	ck_assert_str_eq(config.events[1].file, "gmem.limit.high");
+	ck_assert_str_eq(config.events[1].value, "1610612736");
+	ck_assert_str_eq(config.events[2].value, "max");
+}
+END_TEST
+
+START_TEST(hash_does_not_see_order_or_spelling)
+{
+	char hash[33];
+
+	keep_hash(hash, NULL);
+	ck_assert_uint_eq(strlen(hash), 32);
+	load_changed("\"name\": \"small\",\n\"duration\": \"10s\",",
+		     "\"duration\": \"1e4ms\", \"name\": \"small\",");
+	ck_assert_str_eq(config.hash, hash);
+	write_file("s.json", config_scenario);
+	load("containers.vllm.app.trace.divide=1.0", "gpu.memory=33554432");
+	ck_assert_str_eq(config.hash, hash);
+}
+END_TEST
+
+START_TEST(hash_sees_every_key)
+{
+	static const char *const sets[] = {
+		"name=x",
+		"description=x",
+		"duration=9s",
+		"seed=2",
+		"system.name=exclusive",
+		"gpu.memory=30M",
+		"gpu.link.setup=1us",
+		"gpu.fault.entry=2us",
+		"host.cores=3",
+		"containers.vllm.start=1s",
+		"containers.vllm.app.efficiency=0.5",
+		"containers.vllm.app.trace.response=recorded",
+		"containers.vllm.app.client.drop_in_flight=true",
+		"containers.vllm.gmem.limit.high=15M",
+		"containers.vllm.compute.freeze=0",
+		"output.timeline_interval=1s",
+		"events=[{\"at\": \"0s\", \"container\": \"vllm\", \"file\": "
+		"\"compute.freeze\", "
+		"\"value\": 1}]",
+	};
+	enum { COUNT = sizeof(sets) / sizeof(sets[0]) };
+	char hashes[COUNT + 1][33];
+
+	keep_hash(hashes[COUNT], NULL);
+	for (size_t i = 0; i < COUNT; i++)
+		keep_hash(hashes[i], sets[i]);
+	for (size_t i = 0; i <= COUNT; i++) {
+		for (size_t j = 0; j < i; j++)
+			ck_assert_str_ne(hashes[i], hashes[j]);
+	}
+}
+END_TEST
+
+START_TEST(hash_sees_the_trace_but_not_its_place)
+{
+	char hash[33];
+
+	keep_hash(hash, NULL);
+	write_file("head.trace", "another");
+	load(NULL, NULL);
+	ck_assert_str_ne(config.hash, hash);
+	write_file("head.trace", "a trace");
+	ck_assert_int_eq(chdir("gpus"), 0);
+	ck_assert_msg(load_path("../s.json", NULL, NULL) == 0, "%s", error.text);
+	ck_assert_str_eq(config.hash, hash);
+}
+END_TEST
+
+START_TEST(the_resolved_configuration_is_a_scenario)
+{
+	char hash[33];
+
+	load("containers.vllm.app.trace.divide=198.9", "containers.vllm.compute.timeslice=0.5");
+	memcpy(hash, config.hash, sizeof(hash));
+	ck_assert_str_eq(json_string_value(json_object_get(config.resolved, "hash")), hash);
+	json_object_del(config.resolved, "hash");
+	ck_assert_int_eq(json_dump_file(config.resolved, "again.json", JSON_INDENT(1)), 0);
+	ck_assert_msg(load_path("again.json", NULL, NULL) == 0, "%s", error.text);
+	ck_assert_str_eq(config.hash, hash);
+}
+END_TEST
+
+START_TEST(scenarios_are_found_from_any_folder)
+{
+	char path[128];
+	char trace[128];
+
+	snprintf(path, sizeof(path), "%s/s.json", folder);
+	snprintf(trace, sizeof(trace), "%s/head.trace", folder);
+	ck_assert_int_eq(chdir("/"), 0);
+	ck_assert_msg(load_path(path, NULL, NULL) == 0, "%s", error.text);
+	ck_assert_str_eq(config.containers[0].llm.client.file, trace);
+}
+END_TEST
+
+/* Our own scenarios, with a trace of this test's. */
+START_TEST(shipped_scenarios_are_right)
+{
+	static const char *const names[] = {"vllm-diffusion-40g", "vllm-diffusion-80g.json"};
+	char set[128];
+
+	snprintf(set, sizeof(set), "containers.vllm.app.trace.file=%s/head.trace", folder);
+	for (size_t i = 0; i < 2; i++) {
+		const struct cfg_llm *llm;
+
+		ck_assert_msg(load_path(names[i], set, NULL) == 0, "%s", error.text);
+		ck_assert_uint_eq(config.container_count, 2);
+		ck_assert_str_eq(config.containers[1].name, "diffusion");
+		llm = &config.containers[0].llm;
+		ck_assert_uint_eq(llm->client.stop, 583750000000);
+		ck_assert_uint_eq(llm->client.divide, 198900000);
+		ck_assert_uint_eq(llm->gpu_memory_utilization, i ? 700000 : 800000);
+		ck_assert_str_eq(control_text("gmem.limit.high"), i ? "" : "40000000000");
+	}
+}
+END_TEST
+
+/* Run a copy of this program at @program, which prints where it finds @name. */
+static void run_copy(const char *program, const char *kind, const char *name, char *ret_line,
+		     int size)
+{
+	char command[1024];
+	FILE *pipe;
+
+	snprintf(command, sizeof(command),
+		 "mkdir -p $(dirname %s) && cp /proc/%d/exe %s && cd / && %s --find %s %s",
+		 program, (int)getpid(), program, program, kind, name);
+	pipe = popen(command, "r");
+	ck_assert_ptr_nonnull(pipe);
+	ck_assert_ptr_nonnull(fgets(ret_line, size, pipe));
+	ck_assert_int_eq(pclose(pipe), 0);
+}
+
+static void assert_found(const char *program, const char *kind, const char *name,
+			 const char *expected)
+{
+	char full[128];
+	char line[PATH_MAX + 2];
+	char path[128];
+
+	snprintf(full, sizeof(full), "%s/%s", folder, program);
+	snprintf(path, sizeof(path), "%s/%s\n", folder, expected);
+	run_copy(full, kind, name, line, sizeof(line));
+	ck_assert_str_eq(line, path);
+}
+
+START_TEST(data_is_found_beside_the_program)
+{
+	ck_assert_int_eq(
+		system("mkdir -p src/scenarios/gpus src/traces usr/share/gvmsim/traces"), 0);
+	write_file("src/traces/x.trace", "x");
+	write_file("usr/share/gvmsim/traces/x.trace", "x");
+	assert_found("src/gvmsim", "traces", "x.trace", "src/traces/x.trace");
+	assert_found("src/build/gvmsim", "traces", "x.trace", "src/traces/x.trace");
+	assert_found("src/build/a/b/c/gvmsim", "traces", "x.trace", "src/traces/x.trace");
+	assert_found("src/build/gvmsim", "scenarios", "gpus", "src/scenarios/gpus");
+	assert_found("usr/bin/gvmsim", "traces", "x.trace", "usr/share/gvmsim/traces/x.trace");
+}
+END_TEST
+
+START_TEST(missing_data_says_where_it_was_sought)
+{
+	char path[PATH_MAX];
+
+	ck_assert_int_eq(config_find_data("traces", "none", path, sizeof(path), &error),
+			 -SIM_EXIT_USER);
+	ck_assert_msg(!strncmp(error.text, "none: not found, allowed: a file in /", 37), "%s",
+		      error.text);
+}
+END_TEST
+
+static TCase *add_case(Suite *suite, const char *name)
+{
+	TCase *tcase = tcase_create(name);
+
+	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
+	suite_add_tcase(suite, tcase);
+	return tcase;
+}
+
+static void add_layers(Suite *suite)
+{
+	TCase *tcase = add_case(suite, "layers");
+
+	tcase_add_test(tcase, everything_is_bound);
+	tcase_add_test(tcase, later_layers_win);
+	tcase_add_test(tcase, set_chooses_the_profile);
+	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
+	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);
+	tcase_add_test(tcase, numbers_may_be_numbers_or_texts);
+	tcase_add_test(tcase, real_numbers_keep_every_decimal);
+	tcase_add_test(tcase, control_files_get_one_spelling);
+	tcase_add_test(tcase, set_means_the_longest_known_key);
+	tcase_add_test(tcase, set_takes_json_or_text);
+	tcase_add_test(tcase, set_takes_objects_and_lists);
+	tcase_add_test(tcase, set_can_add_a_whole_container);
+	tcase_add_test(tcase, events_are_in_time_order);
+}
+
+static void add_results(Suite *suite)
+{
+	TCase *tcase = add_case(suite, "resolved and found");
+
+	tcase_add_test(tcase, hash_does_not_see_order_or_spelling);
+	tcase_add_test(tcase, hash_sees_every_key);
+	tcase_add_test(tcase, hash_sees_the_trace_but_not_its_place);
+	tcase_add_test(tcase, the_resolved_configuration_is_a_scenario);
+	tcase_add_test(tcase, scenarios_are_found_from_any_folder);
+	tcase_add_test(tcase, shipped_scenarios_are_right);
+	tcase_add_test(tcase, data_is_found_beside_the_program);
+	tcase_add_test(tcase, missing_data_says_where_it_was_sought);
+}
+
+/* "--find KIND NAME": see run_copy(). */
+static int find_and_print(const char *kind, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (config_find_data(kind, name, path, sizeof(path), &error))
+		return EXIT_FAILURE;
+	printf("%s\n", path);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	Suite *suite;
+	SRunner *runner;
+	int failed;
+
+	if (argc == 4 && !strcmp(argv[1], "--find"))
+		return find_and_print(argv[2], argv[3]);
+	suite = suite_create("config");
+	add_layers(suite);
+	add_results(suite);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

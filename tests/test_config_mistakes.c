@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The exact words for every way in which a scenario, a profile or a --set can be wrong. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_fixture.h"
+
+START_TEST(set_mistakes_are_named)
+{
+	assert_bad_set("duration", "--set: \"duration\" sets nothing, allowed: PATH=VALUE");
+	assert_bad_set("=5s", "--set: \"=5s\" sets nothing, allowed: PATH=VALUE");
+	assert_bad_set("duration=5",
+		       "--set:duration: 5 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad_set("gpu.lnik.setup=5us",
+		       "--set:gpu.lnik.setup: unknown key, did you mean \"gpu.link.setup\"?");
+	assert_bad_set("containers.vllm.gmem.limit.hihg=1",
+		       "--set:containers.vllm.gmem.limit.hihg: unknown key, did you mean "
+		       "\"containers.vllm.gmem.limit.high\"?");
+	assert_bad_set("containers.vlm.enabled=false",
+		       "--set:containers.vlm: no such container, allowed: vllm, or a new one "
+		       "with its app.type");
+	assert_bad_set("gpu.link=5",
+		       "--set:gpu.link: is not an object, allowed: an object with "
+		       "bandwidth, bandwidth_both, setup");
+	assert_bad_set("gpu.link={\"setup\": }",
+		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
+		       "bandwidth, bandwidth_both, setup");
+	assert_bad_set("system.name=gvmx", "--set:system.name: \"gvmx\" is not known, allowed: "
+					   "\"exclusive\", \"stock\"");
+}
+END_TEST
+
+START_TEST(unreadable_files_are_named)
+{
+	char message[256];
+
+	assert_bad("\"duration\"", "\"duration\" 5,", "s.json:3:12: ':' expected near '5'");
+	assert_bad("\"duration\"", "\"name\"",
+		   "s.json:3:6: duplicate object key near '\"name\"'");
+	write_file("s.json", "{\"name\": \"x\"");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json:1:12: '}' expected near end of file");
+	write_file("s.json", "[]");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json: is not an object, allowed: an object with name, description, "
+		      "duration, seed, system, gpu, host, containers, events, output");
+	ck_assert_int_eq(load_path("none.json", NULL, NULL), -SIM_EXIT_USER);
+	snprintf(message, sizeof(message),
+		 "none.json: no such scenario, allowed: a file in the current folder");
+	ck_assert_msg(!strncmp(error.text, message, strlen(message)), "%s", error.text);
+}
+END_TEST
+
+START_TEST(unknown_keys_are_named)
+{
+	assert_bad("\"duration\"", "\"durations\": 1, \"duration\"",
+		   "s.json:durations: unknown key, did you mean \"duration\"?");
+	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
+		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
+		   "memory_bandwidth, flops_bf16, link, sched, fault");
+	assert_bad(
+		"\"events\": []", "\"\": {}",
+		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
+		"schema");
+	assert_bad("\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
+		   "s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
+		   "profile, weights, kv_bytes_per_token, workspace, gpu_memory_utilization, "
+		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
+		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
+		   "host_per_sequence, slo_ttft, "
+		   "trace, client");
+}
+END_TEST
+
+START_TEST(wrong_types_are_named)
+{
+	assert_bad("\"10s\"", "10",
+		   "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad("\"10s\"", "true",
+		   "s.json:duration: true is not a number, " DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad("\"10s\"", "{}",
+		   "s.json:duration: an object is not a number, " //
+		   DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad("\"small\"", "null", "s.json:name: null is not a text, " NAME_ALLOWED);
+	assert_bad("\"small\"", "\"a/b\"", "s.json:name: \"a/b\" is not a name, " NAME_ALLOWED);
+	assert_bad("\"app\"", "\"enabled\": \"no\", \"app\"",
+		   "s.json:containers.vllm.enabled: \"no\" is not a truth value, allowed: true "
+		   "or false");
+	assert_bad("[]", "{}",
+		   "s.json:events: is not a list, allowed: a list of objects with "
+		   "at, container, file, value");
+	assert_bad(
+		"{\"file\": \"head.trace\"}", "\"head.trace\"",
+		"s.json:containers.vllm.app.trace: is not an object, allowed: an object with "
+		"file, divide, response");
+}
+END_TEST
+
+START_TEST(bad_suffixes_are_named)
+{
+	assert_bad("\"16M\"", "\"16Q\"",
+		   "s.json:containers.vllm.gmem.limit.high: \"16Q\" has an unknown "
+		   "suffix, " SIZE_ALLOWED("0 to max"));
+	assert_bad("\"10s\"", "\"10 sec\"",
+		   "s.json:duration: \"10 sec\" has an unknown suffix, " DURATION_ALLOWED(
+			   "1ns to 86400s"));
+	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"memory\": 0.5",
+		   "s.json:gpu.memory: 0.5 is finer than can be represented, " SIZE_ALLOWED(
+			   "2M to 16384G"));
+}
+END_TEST
+
+START_TEST(ranges_are_kept)
+{
+	assert_bad_set("duration=0s", "--set:duration: \"0s\" is out of range, " //
+		       DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad_set("duration=25h", "--set:duration: \"25h\" is out of range, " //
+		       DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad_set(
+		"gpu.memory=max",
+		"--set:gpu.memory: \"max\" is out of range, " SIZE_ALLOWED("2M to 16384G"));
+	assert_bad_set("seed=-1", "--set:seed: -1 is negative, allowed: an integer from 0 to "
+				  "9223372036854775807");
+	assert_bad_set("containers.vllm.app.gpu_memory_utilization=0",
+		       "--set:containers.vllm.app.gpu_memory_utilization: 0 is out of range, "
+		       "allowed: a number from 0.000001 to 1 of at most 6 decimals");
+	assert_bad_set("containers.vllm.app.gpu_memory_utilization=1.1",
+		       "--set:containers.vllm.app.gpu_memory_utilization: 1.1 is out of range, "
+		       "allowed: a number from 0.000001 to 1 of at most 6 decimals");
+	assert_bad_set(
+		"containers.vllm.compute.priority=17",
+		"--set:containers.vllm.compute.priority: 17 is out of range, allowed: an "
+		"integer from 0 to 16");
+	assert_bad_set(
+		"containers.vllm.compute.timeslice=17000",
+		"--set:containers.vllm.compute.timeslice: 17000 is out of range, allowed: "
+		"a time slice from 1us to 16s such as 2 (ms), \"2ms\" or \"512us\"");
+}
+END_TEST
+
+START_TEST(missing_keys_are_named)
+{
+	assert_bad("\"duration\": \"10s\",", "",
+		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 86400s"));
+	assert_bad("\"type\": \"llm-server\",", "",
+		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
+		   "\"diffusion\"");
+	assert_bad("\"gpu\": {\"profile\": \"tiny\"},", "",
+		   "s.json:gpu.memory: is missing, " SIZE_ALLOWED("2M to 16384G"));
+	assert_bad("\"file\": \"head.trace\"", "",
+		   "s.json:containers.vllm.app.trace.file: is missing, allowed: a text of 1 to "
+		   "511 bytes");
+	write_file("s.json",
+		   "{\"name\": \"n\", \"duration\": \"1s\", \"gpu.profile\": \"tiny\"}");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json:containers: is missing, allowed: at least one container");
+}
+END_TEST
+
+START_TEST(container_names_are_checked)
+{
+	static const char allowed[] =
+		"allowed: 1 to 63 lower-case letters, digits, \"_\" and \"-\"";
+	char message[256];
+
+	snprintf(message, sizeof(message),
+		 "s.json:containers: \"vLLM\" is no container name, %s", allowed);
+	assert_bad("\"vllm\"", "\"vLLM\"", message);
+	assert_bad("\"vllm\"", "\"v.llm\"",
+		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, app, "
+		   "gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
+		   "compute.priority, compute.weight, compute.freeze");
+}
+END_TEST
+
+START_TEST(relations_are_checked)
+{
+	assert_bad_set("gpu.memory=1G", "--set:gpu.memory: 1073741824 is too much, allowed: at "
+					"most gpu.memory_total, 35651584");
+	assert_bad_set(
+		"gpu.link.bandwidth_both=1e9",
+		"--set:gpu.link.bandwidth_both: 1000000000 is too little, allowed: at least "
+		"gpu.link.bandwidth, 16000000000");
+	assert_bad_set("containers.vllm.enabled=false",
+		       "s.json:containers: none is enabled, allowed: at least one that is");
+	assert_bad_set("containers.vllm.app.max_sequences=4096",
+		       "--set:containers.vllm.app.max_sequences: 4096 is too many, allowed: at "
+		       "most max_batched_tokens, 2048");
+}
+END_TEST
+
+START_TEST(overridden_mistakes_are_still_mistakes)
+{
+	write_file("s.json", replace(config_scenario, "\"10s\"", "10"));
+	assert_failed(load_path("s.json", "duration=5s", NULL),
+		      "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
+}
+END_TEST
+
+START_TEST(messages_are_one_line)
+{
+	assert_bad("\"small\"", "\"a\\nb\"",
+		   "s.json:name: \"a\\nb\" is not a name, " NAME_ALLOWED);
+	assert_bad("\"name\"", "\"na\\nme\"",
+		   "s.json:na?me: unknown key, did you mean \"name\"?");
+}
+END_TEST
+
+START_TEST(a_missing_trace_says_where_it_was_sought)
+{
+	char message[256];
+
+	snprintf(message, sizeof(message),
+		 "s.json:containers.vllm.app.trace.file: no file \"none.csv\", allowed: one in "
+		 "%s",
+		 folder);
+	write_file("s.json", replace(config_scenario, "head.trace", "none.csv"));
+	ck_assert_int_eq(load_path("s.json", NULL, NULL), -SIM_EXIT_USER);
+	ck_assert_msg(!strncmp(error.text, message, strlen(message)), "%s", error.text);
+	ck_assert_ptr_nonnull(strstr(error.text, "/traces"));
+}
+END_TEST
+
+START_TEST(bad_events_are_named)
+{
+	assert_bad_event(
+		"{\"at\": \"11s\", \"container\": \"vllm\", \"file\": \"compute.freeze\", "
+		"\"value\": 1}",
+		"s.json:events.0.at: 11s is after the end, allowed: at most duration, 10s");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"x\", \"file\": \"compute.freeze\", "
+			 "\"value\": 1}",
+			 "s.json:events.0.container: no container \"x\", allowed: \"vllm\"");
+	assert_bad_event(
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"file\": \"gmem.current\", "
+		"\"value\": 1}",
+		"s.json:events.0.file: no control file \"gmem.current\", allowed: "
+		"\"gmem.limit.high\", \"gmem.limit.low\", \"hmem.limit\", "
+		"\"compute.timeslice\", \"compute.priority\", \"compute.weight\", "
+		"\"compute.freeze\"");
+	assert_bad_event(
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"file\": \"compute.freeze\", "
+		"\"value\": 2}",
+		"s.json:events.0.value: \"2\" is out of range, allowed: an integer from 0 "
+		"to 1");
+	assert_bad_event(
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"file\": \"compute.freeze\"}",
+		"s.json:events.0.value: is missing, allowed: a number or a text of 1 to 63 "
+		"bytes");
+	assert_bad_event("5", "s.json:events.0: is not an object, allowed: an object with at, "
+			      "container, file, value");
+}
+END_TEST
+
+START_TEST(profiles_must_say_where_numbers_come_from)
+{
+	static const char message[] =
+		"gpus/tiny.json:gpu.memory: does not say where it comes from, "
+		"allowed: {\"value\": ..., \"source\": \"...\"}";
+
+	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"memory\": 5}}", message);
+	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"memory\": {\"value\": 5}}}",
+			   message);
+	assert_bad_profile("gpus/tiny.json",
+			   "{\"gpu\": {\"memory\": {\"value\": 5, \"source\": \"\"}}}",
+			   message);
+	assert_bad_profile(
+		"gpus/tiny.json",
+		"{\"gpu\": {\"memory\": {\"value\": 5, \"source\": \"x\", \"n\": 1}}}",
+		message);
+}
+END_TEST
+
+START_TEST(bad_profiles_are_named)
+{
+	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
+			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
+			   "memory_total, memory_bandwidth, flops_bf16, link, sched, fault");
+	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
+			   "gpus/tiny.json:seed: unknown key, allowed: gpu, host");
+	assert_bad_profile("gpus/tiny.json", "{",
+			   "gpus/tiny.json:1:1: string or '}' expected near end of file");
+	write_file("gpus/tiny.json", config_gpu_profile);
+	assert_bad_profile(
+		"apps/llm.json",
+		"{\"app\": {\"weights\": {\"value\": \"6X\", \"source\": \"t\"}}}",
+		"apps/llm.json:app.weights: \"6X\" has an unknown suffix, " SIZE_ALLOWED(
+			"1 to 16384G"));
+	assert_bad_profile("apps/llm.json", "{\"start\": 1}",
+			   "apps/llm.json:start: unknown key, allowed: app");
+	assert_bad_profile(
+		"apps/llm.json",
+		"{\"app\": {\"profile\": {\"value\": \"x\", \"source\": \"t\"}}}",
+		"apps/llm.json:app.profile: unknown key, allowed: constants, a profile "
+		"names no other profile");
+}
+END_TEST
+
+START_TEST(unknown_profiles_list_the_known_ones)
+{
+	write_file("gpus/big.json", config_gpu_profile);
+	ck_assert_int_eq(load_path("s.json", "gpu.profile=h200", NULL), -SIM_EXIT_USER);
+	ck_assert_msg(!strncmp(error.text,
+			       "--set:gpu.profile: no profile \"h200\", allowed: big, tiny",
+			       56),
+		      "%s", error.text);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("config_mistakes");
+	TCase *tcase = tcase_create("mistakes");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
+	tcase_add_test(tcase, set_mistakes_are_named);
+	tcase_add_test(tcase, unreadable_files_are_named);
+	tcase_add_test(tcase, unknown_keys_are_named);
+	tcase_add_test(tcase, wrong_types_are_named);
+	tcase_add_test(tcase, bad_suffixes_are_named);
+	tcase_add_test(tcase, ranges_are_kept);
+	tcase_add_test(tcase, missing_keys_are_named);
+	tcase_add_test(tcase, container_names_are_checked);
+	tcase_add_test(tcase, relations_are_checked);
+	tcase_add_test(tcase, overridden_mistakes_are_still_mistakes);
+	tcase_add_test(tcase, messages_are_one_line);
+	tcase_add_test(tcase, a_missing_trace_says_where_it_was_sought);
+	tcase_add_test(tcase, bad_events_are_named);
+	tcase_add_test(tcase, profiles_must_say_where_numbers_come_from);
+	tcase_add_test(tcase, bad_profiles_are_named);
+	tcase_add_test(tcase, unknown_profiles_list_the_known_ones);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

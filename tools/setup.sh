@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Install the Debian packages that are still missing: tools/setup.sh build | test
+# Uses whatever apt sources the machine has, as root or with sudo. Says nothing if all is there.
+set -eu
+
+packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
+libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
+if [ "${1:-build}" = test ]; then
+	packages="$packages check clang clang-format libclang-rt-14-dev git jq shellcheck \
+linux-headers-cloud-amd64 qemu-system-x86 cpio busybox-static kmod xz-utils bc bison flex \
+libelf-dev"
+fi
+
+missing=
+for package in $packages; do
+	status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+	[ "$status" = "install ok installed" ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+	as_root=
+elif command -v sudo >/dev/null; then
+	as_root=sudo
+else
+	echo "setup: these packages are missing, and there is neither root nor sudo:$missing" >&2
+	exit 1
+fi
+
+echo "Installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# shellcheck disable=SC2086 # lists of words
+if ! { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } \
+	>"$log" 2>&1; then
+	cat "$log" >&2
+	echo "setup: apt could not install:$missing" >&2
+	exit 1
+fi
