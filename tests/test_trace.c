@@ -5,12 +5,12 @@
  *
  * Each test has a fresh folder, which must be empty again of temporary files when it ends.
  */
-#include "cmd_trace.h"
-#include "error.h"
-#include "stats.h"
-#include "trace.h"
-#include "trace_info.h"
-#include "trace_internal.h"
+#include "cli/cmd_trace.h"
+#include "engine/error.h"
+#include "engine/stats.h"
+#include "trace/trace.h"
+#include "trace/trace_info.h"
+#include "trace/trace_internal.h"
 
 #include <check.h>
 #include <fcntl.h>

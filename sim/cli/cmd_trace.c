@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "cmd_trace.h"
+#include "cli/cmd_trace.h"
 
-#include "error.h"
-#include "trace.h"
-#include "trace_info.h"
+#include "engine/error.h"
+#include "trace/trace.h"
+#include "trace/trace_info.h"
 
 #include <errno.h>
 #include <getopt.h>

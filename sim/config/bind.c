@@ -3,7 +3,7 @@
  * From settings to struct config: every row of the schema is looked up once for each place
  * where it applies, and takes the winning setting or its default.
  */
-#include "load.h"
+#include "config/load.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "message.h"
+#include "config/message.h"
 
 #define TEXT_MAX 512
 

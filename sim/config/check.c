@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Rules that relate several keys; each key by itself is right when these run. */
-#include "load.h"
+#include "config/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "message.h"
-#include "units.h"
+#include "config/message.h"
+#include "config/units.h"
 
 #define TEXT_MAX 512
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "config.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "engine/error.h"
-#include "load.h"
-#include "message.h"
-#include "paths.h"
+#include "config/load.h"
+#include "config/message.h"
+#include "config/paths.h"
 
 /* "file:LINE:COLUMN: what", as compilers have it. */
 static int json_mistake(struct sim_error *err, const char *file, const json_error_t *bad)

@@ -8,9 +8,9 @@
 
 #include <limits.h>
 
-#include "config.h"
-#include "settings.h"
-#include "value.h"
+#include "config/config.h"
+#include "config/settings.h"
+#include "config/value.h"
 
 #define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + 2)
 

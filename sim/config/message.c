@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "message.h"
+#include "config/message.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "engine/error.h"
-#include "units.h"
+#include "config/units.h"
 
 /* Names longer than this are not worth a guess. */
 #define GUESS_MAX 64

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "schema.h"
+#include "config/schema.h"
 
 struct sim_error;
 

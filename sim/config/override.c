@@ -7,14 +7,14 @@
  * that by themselves, for container names have no dots and nesting and dotted keys are one path
  * to the settings. A PATH may also lead to an object, whose keys are then set one by one.
  */
-#include "settings.h"
+#include "config/settings.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "message.h"
-#include "value.h"
+#include "config/message.h"
+#include "config/value.h"
 
 static const char origin[] = "--set";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "paths.h"
+#include "config/paths.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config.h"
+#include "config/config.h"
 #include "engine/error.h"
-#include "message.h"
+#include "config/message.h"
 
 /* How far above the program a source tree is looked for: build/<preset>/sim/cli/gvmsim. */
 #define LEVELS_UP 4

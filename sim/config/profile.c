@@ -6,16 +6,16 @@
  * refused. A profile is looked for beside the scenario first (gpus/ or apps/ there), so that a
  * user's scenarios can carry their own, then among those that came with gvmsim.
  */
-#include "load.h"
+#include "config/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "message.h"
-#include "paths.h"
-#include "value.h"
+#include "config/message.h"
+#include "config/paths.h"
+#include "config/value.h"
 
 /* What tells the two kinds of profile apart. */
 struct profile_kind {

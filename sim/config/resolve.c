@@ -4,7 +4,7 @@
  * change the result. The hash covers the values, not their spelling, nor where files lie, so
  * two machines that simulate the same thing agree.
  */
-#include "load.h"
+#include "config/load.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <xxhash.h>
 
 #include "engine/error.h"
-#include "message.h"
-#include "paths.h"
+#include "config/message.h"
+#include "config/paths.h"
 
 #ifndef GVMSIM_VERSION
 #define GVMSIM_VERSION "unknown"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "schema.h"
+#include "config/schema.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "config/config.h"
 
 #define KIB	      UINT64_C(1024)
 #define MIB	      (1024 * KIB)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "settings.h"
+#include "config/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "message.h"
+#include "config/message.h"
 
 #define TEXT_MAX 768
 

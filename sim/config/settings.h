@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-#include "config.h"
-#include "schema.h"
+#include "config/config.h"
+#include "config/schema.h"
 
 struct sim_error;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "units.h"
+#include "config/units.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "value.h"
+#include "config/value.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "units.h"
+#include "config/units.h"
 
 /* Enough of a wrong value to recognise it. */
 #define SHOWN_MAX 48

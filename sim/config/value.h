@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "config.h"
-#include "schema.h"
+#include "config/config.h"
+#include "config/schema.h"
 
 #define CFG_WRONG_MAX 128
 

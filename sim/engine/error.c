@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "error.h"
+#include "engine/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "stats.h"
+#include "engine/stats.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -62,6 +62,7 @@ void sim_process_exit(struct sim_process *process)
 		return;
 	process->running = false;
 	gsp_tsg_destroy(&process->tsg);
+	gmmu_drop(&process->gpu->gmmu, process);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)
 		gvm_range_destroy(&process->ranges[i]);

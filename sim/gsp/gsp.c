@@ -13,16 +13,16 @@
 
 static void gsp_plan(struct gsp *gsp);
 
-/* Does a TSG have anything that it may execute, now or when the host launches it? */
-static bool tsg_eligible(const struct gsp_tsg *tsg)
+/* When a TSG has something to execute; ENG_NEVER: not until something is submitted. */
+static u64 tsg_work_date(const struct gsp_tsg *tsg)
 {
-	return tsg->enabled && !tsg->dead && tsg->first;
+	return !tsg->dead && tsg->first ? train_ready_date(tsg->first, eng_now()) : ENG_NEVER;
 }
 
-/* From when on a TSG wants the GPU; ENG_NEVER: not until something is submitted. */
+/* From when on a TSG may be switched to. */
 static u64 tsg_ready_date(const struct gsp_tsg *tsg)
 {
-	return tsg_eligible(tsg) ? train_ready_date(tsg->first, eng_now()) : ENG_NEVER;
+	return tsg->enabled ? tsg_work_date(tsg) : ENG_NEVER;
 }
 
 void gsp_update(struct gsp *gsp)
@@ -146,7 +146,7 @@ static bool gsp_yield_current(struct gsp *gsp)
 
 	if (!next)
 		return false;
-	if (gsp->current && tsg_ready_date(gsp->current) <= now && now < gsp->slice_end_ns)
+	if (gsp->current && tsg_work_date(gsp->current) <= now && now < gsp->slice_end_ns)
 		return false;
 	gsp_switch_to(gsp, next);
 	return true;
@@ -159,7 +159,7 @@ static u64 gsp_contention_date(const struct gsp *gsp)
 	const struct gsp_tsg *tsg = gsp->current;
 	u64 dry;
 
-	if (others == ENG_NEVER || !tsg || !tsg_eligible(tsg) || tsg_ready_date(tsg) > eng_now())
+	if (others == ENG_NEVER || !tsg || tsg_work_date(tsg) > eng_now())
 		return others;
 	dry = train_dry_date(tsg->first, eng_now());
 	if (dry < others)
@@ -173,11 +173,11 @@ static u64 gsp_progress_date(struct gsp *gsp)
 	struct gsp_tsg *tsg = gsp->current;
 	u64 work;
 
-	if (!tsg || !tsg_eligible(tsg))
+	if (!tsg || tsg_work_date(tsg) == ENG_NEVER)
 		return ENG_NEVER;
 	work = train_work_before_miss(tsg->first);
 	if (work == tsg->first->done_ns)
-		return tsg_ready_date(tsg);
+		return tsg_work_date(tsg);
 	return train_date_of_work(tsg->first, eng_now(), work);
 }
 
@@ -186,7 +186,7 @@ static bool gsp_at_miss(struct gsp *gsp)
 {
 	struct gsp_tsg *tsg = gsp->current;
 
-	return tsg && tsg_ready_date(tsg) <= eng_now() &&
+	return tsg && tsg_work_date(tsg) <= eng_now() &&
 	       train_work_before_miss(tsg->first) == tsg->first->done_ns;
 }
 
@@ -370,8 +370,11 @@ void gsp_preempt(struct gsp_tsg *tsg)
 	struct gsp *gsp = tsg->gsp;
 
 	gsp_update(gsp);
-	if (gsp->current == tsg && !gsp->switching && !tsg->stalled)
+	if (gsp->current == tsg && !gsp->switching && !tsg->stalled) {
 		gsp->slice_end_ns = eng_now();
+		if (!tsg->enabled)
+			gsp->current = NULL;
+	}
 	gsp_plan(gsp);
 }
 

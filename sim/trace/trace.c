@@ -2,10 +2,10 @@
 /*
  * A trace in memory, and the door through which every form of it comes in.
  */
-#include "trace.h"
+#include "trace/trace.h"
 
-#include "error.h"
-#include "trace_internal.h"
+#include "engine/error.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <errno.h>

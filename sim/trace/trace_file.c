@@ -31,8 +31,8 @@
  * the frame announces it, and is cut off at 1 GiB; a count is believed only if the bytes that
  * follow could hold so many requests.
  */
-#include "error.h"
-#include "trace_internal.h"
+#include "engine/error.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <errno.h>

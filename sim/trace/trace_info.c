@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "trace_info.h"
+#include "trace/trace_info.h"
 
-#include "error.h"
-#include "stats.h"
-#include "trace_internal.h"
+#include "engine/error.h"
+#include "engine/stats.h"
+#include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <inttypes.h>

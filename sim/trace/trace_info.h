@@ -8,7 +8,7 @@
 #ifndef SIM_TRACE_TRACE_INFO_H
 #define SIM_TRACE_TRACE_INFO_H
 
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <stddef.h>
 #include <stdint.h>

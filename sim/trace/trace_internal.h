@@ -3,7 +3,7 @@
 #ifndef SIM_TRACE_TRACE_INTERNAL_H
 #define SIM_TRACE_TRACE_INTERNAL_H
 
-#include "trace.h"
+#include "trace/trace.h"
 
 #include <stdio.h>
 

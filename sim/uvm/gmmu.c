@@ -125,6 +125,20 @@ void gmmu_flush(struct gmmu *gmmu)
 	gmmu->get = gmmu->put;
 }
 
+void gmmu_drop(struct gmmu *gmmu, const void *space)
+{
+	u32 kept = gmmu->get;
+	u32 i;
+
+	for (i = gmmu->get; i != gmmu->put; i++) {
+		struct gvm_fault fault = gmmu->buffer[i % gmmu->entries];
+
+		if (fault.space != space)
+			gmmu->buffer[kept++ % gmmu->entries] = fault;
+	}
+	gmmu->put = kept;
+}
+
 bool gmmu_pending(const struct gmmu *gmmu)
 {
 	return gmmu->put != gmmu->get;

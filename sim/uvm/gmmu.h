@@ -72,6 +72,9 @@ u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max);
 /* Drop every record (the flush before a replay: what still misses faults again). */
 void gmmu_flush(struct gmmu *gmmu);
 
+/* Drop the records of one address space: it is going away. */
+void gmmu_drop(struct gmmu *gmmu, const void *space);
+
 /* Are there records? */
 bool gmmu_pending(const struct gmmu *gmmu);
 

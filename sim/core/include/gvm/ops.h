@@ -21,7 +21,7 @@ enum gvm_access {
 };
 
 /*
- * One replayable fault, as the fault buffer reports it (driver study: 32-byte packets; only what
+ * One replayable fault, as the fault buffer reports it (32-byte packets on Ampere; only what
  * the core decides on is kept here).
  */
 struct gvm_fault {

@@ -12,7 +12,7 @@
 
 #include "gvm/container.h"
 
-/* The published map of priorities: a timeslice of 524288 us >> p (driver study 2.2e). */
+/* The published map of priorities: a timeslice of 524288 us >> p (the public GVM driver). */
 #define GVM_PRIORITY_BASE_US 524288ull
 #define GVM_PRIORITY_MAX     16u
 /* 524288 us >> 9 = 1024 us: what RM programs when nobody asks, so it is where we start. */

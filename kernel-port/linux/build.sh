@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Build gvm.ko and gvm_selftest.ko in OUT, a folder of links to the sources: nothing is copied and
+# nothing is written into the source tree. Any warning of the compiler or of modpost is an error.
+#
+#   build.sh SOURCE OUT [KDIR]
+set -eu
+
+source=$1
+out=$2
+kdir=$("$source/kernel-port/linux/headers.sh" "${3:-}")
+log=$out/build.log
+
+for tool in make gcc; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "$tool is missing: install the package $tool" >&2
+		exit 1
+	fi
+done
+
+# Links of files that have gone must go as well, so all are made anew; make looks through them.
+link_sources() {
+	mkdir -p "$out"
+	find "$out" -maxdepth 1 -type l -delete
+	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c; do
+		basename "$file"
+	done | sort | uniq -d)
+	if [ -n "$names" ]; then
+		echo "kernel objects lie flat, so these names must be unique: $names" >&2
+		exit 1
+	fi
+	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] \
+		"$source/kernel-port/linux/Kbuild" "$source/sim/core/include" "$out/"
+}
+
+# What an outer make exports would change ours. Output goes to the log, to be looked at below.
+run_make() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C \
+		make -C "$kdir" M="$out" W=1 -j"$(nproc)" "$@"
+}
+
+# A warning comes only when its file is compiled: without clean, the next build would pass.
+fail() {
+	cat "$log" >&2
+	echo "kernel module: $1" >&2
+	run_make clean >/dev/null 2>&1 || true
+	exit 1
+}
+
+link_sources
+run_make modules >"$log" 2>&1 || fail "make failed"
+if grep -qi 'warning' "$log"; then
+	fail "there are warnings"
+fi
+for module in gvm gvm_selftest; do
+	[ -f "$out/$module.ko" ] || fail "$module.ko was not made"
+done
+echo "$out: gvm.ko and gvm_selftest.ko for $kdir"

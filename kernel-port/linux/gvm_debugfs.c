@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Control files in debugfs.
+ *
+ * Lifetime. debugfs counts the operations that are inside each file. Removing a directory waits
+ * for them and turns later ones away with -EIO, also through files that stay open. So a control
+ * file needs no reference to its container: while an operation runs the container is there, and
+ * release, which debugfs lets through at any time, touches only what open allocated. An open file
+ * keeps this module loaded. The dead alternative, a reference to the container in each open file,
+ * would let a device be unregistered under files that can still reach its ops.
+ */
+#include "gvm_debugfs.h"
+
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "gvm/control.h"
+#include "gvm_registry.h"
+
+/* The longest text that attach and detach take: two u32, space, newline and some slack. */
+#define GVM_ATTACH_TEXT_MAX 32
+
+/* <tgid>/, shared by the devices that the process group uses. Guarded by the registry's mutex. */
+struct gvm_debugfs_group {
+	struct list_head node; /* in gvm_debugfs_groups */
+	u32 tgid;
+	u32 users; /* gvm_debugfs_dir in it */
+	struct dentry *dir;
+};
+
+/* What a control file's inode points to. Set once. */
+struct gvm_debugfs_file {
+	struct gvm_container *container;
+	const struct gvm_control_file *control;
+};
+
+/* <tgid>/<gpu>/. Set once. */
+struct gvm_debugfs_dir {
+	struct gvm_debugfs_group *group;
+	struct dentry *dir;
+	struct gvm_debugfs_file files[]; /* one per entry of the core's table */
+};
+
+/* An open control file: the text that is being read. */
+struct gvm_debugfs_open {
+	struct mutex lock; /* guards the fields below */
+	size_t length;
+	char text[GVM_CONTROL_TEXT_MAX];
+};
+
+static struct dentry *gvm_debugfs_root;
+static LIST_HEAD(gvm_debugfs_groups);
+
+/* root passes every mode bit, so the modes of the table are enforced here as well. */
+static int gvm_control_open(struct inode *inode, struct file *file)
+{
+	const struct gvm_debugfs_file *entry = inode->i_private;
+	struct gvm_debugfs_open *open;
+
+	if ((file->f_mode & FMODE_READ) && !entry->control->show)
+		return -EACCES;
+	if ((file->f_mode & FMODE_WRITE) && !entry->control->store)
+		return -EACCES;
+	open = kzalloc(sizeof(*open), GFP_KERNEL);
+	if (!open)
+		return -ENOMEM;
+	mutex_init(&open->lock);
+	file->private_data = open;
+	return 0;
+}
+
+static int gvm_control_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+/* Take the value as it is now. Returns 0 or -errno. */
+static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
+				struct gvm_debugfs_open *open)
+{
+	int ret = gvm_control_read(entry->container, entry->control->name, open->text,
+				   sizeof(open->text));
+
+	if (ret < 0)
+		return ret;
+	open->length = min_t(size_t, ret, sizeof(open->text) - 1);
+	return 0;
+}
+
+/*
+ * A read from the start takes a snapshot and later ones go on in it: short reads fit together,
+ * and a daemon that keeps the file open sees news by pread() at 0.
+ */
+static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t size,
+				     loff_t *offset)
+{
+	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
+	struct gvm_debugfs_open *open = file->private_data;
+	ssize_t ret = 0;
+
+	mutex_lock(&open->lock);
+	if (*offset == 0)
+		ret = gvm_control_snapshot(entry, open);
+	if (ret == 0)
+		ret = simple_read_from_buffer(buf, size, offset, open->text, open->length);
+	mutex_unlock(&open->lock);
+	return ret;
+}
+
+/* Each write is one whole value, wherever the file offset is. */
+static ssize_t gvm_control_file_write(struct file *file, const char __user *buf, size_t size,
+				      loff_t *offset)
+{
+	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
+	char text[GVM_CONTROL_TEXT_MAX];
+	int ret;
+
+	if (size >= sizeof(text))
+		return -E2BIG;
+	if (copy_from_user(text, buf, size))
+		return -EFAULT;
+	ret = gvm_control_write(entry->container, entry->control->name, text, size);
+	return ret ? ret : (ssize_t)size;
+}
+
+/* debugfs puts its own operations in front of these; that is what makes removal safe. */
+static const struct file_operations gvm_control_fops = {
+	.owner = THIS_MODULE,
+	.open = gvm_control_open,
+	.release = gvm_control_release,
+	.read = gvm_control_file_read,
+	.write = gvm_control_file_write,
+	.llseek = default_llseek,
+};
+
+static umode_t gvm_control_mode(const struct gvm_control_file *control)
+{
+	umode_t mode = 0;
+
+	if (control->show)
+		mode |= 0444;
+	if (control->store)
+		mode |= 0200;
+	return mode;
+}
+
+/* Find <tgid>/ or make it, and count one more user. Returns NULL when out of memory. */
+static struct gvm_debugfs_group *gvm_debugfs_group_get(u32 tgid)
+{
+	struct gvm_debugfs_group *group;
+	char name[16];
+
+	list_for_each_entry(group, &gvm_debugfs_groups, node) {
+		if (group->tgid == tgid) {
+			group->users++;
+			return group;
+		}
+	}
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	if (!group)
+		return NULL;
+	group->tgid = tgid;
+	group->users = 1;
+	scnprintf(name, sizeof(name), "%u", tgid);
+	group->dir = debugfs_create_dir(name, gvm_debugfs_root);
+	list_add_tail(&group->node, &gvm_debugfs_groups);
+	return group;
+}
+
+/* Drop a user; the last one removes <tgid>/. */
+static void gvm_debugfs_group_put(struct gvm_debugfs_group *group)
+{
+	if (--group->users)
+		return;
+	list_del(&group->node);
+	debugfs_remove(group->dir);
+	kfree(group);
+}
+
+/* Make the file of one entry of the core's table, and its alias. */
+static void gvm_debugfs_add_control(struct gvm_debugfs_dir *dir, struct gvm_debugfs_file *file)
+{
+	const struct gvm_control_file *control = file->control;
+	umode_t mode = gvm_control_mode(control);
+
+	debugfs_create_file(control->name, mode, dir->dir, file, &gvm_control_fops);
+	if (control->alias)
+		debugfs_create_file(control->alias, mode, dir->dir, file, &gvm_control_fops);
+}
+
+/* As everywhere in Linux, an entry that debugfs could not make is missing and no error. */
+int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
+			   struct gvm_debugfs_dir **ret_dir)
+{
+	u32 count = gvm_control_count();
+	struct gvm_debugfs_dir *dir;
+	char name[16];
+	u32 i;
+
+	dir = kzalloc(struct_size(dir, files, count), GFP_KERNEL);
+	if (!dir)
+		return -ENOMEM;
+	dir->group = gvm_debugfs_group_get(tgid);
+	if (!dir->group) {
+		kfree(dir);
+		return -ENOMEM;
+	}
+	scnprintf(name, sizeof(name), "%u", gpu);
+	dir->dir = debugfs_create_dir(name, dir->group->dir);
+	for (i = 0; i < count; i++) {
+		dir->files[i].container = container;
+		dir->files[i].control = gvm_control_at(i);
+		gvm_debugfs_add_control(dir, &dir->files[i]);
+	}
+	*ret_dir = dir;
+	return 0;
+}
+
+void gvm_debugfs_dir_destroy(struct gvm_debugfs_dir *dir)
+{
+	debugfs_remove(dir->dir);
+	gvm_debugfs_group_put(dir->group);
+	kfree(dir);
+}
+
+/* Parse "<tgid> <gpu>". Returns 0, -EINVAL or -ERANGE. */
+static int gvm_parse_attach(char *text, u32 *ret_tgid, u32 *ret_gpu)
+{
+	char *rest = strim(text);
+	char *tgid = strsep(&rest, " ");
+	int ret;
+
+	if (!rest)
+		return -EINVAL;
+	ret = kstrtou32(tgid, 10, ret_tgid);
+	if (ret)
+		return ret;
+	return kstrtou32(skip_spaces(rest), 10, ret_gpu);
+}
+
+/* What attach and detach share: take a line from the user and call @apply with what it says. */
+static ssize_t gvm_attach_apply(const char __user *buf, size_t size,
+				int (*apply)(u32 tgid, u32 gpu))
+{
+	char text[GVM_ATTACH_TEXT_MAX];
+	u32 tgid;
+	u32 gpu;
+	int ret;
+
+	if (size >= sizeof(text))
+		return -E2BIG;
+	if (copy_from_user(text, buf, size))
+		return -EFAULT;
+	text[size] = '\0';
+	ret = gvm_parse_attach(text, &tgid, &gpu);
+	if (ret == 0)
+		ret = apply(tgid, gpu);
+	return ret ? ret : (ssize_t)size;
+}
+
+static ssize_t gvm_attach_write(struct file *file, const char __user *buf, size_t size,
+				loff_t *offset)
+{
+	return gvm_attach_apply(buf, size, gvm_registry_attach);
+}
+
+static ssize_t gvm_detach_write(struct file *file, const char __user *buf, size_t size,
+				loff_t *offset)
+{
+	return gvm_attach_apply(buf, size, gvm_registry_detach);
+}
+
+static const struct file_operations gvm_attach_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = gvm_attach_write,
+	.llseek = noop_llseek,
+};
+
+static const struct file_operations gvm_detach_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = gvm_detach_write,
+	.llseek = noop_llseek,
+};
+
+static int gvm_devices_show(struct seq_file *seq, void *unused)
+{
+	gvm_registry_show(seq);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(gvm_devices);
+
+void gvm_debugfs_init(void)
+{
+	gvm_debugfs_root = debugfs_create_dir("gvm", NULL);
+	debugfs_create_file("devices", 0444, gvm_debugfs_root, NULL, &gvm_devices_fops);
+	debugfs_create_file("attach", 0200, gvm_debugfs_root, NULL, &gvm_attach_fops);
+	debugfs_create_file("detach", 0200, gvm_debugfs_root, NULL, &gvm_detach_fops);
+}
+
+void gvm_debugfs_exit(void)
+{
+	debugfs_remove(gvm_debugfs_root);
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* gvm.ko: the driver core as a kernel module. GPU drivers register with it: gvm_registry.h. */
+#include "gvm/port.h"
+
+#include <linux/module.h>
+
+#include "gvm_debugfs.h"
+
+static int __init gvm_init(void)
+{
+	gvm_debugfs_init();
+	return 0;
+}
+
+/* Devices hold the module through the symbols that their drivers use, so none is left. */
+static void __exit gvm_exit(void)
+{
+	gvm_debugfs_exit();
+}
+
+module_init(gvm_init);
+module_exit(gvm_exit);
+
+MODULE_DESCRIPTION("GPU sharing between containers: the gvmsim driver core");
+MODULE_AUTHOR("The gvmsim authors");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The parts of the kernel half of the port that are more than a name; see gvm_world.h. */
+#include "gvm/port.h"
+
+/* The head's lock is held over both steps, so that a waiter cannot free it in between. */
+void gvm_complete_all(struct gvm_completion *completion)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&completion->head.lock, flags);
+	completion->done = true;
+	wake_up_all_locked(&completion->head);
+	spin_unlock_irqrestore(&completion->head.lock, flags);
+}
+
+int gvm_completion_wait(struct gvm_completion *completion)
+{
+	bool done;
+
+	might_sleep();
+	spin_lock_irq(&completion->head.lock);
+	(void)wait_event_interruptible_locked_irq(completion->head,
+						  completion->done || gvm_worker_should_stop());
+	done = completion->done;
+	spin_unlock_irq(&completion->head.lock);
+	return done ? 0 : -EINTR;
+}
+
+static int gvm_worker_thread(void *data)
+{
+	struct gvm_worker *worker = data;
+
+	worker->function(worker->data);
+	return 0;
+}
+
+/*
+ * The reference keeps the task for gvm_worker_stop() when the function returns by itself.
+ * kthread_create() can also say -EINTR, to a caller that is being killed: no thread either way.
+ */
+int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
+		     void *data)
+{
+	struct task_struct *task;
+
+	worker->function = function;
+	worker->data = data;
+	task = kthread_create(gvm_worker_thread, worker, "%s", name);
+	if (IS_ERR(task))
+		return -ENOMEM;
+	worker->task = get_task_struct(task);
+	wake_up_process(task);
+	return 0;
+}
+
+void gvm_worker_stop(struct gvm_worker *worker)
+{
+	kthread_stop(worker->task);
+	put_task_struct(worker->task);
+	worker->task = NULL;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The kernel half of the port header (sim/core/include/gvm/port.h), for gvm.ko and for modules
+ * that drive it. The names are the port's, the work is Linux's; what differs is said here.
+ *
+ *   - Locks get a lockdep class of their own at each place that initialises one, and the name
+ *     that the core gave them. Spinlocks leave interrupts alone: nothing in the core runs in one.
+ *   - A wait that the port calls interruptible ends with -EINTR when a signal is pending, or,
+ *     in a worker, when gvm_worker_stop() was called. The condition counts first: a wait whose
+ *     condition is true returns 0 even then. Conditions may be evaluated more than once.
+ *   - GVM_ASSERT warns once and goes on, where the simulator aborts: a wrong count in a driver
+ *     is no reason to take a machine down. panic_on_warn is there for those who disagree.
+ */
+#ifndef GVM_WORLD_H
+#define GVM_WORLD_H
+
+#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/bug.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/printk.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+/* Linux wants it before its first include, where the core, which knows no Linux, has no place. */
+#undef pr_fmt
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+/* Zeroed memory, contiguous only in virtual address space; NULL when there is none. Sleeps. */
+static inline void *gvm_alloc(size_t bytes)
+{
+	return kvzalloc(bytes, GFP_KERNEL);
+}
+
+/* Give back what gvm_alloc() returned; NULL is fine. */
+static inline void gvm_free(void *memory)
+{
+	kvfree(memory);
+}
+
+/* A leaf lock. */
+struct gvm_spinlock {
+	spinlock_t spin;
+};
+
+/* The macro makes each place of initialisation a lockdep class. */
+#define gvm_spin_init(lock, name)                                                 \
+	do {                                                                      \
+		static struct lock_class_key gvm_spin_key;                        \
+		spin_lock_init(&(lock)->spin);                                    \
+		lockdep_set_class_and_name(&(lock)->spin, &gvm_spin_key, (name)); \
+	} while (0)
+
+/* Take and release. CONTEXT: process, atomic; not from interrupts. */
+static inline void gvm_spin_lock(struct gvm_spinlock *lock) __acquires(lock)
+{
+	spin_lock(&lock->spin);
+}
+
+static inline void gvm_spin_unlock(struct gvm_spinlock *lock) __releases(lock)
+{
+	spin_unlock(&lock->spin);
+}
+
+/* By us where lockdep is built in; elsewhere by anybody at all, which is better than nothing. */
+static inline void gvm_spin_assert_held(const struct gvm_spinlock *lock)
+{
+	lockdep_assert_held(&lock->spin);
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_SMP) && !spin_is_locked((spinlock_t *)&lock->spin));
+}
+
+/* A sleeping lock. */
+struct gvm_mutex {
+	struct mutex mutex;
+};
+
+/* The macro makes each place of initialisation a lockdep class. */
+#define gvm_mutex_init(lock, name)                                    \
+	do {                                                          \
+		static struct lock_class_key gvm_mutex_key;           \
+		__mutex_init(&(lock)->mutex, (name), &gvm_mutex_key); \
+	} while (0)
+
+/* Take and release. CONTEXT: process. */
+static inline void gvm_mutex_lock(struct gvm_mutex *lock) __acquires(lock)
+{
+	mutex_lock(&lock->mutex);
+}
+
+static inline void gvm_mutex_unlock(struct gvm_mutex *lock) __releases(lock)
+{
+	mutex_unlock(&lock->mutex);
+}
+
+/* As gvm_spin_assert_held(). */
+static inline void gvm_mutex_assert_held(const struct gvm_mutex *lock)
+{
+	lockdep_assert_held(&lock->mutex);
+	WARN_ON_ONCE(!mutex_is_locked((struct mutex *)&lock->mutex));
+}
+
+/* Sleepers that look at their condition again whenever somebody wakes them. */
+struct gvm_waitqueue {
+	wait_queue_head_t head;
+};
+
+#define gvm_waitqueue_init(wq) init_waitqueue_head(&(wq)->head)
+
+/* Wake every sleeper; what its condition reads must have been written before. CONTEXT: atomic. */
+static inline void gvm_wake_up_all(struct gvm_waitqueue *wq)
+{
+	wake_up_all(&wq->head);
+}
+
+/*
+ * Has gvm_worker_stop() been called for the running thread? False in a thread that is not the
+ * kernel's own, such as one that writes a control file: those have signals.
+ */
+static inline bool gvm_worker_should_stop(void)
+{
+	return (current->flags & PF_KTHREAD) && kthread_should_stop();
+}
+
+/* Sleep until @condition. Always 0. */
+#define gvm_wait_event(wq, condition)              \
+	({                                         \
+		wait_event((wq)->head, condition); \
+		0;                                 \
+	})
+
+/* Sleep until @condition: 0, or -EINTR. */
+#define gvm_wait_event_interruptible(wq, condition)                                           \
+	({                                                                                    \
+		bool gvm_wait_done = false;                                                   \
+		(void)wait_event_interruptible((wq)->head, (gvm_wait_done = !!(condition)) || \
+								   gvm_worker_should_stop()); \
+		gvm_wait_done ? 0 : -EINTR;                                                   \
+	})
+
+/*
+ * Sleep until @condition, at most @ns: 0, -ETIMEDOUT, or -EINTR. The condition is looked at once
+ * more after the time is up, which wait_event_interruptible_hrtimeout() does not do by itself.
+ */
+#define gvm_wait_event_timeout_ns(wq, condition, ns)                                 \
+	({                                                                           \
+		ktime_t gvm_wait_limit = ns_to_ktime(min_t(u64, (ns), KTIME_MAX));   \
+		bool gvm_wait_done = false;                                          \
+		long gvm_wait_ret = wait_event_interruptible_hrtimeout(              \
+			(wq)->head,                                                  \
+			(gvm_wait_done = !!(condition)) || gvm_worker_should_stop(), \
+			gvm_wait_limit);                                             \
+		(gvm_wait_done || (condition)) ? 0 :                                 \
+		gvm_wait_ret == -ETIME	       ? -ETIMEDOUT :                        \
+						 -EINTR;                                     \
+	})
+
+/*
+ * Something that happens once. Not <linux/completion.h>: whether kthread_stop() interrupts its
+ * waits depends on the kernel. As there, the waiter may free it once its wait has returned 0.
+ */
+struct gvm_completion {
+	wait_queue_head_t head; /* its lock guards done */
+	bool done;
+};
+
+#define gvm_completion_init(completion)                   \
+	do {                                              \
+		init_waitqueue_head(&(completion)->head); \
+		(completion)->done = false;               \
+	} while (0)
+
+/* It has happened: present and future waits return 0. CONTEXT: atomic. */
+void gvm_complete_all(struct gvm_completion *completion);
+
+/* Wait until it has happened. Returns 0 or -EINTR. CONTEXT: process. */
+int gvm_completion_wait(struct gvm_completion *completion);
+
+/* A kernel thread. The function may return by itself; stop is called exactly once either way. */
+struct gvm_worker {
+	struct task_struct *task; /* a reference */
+	void (*function)(void *data);
+	void *data;
+};
+
+/* Start @function(@data) in a thread called @name. Returns 0 or -ENOMEM. CONTEXT: process. */
+int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
+		     void *data);
+
+/*
+ * Interrupt the worker's waits and wait until its function has returned. A function that had not
+ * begun yet never does. CONTEXT: process.
+ */
+void gvm_worker_stop(struct gvm_worker *worker);
+
+/* Monotonic time. CONTEXT: atomic. */
+static inline u64 gvm_ktime_ns(void)
+{
+	return ktime_get_ns();
+}
+
+/* The core's messages carry no newline. */
+#define gvm_info(fmt, ...)		   pr_info(fmt "\n", ##__VA_ARGS__)
+#define gvm_warn(fmt, ...)		   pr_warn(fmt "\n", ##__VA_ARGS__)
+
+#define GVM_WARN_ONCE(condition, fmt, ...) WARN_ONCE(condition, pr_fmt(fmt) "\n", ##__VA_ARGS__)
+#define GVM_ASSERT(condition)		   ((void)WARN_ON_ONCE(!(condition)))
+
+#include "gvm_trace.h"
+
+/* Tracepoint gvm:gvm_event. */
+#define gvm_trace(event, a, b) trace_gvm_event((event), (a), (b))
+
+/* Tracepoint gvm:gvm_cost; the time itself has passed already. CONTEXT: atomic. */
+static inline void gvm_cost(enum gvm_cost kind, u32 n)
+{
+	trace_gvm_cost(kind, n);
+}
+
+#endif

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvm_selftest.ko, for tests only: a device of 16 chunks whose GPU does nothing but write down
+ * what it was asked to do. Through /sys/kernel/debug/gvm_selftest a test plays the part of the
+ * GPU's driver:
+ *
+ *   check              read: gvm_check(); "ok", or an error number
+ *   world              read: the port's waits and workers (selftest_world.c); "ok", or what failed
+ *   calls              read: what the GPU was asked to do, a line per call; write: forget it
+ *   fail_next          write "<errno>": the next RPC, or the next fault serviced, fails with it
+ *   charge, uncharge   write "<tgid> <n>": n chunks
+ *   evict              write "<tgid> <n>": n victims of the container's own clock
+ *   tsg_attach         write "<tgid> <id>": a TSG of the container appears
+ *   tsg_detach         write "<tgid> <id>": it goes
+ *   fault              write "<tgid> <n>": n pages fault, the first one twice; returns when the
+ *                      fault handler has replayed them. read: the handler's counts
+ */
+#include "gvm/charge.h"
+#include "gvm/clock.h"
+#include "gvm/fault.h"
+#include "gvm/tsg.h"
+
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/uaccess.h>
+
+#include "gvm_registry.h"
+#include "selftest.h"
+
+#define SELFTEST_CHUNKS	    16
+#define SELFTEST_FAULTS_MAX 64
+#define SELFTEST_CALLS_MAX  4096
+
+/* A TSG that a test attached. Guarded by selftest.mutex. */
+struct selftest_tsg {
+	struct list_head node; /* in selftest.tsgs */
+	u32 tgid;
+	struct gvm_tsg tsg;
+};
+
+/*
+ * The device and its pretended GPU. LOCKING: mutex, then the core's locks; lock is innermost, and
+ * never taken in a call that the core makes under its leaf lock.
+ */
+static struct {
+	struct gvm_device *device;
+	struct gvm_fault_handler handler;
+	struct dentry *dir;
+
+	struct mutex mutex;		 /* guards the next two; one driver call at a time */
+	u32 chunk_tgid[SELFTEST_CHUNKS]; /* who has the chunk; 0: it is free */
+	struct list_head tsgs;		 /* selftest_tsg.node */
+
+	struct gvm_spinlock lock; /* guards all below */
+	struct gvm_waitqueue wq;  /* faults were queued, or replayed */
+	struct gvm_fault queue[SELFTEST_FAULTS_MAX];
+	u32 queued;
+	u64 replays;
+	int fail_next; /* 0, or -errno */
+	size_t calls_length;
+	char calls[SELFTEST_CALLS_MAX];
+} selftest;
+
+/* Write down a call; what does not fit is dropped. */
+static __printf(1, 2) void selftest_log(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	gvm_spin_lock(&selftest.lock);
+	selftest.calls_length +=
+		vscnprintf(selftest.calls + selftest.calls_length,
+			   sizeof(selftest.calls) - selftest.calls_length, fmt, args);
+	gvm_spin_unlock(&selftest.lock);
+	va_end(args);
+}
+
+/* What the call should return: 0, or what fail_next asked for, once. */
+static int selftest_take_failure(void)
+{
+	int ret;
+
+	gvm_spin_lock(&selftest.lock);
+	ret = selftest.fail_next;
+	selftest.fail_next = 0;
+	gvm_spin_unlock(&selftest.lock);
+	return ret;
+}
+
+static u32 selftest_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max)
+{
+	u32 count;
+
+	gvm_spin_lock(&selftest.lock);
+	count = min(selftest.queued, max);
+	memcpy(faults, selftest.queue, count * sizeof(*faults));
+	selftest.queued -= count;
+	memmove(selftest.queue, selftest.queue + count, selftest.queued * sizeof(*faults));
+	gvm_spin_unlock(&selftest.lock);
+	return count;
+}
+
+static void selftest_service_faults(void *gpu, void *space, struct gvm_fault *faults, u32 count)
+{
+	u32 i;
+
+	selftest_log("service %u\n", count);
+	for (i = 0; i < count; i++)
+		faults[i].status = selftest_take_failure();
+}
+
+static void selftest_cancel_fault(void *gpu, const struct gvm_fault *fault)
+{
+	selftest_log("cancel %llu\n", fault->va);
+}
+
+static int selftest_flush_and_replay(void *gpu)
+{
+	selftest_log("replay\n");
+	gvm_spin_lock(&selftest.lock);
+	selftest.replays++;
+	gvm_spin_unlock(&selftest.lock);
+	gvm_wake_up_all(&selftest.wq);
+	return 0;
+}
+
+static int selftest_wait_for_faults(void *gpu)
+{
+	return gvm_wait_event_interruptible(&selftest.wq, READ_ONCE(selftest.queued));
+}
+
+static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fence)
+{
+	selftest_log("evict %u\n", chunk);
+	return selftest_take_failure();
+}
+
+static bool selftest_chunk_evictable(void *gpu, u32 chunk)
+{
+	return true;
+}
+
+static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
+{
+	selftest_log("timeslice %u %llu\n", tsg, timeslice_us);
+	return selftest_take_failure();
+}
+
+static int selftest_tsg_disable(void *gpu, u32 tsg)
+{
+	selftest_log("disable %u\n", tsg);
+	return selftest_take_failure();
+}
+
+static int selftest_tsg_enable(void *gpu, u32 tsg)
+{
+	selftest_log("enable %u\n", tsg);
+	return selftest_take_failure();
+}
+
+static int selftest_tsg_preempt(void *gpu, u32 tsg)
+{
+	selftest_log("preempt %u\n", tsg);
+	return selftest_take_failure();
+}
+
+static bool selftest_tsg_busy(void *gpu, u32 tsg)
+{
+	return true;
+}
+
+static const struct gvm_gpu_ops selftest_ops = {
+	.fetch_faults = selftest_fetch_faults,
+	.service_faults = selftest_service_faults,
+	.cancel_fault = selftest_cancel_fault,
+	.flush_and_replay = selftest_flush_and_replay,
+	.wait_for_faults = selftest_wait_for_faults,
+	.evict_chunk = selftest_evict_chunk,
+	.chunk_evictable = selftest_chunk_evictable,
+	.tsg_set_timeslice = selftest_tsg_set_timeslice,
+	.tsg_disable = selftest_tsg_disable,
+	.tsg_enable = selftest_tsg_enable,
+	.tsg_preempt = selftest_tsg_preempt,
+	.tsg_busy = selftest_tsg_busy,
+};
+
+/* Find a chunk that @tgid has; 0 finds a free one. */
+static u32 selftest_find_chunk(u32 tgid)
+{
+	u32 i;
+
+	for (i = 0; i < SELFTEST_CHUNKS; i++)
+		if (selftest.chunk_tgid[i] == tgid)
+			return i;
+	return GVM_NO_CHUNK;
+}
+
+/* Reserve, allocate, bind. Returns 0, -EDQUOT or -ENOMEM. */
+static int selftest_charge_one(struct gvm_container *container)
+{
+	int ret = gvm_charge_reserve(container);
+	u32 chunk;
+
+	if (ret)
+		return ret;
+	chunk = selftest_find_chunk(0);
+	if (chunk == GVM_NO_CHUNK) {
+		gvm_charge_cancel(container);
+		return -ENOMEM;
+	}
+	selftest.chunk_tgid[chunk] = container->tgid;
+	gvm_charge_bind(container, chunk);
+	return 0;
+}
+
+static int selftest_charge(struct gvm_container *container, u32 count)
+{
+	int ret = 0;
+
+	while (count-- && !ret)
+		ret = selftest_charge_one(container);
+	return ret;
+}
+
+/* Returns 0, or -ENOENT when the container has fewer. */
+static int selftest_uncharge(struct gvm_container *container, u32 count)
+{
+	u32 chunk;
+
+	while (count--) {
+		chunk = selftest_find_chunk(container->tgid);
+		if (chunk == GVM_NO_CHUNK)
+			return -ENOENT;
+		gvm_uncharge(selftest.device, chunk);
+		selftest.chunk_tgid[chunk] = 0;
+	}
+	return 0;
+}
+
+/* Returns 0, or -ENOENT when the clock has no victim. */
+static int selftest_evict(struct gvm_container *container, u32 count)
+{
+	u32 chunk;
+
+	while (count--) {
+		chunk = gvm_clock_pick_own(container);
+		if (chunk == GVM_NO_CHUNK)
+			return -ENOENT;
+		gvm_uncharge(selftest.device, chunk);
+		gvm_swap_charge(container, GVM_CHUNK_BYTES);
+		selftest.chunk_tgid[chunk] = 0;
+	}
+	return 0;
+}
+
+static int selftest_tsg_attach(struct gvm_container *container, u32 id)
+{
+	struct selftest_tsg *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+
+	if (!entry)
+		return -ENOMEM;
+	entry->tgid = container->tgid;
+	list_add_tail(&entry->node, &selftest.tsgs);
+	return gvm_tsg_attach(container, &entry->tsg, id);
+}
+
+static void selftest_tsg_destroy(struct selftest_tsg *entry)
+{
+	gvm_tsg_detach(&entry->tsg);
+	list_del(&entry->node);
+	kfree(entry);
+}
+
+static int selftest_tsg_detach(struct gvm_container *container, u32 id)
+{
+	struct selftest_tsg *entry;
+
+	list_for_each_entry(entry, &selftest.tsgs, node) {
+		if (entry->tgid == container->tgid && entry->tsg.id == id) {
+			selftest_tsg_destroy(entry);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static void selftest_queue_fault(struct gvm_container *container, u64 page)
+{
+	selftest.queue[selftest.queued++] = (struct gvm_fault){
+		.space = container,
+		.va = page * GVM_PAGE_BYTES,
+		.access = GVM_ACCESS_READ,
+	};
+}
+
+/* Page 0 comes last once more: a duplicate that the handler has to sort to find. */
+static int selftest_fault(struct gvm_container *container, u32 count)
+{
+	u64 replays;
+	u32 page;
+
+	if (count < 1 || count >= SELFTEST_FAULTS_MAX)
+		return -EINVAL;
+	gvm_spin_lock(&selftest.lock);
+	if (selftest.queued) {
+		gvm_spin_unlock(&selftest.lock);
+		return -EBUSY;
+	}
+	replays = selftest.replays;
+	for (page = 0; page < count; page++)
+		selftest_queue_fault(container, page);
+	selftest_queue_fault(container, 0);
+	gvm_spin_unlock(&selftest.lock);
+	gvm_wake_up_all(&selftest.wq);
+	return gvm_wait_event_interruptible(&selftest.wq,
+					    READ_ONCE(selftest.replays) != replays);
+}
+
+/* Take a short text from the user. Returns 0, -E2BIG or -EFAULT. */
+static int selftest_copy_text(char *text, size_t room, const char __user *buf, size_t size)
+{
+	if (size >= room)
+		return -E2BIG;
+	if (copy_from_user(text, buf, size))
+		return -EFAULT;
+	text[size] = '\0';
+	return 0;
+}
+
+/* A file that takes "<tgid> <n>": its inode points to what should be done. */
+struct selftest_action {
+	const char *name;
+	int (*apply)(struct gvm_container *container, u32 n);
+};
+
+static const struct selftest_action selftest_actions[] = {
+	{"charge", selftest_charge},	     {"uncharge", selftest_uncharge},
+	{"evict", selftest_evict},	     {"tsg_attach", selftest_tsg_attach},
+	{"tsg_detach", selftest_tsg_detach}, {"fault", selftest_fault},
+};
+
+static ssize_t selftest_action_write(struct file *file, const char __user *buf, size_t size,
+				     loff_t *offset)
+{
+	const struct selftest_action *action = file_inode(file)->i_private;
+	struct gvm_container *container;
+	char text[32];
+	u32 tgid;
+	u32 n;
+	int ret = selftest_copy_text(text, sizeof(text), buf, size);
+
+	if (ret)
+		return ret;
+	if (sscanf(text, "%u %u", &tgid, &n) != 2)
+		return -EINVAL;
+	container = gvm_container_find(selftest.device, tgid);
+	if (!container)
+		return -ESRCH;
+	mutex_lock(&selftest.mutex);
+	ret = action->apply(container, n);
+	mutex_unlock(&selftest.mutex);
+	gvm_container_put(container);
+	return ret ? ret : (ssize_t)size;
+}
+
+static int selftest_fault_show(struct seq_file *seq, void *unused)
+{
+	const struct gvm_fault_stats *stats = &selftest.handler.stats;
+
+	seq_printf(seq, "batches %llu faults %llu duplicates %llu cancelled %llu\n",
+		   stats->batches, stats->faults, stats->duplicates, stats->cancelled);
+	return 0;
+}
+
+/* Only "fault" has something to read; the mode of the others says that they do not. */
+static int selftest_action_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, selftest_fault_show, NULL);
+}
+
+static const struct file_operations selftest_action_fops = {
+	.owner = THIS_MODULE,
+	.open = selftest_action_open,
+	.release = single_release,
+	.read = seq_read,
+	.write = selftest_action_write,
+	.llseek = seq_lseek,
+};
+
+static ssize_t selftest_fail_next_write(struct file *file, const char __user *buf, size_t size,
+					loff_t *offset)
+{
+	u32 error;
+	int ret = kstrtou32_from_user(buf, size, 10, &error);
+
+	if (ret)
+		return ret;
+	if (error > MAX_ERRNO)
+		return -ERANGE;
+	gvm_spin_lock(&selftest.lock);
+	selftest.fail_next = -(int)error;
+	gvm_spin_unlock(&selftest.lock);
+	return size;
+}
+
+static const struct file_operations selftest_fail_next_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = selftest_fail_next_write,
+	.llseek = noop_llseek,
+};
+
+static int selftest_calls_show(struct seq_file *seq, void *unused)
+{
+	gvm_spin_lock(&selftest.lock);
+	seq_write(seq, selftest.calls, selftest.calls_length);
+	gvm_spin_unlock(&selftest.lock);
+	return 0;
+}
+
+static int selftest_calls_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, selftest_calls_show, NULL);
+}
+
+static ssize_t selftest_calls_write(struct file *file, const char __user *buf, size_t size,
+				    loff_t *offset)
+{
+	gvm_spin_lock(&selftest.lock);
+	selftest.calls_length = 0;
+	gvm_spin_unlock(&selftest.lock);
+	return size;
+}
+
+static const struct file_operations selftest_calls_fops = {
+	.owner = THIS_MODULE,
+	.open = selftest_calls_open,
+	.release = single_release,
+	.read = seq_read,
+	.write = selftest_calls_write,
+	.llseek = seq_lseek,
+};
+
+static int selftest_check_show(struct seq_file *seq, void *unused)
+{
+	int ret = gvm_check(selftest.device);
+
+	if (ret)
+		seq_printf(seq, "%d\n", ret);
+	else
+		seq_puts(seq, "ok\n");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(selftest_check);
+
+static int selftest_world_show(struct seq_file *seq, void *unused)
+{
+	const char *failure = selftest_world();
+
+	seq_printf(seq, "%s\n", failure ? failure : "ok");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(selftest_world);
+
+static void selftest_create_files(void)
+{
+	struct dentry *dir = debugfs_create_dir("gvm_selftest", NULL);
+	u32 i;
+
+	selftest.dir = dir;
+	debugfs_create_file("check", 0444, dir, NULL, &selftest_check_fops);
+	debugfs_create_file("world", 0444, dir, NULL, &selftest_world_fops);
+	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
+	debugfs_create_file("fail_next", 0200, dir, NULL, &selftest_fail_next_fops);
+	for (i = 0; i < ARRAY_SIZE(selftest_actions); i++)
+		debugfs_create_file(selftest_actions[i].name, 0600, dir,
+				    (void *)&selftest_actions[i], &selftest_action_fops);
+}
+
+static int __init selftest_init(void)
+{
+	static const struct gvm_device_config config = {
+		.name = "selftest",
+		.chunk_count = SELFTEST_CHUNKS,
+		.ops = &selftest_ops,
+		.default_timeslice_us = 1024,
+	};
+	int ret;
+
+	mutex_init(&selftest.mutex);
+	INIT_LIST_HEAD(&selftest.tsgs);
+	gvm_spin_init(&selftest.lock, "gvm_selftest");
+	gvm_waitqueue_init(&selftest.wq);
+	ret = gvm_device_register(&config, &selftest.device);
+	if (ret)
+		return ret;
+	ret = gvm_fault_handler_start(&selftest.handler, selftest.device);
+	if (ret) {
+		gvm_device_unregister(selftest.device);
+		return ret;
+	}
+	selftest_create_files();
+	return 0;
+}
+
+/* What a GPU's driver does when it goes: nobody faults any more, then TSGs, memory, device. */
+static void __exit selftest_exit(void)
+{
+	struct selftest_tsg *entry;
+	struct selftest_tsg *next;
+	u32 i;
+
+	debugfs_remove(selftest.dir);
+	gvm_fault_handler_stop(&selftest.handler);
+	list_for_each_entry_safe(entry, next, &selftest.tsgs, node)
+		selftest_tsg_destroy(entry);
+	for (i = 0; i < SELFTEST_CHUNKS; i++)
+		if (selftest.chunk_tgid[i])
+			gvm_uncharge(selftest.device, i);
+	gvm_device_unregister(selftest.device);
+}
+
+module_init(selftest_init);
+module_exit(selftest_exit);
+
+MODULE_DESCRIPTION("gvm.ko under test: a GPU that writes down what it is asked to do");
+MODULE_AUTHOR("The gvmsim authors");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Load and latency over time, alone and shared. Run by "gvmsim figure alone-vs-shared", which
+# sets every variable that is used here and not set here; sim/results/series.h says what is in
+# the files. Columns are addressed by name.
+#
+# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
+
+if (terminal eq "svg") {
+	set terminal svg size 1500,1640 dynamic background rgb "white" font "DejaVu Sans,18" \
+		linewidth 1.5
+} else {
+	set terminal pngcairo size 1500,1640 noenhanced background rgb "white" \
+		font "DejaVu Sans,14" linewidth 1.5
+}
+set output output
+set encoding utf8
+set datafile separator comma
+set datafile columnheaders
+
+c_alone = "#0072B2"
+c_shared = "#D55E00"
+c_load = "#C9CED6"
+c_text = "#333333"
+array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
+p_alone = 7   # filled circle
+p_shared = 9  # filled triangle
+
+# --- What all panels have in common -------------------------------------------------------------
+
+set border 3 linecolor rgb c_text linewidth 0.8
+set tics nomirror scale 0.6 textcolor rgb c_text
+set grid xtics ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
+set xrange [0:end_s]
+set key at screen 0.805,graph 1.0 left top Left reverse noenhanced samplen 1.6 spacing 1.25 \
+	width 1 textcolor rgb c_text
+set lmargin at screen 0.085
+set rmargin at screen 0.740
+
+# Four panels from top to bottom, all with the same time axis.
+panels = 4
+first_top = 0.925
+height = 0.185
+gap = 0.045
+top(i) = first_top - (i - 1) * (height + gap)
+bottom(i) = top(i) - height
+
+panel_title(i, text) = sprintf("set label 1 \"%s\" at graph 0,1.06 left noenhanced font \",16\" textcolor rgb c_text", text)
+empty(i, text) = sprintf("set label 2 \"%s\" at graph 0.5,0.5 center textcolor rgb c_text", text)
+
+run_alone = "alone (" . system_alone . ")"
+run_shared = "shared (" . system_shared . ")"
+
+headline = scenario . " on " . gpu
+if (scenario_alone ne "" || gpu_alone ne "") {
+	headline = headline . "   (alone: " . (scenario_alone eq "" ? scenario : scenario_alone) \
+		. " on " . (gpu_alone eq "" ? gpu : gpu_alone) . ")"
+}
+subline = "alone: system " . system_alone . ",  shared: system " . system_shared
+if (incomplete) {
+	subline = subline . ",  INCOMPLETE: a run was interrupted"
+}
+
+set multiplot
+set label 10 headline at screen 0.085,0.983 left noenhanced font ",21" textcolor rgb "black"
+set label 11 subline at screen 0.085,0.961 left noenhanced font ",15" textcolor rgb c_text
+
+# --- 1: load ------------------------------------------------------------------------------------
+
+set tmargin at screen top(1)
+set bmargin at screen bottom(1)
+set format x ""
+eval panel_title(1, "Load of " . llm)
+set ylabel "requests in flight" noenhanced textcolor rgb c_text offset 0.5,0
+set y2label "arrivals (requests/s)" noenhanced textcolor rgb c_text offset -0.5,0
+set y2tics nomirror scale 0.6 textcolor rgb c_text
+set border 11
+set yrange [0:*]
+set y2range [0:*]
+set style fill solid 1.0 noborder
+if (llm eq "") {
+	eval empty(1, "no LLM server in these runs")
+	set yrange [0:1]
+	plot NaN notitle
+} else {
+	load_runs = "load_csv using \"time_s\":\"arrivals_shared_per_s\" axes x1y2" \
+		. " with boxes linecolor rgb c_load title \"arrivals (right axis)\""
+	if (llm_alone) {
+		load_runs = load_runs . ", load_csv using \"time_s\":\"in_flight_alone\"" \
+			. " with lines linewidth 2 linecolor rgb c_alone title \"in flight, alone\""
+	}
+	load_runs = load_runs . ", load_csv using \"time_s\":\"in_flight_shared\"" \
+		. " with lines linewidth 2 linecolor rgb c_shared title \"in flight, shared\""
+	set boxwidth bin_s
+	eval "plot " . load_runs
+}
+unset label 10
+unset label 11
+unset label 2
+unset y2tics
+unset y2label
+set border 3
+
+# --- 2: time to first token ---------------------------------------------------------------------
+
+set tmargin at screen top(2)
+set bmargin at screen bottom(2)
+eval panel_title(2, "Time to first token of each request, by arrival")
+set ylabel "TTFT (s)"
+set logscale y
+set format y "%g"
+set yrange [*:*]
+ttft_runs = ""
+if (ttft_alone) {
+	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_alone_s\" with points" \
+		. " pointtype p_alone pointsize 0.35 linecolor rgb c_alone title run_alone, "
+}
+if (ttft_shared) {
+	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_shared_s\" with points" \
+		. " pointtype p_shared pointsize 0.4 linecolor rgb c_shared title run_shared, "
+}
+if (ttft_runs eq "") {
+	eval empty(2, "no completed request")
+	set yrange [0.01:10]
+} 
+if (slo_s > 0) {
+	ttft_runs = ttft_runs . "slo_s with lines linewidth 1.6 dashtype 2 linecolor rgb \"black\"" \
+		. sprintf(" title \"SLO %g s\", ", slo_s)
+}
+eval "plot " . ttft_runs . "NaN notitle"
+unset label 2
+unset logscale y
+
+# --- 3: GPU share -------------------------------------------------------------------------------
+
+set tmargin at screen top(3)
+set bmargin at screen bottom(3)
+eval panel_title(3, "GPU share in the shared run, stacked")
+set ylabel "share of GPU time (%)"
+set yrange [0:100]
+set ytics 25
+# Painted from the whole stack down to the first container.
+stack(n) = 100 * (sum [j = 1:n] column(j + 1))
+if (containers) {
+	plot for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
+		linecolor rgb c_container[(i - 1) % 6 + 1] title columnheader(i + 1)
+} else {
+	eval empty(3, "no container in the shared run")
+	plot NaN notitle
+}
+unset label 2
+set ytics autofreq
+
+# --- 4: images ----------------------------------------------------------------------------------
+
+set tmargin at screen top(4)
+set bmargin at screen bottom(4)
+eval panel_title(4, diffusion eq "" ? "Image latency" : "Image latency of " . diffusion)
+set ylabel "latency (s)"
+set yrange [0:*]
+set format x "%g"
+set xlabel "simulated time (s)" noenhanced textcolor rgb c_text
+image_runs = ""
+if (images_alone) {
+	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \
+		. " pointtype p_alone pointsize 0.7 linecolor rgb c_alone title run_alone, "
+}
+if (images_shared) {
+	image_runs = image_runs . "images_csv using \"time_s\":\"latency_shared_s\" with points" \
+		. " pointtype p_shared pointsize 0.8 linecolor rgb c_shared title run_shared, "
+}
+if (image_runs eq "") {
+	eval empty(4, "no image was completed")
+	set yrange [0:1]
+}
+eval "plot " . image_runs . "NaN notitle"
+
+unset multiplot
+set output

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Costs on the configured machine; see app_cost.h. */
+#include "apps/app_cost.h"
+
+#define NS_PER_S 1000000000ull
+
+u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
+{
+	unsigned __int128 rate = (unsigned __int128)gpu->flops_bf16 * efficiency;
+
+	return (u64)(flops * (NS_PER_S * CFG_PPM) / rate);
+}
+
+u64 app_bytes_ns(const struct cfg_gpu *gpu, unsigned __int128 bytes)
+{
+	return (u64)(bytes * NS_PER_S / gpu->memory_bandwidth);
+}
+
+u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns)
+{
+	return (u64)(ns * CFG_PPM / host->speed);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A diffusion pipeline in a closed loop
+ * =====================================
+ *
+ * One image after the other, one at a time, in the phases of Stable Diffusion 3:
+ *
+ *     host | text encoders | steps x passes of the denoiser | decoder | host
+ *
+ * Half of the host's work (tokenising, preparing the scheduler) is done before the first launch,
+ * half (fetching the picture and converting it) after the last kernel; the GPU has nothing of
+ * this pipeline then. In between the host does not wait for anything: it launches all phases
+ * ahead, and a phase is held up by the launches of its own kernels at most.
+ *
+ * Each phase touches weights of its own. Activations live in one pool that the phases share, as
+ * PyTorch's caching allocator has it: it is as large as the hungriest phase wants it, nothing is
+ * ever given back, and a smaller phase uses its beginning. The allocator deals in 2 MB, so touches
+ * are in whole blocks.
+ *
+ * Nothing is loaded ahead: the first image faults everything in.
+ */
+#include "apps/app.h"
+
+#include <stdlib.h>
+
+#include "apps/app_cost.h"
+
+enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
+
+/* The pipeline. Ranges of size 0 are NULL. */
+struct diffusion {
+	const struct app_env *env;
+	const struct cfg_diffusion *cfg;
+	struct gvm_range *clip;
+	struct gvm_range *text;
+	struct gvm_range *denoiser;
+	struct gvm_range *decoder;
+	struct gvm_range *pool;
+
+	/* Touches of each phase. */
+	struct gmmu_touch text_touches[TEXT_TOUCHES];
+	struct gmmu_touch denoiser_touches[PHASE_TOUCHES];
+	struct gmmu_touch decoder_touches[PHASE_TOUCHES];
+
+	/* What a phase's train looks like when it is submitted. */
+	struct gsp_train text_phase;
+	struct gsp_train denoiser_phase;
+	struct gsp_train decoder_phase;
+
+	struct gsp_train *trains; /* of the image in flight */
+	u32 passes;
+	u64 images; /* started */
+};
+
+static bool map_one(struct diffusion *diffusion, u64 bytes, bool on_host,
+		    struct gvm_range **ret_range)
+{
+	if (!bytes)
+		return true;
+	*ret_range = sim_process_map(diffusion->env->process, bytes, on_host);
+	return *ret_range != NULL;
+}
+
+static int diffusion_map(struct diffusion *diffusion)
+{
+	const struct cfg_diffusion *cfg = diffusion->cfg;
+	u64 pool = max(cfg->denoiser_activation, cfg->decoder_activation);
+
+	if (map_one(diffusion, cfg->clip_weights, true, &diffusion->clip) &&
+	    map_one(diffusion, cfg->text_weights, true, &diffusion->text) &&
+	    map_one(diffusion, cfg->denoiser_weights, true, &diffusion->denoiser) &&
+	    map_one(diffusion, cfg->decoder_weights, true, &diffusion->decoder) &&
+	    map_one(diffusion, pool, false, &diffusion->pool))
+		return 0;
+	return -ENOMEM;
+}
+
+/* Append a touch of the first @bytes of a range to those of a phase. */
+static void phase_touch(struct gsp_train *phase, struct gmmu_touch *touches,
+			struct gvm_range *range, u64 bytes, enum gvm_access access)
+{
+	struct gmmu_touch *touch = &touches[phase->touch_count];
+
+	if (!bytes)
+		return;
+	*touch = sim_touch_all(range, access);
+	touch->block_count = (u32)((bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+	phase->touches = touches;
+	phase->touch_count++;
+}
+
+static void diffusion_init_touches(struct diffusion *diffusion)
+{
+	const struct cfg_diffusion *cfg = diffusion->cfg;
+	struct gsp_train *text = &diffusion->text_phase;
+	struct gsp_train *denoiser = &diffusion->denoiser_phase;
+	struct gsp_train *decoder = &diffusion->decoder_phase;
+
+	phase_touch(text, diffusion->text_touches, diffusion->clip, cfg->clip_weights,
+		    GVM_ACCESS_READ);
+	phase_touch(text, diffusion->text_touches, diffusion->text, cfg->text_weights,
+		    GVM_ACCESS_READ);
+	phase_touch(denoiser, diffusion->denoiser_touches, diffusion->denoiser,
+		    cfg->denoiser_weights, GVM_ACCESS_READ);
+	phase_touch(denoiser, diffusion->denoiser_touches, diffusion->pool,
+		    cfg->denoiser_activation, GVM_ACCESS_WRITE);
+	phase_touch(decoder, diffusion->decoder_touches, diffusion->decoder,
+		    cfg->decoder_weights, GVM_ACCESS_READ);
+	phase_touch(decoder, diffusion->decoder_touches, diffusion->pool,
+		    cfg->decoder_activation, GVM_ACCESS_WRITE);
+}
+
+/* Arithmetic and memory traffic do not overlap perfectly in eager kernels: their times add up. */
+static void phase_init(const struct diffusion *diffusion, struct gsp_train *phase, u64 kernels,
+		       u64 flops, u64 traffic)
+{
+	const struct config *config = diffusion->env->config;
+	u64 gpu_ns = app_flops_ns(&config->gpu, diffusion->cfg->efficiency, flops) +
+		     app_bytes_ns(&config->gpu, traffic);
+
+	phase->kernels = (u32)kernels;
+	phase->kernel_ns = max(1ull, gpu_ns / kernels);
+	phase->launch_ns = config->host.kernel_launch;
+}
+
+static int diffusion_init(struct diffusion *diffusion)
+{
+	const struct cfg_diffusion *cfg = diffusion->cfg;
+	int status = diffusion_map(diffusion);
+
+	if (status)
+		return status;
+	diffusion_init_touches(diffusion);
+	phase_init(diffusion, &diffusion->text_phase, cfg->kernels_text, cfg->text_flops,
+		   cfg->text_weights + cfg->clip_weights);
+	phase_init(diffusion, &diffusion->denoiser_phase, cfg->kernels_per_pass,
+		   cfg->denoiser_flops, cfg->denoiser_traffic);
+	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
+		   cfg->decoder_flops, cfg->decoder_traffic);
+	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
+	diffusion->trains = calloc(diffusion->passes + 2, sizeof(*diffusion->trains));
+	return diffusion->trains ? 0 : -ENOMEM;
+}
+
+static void diffusion_submit(struct diffusion *diffusion, u32 index,
+			     const struct gsp_train *phase)
+{
+	diffusion->trains[index] = *phase;
+	gsp_submit(&diffusion->env->process->tsg, &diffusion->trains[index]);
+}
+
+/* Blocking: all phases of an image. A TSG runs its trains in order, so the last one ends last. */
+static int diffusion_compute(struct diffusion *diffusion)
+{
+	u32 last = diffusion->passes + 1;
+	u32 i;
+
+	diffusion_submit(diffusion, 0, &diffusion->text_phase);
+	for (i = 1; i < last; i++)
+		diffusion_submit(diffusion, i, &diffusion->denoiser_phase);
+	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
+	return gsp_wait(&diffusion->trains[last]);
+}
+
+/* Blocking: work of @ns on the reference host. */
+static int diffusion_host_work(const struct diffusion *diffusion, u64 ns)
+{
+	ns = app_host_ns(&diffusion->env->config->host, ns);
+	return ns ? eng_sleep_until(eng_now() + ns) : 0;
+}
+
+/* Blocking: make one image. 0, -EIO or -EINTR. */
+static int diffusion_make_image(struct diffusion *diffusion)
+{
+	const struct cfg_diffusion *cfg = diffusion->cfg;
+	u64 before = cfg->host_per_image / 2;
+	u64 after = cfg->host_per_image - before;
+	int status;
+
+	if (!diffusion->images++)
+		before += cfg->warmup;
+	status = diffusion_host_work(diffusion, before);
+	if (!status)
+		status = diffusion_compute(diffusion);
+	if (!status)
+		status = diffusion_host_work(diffusion, after);
+	return status;
+}
+
+static enum app_outcome image_outcome(int status)
+{
+	if (!status)
+		return APP_COMPLETED;
+	return status == -EIO ? APP_FAILED : APP_DROPPED;
+}
+
+/* Blocking: make one image and log it: as dropped until it is known how it ended. */
+static int diffusion_log_image(struct diffusion *diffusion)
+{
+	struct app_log *log = diffusion->env->log;
+	struct app_record record = {
+		.id = diffusion->images,
+		.arrival_ns = eng_now(),
+		.outcome = APP_DROPPED,
+	};
+	size_t index = app_log_add(log, &record);
+	int status;
+
+	log->arrived++;
+	status = diffusion_make_image(diffusion);
+	log->records[index].outcome = image_outcome(status);
+	if (status != -EINTR)
+		log->records[index].finish_ns = eng_now();
+	return status;
+}
+
+int diffusion_run(const struct app_env *env)
+{
+	struct diffusion diffusion = {.env = env, .cfg = &env->container->diffusion};
+	int status = diffusion_init(&diffusion);
+
+	while (!status)
+		status = diffusion_log_image(&diffusion);
+	/*
+	 * Trains that an interrupted wait left in the queue lie in memory that is freed here. Only
+	 * the context is killed: the process is the caller's to look at and to end.
+	 */
+	if (status == -EINTR)
+		gsp_kill(env->process->tsg.gsp, env->process->tsg.id);
+	free(diffusion.trains);
+	return status == -EINTR ? 0 : status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The pool of KV blocks of an LLM server, and which GPU pages the blocks in use lie on.
+ *
+ * Which block is handed out matters here, and not only how many: it decides which pages of the
+ * pool are warm. vLLM keeps its free blocks in a queue, takes from the head and appends what a
+ * finished request gives back to the tail, newest block first. So a lightly loaded server walks
+ * through its whole pool for ever instead of staying on a few warm pages.
+ *
+ * Layout
+ * ======
+ *
+ * K and V of each layer are tensors of their own, indexed by block: a block is not a run of bytes
+ * but (2 x layers) pieces, one in each tensor. With 16 tokens, 8 heads of 128 and bf16 a piece is
+ * 32 KB, so 64 consecutive blocks fill one 2 MB chunk of each tensor and two of them share a page:
+ *
+ *     tensor K0   | group 0: b0 b1 .. b63 | group 1: b64 .. |      one chunk a group
+ *     tensor V0   | group 0: b0 b1 .. b63 | group 1: b64 .. |
+ *     ...                                                          chunks_per_group tensors
+ *
+ * Block b lies on page (b % 64) / 2 of every chunk of its group, so one mask describes them all.
+ * Other models' pieces have other sizes; the same mask is kept for them as an approximation, over
+ * as many chunks as the group's bytes need. Groups are laid out one behind the other here, where
+ * vLLM has tensor after tensor: paging looks at chunks and never at how they are ordered.
+ */
+#ifndef SIM_APPS_KV_POOL_H
+#define SIM_APPS_KV_POOL_H
+
+#include "gvm/port.h"
+
+#define KV_GROUP_BLOCKS	   64u
+#define KV_BLOCK_BYTES_MAX (1ull << 40)
+
+/* The blocks of one request. All-zero: none. */
+struct kv_blocks {
+	u32 newest; /* head of the chain through kv_pool.previous */
+	u32 count;
+};
+
+/* The pool. Block 0 is never handed out: it is vLLM's null block. */
+struct kv_pool {
+	u32 block_count;
+	u32 group_count;
+	u32 *queue; /* ring of block_count entries: free blocks, least recently freed first */
+	u32 first;
+	u32 free_count;
+	u32 *previous; /* of a block in use: the one that its request got before it */
+	u64 *used;     /* per group: a bit for each block in use */
+	u32 *masks;    /* per group: pages that blocks in use lie on */
+};
+
+/* Returns 0 or -ENOMEM. @block_count: at least 2. */
+int kv_pool_init(struct kv_pool *pool, u32 block_count);
+void kv_pool_destroy(struct kv_pool *pool);
+
+/* How many blocks there are to hand out in all. */
+static inline u32 kv_pool_capacity(const struct kv_pool *pool)
+{
+	return pool->block_count - 1;
+}
+
+/* Let @blocks grow to @count; false, and nothing has happened: not so many are free. */
+bool kv_pool_grow(struct kv_pool *pool, struct kv_blocks *blocks, u32 count);
+
+/* Give all of @blocks back, newest first. */
+void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
+
+/* How many 2 MB chunks a group of 64 blocks of @block_bytes lies on. */
+u32 kv_chunks_per_group(u64 block_bytes);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The benchmark client of an LLM server
+ * =====================================
+ *
+ * It replays a trace open-loop: a request is sent at its date however slow the server is. Its
+ * habits are part of every number that it reports, so they are modelled and configurable:
+ *
+ *  - Dates count from when it begins to send: client.start after the container's start, or when
+ *    the server is ready if that is later. The trace's own zero is there, so the first request
+ *    comes as late after it as it does in the trace.
+ *  - client.stop counts from the first request. Nothing is sent at that date or later. What is
+ *    in flight then is dropped from all statistics, or awaited.
+ *  - client.max_open: it holds so many connections and no more. A request that comes on top
+ *    fails at once and never reaches the server.
+ *  - Against a server whose context died it goes on: each connection is refused, and counts as a
+ *    failed request. (A real client sees the same, since the port is closed.)
+ */
+#include "apps/llm_server.h"
+
+#include "config/config.h"
+
+/* When the client begins; its stop date is ENG_NEVER if it has none. */
+struct client_dates {
+	u64 zero_ns;
+	u64 stop_ns;
+};
+
+/* A date that no run reaches, and that can still be added to others. */
+#define CLIENT_FAR_NS (ENG_NEVER / 4)
+
+static u64 client_offset_ns(const struct llm_server *server, size_t index)
+{
+	unsigned __int128 arrival = server->env->trace->requests[index].arrival_ns;
+
+	arrival = arrival * CFG_PPM / server->cfg->client.divide;
+	return (u64)min(arrival, (unsigned __int128)CLIENT_FAR_NS);
+}
+
+static struct client_dates client_plan(const struct llm_server *server)
+{
+	const struct cfg_client *cfg = &server->cfg->client;
+	u64 start = server->env->container->start + cfg->first_request;
+	struct client_dates dates = {.zero_ns = max(start, (u64)eng_now()),
+				     .stop_ns = ENG_NEVER};
+
+	if (cfg->stop)
+		dates.stop_ns = dates.zero_ns + client_offset_ns(server, 0) + cfg->stop;
+	return dates;
+}
+
+/* Returns 0 or -EINTR. */
+static int client_send_all(struct llm_server *server, const struct client_dates *dates)
+{
+	const struct trace *trace = server->env->trace;
+	size_t i;
+
+	for (i = 0; i < trace->count; i++) {
+		u64 date = dates->zero_ns + client_offset_ns(server, i);
+
+		if (date >= dates->stop_ns)
+			return 0;
+		if (date > eng_now() && eng_sleep_until(date))
+			return -EINTR;
+		llm_server_send(server, i, &trace->requests[i]);
+	}
+	return 0;
+}
+
+/* Take what is still coming: until the stop date if that cuts off answers in flight. */
+static void client_drain(struct llm_server *server, const struct client_dates *dates)
+{
+	u64 date = server->cfg->client.drop_in_flight ? dates->stop_ns : ENG_NEVER;
+	int status = 0;
+
+	while (server->open_count && !status)
+		status = eng_wait(&server->drained, date, true);
+}
+
+void llm_client_main(void *data)
+{
+	struct llm_server *server = data;
+	struct client_dates dates;
+
+	if (server->env->trace->count) {
+		dates = client_plan(server);
+		if (!client_send_all(server, &dates))
+			client_drain(server, &dates);
+	}
+	server->client_done = true;
+	eng_wake_all(&server->work);
+}

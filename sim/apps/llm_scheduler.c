@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Continuous batching with chunked prefill, as vLLM's V1 engine does it
+ * =====================================================================
+ *
+ * There is no prefill phase and no decode phase. A request has known tokens (its prompt and what
+ * it has generated) and computed ones (whose keys and values are in the cache). A step gives each
+ * request some tokens to compute, and whoever has all known tokens computed at its end emits one
+ * more. Decoding is the case that exactly one is missing; a prefill is any other.
+ *
+ *              known                       budget of a step: max_batched_tokens
+ *     |--------------------|               +---+---+---+----------------+-----+
+ *     |computed| step |    |               | d | d | d |  rest of a     | new |
+ *                                          |   |   |   |  long prompt   |     |
+ *                                          +---+---+---+----------------+-----+
+ *                                           running, oldest first        waiting
+ *
+ * A step is filled in two rounds:
+ *
+ *  1. Running requests in the order of their admission, each with what it misses or what is left
+ *     of the budget. Decoding requests are mostly in front of it, so that they go on while long
+ *     prompts are computed in chunks behind them. If the pool has no block for one of them, the
+ *     request admitted last is preempted: its blocks are freed, it has to compute everything
+ *     again, what it generated included, and goes to the front of the waiting queue. This is
+ *     repeated until there is a block, or the request at hand has preempted itself.
+ *  2. Unless somebody was preempted in this step: waiting requests first come, first served, while
+ *     budget, free blocks and max_sequences allow. The first that does not fit ends the round;
+ *     nobody overtakes it.
+ *
+ * Blocks are taken for the tokens of this step only; a running request can therefore find the
+ * pool empty in mid-answer, which is what preemption is for.
+ *
+ * Sources: vLLM 0.10, vllm/v1/core/sched/scheduler.py (schedule, update_from_output),
+ * sched/utils.py (check_stop), kv_cache_manager.py and single_type_kv_cache_manager.py (free() in
+ * reverse order), block_pool.py and kv_cache_utils.py (FreeKVCacheBlockQueue, the null block).
+ *
+ * What is left out, and why:
+ *
+ *  1. Prefix caching. Traces say how long a prompt was and not what it said, so nobody can tell
+ *     which requests shared one. A preempted request could find some of its own blocks again in
+ *     real vLLM if they were not handed out meanwhile; preemption happens when the pool is empty,
+ *     so they mostly were. It computes everything again here.
+ *  2. Speculative decoding, structured output, LoRA adapters, encoders, remote KV: not in use.
+ *  3. A pool that is smaller than one sequence of max_model_len. vLLM refuses to start with it;
+ *     here requests that it cannot hold to their end are rejected one by one, so that a small
+ *     world can be tested. Everything that is admitted therefore finishes: alone it always fits.
+ *  4. vLLM's API server also rejects prompts that leave no room for what was asked for; here the
+ *     answer is cut at max_model_len, as its scheduler does.
+ */
+#include "apps/llm_scheduler.h"
+
+int llm_scheduler_init(struct llm_scheduler *scheduler,
+		       const struct llm_scheduler_config *config)
+{
+	size_t slots = config->max_sequences;
+
+	*scheduler = (struct llm_scheduler){.config = *config};
+	INIT_LIST_HEAD(&scheduler->waiting);
+	scheduler->running = gvm_alloc(slots * sizeof(*scheduler->running));
+	scheduler->emitted = gvm_alloc(slots * sizeof(*scheduler->emitted));
+	if (!scheduler->running || !scheduler->emitted ||
+	    kv_pool_init(&scheduler->pool, config->block_count)) {
+		llm_scheduler_destroy(scheduler);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void llm_scheduler_destroy(struct llm_scheduler *scheduler)
+{
+	kv_pool_destroy(&scheduler->pool);
+	gvm_free(scheduler->running);
+	gvm_free(scheduler->emitted);
+	scheduler->running = NULL;
+	scheduler->emitted = NULL;
+}
+
+static u32 request_known(const struct llm_request *request)
+{
+	return request->prompt_tokens + request->generated;
+}
+
+static u32 blocks_for(const struct llm_scheduler *scheduler, u64 tokens)
+{
+	u32 block_tokens = scheduler->config.block_tokens;
+
+	return (u32)((tokens + block_tokens - 1) / block_tokens);
+}
+
+/* The last token is emitted and never computed, so it needs no block. */
+static bool request_can_finish(const struct llm_scheduler *scheduler,
+			       const struct llm_request *request)
+{
+	u64 longest = (u64)request->prompt_tokens + request->target_tokens;
+	u64 computed = min(longest, (u64)scheduler->config.max_model_len) - 1;
+
+	computed = max(computed, (u64)request->prompt_tokens);
+	return request->prompt_tokens <= scheduler->config.max_model_len &&
+	       blocks_for(scheduler, computed) <= kv_pool_capacity(&scheduler->pool);
+}
+
+int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request)
+{
+	GVM_ASSERT(request->state == LLM_NEW && request->prompt_tokens &&
+		   request->target_tokens);
+	if (!request_can_finish(scheduler, request))
+		return -EINVAL;
+	request->state = LLM_WAITING;
+	list_add_tail(&request->node, &scheduler->waiting);
+	return 0;
+}
+
+bool llm_scheduler_busy(const struct llm_scheduler *scheduler)
+{
+	return scheduler->running_count || !list_empty(&scheduler->waiting);
+}
+
+/* Get the blocks that @tokens more need; false: there are not so many. */
+static bool request_grow(struct llm_scheduler *scheduler, struct llm_request *request,
+			 u32 tokens)
+{
+	u32 count = blocks_for(scheduler, (u64)request->computed + tokens);
+
+	return kv_pool_grow(&scheduler->pool, &request->blocks, count);
+}
+
+static u32 request_wants(const struct llm_scheduler *scheduler,
+			 const struct llm_request *request)
+{
+	return min(request_known(request) - request->computed, scheduler->budget);
+}
+
+/* Take a request that has its blocks into the step. */
+static void step_add(struct llm_scheduler *scheduler, struct llm_step *step,
+		     struct llm_request *request, u32 tokens)
+{
+	u64 context = (u64)request->computed + tokens;
+	u64 missing = request_known(request) - request->computed;
+
+	request->scheduled = tokens;
+	scheduler->budget -= tokens;
+	step->sequences++;
+	step->kv_tokens_read += context;
+	if (request->generated && missing == 1) {
+		step->decode_tokens++;
+		return;
+	}
+	step->prefill_tokens += tokens;
+	/* Query number i of the chunk sees all computed tokens and i of its own chunk. */
+	step->attention_pairs +=
+		(u64)request->computed * tokens + (u64)tokens * (tokens + 1) / 2;
+}
+
+/* Back to the front of the waiting queue with the request that was admitted last. */
+static struct llm_request *scheduler_preempt_last(struct llm_scheduler *scheduler)
+{
+	struct llm_request *request = scheduler->running[--scheduler->running_count];
+
+	kv_pool_release(&scheduler->pool, &request->blocks);
+	request->computed = 0;
+	request->state = LLM_WAITING;
+	request->preemptions++;
+	scheduler->preemptions++;
+	list_add(&request->node, &scheduler->waiting);
+	return request;
+}
+
+/* False: the request has preempted itself. */
+static bool schedule_one_running(struct llm_scheduler *scheduler, struct llm_step *step,
+				 struct llm_request *request)
+{
+	u32 tokens = request_wants(scheduler, request);
+
+	while (!request_grow(scheduler, request, tokens))
+		if (scheduler_preempt_last(scheduler) == request)
+			return false;
+	step_add(scheduler, step, request, tokens);
+	return true;
+}
+
+/* Round 1. Preempting takes requests off the end, so this may end early. */
+static void schedule_running(struct llm_scheduler *scheduler, struct llm_step *step)
+{
+	u32 i;
+
+	for (i = 0; i < scheduler->running_count && scheduler->budget; i++)
+		if (!schedule_one_running(scheduler, step, scheduler->running[i]))
+			return;
+}
+
+/* Round 2. */
+static void schedule_waiting(struct llm_scheduler *scheduler, struct llm_step *step)
+{
+	struct llm_request *request;
+	u32 tokens;
+
+	while (!list_empty(&scheduler->waiting) && scheduler->budget &&
+	       scheduler->running_count < scheduler->config.max_sequences) {
+		request = list_first_entry(&scheduler->waiting, struct llm_request, node);
+		tokens = request_wants(scheduler, request);
+		if (!request_grow(scheduler, request, tokens))
+			return;
+		list_del_init(&request->node);
+		request->state = LLM_RUNNING;
+		scheduler->running[scheduler->running_count++] = request;
+		step_add(scheduler, step, request, tokens);
+	}
+}
+
+void llm_scheduler_schedule(struct llm_scheduler *scheduler, struct llm_step *ret_step)
+{
+	u64 preemptions = scheduler->preemptions;
+
+	*ret_step = (struct llm_step){0};
+	scheduler->budget = scheduler->config.max_batched_tokens;
+	schedule_running(scheduler, ret_step);
+	if (scheduler->preemptions == preemptions)
+		schedule_waiting(scheduler, ret_step);
+	GVM_ASSERT(ret_step->sequences);
+}
+
+/* One more token for a request that has everything computed. False: it has finished. */
+static bool request_emit(struct llm_scheduler *scheduler, struct llm_request *request)
+{
+	request->generated++;
+	scheduler->emitted[scheduler->emitted_count++] = request;
+	if (request->generated < request->target_tokens &&
+	    request_known(request) < scheduler->config.max_model_len)
+		return true;
+	kv_pool_release(&scheduler->pool, &request->blocks);
+	request->state = LLM_FINISHED;
+	return false;
+}
+
+void llm_scheduler_complete(struct llm_scheduler *scheduler)
+{
+	u32 kept = 0;
+	u32 i;
+
+	scheduler->emitted_count = 0;
+	for (i = 0; i < scheduler->running_count; i++) {
+		struct llm_request *request = scheduler->running[i];
+
+		request->computed += request->scheduled;
+		request->scheduled = 0;
+		if (request->computed < request_known(request) ||
+		    request_emit(scheduler, request))
+			scheduler->running[kept++] = request;
+	}
+	scheduler->running_count = kept;
+}
+
+static void running_remove(struct llm_scheduler *scheduler, const struct llm_request *request)
+{
+	u32 kept = 0;
+	u32 i;
+
+	for (i = 0; i < scheduler->running_count; i++)
+		if (scheduler->running[i] != request)
+			scheduler->running[kept++] = scheduler->running[i];
+	scheduler->running_count = kept;
+}
+
+void llm_scheduler_abort(struct llm_scheduler *scheduler, struct llm_request *request)
+{
+	if (request->state == LLM_WAITING)
+		list_del_init(&request->node);
+	else if (request->state == LLM_RUNNING)
+		running_remove(scheduler, request);
+	kv_pool_release(&scheduler->pool, &request->blocks);
+	request->scheduled = 0;
+	request->state = LLM_NEW;
+}

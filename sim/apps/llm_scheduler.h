@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The scheduler of an LLM server: which requests get how many tokens in the next step. Pure logic
+ * over counts of tokens; knows neither time nor GPU. The idea is told in llm_scheduler.c.
+ */
+#ifndef SIM_APPS_LLM_SCHEDULER_H
+#define SIM_APPS_LLM_SCHEDULER_H
+
+#include "apps/kv_pool.h"
+
+/* All at least 1. */
+struct llm_scheduler_config {
+	u32 block_count;	/* of the KV pool, the null block included; at least 2 */
+	u32 block_tokens;	/* tokens of a KV block */
+	u32 max_batched_tokens; /* token budget of a step */
+	u32 max_sequences;	/* running requests; at most max_batched_tokens */
+	u32 max_model_len;	/* tokens of prompt and answer together */
+};
+
+enum llm_state {
+	LLM_NEW,     /* not added yet; rejected; or aborted */
+	LLM_WAITING, /* holds no blocks; new or preempted */
+	LLM_RUNNING,
+	LLM_FINISHED, /* at its target or at max_model_len */
+};
+
+/* One request. Memory belongs to the submitter until it is finished or aborted. */
+struct llm_request {
+	/* Set by the submitter, the rest zero. */
+	u32 prompt_tokens; /* at least 1 */
+	u32 target_tokens; /* to generate; at least 1 */
+
+	/* Kept here. */
+	enum llm_state state;
+	struct list_head node; /* in llm_scheduler.waiting */
+	u32 generated;	       /* tokens emitted */
+	u32 computed;	       /* of the known tokens (prompt and generated): KV is there */
+	u32 scheduled;	       /* tokens to compute in the step in flight */
+	u32 preemptions;
+	struct kv_blocks blocks;
+};
+
+/* What a step makes the GPU do. */
+struct llm_step {
+	u32 sequences;	     /* requests in it */
+	u32 prefill_tokens;  /* of prompts, and of answers that are computed again */
+	u32 decode_tokens;   /* one for each request that has nothing else left to compute */
+	u64 kv_tokens_read;  /* sum of the sequences' contexts, their new tokens included */
+	u64 attention_pairs; /* (query, key) pairs of prefill tokens */
+};
+
+struct llm_scheduler {
+	struct llm_scheduler_config config;
+	struct kv_pool pool;
+	struct list_head waiting;     /* llm_request.node */
+	struct llm_request **running; /* in the order of admission */
+	u32 running_count;
+	u32 budget;		      /* tokens left in the step that is being put together */
+	struct llm_request **emitted; /* by the last llm_scheduler_complete() */
+	u32 emitted_count;
+	u64 preemptions;
+};
+
+/* Returns 0 or -ENOMEM. */
+int llm_scheduler_init(struct llm_scheduler *scheduler,
+		       const struct llm_scheduler_config *config);
+void llm_scheduler_destroy(struct llm_scheduler *scheduler);
+
+/*
+ * Queue a request behind all others. -EINVAL: it can never run, because its prompt is longer than
+ * max_model_len or its whole length needs more blocks than there are; it stays the submitter's.
+ */
+int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request);
+
+/* Are there unfinished requests? */
+bool llm_scheduler_busy(const struct llm_scheduler *scheduler);
+
+/*
+ * Put the next step together. Only when busy, and not while a step is in flight; there is always
+ * something to do then.
+ */
+void llm_scheduler_schedule(struct llm_scheduler *scheduler, struct llm_step *ret_step);
+
+/*
+ * The step was computed. Requests that it gave a token are in emitted[], in the order of
+ * admission, until the next call; those among them that are LLM_FINISHED have left.
+ */
+void llm_scheduler_complete(struct llm_scheduler *scheduler);
+
+/* Its client is gone: forget a request and free its blocks. Not while a step is in flight. */
+void llm_scheduler_abort(struct llm_scheduler *scheduler, struct llm_request *request);
+
+#endif

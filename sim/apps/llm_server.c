@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * An LLM server in the manner of vLLM's V1 engine
+ * ===============================================
+ *
+ * Start-up: the server maps its weights, a workspace for activations and a KV pool that fills
+ * what its share of the GPU leaves (gpu_memory_utilization of the total memory). It then runs the
+ * model once, which loads the weights, and clears pool and workspace, as vLLM does; so the whole
+ * share becomes resident before the first request. Reading the model from disk, compiling and
+ * profiling take no time here: client.start stands for them.
+ *
+ * Then it runs step after step while there is work:
+ *
+ *     schedule -> launch -> wait for the GPU -> host work -> tokens go out
+ *
+ * A step is one train of kernels_per_step kernels, which the host launches one by one. An eager
+ * decode step is bound by that (300 kernels of 82 us make 24.6 ms, where the weights could be
+ * read in 4), and the gaps between its kernels are there for others to use. Its GPU time is a
+ * roofline:
+ *
+ *     max(reading the weights, tokens * FLOP a token)       the matrix products
+ *   + reading the context of each sequence                  attention, bound by memory
+ *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
+ *
+ * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
+ * idle request's pages are touched too, since running requests are all in nearly every step.
+ * Host work (scheduling, sampling, detokenising, streaming) grows with the number of sequences
+ * and does not overlap with the GPU: the engine that was measured ran without that.
+ */
+#include "apps/llm_server.h"
+
+#include <stdlib.h>
+
+#include "apps/app_cost.h"
+
+/* Groups of KV blocks that fit into the server's share of the GPU; 0: not even one. */
+static u32 server_group_count(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+{
+	unsigned __int128 total = gpu->memory_total;
+	u64 share = (u64)(total * cfg->gpu_memory_utilization / CFG_PPM);
+	u64 group = kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
+		    << GVM_CHUNK_SHIFT;
+
+	if (share < cfg->weights || share - cfg->weights < cfg->workspace)
+		return 0;
+	return (u32)min((share - cfg->weights - cfg->workspace) / group,
+			(u64)(U32_MAX / KV_GROUP_BLOCKS));
+}
+
+static int server_init_scheduler(struct llm_server *server, u32 groups)
+{
+	const struct cfg_llm *cfg = server->cfg;
+	struct llm_scheduler_config config = {
+		.block_count = groups * KV_GROUP_BLOCKS,
+		.block_tokens = (u32)cfg->block_tokens,
+		.max_batched_tokens = (u32)cfg->max_batched_tokens,
+		.max_sequences = (u32)cfg->max_sequences,
+		.max_model_len = (u32)cfg->max_model_len,
+	};
+
+	return llm_scheduler_init(&server->scheduler, &config);
+}
+
+static int server_map(struct llm_server *server, u32 groups)
+{
+	struct sim_process *process = server->env->process;
+	const struct cfg_llm *cfg = server->cfg;
+	u64 group = (u64)kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
+		    << GVM_CHUNK_SHIFT;
+
+	server->weights = sim_process_map(process, cfg->weights, true);
+	if (cfg->workspace)
+		server->workspace = sim_process_map(process, cfg->workspace, false);
+	server->kv = sim_process_map(process, groups * group, false);
+	if (!server->weights || !server->kv || (cfg->workspace && !server->workspace))
+		return -ENOMEM;
+	return 0;
+}
+
+/* What every step touches: the masks of the KV pool change from step to step, in place. */
+static void server_init_touches(struct llm_server *server)
+{
+	struct gmmu_touch *kv;
+
+	server->touches[server->touch_count++] =
+		sim_touch_all(server->weights, GVM_ACCESS_READ);
+	if (server->workspace)
+		server->touches[server->touch_count++] =
+			sim_touch_all(server->workspace, GVM_ACCESS_WRITE);
+	kv = &server->touches[server->touch_count++];
+	*kv = sim_touch_all(server->kv, GVM_ACCESS_WRITE);
+	kv->masks = server->scheduler.pool.masks;
+	kv->blocks_per_mask = server->kv->block_count / server->scheduler.pool.group_count;
+}
+
+static int server_init(struct llm_server *server)
+{
+	u32 groups = server_group_count(server->cfg, &server->env->config->gpu);
+	int status;
+
+	INIT_LIST_HEAD(&server->open);
+	if (!groups)
+		return -ENOMEM;
+	status = server_init_scheduler(server, groups);
+	if (!status)
+		status = server_map(server, groups);
+	if (!status)
+		server_init_touches(server);
+	return status;
+}
+
+/* Run one kernel that passes over @touches once. */
+static int server_pass(struct llm_server *server, const struct gmmu_touch *touches, u32 count)
+{
+	const struct config *config = server->env->config;
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		bytes += touches[i].range->bytes;
+	server->train = (struct gsp_train){
+		.kernels = 1,
+		.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
+		.launch_ns = config->host.kernel_launch,
+		.touches = touches,
+		.touch_count = count,
+	};
+	gsp_submit(&server->env->process->tsg, &server->train);
+	return gsp_wait(&server->train);
+}
+
+/*
+ * Start-up: load the weights, then write workspace and pool. Touches in the server, not on this
+ * stack: a train that is interrupted outlives the call.
+ */
+static int server_load(struct llm_server *server)
+{
+	struct gmmu_touch *kv = &server->touches[server->touch_count - 1];
+	struct gmmu_touch steps = *kv;
+	int status;
+
+	status = server_pass(server, server->touches, 1);
+	if (status)
+		return status;
+	kv->masks = NULL;
+	status = server_pass(server, server->touches + 1, server->touch_count - 1);
+	if (!status)
+		*kv = steps;
+	return status;
+}
+
+static u64 server_step_gpu_ns(const struct llm_server *server, const struct llm_step *step)
+{
+	const struct cfg_gpu *gpu = &server->env->config->gpu;
+	const struct cfg_llm *cfg = server->cfg;
+	unsigned __int128 tokens = step->prefill_tokens + step->decode_tokens;
+	unsigned __int128 context = step->kv_tokens_read;
+	unsigned __int128 pairs = step->attention_pairs;
+	u64 products = max(app_bytes_ns(gpu, cfg->weights),
+			   app_flops_ns(gpu, cfg->efficiency, tokens * cfg->flops_per_token));
+
+	return products + app_bytes_ns(gpu, context * cfg->kv_bytes_per_token) +
+	       app_flops_ns(gpu, cfg->efficiency, pairs * cfg->attention_flops);
+}
+
+/* Blocking: let the GPU compute a step. */
+static int server_compute(struct llm_server *server, const struct llm_step *step)
+{
+	u32 kernels = (u32)server->cfg->kernels_per_step;
+
+	server->train = (struct gsp_train){
+		.kernels = kernels,
+		.kernel_ns = max(1ull, server_step_gpu_ns(server, step) / kernels),
+		.launch_ns = server->env->config->host.kernel_launch,
+		.touches = server->touches,
+		.touch_count = server->touch_count,
+	};
+	gsp_submit(&server->env->process->tsg, &server->train);
+	return gsp_wait(&server->train);
+}
+
+/* Blocking: the host's share of a step. */
+static int server_host_work(const struct llm_server *server, const struct llm_step *step)
+{
+	unsigned __int128 work = server->cfg->host_per_sequence;
+	u64 ns = app_host_ns(&server->env->config->host, work * step->sequences);
+
+	return ns ? eng_sleep_until(eng_now() + ns) : 0;
+}
+
+/* Forget a session; whoever closes it has written its record. */
+static void session_close(struct llm_server *server, struct llm_session *session)
+{
+	list_del_init(&session->node);
+	free(session);
+	if (!--server->open_count)
+		eng_wake_all(&server->drained);
+}
+
+static void session_complete(struct llm_server *server, struct llm_session *session)
+{
+	struct app_log *log = server->env->log;
+	struct app_record *record = &log->records[session->record];
+	u32 i;
+
+	record->finish_ns = session->last_token_ns;
+	record->outcome = APP_COMPLETED;
+	for (i = 0; i < session->gap_count; i++)
+		app_log_add_gap(log, session->gaps_ns[i]);
+	session_close(server, session);
+}
+
+/* A token reaches its client now. */
+static void session_emit(struct llm_server *server, struct llm_session *session)
+{
+	struct app_record *record = &server->env->log->records[session->record];
+	u64 now = eng_now();
+
+	if (session->last_token_ns)
+		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
+	else
+		record->first_ns = now;
+	session->last_token_ns = now;
+	record->output_tokens++;
+	if (session->request.state == LLM_FINISHED)
+		session_complete(server, session);
+}
+
+/* Blocking: one step. A client that has gone meanwhile gets nothing of it. */
+static int server_step(struct llm_server *server)
+{
+	struct llm_scheduler *scheduler = &server->scheduler;
+	struct llm_step step;
+	int status;
+	u32 i;
+
+	llm_scheduler_schedule(scheduler, &step);
+	status = server_compute(server, &step);
+	if (!status)
+		status = server_host_work(server, &step);
+	if (status)
+		return status;
+	llm_scheduler_complete(scheduler);
+	for (i = 0; i < scheduler->emitted_count && !server->client_done; i++)
+		session_emit(server,
+			     container_of(scheduler->emitted[i], struct llm_session, request));
+	return 0;
+}
+
+/* Blocking: until the client is done. 0, -EIO or -EINTR. */
+static int server_serve(struct llm_server *server)
+{
+	int status = 0;
+
+	while (!status && !server->client_done) {
+		if (llm_scheduler_busy(&server->scheduler))
+			status = server_step(server);
+		else
+			status = eng_wait(&server->work, ENG_NEVER, true);
+	}
+	return status;
+}
+
+/* End of open sessions: failed with the context, else left in the log as dropped. */
+static void server_close_all(struct llm_server *server, bool failed)
+{
+	struct llm_session *session, *following;
+
+	list_for_each_entry_safe(session, following, &server->open, node) {
+		struct app_record *record = &server->env->log->records[session->record];
+
+		if (failed) {
+			record->outcome = APP_FAILED;
+			record->finish_ns = eng_now();
+		}
+		llm_scheduler_abort(&server->scheduler, &session->request);
+		session_close(server, session);
+	}
+}
+
+/* Blocking: a dead server's client goes on to its own end; others have ended or have to. */
+static void server_end_client(struct llm_server *server)
+{
+	int status = 0;
+
+	while (server->dead && !server->client_done && !status)
+		status = eng_wait(&server->work, ENG_NEVER, true);
+	eng_interrupt(server->client);
+	eng_join(server->client);
+}
+
+/* Blocking: the life of a server that is ready. */
+static int server_live(struct llm_server *server)
+{
+	int status;
+
+	server->client = eng_spawn("llm-client", llm_client_main, server);
+	if (!server->client)
+		return -ENOMEM;
+	status = server_serve(server);
+	server->dead = status == -EIO;
+	server_close_all(server, server->dead);
+	server_end_client(server);
+	return status;
+}
+
+int llm_server_run(const struct app_env *env)
+{
+	struct llm_server server = {.env = env, .cfg = &env->container->llm};
+	int status = server_init(&server);
+
+	if (!status)
+		status = server_load(&server);
+	if (!status)
+		status = server_live(&server);
+	/*
+	 * A train that was interrupted is still queued, and lies in this frame. Only the context
+	 * is killed: the process and its memory are the caller's to look at and to end.
+	 */
+	if (status == -EINTR)
+		gsp_kill(env->process->tsg.gsp, env->process->tsg.id);
+	llm_scheduler_destroy(&server.scheduler);
+	return status == -EINTR ? 0 : status;
+}
+
+static struct llm_session *session_open(const struct app_record *record, u32 target_tokens)
+{
+	size_t gaps = (target_tokens - 1) * sizeof(u64);
+	struct llm_session *session = calloc(1, sizeof(*session) + gaps);
+
+	GVM_ASSERT(session);
+	session->request.prompt_tokens = record->prompt_tokens;
+	session->request.target_tokens = target_tokens;
+	return session;
+}
+
+static bool server_refuses(const struct llm_server *server)
+{
+	u64 max_open = server->cfg->client.max_open;
+
+	return server->dead || (max_open && server->open_count >= max_open);
+}
+
+static void log_failure(struct llm_server *server, struct app_record *record)
+{
+	record->outcome = APP_FAILED;
+	record->finish_ns = record->arrival_ns;
+	app_log_add(server->env->log, record);
+}
+
+/*
+ * A record is born as dropped: that is what it is if the run ends now. No prompt is empty: a
+ * tokenizer puts a token at its beginning.
+ */
+void llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request)
+{
+	struct app_record record = {
+		.id = id,
+		.arrival_ns = eng_now(),
+		.prompt_tokens = max(1u, request->prompt_tokens),
+		.outcome = APP_DROPPED,
+	};
+	struct llm_session *session;
+	u32 tokens;
+
+	server->env->log->arrived++;
+	if (server_refuses(server)) {
+		log_failure(server, &record);
+		return;
+	}
+	/* Nothing gets longer than the model, so absurd traces cost no memory. */
+	tokens = min(request->response_tokens[server->cfg->client.response],
+		     (u32)server->cfg->max_model_len);
+	session = session_open(&record, tokens);
+	if (llm_scheduler_add(&server->scheduler, &session->request)) {
+		log_failure(server, &record);
+		free(session);
+		return;
+	}
+	session->record = app_log_add(server->env->log, &record);
+	list_add_tail(&session->node, &server->open);
+	server->open_count++;
+	eng_wake_all(&server->work);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* "gvmsim run": simulate one scenario and write its results folder. */
+#ifndef SIM_CLI_CMD_RUN_H
+#define SIM_CLI_CMD_RUN_H
+
+/*
+ * Run the command line from the word "run" on, which is argv[0]. Results go to stdout, one line
+ * for an error to stderr. getopt's state is reset first. Returns an enum sim_exit. Once a
+ * process, because a simulation is.
+ */
+int cmd_run(int argc, char **argv);
+
+/*
+ * Make SIGINT end the simulation in an orderly way from now on; a second one kills. Also undoes
+ * what SimGrid, which takes SIGINT when it starts, has done about it.
+ */
+void cli_catch_sigint(void);
+
+#endif

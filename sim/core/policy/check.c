@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvm_check(): the invariants of the core's books, all of them, said in code.
+ *
+ * Layer: policy. Takes tsg_mutex and the device's leaf lock; never calls back.
+ *
+ *
+ * What is trusted when
+ *
+ * The books may be broken in any way, so no pointer or index is followed before something else
+ * has vouched for it. The steps build on each other:
+ *
+ *   1. chunks       Every link of a charged chunk is a valid index of a charged chunk which
+ *                   links back. So each order is a set of disjoint closed rings, and a walk from
+ *                   any charged chunk comes back to it. A free chunk has no owner and no links.
+ *   2. containers   The list is closed. Each container's ring holds as many chunks as were
+ *                   charged to it, all its own. Together these are all charged chunks: now every
+ *                   chunk's owner is known to be a container of this device.
+ *   3. global order The global ring and the shielded rings, which are disjoint, hold all charged
+ *                   chunks together. So each chunk is on exactly one of them.
+ *   4. stash        Distinct charged chunks, and those that say so.
+ *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
+ *
+ * Nothing here shares code with what it checks, least of all the definition of "protected".
+ */
+#include "gvm/device.h"
+#include "gvm/container.h"
+#include "gvm/tsg.h"
+
+/* Say what is wrong with which chunk (or container, or TSG). Always -EUCLEAN. */
+static int check_failed(const struct gvm_device *device, const char *what, u32 number)
+{
+	gvm_warn("%s: books are broken: %s (%u)", device->name, what, number);
+	return -EUCLEAN;
+}
+
+/* Is @index a chunk that may stand on a ring? */
+static bool check_is_charged(const struct gvm_device *device, u32 index)
+{
+	return index < device->chunk_count &&
+	       (device->chunks[index].state == GVM_CHUNK_CHARGED ||
+		device->chunks[index].state == GVM_CHUNK_EVICTING);
+}
+
+/* Step 1. */
+
+static int check_free_chunk(const struct gvm_device *device, u32 index)
+{
+	const struct gvm_chunk *chunk = &device->chunks[index];
+	u32 order;
+
+	if (chunk->owner)
+		return check_failed(device, "free chunk has an owner", index);
+	if (chunk->stashed)
+		return check_failed(device, "free chunk is stashed", index);
+	for (order = 0; order < GVM_ORDERS; order++) {
+		if (chunk->next[order] != GVM_NO_CHUNK || chunk->prev[order] != GVM_NO_CHUNK)
+			return check_failed(device, "free chunk is on a ring", index);
+	}
+	return 0;
+}
+
+static int check_links(const struct gvm_device *device, u32 index, u32 order)
+{
+	const struct gvm_chunk *chunk = &device->chunks[index];
+	u32 next = chunk->next[order], prev = chunk->prev[order];
+
+	if (!check_is_charged(device, next) || !check_is_charged(device, prev))
+		return check_failed(device, "chunk links to no charged chunk", index);
+	if (device->chunks[next].prev[order] != index)
+		return check_failed(device, "next chunk does not link back", index);
+	if (device->chunks[prev].next[order] != index)
+		return check_failed(device, "previous chunk does not link back", index);
+	return 0;
+}
+
+static int check_chunk(const struct gvm_device *device, u32 index)
+{
+	const struct gvm_chunk *chunk = &device->chunks[index];
+	u32 order;
+	int error;
+
+	if (chunk->state == GVM_CHUNK_FREE)
+		return check_free_chunk(device, index);
+	if (!check_is_charged(device, index))
+		return check_failed(device, "chunk has no valid state", index);
+	if (!chunk->owner)
+		return check_failed(device, "charged chunk has no owner", index);
+	if (chunk->stashed > 1)
+		return check_failed(device, "chunk's stash flag is no flag", index);
+	for (order = 0; order < GVM_ORDERS; order++) {
+		if (chunk->referenced[order] > 1)
+			return check_failed(device, "reference bit is no bit", index);
+		error = check_links(device, index, order);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int check_chunks(const struct gvm_device *device)
+{
+	u32 charged = 0, i;
+
+	for (i = 0; i < device->chunk_count; i++) {
+		int error = check_chunk(device, i);
+
+		if (error)
+			return error;
+		charged += device->chunks[i].state != GVM_CHUNK_FREE;
+	}
+	if (charged != device->charged_chunks)
+		return check_failed(device, "device's count of charged chunks is off", charged);
+	return 0;
+}
+
+/* Steps 2 and 3. */
+
+/* Walk a ring of one owner; add its length to *length. Links have been checked. */
+static int check_owned_ring(const struct gvm_container *owner, const struct gvm_ring *ring,
+			    enum gvm_order order, u32 *length)
+{
+	const struct gvm_device *device = owner->device;
+	u32 index = ring->hand;
+
+	if (index == GVM_NO_CHUNK)
+		return 0;
+	if (!check_is_charged(device, index))
+		return check_failed(device, "hand is on no charged chunk", owner->tgid);
+	do {
+		if (device->chunks[index].owner != owner)
+			return check_failed(device, "chunk on a foreign ring", index);
+		(*length)++;
+		index = device->chunks[index].next[order];
+	} while (index != ring->hand);
+	return 0;
+}
+
+static int check_protection(const struct gvm_container *container)
+{
+	u64 usage_bytes = container->charged_chunks * GVM_CHUNK_BYTES;
+	bool protect = container->gmem_low_bytes && container->gmem_low_bytes >= usage_bytes;
+
+	if (container->is_protected != protect)
+		return check_failed(container->device, "protection does not follow the limit",
+				    container->tgid);
+	if (!protect && container->shielded.hand != GVM_NO_CHUNK)
+		return check_failed(container->device,
+				    "unprotected container has shielded chunks",
+				    container->tgid);
+	return 0;
+}
+
+static int check_container(const struct gvm_container *container, u32 *chunks)
+{
+	const struct gvm_device *device = container->device;
+	u32 own = 0;
+	int error;
+
+	if (container->refs == 0 || container->refs < container->processes)
+		return check_failed(device, "fewer references than holders", container->tgid);
+	if (container->attached != (container->processes > 0))
+		return check_failed(device, "attached without processes, or the reverse",
+				    container->tgid);
+	if (container->charged_chunks > container->peak_chunks)
+		return check_failed(device, "usage is above its peak", container->tgid);
+	error = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
+	if (error)
+		return error;
+	*chunks += own;
+	if (container->charged_chunks != (u64)own + container->reserved_chunks)
+		return check_failed(device, "usage is not what was reserved and bound",
+				    container->tgid);
+	return check_protection(container);
+}
+
+/* No other container would be found by this one's tgid. */
+static bool check_tgid_is_unique(const struct gvm_device *device,
+				 const struct gvm_container *container)
+{
+	const struct gvm_container *other;
+
+	list_for_each_entry(other, &device->containers, node) {
+		if (other->attached && other->tgid == container->tgid && other != container)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A list whose entries all link back can only end at its head: to run in a circle elsewhere, an
+ * entry would need two predecessors. Still bounded by @max.
+ */
+static bool check_list_is_closed(const struct list_head *head, u32 max, u32 *ret_count)
+{
+	const struct list_head *position = head;
+	u32 count = 0;
+
+	while (position->next && position->next->prev == position && count <= max) {
+		position = position->next;
+		if (position == head) {
+			*ret_count = count;
+			return true;
+		}
+		count++;
+	}
+	return false;
+}
+
+static int check_containers(const struct gvm_device *device)
+{
+	const struct gvm_container *container;
+	u32 count = 0, chunks = 0;
+
+	if (!check_list_is_closed(&device->containers, device->container_count, &count) ||
+	    count != device->container_count)
+		return check_failed(device, "list of containers is broken", count);
+	list_for_each_entry(container, &device->containers, node) {
+		int error;
+
+		if (container->device != device)
+			return check_failed(device, "foreign container", container->tgid);
+		error = check_container(container, &chunks);
+		if (error)
+			return error;
+		if (container->attached && !check_tgid_is_unique(device, container))
+			return check_failed(device, "two containers of a tgid",
+					    container->tgid);
+	}
+	if (chunks != device->charged_chunks)
+		return check_failed(device, "chunks are charged to nobody on the list", chunks);
+	return 0;
+}
+
+/* The global ring meets none of the shielded rings; add its length to *length. */
+static int check_global_ring(const struct gvm_device *device, u32 *length)
+{
+	u32 index = device->global.hand;
+
+	if (index == GVM_NO_CHUNK)
+		return 0;
+	if (!check_is_charged(device, index))
+		return check_failed(device, "global hand is on no charged chunk", index);
+	do {
+		if (device->chunks[index].owner->shielded.hand == index)
+			return check_failed(device, "shielded ring is the global ring", index);
+		(*length)++;
+		index = device->chunks[index].next[GVM_ORDER_GLOBAL];
+	} while (index != device->global.hand);
+	return 0;
+}
+
+static int check_global_order(const struct gvm_device *device)
+{
+	const struct gvm_container *container;
+	u32 length = 0;
+	int error;
+
+	error = check_global_ring(device, &length);
+	if (error)
+		return error;
+	list_for_each_entry(container, &device->containers, node) {
+		error = check_owned_ring(container, &container->shielded, GVM_ORDER_GLOBAL,
+					 &length);
+		if (error)
+			return error;
+	}
+	if (length != device->charged_chunks)
+		return check_failed(device, "chunks missing from the global order", length);
+	return 0;
+}
+
+/* Step 4. */
+
+static bool check_is_stashed_before(const struct gvm_device *device, u32 position)
+{
+	u32 i;
+
+	for (i = 0; i < position; i++) {
+		if (device->stash[i] == device->stash[position])
+			return true;
+	}
+	return false;
+}
+
+static int check_stash(const struct gvm_device *device)
+{
+	u32 flags = 0, i;
+
+	if (device->stash_count > GVM_STASH_SIZE)
+		return check_failed(device, "stash is overfull", device->stash_count);
+	for (i = 0; i < device->stash_count; i++) {
+		u32 index = device->stash[i];
+
+		if (!check_is_charged(device, index) || !device->chunks[index].stashed)
+			return check_failed(device, "stash holds what was not stashed", index);
+		if (check_is_stashed_before(device, i))
+			return check_failed(device, "stash holds a chunk twice", index);
+	}
+	for (i = 0; i < device->chunk_count; i++)
+		flags += device->chunks[i].stashed;
+	if (flags != device->stash_count)
+		return check_failed(device, "stashed chunks missing from the stash", flags);
+	return 0;
+}
+
+/* Step 5. */
+
+static int check_container_tsgs(const struct gvm_container *container)
+{
+	const struct gvm_device *device = container->device;
+	const struct gvm_tsg *tsg;
+	u32 count;
+
+	if (!check_list_is_closed(&container->tsgs, U32_MAX - 1, &count))
+		return check_failed(device, "list of TSGs is broken", container->tgid);
+	if (container->priority > GVM_PRIORITY_MAX)
+		return check_failed(device, "no such priority", container->priority);
+	list_for_each_entry(tsg, &container->tsgs, node) {
+		if (tsg->container != container)
+			return check_failed(device, "TSG on a foreign list", tsg->id);
+		if (tsg->preempted && !tsg->disabled)
+			return check_failed(device, "TSG preempted, but on the runlist",
+					    tsg->id);
+	}
+	return 0;
+}
+
+static int check_tsgs(const struct gvm_device *device)
+{
+	const struct gvm_container *container;
+
+	list_for_each_entry(container, &device->containers, node) {
+		int error = check_container_tsgs(container);
+
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+static int check_locked(const struct gvm_device *device)
+{
+	int (*const steps[])(const struct gvm_device *device) = {
+		check_chunks, check_containers, check_global_order, check_stash, check_tsgs,
+	};
+	int error = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(steps) && !error; i++)
+		error = steps[i](device);
+	return error;
+}
+
+/* CONTEXT: process. */
+int gvm_check(struct gvm_device *device)
+{
+	int error;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	gvm_spin_lock(&device->lock);
+	error = check_locked(device);
+	gvm_spin_unlock(&device->lock);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The dual CLOCK: which chunk leaves the device next.
+ *
+ * Layer: policy. Never waits; calls back only the device's atomic chunk_evictable(); takes only
+ * the device's leaf lock.
+ *
+ *
+ * Two orders, two hands
+ *
+ * Two parties ask for a victim, and they want different ones. A container at its gmem.limit.high
+ * must give up the coldest chunk of its own. A device that is full must find the coldest chunk
+ * of whoever may lose one. So every charged chunk stands in two rings at once, threaded through
+ * the flat chunk array by index, and each ring has a hand of its own:
+ *
+ *              .-> A1 --> B1 --> A2 --> B2 --> B3 -.       -> is "next": where the
+ *     global   '-----------------------------------'          hand goes
+ *                                 ^ hand
+ *
+ *              .-> A1 --> A2 -.               .-> B1 --> B2 --> B3 -.
+ *     own A    '--------------'      own B    '---------------------'
+ *                   ^ hand                                   ^ hand
+ *
+ * A hand is plain CLOCK. It passes over a chunk that was used since it last came by, clearing
+ * the chunk's reference bit, and takes the first one that was not. A new chunk goes in just
+ * behind the hand with its bit clear, so the hand comes to it last; when a victim has just left
+ * the ring, "just behind the hand" is the victim's slot. This makes the rings do to the last
+ * miss what CLOCK on a circular array does, and tests hold them to that.
+ *
+ * Each hand has its own reference bit, and a use sets both. With one shared bit a sweep of one
+ * hand erases what the other one has yet to see: a container that thrashes at its own limit
+ * sweeps its ring many times a second, and would look ice-cold to the device as a whole, and
+ * the other way round.
+ *
+ * What counts as a use is only what a driver can see: faults, migrations, prefetches, mappings.
+ * This generation of GPUs keeps no accessed bits that a driver could read, and a resident page
+ * that is read a million times tells nobody. Expect behaviour near FIFO; a better signal, such
+ * as hint faults, has only to call gvm_clock_touch().
+ *
+ *
+ * Protection
+ *
+ * The chunks of a container at or under its gmem.limit.low are no victims of the global order. A
+ * hand that merely skipped them could spend every look on a big protected container, so they
+ * leave the ring. But a container that hovers around its limit changes sides with every charge,
+ * under the leaf lock, and may own tens of thousands of chunks. So protecting only sets a flag,
+ * and the global hand, whenever it meets a chunk of a protected owner, moves that chunk to the
+ * owner's "shielded" ring. Unprotecting splices that ring back in just behind the hand.
+ *
+ * Both are O(1), and the deferred work is free: a chunk is moved by a look that the hand would
+ * have spent on passing it anyway, and since it comes back only behind the hand, it is not moved
+ * again before the hand has been all the way round, however often its owner changes sides.
+ * It also costs no order: moved and spliced back, a chunk stands where a hand that had passed
+ * over it would have left it, its bit untouched.
+ *
+ * Protection is best effort, as the papers say. A victim is charged until it is gone, so picks
+ * that are in flight together can take a container below its limit by as many chunks.
+ *
+ * Which of the two rings a chunk is on is written nowhere, since a splice could not update it.
+ * Only a chunk that leaves would have to know, and for that it is enough to see whether one of
+ * the two hands stands on it.
+ *
+ *
+ * The pick is bounded
+ *
+ * A pick is made under spinlocks, some of them not ours, so it looks at GVM_PICK_LOOKS entries
+ * and may then answer "none". A global pick spends them in three steps:
+ *
+ *   1. The stash: cold chunks that gvm_clock_refill_stash() found ahead of time, with the lock
+ *      given up now and then. Each is validated again.
+ *   2. The global hand.
+ *   3. If the hand met obstacles (chunks that are protected, pinned, or being evicted): the
+ *      oldest chunk of some unprotected container by that container's own hand, used or not.
+ *      CLOCK_RESERVE_LOOKS are kept back for this. A cold chunk behind a wall of protected ones
+ *      is worth less than any chunk at once.
+ *
+ * A hand that met nothing but used chunks gets no step 3: they have had their second chance, the
+ * next pick goes on from there, and CLOCK's order stays what it is. The bound alone never
+ * changes which chunk is taken, only in how many calls.
+ *
+ *
+ * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver
+ *
+ *   1. The papers' two lists share one reference bit ("a consistent view of page access
+ *      recency"). Here each hand has its own, for the reason above.
+ *   2. The published driver moves a used chunk to the end of two linked lists, under a lock, and
+ *      once allocated memory there. Here a use is two byte stores without a lock.
+ *   3. In the published driver only the search for a container's own victims knows the
+ *      container; the global list serves up anybody. Here gmem.limit.low holds for every global
+ *      pick, also for one made on behalf of a tenant that the driver knows nothing about.
+ *   4. The published search for a victim of one's own walked off the end of its list, and once
+ *      span for ever. Here every loop has a budget, and "none" is an answer.
+ *   5. A victim is marked under the lock in which it was found. It stays charged and on its
+ *      rings until it has really gone, so no book is ever wrong in between.
+ */
+#include "gvm/clock.h"
+
+/* Of the looks of a global pick, those that the hand leaves for the last step. */
+#define CLOCK_RESERVE_LOOKS 16u
+
+/* What a hand makes of the chunk under it. */
+enum clock_verdict {
+	CLOCK_VICTIM,	     /* cold, and the device would let it go */
+	CLOCK_SECOND_CHANCE, /* used since the hand last came by; the bit is clear now */
+	CLOCK_OBSTACLE,	     /* protected, being evicted, stashed or pinned */
+};
+
+/* Rings. */
+
+/* Link a chunk in just behind the hand, where the hand comes last. */
+static void ring_insert(struct gvm_chunk *chunks, struct gvm_ring *ring, enum gvm_order order,
+			u32 chunk)
+{
+	u32 next = ring->hand == GVM_NO_CHUNK ? chunk : ring->hand;
+	u32 prev = ring->hand == GVM_NO_CHUNK ? chunk : chunks[next].prev[order];
+
+	chunks[chunk].next[order] = next;
+	chunks[chunk].prev[order] = prev;
+	chunks[prev].next[order] = chunk;
+	chunks[next].prev[order] = chunk;
+	ring->hand = next;
+}
+
+/* If the hand stands on a chunk that is about to leave, move it on. */
+static void ring_step_off(const struct gvm_chunk *chunks, struct gvm_ring *ring,
+			  enum gvm_order order, u32 chunk)
+{
+	u32 next = chunks[chunk].next[order];
+
+	if (ring->hand == chunk)
+		ring->hand = next == chunk ? GVM_NO_CHUNK : next;
+}
+
+/* Take a chunk out of its ring; no hand stands on it. */
+static void ring_unlink(struct gvm_chunk *chunks, enum gvm_order order, u32 chunk)
+{
+	u32 next = chunks[chunk].next[order];
+	u32 prev = chunks[chunk].prev[order];
+
+	chunks[prev].next[order] = next;
+	chunks[next].prev[order] = prev;
+	chunks[chunk].next[order] = GVM_NO_CHUNK;
+	chunks[chunk].prev[order] = GVM_NO_CHUNK;
+}
+
+/* Move the hand of a ring that is not empty past the chunk that it stands on; returns that. */
+static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
+			enum gvm_order order)
+{
+	u32 chunk = ring->hand;
+
+	ring->hand = chunks[chunk].next[order];
+	return chunk;
+}
+
+/* Move all of @from, which starts at its hand, to just behind the hand of @to. */
+static void ring_splice(struct gvm_chunk *chunks, struct gvm_ring *from, struct gvm_ring *to,
+			enum gvm_order order)
+{
+	u32 first = from->hand, hand = to->hand, last, tail;
+
+	from->hand = GVM_NO_CHUNK;
+	if (first == GVM_NO_CHUNK)
+		return;
+	if (hand == GVM_NO_CHUNK) {
+		to->hand = first;
+		return;
+	}
+	last = chunks[first].prev[order];
+	tail = chunks[hand].prev[order];
+	chunks[tail].next[order] = first;
+	chunks[first].prev[order] = tail;
+	chunks[last].next[order] = hand;
+	chunks[hand].prev[order] = last;
+}
+
+/* The stash. */
+
+/* Forget the first @count entries. */
+static void stash_drop_first(struct gvm_device *device, u32 count)
+{
+	u32 i;
+
+	device->stash_count -= count;
+	for (i = 0; i < device->stash_count; i++)
+		device->stash[i] = device->stash[i + count];
+}
+
+static void stash_append(struct gvm_device *device, u32 chunk)
+{
+	device->stash[device->stash_count++] = chunk;
+	device->chunks[chunk].stashed = 1;
+}
+
+/* Is a stashed chunk still what it was put there for? */
+static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
+{
+	const struct gvm_chunk *entry = &device->chunks[chunk];
+
+	return entry->state == GVM_CHUNK_CHARGED &&
+	       !READ_ONCE(entry->referenced[GVM_ORDER_GLOBAL]) && !entry->owner->is_protected;
+}
+
+/* Keep the good entries, but for @leaving. */
+static void stash_prune(struct gvm_device *device, u32 leaving)
+{
+	u32 count = device->stash_count, i;
+
+	device->stash_count = 0;
+	for (i = 0; i < count; i++) {
+		u32 chunk = device->stash[i];
+
+		device->chunks[chunk].stashed = 0;
+		if (chunk != leaving && stash_entry_is_good(device, chunk))
+			stash_append(device, chunk);
+	}
+}
+
+/* The hands. */
+
+/* Not in eviction already, and not pinned: only the device knows of pins. */
+static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
+{
+	return device->chunks[chunk].state == GVM_CHUNK_CHARGED &&
+	       device->ops->chunk_evictable(device->gpu, chunk);
+}
+
+/* One look: what the hand of @order makes of @chunk. */
+static enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
+				      u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+
+	if (READ_ONCE(entry->referenced[order])) {
+		WRITE_ONCE(entry->referenced[order], 0);
+		return CLOCK_SECOND_CHANCE;
+	}
+	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;
+}
+
+/* The global hand met a chunk of a protected container: off the ring with it. */
+static void clock_shield(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_container *owner = device->chunks[chunk].owner;
+
+	ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
+	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
+	ring_insert(device->chunks, &owner->shielded, GVM_ORDER_GLOBAL, chunk);
+}
+
+/* One look of the global hand, whose ring is not empty. */
+static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_chunk)
+{
+	u32 chunk = ring_advance(device->chunks, &device->global, GVM_ORDER_GLOBAL);
+	const struct gvm_chunk *entry = &device->chunks[chunk];
+
+	*ret_chunk = chunk;
+	if (entry->owner->is_protected) {
+		clock_shield(device, chunk);
+		return CLOCK_OBSTACLE;
+	}
+	/* Its bit is for the stash to see: a use since then makes the entry bad. */
+	if (entry->stashed)
+		return CLOCK_OBSTACLE;
+	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
+}
+
+/* How many chunks stand on a container's own ring. */
+static u32 clock_own_count(const struct gvm_container *container)
+{
+	return container->charged_chunks - container->reserved_chunks;
+}
+
+static u32 clock_sweep_own(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	/* One turn clears every bit, the second takes the first cold chunk. */
+	u32 looks = min(GVM_PICK_LOOKS, 2 * clock_own_count(container));
+
+	while (looks--) {
+		u32 chunk = ring_advance(device->chunks, &container->own, GVM_ORDER_OWN);
+
+		if (clock_judge(device, GVM_ORDER_OWN, chunk) == CLOCK_VICTIM)
+			return chunk;
+	}
+	return GVM_NO_CHUNK;
+}
+
+/* Step 1 of a global pick. */
+static u32 clock_take_stashed(struct gvm_device *device, u32 *looks)
+{
+	u32 victim = GVM_NO_CHUNK, seen = 0;
+
+	while (seen < device->stash_count && victim == GVM_NO_CHUNK) {
+		u32 chunk = device->stash[seen++];
+
+		device->chunks[chunk].stashed = 0;
+		if (stash_entry_is_good(device, chunk) && clock_is_evictable(device, chunk))
+			victim = chunk;
+	}
+	stash_drop_first(device, seen);
+	*looks -= seen;
+	return victim;
+}
+
+/* Step 2. */
+static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_obstructed)
+{
+	*ret_obstructed = false;
+	looks = min(looks, 2 * device->charged_chunks);
+	while (looks-- && device->global.hand != GVM_NO_CHUNK) {
+		u32 chunk;
+		enum clock_verdict verdict = clock_step_global(device, &chunk);
+
+		if (verdict == CLOCK_VICTIM)
+			return chunk;
+		if (verdict == CLOCK_OBSTACLE)
+			*ret_obstructed = true;
+	}
+	return GVM_NO_CHUNK;
+}
+
+/* The chunk that a container's own hand comes to first and that can go at all. */
+static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
+{
+	struct gvm_device *device = container->device;
+	u32 turn = min(*looks, clock_own_count(container));
+
+	*looks -= turn;
+	while (turn--) {
+		u32 chunk = ring_advance(device->chunks, &container->own, GVM_ORDER_OWN);
+
+		if (clock_is_evictable(device, chunk))
+			return chunk;
+	}
+	return GVM_NO_CHUNK;
+}
+
+/*
+ * Step 3. Looking at a container costs a look, too. The list of containers serves as a ring of
+ * its own: whoever was asked goes to the end, so nobody gives twice before others were asked,
+ * and a pick that ran out of looks is continued by the next one.
+ */
+static u32 clock_take_oldest(struct gvm_device *device, u32 looks)
+{
+	u32 victim = GVM_NO_CHUNK;
+
+	while (looks && victim == GVM_NO_CHUNK) {
+		struct gvm_container *container =
+			list_first_entry(&device->containers, struct gvm_container, node);
+
+		list_move_tail(&container->node, &device->containers);
+		looks--;
+		if (!container->is_protected)
+			victim = clock_oldest_of(container, &looks);
+	}
+	return victim;
+}
+
+static u32 clock_find_global(struct gvm_device *device)
+{
+	u32 looks = GVM_PICK_LOOKS, victim;
+	bool obstructed;
+
+	victim = clock_take_stashed(device, &looks);
+	if (victim != GVM_NO_CHUNK)
+		return victim;
+	looks -= CLOCK_RESERVE_LOOKS;
+	victim = clock_sweep_global(device, looks, &obstructed);
+	if (victim != GVM_NO_CHUNK || !obstructed)
+		return victim;
+	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS);
+}
+
+static void clock_mark_victim(struct gvm_device *device, u32 victim)
+{
+	if (victim != GVM_NO_CHUNK)
+		device->chunks[victim].state = GVM_CHUNK_EVICTING;
+}
+
+/* CONTEXT: atomic; lockless. */
+void gvm_clock_touch(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+
+	WRITE_ONCE(entry->referenced[GVM_ORDER_GLOBAL], 1);
+	WRITE_ONCE(entry->referenced[GVM_ORDER_OWN], 1);
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_clock_pick_own(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	u32 victim;
+
+	gvm_spin_lock(&device->lock);
+	victim = clock_sweep_own(container);
+	clock_mark_victim(device, victim);
+	gvm_spin_unlock(&device->lock);
+	return victim;
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_clock_pick_global(struct gvm_device *device)
+{
+	u32 victim;
+
+	gvm_spin_lock(&device->lock);
+	victim = clock_find_global(device);
+	clock_mark_victim(device, victim);
+	gvm_spin_unlock(&device->lock);
+	return victim;
+}
+
+/* CONTEXT: atomic. */
+void gvm_clock_putback(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(entry->state == GVM_CHUNK_EVICTING);
+	entry->state = GVM_CHUNK_CHARGED;
+	gvm_clock_touch(device, chunk);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* The part of a refill that is done without giving up the lock. */
+static void clock_refill_locked(struct gvm_device *device, u32 looks)
+{
+	while (looks-- && device->stash_count < GVM_STASH_SIZE &&
+	       device->global.hand != GVM_NO_CHUNK) {
+		u32 chunk;
+
+		if (clock_step_global(device, &chunk) == CLOCK_VICTIM)
+			stash_append(device, chunk);
+	}
+}
+
+/*
+ * The hand passes what it stashes, so a chunk waits in the stash on its rings, charged, and a
+ * use before it is picked saves it. CONTEXT: process.
+ */
+u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
+{
+	u32 held;
+
+	do {
+		u32 step = min(looks, GVM_PICK_LOOKS);
+
+		gvm_spin_lock(&device->lock);
+		stash_prune(device, GVM_NO_CHUNK);
+		clock_refill_locked(device, step);
+		held = device->stash_count;
+		gvm_spin_unlock(&device->lock);
+		looks -= step;
+	} while (looks && held < GVM_STASH_SIZE);
+	return held;
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	struct gvm_container *owner = entry->owner;
+	struct gvm_ring *ring = owner->is_protected ? &owner->shielded : &device->global;
+
+	gvm_spin_assert_held(&device->lock);
+	WRITE_ONCE(entry->referenced[GVM_ORDER_GLOBAL], 0);
+	WRITE_ONCE(entry->referenced[GVM_ORDER_OWN], 0);
+	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
+	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_container *owner = device->chunks[chunk].owner;
+
+	gvm_spin_assert_held(&device->lock);
+	if (device->chunks[chunk].stashed)
+		stash_prune(device, chunk);
+	ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
+	ring_step_off(device->chunks, &owner->shielded, GVM_ORDER_GLOBAL, chunk);
+	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
+	ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+	ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_clock_protect_locked(struct gvm_container *container)
+{
+	gvm_spin_assert_held(&container->device->lock);
+	container->is_protected = true;
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_clock_unprotect_locked(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_assert_held(&device->lock);
+	container->is_protected = false;
+	ring_splice(device->chunks, &container->shielded, &device->global, GVM_ORDER_GLOBAL);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Containers: who may be found, who is alive.
+ *
+ * Layer: policy. Never waits but for memory, never calls back, takes only the device's leaf
+ * lock.
+ *
+ *
+ * Found by process group, kept by reference
+ *
+ * Two lifetimes, told apart. A container can be found by its tgid from the first attach to the
+ * last detach. It exists from then until the last reference is put, which may be later: a fault
+ * in service or an open control file outlives the process. In between it is still on the
+ * device's list, so that its charges are on somebody's account, but a new process group that
+ * was given the same tgid gets a container of its own and inherits nothing.
+ *
+ * The list is searched linearly. There is an entry per tenant, and only attach and the opening
+ * of a control file search; whoever services faults holds a reference.
+ *
+ *
+ * How it differs from the papers (GVM 4.2) and the published driver
+ *
+ *   1. Keyed by tgid, not by the thread that happened to open the device; all address spaces
+ *      and threads of a process share one container. The published driver compared the opener's
+ *      thread id with the leader's and then found no victims of its own.
+ *   2. Counted references under one lock, instead of a hash of groups without a count, in which
+ *      two concurrent opens made two groups and an open could find a group being freed.
+ */
+#include "gvm/container.h"
+#include "gvm/tsg.h"
+
+static struct gvm_container *container_find_locked(struct gvm_device *device, u32 tgid)
+{
+	struct gvm_container *container;
+
+	list_for_each_entry(container, &device->containers, node) {
+		if (container->attached && container->tgid == tgid)
+			return container;
+	}
+	return NULL;
+}
+
+static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid)
+{
+	struct gvm_container *container = gvm_alloc(sizeof(*container));
+
+	if (!container)
+		return NULL;
+	container->device = device;
+	container->tgid = tgid;
+	container->gmem_high_bytes = GVM_NO_LIMIT;
+	container->own.hand = GVM_NO_CHUNK;
+	container->shielded.hand = GVM_NO_CHUNK;
+	INIT_LIST_HEAD(&container->node);
+	INIT_LIST_HEAD(&container->tsgs);
+	container->timeslice_us = device->default_timeslice_us;
+	container->priority = GVM_PRIORITY_DEFAULT;
+	return container;
+}
+
+static void container_publish_locked(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	container->attached = true;
+	list_add_tail(&container->node, &device->containers);
+	device->container_count++;
+}
+
+/* Join the container of @tgid; if there is none yet, make it of *spare, if there is that. */
+static struct gvm_container *container_join(struct gvm_device *device, u32 tgid,
+					    struct gvm_container **spare)
+{
+	struct gvm_container *container;
+
+	gvm_spin_lock(&device->lock);
+	container = container_find_locked(device, tgid);
+	if (!container && *spare) {
+		container = *spare;
+		*spare = NULL;
+		container_publish_locked(container);
+	}
+	if (container) {
+		container->processes++;
+		container->refs++;
+	}
+	gvm_spin_unlock(&device->lock);
+	return container;
+}
+
+/* CONTEXT: process. */
+int gvm_container_attach(struct gvm_device *device, u32 tgid,
+			 struct gvm_container **ret_container)
+{
+	struct gvm_container *spare = NULL;
+
+	*ret_container = container_join(device, tgid, &spare);
+	if (*ret_container)
+		return 0;
+
+	spare = container_alloc(device, tgid);
+	if (!spare)
+		return -ENOMEM;
+	*ret_container = container_join(device, tgid, &spare);
+	gvm_free(spare); /* another process of the group was faster */
+	return 0;
+}
+
+/* CONTEXT: process. */
+void gvm_container_detach(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->processes > 0);
+	container->processes--;
+	if (container->processes == 0)
+		container->attached = false;
+	gvm_spin_unlock(&device->lock);
+	gvm_container_put(container);
+}
+
+/* CONTEXT: atomic. */
+struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid)
+{
+	struct gvm_container *container;
+
+	gvm_spin_lock(&device->lock);
+	container = container_find_locked(device, tgid);
+	if (container)
+		container->refs++;
+	gvm_spin_unlock(&device->lock);
+	return container;
+}
+
+/* CONTEXT: atomic. */
+void gvm_container_get(struct gvm_container *container)
+{
+	gvm_spin_lock(&container->device->lock);
+	GVM_ASSERT(container->refs > 0);
+	container->refs++;
+	gvm_spin_unlock(&container->device->lock);
+}
+
+/* Nobody can get at the container any more. Checked here, since here a leak would be lost. */
+static void container_free(struct gvm_container *container)
+{
+	GVM_ASSERT(!container->attached && container->processes == 0);
+	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
+	GVM_ASSERT(list_empty(&container->tsgs));
+	gvm_free(container);
+}
+
+/* CONTEXT: process. */
+void gvm_container_put(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	bool last;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->refs > 0);
+	container->refs--;
+	last = container->refs == 0;
+	if (last) {
+		list_del_init(&container->node);
+		device->container_count--;
+	}
+	gvm_spin_unlock(&device->lock);
+	if (last)
+		container_free(container);
+}
+
+/* CONTEXT: atomic. */
+void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended)
+{
+	gvm_spin_lock(&container->device->lock);
+	container->kernels_submitted += submitted;
+	container->kernels_ended += ended;
+	gvm_spin_unlock(&container->device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_container_count_event(struct gvm_container *container, enum gvm_event event)
+{
+	gvm_spin_lock(&container->device->lock);
+	container->events[event]++;
+	gvm_spin_unlock(&container->device->lock);
+}

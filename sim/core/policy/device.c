@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A device: its chunk array and its empty books.
+ *
+ * Layer: policy. Never calls back, takes no lock: nobody else can see the device yet, or any
+ * more.
+ */
+#include "gvm/device.h"
+
+static void device_init_chunk(struct gvm_chunk *chunk)
+{
+	u32 order;
+
+	for (order = 0; order < GVM_ORDERS; order++) {
+		chunk->next[order] = GVM_NO_CHUNK;
+		chunk->prev[order] = GVM_NO_CHUNK;
+	}
+	chunk->state = GVM_CHUNK_FREE;
+}
+
+/* CONTEXT: process. */
+int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config)
+{
+	u32 i;
+
+	if (config->chunk_count == 0)
+		return -EINVAL;
+
+	memset(device, 0, sizeof(*device));
+	device->name = config->name;
+	device->ops = config->ops;
+	device->gpu = config->gpu;
+	device->default_timeslice_us = config->default_timeslice_us;
+	device->chunk_count = config->chunk_count;
+	device->global.hand = GVM_NO_CHUNK;
+	INIT_LIST_HEAD(&device->containers);
+	gvm_mutex_init(&device->tsg_mutex, "gvm tsg");
+	gvm_spin_init(&device->lock, "gvm device");
+
+	device->chunks = gvm_alloc((size_t)device->chunk_count * sizeof(*device->chunks));
+	if (!device->chunks)
+		return -ENOMEM;
+	for (i = 0; i < device->chunk_count; i++)
+		device_init_chunk(&device->chunks[i]);
+	return 0;
+}
+
+/* CONTEXT: process. */
+void gvm_device_destroy(struct gvm_device *device)
+{
+	GVM_ASSERT(list_empty(&device->containers));
+	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
+	gvm_free(device->chunks);
+	device->chunks = NULL;
+}

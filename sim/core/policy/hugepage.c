@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Transparent GPU huge pages: fault on 64 KB, move 2 MB.
+ *
+ * Layer: policy. Never waits, never calls back, takes no lock: it decides on what it is given.
+ *
+ *
+ * One fault is enough
+ *
+ * The GPU raises a fault per 64 KB page. The fault's way to the driver and back costs far more
+ * than moving the 31 neighbours along, a copy of 2 MB is one push where 32 small ones are 32, and
+ * a block whose 32 pages are all there needs one large PTE. The chunk below has been charged
+ * whole anyway. So the first fault in a block of which nothing is resident brings it all:
+ *
+ *     resident  ................................       resident  ####............####....
+ *     faulted   .....x..........................       faulted   .....x..................
+ *     plan      ################################       plan      .....#..................
+ *
+ * A block that is resident in part got so by other means (a hint, a copy that failed half-way).
+ * It has no large PTE to win, so only what was asked for comes.
+ *
+ *
+ * How it differs from the papers (GVM 4.3) and the published driver
+ *
+ *   1. The published driver promotes only when the CPU holds all 512 small pages in one huge
+ *      host page, so it helps a block that was evicted before, and never the first touch. Here
+ *      it depends on what is on the device and on nothing else.
+ *   2. GVM falls back to page-wise handling at the remainder of an allocation that does not fill
+ *      a block. Here the remainder comes as one, too. The chunk is charged, the copy is one run;
+ *      only the one large PTE is out of reach.
+ *   3. The published driver gives all pages of a promoted block the most intrusive access type
+ *      among the faults. A plan is a mask of pages: it moves data and grants nothing.
+ */
+#include "gvm/block.h"
+
+/* CONTEXT: atomic. */
+u32 gvm_hugepage_plan(const struct gvm_block *block, u32 faulted)
+{
+	if (block->resident == 0 && faulted != 0)
+		return block->valid;
+	return faulted & block->valid & ~block->resident;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * TSGs: what each one should have, compared with what it is known to have.
+ *
+ * Layer: policy. Never waits, never calls back; the caller holds tsg_mutex.
+ *
+ *
+ * Wish and knowledge
+ *
+ * The GPU's scheduler belongs to firmware. The driver can ask it, by an RPC per TSG, to change a
+ * timeslice or to leave a TSG out of the runlist, and each RPC can fail. So the container holds
+ * what was wished for, the TSG holds what an RPC confirmed, and the plan is the difference. A
+ * second write of the same value repeats exactly what failed the first time; a new TSG, which
+ * has what the firmware gives to everybody, gets its container's settings by the same
+ * comparison, without a case of its own.
+ *
+ * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which
+ * takes it off the GPU; in the other order the runlist could put it right back. They can fail
+ * apart, so they are known apart: a TSG that was disabled but not preempted is not frozen yet,
+ * and has to be enabled all the same when the container thaws.
+ *
+ *
+ * How it differs from the papers (GVM 4.4) and the published driver
+ *
+ *   1. The published driver applies a priority or a freeze to the TSGs that exist at that
+ *      moment. Here later ones inherit.
+ *   2. There an RPC's failure is logged and the setting recorded as done, so the freeze file can
+ *      say 1 while kernels run. Here the file reports what is known of the TSGs.
+ *   3. There is no timeslice until somebody writes one, here as there: an untouched container
+ *      has no RPC made for it, whatever its default is shown as.
+ */
+#include "gvm/tsg.h"
+
+/* CONTEXT: atomic. */
+u64 gvm_priority_to_timeslice_us(u32 priority)
+{
+	GVM_ASSERT(priority <= GVM_PRIORITY_MAX);
+	return GVM_PRIORITY_BASE_US >> priority;
+}
+
+/* CONTEXT: process, tsg_mutex held. */
+struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
+{
+	const struct gvm_container *container = tsg->container;
+
+	gvm_mutex_assert_held(&container->device->tsg_mutex);
+	return (struct gvm_tsg_plan){
+		.set_timeslice = container->timeslice_set &&
+				 tsg->timeslice_us != container->timeslice_us,
+		.timeslice_us = container->timeslice_us,
+		.disable = container->frozen && !tsg->disabled,
+		.preempt = container->frozen && !tsg->preempted,
+		.enable = !container->frozen && tsg->disabled,
+	};
+}
+
+/* CONTEXT: process, tsg_mutex held. */
+bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
+{
+	const struct gvm_tsg *tsg;
+
+	gvm_mutex_assert_held(&container->device->tsg_mutex);
+	list_for_each_entry(tsg, &container->tsgs, node) {
+		if (!tsg->disabled || !tsg->preempted)
+			return false;
+	}
+	return true;
+}

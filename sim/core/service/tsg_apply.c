@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Compute settings: the RPCs that make TSGs what their container wants them to be.
+ *
+ * Layer: service. Sleeps in RPCs, holding the device's tsg_mutex, so that the wish, the RPCs and
+ * what is recorded of them change together: two writers cannot cross, and no TSG slips in between
+ * a setting and its application.
+ *
+ * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so whatever was
+ * wished of it holds; its owner will detach it in time.
+ */
+#include "gvm/tsg.h"
+
+static int tsg_rpc_error(int error)
+{
+	return error == -ENODEV ? 0 : error;
+}
+
+static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
+{
+	const struct gvm_device *device = tsg->container->device;
+	int error;
+
+	error = tsg_rpc_error(
+		device->ops->tsg_set_timeslice(device->gpu, tsg->id, timeslice_us));
+	if (!error)
+		tsg->timeslice_us = timeslice_us;
+	return error;
+}
+
+static int tsg_disable(struct gvm_tsg *tsg)
+{
+	const struct gvm_device *device = tsg->container->device;
+	int error;
+
+	error = tsg_rpc_error(device->ops->tsg_disable(device->gpu, tsg->id));
+	if (!error)
+		tsg->disabled = true;
+	return error;
+}
+
+static int tsg_preempt(struct gvm_tsg *tsg)
+{
+	const struct gvm_device *device = tsg->container->device;
+	int error;
+
+	error = tsg_rpc_error(device->ops->tsg_preempt(device->gpu, tsg->id));
+	if (!error)
+		tsg->preempted = true;
+	return error;
+}
+
+static int tsg_enable(struct gvm_tsg *tsg)
+{
+	const struct gvm_device *device = tsg->container->device;
+	int error;
+
+	error = tsg_rpc_error(device->ops->tsg_enable(device->gpu, tsg->id));
+	if (!error) {
+		tsg->disabled = false;
+		tsg->preempted = false;
+	}
+	return error;
+}
+
+/* The first half of a freeze decides on the second: never preempt what is on the runlist. */
+static int tsg_freeze(struct gvm_tsg *tsg, const struct gvm_tsg_plan *plan)
+{
+	int error = 0;
+
+	if (plan->disable)
+		error = tsg_disable(tsg);
+	if (plan->preempt && !error)
+		error = tsg_preempt(tsg);
+	return error;
+}
+
+/*
+ * Carry out the plan for one TSG: off the runlist before anything else, back onto it after
+ * everything else. A step that fails keeps no other from being tried. Returns the first error.
+ */
+static int tsg_apply_locked(struct gvm_tsg *tsg)
+{
+	struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
+	int first, error;
+
+	first = tsg_freeze(tsg, &plan);
+	if (plan.set_timeslice) {
+		error = tsg_set_timeslice(tsg, plan.timeslice_us);
+		first = first ? first : error;
+	}
+	if (plan.enable) {
+		error = tsg_enable(tsg);
+		first = first ? first : error;
+	}
+	return first;
+}
+
+static int tsgs_apply_locked(struct gvm_container *container)
+{
+	struct gvm_tsg *tsg;
+	int first = 0;
+
+	list_for_each_entry(tsg, &container->tsgs, node) {
+		int error = tsg_apply_locked(tsg);
+
+		first = first ? first : error;
+	}
+	return first;
+}
+
+/* CONTEXT: process. */
+int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
+{
+	struct gvm_device *device = container->device;
+	int error;
+
+	gvm_container_get(container);
+	tsg->container = container;
+	tsg->id = id;
+	tsg->timeslice_us = device->default_timeslice_us;
+	tsg->disabled = false;
+	tsg->preempted = false;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	list_add_tail(&tsg->node, &container->tsgs);
+	error = tsg_apply_locked(tsg);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}
+
+/* CONTEXT: process. */
+void gvm_tsg_detach(struct gvm_tsg *tsg)
+{
+	struct gvm_container *container = tsg->container;
+
+	gvm_mutex_lock(&container->device->tsg_mutex);
+	list_del_init(&tsg->node);
+	gvm_mutex_unlock(&container->device->tsg_mutex);
+	tsg->container = NULL;
+	gvm_container_put(container);
+}
+
+/* CONTEXT: process. */
+int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
+{
+	struct gvm_device *device = container->device;
+	int error;
+
+	if (priority > GVM_PRIORITY_MAX)
+		return -EINVAL;
+	gvm_mutex_lock(&device->tsg_mutex);
+	container->priority = priority;
+	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
+	container->timeslice_set = true;
+	error = tsgs_apply_locked(container);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}
+
+/* CONTEXT: process. */
+int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us)
+{
+	struct gvm_device *device = container->device;
+	int error;
+
+	if (timeslice_us < GVM_TIMESLICE_MIN_US || timeslice_us > GVM_TIMESLICE_MAX_US)
+		return -EINVAL;
+	gvm_mutex_lock(&device->tsg_mutex);
+	container->timeslice_us = timeslice_us;
+	container->timeslice_set = true;
+	error = tsgs_apply_locked(container);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}
+
+static int compute_set_frozen(struct gvm_container *container, bool frozen)
+{
+	struct gvm_device *device = container->device;
+	int error;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	container->frozen = frozen;
+	error = tsgs_apply_locked(container);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}
+
+/* CONTEXT: process. */
+int gvm_compute_freeze(struct gvm_container *container)
+{
+	return compute_set_frozen(container, true);
+}
+
+/* CONTEXT: process. */
+int gvm_compute_thaw(struct gvm_container *container)
+{
+	return compute_set_frozen(container, false);
+}

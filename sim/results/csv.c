@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "results/csv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+
+/* Cut the line into fields. There are no quotes in our files. */
+static int csv_split(struct csv *csv, struct sim_error *err)
+{
+	char *rest = csv->text;
+
+	csv->field_count = 0;
+	rest[strcspn(rest, "\r\n")] = '\0';
+	while (rest) {
+		if (csv->field_count == CSV_FIELDS_MAX)
+			return sim_user_error(err, "%s:%zu: too many fields, allowed: %d",
+					      csv->file, csv->line, CSV_FIELDS_MAX);
+		csv->fields[csv->field_count++] = strsep(&rest, ",");
+	}
+	return 0;
+}
+
+/* 1, 0 at the end, or a negative enum sim_exit. */
+static int csv_read_line(struct csv *csv, struct sim_error *err)
+{
+	int rc;
+
+	if (getline(&csv->text, &csv->room, csv->stream) < 0) {
+		if (ferror(csv->stream))
+			return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
+						 strerror(errno));
+		return 0;
+	}
+	csv->line++;
+	rc = csv_split(csv, err);
+	return rc ? rc : 1;
+}
+
+static int csv_find(const struct csv *csv, const char *name, size_t *ret_column,
+		    struct sim_error *err)
+{
+	for (size_t i = 0; i < csv->field_count; i++) {
+		if (strcmp(csv->fields[i], name) != 0)
+			continue;
+		*ret_column = i;
+		return 0;
+	}
+	return sim_user_error(err,
+			      "%s:1: no column \"%s\", allowed: a file that \"gvmsim run\" "
+			      "wrote",
+			      csv->file, name);
+}
+
+int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
+	     struct sim_error *err)
+{
+	int rc;
+
+	*csv = (struct csv){.file = file, .names = names, .stream = fopen(file, "r")};
+	if (!csv->stream)
+		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
+	rc = csv_read_line(csv, err);
+	if (!rc)
+		rc = sim_user_error(err,
+				    "%s:1: is empty, allowed: a file that \"gvmsim run\" "
+				    "wrote",
+				    file);
+	csv->header_count = csv->field_count;
+	for (size_t i = 0; rc >= 0 && i < count; i++) {
+		int found = csv_find(csv, names[i], &csv->columns[i], err);
+
+		if (found)
+			rc = found;
+	}
+	if (rc < 0)
+		csv_close(csv);
+	return rc < 0 ? rc : 0;
+}
+
+void csv_close(struct csv *csv)
+{
+	if (csv->stream)
+		fclose(csv->stream);
+	free(csv->text);
+	*csv = (struct csv){0};
+}
+
+int csv_next(struct csv *csv, struct sim_error *err)
+{
+	int rc = csv_read_line(csv, err);
+
+	if (rc == 1 && csv->field_count != csv->header_count)
+		return sim_user_error(err, "%s:%zu: %zu fields, expected %zu", csv->file,
+				      csv->line, csv->field_count, csv->header_count);
+	return rc;
+}
+
+const char *csv_text(const struct csv *csv, size_t column)
+{
+	return csv->fields[csv->columns[column]];
+}
+
+int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err)
+{
+	const char *text = csv_text(csv, column);
+	char *end;
+
+	errno = 0;
+	*ret_value = strtoull(text, &end, 10);
+	if (!errno && !*end && strspn(text, "0123456789") == strlen(text))
+		return 0;
+	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is no count, allowed: digits",
+			      csv->file, csv->line, csv->names[column], text);
+}

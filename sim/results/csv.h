@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Reading the CSV files of a results folder: columns by name, whatever their order. */
+#ifndef SIM_RESULTS_CSV_H
+#define SIM_RESULTS_CSV_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct sim_error;
+
+#define CSV_FIELDS_MAX 32
+
+/* An open file and its present row. */
+struct csv {
+	const char *file; /* borrowed */
+	FILE *stream;
+	size_t line; /* number of the present one, from 1 */
+	char *text;  /* of it, cut into fields */
+	size_t room;
+	char *fields[CSV_FIELDS_MAX];
+	size_t field_count;
+	const char *const *names;	/* wanted columns; borrowed */
+	size_t columns[CSV_FIELDS_MAX]; /* wanted column to field */
+	size_t header_count;		/* fields of the first line */
+};
+
+/*
+ * Open @file and find the columns @names, @count of them. A mistake names file and line. Returns
+ * 0 or a negative enum sim_exit; on failure nothing is open.
+ */
+int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
+	     struct sim_error *err);
+void csv_close(struct csv *csv);
+
+/* Go to the next row: 1, 0 at the end of the file, or a negative enum sim_exit. */
+int csv_next(struct csv *csv, struct sim_error *err);
+
+/* The field of wanted column @column, as text or as an integer; an empty one is 0. */
+const char *csv_text(const struct csv *csv, size_t column);
+int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Fractions of integers as decimal text, without floating point on the way. */
+#ifndef SIM_RESULTS_FIXED_H
+#define SIM_RESULTS_FIXED_H
+
+#include <stdint.h>
+
+#define FIXED_MAX      48 /* room for anything that is printed here */
+#define FIXED_NS_PER_S 1000000000ull
+
+/* @over / @under with six decimals, half rounded up; "0.000000" for anything over 0. */
+void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text[FIXED_MAX]);
+
+/* Nanoseconds as exact seconds. */
+void fixed_seconds(uint64_t ns, char ret_text[FIXED_MAX]);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "results/folder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+#include "results/csv.h"
+#include "results/results.h"
+
+#define NS_PER_S 1e9
+
+/* Columns that are read, in the order of their names below. */
+enum request_column {
+	REQUEST_CONTAINER,
+	REQUEST_ARRIVAL,
+	REQUEST_FIRST,
+	REQUEST_FINISH,
+	REQUEST_OUTCOME,
+	REQUEST_COLUMNS
+};
+static const char *const request_columns[REQUEST_COLUMNS] = {
+	"container", "arrival_ns", "first_ns", "finish_ns", "outcome",
+};
+
+enum sample_column { SAMPLE_TIME, SAMPLE_CONTAINER, SAMPLE_BUSY, SAMPLE_COLUMNS };
+static const char *const sample_columns[SAMPLE_COLUMNS] = {
+	"time_ns",
+	"container",
+	"gpu_busy_ns",
+};
+
+size_t folder_find_type(const struct folder *folder, enum cfg_app_type type)
+{
+	for (size_t i = 0; i < folder->summary.container_count; i++)
+		if (folder->summary.containers[i].type == type)
+			return i;
+	return SIZE_MAX;
+}
+
+size_t folder_find_name(const struct folder *folder, const char *name)
+{
+	for (size_t i = 0; i < folder->summary.container_count; i++)
+		if (!strcmp(folder->summary.containers[i].name, name))
+			return i;
+	return SIZE_MAX;
+}
+
+static int csv_container(const struct folder *folder, const struct csv *csv, size_t column,
+			 size_t *ret_container, struct sim_error *err)
+{
+	*ret_container = folder_find_name(folder, csv_text(csv, column));
+	if (*ret_container != SIZE_MAX)
+		return 0;
+	return sim_user_error(err, "%s:%zu: no container \"%.60s\" in " RESULTS_SUMMARY,
+			      csv->file, csv->line, csv_text(csv, column));
+}
+
+static int csv_outcome(const struct csv *csv, enum app_outcome *ret_outcome,
+		       struct sim_error *err)
+{
+	static const char *const names[] = {
+		[APP_COMPLETED] = "completed",
+		[APP_FAILED] = "failed",
+		[APP_DROPPED] = "dropped",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(csv_text(csv, REQUEST_OUTCOME), names[i]) != 0)
+			continue;
+		*ret_outcome = (enum app_outcome)i;
+		return 0;
+	}
+	return sim_user_error(err,
+			      "%s:%zu: outcome: \"%.40s\", allowed: completed, failed, dropped",
+			      csv->file, csv->line, csv_text(csv, REQUEST_OUTCOME));
+}
+
+/* One row into the array of folder, which grows by doubling. */
+static void *array_room(void *array, size_t count, size_t element)
+{
+	if (count & (count - 1))
+		return array;
+	return realloc(array, (count ? 2 * count : 1) * element);
+}
+
+static int read_record(struct folder *folder, const struct csv *csv, struct sim_error *err)
+{
+	struct folder_record *records =
+		array_room(folder->records, folder->record_count, sizeof(*records));
+	uint64_t arrival, first, finish;
+	struct folder_record *record;
+	int rc;
+
+	if (!records)
+		return sim_runtime_error(err, "%s: out of memory", csv->file);
+	folder->records = records;
+	record = &records[folder->record_count++];
+	*record = (struct folder_record){0};
+	rc = csv_container(folder, csv, REQUEST_CONTAINER, &record->container, err);
+	if (!rc)
+		rc = csv_u64(csv, REQUEST_ARRIVAL, &arrival, err);
+	if (!rc)
+		rc = csv_u64(csv, REQUEST_FIRST, &first, err);
+	if (!rc)
+		rc = csv_u64(csv, REQUEST_FINISH, &finish, err);
+	if (!rc)
+		rc = csv_outcome(csv, &record->record.outcome, err);
+	if (rc)
+		return rc;
+	record->record.arrival_ns = arrival;
+	record->record.first_ns = first;
+	record->record.finish_ns = finish;
+	if ((!first || first >= arrival) && (!finish || finish >= arrival))
+		return 0;
+	return sim_user_error(err, "%s:%zu: an end before the arrival", csv->file, csv->line);
+}
+
+static int read_sample(struct folder *folder, const struct csv *csv, struct sim_error *err)
+{
+	struct folder_sample *samples =
+		array_room(folder->samples, folder->sample_count, sizeof(*samples));
+	struct folder_sample *sample;
+	int rc;
+
+	if (!samples)
+		return sim_runtime_error(err, "%s: out of memory", csv->file);
+	folder->samples = samples;
+	sample = &samples[folder->sample_count++];
+	rc = csv_container(folder, csv, SAMPLE_CONTAINER, &sample->container, err);
+	if (!rc)
+		rc = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
+	if (!rc)
+		rc = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
+	return rc;
+}
+
+/* Every row of a CSV file through @read. */
+static int read_csv(struct folder *folder, const char *file, const char *const *columns,
+		    size_t count,
+		    int (*read)(struct folder *folder, const struct csv *csv,
+				struct sim_error *err),
+		    struct sim_error *err)
+{
+	struct csv csv;
+	int rc = csv_open(&csv, file, columns, count, err);
+
+	if (rc)
+		return rc;
+	while ((rc = csv_next(&csv, err)) == 1) {
+		rc = read(folder, &csv, err);
+		if (rc)
+			break;
+	}
+	csv_close(&csv);
+	return rc;
+}
+
+/* The SLO of one container, if config.json has one for it. */
+static int read_slo(struct folder *folder, size_t container, const char *file,
+		    json_t *containers, struct sim_error *err)
+{
+	const char *name = folder->summary.containers[container].name;
+	json_t *app = json_object_get(json_object_get(containers, name), "app");
+	const char *text = json_string_value(json_object_get(app, "slo_ttft"));
+
+	if (folder->summary.containers[container].type != CFG_APP_LLM_SERVER)
+		return 0;
+	if (text && units_parse_duration(text, &folder->slo_ns[container]) == UNITS_OK)
+		return 0;
+	return sim_user_error(err,
+			      "%s:containers.%s.app.slo_ttft: %s, allowed: a duration such as "
+			      "\"7.463s\"",
+			      file, name, text ? "is no duration" : "is missing");
+}
+
+static int read_config(struct folder *folder, const char *file, struct sim_error *err)
+{
+	json_t *root, *gpu;
+	int rc = results_load_json(file, &root, err);
+
+	if (rc)
+		return rc;
+	gpu = json_object_get(json_object_get(root, "gpu"), "profile");
+	if (json_is_string(gpu) && json_string_length(gpu) < sizeof(folder->gpu))
+		strcpy(folder->gpu, json_string_value(gpu));
+	else
+		rc = sim_user_error(err, "%s:gpu.profile: %s, allowed: the name of a profile",
+				    file, gpu ? "is no name" : "is missing");
+	for (size_t i = 0; !rc && i < folder->summary.container_count; i++)
+		rc = read_slo(folder, i, file, json_object_get(root, "containers"), err);
+	json_decref(root);
+	return rc;
+}
+
+static int read_summary(struct folder *folder, const char *file, struct sim_error *err)
+{
+	int rc = summary_load(&folder->summary, file, err);
+
+	if (rc)
+		return rc;
+	if (folder->summary.container_count > CFG_CONTAINERS_MAX)
+		return sim_user_error(err, "%s:containers: too many, allowed: %d", file,
+				      CFG_CONTAINERS_MAX);
+	if (!(folder->summary.sim_seconds >= 0 && folder->summary.sim_seconds < 1e9))
+		return sim_user_error(err, "%s:sim_seconds: is out of range, allowed: 0 to 1e9",
+				      file);
+	folder->end_ns = (uint64_t)(folder->summary.sim_seconds * NS_PER_S + 0.5);
+	return 0;
+}
+
+static int read_files(struct folder *folder, const char *path, struct sim_error *err)
+{
+	char file[PATH_MAX];
+	int rc;
+
+	if (strlen(path) > sizeof(file) - WRITER_NAME_MAX)
+		return sim_user_error(err, "%.60s...: name of a folder is too long", path);
+	sprintf(file, "%s/%s", path, RESULTS_SUMMARY);
+	rc = read_summary(folder, file, err);
+	sprintf(file, "%s/%s", path, RESULTS_CONFIG);
+	if (!rc)
+		rc = read_config(folder, file, err);
+	sprintf(file, "%s/%s", path, RESULTS_REQUESTS);
+	if (!rc)
+		rc = read_csv(folder, file, request_columns, REQUEST_COLUMNS, read_record, err);
+	sprintf(file, "%s/%s", path, RESULTS_TIMELINE);
+	if (!rc)
+		rc = read_csv(folder, file, sample_columns, SAMPLE_COLUMNS, read_sample, err);
+	return rc;
+}
+
+int folder_load(struct folder *folder, const char *path, struct sim_error *err)
+{
+	int rc;
+
+	*folder = (struct folder){0};
+	rc = read_files(folder, path, err);
+	if (rc)
+		folder_destroy(folder);
+	return rc;
+}
+
+void folder_destroy(struct folder *folder)
+{
+	summary_destroy(&folder->summary);
+	free(folder->records);
+	free(folder->samples);
+	*folder = (struct folder){0};
+}

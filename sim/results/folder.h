@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* A results folder read back: what a comparison of runs needs of it. */
+#ifndef SIM_RESULTS_FOLDER_H
+#define SIM_RESULTS_FOLDER_H
+
+#include "results/summary.h"
+
+/* A row of requests.csv. */
+struct folder_record {
+	size_t container; /* in summary.containers */
+	struct app_record record;
+};
+
+/* A row of timeline.csv. */
+struct folder_sample {
+	size_t container;
+	uint64_t time_ns; /* end of the interval */
+	uint64_t busy_ns;
+};
+
+/* Owned by the caller: folder_load(), then folder_destroy(). */
+struct folder {
+	struct summary summary;
+	char gpu[CFG_NAME_MAX]; /* profile; empty: the scenario describes its own */
+	uint64_t end_ns;
+	uint64_t slo_ns[CFG_CONTAINERS_MAX]; /* app.slo_ttft by container; 0: has none */
+	struct folder_record *records;
+	size_t record_count;
+	struct folder_sample *samples;
+	size_t sample_count;
+};
+
+/*
+ * Read the folder @path. A file that is missing or wrong is the user's mistake and is named with
+ * the key or line. Returns 0 or a negative enum sim_exit; on failure *folder is empty.
+ */
+int folder_load(struct folder *folder, const char *path, struct sim_error *err);
+void folder_destroy(struct folder *folder);
+
+/* Index of the first container of a type, or of a name; SIZE_MAX: none. */
+size_t folder_find_type(const struct folder *folder, enum cfg_app_type type);
+size_t folder_find_name(const struct folder *folder, const char *name);
+
+#endif

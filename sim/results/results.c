@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The files of a results folder; see results.h. Fractions are computed in integers. */
+#include "results/results.h"
+
+#include <stdlib.h>
+
+#include "engine/error.h"
+#include "results/fixed.h"
+
+#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
+
+static const char *const result_files[] = {
+	RESULTS_CONFIG,
+	RESULTS_REQUESTS,
+	RESULTS_TIMELINE,
+	RESULTS_SUMMARY,
+};
+
+int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
+{
+	int rc = writer_open(writer, folder, err);
+
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(result_files); i++)
+		rc = writer_check(writer, result_files[i], err);
+	if (rc)
+		writer_abort(writer);
+	return rc;
+}
+
+static int write_json(struct writer *writer, const char *name, const json_t *root,
+		      struct sim_error *err)
+{
+	char *text = root ? json_dumps(root, JSON_FLAGS) : NULL;
+	int rc;
+
+	if (!text)
+		return sim_runtime_error(err, "out of memory for %s", name);
+	rc = writer_begin(writer, name, err);
+	if (!rc) {
+		writer_printf(writer, "%s\n", text);
+		rc = writer_end(writer, err);
+	}
+	free(text);
+	return rc;
+}
+
+static int write_summary(struct writer *writer, const struct summary *summary,
+			 struct sim_error *err)
+{
+	json_t *root = summary_json(summary);
+	int rc = write_json(writer, RESULTS_SUMMARY, root, err);
+
+	json_decref(root);
+	return rc;
+}
+
+/* What was simulated, with the hash that summary.json names. */
+static int write_config(struct writer *writer, const struct config *config,
+			struct sim_error *err)
+{
+	json_t *root = json_copy(config->resolved);
+	int rc;
+
+	if (json_object_set_new(root, "hash", json_string(config->hash)))
+		rc = sim_runtime_error(err, "out of memory for " RESULTS_CONFIG);
+	else
+		rc = write_json(writer, RESULTS_CONFIG, root, err);
+	json_decref(root);
+	return rc;
+}
+
+static const char *outcome_name(enum app_outcome outcome)
+{
+	switch (outcome) {
+	case APP_COMPLETED:
+		return "completed";
+	case APP_FAILED:
+		return "failed";
+	case APP_DROPPED:
+		return "dropped";
+	}
+	return "";
+}
+
+/* A date, or nothing if it did not happen; and the comma behind it. */
+static void write_date(struct writer *writer, u64 ns)
+{
+	if (ns)
+		writer_printf(writer, "%llu", ns);
+	writer_printf(writer, ",");
+}
+
+static void write_record(struct writer *writer, const struct tenant *tenant,
+			 const struct app_record *record)
+{
+	bool is_request = tenant->cfg->app_type == CFG_APP_LLM_SERVER;
+
+	writer_printf(writer, "%s,%llu,%s,%llu,", tenant->cfg->name, record->id,
+		      is_request ? "request" : "image", record->arrival_ns);
+	write_date(writer, record->first_ns);
+	write_date(writer, record->finish_ns);
+	if (is_request)
+		writer_printf(writer, "%u,%u,", record->prompt_tokens, record->output_tokens);
+	else
+		writer_printf(writer, ",,");
+	writer_printf(writer, "%s\n", outcome_name(record->outcome));
+}
+
+static int write_requests(struct writer *writer, const struct machine *machine,
+			  struct sim_error *err)
+{
+	int rc = writer_begin(writer, RESULTS_REQUESTS, err);
+
+	if (rc)
+		return rc;
+	writer_printf(writer, "container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens,"
+			      "output_tokens,outcome\n");
+	for (u32 t = 0; t < machine->tenant_count; t++) {
+		const struct tenant *tenant = &machine->tenants[t];
+
+		for (size_t i = 0; i < tenant->log.record_count; i++)
+			write_record(writer, tenant, &tenant->log.records[i]);
+	}
+	return writer_end(writer, err);
+}
+
+/* Share of what @bandwidth bytes/s could have moved in @interval_ns. */
+static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
+{
+	fixed_format((unsigned __int128)bytes * FIXED_NS_PER_S,
+		     (unsigned __int128)bandwidth * interval_ns, ret_text);
+}
+
+static void write_row(struct writer *writer, const struct machine *machine,
+		      const struct timeline_row *row, u64 interval_ns)
+{
+	u64 bandwidth = machine->config->gpu.link.bandwidth;
+	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
+
+	fixed_format(row->busy_ns, interval_ns, share);
+	link_use(row->bytes_h2d, bandwidth, interval_ns, h2d);
+	link_use(row->bytes_d2h, bandwidth, interval_ns, d2h);
+	writer_printf(writer, "%llu,%s,%llu,%llu,%llu,%s,%llu,%llu,%s,%s,%llu\n", row->time_ns,
+		      machine->tenants[row->tenant].cfg->name, row->resident_bytes,
+		      row->swapped_bytes, row->busy_ns, share, row->bytes_h2d, row->bytes_d2h,
+		      h2d, d2h, row->pending_kernels);
+}
+
+static int write_timeline(struct writer *writer, const struct machine *machine,
+			  struct sim_error *err)
+{
+	u64 sampled_ns[CFG_CONTAINERS_MAX] = {0};
+	int rc = writer_begin(writer, RESULTS_TIMELINE, err);
+
+	if (rc)
+		return rc;
+	writer_printf(writer, "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
+			      "gpu_share,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
+			      "pending_kernels\n");
+	for (size_t i = 0; i < machine->row_count; i++) {
+		const struct timeline_row *row = &machine->timeline[i];
+
+		write_row(writer, machine, row, row->time_ns - sampled_ns[row->tenant]);
+		sampled_ns[row->tenant] = row->time_ns;
+	}
+	return writer_end(writer, err);
+}
+
+/* The summary comes last: where it is new, the rest is. */
+int results_write(struct writer *writer, const struct machine *machine,
+		  const struct summary *summary, struct sim_error *err)
+{
+	int rc = write_config(writer, machine->config, err);
+
+	if (!rc)
+		rc = write_requests(writer, machine, err);
+	if (!rc)
+		rc = write_timeline(writer, machine, err);
+	if (!rc)
+		rc = write_summary(writer, summary, err);
+	if (!rc)
+		rc = writer_commit(writer, err);
+	if (rc)
+		writer_abort(writer);
+	return rc;
+}

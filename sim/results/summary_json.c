@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* summary.json: written, and read back. The layout is that of summary_metrics[]. */
+#include "results/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+
+#define KEY_MAX 256
+
+static bool is_integer(enum summary_metric_id metric)
+{
+	return summary_metrics[metric].unit == SUMMARY_UNIT_COUNT ||
+	       summary_metrics[metric].unit == SUMMARY_UNIT_BYTES;
+}
+
+/* The child object @name of @parent, made if need be. */
+static json_t *child_object(json_t *parent, const char *name)
+{
+	json_t *child = json_object_get(parent, name);
+
+	if (child)
+		return child;
+	if (json_object_set_new(parent, name, json_object()))
+		return NULL;
+	return json_object_get(parent, name);
+}
+
+static json_t *value_json(const struct summary_value *value, enum summary_metric_id metric)
+{
+	if (!value->known)
+		return json_null();
+	if (is_integer(metric))
+		return json_integer((json_int_t)value->count);
+	return json_real(value->real);
+}
+
+/* Put @value (its reference is taken) at the path @key, which has a dot or none. */
+static int put_at(json_t *object, const char *key, json_t *value)
+{
+	const char *dot = strchr(key, '.');
+	char parent[KEY_MAX];
+
+	if (!dot)
+		return json_object_set_new(object, key, value);
+	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
+	return json_object_set_new(child_object(object, parent), dot + 1, value);
+}
+
+static int put_container(json_t *containers, const struct summary_container *container)
+{
+	json_t *object = child_object(containers, container->name);
+	int rc;
+
+	rc = json_object_set_new(object, "type",
+				 json_string(summary_type_name(container->type)));
+	rc |= json_object_set_new(object, "status", json_string(container->status));
+	for (int i = 0; !rc && i < SUMMARY_METRICS; i++) {
+		enum summary_metric_id metric = (enum summary_metric_id)i;
+
+		if (summary_has(container, metric))
+			rc = put_at(object, summary_metrics[i].key,
+				    value_json(&container->values[i], metric));
+	}
+	return rc;
+}
+
+static int put_head(json_t *root, const struct summary *summary)
+{
+	const struct summary_value *speedup = &summary->speedup;
+	int rc;
+
+	rc = json_object_set_new(root, "name", json_string(summary->name));
+	rc |= json_object_set_new(root, "system", json_string(summary->system));
+	rc |= json_object_set_new(root, "complete", json_boolean(summary->complete));
+	rc |= json_object_set_new(root, "sim_seconds", json_real(summary->sim_seconds));
+	rc |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
+	rc |= json_object_set_new(root, "speedup",
+				  speedup->known ? json_real(speedup->real) : json_null());
+	rc |= json_object_set_new(root, "seed", json_integer((json_int_t)summary->seed));
+	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
+	rc |= json_object_set_new(root, "version", json_string(summary->version));
+	return rc;
+}
+
+static int put_ignored(json_t *root, const struct summary *summary)
+{
+	json_t *keys = json_array();
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < summary->ignored_count; i++)
+		rc = json_array_append_new(keys, json_string(summary->ignored_keys[i]));
+	return rc | json_object_set_new(root, "ignored_keys", keys);
+}
+
+json_t *summary_json(const struct summary *summary)
+{
+	json_t *root = json_object();
+	json_t *containers;
+	int rc;
+
+	rc = put_head(root, summary) | put_ignored(root, summary);
+	containers = child_object(root, "containers");
+	for (size_t i = 0; !rc && i < summary->container_count; i++)
+		rc = put_container(containers, &summary->containers[i]);
+	if (rc || !containers) {
+		json_decref(root);
+		return NULL;
+	}
+	return root;
+}
+
+/* A file that is being read. The first mistake is reported, later ones are not looked for. */
+struct load {
+	const char *file;
+	struct sim_error *err;
+	int rc;
+};
+
+/* @prefix is the path of what @key is in, or "". */
+static void load_mistake(struct load *load, const char *prefix, const char *key,
+			 const char *what, const char *allowed)
+{
+	if (!load->rc)
+		load->rc = sim_user_error(load->err, "%s:%s%s%s: %s, allowed: %s", load->file,
+					  prefix, *prefix ? "." : "", key, what, allowed);
+}
+
+static const json_t *get_at(const json_t *object, const char *key)
+{
+	const char *dot = strchr(key, '.');
+	char parent[KEY_MAX];
+
+	if (!dot)
+		return json_object_get(object, key);
+	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
+	return json_object_get(json_object_get(object, parent), dot + 1);
+}
+
+/* The value at @key below @object, or NULL, which is a mistake at @prefix.@key. */
+static const json_t *load_value(struct load *load, const json_t *object, const char *prefix,
+				const char *key, const char *allowed)
+{
+	const json_t *value = get_at(object, key);
+
+	if (!value)
+		load_mistake(load, prefix, key, "is missing", allowed);
+	return value;
+}
+
+static void load_text(struct load *load, const json_t *object, const char *prefix,
+		      const char *key, char *ret_text, size_t size)
+{
+	const json_t *value = load_value(load, object, prefix, key, "a string");
+
+	if (!value)
+		return;
+	if (!json_is_string(value))
+		load_mistake(load, prefix, key, "is no string", "a string");
+	else if (json_string_length(value) >= size)
+		load_mistake(load, prefix, key, "is too long", "what gvmsim run writes");
+	else
+		strcpy(ret_text, json_string_value(value));
+}
+
+static double load_real(struct load *load, const json_t *root, const char *key)
+{
+	const json_t *value = load_value(load, root, "", key, "a number");
+
+	if (value && !json_is_number(value))
+		load_mistake(load, "", key, "is no number", "a number");
+	return json_number_value(value);
+}
+
+static void load_metric(struct load *load, const json_t *object, const char *prefix,
+			enum summary_metric_id metric, struct summary_value *ret_value)
+{
+	const char *key = summary_metrics[metric].key;
+	bool integer = is_integer(metric);
+	const char *allowed = integer ? "an integer that is not negative" : "a number or null";
+	const json_t *value = load_value(load, object, prefix, key, allowed);
+
+	if (!value || (!integer && json_is_null(value)))
+		return;
+	if (integer ? json_is_integer(value) && json_integer_value(value) >= 0 :
+		      json_is_number(value)) {
+		ret_value->known = true;
+		ret_value->count = integer ? (u64)json_integer_value(value) : 0;
+		ret_value->real = integer ? 0 : json_number_value(value);
+		return;
+	}
+	load_mistake(load, prefix, key, "is of a wrong type", allowed);
+}
+
+static void load_container(struct load *load, const char *name, const json_t *object,
+			   struct summary_container *container)
+{
+	char type[SUMMARY_TYPE_MAX] = "";
+	char prefix[KEY_MAX];
+
+	snprintf(prefix, sizeof(prefix), "containers.%s", name);
+	if (strlen(name) >= sizeof(container->name))
+		load_mistake(load, "containers", name, "is too long", "a name of a container");
+	snprintf(container->name, sizeof(container->name), "%s", name);
+	load_text(load, object, prefix, "type", type, sizeof(type));
+	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
+	container->type = CFG_APP_LLM_SERVER;
+	if (!strcmp(type, summary_type_name(CFG_APP_DIFFUSION)))
+		container->type = CFG_APP_DIFFUSION;
+	else if (strcmp(type, summary_type_name(CFG_APP_LLM_SERVER)) != 0)
+		load_mistake(load, prefix, "type", "is unknown",
+			     "\"llm-server\" or \"diffusion\"");
+	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
+		if (summary_has(container, (enum summary_metric_id)i))
+			load_metric(load, object, prefix, (enum summary_metric_id)i,
+				    &container->values[i]);
+}
+
+static void load_containers(struct load *load, json_t *root, struct summary *summary)
+{
+	json_t *containers = json_object_get(root, "containers");
+	const char *name;
+	json_t *object;
+
+	if (!json_is_object(containers)) {
+		load_mistake(load, "", "containers", "is missing", "an object");
+		return;
+	}
+	summary->containers =
+		calloc(json_object_size(containers) + 1, sizeof(*summary->containers));
+	if (!summary->containers) {
+		load->rc = sim_runtime_error(load->err, "out of memory");
+		return;
+	}
+	json_object_foreach(containers, name, object) {
+		if (!load->rc)
+			load_container(load, name, object,
+				       &summary->containers[summary->container_count++]);
+	}
+}
+
+static void load_head(struct load *load, const json_t *root, struct summary *summary)
+{
+	const json_t *complete;
+
+	load_text(load, root, "", "name", summary->name, sizeof(summary->name));
+	load_text(load, root, "", "system", summary->system, sizeof(summary->system));
+	load_text(load, root, "", "config_hash", summary->config_hash,
+		  sizeof(summary->config_hash));
+	load_text(load, root, "", "version", summary->version, sizeof(summary->version));
+	summary->sim_seconds = load_real(load, root, "sim_seconds");
+	summary->wall_seconds = load_real(load, root, "wall_seconds");
+	complete = load_value(load, root, "", "complete", "true or false");
+	if (complete && !json_is_boolean(complete))
+		load_mistake(load, "", "complete", "is no boolean", "true or false");
+	summary->complete = json_is_true(complete);
+}
+
+int results_load_json(const char *file, json_t **ret_root, struct sim_error *err)
+{
+	FILE *stream = fopen(file, "rb");
+	json_error_t bad;
+
+	if (!stream)
+		return sim_user_error(err,
+				      "%s: cannot be read: %s, allowed: a folder that \"gvmsim "
+				      "run\" wrote",
+				      file, strerror(errno));
+	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
+	fclose(stream);
+	if (*ret_root)
+		return 0;
+	return sim_user_error(err, "%s:%d:%d: %s", file, bad.line, bad.column, bad.text);
+}
+
+int summary_load(struct summary *summary, const char *file, struct sim_error *err)
+{
+	struct load load = {.file = file, .err = err};
+	json_t *root;
+
+	*summary = (struct summary){0};
+	load.rc = results_load_json(file, &root, err);
+	if (load.rc)
+		return load.rc;
+	load_head(&load, root, summary);
+	if (!load.rc)
+		load_containers(&load, root, summary);
+	json_decref(root);
+	if (load.rc)
+		summary_destroy(summary);
+	return load.rc;
+}

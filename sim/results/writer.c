@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Atomic files; see writer.h. */
+#include "results/writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/error.h"
+
+/* What a folder must be able to take before a simulation is worth its time. */
+#define PROBE_BYTES 4096
+#define PROBE_NAME  "gvmsim-probe"
+
+static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
+{
+	return sim_runtime_error(err, "%s: cannot %s: %s", path, what, strerror(error));
+}
+
+static void writer_path(const struct writer *writer, const char *name, char *ret_path,
+			size_t size)
+{
+	snprintf(ret_path, size, "%s/%s", writer->folder, name);
+}
+
+/* The process is part of the name, so that two runs into one folder do not mix. */
+void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
+			   size_t size)
+{
+	snprintf(ret_path, size, "%s/%s.tmp-%ld", writer->folder, name, (long)getpid());
+}
+
+/* Make one folder of the path, of @length bytes. Returns 0 or an errno. */
+static int make_folder(struct writer *writer, size_t length)
+{
+	char path[WRITER_FOLDER_MAX];
+	struct stat info;
+
+	memcpy(path, writer->folder, length);
+	path[length] = '\0';
+	if (!mkdir(path, 0777)) {
+		if (!writer->made)
+			writer->made = length;
+		return 0;
+	}
+	if (errno == EEXIST && !stat(path, &info))
+		return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+	return errno;
+}
+
+static int make_folders(struct writer *writer)
+{
+	size_t length = strlen(writer->folder);
+	int error = 0;
+
+	for (size_t i = 1; !error && i <= length; i++)
+		if ((writer->folder[i] == '/' || i == length) && writer->folder[i - 1] != '/')
+			error = make_folder(writer, i);
+	return error;
+}
+
+/* Innermost first, as long as they are empty. */
+static void remove_made_folders(struct writer *writer)
+{
+	size_t length = strlen(writer->folder);
+
+	while (writer->made && length >= writer->made) {
+		writer->folder[length] = '\0';
+		if (rmdir(writer->folder))
+			break;
+		while (length > 0 && writer->folder[length - 1] != '/')
+			length--;
+		while (length > 0 && writer->folder[length - 1] == '/')
+			length--;
+	}
+	writer->made = 0;
+}
+
+/* Returns a descriptor, or -1 and errno. A left-over of a dead process of our number goes. */
+static int create_temporary(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = open(path, flags, 0666);
+
+	if (fd >= 0 || errno != EEXIST || unlink(path))
+		return fd;
+	return open(path, flags, 0666);
+}
+
+/* Write a page and take it away again. Returns 0 or an errno. */
+static int probe_folder(const struct writer *writer)
+{
+	static const char page[PROBE_BYTES];
+	char path[PATH_MAX];
+	ssize_t written;
+	int error = 0;
+	int fd;
+
+	writer_temporary_path(writer, PROBE_NAME, path, sizeof(path));
+	fd = create_temporary(path);
+	if (fd < 0)
+		return errno;
+	written = write(fd, page, sizeof(page));
+	if (written != (ssize_t)sizeof(page))
+		error = written < 0 ? errno : ENOSPC;
+	close(fd);
+	unlink(path);
+	return error;
+}
+
+int writer_open(struct writer *writer, const char *folder, struct sim_error *err)
+{
+	int error = ENAMETOOLONG;
+	int length;
+
+	*writer = (struct writer){0};
+	length = snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
+	if (length > 0 && (size_t)length < sizeof(writer->folder))
+		error = make_folders(writer);
+	if (!error)
+		error = probe_folder(writer);
+	if (!error)
+		return 0;
+	remove_made_folders(writer);
+	return writer_error(err, folder, "write results there", error);
+}
+
+int writer_check(const struct writer *writer, const char *name, struct sim_error *err)
+{
+	char path[PATH_MAX];
+	struct stat info;
+
+	writer_path(writer, name, path, sizeof(path));
+	if (!lstat(path, &info) && S_ISDIR(info.st_mode))
+		return writer_error(err, path, "be replaced", EISDIR);
+	return 0;
+}
+
+int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	assert(!writer->stream && writer->count < WRITER_FILES_MAX &&
+	       strlen(name) < WRITER_NAME_MAX);
+	writer_temporary_path(writer, name, path, sizeof(path));
+	fd = create_temporary(path);
+	if (fd < 0)
+		return writer_error(err, path, "be made", errno);
+	strcpy(writer->names[writer->count++], name);
+	writer->error = 0;
+	writer->stream = fdopen(fd, "w");
+	if (writer->stream)
+		return 0;
+	close(fd);
+	return writer_error(err, path, "be opened", ENOMEM);
+}
+
+void writer_printf(struct writer *writer, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	if (vfprintf(writer->stream, fmt, args) < 0 && !writer->error)
+		writer->error = errno;
+	va_end(args);
+}
+
+int writer_end(struct writer *writer, struct sim_error *err)
+{
+	const char *name = writer->names[writer->count - 1];
+	char path[PATH_MAX];
+
+	if (fflush(writer->stream) && !writer->error)
+		writer->error = errno;
+	if (!writer->error && fsync(fileno(writer->stream)))
+		writer->error = errno;
+	if (fclose(writer->stream) && !writer->error)
+		writer->error = errno;
+	writer->stream = NULL;
+	if (!writer->error)
+		return 0;
+	writer_path(writer, name, path, sizeof(path));
+	return writer_error(err, path, "be written", writer->error);
+}
+
+/* Make the renames last. A file system that cannot sync a folder has done what it can. */
+static void sync_folder(const struct writer *writer)
+{
+	int fd = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+int writer_commit(struct writer *writer, struct sim_error *err)
+{
+	char temporary[PATH_MAX];
+	char path[PATH_MAX];
+	int error;
+
+	for (size_t i = 0; i < writer->count; i++) {
+		writer_temporary_path(writer, writer->names[i], temporary, sizeof(temporary));
+		writer_path(writer, writer->names[i], path, sizeof(path));
+		if (!rename(temporary, path))
+			continue;
+		error = errno;
+		writer_abort(writer);
+		return writer_error(err, path, "be put in place", error);
+	}
+	sync_folder(writer);
+	writer->count = 0;
+	writer->made = 0;
+	return 0;
+}
+
+void writer_abort(struct writer *writer)
+{
+	char path[PATH_MAX];
+
+	if (writer->stream)
+		fclose(writer->stream);
+	writer->stream = NULL;
+	for (size_t i = 0; i < writer->count; i++) {
+		writer_temporary_path(writer, writer->names[i], path, sizeof(path));
+		unlink(path);
+	}
+	writer->count = 0;
+	remove_made_folders(writer);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "core_world.h"
+
+#include <stdlib.h>
+
+struct world world;
+
+static void *world_alloc(size_t bytes)
+{
+	if (world.on_allocation)
+		world.on_allocation();
+	if (world.allocations++ == world.fail_allocation)
+		return NULL;
+	world.live++;
+	return calloc(1, bytes);
+}
+
+static void world_release(void *memory)
+{
+	if (memory)
+		world.live--;
+	free(memory);
+}
+
+static const struct gvm_port_alloc_hook world_alloc_hook = {world_alloc, world_release};
+
+static bool world_chunk_evictable(void *gpu, u32 chunk)
+{
+	struct world *me = gpu;
+
+	/* No ck_assert here: each one costs a system call, and this is asked a million times. */
+	gvm_spin_assert_held(&me->device.lock);
+	GVM_ASSERT(chunk < me->device.chunk_count);
+	me->asks++;
+	me->asked[chunk]++;
+	return !me->pinned[chunk];
+}
+
+static int world_record(void *gpu, enum world_rpc rpc, u32 tsg, u64 timeslice_us)
+{
+	struct world *me = gpu;
+	u32 index = me->call_count++;
+
+	gvm_mutex_assert_held(&me->device.tsg_mutex);
+	ck_assert_uint_lt(index, WORLD_CALLS_MAX);
+	me->calls[index] = (struct world_call){rpc, tsg, timeslice_us};
+	return index == me->fail_call ? me->fail_error : 0;
+}
+
+static int world_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
+{
+	return world_record(gpu, WORLD_TIMESLICE, tsg, timeslice_us);
+}
+
+static int world_tsg_disable(void *gpu, u32 tsg)
+{
+	return world_record(gpu, WORLD_DISABLE, tsg, 0);
+}
+
+static int world_tsg_enable(void *gpu, u32 tsg)
+{
+	return world_record(gpu, WORLD_ENABLE, tsg, 0);
+}
+
+static int world_tsg_preempt(void *gpu, u32 tsg)
+{
+	return world_record(gpu, WORLD_PREEMPT, tsg, 0);
+}
+
+static const struct gvm_gpu_ops world_ops = {
+	.chunk_evictable = world_chunk_evictable,
+	.tsg_set_timeslice = world_tsg_set_timeslice,
+	.tsg_disable = world_tsg_disable,
+	.tsg_enable = world_tsg_enable,
+	.tsg_preempt = world_tsg_preempt,
+};
+
+void world_init(u32 chunk_count)
+{
+	struct gvm_device_config config = {
+		.name = "test",
+		.chunk_count = chunk_count,
+		.ops = &world_ops,
+		.gpu = &world,
+		.default_timeslice_us = WORLD_TIMESLICE_US,
+	};
+
+	ck_assert_uint_le(chunk_count, WORLD_CHUNKS_MAX);
+	memset(&world, 0, sizeof(world));
+	world.fail_call = U32_MAX;
+	world.fail_allocation = U32_MAX;
+	gvm_port_alloc_hook = &world_alloc_hook;
+	ck_assert_int_eq(gvm_device_init(&world.device, &config), 0);
+}
+
+void world_destroy(void)
+{
+	world_check();
+	gvm_device_destroy(&world.device);
+	ck_assert_uint_eq(world.live, 0);
+}
+
+void world_check(void)
+{
+	ck_assert_int_eq(gvm_check(&world.device), 0);
+}
+
+struct gvm_container *world_attach(u32 tgid)
+{
+	struct gvm_container *container;
+
+	ck_assert_int_eq(gvm_container_attach(&world.device, tgid, &container), 0);
+	return container;
+}
+
+void world_detach(struct gvm_container *container)
+{
+	u32 i;
+
+	for (i = 0; i < world.device.chunk_count; i++) {
+		if (world.device.chunks[i].owner == container)
+			gvm_uncharge(&world.device, i);
+	}
+	gvm_container_detach(container);
+}
+
+static u32 world_free_chunk(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.device.chunk_count; i++) {
+		if (world.device.chunks[i].state == GVM_CHUNK_FREE)
+			return i;
+	}
+	ck_abort_msg("no free chunk is left");
+	return GVM_NO_CHUNK;
+}
+
+void world_charge_chunk(struct gvm_container *container, u32 chunk)
+{
+	if (gvm_charge_reserve(container))
+		ck_abort_msg("a charge was refused");
+	gvm_charge_bind(container, chunk);
+}
+
+u32 world_charge(struct gvm_container *container)
+{
+	u32 chunk = world_free_chunk();
+
+	world_charge_chunk(container, chunk);
+	return chunk;
+}
+
+void world_charge_many(struct gvm_container *container, u32 count)
+{
+	while (count--)
+		world_charge(container);
+}
+
+u32 world_pick_own(struct gvm_container *container, u32 calls)
+{
+	u32 victim = GVM_NO_CHUNK;
+
+	while (calls-- && victim == GVM_NO_CHUNK)
+		victim = gvm_clock_pick_own(container);
+	return victim;
+}
+
+u32 world_pick_global(u32 calls)
+{
+	u32 victim = GVM_NO_CHUNK;
+
+	while (calls-- && victim == GVM_NO_CHUNK)
+		victim = gvm_clock_pick_global(&world.device);
+	return victim;
+}
+
+bool world_is_referenced(u32 chunk, enum gvm_order order)
+{
+	return world.device.chunks[chunk].referenced[order] != 0;
+}
+
+void world_expect_calls(u32 index, int error)
+{
+	world.call_count = 0;
+	world.fail_call = index;
+	world.fail_error = error;
+}
+
+void world_add_case(Suite *suite, const char *name, void (*set_up)(void),
+		    void (*tear_down)(void), void (*add_tests)(TCase *tests))
+{
+	TCase *tests = tcase_create(name);
+
+	tcase_set_timeout(tests, 120); /* a million requests under sanitizers */
+	tcase_add_checked_fixture(tests, set_up, tear_down);
+	add_tests(tests);
+	suite_add_tcase(suite, tests);
+}
+
+int world_run(Suite *suite)
+{
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A world for tests of the driver core: a GPU of a few chunks that does nothing but remember
+ * what it was asked, and refuses on demand; and memory that is counted, and fails on demand.
+ *
+ * There is one world per test process. world_init() in the set-up, world_destroy() in the
+ * tear-down, which also fails the test if anything was leaked or the books do not balance.
+ */
+#ifndef TESTS_CORE_WORLD_H
+#define TESTS_CORE_WORLD_H
+
+#include "gvm/charge.h"
+#include "gvm/clock.h"
+#include "gvm/tsg.h"
+
+#include <check.h>
+
+#define WORLD_CHUNKS	 16u
+#define WORLD_CHUNKS_MAX 4096u
+#define WORLD_CALLS_MAX	 256u
+
+/* What a fresh TSG has on this GPU; no priority maps to it. */
+#define WORLD_TIMESLICE_US 1000ull
+
+/* An RPC that the core made. */
+enum world_rpc {
+	WORLD_TIMESLICE,
+	WORLD_DISABLE,
+	WORLD_ENABLE,
+	WORLD_PREEMPT,
+};
+
+struct world_call {
+	enum world_rpc rpc;
+	u32 tsg;
+	u64 timeslice_us; /* of WORLD_TIMESLICE */
+};
+
+struct world {
+	struct gvm_device device;
+
+	bool pinned[WORLD_CHUNKS_MAX]; /* chunk_evictable says no */
+	u32 asks;		       /* calls of chunk_evictable */
+	u32 asked[WORLD_CHUNKS_MAX];   /* the same per chunk */
+
+	struct world_call calls[WORLD_CALLS_MAX];
+	u32 call_count;
+	u32 fail_call; /* index of the call that fails; U32_MAX: none */
+	int fail_error;
+
+	u32 allocations;	     /* made so far */
+	u32 live;		     /* not freed yet */
+	u32 fail_allocation;	     /* index of the one that fails; U32_MAX: none */
+	void (*on_allocation)(void); /* called before each, unless NULL */
+};
+
+extern struct world world;
+
+void world_init(u32 chunk_count);
+void world_destroy(void);
+
+/* Fail the test unless gvm_check() is content. */
+void world_check(void);
+
+/* Attach a process and expect success. */
+struct gvm_container *world_attach(u32 tgid);
+
+/* Uncharge all of a container's chunks, and detach one process. */
+void world_detach(struct gvm_container *container);
+
+/* Charge a free chunk; or the lowest one that is free, and return it. */
+void world_charge_chunk(struct gvm_container *container, u32 chunk);
+u32 world_charge(struct gvm_container *container);
+
+/* Charge @count chunks. */
+void world_charge_many(struct gvm_container *container, u32 count);
+
+/* Pick by either order until there is a victim, at most @calls times. */
+u32 world_pick_own(struct gvm_container *container, u32 calls);
+u32 world_pick_global(u32 calls);
+
+/* Is the chunk's reference bit of @order set? */
+bool world_is_referenced(u32 chunk, enum gvm_order order);
+
+/* Forget the recorded RPCs; from now on, call @index (from 0) fails with @error. */
+void world_expect_calls(u32 index, int error);
+
+/* Add a test case to a suite; set_up and tear_down, which may be NULL, surround each test. */
+void world_add_case(Suite *suite, const char *name, void (*set_up)(void),
+		    void (*tear_down)(void), void (*add_tests)(TCase *tests));
+
+/* Run a suite and free it. Returns an exit status. */
+int world_run(Suite *suite);
+
+#endif

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Boot a kernel in QEMU, without KVM, with guest_init.c as its only program, and judge what it and
+# the kernel say on the console. Fails on a failed test point, on a plan that was not completed,
+# and on anything that the kernel complains about.
+#
+#   boot.sh SOURCE MODULES VMLINUZ OUT [CC]
+set -eu
+
+source=$1
+modules=$2
+vmlinuz=$3
+out=$4
+cc=${5:-cc}
+log=$out/console.log
+seconds=180
+
+need() {
+	if ! command -v "$1" >/dev/null; then
+		echo "$1 is missing: install the package $2" >&2
+		exit 1
+	fi
+}
+
+need qemu-system-x86_64 qemu-system-x86
+need cpio cpio
+need "$cc" gcc
+need timeout coreutils
+
+# The first process, static: the machine has no other file than it and the modules.
+make_initramfs() {
+	rm -rf "$out"
+	mkdir -p "$out/root"
+	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$out/root/init" \
+		"$source/tests/kernel/guest_init.c" "$source/tests/kernel/guest.c"
+	cp "$modules/gvm.ko" "$modules/gvm_selftest.ko" "$out/root/"
+	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
+}
+
+# slub_debug: a use after free finds poison, and allocations know who made them.
+# preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
+# busy machine, which is no fault of ours; a thread that hangs ends in our own timeout.
+boot() {
+	timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
+		-m 512M -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
+		-kernel "$vmlinuz" -initrd "$out/initramfs.cpio" \
+		-append "console=ttyS0 panic=-1 oops=panic printk.devkmsg=on slub_debug=FZPU \
+preempt=full nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
+		</dev/null >"$log" 2>&1
+}
+
+fail() {
+	echo "---- the end of $log:" >&2
+	tail -n 60 "$log" >&2
+	echo "---- failed test points:" >&2
+	grep -a 'tap: not ok' "$log" >&2 || true
+	echo "kernel test: $1" >&2
+	exit 1
+}
+
+make_initramfs
+status=0
+boot || status=$?
+if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+	fail "no end within $seconds seconds"
+fi
+[ "$status" = 0 ] || fail "QEMU ended with status $status"
+
+# The log without time stamps and carriage returns, from the first word of our own on: what the
+# kernel says of its (emulated) processor before that is none of our business.
+tr -d '\r' <"$log" | sed 's/^\[ *[0-9.]*\] //' | sed -n '/^tap: begin$/,$p' >"$out/guest.log"
+
+passed=$(grep -ac '^tap: ok ' "$out/guest.log" || true)
+plan=$(sed -n 's/^tap: 1\.\.\([0-9]*\)$/\1/p' "$out/guest.log")
+if grep -aq '^tap: not ok' "$out/guest.log"; then
+	fail "test points failed"
+fi
+if [ -z "$plan" ] || [ "$plan" != "$passed" ] || [ "$plan" = 0 ]; then
+	fail "passed $passed test points of a plan of ${plan:-none}"
+fi
+complaint='WARNING|BUG|Oops|Call Trace|Kernel panic|general protection|INFO: |lockdep|[Ll]eak'
+complaint="$complaint|refcount_t|list_(add|del) corruption|cut here|UBSAN|KASAN|segfault"
+complaint="$complaint|debugfs: |books are broken|Poison|Redzone|disagrees about|Unknown symbol"
+if grep -aE "$complaint" "$out/guest.log" | grep -avE '^tap: |^gvm_selftest: Unknown symbol'; then
+	fail "the kernel complained"
+fi
+echo "kernel test: $passed test points passed; $log"

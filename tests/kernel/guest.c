@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* See guest.h. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static unsigned int guest_points;
+
+/* Write a record of the log: its level, "tap: ", the text without control characters. */
+static void guest_log_record(const char *text)
+{
+	char record[900];
+	int length = snprintf(record, sizeof(record), "<5>tap: %s", text);
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+
+	if (length >= (int)sizeof(record))
+		length = (int)sizeof(record) - 1;
+	for (int i = 0; i < length; i++)
+		if (record[i] == '\n')
+			record[i] = '|';
+	if (fd < 0 || write(fd, record, (size_t)length) < 0)
+		_exit(1); /* of init: the kernel panics, and the host sees that */
+	close(fd);
+}
+
+void guest_log(const char *fmt, ...)
+{
+	char text[800];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	guest_log_record(text);
+}
+
+bool guest_check(bool ok, const char *fmt, ...)
+{
+	char text[700];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	guest_points++;
+	guest_log("%s %u - %s", ok ? "ok" : "not ok", guest_points, text);
+	return ok;
+}
+
+void guest_plan(void)
+{
+	guest_log("1..%u", guest_points);
+}
+
+const char *guest_error_name(int error)
+{
+	const char *name = error ? strerrorname_np(error) : "success";
+
+	return name ? name : "unknown error";
+}
+
+/* Open a file of debugfs. Returns a descriptor, or -1 with errno. */
+static int guest_open(const char *path, int flags)
+{
+	char full[256];
+
+	snprintf(full, sizeof(full), GUEST_DEBUGFS "/%s", path);
+	return open(full, flags | O_CLOEXEC);
+}
+
+int guest_write(const char *path, const char *text)
+{
+	int fd = guest_open(path, O_WRONLY);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		error = errno;
+	close(fd);
+	return error;
+}
+
+/* Read up to the end of a file. Returns 0 or the errno. */
+static int guest_read_all(int fd, char *text, size_t size)
+{
+	size_t length = 0;
+	ssize_t got;
+
+	do {
+		got = read(fd, text + length, size - 1 - length);
+		if (got > 0)
+			length += (size_t)got;
+	} while (got > 0);
+	text[length] = '\0';
+	return got < 0 ? errno : 0;
+}
+
+int guest_read(const char *path, char *text, size_t size)
+{
+	int fd = guest_open(path, O_RDONLY);
+	int error;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return errno;
+	error = guest_read_all(fd, text, size);
+	close(fd);
+	return error;
+}
+
+void guest_expect_write(const char *path, const char *text, int error)
+{
+	int got = guest_write(path, text);
+
+	guest_check(got == error, "write '%.40s' to %s: %s, expected %s", text, path,
+		    guest_error_name(got), guest_error_name(error));
+}
+
+void guest_expect_read(const char *path, const char *text)
+{
+	char got[GUEST_TEXT_MAX];
+	int error = guest_read(path, got, sizeof(got));
+
+	if (error)
+		guest_check(false, "read %s: %s", path, guest_error_name(error));
+	else
+		guest_check(strcmp(got, text) == 0, "read %s: '%.200s', expected '%.200s'",
+			    path, got, text);
+}
+
+void guest_expect_load(const char *name, int error)
+{
+	char path[64];
+	int got = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/%s.ko", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		got = errno;
+	if (fd >= 0)
+		close(fd);
+	guest_check(got == error, "load %s: %s, expected %s", name, guest_error_name(got),
+		    guest_error_name(error));
+}
+
+void guest_expect_unload(const char *name, int error)
+{
+	int got = syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
+
+	guest_check(got == error, "unload %s: %s, expected %s", name, guest_error_name(got),
+		    guest_error_name(error));
+}
+
+/*
+ * Count in one cache's alloc_traces. A record is a line that begins with the number of objects
+ * and names the caller, and indented lines with the rest of its stack.
+ */
+static long guest_count_traces(FILE *file, const char *tag)
+{
+	char line[512];
+	long record = 0;
+	long total = 0;
+
+	while (fgets(line, sizeof(line), file)) {
+		long count;
+
+		if (sscanf(line, " %ld", &count) == 1)
+			record = count;
+		if (record && strstr(line, tag)) {
+			total += record;
+			record = 0;
+		}
+	}
+	return total;
+}
+
+long guest_count_objects(const char *module)
+{
+	glob_t found;
+	char tag[64];
+	long total = 0;
+
+	if (glob(GUEST_DEBUGFS "/slab/kmalloc-*/alloc_traces", 0, NULL, &found))
+		return -1;
+	snprintf(tag, sizeof(tag), "[%s]", module);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		FILE *file = fopen(found.gl_pathv[i], "re");
+
+		if (!file)
+			return -1;
+		total += guest_count_traces(file, tag);
+		fclose(file);
+	}
+	globfree(&found);
+	return total;
+}

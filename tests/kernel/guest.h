@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the tests inside the virtual machine are written with: TAP through the kernel's log. */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define GUEST_DEBUGFS  "/sys/kernel/debug"
+#define GUEST_TEXT_MAX 4096
+
+/*
+ * Say one thing in the kernel's log, where it stands between what the kernel says, and whole:
+ * a console that two write to would tear lines apart. The text is one line.
+ */
+void guest_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* One test point. Returns @ok. */
+bool guest_check(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The plan, last, once. */
+void guest_plan(void);
+
+/* "EINVAL"; "success" for 0. */
+const char *guest_error_name(int error);
+
+/* Write @text to a file in debugfs with one write(). Returns 0 or the errno, of open or write. */
+int guest_write(const char *path, const char *text);
+
+/* Read a whole file of debugfs into a zero-terminated text. Returns 0 or the errno. */
+int guest_read(const char *path, char *text, size_t size);
+
+/* Test points: the write gives this errno (0: success); the file reads as this text. */
+void guest_expect_write(const char *path, const char *text, int error);
+void guest_expect_read(const char *path, const char *text);
+
+/* Load "/NAME.ko", or unload a module; test points that it gives this errno. */
+void guest_expect_load(const char *name, int error);
+void guest_expect_unload(const char *name, int error);
+
+/*
+ * Objects in the kernel's kmalloc caches that were allocated by @module, by the stack traces that
+ * slub_debug=U keeps; -1 if there are no traces to be read.
+ */
+long guest_count_objects(const char *module);
+
+#endif

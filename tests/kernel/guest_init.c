@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The first process of a virtual machine whose only purpose is to load gvm.ko and to try it from
+ * user space. boot.sh compiles it, boots it, and reads what it says in the kernel's log.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define GUEST_TGID	     "1000"
+#define GUEST_CONTAINER	     "gvm/" GUEST_TGID "/0/"
+#define GUEST_RELOADS	     5
+#define GUEST_STRESS_SECONDS 2
+
+/* Taints of a module that was built out of tree and not signed, and nothing else. */
+#define GUEST_TAINT_MODULE ((1L << 12) | (1L << 13))
+
+/* A control file as a user sees it. */
+struct guest_control {
+	const char *name;
+	const char *alias;   /* or NULL */
+	mode_t mode;	     /* permission bits */
+	const char *initial; /* what it reads in a new container */
+};
+
+static const struct guest_control guest_controls[] = {
+	{"gmem.limit.high", "memory.limit", 0644, "max\n"},
+	{"gmem.limit.low", NULL, 0644, "0\n"},
+	{"gmem.current", "memory.current", 0444, "0\n"},
+	{"gmem.peak", NULL, 0444, "0\n"},
+	{"gmem.events", NULL, 0444, "high 0\noom 0\n"},
+	{"gmem.swap.current", "memory.swap.current", 0444, "0\n"},
+	{"compute.timeslice", NULL, 0644, "1024us\n"},
+	{"compute.priority", NULL, 0644, "9\n"},
+	{"compute.freeze", NULL, 0644, "0\n"},
+	{"gcgroup.stat", NULL, 0444,
+	 "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n"},
+};
+
+#define GUEST_CONTROLS (sizeof(guest_controls) / sizeof(guest_controls[0]))
+
+/* What a write does: its text, its errno, and what the file reads afterwards. */
+struct guest_value {
+	const char *name;
+	const char *text;
+	int error;
+	const char *after;
+};
+
+static const struct guest_value guest_values[] = {
+	{"gmem.limit.high", "6e9\n", 0, "6000000000\n"},
+	{"gmem.limit.high", "40G", 0, "42949672960\n"},
+	{"gmem.limit.high", "6GB", EINVAL, "42949672960\n"},
+	{"gmem.limit.high", "1.5G", EINVAL, "42949672960\n"},
+	{"gmem.limit.high", "-1", EINVAL, "42949672960\n"},
+	{"gmem.limit.high", "0x10", EINVAL, "42949672960\n"},
+	{"gmem.limit.high", "\n", EINVAL, "42949672960\n"},
+	{"gmem.limit.high", "99999999999999999999", EINVAL, "42949672960\n"},
+	{"memory.limit", "512M", 0, "536870912\n"},
+	{"gmem.limit.high", "max", 0, "max\n"},
+	{"gmem.limit.low", "64K", 0, "65536\n"},
+	{"gmem.limit.low", "low", EINVAL, "65536\n"},
+	{"gmem.limit.low", "0", 0, "0\n"},
+	{"gmem.current", "0", EACCES, "0\n"},
+	{"memory.current", "0", EACCES, "0\n"},
+	{"gmem.peak", "0", EACCES, "0\n"},
+	{"gmem.events", "0", EACCES, "high 0\noom 0\n"},
+	{"gmem.swap.current", "0", EACCES, "0\n"},
+	{"compute.timeslice", "2", 0, "2000us\n"},
+	{"compute.timeslice", "3ms", 0, "3000us\n"},
+	{"compute.timeslice", "500us\n", 0, "500us\n"},
+	{"compute.timeslice", "0", EINVAL, "500us\n"},
+	{"compute.timeslice", "16001ms", EINVAL, "500us\n"},
+	{"compute.timeslice", "2s", EINVAL, "500us\n"},
+	{"compute.priority", "2", 0, "2\n"},
+	{"compute.priority", "17", EINVAL, "2\n"},
+	{"compute.priority", "high", EINVAL, "2\n"},
+	{"compute.priority", "9", 0, "9\n"},
+	{"compute.freeze", "2", EINVAL, "0\n"},
+	{"compute.freeze", "1", 0, "1\n"},
+	{"compute.freeze", "0", 0, "0\n"},
+	{"gcgroup.stat", "0", EACCES,
+	 "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n"},
+};
+
+static void guest_expect_books(void)
+{
+	guest_expect_read("gvm_selftest/check", "ok\n");
+}
+
+static void test_load(void)
+{
+	guest_expect_load("gvm_selftest",
+			  ENOENT); /* its symbols are missing: gvm.ko comes first */
+	guest_expect_load("gvm", 0);
+	guest_expect_read("gvm/devices", "");
+	guest_expect_load("gvm_selftest", 0);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
+	guest_expect_read("gvm_selftest/world", "ok\n");
+	guest_expect_unload("gvm", EAGAIN); /* the other module uses it */
+	guest_expect_books();
+}
+
+static void test_attach(long objects)
+{
+	guest_expect_write("gvm/attach", "0 0", EINVAL);
+	guest_expect_write("gvm/attach", "", EINVAL);
+	guest_expect_write("gvm/attach", "1000", EINVAL);
+	guest_expect_write("gvm/attach", "1000 0 0", EINVAL);
+	guest_expect_write("gvm/attach", "-1 0", EINVAL);
+	guest_expect_write("gvm/attach", "4294967296 0", ERANGE);
+	guest_expect_write("gvm/attach", "1000 1", ENODEV);
+	guest_expect_write("gvm/attach", "1000 0                                   ", E2BIG);
+	guest_expect_write("gvm/detach", GUEST_TGID " 0", ENOENT);
+	guest_expect_write("gvm/attach", GUEST_TGID " 0\n", 0);
+	guest_expect_write("gvm/attach", GUEST_TGID " 0\n", EEXIST);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
+	guest_check(guest_count_objects("gvm") > objects, "the leak detector sees a container");
+	guest_expect_books();
+}
+
+/* The file's mode, or 0 if there is none. */
+static mode_t guest_mode(const char *name)
+{
+	char path[256];
+	struct stat status;
+
+	snprintf(path, sizeof(path), GUEST_DEBUGFS "/" GUEST_CONTAINER "%s", name);
+	return stat(path, &status) ? 0 : status.st_mode & 07777;
+}
+
+static unsigned int guest_count_files(void)
+{
+	DIR *dir = opendir(GUEST_DEBUGFS "/" GUEST_CONTAINER);
+	unsigned int count = 0;
+	struct dirent *entry;
+
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			count++;
+	closedir(dir);
+	return count;
+}
+
+static void test_directory(void)
+{
+	unsigned int expected = 0;
+	char path[128];
+
+	for (size_t i = 0; i < GUEST_CONTROLS; i++) {
+		const struct guest_control *control = &guest_controls[i];
+
+		snprintf(path, sizeof(path), GUEST_CONTAINER "%s", control->name);
+		guest_expect_read(path, control->initial);
+		guest_check(guest_mode(control->name) == control->mode, "mode of %s is %o",
+			    control->name, control->mode);
+		expected++;
+		if (!control->alias)
+			continue;
+		snprintf(path, sizeof(path), GUEST_CONTAINER "%s", control->alias);
+		guest_expect_read(path, control->initial);
+		guest_check(guest_mode(control->alias) == control->mode, "mode of %s is %o",
+			    control->alias, control->mode);
+		expected++;
+	}
+	guest_check(guest_count_files() == expected, "%u control files, expected %u",
+		    guest_count_files(), expected);
+}
+
+static void test_values(void)
+{
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(guest_values) / sizeof(guest_values[0]); i++) {
+		const struct guest_value *value = &guest_values[i];
+
+		snprintf(path, sizeof(path), GUEST_CONTAINER "%s", value->name);
+		guest_expect_write(path, value->text, value->error);
+		guest_expect_read(path, value->after);
+	}
+	guest_expect_write(GUEST_CONTAINER "compute.priority", "2", 0);
+	guest_expect_read(GUEST_CONTAINER "compute.timeslice", "131072us\n");
+	guest_expect_write(GUEST_CONTAINER "compute.timeslice", "1024us", 0);
+	guest_expect_books();
+}
+
+/* A text that is one byte too long for any control file. */
+static void test_long_write(void)
+{
+	char text[257];
+
+	memset(text, '1', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", text, E2BIG);
+	guest_expect_read(GUEST_CONTAINER "gmem.limit.high", "max\n");
+}
+
+static int guest_open_control(const char *name, int flags)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), GUEST_DEBUGFS "/" GUEST_CONTAINER "%s", name);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* One byte at a time, while the value changes: the reader gets one value, whole. */
+static void test_short_reads(void)
+{
+	int fd = guest_open_control("gmem.limit.high", O_RDWR);
+	char text[32] = "";
+	size_t length = 0;
+
+	guest_check(write(fd, "12345678", 8) == 8, "write through a descriptor kept open");
+	lseek(fd, 0, SEEK_SET);
+	while (length < sizeof(text) - 1 && read(fd, text + length, 1) == 1) {
+		length++;
+		guest_write(GUEST_CONTAINER "gmem.limit.high", "max");
+	}
+	guest_check(strcmp(text, "12345678\n") == 0, "short reads fit together: '%s'", text);
+	memset(text, 0, sizeof(text));
+	guest_check(pread(fd, text, sizeof(text), 0) == 4 && strcmp(text, "max\n") == 0,
+		    "a read from the start sees the news: '%s'", text);
+	close(fd);
+}
+
+static void test_charge(void)
+{
+	guest_expect_write("gvm_selftest/charge", "1000 5", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "10485760\n");
+	guest_expect_books();
+	guest_expect_write("gvm_selftest/uncharge", "1000 2", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "6291456\n");
+	guest_expect_read(GUEST_CONTAINER "gmem.peak", "10485760\n");
+	guest_expect_books();
+
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "8M", 0);
+	guest_expect_write("gvm_selftest/charge", "1000 2", EDQUOT);
+	guest_expect_read(GUEST_CONTAINER "memory.current", "8388608\n");
+	guest_expect_read(GUEST_CONTAINER "gmem.events", "high 1\noom 0\n");
+	guest_expect_books();
+	guest_expect_write("gvm_selftest/evict", "1000 1", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "6291456\n");
+	guest_expect_read(GUEST_CONTAINER "memory.swap.current", "2097152\n");
+	guest_expect_books();
+
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "max", 0);
+	guest_expect_write("gvm_selftest/charge", "1000 20", ENOMEM);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "33554432\n");
+	guest_expect_books();
+	guest_expect_write("gvm/detach", GUEST_TGID " 0", EBUSY);
+	guest_expect_write("gvm_selftest/uncharge", "1000 16", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "0\n");
+	guest_expect_books();
+}
+
+static void test_protection(void)
+{
+	guest_expect_write("gvm/attach", "1001 0", 0);
+	guest_expect_write("gvm/1001/0/gmem.limit.low", "4M", 0);
+	guest_expect_write("gvm_selftest/charge", "1001 3", 0);
+	guest_expect_write("gvm_selftest/charge", "1000 3", 0);
+	guest_expect_books();
+	guest_expect_write("gvm_selftest/uncharge", "1001 1", 0);
+	guest_expect_books();
+	guest_expect_write("gvm/1001/0/gmem.limit.low", "0", 0);
+	guest_expect_books();
+	guest_expect_read("gvm/1001/0/gmem.current", "4194304\n");
+	guest_expect_write("gvm_selftest/uncharge", "1001 2", 0);
+	guest_expect_write("gvm_selftest/uncharge", "1000 3", 0);
+	guest_expect_write("gvm/detach", "1001 0", 0);
+	guest_check(access(GUEST_DEBUGFS "/gvm/1001", F_OK) != 0, "gvm/1001 has gone");
+	guest_expect_books();
+}
+
+/* What the GPU was asked to do since the last time. */
+static void guest_expect_calls(const char *calls)
+{
+	guest_expect_read("gvm_selftest/calls", calls);
+	guest_write("gvm_selftest/calls", "forget");
+}
+
+static void test_tsgs(void)
+{
+	guest_expect_write("gvm_selftest/tsg_attach", "1000 7", 0);
+	guest_expect_write("gvm_selftest/tsg_attach", "1000 8", 0);
+	guest_write("gvm_selftest/calls", "forget");
+	guest_expect_write(GUEST_CONTAINER "compute.priority", "2", 0);
+	guest_expect_calls("timeslice 7 131072\ntimeslice 8 131072\n");
+	guest_expect_write(GUEST_CONTAINER "compute.priority", "2", 0);
+	guest_expect_calls("");
+
+	guest_expect_write("gvm_selftest/fail_next", "5", 0);
+	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", EIO);
+	guest_expect_read(GUEST_CONTAINER "compute.freeze", "0\n");
+	guest_expect_calls("disable 7\ndisable 8\npreempt 8\n");
+	guest_expect_books();
+	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", 0);
+	guest_expect_read(GUEST_CONTAINER "compute.freeze", "1\n");
+	guest_expect_calls("disable 7\npreempt 7\n");
+	guest_expect_write(GUEST_CONTAINER "compute.freeze", "0", 0);
+	guest_expect_read(GUEST_CONTAINER "compute.freeze", "0\n");
+	guest_expect_calls("enable 7\nenable 8\n");
+
+	guest_expect_write("gvm_selftest/tsg_detach", "1000 7", 0);
+	guest_expect_write("gvm_selftest/tsg_detach", "1000 7", ENOENT);
+	guest_expect_write("gvm_selftest/tsg_detach", "1000 8", 0);
+	guest_expect_books();
+}
+
+/* The core's fault handler, on a thread of its own; and its tracepoints while at it. */
+static void test_faults(void)
+{
+	char trace[GUEST_TEXT_MAX];
+
+	guest_expect_write("tracing/events/gvm/enable", "1", 0);
+	guest_expect_write("gvm_selftest/fault", "1000 3", 0);
+	guest_expect_calls("service 3\nreplay\n");
+	guest_expect_read("gvm_selftest/fault",
+			  "batches 1 faults 4 duplicates 1 cancelled 0\n");
+	guest_expect_write("gvm_selftest/fail_next", "12", 0);
+	guest_expect_write("gvm_selftest/fault", "1000 2", 0);
+	guest_expect_calls("service 2\ncancel 0\nreplay\n");
+	guest_expect_write("tracing/events/gvm/enable", "0", 0);
+	guest_check(guest_read("tracing/trace", trace, sizeof(trace)) == 0 &&
+			    strstr(trace, "gvm_cost: kind=entry n=4"),
+		    "the tracepoint gvm:gvm_cost counts four entries");
+	guest_expect_books();
+}
+
+/* A file that stays open while its container, its device and its driver go. */
+static void test_open_file(void)
+{
+	int fd = guest_open_control("gmem.limit.high", O_RDWR);
+	char text[32];
+
+	guest_check(read(fd, text, 1) == 1, "read one byte");
+	guest_expect_write("gvm/detach", GUEST_TGID " 0", 0);
+	guest_check(access(GUEST_DEBUGFS "/gvm/" GUEST_TGID, F_OK) != 0,
+		    "gvm/" GUEST_TGID " has gone");
+	guest_check(read(fd, text, 1) < 0 && errno == EIO, "read after detach: EIO");
+	guest_check(write(fd, "1", 1) < 0 && errno == EIO, "write after detach: EIO");
+	guest_expect_write("gvm/attach", GUEST_TGID " 0", 0);
+	guest_check(pread(fd, text, 1, 0) < 0 && errno == EIO, "read after attach: still EIO");
+	guest_expect_read(GUEST_CONTAINER "gmem.limit.high", "max\n");
+	guest_expect_books();
+	guest_expect_unload("gvm_selftest", 0);
+	guest_check(pread(fd, text, 1, 0) < 0 && errno == EIO, "read without a device: EIO");
+	guest_expect_unload("gvm", EAGAIN); /* the open file keeps it */
+	close(fd);
+	guest_expect_read("gvm/devices", "");
+}
+
+/* The test's device goes with containers, memory, TSGs and a frozen setting still there. */
+static void test_reload(unsigned int round)
+{
+	guest_log("reload %u", round);
+	guest_expect_load("gvm", 0);
+	guest_expect_load("gvm_selftest", 0);
+	guest_expect_write("gvm/attach", GUEST_TGID " 0", 0);
+	guest_expect_write("gvm/attach", "1001 0", 0);
+	guest_expect_write("gvm_selftest/tsg_attach", "1000 1", 0);
+	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", 0);
+	guest_expect_write("gvm_selftest/charge", "1000 4", 0);
+	guest_expect_write("gvm_selftest/charge", "1001 4", 0);
+	guest_expect_write("gvm_selftest/tsg_attach", "1001 2", 0);
+	guest_expect_write("gvm_selftest/uncharge", "1001 4", 0);
+	guest_expect_write("gvm/detach", "1001 0", 0); /* its TSG keeps it */
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 2\n");
+	guest_expect_books();
+	guest_expect_unload("gvm_selftest", 0);
+	guest_expect_unload("gvm", 0);
+}
+
+/*
+ * One side of the stress: whatever the other side does, errors are fine and crashes are not.
+ * Returns whether it got anywhere.
+ */
+static bool guest_stress_attach(void)
+{
+	bool attached = guest_write("gvm/attach", GUEST_TGID " 0") == 0;
+
+	guest_write("gvm_selftest/charge", "1000 2");
+	guest_write("gvm_selftest/evict", "1000 1");
+	guest_write("gvm_selftest/uncharge", "1000 1");
+	guest_write("gvm/detach", GUEST_TGID " 0");
+	return attached;
+}
+
+static bool guest_stress_control(void)
+{
+	char text[GUEST_TEXT_MAX];
+	int fd = guest_open_control("gmem.limit.low", O_RDWR);
+
+	if (fd < 0)
+		return false;
+	for (int i = 0; i < 20; i++) {
+		if (write(fd, i % 2 ? "4M" : "0", i % 2 ? 2 : 1) < 0 ||
+		    pread(fd, text, sizeof(text), 0) < 0)
+			break;
+	}
+	close(fd);
+	guest_write(GUEST_CONTAINER "compute.freeze", "1");
+	guest_write(GUEST_CONTAINER "compute.freeze", "0");
+	return guest_read(GUEST_CONTAINER "gmem.current", text, sizeof(text)) == 0;
+}
+
+/* A process that repeats one side, and how often that got somewhere. */
+struct guest_stress {
+	const char *name;
+	bool (*step)(void);
+	pid_t pid;
+	unsigned int *count; /* shared with the process */
+};
+
+static void guest_stress_start(struct guest_stress *stress)
+{
+	stress->count = mmap(NULL, sizeof(*stress->count), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	stress->pid = fork();
+	if (stress->pid == 0) {
+		for (;;)
+			*stress->count += stress->step();
+	}
+}
+
+static void guest_stress_stop(struct guest_stress *stress)
+{
+	kill(stress->pid, SIGKILL);
+	waitpid(stress->pid, NULL, 0);
+	guest_check(*stress->count > 10, "%u rounds of stress by the %s", *stress->count,
+		    stress->name);
+}
+
+/* Containers come and go under readers and writers of their files, on two processors. */
+static void test_stress(void)
+{
+	struct guest_stress attacher = {.name = "attacher", .step = guest_stress_attach};
+	struct guest_stress writer = {.name = "writer", .step = guest_stress_control};
+	char text[64];
+	int error;
+
+	guest_expect_load("gvm_selftest", 0);
+	guest_stress_start(&attacher);
+	guest_stress_start(&writer);
+	for (int i = 0; i < GUEST_STRESS_SECONDS * 10; i++) {
+		usleep(100000);
+		error = guest_read("gvm_selftest/check", text, sizeof(text));
+		if (error || strcmp(text, "ok\n") != 0)
+			guest_check(false, "books under stress: %s '%s'",
+				    guest_error_name(error), text);
+	}
+	guest_stress_stop(&attacher);
+	guest_stress_stop(&writer);
+	guest_expect_books();
+	guest_expect_unload("gvm_selftest", 0);
+}
+
+/* Wait for what is freed a grace period later; then nothing of ours may be left. */
+static void guest_expect_no_leak(long before)
+{
+	long after = guest_count_objects("gvm");
+
+	for (int i = 0; i < 20 && after != before; i++) {
+		usleep(100000);
+		after = guest_count_objects("gvm");
+	}
+	guest_check(before >= 0 && after == before, "%ld objects of gvm.ko left, expected %ld",
+		    after, before);
+}
+
+/* Only what every module of ours does to a kernel: no warning, no oops. */
+static void test_taint(void)
+{
+	char text[32] = "";
+	int fd = open("/proc/sys/kernel/tainted", O_RDONLY | O_CLOEXEC);
+	long taint;
+
+	guest_check(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0, "taint can be read");
+	close(fd);
+	taint = strtol(text, NULL, 10);
+	guest_check((taint & ~GUEST_TAINT_MODULE) == 0, "taint is %ld: our modules' only",
+		    taint);
+}
+
+/* Load once to see what gvm.ko itself allocates, before it has done anything. */
+static long guest_baseline(void)
+{
+	long before;
+
+	guest_expect_load("gvm", 0);
+	before = guest_count_objects("gvm");
+	guest_expect_unload("gvm", 0);
+	return before;
+}
+
+static void test_container(long objects)
+{
+	test_attach(objects);
+	test_directory();
+	test_values();
+	test_long_write();
+	test_short_reads();
+	test_charge();
+	test_protection();
+	test_tsgs();
+	test_faults();
+	test_open_file();
+}
+
+static void guest_mount(void)
+{
+	mkdir("/dev", 0755);
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) ||
+	    mount("proc", "/proc", "proc", 0, NULL) || mount("sys", "/sys", "sysfs", 0, NULL) ||
+	    mount("debug", GUEST_DEBUGFS, "debugfs", 0, NULL))
+		_exit(1);
+}
+
+int main(void)
+{
+	long objects;
+
+	guest_mount();
+	guest_log("begin");
+	objects = guest_baseline();
+	test_load();
+	test_container(objects);
+	test_stress();
+	guest_expect_no_leak(objects);
+	guest_expect_unload("gvm", 0);
+	for (unsigned int round = 1; round <= GUEST_RELOADS; round++)
+		test_reload(round);
+	test_taint();
+	guest_plan();
+	sync();
+	reboot(RB_POWER_OFF);
+	return 1;
+}

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The applications on a simulated GPU of 16 chunks, checked to the nanosecond.
+ *
+ * The machine makes sums easy: 1 byte/ns and 1 FLOP/ns, faults that cost next to nothing, context
+ * switches that cost nothing, and a host of twice the reference speed. One simulation a test.
+ */
+#include "apps/app.h"
+#include "gpu/process.h"
+#include "runner.h"
+
+#include <stdlib.h>
+
+#define CHUNK	     GVM_CHUNK_BYTES
+#define MS	     1000000ull
+#define ARRIVALS_MAX 16
+
+/* First requests come at 10 ms, long after start-up. */
+#define ZERO (10 * MS)
+
+static struct config config;
+static struct cfg_container container;
+static struct sim_gpu gpu;
+static struct sim_process process;
+static struct trace_request arrivals[ARRIVALS_MAX];
+static struct trace trace = {.requests = arrivals};
+static struct app_log app_log;
+
+static int (*app_run)(const struct app_env *env);
+static int app_status;
+static u64 app_end_ns;
+static struct eng_actor *app_actor;
+
+/* Dates at which the context is killed and the run is stopped; ENG_NEVER. */
+static u64 kill_ns;
+static u64 interrupt_ns;
+static struct eng_timer kill_timer;
+static struct eng_timer interrupt_timer;
+
+static void init_machine(void)
+{
+	config.gpu = (struct cfg_gpu){
+		.memory = 16 * CHUNK,
+		.memory_total = 16 * CHUNK,
+		.memory_bandwidth = 1000000000,
+		.flops_bf16 = 2000000000,
+		.link = {.bandwidth = 65536000000000, .bandwidth_both = 131072000000000},
+		.sched = {.timeslice = MS, .timeslice_scale = CFG_PPM},
+		.fault = {.buffer_entries = 256,
+			  .outstanding = 256,
+			  .zero_bandwidth = 65536000000000},
+	};
+	config.host = (struct cfg_host){.kernel_launch = 50, .speed = 2 * CFG_PPM};
+	kill_ns = ENG_NEVER;
+	interrupt_ns = ENG_NEVER;
+}
+
+static void init_llm(void)
+{
+	init_machine();
+	app_run = llm_server_run;
+	container = (struct cfg_container){.app_type = CFG_APP_LLM_SERVER};
+	container.llm = (struct cfg_llm){
+		.weights = 1000,
+		.kv_bytes_per_token = 10,
+		.gpu_memory_utilization = CFG_PPM / 4,
+		.block_tokens = 16,
+		.max_batched_tokens = 64,
+		.max_sequences = 8,
+		.max_model_len = 256,
+		.flops_per_token = 100,
+		.attention_flops = 2,
+		.efficiency = CFG_PPM / 2,
+		.kernels_per_step = 10,
+		.host_per_sequence = 300,
+		.client = {.divide = CFG_PPM, .first_request = ZERO},
+	};
+}
+
+static void init_diffusion(void)
+{
+	init_machine();
+	app_run = diffusion_run;
+	config.host.kernel_launch = 10;
+	container = (struct cfg_container){.app_type = CFG_APP_DIFFUSION};
+	container.diffusion = (struct cfg_diffusion){
+		.text_weights = 300,
+		.clip_weights = 200,
+		.denoiser_weights = 1000,
+		.decoder_weights = 100,
+		.denoiser_activation = CHUNK,
+		.decoder_activation = 3 * CHUNK,
+		.steps = 2,
+		.passes_per_step = 2,
+		.text_flops = 100,
+		.denoiser_flops = 500,
+		.denoiser_traffic = 300,
+		.decoder_flops = 150,
+		.decoder_traffic = 50,
+		.efficiency = CFG_PPM / 2,
+		.kernels_text = 2,
+		.kernels_per_pass = 4,
+		.kernels_decoder = 2,
+		.host_per_image = 1001,
+		.warmup = 20000,
+	};
+}
+
+static void arrive(u64 at_ns, u32 prompt, u32 response)
+{
+	arrivals[trace.count++] = (struct trace_request){
+		.arrival_ns = at_ns,
+		.prompt_tokens = prompt,
+		.response_tokens = {response, response},
+	};
+}
+
+static void fire_kill(struct eng_timer *timer)
+{
+	(void)timer;
+	gsp_kill(&gpu.gsp, process.tsg.id);
+}
+
+static void fire_interrupt(struct eng_timer *timer)
+{
+	(void)timer;
+	eng_interrupt(app_actor);
+}
+
+static void app_main(void *data)
+{
+	struct app_env env = {
+		.config = &config,
+		.container = &container,
+		.process = &process,
+		.trace = &trace,
+		.log = &app_log,
+	};
+
+	(void)data;
+	GVM_ASSERT(!sim_process_start(&process, &gpu, 1000));
+	app_status = app_run(&env);
+	app_end_ns = eng_now();
+}
+
+static void run_app(void)
+{
+	GVM_ASSERT(!sim_gpu_start(&gpu));
+	app_actor = eng_spawn("app", app_main, NULL);
+	kill_timer.fire = fire_kill;
+	interrupt_timer.fire = fire_interrupt;
+	if (kill_ns != ENG_NEVER)
+		eng_timer_set(&kill_timer, kill_ns);
+	if (interrupt_ns != ENG_NEVER)
+		eng_timer_set(&interrupt_timer, interrupt_ns);
+	eng_join(app_actor);
+}
+
+/* Start everything, wait for the application, check that it left nothing queued, and tear down. */
+static void supervisor(void *data)
+{
+	(void)data;
+	run_app();
+	GVM_ASSERT(!gsp_busy(&process.tsg));
+	sim_process_exit(&process);
+	sim_gpu_stop(&gpu);
+	GVM_ASSERT(gpu.device.charged_chunks == 0);
+}
+
+static void simulate(void)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu), 0);
+	eng_spawn("supervisor", supervisor, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+static void expect_record(size_t index, enum app_outcome outcome, u64 arrival, u64 ttft,
+			  u64 latency)
+{
+	const struct app_record *record = &app_log.records[index];
+
+	ck_assert_uint_lt(index, app_log.record_count);
+	ck_assert_int_eq(record->outcome, outcome);
+	ck_assert_uint_eq(record->arrival_ns, arrival);
+	ck_assert_uint_eq(record->first_ns, ttft ? arrival + ttft : 0);
+	ck_assert_uint_eq(record->finish_ns, latency ? arrival + latency : 0);
+}
+
+/* A request that failed when it was sent. */
+static void expect_refused(size_t index, u64 at)
+{
+	const struct app_record *record = &app_log.records[index];
+
+	ck_assert_int_eq(record->outcome, APP_FAILED);
+	ck_assert_uint_eq(record->arrival_ns, at);
+	ck_assert_uint_eq(record->first_ns, 0);
+	ck_assert_uint_eq(record->finish_ns, at);
+}
+
+/*
+ * Prefill of 20: max(1000, 20 * 100) + 20 * 10 + 210 pairs * 2 = 2620, as 10 kernels of 262 that
+ * start with the first launch at 50; the host works 300 / 2: first token at 2820.
+ * Second: max(1000, 100) + 21 * 10 = 1210, 50 before and 150 after it: 1410. Third: 1420.
+ */
+START_TEST(a_request_takes_the_time_of_its_steps)
+{
+	init_llm();
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.arrived, 1);
+	expect_record(0, APP_COMPLETED, ZERO, 2820, 2820 + 1410 + 1420);
+	ck_assert_uint_eq(app_log.records[0].prompt_tokens, 20);
+	ck_assert_uint_eq(app_log.records[0].output_tokens, 3);
+	ck_assert_uint_eq(app_log.gap_count, 2);
+	ck_assert_uint_eq(app_log.gaps_ns[0], 1410);
+	ck_assert_uint_eq(app_log.gaps_ns[1], 1420);
+	ck_assert_uint_eq(app_end_ns, ZERO + 5650);
+}
+END_TEST
+
+/* Launches of 500 are slower than kernels of 262 and 121: the last kernel starts at 5000. */
+START_TEST(an_eager_step_is_bound_by_the_host)
+{
+	init_llm();
+	config.host.kernel_launch = 500;
+	arrive(0, 20, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 5000 + 262 + 150, 5412 + 5000 + 121 + 150);
+}
+END_TEST
+
+/*
+ * Two prompts of 10 in one step: max(1000, 2000) + 200 + 110 pairs * 2 = 2420, and 2 * 150 of
+ * host work. The third, sent meanwhile, waits for the step to end.
+ */
+START_TEST(requests_share_steps)
+{
+	init_llm();
+	arrive(0, 10, 1);
+	arrive(0, 10, 1);
+	arrive(100, 10, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2770, 2770);
+	expect_record(1, APP_COMPLETED, ZERO, 2770, 2770);
+	/* max(1000, 1000) + 100 + 55 * 2 = 1210; 50 and 150 around it. */
+	expect_record(2, APP_COMPLETED, ZERO + 100, 2670 + 1410, 2670 + 1410);
+}
+END_TEST
+
+/* Divided by 4, and counted from client.start; the trace's own zero is not its first request. */
+START_TEST(arrivals_are_replayed_at_their_dates)
+{
+	init_llm();
+	container.start = MS;
+	container.llm.client.divide = 4 * CFG_PPM;
+	arrive(8 * MS, 1, 1);
+	arrive(16 * MS, 1, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.records[0].arrival_ns, ZERO + MS + 2 * MS);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, ZERO + MS + 4 * MS);
+}
+END_TEST
+
+/* Copying weights takes 1 ns a page: ready after some hundred ns, and not at 0. */
+START_TEST(a_client_waits_for_the_server_to_be_ready)
+{
+	init_llm();
+	container.llm.client.first_request = 0;
+	arrive(0, 1, 1);
+	arrive(3 * MS, 1, 1);
+	simulate();
+	ck_assert_uint_gt(app_log.records[0].arrival_ns, 1000 + 3 * CHUNK);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns,
+			  app_log.records[0].arrival_ns + 3 * MS);
+}
+END_TEST
+
+/* Two connections and no more; as soon as one is closed there is room again. */
+START_TEST(a_client_holds_so_many_requests_open)
+{
+	init_llm();
+	container.llm.client.max_open = 2;
+	arrive(0, 10, 1);
+	arrive(0, 10, 1);
+	arrive(0, 10, 1);
+	arrive(2769, 10, 1);
+	arrive(2771, 10, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.arrived, 5);
+	ck_assert_uint_eq(app_log.record_count, 5);
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
+	expect_refused(2, ZERO);
+	expect_refused(3, ZERO + 2769);
+	expect_record(4, APP_COMPLETED, ZERO + 2771, 1410, 1410);
+}
+END_TEST
+
+/*
+ * The client stops 7000 after its first request, which comes at 500: number 1 is in flight then
+ * and dropped, its gaps with it; number 2, at that very date, is not sent. Steps:
+ *   500 to 3320: 20 tokens of number 0, as above
+ *  3320 to 5190: one of 0, 10 of 1: 1100 + 31 * 10 + 55 * 2 = 1520, 50 and 300 around it
+ *  5190 to 6870: one each: 1000 + 33 * 10 = 1330, 50 and 300
+ *  6870 to 8190: one of 1: 1000 + 12 * 10 = 1120, 50 and 150; the client left in the midst of it
+ */
+START_TEST(what_is_in_flight_at_the_stop_is_dropped)
+{
+	init_llm();
+	container.llm.client.stop = 7000;
+	container.llm.client.drop_in_flight = true;
+	arrive(500, 20, 3);
+	arrive(3000, 10, 100);
+	arrive(7500, 1, 1);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.arrived, 2);
+	ck_assert_uint_eq(app_log.record_count, 2);
+	expect_record(0, APP_COMPLETED, ZERO + 500, 2820, 6370);
+	expect_record(1, APP_DROPPED, ZERO + 3000, 2190, 0);
+	ck_assert_uint_eq(app_log.gap_count, 2);
+	ck_assert_uint_eq(app_log.gaps_ns[0], 1870);
+	ck_assert_uint_eq(app_log.gaps_ns[1], 1680);
+	ck_assert_uint_eq(app_end_ns, ZERO + 8190);
+}
+END_TEST
+
+START_TEST(or_it_is_awaited)
+{
+	init_llm();
+	container.llm.client.stop = 7000;
+	arrive(500, 20, 3);
+	arrive(3000, 10, 100);
+	arrive(7500, 1, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.arrived, 2);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
+	ck_assert_uint_eq(app_log.gap_count, 2 + 99);
+	ck_assert_uint_eq(app_end_ns, app_log.records[1].finish_ns);
+}
+END_TEST
+
+START_TEST(prompts_that_never_fit_fail)
+{
+	init_llm();
+	arrive(0, 257, 1);
+	arrive(0, 256, 9);
+	simulate();
+	expect_refused(0, ZERO);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
+	ck_assert_uint_eq(app_log.records[1].output_tokens, 1);
+}
+END_TEST
+
+/*
+ * Killed 1000 into the first step: the requests that are open fail then, later ones when they are
+ * sent; the server reports the death when the client has stopped.
+ */
+START_TEST(a_dead_context_fails_open_and_later_requests)
+{
+	init_llm();
+	kill_ns = ZERO + 1000;
+	container.llm.client.stop = 1 * MS;
+	arrive(0, 10, 5);
+	arrive(10, 10, 5);
+	arrive(MS / 2, 10, 5);
+	arrive(2 * MS, 10, 5);
+	simulate();
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert_uint_eq(app_log.arrived, 3);
+	expect_record(0, APP_FAILED, ZERO, 0, 1000);
+	expect_record(1, APP_FAILED, ZERO + 10, 0, 990);
+	expect_refused(2, ZERO + MS / 2);
+	ck_assert_uint_eq(app_end_ns, ZERO + MS / 2);
+}
+END_TEST
+
+/* Death of an idle server is noticed with the next request. */
+START_TEST(an_idle_server_dies_with_its_next_request)
+{
+	init_llm();
+	kill_ns = ZERO - 1;
+	arrive(0, 10, 5);
+	simulate();
+	ck_assert_int_eq(app_status, -EIO);
+	expect_refused(0, ZERO);
+}
+END_TEST
+
+/* 17 chunks of weights do not fit on a GPU of 16 that claims to have 20. */
+START_TEST(a_server_that_cannot_load_dies)
+{
+	init_llm();
+	config.gpu.memory_total = 20 * CHUNK;
+	container.llm.gpu_memory_utilization = CFG_PPM;
+	container.llm.weights = 17 * CHUNK;
+	arrive(0, 10, 5);
+	simulate();
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert(process.killed);
+	ck_assert_uint_eq(app_log.arrived, 0);
+}
+END_TEST
+
+START_TEST(a_server_without_room_for_a_pool_does_not_start)
+{
+	init_llm();
+	container.llm.weights = 3 * CHUNK + 1;
+	arrive(0, 10, 5);
+	simulate();
+	ck_assert_int_eq(app_status, -ENOMEM);
+	ck_assert_uint_eq(app_log.arrived, 0);
+}
+END_TEST
+
+/* Its share is 4 of 16 chunks, less half a one and 1000 bytes: 3 whole groups of one chunk. */
+START_TEST(a_server_takes_its_whole_share_at_the_start)
+{
+	init_llm();
+	container.llm.workspace = CHUNK / 2;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(process.range_count, 3);
+	ck_assert_uint_eq(process.stats.bytes_h2d, GVM_PAGE_BYTES);
+	ck_assert_uint_eq(process.stats.block.pages_copied_in, 1);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 16 + 3 * 32);
+}
+END_TEST
+
+/* End of the run in mid-step, and between requests. */
+START_TEST(the_end_of_the_run_drops_open_requests)
+{
+	init_llm();
+	interrupt_ns = ZERO + 3000;
+	arrive(0, 20, 3);
+	arrive(MS, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, ZERO + 3000);
+	ck_assert_uint_eq(app_log.arrived, 1);
+	expect_record(0, APP_DROPPED, ZERO, 2820, 0);
+	ck_assert_uint_eq(app_log.gap_count, 0);
+}
+END_TEST
+
+START_TEST(an_idle_server_ends_with_the_run)
+{
+	init_llm();
+	interrupt_ns = ZERO - 1;
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, ZERO - 1);
+	ck_assert_uint_eq(app_log.arrived, 0);
+}
+END_TEST
+
+START_TEST(a_loading_server_ends_with_the_run)
+{
+	init_llm();
+	interrupt_ns = 60;
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, 60);
+}
+END_TEST
+
+/*
+ * Host 500 / 2, launch 10, text (100 + 500), 4 passes of (500 + 300), decoder (150 + 50), host
+ * 501 / 2: 250 + 10 + 600 + 3200 + 200 + 250 = 4510. The first has 10000 of warm-up and faults
+ * in 2 + 1 + 1 weights at 1 ns a page and 3 chunks of pool.
+ */
+START_TEST(images_take_the_time_of_their_phases)
+{
+	u64 second;
+
+	init_diffusion();
+	interrupt_ns = 28000;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, app_log.arrived);
+	second = app_log.records[1].arrival_ns;
+	ck_assert_uint_gt(second, 4510 + 10000);
+	ck_assert_uint_le(second, 4510 + 10000 + 4 + 3 * 32);
+	expect_record(0, APP_COMPLETED, 0, 0, second);
+	expect_record(1, APP_COMPLETED, second, 0, 4510);
+	expect_record(2, APP_COMPLETED, second + 4510, 0, 4510);
+	ck_assert_uint_eq(app_log.records[2].id, 2);
+	expect_record(3, APP_DROPPED, second + 2 * 4510, 0, 0);
+	ck_assert_uint_eq(app_log.record_count, 4);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 3 * 32);
+	ck_assert_uint_eq(process.stats.block.pages_copied_in, 4);
+}
+END_TEST
+
+/* 20 launches of 400 are slower than any kernel: 8000, then the last kernel of 100. */
+START_TEST(launches_run_ahead_through_all_phases)
+{
+	init_diffusion();
+	config.host.kernel_launch = 400;
+	interrupt_ns = 30000;
+	simulate();
+	expect_record(1, APP_COMPLETED, app_log.records[0].finish_ns, 0,
+		      250 + 8000 + 100 + 250);
+}
+END_TEST
+
+START_TEST(phases_without_memory_touch_nothing)
+{
+	init_diffusion();
+	container.diffusion.text_weights = 0;
+	container.diffusion.clip_weights = 0;
+	container.diffusion.decoder_weights = 0;
+	container.diffusion.denoiser_activation = 0;
+	container.diffusion.decoder_activation = 0;
+	interrupt_ns = 30000;
+	simulate();
+	ck_assert_uint_eq(process.range_count, 1);
+	expect_record(1, APP_COMPLETED, app_log.records[0].finish_ns, 0, 4510 - 500);
+}
+END_TEST
+
+START_TEST(an_image_dies_with_its_context)
+{
+	init_diffusion();
+	kill_ns = 20000;
+	simulate();
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert_uint_eq(app_end_ns, 20000);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
+	ck_assert_int_eq(app_log.records[2].outcome, APP_FAILED);
+	ck_assert_uint_eq(app_log.records[2].finish_ns, 20000);
+}
+END_TEST
+
+START_TEST(the_log_grows)
+{
+	struct app_record record = {0};
+
+	for (u64 i = 0; i < 1000; i++) {
+		record.id = i;
+		ck_assert_uint_eq(app_log_add(&app_log, &record), i);
+		app_log_add_gap(&app_log, i);
+	}
+	ck_assert_uint_eq(app_log.records[999].id, 999);
+	ck_assert_uint_eq(app_log.gaps_ns[999], 999);
+	app_log_destroy(&app_log);
+	ck_assert_uint_eq(app_log.record_count, 0);
+}
+END_TEST
+
+TEST_MAIN("apps", a_request_takes_the_time_of_its_steps, an_eager_step_is_bound_by_the_host,
+	  requests_share_steps, arrivals_are_replayed_at_their_dates,
+	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
+	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,
+	  prompts_that_never_fit_fail, a_dead_context_fails_open_and_later_requests,
+	  an_idle_server_dies_with_its_next_request, a_server_that_cannot_load_dies,
+	  a_server_without_room_for_a_pool_does_not_start,
+	  a_server_takes_its_whole_share_at_the_start, the_end_of_the_run_drops_open_requests,
+	  an_idle_server_ends_with_the_run, a_loading_server_ends_with_the_run,
+	  images_take_the_time_of_their_phases, launches_run_ahead_through_all_phases,
+	  phases_without_memory_touch_nothing, an_image_dies_with_its_context, the_log_grows)

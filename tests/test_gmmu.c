@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The simulated GMMU: finding misses, reporting them, the ring of the fault buffer. */
+#include "runner.h"
+#include "uvm/gmmu.h"
+
+#define VA 0x700000000000ull
+
+static struct gvm_block blocks[6];
+static struct gvm_range range;
+
+/* Six blocks; the last has four valid pages. Nothing is resident. */
+static void set_up_range(void)
+{
+	u32 i;
+
+	memset(blocks, 0, sizeof(blocks));
+	for (i = 0; i < 6; i++)
+		blocks[i].valid = i < 5 ? GVM_BLOCK_FULL : 0xf;
+	range = (struct gvm_range){ .va = VA, .block_count = 6, .blocks = blocks, .valid_pages = 164 };
+}
+
+static void make_resident(u32 block, u32 pages)
+{
+	range.resident_pages += hweight32(pages & ~blocks[block].resident);
+	blocks[block].resident |= pages;
+}
+
+START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
+{
+	static const u32 masks[] = { 0x1, 0x0, 0x8 };
+	struct gmmu_touch touch = { .range = &range, .block_count = 6, .masks = masks,
+				    .blocks_per_mask = 2 };
+	struct gmmu_cursor cursor = { 0 };
+
+	/* Touched: page 0 of blocks 0 and 1, nothing of 2 and 3, page 3 of 4 and 5. */
+	set_up_range();
+	ck_assert_uint_eq(gmmu_count_blocks(&touch, 1), 4);
+	make_resident(0, 0x1);
+	make_resident(1, 0xff);
+	make_resident(4, 0x8);
+	ck_assert(!gmmu_all_resident(&touch, 1));
+	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert_uint_eq(cursor.block, 5);
+	ck_assert_uint_eq(cursor.ordinal, 3);
+	make_resident(5, 0x8);
+	ck_assert(!gmmu_find_miss(&touch, 1, &cursor));
+}
+END_TEST
+
+START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6, .access = GVM_ACCESS_WRITE };
+	struct gvm_fault faults[64];
+	struct gmmu gmmu;
+
+	/* Block 0 lacks 2 pages, block 1 all 32: 40 asked for are 2 + 32 + 6 of block 2. */
+	set_up_range();
+	make_resident(0, 0x3fffffff);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 }, 40), 40);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 40);
+	ck_assert_uint_eq(faults[0].va, VA + 30 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[2].va, VA + GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(faults[39].va, VA + 2 * GVM_CHUNK_BYTES + 5 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[39].tsg, 9);
+	ck_assert_uint_eq(faults[39].access, GVM_ACCESS_WRITE);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gvm_fault faults[16];
+	struct gmmu gmmu;
+	int i;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
+	for (i = 0; i < 5; i++) {
+		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
+					      (struct gmmu_cursor){ 0 }, 7), 7);
+		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
+					      (struct gmmu_cursor){ 0 }, 7), 3);
+		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 6), 6);
+		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 4);
+		ck_assert(!gmmu_pending(&gmmu));
+	}
+	gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 7);
+	gmmu_flush(&gmmu);
+	ck_assert(!gmmu_pending(&gmmu));
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+START_TEST(a_space_that_goes_away_takes_its_records_and_no_others)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gvm_fault faults[16];
+	struct gmmu gmmu;
+	int here, gone;
+	u32 i;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 16), 0);
+	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 3);
+	gmmu_report(&gmmu, &gone, 2, &touch, 1, (struct gmmu_cursor){ 0 }, 5);
+	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 2);
+	gmmu_drop(&gmmu, &gone);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 5);
+	for (i = 0; i < 5; i++)
+		ck_assert_ptr_eq(faults[i].space, &here);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
+	  reported_misses_look_ahead_up_to_the_outstanding_pages,
+	  a_full_buffer_takes_no_more_and_its_ring_wraps,
+	  a_space_that_goes_away_takes_its_records_and_no_others)

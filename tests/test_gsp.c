@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The host engine: small schedules worked out by hand, checked to the nanosecond.
+ * Timeslice 100, context switch 10, unless a test says otherwise.
+ */
+#include "engine/engine.h"
+#include "gsp/gsp.h"
+#include "runner.h"
+
+static struct gmmu gmmu;
+static struct gsp gsp;
+static struct gsp_tsg tsg_a, tsg_b, tsg_c;
+
+static void simulate(void (*body)(void *data))
+{
+	static const struct gsp_config config = { 100, 1000000, 10, 256 };
+
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	gsp_init(&gsp, &config, &gmmu);
+	gsp_tsg_init(&gsp, &tsg_a, NULL);
+	gsp_tsg_init(&gsp, &tsg_b, NULL);
+	gsp_tsg_init(&gsp, &tsg_c, NULL);
+	eng_spawn("test", body, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	gsp_destroy(&gsp);
+	gmmu_destroy(&gmmu);
+}
+
+/* All kernels there at once. */
+static struct gsp_train ready_train(u32 kernels, u64 kernel_ns)
+{
+	return (struct gsp_train){ .kernels = kernels, .kernel_ns = kernel_ns };
+}
+
+static void expect_end(struct gsp_train *train, u64 date)
+{
+	ck_assert_int_eq(gsp_wait(train), 0);
+	ck_assert_uint_eq(train->finished_ns, date);
+}
+
+static void one_alone(void *data)
+{
+	struct gsp_train train = ready_train(3, 200);
+
+	(void)data;
+	gsp_submit(&tsg_a, &train);
+	expect_end(&train, 610);
+	ck_assert_uint_eq(tsg_a.busy_ns, 600);
+	ck_assert_uint_eq(gsp.switches, 1);
+}
+
+START_TEST(a_tsg_alone_runs_past_its_slice_without_switches)
+{
+	simulate(one_alone);
+}
+END_TEST
+
+static void two_busy(void *data)
+{
+	struct gsp_train a = ready_train(1, 250);
+	struct gsp_train b = ready_train(1, 150);
+
+	/* a 10-110, b 120-220, a 230-330, b 340-390, a 400-450 */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&b, 390);
+	expect_end(&a, 450);
+	ck_assert_uint_eq(gsp.switches, 5);
+	ck_assert_uint_eq(tsg_a.busy_ns, 250);
+	ck_assert_uint_eq(tsg_b.busy_ns, 150);
+}
+
+START_TEST(two_busy_tsgs_alternate_by_slices_and_pay_each_switch)
+{
+	simulate(two_busy);
+}
+END_TEST
+
+static void newcomer(void *data)
+{
+	struct gsp_train a = ready_train(1, 1000);
+	struct gsp_train b = ready_train(1, 50);
+
+	/* a has run since 10 and outstayed its slice at 500: b 510-560, then a's 510 left: 1080 */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(500);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&b, 560);
+	expect_end(&a, 1080);
+}
+
+START_TEST(a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice)
+{
+	simulate(newcomer);
+}
+END_TEST
+
+static void newcomer_in_slice(void *data)
+{
+	struct gsp_train a = ready_train(1, 1000);
+	struct gsp_train b = ready_train(1, 50);
+
+	/* a's slice ends at 110: b 120-170 */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(40);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&b, 170);
+}
+
+START_TEST(a_newcomer_waits_for_the_end_of_a_running_slice)
+{
+	simulate(newcomer_in_slice);
+}
+END_TEST
+
+static void gaps(void *data)
+{
+	/* a: 3 kernels of 20, launched at 100, 200, 300. b: 400 of work, ready. */
+	struct gsp_train a = { .kernels = 3, .kernel_ns = 20, .launch_ns = 100 };
+	struct gsp_train b = ready_train(1, 400);
+
+	/*
+	 * b 10-110 is alone, its slice ends at 110; a is there at 100, so a switches in at
+	 * 110-120, runs 120-140 and is dry. b 150-250 (a ready again at 200); a 260-280, dry; b
+	 * 290-390 (a ready at 300); a 400-420, done. b has 100 left: 430-530.
+	 */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&a, 420);
+	expect_end(&b, 530);
+	ck_assert_uint_eq(tsg_a.busy_ns, 60);
+}
+
+START_TEST(a_launch_bound_train_gives_its_gaps_to_others)
+{
+	simulate(gaps);
+}
+END_TEST
+
+static void round_robin(void *data)
+{
+	struct gsp_train a = ready_train(1, 100);
+	struct gsp_train b = ready_train(1, 100);
+	struct gsp_train c = ready_train(1, 100);
+
+	(void)data;
+	gsp_submit(&tsg_c, &c);
+	gsp_submit(&tsg_b, &b);
+	gsp_submit(&tsg_a, &a);
+	/* c was first; the runlist goes a, b, c, a, ... */
+	expect_end(&c, 110);
+	expect_end(&a, 220);
+	expect_end(&b, 330);
+}
+
+START_TEST(tsgs_take_turns_in_the_order_of_the_runlist)
+{
+	simulate(round_robin);
+}
+END_TEST
+
+static void one_stream(void *data)
+{
+	struct gsp_train first = { .kernels = 2, .kernel_ns = 10, .launch_ns = 50 };
+	struct gsp_train second = first;
+
+	/* launches at 50, 100 and, by the same host thread, 150, 200 */
+	(void)data;
+	gsp_submit(&tsg_a, &first);
+	gsp_submit(&tsg_a, &second);
+	expect_end(&first, 110);
+	expect_end(&second, 210);
+	ck_assert_uint_eq(tsg_a.kernels_done, 4);
+}
+
+START_TEST(trains_of_one_tsg_run_in_order_and_share_its_host_thread)
+{
+	simulate(one_stream);
+}
+END_TEST
+
+static void disabled(void *data)
+{
+	struct gsp_train a = ready_train(1, 1000);
+	struct gsp_train b = ready_train(1, 30);
+
+	/* At 50 a is disabled but runs on; preempted at 60, it is off until 300. */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	gsp_disable(&tsg_a);
+	eng_sleep_until(60);
+	gsp_preempt(&tsg_a);
+	eng_sleep_until(200);
+	ck_assert_uint_eq(tsg_a.busy_ns, 50);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&b, 240);
+	eng_sleep_until(300);
+	gsp_enable(&tsg_a);
+	/* 950 left from 310 on */
+	expect_end(&a, 1260);
+}
+
+START_TEST(a_disabled_tsg_runs_until_preempted_and_then_not_at_all)
+{
+	simulate(disabled);
+}
+END_TEST
+
+static void killed(void *data)
+{
+	struct gsp_train a = ready_train(1, 1000);
+	struct gsp_train late = ready_train(1, 1);
+	struct gsp_train b = ready_train(1, 30);
+
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	eng_sleep_until(50);
+	gsp_kill(&gsp, tsg_a.id);
+	ck_assert_int_eq(gsp_wait(&a), -EIO);
+	gsp_submit(&tsg_a, &late);
+	ck_assert_int_eq(gsp_wait(&late), -EIO);
+	expect_end(&b, 90);
+}
+
+START_TEST(a_killed_tsg_fails_its_trains_and_nobody_elses)
+{
+	simulate(killed);
+}
+END_TEST
+
+static void slices_set(void *data)
+{
+	struct gsp_train a = ready_train(1, 250);
+	struct gsp_train b = ready_train(1, 60);
+
+	/* a 10-210 by a slice of 200, b 220-270 by one of 50, a 280-330, b 340-350 */
+	(void)data;
+	gsp_set_timeslice(&tsg_a, 200);
+	gsp_set_timeslice(&tsg_b, 50);
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&a, 330);
+	expect_end(&b, 350);
+}
+
+START_TEST(each_tsg_has_its_own_timeslice)
+{
+	simulate(slices_set);
+}
+END_TEST
+
+static void pending(void *data)
+{
+	struct gsp_train a = { .kernels = 4, .kernel_ns = 100, .launch_ns = 10 };
+
+	/* launched at 10, 20, 30, 40; executing from 10 */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(35);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(gsp_pending_kernels(&tsg_a), 3);
+	eng_sleep_until(150);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(gsp_pending_kernels(&tsg_a), 3);
+	expect_end(&a, 410 + 10);
+	ck_assert_uint_eq(gsp_pending_kernels(&tsg_a), 0);
+}
+
+START_TEST(pending_kernels_are_launched_and_not_ended)
+{
+	simulate(pending);
+}
+END_TEST
+
+static void random_load(void *data)
+{
+	struct gsp_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
+	static struct gsp_train trains[300];
+	u64 expected[3] = { 0 };
+	u64 busy = 0;
+	int i;
+
+	(void)data;
+	srand(7);
+	for (i = 0; i < 300; i++) {
+		trains[i] = (struct gsp_train){ .kernels = 1 + (u32)rand() % 20,
+						.kernel_ns = 1 + (u64)rand() % 60,
+						.launch_ns = (u64)rand() % 60 };
+		expected[i % 3] += trains[i].kernels * trains[i].kernel_ns;
+		gsp_submit(tsgs[i % 3], &trains[i]);
+		eng_sleep_until(eng_now() + (u64)rand() % 300);
+	}
+	for (i = 0; i < 300; i++)
+		ck_assert_int_eq(gsp_wait(&trains[i]), 0);
+	for (i = 0; i < 3; i++) {
+		ck_assert_uint_eq(tsgs[i]->busy_ns, expected[i]);
+		busy += tsgs[i]->busy_ns;
+	}
+	ck_assert_uint_le(busy + gsp.switches * 10, eng_now());
+}
+
+START_TEST(all_work_is_done_and_busy_time_adds_up_under_random_load)
+{
+	simulate(random_load);
+}
+END_TEST
+
+TEST_MAIN("gsp", a_tsg_alone_runs_past_its_slice_without_switches,
+	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
+	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,
+	  a_newcomer_waits_for_the_end_of_a_running_slice,
+	  a_launch_bound_train_gives_its_gaps_to_others,
+	  tsgs_take_turns_in_the_order_of_the_runlist,
+	  trains_of_one_tsg_run_in_order_and_share_its_host_thread,
+	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
+	  a_killed_tsg_fails_its_trains_and_nobody_elses, each_tsg_has_its_own_timeslice,
+	  pending_kernels_are_launched_and_not_ended,
+	  all_work_is_done_and_busy_time_adds_up_under_random_load)

@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The LLM scheduler: hand-worked schedules, step by step, and invariants under random load.
+ *
+ * A schedule is written down as one line a step: "prefill+decode/sequences" and then the tokens
+ * that each running request is computing, in order of admission.
+ */
+#include "apps/llm_scheduler.h"
+#include "runner.h"
+
+#include <stdio.h>
+
+#define REQUESTS_MAX 64
+
+static struct llm_scheduler scheduler;
+static struct llm_request requests[REQUESTS_MAX];
+
+static void start(u32 blocks, u32 block_tokens, u32 budget, u32 sequences, u32 model_len)
+{
+	struct llm_scheduler_config config = {
+		.block_count = blocks + 1, /* and the null block */
+		.block_tokens = block_tokens,
+		.max_batched_tokens = budget,
+		.max_sequences = sequences,
+		.max_model_len = model_len,
+	};
+
+	ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
+}
+
+static struct llm_request *add(u32 index, u32 prompt, u32 target)
+{
+	struct llm_request *request = &requests[index];
+
+	*request = (struct llm_request){.prompt_tokens = prompt, .target_tokens = target};
+	ck_assert_int_eq(llm_scheduler_add(&scheduler, request), 0);
+	return request;
+}
+
+/* Describe the step that was just scheduled: "7+1/2: A1 B7". Requests are named A, B, ... */
+static void describe(const struct llm_step *step, char *text, size_t size)
+{
+	size_t length = (size_t)snprintf(text, size, "%u+%u/%u:", step->prefill_tokens,
+					 step->decode_tokens, step->sequences);
+	u32 i;
+
+	for (i = 0; i < scheduler.running_count; i++) {
+		const struct llm_request *request = scheduler.running[i];
+
+		length += (size_t)snprintf(text + length, size - length, " %c%u",
+					   (char)('A' + (request - requests)),
+					   request->scheduled);
+	}
+}
+
+/* Schedule a step, compare, and complete it. */
+static struct llm_step expect_step(const char *expected)
+{
+	struct llm_step step;
+	char text[256];
+
+	llm_scheduler_schedule(&scheduler, &step);
+	describe(&step, text, sizeof(text));
+	ck_assert_str_eq(text, expected);
+	llm_scheduler_complete(&scheduler);
+	return step;
+}
+
+/* Who got a token from the last step: "AC". */
+static void expect_emitted(const char *expected)
+{
+	char text[REQUESTS_MAX + 1] = "";
+	u32 i;
+
+	for (i = 0; i < scheduler.emitted_count; i++)
+		text[i] = (char)('A' + (scheduler.emitted[i] - requests));
+	ck_assert_str_eq(text, expected);
+}
+
+/* The blocks of a request, oldest first: "1 2 5". */
+static void expect_blocks(const struct llm_request *request, const char *expected)
+{
+	char text[256] = "";
+	u32 block = request->blocks.newest;
+	u32 i;
+
+	for (i = 0; i < request->blocks.count; i++, block = scheduler.pool.previous[block]) {
+		char longer[sizeof(text)];
+
+		snprintf(longer, sizeof(longer), "%u%s%.200s", block, i ? " " : "", text);
+		strcpy(text, longer);
+	}
+	ck_assert_str_eq(text, expected);
+}
+
+/* A prompt of 10 under a budget of 4 takes chunks of 4, 4 and 2; only then there is a token. */
+START_TEST(a_long_prompt_is_computed_in_chunks)
+{
+	struct llm_step step;
+
+	start(16, 4, 4, 4, 64);
+	add(0, 10, 2);
+	step = expect_step("4+0/1: A4");
+	expect_emitted("");
+	ck_assert_uint_eq(step.kv_tokens_read, 4);
+	ck_assert_uint_eq(step.attention_pairs, 1 + 2 + 3 + 4);
+	step = expect_step("4+0/1: A4");
+	ck_assert_uint_eq(step.kv_tokens_read, 8);
+	ck_assert_uint_eq(step.attention_pairs, 5 + 6 + 7 + 8);
+	step = expect_step("2+0/1: A2");
+	ck_assert_uint_eq(step.attention_pairs, 9 + 10);
+	expect_emitted("A");
+	/* The first token is known now and computed next. Decoding counts no pairs. */
+	step = expect_step("0+1/1: A1");
+	ck_assert_uint_eq(step.kv_tokens_read, 11);
+	ck_assert_uint_eq(step.attention_pairs, 0);
+	expect_emitted("A");
+	ck_assert_int_eq(requests[0].state, LLM_FINISHED);
+	ck_assert(!llm_scheduler_busy(&scheduler));
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* The budget of 8 is split: a decoding request first, the rest of a prompt, a new prompt last. */
+START_TEST(decodes_come_first_and_prompts_share_the_rest)
+{
+	start(32, 4, 8, 4, 64);
+	add(0, 3, 5);
+	expect_step("3+0/1: A3");
+	add(1, 12, 2);
+	add(2, 4, 2);
+	expect_step("7+1/2: A1 B7");
+	expect_emitted("A");
+	expect_step("7+1/3: A1 B5 C2");
+	expect_emitted("AB");
+	expect_step("2+2/3: A1 B1 C2");
+	expect_emitted("ABC");
+	expect_step("0+2/2: A1 C1");
+	expect_emitted("AC");
+	ck_assert(!llm_scheduler_busy(&scheduler));
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* A running request behind the end of the budget is left out of the step, and keeps its place. */
+START_TEST(the_end_of_the_budget_leaves_running_requests_out)
+{
+	start(32, 4, 4, 4, 64);
+	add(0, 2, 9);
+	add(1, 1, 9);
+	add(2, 7, 9);
+	expect_step("4+0/3: A2 B1 C1");
+	/* C takes the 2 that A and B leave it, and D has to wait. */
+	add(3, 1, 9);
+	expect_step("2+2/3: A1 B1 C2");
+	expect_step("2+2/3: A1 B1 C2");
+	expect_step("2+2/3: A1 B1 C2");
+	expect_emitted("ABC");
+	expect_step("1+3/4: A1 B1 C1 D1");
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* Nobody overtakes: D would fit into a block, C in front of it does not. */
+START_TEST(waiting_requests_are_first_come_first_served)
+{
+	start(4, 4, 64, 4, 64);
+	add(0, 4, 2);
+	add(1, 5, 2);
+	add(2, 8, 2);
+	add(3, 1, 2);
+	expect_step("9+0/2: A4 B5");
+	/* A takes its second block, no block is left; both finish. */
+	expect_step("0+2/2: A1 B1");
+	expect_emitted("AB");
+	expect_step("9+0/2: C8 D1");
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+START_TEST(no_more_than_max_sequences_run)
+{
+	start(16, 4, 64, 2, 64);
+	add(0, 1, 1);
+	add(1, 1, 2);
+	add(2, 1, 1);
+	expect_step("2+0/2: A1 B1");
+	expect_step("1+1/2: B1 C1");
+	expect_emitted("BC");
+	ck_assert(!llm_scheduler_busy(&scheduler));
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/*
+ * 3 blocks of 2 tokens, full with the prompts of A, B and C. To decode, A takes C's block away,
+ * and B, the last one then, has to preempt itself. The queue is B, C again.
+ */
+START_TEST(the_last_request_is_preempted_and_computed_again)
+{
+	struct llm_step step;
+
+	start(3, 2, 16, 4, 6);
+	add(0, 2, 4);
+	add(1, 2, 2);
+	add(2, 2, 2);
+	expect_step("6+0/3: A2 B2 C2");
+	expect_emitted("ABC");
+	expect_step("0+1/1: A1");
+	expect_blocks(&requests[0], "1 3");
+	ck_assert_uint_eq(requests[1].preemptions, 1);
+	ck_assert_uint_eq(requests[2].preemptions, 1);
+	ck_assert_uint_eq(requests[1].computed, 0);
+	/* B needs 2 blocks for its prompt and the token that it generated; 1 is free. */
+	expect_step("0+1/1: A1");
+	expect_step("0+1/1: A1");
+	ck_assert_int_eq(requests[0].state, LLM_FINISHED);
+	/* Computing a generated token again is prefill: 1 + 2 + 3 pairs. */
+	step = expect_step("3+0/1: B3");
+	ck_assert_uint_eq(step.attention_pairs, 6);
+	expect_emitted("B");
+	expect_step("3+0/1: C3");
+	expect_emitted("C");
+	ck_assert(!llm_scheduler_busy(&scheduler));
+	ck_assert_uint_eq(scheduler.preemptions, 2);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/*
+ * Whoever preempts admits nobody in the same step, though C's prompt would fit: 4 blocks of 2; A
+ * and B hold 1 and 3. A takes one of the 3 that B loses, 2 are left for C.
+ */
+START_TEST(a_step_that_preempts_admits_nobody)
+{
+	start(4, 2, 16, 4, 8);
+	add(0, 2, 3);
+	add(1, 6, 2);
+	expect_step("8+0/2: A2 B6");
+	add(2, 1, 1);
+	expect_step("0+1/1: A1");
+	expect_emitted("A");
+	/* B is in front of C, needs 4 blocks, and 2 are free. */
+	expect_step("0+1/1: A1");
+	expect_step("7+0/1: B7");
+	expect_step("1+0/1: C1");
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* Longest lengths: 4 + 8 - 1 = 11 tokens need 3 blocks of 4; 9 + 4 - 1 = 12 do; 13 do not. */
+START_TEST(requests_that_never_fit_are_rejected)
+{
+	struct llm_request request = {.prompt_tokens = 10, .target_tokens = 4};
+
+	start(3, 4, 16, 4, 20);
+	add(0, 4, 8);
+	add(1, 9, 4);
+	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), -EINVAL);
+	ck_assert_int_eq(request.state, LLM_NEW);
+	request.prompt_tokens = 21;
+	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), -EINVAL);
+	llm_scheduler_destroy(&scheduler);
+	/* An answer is cut at the model's length before it needs more blocks. */
+	start(3, 4, 16, 4, 13);
+	request.prompt_tokens = 10;
+	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), 0);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+START_TEST(an_answer_ends_at_the_models_length)
+{
+	start(16, 4, 16, 4, 6);
+	add(0, 4, 100);
+	expect_step("4+0/1: A4");
+	expect_step("0+1/1: A1");
+	ck_assert_int_eq(requests[0].state, LLM_FINISHED);
+	ck_assert_uint_eq(requests[0].generated, 2);
+	/* A prompt of the full length still gets its one token. */
+	add(1, 6, 100);
+	expect_step("6+0/1: B6");
+	ck_assert_int_eq(requests[1].state, LLM_FINISHED);
+	ck_assert_uint_eq(requests[1].generated, 1);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/*
+ * Free blocks are a queue: 1 to 8 first; then what was freed longest ago, a request's newest
+ * block first.
+ */
+START_TEST(blocks_are_reused_least_recently_freed_first)
+{
+	struct llm_request *c, *d;
+
+	start(8, 2, 64, 8, 64);
+	add(0, 5, 1);
+	add(1, 3, 2);
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	expect_blocks(&requests[0], "1 2 3");
+	expect_blocks(&requests[1], "4 5");
+	llm_scheduler_complete(&scheduler); /* A gives back 3 2 1 behind 6 7 8 */
+	c = add(2, 8, 3);
+	expect_step("8+1/2: B1 C8"); /* B has room in its block 5 and ends: 5 4 */
+	expect_blocks(c, "6 7 8 3");
+	d = add(3, 7, 2);
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	expect_blocks(c, "6 7 8 3 2");
+	expect_blocks(d, "");
+	llm_scheduler_complete(&scheduler);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* Two blocks a page: blocks 1 | 2 3 | 4 5 | ...; block 64 begins the second group. */
+START_TEST(masks_follow_the_blocks_in_use)
+{
+	struct kv_pool *pool = &scheduler.pool;
+	struct llm_request *b;
+
+	start(130, 1, 1024, 8, 256);
+	ck_assert_uint_eq(pool->group_count, 3);
+	add(0, 2, 1);
+	b = add(1, 2, 3);
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	expect_blocks(b, "3 4");
+	ck_assert_uint_eq(pool->masks[0], 0x7); /* blocks 1 to 4 on pages 0 to 2 */
+	llm_scheduler_complete(&scheduler);	/* A frees 1 and 2; B still holds 3 on page 1 */
+	ck_assert_uint_eq(pool->masks[0], 0x6);
+	add(2, 60, 1);
+	expect_step("60+1/2: B1 C60"); /* B gets 5, C 6 to 65 */
+	ck_assert_uint_eq(pool->masks[0], 0x6);
+	ck_assert_uint_eq(pool->masks[1], 0);
+	add(3, 60, 2);
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	/* B got 66; D 67 to 126, which are on pages 1 to 31 of group 1. */
+	expect_blocks(b, "3 4 5 66");
+	ck_assert_uint_eq(pool->masks[0], 0x6);
+	ck_assert_uint_eq(pool->masks[1], 0xfffffffe);
+	ck_assert_uint_eq(pool->masks[2], 0);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* 16 tokens of 114,688 B: 64 blocks of 1.75 MiB are 56 chunks. */
+START_TEST(chunks_of_a_group_are_rounded_up)
+{
+	ck_assert_uint_eq(kv_chunks_per_group(16 * 114688), 56);
+	ck_assert_uint_eq(kv_chunks_per_group(1), 1);
+	ck_assert_uint_eq(kv_chunks_per_group(32768), 1);
+	ck_assert_uint_eq(kv_chunks_per_group(32769), 2);
+}
+END_TEST
+
+START_TEST(aborted_requests_leave_no_trace)
+{
+	start(3, 4, 16, 2, 64);
+	add(0, 4, 4);
+	add(1, 4, 4);
+	add(2, 4, 4);
+	add(3, 4, 4);
+	expect_step("8+0/2: A4 B4");
+	llm_scheduler_abort(&scheduler, &requests[2]); /* waiting */
+	llm_scheduler_abort(&scheduler, &requests[0]); /* running */
+	expect_step("4+1/2: B1 D4");
+	llm_scheduler_abort(&scheduler, &requests[3]);
+	llm_scheduler_abort(&scheduler, &requests[1]);
+	ck_assert(!llm_scheduler_busy(&scheduler));
+	ck_assert_uint_eq(scheduler.pool.free_count, 3);
+	ck_assert_uint_eq(scheduler.pool.masks[0], 0);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+static u32 allocations;
+static u32 failing;
+
+static void *failing_alloc(size_t bytes)
+{
+	return allocations++ == failing ? NULL : calloc(1, bytes);
+}
+
+START_TEST(running_out_of_memory_at_the_start_is_an_error)
+{
+	static const struct gvm_port_alloc_hook hook = {failing_alloc, free};
+	struct llm_scheduler_config config = {8, 4, 16, 4, 64};
+
+	gvm_port_alloc_hook = &hook;
+	for (failing = 0; failing < 6; failing++) {
+		allocations = 0;
+		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), -ENOMEM);
+	}
+	allocations = 0;
+	ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
+	llm_scheduler_destroy(&scheduler);
+	gvm_port_alloc_hook = NULL;
+}
+END_TEST
+
+/* Random load. xorshift64: the same numbers everywhere. */
+static u64 seed;
+
+static u32 dice(u32 sides)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (u32)(seed % sides);
+}
+
+/* Every block is free or has one owner; masks and bits agree with who owns what. */
+static void check_pool(void)
+{
+	struct kv_pool *pool = &scheduler.pool;
+	u8 owners[256] = {0};
+	u32 i, n, block;
+
+	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
+	for (i = 0; i < pool->free_count; i++)
+		owners[pool->queue[(pool->first + i) % pool->block_count]]++;
+	for (i = 0; i < REQUESTS_MAX; i++) {
+		block = requests[i].blocks.newest;
+		GVM_ASSERT(requests[i].state == LLM_RUNNING || !requests[i].blocks.count);
+		for (n = 0; n < requests[i].blocks.count; n++, block = pool->previous[block]) {
+			owners[block]++;
+			GVM_ASSERT(pool->used[block / 64] & 1ull << block % 64);
+			GVM_ASSERT(pool->masks[block / 64] & 1u << block % 64 / 2);
+		}
+	}
+	GVM_ASSERT(owners[0] == 0);
+	for (block = 1; block < pool->block_count; block++)
+		GVM_ASSERT(owners[block] == 1);
+}
+
+/* No bit without a block. Slow, so only where the pool should be empty. */
+static void check_pool_empty(void)
+{
+	u32 group;
+
+	GVM_ASSERT(scheduler.pool.free_count == kv_pool_capacity(&scheduler.pool));
+	for (group = 0; group < scheduler.pool.group_count; group++)
+		GVM_ASSERT(!scheduler.pool.masks[group] && !scheduler.pool.used[group]);
+}
+
+/* The step is within its bounds, and what it says is the sum over its requests. */
+static void check_step(const struct llm_step *step)
+{
+	const struct llm_scheduler_config *config = &scheduler.config;
+	u32 sequences = 0;
+	u32 tokens = 0;
+	u32 i;
+
+	for (i = 0; i < scheduler.running_count; i++) {
+		const struct llm_request *request = scheduler.running[i];
+		u64 room = (u64)request->blocks.count * config->block_tokens;
+
+		tokens += request->scheduled;
+		sequences += request->scheduled != 0;
+		GVM_ASSERT(room >= (u64)request->computed + request->scheduled);
+		GVM_ASSERT(room <
+			   (u64)request->computed + request->scheduled + config->block_tokens);
+	}
+	GVM_ASSERT(tokens == step->prefill_tokens + step->decode_tokens);
+	GVM_ASSERT(sequences == step->sequences && sequences);
+	GVM_ASSERT(tokens <= config->max_batched_tokens);
+	GVM_ASSERT(scheduler.running_count <= config->max_sequences);
+}
+
+/* What a request has to generate: its target, or up to the model's length. */
+static u32 fair_share(const struct llm_request *request)
+{
+	u32 room = max(1u, scheduler.config.max_model_len - request->prompt_tokens);
+
+	return min(request->target_tokens, room);
+}
+
+/* Fill free places with new requests now and then. */
+static void random_arrivals(u32 *open)
+{
+	u32 i;
+
+	for (i = 0; i < REQUESTS_MAX; i++) {
+		struct llm_request *request = &requests[i];
+
+		if (request->state == LLM_WAITING || request->state == LLM_RUNNING || dice(20))
+			continue;
+		*request = (struct llm_request){.prompt_tokens = 1 + dice(80),
+						.target_tokens = 1 + dice(60)};
+		if (!llm_scheduler_add(&scheduler, request))
+			++*open;
+	}
+}
+
+static u32 random_step(void)
+{
+	struct llm_step step;
+	u32 finished = 0;
+	u32 i;
+
+	llm_scheduler_schedule(&scheduler, &step);
+	check_step(&step);
+	check_pool();
+	llm_scheduler_complete(&scheduler);
+	check_pool();
+	for (i = 0; i < scheduler.emitted_count; i++) {
+		const struct llm_request *request = scheduler.emitted[i];
+
+		if (request->state != LLM_FINISHED)
+			continue;
+		finished++;
+		GVM_ASSERT(request->generated == fair_share(request));
+		GVM_ASSERT(request->computed ==
+			   request->prompt_tokens + request->generated - 1);
+	}
+	return finished;
+}
+
+static void random_abort(u32 *open)
+{
+	struct llm_request *victim = &requests[dice(REQUESTS_MAX)];
+
+	if (victim->state != LLM_WAITING && victim->state != LLM_RUNNING)
+		return;
+	llm_scheduler_abort(&scheduler, victim);
+	--*open;
+}
+
+static void random_world(void)
+{
+	u32 open = 0;
+	u32 steps;
+
+	memset(requests, 0, sizeof(requests));
+	start(8 + dice(120), 1 + dice(16), 8 + dice(56), 1 + dice(8), 32 + dice(96));
+	for (steps = 0; steps < 400; steps++) {
+		random_arrivals(&open);
+		if (!dice(50))
+			random_abort(&open);
+		if (open)
+			open -= random_step();
+	}
+	for (steps = 0; open; steps++) {
+		GVM_ASSERT(steps < 1000000);
+		open -= random_step();
+	}
+	GVM_ASSERT(!llm_scheduler_busy(&scheduler));
+	check_pool_empty();
+	llm_scheduler_destroy(&scheduler);
+}
+
+START_TEST(no_block_is_lost_and_everybody_finishes_under_random_load)
+{
+	const char *text = getenv("TEST_SEED");
+	u64 preemptions = 0;
+	u32 round;
+
+	seed = text ? strtoull(text, NULL, 0) : 20240607;
+	printf("TEST_SEED=%llu\n", seed);
+	for (round = 0; round < 200; round++) {
+		random_world();
+		preemptions += scheduler.preemptions;
+	}
+	ck_assert_uint_gt(preemptions, 1000); /* or it was no load */
+}
+END_TEST
+
+TEST_MAIN("llm_scheduler", a_long_prompt_is_computed_in_chunks,
+	  decodes_come_first_and_prompts_share_the_rest,
+	  the_end_of_the_budget_leaves_running_requests_out,
+	  waiting_requests_are_first_come_first_served, no_more_than_max_sequences_run,
+	  the_last_request_is_preempted_and_computed_again, a_step_that_preempts_admits_nobody,
+	  requests_that_never_fit_are_rejected, an_answer_ends_at_the_models_length,
+	  blocks_are_reused_least_recently_freed_first, masks_follow_the_blocks_in_use,
+	  chunks_of_a_group_are_rounded_up, aborted_requests_leave_no_trace,
+	  running_out_of_memory_at_the_start_is_an_error,
+	  no_block_is_lost_and_everybody_finishes_under_random_load)

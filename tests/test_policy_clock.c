@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The dual CLOCK: the order in which chunks leave, what a pick may look at, and whom it spares.
+ * Orders worked by hand here; test_policy_oracle.c has the long ones.
+ */
+#include "core_world.h"
+
+#include <signal.h>
+
+static struct gvm_device *const device = &world.device;
+
+/* Let a picked chunk go and charge it to @container again, as a fault handler would. */
+static void refill(struct gvm_container *container, u32 victim)
+{
+	gvm_uncharge(device, victim);
+	world_charge_chunk(container, victim);
+}
+
+static void touch_all(u32 first, u32 count)
+{
+	while (count--)
+		gvm_clock_touch(device, first++);
+}
+
+static void pin_all(u32 first, u32 count)
+{
+	while (count--)
+		world.pinned[first++] = true;
+}
+
+static u32 count_referenced(enum gvm_order order)
+{
+	u32 count = 0, i;
+
+	for (i = 0; i < device->chunk_count; i++)
+		count += world_is_referenced(i, order);
+	return count;
+}
+
+/*
+ * Worked by hand. "A*" has its bit set, "^" is the hand; three chunks, so A is chunk 0 and so on:
+ *
+ *   ^A* B  C     D: A has its second chance, B goes     A  D ^C      (D in chunk 1)
+ *    A  D ^C*    E: C has its second chance, A goes     E ^D  C      (E in chunk 0)
+ *    E ^D  C     F: D goes                              E  F ^C      (F in chunk 1)
+ *    E* F*^C     G: C goes, its chance is spent        ^E* F* G      (G in chunk 2)
+ *   ^E* F* G     H: E and F have theirs, G goes        ^E  F  H      (H in chunk 2)
+ *   ^E  F  H     I: E goes
+ */
+static void play_golden(struct gvm_container *container, u32 (*pick)(struct gvm_container *))
+{
+	static const struct {
+		u32 touched[2]; /* before the pick */
+		u32 victim;
+	} steps[] = {
+		{{0, GVM_NO_CHUNK}, 1},
+		{{2, GVM_NO_CHUNK}, 0},
+		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 1},
+		{{0, 1}, 2},
+		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 2},
+		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 0},
+	};
+	u32 i, j;
+
+	world_charge_many(container, 3);
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		for (j = 0; j < 2; j++) {
+			if (steps[i].touched[j] != GVM_NO_CHUNK)
+				gvm_clock_touch(device, steps[i].touched[j]);
+		}
+		ck_assert_uint_eq(pick(container), steps[i].victim);
+		world_check();
+		refill(container, steps[i].victim);
+	}
+}
+
+static u32 pick_global_of(struct gvm_container *container)
+{
+	return gvm_clock_pick_global(container->device);
+}
+
+START_TEST(own_order_matches_a_sequence_worked_by_hand)
+{
+	struct gvm_container *container = world_attach(1);
+
+	play_golden(container, gvm_clock_pick_own);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(global_order_matches_a_sequence_worked_by_hand)
+{
+	struct gvm_container *container = world_attach(1);
+
+	play_golden(container, pick_global_of);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(chunks_go_first_in_first_out_when_nothing_is_touched)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2);
+	u32 i;
+
+	for (i = 0; i < WORLD_CHUNKS; i++)
+		world_charge(i % 3 ? a : b);
+	for (i = 0; i < WORLD_CHUNKS; i++)
+		ck_assert_uint_eq(gvm_clock_pick_global(device), i);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_detach(a);
+	world_detach(b);
+}
+END_TEST
+
+START_TEST(sweeping_one_order_leaves_the_other_orders_recency_alone)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2);
+
+	world_charge_many(a, 2);
+	world_charge(b);
+	touch_all(0, 2);
+
+	/* The own sweep clears its bits of both chunks, and takes the first. */
+	ck_assert_uint_eq(gvm_clock_pick_own(a), 0);
+	ck_assert(!world_is_referenced(1, GVM_ORDER_OWN));
+	gvm_uncharge(device, 0);
+
+	/* To the device, chunk 1 is still warmer than b's chunk, which nobody used. */
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 2);
+	world_detach(a);
+	world_detach(b);
+}
+END_TEST
+
+START_TEST(a_pick_takes_only_what_the_device_lets_go)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 4);
+	pin_all(0, 2);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 2);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 3);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(the_device_is_asked_only_about_what_would_be_taken)
+{
+	struct gvm_container *container = world_attach(1);
+	struct gvm_container *protected = world_attach(2);
+
+	gvm_limit_set_low(protected, GVM_NO_LIMIT);
+	world_charge_many(protected, 2);
+	world_charge_many(container, 3);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 2);
+	gvm_clock_touch(device, 3);
+	world.asks = 0;
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 4);
+	ck_assert_uint_eq(world.asks, 1);
+	ck_assert_uint_eq(world.asked[4], 1);
+	world_detach(container);
+	world_detach(protected);
+}
+END_TEST
+
+START_TEST(a_victim_is_charged_until_it_is_gone_and_picked_once)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 2);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(container), 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	world_check();
+	gvm_uncharge(device, 0);
+	gvm_uncharge(device, 1);
+	ck_assert_uint_eq(container->evicted_chunks, 2);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(a_chunk_put_back_counts_as_just_used)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 3);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	gvm_clock_putback(device, 0);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 2);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	gvm_uncharge(device, 1);
+	gvm_clock_putback(device, 2);
+	world_detach(container);
+	ck_assert_uint_eq(world.live, 1);
+}
+END_TEST
+
+START_TEST(putting_back_what_was_not_picked_is_a_broken_invariant)
+{
+	gvm_clock_putback(device, world_charge(world_attach(1)));
+}
+END_TEST
+
+START_TEST(a_new_chunk_is_cold_however_hot_it_was_before)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 2);
+	gvm_clock_touch(device, 0);
+	gvm_uncharge(device, 0);
+	gvm_clock_touch(device, 0); /* lockless, so a late one may come */
+	world_charge(container);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(own_picks_never_cross_into_another_container)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2);
+
+	world_charge_many(a, 1);
+	world_charge_many(b, 3);
+	ck_assert_uint_eq(gvm_clock_pick_own(a), 0);
+	ck_assert_uint_eq(gvm_clock_pick_own(a), GVM_NO_CHUNK);
+	world_detach(a);
+	world_detach(b);
+}
+END_TEST
+
+START_TEST(nothing_charged_means_no_victim)
+{
+	struct gvm_container *container = world_attach(1);
+
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_refill_stash(device, 1000), 0);
+	world_detach(container);
+}
+END_TEST
+
+/* Bounds. Each bit that a sweep cleared was a look, and so was each question to the device. */
+
+START_TEST(an_own_pick_looks_at_no_more_than_its_bound)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 1000);
+	touch_all(0, 1000);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	ck_assert_uint_eq(count_referenced(GVM_ORDER_OWN), 1000 - GVM_PICK_LOOKS);
+	pin_all(0, 1000);
+	ck_assert_uint_eq(world.asks, 0);
+	ck_assert_uint_eq(world_pick_own(container, 1000 / GVM_PICK_LOOKS), GVM_NO_CHUNK);
+	world.asks = 0;
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	ck_assert_uint_le(world.asks, GVM_PICK_LOOKS);
+	ck_assert_uint_gt(world.asks, 0);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(a_global_pick_looks_at_no_more_than_its_bound)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 1000);
+	ck_assert_uint_eq(gvm_clock_refill_stash(device, 1000), GVM_STASH_SIZE);
+	pin_all(0, 1000);
+	world.asks = 0;
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_le(world.asks, GVM_PICK_LOOKS);
+	ck_assert_uint_ge(world.asks, GVM_PICK_LOOKS / 2);
+
+	touch_all(0, 1000);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_ge(count_referenced(GVM_ORDER_GLOBAL), 1000 - GVM_PICK_LOOKS);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(a_pick_on_a_tiny_ring_does_not_ask_in_circles)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge(container);
+	pin_all(0, 1);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
+	ck_assert_uint_le(world.asks, 2);
+	/* Globally twice by the hand, then for every other look of the last resort. */
+	world.asks = 0;
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_le(world.asks, 2 + 16 / 2);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(used_chunks_get_their_second_chance_whatever_the_bound)
+{
+	struct gvm_container *container = world_attach(1);
+	u32 calls = 0;
+
+	world_charge_many(container, 1000);
+	touch_all(0, 1000);
+	while (gvm_clock_pick_global(device) == GVM_NO_CHUNK)
+		calls++;
+	/* A whole turn at 48 looks a call, and then the first chunk: CLOCK's order. */
+	ck_assert_uint_eq(calls, 1000 / 48);
+	ck_assert_uint_eq(device->chunks[0].state, GVM_CHUNK_EVICTING);
+	world_detach(container);
+}
+END_TEST
+
+/* Protection. */
+
+START_TEST(containers_at_or_under_low_are_spared)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2);
+	u32 i;
+
+	world_charge_many(a, 4);
+	world_charge_many(b, 4);
+	gvm_limit_set_low(a, 4 * GVM_CHUNK_BYTES);
+	for (i = 4; i < 8; i++) {
+		ck_assert_uint_eq(gvm_clock_pick_global(device), i);
+		world_check();
+	}
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	/* Its own limit is another matter. */
+	ck_assert_uint_eq(gvm_clock_pick_own(a), 0);
+	world_check();
+	world_detach(a);
+	world_detach(b);
+}
+END_TEST
+
+START_TEST(one_chunk_above_low_is_not_spared)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 4);
+	gvm_limit_set_low(container, 4 * GVM_CHUNK_BYTES - 1);
+	ck_assert(!container->is_protected);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
+	gvm_uncharge(device, 0);
+	ck_assert(container->is_protected);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(a_protected_container_that_grows_loses_its_protection)
+{
+	struct gvm_container *container = world_attach(1);
+
+	gvm_limit_set_low(container, 2 * GVM_CHUNK_BYTES);
+	world_charge_many(container, 2);
+	ck_assert_uint_eq(device->global.hand, GVM_NO_CHUNK); /* never were on the ring */
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_charge(container);
+	world_check();
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
+	world_detach(container);
+}
+END_TEST
+
+START_TEST(hovering_around_low_keeps_the_order_and_the_books)
+{
+	struct gvm_container *hovering = world_attach(1), *other = world_attach(2);
+	u32 last = GVM_NO_CHUNK, i;
+
+	world_charge_many(hovering, 4);
+	world_charge_many(other, 4);
+	gvm_limit_set_low(hovering, 4 * GVM_CHUNK_BYTES);
+	for (i = 0; i < 100; i++) {
+		u32 chunk = world_charge(hovering); /* above */
+		u32 victim;
+
+		world_check();
+		ck_assert(!hovering->is_protected);
+		gvm_uncharge(device, chunk); /* at the limit */
+		ck_assert(hovering->is_protected);
+		victim = gvm_clock_pick_global(device);
+		ck_assert_ptr_eq(device->chunks[victim].owner, other);
+		gvm_clock_putback(device, victim);
+		world_check();
+	}
+	/* Whom the hand meets first is the others' doing; the hovering ones are still in turn. */
+	gvm_limit_set_low(hovering, 0);
+	for (i = 0; i < 8; i++) {
+		u32 victim = gvm_clock_pick_global(device);
+
+		if (device->chunks[victim].owner != hovering)
+			continue;
+		ck_assert(last == GVM_NO_CHUNK || victim == (last + 1) % 4);
+		last = victim;
+	}
+	world_detach(hovering);
+	world_detach(other);
+}
+END_TEST
+
+START_TEST(unprotected_chunks_come_back_where_the_hand_has_passed)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2);
+
+	world_charge_many(a, 2);
+	world_charge_many(b, 2);
+	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 2);
+	gvm_limit_set_low(a, 0);
+	world_check();
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 3);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	world_detach(a);
+	world_detach(b);
+}
+END_TEST
+
+START_TEST(a_victim_is_found_behind_a_wall_of_protected_chunks)
+{
+	struct gvm_container *wall = world_attach(1), *small = world_attach(2);
+	u32 i;
+
+	world_charge_many(wall, 950);
+	world_charge_many(small, 50);
+	touch_all(0, 1000);
+	gvm_limit_set_low(wall, GVM_NO_LIMIT);
+	for (i = 0; i < 50; i++) {
+		u32 victim = gvm_clock_pick_global(device);
+
+		ck_assert_uint_ge(victim, 950);
+		ck_assert_uint_lt(victim, 1000);
+		gvm_uncharge(device, victim);
+	}
+	ck_assert_uint_eq(world_pick_global(100), GVM_NO_CHUNK);
+	world_detach(wall);
+	world_detach(small);
+}
+END_TEST
+
+START_TEST(the_hand_is_not_slowed_by_a_wall_that_it_has_cleared)
+{
+	struct gvm_container *wall = world_attach(1), *small = world_attach(2);
+	u32 i;
+
+	world_charge_many(wall, 950);
+	world_charge_many(small, 50);
+	gvm_limit_set_low(wall, GVM_NO_LIMIT);
+	for (i = 0; i < 950 / 48 + 1; i++)
+		gvm_clock_putback(device, gvm_clock_pick_global(device));
+	touch_all(950, 50);
+	for (i = 0; i < 2; i++)
+		gvm_clock_pick_global(device);
+	/* 50 second chances in two calls: not one look went to the wall. */
+	ck_assert_uint_eq(count_referenced(GVM_ORDER_GLOBAL), 0);
+	world_detach(wall);
+	world_detach(small);
+}
+END_TEST
+
+START_TEST(the_last_resort_asks_containers_in_turn)
+{
+	struct gvm_container *a = world_attach(1), *b = world_attach(2), *c = world_attach(3);
+	struct gvm_container *givers[4];
+	u32 i;
+
+	world_charge_many(c, 4 * 48); /* the wall; nothing but obstacles for four calls */
+	world_charge_many(a, 4);
+	world_charge_many(b, 4);
+	gvm_limit_set_low(c, GVM_NO_LIMIT);
+	for (i = 0; i < 4; i++)
+		givers[i] = device->chunks[gvm_clock_pick_global(device)].owner;
+	ck_assert_ptr_eq(givers[0], a);
+	ck_assert_ptr_eq(givers[1], b);
+	ck_assert_ptr_eq(givers[2], a);
+	ck_assert_ptr_eq(givers[3], b);
+	world_detach(a);
+	world_detach(b);
+	world_detach(c);
+}
+END_TEST
+
+START_TEST(the_last_resort_goes_on_where_it_ran_out_of_looks)
+{
+	struct gvm_container *protected[40], *last;
+	u32 i;
+
+	for (i = 0; i < 40; i++) {
+		protected[i] = world_attach(i + 1);
+		world_charge_many(protected[i], 20);
+		gvm_limit_set_low(protected[i], GVM_NO_LIMIT);
+	}
+	last = world_attach(100);
+	world_charge(last);
+	/* 16 containers a call; the hand itself is 17 calls away from the chunk. */
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 800);
+	world_detach(last);
+	for (i = 0; i < 40; i++)
+		world_detach(protected[i]);
+}
+END_TEST
+
+static void setup(void)
+{
+	world_init(WORLD_CHUNKS);
+}
+
+static void setup_large(void)
+{
+	world_init(1000);
+}
+
+static void add_order_tests(TCase *tests)
+{
+	tcase_add_test(tests, own_order_matches_a_sequence_worked_by_hand);
+	tcase_add_test(tests, global_order_matches_a_sequence_worked_by_hand);
+	tcase_add_test(tests, chunks_go_first_in_first_out_when_nothing_is_touched);
+	tcase_add_test(tests, sweeping_one_order_leaves_the_other_orders_recency_alone);
+	tcase_add_test(tests, a_pick_takes_only_what_the_device_lets_go);
+	tcase_add_test(tests, the_device_is_asked_only_about_what_would_be_taken);
+	tcase_add_test(tests, a_victim_is_charged_until_it_is_gone_and_picked_once);
+	tcase_add_test(tests, a_chunk_put_back_counts_as_just_used);
+	tcase_add_test_raise_signal(
+		tests, putting_back_what_was_not_picked_is_a_broken_invariant, SIGABRT);
+	tcase_add_test(tests, a_new_chunk_is_cold_however_hot_it_was_before);
+	tcase_add_test(tests, own_picks_never_cross_into_another_container);
+	tcase_add_test(tests, nothing_charged_means_no_victim);
+	tcase_add_test(tests, a_pick_on_a_tiny_ring_does_not_ask_in_circles);
+}
+
+static void add_protection_tests(TCase *tests)
+{
+	tcase_add_test(tests, containers_at_or_under_low_are_spared);
+	tcase_add_test(tests, one_chunk_above_low_is_not_spared);
+	tcase_add_test(tests, a_protected_container_that_grows_loses_its_protection);
+	tcase_add_test(tests, hovering_around_low_keeps_the_order_and_the_books);
+	tcase_add_test(tests, unprotected_chunks_come_back_where_the_hand_has_passed);
+}
+
+static void add_large_tests(TCase *tests)
+{
+	tcase_add_test(tests, an_own_pick_looks_at_no_more_than_its_bound);
+	tcase_add_test(tests, a_global_pick_looks_at_no_more_than_its_bound);
+	tcase_add_test(tests, used_chunks_get_their_second_chance_whatever_the_bound);
+	tcase_add_test(tests, a_victim_is_found_behind_a_wall_of_protected_chunks);
+	tcase_add_test(tests, the_hand_is_not_slowed_by_a_wall_that_it_has_cleared);
+	tcase_add_test(tests, the_last_resort_asks_containers_in_turn);
+	tcase_add_test(tests, the_last_resort_goes_on_where_it_ran_out_of_looks);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("policy clock");
+
+	world_add_case(suite, "order", setup, world_destroy, add_order_tests);
+	world_add_case(suite, "protection", setup, world_destroy, add_protection_tests);
+	world_add_case(suite, "large", setup_large, world_destroy, add_large_tests);
+	return world_run(suite);
+}

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * TSGs: which RPCs a setting makes, in which order, and that nothing is recorded as done which
+ * was not, whichever call fails.
+ */
+#include "core_world.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#define TSGS 3u
+
+static struct gvm_device *const device = &world.device;
+static struct gvm_container *container;
+static struct gvm_tsg tsgs[TSGS]; /* with the ids 10, 11, 12 */
+
+static void attach_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < TSGS; i++)
+		ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[i], 10 + i), 0);
+	world_expect_calls(U32_MAX, 0);
+}
+
+static void detach_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < TSGS; i++)
+		gvm_tsg_detach(&tsgs[i]);
+}
+
+/* Forget the calls so far; the next one of index @fail fails with @error. */
+static void expect_failure(u32 fail, int error)
+{
+	world_expect_calls(fail, error);
+}
+
+static void expect_call(u32 index, enum world_rpc rpc, u32 tsg)
+{
+	ck_assert_uint_lt(index, world.call_count);
+	ck_assert_int_eq(world.calls[index].rpc, rpc);
+	ck_assert_uint_eq(world.calls[index].tsg, tsg);
+}
+
+static void expect_timeslice_call(u32 index, u32 tsg, u64 timeslice_us)
+{
+	expect_call(index, WORLD_TIMESLICE, tsg);
+	ck_assert_uint_eq(world.calls[index].timeslice_us, timeslice_us);
+}
+
+static bool is_frozen(void)
+{
+	bool frozen;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	frozen = gvm_tsgs_frozen_locked(container);
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return frozen;
+}
+
+START_TEST(priorities_map_to_the_published_timeslices)
+{
+	/* NVIDIA open-gpu-kernel-modules 575 as patched by GVM: 524288 us >> p. */
+	static const u64 published_us[] = {524288, 262144, 131072, 65536, 32768, 16384,
+					   8192,   4096,   2048,   1024,  512,	 256,
+					   128,	   64,	   32,	   16,	  8};
+	u32 p;
+
+	ck_assert_uint_eq(ARRAY_SIZE(published_us), GVM_PRIORITY_MAX + 1);
+	for (p = 0; p <= GVM_PRIORITY_MAX; p++)
+		ck_assert_uint_eq(gvm_priority_to_timeslice_us(p), published_us[p]);
+}
+END_TEST
+
+START_TEST(an_untouched_container_programs_nothing)
+{
+	attach_all();
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	ck_assert_uint_eq(world.call_count, 0);
+	ck_assert_uint_eq(tsgs[0].timeslice_us, WORLD_TIMESLICE_US);
+	detach_all();
+	ck_assert_uint_eq(world.call_count, 0);
+}
+END_TEST
+
+START_TEST(a_priority_programs_every_tsg_once)
+{
+	u32 i;
+
+	attach_all();
+	ck_assert_int_eq(gvm_compute_set_priority(container, 2), 0);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	for (i = 0; i < TSGS; i++) {
+		expect_timeslice_call(i, 10 + i, 131072);
+		ck_assert_uint_eq(tsgs[i].timeslice_us, 131072);
+	}
+	ck_assert_int_eq(gvm_compute_set_priority(container, 2), 0);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 131072), 0);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	ck_assert_uint_eq(container->priority, 2);
+	detach_all();
+}
+END_TEST
+
+START_TEST(settings_out_of_range_change_nothing)
+{
+	attach_all();
+	ck_assert_int_eq(gvm_compute_set_priority(container, GVM_PRIORITY_MAX + 1), -EINVAL);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 0), -EINVAL);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MAX_US + 1),
+			 -EINVAL);
+	ck_assert_uint_eq(world.call_count, 0);
+	ck_assert(!container->timeslice_set);
+	ck_assert_uint_eq(container->priority, GVM_PRIORITY_DEFAULT);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MIN_US), 0);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MAX_US), 0);
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+	detach_all();
+}
+END_TEST
+
+START_TEST(freeze_disables_then_preempts_and_thaw_enables)
+{
+	u32 i;
+
+	attach_all();
+	ck_assert(!is_frozen());
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+	for (i = 0; i < TSGS; i++) {
+		expect_call(2 * i, WORLD_DISABLE, 10 + i);
+		expect_call(2 * i + 1, WORLD_PREEMPT, 10 + i);
+	}
+	ck_assert(is_frozen());
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	for (i = 0; i < TSGS; i++)
+		expect_call(i, WORLD_ENABLE, 10 + i);
+	ck_assert(!is_frozen());
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_new_tsg_inherits_timeslice_and_freeze)
+{
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, 0);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 10), 0);
+	ck_assert_uint_eq(world.call_count, 3);
+	expect_call(0, WORLD_DISABLE, 10);
+	expect_call(1, WORLD_PREEMPT, 10);
+	expect_timeslice_call(2, 10, 5000);
+
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	expect_call(0, WORLD_ENABLE, 10);
+	gvm_tsg_detach(&tsgs[0]);
+}
+END_TEST
+
+START_TEST(a_tsg_born_with_what_is_wished_needs_no_call)
+{
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, WORLD_TIMESLICE_US), 0);
+	attach_all();
+	ck_assert_uint_eq(world.call_count, 0);
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_detached_tsg_is_left_alone)
+{
+	attach_all();
+	gvm_tsg_detach(&tsgs[1]);
+	ck_assert_int_eq(gvm_compute_set_priority(container, 0), 0);
+	ck_assert_uint_eq(world.call_count, 2);
+	expect_timeslice_call(0, 10, 524288);
+	expect_timeslice_call(1, 12, 524288);
+	gvm_tsg_detach(&tsgs[0]);
+	gvm_tsg_detach(&tsgs[2]);
+}
+END_TEST
+
+START_TEST(a_tsg_keeps_its_container_alive)
+{
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 10), 0);
+	gvm_container_detach(container);
+	world_check();
+	ck_assert_uint_eq(device->container_count, 1);
+	gvm_tsg_detach(&tsgs[0]);
+	ck_assert_uint_eq(device->container_count, 0);
+	container = world_attach(1);
+}
+END_TEST
+
+/* Failures. */
+
+START_TEST(a_timeslice_that_failed_is_tried_again_and_the_others_are_not)
+{
+	u32 fail = (u32)_i, i;
+
+	attach_all();
+	expect_failure(fail, -EIO);
+	ck_assert_int_eq(gvm_compute_set_priority(container, 4), -EIO);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	for (i = 0; i < TSGS; i++)
+		ck_assert_uint_eq(tsgs[i].timeslice_us, i == fail ? WORLD_TIMESLICE_US : 32768);
+
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_set_priority(container, 4), 0);
+	ck_assert_uint_eq(world.call_count, 1);
+	expect_timeslice_call(0, 10 + fail, 32768);
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_freeze_that_failed_anywhere_is_not_a_freeze_and_can_be_completed)
+{
+	u32 fail = (u32)_i, victim = fail / 2, i;
+	bool at_disable = fail % 2 == 0;
+
+	attach_all();
+	expect_failure(fail, -EIO);
+	ck_assert_int_eq(gvm_compute_freeze(container), -EIO);
+	/* A TSG that could not be disabled is not preempted; all others are frozen. */
+	ck_assert_uint_eq(world.call_count, at_disable ? 2 * TSGS - 1 : 2 * TSGS);
+	ck_assert(!is_frozen());
+	for (i = 0; i < TSGS; i++) {
+		ck_assert_int_eq(tsgs[i].disabled, i != victim || !at_disable);
+		ck_assert_int_eq(tsgs[i].preempted, i != victim);
+	}
+	world_check();
+
+	/* The second write makes up for what is missing, and only for that. */
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, at_disable ? 2 : 1);
+	expect_call(world.call_count - 1, WORLD_PREEMPT, 10 + victim);
+	ck_assert(is_frozen());
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_thaw_after_half_a_freeze_enables_what_was_disabled)
+{
+	attach_all();
+	expect_failure(1, -EIO);
+	ck_assert_int_eq(gvm_compute_freeze(container), -EIO);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	expect_call(0, WORLD_ENABLE, 10);
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_thaw_that_failed_leaves_the_tsg_frozen_and_is_tried_again)
+{
+	u32 fail = (u32)_i, i;
+
+	attach_all();
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	expect_failure(fail, -EIO);
+	ck_assert_int_eq(gvm_compute_thaw(container), -EIO);
+	ck_assert_uint_eq(world.call_count, TSGS);
+	for (i = 0; i < TSGS; i++) {
+		ck_assert_int_eq(tsgs[i].disabled, i == fail);
+		ck_assert_int_eq(tsgs[i].preempted, i == fail);
+	}
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	ck_assert_uint_eq(world.call_count, 1);
+	expect_call(0, WORLD_ENABLE, 10 + fail);
+	detach_all();
+}
+END_TEST
+
+START_TEST(attach_reports_a_failed_call_and_attaches_all_the_same)
+{
+	/* Disable, preempt, timeslice. */
+	static const enum world_rpc missing[] = {WORLD_DISABLE, WORLD_PREEMPT, WORLD_TIMESLICE};
+
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	expect_failure((u32)_i, -EIO);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 10), -EIO);
+	world_check();
+
+	/* Any write that applies settings completes it. */
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	expect_call(0, missing[_i], 10);
+	ck_assert(is_frozen());
+	ck_assert_uint_eq(tsgs[0].timeslice_us, 5000);
+	gvm_tsg_detach(&tsgs[0]);
+}
+END_TEST
+
+START_TEST(the_first_of_several_errors_is_reported)
+{
+	attach_all();
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	/* One write, two calls to make for one TSG: timeslice and enable. */
+	tsgs[0].timeslice_us = 1;
+	expect_failure(0, -EIO);
+	ck_assert_int_eq(gvm_compute_thaw(container), -EIO);
+	expect_timeslice_call(0, 10, 5000);
+	expect_call(1, WORLD_ENABLE, 10);
+	ck_assert(!tsgs[0].disabled);
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_tsg_that_is_gone_is_no_error)
+{
+	u32 fail = (u32)_i;
+
+	attach_all();
+	expect_failure(fail, -ENODEV);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+	ck_assert(is_frozen());
+	expect_failure(fail % TSGS, -ENODEV);
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+	expect_failure(fail % TSGS, -ENODEV);
+	ck_assert_int_eq(gvm_compute_set_priority(container, 1), 0);
+	world_check();
+	detach_all();
+}
+END_TEST
+
+START_TEST(a_priority_beyond_the_map_is_a_broken_invariant)
+{
+	gvm_priority_to_timeslice_us(GVM_PRIORITY_MAX + 1);
+}
+END_TEST
+
+START_TEST(to_plan_without_the_mutex_is_a_broken_invariant)
+{
+	attach_all();
+	gvm_tsg_plan_locked(&tsgs[0]);
+}
+END_TEST
+
+static void setup(void)
+{
+	world_init(WORLD_CHUNKS);
+	container = world_attach(1);
+}
+
+static void teardown(void)
+{
+	world_detach(container);
+	world_destroy();
+}
+
+static void add_setting_tests(TCase *tests)
+{
+	tcase_add_test(tests, priorities_map_to_the_published_timeslices);
+	tcase_add_test(tests, an_untouched_container_programs_nothing);
+	tcase_add_test(tests, a_priority_programs_every_tsg_once);
+	tcase_add_test(tests, settings_out_of_range_change_nothing);
+	tcase_add_test(tests, freeze_disables_then_preempts_and_thaw_enables);
+	tcase_add_test(tests, a_new_tsg_inherits_timeslice_and_freeze);
+	tcase_add_test(tests, a_tsg_born_with_what_is_wished_needs_no_call);
+	tcase_add_test(tests, a_detached_tsg_is_left_alone);
+	tcase_add_test(tests, a_tsg_keeps_its_container_alive);
+}
+
+static void add_failure_tests(TCase *tests)
+{
+	tcase_add_loop_test(
+		tests, a_timeslice_that_failed_is_tried_again_and_the_others_are_not, 0, TSGS);
+	tcase_add_loop_test(tests,
+			    a_freeze_that_failed_anywhere_is_not_a_freeze_and_can_be_completed,
+			    0, 2 * TSGS);
+	tcase_add_test(tests, a_thaw_after_half_a_freeze_enables_what_was_disabled);
+	tcase_add_loop_test(tests, a_thaw_that_failed_leaves_the_tsg_frozen_and_is_tried_again,
+			    0, TSGS);
+	tcase_add_loop_test(tests, attach_reports_a_failed_call_and_attaches_all_the_same, 0,
+			    3);
+	tcase_add_test(tests, the_first_of_several_errors_is_reported);
+	tcase_add_loop_test(tests, a_tsg_that_is_gone_is_no_error, 0, 2 * TSGS);
+	tcase_add_test_raise_signal(tests, a_priority_beyond_the_map_is_a_broken_invariant,
+				    SIGABRT);
+	tcase_add_test_raise_signal(tests, to_plan_without_the_mutex_is_a_broken_invariant,
+				    SIGABRT);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("tsg");
+
+	world_add_case(suite, "settings", setup, teardown, add_setting_tests);
+	world_add_case(suite, "failures", setup, teardown, add_failure_tests);
+	return world_run(suite);
+}
