@@ -7,8 +7,8 @@
 # Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
 if (terminal eq "svg") {
-	set terminal svg size 1500,1640 dynamic background rgb "white" font "DejaVu Sans,18" \
-		linewidth 1.5
+	set terminal svg size 1500,1640 dynamic noenhanced background rgb "white" \
+		font "DejaVu Sans,19" linewidth 1.5
 } else {
 	set terminal pngcairo size 1500,1640 noenhanced background rgb "white" \
 		font "DejaVu Sans,14" linewidth 1.5
@@ -32,21 +32,21 @@ set border 3 linecolor rgb c_text linewidth 0.8
 set tics nomirror scale 0.6 textcolor rgb c_text
 set grid xtics ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 set xrange [0:end_s]
-set key at screen 0.805,graph 1.0 left top Left reverse noenhanced samplen 1.6 spacing 1.25 \
+set key at screen 0.805,graph 1.0 left top Left reverse samplen 1.6 spacing 1.25 \
 	width 1 textcolor rgb c_text
 set lmargin at screen 0.085
 set rmargin at screen 0.740
 
 # Four panels from top to bottom, all with the same time axis.
 panels = 4
-first_top = 0.925
+first_top = 0.922
 height = 0.185
-gap = 0.045
+gap = 0.042
 top(i) = first_top - (i - 1) * (height + gap)
 bottom(i) = top(i) - height
-
-panel_title(i, text) = sprintf("set label 1 \"%s\" at graph 0,1.06 left noenhanced font \",16\" textcolor rgb c_text", text)
-empty(i, text) = sprintf("set label 2 \"%s\" at graph 0.5,0.5 center textcolor rgb c_text", text)
+middle(i) = top(i) - height / 2
+title_y = 1.065 # of a panel, in its own coordinates
+label_x = 0.022 # of the axes' labels, on the screen: in one line, however wide the numbers are
 
 run_alone = "alone (" . system_alone . ")"
 run_shared = "shared (" . system_shared . ")"
@@ -61,25 +61,36 @@ if (incomplete) {
 	subline = subline . ",  INCOMPLETE: a run was interrupted"
 }
 
+# The longest TTFT: where requests failed, there is a decade above it for them.
+ttft_max = 0
+if (ttft_alone) {
+	stats ttft_csv using "ttft_alone_s" name "alone" nooutput
+	ttft_max = alone_max
+}
+if (ttft_shared) {
+	stats ttft_csv using "ttft_shared_s" name "shared" nooutput
+	ttft_max = shared_max > ttft_max ? shared_max : ttft_max
+}
+
 set multiplot
-set label 10 headline at screen 0.085,0.983 left noenhanced font ",21" textcolor rgb "black"
-set label 11 subline at screen 0.085,0.961 left noenhanced font ",15" textcolor rgb c_text
+set label 10 headline at screen 0.085,0.981 left font ",21" textcolor rgb "black"
+set label 11 subline at screen 0.085,0.958 left font ",15" textcolor rgb c_text
 
 # --- 1: load ------------------------------------------------------------------------------------
 
 set tmargin at screen top(1)
 set bmargin at screen bottom(1)
 set format x ""
-eval panel_title(1, "Load of " . llm)
-set ylabel "requests in flight" noenhanced textcolor rgb c_text offset 0.5,0
-set y2label "arrivals (requests/s)" noenhanced textcolor rgb c_text offset -0.5,0
+set label 1 "Load of " . llm at graph 0,title_y left font ",16" textcolor rgb c_text
+set label 3 "requests in flight" at screen label_x,middle(1) center rotate textcolor rgb c_text
+set label 4 "arrivals (1/s)" at screen 0.785,middle(1) center rotate textcolor rgb c_text
 set y2tics nomirror scale 0.6 textcolor rgb c_text
 set border 11
 set yrange [0:*]
 set y2range [0:*]
 set style fill solid 1.0 noborder
 if (llm eq "") {
-	eval empty(1, "no LLM server in these runs")
+	set label 2 "no LLM server in these runs" at graph 0.5,0.5 center textcolor rgb c_text
 	set yrange [0:1]
 	plot NaN notitle
 } else {
@@ -98,34 +109,54 @@ unset label 10
 unset label 11
 unset label 2
 unset y2tics
-unset y2label
+unset label 4
 set border 3
 
 # --- 2: time to first token ---------------------------------------------------------------------
 
 set tmargin at screen top(2)
 set bmargin at screen bottom(2)
-eval panel_title(2, "Time to first token of each request, by arrival")
-set ylabel "TTFT (s)"
+set label 1 "Time to first token of each request, by its arrival"
+set label 3 "TTFT (s)" at screen label_x,middle(2)
 set logscale y
 set format y "%g"
 set yrange [*:*]
+# Requests without an answer have no time: they stand at the upper edge.
+set y2range [0:1]
+if (ttft_max > 0 && (failed_alone || failed_shared)) {
+	set yrange [*:10 ** ceil(log10(3 * ttft_max))]
+}
+# Dots are small, so that thousands of them stay apart; in the key they are not.
 ttft_runs = ""
 if (ttft_alone) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_alone_s\" with points" \
-		. " pointtype p_alone pointsize 0.35 linecolor rgb c_alone title run_alone, "
+		. " pointtype p_alone pointsize 0.35 linecolor rgb c_alone notitle," \
+		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
+		. " title run_alone, "
 }
 if (ttft_shared) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_shared_s\" with points" \
-		. " pointtype p_shared pointsize 0.4 linecolor rgb c_shared title run_shared, "
+		. " pointtype p_shared pointsize 0.4 linecolor rgb c_shared notitle," \
+		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
+		. " title run_shared, "
 }
-if (ttft_runs eq "") {
-	eval empty(2, "no completed request")
+if (failed_alone) {
+	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":(0.91 * column(\"failed_alone\"))" \
+		. " axes x1y2 with points pointtype 2 pointsize 0.9 linecolor rgb c_alone" \
+		. sprintf(" title \"%d failed, alone\", ", failed_alone)
+}
+if (failed_shared) {
+	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":(0.96 * column(\"failed_shared\"))" \
+		. " axes x1y2 with points pointtype 2 pointsize 0.9 linecolor rgb c_shared" \
+		. sprintf(" title \"%d failed, shared\", ", failed_shared)
+}
+if (!ttft_alone && !ttft_shared) {
+	set label 2 "no completed request" at graph 0.5,0.5 center textcolor rgb c_text
 	set yrange [0.01:10]
-} 
+}
 if (slo_s > 0) {
 	ttft_runs = ttft_runs . "slo_s with lines linewidth 1.6 dashtype 2 linecolor rgb \"black\"" \
-		. sprintf(" title \"SLO %g s\", ", slo_s)
+		. sprintf(" title \"SLO: %g s\", ", slo_s)
 }
 eval "plot " . ttft_runs . "NaN notitle"
 unset label 2
@@ -135,17 +166,19 @@ unset logscale y
 
 set tmargin at screen top(3)
 set bmargin at screen bottom(3)
-eval panel_title(3, "GPU share in the shared run, stacked")
-set ylabel "share of GPU time (%)"
+set label 1 "GPU time in the shared run, stacked"
+set label 3 "share (%)" at screen label_x,middle(3)
 set yrange [0:100]
 set ytics 25
 # Painted from the whole stack down to the first container.
 stack(n) = 100 * (sum [j = 1:n] column(j + 1))
 if (containers) {
-	plot for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
-		linecolor rgb c_container[(i - 1) % 6 + 1] title columnheader(i + 1)
+	plot keyentry with boxes fillcolor rgb "white" fillstyle solid 1.0 border rgb "#888888" \
+			title "idle or switching", \
+		for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
+			linecolor rgb c_container[(i - 1) % 6 + 1] title columnheader(i + 1)
 } else {
-	eval empty(3, "no container in the shared run")
+	set label 2 "no container in the shared run" at graph 0.5,0.5 center textcolor rgb c_text
 	plot NaN notitle
 }
 unset label 2
@@ -155,22 +188,26 @@ set ytics autofreq
 
 set tmargin at screen top(4)
 set bmargin at screen bottom(4)
-eval panel_title(4, diffusion eq "" ? "Image latency" : "Image latency of " . diffusion)
-set ylabel "latency (s)"
+set label 1 "Latency of each image" . (diffusion eq "" ? "" : " of " . diffusion) . ", by its end"
+set label 3 "latency (s)" at screen label_x,middle(4)
 set yrange [0:*]
 set format x "%g"
-set xlabel "simulated time (s)" noenhanced textcolor rgb c_text
+set xlabel "simulated time (s)" textcolor rgb c_text
 image_runs = ""
 if (images_alone) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \
-		. " pointtype p_alone pointsize 0.7 linecolor rgb c_alone title run_alone, "
+		. " pointtype p_alone pointsize 0.7 linecolor rgb c_alone notitle," \
+		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
+		. " title run_alone, "
 }
 if (images_shared) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_shared_s\" with points" \
-		. " pointtype p_shared pointsize 0.8 linecolor rgb c_shared title run_shared, "
+		. " pointtype p_shared pointsize 0.8 linecolor rgb c_shared notitle," \
+		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
+		. " title run_shared, "
 }
 if (image_runs eq "") {
-	eval empty(4, "no image was completed")
+	set label 2 "no image was completed" at graph 0.5,0.5 center textcolor rgb c_text
 	set yrange [0:1]
 }
 eval "plot " . image_runs . "NaN notitle"

@@ -351,8 +351,9 @@ static void add_variable(struct figure_variables *variables, char *text)
 }
 
 /*
- * A string for gnuplot, every byte of it but letters and digits as an octal escape: paths and
- * names can hold quotes, backticks or anything else, and none of that may be a command.
+ * A string for gnuplot, every byte of it but letters as an octal escape: paths and names can
+ * hold quotes, backticks or anything else, and none of that may be a command. Digits, too:
+ * gnuplot would take one that follows an escape for a part of it.
  */
 static void add_string(struct figure_variables *variables, const char *name, const char *value)
 {
@@ -364,7 +365,7 @@ static void add_string(struct figure_variables *variables, const char *name, con
 		for (; *value; value++) {
 			unsigned int byte = (unsigned char)*value;
 
-			if ((byte | 0x20) - 'a' < 26 || byte - '0' < 10)
+			if ((byte | 0x20) - 'a' < 26)
 				*end++ = *value;
 			else
 				end += sprintf(end, "\\%03o", byte);

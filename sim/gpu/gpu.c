@@ -84,6 +84,8 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 	struct sim_gpu *gpu = data;
 	struct sim_process *process = fault->space;
 
+	if (!process->killed)
+		process->killed_ns = eng_now();
 	process->killed = true;
 	gsp_kill(&gpu->gsp, fault->tsg);
 }

@@ -144,6 +144,7 @@ static void tenant_main(void *data)
 		tenant->started = true;
 		tenant_write_controls(tenant);
 		tenant->status = tenant_run_app(tenant);
+		tenant->failed_ns = tenant->process.killed_ns;
 		tenant_record_memory(tenant);
 		gsp_update(&tenant->gpu->gsp);
 		sim_process_exit(&tenant->process);

@@ -59,7 +59,7 @@ void series_init(struct series *series, const struct folder *alone, const struct
 	series->end_ns = max(alone->end_ns, shared->end_ns);
 	series->end_ns = max(series->end_ns, 1ull);
 	interval = min(interval, series->end_ns);
-	series->bin_ns = round_width(series->end_ns / SERIES_BINS + 1);
+	series->bin_ns = round_width((series->end_ns + SERIES_BINS - 1) / SERIES_BINS);
 	series->bin_ns = (series->bin_ns + interval - 1) / interval * interval;
 	series->bin_count = (size_t)((series->end_ns + series->bin_ns - 1) / series->bin_ns);
 }

@@ -42,8 +42,8 @@ static int make_folder(struct writer *writer, size_t length)
 	memcpy(path, writer->folder, length);
 	path[length] = '\0';
 	if (!mkdir(path, 0777)) {
-		if (!writer->made)
-			writer->made = length;
+		if (writer->made_count < WRITER_MADE_MAX)
+			writer->made[writer->made_count++] = length;
 		return 0;
 	}
 	if (errno == EEXIST && !stat(path, &info))
@@ -62,21 +62,18 @@ static int make_folders(struct writer *writer)
 	return error;
 }
 
-/* Innermost first, as long as they are empty. */
+/* Innermost first. One that somebody else has put something into stays. */
 static void remove_made_folders(struct writer *writer)
 {
-	size_t length = strlen(writer->folder);
+	char path[WRITER_FOLDER_MAX];
 
-	while (writer->made && length >= writer->made) {
-		writer->folder[length] = '\0';
-		if (rmdir(writer->folder))
-			break;
-		while (length > 0 && writer->folder[length - 1] != '/')
-			length--;
-		while (length > 0 && writer->folder[length - 1] == '/')
-			length--;
+	while (writer->made_count) {
+		size_t length = writer->made[--writer->made_count];
+
+		memcpy(path, writer->folder, length);
+		path[length] = '\0';
+		rmdir(path);
 	}
-	writer->made = 0;
 }
 
 /* Returns a descriptor, or -1 and errno. A left-over of a dead process of our number goes. */
@@ -215,7 +212,7 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 	}
 	sync_folder(writer);
 	writer->count = 0;
-	writer->made = 0;
+	writer->made_count = 0;
 	return 0;
 }
 

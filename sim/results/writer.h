@@ -18,13 +18,15 @@
 struct sim_error;
 
 #define WRITER_FILES_MAX  8
+#define WRITER_MADE_MAX	  32 /* folders beyond that stay when writing fails */
 #define WRITER_NAME_MAX	  64
 #define WRITER_FOLDER_MAX (PATH_MAX - 2 * WRITER_NAME_MAX)
 
 /* Owned by the caller: writer_open(), then writer_commit() or writer_abort(). */
 struct writer {
 	char folder[WRITER_FOLDER_MAX];
-	size_t made; /* length of the outermost folder that we made; 0: all were there */
+	size_t made[WRITER_MADE_MAX]; /* which parts of it we made: their lengths */
+	size_t made_count;
 	char names[WRITER_FILES_MAX][WRITER_NAME_MAX]; /* whose temporary files exist */
 	size_t count;
 	FILE *stream; /* of the last of them, while it is open */

@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# What the machine below us refuses: exit code 1, one line on stderr, nothing left behind.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+# Before anything is simulated: no folder can be made there.
+: >.file
+expect 1 ".file/deep: cannot write results there: Not a directory" \
+	run "$scenario" --out .file/deep
+expect_nothing_written
+
+# A disk that is full when the results are written, as far as a limit of 64 KiB a file goes.
+(
+	trap '' XFSZ
+	ulimit -f 128
+	expect 1 "cannot be written: File too large" \
+		run "$scenario" --set duration=70s --quiet --out new/folder
+)
+expect_nothing_written
+
+# Results that cannot be printed.
+if [ -w /dev/full ]; then
+	status=0
+	"$gvmsim" run "$scenario" --set duration=1s --out printed >/dev/full 2>.err || status=$?
+	[ "$status" -eq 1 ] || fail "table to a full disk: exit code $status"
+	grep -q "standard output: cannot write: No space left on device" .err || fail "$(cat .err)"
+fi

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# SIGINT: exit code 130, says how far it came, writes what there is. Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+# interrupt WAIT: a day of simulation, stopped WAIT seconds after its folder appeared
+interrupt() {
+	"$gvmsim" run "$scenario" --set duration=86400s --out "$work/out" >.out 2>.err &
+	pid=$!
+	tries=0
+	until [ -d "$work/out" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || fail "the run does not start: $(cat .err)"
+		sleep 0.1
+	done
+	sleep "$1"
+	kill -INT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 130 ] || fail "after $1 s: exit code $status, expected 130: $(cat .err)"
+	grep -q "interrupted at [0-9.]* s of 86400.000 s simulated" .err || fail "$(cat .err)"
+	grep -q '"complete": false' out/summary.json || fail "summary.json is not marked"
+	grep -q "INCOMPLETE" .out || fail "the table is not marked"
+	[ "$(ls out | tr '\n' ' ')" = "config.json requests.csv summary.json timeline.csv " ] ||
+		fail "files: $(ls out)"
+	rm -r out
+}
+
+# At once, when the simulation is hardly there; and in the middle of it.
+interrupt 0
+interrupt 1

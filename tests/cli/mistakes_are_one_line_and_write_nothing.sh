@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The user's mistakes: exit code 2, one line on stderr, no file. Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+expect 2 "what to do is missing, allowed are run, figure, trace"
+expect 2 "unknown command 'walk', allowed are run, figure, trace" walk
+expect 2 "run: 0 scenarios, expected 1, usage: gvmsim run SCENARIO" run
+expect 2 "run: 2 scenarios, expected 1" run a.json b.json
+expect 2 "run: option '--frobnicate' is not valid here" run "$scenario" --frobnicate
+expect 2 "run: option '-x' is not valid here" run "$scenario" -x
+expect 2 "run: option '--out' needs a value" run "$scenario" --out
+expect 2 "run: option '--out': is empty" run "$scenario" --out ""
+expect 2 "no-such.json: no such scenario" run no-such.json
+expect 2 "system.name" run "$scenario" --system no-such-system
+expect 2 "no.such.key" run "$scenario" --set no.such.key=1
+expect 2 "duration" run "$scenario" --set duration=soon
+expect 2 "gpu.profile" run "$scenario" --set gpu.profile=no-such-gpu
+expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=none.trace
+
+expect 2 "figure: which one is missing, allowed is alone-vs-shared" figure
+expect 2 "figure: unknown figure 'pie', allowed is alone-vs-shared" figure pie a b
+expect 2 "figure: 1 folders, expected 2, usage:" figure alone-vs-shared a
+expect 2 "a/summary.json: cannot be read: No such file or directory" \
+	figure alone-vs-shared a b
+expect_nothing_written
+
+# A bad row is found when the trace is read; the results folder is gone again then.
+printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
+	"5,ChatGPT,472,18,490,Conversation log" "oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
+expect 2 "bad.csv:3:" run "$scenario" --set containers.vllm.app.trace.file="$PWD/.bad.csv"
+expect_nothing_written
+
+# Help goes to stdout and is no mistake.
+for words in "--help" "run --help" "figure --help" "--version" "run x.json --help"; do
+	# shellcheck disable=SC2086
+	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
+	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"
+done
+expect_nothing_written
