@@ -6,12 +6,18 @@
 #
 # Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
+# An SVG's unit is smaller than a point.
+size = terminal eq "svg" ? 19 : 14
+font_text = sprintf("DejaVu Sans,%d", size)
+font_panel = sprintf(",%d", size * 1.15)
+font_subline = sprintf(",%d", size * 1.08)
+font_headline = sprintf(",%d", size * 1.5)
 if (terminal eq "svg") {
 	set terminal svg size 1500,1640 dynamic noenhanced background rgb "white" \
-		font "DejaVu Sans,19" linewidth 1.5
+		font font_text linewidth 1.5
 } else {
 	set terminal pngcairo size 1500,1640 noenhanced background rgb "white" \
-		font "DejaVu Sans,14" linewidth 1.5
+		font font_text linewidth 1.5
 }
 set output output
 set encoding utf8
@@ -25,6 +31,7 @@ c_text = "#333333"
 array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
 p_alone = 7   # filled circle
 p_shared = 9  # filled triangle
+dot(n) = n > 1000 ? 0.35 : 0.7
 
 # --- What all panels have in common -------------------------------------------------------------
 
@@ -72,22 +79,38 @@ if (ttft_shared) {
 	ttft_max = shared_max > ttft_max ? shared_max : ttft_max
 }
 
+# Without any load its axes need a range of their own.
+load_max = 0
+if (llm ne "") {
+	stats load_csv using "arrivals_shared_per_s" name "arrivals" nooutput
+	stats load_csv using "in_flight_shared" name "open" nooutput
+	load_max = arrivals_max < open_max ? arrivals_max : open_max
+	if (llm_alone) {
+		stats load_csv using "in_flight_alone" name "open" nooutput
+		load_max = load_max < open_max ? load_max : open_max
+	}
+}
+
 set multiplot
-set label 10 headline at screen 0.085,0.981 left font ",21" textcolor rgb "black"
-set label 11 subline at screen 0.085,0.958 left font ",15" textcolor rgb c_text
+set label 10 headline at screen 0.085,0.981 left font font_headline textcolor rgb "black"
+set label 11 subline at screen 0.085,0.958 left font font_subline textcolor rgb c_text
 
 # --- 1: load ------------------------------------------------------------------------------------
 
 set tmargin at screen top(1)
 set bmargin at screen bottom(1)
 set format x ""
-set label 1 "Load of " . llm at graph 0,title_y left font ",16" textcolor rgb c_text
+set label 1 "Load of " . llm at graph 0,title_y left font font_panel textcolor rgb c_text
 set label 3 "requests in flight" at screen label_x,middle(1) center rotate textcolor rgb c_text
 set label 4 "arrivals (1/s)" at screen 0.785,middle(1) center rotate textcolor rgb c_text
 set y2tics nomirror scale 0.6 textcolor rgb c_text
 set border 11
 set yrange [0:*]
 set y2range [0:*]
+if (load_max <= 0) {
+	set yrange [0:1]
+	set y2range [0:1]
+}
 set style fill solid 1.0 noborder
 if (llm eq "") {
 	set label 2 "no LLM server in these runs" at graph 0.5,0.5 center textcolor rgb c_text
@@ -130,13 +153,13 @@ if (ttft_max > 0 && (failed_alone || failed_shared)) {
 ttft_runs = ""
 if (ttft_alone) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_alone_s\" with points" \
-		. " pointtype p_alone pointsize 0.35 linecolor rgb c_alone notitle," \
+		. " pointtype p_alone pointsize dot(ttft_alone) linecolor rgb c_alone notitle," \
 		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
 		. " title run_alone, "
 }
 if (ttft_shared) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_shared_s\" with points" \
-		. " pointtype p_shared pointsize 0.4 linecolor rgb c_shared notitle," \
+		. " pointtype p_shared pointsize 1.1 * dot(ttft_shared) linecolor rgb c_shared notitle," \
 		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
 		. " title run_shared, "
 }
@@ -190,19 +213,19 @@ set tmargin at screen top(4)
 set bmargin at screen bottom(4)
 set label 1 "Latency of each image" . (diffusion eq "" ? "" : " of " . diffusion) . ", by its end"
 set label 3 "latency (s)" at screen label_x,middle(4)
-set yrange [0:*]
+set yrange [0:1<*]
 set format x "%g"
 set xlabel "simulated time (s)" textcolor rgb c_text
 image_runs = ""
 if (images_alone) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \
-		. " pointtype p_alone pointsize 0.7 linecolor rgb c_alone notitle," \
+		. " pointtype p_alone pointsize dot(images_alone) linecolor rgb c_alone notitle," \
 		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
 		. " title run_alone, "
 }
 if (images_shared) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_shared_s\" with points" \
-		. " pointtype p_shared pointsize 0.8 linecolor rgb c_shared notitle," \
+		. " pointtype p_shared pointsize 1.1 * dot(images_shared) linecolor rgb c_shared notitle," \
 		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
 		. " title run_shared, "
 }

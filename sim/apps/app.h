@@ -53,10 +53,13 @@ struct app_env {
 
 /*
  * Blocking: run the application in the calling actor until it is done, its context dies or it is
- * interrupted. Returns 0, or -EIO when the context died. On return nothing of it is queued on the
- * GPU any more (the caller has exited the process or will) and its own actors have ended.
+ * interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return nothing of it is
+ * queued on the GPU any more and its own actors have ended; the process is the caller's to end.
  */
 int llm_server_run(const struct app_env *env);
 int diffusion_run(const struct app_env *env);
+
+/* Does the server's share of the GPU hold weights, workspace and some KV blocks? */
+bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);
 
 #endif

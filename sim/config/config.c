@@ -109,6 +109,7 @@ int config_load(const char *path, const struct cfg_override *overrides, size_t c
 		rc = cfg_check(&load);
 	if (!rc)
 		rc = cfg_resolve(&load);
+	snprintf(config->file, sizeof(config->file), "%.*s", CFG_TEXT_MAX - 1, load.file);
 	load_destroy(&load);
 	if (rc)
 		config_destroy(config);

@@ -156,6 +156,7 @@ struct cfg_event {
 
 /* The whole of it. Owned by the caller: config_load(), then config_destroy(). */
 struct config {
+	char file[CFG_TEXT_MAX]; /* the scenario, as messages name it */
 	char name[CFG_NAME_MAX];
 	char description[CFG_TEXT_MAX];
 	uint64_t duration; /* ns */

@@ -135,20 +135,30 @@ static void tenant_write_controls(struct tenant *tenant)
 	}
 }
 
+/* Blocking: the life of a container, from its process's start to its exit. */
+static int tenant_live(struct tenant *tenant)
+{
+	struct sim_process *process = &tenant->process;
+	int status = sim_process_start(process, tenant->gpu, FIRST_TGID + tenant->index);
+
+	if (status)
+		return status;
+	tenant->started = true;
+	tenant_write_controls(tenant);
+	status = tenant_run_app(tenant);
+	tenant->failed_ns = process->killed_ns;
+	tenant_record_memory(tenant);
+	gsp_update(&tenant->gpu->gsp);
+	sim_process_exit(process);
+	return status;
+}
+
 static void tenant_main(void *data)
 {
 	struct tenant *tenant = data;
 
-	if (!eng_sleep_until(tenant->cfg->start) &&
-	    !sim_process_start(&tenant->process, tenant->gpu, FIRST_TGID + tenant->index)) {
-		tenant->started = true;
-		tenant_write_controls(tenant);
-		tenant->status = tenant_run_app(tenant);
-		tenant->failed_ns = tenant->process.killed_ns;
-		tenant_record_memory(tenant);
-		gsp_update(&tenant->gpu->gsp);
-		sim_process_exit(&tenant->process);
-	}
+	if (!eng_sleep_until(tenant->cfg->start))
+		tenant->status = tenant_live(tenant);
 	run_state.running--;
 	eng_wake_all(&run_state.finished);
 }
@@ -245,10 +255,16 @@ static void machine_poll(void *data)
 		run_state.progress(machine);
 }
 
-static int tenant_load_trace(struct tenant *tenant, struct sim_error *err)
+static int tenant_prepare(struct tenant *tenant, struct sim_error *err)
 {
 	if (tenant->cfg->app_type != CFG_APP_LLM_SERVER)
 		return 0;
+	if (!llm_server_fits(&tenant->cfg->llm, &tenant->machine->config->gpu))
+		return sim_user_error(err,
+				      "%s:containers.%s.app.gpu_memory_utilization: this share of "
+				      "gpu.memory_total does not hold weights and workspace, "
+				      "allowed: more, with room for KV blocks",
+				      tenant->machine->config->file, tenant->cfg->name);
 	tenant->trace = malloc(sizeof(*tenant->trace));
 	if (!tenant->trace)
 		return sim_runtime_error(err, "out of memory");
@@ -275,7 +291,7 @@ static int machine_build(struct machine *machine, struct sim_error *err)
 		tenant->cfg = &config->containers[i];
 		tenant->machine = machine;
 		tenant->index = machine->tenant_count++;
-		status = tenant_load_trace(tenant, err);
+		status = tenant_prepare(tenant, err);
 		if (status)
 			return status;
 	}
@@ -303,6 +319,7 @@ static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 static int machine_simulate(struct machine *machine, struct sim_error *err)
 {
 	enum eng_end end;
+	u32 i;
 
 	if (eng_init() || !eng_spawn("supervisor", supervisor_main, machine))
 		return sim_runtime_error(err, "SimGrid could not be started");
@@ -310,6 +327,9 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 	end = eng_run(machine_poll, machine, POLL_EVENTS);
 	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
 	machine->events = eng_events();
+	for (i = 0; i < machine->tenant_count; i++)
+		if (machine->tenants[i].status == -ENOMEM)
+			run_state.status = -ENOMEM;
 	if (run_state.status)
 		return sim_runtime_error(err, "out of memory");
 	if (end == ENG_END_DEADLOCK) {
