@@ -31,7 +31,8 @@ c_text = "#333333"
 array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
 p_alone = 7   # filled circle
 p_shared = 9  # filled triangle
-dot(n) = n > 1000 ? 0.35 : 0.7
+dot(n) = (n > 1000 ? 0.35 : 0.75) * (terminal eq "svg" ? 0.7 : 1)
+key_dot = terminal eq "svg" ? 0.9 : 1.3
 
 # --- What all panels have in common -------------------------------------------------------------
 
@@ -154,13 +155,13 @@ ttft_runs = ""
 if (ttft_alone) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_alone_s\" with points" \
 		. " pointtype p_alone pointsize dot(ttft_alone) linecolor rgb c_alone notitle," \
-		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
+		. " keyentry with points pointtype p_alone pointsize key_dot linecolor rgb c_alone" \
 		. " title run_alone, "
 }
 if (ttft_shared) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":\"ttft_shared_s\" with points" \
 		. " pointtype p_shared pointsize 1.1 * dot(ttft_shared) linecolor rgb c_shared notitle," \
-		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
+		. " keyentry with points pointtype p_shared pointsize 1.1 * key_dot linecolor rgb c_shared" \
 		. " title run_shared, "
 }
 if (failed_alone) {
@@ -220,13 +221,13 @@ image_runs = ""
 if (images_alone) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \
 		. " pointtype p_alone pointsize dot(images_alone) linecolor rgb c_alone notitle," \
-		. " keyentry with points pointtype p_alone pointsize 1.2 linecolor rgb c_alone" \
+		. " keyentry with points pointtype p_alone pointsize key_dot linecolor rgb c_alone" \
 		. " title run_alone, "
 }
 if (images_shared) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_shared_s\" with points" \
 		. " pointtype p_shared pointsize 1.1 * dot(images_shared) linecolor rgb c_shared notitle," \
-		. " keyentry with points pointtype p_shared pointsize 1.4 linecolor rgb c_shared" \
+		. " keyentry with points pointtype p_shared pointsize 1.1 * key_dot linecolor rgb c_shared" \
 		. " title run_shared, "
 }
 if (image_runs eq "") {

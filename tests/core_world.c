@@ -22,7 +22,7 @@ static void world_release(void *memory)
 	free(memory);
 }
 
-static const struct gvm_port_alloc_hook world_alloc_hook = {world_alloc, world_release};
+static const struct gvm_port_alloc_hook world_alloc_hook = { world_alloc, world_release };
 
 static bool world_chunk_evictable(void *gpu, u32 chunk)
 {
@@ -43,7 +43,7 @@ static int world_record(void *gpu, enum world_rpc rpc, u32 tsg, u64 timeslice_us
 
 	gvm_mutex_assert_held(&me->device.tsg_mutex);
 	ck_assert_uint_lt(index, WORLD_CALLS_MAX);
-	me->calls[index] = (struct world_call){rpc, tsg, timeslice_us};
+	me->calls[index] = (struct world_call){ rpc, tsg, timeslice_us };
 	return index == me->fail_call ? me->fail_error : 0;
 }
 

@@ -27,13 +27,13 @@ static const struct {
 	u64 bytes;
 	u32 chunks;
 } limits[] = {
-	{0, 0},
-	{1, 0},
-	{GVM_CHUNK_BYTES - 1, 0},
-	{GVM_CHUNK_BYTES, 1},
-	{GVM_CHUNK_BYTES + 1, 1},
-	{5 * GVM_CHUNK_BYTES - 1, 4},
-	{5 * GVM_CHUNK_BYTES, 5},
+	{ 0, 0 },
+	{ 1, 0 },
+	{ GVM_CHUNK_BYTES - 1, 0 },
+	{ GVM_CHUNK_BYTES, 1 },
+	{ GVM_CHUNK_BYTES + 1, 1 },
+	{ 5 * GVM_CHUNK_BYTES - 1, 4 },
+	{ 5 * GVM_CHUNK_BYTES, 5 },
 };
 
 START_TEST(a_charge_stops_at_the_limit_rounded_down_to_chunks)
@@ -207,7 +207,7 @@ END_TEST
 
 START_TEST(the_first_fault_of_a_block_brings_all_of_it)
 {
-	struct gvm_block block = {.valid = GVM_BLOCK_FULL};
+	struct gvm_block block = { .valid = GVM_BLOCK_FULL };
 
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x20), GVM_BLOCK_FULL);
 	block.on_host = 0xffff; /* one half to copy, one half to clear */
@@ -219,7 +219,7 @@ END_TEST
 
 START_TEST(a_block_in_part_resident_gets_what_faulted_and_is_missing)
 {
-	struct gvm_block block = {.valid = 0xff, .resident = 0x0f};
+	struct gvm_block block = { .valid = 0xff, .resident = 0x0f };
 
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x10), 0x10);
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x18), 0x10);
@@ -229,7 +229,7 @@ END_TEST
 
 START_TEST(no_fault_plans_nothing)
 {
-	struct gvm_block block = {.valid = GVM_BLOCK_FULL};
+	struct gvm_block block = { .valid = GVM_BLOCK_FULL };
 
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0), 0);
 }

@@ -53,12 +53,12 @@ static void play_golden(struct gvm_container *container, u32 (*pick)(struct gvm_
 		u32 touched[2]; /* before the pick */
 		u32 victim;
 	} steps[] = {
-		{{0, GVM_NO_CHUNK}, 1},
-		{{2, GVM_NO_CHUNK}, 0},
-		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 1},
-		{{0, 1}, 2},
-		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 2},
-		{{GVM_NO_CHUNK, GVM_NO_CHUNK}, 0},
+		{ { 0, GVM_NO_CHUNK }, 1 },
+		{ { 2, GVM_NO_CHUNK }, 0 },
+		{ { GVM_NO_CHUNK, GVM_NO_CHUNK }, 1 },
+		{ { 0, 1 }, 2 },
+		{ { GVM_NO_CHUNK, GVM_NO_CHUNK }, 2 },
+		{ { GVM_NO_CHUNK, GVM_NO_CHUNK }, 0 },
 	};
 	u32 i, j;
 
@@ -213,9 +213,12 @@ START_TEST(a_new_chunk_is_cold_however_hot_it_was_before)
 	gvm_clock_touch(device, 0);
 	gvm_uncharge(device, 0);
 	gvm_clock_touch(device, 0); /* lockless, so a late one may come */
-	world_charge(container);
+	world_charge_many(container, 2);
+	/* In the order of their arrival: 1, 0, 2. */
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
-	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	ck_assert(!world_is_referenced(0, GVM_ORDER_OWN));
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 2);
 	world_detach(container);
 }
 END_TEST

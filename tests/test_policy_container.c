@@ -12,7 +12,7 @@ static struct gvm_device *const device = &world.device;
 START_TEST(a_device_without_chunks_is_refused)
 {
 	struct gvm_device none;
-	struct gvm_device_config config = {.name = "none"};
+	struct gvm_device_config config = { .name = "none" };
 
 	ck_assert_int_eq(gvm_device_init(&none, &config), -EINVAL);
 }
@@ -21,7 +21,7 @@ END_TEST
 START_TEST(a_device_without_memory_is_refused_and_leaks_nothing)
 {
 	struct gvm_device none;
-	struct gvm_device_config config = {.name = "none", .chunk_count = 4};
+	struct gvm_device_config config = { .name = "none", .chunk_count = 4 };
 	u32 live = world.live;
 
 	world.fail_allocation = world.allocations;
@@ -33,7 +33,7 @@ END_TEST
 START_TEST(a_device_of_one_chunk_works)
 {
 	struct gvm_device one;
-	struct gvm_device_config config = {.name = "one", .chunk_count = 1};
+	struct gvm_device_config config = { .name = "one", .chunk_count = 1 };
 
 	ck_assert_int_eq(gvm_device_init(&one, &config), 0);
 	ck_assert_int_eq(gvm_check(&one), 0);

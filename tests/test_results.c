@@ -36,63 +36,63 @@ static struct sim_error error;
  * token, 1 s in time for the SLO, and a diffusion pipeline.
  */
 static struct app_record llm_records[] = {
-	{.id = 0,
-	 .arrival_ns = 1 * SEC,
-	 .first_ns = 1 * SEC + 100 * MS,
-	 .finish_ns = 2 * SEC,
-	 .prompt_tokens = 472,
-	 .output_tokens = 18},
-	{.id = 1,
-	 .arrival_ns = 1 * SEC,
-	 .first_ns = 1 * SEC + 200 * MS,
-	 .finish_ns = 3 * SEC,
-	 .prompt_tokens = 7,
-	 .output_tokens = 2},
-	{.id = 2,
-	 .arrival_ns = 2 * SEC,
-	 .first_ns = 3 * SEC,
-	 .finish_ns = 4 * SEC,
-	 .prompt_tokens = 8,
-	 .output_tokens = 3}, /* exactly at the SLO */
-	{.id = 3,
-	 .arrival_ns = 2 * SEC,
-	 .first_ns = 3 * SEC + 1,
-	 .finish_ns = 5 * SEC,
-	 .prompt_tokens = 9,
-	 .output_tokens = 4}, /* a nanosecond late */
-	{.id = 4, .arrival_ns = 3 * SEC, .prompt_tokens = 5, .outcome = APP_FAILED},
-	{.id = 5,
-	 .arrival_ns = 9 * SEC,
-	 .first_ns = 9 * SEC + 1 * MS,
-	 .prompt_tokens = 6,
-	 .output_tokens = 1,
-	 .outcome = APP_DROPPED},
+	{ .id = 0,
+	  .arrival_ns = 1 * SEC,
+	  .first_ns = 1 * SEC + 100 * MS,
+	  .finish_ns = 2 * SEC,
+	  .prompt_tokens = 472,
+	  .output_tokens = 18 },
+	{ .id = 1,
+	  .arrival_ns = 1 * SEC,
+	  .first_ns = 1 * SEC + 200 * MS,
+	  .finish_ns = 3 * SEC,
+	  .prompt_tokens = 7,
+	  .output_tokens = 2 },
+	{ .id = 2,
+	  .arrival_ns = 2 * SEC,
+	  .first_ns = 3 * SEC,
+	  .finish_ns = 4 * SEC,
+	  .prompt_tokens = 8,
+	  .output_tokens = 3 }, /* exactly at the SLO */
+	{ .id = 3,
+	  .arrival_ns = 2 * SEC,
+	  .first_ns = 3 * SEC + 1,
+	  .finish_ns = 5 * SEC,
+	  .prompt_tokens = 9,
+	  .output_tokens = 4 }, /* a nanosecond late */
+	{ .id = 4, .arrival_ns = 3 * SEC, .prompt_tokens = 5, .outcome = APP_FAILED },
+	{ .id = 5,
+	  .arrival_ns = 9 * SEC,
+	  .first_ns = 9 * SEC + 1 * MS,
+	  .prompt_tokens = 6,
+	  .output_tokens = 1,
+	  .outcome = APP_DROPPED },
 };
-static u64 llm_gaps[] = {30 * MS, 10 * MS, 20 * MS, 15 * MS};
+static u64 llm_gaps[] = { 30 * MS, 10 * MS, 20 * MS, 15 * MS };
 static struct app_record images[] = {
-	{.id = 0, .arrival_ns = 0, .finish_ns = 5 * SEC},
-	{.id = 1, .arrival_ns = 5 * SEC, .finish_ns = 9 * SEC},
-	{.id = 2, .arrival_ns = 9 * SEC, .outcome = APP_DROPPED},
+	{ .id = 0, .arrival_ns = 0, .finish_ns = 5 * SEC },
+	{ .id = 1, .arrival_ns = 5 * SEC, .finish_ns = 9 * SEC },
+	{ .id = 2, .arrival_ns = 9 * SEC, .outcome = APP_DROPPED },
 };
 static struct cfg_control controls[] = {
-	{.file = "gmem.limit.high", .text = "6000000000"},
-	{.file = "gmem.limit.low", .text = ""},
-	{.file = "compute.priority", .text = "10"},
+	{ .file = "gmem.limit.high", .text = "6000000000" },
+	{ .file = "gmem.limit.low", .text = "" },
+	{ .file = "compute.priority", .text = "10" },
 };
 static struct cfg_event events[] = {
-	{.at = SEC, .container = "diffusion", .file = "compute.priority", .value = "2"},
-	{.at = 2 * SEC, .container = "diffusion", .file = "gmem.limit.high", .value = "max"},
+	{ .at = SEC, .container = "diffusion", .file = "compute.priority", .value = "2" },
+	{ .at = 2 * SEC, .container = "diffusion", .file = "gmem.limit.high", .value = "max" },
 };
 static struct timeline_row rows[] = {
-	{.time_ns = 5 * SEC,
-	 .tenant = 0,
-	 .resident_bytes = 4096,
-	 .busy_ns = 1 * SEC,
-	 .bytes_h2d = 25 * 1000000000ull,
-	 .pending_kernels = 3},
-	{.time_ns = 5 * SEC, .tenant = 1, .busy_ns = 2 * SEC, .bytes_d2h = 1},
-	{.time_ns = 8 * SEC, .tenant = 0, .busy_ns = 1 * SEC, .swapped_bytes = 65536},
-	{.time_ns = 8 * SEC, .tenant = 1, .busy_ns = 2 * SEC},
+	{ .time_ns = 5 * SEC,
+	  .tenant = 0,
+	  .resident_bytes = 4096,
+	  .busy_ns = 1 * SEC,
+	  .bytes_h2d = 25 * 1000000000ull,
+	  .pending_kernels = 3 },
+	{ .time_ns = 5 * SEC, .tenant = 1, .busy_ns = 2 * SEC, .bytes_d2h = 1 },
+	{ .time_ns = 8 * SEC, .tenant = 0, .busy_ns = 1 * SEC, .swapped_bytes = 65536 },
+	{ .time_ns = 8 * SEC, .tenant = 1, .busy_ns = 2 * SEC },
 };
 
 static struct cfg_container containers[2];
@@ -105,7 +105,7 @@ static bool test_honours(const char *control_file)
 	return !strcmp(control_file, "compute.priority");
 }
 
-static const struct sim_system test_system = {.name = "test", .honours = test_honours};
+static const struct sim_system test_system = { .name = "test", .honours = test_honours };
 
 static void make_config(void)
 {
@@ -152,11 +152,11 @@ static void make_tenants(void)
 			.gmem_swap = i,
 			.process.tsg.busy_ns = 2500 * MS,
 			.process.tsg.stall_ns = 125 * MS,
-			.process.stats = {.faults = 11,
-					  .fault_batches = 5,
-					  .evictions = 2,
-					  .bytes_h2d = 1ull << 40,
-					  .bytes_d2h = 4096},
+			.process.stats = { .faults = 11,
+					   .fault_batches = 5,
+					   .evictions = 2,
+					   .bytes_h2d = 1ull << 40,
+					   .bytes_d2h = 4096 },
 		};
 	tenants[0].log = (struct app_log){
 		.records = llm_records,
@@ -165,7 +165,7 @@ static void make_tenants(void)
 		.gap_count = COUNT(llm_gaps),
 		.arrived = 6,
 	};
-	tenants[1].log = (struct app_log){.records = images, .record_count = COUNT(images)};
+	tenants[1].log = (struct app_log){ .records = images, .record_count = COUNT(images) };
 }
 
 static void setup(void)
@@ -311,8 +311,8 @@ START_TEST(no_samples_are_null)
 	struct summary summary;
 	struct summary_value *values;
 
-	tenants[0].log = (struct app_log){0};
-	tenants[1].log = (struct app_log){0};
+	tenants[0].log = (struct app_log){ 0 };
+	tenants[1].log = (struct app_log){ 0 };
 	machine.wall_ns = 0;
 	must_compute(&summary);
 	values = summary.containers[0].values;
@@ -537,7 +537,7 @@ END_TEST
  */
 static void limit_files(rlim_t bytes)
 {
-	struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+	struct rlimit limit = { .rlim_cur = bytes, .rlim_max = RLIM_INFINITY };
 
 	signal(SIGXFSZ, SIG_IGN);
 	if (setrlimit(RLIMIT_FSIZE, &limit))
@@ -603,7 +603,7 @@ END_TEST
 /* Buffered text that fails only when it is flushed, and text that fails while it is printed. */
 START_TEST(every_way_to_fail_is_noticed)
 {
-	static const size_t lengths[] = {200, 100000};
+	static const size_t lengths[] = { 200, 100000 };
 	struct writer writer;
 	int rc;
 
@@ -655,33 +655,34 @@ static const struct {
 	const char *text;
 	const char *message;
 } bad_files[] = {
-	{RESULTS_SUMMARY, "{", ":1:1: string or '}' expected near end of file"},
-	{RESULTS_SUMMARY, "{}", ":name: is missing, allowed: a string"},
-	{RESULTS_SUMMARY, "{\"name\": 3}", ":name: is no string, allowed: a string"},
-	{RESULTS_SUMMARY,
-	 "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
-	 "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
-	 "{\"vllm\": {\"type\": \"llm-server\", \"status\": \"ok\", \"requests\": "
-	 "{\"arrived\": 1, \"completed\": -1}}}}",
-	 ":containers.vllm.requests.completed: is of a wrong type, allowed: an integer that is "
-	 "not negative"},
-	{RESULTS_SUMMARY,
-	 "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
-	 "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
-	 "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
-	 ":containers.vllm.type: is unknown, allowed: \"llm-server\" or \"diffusion\""},
-	{RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile"},
-	{RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
-	 ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\""},
-	{RESULTS_REQUESTS, "", ":1: is empty, allowed: a file that \"gvmsim run\" wrote"},
-	{RESULTS_REQUESTS, "container,arrival_ns\n",
-	 ":1: no column \"first_ns\", allowed: a file that \"gvmsim run\" wrote"},
-	{RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,vllm\n",
-	 ":2: 2 fields, expected 3"},
-	{RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n-1,vllm,5\n",
-	 ":2: gpu_busy_ns: \"-1\" is no count, allowed: digits"},
-	{RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,who,5\n",
-	 ":2: no container \"who\" in summary.json"},
+	{ RESULTS_SUMMARY, "{", ":1:1: string or '}' expected near end of file" },
+	{ RESULTS_SUMMARY, "{}", ":name: is missing, allowed: a string" },
+	{ RESULTS_SUMMARY, "{\"name\": 3}", ":name: is no string, allowed: a string" },
+	{ RESULTS_SUMMARY,
+	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
+	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
+	  "{\"vllm\": {\"type\": \"llm-server\", \"status\": \"ok\", \"requests\": "
+	  "{\"arrived\": 1, \"completed\": -1}}}}",
+	  ":containers.vllm.requests.completed: is of a wrong type, allowed: an integer that "
+	  "is "
+	  "not negative" },
+	{ RESULTS_SUMMARY,
+	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
+	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
+	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
+	  ":containers.vllm.type: is unknown, allowed: \"llm-server\" or \"diffusion\"" },
+	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
+	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
+	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },
+	{ RESULTS_REQUESTS, "", ":1: is empty, allowed: a file that \"gvmsim run\" wrote" },
+	{ RESULTS_REQUESTS, "container,arrival_ns\n",
+	  ":1: no column \"first_ns\", allowed: a file that \"gvmsim run\" wrote" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,vllm\n",
+	  ":2: 2 fields, expected 3" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n-1,vllm,5\n",
+	  ":2: gpu_busy_ns: \"-1\" is no count, allowed: digits" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,who,5\n",
+	  ":2: no container \"who\" in summary.json" },
 };
 
 START_TEST(bad_files_are_one_line_and_exit_2)

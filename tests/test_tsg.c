@@ -63,9 +63,9 @@ static bool is_frozen(void)
 START_TEST(priorities_map_to_the_published_timeslices)
 {
 	/* NVIDIA open-gpu-kernel-modules 575 as patched by GVM: 524288 us >> p. */
-	static const u64 published_us[] = {524288, 262144, 131072, 65536, 32768, 16384,
-					   8192,   4096,   2048,   1024,  512,	 256,
-					   128,	   64,	   32,	   16,	  8};
+	static const u64 published_us[] = { 524288, 262144, 131072, 65536, 32768, 16384,
+					    8192,   4096,   2048,   1024,  512,	  256,
+					    128,    64,	    32,	    16,	   8 };
 	u32 p;
 
 	ck_assert_uint_eq(ARRAY_SIZE(published_us), GVM_PRIORITY_MAX + 1);
@@ -284,7 +284,8 @@ END_TEST
 START_TEST(attach_reports_a_failed_call_and_attaches_all_the_same)
 {
 	/* Disable, preempt, timeslice. */
-	static const enum world_rpc missing[] = {WORLD_DISABLE, WORLD_PREEMPT, WORLD_TIMESLICE};
+	static const enum world_rpc missing[] = { WORLD_DISABLE, WORLD_PREEMPT,
+						  WORLD_TIMESLICE };
 
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
 	ck_assert_int_eq(gvm_compute_freeze(container), 0);

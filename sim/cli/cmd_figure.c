@@ -19,6 +19,7 @@
 #include "cli/table.h"
 #include "config/config.h"
 #include "engine/error.h"
+#include "results/compare.h"
 #include "results/fixed.h"
 #include "results/series.h"
 
@@ -64,17 +65,9 @@ struct figure_args {
 enum figure_option { FIGURE_OUT = 256 };
 
 static const struct option figure_options[] = {
-	{"out", required_argument, NULL, FIGURE_OUT},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
-};
-
-/* One row of the comparison. A value that one of the runs lacks is not known. */
-struct figure_row {
-	const struct summary_container *container; /* of the shared run if it is there */
-	enum summary_metric_id metric;
-	struct summary_value values[SERIES_RUNS];
-	struct summary_value ratio; /* shared over alone */
+	{ "out", required_argument, NULL, FIGURE_OUT },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
 
 /* Variables for gnuplot, each as "name=value", to follow a -e. */
@@ -88,7 +81,7 @@ extern char **environ;
 
 static int figure_bad_option(int kind, const char *word, struct sim_error *err)
 {
-	const char letter[] = {'-', (char)optopt, '\0'};
+	const char letter[] = { '-', (char)optopt, '\0' };
 
 	if (optopt && optopt < FIGURE_OUT)
 		word = letter;
@@ -150,71 +143,6 @@ static int figure_flush(struct sim_error *err)
 	return 0;
 }
 
-/* Compare @metric of a container that may be missing in one run. */
-static struct figure_row compare(const struct summary_container *const both[SERIES_RUNS],
-				 enum summary_metric_id metric)
-{
-	struct figure_row row = {.metric = metric};
-	double numbers[SERIES_RUNS];
-
-	row.container = both[SERIES_SHARED] ? both[SERIES_SHARED] : both[SERIES_ALONE];
-	for (int run = 0; run < SERIES_RUNS; run++) {
-		if (both[run])
-			row.values[run] = both[run]->values[metric];
-		numbers[run] = summary_number(&row.values[run], metric);
-	}
-	row.ratio.known = row.values[SERIES_ALONE].known && row.values[SERIES_SHARED].known &&
-			  numbers[SERIES_ALONE] > 0;
-	if (row.ratio.known)
-		row.ratio.real = numbers[SERIES_SHARED] / numbers[SERIES_ALONE];
-	return row;
-}
-
-/* Call @use for every compared metric of one container. */
-static void compare_container(const struct summary_container *const both[SERIES_RUNS],
-			      void (*use)(void *data, const struct figure_row *row), void *data)
-{
-	const struct summary_container *container =
-		both[SERIES_SHARED] ? both[SERIES_SHARED] : both[SERIES_ALONE];
-
-	for (int i = 0; i < SUMMARY_METRICS; i++) {
-		enum summary_metric_id metric = (enum summary_metric_id)i;
-		struct figure_row row;
-
-		if (!summary_metrics[i].compared || !summary_has(container, metric))
-			continue;
-		row = compare(both, metric);
-		use(data, &row);
-	}
-}
-
-/* Every container: those of the shared run, then those that only the other one has. */
-static void compare_runs(const struct folder folders[SERIES_RUNS],
-			 void (*use)(void *data, const struct figure_row *row), void *data)
-{
-	const struct summary *alone = &folders[SERIES_ALONE].summary;
-	const struct summary *shared = &folders[SERIES_SHARED].summary;
-
-	for (size_t i = 0; i < shared->container_count; i++) {
-		const struct summary_container *both[SERIES_RUNS] = {
-			summary_find(alone, shared->containers[i].name),
-			&shared->containers[i],
-		};
-
-		/* A namesake of another type is somebody else. */
-		if (both[SERIES_ALONE] &&
-		    both[SERIES_ALONE]->type != shared->containers[i].type)
-			both[SERIES_ALONE] = NULL;
-		compare_container(both, use, data);
-	}
-	for (size_t i = 0; i < alone->container_count; i++) {
-		const struct summary_container *both[SERIES_RUNS] = {&alone->containers[i]};
-
-		if (!summary_find(shared, alone->containers[i].name))
-			compare_container(both, use, data);
-	}
-}
-
 /* The table being printed, and whose rows are at its end. */
 struct figure_table {
 	struct table table;
@@ -235,7 +163,7 @@ static void table_begin_container(struct figure_table *figure,
 	table_set(&figure->table, 3, "shared/alone");
 }
 
-static void add_table_row(void *data, const struct figure_row *row)
+static void add_table_row(void *data, const struct compare_row *row)
 {
 	struct figure_table *figure = data;
 	char text[TABLE_CELL_MAX];
@@ -270,62 +198,23 @@ static void print_run(const char *word, const struct folder *folder)
 
 static void print_comparison(const struct folder folders[SERIES_RUNS])
 {
-	struct figure_table figure = {0};
+	struct figure_table figure = { 0 };
 
 	print_run("alone", &folders[SERIES_ALONE]);
 	print_run("shared", &folders[SERIES_SHARED]);
 	putchar('\n');
-	compare_runs(folders, add_table_row, &figure);
+	compare_runs(&folders[SERIES_ALONE].summary, &folders[SERIES_SHARED].summary,
+		     add_table_row, &figure);
 	table_print(&figure.table, stdout);
 	putchar('\n');
-}
-
-static void write_value(struct writer *writer, const struct summary_value *value,
-			enum summary_metric_id metric)
-{
-	if (value->known)
-		writer_printf(writer, ",%.12g", summary_number(value, metric));
-	else
-		writer_printf(writer, ",");
-}
-
-static void write_csv_row(void *data, const struct figure_row *row)
-{
-	static const char *const units[] = {
-		[SUMMARY_UNIT_COUNT] = "count", [SUMMARY_UNIT_BYTES] = "bytes",
-		[SUMMARY_UNIT_MS] = "ms",	[SUMMARY_UNIT_S] = "s",
-		[SUMMARY_UNIT_SHARE] = "share",
-	};
-	const struct summary_metric *metric = &summary_metrics[row->metric];
-	struct writer *writer = data;
-
-	writer_printf(writer, "%s,%s,%s", row->container->name, metric->key,
-		      units[metric->unit]);
-	write_value(writer, &row->values[SERIES_ALONE], row->metric);
-	write_value(writer, &row->values[SERIES_SHARED], row->metric);
-	if (row->ratio.known)
-		writer_printf(writer, ",%.12g\n", row->ratio.real);
-	else
-		writer_printf(writer, ",\n");
-}
-
-static int write_comparison(const struct folder folders[SERIES_RUNS], struct writer *writer,
-			    struct sim_error *err)
-{
-	int rc = writer_begin(writer, FIGURE_CSV, err);
-
-	if (rc)
-		return rc;
-	writer_printf(writer, "container,metric,unit,alone,shared,shared_over_alone\n");
-	compare_runs(folders, write_csv_row, writer);
-	return writer_end(writer, err);
 }
 
 /* The comparison and the curves, all or none. */
 static int write_data(const struct folder folders[SERIES_RUNS], const struct series *series,
 		      struct writer *writer, struct sim_error *err)
 {
-	int rc = write_comparison(folders, writer, err);
+	int rc = compare_write(&folders[SERIES_ALONE].summary, &folders[SERIES_SHARED].summary,
+			       writer, FIGURE_CSV, err);
 
 	if (!rc)
 		rc = series_write_load(series, writer, FIGURE_LOAD, err);
@@ -534,7 +423,7 @@ static int draw_picture(const struct figure_variables *common, const char *termi
 static int draw_pictures(const struct folder folders[SERIES_RUNS], const struct series *series,
 			 struct writer *writer, struct sim_error *err)
 {
-	struct figure_variables variables = {0};
+	struct figure_variables variables = { 0 };
 	char script[PATH_MAX];
 	int rc = config_find_data("plots", FIGURE_SCRIPT, script, sizeof(script), err);
 
@@ -595,7 +484,7 @@ static int figure_compare(const struct figure_args *args, struct sim_error *err)
 
 static int figure_run(int argc, char **argv, struct sim_error *err)
 {
-	struct figure_args args = {.out = "results/figures"};
+	struct figure_args args = { .out = "results/figures" };
 	int rc = figure_parse(argc, argv, &args, err);
 
 	if (rc)
@@ -608,7 +497,7 @@ static int figure_run(int argc, char **argv, struct sim_error *err)
 
 int cmd_figure(int argc, char **argv)
 {
-	struct sim_error err = {0};
+	struct sim_error err = { 0 };
 	int rc = figure_run(argc, argv, &err);
 
 	if (rc)

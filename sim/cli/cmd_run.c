@@ -83,12 +83,12 @@ struct run_args {
 enum run_option { RUN_SYSTEM = 256, RUN_SET, RUN_OUT, RUN_QUIET };
 
 static const struct option run_options[] = {
-	{"system", required_argument, NULL, RUN_SYSTEM},
-	{"set", required_argument, NULL, RUN_SET},
-	{"out", required_argument, NULL, RUN_OUT},
-	{"quiet", no_argument, NULL, RUN_QUIET},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{ "system", required_argument, NULL, RUN_SYSTEM },
+	{ "set", required_argument, NULL, RUN_SET },
+	{ "out", required_argument, NULL, RUN_OUT },
+	{ "quiet", no_argument, NULL, RUN_QUIET },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static volatile int run_interrupted;
@@ -105,7 +105,8 @@ static void run_on_sigint(int signal_number)
  */
 void cli_catch_sigint(void)
 {
-	struct sigaction action = {.sa_handler = run_on_sigint, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = { .sa_handler = run_on_sigint,
+				    .sa_flags = (int)SA_RESETHAND };
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
@@ -136,7 +137,7 @@ static void run_progress(const struct machine *machine)
 /* @word is where getopt stands; it has not passed a word of several short options. */
 static int run_bad_option(int kind, const char *word, struct sim_error *err)
 {
-	const char letter[] = {'-', (char)optopt, '\0'};
+	const char letter[] = { '-', (char)optopt, '\0' };
 
 	if (optopt && optopt < RUN_SYSTEM)
 		word = letter;
@@ -264,7 +265,7 @@ static const char *short_status(const struct summary_container *container)
 
 static void print_containers(const struct summary_container *containers, size_t count)
 {
-	struct table table = {0};
+	struct table table = { 0 };
 
 	table_add(&table);
 	for (size_t i = 0; i < count; i++)
@@ -358,7 +359,7 @@ static int run_report(const struct run_args *args, const struct machine *machine
 static int run_simulate(const struct run_args *args, const struct config *config,
 			struct writer *writer, struct sim_error *err)
 {
-	struct machine machine = {0};
+	struct machine machine = { 0 };
 	int rc;
 
 	cli_catch_sigint();
@@ -411,8 +412,8 @@ static int run_scenario(int argc, char **argv, struct run_args *args, struct sim
 
 int cmd_run(int argc, char **argv)
 {
-	struct run_args args = {0};
-	struct sim_error err = {0};
+	struct run_args args = { 0 };
+	struct sim_error err = { 0 };
 	int rc = run_scenario(argc, argv, &args, &err);
 
 	if (rc)

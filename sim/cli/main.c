@@ -46,9 +46,9 @@ struct main_command {
 };
 
 static const struct main_command main_commands[] = {
-	{"run", cmd_run},
-	{"figure", cmd_figure},
-	{"trace", cmd_trace},
+	{ "run", cmd_run },
+	{ "figure", cmd_figure },
+	{ "trace", cmd_trace },
 };
 
 static int main_print(const char *text)

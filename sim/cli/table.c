@@ -77,12 +77,12 @@ void table_print(struct table *table, FILE *stream)
 void table_destroy(struct table *table)
 {
 	free(table->rows);
-	*table = (struct table){0};
+	*table = (struct table){ 0 };
 }
 
 static void format_bytes(u64 bytes, char *text, size_t size)
 {
-	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
 	double number = (double)bytes / KIB;
 	size_t unit = 0;
 

@@ -59,7 +59,7 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 {
 	int rc;
 
-	*csv = (struct csv){.file = file, .names = names, .stream = fopen(file, "r")};
+	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	rc = csv_read_line(csv, err);
@@ -85,7 +85,7 @@ void csv_close(struct csv *csv)
 	if (csv->stream)
 		fclose(csv->stream);
 	free(csv->text);
-	*csv = (struct csv){0};
+	*csv = (struct csv){ 0 };
 }
 
 int csv_next(struct csv *csv, struct sim_error *err)

@@ -98,7 +98,7 @@ static int read_record(struct folder *folder, const struct csv *csv, struct sim_
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	folder->records = records;
 	record = &records[folder->record_count++];
-	*record = (struct folder_record){0};
+	*record = (struct folder_record){ 0 };
 	rc = csv_container(folder, csv, REQUEST_CONTAINER, &record->container, err);
 	if (!rc)
 		rc = csv_u64(csv, REQUEST_ARRIVAL, &arrival, err);
@@ -236,7 +236,7 @@ int folder_load(struct folder *folder, const char *path, struct sim_error *err)
 {
 	int rc;
 
-	*folder = (struct folder){0};
+	*folder = (struct folder){ 0 };
 	rc = read_files(folder, path, err);
 	if (rc)
 		folder_destroy(folder);
@@ -248,5 +248,5 @@ void folder_destroy(struct folder *folder)
 	summary_destroy(&folder->summary);
 	free(folder->records);
 	free(folder->samples);
-	*folder = (struct folder){0};
+	*folder = (struct folder){ 0 };
 }

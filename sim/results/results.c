@@ -149,7 +149,7 @@ static void write_row(struct writer *writer, const struct machine *machine,
 static int write_timeline(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
-	u64 sampled_ns[CFG_CONTAINERS_MAX] = {0};
+	u64 sampled_ns[CFG_CONTAINERS_MAX] = { 0 };
 	int rc = writer_begin(writer, RESULTS_TIMELINE, err);
 
 	if (rc)

@@ -50,7 +50,7 @@ void series_init(struct series *series, const struct folder *alone, const struct
 {
 	u64 interval = sample_interval(shared);
 
-	*series = (struct series){.runs = {alone, shared}};
+	*series = (struct series){ .runs = { alone, shared } };
 	series->llm[SERIES_SHARED] = folder_find_type(shared, CFG_APP_LLM_SERVER);
 	series->diffusion[SERIES_SHARED] = folder_find_type(shared, CFG_APP_DIFFUSION);
 	series->llm[SERIES_ALONE] = namesake(alone, shared, series->llm[SERIES_SHARED]);
@@ -154,7 +154,7 @@ int series_write_load(const struct series *series, struct writer *writer, const 
 		      struct sim_error *err)
 {
 	struct load_bin *both = calloc(SERIES_RUNS * series->bin_count, sizeof(*both));
-	struct load_bin *const bins[SERIES_RUNS] = {both, both + series->bin_count};
+	struct load_bin *const bins[SERIES_RUNS] = { both, both + series->bin_count };
 	int rc = both ? writer_begin(writer, name, err) :
 			sim_runtime_error(err, "out of memory for %s", name);
 

@@ -102,20 +102,20 @@ const char *summary_type_name(enum cfg_app_type type)
 static void set_count(struct summary_container *container, enum summary_metric_id metric,
 		      u64 count)
 {
-	container->values[metric] = (struct summary_value){.known = true, .count = count};
+	container->values[metric] = (struct summary_value){ .known = true, .count = count };
 }
 
 static void set_real(struct summary_container *container, enum summary_metric_id metric,
 		     double real)
 {
-	container->values[metric] = (struct summary_value){.known = true, .real = real};
+	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
 
 /* Statistics of @times (which is sorted); ids of mean, p50, p90 and p99, SUMMARY_METRICS: none. */
 static void set_distribution(struct summary_container *container, uint64_t *times, size_t count,
 			     double ns_per_unit, const enum summary_metric_id ids[4])
 {
-	static const unsigned int percents[4] = {0, 50, 90, 99};
+	static const unsigned int percents[4] = { 0, 50, 90, 99 };
 
 	if (!count)
 		return;
@@ -153,8 +153,8 @@ static void compute_requests(struct summary_container *container, const struct a
 /* Over completed requests. */
 static int compute_ttft(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = {SUMMARY_TTFT_MEAN, SUMMARY_TTFT_P50,
-						      SUMMARY_TTFT_P90, SUMMARY_TTFT_P99};
+	static const enum summary_metric_id ids[4] = { SUMMARY_TTFT_MEAN, SUMMARY_TTFT_P50,
+						       SUMMARY_TTFT_P90, SUMMARY_TTFT_P99 };
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
 
@@ -174,8 +174,8 @@ static int compute_ttft(struct summary_container *container, const struct app_lo
 /* The log keeps its own order of gaps: a copy is sorted. */
 static int compute_itl(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = {SUMMARY_ITL_MEAN, SUMMARY_ITL_P50,
-						      SUMMARY_ITL_P90, SUMMARY_ITL_P99};
+	static const enum summary_metric_id ids[4] = { SUMMARY_ITL_MEAN, SUMMARY_ITL_P50,
+						       SUMMARY_ITL_P90, SUMMARY_ITL_P99 };
 	uint64_t *gaps = alloc_times(log->gap_count);
 
 	if (!gaps)
@@ -220,8 +220,9 @@ static int compute_llm(struct summary_container *container, const struct tenant 
 
 static int compute_diffusion(struct summary_container *container, const struct tenant *tenant)
 {
-	static const enum summary_metric_id ids[4] = {SUMMARY_LATENCY_MEAN, SUMMARY_LATENCY_P50,
-						      SUMMARY_METRICS, SUMMARY_LATENCY_P99};
+	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
+						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
+						       SUMMARY_LATENCY_P99 };
 	const struct app_log *log = &tenant->log;
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
@@ -374,7 +375,7 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 {
 	int rc = 0;
 
-	*summary = (struct summary){0};
+	*summary = (struct summary){ 0 };
 	compute_head(summary, machine);
 	summary->containers = calloc(machine->tenant_count + 1, sizeof(*summary->containers));
 	if (!summary->containers)
@@ -396,5 +397,5 @@ void summary_destroy(struct summary *summary)
 		free(summary->ignored_keys[i]);
 	free(summary->ignored_keys);
 	free(summary->containers);
-	*summary = (struct summary){0};
+	*summary = (struct summary){ 0 };
 }

@@ -278,10 +278,10 @@ int results_load_json(const char *file, json_t **ret_root, struct sim_error *err
 
 int summary_load(struct summary *summary, const char *file, struct sim_error *err)
 {
-	struct load load = {.file = file, .err = err};
+	struct load load = { .file = file, .err = err };
 	json_t *root;
 
-	*summary = (struct summary){0};
+	*summary = (struct summary){ 0 };
 	load.rc = results_load_json(file, &root, err);
 	if (load.rc)
 		return load.rc;

@@ -113,7 +113,7 @@ int writer_open(struct writer *writer, const char *folder, struct sim_error *err
 	int error = ENAMETOOLONG;
 	int length;
 
-	*writer = (struct writer){0};
+	*writer = (struct writer){ 0 };
 	length = snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
 	if (length > 0 && (size_t)length < sizeof(writer->folder))
 		error = make_folders(writer);

@@ -10,7 +10,7 @@
  *
  * Two lifetimes, told apart. A container can be found by its tgid from the first attach to the
  * last detach. It exists from then until the last reference is put, which may be later: a fault
- * in service or an open control file outlives the process. In between it is still on the
+ * in service or a reader of its files outlives the process. In between it is still on the
  * device's list, so that its charges are on somebody's account, but a new process group that
  * was given the same tgid gets a container of its own and inherits nothing.
  *

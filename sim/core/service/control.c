@@ -186,16 +186,16 @@ static int control_stat_show(struct gvm_container *container, char *buf, size_t 
 }
 
 static const struct gvm_control_file control_files[] = {
-	{"gmem.limit.high", "memory.limit", control_high_show, control_high_store},
-	{"gmem.limit.low", NULL, control_low_show, control_low_store},
-	{"gmem.current", "memory.current", control_current_show, NULL},
-	{"gmem.peak", NULL, control_peak_show, NULL},
-	{"gmem.events", NULL, control_events_show, NULL},
-	{"gmem.swap.current", "memory.swap.current", control_swap_show, NULL},
-	{"compute.timeslice", NULL, control_timeslice_show, control_timeslice_store},
-	{"compute.priority", NULL, control_priority_show, control_priority_store},
-	{"compute.freeze", NULL, control_freeze_show, control_freeze_store},
-	{"gcgroup.stat", NULL, control_stat_show, NULL},
+	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store },
+	{ "gmem.limit.low", NULL, control_low_show, control_low_store },
+	{ "gmem.current", "memory.current", control_current_show, NULL },
+	{ "gmem.peak", NULL, control_peak_show, NULL },
+	{ "gmem.events", NULL, control_events_show, NULL },
+	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL },
+	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store },
+	{ "compute.priority", NULL, control_priority_show, control_priority_store },
+	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store },
+	{ "gcgroup.stat", NULL, control_stat_show, NULL },
 };
 
 /* CONTEXT: atomic. */

@@ -161,7 +161,7 @@ int gvm_fault_handler_start(struct gvm_fault_handler *handler, struct gvm_device
 {
 	memset(handler, 0, sizeof(*handler));
 	handler->device = device;
-	return gvm_worker_start(&handler->worker, "gvm fault service", fault_worker, handler);
+	return gvm_worker_start(&handler->worker, "gvm faults", fault_worker, handler);
 }
 
 void gvm_fault_handler_stop(struct gvm_fault_handler *handler)

@@ -4,7 +4,8 @@
  * (GVM 4.2, Ghost 4.1: the gcgroup directory <tgid>/<gpu>/.)
  *
  * A container is reference counted. Whoever attaches a process holds one reference until it
- * detaches; an open control file or a fault being serviced holds another. The last put frees it.
+ * detaches; a range of its memory or whoever else has to outlive the process holds another. The
+ * last put frees it.
  */
 #ifndef GVM_CONTAINER_H
 #define GVM_CONTAINER_H
