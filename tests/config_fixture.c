@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const config_known_systems[] = {"exclusive", "stock", NULL};
+const char *const config_known_systems[] = { "exclusive", "stock", NULL };
 
 const char config_gpu_profile[] =
 	"{\"gpu\": {"
@@ -121,7 +121,7 @@ const char *replace(const char *text, const char *from, const char *to)
 
 int load_path(const char *path, const char *first, const char *second)
 {
-	const struct cfg_override overrides[] = {{first}, {second}};
+	const struct cfg_override overrides[] = { { first }, { second } };
 
 	config_destroy(&config);
 	error.text[0] = '\0';

@@ -25,11 +25,11 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-#define TEST_MAIN(name, ...)                                                        \
-	int main(void)                                                              \
-	{                                                                           \
-		const TTest *const tests[] = { __VA_ARGS__ };                       \
-		return run_suite(name, tests, sizeof(tests) / sizeof(tests[0]));    \
+#define TEST_MAIN(name, ...)                                                     \
+	int main(void)                                                           \
+	{                                                                        \
+		const TTest *const tests[] = { __VA_ARGS__ };                    \
+		return run_suite(name, tests, sizeof(tests) / sizeof(tests[0])); \
 	}
 
 #endif

@@ -23,7 +23,7 @@ static struct cfg_container container;
 static struct sim_gpu gpu;
 static struct sim_process process;
 static struct trace_request arrivals[ARRIVALS_MAX];
-static struct trace trace = {.requests = arrivals};
+static struct trace trace = { .requests = arrivals };
 static struct app_log app_log;
 
 static int (*app_run)(const struct app_env *env);
@@ -44,13 +44,13 @@ static void init_machine(void)
 		.memory_total = 16 * CHUNK,
 		.memory_bandwidth = 1000000000,
 		.flops_bf16 = 2000000000,
-		.link = {.bandwidth = 65536000000000, .bandwidth_both = 131072000000000},
-		.sched = {.timeslice = MS, .timeslice_scale = CFG_PPM},
-		.fault = {.buffer_entries = 256,
-			  .outstanding = 256,
-			  .zero_bandwidth = 65536000000000},
+		.link = { .bandwidth = 65536000000000, .bandwidth_both = 131072000000000 },
+		.sched = { .timeslice = MS, .timeslice_scale = CFG_PPM },
+		.fault = { .buffer_entries = 256,
+			   .outstanding = 256,
+			   .zero_bandwidth = 65536000000000 },
 	};
-	config.host = (struct cfg_host){.kernel_launch = 50, .speed = 2 * CFG_PPM};
+	config.host = (struct cfg_host){ .kernel_launch = 50, .speed = 2 * CFG_PPM };
 	kill_ns = ENG_NEVER;
 	interrupt_ns = ENG_NEVER;
 }
@@ -59,7 +59,7 @@ static void init_llm(void)
 {
 	init_machine();
 	app_run = llm_server_run;
-	container = (struct cfg_container){.app_type = CFG_APP_LLM_SERVER};
+	container = (struct cfg_container){ .app_type = CFG_APP_LLM_SERVER };
 	container.llm = (struct cfg_llm){
 		.weights = 1000,
 		.kv_bytes_per_token = 10,
@@ -73,7 +73,7 @@ static void init_llm(void)
 		.efficiency = CFG_PPM / 2,
 		.kernels_per_step = 10,
 		.host_per_sequence = 300,
-		.client = {.divide = CFG_PPM, .first_request = ZERO},
+		.client = { .divide = CFG_PPM, .first_request = ZERO },
 	};
 }
 
@@ -82,7 +82,7 @@ static void init_diffusion(void)
 	init_machine();
 	app_run = diffusion_run;
 	config.host.kernel_launch = 10;
-	container = (struct cfg_container){.app_type = CFG_APP_DIFFUSION};
+	container = (struct cfg_container){ .app_type = CFG_APP_DIFFUSION };
 	container.diffusion = (struct cfg_diffusion){
 		.text_weights = 300,
 		.clip_weights = 200,
@@ -111,7 +111,7 @@ static void arrive(u64 at_ns, u32 prompt, u32 response)
 	arrivals[trace.count++] = (struct trace_request){
 		.arrival_ns = at_ns,
 		.prompt_tokens = prompt,
-		.response_tokens = {response, response},
+		.response_tokens = { response, response },
 	};
 }
 
@@ -540,7 +540,7 @@ END_TEST
 
 START_TEST(the_log_grows)
 {
-	struct app_record record = {0};
+	struct app_record record = { 0 };
 
 	for (u64 i = 0; i < 1000; i++) {
 		record.id = i;

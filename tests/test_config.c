@@ -293,7 +293,7 @@ END_TEST
 /* Our own scenarios, with a trace of this test's. */
 START_TEST(shipped_scenarios_are_right)
 {
-	static const char *const names[] = {"vllm-diffusion-40g", "vllm-diffusion-80g.json"};
+	static const char *const names[] = { "vllm-diffusion-40g", "vllm-diffusion-80g.json" };
 	char set[128];
 
 	snprintf(set, sizeof(set), "containers.vllm.app.trace.file=%s/head.trace", folder);

@@ -395,10 +395,9 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 {
 	static const struct gvm_port_alloc_hook no_memory = { refuse_memory, never_called };
 	struct gvm_container *container = toy_init();
-	struct gvm_range_config config = { .container = container,
-					   .mmu = &toy_mmu_ops,
-					   .va = VA,
-					   .bytes = 1 };
+	struct gvm_range_config config = {
+		.container = container, .mmu = &toy_mmu_ops, .va = VA, .bytes = 1
+	};
 	struct gvm_range range;
 	u32 refs = container->refs;
 

@@ -16,7 +16,9 @@ static void set_up_range(void)
 	memset(blocks, 0, sizeof(blocks));
 	for (i = 0; i < 6; i++)
 		blocks[i].valid = i < 5 ? GVM_BLOCK_FULL : 0xf;
-	range = (struct gvm_range){ .va = VA, .block_count = 6, .blocks = blocks, .valid_pages = 164 };
+	range = (struct gvm_range){
+		.va = VA, .block_count = 6, .blocks = blocks, .valid_pages = 164
+	};
 }
 
 static void make_resident(u32 block, u32 pages)
@@ -28,8 +30,9 @@ static void make_resident(u32 block, u32 pages)
 START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 {
 	static const u32 masks[] = { 0x1, 0x0, 0x8 };
-	struct gmmu_touch touch = { .range = &range, .block_count = 6, .masks = masks,
-				    .blocks_per_mask = 2 };
+	struct gmmu_touch touch = {
+		.range = &range, .block_count = 6, .masks = masks, .blocks_per_mask = 2
+	};
 	struct gmmu_cursor cursor = { 0 };
 
 	/* Touched: page 0 of blocks 0 and 1, nothing of 2 and 3, page 3 of 4 and 5. */
@@ -49,7 +52,9 @@ END_TEST
 
 START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6, .access = GVM_ACCESS_WRITE };
+	struct gmmu_touch touch = { .range = &range,
+				    .block_count = 6,
+				    .access = GVM_ACCESS_WRITE };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -57,7 +62,8 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	set_up_range();
 	make_resident(0, 0x3fffffff);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 }, 40), 40);
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 }, 40),
+			  40);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 40);
 	ck_assert_uint_eq(faults[0].va, VA + 30 * GVM_PAGE_BYTES);
 	ck_assert_uint_eq(faults[2].va, VA + GVM_CHUNK_BYTES);
@@ -79,9 +85,11 @@ START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
 	for (i = 0; i < 5; i++) {
 		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
-					      (struct gmmu_cursor){ 0 }, 7), 7);
+					      (struct gmmu_cursor){ 0 }, 7),
+				  7);
 		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
-					      (struct gmmu_cursor){ 0 }, 7), 3);
+					      (struct gmmu_cursor){ 0 }, 7),
+				  3);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 6), 6);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 4);
 		ck_assert(!gmmu_pending(&gmmu));

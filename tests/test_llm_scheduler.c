@@ -32,7 +32,7 @@ static struct llm_request *add(u32 index, u32 prompt, u32 target)
 {
 	struct llm_request *request = &requests[index];
 
-	*request = (struct llm_request){.prompt_tokens = prompt, .target_tokens = target};
+	*request = (struct llm_request){ .prompt_tokens = prompt, .target_tokens = target };
 	ck_assert_int_eq(llm_scheduler_add(&scheduler, request), 0);
 	return request;
 }
@@ -251,7 +251,7 @@ END_TEST
 /* Longest lengths: 4 + 8 - 1 = 11 tokens need 3 blocks of 4; 9 + 4 - 1 = 12 do; 13 do not. */
 START_TEST(requests_that_never_fit_are_rejected)
 {
-	struct llm_request request = {.prompt_tokens = 10, .target_tokens = 4};
+	struct llm_request request = { .prompt_tokens = 10, .target_tokens = 4 };
 
 	start(3, 4, 16, 4, 20);
 	add(0, 4, 8);
@@ -297,7 +297,7 @@ START_TEST(blocks_are_reused_least_recently_freed_first)
 	start(8, 2, 64, 8, 64);
 	add(0, 5, 1);
 	add(1, 3, 2);
-	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
 	expect_blocks(&requests[0], "1 2 3");
 	expect_blocks(&requests[1], "4 5");
 	llm_scheduler_complete(&scheduler); /* A gives back 3 2 1 behind 6 7 8 */
@@ -305,7 +305,7 @@ START_TEST(blocks_are_reused_least_recently_freed_first)
 	expect_step("8+1/2: B1 C8"); /* B has room in its block 5 and ends: 5 4 */
 	expect_blocks(c, "6 7 8 3");
 	d = add(3, 7, 2);
-	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
 	expect_blocks(c, "6 7 8 3 2");
 	expect_blocks(d, "");
 	llm_scheduler_complete(&scheduler);
@@ -323,7 +323,7 @@ START_TEST(masks_follow_the_blocks_in_use)
 	ck_assert_uint_eq(pool->group_count, 3);
 	add(0, 2, 1);
 	b = add(1, 2, 3);
-	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
 	expect_blocks(b, "3 4");
 	ck_assert_uint_eq(pool->masks[0], 0x7); /* blocks 1 to 4 on pages 0 to 2 */
 	llm_scheduler_complete(&scheduler);	/* A frees 1 and 2; B still holds 3 on page 1 */
@@ -333,7 +333,7 @@ START_TEST(masks_follow_the_blocks_in_use)
 	ck_assert_uint_eq(pool->masks[0], 0x6);
 	ck_assert_uint_eq(pool->masks[1], 0);
 	add(3, 60, 2);
-	llm_scheduler_schedule(&scheduler, &(struct llm_step){0});
+	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
 	/* B got 66; D 67 to 126, which are on pages 1 to 31 of group 1. */
 	expect_blocks(b, "3 4 5 66");
 	ck_assert_uint_eq(pool->masks[0], 0x6);
@@ -383,8 +383,8 @@ static void *failing_alloc(size_t bytes)
 
 START_TEST(running_out_of_memory_at_the_start_is_an_error)
 {
-	static const struct gvm_port_alloc_hook hook = {failing_alloc, free};
-	struct llm_scheduler_config config = {8, 4, 16, 4, 64};
+	static const struct gvm_port_alloc_hook hook = { failing_alloc, free };
+	struct llm_scheduler_config config = { 8, 4, 16, 4, 64 };
 
 	gvm_port_alloc_hook = &hook;
 	for (failing = 0; failing < 6; failing++) {
@@ -413,7 +413,7 @@ static u32 dice(u32 sides)
 static void check_pool(void)
 {
 	struct kv_pool *pool = &scheduler.pool;
-	u8 owners[256] = {0};
+	u8 owners[256] = { 0 };
 	u32 i, n, block;
 
 	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
@@ -485,8 +485,8 @@ static void random_arrivals(u32 *open)
 
 		if (request->state == LLM_WAITING || request->state == LLM_RUNNING || dice(20))
 			continue;
-		*request = (struct llm_request){.prompt_tokens = 1 + dice(80),
-						.target_tokens = 1 + dice(60)};
+		*request = (struct llm_request){ .prompt_tokens = 1 + dice(80),
+						 .target_tokens = 1 + dice(60) };
 		if (!llm_scheduler_add(&scheduler, request))
 			++*open;
 	}

@@ -157,7 +157,7 @@ static bool same_trace(const struct trace *a, const struct trace *b)
 /* Append a request whose lengths are all @tokens. */
 static void add(struct trace *trace, uint64_t arrival_ns, uint32_t tokens)
 {
-	struct trace_request request = {arrival_ns, tokens, {tokens, tokens}};
+	struct trace_request request = { arrival_ns, tokens, { tokens, tokens } };
 
 	ck_assert_msg(!trace_append(trace, &request, &error), "%s", error.text);
 }
@@ -274,12 +274,12 @@ START_TEST(import_parses_seconds_to_nanoseconds_exactly)
 		const char *text;
 		uint64_t ns;
 	} cases[] = {
-		{"0", 0},
-		{"0.000000001", 1},
-		{"0.1", 100000000},
-		{"118848.89", UINT64_C(118848890000000)},
-		{"0007.50", UINT64_C(7500000000)},
-		{"18446744073.709551615", UINT64_MAX},
+		{ "0", 0 },
+		{ "0.000000001", 1 },
+		{ "0.1", 100000000 },
+		{ "118848.89", UINT64_C(118848890000000) },
+		{ "0007.50", UINT64_C(7500000000) },
+		{ "18446744073.709551615", UINT64_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -300,60 +300,63 @@ static const struct {
 	const char *text;
 	const char *message; /* what follows the path */
 } malformed[] = {
-	{"", ": is empty"},
-	{HEAD6,
-	 ":1: no requests (failures: 0, bad rows: 0), allowed are files with at least one"},
-	{HEAD6 "5,m,0,0,0,l\n",
-	 ":2: no requests (failures: 1, bad rows: 0), allowed are files with at least one"},
-	{"\n", ":1: unknown header, its first column is ''; accepted are BurstGPT (columns "
-	       "'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals ('t_trace_s', "
-	       "'request_tokens', 'response_tokens_gvm_generated', 'response_tokens_true_est') "
-	       "and compact traces"},
-	{"a\033[31mrather long name of a first column,b\n1,2\n",
-	 ":1: unknown header, its first column is 'a?[31mrather long name of a firs...'; "
-	 "accepted "
-	 "are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM "
-	 "arrivals "
-	 "('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
-	 "'response_tokens_true_est') and compact traces"},
-	{"Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
-	 ":1: column 'Timestamp': stands there twice, allowed is once"},
-	{HEAD6 ROW6("5") "6,ChatGPT,472,18,490\n", ":3: 5 fields, allowed are the header's 6"},
-	{HEAD6 ROW6("5") "6,ChatGPT,472,18,490,a,b\n",
-	 ":3: 7 fields, allowed are the header's 6"},
-	{HEAD6 ROW6("5") "\n" ROW6("6"), ":3: 1 fields, allowed are the header's 6"},
-	{HEAD6 ROW6("x"), ":2: column 'Timestamp': 'x' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6(""), ":2: column 'Timestamp': '' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6("5."), ":2: column 'Timestamp': '5.' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6(".5"), ":2: column 'Timestamp': '.5' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6(" 5"), ":2: column 'Timestamp': ' 5' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6("+5"), ":2: column 'Timestamp': '+5' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6("1e3"), ":2: column 'Timestamp': '1e3' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6("nan"), ":2: column 'Timestamp': 'nan' is not a number" ALLOWED_TIME},
-	{HEAD6 ROW6("-5"), ":2: column 'Timestamp': '-5' is negative" ALLOWED_TIME},
-	{HEAD6 ROW6("0.0000000001"),
-	 ":2: column 'Timestamp': '0.0000000001' is finer than a nanosecond" ALLOWED_TIME},
-	{HEAD6 ROW6("18446744073.709551616"),
-	 ":2: column 'Timestamp': '18446744073.709551616' is too large" ALLOWED_TIME},
-	{HEAD6 ROW6("99999999999999999999999"),
-	 ":2: column 'Timestamp': '99999999999999999999999' is too large" ALLOWED_TIME},
-	{HEAD6 "5,m,4.5,1,2,l\n",
-	 ":2: column 'Request tokens': '4.5' is not a whole number" ALLOWED_TOKENS},
-	{HEAD6 "5,m,many,1,2,l\n",
-	 ":2: column 'Request tokens': 'many' is not a number" ALLOWED_TOKENS},
-	{HEAD6 "5,m,1,-1,2,l\n",
-	 ":2: column 'Response tokens': '-1' is negative" ALLOWED_TOKENS},
-	{HEAD6 "5,m,1,4294967296,2,l\n",
-	 ":2: column 'Response tokens': '4294967296' is too large" ALLOWED_TOKENS},
-	{HEAD6 "5,m,0,1,1,l\n",
-	 ":2: column 'Request tokens': '0' is an empty prompt, allowed is 0 "
-	 "only where the response is 0 too"},
-	{HEAD_GVM "0,5,exact,9,0,7\n", ":2: column 'response_tokens_gvm_generated': '0' "
-				       "contradicts the other response, allowed "
-				       "is 0 in both or in none"},
-	{HEAD_GVM "0,5,exact,9,7,0\n", ":2: column 'response_tokens_true_est': '0' contradicts "
-				       "the other response, allowed is 0 "
-				       "in both or in none"},
+	{ "", ": is empty" },
+	{ HEAD6,
+	  ":1: no requests (failures: 0, bad rows: 0), allowed are files with at least one" },
+	{ HEAD6 "5,m,0,0,0,l\n",
+	  ":2: no requests (failures: 1, bad rows: 0), allowed are files with at least one" },
+	{ "\n",
+	  ":1: unknown header, its first column is ''; accepted are BurstGPT (columns "
+	  "'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals ('t_trace_s', "
+	  "'request_tokens', 'response_tokens_gvm_generated', 'response_tokens_true_est') "
+	  "and compact traces" },
+	{ "a\033[31mrather long name of a first column,b\n1,2\n",
+	  ":1: unknown header, its first column is 'a?[31mrather long name of a firs...'; "
+	  "accepted "
+	  "are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM "
+	  "arrivals "
+	  "('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
+	  "'response_tokens_true_est') and compact traces" },
+	{ "Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
+	  ":1: column 'Timestamp': stands there twice, allowed is once" },
+	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490\n",
+	  ":3: 5 fields, allowed are the header's 6" },
+	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490,a,b\n",
+	  ":3: 7 fields, allowed are the header's 6" },
+	{ HEAD6 ROW6("5") "\n" ROW6("6"), ":3: 1 fields, allowed are the header's 6" },
+	{ HEAD6 ROW6("x"), ":2: column 'Timestamp': 'x' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6(""), ":2: column 'Timestamp': '' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6("5."), ":2: column 'Timestamp': '5.' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6(".5"), ":2: column 'Timestamp': '.5' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6(" 5"), ":2: column 'Timestamp': ' 5' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6("+5"), ":2: column 'Timestamp': '+5' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6("1e3"), ":2: column 'Timestamp': '1e3' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6("nan"), ":2: column 'Timestamp': 'nan' is not a number" ALLOWED_TIME },
+	{ HEAD6 ROW6("-5"), ":2: column 'Timestamp': '-5' is negative" ALLOWED_TIME },
+	{ HEAD6 ROW6("0.0000000001"),
+	  ":2: column 'Timestamp': '0.0000000001' is finer than a nanosecond" ALLOWED_TIME },
+	{ HEAD6 ROW6("18446744073.709551616"),
+	  ":2: column 'Timestamp': '18446744073.709551616' is too large" ALLOWED_TIME },
+	{ HEAD6 ROW6("99999999999999999999999"),
+	  ":2: column 'Timestamp': '99999999999999999999999' is too large" ALLOWED_TIME },
+	{ HEAD6 "5,m,4.5,1,2,l\n",
+	  ":2: column 'Request tokens': '4.5' is not a whole number" ALLOWED_TOKENS },
+	{ HEAD6 "5,m,many,1,2,l\n",
+	  ":2: column 'Request tokens': 'many' is not a number" ALLOWED_TOKENS },
+	{ HEAD6 "5,m,1,-1,2,l\n",
+	  ":2: column 'Response tokens': '-1' is negative" ALLOWED_TOKENS },
+	{ HEAD6 "5,m,1,4294967296,2,l\n",
+	  ":2: column 'Response tokens': '4294967296' is too large" ALLOWED_TOKENS },
+	{ HEAD6 "5,m,0,1,1,l\n",
+	  ":2: column 'Request tokens': '0' is an empty prompt, allowed is 0 "
+	  "only where the response is 0 too" },
+	{ HEAD_GVM "0,5,exact,9,0,7\n", ":2: column 'response_tokens_gvm_generated': '0' "
+					"contradicts the other response, allowed "
+					"is 0 in both or in none" },
+	{ HEAD_GVM "0,5,exact,9,7,0\n",
+	  ":2: column 'response_tokens_true_est': '0' contradicts "
+	  "the other response, allowed is 0 "
+	  "in both or in none" },
 };
 
 START_TEST(import_refuses_malformed_text_saying_why)
@@ -464,8 +467,10 @@ END_TEST
 
 START_TEST(append_refuses_what_no_trace_may_hold)
 {
-	struct trace_request bad[] = {
-		{9, 1, {1, 1}}, {10, 0, {1, 1}}, {10, 1, {0, 1}}, {10, 1, {1, 0}}};
+	struct trace_request bad[] = { { 9, 1, { 1, 1 } },
+				       { 10, 0, { 1, 1 } },
+				       { 10, 1, { 0, 1 } },
+				       { 10, 1, { 1, 0 } } };
 	struct trace trace;
 
 	trace_init(&trace);
@@ -510,7 +515,7 @@ END_TEST
 
 START_TEST(round_trip_keeps_two_responses_and_extremes)
 {
-	struct trace_request last = {UINT64_MAX, UINT32_MAX, {UINT32_MAX, 1}};
+	struct trace_request last = { UINT64_MAX, UINT32_MAX, { UINT32_MAX, 1 } };
 	struct trace trace;
 
 	trace_init(&trace);
@@ -672,13 +677,13 @@ END_TEST
 START_TEST(a_decompression_bomb_is_cut_off)
 {
 	static uint8_t zeros[1 << 20], frame[FILE_BYTES_MAX];
-	ZSTD_outBuffer out = {frame, sizeof(frame), 0};
+	ZSTD_outBuffer out = { frame, sizeof(frame), 0 };
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	ZSTD_inBuffer in;
 
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	for (int i = 0; i <= 1024; i++) {
-		in = (ZSTD_inBuffer){zeros, i < 1024 ? sizeof(zeros) : 1, 0};
+		in = (ZSTD_inBuffer){ zeros, i < 1024 ? sizeof(zeros) : 1, 0 };
 		ZSTD_compressStream2(zstd, &out, &in, i < 1024 ? ZSTD_e_continue : ZSTD_e_end);
 		ck_assert_uint_eq(in.pos, in.size);
 	}
@@ -707,7 +712,8 @@ END_TEST
 /* teardown() proves that no temporary file is left. */
 START_TEST(a_full_disk_is_named_and_leaves_the_old_file)
 {
-	const struct rlimit full = {100, RLIM_INFINITY}, roomy = {RLIM_INFINITY, RLIM_INFINITY};
+	const struct rlimit full = { 100, RLIM_INFINITY },
+			    roomy = { RLIM_INFINITY, RLIM_INFINITY };
 	char old[8] = "", expected[256];
 	struct trace trace;
 
@@ -762,7 +768,7 @@ END_TEST
 
 START_TEST(the_shipped_trace_is_the_replayed_one)
 {
-	uint64_t prompt = 0, response[TRACE_RESPONSE_COUNT] = {0};
+	uint64_t prompt = 0, response[TRACE_RESPONSE_COUNT] = { 0 };
 	struct trace trace;
 
 	must_read(SHIPPED, &trace);
@@ -807,7 +813,7 @@ END_TEST
 
 START_TEST(percentiles_interpolate_like_numpy)
 {
-	static const uint64_t v[] = {1, 2, 4, 8, 16, 1000};
+	static const uint64_t v[] = { 1, 2, 4, 8, 16, 1000 };
 
 	ck_assert_double_eq(stats_percentile_u64(v, 6, 0), 1);
 	ck_assert_double_eq(stats_percentile_u64(v, 6, 50), 6);
@@ -821,8 +827,8 @@ END_TEST
 
 START_TEST(sort_and_mean_are_exact_up_to_the_largest_numbers)
 {
-	uint64_t v[] = {UINT64_MAX, 3, 0, UINT64_MAX, 3};
-	static const uint64_t sorted[] = {0, 3, 3, UINT64_MAX, UINT64_MAX};
+	uint64_t v[] = { UINT64_MAX, 3, 0, UINT64_MAX, 3 };
+	static const uint64_t sorted[] = { 0, 3, 3, UINT64_MAX, UINT64_MAX };
 
 	stats_sort_u64(v, 5);
 	ck_assert_mem_eq(v, sorted, sizeof(v));
@@ -839,7 +845,7 @@ END_TEST
  */
 START_TEST(dispersion_peak_and_cv_match_a_count_by_hand)
 {
-	static const uint64_t half_s[] = {4, 5, 6, 18, 24};
+	static const uint64_t half_s[] = { 4, 5, 6, 18, 24 };
 	struct trace_info info;
 	struct trace trace;
 
@@ -847,7 +853,7 @@ START_TEST(dispersion_peak_and_cv_match_a_count_by_hand)
 	for (size_t i = 0; i < 5; i++)
 		add(&trace, half_s[i] * NS_PER_SEC / 2, 7);
 	ck_assert_int_eq(
-		trace_info_compute(&trace, (struct trace_divisor){1, 1}, &info, &error), 0);
+		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
 	ck_assert_uint_eq(info.span_ns, 10 * NS_PER_SEC);
 	ck_assert_double_eq(info.rate_per_s, 0.5);
 	ck_assert_uint_eq(info.burst[TRACE_WINDOW_1S].windows, 11);
@@ -872,7 +878,7 @@ START_TEST(even_arrivals_have_no_deviation_at_all)
 	for (uint64_t i = 0; i < 1000; i++)
 		add(&trace, i * 333333333, 1);
 	ck_assert_int_eq(
-		trace_info_compute(&trace, (struct trace_divisor){1, 1}, &info, &error), 0);
+		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
 	ck_assert_double_eq(info.interarrival_cv, 0);
 	trace_destroy(&trace);
 }
@@ -886,7 +892,7 @@ START_TEST(a_single_request_has_no_rate)
 	trace_init(&trace);
 	add(&trace, UINT64_MAX, 3);
 	ck_assert_int_eq(
-		trace_info_compute(&trace, (struct trace_divisor){1, 1}, &info, &error), 0);
+		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
 	ck_assert_double_eq(info.rate_per_s, 0);
 	ck_assert_double_eq(info.interarrival_cv, 0);
 	ck_assert_double_eq(info.prompt.p99, 3);
@@ -902,7 +908,7 @@ START_TEST(info_refuses_a_slow_down_beyond_the_clock)
 
 	trace_init(&trace);
 	add(&trace, UINT64_MAX, 3);
-	ck_assert_int_eq(trace_info_compute(&trace, (struct trace_divisor){1, 2}, &info,
+	ck_assert_int_eq(trace_info_compute(&trace, (struct trace_divisor){ 1, 2 }, &info,
 					    &error),
 			 -SIM_EXIT_USER);
 	ck_assert_str_eq(error.text, "the divided times leave the range of 584 years");
@@ -913,7 +919,7 @@ END_TEST
 /* The replay that the GVM paper describes: 597.5 s, 5.45 requests a second. */
 START_TEST(info_of_the_shipped_trace_is_golden)
 {
-	struct trace_divisor divisor = {0};
+	struct trace_divisor divisor = { 0 };
 	struct trace_info info;
 	struct trace trace;
 
@@ -939,14 +945,14 @@ END_TEST
 /* What was published on the requests whose times are known to the second. */
 START_TEST(dispersion_of_the_exact_head_matches_the_published_one)
 {
-	static const double published[] = {1.01, 1.27, 2.87, 9.97};
+	static const double published[] = { 1.01, 1.27, 2.87, 9.97 };
 	struct trace_info info;
 	struct trace trace;
 
 	must_read(SHIPPED, &trace);
 	trace.count = 481;
 	ck_assert_int_eq(
-		trace_info_compute(&trace, (struct trace_divisor){1, 1}, &info, &error), 0);
+		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
 	ck_assert_uint_eq(info.span_ns, 38965 * NS_PER_SEC);
 	ck_assert_double_eq_tol(info.interarrival_cv, 4.80, 0.005);
 	for (int i = 0; i < TRACE_WINDOW_COUNT; i++)
@@ -957,7 +963,7 @@ END_TEST
 
 START_TEST(divisors_are_exact_fractions_in_lowest_terms)
 {
-	struct trace_divisor divisor = {0};
+	struct trace_divisor divisor = { 0 };
 
 	ck_assert_int_eq(trace_divisor_parse("198.9", &divisor, &error), 0);
 	ck_assert_uint_eq(divisor.num, 1989);
@@ -1021,7 +1027,7 @@ static int cli(const char *const *args)
 	return ret;
 }
 
-#define CLI(...) cli((const char *const[]){"trace", __VA_ARGS__, NULL})
+#define CLI(...) cli((const char *const[]){ "trace", __VA_ARGS__, NULL })
 
 START_TEST(cli_import_reports_its_counts)
 {
@@ -1126,25 +1132,26 @@ static const struct {
 	const char *args[4];
 	const char *message;
 } misuse[] = {
-	{{NULL}, "trace: what to do is missing, allowed are import, info and --help"},
-	{{"export"}, "trace: unknown word 'export', allowed are import, info and --help"},
-	{{"import", "a"},
-	 "trace import: 1 file names, expected 2, usage: gvmsim trace import IN OUT "
-	 "[--skip-bad] [--attribution TEXT]"},
-	{{"info", "a", "--divide"},
-	 "trace info: option '--divide' needs a value, usage: gvmsim "
-	 "trace info FILE [--divide NUMBER]"},
-	{{"info", "a", "--skip-bad"},
-	 "trace info: option '--skip-bad' is not valid here, usage: "
-	 "gvmsim trace info FILE [--divide NUMBER]"},
-	{{"info", "a", "-xh"},
-	 "trace info: option '-x' is not valid here, usage: gvmsim trace info "
-	 "FILE [--divide NUMBER]"},
-	{{"info", "a", "--divide=-2"},
-	 "trace info: option '--divide': '-2' is negative, allowed are decimal numbers above 0 "
-	 "with "
-	 "up to 9 decimals, below 18446744073"},
-	{{"info", "/nonexistent"}, "/nonexistent: cannot open: No such file or directory"},
+	{ { NULL }, "trace: what to do is missing, allowed are import, info and --help" },
+	{ { "export" }, "trace: unknown word 'export', allowed are import, info and --help" },
+	{ { "import", "a" },
+	  "trace import: 1 file names, expected 2, usage: gvmsim trace import IN OUT "
+	  "[--skip-bad] [--attribution TEXT]" },
+	{ { "info", "a", "--divide" },
+	  "trace info: option '--divide' needs a value, usage: gvmsim "
+	  "trace info FILE [--divide NUMBER]" },
+	{ { "info", "a", "--skip-bad" },
+	  "trace info: option '--skip-bad' is not valid here, usage: "
+	  "gvmsim trace info FILE [--divide NUMBER]" },
+	{ { "info", "a", "-xh" },
+	  "trace info: option '-x' is not valid here, usage: gvmsim trace info "
+	  "FILE [--divide NUMBER]" },
+	{ { "info", "a", "--divide=-2" },
+	  "trace info: option '--divide': '-2' is negative, allowed are decimal numbers above "
+	  "0 "
+	  "with "
+	  "up to 9 decimals, below 18446744073" },
+	{ { "info", "/nonexistent" }, "/nonexistent: cannot open: No such file or directory" },
 };
 
 START_TEST(cli_misuse_is_one_line_and_exit_2)

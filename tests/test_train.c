@@ -16,7 +16,8 @@ static void brute_force(const struct gsp_train *train, u64 from, u64 *ends)
 
 	for (i = first; i < train->kernels; i++) {
 		u64 launched = train->launch_start_ns + (i + 1) * train->launch_ns;
-		u64 left = train->kernel_ns - (i == first ? train->done_ns % train->kernel_ns : 0);
+		u64 left =
+			train->kernel_ns - (i == first ? train->done_ns % train->kernel_ns : 0);
 
 		at = (at > launched ? at : launched) + left;
 		ends[i] = at;
@@ -49,7 +50,8 @@ static u64 possible_date(const struct gsp_train *train, u64 slack)
 	u64 within = train->done_ns % train->kernel_ns;
 
 	if (within)
-		return train->launch_start_ns + (kernel + 1) * train->launch_ns + within + slack;
+		return train->launch_start_ns + (kernel + 1) * train->launch_ns + within +
+		       slack;
 	return train->launch_start_ns + kernel * train->launch_ns + train->kernel_ns + slack;
 }
 

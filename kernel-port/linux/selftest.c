@@ -336,9 +336,9 @@ struct selftest_action {
 };
 
 static const struct selftest_action selftest_actions[] = {
-	{"charge", selftest_charge},	     {"uncharge", selftest_uncharge},
-	{"evict", selftest_evict},	     {"tsg_attach", selftest_tsg_attach},
-	{"tsg_detach", selftest_tsg_detach}, {"fault", selftest_fault},
+	{ "charge", selftest_charge },	       { "uncharge", selftest_uncharge },
+	{ "evict", selftest_evict },	       { "tsg_attach", selftest_tsg_attach },
+	{ "tsg_detach", selftest_tsg_detach }, { "fault", selftest_fault },
 };
 
 static ssize_t selftest_action_write(struct file *file, const char __user *buf, size_t size,

@@ -61,7 +61,7 @@ static void selftest_waiter_run(void *data)
 /* Start a worker in @wait, wake it if @ready, stop it. Returns what its wait returned. */
 static int selftest_run_waiter(int (*wait)(struct selftest_waiter *waiter), bool ready)
 {
-	struct selftest_waiter waiter = {.wait = wait, .status = -EINPROGRESS};
+	struct selftest_waiter waiter = { .wait = wait, .status = -EINPROGRESS };
 
 	gvm_waitqueue_init(&waiter.wq);
 	gvm_completion_init(&waiter.started);
@@ -85,13 +85,13 @@ static const struct {
 	bool ready;
 	int status;
 } selftest_waits[] = {
-	{"stop during an interruptible wait", selftest_wait_event, false, -EINTR},
-	{"wake-up of an interruptible wait", selftest_wait_event, true, 0},
-	{"stop during a wait without end", selftest_wait_timeout, false, -EINTR},
-	{"wake-up of a wait without end", selftest_wait_timeout, true, 0},
-	{"stop during a completion wait", selftest_wait_completion, false, -EINTR},
-	{"a true condition after stop", selftest_wait_true, false, 0},
-	{"stop of a worker that has ended", selftest_wait_nothing, false, 0},
+	{ "stop during an interruptible wait", selftest_wait_event, false, -EINTR },
+	{ "wake-up of an interruptible wait", selftest_wait_event, true, 0 },
+	{ "stop during a wait without end", selftest_wait_timeout, false, -EINTR },
+	{ "wake-up of a wait without end", selftest_wait_timeout, true, 0 },
+	{ "stop during a completion wait", selftest_wait_completion, false, -EINTR },
+	{ "a true condition after stop", selftest_wait_true, false, 0 },
+	{ "stop of a worker that has ended", selftest_wait_nothing, false, 0 },
 };
 
 /* A wait that nobody ends takes its time, and says so. */

@@ -19,7 +19,7 @@ enum app_outcome {
 struct app_record {
 	u64 id;
 	u64 arrival_ns;
-	u64 first_ns;  /* first token; an image's only date is its end */
+	u64 first_ns; /* first token; an image's only date is its end */
 	u64 finish_ns;
 	u32 prompt_tokens;
 	u32 output_tokens;
@@ -46,8 +46,8 @@ void app_log_destroy(struct app_log *log);
 struct app_env {
 	const struct config *config;
 	const struct cfg_container *container;
-	struct sim_process *process;	/* started */
-	const struct trace *trace;	/* of an LLM server's client; else NULL */
+	struct sim_process *process; /* started */
+	const struct trace *trace;   /* of an LLM server's client; else NULL */
 	struct app_log *log;
 };
 

@@ -46,5 +46,5 @@ void app_log_destroy(struct app_log *log)
 {
 	free(log->records);
 	free(log->gaps_ns);
-	*log = (struct app_log){0};
+	*log = (struct app_log){ 0 };
 }

@@ -216,7 +216,7 @@ static int diffusion_log_image(struct diffusion *diffusion)
 
 int diffusion_run(const struct app_env *env)
 {
-	struct diffusion diffusion = {.env = env, .cfg = &env->container->diffusion};
+	struct diffusion diffusion = { .env = env, .cfg = &env->container->diffusion };
 	int status = diffusion_init(&diffusion);
 
 	while (!status)

@@ -14,7 +14,7 @@ int kv_pool_init(struct kv_pool *pool, u32 block_count)
 	u32 block;
 
 	GVM_ASSERT(block_count >= 2);
-	*pool = (struct kv_pool){.block_count = block_count};
+	*pool = (struct kv_pool){ .block_count = block_count };
 	pool->group_count = (block_count + KV_GROUP_BLOCKS - 1) / KV_GROUP_BLOCKS;
 	pool->queue = gvm_alloc(block_count * sizeof(*pool->queue));
 	pool->previous = gvm_alloc(block_count * sizeof(*pool->previous));
@@ -35,7 +35,7 @@ void kv_pool_destroy(struct kv_pool *pool)
 	gvm_free(pool->previous);
 	gvm_free(pool->used);
 	gvm_free(pool->masks);
-	*pool = (struct kv_pool){0};
+	*pool = (struct kv_pool){ 0 };
 }
 
 static u32 block_page(u32 block)

@@ -41,8 +41,8 @@ static struct client_dates client_plan(const struct llm_server *server)
 {
 	const struct cfg_client *cfg = &server->cfg->client;
 	u64 start = server->env->container->start + cfg->first_request;
-	struct client_dates dates = {.zero_ns = max(start, (u64)eng_now()),
-				     .stop_ns = ENG_NEVER};
+	struct client_dates dates = { .zero_ns = max(start, (u64)eng_now()),
+				      .stop_ns = ENG_NEVER };
 
 	if (cfg->stop)
 		dates.stop_ns = dates.zero_ns + client_offset_ns(server, 0) + cfg->stop;

@@ -54,7 +54,7 @@ int llm_scheduler_init(struct llm_scheduler *scheduler,
 {
 	size_t slots = config->max_sequences;
 
-	*scheduler = (struct llm_scheduler){.config = *config};
+	*scheduler = (struct llm_scheduler){ .config = *config };
 	INIT_LIST_HEAD(&scheduler->waiting);
 	scheduler->running = gvm_alloc(slots * sizeof(*scheduler->running));
 	scheduler->emitted = gvm_alloc(slots * sizeof(*scheduler->emitted));
@@ -211,7 +211,7 @@ void llm_scheduler_schedule(struct llm_scheduler *scheduler, struct llm_step *re
 {
 	u64 preemptions = scheduler->preemptions;
 
-	*ret_step = (struct llm_step){0};
+	*ret_step = (struct llm_step){ 0 };
 	scheduler->budget = scheduler->config.max_batched_tokens;
 	schedule_running(scheduler, ret_step);
 	if (scheduler->preemptions == preemptions)

@@ -311,7 +311,7 @@ static int server_live(struct llm_server *server)
 
 int llm_server_run(const struct app_env *env)
 {
-	struct llm_server server = {.env = env, .cfg = &env->container->llm};
+	struct llm_server server = { .env = env, .cfg = &env->container->llm };
 	int status = server_init(&server);
 
 	if (!status)

@@ -178,16 +178,16 @@ enum cmd_trace_option {
 };
 
 static const struct option cmd_trace_import_options[] = {
-	{"skip-bad", no_argument, NULL, CMD_TRACE_SKIP_BAD},
-	{"attribution", required_argument, NULL, CMD_TRACE_ATTRIBUTION},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{ "skip-bad", no_argument, NULL, CMD_TRACE_SKIP_BAD },
+	{ "attribution", required_argument, NULL, CMD_TRACE_ATTRIBUTION },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static const struct option cmd_trace_info_options[] = {
-	{"divide", required_argument, NULL, CMD_TRACE_DIVIDE},
-	{"help", no_argument, NULL, 'h'},
-	{NULL, 0, NULL, 0},
+	{ "divide", required_argument, NULL, CMD_TRACE_DIVIDE },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
 };
 
 static const struct cmd_trace_verb cmd_trace_verbs[] = {
@@ -211,7 +211,7 @@ static const struct cmd_trace_verb cmd_trace_verbs[] = {
 static int cmd_trace_bad_option(const struct cmd_trace_verb *verb, int kind, const char *word,
 				struct sim_error *err)
 {
-	const char letter[] = {'-', (char)optopt, '\0'};
+	const char letter[] = { '-', (char)optopt, '\0' };
 
 	if (optopt && optopt < CMD_TRACE_SKIP_BAD)
 		word = letter;
@@ -223,7 +223,7 @@ static int cmd_trace_bad_option(const struct cmd_trace_verb *verb, int kind, con
 static int cmd_trace_divide(const char *text, struct trace_divisor *divisor,
 			    struct sim_error *err)
 {
-	struct sim_error inner = {0};
+	struct sim_error inner = { 0 };
 
 	if (!trace_divisor_parse(text, divisor, &inner))
 		return 0;
@@ -282,7 +282,7 @@ static int cmd_trace_print_help(struct sim_error *err)
 static int cmd_trace_run_verb(const struct cmd_trace_verb *verb, int argc, char **argv,
 			      struct sim_error *err)
 {
-	struct cmd_trace_args args = {.divisor = {1, 1}};
+	struct cmd_trace_args args = { .divisor = { 1, 1 } };
 	int ret;
 
 	ret = cmd_trace_parse(verb, argc, argv, &args, err);
@@ -309,7 +309,7 @@ static int cmd_trace_dispatch(int argc, char **argv, struct sim_error *err)
 
 int cmd_trace(int argc, char **argv)
 {
-	struct sim_error err = {0};
+	struct sim_error err = { 0 };
 	int ret;
 
 	ret = cmd_trace_dispatch(argc, argv, &err);

@@ -75,7 +75,7 @@ static void default_value(const struct cfg_key *key, struct cfg_value *ret_value
 	json_t *json;
 	bool right;
 
-	*ret_value = (struct cfg_value){0};
+	*ret_value = (struct cfg_value){ 0 };
 	if (!*key->fallback)
 		return;
 	json = cfg_value_from_text(key->fallback, &error);

@@ -39,8 +39,8 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 /* A scenario that is no file here may be one of ours, with or without ".json". */
 static int find_scenario(struct cfg_load *load, const char *name)
 {
-	const char *const endings[] = {"", ".json"};
-	struct sim_error ignored = {0};
+	const char *const endings[] = { "", ".json" };
+	struct sim_error ignored = { 0 };
 	char folders[512] = "the current folder";
 
 	snprintf(load->file, sizeof(load->file), "%s", name);
@@ -62,7 +62,7 @@ static int find_scenario(struct cfg_load *load, const char *name)
 
 static int load_scenario(struct cfg_load *load, const char *name)
 {
-	struct cfg_source source = {load->file, CFG_LAYER_SCENARIO, ""};
+	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "" };
 	int rc = find_scenario(load, name);
 	json_t *root;
 
@@ -98,10 +98,10 @@ static void load_destroy(struct cfg_load *load)
 int config_load(const char *path, const struct cfg_override *overrides, size_t count,
 		struct config *config, struct sim_error *err)
 {
-	struct cfg_load load = {.config = config, .err = err};
+	struct cfg_load load = { .config = config, .err = err };
 	int rc;
 
-	*config = (struct config){0};
+	*config = (struct config){ 0 };
 	rc = load_layers(&load, path, overrides, count);
 	if (!rc)
 		rc = cfg_bind(&load);
@@ -123,5 +123,5 @@ void config_destroy(struct config *config)
 	free(config->containers);
 	free(config->events);
 	json_decref(config->resolved);
-	*config = (struct config){0};
+	*config = (struct config){ 0 };
 }

@@ -264,7 +264,7 @@ void cfg_describe_unknown(const char *path, int app, char *text, size_t size)
 {
 	size_t known = known_length(path);
 	const char *unknown = path + known + (known ? 1 : 0);
-	struct guess guess = {.distance = guess_limit(unknown)};
+	struct guess guess = { .distance = guess_limit(unknown) };
 	char parent[CFG_PATH_MAX];
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);

@@ -23,14 +23,14 @@ struct profile_kind {
 	const char *trees[3]; /* keys at its top, NULL-terminated */
 };
 
-static const struct profile_kind gpu_kind = {"gpus", {"gpu", "host", NULL}};
-static const struct profile_kind app_kind = {"apps", {"app", NULL}};
+static const struct profile_kind gpu_kind = { "gpus", { "gpu", "host", NULL } };
+static const struct profile_kind app_kind = { "apps", { "app", NULL } };
 
 /* The file of profile @name of @kind. */
 static int profile_find(struct cfg_load *load, const struct profile_kind *kind, const char *key,
 			const char *name, char *ret_file, size_t size)
 {
-	struct sim_error ignored = {0};
+	struct sim_error ignored = { 0 };
 	char known[512] = "";
 	char folder[PATH_MAX];
 	char file[PATH_MAX];
@@ -87,7 +87,7 @@ static int check_trees(const struct profile_kind *kind, const char *file, const 
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)
 {
-	struct cfg_source source = {keep_origin(load, file), CFG_LAYER_PROFILE, prefix};
+	struct cfg_source source = { keep_origin(load, file), CFG_LAYER_PROFILE, prefix };
 	json_t *root;
 	int rc;
 

@@ -102,7 +102,7 @@ static int find_trace(struct cfg_load *load, const struct cfg_container *contain
 		      char *ret_file, size_t size)
 {
 	const char *name = container->llm.client.file;
-	struct sim_error ignored = {0};
+	struct sim_error ignored = { 0 };
 	char path[CFG_PATH_MAX];
 	char beside[PATH_MAX];
 	char folders[512] = "";

@@ -185,7 +185,7 @@ static const struct {
 	const char *alias;
 	const char *file;
 } aliases[] = {
-	{"memory.limit", "gmem.limit.high"},
+	{ "memory.limit", "gmem.limit.high" },
 };
 
 /* An index as it is printed: digits without leading zeros, small enough for the event list. */

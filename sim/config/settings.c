@@ -30,7 +30,7 @@ void cfg_settings_destroy(struct cfg_settings *settings)
 	for (size_t i = 0; i < settings->count; i++)
 		json_decref(settings->list[i].value);
 	free(settings->list);
-	*settings = (struct cfg_settings){0};
+	*settings = (struct cfg_settings){ 0 };
 }
 
 static const char *path_in_source(const struct cfg_source *source, const char *path)
@@ -261,8 +261,8 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
 		     const char *path, json_t *json, struct sim_error *err)
 {
-	struct walk walk = {.settings = settings, .source = source, .err = err};
-	struct place root = {0};
+	struct walk walk = { .settings = settings, .source = source, .err = err };
+	struct place root = { 0 };
 
 	snprintf(root.path, sizeof(root.path), "%s", source->prefix);
 	return *path ? walk_into(&walk, &root, path, json) : walk_value(&walk, &root, json);

@@ -26,37 +26,37 @@ struct unit {
 #define EXPONENT_MAX 99
 
 static const struct unit size_units[] = {
-	{"", 1},	   {"B", 1},	     {"K", 1u << 10},	{"KB", 1u << 10},
-	{"KiB", 1u << 10}, {"M", 1u << 20},  {"MB", 1u << 20},	{"MiB", 1u << 20},
-	{"G", 1u << 30},   {"GB", 1u << 30}, {"GiB", 1u << 30}, {NULL, 0},
+	{ "", 1 },	     { "B", 1 },	 { "K", 1u << 10 },   { "KB", 1u << 10 },
+	{ "KiB", 1u << 10 }, { "M", 1u << 20 },	 { "MB", 1u << 20 },  { "MiB", 1u << 20 },
+	{ "G", 1u << 30 },   { "GB", 1u << 30 }, { "GiB", 1u << 30 }, { NULL, 0 },
 };
 
 /* Larger units first: the formatter takes the first that is not larger than the value. */
 static const struct unit duration_units[] = {
-	{"h", 3600000000000},
-	{"min", 60000000000},
-	{"s", 1000000000},
-	{"ms", 1000000},
-	{"us", 1000},
-	{"ns", 1},
-	{NULL, 0},
+	{ "h", 3600000000000 },
+	{ "min", 60000000000 },
+	{ "s", 1000000000 },
+	{ "ms", 1000000 },
+	{ "us", 1000 },
+	{ "ns", 1 },
+	{ NULL, 0 },
 };
 
 static const struct unit timeslice_units[] = {
-	{"", 1000},
-	{"ms", 1000},
-	{"us", 1},
-	{NULL, 0},
+	{ "", 1000 },
+	{ "ms", 1000 },
+	{ "us", 1 },
+	{ NULL, 0 },
 };
 
 static const struct unit ppm_units[] = {
-	{"", 1000000},
-	{NULL, 0},
+	{ "", 1000000 },
+	{ NULL, 0 },
 };
 
 static const struct unit integer_units[] = {
-	{"", 1},
-	{NULL, 0},
+	{ "", 1 },
+	{ NULL, 0 },
 };
 
 static bool decimal_push(struct decimal *number, char digit)
@@ -107,7 +107,7 @@ static enum units_status decimal_parse(const char *text, struct decimal *ret_num
 {
 	enum units_status status;
 
-	*ret_number = (struct decimal){.rest = text};
+	*ret_number = (struct decimal){ .rest = text };
 	if (text[0] == '-' && isdigit((unsigned char)text[1]))
 		return UNITS_NEGATIVE;
 	status = decimal_digits(ret_number, 0);

@@ -182,7 +182,7 @@ bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_v
 	const char *wrong;
 	char shown[SHOWN_MAX];
 
-	*ret_value = (struct cfg_value){0};
+	*ret_value = (struct cfg_value){ 0 };
 	wrong = value_parse(key, json, ret_value);
 	if (!wrong)
 		return true;

@@ -28,9 +28,9 @@
 
 #include "engine/timers.h"
 
-#define ACTOR_NAME_MAX	 48
-#define ACTOR_STACK_KIB	 64
-#define ENG_HOST	 "host"
+#define ACTOR_NAME_MAX	48
+#define ACTOR_STACK_KIB 64
+#define ENG_HOST	"host"
 
 /* One thread of software. */
 struct eng_actor {
@@ -44,15 +44,15 @@ struct eng_actor {
 	struct eng_actor *prev;
 	struct eng_timer timeout;
 	bool parked;
-	bool interruptible;   /* the present wait is */
-	bool interrupted;     /* sticky */
-	int wake_status;      /* what the present wait returns */
+	bool interruptible; /* the present wait is */
+	bool interrupted;   /* sticky */
+	int wake_status;    /* what the present wait returns */
 	uint64_t debt_ns;
 	bool started;
 	bool returned;
 	struct eng_waitq joiners;
 	struct eng_actor *next_woken; /* in engine.woken */
-	struct eng_actor *next_live; /* in engine.live */
+	struct eng_actor *next_live;  /* in engine.live */
 	struct eng_actor *prev_live;
 };
 
@@ -64,7 +64,7 @@ static struct {
 	sg_sem_t clock_wakeup;
 	uint64_t clock_date; /* until when the clock sleeps */
 	bool clock_asleep;
-	bool clock_kicked;	      /* to be woken early */
+	bool clock_kicked;	       /* to be woken early */
 	struct eng_actor *woken_first; /* to be started or woken, in this order */
 	struct eng_actor *woken_last;
 	bool stopping;
@@ -90,7 +90,8 @@ static int engine_load_platform(void)
 
 	if (fd < 0)
 		return -1;
-	if (write(fd, platform_xml, sizeof(platform_xml) - 1) != (ssize_t)sizeof(platform_xml) - 1) {
+	if (write(fd, platform_xml, sizeof(platform_xml) - 1) !=
+	    (ssize_t)sizeof(platform_xml) - 1) {
 		close(fd);
 		return -1;
 	}
@@ -112,7 +113,8 @@ int eng_init(void)
 	char *argv[] = { program, quiet, precision, stack, threads, contexts, NULL };
 	int argc = 6;
 
-	snprintf(contexts, sizeof(contexts), "--cfg=contexts/factory:%s", factory ? factory : "raw");
+	snprintf(contexts, sizeof(contexts), "--cfg=contexts/factory:%s",
+		 factory ? factory : "raw");
 	simgrid_init(&argc, argv);
 	if (engine_load_platform() < 0)
 		return -1;
@@ -256,8 +258,9 @@ static void actor_wake(struct eng_actor *actor, int status)
 
 static void actor_timeout(struct eng_timer *timer)
 {
-	struct eng_actor *actor = (struct eng_actor *)(void *)((char *)timer -
-							       offsetof(struct eng_actor, timeout));
+	struct eng_actor *actor =
+		(struct eng_actor *)(void *)((char *)timer -
+					     offsetof(struct eng_actor, timeout));
 
 	actor_wake(actor, -ETIMEDOUT);
 }

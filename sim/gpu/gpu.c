@@ -47,7 +47,8 @@ static void faults_reject(struct gvm_fault *faults, u32 count)
 }
 
 /* The length of the run of faults at the head that fall into @range. */
-static u32 faults_in_range(const struct gvm_range *range, const struct gvm_fault *faults, u32 count)
+static u32 faults_in_range(const struct gvm_range *range, const struct gvm_fault *faults,
+			   u32 count)
 {
 	u32 run = 1;
 
@@ -74,7 +75,8 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 			continue;
 		}
 		run = faults_in_range(range, faults + done, count - done);
-		gvm_range_service(range, faults + done, run, &process->stats.block, &gpu->batch);
+		gvm_range_service(range, faults + done, run, &process->stats.block,
+				  &gpu->batch);
 	}
 	gpu->servicing = NULL;
 }

@@ -23,8 +23,8 @@ struct sim_gpu {
 	struct pcie_link link;
 	u32 *free_chunks; /* stack */
 	u32 free_count;
-	u64 clear_end_ns; /* until when the clearing engine is busy */
-	u64 interrupt_ns; /* date at which the pending fault interrupt is seen */
+	u64 clear_end_ns;	       /* until when the clearing engine is busy */
+	u64 interrupt_ns;	       /* date at which the pending fault interrupt is seen */
 	struct sim_process *processes; /* list */
 	struct sim_process *servicing; /* whose faults the handler is at */
 	struct gvm_fence batch;	       /* device work of the batch in service */

@@ -31,8 +31,8 @@ struct sim_process {
 	u64 next_va;
 	struct sim_process_stats stats;
 	bool running;
-	bool killed;	 /* a fault was cancelled: the context is dead */
-	u64 killed_ns;	 /* since when */
+	bool killed;   /* a fault was cancelled: the context is dead */
+	u64 killed_ns; /* since when */
 };
 
 /* Create the context. Returns 0 or -ENOMEM. */

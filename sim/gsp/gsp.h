@@ -22,20 +22,20 @@
 /* A launch train. Memory belongs to the submitter until gsp_wait() has returned. */
 struct gsp_train {
 	/* Set by the submitter. */
-	u32 kernels;		/* at least 1 */
-	u64 kernel_ns;		/* GPU time of each */
-	u64 launch_ns;		/* host time between two launches */
+	u32 kernels;			  /* at least 1 */
+	u64 kernel_ns;			  /* GPU time of each */
+	u64 launch_ns;			  /* host time between two launches */
 	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
 	u32 touch_count;
 
 	/* Set here. */
-	struct gsp_train *next;	    /* in the TSG's queue */
-	u64 launch_start_ns;	    /* kernel i is there at launch_start + (i + 1) * launch_ns */
-	u64 done_ns;		    /* GPU time executed, up to kernels * kernel_ns */
-	u64 touch_blocks;	    /* blocks in touches; 0 until they are first looked at */
-	struct gmmu_cursor cursor;  /* first block that may miss */
+	struct gsp_train *next;	   /* in the TSG's queue */
+	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
+	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns */
+	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
+	struct gmmu_cursor cursor; /* first block that may miss */
 	bool finished;
-	int status;		    /* 0, or -EIO: its TSG died */
+	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;
 	struct eng_waitq waitq;
 };
@@ -45,15 +45,15 @@ struct gsp_tsg {
 	struct gsp *gsp;
 	struct gsp_tsg *next; /* runlist, circular */
 	u32 id;
-	void *space;	      /* cookie of its address space, reported with its faults */
+	void *space; /* cookie of its address space, reported with its faults */
 	u64 timeslice_ns;
 	bool enabled;
-	bool dead;	      /* a fault was cancelled; submissions fail */
-	bool stalled;	      /* has unserviced replayable faults */
+	bool dead;    /* a fault was cancelled; submissions fail */
+	bool stalled; /* has unserviced replayable faults */
 	u64 stalled_ns_since;
 	struct gsp_train *first; /* in execution */
 	struct gsp_train *last;
-	u64 launch_end_ns;    /* until when its host thread is busy launching */
+	u64 launch_end_ns; /* until when its host thread is busy launching */
 
 	/* Counters. */
 	u64 busy_ns;  /* its kernels executed */
@@ -63,7 +63,7 @@ struct gsp_tsg {
 };
 
 struct gsp_config {
-	u64 timeslice_ns;	/* of a new TSG, as programmed */
+	u64 timeslice_ns;	 /* of a new TSG, as programmed */
 	u64 timeslice_scale_ppm; /* real over programmed */
 	u64 context_switch_ns;
 	u32 outstanding_faults; /* missing pages reported with one stall */
@@ -73,12 +73,12 @@ struct gsp_config {
 struct gsp {
 	struct gsp_config config;
 	struct gmmu *gmmu;
-	struct gsp_tsg *runlist;  /* any TSG of the circle; NULL: empty */
-	struct gsp_tsg *current;  /* whose context is loaded, or being loaded */
-	bool switching;		  /* until switch_end_ns */
+	struct gsp_tsg *runlist; /* any TSG of the circle; NULL: empty */
+	struct gsp_tsg *current; /* whose context is loaded, or being loaded */
+	bool switching;		 /* until switch_end_ns */
 	u64 switch_end_ns;
-	u64 slice_end_ns;	  /* of current */
-	u64 updated_ns;		  /* current's train is advanced up to here */
+	u64 slice_end_ns; /* of current */
+	u64 updated_ns;	  /* current's train is advanced up to here */
 	struct eng_timer timer;
 	u32 next_id;
 	u64 switches;

@@ -54,8 +54,9 @@ static u64 train_dry_kernel(const struct gsp_train *train, u64 now)
 		return train->kernels;
 	if (train->launch_ns > train->kernel_ns) {
 		if (now >= caught_up)
-			boundary = max(boundary, (now - caught_up) /
-							 (train->launch_ns - train->kernel_ns) + 1);
+			boundary = max(
+				boundary,
+				(now - caught_up) / (train->launch_ns - train->kernel_ns) + 1);
 		return min(boundary, (u64)train->kernels);
 	}
 	if (boundary * train->kernel_ns == train->done_ns &&

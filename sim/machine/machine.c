@@ -27,7 +27,7 @@ struct machine_run_state {
 	struct eng_waitq finished; /* the supervisor: the run's end, or an application's */
 	u32 running;		   /* applications that have not returned */
 	bool time_is_up;
-	int status;		   /* 0 or -ENOMEM of set-up */
+	int status; /* 0 or -ENOMEM of set-up */
 };
 
 static struct machine_run_state run_state;
@@ -130,8 +130,8 @@ static void tenant_write_controls(struct tenant *tenant)
 		const struct cfg_control *control = &cfg->controls[i];
 
 		if (control->text[0] && tenant->machine->system->honours(control->file))
-			gvm_control_write(tenant->process.container, control->file, control->text,
-					  strlen(control->text));
+			gvm_control_write(tenant->process.container, control->file,
+					  control->text, strlen(control->text));
 	}
 }
 
@@ -260,16 +260,18 @@ static int tenant_prepare(struct tenant *tenant, struct sim_error *err)
 	if (tenant->cfg->app_type != CFG_APP_LLM_SERVER)
 		return 0;
 	if (!llm_server_fits(&tenant->cfg->llm, &tenant->machine->config->gpu))
-		return sim_user_error(err,
-				      "%s:containers.%s.app.gpu_memory_utilization: this share of "
-				      "gpu.memory_total does not hold weights and workspace, "
-				      "allowed: more, with room for KV blocks",
-				      tenant->machine->config->file, tenant->cfg->name);
+		return sim_user_error(
+			err,
+			"%s:containers.%s.app.gpu_memory_utilization: this share of "
+			"gpu.memory_total does not hold weights and workspace, "
+			"allowed: more, with room for KV blocks",
+			tenant->machine->config->file, tenant->cfg->name);
 	tenant->trace = malloc(sizeof(*tenant->trace));
 	if (!tenant->trace)
 		return sim_runtime_error(err, "out of memory");
 	trace_init(tenant->trace);
-	return trace_read(tenant->cfg->llm.client.file, TRACE_BAD_ROWS_FAIL, tenant->trace, err);
+	return trace_read(tenant->cfg->llm.client.file, TRACE_BAD_ROWS_FAIL, tenant->trace,
+			  err);
 }
 
 /* Lay out tenants and GPUs. Nothing runs yet. */
@@ -334,17 +336,18 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	if (end == ENG_END_DEADLOCK) {
 		machine->deadlocked = true;
-		return sim_runtime_error(err,
-					 "deadlock: nothing can happen any more at %llu.%09llu s, "
-					 "and not all actors have ended",
-					 (u64)eng_now() / 1000000000, (u64)eng_now() % 1000000000);
+		return sim_runtime_error(
+			err,
+			"deadlock: nothing can happen any more at %llu.%09llu s, "
+			"and not all actors have ended",
+			(u64)eng_now() / 1000000000, (u64)eng_now() % 1000000000);
 	}
 	return 0;
 }
 
 int machine_run(struct machine *machine, const struct config *config,
-		void (*progress)(const struct machine *machine), const volatile int *interrupted,
-		struct sim_error *err)
+		void (*progress)(const struct machine *machine),
+		const volatile int *interrupted, struct sim_error *err)
 {
 	int status;
 

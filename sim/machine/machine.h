@@ -19,9 +19,9 @@ struct tenant {
 	struct app_log log;
 	struct trace *trace;
 	bool started;
-	int status;	    /* of its application: 0, or -EIO when its context died */
-	u64 failed_ns;	    /* when that happened */
-	u64 gmem_current;   /* at the end of the run, before its memory went back */
+	int status;	  /* of its application: 0, or -EIO when its context died */
+	u64 failed_ns;	  /* when that happened */
+	u64 gmem_current; /* at the end of the run, before its memory went back */
 	u64 gmem_peak;
 	u64 gmem_swap;
 	u64 sampled_busy_ns; /* counters at the last sample of the timeline */
@@ -35,7 +35,7 @@ struct timeline_row {
 	u32 tenant;
 	u64 resident_bytes;
 	u64 swapped_bytes;
-	u64 busy_ns; /* GPU time of its kernels in the interval */
+	u64 busy_ns;   /* GPU time of its kernels in the interval */
 	u64 bytes_h2d; /* in the interval */
 	u64 bytes_d2h;
 	u64 pending_kernels;
@@ -54,11 +54,11 @@ struct machine {
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
 
-	u64 end_ns;	       /* simulated time at which the run ended */
-	bool interrupted;      /* SIGINT: results are incomplete */
+	u64 end_ns;	  /* simulated time at which the run ended */
+	bool interrupted; /* SIGINT: results are incomplete */
 	bool deadlocked;
-	u64 wall_start_ns;	       /* wall clock when the simulation began */
-	u64 wall_ns;	       /* of the simulation alone */
+	u64 wall_start_ns; /* wall clock when the simulation began */
+	u64 wall_ns;	   /* of the simulation alone */
 	u64 events;
 };
 
@@ -69,8 +69,8 @@ struct machine {
  * deadlock is such an error, an interrupted run or a failed container is not.
  */
 int machine_run(struct machine *machine, const struct config *config,
-		void (*progress)(const struct machine *machine), const volatile int *interrupted,
-		struct sim_error *err);
+		void (*progress)(const struct machine *machine),
+		const volatile int *interrupted, struct sim_error *err);
 void machine_destroy(struct machine *machine);
 
 #endif

@@ -94,9 +94,9 @@ static void engine_finish_first(struct pcie_engine *engine)
 
 static void engine_fire(struct eng_timer *timer)
 {
-	struct pcie_engine *engine = (struct pcie_engine *)(void *)((char *)timer -
-								    offsetof(struct pcie_engine,
-									     timer));
+	struct pcie_engine *engine =
+		(struct pcie_engine *)(void *)((char *)timer -
+					       offsetof(struct pcie_engine, timer));
 
 	if (engine->moving) {
 		engine_finish_first(engine);

@@ -28,8 +28,8 @@ struct pcie_config {
 /* One copy waiting for its engine. */
 struct pcie_copy {
 	uint64_t bytes;
-	uint64_t doorbell_ns;	/* it cannot start earlier */
-	uint64_t *ret_bytes;	/* counter to raise when it is done; may be NULL */
+	uint64_t doorbell_ns; /* it cannot start earlier */
+	uint64_t *ret_bytes;  /* counter to raise when it is done; may be NULL */
 };
 
 /* One direction: a queue of copies and how far the first of them is. */
@@ -39,16 +39,16 @@ struct pcie_engine {
 	uint32_t room;
 	uint32_t first;
 	uint32_t count;
-	uint64_t submitted;	/* copies ever queued: the sequence number of the last one */
+	uint64_t submitted; /* copies ever queued: the sequence number of the last one */
 	uint64_t completed;
 	struct eng_waitq waitq; /* for completed to rise */
 	struct eng_timer timer; /* next change of the first copy */
 	bool moving;		/* past its set-up: bytes are on the wire */
 	uint64_t setup_end_ns;
 	uint64_t bytes_left;
-	uint64_t fraction;	/* of a byte, in units of 1/rate-second; see link.c */
-	uint64_t updated_ns;	/* bytes_left is as of this date */
-	uint64_t rate;		/* bytes/s at present */
+	uint64_t fraction;   /* of a byte, in units of 1/rate-second; see link.c */
+	uint64_t updated_ns; /* bytes_left is as of this date */
+	uint64_t rate;	     /* bytes/s at present */
 };
 
 /* The link of one GPU. */

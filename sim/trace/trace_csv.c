@@ -51,14 +51,14 @@ struct trace_csv_form {
 
 static const struct trace_csv_form trace_csv_forms[] = {
 	{
-		.columns = {"Timestamp", "Request tokens", "Response tokens",
-			    "Response tokens"},
+		.columns = { "Timestamp", "Request tokens", "Response tokens",
+			     "Response tokens" },
 		.two_responses = false,
 		.attribution = "BurstGPT (Wang et al., CC-BY-4.0)",
 	},
 	{
-		.columns = {"t_trace_s", "request_tokens", "response_tokens_gvm_generated",
-			    "response_tokens_true_est"},
+		.columns = { "t_trace_s", "request_tokens", "response_tokens_gvm_generated",
+			     "response_tokens_true_est" },
 		.two_responses = true,
 		.attribution =
 			"BurstGPT (Wang et al., CC-BY-4.0), first 3256 valid requests as "
@@ -414,7 +414,7 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 /* Read the next row into @trace. Returns 1; 0 at the end of the file; a negative sim_exit. */
 static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
 {
-	struct trace_csv_row row = {0};
+	struct trace_csv_row row = { 0 };
 	int ret;
 
 	ret = trace_csv_next_line(csv, err);
@@ -440,7 +440,7 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		   struct trace *trace, struct sim_error *err)
 {
-	struct trace_csv csv = {.file = file, .path = path, .bad_rows = bad_rows};
+	struct trace_csv csv = { .file = file, .path = path, .bad_rows = bad_rows };
 	int ret;
 
 	ret = trace_csv_read_header(&csv, err);

@@ -121,8 +121,8 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 			       struct sim_error *err)
 {
 	size_t attribution = strnlen(trace->attribution, sizeof(trace->attribution));
-	const uint8_t head[] = {TRACE_FILE_VERSION,
-				trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0};
+	const uint8_t head[] = { TRACE_FILE_VERSION,
+				 trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0 };
 	const char *problem;
 	int ret;
 
@@ -194,7 +194,7 @@ static int trace_compress(const struct trace_content *content, void **ret_frame,
 static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret_len,
 			struct sim_error *err)
 {
-	struct trace_content content = {0};
+	struct trace_content content = { 0 };
 	int ret;
 
 	if (!trace->count)
@@ -316,7 +316,7 @@ static int trace_frame_fill(struct trace_frame *frame, struct sim_error *err)
 /* Is the file a zstd frame, and does the frame promise a checksum? */
 static int trace_frame_check_head(const struct trace_frame *frame, struct sim_error *err)
 {
-	static const uint8_t magic[] = {TRACE_FILE_FIRST_BYTE, 0xb5, 0x2f, 0xfd};
+	static const uint8_t magic[] = { TRACE_FILE_FIRST_BYTE, 0xb5, 0x2f, 0xfd };
 
 	if (frame->in.size <= TRACE_FILE_DESCRIPTOR ||
 	    memcmp(frame->buf, magic, sizeof(magic)) != 0)
@@ -388,7 +388,7 @@ static int trace_frame_decompress(struct trace_frame *frame, struct trace_conten
 static int trace_decompress(FILE *file, const char *path, struct trace_content *content,
 			    struct sim_error *err)
 {
-	struct trace_frame frame = {.file = file, .path = path};
+	struct trace_frame frame = { .file = file, .path = path };
 	int ret;
 
 	frame.zstd = ZSTD_createDCtx();
@@ -565,7 +565,7 @@ static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
 
 static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct sim_error *err)
 {
-	struct trace_request request = {0};
+	struct trace_request request = { 0 };
 	uint64_t count = 0;
 	int ret;
 
@@ -587,8 +587,8 @@ static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct
 
 int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err)
 {
-	struct trace_content content = {0};
-	struct trace_cursor cursor = {.path = path};
+	struct trace_content content = { 0 };
+	struct trace_cursor cursor = { .path = path };
 	int ret;
 
 	ret = trace_decompress(file, path, &content, err);

@@ -103,7 +103,8 @@ u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch
 	while (reported < most && gmmu_find_miss(touches, count, &cursor)) {
 		const struct gmmu_touch *touch = &touches[cursor.touch];
 
-		reported += gmmu_report_block(gmmu, touch, cursor.block, fault, most - reported);
+		reported +=
+			gmmu_report_block(gmmu, touch, cursor.block, fault, most - reported);
 		cursor_step(&cursor, touch);
 	}
 	eng_wake_one(&gmmu->waitq);

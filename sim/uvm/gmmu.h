@@ -32,9 +32,9 @@ struct gmmu_touch {
 
 /* A place in a list of touches. */
 struct gmmu_cursor {
-	u32 touch;    /* index into the list; its length at the end */
-	u32 block;    /* index into that touch's blocks */
-	u64 ordinal;  /* blocks with touched pages passed so far */
+	u32 touch;   /* index into the list; its length at the end */
+	u32 block;   /* index into that touch's blocks */
+	u64 ordinal; /* blocks with touched pages passed so far */
 };
 
 /* The fault buffer of one GPU: a ring of records. */
@@ -42,7 +42,7 @@ struct gmmu {
 	struct gvm_fault *buffer;
 	u32 entries;
 	u32 get;
-	u32 put; /* both run on for ever; put - get records are in the buffer */
+	u32 put;		/* both run on for ever; put - get records are in the buffer */
 	struct eng_waitq waitq; /* the fault service thread, for records to appear */
 };
 

@@ -37,17 +37,17 @@ struct guest_control {
 };
 
 static const struct guest_control guest_controls[] = {
-	{"gmem.limit.high", "memory.limit", 0644, "max\n"},
-	{"gmem.limit.low", NULL, 0644, "0\n"},
-	{"gmem.current", "memory.current", 0444, "0\n"},
-	{"gmem.peak", NULL, 0444, "0\n"},
-	{"gmem.events", NULL, 0444, "high 0\noom 0\n"},
-	{"gmem.swap.current", "memory.swap.current", 0444, "0\n"},
-	{"compute.timeslice", NULL, 0644, "1024us\n"},
-	{"compute.priority", NULL, 0644, "9\n"},
-	{"compute.freeze", NULL, 0644, "0\n"},
-	{"gcgroup.stat", NULL, 0444,
-	 "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n"},
+	{ "gmem.limit.high", "memory.limit", 0644, "max\n" },
+	{ "gmem.limit.low", NULL, 0644, "0\n" },
+	{ "gmem.current", "memory.current", 0444, "0\n" },
+	{ "gmem.peak", NULL, 0444, "0\n" },
+	{ "gmem.events", NULL, 0444, "high 0\noom 0\n" },
+	{ "gmem.swap.current", "memory.swap.current", 0444, "0\n" },
+	{ "compute.timeslice", NULL, 0644, "1024us\n" },
+	{ "compute.priority", NULL, 0644, "9\n" },
+	{ "compute.freeze", NULL, 0644, "0\n" },
+	{ "gcgroup.stat", NULL, 0444,
+	  "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n" },
 };
 
 #define GUEST_CONTROLS (sizeof(guest_controls) / sizeof(guest_controls[0]))
@@ -61,39 +61,39 @@ struct guest_value {
 };
 
 static const struct guest_value guest_values[] = {
-	{"gmem.limit.high", "6e9\n", 0, "6000000000\n"},
-	{"gmem.limit.high", "40G", 0, "42949672960\n"},
-	{"gmem.limit.high", "6GB", EINVAL, "42949672960\n"},
-	{"gmem.limit.high", "1.5G", EINVAL, "42949672960\n"},
-	{"gmem.limit.high", "-1", EINVAL, "42949672960\n"},
-	{"gmem.limit.high", "0x10", EINVAL, "42949672960\n"},
-	{"gmem.limit.high", "\n", EINVAL, "42949672960\n"},
-	{"gmem.limit.high", "99999999999999999999", EINVAL, "42949672960\n"},
-	{"memory.limit", "512M", 0, "536870912\n"},
-	{"gmem.limit.high", "max", 0, "max\n"},
-	{"gmem.limit.low", "64K", 0, "65536\n"},
-	{"gmem.limit.low", "low", EINVAL, "65536\n"},
-	{"gmem.limit.low", "0", 0, "0\n"},
-	{"gmem.current", "0", EACCES, "0\n"},
-	{"memory.current", "0", EACCES, "0\n"},
-	{"gmem.peak", "0", EACCES, "0\n"},
-	{"gmem.events", "0", EACCES, "high 0\noom 0\n"},
-	{"gmem.swap.current", "0", EACCES, "0\n"},
-	{"compute.timeslice", "2", 0, "2000us\n"},
-	{"compute.timeslice", "3ms", 0, "3000us\n"},
-	{"compute.timeslice", "500us\n", 0, "500us\n"},
-	{"compute.timeslice", "0", EINVAL, "500us\n"},
-	{"compute.timeslice", "16001ms", EINVAL, "500us\n"},
-	{"compute.timeslice", "2s", EINVAL, "500us\n"},
-	{"compute.priority", "2", 0, "2\n"},
-	{"compute.priority", "17", EINVAL, "2\n"},
-	{"compute.priority", "high", EINVAL, "2\n"},
-	{"compute.priority", "9", 0, "9\n"},
-	{"compute.freeze", "2", EINVAL, "0\n"},
-	{"compute.freeze", "1", 0, "1\n"},
-	{"compute.freeze", "0", 0, "0\n"},
-	{"gcgroup.stat", "0", EACCES,
-	 "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n"},
+	{ "gmem.limit.high", "6e9\n", 0, "6000000000\n" },
+	{ "gmem.limit.high", "40G", 0, "42949672960\n" },
+	{ "gmem.limit.high", "6GB", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "1.5G", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "-1", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "0x10", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "\n", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "99999999999999999999", EINVAL, "42949672960\n" },
+	{ "memory.limit", "512M", 0, "536870912\n" },
+	{ "gmem.limit.high", "max", 0, "max\n" },
+	{ "gmem.limit.low", "64K", 0, "65536\n" },
+	{ "gmem.limit.low", "low", EINVAL, "65536\n" },
+	{ "gmem.limit.low", "0", 0, "0\n" },
+	{ "gmem.current", "0", EACCES, "0\n" },
+	{ "memory.current", "0", EACCES, "0\n" },
+	{ "gmem.peak", "0", EACCES, "0\n" },
+	{ "gmem.events", "0", EACCES, "high 0\noom 0\n" },
+	{ "gmem.swap.current", "0", EACCES, "0\n" },
+	{ "compute.timeslice", "2", 0, "2000us\n" },
+	{ "compute.timeslice", "3ms", 0, "3000us\n" },
+	{ "compute.timeslice", "500us\n", 0, "500us\n" },
+	{ "compute.timeslice", "0", EINVAL, "500us\n" },
+	{ "compute.timeslice", "16001ms", EINVAL, "500us\n" },
+	{ "compute.timeslice", "2s", EINVAL, "500us\n" },
+	{ "compute.priority", "2", 0, "2\n" },
+	{ "compute.priority", "17", EINVAL, "2\n" },
+	{ "compute.priority", "high", EINVAL, "2\n" },
+	{ "compute.priority", "9", 0, "9\n" },
+	{ "compute.freeze", "2", EINVAL, "0\n" },
+	{ "compute.freeze", "1", 0, "1\n" },
+	{ "compute.freeze", "0", 0, "0\n" },
+	{ "gcgroup.stat", "0", EACCES,
+	  "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n" },
 };
 
 static void guest_expect_books(void)
@@ -449,8 +449,8 @@ static void guest_stress_stop(struct guest_stress *stress)
 /* Containers come and go under readers and writers of their files, on two processors. */
 static void test_stress(void)
 {
-	struct guest_stress attacher = {.name = "attacher", .step = guest_stress_attach};
-	struct guest_stress writer = {.name = "writer", .step = guest_stress_control};
+	struct guest_stress attacher = { .name = "attacher", .step = guest_stress_attach };
+	struct guest_stress writer = { .name = "writer", .step = guest_stress_control };
 	char text[64];
 	int error;
 

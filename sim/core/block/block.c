@@ -132,7 +132,8 @@ static struct gvm_page_run mask_first_run(u32 chunk, u32 mask)
 	u32 first = (u32)__ffs(mask);
 	u32 above = ~(mask >> first); /* zero bits of the mask, from @first on */
 
-	return (struct gvm_page_run){ chunk, first, above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK };
+	return (struct gvm_page_run){ chunk, first,
+				      above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK };
 }
 
 static u32 run_mask(const struct gvm_page_run *run)
@@ -228,7 +229,8 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 
 	gvm_mutex_lock(&range->lock);
 	for (done = 0; done < count; done += run) {
-		struct gvm_block *block = &range->blocks[fault_block_index(range, &faults[done])];
+		struct gvm_block *block =
+			&range->blocks[fault_block_index(range, &faults[done])];
 		int status = 0;
 
 		mask = fault_block_mask(range, faults + done, count - done, &run);

@@ -56,7 +56,8 @@ static void fault_sort(struct gvm_fault *faults, u32 count)
 		for (i = gap; i < count; i++) {
 			struct gvm_fault fault = faults[i];
 
-			for (j = i; j >= gap && fault_before(&fault, &faults[j - gap]); j -= gap)
+			for (j = i; j >= gap && fault_before(&fault, &faults[j - gap]);
+			     j -= gap)
 				faults[j] = faults[j - gap];
 			faults[j] = fault;
 		}

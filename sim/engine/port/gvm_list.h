@@ -17,8 +17,11 @@ struct list_head {
 #define container_of(pointer, type, member) \
 	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
-#define LIST_HEAD_INIT(name) { &(name), &(name) }
-#define LIST_HEAD(name)	     struct list_head name = LIST_HEAD_INIT(name)
+#define LIST_HEAD_INIT(name)     \
+	{                        \
+		&(name), &(name) \
+	}
+#define LIST_HEAD(name) struct list_head name = LIST_HEAD_INIT(name)
 
 static inline void INIT_LIST_HEAD(struct list_head *head)
 {
@@ -63,19 +66,19 @@ static inline bool list_empty(const struct list_head *head)
 	return head->next == head;
 }
 
-#define list_entry(pointer, type, member)      container_of(pointer, type, member)
-#define list_first_entry(head, type, member)   list_entry((head)->next, type, member)
+#define list_entry(pointer, type, member)    container_of(pointer, type, member)
+#define list_first_entry(head, type, member) list_entry((head)->next, type, member)
 #define list_next_entry(position, member) \
 	list_entry((position)->member.next, __typeof__(*(position)), member)
 
-#define list_for_each_entry(position, head, member)                                  \
-	for (position = list_first_entry(head, __typeof__(*position), member);       \
+#define list_for_each_entry(position, head, member)                            \
+	for (position = list_first_entry(head, __typeof__(*position), member); \
 	     &position->member != (head); position = list_next_entry(position, member))
 
-#define list_for_each_entry_safe(position, following, head, member)                  \
-	for (position = list_first_entry(head, __typeof__(*position), member),       \
-	    following = list_next_entry(position, member);                           \
-	     &position->member != (head);                                            \
+#define list_for_each_entry_safe(position, following, head, member)            \
+	for (position = list_first_entry(head, __typeof__(*position), member), \
+	    following = list_next_entry(position, member);                     \
+	     &position->member != (head);                                      \
 	     position = following, following = list_next_entry(following, member))
 
 #endif

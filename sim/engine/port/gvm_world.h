@@ -26,28 +26,28 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef signed long long s64;
 
-#define U64_MAX (~0ull)
-#define U32_MAX (~0u)
+#define U64_MAX		  (~0ull)
+#define U32_MAX		  (~0u)
 
 #define BIT(n)		  (1ul << (n))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
-#define min(a, b)                          \
-	({                                 \
-		__typeof__(a) min_a = (a); \
-		__typeof__(b) min_b = (b); \
+#define min(a, b)                              \
+	({                                     \
+		__typeof__(a) min_a = (a);     \
+		__typeof__(b) min_b = (b);     \
 		min_a < min_b ? min_a : min_b; \
 	})
-#define max(a, b)                          \
-	({                                 \
-		__typeof__(a) max_a = (a); \
-		__typeof__(b) max_b = (b); \
+#define max(a, b)                              \
+	({                                     \
+		__typeof__(a) max_a = (a);     \
+		__typeof__(b) max_b = (b);     \
 		max_a > max_b ? max_a : max_b; \
 	})
-#define swap(a, b)                         \
-	do {                               \
+#define swap(a, b)                          \
+	do {                                \
 		__typeof__(a) swap_t = (a); \
-		(a) = (b);                 \
-		(b) = swap_t;              \
+		(a) = (b);                  \
+		(b) = swap_t;               \
 	} while (0)
 
 /* One access, not torn, invented or repeated: for the few fields that are read without a lock. */
@@ -70,7 +70,8 @@ static inline unsigned long __ffs(unsigned long word)
 }
 
 /* Like snprintf(), but returns what was written and not what would have been. */
-int scnprintf(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int scnprintf(char *buf, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Allocation: one hook, so that tests can count, cap and fail it. NULL: calloc() and free(). */
 struct gvm_port_alloc_hook {
@@ -112,26 +113,26 @@ void gvm_wake_up_all(struct gvm_waitqueue *wq);
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 date, bool interruptible);
 u64 gvm_port_date_in(u64 ns);
 
-#define gvm_wait_event(wq, condition)                               \
-	({                                                          \
-		while (!(condition))                                \
-			gvm_port_wait((wq), ENG_NEVER, false);      \
-		0;                                                  \
+#define gvm_wait_event(wq, condition)                          \
+	({                                                     \
+		while (!(condition))                           \
+			gvm_port_wait((wq), ENG_NEVER, false); \
+		0;                                             \
 	})
-#define gvm_wait_event_interruptible(wq, condition)                 \
-	({                                                          \
-		int wait_status = 0;                                \
-		while (!(condition) && !wait_status)                \
+#define gvm_wait_event_interruptible(wq, condition)                         \
+	({                                                                  \
+		int wait_status = 0;                                        \
+		while (!(condition) && !wait_status)                        \
 			wait_status = gvm_port_wait((wq), ENG_NEVER, true); \
-		wait_status;                                        \
+		wait_status;                                                \
 	})
-#define gvm_wait_event_timeout_ns(wq, condition, ns)                \
-	({                                                          \
-		u64 wait_date = gvm_port_date_in(ns);               \
-		int wait_status = 0;                                \
-		while (!(condition) && !wait_status)                \
+#define gvm_wait_event_timeout_ns(wq, condition, ns)                        \
+	({                                                                  \
+		u64 wait_date = gvm_port_date_in(ns);                       \
+		int wait_status = 0;                                        \
+		while (!(condition) && !wait_status)                        \
 			wait_status = gvm_port_wait((wq), wait_date, true); \
-		(condition) ? 0 : wait_status;                      \
+		(condition) ? 0 : wait_status;                              \
 	})
 
 struct gvm_completion {
@@ -154,22 +155,24 @@ void gvm_worker_stop(struct gvm_worker *worker);
 u64 gvm_ktime_ns(void);
 
 /* Messages of the driver go to stderr, each behind "gvm: ". */
-void gvm_port_log(const char *level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void gvm_port_log(const char *level, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 #define gvm_info(...) gvm_port_log("", __VA_ARGS__)
 #define gvm_warn(...) gvm_port_log("warning: ", __VA_ARGS__)
-#define GVM_WARN_ONCE(condition, ...)                               \
-	({                                                          \
-		static bool warn_done;                              \
-		bool warn_now = (condition);                        \
-		if (warn_now && !warn_done) {                       \
-			warn_done = true;                           \
-			gvm_port_log("warning: ", __VA_ARGS__);     \
-		}                                                   \
-		warn_now;                                           \
+#define GVM_WARN_ONCE(condition, ...)                           \
+	({                                                      \
+		static bool warn_done;                          \
+		bool warn_now = (condition);                    \
+		if (warn_now && !warn_done) {                   \
+			warn_done = true;                       \
+			gvm_port_log("warning: ", __VA_ARGS__); \
+		}                                               \
+		warn_now;                                       \
 	})
 
 /* A broken invariant: says where and aborts, in release builds too. */
-__attribute__((noreturn)) void gvm_port_assert_failed(const char *what, const char *file, int line);
+__attribute__((noreturn)) void gvm_port_assert_failed(const char *what, const char *file,
+						      int line);
 #define GVM_ASSERT(condition) \
 	((condition) ? (void)0 : gvm_port_assert_failed(#condition, __FILE__, __LINE__))
 

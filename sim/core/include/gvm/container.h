@@ -25,31 +25,32 @@ enum gvm_event {
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
-	struct list_head node;	/* in gvm_device.containers */
-	u32 tgid;		/* process group that it belongs to; set once */
+	struct list_head node; /* in gvm_device.containers */
+	u32 tgid;	       /* process group that it belongs to; set once */
 	u32 refs;
-	bool attached;		/* findable by tgid; cleared when the last process detaches */
-	u32 processes;		/* attached processes (address spaces) */
+	bool attached; /* findable by tgid; cleared when the last process detaches */
+	u32 processes; /* attached processes (address spaces) */
 
-	u64 gmem_high_bytes;	/* gmem.limit.high */
-	u64 gmem_low_bytes;	/* gmem.limit.low */
-	u32 charged_chunks;	/* reserved and bound */
-	u32 reserved_chunks;	/* of these, charged ahead of allocation, no chunk yet */
-	u32 peak_chunks;	/* highest charged_chunks ever */
-	u64 swapped_bytes;	/* this container's bytes that live in host memory only */
+	u64 gmem_high_bytes; /* gmem.limit.high */
+	u64 gmem_low_bytes;  /* gmem.limit.low */
+	u32 charged_chunks;  /* reserved and bound */
+	u32 reserved_chunks; /* of these, charged ahead of allocation, no chunk yet */
+	u32 peak_chunks;     /* highest charged_chunks ever */
+	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
 	u64 events[GVM_EVENTS];
-	u64 evicted_chunks;	/* chunks taken from it by eviction, ever */
+	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
 
-	struct gvm_ring own;	/* its chunks, GVM_ORDER_OWN */
-	struct gvm_ring shielded; /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
-	bool is_protected;	/* at or under gmem.limit.low: leaving the global ring, see clock.c */
+	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
+	struct gvm_ring
+		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
+	bool is_protected; /* at or under gmem.limit.low: leaving the global ring, see clock.c */
 
 	/* Compute settings; guarded by the device's tsg_mutex. */
-	struct list_head tsgs;	/* gvm_tsg.node */
-	u64 timeslice_us;	/* what its TSGs should have */
-	bool timeslice_set;	/* somebody wrote it: new TSGs are programmed with it */
-	u32 priority;		/* last compute.priority written */
-	bool frozen;		/* what its TSGs should be */
+	struct list_head tsgs; /* gvm_tsg.node */
+	u64 timeslice_us;      /* what its TSGs should have */
+	bool timeslice_set;    /* somebody wrote it: new TSGs are programmed with it */
+	u32 priority;	       /* last compute.priority written */
+	bool frozen;	       /* what its TSGs should be */
 
 	/* Launches reported by the user-space shim (gcgroup.stat). */
 	u64 kernels_submitted;

@@ -23,8 +23,8 @@ enum gvm_order {
 
 /* What a chunk is doing, and who may change that. */
 enum gvm_chunk_state {
-	GVM_CHUNK_FREE,	    /* charged to nobody, on no ring */
-	GVM_CHUNK_CHARGED,  /* charged to its owner, on its rings, may be picked */
+	GVM_CHUNK_FREE,	   /* charged to nobody, on no ring */
+	GVM_CHUNK_CHARGED, /* charged to its owner, on its rings, may be picked */
 	GVM_CHUNK_EVICTING, /* picked as a victim: still charged and on its rings, not pickable */
 };
 
@@ -59,11 +59,11 @@ struct gvm_ring {
 
 /* What a device is made of, given once by whoever drives it. */
 struct gvm_device_config {
-	const char *name;		 /* borrowed for the device's life */
-	u32 chunk_count;		 /* at least 1 */
-	const struct gvm_gpu_ops *ops;	 /* borrowed for the device's life */
-	void *gpu;			 /* passed to every call of ops */
-	u64 default_timeslice_us;	 /* what a TSG has before anybody writes */
+	const char *name;	       /* borrowed for the device's life */
+	u32 chunk_count;	       /* at least 1 */
+	const struct gvm_gpu_ops *ops; /* borrowed for the device's life */
+	void *gpu;		       /* passed to every call of ops */
+	u64 default_timeslice_us;      /* what a TSG has before anybody writes */
 };
 
 /* One GPU. */
@@ -77,12 +77,12 @@ struct gvm_device {
 	struct gvm_mutex tsg_mutex;
 
 	struct gvm_spinlock lock;
-	struct gvm_chunk *chunks;	 /* chunk_count of them */
+	struct gvm_chunk *chunks; /* chunk_count of them */
 	struct gvm_ring global;
-	struct list_head containers;	 /* gvm_container.node */
+	struct list_head containers; /* gvm_container.node */
 	u32 container_count;
-	u32 charged_chunks;		 /* bound to a chunk, over all containers */
-	u32 stash[GVM_STASH_SIZE];	 /* longest cold first; validated when used */
+	u32 charged_chunks;	   /* bound to a chunk, over all containers */
+	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
 };
 

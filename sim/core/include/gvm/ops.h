@@ -25,11 +25,11 @@ enum gvm_access {
  * the core decides on is kept here).
  */
 struct gvm_fault {
-	void *space;	 /* cookie of the address space, from the device */
-	u64 va;		 /* bytes, aligned to a page */
-	u32 tsg;	 /* id of the TSG that faulted */
-	u8 access;	 /* enum gvm_access */
-	int status;	 /* set by service: 0, or why it cannot be serviced (-errno) */
+	void *space; /* cookie of the address space, from the device */
+	u64 va;	     /* bytes, aligned to a page */
+	u32 tsg;     /* id of the TSG that faulted */
+	u8 access;   /* enum gvm_access */
+	int status;  /* set by service: 0, or why it cannot be serviced (-errno) */
 };
 
 /* The engines of a device that work in the order in which it was started on each. */
