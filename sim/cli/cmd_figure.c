@@ -359,6 +359,8 @@ static int run_gnuplot(const struct figure_variables *variables, const char *scr
 	pid_t child;
 	int error;
 
+	/* In a locale without UTF-8, gnuplot complains about its own degree sign. */
+	setenv("LC_ALL", "C.UTF-8", 1);
 	argv[argc++] = "gnuplot";
 	argv[argc++] = "-d";
 	for (size_t i = 0; i < variables->count; i++) {

@@ -37,6 +37,9 @@ int sim_gpu_start(struct sim_gpu *gpu);
 void sim_gpu_stop(struct sim_gpu *gpu);
 void sim_gpu_destroy(struct sim_gpu *gpu);
 
+/* The memory of a simulated GPU, for the core's block layer. */
+extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
+
 /* The costs of the driver's CPU work from the profile, for gvm_cost(). Once per simulation. */
 void sim_gpu_set_costs(const struct cfg_gpu *profile);
 

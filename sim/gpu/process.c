@@ -5,8 +5,6 @@
 /* Managed ranges start at the same place in every process, as real ones more or less do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
 
-extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
-
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
 {
 	int status;

@@ -18,6 +18,7 @@
 
 #define POLL_EVENTS 4096
 #define FIRST_TGID  1000
+#define NS_PER_S    1000000000ull
 
 /* What the actors of a run share. One simulation a process, so one of these. */
 struct machine_run_state {
@@ -37,7 +38,7 @@ static u64 wall_clock_ns(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+	return (u64)now.tv_sec * NS_PER_S + (u64)now.tv_nsec;
 }
 
 static void timeline_append(struct machine *machine, const struct timeline_row *row)
@@ -318,31 +319,43 @@ static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 	return 0;
 }
 
-static int machine_simulate(struct machine *machine, struct sim_error *err)
+/* What is wrong with a run that has ended, if anything is. */
+static int machine_verdict(struct machine *machine, enum eng_end end, struct sim_error *err)
 {
-	enum eng_end end;
+	int status = run_state.status;
 	u32 i;
 
-	if (eng_init() || !eng_spawn("supervisor", supervisor_main, machine))
+	for (i = 0; i < machine->tenant_count; i++)
+		if (machine->tenants[i].status == -ENOMEM)
+			status = -ENOMEM;
+	if (status)
+		return sim_runtime_error(err, "out of memory");
+	if (end == ENG_END_DONE)
+		return 0;
+	machine->deadlocked = true;
+	return sim_runtime_error(err,
+				 "deadlock: nothing can happen any more at %llu.%09llu s, and "
+				 "not all actors have ended",
+				 (u64)eng_now() / NS_PER_S, (u64)eng_now() % NS_PER_S);
+}
+
+static int machine_simulate(struct machine *machine, struct sim_error *err)
+{
+	struct eng_actor *supervisor;
+	enum eng_end end;
+
+	if (eng_init())
 		return sim_runtime_error(err, "SimGrid could not be started");
+	supervisor = eng_spawn("supervisor", supervisor_main, machine);
+	if (!supervisor)
+		return sim_runtime_error(err, "out of memory");
 	machine->wall_start_ns = wall_clock_ns();
 	end = eng_run(machine_poll, machine, POLL_EVENTS);
 	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
 	machine->events = eng_events();
-	for (i = 0; i < machine->tenant_count; i++)
-		if (machine->tenants[i].status == -ENOMEM)
-			run_state.status = -ENOMEM;
-	if (run_state.status)
-		return sim_runtime_error(err, "out of memory");
-	if (end == ENG_END_DEADLOCK) {
-		machine->deadlocked = true;
-		return sim_runtime_error(
-			err,
-			"deadlock: nothing can happen any more at %llu.%09llu s, "
-			"and not all actors have ended",
-			(u64)eng_now() / 1000000000, (u64)eng_now() % 1000000000);
-	}
-	return 0;
+	if (end == ENG_END_DONE)
+		eng_join(supervisor);
+	return machine_verdict(machine, end, err);
 }
 
 int machine_run(struct machine *machine, const struct config *config,

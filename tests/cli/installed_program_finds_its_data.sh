@@ -1,0 +1,25 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvmsim finds profiles, traces and plot scripts from any current folder: run from the build
+# folder, through a link, and after an install elsewhere. Usage: NAME.sh GVMSIM SOURCE
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+
+DESTDIR="$work" cmake --install "$(dirname "$gvmsim")" --prefix /usr >/dev/null
+installed=$work/usr/bin/gvmsim
+[ -x "$installed" ] || fail "nothing installed"
+ln -s "$gvmsim" linked
+
+for program in "$gvmsim" ./linked "$installed"; do
+	for system in exclusive stock; do
+		"$program" run vllm-diffusion-80g --set duration=60s --quiet --system "$system" \
+			--out "out/$system" || fail "$program does not run from here"
+	done
+	cmp out/exclusive/config.json first.json 2>/dev/null || [ ! -e first.json ] ||
+		fail "$program resolved something else"
+	cp out/exclusive/config.json first.json
+	"$program" figure alone-vs-shared out/exclusive out/stock --out figures >/dev/null ||
+		fail "$program does not find its plot scripts"
+	rm -r out figures
+done

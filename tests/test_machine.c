@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The machine around applications of our own making: limits of the run, failed set-ups, deadlock.
+ */
+#include "engine/error.h"
+#include "machine/machine.h"
+#include "runner.h"
+
+static int (*app_body)(const struct app_env *env);
+static volatile int not_interrupted;
+
+/* The applications of this test. The LLM server is never configured here. */
+int llm_server_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
+bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+{
+	return cfg && gpu;
+}
+
+int diffusion_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
+void app_log_destroy(struct app_log *log)
+{
+	(void)log;
+}
+
+static const struct cfg_container containers[] = {
+	{ .name = "one", .enabled = true, .app_type = CFG_APP_DIFFUSION },
+	{ .name = "late", .enabled = true, .app_type = CFG_APP_DIFFUSION, .start = 7000000000 },
+	{ .name = "off", .app_type = CFG_APP_DIFFUSION },
+};
+
+/* Ten seconds on a GPU of 16 chunks. */
+static struct config toy_config(const char *system)
+{
+	struct config config = {
+		.duration = 10000000000,
+		.gpu = { .memory = 16 * GVM_CHUNK_BYTES,
+			 .link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
+			 .sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
+			 .fault = { .buffer_entries = 64,
+				    .outstanding = 64,
+				    .zero_bandwidth = 1000000000 } },
+		.containers = (struct cfg_container *)containers,
+		.container_count = 3,
+		.timeline_interval = 1000000000,
+	};
+
+	strcpy(config.system, system);
+	return config;
+}
+
+static int run_toy(struct machine *machine, struct config *config,
+		   int (*body)(const struct app_env *env), struct sim_error *err)
+{
+	app_body = body;
+	return machine_run(machine, config, NULL, &not_interrupted, err);
+}
+
+static int touch_four_chunks_and_wait(const struct app_env *env)
+{
+	struct gvm_range *range = sim_process_map(env->process, 4 * GVM_CHUNK_BYTES, false);
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
+	struct gsp_train train = {
+		.kernels = 1,
+		.kernel_ns = 1000,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+
+	gsp_submit(&env->process->tsg, &train);
+	ck_assert_int_eq(gsp_wait(&train), 0);
+	ck_assert_int_eq(eng_sleep_until(ENG_NEVER), -EINTR);
+	return 0;
+}
+
+START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks_and_wait, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, config.duration);
+	ck_assert_uint_eq(machine.tenant_count, 2);
+	ck_assert_uint_eq(machine.gpu_count, 1);
+	/* Two containers, samples at 1 to 10 s. */
+	ck_assert_uint_eq(machine.row_count, 20);
+	ck_assert_uint_eq(machine.timeline[0].resident_bytes, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.timeline[1].resident_bytes, 0);
+	ck_assert_uint_eq(machine.timeline[19].resident_bytes, 4 * GVM_CHUNK_BYTES);
+	/* 64 pages a report, 4 blocks of 32: each block comes whole, in 2 batches. */
+	ck_assert_uint_eq(machine.tenants[0].process.stats.faults, 128);
+	ck_assert_uint_eq(machine.tenants[0].process.stats.fault_batches, 2);
+	ck_assert_uint_eq(machine.tenants[0].process.stats.block.pages_cleared, 128);
+	ck_assert_uint_eq(machine.tenants[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(exclusive_gives_each_enabled_container_a_gpu)
+{
+	struct config config = toy_config("exclusive");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks_and_wait, &err), 0);
+	ck_assert_uint_eq(machine.gpu_count, 2);
+	ck_assert_ptr_ne(machine.tenants[0].gpu, machine.tenants[1].gpu);
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int touch_ten_chunks(const struct app_env *env)
+{
+	struct gvm_range *range = sim_process_map(env->process, 10 * GVM_CHUNK_BYTES, false);
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
+	struct gsp_train train = {
+		.kernels = 1,
+		.kernel_ns = 1000,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+	int status;
+
+	gsp_submit(&env->process->tsg, &train);
+	status = gsp_wait(&train);
+	if (!status)
+		eng_sleep_until(ENG_NEVER);
+	return status;
+}
+
+START_TEST(a_container_that_faults_on_a_full_gpu_dies_and_others_go_on)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	/* 10 and 10 chunks of 16. */
+	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	ck_assert_int_eq(machine.tenants[1].status, -EIO);
+	ck_assert_uint_ge(machine.tenants[1].failed_ns, 7000000000);
+	ck_assert_uint_eq(machine.tenants[0].gmem_current, 10 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.end_ns, config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int never_return(const struct app_env *env)
+{
+	static struct eng_waitq nobody_wakes;
+
+	(void)env;
+	eng_wait(&nobody_wakes, ENG_NEVER, false);
+	return 0;
+}
+
+START_TEST(a_simulation_that_deadlocks_says_so_and_fails)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, never_return, &err), -SIM_EXIT_RUNTIME);
+	ck_assert(machine.deadlocked);
+	ck_assert_str_eq(err.text, "deadlock: nothing can happen any more at 10.000000000 s, "
+				   "and not all actors have ended");
+}
+END_TEST
+
+static int run_out_of_memory(const struct app_env *env)
+{
+	(void)env;
+	return -ENOMEM;
+}
+
+START_TEST(an_application_without_host_memory_fails_the_run)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, run_out_of_memory, &err),
+			 -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "out of memory");
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int return_at_once(const struct app_env *env)
+{
+	(void)env;
+	return 0;
+}
+
+START_TEST(a_run_ends_with_its_last_application)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, return_at_once, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, 7000000000);
+	machine_destroy(&machine);
+}
+END_TEST
+
+TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
+	  exclusive_gives_each_enabled_container_a_gpu,
+	  a_container_that_faults_on_a_full_gpu_dies_and_others_go_on,
+	  a_simulation_that_deadlocks_says_so_and_fails,
+	  an_application_without_host_memory_fails_the_run,
+	  a_run_ends_with_its_last_application)
