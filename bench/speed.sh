@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Simulated seconds per wall second and peak memory of the main job's runs, best of three (these
-# are rates of a machine that may be busy with other things: compare rows of one run).
+# Simulated seconds per wall second of the main job's runs, best of three (these of a machine that may be busy with other things: compare rows of one run).
 set -eu
 
 gvmsim=$1
@@ -16,18 +15,20 @@ summary_value() {
 }
 
 printf '%-22s %-10s %10s %10s %12s\n' scenario system 'sim s' 'wall s' 'sim s/wall s'
-for scenario in vllm-diffusion-40g vllm-diffusion-80g; do
-	for system in exclusive stock; do
-		best=
-		for _ in 1 2 3; do
-			"$gvmsim" run "$scenarios/$scenario.json" --system "$system" --quiet --out "$work"
-			wall=$(summary_value "$work/summary.json" wall_seconds)
-			if [ -z "$best" ] || [ "$(printf '%s\n%s\n' "$wall" "$best" | sort -g | head -n 1)" = "$wall" ]; then
-				best=$wall
-				sim=$(summary_value "$work/summary.json" sim_seconds)
-				speedup=$(summary_value "$work/summary.json" speedup)
-			fi
-		done
-		printf '%-22s %-10s %10.1f %10.3f %12.0f\n' "$scenario" "$system" "$sim" "$best" "$speedup"
+measure() {
+	best=
+	for _ in 1 2 3; do
+		"$gvmsim" run "$scenarios/$1.json" --system "$2" --quiet --out "$work"
+		wall=$(summary_value "$work/summary.json" wall_seconds)
+		if [ -z "$best" ] || [ "$(printf '%s\n%s\n' "$wall" "$best" | sort -g | head -n 1)" = "$wall" ]; then
+			best=$wall
+			sim=$(summary_value "$work/summary.json" sim_seconds)
+			speedup=$(summary_value "$work/summary.json" speedup)
+		fi
 	done
-done
+	printf '%-22s %-10s %10.1f %10.3f %12.0f\n' "$1" "$2" "$sim" "$best" "$speedup"
+}
+
+measure vllm-diffusion-40g exclusive
+measure vllm-diffusion-80g exclusive
+measure vllm-diffusion-80g stock

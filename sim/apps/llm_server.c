@@ -7,7 +7,8 @@
  * what its share of the GPU leaves (gpu_memory_utilization of the total memory). It then runs the
  * model once, which loads the weights, and clears pool and workspace, as vLLM does; so the whole
  * share becomes resident before the first request. Reading the model from disk, compiling and
- * profiling take no time here: client.start stands for them.
+ * profiling take no time here. The process is started app.boot ahead of the container's start,
+ * so that the server is ready by then; if it is not, the client waits for it.
  *
  * Then it runs step after step while there is work:
  *

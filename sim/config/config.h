@@ -96,6 +96,8 @@ struct cfg_llm {
 	uint64_t efficiency;	    /* ppm of gpu.flops_bf16 that its matrix products reach */
 	uint64_t kernels_per_step;  /* kernels launched by one eager step */
 	uint64_t host_per_sequence; /* ns of host work per sequence in a step, reference host */
+	uint64_t
+		boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;
 };
 

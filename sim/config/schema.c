@@ -131,6 +131,8 @@ const struct cfg_key cfg_schema[] = {
 	LLM(PPM, efficiency, 1, CFG_PPM),
 	LLM(INTEGER, kernels_per_step, 1, COUNT_MAX),
 	LLM(DURATION, host_per_sequence, 0, SEC),
+	CONTAINER("app.boot", CFG_APP_LLM_SERVER, DURATION, llm.boot, RANGE(0, HOUR),
+		  DEFAULT("5s")),
 	CLIENT("slo_ttft", DURATION, slo_ttft, RANGE(1, HOUR), DEFAULT("7.463s")),
 	CLIENT("trace.file", STRING, file),
 	CLIENT("trace.divide", PPM, divide, RANGE(1, 1000000 * UINT64_C(1000000)),

@@ -154,11 +154,20 @@ static int tenant_live(struct tenant *tenant)
 	return status;
 }
 
+/* A server's process starts ahead, as a deployment would wait until the server is ready. */
+static u64 tenant_start_ns(const struct tenant *tenant)
+{
+	const struct cfg_container *cfg = tenant->cfg;
+	u64 ahead = cfg->app_type == CFG_APP_LLM_SERVER ? cfg->llm.boot : 0;
+
+	return cfg->start - min((u64)cfg->start, ahead);
+}
+
 static void tenant_main(void *data)
 {
 	struct tenant *tenant = data;
 
-	if (!eng_sleep_until(tenant->cfg->start))
+	if (!eng_sleep_until(tenant_start_ns(tenant)))
 		tenant->status = tenant_live(tenant);
 	run_state.running--;
 	eng_wake_all(&run_state.finished);
