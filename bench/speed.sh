@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Simulated seconds per wall second of the main job's runs, best of three (these of a machine that may be busy with other things: compare rows of one run).
+# Simulated seconds per wall second of the main job's runs, best of three. The machine may be busy
+# with other things: compare rows of one run, and not runs with each other.
 set -eu
 
 gvmsim=$1

@@ -9,8 +9,7 @@ packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev lib
 libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
 if [ "${1:-build}" = test ]; then
 	packages="$packages check clang clang-format libclang-rt-14-dev git jq shellcheck \
-linux-headers-cloud-amd64 qemu-system-x86 cpio busybox-static kmod xz-utils bc bison flex \
-libelf-dev"
+linux-headers-cloud-amd64 qemu-system-x86 cpio"
 fi
 
 missing=
