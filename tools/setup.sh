@@ -8,7 +8,7 @@ set -eu
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
 libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
 if [ "${1:-build}" = test ]; then
-	packages="$packages check clang clang-format libclang-rt-14-dev git jq shellcheck \
+	packages="$packages check clang clang-format jq shellcheck \
 linux-headers-cloud-amd64 qemu-system-x86 cpio"
 fi
 
