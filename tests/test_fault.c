@@ -380,6 +380,21 @@ START_TEST(a_failed_copy_maps_nothing_and_leaks_nothing)
 }
 END_TEST
 
+START_TEST(a_fault_behind_the_end_of_a_range_is_cancelled)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range range;
+
+	toy_map_range(&range, 0, container, 3 * GVM_PAGE_BYTES, false);
+	toy_fault(0, 5, GVM_ACCESS_READ);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	expect_call(0, TOY_CANCEL, 5, 0, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(container), 0);
+	gvm_range_destroy(&range);
+	toy_destroy(container);
+}
+END_TEST
+
 static void *refuse_memory(size_t bytes)
 {
 	(void)bytes;
@@ -406,6 +421,8 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 	gvm_port_alloc_hook = NULL;
 	config.bytes = 0;
 	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	config.bytes = U64_MAX;
+	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
 	config.bytes = 1;
 	config.va = VA + GVM_PAGE_BYTES;
 	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
@@ -422,4 +439,5 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  a_fault_over_the_limit_is_cancelled_and_its_batch_goes_on,
 	  a_full_device_cancels_and_returns_the_reservation,
 	  a_failed_copy_maps_nothing_and_leaks_nothing,
+	  a_fault_behind_the_end_of_a_range_is_cancelled,
 	  a_range_without_memory_or_size_or_alignment_is_refused)

@@ -101,6 +101,25 @@ START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 }
 END_TEST
 
+START_TEST(the_ring_goes_on_past_four_billion_records)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gvm_fault faults[16];
+	struct gmmu gmmu;
+	u32 i;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
+	gmmu.get = gmmu.put = 0xfffffffd;
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 9),
+			  9);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 9);
+	for (i = 0; i < 9; i++)
+		ck_assert_uint_eq(faults[i].va, VA + i * GVM_PAGE_BYTES);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
 START_TEST(a_space_that_goes_away_takes_its_records_and_no_others)
 {
 	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
@@ -125,4 +144,5 @@ END_TEST
 TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_full_buffer_takes_no_more_and_its_ring_wraps,
+	  the_ring_goes_on_past_four_billion_records,
 	  a_space_that_goes_away_takes_its_records_and_no_others)

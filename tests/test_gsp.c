@@ -212,6 +212,80 @@ START_TEST(a_disabled_tsg_runs_until_preempted_and_then_not_at_all)
 }
 END_TEST
 
+static void preempted_while_stalled(void *data)
+{
+	static struct gvm_block block = { .valid = GVM_BLOCK_FULL };
+	static struct gvm_range range = { .block_count = 1,
+					  .blocks = &block,
+					  .valid_pages = 32 };
+	struct gmmu_touch touch = { .range = &range, .block_count = 1 };
+	struct gsp_train a = ready_train(1, 1000);
+	struct gsp_train b = ready_train(1, 30);
+
+	/* a stalls at 10 on its first page. Frozen then, it cannot leave before the replay at 200. */
+	(void)data;
+	a.touches = &touch;
+	a.touch_count = 1;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	ck_assert(tsg_a.stalled);
+	gsp_disable(&tsg_a);
+	gsp_preempt(&tsg_a);
+	gsp_submit(&tsg_b, &b);
+	eng_sleep_until(200);
+	ck_assert_uint_eq(tsg_b.busy_ns, 0);
+	block.resident = GVM_BLOCK_FULL;
+	range.resident_pages = 32;
+	gsp_replay(&gsp);
+	expect_end(&b, 240);
+	eng_sleep_until(1000);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(tsg_a.busy_ns, 0);
+	ck_assert_uint_eq(tsg_a.stall_ns, 190);
+	gsp_enable(&tsg_a);
+	expect_end(&a, 2010);
+}
+
+START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
+{
+	simulate(preempted_while_stalled);
+}
+END_TEST
+
+static void turns(void *data)
+{
+	struct gsp_train a = ready_train(1, 100000);
+	struct gsp_train b = ready_train(1, 100000);
+	struct gsp_train c = ready_train(1, 100000);
+	int i;
+
+	/* a is thrown off and readmitted whenever it runs: the turn goes on to b and c. */
+	(void)data;
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	gsp_submit(&tsg_c, &c);
+	for (i = 0; i < 300; i++) {
+		eng_sleep_until(eng_now() + 50);
+		if (gsp.current != &tsg_a)
+			continue;
+		gsp_disable(&tsg_a);
+		gsp_preempt(&tsg_a);
+		gsp_enable(&tsg_a);
+	}
+	gsp_update(&gsp);
+	ck_assert_uint_gt(tsg_b.busy_ns, 4000);
+	ck_assert_uint_gt(tsg_c.busy_ns, 4000);
+	gsp_kill(&gsp, tsg_a.id);
+	gsp_kill(&gsp, tsg_b.id);
+	gsp_kill(&gsp, tsg_c.id);
+}
+
+START_TEST(who_is_thrown_off_does_not_take_the_turn_of_others)
+{
+	simulate(turns);
+}
+END_TEST
+
 static void killed(void *data)
 {
 	struct gsp_train a = ready_train(1, 1000);
@@ -320,6 +394,8 @@ TEST_MAIN("gsp", a_tsg_alone_runs_past_its_slice_without_switches,
 	  tsgs_take_turns_in_the_order_of_the_runlist,
 	  trains_of_one_tsg_run_in_order_and_share_its_host_thread,
 	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
+	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
+	  who_is_thrown_off_does_not_take_the_turn_of_others,
 	  a_killed_tsg_fails_its_trains_and_nobody_elses, each_tsg_has_its_own_timeslice,
 	  pending_kernels_are_launched_and_not_ended,
 	  all_work_is_done_and_busy_time_adds_up_under_random_load)

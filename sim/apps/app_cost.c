@@ -4,19 +4,24 @@
 
 #define NS_PER_S 1000000000ull
 
+static u64 cost_saturate(unsigned __int128 ns)
+{
+	return ns < APP_COST_MAX_NS ? (u64)ns : APP_COST_MAX_NS;
+}
+
 u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
 	unsigned __int128 rate = (unsigned __int128)gpu->flops_bf16 * efficiency;
 
-	return (u64)(flops * (NS_PER_S * CFG_PPM) / rate);
+	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
 }
 
 u64 app_bytes_ns(const struct cfg_gpu *gpu, unsigned __int128 bytes)
 {
-	return (u64)(bytes * NS_PER_S / gpu->memory_bandwidth);
+	return cost_saturate(bytes * NS_PER_S / gpu->memory_bandwidth);
 }
 
 u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns)
 {
-	return (u64)(ns * CFG_PPM / host->speed);
+	return cost_saturate(ns * CFG_PPM / host->speed);
 }

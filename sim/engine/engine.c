@@ -206,8 +206,7 @@ static void engine_kick_clock(void)
 
 void eng_timer_set(struct eng_timer *timer, uint64_t date)
 {
-	if (date < engine.now_ns)
-		date = engine.now_ns;
+	assert(date >= engine.now_ns && "hardware does not act in the past");
 	eng_timers_set(&engine.timers, timer, date);
 	if (date < engine.clock_date)
 		engine_kick_clock();
@@ -278,7 +277,7 @@ static int actor_park(struct eng_waitq *waitq, uint64_t date, bool interruptible
 	if (waitq)
 		waitq_append(waitq, self);
 	if (date != ENG_NEVER)
-		eng_timer_set(&self->timeout, date);
+		eng_timer_set(&self->timeout, date > engine.now_ns ? date : engine.now_ns);
 	engine_let_woken_run();
 	sg_sem_acquire(self->wakeup);
 	engine.current = self;
@@ -452,8 +451,12 @@ static void clock_fire_due(void)
 
 	while ((timer = eng_timers_pop_due(&engine.timers, engine.now_ns))) {
 		timer->fire(timer);
-		if (++engine.events % engine.poll_events == 0 && engine.poll)
-			engine.poll(engine.poll_data);
+		if (++engine.events % engine.poll_events || !engine.poll)
+			continue;
+		engine.poll(engine.poll_data);
+		/* Whoever is to end the run gets to it, also if this date never ends. */
+		if (engine.woken_first)
+			break;
 	}
 }
 

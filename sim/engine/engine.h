@@ -65,7 +65,7 @@ uint64_t eng_events(void);
 void eng_stop(void);
 bool eng_stopping(void);
 
-/* Set a timer (again) for a date, now or later; or unset it. */
+/* Set a timer (again) for a date, now or later, never earlier; or unset it. */
 void eng_timer_set(struct eng_timer *timer, uint64_t date);
 void eng_timer_cancel(struct eng_timer *timer);
 
@@ -83,7 +83,7 @@ const char *eng_actor_name(const struct eng_actor *actor);
 void eng_interrupt(struct eng_actor *actor);
 bool eng_interrupted(void);
 
-/* Blocking: sleep until a date. Returns 0, or -EINTR if interrupted (also when already so). */
+/* Blocking: sleep until a date; the past is now. Returns 0, or -EINTR if interrupted (also when already so). */
 int eng_sleep_until(uint64_t date);
 
 /*

@@ -37,7 +37,7 @@ static struct gvm_range *process_find_range(struct sim_process *process, u64 va)
 	return NULL;
 }
 
-/* Faults outside of any range are the application's bug: they are cancelled. */
+/* Faults outside of any range are the application's bug, or it is exiting: they are cancelled. */
 static void faults_reject(struct gvm_fault *faults, u32 count)
 {
 	u32 i;
@@ -64,6 +64,10 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 	struct gvm_range *range;
 	u32 done, run;
 
+	if (!process->running) {
+		faults_reject(faults, count);
+		return;
+	}
 	gpu->servicing = process;
 	process->stats.faults += count;
 	process->stats.fault_batches++;
@@ -86,9 +90,12 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 	struct sim_gpu *gpu = data;
 	struct sim_process *process = fault->space;
 
-	if (!process->killed)
+	eng_pay_debt();
+	/* It may have exited in that time; a TSG's number is never used again. */
+	if (process->running && !process->killed) {
+		process->killed = true;
 		process->killed_ns = eng_now();
-	process->killed = true;
+	}
 	gsp_kill(&gpu->gsp, fault->tsg);
 }
 
@@ -361,6 +368,16 @@ int sim_gpu_start(struct sim_gpu *gpu)
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
 	gvm_fault_handler_stop(&gpu->handler);
+}
+
+void sim_gpu_drain(struct sim_gpu *gpu)
+{
+	u64 clear_end_ns = gpu->clear_end_ns;
+
+	pcie_drain(&gpu->link, PCIE_H2D);
+	pcie_drain(&gpu->link, PCIE_D2H);
+	while (eng_now() < clear_end_ns)
+		eng_wait(&gpu->drain, clear_end_ns, false);
 }
 
 void sim_gpu_destroy(struct sim_gpu *gpu)

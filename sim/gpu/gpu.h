@@ -24,8 +24,8 @@ struct sim_gpu {
 	u32 *free_chunks; /* stack */
 	u32 free_count;
 	u64 clear_end_ns;	       /* until when the clearing engine is busy */
+	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
 	u64 interrupt_ns;	       /* date at which the pending fault interrupt is seen */
-	struct sim_process *processes; /* list */
 	struct sim_process *servicing; /* whose faults the handler is at */
 	struct gvm_fence batch;	       /* device work of the batch in service */
 };
@@ -36,6 +36,12 @@ int sim_gpu_start(struct sim_gpu *gpu);
 /* Blocking: stop the driver's threads. No process may be left. */
 void sim_gpu_stop(struct sim_gpu *gpu);
 void sim_gpu_destroy(struct sim_gpu *gpu);
+
+/*
+ * Blocking, also for who is interrupted: wait until the engines are through with all that was
+ * started on them so far, so that memory under a copy or a clear can be freed.
+ */
+void sim_gpu_drain(struct sim_gpu *gpu);
 
 /* The memory of a simulated GPU, for the core's block layer. */
 extern const struct gvm_mmu_ops sim_gpu_mmu_ops;

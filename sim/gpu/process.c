@@ -15,8 +15,6 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 		return status;
 	gsp_tsg_init(&gpu->gsp, &process->tsg, process);
 	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
-	process->next = gpu->processes;
-	gpu->processes = process;
 	process->running = true;
 	return 0;
 }
@@ -43,15 +41,6 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	return range;
 }
 
-static void gpu_forget_process(struct sim_process *process)
-{
-	struct sim_process **link = &process->gpu->processes;
-
-	while (*link != process)
-		link = &(*link)->next;
-	*link = process->next;
-}
-
 void sim_process_exit(struct sim_process *process)
 {
 	u32 i;
@@ -61,10 +50,10 @@ void sim_process_exit(struct sim_process *process)
 	process->running = false;
 	gsp_tsg_destroy(&process->tsg);
 	gmmu_drop(&process->gpu->gmmu, process);
+	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)
 		gvm_range_destroy(&process->ranges[i]);
-	gpu_forget_process(process);
 	gvm_container_detach(process->container);
 }
 

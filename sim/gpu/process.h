@@ -21,7 +21,6 @@ struct sim_process_stats {
 };
 
 struct sim_process {
-	struct sim_process *next; /* in sim_gpu.processes */
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
 	struct gvm_tsg core_tsg;
@@ -44,7 +43,10 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
-/* Destroy the context: its work fails, its memory goes back. Twice is once. */
+/*
+ * Blocking: destroy the context. Its work fails; once the copy engines have let go of its memory,
+ * that goes back. Twice is once. The structure has to stay until this has returned.
+ */
 void sim_process_exit(struct sim_process *process);
 
 /* A touch of everything in a range. */

@@ -190,6 +190,27 @@ static bool gsp_at_miss(struct gsp *gsp)
 	       train_work_before_miss(tsg->first) == tsg->first->done_ns;
 }
 
+/* No context is loaded any more; the turn is with whoever comes behind the one that was. */
+static void gsp_unload(struct gsp *gsp)
+{
+	gsp->runlist = gsp->current->next;
+	gsp->current = NULL;
+}
+
+/* A preemption takes effect once the TSG can be switched out. */
+static void gsp_take_off_preempted(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+
+	if (!tsg || gsp->switching)
+		return;
+	if (tsg->preempted)
+		gsp->slice_end_ns = eng_now();
+	if (!tsg->enabled && (tsg->preempted || !tsg->first))
+		gsp_unload(gsp);
+	tsg->preempted = false;
+}
+
 /* Decide what holds now, and when that may change. The past is up to date. */
 static void gsp_plan(struct gsp *gsp)
 {
@@ -199,6 +220,7 @@ static void gsp_plan(struct gsp *gsp)
 		eng_timer_cancel(&gsp->timer);
 		return;
 	}
+	gsp_take_off_preempted(gsp);
 	if (gsp->switching || gsp_yield_current(gsp)) {
 		eng_timer_set(&gsp->timer, gsp->switch_end_ns);
 		return;
@@ -267,11 +289,12 @@ void gsp_tsg_destroy(struct gsp_tsg *tsg)
 	while (before->next != tsg)
 		before = before->next;
 	before->next = tsg->next;
-	gsp->runlist = before == tsg ? NULL : before;
 	if (gsp->current == tsg) {
-		gsp->current = NULL;
+		gsp_unload(gsp);
 		gsp->switching = false;
 	}
+	if (gsp->runlist == tsg)
+		gsp->runlist = before == tsg ? NULL : tsg->next;
 	gsp_plan(gsp);
 }
 
@@ -280,8 +303,11 @@ void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
 	struct gsp *gsp = tsg->gsp;
 
 	GVM_ASSERT(train->kernels && train->kernel_ns);
+	GVM_ASSERT(train->kernel_ns <= GSP_TRAIN_MAX_NS / train->kernels);
+	GVM_ASSERT(train->launch_ns <= GSP_TRAIN_MAX_NS / train->kernels);
 	gsp_update(gsp);
 	train->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
+	GVM_ASSERT(train->launch_start_ns <= GSP_TRAIN_MAX_NS);
 	tsg->launch_end_ns = train->launch_start_ns + train->kernels * train->launch_ns;
 	tsg->kernels_submitted += train->kernels;
 	if (tsg->last)
@@ -291,7 +317,7 @@ void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
 	tsg->last = train;
 	if (tsg->dead)
 		tsg_fail_all(tsg);
-	else if (tsg == gsp->current && tsg->first == train && !gsp->switching)
+	else if (tsg == gsp->current && tsg->first == train && !gsp->switching && tsg->enabled)
 		gsp_start_slice(gsp); /* it was idle: it is scheduled anew */
 	gsp_plan(gsp);
 }
@@ -370,11 +396,7 @@ void gsp_preempt(struct gsp_tsg *tsg)
 	struct gsp *gsp = tsg->gsp;
 
 	gsp_update(gsp);
-	if (gsp->current == tsg && !gsp->switching && !tsg->stalled) {
-		gsp->slice_end_ns = eng_now();
-		if (!tsg->enabled)
-			gsp->current = NULL;
-	}
+	tsg->preempted = gsp->current == tsg;
 	gsp_plan(gsp);
 }
 

@@ -48,8 +48,9 @@ struct gsp_tsg {
 	void *space; /* cookie of its address space, reported with its faults */
 	u64 timeslice_ns;
 	bool enabled;
-	bool dead;    /* a fault was cancelled; submissions fail */
-	bool stalled; /* has unserviced replayable faults */
+	bool dead;	/* a fault was cancelled; submissions fail */
+	bool stalled;	/* has unserviced replayable faults */
+	bool preempted; /* to leave as soon as it can be switched out */
 	u64 stalled_ns_since;
 	struct gsp_train *first; /* in execution */
 	struct gsp_train *last;
@@ -90,6 +91,9 @@ void gsp_destroy(struct gsp *gsp);
 /* Put a TSG on the runlist, with the default timeslice; or take it off, failing its trains. */
 void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space);
 void gsp_tsg_destroy(struct gsp_tsg *tsg);
+
+/* No train takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
+#define GSP_TRAIN_MAX_NS 315360000000000000ull
 
 /* Queue a train behind earlier ones of the TSG. Launching starts when the host thread is free. */
 void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train);

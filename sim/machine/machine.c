@@ -121,6 +121,16 @@ static void tenant_record_memory(struct tenant *tenant)
 	tenant->gmem_swap = container->swapped_bytes;
 }
 
+/* Blocking: write a control file. The process may exit meanwhile, so its container is held. */
+static void tenant_write_file(struct tenant *tenant, const char *file, const char *text)
+{
+	struct gvm_container *container = tenant->process.container;
+
+	gvm_container_get(container);
+	gvm_control_write(container, file, text, strlen(text));
+	gvm_container_put(container);
+}
+
 /* Write what the scenario wants in the control files that this system has. */
 static void tenant_write_controls(struct tenant *tenant)
 {
@@ -131,8 +141,7 @@ static void tenant_write_controls(struct tenant *tenant)
 		const struct cfg_control *control = &cfg->controls[i];
 
 		if (control->text[0] && tenant->machine->system->honours(control->file))
-			gvm_control_write(tenant->process.container, control->file,
-					  control->text, strlen(control->text));
+			tenant_write_file(tenant, control->file, control->text);
 	}
 }
 
@@ -191,8 +200,7 @@ static void events_main(void *data)
 
 			if (!strcmp(tenant->cfg->name, event->container) &&
 			    tenant->process.running && machine->system->honours(event->file))
-				gvm_control_write(tenant->process.container, event->file,
-						  event->value, strlen(event->value));
+				tenant_write_file(tenant, event->file, event->value);
 		}
 	}
 }
@@ -208,6 +216,8 @@ static int machine_start_all(struct machine *machine, struct eng_actor **actors)
 		run_state.running++;
 		actors[i] = eng_spawn(machine->tenants[i].cfg->name, tenant_main,
 				      &machine->tenants[i]);
+		if (!actors[i])
+			return -ENOMEM;
 	}
 	machine->sample_timer.fire = machine_sample;
 	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
@@ -241,9 +251,12 @@ static void supervisor_main(void *data)
 	struct eng_actor *events;
 
 	run_state.status = machine_start_all(machine, actors);
-	if (run_state.status)
-		return;
 	events = eng_spawn("events", events_main, machine);
+	if (run_state.status || !events) {
+		run_state.status = -ENOMEM;
+		eng_stop();
+		return;
+	}
 	while (run_state.running && !run_state.time_is_up && !machine->interrupted)
 		eng_wait(&run_state.finished, ENG_NEVER, false);
 	machine->end_ns = eng_now();

@@ -173,3 +173,12 @@ int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t se
 		status = eng_wait(&engine->waitq, ENG_NEVER, true);
 	return engine->completed < sequence ? status : 0;
 }
+
+void pcie_drain(struct pcie_link *link, enum pcie_direction direction)
+{
+	struct pcie_engine *engine = &link->engines[direction];
+	uint64_t last = engine->submitted;
+
+	while (engine->completed < last)
+		eng_wait(&engine->waitq, ENG_NEVER, false);
+}

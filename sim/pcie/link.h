@@ -71,4 +71,7 @@ uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64
 /* Blocking: wait until copy number @sequence of a direction is done. Returns 0 or -EINTR. */
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence);
 
+/* Blocking, also for who is interrupted: wait until all copies rung so far are done. */
+void pcie_drain(struct pcie_link *link, enum pcie_direction direction);
+
 #endif

@@ -96,7 +96,7 @@ u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch
 		u32 count, struct gmmu_cursor cursor, u32 outstanding)
 {
 	struct gvm_fault fault = { .space = space, .tsg = tsg };
-	u32 room = gmmu->entries - (gmmu->put - gmmu->get);
+	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
 	u32 most = min(room, outstanding);
 	u32 reported = 0;
 
@@ -113,7 +113,7 @@ u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch
 
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max)
 {
-	u32 count = min(gmmu->put - gmmu->get, max);
+	u32 count = min((u32)(gmmu->put - gmmu->get), max);
 	u32 i;
 
 	for (i = 0; i < count; i++)
@@ -128,8 +128,8 @@ void gmmu_flush(struct gmmu *gmmu)
 
 void gmmu_drop(struct gmmu *gmmu, const void *space)
 {
-	u32 kept = gmmu->get;
-	u32 i;
+	u64 kept = gmmu->get;
+	u64 i;
 
 	for (i = gmmu->get; i != gmmu->put; i++) {
 		struct gvm_fault fault = gmmu->buffer[i % gmmu->entries];

@@ -41,8 +41,8 @@ struct gmmu_cursor {
 struct gmmu {
 	struct gvm_fault *buffer;
 	u32 entries;
-	u32 get;
-	u32 put;		/* both run on for ever; put - get records are in the buffer */
+	u64 get;
+	u64 put;		/* both run on for ever; put - get records are in the buffer */
 	struct eng_waitq waitq; /* the fault service thread, for records to appear */
 };
 

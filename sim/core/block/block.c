@@ -37,7 +37,7 @@ static u32 block_valid_mask(u64 bytes_from_block)
 
 int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *config)
 {
-	u64 count = (config->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
+	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
 	u64 i;
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
@@ -235,7 +235,10 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 
 		mask = fault_block_mask(range, faults + done, count - done, &run);
 		wanted = block_wanted(block, mask);
-		if (wanted)
+		/* Pages behind the end of the range can never be had: no replay would help. */
+		if (mask & ~block->valid)
+			status = -EFAULT;
+		else if (wanted)
 			status = block_start_locked(range, block, wanted, stats, fence);
 		fault_set_status(faults + done, run, status);
 	}

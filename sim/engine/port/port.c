@@ -76,7 +76,8 @@ void gvm_mutex_lock(struct gvm_mutex *lock)
 {
 	port_assert_may_sleep();
 	GVM_ASSERT(!lock->held || lock->owner != eng_self());
-	while (lock->held)
+	/* Woken with the lock already ours: an unlock hands it over. */
+	while (lock->held && lock->owner != eng_self())
 		eng_wait(&lock->waitq, ENG_NEVER, false);
 	lock->held = true;
 	lock->owner = eng_self();
@@ -87,8 +88,8 @@ void gvm_mutex_unlock(struct gvm_mutex *lock)
 	GVM_ASSERT(lock->held && lock->owner == eng_self());
 	if (lock->waitq.first)
 		eng_pay_debt();
-	lock->held = false;
-	lock->owner = NULL;
+	lock->owner = lock->waitq.first;
+	lock->held = lock->owner != NULL;
 	eng_wake_one(&lock->waitq);
 }
 

@@ -56,7 +56,7 @@ void gvm_range_destroy(struct gvm_range *range);
 
 /*
  * Make the pages of @faults resident and mapped: all in this range, sorted, no duplicates. Sets
- * each fault's status: 0, -EDQUOT (container at its limit), -ENOMEM (device full), or a copy's
+ * each fault's status: 0, -EFAULT (behind the range's end), -EDQUOT (container at its limit), -ENOMEM (device full), or a copy's
  * error. @fence is raised to cover the device work: wait for it before replaying. CONTEXT: process.
  */
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * One simulated GPU of 16 chunks with the driver core over it: locks between actors, faults end to
+ * end, and exits in the middle of them. 1 byte/ns on the link.
+ */
+#include "gpu/process.h"
+#include "runner.h"
+
+#define US 1000ull
+
+static struct cfg_gpu profile = {
+	.memory = 16 * GVM_CHUNK_BYTES,
+	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000, .setup = 1000 },
+	.sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM, .rpc = 100 * US },
+	.fault = { .buffer_entries = 256,
+		   .outstanding = 256,
+		   .interrupt = 5 * US,
+		   .batch = 10 * US,
+		   .entry = 1 * US,
+		   .block = 20 * US,
+		   .replay = 2 * US,
+		   .zero_bandwidth = 1000000000 },
+};
+
+static struct sim_gpu gpu;
+static struct sim_process process, other;
+static void (*body)(void);
+
+/* Run the test's body, then take the GPU down; nothing may be left. */
+static void body_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	body();
+	sim_process_exit(&process);
+	sim_process_exit(&other);
+	sim_gpu_stop(&gpu);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	ck_assert_uint_eq(gpu.free_count, 16);
+}
+
+static void simulate(void (*function)(void))
+{
+	body = function;
+	ck_assert_int_eq(eng_init(), 0);
+	sim_gpu_set_costs(&profile);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile), 0);
+	eng_spawn("body", body_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+static struct gsp_train touching_train(const struct gmmu_touch *touch)
+{
+	return (struct gsp_train){
+		.kernels = 1,
+		.kernel_ns = 1000,
+		.touches = touch,
+		.touch_count = 1,
+	};
+}
+
+static void fault_in(void)
+{
+	struct gmmu_touch touch;
+	struct gsp_train train;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, 2 * GVM_CHUNK_BYTES, true),
+			      GVM_ACCESS_READ);
+	train = touching_train(&touch);
+	gsp_submit(&process.tsg, &train);
+	ck_assert_int_eq(gsp_wait(&train), 0);
+	/*
+	 * Interrupt 5 us; 64 records: 10 + 64 us; first block 20 us, then its copy begins, at 99 us.
+	 * Two copies of 1 us set-up and 2097.152 us each; the handler's second block (20 us) and
+	 * replay (2 us) hide behind them. Then 1 us of kernel.
+	 */
+	ck_assert_uint_eq(train.finished_ns,
+			  (5 + 10 + 64 + 20) * US + 2 * (1000 + 2097152) + 1000);
+	ck_assert_uint_eq(process.stats.faults, 64);
+	ck_assert_uint_eq(process.stats.bytes_h2d, 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(process.tsg.stall_ns, train.finished_ns - 1000);
+}
+
+START_TEST(a_fault_takes_the_drivers_time_and_the_links)
+{
+	simulate(fault_in);
+}
+END_TEST
+
+static void exit_under_copies(void)
+{
+	static struct gmmu_touch touch;
+	static struct gsp_train train;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, 4 * GVM_CHUNK_BYTES, true),
+			      GVM_ACCESS_READ);
+	train = touching_train(&touch);
+	gsp_submit(&process.tsg, &train);
+	/* The second of four copies is on the wire. */
+	eng_sleep_until(3000 * US);
+	ck_assert_uint_eq(gpu.free_count, 12);
+	sim_process_exit(&process);
+	ck_assert_uint_eq(process.stats.bytes_h2d, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_gt(eng_now(), 8000 * US);
+	ck_assert_uint_eq(gpu.free_count, 16);
+	ck_assert_int_eq(train.status, -EIO);
+}
+
+START_TEST(memory_is_freed_only_when_the_copy_engines_have_let_go)
+{
+	simulate(exit_under_copies);
+}
+END_TEST
+
+static void overfill(void)
+{
+	static struct gmmu_touch touch;
+	static struct gsp_train train;
+
+	profile.fault.outstanding = 17 * 32;
+	profile.fault.buffer_entries = 17 * 32;
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, 17 * GVM_CHUNK_BYTES, false),
+			      GVM_ACCESS_WRITE);
+	train = touching_train(&touch);
+	gsp_submit(&process.tsg, &train);
+	ck_assert_int_eq(gsp_wait(&train), -EIO);
+	ck_assert(process.killed);
+	/*
+	 * Two full batches of 8 blocks each take 10 + 256 + 160 + 2 us of driver and, the first
+	 * clear beginning 20 us into the blocks, 8 * 2097.152 us of clearing; what is left of the
+	 * buffer is flushed. The stalled kernel runs, misses at block 16 and faults 32 times:
+	 * the kill comes after 5 + 10 + 32 + 20 us, not before the driver has done that work.
+	 */
+	ck_assert_uint_ge(process.killed_ns, 2 * 8 * 2097152ull + 67 * US);
+	ck_assert_uint_eq(process.killed_ns, train.finished_ns);
+	ck_assert_uint_eq(process.container->events[GVM_EVENT_OOM], 1);
+}
+
+START_TEST(a_cancelled_fault_kills_after_the_drivers_work_on_it)
+{
+	simulate(overfill);
+}
+END_TEST
+
+static struct gvm_mutex mutex;
+static char order[8];
+static size_t order_length;
+
+static void take_in_turn(void *data)
+{
+	(void)data;
+	gvm_mutex_lock(&mutex);
+	order[order_length++] = eng_actor_name(eng_self())[0];
+	eng_sleep_until(eng_now() + 10);
+	gvm_mutex_unlock(&mutex);
+}
+
+/* Wants the mutex at the very date on which it is handed over. */
+static void take_at_10(void *data)
+{
+	eng_sleep_until(10);
+	take_in_turn(data);
+}
+
+static void contend(void)
+{
+	struct eng_actor *actors[3];
+	int i;
+
+	gvm_mutex_init(&mutex, "test");
+	actors[0] = eng_spawn("z", take_at_10, NULL);
+	actors[1] = eng_spawn("a", take_in_turn, NULL);
+	actors[2] = eng_spawn("b", take_in_turn, NULL);
+	for (i = 0; i < 3; i++)
+		eng_join(actors[i]);
+	ck_assert_str_eq(order, "abz");
+	ck_assert(!mutex.held);
+}
+
+START_TEST(a_mutex_is_handed_over_in_the_order_of_arrival)
+{
+	simulate(contend);
+}
+END_TEST
+
+TEST_MAIN("gpu", a_fault_takes_the_drivers_time_and_the_links,
+	  memory_is_freed_only_when_the_copy_engines_have_let_go,
+	  a_cancelled_fault_kills_after_the_drivers_work_on_it,
+	  a_mutex_is_handed_over_in_the_order_of_arrival)
