@@ -391,7 +391,7 @@ START_TEST(an_idle_server_dies_with_its_next_request)
 END_TEST
 
 /* 17 chunks of weights do not fit on a GPU of 16 that claims to have 20. */
-START_TEST(a_server_that_cannot_load_dies)
+START_TEST(a_server_that_cannot_load_dies_and_refuses)
 {
 	init_llm();
 	config.gpu.memory_total = 20 * CHUNK;
@@ -401,7 +401,11 @@ START_TEST(a_server_that_cannot_load_dies)
 	simulate();
 	ck_assert_int_eq(app_status, -EIO);
 	ck_assert(process.killed);
-	ck_assert_uint_eq(app_log.arrived, 0);
+	ck_assert(!process.running);
+	ck_assert_uint_eq(app_log.arrived, 1);
+	/* Loading 16 chunks took longer than until ZERO; the client waited for it. */
+	ck_assert_uint_gt(app_log.records[0].arrival_ns, ZERO);
+	expect_refused(0, app_log.records[0].arrival_ns);
 }
 END_TEST
 
@@ -413,6 +417,19 @@ START_TEST(a_server_without_room_for_a_pool_does_not_start)
 	simulate();
 	ck_assert_int_eq(app_status, -ENOMEM);
 	ck_assert_uint_eq(app_log.arrived, 0);
+}
+END_TEST
+
+/* 8 MiB a token: a group of blocks covers more bytes than 32 bits count. */
+START_TEST(a_group_of_blocks_may_be_larger_than_four_gigabytes)
+{
+	init_llm();
+	container.llm.kv_bytes_per_token = 8 << 20;
+	container.llm.block_tokens = 16;
+	ck_assert(!llm_server_fits(&container.llm, &config.gpu));
+	config.gpu.memory_total = 64ull << 30;
+	container.llm.gpu_memory_utilization = CFG_PPM;
+	ck_assert(llm_server_fits(&container.llm, &config.gpu));
 }
 END_TEST
 
@@ -559,7 +576,8 @@ TEST_MAIN("apps", a_request_takes_the_time_of_its_steps, an_eager_step_is_bound_
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
 	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,
 	  prompts_that_never_fit_fail, a_dead_context_fails_open_and_later_requests,
-	  an_idle_server_dies_with_its_next_request, a_server_that_cannot_load_dies,
+	  a_group_of_blocks_may_be_larger_than_four_gigabytes,
+	  an_idle_server_dies_with_its_next_request, a_server_that_cannot_load_dies_and_refuses,
 	  a_server_without_room_for_a_pool_does_not_start,
 	  a_server_takes_its_whole_share_at_the_start, the_end_of_the_run_drops_open_requests,
 	  an_idle_server_ends_with_the_run, a_loading_server_ends_with_the_run,

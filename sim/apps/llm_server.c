@@ -34,13 +34,19 @@
 
 #include "apps/app_cost.h"
 
+/* Bytes of the KV pool that one group of blocks covers. */
+static u64 server_group_bytes(const struct cfg_llm *cfg)
+{
+	return (u64)kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
+	       << GVM_CHUNK_SHIFT;
+}
+
 /* Groups of KV blocks that fit into the server's share of the GPU; 0: not even one. */
 static u32 server_group_count(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
 {
 	unsigned __int128 total = gpu->memory_total;
 	u64 share = (u64)(total * cfg->gpu_memory_utilization / CFG_PPM);
-	u64 group = kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
-		    << GVM_CHUNK_SHIFT;
+	u64 group = server_group_bytes(cfg);
 
 	if (share < cfg->weights || share - cfg->weights < cfg->workspace)
 		return 0;
@@ -71,13 +77,11 @@ static int server_map(struct llm_server *server, u32 groups)
 {
 	struct sim_process *process = server->env->process;
 	const struct cfg_llm *cfg = server->cfg;
-	u64 group = (u64)kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
-		    << GVM_CHUNK_SHIFT;
 
 	server->weights = sim_process_map(process, cfg->weights, true);
 	if (cfg->workspace)
 		server->workspace = sim_process_map(process, cfg->workspace, false);
-	server->kv = sim_process_map(process, groups * group, false);
+	server->kv = sim_process_map(process, groups * server_group_bytes(cfg), false);
 	if (!server->weights || !server->kv || (cfg->workspace && !server->workspace))
 		return -ENOMEM;
 	return 0;
@@ -303,8 +307,11 @@ static int server_live(struct llm_server *server)
 	server->client = eng_spawn("llm-client", llm_client_main, server);
 	if (!server->client)
 		return -ENOMEM;
-	status = server_serve(server);
+	status = server->dead ? -EIO : server_serve(server);
 	server->dead = status == -EIO;
+	/* A process whose context died ends, and its memory goes back. */
+	if (server->dead)
+		sim_process_exit(server->env->process);
 	server_close_all(server, server->dead);
 	server_end_client(server);
 	return status;
@@ -317,7 +324,8 @@ int llm_server_run(const struct app_env *env)
 
 	if (!status)
 		status = server_load(&server);
-	if (!status)
+	server.dead = status == -EIO;
+	if (!status || server.dead)
 		status = server_live(&server);
 	/*
 	 * A train that was interrupted is still queued, and lies in this frame. Only the context

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -93,9 +95,21 @@ static const struct option run_options[] = {
 
 static volatile int run_interrupted;
 
+/*
+ * The first SIGINT stops the run in order. One that comes well after it means that the user does
+ * not want to wait for that; what comes within a second is the same one again, since timeout(1)
+ * and terminals signal a process and then its group.
+ */
 static void run_on_sigint(int signal_number)
 {
-	(void)signal_number;
+	static struct timespec first;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!run_interrupted)
+		first = now;
+	else if (now.tv_sec - first.tv_sec > 1)
+		_exit(128 + signal_number);
 	run_interrupted = 1;
 }
 
@@ -105,8 +119,7 @@ static void run_on_sigint(int signal_number)
  */
 void cli_catch_sigint(void)
 {
-	struct sigaction action = { .sa_handler = run_on_sigint,
-				    .sa_flags = (int)SA_RESETHAND };
+	struct sigaction action = { .sa_handler = run_on_sigint };
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmsim: finds the subcommand. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ int main(int argc, char **argv)
 {
 	static const char allowed[] = "allowed are run, figure, trace, --help and --version";
 
+	/* A limit on file sizes is an error like a full disk, not the end of us. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		fprintf(stderr, "gvmsim: what to do is missing, %s\n", allowed);
 		return SIM_EXIT_USER;

@@ -75,13 +75,20 @@ static void tenant_sample(struct tenant *tenant)
 	timeline_append(tenant->machine, &row);
 }
 
-static void machine_sample(struct eng_timer *timer)
+static void machine_sample(struct machine *machine)
 {
-	struct machine *machine = container_of(timer, struct machine, sample_timer);
 	u32 i;
 
 	for (i = 0; i < machine->tenant_count; i++)
 		tenant_sample(&machine->tenants[i]);
+	machine->sampled_ns = eng_now();
+}
+
+static void machine_sample_timer(struct eng_timer *timer)
+{
+	struct machine *machine = container_of(timer, struct machine, sample_timer);
+
+	machine_sample(machine);
 	eng_timer_set(timer, eng_now() + machine->config->timeline_interval);
 }
 
@@ -111,14 +118,17 @@ static int tenant_run_app(struct tenant *tenant)
 	return 0;
 }
 
-/* What the container held, before its memory goes back. */
-static void tenant_record_memory(struct tenant *tenant)
+/* What goes into the results, as it is at the end of the run. Of a dead process no memory is left. */
+static void tenant_close_books(struct tenant *tenant)
 {
-	struct gvm_container *container = tenant->process.container;
-
-	tenant->gmem_current = gvm_charged_bytes(container);
-	tenant->gmem_peak = gvm_peak_bytes(container);
-	tenant->gmem_swap = container->swapped_bytes;
+	if (!tenant->container)
+		return;
+	tenant->gmem_current = gvm_charged_bytes(tenant->container);
+	tenant->gmem_peak = gvm_peak_bytes(tenant->container);
+	tenant->gmem_swap = tenant->container->swapped_bytes;
+	tenant->stats = tenant->process.stats;
+	tenant->busy_ns = tenant->process.tsg.busy_ns;
+	tenant->stall_ns = tenant->process.tsg.stall_ns;
 }
 
 /* Blocking: write a control file. The process may exit meanwhile, so its container is held. */
@@ -145,7 +155,7 @@ static void tenant_write_controls(struct tenant *tenant)
 	}
 }
 
-/* Blocking: the life of a container, from its process's start to its exit. */
+/* Blocking: start the container's process and run its application. A dead process ends at once. */
 static int tenant_live(struct tenant *tenant)
 {
 	struct sim_process *process = &tenant->process;
@@ -154,12 +164,13 @@ static int tenant_live(struct tenant *tenant)
 	if (status)
 		return status;
 	tenant->started = true;
+	tenant->container = process->container;
+	gvm_container_get(tenant->container);
 	tenant_write_controls(tenant);
 	status = tenant_run_app(tenant);
 	tenant->failed_ns = process->killed_ns;
-	tenant_record_memory(tenant);
-	gsp_update(&tenant->gpu->gsp);
-	sim_process_exit(process);
+	if (status)
+		sim_process_exit(process);
 	return status;
 }
 
@@ -180,6 +191,11 @@ static void tenant_main(void *data)
 		tenant->status = tenant_live(tenant);
 	run_state.running--;
 	eng_wake_all(&run_state.finished);
+	/* A server whose clients have gone stays up, with its memory, until the run ends. */
+	eng_sleep_until(ENG_NEVER);
+	sim_process_exit(&tenant->process);
+	if (tenant->container)
+		gvm_container_put(tenant->container);
 }
 
 /* Apply the scenario's events in order. Ends with the run. */
@@ -219,7 +235,7 @@ static int machine_start_all(struct machine *machine, struct eng_actor **actors)
 		if (!actors[i])
 			return -ENOMEM;
 	}
-	machine->sample_timer.fire = machine_sample;
+	machine->sample_timer.fire = machine_sample_timer;
 	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
 	machine->end_timer.fire = machine_end;
 	eng_timer_set(&machine->end_timer, machine->config->duration);
@@ -244,6 +260,20 @@ static void machine_stop_all(struct machine *machine, struct eng_actor **actors)
 	}
 }
 
+/* The results end here: what is left of the last interval, and everybody's counters. */
+static void machine_close_books(struct machine *machine)
+{
+	u32 i;
+
+	machine->end_ns = eng_now();
+	for (i = 0; i < machine->gpu_count; i++)
+		gsp_update(&machine->gpus[i].gsp);
+	if (machine->sampled_ns < machine->end_ns)
+		machine_sample(machine);
+	for (i = 0; i < machine->tenant_count; i++)
+		tenant_close_books(&machine->tenants[i]);
+}
+
 static void supervisor_main(void *data)
 {
 	struct machine *machine = data;
@@ -259,7 +289,7 @@ static void supervisor_main(void *data)
 	}
 	while (run_state.running && !run_state.time_is_up && !machine->interrupted)
 		eng_wait(&run_state.finished, ENG_NEVER, false);
-	machine->end_ns = eng_now();
+	machine_close_books(machine);
 	eng_interrupt(events);
 	eng_join(events);
 	machine_stop_all(machine, actors);

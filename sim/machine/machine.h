@@ -18,12 +18,17 @@ struct tenant {
 	struct sim_process process;
 	struct app_log log;
 	struct trace *trace;
-	bool started;
-	int status;	  /* of its application: 0, or -EIO when its context died */
-	u64 failed_ns;	  /* when that happened */
-	u64 gmem_current; /* at the end of the run, before its memory went back */
+	bool started;			 /* its process has */
+	struct gvm_container *container; /* a reference, then */
+	int status;    /* of its application: 0, or -EIO when its context died */
+	u64 failed_ns; /* when that happened */
+	/* At the end of the run, before its memory went back. */
+	u64 gmem_current;
 	u64 gmem_peak;
 	u64 gmem_swap;
+	struct sim_process_stats stats;
+	u64 busy_ns;
+	u64 stall_ns;
 	u64 sampled_busy_ns; /* counters at the last sample of the timeline */
 	u64 sampled_h2d;
 	u64 sampled_d2h;
@@ -51,6 +56,7 @@ struct machine {
 	struct timeline_row *timeline;
 	size_t row_count;
 	size_t row_room;
+	u64 sampled_ns; /* date of the last sample */
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
 

@@ -240,8 +240,8 @@ static int compute_diffusion(struct summary_container *container, const struct t
 
 static void compute_gpu(struct summary_container *container, const struct tenant *tenant)
 {
-	const struct sim_process_stats *stats = &tenant->process.stats;
-	u64 busy_ns = tenant->process.tsg.busy_ns;
+	const struct sim_process_stats *stats = &tenant->stats;
+	u64 busy_ns = tenant->busy_ns;
 
 	set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
 	set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
@@ -252,8 +252,7 @@ static void compute_gpu(struct summary_container *container, const struct tenant
 	set_count(container, SUMMARY_BYTES_H2D, stats->bytes_h2d);
 	set_count(container, SUMMARY_BYTES_D2H, stats->bytes_d2h);
 	set_real(container, SUMMARY_GPU_SECONDS, (double)busy_ns / NS_PER_S);
-	set_real(container, SUMMARY_STALL_SECONDS,
-		 (double)tenant->process.tsg.stall_ns / NS_PER_S);
+	set_real(container, SUMMARY_STALL_SECONDS, (double)tenant->stall_ns / NS_PER_S);
 	if (tenant->machine->end_ns)
 		set_real(container, SUMMARY_GPU_SHARE,
 			 (double)busy_ns / (double)tenant->machine->end_ns);
