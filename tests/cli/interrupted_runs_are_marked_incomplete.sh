@@ -4,7 +4,8 @@
 # SIGINT: exit code 130, says how far it came, writes what there is. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# interrupt WAIT: a day of simulation, stopped WAIT seconds after its folder appeared
+# interrupt WAIT TIMES: a day of simulation, stopped WAIT seconds after its folder appeared by
+# that many signals in a row (timeout(1) and terminals send more than one)
 interrupt() {
 	"$gvmsim" run "$scenario" --set duration=86400s --out "$work/out" >.out 2>.err &
 	pid=$!
@@ -15,7 +16,9 @@ interrupt() {
 		sleep 0.1
 	done
 	sleep "$1"
-	kill -INT "$pid"
+	for _ in $(seq "$2"); do
+		kill -INT "$pid" 2>/dev/null || true
+	done
 	status=0
 	wait "$pid" || status=$?
 	[ "$status" -eq 130 ] || fail "after $1 s: exit code $status, expected 130: $(cat .err)"
@@ -28,5 +31,6 @@ interrupt() {
 }
 
 # At once, when the simulation is hardly there; and in the middle of it.
-interrupt 0
-interrupt 1
+interrupt 0 1
+interrupt 1 1
+interrupt 0.5 3
