@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config_fixture.h"
@@ -59,6 +60,44 @@ START_TEST(later_layers_win)
 	ck_assert_uint_eq(config.gpu.link.setup, 4000);
 	load("gpu.link.setup=4us", "gpu.link.setup=5us");
 	ck_assert_uint_eq(config.gpu.link.setup, 5000);
+}
+END_TEST
+
+static void assert_unused(size_t count, const char *const *keys)
+{
+	ck_assert_uint_eq(config.unused_count, count);
+	for (size_t i = 0; i < count; i++)
+		ck_assert_str_eq(config.unused_keys[i], keys[i]);
+}
+
+/* The profile sets host.memory and host.cores, too. */
+START_TEST(keys_that_nothing_honours_are_listed)
+{
+	static const char *const expected[] = {
+		"system.scheduler",
+		"system.mechanisms.clean_drop",
+		"system.mechanisms.block",
+		"host.memory",
+		"host.cores",
+	};
+	const json_t *resolved;
+
+	load(NULL, NULL);
+	assert_unused(0, NULL);
+	resolved = json_object_get(config.resolved, "system");
+	ck_assert_uint_eq(json_object_size(resolved), 1);
+	write_file("s.json", replace(config_scenario, "\"duration\"",
+				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\", "
+				     "\"clean_drop\": false}, \"scheduler\": \"priority\"}, "
+				     "\"host.memory\": \"1G\", \"duration\""));
+	load("host.cores=3", "system.scheduler=weighted");
+	assert_unused(5, expected);
+	resolved = json_object_get(config.resolved, "system");
+	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
+	resolved = json_object_get(resolved, "mechanisms");
+	ck_assert_uint_eq(json_object_size(resolved), 2);
+	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
+	ck_assert_str_eq(json_string_value(json_object_get(resolved, "block")), "nvidia");
 }
 END_TEST
 
@@ -220,6 +259,8 @@ START_TEST(hash_sees_every_key)
 		"duration=9s",
 		"seed=2",
 		"system.name=exclusive",
+		"system.scheduler=weighted",
+		"system.mechanisms.clean_drop=true",
 		"gpu.memory=30M",
 		"gpu.link.setup=1us",
 		"gpu.fault.entry=2us",
@@ -270,10 +311,85 @@ START_TEST(the_resolved_configuration_is_a_scenario)
 	load("containers.vllm.app.trace.divide=198.9", "containers.vllm.compute.timeslice=0.5");
 	memcpy(hash, config.hash, sizeof(hash));
 	ck_assert_str_eq(json_string_value(json_object_get(config.resolved, "hash")), hash);
-	json_object_del(config.resolved, "hash");
 	ck_assert_int_eq(json_dump_file(config.resolved, "again.json", JSON_INDENT(1)), 0);
 	ck_assert_msg(load_path("again.json", NULL, NULL) == 0, "%s", error.text);
 	ck_assert_str_eq(config.hash, hash);
+}
+END_TEST
+
+static const char *resolved_trace(void)
+{
+	const json_t *object = config.resolved;
+
+	object = json_object_get(json_object_get(object, "containers"), "vllm");
+	object = json_object_get(json_object_get(object, "app"), "trace");
+	return json_string_value(json_object_get(object, "file"));
+}
+
+/* Load the resolved configuration from a folder that has no traces. */
+static void load_elsewhere(const char *set)
+{
+	static const char again[] = "gpus/again.json";
+
+	ck_assert_int_eq(json_dump_file(config.resolved, again, JSON_INDENT(1)), 0);
+	ck_assert_msg(load_path(again, set, NULL) == 0, "%s", error.text);
+}
+
+START_TEST(the_resolved_configuration_finds_its_trace_from_elsewhere)
+{
+	char trace[128];
+	char hash[33];
+
+	ck_assert_int_eq(symlink("../gpus", "gpus/gpus") | symlink("../apps", "gpus/apps"), 0);
+	snprintf(trace, sizeof(trace), "%s/head.trace", folder);
+	keep_hash(hash, NULL);
+	ck_assert_str_eq(resolved_trace(), trace);
+	load_elsewhere(NULL);
+	ck_assert_str_eq(config.hash, hash);
+	ck_assert_str_eq(resolved_trace(), trace);
+	ck_assert_str_eq(config.containers[0].llm.client.file, trace);
+}
+END_TEST
+
+START_TEST(a_trace_of_ours_keeps_its_name)
+{
+	static const char name[] = "burstgpt1_gvm3256.trace";
+	char hash[33];
+
+	ck_assert_msg(load_path("vllm-diffusion-40g", NULL, NULL) == 0, "%s", error.text);
+	memcpy(hash, config.hash, sizeof(hash));
+	ck_assert_str_eq(resolved_trace(), name);
+	load_elsewhere(NULL);
+	ck_assert_str_eq(config.hash, hash);
+	ck_assert_str_eq(resolved_trace(), name);
+}
+END_TEST
+
+START_TEST(scenarios_come_through_pipes)
+{
+	char hash[33];
+	char path[32];
+	int ends[2];
+
+	keep_hash(hash, NULL);
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(write(ends[1], config_scenario, strlen(config_scenario)),
+			 (ssize_t)strlen(config_scenario));
+	ck_assert_int_eq(close(ends[1]), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	ck_assert_msg(load_path(path, NULL, NULL) == 0, "%s", error.text);
+	ck_assert_str_eq(config.hash, hash);
+	ck_assert_str_eq(config.file, path);
+	close(ends[0]);
+}
+END_TEST
+
+/* A results folder may well be named after its scenario. */
+START_TEST(a_folder_does_not_hide_a_scenario_of_ours)
+{
+	ck_assert_int_eq(mkdir("vllm-diffusion-40g", 0700), 0);
+	ck_assert_msg(load_path("vllm-diffusion-40g", NULL, NULL) == 0, "%s", error.text);
+	ck_assert_str_eq(config.name, "vllm-diffusion-40g");
 }
 END_TEST
 
@@ -355,6 +471,22 @@ START_TEST(data_is_found_beside_the_program)
 }
 END_TEST
 
+/* A build folder, or any other, outside the source tree. */
+START_TEST(data_is_found_in_the_source_tree_at_last)
+{
+	char program[128];
+	char line[PATH_MAX + 2];
+
+	if (!access(GVMSIM_DATA_DIR, F_OK))
+		return;
+	snprintf(program, sizeof(program), "%s/bin/gvmsim", folder);
+	run_copy(program, "scenarios", "gpus", line, sizeof(line));
+	ck_assert_str_eq(line, GVMSIM_SOURCE_DIR "/scenarios/gpus\n");
+	run_copy(program, "plots", ".", line, sizeof(line));
+	ck_assert_str_eq(line, GVMSIM_SOURCE_DIR "/plots\n");
+}
+END_TEST
+
 START_TEST(missing_data_says_where_it_was_sought)
 {
 	char path[PATH_MAX];
@@ -381,6 +513,7 @@ static void add_layers(Suite *suite)
 
 	tcase_add_test(tcase, everything_is_bound);
 	tcase_add_test(tcase, later_layers_win);
+	tcase_add_test(tcase, keys_that_nothing_honours_are_listed);
 	tcase_add_test(tcase, set_chooses_the_profile);
 	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);
@@ -402,9 +535,14 @@ static void add_results(Suite *suite)
 	tcase_add_test(tcase, hash_sees_every_key);
 	tcase_add_test(tcase, hash_sees_the_trace_but_not_its_place);
 	tcase_add_test(tcase, the_resolved_configuration_is_a_scenario);
+	tcase_add_test(tcase, the_resolved_configuration_finds_its_trace_from_elsewhere);
+	tcase_add_test(tcase, a_trace_of_ours_keeps_its_name);
+	tcase_add_test(tcase, scenarios_come_through_pipes);
+	tcase_add_test(tcase, a_folder_does_not_hide_a_scenario_of_ours);
 	tcase_add_test(tcase, scenarios_are_found_from_any_folder);
 	tcase_add_test(tcase, shipped_scenarios_are_right);
 	tcase_add_test(tcase, data_is_found_beside_the_program);
+	tcase_add_test(tcase, data_is_found_in_the_source_tree_at_last);
 	tcase_add_test(tcase, missing_data_says_where_it_was_sought);
 }
 

@@ -32,13 +32,82 @@ START_TEST(set_mistakes_are_named)
 }
 END_TEST
 
+START_TEST(unused_keys_are_checked)
+{
+	assert_bad_set("system.scheduler=fair",
+		       "--set:system.scheduler: \"fair\" is not known, allowed: "
+		       "\"timeslices\", \"priority\", \"weighted\"");
+	assert_bad_set("system.mechanisms.block=amd",
+		       "--set:system.mechanisms.block: \"amd\" is not known, allowed: "
+		       "\"core\", \"nvidia\"");
+	assert_bad_set("system.mechanisms.fast_paging=1",
+		       "--set:system.mechanisms.fast_paging: 1 is not a truth value, allowed: "
+		       "true or false");
+	assert_bad_set(
+		"system.mechanisms=all",
+		"--set:system.mechanisms: invalid token near 'all', allowed: an object with "
+		"memory_isolation, compute_isolation, fast_paging, clean_drop, "
+		"priority_batches, hint_faults, block");
+	assert_bad_set("host.cores=0", "--set:host.cores: 0 is out of range, allowed: an "
+				       "integer from 1 to 4096");
+}
+END_TEST
+
+START_TEST(keys_given_twice_in_one_set_are_named)
+{
+	assert_bad_set(
+		"containers.vllm={\"gmem.limit.high\": \"6e9\", \"memory.limit\": 3}",
+		"--set:containers.vllm.gmem.limit.high: is given as \"containers.vllm > "
+		"gmem.limit.high\" and as \"containers.vllm > memory.limit\", allowed: one "
+		"of them");
+	assert_bad_set("gpu={\"link\": {\"setup\": \"1us\"}, \"link.setup\": \"2us\"}",
+		       "--set:gpu.link.setup: is given as \"gpu > link > setup\" and as "
+		       "\"gpu > link.setup\", allowed: one of them");
+	assert_bad_set("gpu.link={\"setup\": \"1us\", \"setup\": \"2us\"}",
+		       "--set:gpu.link: setup is given twice, allowed: once");
+}
+END_TEST
+
+START_TEST(what_cannot_be_typed_is_not_suggested)
+{
+	assert_bad_set("events.#.at=1s",
+		       "--set:events.#.at: unknown key, allowed: an index into the list");
+	assert_bad_set("events.at=1s",
+		       "--set:events.at: unknown key, allowed: an index into the list");
+	assert_bad_set("evnets.0.at=1s",
+		       "--set:evnets.0.at: unknown key, did you mean \"events.0.at\"?");
+	assert_bad_set("container.vllm.start=1s",
+		       "--set:container.vllm.start: unknown key, did you mean "
+		       "\"containers.vllm.start\"?");
+	assert_bad_set("contaners={}",
+		       "--set:contaners: unknown key, did you mean \"containers\"?");
+	assert_bad_set("containers.=1",
+		       "--set:containers: \"\" is no container name, allowed: 1 to 63 "
+		       "lower-case letters, digits, \"_\" and \"-\"");
+}
+END_TEST
+
+START_TEST(keys_of_another_application_are_named)
+{
+	assert_bad_set(
+		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
+		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
+		"profile, text_weights, clip_weights, denoiser_weights, decoder_weights, "
+		"denoiser_activation, decoder_activation, steps, passes_per_step, text_flops, "
+		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
+		"kernels_per_pass, kernels_text, kernels_decoder, host_per_image, warmup");
+}
+END_TEST
+
 START_TEST(unreadable_files_are_named)
 {
 	char message[256];
 
 	assert_bad("\"duration\"", "\"duration\" 5,", "s.json:3:12: ':' expected near '5'");
 	assert_bad("\"duration\"", "\"name\"",
-		   "s.json:3:6: duplicate object key near '\"name\"'");
+		   "s.json:name: is given twice (line 3, column 6), allowed: once");
+	assert_bad("\"duration\"", "\"a_key_that_is_too_long\": 1, \"a_key_that_is_too_long\"",
+		   "s.json:3:53: a key is given twice, allowed: once");
 	write_file("s.json", "{\"name\": \"x\"");
 	assert_failed(load_path("s.json", NULL, NULL),
 		      "s.json:1:12: '}' expected near end of file");
@@ -46,6 +115,8 @@ START_TEST(unreadable_files_are_named)
 	assert_failed(load_path("s.json", NULL, NULL),
 		      "s.json: is not an object, allowed: an object with name, description, "
 		      "duration, seed, system, gpu, host, containers, events, output");
+	assert_failed(load_path("gpus", NULL, NULL),
+		      "gpus: is a folder, allowed: a scenario file");
 	ck_assert_int_eq(load_path("none.json", NULL, NULL), -SIM_EXIT_USER);
 	snprintf(message, sizeof(message),
 		 "none.json: no such scenario, allowed: a file in the current folder");
@@ -253,6 +324,21 @@ START_TEST(bad_events_are_named)
 }
 END_TEST
 
+START_TEST(events_without_any_key_are_not_lost)
+{
+	assert_bad_set("events=[{}]",
+		       "--set:events.0.at: is missing, " DURATION_ALLOWED("0s to 86400s"));
+	assert_bad_event("{}", "s.json:events.0.at: is missing, " //
+			 DURATION_ALLOWED("0s to 86400s"));
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"file\": "
+			 "\"compute.freeze\", \"value\": 1}, {}",
+			 "s.json:events.1.at: is missing, " DURATION_ALLOWED("0s to 86400s"));
+	write_file("s.json", replace(config_scenario, "[]", "[{}]"));
+	load("events=[]", NULL);
+	ck_assert_uint_eq(config.event_count, 0);
+}
+END_TEST
+
 START_TEST(profiles_must_say_where_numbers_come_from)
 {
 	static const char message[] =
@@ -317,6 +403,10 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
 	tcase_add_test(tcase, set_mistakes_are_named);
+	tcase_add_test(tcase, unused_keys_are_checked);
+	tcase_add_test(tcase, keys_given_twice_in_one_set_are_named);
+	tcase_add_test(tcase, what_cannot_be_typed_is_not_suggested);
+	tcase_add_test(tcase, keys_of_another_application_are_named);
 	tcase_add_test(tcase, unreadable_files_are_named);
 	tcase_add_test(tcase, unknown_keys_are_named);
 	tcase_add_test(tcase, wrong_types_are_named);
@@ -329,6 +419,7 @@ int main(void)
 	tcase_add_test(tcase, messages_are_one_line);
 	tcase_add_test(tcase, a_missing_trace_says_where_it_was_sought);
 	tcase_add_test(tcase, bad_events_are_named);
+	tcase_add_test(tcase, events_without_any_key_are_not_lost);
 	tcase_add_test(tcase, profiles_must_say_where_numbers_come_from);
 	tcase_add_test(tcase, bad_profiles_are_named);
 	tcase_add_test(tcase, unknown_profiles_list_the_known_ones);

@@ -453,6 +453,42 @@ START_TEST(skip_bad_does_not_skip_an_unknown_header)
 }
 END_TEST
 
+START_TEST(import_takes_a_blank_line_only_at_the_end)
+{
+	static const char *const ends[] = { "\n", "\r\n" };
+	struct trace trace;
+
+	for (size_t i = 0; i < 2; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "%s%s", HEAD6 ROW6("5"), ends[i]);
+		ck_assert_int_eq(read_text(text, TRACE_BAD_ROWS_FAIL, &trace), 0);
+		ck_assert_uint_eq(trace.count, 1);
+		trace_destroy(&trace);
+		ck_assert_int_eq(read_text(text, TRACE_BAD_ROWS_SKIP, &trace), 0);
+		ck_assert_uint_eq(trace.bad_rows, 0);
+		trace_destroy(&trace);
+	}
+	assert_refused(HEAD6 ROW6("5") "\n" ROW6("6"),
+		       ":3: 1 fields, allowed are the header's 6");
+	assert_refused(HEAD6 ROW6("5") "\n\n", ":3: 1 fields, allowed are the header's 6");
+}
+END_TEST
+
+START_TEST(read_refuses_a_folder)
+{
+	char expected[128];
+	struct trace trace;
+
+	trace_init(&trace);
+	ck_assert_int_eq(trace_read(folder, TRACE_BAD_ROWS_FAIL, &trace, &error),
+			 -SIM_EXIT_USER);
+	snprintf(expected, sizeof(expected), "%s: is a folder, allowed is a trace", folder);
+	ck_assert_str_eq(error.text, expected);
+	assert_empty(&trace);
+}
+END_TEST
+
 START_TEST(read_names_a_missing_file)
 {
 	struct trace trace;
@@ -1198,6 +1234,8 @@ static void add_csv_tests(TCase *tests)
 	tcase_add_test(tests, import_stops_at_once_on_an_endless_line);
 	tcase_add_test(tests, skip_bad_counts_malformed_rows_and_goes_on);
 	tcase_add_test(tests, skip_bad_does_not_skip_an_unknown_header);
+	tcase_add_test(tests, import_takes_a_blank_line_only_at_the_end);
+	tcase_add_test(tests, read_refuses_a_folder);
 	tcase_add_test(tests, read_names_a_missing_file);
 	tcase_add_test(tests, append_refuses_what_no_trace_may_hold);
 }

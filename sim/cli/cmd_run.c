@@ -301,7 +301,7 @@ static void print_ignored(const struct summary *summary)
 {
 	if (!summary->ignored_count)
 		return;
-	printf("note: %s has no such control files, ignored:", summary->system);
+	printf("note: %s cannot honour and ignores:", summary->system);
 	for (size_t i = 0; i < summary->ignored_count; i++)
 		printf("%s %s", i ? "," : "", summary->ignored_keys[i]);
 	putchar('\n');

@@ -59,12 +59,29 @@ static int missing_container(struct cfg_load *load, const struct cfg_mention *me
 			 *known ? known : "none is in the file");
 }
 
+/* Who speaks of the event or container at @path, and should have given it all its keys. */
+static const char *origin_of_parent(const struct cfg_load *load, const char *path)
+{
+	const struct cfg_settings *settings = &load->settings;
+	char name[CFG_PATH_MAX];
+	size_t index;
+
+	if (cfg_path_event(path, &index))
+		return settings->event_origins[index];
+	if (!cfg_path_container(path, name, sizeof(name)))
+		return load->file;
+	for (index = 0; strcmp(settings->containers[index].name, name) != 0; index++)
+		;
+	return settings->containers[index].origin;
+}
+
 static int missing_key(struct cfg_load *load, const struct cfg_key *key, const char *path)
 {
 	char allowed[TEXT_MAX];
 
 	cfg_describe_allowed(key, allowed, sizeof(allowed));
-	return cfg_error(load->err, load->file, path, "is missing, allowed: %s", allowed);
+	return cfg_error(load->err, origin_of_parent(load, path), path,
+			 "is missing, allowed: %s", allowed);
 }
 
 /* Defaults stand in the table as they would in a scenario. */
@@ -187,27 +204,12 @@ static int bind_containers(struct cfg_load *load)
 	return rc;
 }
 
-/* One more than the highest index that any setting names. */
-static size_t count_events(const struct cfg_settings *settings)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < settings->count; i++) {
-		size_t index;
-
-		if (sscanf(settings->list[i].path, "events.%zu.", &index) == 1 &&
-		    index >= count)
-			count = index + 1;
-	}
-	return count;
-}
-
 static int bind_events(struct cfg_load *load)
 {
 	struct config *config = load->config;
 	int rc = 0;
 
-	config->event_count = count_events(&load->settings);
+	config->event_count = load->settings.event_count;
 	config->events = calloc(config->event_count + 1, sizeof(*config->events));
 	if (!config->events)
 		return sim_runtime_error(load->err, "out of memory");
@@ -249,6 +251,34 @@ static int check_setting(struct cfg_load *load, const struct cfg_setting *settin
 			 "no key of this app.type, %s", allowed);
 }
 
+/* Does a layer that the user wrote set @path? Profiles are the lowest layer. */
+static bool is_asked_for(const struct cfg_load *load, const char *path)
+{
+	const struct cfg_setting *setting = cfg_settings_find(&load->settings, path);
+
+	return setting && setting->source.layer != CFG_LAYER_PROFILE;
+}
+
+/* List what was asked for in vain. */
+static int bind_unused(struct cfg_load *load)
+{
+	struct config *config = load->config;
+
+	config->unused_keys = calloc(cfg_schema_count, sizeof(*config->unused_keys));
+	if (!config->unused_keys)
+		return sim_runtime_error(load->err, "out of memory");
+	cfg_schema_for_each(key)
+	{
+		if (!key->unused || !is_asked_for(load, key->path))
+			continue;
+		config->unused_keys[config->unused_count] = strdup(key->path);
+		if (!config->unused_keys[config->unused_count])
+			return sim_runtime_error(load->err, "out of memory");
+		config->unused_count++;
+	}
+	return 0;
+}
+
 int cfg_bind(struct cfg_load *load)
 {
 	int rc = bind_container_types(load);
@@ -261,5 +291,5 @@ int cfg_bind(struct cfg_load *load)
 		rc = bind_containers(load);
 	if (!rc)
 		rc = bind_events(load);
-	return rc;
+	return rc ? rc : bind_unused(load);
 }

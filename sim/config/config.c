@@ -12,14 +12,22 @@
 #include "config/load.h"
 #include "config/message.h"
 #include "config/paths.h"
+#include "config/value.h"
 
-/* "file:LINE:COLUMN: what", as compilers have it. */
+/* "file:LINE:COLUMN: what", as compilers have it, but for a key that can be named. */
 static int json_mistake(struct sim_error *err, const char *file, const json_error_t *bad)
 {
+	char key[CFG_PATH_MAX];
 	char where[32];
+	bool twice = cfg_value_twice(bad, key, sizeof(key));
 
+	if (twice && *key)
+		return cfg_error(err, file, key,
+				 "is given twice (line %d, column %d), allowed: once",
+				 bad->line, bad->column);
 	snprintf(where, sizeof(where), "%d:%d", bad->line, bad->column);
-	return cfg_error(err, file, where, "%s", bad->text);
+	return cfg_error(err, file, where, "%s",
+			 twice ? "a key is given twice, allowed: once" : bad->text);
 }
 
 int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
@@ -36,15 +44,28 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 	return json_mistake(err, file, &bad);
 }
 
-/* A scenario that is no file here may be one of ours, with or without ".json". */
+static int no_scenario(struct cfg_load *load, const char *name)
+{
+	char folders[512] = "the current folder";
+
+	if (cfg_path_is_folder(name))
+		return cfg_error(load->err, name, "", "is a folder, allowed: a scenario file");
+	cfg_path_list_data("scenarios", folders, sizeof(folders));
+	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s",
+			 folders);
+}
+
+/*
+ * A scenario that is not here may be one of ours, with or without ".json". Anything that can be
+ * read will do, a pipe included; a folder may have the name of one of ours.
+ */
 static int find_scenario(struct cfg_load *load, const char *name)
 {
 	const char *const endings[] = { "", ".json" };
 	struct sim_error ignored = { 0 };
-	char folders[512] = "the current folder";
 
 	snprintf(load->file, sizeof(load->file), "%s", name);
-	if (cfg_path_is_file(name))
+	if (!access(name, F_OK) && !cfg_path_is_folder(name))
 		return 0;
 	for (size_t i = 0; !strchr(name, '/') && i < 2; i++) {
 		char file[CFG_TEXT_MAX];
@@ -55,9 +76,23 @@ static int find_scenario(struct cfg_load *load, const char *name)
 		    cfg_path_is_file(load->file))
 			return 0;
 	}
-	cfg_path_list_data("scenarios", folders, sizeof(folders));
-	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s",
-			 folders);
+	return no_scenario(load, name);
+}
+
+/*
+ * Where relative names in the scenario begin. One that comes as an open file ("/dev/stdin", the
+ * shell's "<(...)") has no folder of its own: the current one counts.
+ */
+static bool find_folder(struct cfg_load *load)
+{
+	static const char *const open_files[] = { "/dev/stdin", "/dev/fd/", "/proc/" };
+	const char *file = load->file;
+
+	for (size_t i = 0; i < sizeof(open_files) / sizeof(open_files[0]); i++) {
+		if (!strncmp(load->file, open_files[i], strlen(open_files[i])))
+			file = ".";
+	}
+	return cfg_path_folder(file, load->folder, sizeof(load->folder));
 }
 
 static int load_scenario(struct cfg_load *load, const char *name)
@@ -66,7 +101,7 @@ static int load_scenario(struct cfg_load *load, const char *name)
 	int rc = find_scenario(load, name);
 	json_t *root;
 
-	if (!rc && !cfg_path_folder(load->file, load->folder, sizeof(load->folder)))
+	if (!rc && !find_folder(load))
 		rc = cfg_error(load->err, load->file, "", "%s", strerror(errno));
 	if (!rc)
 		rc = cfg_load_json(load->file, &root, load->err);
@@ -122,6 +157,9 @@ void config_destroy(struct config *config)
 		free(config->containers[i].controls);
 	free(config->containers);
 	free(config->events);
+	for (size_t i = 0; i < config->unused_count; i++)
+		free(config->unused_keys[i]);
+	free(config->unused_keys);
 	json_decref(config->resolved);
 	*config = (struct config){ 0 };
 }

@@ -171,8 +171,15 @@ struct config {
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
 	uint64_t timeline_interval; /* "output.timeline_interval", ns */
-	char hash[33];		    /* of everything above and of trace contents, hexadecimal */
-	void *resolved;		    /* json_t: every key with its value, for config.json */
+	/*
+	 * Keys that were checked but that nothing honours yet, whichever the system: full paths
+	 * in schema order, of those only that the scenario or --set has. What a profile says is
+	 * no wish of the user's.
+	 */
+	char **unused_keys;
+	size_t unused_count;
+	char hash[33];	/* of everything above and of trace contents, hexadecimal */
+	void *resolved; /* json_t: every key with its value, for config.json */
 };
 
 /* One --set PATH=VALUE of the command line; the text is borrowed. */
@@ -181,8 +188,8 @@ struct cfg_override {
 };
 
 /*
- * Load @path (a scenario file, or the name of one of ours), apply @count overrides in order,
- * check everything. A mistake is reported as "file:key.path: what is wrong, what is allowed"
+ * Load @path (a scenario file or pipe, or the name of one of ours), apply @count overrides in
+ * order, check everything. A mistake is reported as "file:key.path: what is wrong, what is allowed"
  * ("--set" in place of the file).
  * On failure *config is empty. Returns 0 or a negative enum sim_exit.
  */
@@ -192,7 +199,8 @@ void config_destroy(struct config *config);
 
 /*
  * Where this installation keeps its data. Looks, in this order, beside the running program
- * (build folder and source tree), in the installed data folder, and fails with a clear error.
+ * (build folder and source tree), in the installed data folder, in the source tree that it was
+ * built from, and fails with a clear error.
  * @kind is "scenarios", "traces" or "plots". Writes an absolute path of @name in that folder.
  */
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,

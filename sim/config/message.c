@@ -188,8 +188,44 @@ static size_t guess_limit(const char *unknown)
 	return length < 3 ? length : 2 + length / 4;
 }
 
-/* Length of the longest beginning of @path that is a branch of the schema. */
-static size_t known_length(const char *path)
+/*
+ * The row path @pattern as @path would have it: its wildcard is the container or the index that
+ * stands there in @path. If none does, it ends before the wildcard.
+ */
+static void fill_wildcard(const char *pattern, const char *path, char *text, size_t size)
+{
+	size_t before = strcspn(pattern, "*#");
+	const char *rest = pattern + before + (pattern[before] != '\0');
+	const char *dot = strchr(path, '.');
+	const char *name = !before ? path : dot ? dot + 1 : "";
+	int length = pattern[before] ? (int)strcspn(name, ".") : 0;
+
+	snprintf(text, size, "%.*s%.*s%s", (int)before, pattern, length, name, rest);
+	if (!cfg_path_match(text, pattern))
+		snprintf(text, size, "%.*s", before ? (int)before - 1 : 0, pattern);
+}
+
+/* Does application type @app have @key? CFG_APP_ANY: any of them will do. */
+static bool app_has_key(int app, const struct cfg_key *key)
+{
+	return app == CFG_APP_ANY || cfg_key_has_app(key, app);
+}
+
+/* Is @path an object in which application type @app has keys? */
+static bool is_branch(const char *path, int app)
+{
+	cfg_schema_for_each(key)
+	{
+		const char *rest = cfg_path_match(path, key->path);
+
+		if (rest && *rest && app_has_key(app, key))
+			return true;
+	}
+	return false;
+}
+
+/* Length of the longest beginning of @path that is such a branch. */
+static size_t known_length(const char *path, int app)
 {
 	char parent[CFG_PATH_MAX];
 
@@ -198,7 +234,7 @@ static size_t known_length(const char *path)
 		char *dot = strrchr(parent, '.');
 
 		*(dot ? dot : parent) = '\0';
-	} while (cfg_schema_classify(parent) != CFG_PATH_BRANCH);
+	} while (!is_branch(parent, app));
 	return strlen(parent);
 }
 
@@ -214,16 +250,25 @@ static bool child_name(const char *parent, const struct cfg_key *key, char *name
 	return rest;
 }
 
-/* Has a row before @key the same @name under @parent? */
-static bool is_listed(const char *parent, const struct cfg_key *key, const char *name)
+/* Has a row of @app before @key the same @name under @parent? */
+static bool is_listed(const char *parent, int app, const struct cfg_key *key, const char *name)
 {
 	char other[CFG_PATH_MAX];
 
 	while (key-- > cfg_schema) {
-		if (child_name(parent, key, other, sizeof(other)) && !strcmp(name, other))
+		if (app_has_key(app, key) && child_name(parent, key, other, sizeof(other)) &&
+		    !strcmp(name, other))
 			return true;
 	}
 	return false;
+}
+
+/* A wildcard is nothing that a user could type. */
+static const char *child_word(const char *name)
+{
+	if (!strcmp(name, "#"))
+		return "an index into the list";
+	return strcmp(name, "*") ? name : "a container's name";
 }
 
 /* List what @parent holds, each name once. */
@@ -235,13 +280,10 @@ static void describe_children(const char *parent, int app, char *text, size_t si
 	{
 		char name[CFG_PATH_MAX];
 
-		if (app != CFG_APP_ANY && !cfg_key_has_app(key, app))
+		if (!app_has_key(app, key) || !child_name(parent, key, name, sizeof(name)) ||
+		    is_listed(parent, app, key, name))
 			continue;
-		if (!child_name(parent, key, name, sizeof(name)) ||
-		    is_listed(parent, key, name))
-			continue;
-		cfg_append(text, size, "%s%s", between,
-			   strcmp(name, "#") ? name : "an index into the list");
+		cfg_append(text, size, "%s%s", between, child_word(name));
 		between = ", ";
 	}
 }
@@ -262,18 +304,21 @@ void cfg_describe_branch(const char *path, char *text, size_t size)
 
 void cfg_describe_unknown(const char *path, int app, char *text, size_t size)
 {
-	size_t known = known_length(path);
+	size_t known = known_length(path, app);
 	const char *unknown = path + known + (known ? 1 : 0);
 	struct guess guess = { .distance = guess_limit(unknown) };
 	char parent[CFG_PATH_MAX];
+	char known_key[2 * CFG_PATH_MAX];
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
 	cfg_schema_for_each(key)
 	{
 		const char *rest = cfg_path_match(parent, key->path);
 
-		if (rest && (app == CFG_APP_ANY || cfg_key_has_app(key, app)))
-			guess_key(&guess, unknown, rest);
+		if (!rest || !app_has_key(app, key))
+			continue;
+		fill_wildcard(rest, unknown, known_key, sizeof(known_key));
+		guess_key(&guess, unknown, known_key);
 	}
 	if (*guess.name) {
 		snprintf(text, size, "did you mean \"%s%s%s\"?", parent, known ? "." : "",

@@ -18,13 +18,25 @@
 
 static const char origin[] = "--set";
 
+/* @bad was found in what should be the object at @path. */
+static int bad_object(const char *path, const json_error_t *bad, struct sim_error *err)
+{
+	char key[CFG_PATH_MAX];
+	char allowed[512];
+
+	if (cfg_value_twice(bad, key, sizeof(key)))
+		return cfg_error(err, origin, path, "%s is given twice, allowed: once",
+				 *key ? key : "a key");
+	cfg_describe_branch(path, allowed, sizeof(allowed));
+	return cfg_error(err, origin, path, "%s, %s", bad->text, allowed);
+}
+
 int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
 			  struct sim_error *err)
 {
 	static const struct cfg_source source = { origin, CFG_LAYER_SET, "" };
 	const char *equals = strchr(path_and_value, '=');
 	char path[CFG_PATH_MAX];
-	char allowed[512];
 	json_error_t bad;
 	json_t *json;
 	int rc;
@@ -39,12 +51,10 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	json = cfg_value_from_text(equals + 1, &bad);
 	if (!json)
 		return sim_runtime_error(err, "out of memory");
-	if (*bad.text && cfg_schema_classify(path) == CFG_PATH_BRANCH) {
-		cfg_describe_branch(path, allowed, sizeof(allowed));
-		rc = cfg_error(err, origin, path, "%s, %s", bad.text, allowed);
-	} else {
+	if (*bad.text && cfg_schema_classify(path) == CFG_PATH_BRANCH)
+		rc = bad_object(path, &bad, err);
+	else
 		rc = cfg_settings_add(settings, &source, path, json, err);
-	}
 	json_decref(json);
 	return rc;
 }

@@ -16,7 +16,8 @@
 /* How far above the program a source tree is looked for: build/<preset>/sim/cli/gvmsim. */
 #define LEVELS_UP 4
 
-#define ROOTS_MAX (LEVELS_UP + 3)
+/* Those that roots_find() adds. */
+#define ROOTS_MAX 4
 
 /* Folders that may hold "scenarios", "traces" and "plots", best first. */
 struct roots {
@@ -64,6 +65,13 @@ bool cfg_path_is_file(const char *path)
 	return !stat(path, &info) && S_ISREG(info.st_mode);
 }
 
+bool cfg_path_is_folder(const char *path)
+{
+	struct stat info;
+
+	return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
 static int is_json(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
@@ -99,13 +107,19 @@ static bool program_folder(char *ret_folder, size_t size)
 	return cfg_path_folder(program, ret_folder, size);
 }
 
+/* Add @folder/@name if it exists, once. */
 static void roots_add(struct roots *roots, const char *folder, const char *name)
 {
+	char *root = roots->path[roots->count];
 	char path[PATH_MAX];
 
-	if (cfg_path_join(folder, name, path, sizeof(path)) &&
-	    realpath(path, roots->path[roots->count]))
-		roots->count++;
+	if (!cfg_path_join(folder, name, path, sizeof(path)) || !realpath(path, root))
+		return;
+	for (size_t i = 0; i < roots->count; i++) {
+		if (!strcmp(roots->path[i], root))
+			return;
+	}
+	roots->count++;
 }
 
 /* The nearest folder at or above @folder that looks like our source tree. */
@@ -141,6 +155,10 @@ static void roots_find(struct roots *roots)
 	}
 #ifdef GVMSIM_DATA_DIR
 	roots_add(roots, GVMSIM_DATA_DIR, ".");
+#endif
+#ifdef GVMSIM_SOURCE_DIR
+	/* For a build folder outside the source tree, as long as the tree is where it was. */
+	roots_add(roots, GVMSIM_SOURCE_DIR, ".");
 #endif
 }
 

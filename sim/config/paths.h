@@ -13,6 +13,7 @@ bool cfg_path_join(const char *folder, const char *name, char *ret_path, size_t 
 bool cfg_path_folder(const char *file, char *ret_folder, size_t size);
 
 bool cfg_path_is_file(const char *path);
+bool cfg_path_is_folder(const char *path);
 
 /* Append the names of the .json files in @folder to @text, without ".json", sorted. */
 void cfg_path_list_json(const char *folder, char *text, size_t size);

@@ -2,7 +2,8 @@
 /*
  * What goes with every result: all keys with their values, and one hash of everything that can
  * change the result. The hash covers the values, not their spelling, nor where files lie, so
- * two machines that simulate the same thing agree.
+ * two machines that simulate the same thing agree: of a trace it covers the content and the last
+ * part of the name, and only then the trace gets a name under which it is found from anywhere.
  */
 #include "config/load.h"
 
@@ -83,11 +84,31 @@ static int dump_event(json_t *events, const struct cfg_event *event)
 	       json_array_append_new(events, object);
 }
 
-static int dump_config(json_t *root, const struct config *config)
+/* Keys without a member, as they were set: one that was left out has no value to tell. */
+static int dump_unused(json_t *root, const struct cfg_settings *settings)
 {
+	int rc = 0;
+
+	cfg_schema_for_each(key)
+	{
+		const struct cfg_setting *setting;
+
+		if (key->scope != CFG_SCOPE_UNUSED)
+			continue;
+		setting = cfg_settings_find(settings, key->path);
+		if (setting)
+			rc |= dump_at(root, key->path, json_incref(setting->value));
+	}
+	return rc;
+}
+
+static int dump_config(json_t *root, const struct cfg_load *load)
+{
+	const struct config *config = load->config;
 	json_t *containers;
 	json_t *events = json_array();
-	int rc = dump_scope(root, CFG_SCOPE_CONFIG, CFG_APP_ANY, config);
+	int rc = dump_scope(root, CFG_SCOPE_CONFIG, CFG_APP_ANY, config) |
+		 dump_unused(root, &load->settings);
 
 	containers = child_object(root, "containers");
 	for (size_t i = 0; !rc && i < config->container_count; i++)
@@ -97,9 +118,22 @@ static int dump_config(json_t *root, const struct config *config)
 	return rc | json_object_set_new(root, "events", events);
 }
 
-/* Where the trace of @container is, as an absolute path: beside the scenario, or with gvmsim. */
+/* Name the trace of @container in what is told of the configuration. */
+static int name_trace(const struct config *config, const struct cfg_container *container,
+		      const char *name)
+{
+	json_t *containers = json_object_get(config->resolved, "containers");
+
+	return dump_at(json_object_get(containers, container->name), "app.trace.file",
+		       json_string(name));
+}
+
+/*
+ * Where the trace of @container is, as an absolute path: beside the scenario, or with gvmsim.
+ * *ret_name is the name under which any other scenario finds it.
+ */
 static int find_trace(struct cfg_load *load, const struct cfg_container *container,
-		      char *ret_file, size_t size)
+		      char *ret_file, size_t size, const char **ret_name)
 {
 	const char *name = container->llm.client.file;
 	struct sim_error ignored = { 0 };
@@ -107,9 +141,11 @@ static int find_trace(struct cfg_load *load, const struct cfg_container *contain
 	char beside[PATH_MAX];
 	char folders[512] = "";
 
+	*ret_name = ret_file;
 	if (cfg_path_join(load->folder, name, beside, sizeof(beside)) &&
 	    cfg_path_is_file(beside) && cfg_path_join("/", beside, ret_file, size))
 		return 0;
+	*ret_name = name;
 	if (!config_find_data("traces", name, ret_file, size, &ignored) &&
 	    cfg_path_is_file(ret_file))
 		return 0;
@@ -140,22 +176,50 @@ static int hash_file(XXH3_state_t *state, const char *file, struct sim_error *er
 	return failed ? sim_runtime_error(err, "%s: cannot be read to its end", file) : 0;
 }
 
-/* Find and hash the trace of every container that replays one. */
+/* Find and hash the trace of @container. */
+static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
+			 XXH3_state_t *state)
+{
+	char file[CFG_TEXT_MAX];
+	const char *name;
+	int rc = find_trace(load, container, file, sizeof(file), &name);
+
+	if (rc)
+		return rc;
+	if (name_trace(load->config, container, name))
+		return sim_runtime_error(load->err, "out of memory");
+	memcpy(container->llm.client.file, file, sizeof(file));
+	return hash_file(state, file, load->err);
+}
+
+/* Every container that replays a trace. */
 static int resolve_traces(struct cfg_load *load, XXH3_state_t *state)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
 		struct cfg_container *container = &load->config->containers[i];
-		char file[CFG_TEXT_MAX];
+
+		if (container->app_type == CFG_APP_LLM_SERVER)
+			rc = resolve_trace(load, container, state);
+	}
+	return rc;
+}
+
+/* For the hash, traces have no folder: a config.json that names it has the same hash. */
+static int strip_traces(const struct config *config)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *container = &config->containers[i];
+		const char *slash;
 
 		if (container->app_type != CFG_APP_LLM_SERVER)
 			continue;
-		rc = find_trace(load, container, file, sizeof(file));
-		if (rc)
-			break;
-		memcpy(container->llm.client.file, file, sizeof(file));
-		rc = hash_file(state, file, load->err);
+		slash = strrchr(container->llm.client.file, '/');
+		rc |= name_trace(config, container,
+				 slash ? slash + 1 : container->llm.client.file);
 	}
 	return rc;
 }
@@ -206,7 +270,7 @@ int cfg_resolve(struct cfg_load *load)
 	int rc;
 
 	load->config->resolved = json_object();
-	if (!state || dump_config(load->config->resolved, load->config))
+	if (!state || dump_config(load->config->resolved, load) || strip_traces(load->config))
 		rc = sim_runtime_error(load->err, "out of memory");
 	else
 		rc = resolve_hash(load, state);

@@ -38,6 +38,17 @@
 /* A key whose path is that of its member: "gpu.link.bandwidth". All of them are required. */
 #define MACHINE(type_, member_, min_, max_) ROOT(#member_, type_, member_, RANGE(min_, max_))
 
+/* A key that is bound, but that nothing reads yet. */
+#define UNREAD(type_, member_, min_, max_) \
+	ROOT(#member_, type_, member_, RANGE(min_, max_), .unused = true)
+
+/* A key of the design that no system honours yet. Never required. */
+#define UNUSED(path_, type_, ...)                                                        \
+	{                                                                                \
+		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_UNUSED, .unused = true, \
+		.app = CFG_APP_ANY, DEFAULT(""), __VA_ARGS__                             \
+	}
+
 /* A key of a container, for one application type or for any. */
 #define CONTAINER(leaf_, app_, type_, member_, ...)                                       \
 	{                                                                                 \
@@ -80,12 +91,24 @@ static const char *const responses[] = {
 	NULL,
 };
 
+static const char *const schedulers[] = { "timeslices", "priority", "weighted", NULL };
+
+static const char *const blocks[] = { "core", "nvidia", NULL };
+
 const struct cfg_key cfg_schema[] = {
 	ROOT("name", NAME, name),
 	ROOT("description", STRING, description, DEFAULT("")),
 	ROOT("duration", DURATION, duration, RANGE(1, 24 * HOUR)),
 	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
 	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
+	UNUSED("system.scheduler", WORD, .words = schedulers),
+	UNUSED("system.mechanisms.memory_isolation", BOOL),
+	UNUSED("system.mechanisms.compute_isolation", BOOL),
+	UNUSED("system.mechanisms.fast_paging", BOOL),
+	UNUSED("system.mechanisms.clean_drop", BOOL),
+	UNUSED("system.mechanisms.priority_batches", BOOL),
+	UNUSED("system.mechanisms.hint_faults", BOOL),
+	UNUSED("system.mechanisms.block", WORD, .words = blocks),
 
 	ROOT("gpu.profile", NAME, gpu.profile, DEFAULT("")),
 	MACHINE(SIZE, gpu.memory, 2 * MIB, 16 * TIB),
@@ -108,8 +131,8 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(DURATION, gpu.fault.replay, 0, SEC),
 	MACHINE(SIZE, gpu.fault.zero_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
 
-	MACHINE(SIZE, host.memory, 2 * MIB, 64 * TIB),
-	MACHINE(INTEGER, host.cores, 1, 4096),
+	UNREAD(SIZE, host.memory, 2 * MIB, 64 * TIB),
+	UNREAD(INTEGER, host.cores, 1, 4096),
 	MACHINE(DURATION, host.kernel_launch, 0, SEC),
 	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM),
 
@@ -191,7 +214,7 @@ static const struct {
 };
 
 /* An index as it is printed: digits without leading zeros, small enough for the event list. */
-static bool component_is_index(const char *text, size_t length)
+static bool component_is_index(const char *text, size_t length, size_t *ret_index)
 {
 	size_t value = 0;
 
@@ -202,16 +225,19 @@ static bool component_is_index(const char *text, size_t length)
 			return false;
 		value = value * 10 + (size_t)(text[i] - '0');
 	}
+	*ret_index = value;
 	return value < CFG_EVENTS_MAX;
 }
 
 static bool component_match(const char *text, size_t length, const char *pattern,
 			    size_t pattern_length)
 {
+	size_t index;
+
 	if (pattern_length == 1 && *pattern == '*')
 		return length > 0;
 	if (pattern_length == 1 && *pattern == '#')
-		return component_is_index(text, length);
+		return component_is_index(text, length, &index);
 	return length == pattern_length && !memcmp(text, pattern, length);
 }
 
@@ -314,6 +340,16 @@ bool cfg_path_container(const char *path, char *ret_name, size_t size)
 		return false;
 	snprintf(ret_name, size, "%.*s", (int)(end - name), name);
 	return true;
+}
+
+bool cfg_path_event(const char *path, size_t *ret_index)
+{
+	static const char prefix[] = "events.";
+
+	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+		return false;
+	path += sizeof(prefix) - 1;
+	return component_is_index(path, strcspn(path, "."), ret_index);
 }
 
 void cfg_path_canonical(const char *path, char *ret_path, size_t size)

@@ -41,6 +41,7 @@ enum cfg_scope {
 	CFG_SCOPE_CONTAINER, /* struct cfg_container */
 	CFG_SCOPE_CONTROL,   /* struct cfg_control, as text */
 	CFG_SCOPE_EVENT,     /* struct cfg_event */
+	CFG_SCOPE_UNUSED,    /* nothing: BOOL or WORD, whose JSON has one spelling */
 };
 
 /* One row. */
@@ -55,6 +56,7 @@ struct cfg_key {
 	uint64_t max;		  /* for numbers, inclusive */
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
 	const char *const *words; /* NULL-terminated */
+	bool unused; /* checked, but nothing reads it yet; no wildcard in its path */
 };
 
 /* What a path is to the schema. */
@@ -100,6 +102,9 @@ const char *cfg_path_match(const char *path, const char *pattern);
 
 /* Container @path belongs to: copies its name, false for paths outside "containers.". */
 bool cfg_path_container(const char *path, char *ret_name, size_t size);
+
+/* The index of the event that @path is or belongs to; false for other paths. */
+bool cfg_path_event(const char *path, size_t *ret_index);
 
 /*
  * Replace the other name of a control file ("memory.limit") by the one in the schema. Writes

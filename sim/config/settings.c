@@ -14,6 +14,7 @@
 struct walk {
 	struct cfg_settings *settings;
 	const struct cfg_source *source;
+	size_t tree; /* its number, by which settings know it */
 	struct sim_error *err;
 };
 
@@ -111,6 +112,18 @@ static int note_container(const struct walk *walk, const char *path)
 	return 0;
 }
 
+/* Remember the event that @path leads into, if it does, and those that it skips. */
+static void note_event(const struct walk *walk, const char *path)
+{
+	struct cfg_settings *settings = walk->settings;
+	size_t index;
+
+	if (!cfg_path_event(path, &index))
+		return;
+	while (settings->event_count <= index)
+		settings->event_origins[settings->event_count++] = walk->source->origin;
+}
+
 /* Room for one more setting, or NULL. */
 static struct cfg_setting *settings_push(struct cfg_settings *settings)
 {
@@ -127,15 +140,13 @@ static struct cfg_setting *settings_push(struct cfg_settings *settings)
 	return &settings->list[settings->count++];
 }
 
-/* A file says everything once; of two --set options the later one wins. */
+/* A tree says everything once; of two --set options the later one wins. */
 static const struct cfg_setting *find_duplicate(const struct walk *walk, const char *path)
 {
 	const struct cfg_settings *settings = walk->settings;
 
-	if (walk->source->layer == CFG_LAYER_SET)
-		return NULL;
 	for (size_t i = 0; i < settings->count; i++) {
-		if (settings->list[i].source.layer == walk->source->layer &&
+		if (settings->list[i].tree == walk->tree &&
 		    !strcmp(settings->list[i].path, path))
 			return &settings->list[i];
 	}
@@ -179,6 +190,7 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 	memcpy(setting->path, place->path, sizeof(setting->path));
 	memcpy(setting->spelling, place->spelling, sizeof(setting->spelling));
 	setting->source = *walk->source;
+	setting->tree = walk->tree;
 	setting->value = json_incref(json);
 	return 0;
 }
@@ -195,6 +207,7 @@ static void drop_events(struct cfg_settings *settings)
 			json_decref(settings->list[i].value);
 	}
 	settings->count = kept;
+	settings->event_count = 0;
 }
 
 static int walk_events(const struct walk *walk, const struct place *place, json_t *list)
@@ -238,14 +251,24 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 	return 0;
 }
 
+/*
+ * A config.json that came with results is a scenario again. The hash that it carries tells what
+ * it was, and is no key: a scenario that is changed by hand need not lose it.
+ */
+static bool is_old_hash(const struct walk *walk, const char *path)
+{
+	return walk->source->layer == CFG_LAYER_SCENARIO && !strcmp(path, "hash");
+}
+
 static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
 {
 	struct place canonical = *place;
 	char allowed[TEXT_MAX];
 	int rc = note_container(walk, place->path);
 
-	if (rc)
+	if (rc || is_old_hash(walk, place->path))
 		return rc;
+	note_event(walk, place->path);
 	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
 	switch (cfg_schema_classify(canonical.path)) {
 	case CFG_PATH_KEY:
@@ -261,7 +284,7 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
 		     const char *path, json_t *json, struct sim_error *err)
 {
-	struct walk walk = { .settings = settings, .source = source, .err = err };
+	struct walk walk = { settings, source, settings->tree_count++, err };
 	struct place root = { 0 };
 
 	snprintf(root.path, sizeof(root.path), "%s", source->prefix);

@@ -5,8 +5,8 @@
  * Each layer is flattened into settings: a path that the schema knows and the JSON found there,
  * with the name of where it stood for messages. Nested objects and dotted keys become the same
  * path, so {"gpu": {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting, and a
- * file that holds both is wrong. Which layer wins is decided only when a value is looked up;
- * every setting is checked, overridden or not.
+ * file, or one --set, that holds both is wrong. Which layer wins is decided only when a value is
+ * looked up; every setting is checked, overridden or not.
  */
 #ifndef SIM_CONFIG_SETTINGS_H
 #define SIM_CONFIG_SETTINGS_H
@@ -37,6 +37,7 @@ struct cfg_setting {
 	char path[CFG_PATH_MAX];	  /* canonical */
 	char spelling[CFG_PATH_MAX + 32]; /* nesting as written: "gpu > link.setup" */
 	struct cfg_source source;
+	size_t tree;   /* which call of cfg_settings_add() it came with */
 	json_t *value; /* a reference is held */
 };
 
@@ -54,6 +55,10 @@ struct cfg_settings {
 	size_t capacity;
 	struct cfg_mention containers[CFG_CONTAINERS_MAX]; /* in order of mention */
 	size_t container_count;
+	/* For each event the origin of its first mention, be it without any key. */
+	const char *event_origins[CFG_EVENTS_MAX];
+	size_t event_count; /* one more than the highest index mentioned */
+	size_t tree_count;
 };
 
 void cfg_settings_destroy(struct cfg_settings *settings);

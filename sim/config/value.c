@@ -267,3 +267,16 @@ json_t *cfg_value_from_text(const char *text, json_error_t *ret_error)
 
 	return json ? json : json_string(text);
 }
+
+bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size)
+{
+	const char *start = strchr(bad->text, '"');
+	const char *end = strrchr(bad->text, '"');
+
+	if (json_error_code(bad) != json_error_duplicate_key)
+		return false;
+	*ret_key = '\0';
+	if (start != end)
+		snprintf(ret_key, size, "%.*s", (int)(end - start - 1), start + 1);
+	return true;
+}

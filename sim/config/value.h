@@ -43,4 +43,10 @@ void cfg_value_control_text(const struct cfg_key *key, const struct cfg_value *v
  */
 json_t *cfg_value_from_text(const char *text, json_error_t *ret_error);
 
+/*
+ * Is @bad about a key that an object has twice? Writes that key, or nothing where it is longer
+ * than jansson quotes.
+ */
+bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size);
+
 #endif

@@ -341,9 +341,19 @@ static int find_ignored_events(struct summary *summary, const struct machine *ma
 	return rc;
 }
 
-static int find_ignored(struct summary *summary, const struct machine *machine)
+/* Keys that nothing here reads yet, whatever the system. */
+static int find_ignored_unused(struct summary *summary, const struct config *config)
 {
 	int rc = 0;
+
+	for (size_t i = 0; !rc && i < config->unused_count; i++)
+		rc = add_ignored(summary, config->unused_keys[i]);
+	return rc;
+}
+
+static int find_ignored(struct summary *summary, const struct machine *machine)
+{
+	int rc = find_ignored_unused(summary, machine->config);
 
 	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
 		rc = find_ignored_controls(summary, &machine->tenants[i]);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void trace_init(struct trace *trace)
 {
@@ -116,6 +117,13 @@ static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows b
 	return trace_csv_read(file, path, bad_rows, trace, err);
 }
 
+static bool trace_is_folder(FILE *file)
+{
+	struct stat st;
+
+	return !fstat(fileno(file), &st) && S_ISDIR(st.st_mode);
+}
+
 int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
 	       struct sim_error *err)
 {
@@ -126,7 +134,10 @@ int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *tra
 	file = fopen(path, "rbe");
 	if (!file)
 		return sim_user_error(err, "%s: cannot open: %s", path, strerror(errno));
-	ret = trace_read_stream(file, path, bad_rows, trace, err);
+	if (trace_is_folder(file))
+		ret = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
+	else
+		ret = trace_read_stream(file, path, bad_rows, trace, err);
 	fclose(file);
 	if (ret)
 		trace_destroy(trace);

@@ -411,6 +411,16 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 	return ret;
 }
 
+/* Does the file end behind the line in csv->buf? A read error is told with the next line. */
+static bool trace_csv_is_last(const struct trace_csv *csv)
+{
+	int c = getc_unlocked(csv->file);
+
+	if (c != EOF)
+		ungetc(c, csv->file);
+	return c == EOF;
+}
+
 /* Read the next row into @trace. Returns 1; 0 at the end of the file; a negative sim_exit. */
 static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
 {
@@ -418,6 +428,9 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 	int ret;
 
 	ret = trace_csv_next_line(csv, err);
+	/* Editors and spreadsheets leave a blank line at the end. Elsewhere it is a bad row. */
+	if (ret > 0 && !*csv->buf && trace_csv_is_last(csv))
+		ret = trace_csv_next_line(csv, err);
 	if (!ret)
 		return 0;
 	if (ret > 0)

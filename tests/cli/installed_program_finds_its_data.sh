@@ -9,6 +9,9 @@
 DESTDIR="$work" cmake --install "$(dirname "$gvmsim")" --prefix /usr >/dev/null
 installed=$work/usr/bin/gvmsim
 [ -x "$installed" ] || fail "nothing installed"
+for kind in scenarios traces plots; do
+	diff -r "$source/$kind" "$work/usr/share/gvmsim/$kind" || fail "$kind is not installed"
+done
 ln -s "$gvmsim" linked
 
 for program in "$gvmsim" ./linked "$installed"; do
