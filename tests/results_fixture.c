@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "results_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char folder[128];
+char above[64];
+struct sim_error error;
+
+struct app_record llm_records[6] = {
+	{ .id = 0,
+	  .arrival_ns = 1 * SEC,
+	  .first_ns = 1 * SEC + 100 * MS,
+	  .finish_ns = 2 * SEC,
+	  .prompt_tokens = 472,
+	  .output_tokens = 18 },
+	{ .id = 1,
+	  .arrival_ns = 1 * SEC,
+	  .first_ns = 1 * SEC + 200 * MS,
+	  .finish_ns = 3 * SEC,
+	  .prompt_tokens = 7,
+	  .output_tokens = 2 },
+	{ .id = 2,
+	  .arrival_ns = 2 * SEC,
+	  .first_ns = 3 * SEC,
+	  .finish_ns = 4 * SEC,
+	  .prompt_tokens = 8,
+	  .output_tokens = 3 }, /* exactly at the SLO */
+	{ .id = 3,
+	  .arrival_ns = 2 * SEC,
+	  .first_ns = 3 * SEC + 1,
+	  .finish_ns = 5 * SEC,
+	  .prompt_tokens = 9,
+	  .output_tokens = 4 }, /* a nanosecond late */
+	{ .id = 4, .arrival_ns = 3 * SEC, .prompt_tokens = 5, .outcome = APP_FAILED },
+	{ .id = 5,
+	  .arrival_ns = 9 * SEC,
+	  .first_ns = 9 * SEC + 1 * MS,
+	  .prompt_tokens = 6,
+	  .output_tokens = 1,
+	  .outcome = APP_DROPPED },
+};
+static u64 llm_gaps[] = { 30 * MS, 10 * MS, 20 * MS, 15 * MS };
+static struct app_record images[] = {
+	{ .id = 0, .arrival_ns = 0, .finish_ns = 5 * SEC },
+	{ .id = 1, .arrival_ns = 5 * SEC, .finish_ns = 9 * SEC },
+	{ .id = 2, .arrival_ns = 9 * SEC, .outcome = APP_DROPPED },
+};
+static struct cfg_control controls[] = {
+	{ .file = "gmem.limit.high", .text = "6000000000" },
+	{ .file = "gmem.limit.low", .text = "" },
+	{ .file = "compute.priority", .text = "10" },
+};
+static struct cfg_event events[] = {
+	{ .at = SEC, .container = "diffusion", .file = "compute.priority", .value = "2" },
+	{ .at = 2 * SEC, .container = "diffusion", .file = "gmem.limit.high", .value = "max" },
+};
+static struct timeline_row rows[] = {
+	{ .time_ns = 5 * SEC,
+	  .tenant = 0,
+	  .resident_bytes = 4096,
+	  .busy_ns = 1 * SEC,
+	  .bytes_h2d = 25 * 1000000000ull,
+	  .pending_kernels = 3 },
+	{ .time_ns = 5 * SEC, .tenant = 1, .busy_ns = 2 * SEC, .bytes_d2h = 1 },
+	{ .time_ns = 8 * SEC, .tenant = 0, .busy_ns = 1 * SEC, .swapped_bytes = 65536 },
+	{ .time_ns = 8 * SEC, .tenant = 1, .busy_ns = 2 * SEC },
+};
+
+struct cfg_container containers[2];
+struct tenant tenants[2];
+struct config config;
+struct machine machine;
+
+static bool test_honours(const char *control_file)
+{
+	return !strcmp(control_file, "compute.priority");
+}
+
+static const struct sim_system test_system = { .name = "test", .honours = test_honours };
+
+static void make_config(void)
+{
+	containers[0] = (struct cfg_container){
+		.name = "vllm",
+		.enabled = true,
+		.app_type = CFG_APP_LLM_SERVER,
+		.llm.client.slo_ttft = 1 * SEC,
+	};
+	containers[1] = (struct cfg_container){
+		.name = "diffusion",
+		.enabled = true,
+		.app_type = CFG_APP_DIFFUSION,
+		.controls = controls,
+		.control_count = COUNT(controls),
+	};
+	config = (struct config){
+		.name = "golden",
+		.system = "test",
+		.duration = 10 * SEC,
+		.seed = 7,
+		.gpu.profile = "a100-40g",
+		.gpu.link.bandwidth = 10000000000ull,
+		.containers = containers,
+		.container_count = 2,
+		.events = events,
+		.event_count = COUNT(events),
+		.hash = "0123456789abcdef0123456789abcdef",
+		.resolved = json_pack("{s{ss}s{s{s{ss}}}}", "gpu", "profile", "a100-40g",
+				      "containers", "vllm", "app", "slo_ttft", "1s"),
+	};
+}
+
+static void make_tenants(void)
+{
+	for (u32 i = 0; i < 2; i++)
+		tenants[i] = (struct tenant){
+			.cfg = &containers[i],
+			.machine = &machine,
+			.index = i,
+			.started = true,
+			.gmem_current = 1ull << 30,
+			.gmem_peak = 3ull << 30,
+			.gmem_swap = i,
+			.busy_ns = 2500 * MS,
+			.stall_ns = 125 * MS,
+			.stats = { .faults = 11,
+				   .fault_batches = 5,
+				   .evictions = 2,
+				   .bytes_h2d = 1ull << 40,
+				   .bytes_d2h = 4096 },
+		};
+	tenants[0].log = (struct app_log){
+		.records = llm_records,
+		.record_count = COUNT(llm_records),
+		.gaps_ns = llm_gaps,
+		.gap_count = COUNT(llm_gaps),
+		.arrived = 6,
+	};
+	tenants[1].log = (struct app_log){ .records = images, .record_count = COUNT(images) };
+}
+
+static void setup(void)
+{
+	strcpy(above, "/tmp/test_results.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(above));
+	snprintf(folder, sizeof(folder), "%s/results/run", above);
+	memset(&error, 0, sizeof(error));
+	make_config();
+	make_tenants();
+	machine = (struct machine){
+		.config = &config,
+		.system = &test_system,
+		.tenants = tenants,
+		.tenant_count = 2,
+		.timeline = rows,
+		.row_count = COUNT(rows),
+		.end_ns = 10 * SEC,
+		.wall_ns = 40 * MS,
+	};
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	json_decref(config.resolved);
+	snprintf(command, sizeof(command), "rm -rf '%s'", above);
+	ck_assert_int_eq(system(command), 0);
+}
+
+const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+void get_file(const char *name, char *ret_text, size_t size)
+{
+	FILE *stream = fopen(path_of(name), "r");
+	size_t length;
+
+	ck_assert_msg(stream, "no %s", path_of(name));
+	length = fread(ret_text, 1, size - 1, stream);
+	ret_text[length] = '\0';
+	fclose(stream);
+}
+
+void put_file(const char *name, const char *text)
+{
+	FILE *stream = fopen(path_of(name), "w");
+
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_int_ge(fputs(text, stream), 0);
+	ck_assert_int_eq(fclose(stream), 0);
+}
+
+void must_compute(struct summary *summary)
+{
+	ck_assert_msg(!summary_compute(summary, &machine, &error), "%s", error.text);
+}
+
+static int write_results(void)
+{
+	struct summary summary;
+	struct writer writer;
+	int rc;
+
+	must_compute(&summary);
+	rc = results_prepare(&writer, folder, &error);
+	if (!rc)
+		rc = results_write(&writer, &machine, &summary, &error);
+	summary_destroy(&summary);
+	return rc;
+}
+
+void must_write(void)
+{
+	ck_assert_msg(!write_results(), "%s", error.text);
+}
+
+int fixture_run(const char *name, void (*add_tests)(TCase *tests))
+{
+	Suite *suite = suite_create(name);
+	TCase *tests = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	add_tests(tests);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What comes back when the files of a run are read, and the series that are made of them.
+ */
+#include "results/folder.h"
+#include "results/series.h"
+#include "results_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+START_TEST(a_folder_reads_back)
+{
+	const struct summary_container *vllm;
+	struct folder read;
+
+	must_write();
+	ck_assert_msg(!folder_load(&read, folder, &error), "%s", error.text);
+	ck_assert_str_eq(read.summary.name, "golden");
+	ck_assert_str_eq(read.gpu, "a100-40g");
+	ck_assert_uint_eq(read.end_ns, 10 * SEC);
+	ck_assert_uint_eq(read.slo_ns[0], SEC);
+	ck_assert_uint_eq(read.record_count, 9);
+	ck_assert_uint_eq(read.records[3].record.first_ns, 3 * SEC + 1);
+	ck_assert_uint_eq(read.sample_count, 4);
+	vllm = summary_find(&read.summary, "vllm");
+	ck_assert_ptr_nonnull(vllm);
+	ck_assert_uint_eq(vllm->values[SUMMARY_BYTES_H2D].count, 1ull << 40);
+	ck_assert(vllm->values[SUMMARY_ITL_P99].real > 29.69999 &&
+		  vllm->values[SUMMARY_ITL_P99].real < 29.70001);
+	ck_assert_ptr_null(summary_find(&read.summary, "nobody"));
+	folder_destroy(&read);
+}
+END_TEST
+
+/* What is put into a file of a good folder, and what is said about it behind the path. */
+static const struct {
+	const char *file;
+	const char *text;
+	const char *message;
+} bad_files[] = {
+	{ RESULTS_SUMMARY, "{", ":1:1: string or '}' expected near end of file" },
+	{ RESULTS_SUMMARY, "{}", ":name: is missing, allowed: a string" },
+	{ RESULTS_SUMMARY, "{\"name\": 3}", ":name: is no string, allowed: a string" },
+	{ RESULTS_SUMMARY,
+	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
+	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
+	  "{\"vllm\": {\"type\": \"llm-server\", \"status\": \"ok\", \"requests\": "
+	  "{\"arrived\": 1, \"completed\": -1}}}}",
+	  ":containers.vllm.requests.completed: is of a wrong type, allowed: an integer that "
+	  "is "
+	  "not negative" },
+	{ RESULTS_SUMMARY,
+	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
+	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
+	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
+	  ":containers.vllm.type: is unknown, allowed: \"llm-server\" or \"diffusion\"" },
+	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
+	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
+	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },
+	{ RESULTS_REQUESTS, "", ":1: is empty, allowed: a file that \"gvmsim run\" wrote" },
+	{ RESULTS_REQUESTS, "container,arrival_ns\n",
+	  ":1: no column \"first_ns\", allowed: a file that \"gvmsim run\" wrote" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,vllm\n",
+	  ":2: 2 fields, expected 3" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n-1,vllm,5\n",
+	  ":2: gpu_busy_ns: \"-1\" is no count, allowed: digits" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,who,5\n",
+	  ":2: no container \"who\" in summary.json" },
+};
+
+START_TEST(bad_files_are_one_line_and_exit_2)
+{
+	struct folder read;
+	char expected[1024];
+
+	must_write();
+	put_file(bad_files[_i].file, bad_files[_i].text);
+	ck_assert_int_eq(folder_load(&read, folder, &error), -SIM_EXIT_USER);
+	snprintf(expected, sizeof(expected), "%s%s", path_of(bad_files[_i].file),
+		 bad_files[_i].message);
+	ck_assert_str_eq(error.text, expected);
+	ck_assert_ptr_null(read.records);
+}
+END_TEST
+
+START_TEST(a_missing_summary_is_named)
+{
+	struct folder read;
+	char expected[512];
+
+	ck_assert_int_eq(folder_load(&read, folder, &error), -SIM_EXIT_USER);
+	snprintf(expected, sizeof(expected),
+		 "%s: cannot be read: No such file or directory, allowed: a folder that "
+		 "\"gvmsim run\" wrote",
+		 path_of(RESULTS_SUMMARY));
+	ck_assert_str_eq(error.text, expected);
+}
+END_TEST
+
+/* Ten seconds in 128 bins of 0.1 s would be too fine for samples every 5 s: two bins. */
+START_TEST(series_are_golden)
+{
+	struct series series;
+	struct writer writer;
+	struct folder read;
+	char text[2048];
+
+	must_write();
+	ck_assert_int_eq(folder_load(&read, folder, &error), 0);
+	series_init(&series, &read, &read);
+	ck_assert_uint_eq(series.bin_ns, 5 * SEC);
+	ck_assert_uint_eq(series.bin_count, 2);
+	ck_assert_uint_eq(series_count_ttft(&series, SERIES_ALONE), 4);
+	ck_assert_uint_eq(series_count_failed(&series, SERIES_SHARED), 1);
+	ck_assert_uint_eq(series_count_images(&series, SERIES_SHARED), 2);
+	ck_assert_int_eq(writer_open(&writer, folder, &error), 0);
+	ck_assert_int_eq(series_write_load(&series, &writer, "load", &error), 0);
+	ck_assert_int_eq(series_write_share(&series, &writer, "share", &error), 0);
+	ck_assert_int_eq(series_write_images(&series, &writer, "images", &error), 0);
+	ck_assert_int_eq(series_write_ttft(&series, &writer, "ttft", &error), 0);
+	ck_assert_int_eq(writer_commit(&writer, &error), 0);
+	get_file("load", text, sizeof(text));
+	/* 1 + 2 + 2 + 3 s of requests in the first bin, 1 s of the dropped one in the second */
+	ck_assert_str_eq(text, "time_s,arrivals_alone_per_s,arrivals_shared_per_s,"
+			       "in_flight_alone,in_flight_shared\n"
+			       "2.500000000,1.000000,1.000000,1.600000,1.600000\n"
+			       "7.500000000,0.200000,0.200000,0.200000,0.200000\n");
+	get_file("share", text, sizeof(text));
+	ck_assert_str_eq(text, "time_s,vllm,diffusion\n"
+			       "2.500000000,0.200000,0.400000\n"
+			       "7.500000000,0.200000,0.400000\n");
+	get_file("images", text, sizeof(text));
+	ck_assert_str_eq(text, "time_s,latency_alone_s,latency_shared_s\n"
+			       "5.000000000,5.000000000,\n9.000000000,4.000000000,\n"
+			       "5.000000000,,5.000000000\n9.000000000,,4.000000000\n");
+	get_file("ttft", text, sizeof(text));
+	ck_assert_ptr_nonnull(strstr(text, "\n2.000000000,1.000000001,,,\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n2.000000000,,1.000000001,,\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n3.000000000,,,1,\n"));
+	ck_assert_ptr_nonnull(strstr(text, "\n3.000000000,,,,1\n"));
+	folder_destroy(&read);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, a_folder_reads_back);
+	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
+	tcase_add_test(tests, a_missing_summary_is_named);
+	tcase_add_test(tests, series_are_golden);
+}
+
+int main(void)
+{
+	return fixture_run("folder", add_tests);
+}

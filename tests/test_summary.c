@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The summary of a run: golden statistics of a hand-made machine.
+ */
+#include "results/fixed.h"
+#include "results_fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+START_TEST(summary_is_golden)
+{
+	static const char golden[] =
+		"{\"name\": \"golden\", \"system\": \"test\", \"complete\": true, "
+		"\"sim_seconds\": 10.0, \"wall_seconds\": 0.04, \"speedup\": 250.0, \"seed\": "
+		"7, "
+		"\"config_hash\": \"0123456789abcdef0123456789abcdef\", \"version\": "
+		"\"VERSION\", "
+		"\"ignored_keys\": [\"containers.diffusion.gmem.limit.high\", "
+		"\"events.1.file\"], \"containers\": {\"vllm\": "
+		"{\"type\": \"llm-server\", \"status\": \"ok\", \"requests\": "
+		"{\"arrived\": 6, \"completed\": 4, \"failed\": 1, \"dropped\": 1}, "
+		"\"ttft_ms\": {\"mean\": 575.00000025, \"p50\": 600.0, \"p90\": 1000.0000007, "
+		"\"p99\": 1000.00000097}, "
+		"\"itl_ms\": {\"mean\": 18.75, \"p50\": 17.5, \"p90\": 27.0, \"p99\": 29.7}, "
+		"\"slo_attainment\": 0.6, "
+		"\"gmem\": {\"current\": 1073741824, \"peak\": 3221225472, \"swap\": 0}, "
+		"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, "
+		"\"bytes_h2d\": 1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
+		"\"stall_seconds\": 0.125, \"gpu_share\": 0.25}, "
+		"\"diffusion\": {\"type\": \"diffusion\", \"status\": \"ok\", \"images\": 2, "
+		"\"latency_s\": {\"mean\": 4.5, \"p50\": 4.5, \"p99\": 4.99}, "
+		"\"gmem\": {\"current\": 1073741824, \"peak\": 3221225472, \"swap\": 1}, "
+		"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, "
+		"\"bytes_h2d\": 1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
+		"\"stall_seconds\": 0.125, \"gpu_share\": 0.25}}}";
+	struct summary summary;
+	json_t *root;
+	char *text;
+
+	must_compute(&summary);
+	root = summary_json(&summary);
+	json_object_set_new(root, "version", json_string("VERSION"));
+	text = json_dumps(root, JSON_REAL_PRECISION(12));
+	ck_assert_str_eq(text, golden);
+	free(text);
+	json_decref(root);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(no_samples_are_null)
+{
+	struct summary summary;
+	struct summary_value *values;
+
+	tenants[0].log = (struct app_log){ 0 };
+	tenants[1].log = (struct app_log){ 0 };
+	machine.wall_ns = 0;
+	must_compute(&summary);
+	values = summary.containers[0].values;
+	ck_assert(values[SUMMARY_COMPLETED].known && !values[SUMMARY_COMPLETED].count);
+	for (int i = SUMMARY_TTFT_MEAN; i <= SUMMARY_SLO_ATTAINMENT; i++)
+		ck_assert_msg(!values[i].known, "%s", summary_metrics[i].key);
+	values = summary.containers[1].values;
+	ck_assert(values[SUMMARY_IMAGES].known && !values[SUMMARY_IMAGES].count);
+	ck_assert(!values[SUMMARY_LATENCY_MEAN].known && !values[SUMMARY_LATENCY_P99].known);
+	ck_assert(!summary.speedup.known);
+	summary_destroy(&summary);
+	must_write();
+	ck_assert_msg(!summary_load(&summary, path_of(RESULTS_SUMMARY), &error), "%s",
+		      error.text);
+	ck_assert(!summary.containers[0].values[SUMMARY_TTFT_MEAN].known);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(only_dropped_requests_attain_nothing)
+{
+	struct summary summary;
+
+	tenants[0].log.records = &llm_records[5];
+	tenants[0].log.record_count = 1;
+	must_compute(&summary);
+	ck_assert(!summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(only_failed_requests_attain_zero)
+{
+	struct summary summary;
+
+	tenants[0].log.records = &llm_records[4];
+	tenants[0].log.record_count = 1;
+	must_compute(&summary);
+	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
+	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].real <= 0);
+	ck_assert(!summary.containers[0].values[SUMMARY_TTFT_MEAN].known);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(status_tells_what_became_of_a_container)
+{
+	struct summary summary;
+
+	tenants[0].status = -EIO;
+	tenants[0].failed_ns = 57 * SEC + 100 * MS;
+	containers[1].start = 10 * SEC;
+	machine.interrupted = true;
+	must_compute(&summary);
+	ck_assert(!summary.complete);
+	ck_assert_str_eq(summary.containers[0].status,
+			 "context died at 57.100 s: a page fault found no free memory and "
+			 "nothing to evict");
+	ck_assert_str_eq(summary.containers[1].status, "not started");
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(fixed_decimals_are_rounded_half_up)
+{
+	char text[FIXED_MAX];
+
+	fixed_format(1, 3, text);
+	ck_assert_str_eq(text, "0.333333");
+	fixed_format(1, 2000000, text);
+	ck_assert_str_eq(text, "0.000001");
+	fixed_format(U64_MAX, 1, text);
+	ck_assert_str_eq(text, "18446744073709551615.000000");
+	fixed_format(5, 0, text);
+	ck_assert_str_eq(text, "0.000000");
+	fixed_seconds(100 * MS, text);
+	ck_assert_str_eq(text, "0.100000000");
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, summary_is_golden);
+	tcase_add_test(tests, no_samples_are_null);
+	tcase_add_test(tests, only_dropped_requests_attain_nothing);
+	tcase_add_test(tests, only_failed_requests_attain_zero);
+	tcase_add_test(tests, status_tells_what_became_of_a_container);
+	tcase_add_test(tests, fixed_decimals_are_rounded_half_up);
+}
+
+int main(void)
+{
+	return fixture_run("summary", add_tests);
+}

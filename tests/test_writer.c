@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The files that are written of a run, and what is left when writing fails.
+ */
+#include "results_fixture.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* How many entries @path has; -1: it does not exist. */
+static int count_entries(const char *path)
+{
+	DIR *stream = opendir(path);
+	int count = -2;
+
+	if (!stream)
+		return -1;
+	while (readdir(stream))
+		count++;
+	closedir(stream);
+	return count;
+}
+
+START_TEST(requests_csv_is_golden)
+{
+	char text[2048];
+
+	must_write();
+	get_file(RESULTS_REQUESTS, text, sizeof(text));
+	ck_assert_str_eq(text,
+			 "container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens,"
+			 "output_tokens,outcome\n"
+			 "vllm,0,request,1000000000,1100000000,2000000000,472,18,completed\n"
+			 "vllm,1,request,1000000000,1200000000,3000000000,7,2,completed\n"
+			 "vllm,2,request,2000000000,3000000000,4000000000,8,3,completed\n"
+			 "vllm,3,request,2000000000,3000000001,5000000000,9,4,completed\n"
+			 "vllm,4,request,3000000000,,,5,0,failed\n"
+			 "vllm,5,request,9000000000,9001000000,,6,1,dropped\n"
+			 "diffusion,0,image,0,,5000000000,,,completed\n"
+			 "diffusion,1,image,5000000000,,9000000000,,,completed\n"
+			 "diffusion,2,image,9000000000,,,,,dropped\n");
+}
+END_TEST
+
+/* The second interval is shorter than the first. */
+START_TEST(timeline_csv_is_golden)
+{
+	char text[2048];
+
+	must_write();
+	get_file(RESULTS_TIMELINE, text, sizeof(text));
+	ck_assert_str_eq(
+		text,
+		"time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,gpu_share,h2d_"
+		"bytes,"
+		"d2h_bytes,link_h2d_use,link_d2h_use,pending_kernels\n"
+		"5000000000,vllm,4096,0,1000000000,0.200000,25000000000,0,0.500000,0.000000,3\n"
+		"5000000000,diffusion,0,0,2000000000,0.400000,0,1,0.000000,0.000000,0\n"
+		"8000000000,vllm,0,65536,1000000000,0.333333,0,0,0.000000,0.000000,0\n"
+		"8000000000,diffusion,0,0,2000000000,0.666667,0,0,0.000000,0.000000,0\n");
+}
+END_TEST
+
+START_TEST(config_json_carries_the_hash)
+{
+	json_t *root;
+
+	must_write();
+	ck_assert_int_eq(results_load_json(path_of(RESULTS_CONFIG), &root, &error), 0);
+	ck_assert_str_eq(json_string_value(json_object_get(root, "hash")), config.hash);
+	ck_assert_ptr_nonnull(json_object_get(root, "gpu"));
+	json_decref(root);
+}
+END_TEST
+
+START_TEST(result_files_are_replaced_and_others_left)
+{
+	char text[64];
+	struct stat info;
+
+	must_write();
+	put_file("notes.txt", "mine");
+	put_file(RESULTS_SUMMARY, "old");
+	must_write();
+	ck_assert_int_eq(count_entries(folder), 5); /* and no temporary file */
+	get_file("notes.txt", text, sizeof(text));
+	ck_assert_str_eq(text, "mine");
+	get_file(RESULTS_SUMMARY, text, sizeof(text));
+	ck_assert(text[0] == '{');
+	ck_assert_int_eq(stat(path_of(RESULTS_SUMMARY), &info), 0);
+
+	ck_assert_uint_eq(info.st_mode & 0400u, 0400u);
+}
+END_TEST
+
+START_TEST(an_unwritable_folder_is_named_and_nothing_made)
+{
+	struct writer writer;
+	char expected[512];
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/file", above);
+	ck_assert_int_eq(fclose(fopen(file, "w")), 0);
+	snprintf(folder, sizeof(folder), "%s/new/../file/deep/er", above);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), -SIM_EXIT_RUNTIME);
+	snprintf(expected, sizeof(expected), "%s: cannot write results there: Not a directory",
+		 folder);
+	ck_assert_str_eq(error.text, expected);
+	ck_assert_int_eq(count_entries(above), 1);
+}
+END_TEST
+
+START_TEST(a_folder_without_permission_is_named)
+{
+	struct writer writer;
+
+	if (!geteuid())
+		return; /* root writes anywhere */
+	ck_assert_int_eq(chmod(above, 0555), 0);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), -SIM_EXIT_RUNTIME);
+	ck_assert_ptr_nonnull(strstr(error.text, "Permission denied"));
+	ck_assert_int_eq(chmod(above, 0755), 0);
+	ck_assert_int_eq(count_entries(above), 0);
+}
+END_TEST
+
+START_TEST(a_folder_in_a_files_place_is_found_before_simulating)
+{
+	struct writer writer;
+	char expected[512];
+
+	must_write();
+	ck_assert_int_eq(unlink(path_of(RESULTS_TIMELINE)), 0);
+	ck_assert_int_eq(mkdir(path_of(RESULTS_TIMELINE), 0777), 0);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), -SIM_EXIT_RUNTIME);
+	snprintf(expected, sizeof(expected), "%s: cannot be replaced: Is a directory",
+		 path_of(RESULTS_TIMELINE));
+	ck_assert_str_eq(error.text, expected);
+	ck_assert_int_eq(count_entries(folder), 4);
+}
+END_TEST
+
+START_TEST(abandoned_folders_go_and_found_ones_stay)
+{
+	struct writer writer;
+	char parent[128];
+
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
+	ck_assert_int_eq(count_entries(folder), 0);
+	writer_abort(&writer);
+	ck_assert_int_eq(count_entries(above), 0);
+	snprintf(parent, sizeof(parent), "%s/results", above);
+	ck_assert_int_eq(mkdir(parent, 0777), 0);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
+	writer_abort(&writer);
+	ck_assert_int_eq(count_entries(parent), 0);
+}
+END_TEST
+
+/*
+ * Files longer than the limit: the kernel then says "File too large", as it would "No space".
+ * No assertion while it holds: libcheck keeps its own messages in a file.
+ */
+static void limit_files(rlim_t bytes)
+{
+	struct rlimit limit = { .rlim_cur = bytes, .rlim_max = RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit))
+		abort();
+}
+
+START_TEST(a_full_disk_is_named_and_leaves_the_old_results)
+{
+	struct summary summary;
+	struct writer writer;
+	char expected[512], before[4096], after[4096];
+	int rc;
+
+	must_write();
+	get_file(RESULTS_SUMMARY, before, sizeof(before));
+	machine.wall_ns *= 2;
+	must_compute(&summary);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
+	limit_files(400); /* config.json fits, requests.csv does not */
+	rc = results_write(&writer, &machine, &summary, &error);
+	limit_files(RLIM_INFINITY);
+	ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
+	snprintf(expected, sizeof(expected), "%s: cannot be written: File too large",
+		 path_of(RESULTS_REQUESTS));
+	ck_assert_str_eq(error.text, expected);
+	get_file(RESULTS_SUMMARY, after, sizeof(after));
+	ck_assert_str_eq(before, after);
+	ck_assert_int_eq(count_entries(folder), 4);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(a_disk_that_fills_up_leaves_no_new_folder)
+{
+	struct summary summary;
+	struct writer writer;
+	int rc;
+
+	must_compute(&summary);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
+	limit_files(400);
+	rc = results_write(&writer, &machine, &summary, &error);
+	limit_files(RLIM_INFINITY);
+	ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
+	ck_assert_int_eq(count_entries(above), 0);
+	summary_destroy(&summary);
+}
+END_TEST
+
+START_TEST(a_full_disk_is_found_before_simulating)
+{
+	struct writer writer;
+	int rc;
+
+	limit_files(100);
+	rc = results_prepare(&writer, folder, &error);
+	limit_files(RLIM_INFINITY);
+	ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
+	ck_assert_int_eq(count_entries(above), 0);
+}
+END_TEST
+
+/* Buffered text that fails only when it is flushed, and text that fails while it is printed. */
+START_TEST(every_way_to_fail_is_noticed)
+{
+	static const size_t lengths[] = { 200, 100000 };
+	struct writer writer;
+	int rc;
+
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		ck_assert_int_eq(writer_open(&writer, folder, &error), 0);
+		ck_assert_int_eq(writer_begin(&writer, "file", &error), 0);
+		limit_files(100);
+		for (size_t n = 0; n < lengths[i]; n++)
+			writer_printf(&writer, "x");
+		rc = writer_end(&writer, &error);
+		limit_files(RLIM_INFINITY);
+		ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
+		ck_assert_ptr_nonnull(strstr(error.text, "/file: cannot be written: File too"));
+		writer_abort(&writer);
+		ck_assert_int_eq(count_entries(above), 0);
+	}
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, requests_csv_is_golden);
+	tcase_add_test(tests, timeline_csv_is_golden);
+	tcase_add_test(tests, config_json_carries_the_hash);
+	tcase_add_test(tests, result_files_are_replaced_and_others_left);
+	tcase_add_test(tests, an_unwritable_folder_is_named_and_nothing_made);
+	tcase_add_test(tests, a_folder_without_permission_is_named);
+	tcase_add_test(tests, a_folder_in_a_files_place_is_found_before_simulating);
+	tcase_add_test(tests, abandoned_folders_go_and_found_ones_stay);
+	tcase_add_test(tests, a_full_disk_is_named_and_leaves_the_old_results);
+	tcase_add_test(tests, a_disk_that_fills_up_leaves_no_new_folder);
+	tcase_add_test(tests, a_full_disk_is_found_before_simulating);
+	tcase_add_test(tests, every_way_to_fail_is_noticed);
+}
+
+int main(void)
+{
+	return fixture_run("writer", add_tests);
+}
