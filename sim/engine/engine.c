@@ -353,11 +353,6 @@ bool eng_interrupted(void)
 	return engine.stopping || (engine.current && engine.current->interrupted);
 }
 
-bool eng_stopping(void)
-{
-	return engine.stopping;
-}
-
 void eng_stop(void)
 {
 	struct eng_actor *actor;

@@ -63,7 +63,6 @@ uint64_t eng_events(void);
  * that actors can tear down in an orderly way.
  */
 void eng_stop(void);
-bool eng_stopping(void);
 
 /* Set a timer (again) for a date, now or later, never earlier; or unset it. */
 void eng_timer_set(struct eng_timer *timer, uint64_t date);

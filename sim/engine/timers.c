@@ -96,12 +96,6 @@ void eng_timers_cancel(struct eng_timers *timers, struct eng_timer *timer)
 		timers_remove_at(timers, timer->slot - 1);
 }
 
-void eng_timers_destroy(struct eng_timers *timers)
-{
-	free(timers->heap);
-	*timers = (struct eng_timers){ 0 };
-}
-
 uint64_t eng_timers_next(const struct eng_timers *timers)
 {
 	return timers->count ? timers->heap[0]->date : ENG_NEVER;

@@ -5,7 +5,7 @@
 
 #include "engine/engine.h"
 
-/* All-zero is empty. Owns its array, not the timers. */
+/* All-zero is empty. Owns its array, for the life of the process, and not the timers. */
 struct eng_timers {
 	struct eng_timer **heap;
 	uint32_t count;
@@ -15,7 +15,6 @@ struct eng_timers {
 
 void eng_timers_set(struct eng_timers *timers, struct eng_timer *timer, uint64_t date);
 void eng_timers_cancel(struct eng_timers *timers, struct eng_timer *timer);
-void eng_timers_destroy(struct eng_timers *timers);
 
 /* The earliest timer's date; ENG_NEVER if there is none. */
 uint64_t eng_timers_next(const struct eng_timers *timers);

@@ -25,7 +25,6 @@ struct sim_gpu {
 	u32 free_count;
 	u64 clear_end_ns;	       /* until when the clearing engine is busy */
 	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
-	u64 interrupt_ns;	       /* date at which the pending fault interrupt is seen */
 	struct sim_process *servicing; /* whose faults the handler is at */
 	struct gvm_fence batch;	       /* device work of the batch in service */
 };

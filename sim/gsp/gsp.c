@@ -50,7 +50,6 @@ static void train_finish(struct gsp_tsg *tsg, int status)
 	tsg->first = train->next;
 	if (!tsg->first)
 		tsg->last = NULL;
-	tsg->kernels_done += train->kernels;
 	train->finished = true;
 	train->status = status;
 	train->finished_ns = eng_now();
@@ -309,7 +308,6 @@ void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
 	train->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(train->launch_start_ns <= GSP_TRAIN_MAX_NS);
 	tsg->launch_end_ns = train->launch_start_ns + train->kernels * train->launch_ns;
-	tsg->kernels_submitted += train->kernels;
 	if (tsg->last)
 		tsg->last->next = train;
 	else

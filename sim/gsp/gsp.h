@@ -59,8 +59,6 @@ struct gsp_tsg {
 	/* Counters. */
 	u64 busy_ns;  /* its kernels executed */
 	u64 stall_ns; /* waited for faults */
-	u64 kernels_submitted;
-	u64 kernels_done; /* of finished trains */
 };
 
 struct gsp_config {

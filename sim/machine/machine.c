@@ -384,7 +384,6 @@ static int machine_verdict(struct machine *machine, enum eng_end end, struct sim
 		return sim_runtime_error(err, "out of memory");
 	if (end == ENG_END_DONE)
 		return 0;
-	machine->deadlocked = true;
 	return sim_runtime_error(err,
 				 "deadlock: nothing can happen any more at %llu.%09llu s, and "
 				 "not all actors have ended",
@@ -404,7 +403,6 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 	machine->wall_start_ns = wall_clock_ns();
 	end = eng_run(machine_poll, machine, POLL_EVENTS);
 	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
-	machine->events = eng_events();
 	if (end == ENG_END_DONE)
 		eng_join(supervisor);
 	return machine_verdict(machine, end, err);

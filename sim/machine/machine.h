@@ -60,12 +60,10 @@ struct machine {
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
 
-	u64 end_ns;	  /* simulated time at which the run ended */
-	bool interrupted; /* SIGINT: results are incomplete */
-	bool deadlocked;
+	u64 end_ns;	   /* simulated time at which the run ended */
+	bool interrupted;  /* SIGINT: results are incomplete */
 	u64 wall_start_ns; /* wall clock when the simulation began */
 	u64 wall_ns;	   /* of the simulation alone */
-	u64 events;
 };
 
 /*

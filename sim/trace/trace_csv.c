@@ -145,7 +145,8 @@ const char *trace_parse_seconds(const char *text, uint64_t *ret_ns)
 	return NULL;
 }
 
-const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
+/* Parse a whole number below 2^32; a fraction of zeros ("472.0") is accepted. As above. */
+static const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
 {
 	uint64_t whole, fraction = 0;
 	const char *problem, *rest;

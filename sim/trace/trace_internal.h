@@ -38,9 +38,6 @@ const char *trace_attribution_problem(const char *text, size_t len);
  */
 const char *trace_parse_seconds(const char *text, uint64_t *ret_ns);
 
-/* Parse a whole number below 2^32; a fraction of zeros ("472.0") is accepted. As above. */
-const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens);
-
 /*
  * Read one form from @file, at its first byte, into the empty @trace. @path only names it in
  * errors. Both return 0 or a negative enum sim_exit with *err filled; on failure @trace may
