@@ -145,7 +145,7 @@ const char *trace_parse_seconds(const char *text, uint64_t *ret_ns)
 	return NULL;
 }
 
-/* Parse a whole number below 2^32; a fraction of zeros ("472.0") is accepted. As above. */
+/* As trace_parse_seconds(), for a whole number below 2^32; zeros behind its point are fine. */
 static const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
 {
 	uint64_t whole, fraction = 0;
