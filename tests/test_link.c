@@ -38,8 +38,8 @@ static void copies_of_one_direction(void)
 {
 	uint64_t moved = 0;
 
-	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 100, 0, &moved), 1);
-	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 50, 0, &moved), 2);
+	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 100, 0, 0, &moved), 1);
+	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 50, 0, 0, &moved), 2);
 	expect_done_at(PCIE_H2D, 1, 110);
 	ck_assert_uint_eq(moved, 100);
 	expect_done_at(PCIE_H2D, 2, 170);
@@ -54,8 +54,8 @@ END_TEST
 
 static void both_directions(void)
 {
-	pcie_copy(&pcie, PCIE_H2D, 100, 0, NULL);
-	pcie_copy(&pcie, PCIE_D2H, 100, 0, NULL);
+	pcie_copy(&pcie, PCIE_H2D, 100, 0, 0, NULL);
+	pcie_copy(&pcie, PCIE_D2H, 100, 0, 0, NULL);
 	expect_done_at(PCIE_H2D, 1, 110);
 	expect_done_at(PCIE_D2H, 1, 110);
 }
@@ -73,8 +73,8 @@ static void coupled_directions(void)
 	 * Together at 0.75/ns: D2H needs 200 ns, to 260, in which H2D moves 150. The last 100 of
 	 * H2D go at 1/ns: 360.
 	 */
-	pcie_copy(&pcie, PCIE_H2D, 300, 0, NULL);
-	pcie_copy(&pcie, PCIE_D2H, 150, 50, NULL);
+	pcie_copy(&pcie, PCIE_H2D, 300, 0, 0, NULL);
+	pcie_copy(&pcie, PCIE_D2H, 150, 50, 0, NULL);
 	expect_done_at(PCIE_D2H, 1, 260);
 	expect_done_at(PCIE_H2D, 1, 360);
 }
@@ -87,10 +87,10 @@ END_TEST
 
 static void late_doorbell(void)
 {
-	pcie_copy(&pcie, PCIE_D2H, 5, 1000, NULL);
+	pcie_copy(&pcie, PCIE_D2H, 5, 1000, 0, NULL);
 	expect_done_at(PCIE_D2H, 1, 1015);
 	/* Copies that ring long after the engine went idle start at their doorbell. */
-	pcie_copy(&pcie, PCIE_D2H, 5, 0, NULL);
+	pcie_copy(&pcie, PCIE_D2H, 5, 0, 0, NULL);
 	expect_done_at(PCIE_D2H, 2, 1030);
 }
 
@@ -107,7 +107,7 @@ static void many_copies(void)
 	int i;
 
 	for (i = 0; i < 1000; i++)
-		last = pcie_copy(&pcie, PCIE_H2D, 7, 0, &moved);
+		last = pcie_copy(&pcie, PCIE_H2D, 7, 0, 0, &moved);
 	expect_done_at(PCIE_H2D, last, 17000);
 	ck_assert_uint_eq(moved, 7000);
 }

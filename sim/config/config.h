@@ -50,11 +50,13 @@ struct cfg_gpu {
 	struct {
 		uint64_t buffer_entries; /* replayable fault buffer */
 		uint64_t outstanding; /* faulting 64 KB pages that one context has in flight */
+		uint64_t per_block;   /* of these, most in one 2 MB block */
 		uint64_t interrupt;   /* ns from fault to the service thread running */
 		uint64_t batch;	      /* ns of CPU time per fault batch */
 		uint64_t entry;	      /* ns of CPU time per fault record */
 		uint64_t block;	      /* ns of CPU time per VA block serviced */
 		uint64_t replay;      /* ns of CPU time per flush and replay */
+		uint64_t evict;	      /* ns of CPU time per chunk evicted */
 		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;
 };

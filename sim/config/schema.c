@@ -124,11 +124,13 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(DURATION, gpu.sched.rpc, 0, SEC),
 	MACHINE(INTEGER, gpu.fault.buffer_entries, 1, 1 << 20),
 	MACHINE(INTEGER, gpu.fault.outstanding, 1, 1 << 20),
+	MACHINE(INTEGER, gpu.fault.per_block, 1, 32),
 	MACHINE(DURATION, gpu.fault.interrupt, 0, SEC),
 	MACHINE(DURATION, gpu.fault.batch, 0, SEC),
 	MACHINE(DURATION, gpu.fault.entry, 0, SEC),
 	MACHINE(DURATION, gpu.fault.block, 0, SEC),
 	MACHINE(DURATION, gpu.fault.replay, 0, SEC),
+	MACHINE(DURATION, gpu.fault.evict, 0, SEC),
 	MACHINE(SIZE, gpu.fault.zero_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
 
 	UNREAD(SIZE, host.memory, 2 * MIB, 64 * TIB),

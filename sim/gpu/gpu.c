@@ -82,7 +82,6 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 		gvm_range_service(range, faults + done, run, &process->stats.block,
 				  &gpu->batch);
 	}
-	gpu->servicing = NULL;
 }
 
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
@@ -97,6 +96,15 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 		process->killed_ns = eng_now();
 	}
 	gsp_kill(&gpu->gsp, fault->tsg);
+}
+
+static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+
+	return pcie_is_done(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]) &&
+	       pcie_is_done(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]) &&
+	       fence->sequence[GVM_ENGINE_CLEAR] <= eng_now_busy();
 }
 
 static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
@@ -114,14 +122,40 @@ static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
 	return status;
 }
 
-static int gpu_flush_and_replay(void *data)
+/*
+ * Wait for the device work of the batch. What copies from the host take of that time is theirs,
+ * what is left while there were evictions to wait for is the evictions': a fetch into a chunk
+ * that is still being copied out waits for that first.
+ */
+static int gpu_wait_for_batch(struct sim_gpu *gpu)
 {
-	struct sim_gpu *gpu = data;
+	struct sim_process *process = gpu->servicing;
 	struct gvm_fence batch = gpu->batch;
+	u64 in, out, start, waited, moved;
 	int status;
 
 	gpu->batch = (struct gvm_fence){ 0 };
+	gpu->servicing = NULL;
+	eng_pay_debt();
+	start = eng_now();
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
 	status = gpu_fence_wait(gpu, &batch);
+	if (!process)
+		return status;
+	waited = eng_now() - start;
+	moved = min(waited, (u64)pcie_busy_ns(&gpu->link, PCIE_H2D) - in);
+	process->stats.stall_h2d_ns += moved;
+	process->stats.stall_d2h_ns +=
+		min(waited - moved, (u64)pcie_busy_ns(&gpu->link, PCIE_D2H) - out);
+	return status;
+}
+
+static int gpu_flush_and_replay(void *data)
+{
+	struct sim_gpu *gpu = data;
+	int status = gpu_wait_for_batch(gpu);
+
 	gmmu_flush(&gpu->gmmu);
 	gsp_replay(&gpu->gsp);
 	return status;
@@ -139,19 +173,18 @@ static int gpu_wait_for_faults(void *data)
 	return eng_sleep_until(eng_now() + gpu->profile->fault.interrupt);
 }
 
-static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *ret_fence)
+static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 {
-	(void)data;
-	(void)chunk;
-	(void)ret_fence;
-	return -EOPNOTSUPP;
+	struct sim_gpu *gpu = data;
+
+	return gvm_block_evict(&gpu->memory, chunk, fence);
 }
 
 static bool gpu_chunk_evictable(void *data, u32 chunk)
 {
-	(void)data;
-	(void)chunk;
-	return false;
+	struct sim_gpu *gpu = data;
+
+	return gvm_block_evictable(&gpu->memory, chunk);
 }
 
 /* Make an RPC about a TSG: it takes its time, and the TSG may be gone by then. */
@@ -230,44 +263,70 @@ static int gpu_chunk_alloc(void *data, u32 *ret_chunk)
 
 	if (!gpu->free_count)
 		return -ENOMEM;
-	*ret_chunk = gpu->free_chunks[--gpu->free_count];
+	*ret_chunk = gpu->free_chunks[gpu->free_first];
+	gpu->free_first = (gpu->free_first + 1) % gpu->device.chunk_count;
+	gpu->free_count--;
 	return 0;
 }
 
 static void gpu_chunk_free(void *data, u32 chunk)
 {
 	struct sim_gpu *gpu = data;
+	u32 last = (gpu->free_first + gpu->free_count++) % gpu->device.chunk_count;
 
-	gpu->free_chunks[gpu->free_count++] = chunk;
+	gpu->free_chunks[last] = chunk;
+}
+
+/* Whose page run is this? Its block has the chunk and its lock is held. */
+static struct sim_process *run_process(const struct sim_gpu *gpu,
+				       const struct gvm_page_run *run)
+{
+	return gpu->memory.frames[run->chunk].range->space;
 }
 
 static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
 
-	fence->sequence[GVM_ENGINE_IN] = pcie_copy(&gpu->link, PCIE_H2D, bytes, eng_now_busy(),
-						   &gpu->servicing->stats.bytes_h2d);
+	frame->in_sequence =
+		pcie_copy(&gpu->link, PCIE_H2D, bytes, eng_now_busy(), frame->out_sequence,
+			  &run_process(gpu, run)->stats.bytes_h2d);
+	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
 	return 0;
 }
 
 static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	u64 doorbell = max((u64)eng_now_busy(), frame->clear_end_ns);
 
-	fence->sequence[GVM_ENGINE_OUT] =
-		pcie_copy(&gpu->link, PCIE_D2H, bytes, eng_now_busy(), NULL);
+	frame->out_sequence =
+		pcie_copy(&gpu->link, PCIE_D2H, bytes, doorbell, frame->in_sequence,
+			  &run_process(gpu, run)->stats.bytes_d2h);
+	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
 	return 0;
 }
 
+/* Clears take dates and not turns, so one that comes behind a copy out waits for that here. */
 static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
-	u64 start = max((u64)eng_now_busy(), gpu->clear_end_ns);
+	u64 start;
 
+	if (!pcie_is_done(&gpu->link, PCIE_D2H, frame->out_sequence)) {
+		eng_pay_debt();
+		if (pcie_wait(&gpu->link, PCIE_D2H, frame->out_sequence))
+			return -EINTR;
+	}
+	start = max((u64)eng_now_busy(), gpu->clear_end_ns);
 	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
+	frame->clear_end_ns = gpu->clear_end_ns;
 	fence->sequence[GVM_ENGINE_CLEAR] = gpu->clear_end_ns;
 	return 0;
 }
@@ -282,12 +341,15 @@ static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
 	(void)page_mask;
 }
 
+/* What is unmapped will miss when the work in execution gets there. */
 static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
+	struct sim_process *process = space;
+	struct gvm_range *range = process_find_range(process, va);
+
 	(void)data;
-	(void)space;
-	(void)va;
-	(void)page_mask;
+	if (page_mask && range && process->running)
+		gsp_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
 }
 
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {
@@ -297,6 +359,7 @@ const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.copy_out = gpu_copy_out,
 	.clear = gpu_clear,
 	.fence_wait = gpu_fence_wait,
+	.fence_passed = gpu_fence_passed,
 	.map = gpu_map,
 	.unmap = gpu_unmap,
 };
@@ -312,15 +375,19 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
 	};
 
+	int status;
+
 	gpu->free_chunks = calloc(count, sizeof(*gpu->free_chunks));
-	if (!gpu->free_chunks)
+	gpu->frames = calloc(count, sizeof(*gpu->frames));
+	if (!gpu->free_chunks || !gpu->frames)
 		return -ENOMEM;
-	/* The lowest chunk on top: memory fills from its start. */
-	while (gpu->free_count < count) {
-		gpu->free_chunks[gpu->free_count] = count - 1 - gpu->free_count;
-		gpu->free_count++;
-	}
-	return gvm_device_init(&gpu->device, &config);
+	/* Memory fills from its start. */
+	for (; gpu->free_count < count; gpu->free_count++)
+		gpu->free_chunks[gpu->free_count] = gpu->free_count;
+	status = gvm_device_init(&gpu->device, &config);
+	if (!status)
+		status = gvm_memory_init(&gpu->memory, &gpu->device, &sim_gpu_mmu_ops, gpu);
+	return status;
 }
 
 static void gpu_init_engines(struct sim_gpu *gpu)
@@ -331,6 +398,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.timeslice_scale_ppm = profile->sched.timeslice_scale,
 		.context_switch_ns = profile->sched.context_switch,
 		.outstanding_faults = (u32)profile->fault.outstanding,
+		.faults_per_block = (u32)profile->fault.per_block,
 	};
 	struct pcie_config link = {
 		.bandwidth = profile->link.bandwidth,
@@ -342,18 +410,28 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 	pcie_link_init(&gpu->link, &link);
 }
 
-int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile)
+static void gpu_free_memory(struct sim_gpu *gpu)
+{
+	gvm_memory_destroy(&gpu->memory);
+	gvm_device_destroy(&gpu->device);
+	free(gpu->free_chunks);
+	free(gpu->frames);
+	gmmu_destroy(&gpu->gmmu);
+}
+
+int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile,
+		 const struct sim_memory_policy *policy)
 {
 	int status;
 
-	*gpu = (struct sim_gpu){ .profile = profile };
+	*gpu = (struct sim_gpu){ .profile = profile, .policy = *policy };
+	INIT_LIST_HEAD(&gpu->device.containers);
 	snprintf(gpu->name, sizeof(gpu->name), "%s", name);
 	status = gmmu_init(&gpu->gmmu, (u32)profile->fault.buffer_entries);
 	if (!status)
 		status = gpu_init_memory(gpu);
 	if (status) {
-		free(gpu->free_chunks);
-		gmmu_destroy(&gpu->gmmu);
+		gpu_free_memory(gpu);
 		return status;
 	}
 	gpu_init_engines(gpu);
@@ -362,11 +440,16 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 
 int sim_gpu_start(struct sim_gpu *gpu)
 {
-	return gvm_fault_handler_start(&gpu->handler, &gpu->device);
+	int status = gvm_fault_handler_start(&gpu->handler, &gpu->device);
+
+	if (!status && gpu->policy.evictors)
+		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
+	return status;
 }
 
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
+	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);
 }
 
@@ -384,9 +467,7 @@ void sim_gpu_destroy(struct sim_gpu *gpu)
 {
 	gsp_destroy(&gpu->gsp);
 	pcie_link_destroy(&gpu->link);
-	gmmu_destroy(&gpu->gmmu);
-	gvm_device_destroy(&gpu->device);
-	free(gpu->free_chunks);
+	gpu_free_memory(gpu);
 }
 
 void sim_gpu_set_costs(const struct cfg_gpu *profile)
@@ -395,4 +476,5 @@ void sim_gpu_set_costs(const struct cfg_gpu *profile)
 	gvm_port_cost_ns[GVM_COST_ENTRY] = profile->fault.entry;
 	gvm_port_cost_ns[GVM_COST_BLOCK] = profile->fault.block;
 	gvm_port_cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
+	gvm_port_cost_ns[GVM_COST_EVICT] = profile->fault.evict;
 }

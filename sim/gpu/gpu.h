@@ -8,10 +8,28 @@
 
 #include "config/config.h"
 #include "gsp/gsp.h"
+#include "gvm/block.h"
+#include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "pcie/link.h"
 
 struct sim_process;
+struct nvuvm;
+
+/* Who looks after the memory of a simulated GPU; a system's choice. All zero: the core alone. */
+struct sim_memory_policy {
+	bool evictors;	/* the core, with its background evictors */
+	bool nvuvm;	/* the model of NVIDIA's driver in place of the core's block layer */
+	bool limits;	/* nvuvm: the published GVM's limits and its victims by container */
+	bool fast_path; /* nvuvm: the published GVM's promotion to 2 MB and lazy freeing */
+};
+
+/* The last copies of a chunk, each way: what later ones on it come behind. */
+struct sim_frame {
+	u64 in_sequence;
+	u64 out_sequence;
+	u64 clear_end_ns;
+};
 
 struct sim_gpu {
 	char name[CFG_NAME_MAX];
@@ -21,16 +39,23 @@ struct sim_gpu {
 	struct gsp gsp;
 	struct gmmu gmmu;
 	struct pcie_link link;
-	u32 *free_chunks; /* stack */
+	struct sim_memory_policy policy;
+	struct gvm_memory memory;
+	struct gvm_evictor evictor; /* of the device, if the policy has any */
+	struct nvuvm *nvuvm;	    /* NULL: the core's block layer services faults */
+	struct sim_frame *frames;   /* one for each chunk */
+	u32 *free_chunks;	    /* ring, longest free first */
+	u32 free_first;
 	u32 free_count;
 	u64 clear_end_ns;	       /* until when the clearing engine is busy */
 	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
-	struct sim_process *servicing; /* whose faults the handler is at */
 	struct gvm_fence batch;	       /* device work of the batch in service */
+	struct sim_process *servicing; /* whose faults that batch is about */
 };
 
 /* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */
-int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile);
+int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile,
+		 const struct sim_memory_policy *policy);
 int sim_gpu_start(struct sim_gpu *gpu);
 /* Blocking: stop the driver's threads. No process may be left. */
 void sim_gpu_stop(struct sim_gpu *gpu);

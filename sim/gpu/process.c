@@ -13,6 +13,13 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 	status = gvm_container_attach(&gpu->device, tgid, &process->container);
 	if (status)
 		return status;
+	if (gpu->policy.evictors) {
+		status = gvm_evictor_start(&process->evictor, &gpu->device, process->container);
+		if (status) {
+			gvm_container_detach(process->container);
+			return status;
+		}
+	}
 	gsp_tsg_init(&gpu->gsp, &process->tsg, process);
 	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
@@ -24,8 +31,7 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	struct gvm_range *range = &process->ranges[process->range_count];
 	struct gvm_range_config config = {
 		.container = process->container,
-		.mmu = &sim_gpu_mmu_ops,
-		.gpu = process->gpu,
+		.memory = &process->gpu->memory,
 		.space = process,
 		.va = process->next_va,
 		.bytes = bytes,
@@ -50,6 +56,7 @@ void sim_process_exit(struct sim_process *process)
 	process->running = false;
 	gsp_tsg_destroy(&process->tsg);
 	gmmu_drop(&process->gpu->gmmu, process);
+	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)

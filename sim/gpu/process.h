@@ -17,12 +17,15 @@ struct sim_process_stats {
 	u64 evictions;	   /* chunks taken from it */
 	uint64_t bytes_h2d;
 	uint64_t bytes_d2h;
+	u64 stall_h2d_ns; /* of its stall: the fault handler waited for copies from host memory */
+	u64 stall_d2h_ns; /* ... for copies to host memory (evictions) */
 	struct gvm_block_stats block;
 };
 
 struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
+	struct gvm_evictor evictor; /* of its container, if the GPU's policy has any */
 	struct gvm_tsg core_tsg;
 	struct gsp_tsg tsg;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];

@@ -106,6 +106,23 @@ static u64 gsp_others_ready_date(const struct gsp *gsp)
 	return earliest;
 }
 
+/* The block that a train has got to, all before it having been used. */
+static u64 train_progress_ordinal(const struct gsp_train *train)
+{
+	return (u64)((unsigned __int128)train->touch_blocks * train->done_ns /
+		     train_work_ns(train));
+}
+
+/* The first look at a train's touches: what they amount to, and where in them it is. */
+static void train_count_touches(struct gsp_train *train)
+{
+	if (train->touch_blocks)
+		return;
+	train->touch_blocks = gmmu_count_blocks(train->touches, train->touch_count);
+	train->cursor =
+		gmmu_seek(train->touches, train->touch_count, train_progress_ordinal(train));
+}
+
 /*
  * How much of the train's work can be done before it touches something that is not resident:
  * all of it if nothing is missing.
@@ -117,12 +134,21 @@ static u64 train_work_before_miss(struct gsp_train *train)
 
 	if (!train->touch_count || gmmu_all_resident(train->touches, train->touch_count))
 		return work;
-	if (!train->touch_blocks)
-		train->touch_blocks = gmmu_count_blocks(train->touches, train->touch_count);
+	train_count_touches(train);
 	if (!gmmu_find_miss(train->touches, train->touch_count, &train->cursor))
 		return work;
 	miss = (u64)((unsigned __int128)work * train->cursor.ordinal / train->touch_blocks);
 	return max(miss, train->done_ns);
+}
+
+/* Blocks are touched evenly over a train's kernels: those that the one at its cursor touches. */
+static u64 train_kernel_end_ordinal(const struct gsp_train *train)
+{
+	unsigned __int128 blocks = train->touch_blocks;
+	u64 kernel = (u64)(train->cursor.ordinal * (unsigned __int128)train->kernels / blocks);
+	u64 end = (u64)(((kernel + 1) * blocks + train->kernels - 1) / train->kernels);
+
+	return max(end, train->cursor.ordinal + 1);
 }
 
 /* The current TSG stands at a missing page. */
@@ -130,11 +156,27 @@ static void gsp_stall(struct gsp *gsp)
 {
 	struct gsp_tsg *tsg = gsp->current;
 	struct gsp_train *train = tsg->first;
+	struct gmmu_window window = {
+		.end_ordinal = train_kernel_end_ordinal(train),
+		.pages = gsp->config.outstanding_faults,
+		.pages_per_block = gsp->config.faults_per_block,
+	};
 
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
 	gmmu_report(gsp->gmmu, tsg->space, tsg->id, train->touches, train->touch_count,
-		    train->cursor, gsp->config.outstanding_faults);
+		    train->cursor, &window);
+}
+
+/* The accesses of a stalled TSG run again: those whose pages are there are made now. */
+static void tsg_replay(struct gsp_tsg *tsg)
+{
+	struct gsp_train *train = tsg->first;
+	u64 end = train_kernel_end_ordinal(train);
+
+	tsg->stalled = false;
+	gmmu_find_miss(train->touches, train->touch_count, &train->cursor);
+	train->granted_ordinal = min(train->cursor.ordinal, end);
 }
 
 /* Give the GPU to somebody else if the rules say so now. True: a switch has begun. */
@@ -337,10 +379,33 @@ void gsp_replay(struct gsp *gsp)
 		return;
 	gsp_update(gsp);
 	do {
-		tsg->stalled = false;
+		if (tsg->stalled)
+			tsg_replay(tsg);
 		tsg = tsg->next;
 	} while (tsg != gsp->runlist);
 	gsp_plan(gsp);
+}
+
+void gsp_unmapped(struct gsp_tsg *tsg, const struct gvm_range *range, u32 index)
+{
+	struct gsp_train *train = tsg->first;
+	struct gmmu_cursor cursor;
+	bool all_resident_so_far;
+	u64 used;
+
+	if (!train || !train->touch_count)
+		return;
+	gsp_update(tsg->gsp);
+	all_resident_so_far = !train->touch_blocks;
+	train_count_touches(train);
+	used = max(train->granted_ordinal, train_progress_ordinal(train));
+	if (!gmmu_find_block(train->touches, train->touch_count, range, index, used, &cursor))
+		return;
+	if (cursor.ordinal < train->cursor.ordinal)
+		train->cursor = cursor;
+	else if (!all_resident_so_far)
+		return; /* the cursor has yet to come there */
+	gsp_plan(tsg->gsp);
 }
 
 struct gsp_tsg *gsp_find(struct gsp *gsp, u32 tsg_id)

@@ -8,7 +8,9 @@
  *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of
  *    its slice, and then gives way at once to a newcomer.
  *  - A context switch takes time in which nobody runs.
- *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5).
+ *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). A replay completes
+ *    the accesses whose pages are there by then, before anything else can happen to the pages: so
+ *    two contexts that evict each other's memory still get on.
  *
  * Work is submitted as launch trains: n equal kernels, one launched every so often by the host.
  * A train is one object that is advanced lazily to the present. There is an event per switch,
@@ -34,6 +36,7 @@ struct gsp_train {
 	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
+	u64 granted_ordinal; /* blocks before this one were replayed: accesses that are made */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;
@@ -65,7 +68,8 @@ struct gsp_config {
 	u64 timeslice_ns;	 /* of a new TSG, as programmed */
 	u64 timeslice_scale_ppm; /* real over programmed */
 	u64 context_switch_ns;
-	u32 outstanding_faults; /* missing pages reported with one stall */
+	u32 outstanding_faults; /* most missing pages reported with one stall */
+	u32 faults_per_block;	/* most of one block */
 };
 
 /* The host engine of one GPU. */
@@ -101,6 +105,12 @@ int gsp_wait(struct gsp_train *train);
 
 /* The fault service replays: every stalled access runs again, and misses again or goes on. */
 void gsp_replay(struct gsp *gsp);
+
+/*
+ * A block of memory that a TSG may be about to touch has been unmapped (its resident mask says so
+ * already): it will miss there, unless it has been there or the access was replayed before.
+ */
+void gsp_unmapped(struct gsp_tsg *tsg, const struct gvm_range *range, u32 index);
 
 /* A fault was cancelled: the TSG's context dies with all its work. */
 void gsp_kill(struct gsp *gsp, u32 tsg_id);

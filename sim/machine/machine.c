@@ -356,13 +356,14 @@ static int machine_build(struct machine *machine, struct sim_error *err)
 static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 {
 	u32 wanted = machine->system->own_gpu ? machine->tenant_count : 1;
+	struct sim_memory_policy policy = { 0 };
 	char name[CFG_NAME_MAX];
 	u32 i;
 
 	sim_gpu_set_costs(&machine->config->gpu);
 	for (i = 0; i < wanted; i++) {
 		snprintf(name, sizeof(name), "gpu%u", i);
-		if (sim_gpu_init(&machine->gpus[i], name, &machine->config->gpu))
+		if (sim_gpu_init(&machine->gpus[i], name, &machine->config->gpu, &policy))
 			return sim_runtime_error(err, "out of memory for %s", name);
 		machine->gpu_count++;
 	}

@@ -70,6 +70,10 @@ static void engine_start_first(struct pcie_engine *engine)
 	const struct pcie_copy *copy = &engine->queue[engine->first];
 	uint64_t start = copy->doorbell_ns > eng_now() ? copy->doorbell_ns : eng_now();
 
+	engine->held = engine_other(engine)->completed < copy->after;
+	if (engine->held)
+		return;
+	engine->start_ns = start;
 	engine->setup_end_ns = start + engine->link->config.setup_ns;
 	engine->bytes_left = copy->bytes;
 	engine->fraction = 0;
@@ -85,8 +89,11 @@ static void engine_finish_first(struct pcie_engine *engine)
 	engine->first = (engine->first + 1) % engine->room;
 	engine->count--;
 	engine->completed++;
+	engine->busy_ns += eng_now() - engine->start_ns;
 	engine->moving = false;
 	engine_set_rate(engine_other(engine));
+	if (engine_other(engine)->held)
+		engine_start_first(engine_other(engine));
 	if (engine->count)
 		engine_start_first(engine);
 	eng_wake_all(&engine->waitq);
@@ -152,16 +159,30 @@ static void engine_make_room(struct pcie_engine *engine)
 }
 
 uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-		   uint64_t doorbell_ns, uint64_t *ret_bytes)
+		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes)
 {
 	struct pcie_engine *engine = &link->engines[direction];
 
 	engine_make_room(engine);
 	engine->queue[(engine->first + engine->count++) % engine->room] =
-		(struct pcie_copy){ bytes, doorbell_ns, ret_bytes };
+		(struct pcie_copy){ bytes, doorbell_ns, after, ret_bytes };
 	if (engine->count == 1)
 		engine_start_first(engine);
 	return ++engine->submitted;
+}
+
+bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,
+		  uint64_t sequence)
+{
+	return link->engines[direction].completed >= sequence;
+}
+
+uint64_t pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction)
+{
+	const struct pcie_engine *engine = &link->engines[direction];
+	bool at_work = engine->count && !engine->held && engine->start_ns < eng_now();
+
+	return engine->busy_ns + (at_work ? eng_now() - engine->start_ns : 0);
 }
 
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence)

@@ -28,7 +28,8 @@ struct pcie_config {
 /* One copy waiting for its engine. */
 struct pcie_copy {
 	uint64_t bytes;
-	uint64_t doorbell_ns; /* it cannot start earlier */
+	uint64_t doorbell_ns; /* it cannot start earlier, */
+	uint64_t after;	      /* nor before this copy of the other direction is done; 0: none */
 	uint64_t *ret_bytes;  /* counter to raise when it is done; may be NULL */
 };
 
@@ -43,7 +44,10 @@ struct pcie_engine {
 	uint64_t completed;
 	struct eng_waitq waitq; /* for completed to rise */
 	struct eng_timer timer; /* next change of the first copy */
+	bool held;		/* the first copy waits for one of the other direction */
 	bool moving;		/* past its set-up: bytes are on the wire */
+	uint64_t start_ns;	/* of the first copy's set-up, unless it is held */
+	uint64_t busy_ns;	/* set-ups and copies that have ended, ever */
 	uint64_t setup_end_ns;
 	uint64_t bytes_left;
 	uint64_t fraction;   /* of a byte, in units of 1/rate-second; see link.c */
@@ -61,12 +65,20 @@ void pcie_link_init(struct pcie_link *link, const struct pcie_config *config);
 void pcie_link_destroy(struct pcie_link *link);
 
 /*
- * Ring the doorbell for a copy of @bytes at @doorbell_ns (now or later; not before that of an
- * earlier copy of the direction). @ret_bytes is raised by @bytes when it is done. Returns the
- * copy's sequence number in its direction, counted from 1.
+ * Ring the doorbell for a copy of @bytes at @doorbell_ns (now or later). It starts once copy number
+ * @after of the other direction is done (0: at once): the order of copies of the same memory.
+ * @ret_bytes is raised by @bytes when it is done. Returns the copy's sequence number in its
+ * direction, counted from 1.
  */
 uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-		   uint64_t doorbell_ns, uint64_t *ret_bytes);
+		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes);
+
+/* Is copy number @sequence of a direction done? */
+bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,
+		  uint64_t sequence);
+
+/* For how long a direction has been at work so far, in ns. */
+uint64_t pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction);
 
 /* Blocking: wait until copy number @sequence of a direction is done. Returns 0 or -EINTR. */
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence);

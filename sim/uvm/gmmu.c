@@ -41,14 +41,26 @@ static u32 touch_missing(const struct gmmu_touch *touch, u32 index)
 	       ~touch->range->blocks[touch->first_block + index].resident;
 }
 
+/* How many of the first @blocks blocks of a touch have touched pages. */
+static u64 touch_count_blocks(const struct gmmu_touch *touch, u32 blocks)
+{
+	u64 count = 0;
+	u32 index;
+
+	if (!touch->masks)
+		return blocks;
+	for (index = 0; index < blocks; index++)
+		count += touch_pages(touch, index) != 0;
+	return count;
+}
+
 u64 gmmu_count_blocks(const struct gmmu_touch *touches, u32 count)
 {
 	u64 blocks = 0;
-	u32 i, index;
+	u32 i;
 
 	for (i = 0; i < count; i++)
-		for (index = 0; index < touches[i].block_count; index++)
-			blocks += touch_pages(&touches[i], index) != 0;
+		blocks += touch_count_blocks(&touches[i], touches[i].block_count);
 	return blocks;
 }
 
@@ -67,6 +79,54 @@ bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cur
 		for (; cursor->block < touch->block_count; cursor_step(cursor, touch))
 			if (touch_missing(touch, cursor->block))
 				return true;
+	}
+	return false;
+}
+
+struct gmmu_cursor gmmu_seek(const struct gmmu_touch *touches, u32 count, u64 ordinal)
+{
+	struct gmmu_cursor cursor = { 0 };
+	u64 blocks;
+
+	for (; cursor.touch < count; cursor.touch++) {
+		const struct gmmu_touch *touch = &touches[cursor.touch];
+
+		blocks = touch_count_blocks(touch, touch->block_count);
+		if (cursor.ordinal + blocks > ordinal)
+			break;
+		cursor.ordinal += blocks;
+	}
+	while (cursor.touch < count && cursor.ordinal < ordinal)
+		cursor_step(&cursor, &touches[cursor.touch]);
+	return cursor;
+}
+
+static bool touch_has_block(const struct gmmu_touch *touch, const struct gvm_range *range,
+			    u32 index)
+{
+	return touch->range == range && index >= touch->first_block &&
+	       index - touch->first_block < touch->block_count &&
+	       touch_pages(touch, index - touch->first_block);
+}
+
+bool gmmu_find_block(const struct gmmu_touch *touches, u32 count, const struct gvm_range *range,
+		     u32 index, u64 ordinal, struct gmmu_cursor *ret_cursor)
+{
+	u64 before = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		const struct gmmu_touch *touch = &touches[i];
+		u32 block = index - touch->first_block;
+
+		if (touch_has_block(touch, range, index)) {
+			u64 at = before + touch_count_blocks(touch, block);
+
+			*ret_cursor = (struct gmmu_cursor){ i, block, at };
+			if (at >= ordinal)
+				return true;
+		}
+		before += touch_count_blocks(touch, touch->block_count);
 	}
 	return false;
 }
@@ -93,18 +153,19 @@ static u32 gmmu_report_block(struct gmmu *gmmu, const struct gmmu_touch *touch, 
 }
 
 u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
-		u32 count, struct gmmu_cursor cursor, u32 outstanding)
+		u32 count, struct gmmu_cursor cursor, const struct gmmu_window *window)
 {
 	struct gvm_fault fault = { .space = space, .tsg = tsg };
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
-	u32 most = min(room, outstanding);
+	u32 most = min(room, window->pages);
 	u32 reported = 0;
 
-	while (reported < most && gmmu_find_miss(touches, count, &cursor)) {
+	while (reported < most && gmmu_find_miss(touches, count, &cursor) &&
+	       cursor.ordinal < window->end_ordinal) {
 		const struct gmmu_touch *touch = &touches[cursor.touch];
 
-		reported +=
-			gmmu_report_block(gmmu, touch, cursor.block, fault, most - reported);
+		reported += gmmu_report_block(gmmu, touch, cursor.block, fault,
+					      min(most - reported, window->pages_per_block));
 		cursor_step(&cursor, touch);
 	}
 	eng_wake_one(&gmmu->waitq);

@@ -8,8 +8,9 @@
  * (all resident) or one mask operation per block; there is no event for it.
  *
  * What is simple here: the SMs' many warps are one cursor that stalls at the first miss. The
- * other warps' misses are modelled by looking ahead: up to "outstanding" missing pages from the
- * cursor on are reported with it, as the fault buffer of a parallel kernel shows.
+ * other warps' misses are modelled by looking ahead, as far as the kernel in execution goes: the
+ * next one of the stream has not begun. How many pages of one block miss at once depends on how
+ * its warps walk through it: one after the other (1), or all side by side (32).
  */
 #ifndef SIM_UVM_GMMU_H
 #define SIM_UVM_GMMU_H
@@ -59,12 +60,29 @@ u64 gmmu_count_blocks(const struct gmmu_touch *touches, u32 count);
 /* Move the cursor on to the first block with a missing page; false: there is none. */
 bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cursor *cursor);
 
+/* How far one stall looks ahead. */
+struct gmmu_window {
+	u64 end_ordinal;     /* blocks from this ordinal on are not touched yet */
+	u32 pages;	     /* most that are reported */
+	u32 pages_per_block; /* most of one block */
+};
+
 /*
- * Report the missing pages from the cursor on, up to @outstanding of them and what the buffer
- * holds, as faults of @tsg in @space. Wakes the service thread. Returns how many were reported.
+ * Report the missing pages from the cursor on, as far as the window goes and the buffer holds, as
+ * faults of @tsg in @space. Wakes the service thread. Returns how many were reported.
  */
 u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
-		u32 count, struct gmmu_cursor cursor, u32 outstanding);
+		u32 count, struct gmmu_cursor cursor, const struct gmmu_window *window);
+
+/* The place of the block with touched pages that comes @ordinal-th in the list, from 0. */
+struct gmmu_cursor gmmu_seek(const struct gmmu_touch *touches, u32 count, u64 ordinal);
+
+/*
+ * The first place of the list at or behind @ordinal where block @index of a range is touched.
+ * False: there is none.
+ */
+bool gmmu_find_block(const struct gmmu_touch *touches, u32 count, const struct gvm_range *range,
+		     u32 index, u64 ordinal, struct gmmu_cursor *ret_cursor);
 
 /* Take up to @max records out of the buffer. */
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max);

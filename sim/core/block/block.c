@@ -16,6 +16,17 @@
  *     ...
  *     block 1, 2, ...: bind, touch, write PTEs
  *
+ * Making room needs other blocks' locks, which may be in the same range, so a block that finds
+ * none drops its lock, has somebody evicted and starts again (as UVM does). What the batch has
+ * started by then is pinned until its PTEs are written: no evictor can take it. If a batch has
+ * pinned all that its container may have, the rest of it is left to fault again.
+ *
+ * An eviction comes from the other side: it has a chunk and looks for the block. A frame says
+ * where the chunk was; only under that range's lock is it known whether it is still there. The
+ * range cannot vanish meanwhile, since it waits for the evictors inside it.
+ *
+ *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
+ *
  * How it differs from the paper:
  *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
  *     chunk is reserved here before anything is allocated or moved; only the clock and the PTEs
@@ -24,6 +35,96 @@
  */
 #include "gvm/block.h"
 #include "gvm/clock.h"
+#include "gvm/evict.h"
+
+/* Evictions that one block may cause before it is left to fault again. */
+#define BLOCK_TRIES_MAX 64u
+
+int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
+		    const struct gvm_mmu_ops *mmu, void *gpu)
+{
+	memset(memory, 0, sizeof(*memory));
+	memory->device = device;
+	memory->mmu = mmu;
+	memory->gpu = gpu;
+	gvm_spin_init(&memory->lock, "gvm memory");
+	memory->frames = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->frames));
+	return memory->frames ? 0 : -ENOMEM;
+}
+
+void gvm_memory_destroy(struct gvm_memory *memory)
+{
+	gvm_free(memory->frames);
+	memory->frames = NULL;
+}
+
+/* A chunk came into a block, or (range NULL) has left it. */
+static void frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index)
+{
+	struct gvm_frame *frame = &memory->frames[chunk];
+
+	gvm_spin_lock(&memory->lock);
+	frame->range = range;
+	frame->index = index;
+	gvm_spin_unlock(&memory->lock);
+}
+
+static void frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
+{
+	WRITE_ONCE(memory->frames[chunk].pinned, pin);
+}
+
+static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
+{
+	return READ_ONCE(memory->frames[chunk].pinned);
+}
+
+static void range_enter(struct gvm_range *range)
+{
+	struct gvm_memory *memory = range->memory;
+
+	gvm_spin_lock(&memory->lock);
+	range->users++;
+	gvm_spin_unlock(&memory->lock);
+}
+
+/* Find the range that a chunk is in, and enter it. NULL: in none. */
+static struct gvm_range *frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index)
+{
+	struct gvm_frame *frame = &memory->frames[chunk];
+	struct gvm_range *range;
+
+	gvm_spin_lock(&memory->lock);
+	range = frame->range;
+	*ret_index = frame->index;
+	if (range)
+		range->users++;
+	gvm_spin_unlock(&memory->lock);
+	return range;
+}
+
+/* The range may be gone as soon as the lock is given up. */
+static void range_leave(struct gvm_range *range)
+{
+	struct gvm_memory *memory = range->memory;
+
+	gvm_spin_lock(&memory->lock);
+	GVM_ASSERT(range->users > 0);
+	if (--range->users == 0)
+		gvm_wake_up_all(&range->idle);
+	gvm_spin_unlock(&memory->lock);
+}
+
+static bool range_is_idle(struct gvm_range *range)
+{
+	struct gvm_memory *memory = range->memory;
+	bool idle;
+
+	gvm_spin_lock(&memory->lock);
+	idle = range->users == 0;
+	gvm_spin_unlock(&memory->lock);
+	return idle;
+}
 
 static u32 block_valid_mask(u64 bytes_from_block)
 {
@@ -48,13 +149,13 @@ int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *confi
 		return -ENOMEM;
 	range->container = config->container;
 	gvm_container_get(config->container);
-	range->gpu = config->gpu;
-	range->mmu = config->mmu;
+	range->memory = config->memory;
 	range->space = config->space;
 	range->va = config->va;
 	range->bytes = config->bytes;
 	range->block_count = (u32)count;
 	gvm_mutex_init(&range->lock, "gvm range");
+	gvm_waitqueue_init(&range->idle);
 	for (i = 0; i < count; i++) {
 		struct gvm_block *block = &range->blocks[i];
 
@@ -71,19 +172,55 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
 }
 
+/* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
+static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+
+	range->resident_pages += hweight32(pages & ~block->resident);
+	block->resident |= pages;
+	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk,
+			 pages);
+}
+
+/* All of them; returns which they were. */
+static u32 block_unmap_locked(struct gvm_range *range, u32 index)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	u32 pages = block->resident;
+
+	range->resident_pages -= hweight32(pages);
+	block->resident = 0;
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
+	return pages;
+}
+
+/* The block loses its chunk, whose mappings are gone. Range lock held. */
+static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
+{
+	struct gvm_memory *memory = range->memory;
+	u32 chunk = block->chunk;
+
+	block->chunk = GVM_NO_CHUNK;
+	frame_pin(memory, chunk, false);
+	frame_set(memory, chunk, NULL, 0);
+	gvm_uncharge(memory->device, chunk);
+	memory->mmu->chunk_free(memory->gpu, chunk);
+}
+
 /* Take a block's pages and its chunk away; the data is lost. Range lock held. */
 static void block_release_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_block *block = &range->blocks[index];
 
+	gvm_swap_uncharge(range->container, (u64)hweight32(block->swapped) << GVM_PAGE_SHIFT);
+	block->swapped = 0;
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
-	range->mmu->unmap(range->gpu, range->space, block_va(range, index), block->resident);
-	gvm_uncharge(range->container->device, block->chunk);
-	range->mmu->chunk_free(range->gpu, block->chunk);
-	range->resident_pages -= hweight32(block->resident);
-	block->resident = 0;
-	block->chunk = GVM_NO_CHUNK;
+	block_unmap_locked(range, index);
+	block_drop_chunk_locked(range, block);
 }
 
 void gvm_range_destroy(struct gvm_range *range)
@@ -91,9 +228,12 @@ void gvm_range_destroy(struct gvm_range *range)
 	u32 i;
 
 	gvm_mutex_lock(&range->lock);
+	range->dying = true;
 	for (i = 0; i < range->block_count; i++)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
+	/* No frame leads here any more; who is here already has yet to find out. */
+	gvm_wait_event(&range->idle, range_is_idle(range));
 	gvm_free(range->blocks);
 	gvm_container_put(range->container);
 	range->blocks = NULL;
@@ -101,24 +241,26 @@ void gvm_range_destroy(struct gvm_range *range)
 
 /*
  * Give the block a device chunk. The charge comes before the allocation and is bound to the
- * chunk at once, so that whatever fails later is undone by the block's release.
+ * chunk at once, so that whatever fails later is undone by the block's release. The pin comes
+ * before the clock knows the chunk.
  */
-static int block_populate_locked(struct gvm_range *range, struct gvm_block *block)
+static int block_populate_locked(struct gvm_range *range, u32 index)
 {
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
 	u32 chunk;
 	int status;
 
-	if (block->chunk != GVM_NO_CHUNK)
-		return 0;
 	status = gvm_charge_reserve(range->container);
 	if (status)
 		return status;
-	status = range->mmu->chunk_alloc(range->gpu, &chunk);
+	status = memory->mmu->chunk_alloc(memory->gpu, &chunk);
 	if (status) {
 		gvm_charge_cancel(range->container);
-		gvm_container_count_event(range->container, GVM_EVENT_OOM);
 		return status;
 	}
+	frame_pin(memory, chunk, true);
+	frame_set(memory, chunk, range, index);
 	gvm_charge_bind(range->container, chunk);
 	block->chunk = chunk;
 	return 0;
@@ -147,7 +289,7 @@ static int block_move_runs(struct gvm_range *range, const struct gvm_block *bloc
 {
 	while (mask) {
 		struct gvm_page_run run = mask_first_run(block->chunk, mask);
-		int status = move(range->gpu, &run, fence);
+		int status = move(range->memory->gpu, &run, fence);
 
 		if (status)
 			return status;
@@ -156,20 +298,32 @@ static int block_move_runs(struct gvm_range *range, const struct gvm_block *bloc
 	return 0;
 }
 
-/* First half of servicing a block: its chunk and its data, in flight on return. */
-static int block_start_locked(struct gvm_range *range, struct gvm_block *block, u32 wanted,
-			      struct gvm_block_stats *stats, struct gvm_fence *fence)
+/* What is copied in has to have arrived on the host first, if it is only just on its way there. */
+static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
 {
+	struct gvm_memory *memory = range->memory;
+	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = block->out_sequence } };
+
+	if (memory->mmu->fence_passed(memory->gpu, &out))
+		return 0;
+	return memory->mmu->fence_wait(memory->gpu, &out);
+}
+
+/* Start the copies and clears of a block that has a chunk. */
+static int block_fill_locked(struct gvm_range *range, struct gvm_block *block, u32 wanted,
+			     struct gvm_block_stats *stats, struct gvm_fence *fence)
+{
+	const struct gvm_mmu_ops *mmu = range->memory->mmu;
 	u32 copy = wanted & block->on_host;
 	u32 clear = wanted & ~block->on_host;
-	int status;
+	int status = 0;
 
-	gvm_cost(GVM_COST_BLOCK, 1);
-	status = block_populate_locked(range, block);
+	if (copy & block->swapped)
+		status = block_wait_for_host(range, block);
 	if (!status)
-		status = block_move_runs(range, block, copy, range->mmu->copy_in, fence);
+		status = block_move_runs(range, block, copy, mmu->copy_in, fence);
 	if (!status)
-		status = block_move_runs(range, block, clear, range->mmu->clear, fence);
+		status = block_move_runs(range, block, clear, mmu->clear, fence);
 	if (status)
 		return status;
 	stats->pages_copied_in += hweight32(copy);
@@ -177,16 +331,38 @@ static int block_start_locked(struct gvm_range *range, struct gvm_block *block, 
 	return 0;
 }
 
+/* First half of servicing a block: its chunk, pinned, and its data, in flight on return. */
+static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
+			      struct gvm_block_stats *stats, struct gvm_fence *fence)
+{
+	struct gvm_block *block = &range->blocks[index];
+	int status = 0;
+
+	if (block->chunk == GVM_NO_CHUNK)
+		status = block_populate_locked(range, index);
+	else
+		frame_pin(range->memory, block->chunk, true);
+	if (status)
+		return status;
+	gvm_cost(GVM_COST_BLOCK, 1);
+	status = block_fill_locked(range, block, wanted, stats, fence);
+	if (status)
+		frame_pin(range->memory, block->chunk, false);
+	return status;
+}
+
 /* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
 static void block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
 {
 	struct gvm_block *block = &range->blocks[index];
+	u32 back = wanted & block->swapped;
 
-	range->mmu->map(range->gpu, range->space, block_va(range, index), block->chunk, wanted);
-	range->resident_pages += hweight32(wanted & ~block->resident);
-	block->resident |= wanted;
+	block_map_locked(range, index, wanted);
 	block->on_host &= ~wanted;
-	gvm_clock_touch(range->container->device, block->chunk);
+	block->swapped &= ~wanted;
+	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
+	gvm_clock_touch(range->memory->device, block->chunk);
+	frame_pin(range->memory, block->chunk, false);
 }
 
 static u32 fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
@@ -222,33 +398,148 @@ static u32 block_wanted(const struct gvm_block *block, u32 faulted)
 	return gvm_hugepage_plan(block, faulted & block->valid) & ~block->resident;
 }
 
+/* An attempt at the first half of a block's service; -EDQUOT or -ENOMEM: it needs room. */
+static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
+			   struct gvm_block_stats *stats, struct gvm_fence *fence)
+{
+	struct gvm_block *block = &range->blocks[index];
+	int status = 0;
+	u32 wanted;
+
+	gvm_mutex_lock(&range->lock);
+	wanted = block_wanted(block, faulted);
+	/* Pages behind the end of the range can never be had: no replay would help. */
+	if (range->dying || (faulted & ~block->valid))
+		status = -EFAULT;
+	else if (wanted)
+		status = block_start_locked(range, index, wanted, stats, fence);
+	gvm_mutex_unlock(&range->lock);
+	return status;
+}
+
+/* Nobody can make room for this container: say why its context has to die. */
+static int range_out_of_room(struct gvm_range *range, int status)
+{
+	gvm_container_count_event(range->container, GVM_EVENT_OOM);
+	return status;
+}
+
+/* The first half of a block's service, making room as often as it takes. */
+static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
+			     struct gvm_block_stats *stats, struct gvm_fence *fence)
+{
+	struct gvm_fence evictions = { 0 };
+	int status, room;
+	u32 tries;
+
+	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
+		status = range_try_block(range, index, faulted, stats, fence);
+		if (status != -EDQUOT && status != -ENOMEM)
+			return status;
+		room = gvm_evict_for(range->container,
+				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
+				     &evictions);
+		if (room == -ENOENT)
+			return range_out_of_room(range, status);
+		if (room)
+			return room;
+	}
+	return -EAGAIN;
+}
+
+/* The second half, of a block whose first half went well. */
+static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
+{
+	struct gvm_block *block = &range->blocks[index];
+
+	gvm_mutex_lock(&range->lock);
+	/*
+	 * Not pinned: it had all that was asked for, and may even have lost it since. A range
+	 * that is dying has nothing pinned.
+	 */
+	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
+		block_finish_locked(range, index, block_wanted(block, faulted));
+	gvm_mutex_unlock(&range->lock);
+}
+
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, wanted;
+	u32 done, run, mask, index;
 
+	range_enter(range);
+	for (done = 0; done < count; done += run) {
+		index = fault_block_index(range, &faults[done]);
+		mask = fault_block_mask(range, faults + done, count - done, &run);
+		fault_set_status(faults + done, run,
+				 range_start_block(range, index, mask, stats, fence));
+	}
+	for (done = 0; done < count; done += run) {
+		index = fault_block_index(range, &faults[done]);
+		mask = fault_block_mask(range, faults + done, count - done, &run);
+		if (!faults[done].status)
+			range_finish_block(range, index, mask);
+	}
+	gvm_evictors_kick(range->container);
+	range_leave(range);
+}
+
+/* The copies of an eviction are started: the block lives on the host now. */
+static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
+				      u32 pages, const struct gvm_fence *fence)
+{
+	block->on_host |= pages;
+	block->swapped |= pages;
+	block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
+	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
+	block_drop_chunk_locked(range, block);
+}
+
+static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
+			      struct gvm_fence *fence)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	int status;
+	u32 pages;
+
+	/* The chunk may have gone elsewhere before the lock was ours. */
+	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
+		return -ENOENT;
+	if (frame_is_pinned(memory, chunk)) {
+		gvm_clock_putback(memory->device, chunk);
+		return -EBUSY;
+	}
+	gvm_cost(GVM_COST_EVICT, 1);
+	/* First nobody can write to it any more, then it is copied. */
+	pages = block_unmap_locked(range, index);
+	status = block_move_runs(range, block, pages, memory->mmu->copy_out, fence);
+	if (status) {
+		block_map_locked(range, index, pages);
+		gvm_clock_putback(memory->device, chunk);
+		return status;
+	}
+	block_leave_device_locked(range, block, pages, fence);
+	return 0;
+}
+
+int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence)
+{
+	struct gvm_range *range;
+	int status;
+	u32 index;
+
+	range = frame_enter_range(memory, chunk, &index);
+	if (!range)
+		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
-	for (done = 0; done < count; done += run) {
-		struct gvm_block *block =
-			&range->blocks[fault_block_index(range, &faults[done])];
-		int status = 0;
-
-		mask = fault_block_mask(range, faults + done, count - done, &run);
-		wanted = block_wanted(block, mask);
-		/* Pages behind the end of the range can never be had: no replay would help. */
-		if (mask & ~block->valid)
-			status = -EFAULT;
-		else if (wanted)
-			status = block_start_locked(range, block, wanted, stats, fence);
-		fault_set_status(faults + done, run, status);
-	}
-	for (done = 0; done < count; done += run) {
-		u32 index = fault_block_index(range, &faults[done]);
-
-		mask = fault_block_mask(range, faults + done, count - done, &run);
-		wanted = block_wanted(&range->blocks[index], mask);
-		if (wanted && !faults[done].status)
-			block_finish_locked(range, index, wanted);
-	}
+	status = block_evict_locked(range, index, chunk, fence);
 	gvm_mutex_unlock(&range->lock);
+	range_leave(range);
+	return status;
+}
+
+bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
+{
+	return !frame_is_pinned(memory, chunk);
 }

@@ -59,16 +59,27 @@ static void charge_update_protection_locked(struct gvm_container *container)
 		gvm_clock_unprotect_locked(container);
 }
 
-static int charge_reserve_locked(struct gvm_container *container)
+/* gmem.limit.high in whole chunks. */
+static u64 charge_limit_chunks(const struct gvm_container *container)
 {
-	if (container->charged_chunks >= container->gmem_high_bytes >> GVM_CHUNK_SHIFT) {
-		container->events[GVM_EVENT_HIGH]++;
-		return -EDQUOT;
-	}
+	return container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+}
+
+static void charge_add_locked(struct gvm_container *container)
+{
 	container->charged_chunks++;
 	container->reserved_chunks++;
 	container->peak_chunks = max(container->peak_chunks, container->charged_chunks);
 	charge_update_protection_locked(container);
+}
+
+static int charge_reserve_locked(struct gvm_container *container)
+{
+	if (container->charged_chunks >= charge_limit_chunks(container)) {
+		container->events[GVM_EVENT_HIGH]++;
+		return -EDQUOT;
+	}
+	charge_add_locked(container);
 	return 0;
 }
 
@@ -81,6 +92,14 @@ int gvm_charge_reserve(struct gvm_container *container)
 	error = charge_reserve_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 	return error;
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_force(struct gvm_container *container)
+{
+	gvm_spin_lock(&container->device->lock);
+	charge_add_locked(container);
+	gvm_spin_unlock(&container->device->lock);
 }
 
 /* CONTEXT: atomic. */
@@ -136,6 +155,30 @@ void gvm_uncharge(struct gvm_device *device, u32 chunk)
 		   device->chunks[chunk].state != GVM_CHUNK_FREE);
 	uncharge_locked(device, chunk);
 	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_charge_headroom(struct gvm_container *container)
+{
+	u64 limit, charged;
+
+	gvm_spin_lock(&container->device->lock);
+	limit = charge_limit_chunks(container);
+	charged = container->charged_chunks;
+	gvm_spin_unlock(&container->device->lock);
+	return limit > charged ? (u32)min(limit - charged, (u64)U32_MAX) : 0;
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_charge_excess(struct gvm_container *container)
+{
+	u64 limit, charged;
+
+	gvm_spin_lock(&container->device->lock);
+	limit = charge_limit_chunks(container);
+	charged = container->charged_chunks;
+	gvm_spin_unlock(&container->device->lock);
+	return charged > limit ? (u32)(charged - limit) : 0;
 }
 
 /* CONTEXT: atomic. */

@@ -210,7 +210,7 @@ static bool check_list_is_closed(const struct list_head *head, u32 max, u32 *ret
 static int check_containers(const struct gvm_device *device)
 {
 	const struct gvm_container *container;
-	u32 count = 0, chunks = 0;
+	u32 count = 0, chunks = 0, exposed = 0;
 
 	if (!check_list_is_closed(&device->containers, device->container_count, &count) ||
 	    count != device->container_count)
@@ -223,12 +223,16 @@ static int check_containers(const struct gvm_device *device)
 		error = check_container(container, &chunks);
 		if (error)
 			return error;
+		if (!container->is_protected)
+			exposed += container->charged_chunks - container->reserved_chunks;
 		if (container->attached && !check_tgid_is_unique(device, container))
 			return check_failed(device, "two containers of a tgid",
 					    container->tgid);
 	}
 	if (chunks != device->charged_chunks)
 		return check_failed(device, "chunks are charged to nobody on the list", chunks);
+	if (exposed != device->exposed_chunks)
+		return check_failed(device, "device's count of exposed chunks is off", exposed);
 	return 0;
 }
 

@@ -341,17 +341,19 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
  * its own: whoever was asked goes to the end, so nobody gives twice before others were asked,
  * and a pick that ran out of looks is continued by the next one.
  */
-static u32 clock_take_oldest(struct gvm_device *device, u32 looks)
+static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
 {
 	u32 victim = GVM_NO_CHUNK;
 
+	if (list_empty(&device->containers))
+		return GVM_NO_CHUNK;
 	while (looks && victim == GVM_NO_CHUNK) {
 		struct gvm_container *container =
 			list_first_entry(&device->containers, struct gvm_container, node);
 
 		list_move_tail(&container->node, &device->containers);
 		looks--;
-		if (!container->is_protected)
+		if (protected_too || !container->is_protected)
 			victim = clock_oldest_of(container, &looks);
 	}
 	return victim;
@@ -369,7 +371,7 @@ static u32 clock_find_global(struct gvm_device *device)
 	victim = clock_sweep_global(device, looks, &obstructed);
 	if (victim != GVM_NO_CHUNK || !obstructed)
 		return victim;
-	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS);
+	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS, false);
 }
 
 static void clock_mark_victim(struct gvm_device *device, u32 victim)
@@ -410,6 +412,43 @@ u32 gvm_clock_pick_global(struct gvm_device *device)
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
 	return victim;
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_clock_pick_protected(struct gvm_device *device)
+{
+	u32 victim;
+
+	gvm_spin_lock(&device->lock);
+	victim = clock_take_oldest(device, GVM_PICK_LOOKS, true);
+	clock_mark_victim(device, victim);
+	gvm_spin_unlock(&device->lock);
+	return victim;
+}
+
+/* CONTEXT: atomic. */
+bool gvm_clock_take(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	bool taken;
+
+	gvm_spin_lock(&device->lock);
+	taken = entry->state == GVM_CHUNK_CHARGED;
+	if (taken)
+		entry->state = GVM_CHUNK_EVICTING;
+	gvm_spin_unlock(&device->lock);
+	return taken;
+}
+
+/* CONTEXT: atomic. */
+bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk)
+{
+	bool picked;
+
+	gvm_spin_lock(&device->lock);
+	picked = device->chunks[chunk].state == GVM_CHUNK_EVICTING;
+	gvm_spin_unlock(&device->lock);
+	return picked;
 }
 
 /* CONTEXT: atomic. */
@@ -469,6 +508,7 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 	WRITE_ONCE(entry->referenced[GVM_ORDER_OWN], 0);
 	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
 	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+	device->exposed_chunks += !owner->is_protected;
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -484,6 +524,7 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
 	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
 	ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
+	device->exposed_chunks -= !owner->is_protected;
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -491,6 +532,7 @@ void gvm_clock_protect_locked(struct gvm_container *container)
 {
 	gvm_spin_assert_held(&container->device->lock);
 	container->is_protected = true;
+	container->device->exposed_chunks -= clock_own_count(container);
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -500,5 +542,6 @@ void gvm_clock_unprotect_locked(struct gvm_container *container)
 
 	gvm_spin_assert_held(&device->lock);
 	container->is_protected = false;
+	device->exposed_chunks += clock_own_count(container);
 	ring_splice(device->chunks, &container->shielded, &device->global, GVM_ORDER_GLOBAL);
 }

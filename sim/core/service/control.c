@@ -2,7 +2,7 @@
 /*
  * Control files: a table of names, and what reading and writing each one does.
  *
- * Layer: service. Writes to compute.* sleep in RPCs; nothing else here waits.
+ * Layer: service. Writes to compute.* sleep in RPCs, one to gmem.limit.high while it reclaims.
  *
  * This is the border. A text comes from a user who may have written anything, so it is checked
  * here, completely, and what is behind it trusts its arguments. A write that fails has changed
@@ -13,14 +13,17 @@
  *
  *   1. gmem.peak, gmem.events and "max" are habits of cgroup v2; the two tables have nothing
  *      that says how close to its limit a container came, or how often it hit it.
- *   2. A limit that is lowered holds at once and the write returns. The published driver reclaims
- *      inside the write, under locks that block every fault of the process meanwhile.
+ *   2. A limit that is lowered holds at once. Then the write reclaims, boundedly and a block at a
+ *      time, as memory.high of cgroup v2 does, and succeeds whatever came of it: gmem.current
+ *      tells. The published driver reclaims first and sets the limit afterwards, under locks
+ *      that block every fault of the process meanwhile.
  *   3. compute.freeze reports what is known of the TSGs, not what was last written.
  *   4. compute.timeslice takes microseconds as well, and shows them. The tables have
  *      milliseconds only, which cannot say what any priority above 9 means.
  */
 #include "gvm/control.h"
 #include "gvm/charge.h"
+#include "gvm/evict.h"
 #include "gvm/tsg.h"
 
 static int control_show_u64(char *buf, size_t size, u64 value)
@@ -61,6 +64,7 @@ static int control_high_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_high(container, bytes);
+	gvm_reclaim(container);
 	return 0;
 }
 

@@ -18,7 +18,9 @@
  * and on the fake GPU, over uvm_va_block on a real one).
  *
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
- * counts it, and everybody else goes on. It must never block the batch that it came with.
+ * counts it, and everybody else goes on. It must never block the batch that it came with. One for
+ * which there is no room just now (-EAGAIN: its own batch has all that its container may have) is
+ * left alone: the replay makes it fault again.
  *
  * How it differs from the stock driver (open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c):
  *  1. Records are sorted once, by address space and address; the stock driver sorts by instance
@@ -97,10 +99,16 @@ static void fault_cancel_failed(struct gvm_fault_handler *handler, u32 count)
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		if (!handler->batch[i].status)
+		struct gvm_fault *fault = &handler->batch[i];
+
+		if (!fault->status)
 			continue;
+		if (fault->status == -EAGAIN || fault->status == -EINTR) {
+			handler->stats.deferred++;
+			continue;
+		}
 		handler->stats.cancelled++;
-		device->ops->cancel_fault(device->gpu, &handler->batch[i]);
+		device->ops->cancel_fault(device->gpu, fault);
 	}
 }
 

@@ -8,20 +8,43 @@
 
 #include "gvm/charge.h"
 
+struct gvm_range;
+
+/* Where a chunk is: the reverse of gvm_block.chunk. */
+struct gvm_frame {
+	struct gvm_range *range; /* NULL: in no block. Guarded by gvm_memory.lock */
+	u32 index;		 /* of the block in it; guarded likewise */
+	u8 pinned; /* its block is in service; see READ_ONCE() in chunk_evictable */
+};
+
+/*
+ * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then this lock or
+ * the device's; never two ranges' locks at once.
+ */
+struct gvm_memory {
+	struct gvm_device *device;
+	const struct gvm_mmu_ops *mmu;
+	void *gpu;		  /* passed to every call of mmu */
+	struct gvm_spinlock lock; /* leaf: frames, and who is at work in a range */
+	struct gvm_frame *frames; /* one for each chunk of the device */
+};
+
 /* One 2 MB block. Guarded by its range's lock. */
 struct gvm_block {
-	u32 chunk;    /* its device chunk, or GVM_NO_CHUNK */
-	u32 valid;    /* pages that the range covers */
-	u32 resident; /* pages whose data is on the device, mapped */
-	u32 on_host;  /* pages whose data is in host memory */
+	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
+	u32 valid;	  /* pages that the range covers */
+	u32 resident;	  /* pages whose data is on the device, mapped */
+	u32 on_host;	  /* pages whose data is in host memory */
+	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
+	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
 
 /* A managed allocation: a run of blocks of one address space. */
 struct gvm_range {
 	struct gvm_container *container; /* a reference */
-	void *gpu;			 /* passed to every call of mmu */
-	const struct gvm_mmu_ops *mmu;	 /* borrowed */
+	struct gvm_memory *memory;	 /* borrowed */
 	void *space;			 /* the device's cookie of the address space */
+	void *device_data;		 /* the device's own, NULL at first */
 	u64 va;				 /* first byte, aligned to a block */
 	u64 bytes;
 	struct gvm_mutex lock; /* the VA-block lock */
@@ -29,6 +52,9 @@ struct gvm_range {
 	struct gvm_block *blocks;
 	u64 resident_pages; /* pages resident now */
 	u64 valid_pages;    /* pages in all; equal: nothing in here can fault */
+	bool dying;	    /* being destroyed: nothing comes in any more */
+	u32 users; /* threads at work in it that hold no lock at times; gvm_memory.lock */
+	struct gvm_waitqueue idle; /* for users to become 0 */
 };
 
 /* What happened to a range's pages while faults were serviced. */
@@ -40,27 +66,46 @@ struct gvm_block_stats {
 /* What gvm_range_init() needs. */
 struct gvm_range_config {
 	struct gvm_container *container; /* init takes a reference of its own */
-	const struct gvm_mmu_ops *mmu;
-	void *gpu;
+	struct gvm_memory *memory;	 /* of the container's device */
 	void *space;
 	u64 va;	      /* aligned to a block */
 	u64 bytes;    /* at least 1; the last block may be partial */
 	bool on_host; /* the application wrote it on the CPU: first touches copy it in */
 };
 
+/* Returns 0 or -ENOMEM. @mmu is borrowed for life. CONTEXT: process. */
+int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
+		    const struct gvm_mmu_ops *mmu, void *gpu);
+
+/* No range may be left. CONTEXT: process. */
+void gvm_memory_destroy(struct gvm_memory *memory);
+
 /* Returns 0, -EINVAL or -ENOMEM. CONTEXT: process. */
 int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *config);
 
-/* Unmap, uncharge and free everything. No access may be in flight. CONTEXT: process. */
+/*
+ * Unmap, uncharge and free everything, once those who are at work in it have found out and left.
+ * No access may be in flight, and nobody may come in anew. CONTEXT: process.
+ */
 void gvm_range_destroy(struct gvm_range *range);
 
 /*
- * Make the pages of @faults resident and mapped: all in this range, sorted, no duplicates. Sets
- * each fault's status: 0, -EFAULT (behind the range's end), -EDQUOT (container at its limit), -ENOMEM (device full), or a copy's
- * error. @fence is raised to cover the device work: wait for it before replaying. CONTEXT: process.
+ * Make the pages of @faults resident and mapped: all in this range, sorted, no duplicates. Makes
+ * room where limit or device are full. Sets each fault's status: 0; -EAGAIN (no room now, but there
+ * will be: let it fault again); -EFAULT (behind the range's end), -EDQUOT (the container may have
+ * nothing), -ENOMEM (nobody can give), or an eviction's or a copy's error. @fence is raised to
+ * cover the device work: wait for it before replaying. Calls for one device, from its fault
+ * handler, never overlap. CONTEXT: process, no range's lock held.
  */
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence);
+
+/*
+ * What a device does about gvm_gpu_ops.evict_chunk and chunk_evictable when its memory is in
+ * blocks: the same contracts. CONTEXT: process, no range's lock held; atomic.
+ */
+int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence);
+bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
 /*
  * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to

@@ -23,6 +23,12 @@
  */
 int gvm_charge_reserve(struct gvm_container *container);
 
+/*
+ * Charge one chunk whatever the limit is: for memory that is there already, and whose owner only
+ * has to be told. Usage above the limit is then the reclaimer's to lower. CONTEXT: atomic.
+ */
+void gvm_charge_force(struct gvm_container *container);
+
 /* Return a reservation. CONTEXT: atomic. */
 void gvm_charge_cancel(struct gvm_container *container);
 
@@ -34,6 +40,13 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk);
 
 /* The chunk goes back to the device: leaves the clock, lowers its owner's usage. CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk);
+
+/*
+ * How many chunks a container may still be charged, 0 at or above its gmem.limit.high; and by how
+ * many it is above it. CONTEXT: atomic.
+ */
+u32 gvm_charge_headroom(struct gvm_container *container);
+u32 gvm_charge_excess(struct gvm_container *container);
 
 /* @bytes of the container moved to host memory, or came back from it. CONTEXT: atomic. */
 void gvm_swap_charge(struct gvm_container *container, u64 bytes);

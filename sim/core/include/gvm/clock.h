@@ -24,6 +24,22 @@ void gvm_clock_touch(struct gvm_device *device, u32 chunk);
 u32 gvm_clock_pick_own(struct gvm_container *container);
 u32 gvm_clock_pick_global(struct gvm_device *device);
 
+/*
+ * The last resort when every container is at or under its gmem.limit.low, which is best effort:
+ * the oldest chunk of any of them, starting with the one that was asked the longest time ago. Same
+ * contract as the two above. CONTEXT: atomic.
+ */
+u32 gvm_clock_pick_protected(struct gvm_device *device);
+
+/*
+ * The device's own driver has chosen this chunk: it is picked from now on, as if by one of the
+ * above. False: it is not charged, or picked already. CONTEXT: atomic.
+ */
+bool gvm_clock_take(struct gvm_device *device, u32 chunk);
+
+/* Is this chunk picked, and neither given back nor put back yet? CONTEXT: atomic. */
+bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk);
+
 /* A picked chunk was not evicted after all. It counts as just used. CONTEXT: atomic. */
 void gvm_clock_putback(struct gvm_device *device, u32 chunk);
 

@@ -45,6 +45,8 @@ struct gvm_container {
 		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
 	bool is_protected; /* at or under gmem.limit.low: leaving the global ring, see clock.c */
 
+	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
+
 	/* Compute settings; guarded by the device's tsg_mutex. */
 	struct list_head tsgs; /* gvm_tsg.node */
 	u64 timeslice_us;      /* what its TSGs should have */

@@ -5,7 +5,8 @@
  * LOCKING. Two locks, in this order:
  *   tsg_mutex   sleeping. TSG list and compute settings, and the RPCs that apply them.
  *   lock        leaf spinlock. Everything else. Held for bounded work only; nothing else is
- *               taken under it, and of the device's calls only the atomic ones are made.
+ *               taken under it but a wait queue's own lock to wake somebody, and of the device's
+ *               calls only the atomic ones are made.
  */
 #ifndef GVM_DEVICE_H
 #define GVM_DEVICE_H
@@ -13,6 +14,7 @@
 #include "gvm/ops.h"
 
 struct gvm_container;
+struct gvm_evictor;
 
 /* The two orders in which a chunk stands (GVM 4.3, Figure 10). Each has its own hand. */
 enum gvm_order {
@@ -82,8 +84,10 @@ struct gvm_device {
 	struct list_head containers; /* gvm_container.node */
 	u32 container_count;
 	u32 charged_chunks;	   /* bound to a chunk, over all containers */
+	u32 exposed_chunks;	   /* of these, of containers that are not protected */
 	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
+	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
 };
 
 /*

@@ -17,6 +17,7 @@ struct gvm_fault_stats {
 	u64 batches;
 	u64 faults;	/* records fetched */
 	u64 duplicates; /* of these, dropped as the same page again */
+	u64 deferred;	/* left to fault again */
 	u64 cancelled;
 };
 

@@ -71,9 +71,15 @@ struct gvm_gpu_ops {
 	/* Sleep until the fault buffer has something. Returns 0 or -EINTR (shutdown). */
 	int (*wait_for_faults)(void *gpu);
 
-	/* Move one chunk's pages out to host memory. Returns 0 and a fence, or -errno. */
-	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *ret_fence);
-	/* Atomic, under the device's leaf lock: is this chunk neither pinned nor in eviction? */
+	/*
+	 * Move a picked chunk's pages out to host memory and give the chunk back. On 0 it is
+	 * unmapped, uncharged and free; @fence covers the copies that may still be in flight, and
+	 * whoever gets the chunk next is served behind them. -ENOENT: its owner gave it back
+	 * meanwhile, which is as good. Else (-EBUSY: in service; -EINTR, or a copy's error) the
+	 * data is where it was and the chunk has been put back (gvm_clock_putback).
+	 */
+	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *fence);
+	/* Atomic, under the device's leaf lock: would the device let this chunk go now? */
 	bool (*chunk_evictable)(void *gpu, u32 chunk);
 
 	/* RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. */
@@ -92,11 +98,15 @@ struct gvm_page_run {
 	u32 page_count; /* 1 to 32 */
 };
 
-/* Calls of the block layer: the memory of one GPU. */
+/*
+ * Calls of the block layer: the memory of one GPU. Operations on one chunk take effect in the
+ * order in which they were started, whichever engine works on them: a chunk whose copy out is
+ * still in flight can be freed, allocated and filled again, and nobody has to wait for that.
+ */
 struct gvm_mmu_ops {
-	/* Take a free chunk. Returns 0, or -ENOMEM when none is free. */
+	/* Take a free chunk, the one that has been free longest. Returns 0, or -ENOMEM. */
 	int (*chunk_alloc)(void *gpu, u32 *ret_chunk);
-	/* Give a chunk back. No mapping and no copy of it may be left. */
+	/* Give a chunk back. No mapping of it may be left. */
 	void (*chunk_free)(void *gpu, u32 chunk);
 	/* Start copying a run of pages from host memory, and let @fence cover it. 0 or -errno. */
 	int (*copy_in)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
@@ -106,6 +116,8 @@ struct gvm_mmu_ops {
 	int (*clear)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
 	/* Wait until a fence has passed. Returns 0 or -EINTR. */
 	int (*fence_wait)(void *gpu, const struct gvm_fence *fence);
+	/* Atomic: has it passed already? */
+	bool (*fence_passed)(void *gpu, const struct gvm_fence *fence);
 	/* Write the PTEs of @page_mask of the block at @va, backed by @chunk. */
 	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Making room: in the fault path, behind a lowered limit, and ahead of need by background
+ * evictors. The story is told in service/evict.c.
+ */
+#ifndef GVM_EVICT_H
+#define GVM_EVICT_H
+
+#include "gvm/charge.h"
+
+/*
+ * What a background evictor keeps free: it wakes below LOW and works until HIGH chunks are. Both
+ * are capped at a fraction of what it looks after, so that nobody loses much of a small limit.
+ */
+#define GVM_EVICT_LOW_CHUNKS  16u
+#define GVM_EVICT_HIGH_CHUNKS 32u
+#define GVM_EVICT_LOW_SHARE   32u
+#define GVM_EVICT_HIGH_SHARE  16u
+
+/* Why somebody needs room. */
+enum gvm_need {
+	GVM_NEED_CHARGE, /* the container is at its gmem.limit.high: a chunk of its own goes */
+	GVM_NEED_MEMORY, /* the device is full: anybody's may go */
+};
+
+/*
+ * Evict one chunk so that @container can have one. Returns 0: somebody's charge has become less,
+ * try again; -EAGAIN: all that could go are in service or on their way out; -ENOENT: there is no
+ * victim; or what the device's evict_chunk returned. @fence as there. CONTEXT: process, no
+ * VA-block lock held.
+ */
+int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);
+
+/*
+ * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
+ * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
+ * limit. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
+ */
+u32 gvm_reclaim(struct gvm_container *container);
+
+/* A background evictor, of one container or (container NULL) of a device. Owner's memory. */
+struct gvm_evictor {
+	struct gvm_device *device;
+	struct gvm_container *container; /* borrowed: outlives the evictor */
+	struct gvm_worker worker;
+	struct gvm_waitqueue wait;
+	bool kicked;  /* guarded by the device's lock */
+	u64 evicted;  /* chunks, ever; the worker's own */
+	u64 failures; /* rounds ended by an error of the device */
+};
+
+/*
+ * Start and stop one. start: 0, -EBUSY (there is one already) or -ENOMEM. stop: of what was not
+ * started it is nothing. CONTEXT: process.
+ */
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
+		      struct gvm_container *container);
+void gvm_evictor_stop(struct gvm_evictor *evictor);
+
+/* @container was charged a chunk: wake its evictor and the device's if they are due. CONTEXT: process. */
+void gvm_evictors_kick(struct gvm_container *container);
+
+#endif

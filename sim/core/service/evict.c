@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: service. Blocks; works over struct gvm_gpu_ops only.
+ *
+ * Eviction: who has to give, and when
+ * ===================================
+ *
+ * Room is short in two ways, and the answer to each names the victim's owner:
+ *
+ *     the container is at its gmem.limit.high  -> the coldest chunk of its own. Nobody else is
+ *                                                 ever made to pay for somebody's limit.
+ *     the device is full                       -> the coldest chunk of any container that is
+ *                                                 above its gmem.limit.low; only when there is
+ *                                                 none at all, one of a protected container:
+ *                                                 protection is best effort (Ghost 4.1), and a
+ *                                                 newcomer's context would die for it.
+ *
+ * Three parties ask. The fault path, when it is too late for anything else: one victim, then it
+ * tries again. A control write that lowered a limit: the limit holds for new charges before the
+ * first victim is picked, so nothing that faults meanwhile can undo the work; each chunk is
+ * evicted under its own block's lock only, so the container's faults are served all the while; the
+ * work is bounded, and gmem.current tells what came of it. And the background evictors, which
+ * make the fault path's case rare: one thread for each container with a limit and one for the
+ * device, each keeping some chunks free:
+ *
+ *     0 --------- LOW --------- HIGH ---------------------------> free
+ *                  ^              ^
+ *          below: wakes up     stops, sleeps
+ *
+ * An evicted chunk is uncharged and free at once, while its copy to the host is still on the
+ * link: the device serves whoever gets it next behind that copy. Free chunks are handed out
+ * oldest first, so with the evictors ahead by a few milliseconds of link time that copy has
+ * ended by then, and both directions of the link work side by side (GVM 4.3, Figure 9).
+ *
+ * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
+ *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
+ *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, at most a
+ *     sixteenth of a limit.
+ *  3. The published driver has no background evictor. It frees lazily: the fault thread evicts,
+ *     and a thread waits for the copies. Its reclaim on a limit write goes through the
+ *     container's memory in address order, with up to 256 blocks locked at once.
+ */
+#include "gvm/evict.h"
+#include "gvm/clock.h"
+
+/* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
+static u32 evict_asks(const struct gvm_device *device)
+{
+	return 2 * (device->chunk_count / GVM_PICK_LOOKS + 1);
+}
+
+static u32 evict_pick(struct gvm_container *container, enum gvm_need need)
+{
+	return need == GVM_NEED_CHARGE ? gvm_clock_pick_own(container) :
+					 gvm_clock_pick_global(container->device);
+}
+
+/* Evict a chunk that was picked. Gone by itself is as good as evicted. */
+static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *fence)
+{
+	int status = device->ops->evict_chunk(device->gpu, chunk, fence);
+
+	return status == -ENOENT ? 0 : status;
+}
+
+/* Is there anything that could go, though nothing could right now? */
+static bool evict_has_candidates(struct gvm_container *container, enum gvm_need need)
+{
+	struct gvm_device *device = container->device;
+	u32 candidates;
+
+	gvm_spin_lock(&device->lock);
+	if (need == GVM_NEED_CHARGE)
+		candidates = container->charged_chunks - container->reserved_chunks;
+	else
+		candidates = device->exposed_chunks;
+	gvm_spin_unlock(&device->lock);
+	return candidates > 0;
+}
+
+/* Everybody who has anything is protected. */
+static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
+{
+	u32 asks = evict_asks(device);
+	u32 chunk;
+
+	while (asks--) {
+		chunk = gvm_clock_pick_protected(device);
+		if (chunk != GVM_NO_CHUNK)
+			return evict_picked(device, chunk, fence);
+	}
+	return device->charged_chunks ? -EAGAIN : -ENOENT;
+}
+
+int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence)
+{
+	struct gvm_device *device = container->device;
+	u32 asks = evict_asks(device);
+	int status;
+	u32 chunk;
+
+	while (asks--) {
+		chunk = evict_pick(container, need);
+		if (chunk == GVM_NO_CHUNK)
+			continue;
+		status = evict_picked(device, chunk, fence);
+		if (status != -EBUSY)
+			return status;
+	}
+	if (evict_has_candidates(container, need))
+		return -EAGAIN;
+	return need == GVM_NEED_MEMORY ? evict_protected(device, fence) : -ENOENT;
+}
+
+u32 gvm_reclaim(struct gvm_container *container)
+{
+	u32 excess = gvm_charge_excess(container);
+	struct gvm_fence fence = { 0 };
+	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
+	u32 most = 2 * excess;
+
+	while (excess && most--) {
+		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
+			break;
+		excess = gvm_charge_excess(container);
+	}
+	return excess;
+}
+
+/* The background evictors. */
+
+/* What an evictor looks after, in chunks, and how much of that is free. Device's lock held. */
+static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total)
+{
+	const struct gvm_device *device = evictor->device;
+	u64 limit = device->chunk_count;
+	u32 used = device->charged_chunks;
+
+	if (evictor->container) {
+		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+		used = evictor->container->charged_chunks;
+	}
+	*ret_total = (u32)min(limit, (u64)U32_MAX);
+	return used < *ret_total ? *ret_total - used : 0;
+}
+
+static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
+{
+	u32 total;
+	u32 unused = evictor_free_locked(evictor, &total);
+
+	return unused < min(GVM_EVICT_LOW_CHUNKS, total / GVM_EVICT_LOW_SHARE);
+}
+
+static bool evictor_is_done(const struct gvm_evictor *evictor)
+{
+	u32 unused, total;
+
+	gvm_spin_lock(&evictor->device->lock);
+	unused = evictor_free_locked(evictor, &total);
+	gvm_spin_unlock(&evictor->device->lock);
+	return unused >= min(GVM_EVICT_HIGH_CHUNKS, total / GVM_EVICT_HIGH_SHARE);
+}
+
+/* One victim, if there is a cold one: what is in use is left to those who really need room. */
+static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fence)
+{
+	struct gvm_device *device = evictor->device;
+	u32 asks = evict_asks(device);
+	u32 chunk = GVM_NO_CHUNK;
+
+	if (!evictor->container)
+		gvm_clock_refill_stash(device, GVM_PICK_LOOKS);
+	while (asks-- && chunk == GVM_NO_CHUNK)
+		chunk = evictor->container ? gvm_clock_pick_own(evictor->container) :
+					     gvm_clock_pick_global(device);
+	return chunk == GVM_NO_CHUNK ? -ENOENT : evict_picked(device, chunk, fence);
+}
+
+static void evictor_run(struct gvm_evictor *evictor)
+{
+	struct gvm_fence fence = { 0 };
+	u32 most = GVM_EVICT_HIGH_CHUNKS;
+
+	while (most-- && !evictor_is_done(evictor)) {
+		if (evictor_evict_one(evictor, &fence)) {
+			evictor->failures++;
+			break;
+		}
+		evictor->evicted++;
+	}
+}
+
+static bool evictor_take_kick(struct gvm_evictor *evictor)
+{
+	bool kicked;
+
+	gvm_spin_lock(&evictor->device->lock);
+	kicked = evictor->kicked;
+	evictor->kicked = false;
+	gvm_spin_unlock(&evictor->device->lock);
+	return kicked;
+}
+
+static void evictor_worker(void *data)
+{
+	struct gvm_evictor *evictor = data;
+
+	while (!gvm_worker_should_stop()) {
+		if (gvm_wait_event_interruptible(&evictor->wait, evictor_take_kick(evictor)))
+			break;
+		evictor_run(evictor);
+	}
+}
+
+/* Where a container or a device keeps its evictor. */
+static struct gvm_evictor **evictor_slot(struct gvm_device *device,
+					 struct gvm_container *container)
+{
+	return container ? &container->evictor : &device->evictor;
+}
+
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
+		      struct gvm_container *container)
+{
+	struct gvm_evictor **slot = evictor_slot(device, container);
+	bool taken;
+	int status;
+
+	memset(evictor, 0, sizeof(*evictor));
+	gvm_waitqueue_init(&evictor->wait);
+	evictor->device = device;
+	evictor->container = container;
+	gvm_spin_lock(&device->lock);
+	taken = *slot != NULL;
+	if (!taken)
+		*slot = evictor;
+	gvm_spin_unlock(&device->lock);
+	if (taken) {
+		evictor->device = NULL;
+		return -EBUSY;
+	}
+	status = gvm_worker_start(&evictor->worker, "gvm evictor", evictor_worker, evictor);
+	if (!status)
+		return 0;
+	gvm_spin_lock(&device->lock);
+	*slot = NULL;
+	gvm_spin_unlock(&device->lock);
+	evictor->device = NULL;
+	return status;
+}
+
+void gvm_evictor_stop(struct gvm_evictor *evictor)
+{
+	struct gvm_device *device = evictor->device;
+
+	if (!device)
+		return;
+	/* First nobody can kick it any more, then it ends. */
+	gvm_spin_lock(&device->lock);
+	*evictor_slot(device, evictor->container) = NULL;
+	gvm_spin_unlock(&device->lock);
+	gvm_worker_stop(&evictor->worker);
+	evictor->device = NULL;
+}
+
+/* Under the lock, so that an evictor that is being stopped is not touched. */
+static void evictor_kick_locked(struct gvm_evictor *evictor)
+{
+	if (!evictor || evictor->kicked || !evictor_is_due_locked(evictor))
+		return;
+	evictor->kicked = true;
+	gvm_wake_up_all(&evictor->wait);
+}
+
+void gvm_evictors_kick(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	evictor_kick_locked(container->evictor);
+	evictor_kick_locked(device->evictor);
+	gvm_spin_unlock(&device->lock);
+}
