@@ -50,6 +50,15 @@ START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 }
 END_TEST
 
+/* Everything is in reach, up to @pages pages. */
+static const struct gmmu_window *window(u32 pages)
+{
+	static struct gmmu_window all;
+
+	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK };
+	return &all;
+}
+
 START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 {
 	struct gmmu_touch touch = { .range = &range,
@@ -62,7 +71,8 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	set_up_range();
 	make_resident(0, 0x3fffffff);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 }, 40),
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+				      window(40)),
 			  40);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 40);
 	ck_assert_uint_eq(faults[0].va, VA + 30 * GVM_PAGE_BYTES);
@@ -71,6 +81,59 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	ck_assert_uint_eq(faults[39].tsg, 9);
 	ck_assert_uint_eq(faults[39].access, GVM_ACCESS_WRITE);
 	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_window three_blocks = { 4, 100, 2 };
+	struct gvm_fault faults[64];
+	struct gmmu gmmu;
+
+	/* Block 0 is there, block 1 lacks one page; the kernel at block 1 goes up to block 3. */
+	set_up_range();
+	make_resident(0, GVM_BLOCK_FULL);
+	make_resident(1, 0x7fffffff);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+				      &three_blocks),
+			  5);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 5);
+	ck_assert_uint_eq(faults[0].va, VA + 63 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[1].va, VA + 64 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[2].va, VA + 65 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[3].va, VA + 96 * GVM_PAGE_BYTES);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
+{
+	static const u32 masks[] = { 1, 0, 1 };
+	struct gmmu_touch touches[] = {
+		{ .range = &range, .first_block = 4, .block_count = 2 },
+		/* Blocks 0 to 5 by two: 0, 1, 4 and 5 are touched. */
+		{ .range = &range, .block_count = 6, .masks = masks, .blocks_per_mask = 2 },
+	};
+	struct gmmu_cursor cursor;
+
+	set_up_range();
+	ck_assert_uint_eq(gmmu_count_blocks(touches, 2), 6);
+	cursor = gmmu_seek(touches, 2, 1);
+	ck_assert(cursor.touch == 0 && cursor.block == 1 && cursor.ordinal == 1);
+	cursor = gmmu_seek(touches, 2, 4);
+	ck_assert(cursor.touch == 1 && cursor.ordinal == 4);
+	ck_assert(cursor.block == 2 || cursor.block == 4);
+	cursor = gmmu_seek(touches, 2, 6);
+	ck_assert_uint_eq(cursor.ordinal, 6);
+	/* Block 4 is touched first of all and again as the fifth. */
+	ck_assert(gmmu_find_block(touches, 2, &range, 4, 0, &cursor));
+	ck_assert(cursor.touch == 0 && cursor.block == 0 && cursor.ordinal == 0);
+	ck_assert(gmmu_find_block(touches, 2, &range, 4, 1, &cursor));
+	ck_assert(cursor.touch == 1 && cursor.block == 4 && cursor.ordinal == 4);
+	ck_assert(!gmmu_find_block(touches, 2, &range, 4, 5, &cursor));
+	ck_assert(!gmmu_find_block(touches, 2, &range, 2, 0, &cursor));
 }
 END_TEST
 
@@ -85,16 +148,16 @@ START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
 	for (i = 0; i < 5; i++) {
 		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
-					      (struct gmmu_cursor){ 0 }, 7),
+					      (struct gmmu_cursor){ 0 }, window(7)),
 				  7);
 		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
-					      (struct gmmu_cursor){ 0 }, 7),
+					      (struct gmmu_cursor){ 0 }, window(7)),
 				  3);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 6), 6);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 4);
 		ck_assert(!gmmu_pending(&gmmu));
 	}
-	gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 7);
+	gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(7));
 	gmmu_flush(&gmmu);
 	ck_assert(!gmmu_pending(&gmmu));
 	gmmu_destroy(&gmmu);
@@ -111,7 +174,8 @@ START_TEST(the_ring_goes_on_past_four_billion_records)
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
 	gmmu.get = gmmu.put = 0xfffffffd;
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 9),
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 },
+				      window(9)),
 			  9);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 9);
 	for (i = 0; i < 9; i++)
@@ -130,9 +194,9 @@ START_TEST(a_space_that_goes_away_takes_its_records_and_no_others)
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 16), 0);
-	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 3);
-	gmmu_report(&gmmu, &gone, 2, &touch, 1, (struct gmmu_cursor){ 0 }, 5);
-	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, 2);
+	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(3));
+	gmmu_report(&gmmu, &gone, 2, &touch, 1, (struct gmmu_cursor){ 0 }, window(5));
+	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(2));
 	gmmu_drop(&gmmu, &gone);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 5);
 	for (i = 0; i < 5; i++)
@@ -143,6 +207,8 @@ END_TEST
 
 TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
+	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
+	  places_in_a_list_are_found_by_ordinal_and_by_block,
 	  a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,
 	  a_space_that_goes_away_takes_its_records_and_no_others)

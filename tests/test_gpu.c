@@ -14,14 +14,17 @@ static struct cfg_gpu profile = {
 	.sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM, .rpc = 100 * US },
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
+		   .per_block = 32,
 		   .interrupt = 5 * US,
 		   .batch = 10 * US,
 		   .entry = 1 * US,
 		   .block = 20 * US,
 		   .replay = 2 * US,
+		   .evict = 30 * US,
 		   .zero_bandwidth = 1000000000 },
 };
 
+static struct sim_memory_policy policy;
 static struct sim_gpu gpu;
 static struct sim_process process, other;
 static void (*body)(void);
@@ -44,7 +47,7 @@ static void simulate(void (*function)(void))
 	body = function;
 	ck_assert_int_eq(eng_init(), 0);
 	sim_gpu_set_costs(&profile);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile), 0);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
 	eng_spawn("body", body_main, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	sim_gpu_destroy(&gpu);
@@ -115,34 +118,28 @@ START_TEST(memory_is_freed_only_when_the_copy_engines_have_let_go)
 }
 END_TEST
 
-static void overfill(void)
+static void forbid(void)
 {
 	static struct gmmu_touch touch;
 	static struct gsp_train train;
 
-	profile.fault.outstanding = 17 * 32;
-	profile.fault.buffer_entries = 17 * 32;
 	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
-	touch = sim_touch_all(sim_process_map(&process, 17 * GVM_CHUNK_BYTES, false),
+	touch = sim_touch_all(sim_process_map(&process, GVM_CHUNK_BYTES, false),
 			      GVM_ACCESS_WRITE);
+	gvm_limit_set_high(process.container, GVM_CHUNK_BYTES - 1);
 	train = touching_train(&touch);
 	gsp_submit(&process.tsg, &train);
 	ck_assert_int_eq(gsp_wait(&train), -EIO);
 	ck_assert(process.killed);
-	/*
-	 * Two full batches of 8 blocks each take 10 + 256 + 160 + 2 us of driver and, the first
-	 * clear beginning 20 us into the blocks, 8 * 2097.152 us of clearing; what is left of the
-	 * buffer is flushed. The stalled kernel runs, misses at block 16 and faults 32 times:
-	 * the kill comes after 5 + 10 + 32 + 20 us, not before the driver has done that work.
-	 */
-	ck_assert_uint_ge(process.killed_ns, 2 * 8 * 2097152ull + 67 * US);
+	/* Interrupt 5 us, batch 10 us, 32 records: not before the driver has done that work. */
+	ck_assert_uint_eq(process.killed_ns, 47 * US);
 	ck_assert_uint_eq(process.killed_ns, train.finished_ns);
 	ck_assert_uint_eq(process.container->events[GVM_EVENT_OOM], 1);
 }
 
 START_TEST(a_cancelled_fault_kills_after_the_drivers_work_on_it)
 {
-	simulate(overfill);
+	simulate(forbid);
 }
 END_TEST
 

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "toy_gpu.h"
+
+struct toy toy;
+
+static void toy_log(enum toy_call_kind kind, u32 chunk, u32 first, u32 count)
+{
+	if (toy.call_count < ARRAY_SIZE(toy.calls))
+		toy.calls[toy.call_count++] = (struct toy_call){ kind, chunk, first, count };
+	toy.kinds[kind]++;
+	toy.pages[kind] += count;
+}
+
+static u32 toy_fetch(void *gpu, struct gvm_fault *faults, u32 most)
+{
+	u32 count = min(most, toy.script_length - toy.script_next);
+
+	(void)gpu;
+	memcpy(faults, toy.script + toy.script_next, count * sizeof(*faults));
+	toy.script_next += count;
+	return count;
+}
+
+static void toy_service(void *gpu, void *space, struct gvm_fault *faults, u32 count)
+{
+	struct toy_space *me = space;
+	u32 i;
+
+	(void)gpu;
+	toy.services++;
+	for (i = 1; i < count; i++)
+		ck_assert(faults[i - 1].va < faults[i].va);
+	gvm_range_service(&me->range, faults, count, &toy.stats, &toy.fence);
+}
+
+static void toy_cancel(void *gpu, const struct gvm_fault *fault)
+{
+	(void)gpu;
+	toy_log(TOY_CANCEL, (u32)((fault->va - TOY_VA) >> GVM_PAGE_SHIFT), 0, 0);
+}
+
+static int toy_replay(void *gpu)
+{
+	(void)gpu;
+	toy_log(TOY_REPLAY, 0, 0, 0);
+	return 0;
+}
+
+static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
+{
+	(void)gpu;
+	return gvm_block_evict(&toy.memory, chunk, fence);
+}
+
+static bool toy_evictable(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	return gvm_block_evictable(&toy.memory, chunk);
+}
+
+static const struct gvm_gpu_ops toy_gpu_ops = {
+	.fetch_faults = toy_fetch,
+	.service_faults = toy_service,
+	.cancel_fault = toy_cancel,
+	.flush_and_replay = toy_replay,
+	.evict_chunk = toy_evict,
+	.chunk_evictable = toy_evictable,
+};
+
+static int toy_chunk_alloc(void *gpu, u32 *ret_chunk)
+{
+	(void)gpu;
+	if (!toy.free_count)
+		return -ENOMEM;
+	*ret_chunk = toy.free[toy.free_first];
+	toy.free_first = (toy.free_first + 1) % toy.device.chunk_count;
+	toy.free_count--;
+	return 0;
+}
+
+static void toy_chunk_free(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	ck_assert_uint_lt(toy.free_count, toy.device.chunk_count);
+	toy.free[(toy.free_first + toy.free_count++) % toy.device.chunk_count] = chunk;
+}
+
+/* The host's tags of the pages of a run, whose block's lock is held. */
+static u32 *toy_host(const struct gvm_page_run *run)
+{
+	const struct gvm_frame *frame = &toy.memory.frames[run->chunk];
+	struct toy_space *space = frame->range->space;
+
+	ck_assert(frame->range->lock.held);
+	return &space->host[frame->index][run->first_page];
+}
+
+static int toy_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	(void)gpu;
+	if (toy.kinds[TOY_COPY] + 1 == toy.fail_copy) {
+		toy.fail_copy = 0;
+		return -EIO;
+	}
+	memcpy(&toy.contents[run->chunk][run->first_page], toy_host(run),
+	       run->page_count * sizeof(u32));
+	fence->sequence[GVM_ENGINE_IN]++;
+	toy_log(TOY_COPY, run->chunk, run->first_page, run->page_count);
+	return 0;
+}
+
+static int toy_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	(void)gpu;
+	if (toy.fail_out == U32_MAX || toy.kinds[TOY_OUT] + 1 == toy.fail_out) {
+		toy.fail_out = toy.fail_out == U32_MAX ? U32_MAX : 0;
+		return -EIO;
+	}
+	memcpy(toy_host(run), &toy.contents[run->chunk][run->first_page],
+	       run->page_count * sizeof(u32));
+	fence->sequence[GVM_ENGINE_OUT] = ++toy.out_sequence;
+	toy_log(TOY_OUT, run->chunk, run->first_page, run->page_count);
+	return 0;
+}
+
+static int toy_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	(void)gpu;
+	memset(&toy.contents[run->chunk][run->first_page], 0, run->page_count * sizeof(u32));
+	fence->sequence[GVM_ENGINE_CLEAR]++;
+	toy_log(TOY_CLEAR, run->chunk, run->first_page, run->page_count);
+	return 0;
+}
+
+static int toy_fence_wait(void *gpu, const struct gvm_fence *fence)
+{
+	(void)gpu;
+	(void)fence;
+	toy.host_waits++;
+	return 0;
+}
+
+static bool toy_fence_passed(void *gpu, const struct gvm_fence *fence)
+{
+	(void)gpu;
+	return !toy.out_in_flight || !fence->sequence[GVM_ENGINE_OUT];
+}
+
+static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask)
+{
+	(void)gpu;
+	(void)space;
+	(void)va;
+	toy_log(TOY_MAP, chunk, 0, hweight32(page_mask));
+}
+
+static void toy_unmap(void *gpu, void *space, u64 va, u32 page_mask)
+{
+	(void)gpu;
+	(void)space;
+	(void)va;
+	toy_log(TOY_UNMAP, 0, 0, hweight32(page_mask));
+}
+
+static const struct gvm_mmu_ops toy_mmu_ops = {
+	.chunk_alloc = toy_chunk_alloc,
+	.chunk_free = toy_chunk_free,
+	.copy_in = toy_copy_in,
+	.copy_out = toy_copy_out,
+	.clear = toy_clear,
+	.fence_wait = toy_fence_wait,
+	.fence_passed = toy_fence_passed,
+	.map = toy_map,
+	.unmap = toy_unmap,
+};
+
+void toy_init(u32 chunks)
+{
+	struct gvm_device_config config = { "toy", chunks, &toy_gpu_ops, NULL, 1024 };
+
+	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
+	memset(&toy, 0, sizeof(toy));
+	toy.handler.device = &toy.device;
+	for (; toy.free_count < chunks; toy.free_count++)
+		toy.free[toy.free_count] = toy.free_count;
+	/* What a former owner may have left there. */
+	memset(toy.contents, 0x5a, sizeof(toy.contents));
+	ck_assert_int_eq(gvm_device_init(&toy.device, &config), 0);
+	ck_assert_int_eq(gvm_memory_init(&toy.memory, &toy.device, &toy_mmu_ops, NULL), 0);
+}
+
+void toy_destroy(void)
+{
+	ck_assert_uint_eq(toy.device.charged_chunks, 0);
+	ck_assert_uint_eq(toy.free_count, toy.device.chunk_count);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	gvm_memory_destroy(&toy.memory);
+	gvm_device_destroy(&toy.device);
+}
+
+struct gvm_container *toy_attach(u32 tgid)
+{
+	struct gvm_container *container;
+
+	ck_assert_int_eq(gvm_container_attach(&toy.device, tgid, &container), 0);
+	return container;
+}
+
+struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 bytes,
+				bool on_host)
+{
+	struct toy_space *me = &toy.spaces[space];
+	struct gvm_range_config config = {
+		.container = container,
+		.memory = &toy.memory,
+		.space = me,
+		.va = TOY_VA,
+		.bytes = bytes,
+		.on_host = on_host,
+	};
+
+	ck_assert(!me->mapped);
+	memset(me->host, 0, sizeof(me->host));
+	ck_assert_int_eq(gvm_range_init(&me->range, &config), 0);
+	ck_assert_uint_le(me->range.block_count, TOY_BLOCKS_MAX);
+	me->mapped = true;
+	return &me->range;
+}
+
+void toy_unmap_range(u32 space)
+{
+	ck_assert(toy.spaces[space].mapped);
+	gvm_range_destroy(&toy.spaces[space].range);
+	toy.spaces[space].mapped = false;
+}
+
+void toy_fault(u32 space, u64 page, enum gvm_access access)
+{
+	ck_assert_uint_lt(toy.script_length, ARRAY_SIZE(toy.script));
+	toy.script[toy.script_length++] = (struct gvm_fault){
+		.space = &toy.spaces[space],
+		.va = TOY_VA + (page << GVM_PAGE_SHIFT),
+		.tsg = 1,
+		.access = (u8)access,
+	};
+}
+
+void toy_service_all(void)
+{
+	while (toy.script_next < toy.script_length)
+		ck_assert_int_gt(gvm_fault_service(&toy.handler), 0);
+	toy.script_next = 0;
+	toy.script_length = 0;
+}
+
+/* Where a page is on the device; NULL: it is not. */
+static u32 *toy_find(u32 space, u64 page)
+{
+	const struct gvm_block *block =
+		&toy.spaces[space].range.blocks[page / GVM_PAGES_PER_BLOCK];
+	u32 in_block = (u32)(page % GVM_PAGES_PER_BLOCK);
+
+	if (!(block->resident & (1u << in_block)))
+		return NULL;
+	return &toy.contents[block->chunk][in_block];
+}
+
+static u32 *toy_access(u32 space, u64 page, enum gvm_access access)
+{
+	u64 cancelled = toy.handler.stats.cancelled;
+	u32 tries;
+
+	for (tries = 0; tries < 3 && !toy_find(space, page); tries++) {
+		toy_fault(space, page, access);
+		toy_service_all();
+		if (toy.handler.stats.cancelled > cancelled)
+			return NULL;
+	}
+	ck_assert_ptr_nonnull(toy_find(space, page));
+	return toy_find(space, page);
+}
+
+bool toy_store(u32 space, u64 page, u32 tag)
+{
+	u32 *place = toy_access(space, page, GVM_ACCESS_WRITE);
+
+	if (place)
+		*place = tag;
+	return place;
+}
+
+bool toy_load(u32 space, u64 page, u32 tag)
+{
+	const u32 *place = toy_access(space, page, GVM_ACCESS_READ);
+
+	if (place)
+		ck_assert_uint_eq(*place, tag);
+	return place;
+}
+
+void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count)
+{
+	ck_assert_uint_lt(index, toy.call_count);
+	ck_assert_int_eq(toy.calls[index].kind, kind);
+	ck_assert_uint_eq(toy.calls[index].chunk, chunk);
+	ck_assert_uint_eq(toy.calls[index].first, first);
+	ck_assert_uint_eq(toy.calls[index].count, count);
+}
