@@ -74,8 +74,9 @@ struct tenant tenants[2];
 struct config config;
 struct machine machine;
 
-static bool test_honours(const char *control_file)
+static bool test_honours(const struct config *unused, const char *control_file)
 {
+	(void)unused;
 	return !strcmp(control_file, "compute.priority");
 }
 

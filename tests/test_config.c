@@ -85,7 +85,7 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	load(NULL, NULL);
 	assert_unused(0, NULL);
 	resolved = json_object_get(config.resolved, "system");
-	ck_assert_uint_eq(json_object_size(resolved), 1);
+	ck_assert_uint_eq(json_object_size(resolved), 2);
 	write_file("s.json", replace(config_scenario, "\"duration\"",
 				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\", "
 				     "\"clean_drop\": false}, \"scheduler\": \"priority\"}, "
@@ -95,9 +95,29 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
 	resolved = json_object_get(resolved, "mechanisms");
-	ck_assert_uint_eq(json_object_size(resolved), 2);
+	ck_assert_uint_eq(json_object_size(resolved), 5);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "block")), "nvidia");
+}
+END_TEST
+
+/* On unless switched off; what was asked for is listed, for systems that have no switches. */
+START_TEST(mechanisms_are_switched_off)
+{
+	load(NULL, NULL);
+	ck_assert(config.mechanisms.memory_isolation);
+	ck_assert(config.mechanisms.compute_isolation);
+	ck_assert(config.mechanisms.fast_paging);
+	ck_assert_uint_eq(config.mechanism_count, 0);
+	load("system.mechanisms={\"compute_isolation\": false}",
+	     "system.mechanisms.fast_paging=true");
+	ck_assert(config.mechanisms.memory_isolation);
+	ck_assert(!config.mechanisms.compute_isolation);
+	ck_assert(config.mechanisms.fast_paging);
+	ck_assert_uint_eq(config.mechanism_count, 2);
+	ck_assert_str_eq(config.mechanism_keys[0], "system.mechanisms.compute_isolation");
+	ck_assert_str_eq(config.mechanism_keys[1], "system.mechanisms.fast_paging");
+	assert_unused(0, NULL);
 }
 END_TEST
 
@@ -261,6 +281,8 @@ START_TEST(hash_sees_every_key)
 		"system.name=exclusive",
 		"system.scheduler=weighted",
 		"system.mechanisms.clean_drop=true",
+		"system.mechanisms.memory_isolation=false",
+		"system.mechanisms.fast_paging=false",
 		"gpu.memory=30M",
 		"gpu.link.setup=1us",
 		"gpu.fault.entry=2us",
@@ -514,6 +536,7 @@ static void add_layers(Suite *suite)
 	tcase_add_test(tcase, everything_is_bound);
 	tcase_add_test(tcase, later_layers_win);
 	tcase_add_test(tcase, keys_that_nothing_honours_are_listed);
+	tcase_add_test(tcase, mechanisms_are_switched_off);
 	tcase_add_test(tcase, set_chooses_the_profile);
 	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);

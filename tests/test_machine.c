@@ -207,9 +207,43 @@ START_TEST(a_run_ends_with_its_last_application)
 }
 END_TEST
 
+static bool honours(const char *system, const struct config *config, const char *file)
+{
+	return sim_system_find(system)->honours(config, file);
+}
+
+/* What the core can be told, as far as the mechanism is on; nothing that it does not have. */
+START_TEST(systems_honour_what_the_core_has)
+{
+	struct config config = { .mechanisms = { true, true, true } };
+
+	for (int i = 0; i < 2; i++) {
+		const char *system = i ? "gvm" : "ghost";
+
+		ck_assert(!sim_system_find(system)->own_gpu);
+		ck_assert(honours(system, &config, "gmem.limit.high"));
+		ck_assert(honours(system, &config, "memory.limit"));
+		ck_assert(honours(system, &config, "gmem.limit.low"));
+		ck_assert(honours(system, &config, "compute.timeslice"));
+		ck_assert(honours(system, &config, "compute.priority"));
+		ck_assert(honours(system, &config, "compute.freeze"));
+		ck_assert(!honours(system, &config, "compute.weight"));
+		ck_assert(!honours(system, &config, "hmem.limit"));
+		ck_assert(!honours(system, &config, "gmem.current"));
+	}
+	ck_assert(!honours("stock", &config, "compute.priority"));
+	config.mechanisms.memory_isolation = false;
+	ck_assert(!honours("gvm", &config, "memory.limit"));
+	ck_assert(honours("gvm", &config, "compute.freeze"));
+	ck_assert(honours("ghost", &config, "gmem.limit.high"));
+	config.mechanisms.compute_isolation = false;
+	ck_assert(!honours("gvm", &config, "compute.freeze"));
+}
+END_TEST
+
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
 	  a_container_that_faults_on_a_full_gpu_dies_and_others_go_on,
 	  a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
-	  a_run_ends_with_its_last_application)
+	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has)

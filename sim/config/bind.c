@@ -259,22 +259,33 @@ static bool is_asked_for(const struct cfg_load *load, const char *path)
 	return setting && setting->source.layer != CFG_LAYER_PROFILE;
 }
 
-/* List what was asked for in vain. */
-static int bind_unused(struct cfg_load *load)
+static bool is_unused(const struct cfg_key *key)
 {
-	struct config *config = load->config;
+	return key->unused;
+}
 
-	config->unused_keys = calloc(cfg_schema_count, sizeof(*config->unused_keys));
-	if (!config->unused_keys)
+static bool is_mechanism(const struct cfg_key *key)
+{
+	return key->mechanism;
+}
+
+/* List what the user asked for, of the rows for which @is is true. */
+static int bind_asked(struct cfg_load *load, bool (*is)(const struct cfg_key *key),
+		      char ***ret_keys, size_t *ret_count)
+{
+	char **keys = calloc(cfg_schema_count, sizeof(*keys));
+
+	*ret_keys = keys;
+	if (!keys)
 		return sim_runtime_error(load->err, "out of memory");
 	cfg_schema_for_each(key)
 	{
-		if (!key->unused || !is_asked_for(load, key->path))
+		if (!is(key) || !is_asked_for(load, key->path))
 			continue;
-		config->unused_keys[config->unused_count] = strdup(key->path);
-		if (!config->unused_keys[config->unused_count])
+		keys[*ret_count] = strdup(key->path);
+		if (!keys[*ret_count])
 			return sim_runtime_error(load->err, "out of memory");
-		config->unused_count++;
+		++*ret_count;
 	}
 	return 0;
 }
@@ -291,5 +302,11 @@ int cfg_bind(struct cfg_load *load)
 		rc = bind_containers(load);
 	if (!rc)
 		rc = bind_events(load);
-	return rc ? rc : bind_unused(load);
+	if (!rc)
+		rc = bind_asked(load, is_unused, &load->config->unused_keys,
+				&load->config->unused_count);
+	if (!rc)
+		rc = bind_asked(load, is_mechanism, &load->config->mechanism_keys,
+				&load->config->mechanism_count);
+	return rc;
 }

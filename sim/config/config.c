@@ -151,15 +151,21 @@ int config_load(const char *path, const struct cfg_override *overrides, size_t c
 	return rc;
 }
 
+static void destroy_keys(char **keys, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(keys[i]);
+	free(keys);
+}
+
 void config_destroy(struct config *config)
 {
 	for (size_t i = 0; i < config->container_count; i++)
 		free(config->containers[i].controls);
 	free(config->containers);
 	free(config->events);
-	for (size_t i = 0; i < config->unused_count; i++)
-		free(config->unused_keys[i]);
-	free(config->unused_keys);
+	destroy_keys(config->unused_keys, config->unused_count);
+	destroy_keys(config->mechanism_keys, config->mechanism_count);
 	json_decref(config->resolved);
 	*config = (struct config){ 0 };
 }

@@ -166,6 +166,12 @@ struct config {
 	uint64_t duration; /* ns */
 	uint64_t seed;
 	char system[CFG_NAME_MAX];
+	/* Parts of a system that can be switched off: "system.mechanisms". Only gvm has them. */
+	struct {
+		bool memory_isolation;	/* gmem.* control files */
+		bool compute_isolation; /* compute.* control files */
+		bool fast_paging;	/* swapping that overlaps copies */
+	} mechanisms;
 	struct cfg_gpu gpu;
 	struct cfg_host host;
 	struct cfg_container *containers; /* in the order of the file */
@@ -180,6 +186,9 @@ struct config {
 	 */
 	char **unused_keys;
 	size_t unused_count;
+	/* Keys of mechanisms, likewise. A system without mechanisms cannot honour them. */
+	char **mechanism_keys;
+	size_t mechanism_count;
 	char hash[33];	/* of everything above and of trace contents, hexadecimal */
 	void *resolved; /* json_t: every key with its value, for config.json */
 };

@@ -42,6 +42,11 @@
 #define UNREAD(type_, member_, min_, max_) \
 	ROOT(#member_, type_, member_, RANGE(min_, max_), .unused = true)
 
+/* A switch that a system with mechanisms honours. */
+#define MECHANISM(member_)                                                               \
+	ROOT("system.mechanisms." #member_, BOOL, mechanisms.member_, .mechanism = true, \
+	     DEFAULT("true"))
+
 /* A key of the design that no system honours yet. Never required. */
 #define UNUSED(path_, type_, ...)                                                        \
 	{                                                                                \
@@ -102,9 +107,9 @@ const struct cfg_key cfg_schema[] = {
 	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
 	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
 	UNUSED("system.scheduler", WORD, .words = schedulers),
-	UNUSED("system.mechanisms.memory_isolation", BOOL),
-	UNUSED("system.mechanisms.compute_isolation", BOOL),
-	UNUSED("system.mechanisms.fast_paging", BOOL),
+	MECHANISM(memory_isolation),
+	MECHANISM(compute_isolation),
+	MECHANISM(fast_paging),
 	UNUSED("system.mechanisms.clean_drop", BOOL),
 	UNUSED("system.mechanisms.priority_batches", BOOL),
 	UNUSED("system.mechanisms.hint_faults", BOOL),

@@ -56,7 +56,8 @@ struct cfg_key {
 	uint64_t max;		  /* for numbers, inclusive */
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
 	const char *const *words; /* NULL-terminated */
-	bool unused; /* checked, but nothing reads it yet; no wildcard in its path */
+	bool unused;	/* checked, but nothing reads it yet; no wildcard in its path */
+	bool mechanism; /* for systems with mechanisms only; no wildcard, either */
 };
 
 /* What a path is to the schema. */

@@ -144,13 +144,15 @@ static void tenant_write_file(struct tenant *tenant, const char *file, const cha
 /* Write what the scenario wants in the control files that this system has. */
 static void tenant_write_controls(struct tenant *tenant)
 {
+	const struct machine *machine = tenant->machine;
 	const struct cfg_container *cfg = tenant->cfg;
 	size_t i;
 
 	for (i = 0; i < cfg->control_count; i++) {
 		const struct cfg_control *control = &cfg->controls[i];
 
-		if (control->text[0] && tenant->machine->system->honours(control->file))
+		if (control->text[0] &&
+		    machine->system->honours(machine->config, control->file))
 			tenant_write_file(tenant, control->file, control->text);
 	}
 }
@@ -215,7 +217,8 @@ static void events_main(void *data)
 			struct tenant *tenant = &machine->tenants[t];
 
 			if (!strcmp(tenant->cfg->name, event->container) &&
-			    tenant->process.running && machine->system->honours(event->file))
+			    tenant->process.running &&
+			    machine->system->honours(config, event->file))
 				tenant_write_file(tenant, event->file, event->value);
 		}
 	}

@@ -311,13 +311,14 @@ static int add_ignored(struct summary *summary, const char *key)
 
 static int find_ignored_controls(struct summary *summary, const struct tenant *tenant)
 {
+	const struct machine *machine = tenant->machine;
 	char key[IGNORED_MAX];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < tenant->cfg->control_count; i++) {
 		const struct cfg_control *control = &tenant->cfg->controls[i];
 
-		if (!*control->text || tenant->machine->system->honours(control->file))
+		if (!*control->text || machine->system->honours(machine->config, control->file))
 			continue;
 		snprintf(key, sizeof(key), "containers.%s.%s", tenant->cfg->name,
 			 control->file);
@@ -333,7 +334,7 @@ static int find_ignored_events(struct summary *summary, const struct machine *ma
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < machine->config->event_count; i++) {
-		if (machine->system->honours(machine->config->events[i].file))
+		if (machine->system->honours(machine->config, machine->config->events[i].file))
 			continue;
 		snprintf(key, sizeof(key), "events.%zu.file", i);
 		rc = add_ignored(summary, key);
@@ -351,10 +352,25 @@ static int find_ignored_unused(struct summary *summary, const struct config *con
 	return rc;
 }
 
+/* Switches of mechanisms that this system does not have. */
+static int find_ignored_mechanisms(struct summary *summary, const struct machine *machine)
+{
+	const struct config *config = machine->config;
+	int rc = 0;
+
+	if (machine->system->has_mechanisms)
+		return 0;
+	for (size_t i = 0; !rc && i < config->mechanism_count; i++)
+		rc = add_ignored(summary, config->mechanism_keys[i]);
+	return rc;
+}
+
 static int find_ignored(struct summary *summary, const struct machine *machine)
 {
 	int rc = find_ignored_unused(summary, machine->config);
 
+	if (!rc)
+		rc = find_ignored_mechanisms(summary, machine);
 	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
 		rc = find_ignored_controls(summary, &machine->tenants[i]);
 	return rc ? rc : find_ignored_events(summary, machine);

@@ -101,7 +101,7 @@ struct summary {
 	u64 seed;
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
-	char **ignored_keys; /* of the scenario: the system has no such control file */
+	char **ignored_keys; /* of the scenario: the system has no such thing */
 	size_t ignored_count;
 	struct summary_container *containers; /* in the order of the scenario */
 	size_t container_count;

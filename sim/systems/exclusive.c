@@ -8,8 +8,9 @@
  */
 #include "systems/system.h"
 
-static bool exclusive_honours(const char *control_file)
+static bool exclusive_honours(const struct config *config, const char *control_file)
 {
+	(void)config;
 	(void)control_file;
 	return false;
 }

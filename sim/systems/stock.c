@@ -10,8 +10,9 @@
  */
 #include "systems/system.h"
 
-static bool stock_honours(const char *control_file)
+static bool stock_honours(const struct config *config, const char *control_file)
 {
+	(void)config;
 	(void)control_file;
 	return false;
 }

@@ -8,16 +8,25 @@
 
 #include <stdbool.h>
 
+struct config;
+
+/* One way of managing the GPU. */
 struct sim_system {
 	const char *name;
 	const char *summary; /* one line for --help */
 	bool own_gpu;	     /* every container has a whole GPU of its own */
-	/* Can it honour this control file ("gmem.limit.high", "compute.priority", ...)? */
-	bool (*honours)(const char *control_file);
+	bool has_mechanisms; /* system.mechanisms.* switch parts of it off */
+	/*
+	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
+	 * "compute.priority", ...)?
+	 */
+	bool (*honours)(const struct config *config, const char *control_file);
 };
 
 extern const struct sim_system system_exclusive;
 extern const struct sim_system system_stock;
+extern const struct sim_system system_gvm;
+extern const struct sim_system system_ghost;
 
 /* All of them, NULL at the end; and their names, for the configuration's messages. */
 extern const struct sim_system *const sim_systems[];
@@ -25,5 +34,8 @@ extern const char *const config_known_systems[];
 
 /* NULL: there is no such system. */
 const struct sim_system *sim_system_find(const char *name);
+
+/* Is this a control file of the core's that starts with @prefix and that can be written? */
+bool sim_system_core_takes(const char *control_file, const char *prefix);
 
 #endif

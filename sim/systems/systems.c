@@ -5,9 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct sim_system *const sim_systems[] = { &system_exclusive, &system_stock, NULL };
+#include "gvm/control.h"
 
-const char *const config_known_systems[] = { "exclusive", "stock", NULL };
+const struct sim_system *const sim_systems[] = {
+	&system_exclusive, &system_stock, &system_gvm, &system_ghost, NULL,
+};
+
+const char *const config_known_systems[] = { "exclusive", "stock", "gvm", "ghost", NULL };
 
 const struct sim_system *sim_system_find(const char *name)
 {
@@ -17,4 +21,11 @@ const struct sim_system *sim_system_find(const char *name)
 		if (!strcmp((*system)->name, name))
 			return *system;
 	return NULL;
+}
+
+bool sim_system_core_takes(const char *control_file, const char *prefix)
+{
+	const struct gvm_control_file *file = gvm_control_find(control_file);
+
+	return file && file->store && !strncmp(file->name, prefix, strlen(prefix));
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * ghost: the Ghost paper's driver, on one GPU that all containers share.
+ *
+ * Ghost is what became of GVM: the same control files, over a core that holds to the papers'
+ * design where the published GVM driver took short cuts. A charge is checked before there is
+ * memory, a container protected by gmem.limit.low is passed over by every search for a victim,
+ * settings outlive the TSGs that they were made for, and an RPC that failed is known to have
+ * failed. All of that is in sim/core, with the reasons; the simulator only drives it.
+ *
+ * It is one design and has no switches: system.mechanisms.* belong to gvm, and are listed as
+ * ignored here.
+ *
+ *
+ * How it differs from the paper
+ *
+ *   1. Not modelled yet: memory is managed as in stock. A container that faults beyond its limit
+ *      or on a full device loses its context.
+ */
+#include "config/config.h"
+#include "systems/system.h"
+
+static bool ghost_honours(const struct config *config, const char *control_file)
+{
+	(void)config;
+	return sim_system_core_takes(control_file, "gmem.") ||
+	       sim_system_core_takes(control_file, "compute.");
+}
+
+const struct sim_system system_ghost = {
+	.name = "ghost",
+	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
+	.own_gpu = false,
+	.honours = ghost_honours,
+};

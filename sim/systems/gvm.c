@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvm: the GVM paper's driver, on one GPU that all containers share.
+ *
+ * Each container has its directory of control files, and who deploys it says there what it may
+ * take: gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on
+ * the GPU, compute.freeze takes it off altogether. Nothing of that asks the application, and
+ * nothing is a reservation: what one container leaves, the others get.
+ *
+ * The paper takes it apart in its Figure 14, and so can a scenario, by three switches:
+ *
+ *     system.mechanisms.memory_isolation    gmem.* control files
+ *     system.mechanisms.compute_isolation   compute.* control files
+ *     system.mechanisms.fast_paging         swapping that does not wait page by page
+ *
+ * With all three off this is the stock driver. A mechanism that is off has no control files:
+ * what a scenario writes there is listed as ignored, and not quietly kept.
+ *
+ *
+ * How it differs from the paper
+ *
+ *   1. The published driver's control files of a mechanism stay when it is compiled out. Here
+ *      they are gone, so that no run can be taken for one with limits that it did not have.
+ *   2. Not modelled yet: memory is managed as in stock. A container that faults beyond its limit
+ *      or on a full device loses its context, and fast_paging changes nothing.
+ */
+#include "config/config.h"
+#include "systems/system.h"
+
+static bool gvm_honours(const struct config *config, const char *control_file)
+{
+	if (sim_system_core_takes(control_file, "gmem."))
+		return config->mechanisms.memory_isolation;
+	if (sim_system_core_takes(control_file, "compute."))
+		return config->mechanisms.compute_isolation;
+	return false;
+}
+
+const struct sim_system system_gvm = {
+	.name = "gvm",
+	.summary = "one GPU, limits and timeslices by container: the GVM paper's driver",
+	.own_gpu = false,
+	.has_mechanisms = true,
+	.honours = gvm_honours,
+};
