@@ -46,6 +46,7 @@ static struct config toy_config(const char *system)
 			 .sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
 			 .fault = { .buffer_entries = 64,
 				    .outstanding = 64,
+				    .per_block = 32,
 				    .zero_bandwidth = 1000000000 } },
 		.containers = (struct cfg_container *)containers,
 		.container_count = 3,
@@ -132,19 +133,44 @@ START_TEST(exclusive_gives_each_enabled_container_a_gpu)
 }
 END_TEST
 
-START_TEST(a_container_that_faults_on_a_full_gpu_dies_and_others_go_on)
+/* A container that may have nothing: 1 MB is no chunk. */
+START_TEST(a_container_that_may_have_no_memory_dies_and_others_go_on)
 {
-	struct config config = toy_config("stock");
+	static struct cfg_control no_memory = { "gmem.limit.high", "1048576" };
+	struct cfg_container forbidden[] = { containers[0], containers[1] };
+	struct config config = toy_config("ghost");
 	struct sim_error err = { 0 };
 	struct machine machine;
 
-	/* 10 and 10 chunks of 16. */
+	forbidden[1].controls = &no_memory;
+	forbidden[1].control_count = 1;
+	config.containers = forbidden;
+	config.container_count = 2;
 	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
 	ck_assert_int_eq(machine.tenants[0].status, 0);
 	ck_assert_int_eq(machine.tenants[1].status, -EIO);
 	ck_assert_uint_ge(machine.tenants[1].failed_ns, 7000000000);
 	ck_assert_uint_eq(machine.tenants[0].gmem_current, 10 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(machine.end_ns, config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(two_containers_that_do_not_fit_share_what_there_is)
+{
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	/* 10 and 10 chunks of 16: the one that comes late takes the older chunks of the other. */
+	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	ck_assert_int_eq(machine.tenants[1].status, 0);
+	ck_assert_uint_eq(machine.tenants[0].gmem_current, 6 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].gmem_swap, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].stats.bytes_d2h, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[1].gmem_current, 10 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[1].gmem_swap, 0);
 	machine_destroy(&machine);
 }
 END_TEST
@@ -243,7 +269,8 @@ END_TEST
 
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
-	  a_container_that_faults_on_a_full_gpu_dies_and_others_go_on,
+	  a_container_that_may_have_no_memory_dies_and_others_go_on,
+	  two_containers_that_do_not_fit_share_what_there_is,
 	  a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
 	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has)

@@ -363,6 +363,8 @@ static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 	char name[CFG_NAME_MAX];
 	u32 i;
 
+	if (machine->system->memory)
+		policy = machine->system->memory(machine->config);
 	sim_gpu_set_costs(&machine->config->gpu);
 	for (i = 0; i < wanted; i++) {
 		snprintf(name, sizeof(name), "gpu%u", i);

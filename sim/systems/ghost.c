@@ -10,12 +10,6 @@
  *
  * It is one design and has no switches: system.mechanisms.* belong to gvm, and are listed as
  * ignored here.
- *
- *
- * How it differs from the paper
- *
- *   1. Not modelled yet: memory is managed as in stock. A container that faults beyond its limit
- *      or on a full device loses its context.
  */
 #include "config/config.h"
 #include "systems/system.h"
@@ -27,9 +21,16 @@ static bool ghost_honours(const struct config *config, const char *control_file)
 	       sim_system_core_takes(control_file, "compute.");
 }
 
+static struct sim_memory_policy ghost_memory(const struct config *config)
+{
+	(void)config;
+	return (struct sim_memory_policy){ .evictors = true };
+}
+
 const struct sim_system system_ghost = {
 	.name = "ghost",
 	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
 	.own_gpu = false,
 	.honours = ghost_honours,
+	.memory = ghost_memory,
 };

@@ -21,8 +21,8 @@
  *
  *   1. The published driver's control files of a mechanism stay when it is compiled out. Here
  *      they are gone, so that no run can be taken for one with limits that it did not have.
- *   2. Not modelled yet: memory is managed as in stock. A container that faults beyond its limit
- *      or on a full device loses its context, and fast_paging changes nothing.
+ *   2. Memory is managed as the published driver does it, quirks included, and not as the paper
+ *      describes: see sim/uvm/nvuvm.c. What the paper describes is "ghost".
  */
 #include "config/config.h"
 #include "systems/system.h"
@@ -36,10 +36,20 @@ static bool gvm_honours(const struct config *config, const char *control_file)
 	return false;
 }
 
+static struct sim_memory_policy gvm_memory(const struct config *config)
+{
+	return (struct sim_memory_policy){
+		.nvuvm = true,
+		.limits = config->mechanisms.memory_isolation,
+		.fast_path = config->mechanisms.fast_paging,
+	};
+}
+
 const struct sim_system system_gvm = {
 	.name = "gvm",
 	.summary = "one GPU, limits and timeslices by container: the GVM paper's driver",
 	.own_gpu = false,
 	.has_mechanisms = true,
 	.honours = gvm_honours,
+	.memory = gvm_memory,
 };

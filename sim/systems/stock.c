@@ -4,9 +4,8 @@
  * their contexts by equal timeslices, and demand paging brings managed memory in.
  *
  * It has no containers and so no control files: limits and priorities of a scenario are listed
- * as ignored. While memory suffices, how faults are serviced hardly matters; eviction, and the
- * stock driver's own way through it, is not modelled yet. A container that faults when the device
- * is full loses its context, and the run goes on without it.
+ * as ignored. Its memory is managed by the model of NVIDIA's driver in sim/uvm/nvuvm.c: when the
+ * device is full, whoever faults takes the chunk that was migrated to longest ago, whoever's it is.
  */
 #include "systems/system.h"
 
@@ -17,9 +16,16 @@ static bool stock_honours(const struct config *config, const char *control_file)
 	return false;
 }
 
+static struct sim_memory_policy stock_memory(const struct config *config)
+{
+	(void)config;
+	return (struct sim_memory_policy){ .nvuvm = true };
+}
+
 const struct sim_system system_stock = {
 	.name = "stock",
-	.summary = "one GPU, equal timeslices, demand paging while memory suffices",
+	.summary = "one GPU, equal timeslices, demand paging: NVIDIA's driver as it comes",
 	.own_gpu = false,
 	.honours = stock_honours,
+	.memory = stock_memory,
 };

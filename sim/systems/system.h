@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "gpu/gpu.h"
+
 struct config;
 
 /* One way of managing the GPU. */
@@ -21,6 +23,8 @@ struct sim_system {
 	 * "compute.priority", ...)?
 	 */
 	bool (*honours)(const struct config *config, const char *control_file);
+	/* Who looks after the GPU's memory. NULL: the core by itself. */
+	struct sim_memory_policy (*memory)(const struct config *config);
 };
 
 extern const struct sim_system system_exclusive;
