@@ -49,6 +49,8 @@ static int toy_replay(void *gpu)
 static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
 {
 	(void)gpu;
+	if (toy.on_evict)
+		toy.on_evict(chunk);
 	return gvm_block_evict(&toy.memory, chunk, fence);
 }
 

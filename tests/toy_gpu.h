@@ -68,7 +68,8 @@ struct toy {
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
 	bool out_in_flight; /* no copy out has passed */
 	u64 out_sequence;
-	u32 host_waits; /* fences that were waited for */
+	u32 host_waits;		     /* fences that were waited for */
+	void (*on_evict)(u32 chunk); /* called for each victim, unless NULL */
 	struct gvm_block_stats stats;
 	struct gvm_fence fence;
 };
