@@ -17,6 +17,8 @@ struct sim_process_stats {
 	u64 evictions;	   /* chunks taken from it */
 	uint64_t bytes_h2d;
 	uint64_t bytes_d2h;
+	u64 stall_h2d_ns; /* of its stall: the fault handler waited for copies from host memory */
+	u64 stall_d2h_ns; /* ... for copies to host memory (evictions) */
 	struct gvm_block_stats block;
 };
 
