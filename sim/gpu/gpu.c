@@ -176,8 +176,13 @@ static int gpu_wait_for_faults(void *data)
 static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
+	const struct gvm_range *range = gpu->memory.frames[chunk].range;
+	struct sim_process *loser = range ? range->space : NULL;
+	int status = gvm_block_evict(&gpu->memory, chunk, fence);
 
-	return gvm_block_evict(&gpu->memory, chunk, fence);
+	if (!status && loser)
+		loser->stats.evictions++;
+	return status;
 }
 
 static bool gpu_chunk_evictable(void *data, u32 chunk)
