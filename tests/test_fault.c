@@ -4,13 +4,22 @@
  * in which order, with exact counts.
  */
 #include "gvm/block.h"
+#include "gvm/control.h"
 #include "gvm/fault.h"
 #include "runner.h"
 
 #define TOY_CHUNKS 16
 #define VA	   0x700000000000ull
 
-enum toy_call_kind { TOY_COPY, TOY_CLEAR, TOY_MAP, TOY_UNMAP, TOY_REPLAY, TOY_CANCEL };
+enum toy_call_kind {
+	TOY_COPY,
+	TOY_CLEAR,
+	TOY_MAP,
+	TOY_UNMAP,
+	TOY_FREE,
+	TOY_REPLAY,
+	TOY_CANCEL,
+};
 
 struct toy_call {
 	enum toy_call_kind kind;
@@ -34,6 +43,7 @@ static struct {
 	u32 services;
 	u32 fail_copy; /* the copy call that fails, counted from 1 */
 	u32 copies;
+	int replay_error;
 	struct gvm_block_stats stats;
 	struct gvm_fence fence;
 } toy;
@@ -75,7 +85,7 @@ static int toy_replay(void *gpu)
 {
 	(void)gpu;
 	toy_log(TOY_REPLAY, 0, 0, 0);
-	return 0;
+	return toy.replay_error;
 }
 
 static const struct gvm_gpu_ops toy_gpu_ops = {
@@ -97,6 +107,7 @@ static int toy_chunk_alloc(void *gpu, u32 *ret_chunk)
 static void toy_chunk_free(void *gpu, u32 chunk)
 {
 	(void)gpu;
+	toy_log(TOY_FREE, chunk, 0, 0);
 	toy.free[toy.free_count++] = chunk;
 }
 
@@ -340,6 +351,108 @@ START_TEST(a_fault_over_the_limit_is_cancelled_and_its_batch_goes_on)
 }
 END_TEST
 
+/* F2: the limit is the process's, whichever of its address spaces faults. */
+START_TEST(a_limit_holds_over_all_address_spaces_of_a_process)
+{
+	struct gvm_container *first = toy_init(), *second;
+	struct gvm_range ranges[2];
+
+	ck_assert_int_eq(gvm_container_attach(&toy.device, 1000, &second), 0);
+	gvm_limit_set_high(first, 2 * GVM_CHUNK_BYTES);
+	toy_map_range(&ranges[0], 0, first, 3 * GVM_CHUNK_BYTES, false);
+	toy_map_range(&ranges[1], 1, second, 3 * GVM_CHUNK_BYTES, false);
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_fault(1, 0, GVM_ACCESS_READ);
+	toy_fault(1, 32, GVM_ACCESS_READ);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(first), 2 * GVM_CHUNK_BYTES);
+	gvm_range_destroy(&ranges[0]);
+	gvm_range_destroy(&ranges[1]);
+	gvm_container_detach(second);
+	toy_destroy(first);
+}
+END_TEST
+
+/* D1: what is smaller than a chunk costs a chunk, and does not slip by the limit. */
+START_TEST(a_range_of_one_page_is_charged_a_chunk)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range ranges[2];
+
+	gvm_limit_set_high(container, 2 * GVM_CHUNK_BYTES - 1);
+	toy_map_range(&ranges[0], 0, container, 1, false);
+	toy_map_range(&ranges[1], 1, container, 1, false);
+	toy_fault(0, 0, GVM_ACCESS_WRITE);
+	toy_fault(1, 0, GVM_ACCESS_WRITE);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(gvm_charged_bytes(container), GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	gvm_range_destroy(&ranges[0]);
+	gvm_range_destroy(&ranges[1]);
+	toy_destroy(container);
+}
+END_TEST
+
+/* F4: whoever gets the chunk next must not be seen through old PTEs. */
+START_TEST(a_chunk_is_unmapped_before_it_is_freed)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range range;
+
+	toy_map_range(&range, 0, container, GVM_CHUNK_BYTES + 1, true);
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_fault(0, 32, GVM_ACCESS_READ);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	toy.call_count = 0;
+	gvm_range_destroy(&range);
+	ck_assert_uint_eq(toy.call_count, 4);
+	expect_call(0, TOY_UNMAP, 0, 0, 32);
+	expect_call(1, TOY_FREE, 0, 0, 0);
+	expect_call(2, TOY_UNMAP, 0, 0, 1);
+	expect_call(3, TOY_FREE, 1, 0, 0);
+	toy_destroy(container);
+}
+END_TEST
+
+/* F10: a shutdown in the middle of the work ends the loop; what was done is booked. */
+START_TEST(an_interrupted_replay_ends_the_service_with_the_books_in_order)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range range;
+	u32 i;
+
+	toy_map_range(&range, 0, container, GVM_CHUNK_BYTES, true);
+	for (i = 0; i < 2 * GVM_FAULT_BATCH_MAX; i++)
+		toy_fault(0, i % 32, GVM_ACCESS_READ);
+	toy.replay_error = -EINTR;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), -EINTR);
+	ck_assert_uint_eq(toy.handler.stats.batches, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(container), GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	gvm_range_destroy(&range);
+	toy_destroy(container);
+}
+END_TEST
+
+/* D6, D25: a write that has nothing to reclaim waits for nobody who services faults. */
+START_TEST(a_limit_is_written_while_a_block_is_locked)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range range;
+
+	toy_map_range(&range, 0, container, GVM_CHUNK_BYTES, true);
+	/* To wait for this lock would be to wait for ever, and fail: see engine_null.c. */
+	gvm_mutex_lock(&range.lock);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "2M", 2), 0);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.low", "2M", 2), 0);
+	gvm_mutex_unlock(&range.lock);
+	gvm_range_destroy(&range);
+	toy_destroy(container);
+}
+END_TEST
+
+/* D3: nothing that was promised or allocated is left behind. */
 START_TEST(a_full_device_cancels_and_returns_the_reservation)
 {
 	struct gvm_container *container = toy_init();
@@ -437,6 +550,10 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  duplicates_are_dropped_and_spaces_are_served_apart,
 	  a_wake_up_services_twenty_batches_of_256_and_no_more,
 	  a_fault_over_the_limit_is_cancelled_and_its_batch_goes_on,
+	  a_limit_holds_over_all_address_spaces_of_a_process,
+	  a_range_of_one_page_is_charged_a_chunk, a_chunk_is_unmapped_before_it_is_freed,
+	  an_interrupted_replay_ends_the_service_with_the_books_in_order,
+	  a_limit_is_written_while_a_block_is_locked,
 	  a_full_device_cancels_and_returns_the_reservation,
 	  a_failed_copy_maps_nothing_and_leaks_nothing,
 	  a_fault_behind_the_end_of_a_range_is_cancelled,

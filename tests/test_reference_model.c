@@ -64,6 +64,7 @@ static void report_case(struct model_case *failing, u64 seed)
 		     failure.op + 1, path);
 }
 
+/* F3, and whatever else two statements of one thing can disagree on. */
 START_TEST(core_and_model_agree_on_a_million_random_operations)
 {
 	u64 seed = choose_seed(), state = seed;
