@@ -508,6 +508,28 @@ START_TEST(a_fault_behind_the_end_of_a_range_is_cancelled)
 }
 END_TEST
 
+/*
+ * The tail block has three valid pages. One TSG asks for one of them, another one for what is behind
+ * the end: only the second one has made a mistake.
+ */
+START_TEST(a_fault_behind_the_end_takes_no_fault_of_its_block_with_it)
+{
+	struct gvm_container *container = toy_init();
+	struct gvm_range range;
+
+	toy_map_range(&range, 0, container, 3 * GVM_PAGE_BYTES, false);
+	toy_fault(0, 1, GVM_ACCESS_READ);
+	toy_fault(0, 5, GVM_ACCESS_READ);
+	toy.script[1].tsg = 2;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	expect_call(2, TOY_CANCEL, 5, 0, 0);
+	ck_assert_uint_eq(range.resident_pages, 3);
+	gvm_range_destroy(&range);
+	toy_destroy(container);
+}
+END_TEST
+
 static void *refuse_memory(size_t bytes)
 {
 	(void)bytes;
@@ -557,4 +579,5 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  a_full_device_cancels_and_returns_the_reservation,
 	  a_failed_copy_maps_nothing_and_leaks_nothing,
 	  a_fault_behind_the_end_of_a_range_is_cancelled,
+	  a_fault_behind_the_end_takes_no_fault_of_its_block_with_it,
 	  a_range_without_memory_or_size_or_alignment_is_refused)
