@@ -187,6 +187,7 @@ static void fault_during_reclaim(u32 chunk)
 	ck_assert_int_eq(gvm_charge_reserve(one), -EDQUOT);
 }
 
+/* F5: so nothing slips in between. */
 START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
 {
 	begin(8);
@@ -215,7 +216,7 @@ START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 }
 END_TEST
 
-/* D8: a victim that cannot be copied out stays where it was, mapped, charged and intact. */
+/* D3, D8: a victim that cannot be copied out stays where it was, mapped, charged and intact. */
 START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 {
 	begin(4);
@@ -239,6 +240,44 @@ START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 	toy.fail_out = 0;
 	write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(one->charged_chunks, 1);
+	end();
+}
+END_TEST
+
+/* F10: who is interrupted while somebody is evicted for him loses nothing, and faults again. */
+START_TEST(an_interrupted_eviction_changes_nothing)
+{
+	begin(2);
+	toy_map_range(0, one, 3 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	toy.fail_out = 1;
+	toy.out_error = -EINTR;
+	toy_fault(0, 64, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->charged_chunks, 2);
+	ck_assert_uint_eq(one->reserved_chunks, 0);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	load_blocks(0, 0, 2);
+	store_blocks(0, 2, 1);
+	load_blocks(0, 0, 3);
+	end();
+}
+END_TEST
+
+/* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
+START_TEST(nobody_locks_two_ranges_at_once)
+{
+	begin(4);
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	store_blocks(1, 0, 4);
+	ck_assert_uint_gt(one->evicted_chunks, 0);
+	write_file(two, "gmem.limit.high", "2M");
+	load_blocks(0, 0, 4);
+	ck_assert_uint_eq(toy.locks_most, 1);
 	end();
 }
 END_TEST
@@ -472,6 +511,7 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
 	  a_failed_eviction_leaves_the_victim_and_is_reported,
+	  an_interrupted_eviction_changes_nothing, nobody_locks_two_ranges_at_once,
 	  swap_counts_evicted_pages_until_they_are_back_or_gone,
 	  what_is_not_on_the_host_yet_is_waited_for,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
