@@ -2,7 +2,6 @@
 /* "gvmsim figure", see cmd_figure.h: the table of figures, and their options. */
 #include "cli/cmd_figure.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "cli/figure.h"
 #include "engine/error.h"
 #include "gvm/port.h"
-#include "results/writer.h"
 
 #define FIGURE_USAGE "figure NAME ..."
 
@@ -43,6 +41,7 @@ static const char figure_help_runs[] =
 
 static const struct figure *const figures[] = {
 	&figure_ablation,
+	&figure_memory_contention,
 	&figure_alone_vs_shared,
 };
 
@@ -176,21 +175,6 @@ static int figure_parse(int argc, char **argv, const struct figure **ret_figure,
 			return rc;
 	}
 	return figure_operands(ret_figure, argc - optind, argv + optind, args, err);
-}
-
-int figure_flush(struct sim_error *err)
-{
-	if (fflush(stdout) || ferror(stdout))
-		return sim_runtime_error(err, "standard output: cannot write: %s",
-					 strerror(errno));
-	return 0;
-}
-
-int figure_print_pictures(const char *name, const struct writer *writer, struct sim_error *err)
-{
-	printf("picture     %s/%s.svg\n", writer->folder, name);
-	printf("%s/%s.png\n", writer->folder, name);
-	return figure_flush(err);
 }
 
 static int figure_print_help(const struct figure *figure, struct sim_error *err)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 struct sim_error;
+struct summary;
 struct writer;
 
 #define FIGURE_FOLDERS_MAX 2
@@ -48,6 +49,9 @@ extern const struct figure figure_memory_contention;
 
 /* End stdout's present part. What did not reach the user is an error. */
 int figure_flush(struct sim_error *err);
+
+/* A line for each container of a run that something happened to, @prefix before its name. */
+void figure_print_failures(const char *prefix, const struct summary *summary);
 
 /* The last lines of a figure: where the pictures of @name are. */
 int figure_print_pictures(const char *name, const struct writer *writer, struct sim_error *err);

@@ -204,29 +204,20 @@ static void print_panel(struct table *table, const struct ablation *ablation, si
 	}
 }
 
-/* What became of a container that has no numbers. */
-static void print_failures(const struct ablation *ablation)
-{
-	for (size_t bar = 0; bar < BARS; bar++) {
-		const struct summary *summary = &ablation->runs[bar].folder.summary;
-
-		for (size_t i = 0; i < summary->container_count; i++)
-			if (strcmp(summary->containers[i].status, SUMMARY_OK) != 0)
-				printf("%s, %s: %s\n", bars[bar].label,
-				       summary->containers[i].name,
-				       summary->containers[i].status);
-	}
-}
-
 static int print_table(const struct ablation *ablation, struct sim_error *err)
 {
 	struct table table = { 0 };
+	char prefix[16];
 
 	for (size_t panel = 0; panel < PANELS; panel++)
 		print_panel(&table, ablation, panel);
 	table_print(&table, stdout);
 	putchar('\n');
-	print_failures(ablation);
+	/* Why values are missing. */
+	for (size_t bar = 0; bar < BARS; bar++) {
+		snprintf(prefix, sizeof(prefix), "%s, ", bars[bar].label);
+		figure_print_failures(prefix, &ablation->runs[bar].folder.summary);
+	}
 	return figure_flush(err);
 }
 

@@ -64,10 +64,7 @@ static void print_run(const char *word, const struct folder *folder)
 	printf("%-7s %s on %s, system %s, %.1f s%s\n", word, summary->name,
 	       *folder->gpu ? folder->gpu : "a GPU of its own description", summary->system,
 	       summary->sim_seconds, summary->complete ? "" : " (INCOMPLETE: interrupted)");
-	for (size_t i = 0; i < summary->container_count; i++)
-		if (strcmp(summary->containers[i].status, SUMMARY_OK) != 0)
-			printf("        %s: %s\n", summary->containers[i].name,
-			       summary->containers[i].status);
+	figure_print_failures("        ", summary);
 }
 
 static void print_comparison(const struct folder folders[SERIES_RUNS])

@@ -67,10 +67,29 @@ done
 grep -q "^throughput,UVM,x,1,1,1$" first/ablation.csv || fail "UVM is not 1"
 grep -q "^itl_ms.p99,+SwapOpt,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
 
+cycle memory-contention 1
+[ "$(head -n 1 first/memory-contention.csv)" = "process,source,time_s,gib" ] ||
+	fail "memory: $(head -n 1 first/memory-contention.csv)"
+for curve in vLLM,ours vLLM,published Diffusion,ours Diffusion,published; do
+	[ "$(grep -c "^$curve,[0-9.]*,[0-9.]*$" first/memory-contention.csv)" -gt 100 ] ||
+		fail "memory: $curve: $(grep -c "^$curve" first/memory-contention.csv) rows"
+done
+[ "$(grep -vc "^vLLM,\|^Diffusion," first/memory-contention.csv)" -eq 1 ] || fail "memory: rows"
+# What the log says is read off it, and not written down twice.
+for value in 19.451 19.004 3.842 38.662 18.383; do
+	grep -q "  $value GiB" .first || fail "memory: no $value: $(cat .first)"
+done
+grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(cat .first)"
+
 # A disabled container has no values: empty cells, and no failure.
+rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
 [ "$(grep -c "^throughput,[^,]*,x,,[0-9.]*,$" first/ablation.csv)" -eq 5 ] ||
 	fail "no diffusion: $(cat first/ablation.csv)"
+
+rm -r first
+draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
+grep -q "^vLLM,ours" first/memory-contention.csv && fail "memory: of a disabled server"
 
 # Nothing can be kept: one line, and nothing was run.
 rm -rf results first second
