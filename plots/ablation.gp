@@ -38,7 +38,13 @@ set border 3 linecolor rgb c_text linewidth 0.8
 set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 set xrange [-0.6:bars - 0.4]
-set xtics ("UVM" 0, "+MemIso" 1, "+ComIso" 2, "+SwapOpt" 3, "Ghost" 4) scale 0 font font_number
+set xtics scale 0 font font_number
+bar_names = "UVM +MemIso +ComIso +SwapOpt Ghost"
+failed(i) = value(sprintf("failed_%d", i))
+set xtics () # as a list, and empty
+do for [i = 1:bars] {
+	set xtics add (word(bar_names, i) . (failed(i) ? " *" : "") i - 1)
+}
 set boxwidth width
 set style fill solid 1.0 noborder
 unset key
@@ -79,7 +85,7 @@ draw(panel, text) = "plot bars_csv using (place($0) - width / 2):(ours(\"" . pan
 
 set multiplot
 headline = "GVM's mechanisms one after the other, and Ghost: vLLM beside diffusion"
-subline = scenario . " on " . gpu . "; published: GVM paper, Figure 14"
+subline = scenario . " on " . gpu . "; published: GVM paper, Figure 14; latencies on logarithmic axes"
 if (changed) {
 	subline = subline . ".  CHANGED by --scenario or --set: not the published set-up"
 }
@@ -139,11 +145,14 @@ unset tics
 unset grid
 set xrange [0:1]
 set yrange [0:1]
-set key at graph 0.0,1.0 left top Left reverse samplen 2 spacing 1.6 textcolor rgb c_text
+set key at graph 0.0,1.0 left top Left reverse samplen 2 spacing 1.35 textcolor rgb c_text
+any_failed = sum [i = 1:bars] failed(i)
 set label 20 "UVM: the stock driver\n+MemIso: gvm, memory isolation only\n" \
 	. "+ComIso: with compute isolation, too\n+SwapOpt: with fast paging, too\n" \
-	. "Ghost: not in the published figure\n\nLatencies have logarithmic axes. \"none\": no value, the" \
-	. "\ncontainer failed or completed nothing." at graph 0.015,0.62 left textcolor rgb c_text
+	. "Ghost: not in the published figure\n\"none\": no value, the container" \
+	. "\nfailed or completed nothing." \
+	. (any_failed ? "\n* A container of this run died: the other one\nhad the GPU to itself, and its bars are of that." : "") at graph 0.015,0.68 left font font_number \
+	textcolor rgb c_text
 plot NaN notitle, keyentry with boxes linecolor rgb c_ours title "ours, simulated", \
 	keyentry with boxes linecolor rgb c_published title "published, measured"
 

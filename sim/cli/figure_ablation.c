@@ -154,6 +154,20 @@ static int read_published(struct ablation *ablation, struct sim_error *err)
 	return rc;
 }
 
+/*
+ * Containers of a run whose context died. Numbers of the others in that run are those of a
+ * container that had the GPU to itself, and must not pass for results of sharing.
+ */
+static size_t count_failed(const struct ablation *ablation, size_t bar)
+{
+	const struct summary *summary = &ablation->runs[bar].folder.summary;
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->container_count; i++)
+		count += strchr(summary->containers[i].status, ':') != NULL;
+	return count;
+}
+
 static void ablation_init(struct ablation *ablation, const struct figure_args *args)
 {
 	*ablation = (struct ablation){ 0 };
@@ -194,13 +208,14 @@ static void print_panel(struct table *table, const struct ablation *ablation, si
 		const struct cell *cell = &ablation->cells[panel][bar];
 
 		table_add(table);
-		table_set(table, 0, "  %s", bars[bar].label);
+		table_set(table, 0, "  %s%s", bars[bar].label,
+			  count_failed(ablation, bar) ? " *" : "");
 		print_cell(table, 1, cell->ours, panels[panel].unit);
 		print_cell(table, 2, cell->published, panels[panel].unit);
 		if (isnan(ratio(cell)))
 			table_set(table, 3, "-");
 		else
-			table_set(table, 3, "%.2f", ratio(cell));
+			table_set(table, 3, "%.3g", ratio(cell));
 	}
 }
 
@@ -213,9 +228,9 @@ static int print_table(const struct ablation *ablation, struct sim_error *err)
 		print_panel(&table, ablation, panel);
 	table_print(&table, stdout);
 	putchar('\n');
-	/* Why values are missing. */
+	/* Why values are missing, and why others are no results of sharing. */
 	for (size_t bar = 0; bar < BARS; bar++) {
-		snprintf(prefix, sizeof(prefix), "%s, ", bars[bar].label);
+		snprintf(prefix, sizeof(prefix), "* %s, ", bars[bar].label);
 		figure_print_failures(prefix, &ablation->runs[bar].folder.summary);
 	}
 	return figure_flush(err);
@@ -236,7 +251,8 @@ static int write_csv(const struct ablation *ablation, struct writer *writer,
 
 	if (rc)
 		return rc;
-	writer_printf(writer, "panel,bar,unit,ours,published,ours_over_published\n");
+	writer_printf(writer, "panel,bar,unit,ours,published,ours_over_published,"
+			      "failed_containers\n");
 	for (size_t panel = 0; panel < PANELS; panel++)
 		for (size_t bar = 0; bar < BARS; bar++) {
 			const struct cell *cell = &ablation->cells[panel][bar];
@@ -246,7 +262,7 @@ static int write_csv(const struct ablation *ablation, struct writer *writer,
 			write_cell(writer, cell->ours);
 			write_cell(writer, cell->published);
 			write_cell(writer, ratio(cell));
-			writer_printf(writer, "\n");
+			writer_printf(writer, ",%zu\n", count_failed(ablation, bar));
 		}
 	rc = writer_end(writer, err);
 	return rc ? rc : writer_commit(writer, err);
@@ -273,6 +289,14 @@ static void add_range(struct gnuplot *gnuplot, const struct ablation *ablation, 
 	gnuplot_add_real(gnuplot, name, high);
 }
 
+static void add_failed(struct gnuplot *gnuplot, const struct ablation *ablation, size_t bar)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "failed_%zu", bar + 1);
+	gnuplot_add_count(gnuplot, name, count_failed(ablation, bar));
+}
+
 static int draw_pictures(const struct figure_args *args, const struct ablation *ablation,
 			 struct writer *writer, struct sim_error *err)
 {
@@ -286,6 +310,8 @@ static int draw_pictures(const struct figure_args *args, const struct ablation *
 	gnuplot_add_count(&gnuplot, "changed", args->set_count || args->scenario);
 	for (size_t panel = 0; panel < PANELS; panel++)
 		add_range(&gnuplot, ablation, panel);
+	for (size_t bar = 0; bar < BARS; bar++)
+		add_failed(&gnuplot, ablation, bar);
 	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
@@ -341,7 +367,9 @@ const struct figure figure_ablation = {
 		"(mean\n"
 		"image latency of UVM over that of the bar) beside the bars of the GVM "
 		"paper's\n"
-		"Figure 14. A container that failed has no value.\n",
+		"Figure 14. A container that failed has no value, and the others of its run "
+		"are\n"
+		"marked with a star: they had the GPU to themselves.\n",
 	.example = "    gvmsim figure " FIGURE_NAME "\n",
 	.runs = true,
 	.draw = draw,

@@ -56,15 +56,15 @@ cycle() {
 }
 
 cycle ablation 5
-[ "$(head -n 1 first/ablation.csv)" = "panel,bar,unit,ours,published,ours_over_published" ] ||
+[ "$(head -n 1 first/ablation.csv)" = "panel,bar,unit,ours,published,ours_over_published,failed_containers" ] ||
 	fail "ablation: $(head -n 1 first/ablation.csv)"
 for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
 	for bar in UVM +MemIso +ComIso +SwapOpt Ghost; do
-		[ "$(grep -c "^$panel,$bar,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*$" first/ablation.csv)" -eq 1 ] ||
+		[ "$(grep -c "^$panel,$bar,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,0$" first/ablation.csv)" -eq 1 ] ||
 			fail "ablation: no row $panel, $bar: $(cat first/ablation.csv)"
 	done
 done
-grep -q "^throughput,UVM,x,1,1,1$" first/ablation.csv || fail "UVM is not 1"
+grep -q "^throughput,UVM,x,1,1,1,0$" first/ablation.csv || fail "UVM is not 1"
 grep -q "^itl_ms.p99,+SwapOpt,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
 
 cycle memory-contention 1
@@ -84,12 +84,24 @@ grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(ca
 # A disabled container has no values: empty cells, and no failure.
 rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
-[ "$(grep -c "^throughput,[^,]*,x,,[0-9.]*,$" first/ablation.csv)" -eq 5 ] ||
+[ "$(grep -c "^throughput,[^,]*,x,,[0-9.]*,,0$" first/ablation.csv)" -eq 5 ] ||
 	fail "no diffusion: $(cat first/ablation.csv)"
 
 rm -r first
 draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
 grep -q "^vLLM,ours" first/memory-contention.csv && fail "memory: of a disabled server"
+
+# A context that dies is a result: no values of it, and the others of its run carry a star.
+rm -r first results
+draw ablation first "5 of 5 runs"
+summary=$(grep -l '"system": "stock"' results/cache/*/summary.json)
+jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.vllm.ttft_ms.p50 = null' \
+	"$summary" >.dead
+mv .dead "$summary"
+draw ablation first "no run, all 5 come"
+grep -q "^ttft_ms.p50,UVM,ms,,26238.69,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
+grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
+grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
 
 # Nothing can be kept: one line, and nothing was run.
 rm -rf results first second
