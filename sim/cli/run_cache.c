@@ -410,10 +410,8 @@ static int interrupted(const struct pool *pool, struct sim_error *err)
 	return -SIM_EXIT_INTERRUPTED;
 }
 
-/*
- * Until all is made, something failed, or a signal comes; *ret_signal is that one.
- */
-static int run_all(struct pool *pool, int *ret_signal, struct sim_error *err)
+/* Until all is made, something failed, or a signal comes that ends us. */
+static int run_all(struct pool *pool, struct sim_error *err)
 {
 	const struct timespec redraw = { .tv_nsec = REDRAW_NS };
 	int rc = start_more(pool, err);
@@ -424,8 +422,6 @@ static int run_all(struct pool *pool, int *ret_signal, struct sim_error *err)
 		if (number == SIGCHLD)
 			rc = reap(pool, err);
 		else if (number > 0)
-			*ret_signal = number;
-		if (number > 0 && number != SIGCHLD)
 			rc = interrupted(pool, err);
 		if (!rc)
 			rc = start_more(pool, err);
@@ -456,19 +452,15 @@ static void take_signals(struct pool *pool)
 
 static int make_wanted(struct pool *pool, struct sim_error *err)
 {
-	int number = 0;
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &pool->began);
 	take_signals(pool);
 	progress_start(true);
-	rc = run_all(pool, &number, err);
+	rc = run_all(pool, err);
 	kill_all(pool);
 	progress_end();
 	sigprocmask(SIG_SETMASK, &pool->outside, NULL);
-	/* SIGINT has an exit code here; of the others we die, as we would have. */
-	if (number && number != SIGINT)
-		raise(number);
 	return rc;
 }
 

@@ -32,8 +32,7 @@ struct cached_run {
 	const char *scenario;
 	const char *const *sets; /* PATH=VALUE of the user's, applied first */
 	size_t set_count;
-	const char
-		*own_sets[RUN_CACHE_SETS_MAX]; /* of this run, applied last; NULL ends them */
+	const char *own_sets[RUN_CACHE_SETS_MAX]; /* applied last; NULL ends them */
 
 	struct config config; /* as it was run */
 	struct folder folder; /* what it came to */
@@ -50,7 +49,7 @@ struct cached_run {
  * again. An entry appears complete or not at all.
  *
  * Returns 0 or a negative enum sim_exit: the first run's failure ends the others, and so does
- * SIGINT (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
+ * SIGINT, SIGTERM or SIGHUP (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
  * failure. *runs are to be destroyed in any case.
  */
 int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_error *err);
