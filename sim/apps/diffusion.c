@@ -17,7 +17,9 @@
  * ever given back, and a smaller phase uses its beginning. The allocator deals in 2 MB, so touches
  * are in whole blocks.
  *
- * Nothing is loaded ahead: the first image faults everything in.
+ * Before the first image the weights are loaded, at the rate at which the host reads and converts
+ * them; without such a rate the first image faults them in. The pool grows with the first image
+ * either way.
  */
 #include "apps/app.h"
 
@@ -26,6 +28,9 @@
 #include "apps/app_cost.h"
 
 enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
+
+/* Weights are loaded in parts of this many blocks. */
+#define LOAD_BLOCKS 32u
 
 /* The pipeline. Ranges of size 0 are NULL. */
 struct diffusion {
@@ -169,6 +174,66 @@ static int diffusion_host_work(const struct diffusion *diffusion, u64 ns)
 	return ns ? eng_sleep_until(eng_now() + ns) : 0;
 }
 
+/* Blocking: put one part of a range's weights on the device. */
+static int diffusion_load_part(const struct diffusion *diffusion, struct gvm_range *range,
+			       u32 first_block)
+{
+	struct gmmu_touch touch = {
+		.range = range,
+		.first_block = first_block,
+		.block_count = min(LOAD_BLOCKS, range->block_count - first_block),
+		.access = GVM_ACCESS_WRITE,
+	};
+	struct gsp_train copy = {
+		.kernels = 1,
+		.kernel_ns = 1,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+	struct gsp_tsg *tsg = &diffusion->env->process->tsg;
+	int status;
+
+	gsp_submit(tsg, &copy);
+	status = gsp_wait(&copy);
+	/* An interrupted train is still queued, and lies in this frame. */
+	if (status == -EINTR)
+		gsp_kill(tsg->gsp, tsg->id);
+	return status;
+}
+
+/* Blocking: load a range, each part when the host has it ready. *date: when the last one was. */
+static int diffusion_load_range(const struct diffusion *diffusion, struct gvm_range *range,
+				u64 *date)
+{
+	u64 part_ns = app_host_ns(&diffusion->env->config->host,
+				  (LOAD_BLOCKS << GVM_CHUNK_SHIFT) * 1000000000ull /
+					  diffusion->cfg->load_bandwidth);
+	int status = 0;
+	u32 block;
+
+	for (block = 0; range && block < range->block_count && !status; block += LOAD_BLOCKS) {
+		*date += part_ns;
+		status = eng_sleep_until(*date);
+		if (!status)
+			status = diffusion_load_part(diffusion, range, block);
+	}
+	return status;
+}
+
+/* Blocking: load all weights. 0, -EIO or -EINTR. */
+static int diffusion_load(const struct diffusion *diffusion)
+{
+	struct gvm_range *const ranges[] = { diffusion->clip, diffusion->text,
+					     diffusion->denoiser, diffusion->decoder };
+	u64 date = eng_now();
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges) && !status && diffusion->cfg->load_bandwidth; i++)
+		status = diffusion_load_range(diffusion, ranges[i], &date);
+	return status;
+}
+
 /* Blocking: make one image. 0, -EIO or -EINTR. */
 static int diffusion_make_image(struct diffusion *diffusion)
 {
@@ -219,6 +284,8 @@ int diffusion_run(const struct app_env *env)
 	struct diffusion diffusion = { .env = env, .cfg = &env->container->diffusion };
 	int status = diffusion_init(&diffusion);
 
+	if (!status)
+		status = diffusion_load(&diffusion);
 	while (!status)
 		status = diffusion_log_image(&diffusion);
 	/*

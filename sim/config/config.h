@@ -124,6 +124,7 @@ struct cfg_diffusion {
 	uint64_t kernels_decoder;
 	uint64_t host_per_image; /* ns of host work an image, reference host */
 	uint64_t warmup; /* ns of host work before the first image only, reference host */
+	uint64_t load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */
 };
 
 /* One container: an application and its control files. */

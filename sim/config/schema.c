@@ -192,6 +192,8 @@ const struct cfg_key cfg_schema[] = {
 	DIFFUSION(INTEGER, kernels_decoder, 1, COUNT_MAX),
 	DIFFUSION(DURATION, host_per_image, 0, HOUR),
 	DIFFUSION(DURATION, warmup, 0, HOUR),
+	CONTAINER("app.load_bandwidth", CFG_APP_DIFFUSION, SIZE, diffusion.load_bandwidth,
+		  RANGE(0, BANDWIDTH_MAX), DEFAULT("0")),
 
 	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
 	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),
