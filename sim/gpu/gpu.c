@@ -291,8 +291,8 @@ static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fe
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
 
 	frame->in_sequence =
-		pcie_copy(&gpu->link, PCIE_H2D, bytes, eng_now_busy(), frame->out_sequence,
-			  &run_process(gpu, run)->stats.bytes_h2d);
+		pcie_copy_pieces(&gpu->link, PCIE_H2D, bytes, run->pieces, eng_now_busy(),
+				 frame->out_sequence, &run_process(gpu, run)->stats.bytes_h2d);
 	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
 	return 0;
 }
@@ -305,8 +305,8 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	u64 doorbell = max((u64)eng_now_busy(), frame->clear_end_ns);
 
 	frame->out_sequence =
-		pcie_copy(&gpu->link, PCIE_D2H, bytes, doorbell, frame->in_sequence,
-			  &run_process(gpu, run)->stats.bytes_d2h);
+		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
+				 frame->in_sequence, &run_process(gpu, run)->stats.bytes_d2h);
 	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
 	return 0;
 }
@@ -404,6 +404,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.bandwidth = profile->link.bandwidth,
 		.bandwidth_both = profile->link.bandwidth_both,
 		.setup_ns = profile->link.setup,
+		.piece_ns = profile->link.piece,
 	};
 
 	gsp_init(&gpu->gsp, &gsp, &gpu->gmmu);

@@ -69,7 +69,7 @@ static void frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *ra
 	gvm_spin_unlock(&memory->lock);
 }
 
-static void frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
+void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
 {
 	WRITE_ONCE(memory->frames[chunk].pinned, pin);
 }
@@ -79,7 +79,7 @@ static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
 	return READ_ONCE(memory->frames[chunk].pinned);
 }
 
-static void range_enter(struct gvm_range *range)
+void gvm_range_enter(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
 
@@ -104,7 +104,7 @@ static struct gvm_range *frame_enter_range(struct gvm_memory *memory, u32 chunk,
 }
 
 /* The range may be gone as soon as the lock is given up. */
-static void range_leave(struct gvm_range *range)
+void gvm_range_leave(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
 
@@ -204,7 +204,7 @@ static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *b
 	u32 chunk = block->chunk;
 
 	block->chunk = GVM_NO_CHUNK;
-	frame_pin(memory, chunk, false);
+	gvm_frame_pin(memory, chunk, false);
 	frame_set(memory, chunk, NULL, 0);
 	gvm_uncharge(memory->device, chunk);
 	memory->mmu->chunk_free(memory->gpu, chunk);
@@ -239,15 +239,22 @@ void gvm_range_destroy(struct gvm_range *range)
 	range->blocks = NULL;
 }
 
+/* The pin comes before the clock knows the chunk. */
+void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
+{
+	gvm_frame_pin(range->memory, chunk, true);
+	frame_set(range->memory, chunk, range, index);
+	gvm_charge_bind(range->container, chunk);
+	range->blocks[index].chunk = chunk;
+}
+
 /*
  * Give the block a device chunk. The charge comes before the allocation and is bound to the
- * chunk at once, so that whatever fails later is undone by the block's release. The pin comes
- * before the clock knows the chunk.
+ * chunk at once, so that whatever fails later is undone by the block's release.
  */
 static int block_populate_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_memory *memory = range->memory;
-	struct gvm_block *block = &range->blocks[index];
 	u32 chunk;
 	int status;
 
@@ -259,10 +266,7 @@ static int block_populate_locked(struct gvm_range *range, u32 index)
 		gvm_charge_cancel(range->container);
 		return status;
 	}
-	frame_pin(memory, chunk, true);
-	frame_set(memory, chunk, range, index);
-	gvm_charge_bind(range->container, chunk);
-	block->chunk = chunk;
+	gvm_block_attach_locked(range, index, chunk);
 	return 0;
 }
 
@@ -274,8 +278,11 @@ static struct gvm_page_run mask_first_run(u32 chunk, u32 mask)
 	u32 first = (u32)__ffs(mask);
 	u32 above = ~(mask >> first); /* zero bits of the mask, from @first on */
 
-	return (struct gvm_page_run){ chunk, first,
-				      above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK };
+	return (struct gvm_page_run){
+		.chunk = chunk,
+		.first_page = first,
+		.page_count = above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK,
+	};
 }
 
 static u32 run_mask(const struct gvm_page_run *run)
@@ -310,10 +317,11 @@ static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *
 }
 
 /* Start the copies and clears of a block that has a chunk. */
-static int block_fill_locked(struct gvm_range *range, struct gvm_block *block, u32 wanted,
-			     struct gvm_block_stats *stats, struct gvm_fence *fence)
+int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
+			  struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	const struct gvm_mmu_ops *mmu = range->memory->mmu;
+	struct gvm_block *block = &range->blocks[index];
 	u32 copy = wanted & block->on_host;
 	u32 clear = wanted & ~block->on_host;
 	int status = 0;
@@ -341,18 +349,18 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 	if (block->chunk == GVM_NO_CHUNK)
 		status = block_populate_locked(range, index);
 	else
-		frame_pin(range->memory, block->chunk, true);
+		gvm_frame_pin(range->memory, block->chunk, true);
 	if (status)
 		return status;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	status = block_fill_locked(range, block, wanted, stats, fence);
+	status = gvm_block_fill_locked(range, index, wanted, stats, fence);
 	if (status)
-		frame_pin(range->memory, block->chunk, false);
+		gvm_frame_pin(range->memory, block->chunk, false);
 	return status;
 }
 
 /* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
-static void block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
 {
 	struct gvm_block *block = &range->blocks[index];
 	u32 back = wanted & block->swapped;
@@ -362,29 +370,29 @@ static void block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
 	block->swapped &= ~wanted;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_clock_touch(range->memory->device, block->chunk);
-	frame_pin(range->memory, block->chunk, false);
+	gvm_frame_pin(range->memory, block->chunk, false);
 }
 
-static u32 fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
+u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
 {
 	return (u32)((fault->va - range->va) >> GVM_CHUNK_SHIFT);
 }
 
 /* The pages of one block that the faults at the head of @faults ask for; *ret_run of them. */
-static u32 fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
-			    u32 count, u32 *ret_run)
+u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
+			 u32 count, u32 *ret_run)
 {
-	u32 index = fault_block_index(range, &faults[0]);
+	u32 index = gvm_fault_block_index(range, &faults[0]);
 	u32 mask = 0;
 	u32 i;
 
-	for (i = 0; i < count && fault_block_index(range, &faults[i]) == index; i++)
+	for (i = 0; i < count && gvm_fault_block_index(range, &faults[i]) == index; i++)
 		mask |= 1u << ((faults[i].va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
 	*ret_run = i;
 	return mask;
 }
 
-static void fault_set_status(struct gvm_fault *faults, u32 count, int status)
+void gvm_fault_set_status(struct gvm_fault *faults, u32 count, int status)
 {
 	u32 i;
 
@@ -458,7 +466,7 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	 * that is dying has nothing pinned.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
-		block_finish_locked(range, index, block_wanted(block, faulted));
+		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
 	gvm_mutex_unlock(&range->lock);
 }
 
@@ -467,21 +475,21 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 {
 	u32 done, run, mask, index;
 
-	range_enter(range);
+	gvm_range_enter(range);
 	for (done = 0; done < count; done += run) {
-		index = fault_block_index(range, &faults[done]);
-		mask = fault_block_mask(range, faults + done, count - done, &run);
-		fault_set_status(faults + done, run,
-				 range_start_block(range, index, mask, stats, fence));
+		index = gvm_fault_block_index(range, &faults[done]);
+		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
+		gvm_fault_set_status(faults + done, run,
+				     range_start_block(range, index, mask, stats, fence));
 	}
 	for (done = 0; done < count; done += run) {
-		index = fault_block_index(range, &faults[done]);
-		mask = fault_block_mask(range, faults + done, count - done, &run);
+		index = gvm_fault_block_index(range, &faults[done]);
+		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
 		if (!faults[done].status)
 			range_finish_block(range, index, mask);
 	}
 	gvm_evictors_kick(range->container);
-	range_leave(range);
+	gvm_range_leave(range);
 }
 
 /* The copies of an eviction are started: the block lives on the host now. */
@@ -535,7 +543,7 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 	gvm_mutex_lock(&range->lock);
 	status = block_evict_locked(range, index, chunk, fence);
 	gvm_mutex_unlock(&range->lock);
-	range_leave(range);
+	gvm_range_leave(range);
 	return status;
 }
 
