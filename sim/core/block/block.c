@@ -184,17 +184,14 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
 			 pages);
 }
 
-/* All of them; returns which they were. */
-static u32 block_unmap_locked(struct gvm_range *range, u32 index)
+static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
-	u32 pages = block->resident;
 
-	range->resident_pages -= hweight32(pages);
-	block->resident = 0;
+	range->resident_pages -= hweight32(pages & block->resident);
+	block->resident &= ~pages;
 	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
-	return pages;
 }
 
 /* The block loses its chunk, whose mappings are gone. Range lock held. */
@@ -219,7 +216,7 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 	block->swapped = 0;
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
-	block_unmap_locked(range, index);
+	block_unmap_locked(range, index, block->resident);
 	block_drop_chunk_locked(range, block);
 }
 
@@ -503,6 +500,20 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	block_drop_chunk_locked(range, block);
 }
 
+/* First nobody can write to them any more, then they are copied. */
+int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
+			      struct gvm_fence *fence)
+{
+	struct gvm_block *block = &range->blocks[index];
+	int status;
+
+	block_unmap_locked(range, index, pages);
+	status = block_move_runs(range, block, pages, range->memory->mmu->copy_out, fence);
+	if (status)
+		block_map_locked(range, index, pages);
+	return status;
+}
+
 static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 			      struct gvm_fence *fence)
 {
@@ -519,11 +530,9 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 		return -EBUSY;
 	}
 	gvm_cost(GVM_COST_EVICT, 1);
-	/* First nobody can write to it any more, then it is copied. */
-	pages = block_unmap_locked(range, index);
-	status = block_move_runs(range, block, pages, memory->mmu->copy_out, fence);
+	pages = block->resident;
+	status = gvm_block_push_out_locked(range, index, pages, fence);
 	if (status) {
-		block_map_locked(range, index, pages);
 		gvm_clock_putback(memory->device, chunk);
 		return status;
 	}

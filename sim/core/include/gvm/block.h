@@ -148,6 +148,13 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted);
 
 /*
+ * Unmap @pages, all of them resident, and start copying them to host memory. Returns 0, or an
+ * error of the device's copy_out: they are mapped again. CONTEXT: process.
+ */
+int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
+			      struct gvm_fence *fence);
+
+/*
  * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to
  * the whole block where nothing of it is resident yet. CONTEXT: atomic.
  */
