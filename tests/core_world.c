@@ -5,11 +5,17 @@
 
 struct world world;
 
+static bool world_allocation_fails(u32 index)
+{
+	return world.fail_from_there ? index >= world.fail_allocation :
+				       index == world.fail_allocation;
+}
+
 static void *world_alloc(size_t bytes)
 {
 	if (world.on_allocation)
 		world.on_allocation();
-	if (world.allocations++ == world.fail_allocation)
+	if (world_allocation_fails(world.allocations++))
 		return NULL;
 	world.live++;
 	return calloc(1, bytes);

@@ -51,6 +51,7 @@ struct world {
 	u32 allocations;	     /* made so far */
 	u32 live;		     /* not freed yet */
 	u32 fail_allocation;	     /* index of the one that fails; U32_MAX: none */
+	bool fail_from_there;	     /* and all behind it fail, too */
 	void (*on_allocation)(void); /* called before each, unless NULL */
 };
 

@@ -2,9 +2,10 @@
 /*
  * The engine for tests that link without SimGrid: one thread, time that moves only when it
  * sleeps. A wait that nothing could end is a bug of the test and aborts; a wait with a date moves
- * time there and times out. Actors are made but never run: tests call their bodies.
+ * time there and times out. Actors are made but never run: tests call their bodies. They come
+ * from the port's allocator, so that tests count and fail them like everything else.
  */
-#include "engine/engine.h"
+#include "gvm/port.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,12 +34,12 @@ struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void
 	(void)name;
 	(void)function;
 	(void)data;
-	return calloc(1, sizeof(struct eng_actor));
+	return gvm_alloc(sizeof(struct eng_actor));
 }
 
 void eng_join(struct eng_actor *actor)
 {
-	free(actor);
+	gvm_free(actor);
 }
 
 void eng_interrupt(struct eng_actor *actor)

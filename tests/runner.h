@@ -4,7 +4,9 @@
 #define TESTS_RUNNER_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Run the tests, each in a process of its own unless CK_FORK=no. Returns an exit status. */
 static inline int run_suite(const char *name, const TTest *const *tests, size_t count)
@@ -23,6 +25,18 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* The seed of a random test: GVM_TEST_SEED, or one that is drawn. It is printed. */
+static inline unsigned long long runner_seed(void)
+{
+	const char *given = getenv("GVM_TEST_SEED");
+	unsigned long long seed =
+		given ? strtoull(given, NULL, 0) : (unsigned long long)time(NULL) * 1000003u;
+
+	printf("GVM_TEST_SEED=%llu\n", seed);
+	fflush(stdout);
+	return seed;
 }
 
 #define TEST_MAIN(name, ...)                                                     \

@@ -90,6 +90,7 @@ START_TEST(what_is_read_can_be_written_back)
 }
 END_TEST
 
+/* D21 */
 START_TEST(read_only_files_refuse_writes)
 {
 	u32 i;
@@ -202,6 +203,22 @@ START_TEST(usage_files_follow_the_books)
 }
 END_TEST
 
+/* F11: an open file holds a reference; it may be written at any time, also too late. */
+START_TEST(files_can_be_written_until_the_last_reference_goes)
+{
+	gvm_container_get(container);
+	gvm_container_detach(container);
+	ck_assert_int_eq(write_text("gmem.limit.high", "4M"), 0);
+	ck_assert_int_eq(write_text("compute.freeze", "1"), 0);
+	expect_text("gmem.limit.high", "4194304\n");
+	world_check();
+	gvm_container_put(container);
+	container = world_attach(1);
+	expect_text("gmem.limit.high", "max\n");
+}
+END_TEST
+
+/* D22 */
 START_TEST(pending_kernels_never_go_below_zero)
 {
 	gvm_container_count_kernels(container, 5, 3);
@@ -272,6 +289,7 @@ START_TEST(freeze_with_a_tsg_shows_what_is_known_of_it)
 }
 END_TEST
 
+/* D17 */
 START_TEST(an_rpcs_error_comes_back_as_it_is)
 {
 	struct gvm_tsg tsg;
@@ -314,6 +332,7 @@ static const struct {
 	{ "compute.freeze", "1 1" },
 };
 
+/* F15 */
 START_TEST(malformed_writes_change_nothing)
 {
 	char before[GVM_CONTROL_TEXT_MAX];
@@ -524,6 +543,7 @@ static void add_file_tests(TCase *tests)
 	tcase_add_test(tests, limits_take_bytes_and_show_bytes);
 	tcase_add_test(tests, aliases_are_the_same_files);
 	tcase_add_test(tests, usage_files_follow_the_books);
+	tcase_add_test(tests, files_can_be_written_until_the_last_reference_goes);
 	tcase_add_test(tests, pending_kernels_never_go_below_zero);
 	tcase_add_test(tests, a_timeslice_is_milliseconds_unless_it_says_otherwise);
 	tcase_add_test(tests, a_priority_sets_the_timeslice);

@@ -3,6 +3,7 @@
  * Fault service and VA blocks over a GPU of 16 chunks that is a few arrays: which calls are made,
  * in which order, with exact counts.
  */
+#include "gvm/control.h"
 #include "runner.h"
 #include "toy_gpu.h"
 
@@ -158,6 +159,99 @@ START_TEST(a_fault_of_who_may_have_nothing_is_cancelled_and_its_batch_goes_on)
 }
 END_TEST
 
+/* F2: the limit is the process's, whichever of its address spaces faults. */
+START_TEST(a_limit_holds_over_all_address_spaces_of_a_process)
+{
+	struct gvm_container *first = toy_begin(), *second = toy_attach(1000);
+
+	ck_assert_ptr_eq(first, second);
+	gvm_limit_set_high(first, 2 * GVM_CHUNK_BYTES);
+	toy_map_range(0, first, 3 * GVM_CHUNK_BYTES, false);
+	toy_map_range(1, second, 3 * GVM_CHUNK_BYTES, false);
+	ck_assert(toy_store(0, 0, 1) && toy_store(1, 0, 2) && toy_store(1, 32, 3));
+	ck_assert_uint_eq(gvm_charged_bytes(first), 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(first->evicted_chunks, 1);
+	toy_unmap_range(0);
+	toy_unmap_range(1);
+	gvm_container_detach(second);
+	toy_end(first);
+}
+END_TEST
+
+/* D1: what is smaller than a chunk costs a chunk, and does not slip by the limit. */
+START_TEST(a_range_of_one_page_is_charged_a_chunk)
+{
+	struct gvm_container *container = toy_begin();
+
+	gvm_limit_set_high(container, 2 * GVM_CHUNK_BYTES - 1);
+	toy_map_range(0, container, 1, false);
+	toy_map_range(1, container, 1, false);
+	ck_assert(toy_store(0, 0, 1) && toy_store(1, 0, 2));
+	ck_assert_uint_eq(gvm_charged_bytes(container), GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(container->evicted_chunks, 1);
+	toy_unmap_range(0);
+	toy_unmap_range(1);
+	toy_end(container);
+}
+END_TEST
+
+/* F4: whoever gets the chunk next must not be seen through old PTEs. */
+START_TEST(a_chunk_is_unmapped_before_it_is_freed)
+{
+	struct gvm_container *container = toy_begin();
+
+	toy_map_range(0, container, GVM_CHUNK_BYTES + 1, true);
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_fault(0, 32, GVM_ACCESS_READ);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	toy.call_count = 0;
+	toy_unmap_range(0);
+	ck_assert_uint_eq(toy.call_count, 4);
+	toy_expect_call(0, TOY_UNMAP, 0, 0, 32);
+	toy_expect_call(1, TOY_FREE, 0, 0, 0);
+	toy_expect_call(2, TOY_UNMAP, 0, 0, 1);
+	toy_expect_call(3, TOY_FREE, 1, 0, 0);
+	toy_end(container);
+}
+END_TEST
+
+/* F10: a shutdown in the middle of the work ends the loop; what was done is booked. */
+START_TEST(an_interrupted_replay_ends_the_service_with_the_books_in_order)
+{
+	struct gvm_container *container = toy_begin();
+	u32 i;
+
+	toy_map_range(0, container, GVM_CHUNK_BYTES, true);
+	for (i = 0; i < 2 * GVM_FAULT_BATCH_MAX; i++)
+		toy_fault(0, i % 32, GVM_ACCESS_READ);
+	toy.replay_error = -EINTR;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), -EINTR);
+	ck_assert_uint_eq(toy.handler.stats.batches, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(container), GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
+/* D6, D25: a write that has nothing to reclaim waits for nobody who services faults. */
+START_TEST(a_limit_is_written_while_a_block_is_locked)
+{
+	struct gvm_container *container = toy_begin();
+	struct gvm_range *range;
+
+	range = toy_map_range(0, container, GVM_CHUNK_BYTES, true);
+	/* To wait for this lock would be to wait for ever, and fail: see engine_null.c. */
+	gvm_mutex_lock(&range->lock);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "2M", 2), 0);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.low", "2M", 2), 0);
+	gvm_mutex_unlock(&range->lock);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
+/* D3: nothing that was promised or allocated is left behind. */
 START_TEST(what_a_batch_leaves_no_room_for_is_left_to_fault_again)
 {
 	struct gvm_container *container = toy_begin();
@@ -217,6 +311,28 @@ START_TEST(a_fault_behind_the_end_of_a_range_is_cancelled)
 }
 END_TEST
 
+/*
+ * The tail block has three valid pages. One TSG asks for one of them, another one for what is behind
+ * the end: only the second one has made a mistake.
+ */
+START_TEST(a_fault_behind_the_end_takes_no_fault_of_its_block_with_it)
+{
+	struct gvm_container *container = toy_begin();
+	struct gvm_range *range;
+
+	range = toy_map_range(0, container, 3 * GVM_PAGE_BYTES, false);
+	toy_fault(0, 1, GVM_ACCESS_READ);
+	toy_fault(0, 5, GVM_ACCESS_READ);
+	toy.script[1].tsg = 2;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	toy_expect_call(2, TOY_CANCEL, 5, 0, 0);
+	ck_assert_uint_eq(range->resident_pages, 3);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
 static void *refuse_memory(size_t bytes)
 {
 	(void)bytes;
@@ -259,7 +375,12 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  duplicates_are_dropped_and_spaces_are_served_apart,
 	  a_wake_up_services_twenty_batches_of_256_and_no_more,
 	  a_fault_of_who_may_have_nothing_is_cancelled_and_its_batch_goes_on,
+	  a_limit_holds_over_all_address_spaces_of_a_process,
+	  a_range_of_one_page_is_charged_a_chunk, a_chunk_is_unmapped_before_it_is_freed,
+	  an_interrupted_replay_ends_the_service_with_the_books_in_order,
+	  a_limit_is_written_while_a_block_is_locked,
 	  what_a_batch_leaves_no_room_for_is_left_to_fault_again,
 	  a_failed_copy_maps_nothing_and_leaks_nothing,
 	  a_fault_behind_the_end_of_a_range_is_cancelled,
+	  a_fault_behind_the_end_takes_no_fault_of_its_block_with_it,
 	  a_range_without_memory_or_size_or_alignment_is_refused)

@@ -2,6 +2,7 @@
 /*
  * What comes back when the files of a run are read, and the series that are made of them.
  */
+#include "results/csv.h"
 #include "results/folder.h"
 #include "results/series.h"
 #include "results_fixture.h"
@@ -61,11 +62,11 @@ static const struct {
 	{ RESULTS_REQUESTS, "", ":1: is empty, allowed: a file that \"gvmsim run\" wrote" },
 	{ RESULTS_REQUESTS, "container,arrival_ns\n",
 	  ":1: no column \"first_ns\", allowed: a file that \"gvmsim run\" wrote" },
-	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,vllm\n",
-	  ":2: 2 fields, expected 3" },
-	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n-1,vllm,5\n",
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,vllm,5\n",
+	  ":2: 3 fields, expected 4" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n-1,vllm,5,0\n",
 	  ":2: gpu_busy_ns: \"-1\" is no count, allowed: digits" },
-	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns\n1,who,5\n",
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,who,5,0\n",
 	  ":2: no container \"who\" in summary.json" },
 };
 
@@ -81,6 +82,34 @@ START_TEST(bad_files_are_one_line_and_exit_2)
 		 bad_files[_i].message);
 	ck_assert_str_eq(error.text, expected);
 	ck_assert_ptr_null(read.records);
+}
+END_TEST
+
+/* A reference file: comments ahead of the header, commas in them or not, and numbers. */
+START_TEST(csv_files_have_comments_and_reals)
+{
+	static const char *const names[] = { "value" };
+	char file[512];
+	double value;
+	struct csv csv;
+
+	must_write();
+	put_file("r.csv", "# a, b, \n#\nname,value\nx,-1.5e3\n#y,0.25\nz,\nz,nan\nz,1x\n");
+	snprintf(file, sizeof(file), "%s", path_of("r.csv"));
+	ck_assert_int_eq(csv_open(&csv, file, names, 1, &error), 0);
+	ck_assert_int_eq(csv_next(&csv, &error), 1);
+	ck_assert_int_eq(csv_real(&csv, 0, &value, &error), 0);
+	ck_assert_double_eq(value, -1500);
+	ck_assert_int_eq(csv_next(&csv, &error), 1);
+	ck_assert_int_eq(csv_real(&csv, 0, &value, &error), 0);
+	ck_assert_double_eq(value, 0.25);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(csv_next(&csv, &error), 1);
+		ck_assert_int_eq(csv_real(&csv, 0, &value, &error), -SIM_EXIT_USER);
+	}
+	ck_assert_ptr_nonnull(strstr(error.text, "r.csv:8: value: \"1x\" is no number"));
+	ck_assert_int_eq(csv_next(&csv, &error), 0);
+	csv_close(&csv);
 }
 END_TEST
 
@@ -147,6 +176,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_folder_reads_back);
 	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
+	tcase_add_test(tests, csv_files_have_comments_and_reals);
 	tcase_add_test(tests, a_missing_summary_is_named);
 	tcase_add_test(tests, series_are_golden);
 }

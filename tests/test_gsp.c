@@ -241,6 +241,9 @@ static void preempted_while_stalled(void *data)
 	gsp_update(&gsp);
 	ck_assert_uint_eq(tsg_a.busy_ns, 0);
 	ck_assert_uint_eq(tsg_a.stall_ns, 190);
+	/* b had work from 50 on. */
+	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
+	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
 	gsp_enable(&tsg_a);
 	expect_end(&a, 2010);
 }
@@ -248,6 +251,113 @@ static void preempted_while_stalled(void *data)
 START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
 {
 	simulate(preempted_while_stalled);
+}
+END_TEST
+
+/* A range of four blocks, all of them resident. */
+static struct gvm_block four_blocks[4];
+static struct gvm_range four = { .block_count = 4, .blocks = four_blocks, .valid_pages = 128 };
+
+static void four_set(u32 index, bool resident)
+{
+	four_blocks[index].resident = resident ? GVM_BLOCK_FULL : 0;
+	four.resident_pages += resident ? 32 : 0;
+	four.resident_pages -= resident ? 0 : 32;
+}
+
+static void four_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		four_blocks[i].valid = GVM_BLOCK_FULL;
+		four_set(i, true);
+	}
+}
+
+static void four_evict(struct gsp_tsg *tsg, u32 index)
+{
+	four_set(index, false);
+	gsp_unmapped(tsg, &four, index);
+}
+
+static void unmapped_ahead(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gsp_train a = ready_train(4, 100);
+	struct gvm_fault fault;
+
+	/* A block a kernel, from 10 on. At 160 block 0 is used, block 1 in use. */
+	(void)data;
+	four_init();
+	a.touches = &touch;
+	a.touch_count = 1;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(160);
+	four_evict(&tsg_a, 0);
+	four_evict(&tsg_a, 3);
+	four_evict(&tsg_a, 2);
+	eng_sleep_until(209);
+	ck_assert(!tsg_a.stalled);
+	eng_sleep_until(300);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+	/* The kernel at block 2 reports that, all of it, and not the next one's. */
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
+	ck_assert_uint_eq(fault.va, 2 * GVM_CHUNK_BYTES);
+	gmmu_flush(&gmmu);
+	four_set(2, true);
+	gsp_replay(&gsp);
+	eng_sleep_until(450);
+	ck_assert(tsg_a.stalled);
+	four_set(3, true);
+	gsp_replay(&gsp);
+	expect_end(&a, 550);
+	ck_assert_uint_eq(tsg_a.stall_ns, 90 + 50);
+}
+
+START_TEST(work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind)
+{
+	simulate(unmapped_ahead);
+}
+END_TEST
+
+static void unmapped_after_replay(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gsp_train a = ready_train(4, 100);
+	struct gsp_train b = ready_train(1, 50);
+
+	/* a stalls at 110 on block 1. Its slice is over when that is replayed, so b goes first. */
+	(void)data;
+	four_init();
+	four_set(1, false);
+	a.touches = &touch;
+	a.touch_count = 1;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(150);
+	gsp_submit(&tsg_b, &b);
+	eng_sleep_until(300);
+	gmmu_flush(&gmmu);
+	four_set(1, true);
+	gsp_replay(&gsp);
+	/* b evicts it: the access was made. Block 2 was only looked at. */
+	four_evict(&tsg_a, 1);
+	four_evict(&tsg_a, 2);
+	expect_end(&b, 360);
+	eng_sleep_until(480);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+	gmmu_flush(&gmmu);
+	four_set(2, true);
+	gsp_replay(&gsp);
+	expect_end(&a, 680);
+}
+
+START_TEST(a_replayed_access_is_made_even_if_its_page_goes_at_once)
+{
+	simulate(unmapped_after_replay);
 }
 END_TEST
 
@@ -394,6 +504,8 @@ TEST_MAIN("gsp", a_tsg_alone_runs_past_its_slice_without_switches,
 	  trains_of_one_tsg_run_in_order_and_share_its_host_thread,
 	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
 	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
+	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
+	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
 	  who_is_thrown_off_does_not_take_the_turn_of_others,
 	  a_killed_tsg_fails_its_trains_and_nobody_elses, each_tsg_has_its_own_timeslice,
 	  pending_kernels_are_launched_and_not_ended,

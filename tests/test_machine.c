@@ -96,6 +96,33 @@ static int touch_ten_chunks(const struct app_env *env)
 	return touch_and_wait(env, 10);
 }
 
+/* Rows of the timeline add up to the totals, and nobody waited longer than it was stalled. */
+static void check_usage(const struct machine *machine, u32 index)
+{
+	const struct tenant_usage *total = &machine->tenants[index].usage;
+	struct tenant_usage sum = { 0 };
+	u64 cpu_ns = 0;
+	size_t i;
+
+	for (i = index; i < machine->row_count; i += machine->tenant_count) {
+		const struct tenant_usage *usage = &machine->timeline[i].usage;
+
+		ck_assert_uint_eq(machine->timeline[i].tenant, index);
+		ck_assert_uint_le(usage->stall_h2d_ns + usage->stall_d2h_ns, usage->stall_ns);
+		sum.busy_ns += usage->busy_ns;
+		sum.stall_ns += usage->stall_ns;
+		sum.stall_h2d_ns += usage->stall_h2d_ns;
+		sum.stall_d2h_ns += usage->stall_d2h_ns;
+		sum.blocked_ns += usage->blocked_ns;
+		sum.evictions += usage->evictions;
+		sum.bytes_h2d += usage->bytes_h2d;
+		sum.bytes_d2h += usage->bytes_d2h;
+		cpu_ns += tenant_usage_cpu_ns(usage);
+	}
+	ck_assert_mem_eq(&sum, total, sizeof(sum));
+	ck_assert_uint_eq(cpu_ns, tenant_usage_cpu_ns(total));
+}
+
 START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
 {
 	struct config config = toy_config("stock");
@@ -116,6 +143,9 @@ START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
 	ck_assert_uint_eq(machine.tenants[0].process.stats.fault_batches, 2);
 	ck_assert_uint_eq(machine.tenants[0].process.stats.block.pages_cleared, 128);
 	ck_assert_uint_eq(machine.tenants[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].usage.busy_ns, 1000);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
 	machine_destroy(&machine);
 }
 END_TEST
@@ -151,6 +181,7 @@ START_TEST(a_container_that_may_have_no_memory_dies_and_others_go_on)
 	ck_assert_int_eq(machine.tenants[1].status, -EIO);
 	ck_assert_uint_ge(machine.tenants[1].failed_ns, 7000000000);
 	ck_assert_uint_eq(machine.tenants[0].gmem_current, 10 * GVM_CHUNK_BYTES);
+	check_usage(&machine, 1);
 	ck_assert_uint_eq(machine.end_ns, config.duration);
 	machine_destroy(&machine);
 }
@@ -168,9 +199,115 @@ START_TEST(two_containers_that_do_not_fit_share_what_there_is)
 	ck_assert_int_eq(machine.tenants[1].status, 0);
 	ck_assert_uint_eq(machine.tenants[0].gmem_current, 6 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(machine.tenants[0].gmem_swap, 4 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[0].stats.bytes_d2h, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].usage.bytes_d2h, 4 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(machine.tenants[1].gmem_current, 10 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(machine.tenants[1].gmem_swap, 0);
+	ck_assert_uint_eq(machine.tenants[0].usage.evictions, 4);
+	ck_assert_uint_gt(machine.tenants[1].usage.stall_ns, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+#define MS 1000000ull
+
+/*
+ * Counters as a GPU would count them, at dates that are its own: 100 ms of stall by the first
+ * sample; a wait of 60 ms that ended 10 ms into the next interval; both kinds in the third; and in
+ * the very moment of the last sample.
+ */
+static int count_by_hand(const struct app_env *env)
+{
+	struct sim_process_stats *stats = &env->process->stats;
+	struct gsp_tsg *tsg = &env->process->tsg;
+
+	if (env->container->start)
+		return 0;
+	eng_sleep_until(500 * MS);
+	tsg->busy_ns += 300 * MS;
+	tsg->stall_ns += 100 * MS;
+	tsg->blocked_ns += 200 * MS;
+	stats->evictions += 5;
+	stats->bytes_h2d += 7;
+	stats->bytes_d2h += 9;
+	eng_sleep_until(1500 * MS);
+	tsg->stall_ns += 10 * MS;
+	stats->stall_h2d_ns += 60 * MS;
+	eng_sleep_until(2500 * MS);
+	tsg->stall_ns += 40 * MS;
+	stats->stall_h2d_ns += 15 * MS;
+	stats->stall_d2h_ns += 20 * MS;
+	eng_sleep_until(10000 * MS);
+	tsg->stall_ns += 3 * MS;
+	stats->stall_d2h_ns += 2 * MS;
+	stats->evictions++;
+	return 0;
+}
+
+static void check_row(const struct machine *machine, size_t row, u64 cpu_ms, u64 d2h_ms,
+		      u64 h2d_ms)
+{
+	const struct tenant_usage *usage = &machine->timeline[row].usage;
+
+	ck_assert_uint_eq(tenant_usage_cpu_ns(usage), cpu_ms * MS);
+	ck_assert_uint_eq(usage->stall_d2h_ns, d2h_ms * MS);
+	ck_assert_uint_eq(usage->stall_h2d_ns, h2d_ms * MS);
+}
+
+START_TEST(time_counts_where_it_passed)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.duration = 20000 * MS;
+	ck_assert_int_eq(run_toy(&machine, &config, count_by_hand, &err), 0);
+	ck_assert_uint_eq(machine.row_count, 20);
+	check_row(&machine, 0, 50, 0, 50);
+	check_row(&machine, 2, 0, 0, 10);
+	check_row(&machine, 4, 5, 20, 15);
+	check_row(&machine, 6, 0, 0, 0);
+	check_row(&machine, 18, 1, 2, 0);
+	ck_assert_uint_eq(machine.timeline[0].usage.busy_ns, 300 * MS);
+	ck_assert_uint_eq(machine.timeline[0].usage.blocked_ns, 200 * MS);
+	ck_assert_uint_eq(machine.timeline[0].usage.evictions, 5);
+	ck_assert_uint_eq(machine.timeline[0].usage.bytes_h2d, 7);
+	ck_assert_uint_eq(machine.timeline[0].usage.bytes_d2h, 9);
+	ck_assert_uint_eq(machine.timeline[18].usage.evictions, 1);
+	ck_assert_uint_eq(machine.tenants[0].usage.stall_ns, 153 * MS);
+	ck_assert_uint_eq(machine.tenants[1].usage.stall_ns, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+/* Its context died meanwhile: the handler's waits of 30 and 5 ms end after 20 ms of stall. */
+static int wait_on_behind_the_stall(const struct app_env *env)
+{
+	struct sim_process_stats *stats = &env->process->stats;
+
+	eng_sleep_until(eng_now() + 500 * MS);
+	env->process->tsg.stall_ns = 20 * MS;
+	eng_sleep_until(eng_now() + 1000 * MS);
+	stats->stall_h2d_ns = 30 * MS;
+	stats->stall_d2h_ns = 5 * MS;
+	eng_sleep_until(ENG_NEVER);
+	return 0;
+}
+
+START_TEST(a_wait_counts_no_longer_than_its_stall)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, wait_on_behind_the_stall, &err), 0);
+	check_row(&machine, 0, 0, 0, 20);
+	check_row(&machine, 2, 0, 0, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
 	machine_destroy(&machine);
 }
 END_TEST
@@ -270,7 +407,7 @@ END_TEST
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
 	  a_container_that_may_have_no_memory_dies_and_others_go_on,
-	  two_containers_that_do_not_fit_share_what_there_is,
-	  a_simulation_that_deadlocks_says_so_and_fails,
+	  two_containers_that_do_not_fit_share_what_there_is, time_counts_where_it_passed,
+	  a_wait_counts_no_longer_than_its_stall, a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
 	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has)

@@ -81,6 +81,7 @@ START_TEST(a_lowered_limit_holds_at_once_and_current_reports_reality)
 }
 END_TEST
 
+/* D1 */
 START_TEST(concurrent_promises_never_add_up_to_more_than_the_limit)
 {
 	u32 promised = 0;
@@ -96,6 +97,7 @@ START_TEST(concurrent_promises_never_add_up_to_more_than_the_limit)
 }
 END_TEST
 
+/* F3 */
 START_TEST(usage_counts_promises_and_chunks_and_peak_remembers)
 {
 	ck_assert_int_eq(gvm_charge_reserve(container), 0);
@@ -112,6 +114,7 @@ START_TEST(usage_counts_promises_and_chunks_and_peak_remembers)
 }
 END_TEST
 
+/* D15 */
 START_TEST(the_owner_on_record_is_uncharged)
 {
 	struct gvm_container *other = world_attach(2);
@@ -146,6 +149,7 @@ START_TEST(low_follows_every_change_of_usage_and_limit)
 }
 END_TEST
 
+/* F12 */
 START_TEST(swap_is_what_went_out_less_what_came_back)
 {
 	gvm_swap_charge(container, chunks(3));
@@ -158,6 +162,7 @@ END_TEST
 
 /* Broken invariants: each of these must stop the program. */
 
+/* F3 */
 START_TEST(to_uncharge_twice_is_a_broken_invariant)
 {
 	u32 chunk = world_charge(container);
@@ -196,6 +201,7 @@ START_TEST(to_bind_what_the_device_does_not_have_is_a_broken_invariant)
 }
 END_TEST
 
+/* D16 */
 START_TEST(more_back_from_swap_than_out_is_a_broken_invariant)
 {
 	gvm_swap_charge(container, 1);

@@ -97,6 +97,7 @@ START_TEST(global_order_matches_a_sequence_worked_by_hand)
 }
 END_TEST
 
+/* F8: containers without a limit stand in the global order like all others. */
 START_TEST(chunks_go_first_in_first_out_when_nothing_is_touched)
 {
 	struct gvm_container *a = world_attach(1), *b = world_attach(2);
@@ -223,6 +224,7 @@ START_TEST(a_new_chunk_is_cold_however_hot_it_was_before)
 }
 END_TEST
 
+/* F7 */
 START_TEST(own_picks_never_cross_into_another_container)
 {
 	struct gvm_container *a = world_attach(1), *b = world_attach(2);
@@ -236,6 +238,7 @@ START_TEST(own_picks_never_cross_into_another_container)
 }
 END_TEST
 
+/* F11: nothing that a search has left over is taken for its result. */
 START_TEST(nothing_charged_means_no_victim)
 {
 	struct gvm_container *container = world_attach(1);
@@ -249,6 +252,7 @@ END_TEST
 
 /* Bounds. Each bit that a sweep cleared was a look, and so was each question to the device. */
 
+/* F7: no list end to walk over, no loop without an end. */
 START_TEST(an_own_pick_looks_at_no_more_than_its_bound)
 {
 	struct gvm_container *container = world_attach(1);
@@ -264,6 +268,22 @@ START_TEST(an_own_pick_looks_at_no_more_than_its_bound)
 	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
 	ck_assert_uint_le(world.asks, GVM_PICK_LOOKS);
 	ck_assert_uint_gt(world.asks, 0);
+	world_detach(container);
+}
+END_TEST
+
+/* F9 */
+START_TEST(an_own_pick_costs_the_same_however_many_chunks_others_have)
+{
+	struct gvm_container *crowd = world_attach(1), *container = world_attach(2);
+
+	world_charge_many(crowd, 999);
+	touch_all(0, 999);
+	ck_assert_uint_eq(world_charge(container), 999);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 999);
+	ck_assert_uint_eq(world.asks, 1);
+	ck_assert_uint_eq(count_referenced(GVM_ORDER_OWN), 999);
+	world_detach(crowd);
 	world_detach(container);
 }
 END_TEST
@@ -321,6 +341,7 @@ END_TEST
 
 /* Protection. */
 
+/* D24 */
 START_TEST(containers_at_or_under_low_are_spared)
 {
 	struct gvm_container *a = world_attach(1), *b = world_attach(2);
@@ -552,6 +573,7 @@ static void add_protection_tests(TCase *tests)
 static void add_large_tests(TCase *tests)
 {
 	tcase_add_test(tests, an_own_pick_looks_at_no_more_than_its_bound);
+	tcase_add_test(tests, an_own_pick_costs_the_same_however_many_chunks_others_have);
 	tcase_add_test(tests, a_global_pick_looks_at_no_more_than_its_bound);
 	tcase_add_test(tests, used_chunks_get_their_second_chance_whatever_the_bound);
 	tcase_add_test(tests, a_victim_is_found_behind_a_wall_of_protected_chunks);

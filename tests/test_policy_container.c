@@ -18,6 +18,7 @@ START_TEST(a_device_without_chunks_is_refused)
 }
 END_TEST
 
+/* F17 */
 START_TEST(a_device_without_memory_is_refused_and_leaks_nothing)
 {
 	struct gvm_device none;
@@ -48,6 +49,7 @@ START_TEST(a_device_with_containers_must_not_go)
 }
 END_TEST
 
+/* D2: nobody's limit or usage is ever unknown. */
 START_TEST(a_new_container_has_no_limits_and_touched_nothing)
 {
 	struct gvm_container *container = world_attach(7);
@@ -63,6 +65,7 @@ START_TEST(a_new_container_has_no_limits_and_touched_nothing)
 }
 END_TEST
 
+/* F2, D13 */
 START_TEST(processes_of_a_group_share_one_container)
 {
 	struct gvm_container *first = world_attach(1), *second = world_attach(1);
@@ -80,6 +83,7 @@ START_TEST(processes_of_a_group_share_one_container)
 }
 END_TEST
 
+/* D5: the second of two, and one that is not there. */
 START_TEST(find_tells_groups_apart)
 {
 	struct gvm_container *a = world_attach(1), *b = world_attach(2), *found;
@@ -93,6 +97,7 @@ START_TEST(find_tells_groups_apart)
 }
 END_TEST
 
+/* F11, D11 */
 START_TEST(a_reference_outlives_the_process)
 {
 	struct gvm_container *container = world_attach(1);
@@ -112,17 +117,24 @@ START_TEST(a_reference_outlives_the_process)
 }
 END_TEST
 
+/* D14, F16 */
 START_TEST(a_reused_tgid_inherits_nothing)
 {
 	struct gvm_container *old = world_attach(1), *new;
 
+	world_charge(old);
 	gvm_limit_set_high(old, 0);
+	gvm_swap_charge(old, GVM_CHUNK_BYTES);
+	gvm_container_count_event(old, GVM_EVENT_OOM);
 	gvm_container_get(old);
 	gvm_container_detach(old);
 	new = world_attach(1);
 	ck_assert_ptr_ne(new, old);
 	ck_assert_uint_eq(new->gmem_high_bytes, GVM_NO_LIMIT);
+	ck_assert_uint_eq(gvm_charged_bytes(new) + gvm_peak_bytes(new), 0);
+	ck_assert_uint_eq(new->swapped_bytes + new->events[GVM_EVENT_OOM], 0);
 	world_check();
+	gvm_uncharge(device, 0);
 	gvm_container_put(old);
 	ck_assert_ptr_eq(gvm_container_find(device, 1), new);
 	gvm_container_put(new);
@@ -130,6 +142,7 @@ START_TEST(a_reused_tgid_inherits_nothing)
 }
 END_TEST
 
+/* F13 */
 START_TEST(attach_without_memory_fails_and_leaves_nothing)
 {
 	struct gvm_container *container;
@@ -164,6 +177,7 @@ static void attach_rival(void)
 	rival = world_attach(1);
 }
 
+/* D13 */
 START_TEST(two_that_attach_at_once_get_one_container)
 {
 	struct gvm_container *container;
@@ -180,6 +194,7 @@ START_TEST(two_that_attach_at_once_get_one_container)
 }
 END_TEST
 
+/* D22 */
 START_TEST(counters_count)
 {
 	struct gvm_container *container = world_attach(1);
@@ -213,6 +228,7 @@ START_TEST(to_free_a_container_with_a_promise_is_a_broken_invariant)
 }
 END_TEST
 
+/* D11 */
 START_TEST(to_detach_more_often_than_attach_is_a_broken_invariant)
 {
 	struct gvm_container *container = world_attach(1);

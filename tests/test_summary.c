@@ -27,13 +27,19 @@ START_TEST(summary_is_golden)
 		"\"gmem\": {\"current\": 1073741824, \"peak\": 3221225472, \"swap\": 0}, "
 		"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, "
 		"\"bytes_h2d\": 1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
-		"\"stall_seconds\": 0.125, \"gpu_share\": 0.25}, "
+		"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, \"stall_d2h_seconds\": "
+		"0.06, "
+		"\"stall_h2d_seconds\": 0.015, \"blocked_seconds\": 0.375, \"gpu_share\": "
+		"0.25}, "
 		"\"diffusion\": {\"type\": \"diffusion\", \"status\": \"ok\", \"images\": 2, "
 		"\"latency_s\": {\"mean\": 4.5, \"p50\": 4.5, \"p99\": 4.99}, "
 		"\"gmem\": {\"current\": 1073741824, \"peak\": 3221225472, \"swap\": 1}, "
 		"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, "
 		"\"bytes_h2d\": 1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
-		"\"stall_seconds\": 0.125, \"gpu_share\": 0.25}}}";
+		"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, \"stall_d2h_seconds\": "
+		"0.06, "
+		"\"stall_h2d_seconds\": 0.015, \"blocked_seconds\": 0.375, \"gpu_share\": "
+		"0.25}}}";
 	struct summary summary;
 	json_t *root;
 	char *text;

@@ -104,6 +104,7 @@ START_TEST(a_priority_programs_every_tsg_once)
 }
 END_TEST
 
+/* F15 */
 START_TEST(settings_out_of_range_change_nothing)
 {
 	attach_all();
@@ -121,6 +122,7 @@ START_TEST(settings_out_of_range_change_nothing)
 }
 END_TEST
 
+/* F14: each RPC is made under tsg_mutex, world_record() asserts. */
 START_TEST(freeze_disables_then_preempts_and_thaw_enables)
 {
 	u32 i;
@@ -147,6 +149,7 @@ START_TEST(freeze_disables_then_preempts_and_thaw_enables)
 }
 END_TEST
 
+/* D19 */
 START_TEST(a_new_tsg_inherits_timeslice_and_freeze)
 {
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
@@ -174,6 +177,7 @@ START_TEST(a_tsg_born_with_what_is_wished_needs_no_call)
 }
 END_TEST
 
+/* D9 */
 START_TEST(a_detached_tsg_is_left_alone)
 {
 	attach_all();
@@ -187,6 +191,19 @@ START_TEST(a_detached_tsg_is_left_alone)
 }
 END_TEST
 
+/* D20: there is nothing to wait for, or to ask again and again. */
+START_TEST(a_frozen_tsg_goes_without_a_call_or_a_wait)
+{
+	attach_all();
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	world_expect_calls(U32_MAX, 0);
+	detach_all();
+	ck_assert_uint_eq(world.call_count, 0);
+	ck_assert(is_frozen());
+}
+END_TEST
+
+/* D9 */
 START_TEST(a_tsg_keeps_its_container_alive)
 {
 	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 10), 0);
@@ -201,6 +218,7 @@ END_TEST
 
 /* Failures. */
 
+/* D17 */
 START_TEST(a_timeslice_that_failed_is_tried_again_and_the_others_are_not)
 {
 	u32 fail = (u32)_i, i;
@@ -220,6 +238,7 @@ START_TEST(a_timeslice_that_failed_is_tried_again_and_the_others_are_not)
 }
 END_TEST
 
+/* D17 */
 START_TEST(a_freeze_that_failed_anywhere_is_not_a_freeze_and_can_be_completed)
 {
 	u32 fail = (u32)_i, victim = fail / 2, i;
@@ -343,6 +362,15 @@ START_TEST(a_priority_beyond_the_map_is_a_broken_invariant)
 }
 END_TEST
 
+/* D6 */
+START_TEST(to_change_a_setting_under_the_leaf_lock_is_a_broken_invariant)
+{
+	gvm_spin_lock(&device->lock);
+	gvm_compute_freeze(container);
+}
+END_TEST
+
+/* D10 */
 START_TEST(to_plan_without_the_mutex_is_a_broken_invariant)
 {
 	attach_all();
@@ -372,6 +400,7 @@ static void add_setting_tests(TCase *tests)
 	tcase_add_test(tests, a_new_tsg_inherits_timeslice_and_freeze);
 	tcase_add_test(tests, a_tsg_born_with_what_is_wished_needs_no_call);
 	tcase_add_test(tests, a_detached_tsg_is_left_alone);
+	tcase_add_test(tests, a_frozen_tsg_goes_without_a_call_or_a_wait);
 	tcase_add_test(tests, a_tsg_keeps_its_container_alive);
 }
 
@@ -391,6 +420,8 @@ static void add_failure_tests(TCase *tests)
 	tcase_add_loop_test(tests, a_tsg_that_is_gone_is_no_error, 0, 2 * TSGS);
 	tcase_add_test_raise_signal(tests, a_priority_beyond_the_map_is_a_broken_invariant,
 				    SIGABRT);
+	tcase_add_test_raise_signal(
+		tests, to_change_a_setting_under_the_leaf_lock_is_a_broken_invariant, SIGABRT);
 	tcase_add_test_raise_signal(tests, to_plan_without_the_mutex_is_a_broken_invariant,
 				    SIGABRT);
 }

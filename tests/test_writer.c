@@ -57,13 +57,17 @@ START_TEST(timeline_csv_is_golden)
 	get_file(RESULTS_TIMELINE, text, sizeof(text));
 	ck_assert_str_eq(
 		text,
-		"time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,gpu_share,h2d_"
-		"bytes,"
-		"d2h_bytes,link_h2d_use,link_d2h_use,pending_kernels\n"
-		"5000000000,vllm,4096,0,1000000000,0.200000,25000000000,0,0.500000,0.000000,3\n"
-		"5000000000,diffusion,0,0,2000000000,0.400000,0,1,0.000000,0.000000,0\n"
-		"8000000000,vllm,0,65536,1000000000,0.333333,0,0,0.000000,0.000000,0\n"
-		"8000000000,diffusion,0,0,2000000000,0.666667,0,0,0.000000,0.000000,0\n");
+		"time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,gpu_share,"
+		"stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,evictions,"
+		"h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,pending_kernels\n"
+		"5000000000,vllm,4096,0,1000000000,0.200000,2000000,1000000,7000000,4000000,6,"
+		"25000000000,0,0.500000,0.000000,3\n"
+		"5000000000,diffusion,0,0,2000000000,0.400000,0,0,0,0,0,"
+		"0,1,0.000000,0.000000,0\n"
+		"8000000000,vllm,0,65536,1000000000,0.333333,5000000,0,0,0,0,"
+		"0,0,0.000000,0.000000,0\n"
+		"8000000000,diffusion,0,0,2000000000,0.666667,0,0,0,0,0,"
+		"0,0,0.000000,0.000000,0\n");
 }
 END_TEST
 

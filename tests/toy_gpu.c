@@ -43,12 +43,14 @@ static int toy_replay(void *gpu)
 {
 	(void)gpu;
 	toy_log(TOY_REPLAY, 0, 0, 0);
-	return 0;
+	return toy.replay_error;
 }
 
 static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
 {
 	(void)gpu;
+	if (toy.on_evict)
+		toy.on_evict(chunk);
 	return gvm_block_evict(&toy.memory, chunk, fence);
 }
 
@@ -82,7 +84,17 @@ static void toy_chunk_free(void *gpu, u32 chunk)
 {
 	(void)gpu;
 	ck_assert_uint_lt(toy.free_count, toy.device.chunk_count);
+	toy_log(TOY_FREE, chunk, 0, 0);
 	toy.free[(toy.free_first + toy.free_count++) % toy.device.chunk_count] = chunk;
+}
+
+static void toy_count_locks(void)
+{
+	u32 locked = 0, i;
+
+	for (i = 0; i < TOY_RANGES_MAX; i++)
+		locked += toy.spaces[i].mapped && toy.spaces[i].range.lock.held;
+	toy.locks_most = max(toy.locks_most, locked);
 }
 
 /* The host's tags of the pages of a run, whose block's lock is held. */
@@ -92,6 +104,7 @@ static u32 *toy_host(const struct gvm_page_run *run)
 	struct toy_space *space = frame->range->space;
 
 	ck_assert(frame->range->lock.held);
+	toy_count_locks();
 	return &space->host[frame->index][run->first_page];
 }
 
@@ -114,7 +127,7 @@ static int toy_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fe
 	(void)gpu;
 	if (toy.fail_out == U32_MAX || toy.kinds[TOY_OUT] + 1 == toy.fail_out) {
 		toy.fail_out = toy.fail_out == U32_MAX ? U32_MAX : 0;
-		return -EIO;
+		return toy.out_error ? toy.out_error : -EIO;
 	}
 	memcpy(toy_host(run), &toy.contents[run->chunk][run->first_page],
 	       run->page_count * sizeof(u32));

@@ -28,6 +28,7 @@ enum toy_call_kind {
 	TOY_OUT,
 	TOY_MAP,
 	TOY_UNMAP,
+	TOY_FREE,
 	TOY_REPLAY,
 	TOY_CANCEL,
 	TOY_CALL_KINDS,
@@ -66,9 +67,13 @@ struct toy {
 	u32 services;
 	u32 fail_copy;	    /* the copy in that fails, counted from 1; 0: none */
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
+	int out_error;	    /* what it fails with; 0: -EIO */
+	u32 locks_most;	    /* most ranges that were locked at once while a copy was started */
 	bool out_in_flight; /* no copy out has passed */
 	u64 out_sequence;
-	u32 host_waits; /* fences that were waited for */
+	int replay_error;	     /* what a replay returns */
+	u32 host_waits;		     /* fences that were waited for */
+	void (*on_evict)(u32 chunk); /* called for each victim, unless NULL */
 	struct gvm_block_stats stats;
 	struct gvm_fence fence;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* "gvmsim figure": compare results folders, as a table and as a picture. */
+/* "gvmsim figure": results as tables and pictures, the published ones beside them. */
 #ifndef SIM_CLI_CMD_FIGURE_H
 #define SIM_CLI_CMD_FIGURE_H
 

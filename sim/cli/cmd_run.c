@@ -49,10 +49,20 @@ static const char run_help_files[] =
 	"\n"
 	"The folder gets summary.json (statistics of every container), requests.csv (a row "
 	"per\n"
-	"request or image, in ns), timeline.csv (memory, GPU share, link use and pending "
-	"kernels\n"
-	"over time) and config.json (every key with the value that it had). The same scenario\n"
-	"and seed give the same bytes again, but for wall_seconds and speedup.\n"
+	"request or image, in ns), timeline.csv (memory, evictions, GPU share, waiting,\n"
+	"link use and pending kernels over time) and config.json (every key with the value\n"
+	"that it had). The same scenario and seed give the same bytes again, but for\n"
+	"wall_seconds and speedup.\n"
+	"\n"
+	"Where the time of a container went: in the table and summary.json over the run, in\n"
+	"timeline.csv over each interval:\n"
+	"  gpu_seconds        gpu_busy_ns   compute: its kernels executed\n"
+	"  stall_cpu_seconds  stall_cpu_ns  the CPU handled its page faults, or memory was "
+	"cleared\n"
+	"  stall_d2h_seconds  stall_d2h_ns  its faults waited for copies to host memory\n"
+	"  stall_h2d_seconds  stall_h2d_ns  its faults waited for copies from host memory\n"
+	"  blocked_seconds    blocked_ns    it had work while faults of others held the GPU\n"
+	"In the rest of its time it had no work or it was not its turn.\n"
 	"\n"
 	"Exit code: 0 done, also if a container's context died in the simulation, which is a\n"
 	"result; 1 something failed, such as a full disk; 2 a mistake in the scenario or the\n"
@@ -247,6 +257,40 @@ static int run_print_help(struct sim_error *err)
 	return run_flush(err);
 }
 
+/* The categories of "where the time went". */
+static const enum summary_metric_id time_metrics[] = {
+	SUMMARY_GPU_SECONDS,	   SUMMARY_STALL_CPU_SECONDS, SUMMARY_STALL_D2H_SECONDS,
+	SUMMARY_STALL_H2D_SECONDS, SUMMARY_BLOCKED_SECONDS,
+};
+
+/* Is the metric told by "where the time went", be it as a sum or a share? */
+static bool is_of_time(enum summary_metric_id metric)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(time_metrics); i++)
+		if (time_metrics[i] == metric)
+			return true;
+	return metric == SUMMARY_STALL_SECONDS || metric == SUMMARY_GPU_SHARE;
+}
+
+/* Seconds, and their share of the run. What is left, it had no work or waited for its turn. */
+static void print_times(struct table *table, const struct summary *summary,
+			const struct summary_container *containers, size_t count)
+{
+	table_add(table);
+	table_set(table, 0, "where the time went");
+	for (size_t m = 0; m < ARRAY_SIZE(time_metrics); m++) {
+		table_add(table);
+		table_set(table, 0, "  %s", summary_metrics[time_metrics[m]].label);
+		for (size_t i = 0; i < count; i++) {
+			double seconds = containers[i].values[time_metrics[m]].real;
+			double run = summary->sim_seconds;
+
+			table_set(table, i + 1, "%.3f s %6.2f %%", seconds,
+				  run > 0 ? 100 * seconds / run : 0.0);
+		}
+	}
+}
+
 /* A row of the table; none, if no container here has the metric. */
 static void print_metric(struct table *table, enum summary_metric_id metric,
 			 const struct summary_container *containers, size_t count)
@@ -276,7 +320,8 @@ static const char *short_status(const struct summary_container *container)
 	return "FAILED";
 }
 
-static void print_containers(const struct summary_container *containers, size_t count)
+static void print_containers(const struct summary *summary,
+			     const struct summary_container *containers, size_t count)
 {
 	struct table table = { 0 };
 
@@ -292,7 +337,9 @@ static void print_containers(const struct summary_container *containers, size_t 
 	for (size_t i = 0; i < count; i++)
 		table_set(&table, i + 1, "%s", short_status(&containers[i]));
 	for (int i = 0; i < SUMMARY_METRICS; i++)
-		print_metric(&table, (enum summary_metric_id)i, containers, count);
+		if (!is_of_time((enum summary_metric_id)i))
+			print_metric(&table, (enum summary_metric_id)i, containers, count);
+	print_times(&table, summary, containers, count);
 	table_print(&table, stdout);
 	putchar('\n');
 }
@@ -317,7 +364,7 @@ static int print_summary(const struct summary *summary, const struct config *con
 	       summary->system, summary->complete ? "" : " (INCOMPLETE)");
 	for (size_t i = 0; i < summary->container_count; i += count) {
 		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
-		print_containers(&summary->containers[i], count);
+		print_containers(summary, &summary->containers[i], count);
 	}
 	print_ignored(summary);
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,

@@ -25,7 +25,7 @@ static const char main_help[] =
 	"thing.\n"
 	"\n"
 	"  gvmsim run SCENARIO      simulate, print a table, write a results folder\n"
-	"  gvmsim figure NAME ...   compare results folders, draw a picture\n"
+	"  gvmsim figure NAME ...   a published figure or a comparison, as table and picture\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
 	"  gvmsim --version         print the version\n"
 	"\n"
@@ -38,6 +38,8 @@ static const char main_help[] =
 	"    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
 	"  What sharing did to them, side by side and as a picture:\n"
 	"    gvmsim figure alone-vs-shared results/alone results/shared\n"
+	"  A published figure, ours beside theirs; what it needs is simulated by itself:\n"
+	"    gvmsim figure ablation\n"
 	"  What the trace of requests is like that they replayed:\n"
 	"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n";
 

@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,6 +92,12 @@ void progress_update(const struct machine *machine)
 			  "%7.1f of %.1f s simulated, %3.0f %%, %.0f times real time, %s left",
 			  done_s, whole_s, 100 * done_s / whole_s, done_s / wall_s, eta);
 	draw(line, min(length, line_room()));
+}
+
+void progress_line(const char *text)
+{
+	if (progress.drawing)
+		draw(text, min((int)strlen(text), line_room()));
 }
 
 void progress_end(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* How far a simulation is: one line on a terminal that is drawn over and over. */
+/* How far simulations are: one line on a terminal that is drawn over and over. */
 #ifndef SIM_CLI_PROGRESS_H
 #define SIM_CLI_PROGRESS_H
 
@@ -13,6 +13,9 @@ void progress_start(bool wanted);
  * at most.
  */
 void progress_update(const struct machine *machine);
+
+/* Draw any text, if drawing: of one who knows by itself when something has changed. */
+void progress_line(const char *text);
 
 /* Wipe the line. */
 void progress_end(void);

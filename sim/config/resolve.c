@@ -11,17 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "engine/error.h"
+#include "config/hash.h"
 #include "config/message.h"
 #include "config/paths.h"
 
 #ifndef GVMSIM_VERSION
 #define GVMSIM_VERSION "unknown"
 #endif
-
-#define READ_SIZE 65536
 
 /* The object at @name in @parent, made if it is not there yet. */
 static json_t *child_object(json_t *parent, const char *name)
@@ -155,27 +153,6 @@ static int find_trace(struct cfg_load *load, const struct cfg_container *contain
 	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);
 }
 
-/* The bytes and their number: where one file ends and the next begins matters, too. */
-static int hash_file(XXH3_state_t *state, const char *file, struct sim_error *err)
-{
-	char buffer[READ_SIZE];
-	FILE *stream = fopen(file, "rb");
-	uint64_t total = 0;
-	size_t count;
-	bool failed;
-
-	if (!stream)
-		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
-	while ((count = fread(buffer, 1, sizeof(buffer), stream))) {
-		XXH3_128bits_update(state, buffer, count);
-		total += count;
-	}
-	failed = ferror(stream);
-	fclose(stream);
-	XXH3_128bits_update(state, &total, sizeof(total));
-	return failed ? sim_runtime_error(err, "%s: cannot be read to its end", file) : 0;
-}
-
 /* Find and hash the trace of @container. */
 static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
 			 XXH3_state_t *state)
@@ -189,7 +166,7 @@ static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
 	if (name_trace(load->config, container, name))
 		return sim_runtime_error(load->err, "out of memory");
 	memcpy(container->llm.client.file, file, sizeof(file));
-	return hash_file(state, file, load->err);
+	return cfg_hash_file(state, file, load->err);
 }
 
 /* Every container that replays a trace. */
@@ -237,16 +214,6 @@ static int hash_resolved(XXH3_state_t *state, const json_t *resolved, struct sim
 	return 0;
 }
 
-static void hash_finish(const XXH3_state_t *state, char *ret_hex, size_t size)
-{
-	XXH128_canonical_t digest;
-
-	XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(state));
-	*ret_hex = '\0';
-	for (size_t i = 0; i < sizeof(digest.digest); i++)
-		cfg_append(ret_hex, size, "%02x", digest.digest[i]);
-}
-
 static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
 {
 	struct config *config = load->config;
@@ -258,7 +225,7 @@ static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
 		rc = resolve_traces(load, state);
 	if (rc)
 		return rc;
-	hash_finish(state, config->hash, sizeof(config->hash));
+	cfg_hash_finish(state, config->hash, sizeof(config->hash));
 	if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))
 		return sim_runtime_error(load->err, "out of memory");
 	return 0;

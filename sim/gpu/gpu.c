@@ -185,13 +185,27 @@ static int gpu_wait_for_faults(void *data)
 	return eng_sleep_until(eng_now() + gpu->profile->fault.interrupt);
 }
 
+static void gpu_count_eviction(void *data, void *space)
+{
+	struct sim_process *loser = space;
+
+	(void)data;
+	loser->stats.evictions++;
+}
+
 static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
+	const struct gvm_range *range = gpu->memory.frames[chunk].range;
+	void *loser = range ? range->space : NULL;
+	int status;
 
 	if (gpu->nvuvm)
 		return nvuvm_evict_chunk(gpu->nvuvm, chunk, fence);
-	return gvm_block_evict(&gpu->memory, chunk, fence);
+	status = gvm_block_evict(&gpu->memory, chunk, fence);
+	if (!status && loser)
+		gpu_count_eviction(gpu, loser);
+	return status;
 }
 
 static bool gpu_chunk_evictable(void *data, u32 chunk)
@@ -388,6 +402,7 @@ static int gpu_init_blocks(struct sim_gpu *gpu)
 		.memory = &gpu->memory,
 		.mmu = &sim_gpu_mmu_ops,
 		.gpu = gpu,
+		.evicted = gpu_count_eviction,
 		.limits = gpu->policy.limits,
 		.fast_path = gpu->policy.fast_path,
 	};

@@ -25,6 +25,20 @@ static u64 tsg_ready_date(const struct gsp_tsg *tsg)
 	return tsg->enabled ? tsg_work_date(tsg) : ENG_NEVER;
 }
 
+/* The current TSG has been stalled from updated_ns until now: who else had something to do? */
+static void gsp_count_blocked(struct gsp *gsp, u64 now)
+{
+	struct gsp_tsg *tsg = gsp->current;
+	u64 ready;
+
+	while ((tsg = tsg->next) != gsp->current) {
+		if (!tsg->enabled || tsg->dead || !tsg->first)
+			continue;
+		ready = train_ready_date(tsg->first, gsp->updated_ns);
+		tsg->blocked_ns += now - min(ready, now);
+	}
+}
+
 void gsp_update(struct gsp *gsp)
 {
 	struct gsp_tsg *tsg = gsp->current;
@@ -39,6 +53,7 @@ void gsp_update(struct gsp *gsp)
 	if (tsg && tsg->stalled) {
 		tsg->stall_ns += now - tsg->stalled_ns_since;
 		tsg->stalled_ns_since = now;
+		gsp_count_blocked(gsp, now);
 	}
 	gsp->updated_ns = now;
 }
@@ -390,21 +405,20 @@ void gsp_unmapped(struct gsp_tsg *tsg, const struct gvm_range *range, u32 index)
 {
 	struct gsp_train *train = tsg->first;
 	struct gmmu_cursor cursor;
-	bool all_resident_so_far;
 	u64 used;
 
 	if (!train || !train->touch_count)
 		return;
 	gsp_update(tsg->gsp);
-	all_resident_so_far = !train->touch_blocks;
-	train_count_touches(train);
-	used = max(train->granted_ordinal, train_progress_ordinal(train));
-	if (!gmmu_find_block(train->touches, train->touch_count, range, index, used, &cursor))
-		return;
-	if (cursor.ordinal < train->cursor.ordinal)
+	if (train->touch_blocks) {
+		used = max(train->granted_ordinal, train_progress_ordinal(train));
+		if (!gmmu_find_block(train->touches, train->touch_count, range, index, used,
+				     &cursor) ||
+		    cursor.ordinal >= train->cursor.ordinal)
+			return;
 		train->cursor = cursor;
-	else if (!all_resident_so_far)
-		return; /* the cursor has yet to come there */
+	}
+	/* Without a count, all was resident when the plan was made; now that is looked at. */
 	gsp_plan(tsg->gsp);
 }
 

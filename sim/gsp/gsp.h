@@ -60,8 +60,9 @@ struct gsp_tsg {
 	u64 launch_end_ns; /* until when its host thread is busy launching */
 
 	/* Counters. */
-	u64 busy_ns;  /* its kernels executed */
-	u64 stall_ns; /* waited for faults */
+	u64 busy_ns;	/* its kernels executed */
+	u64 stall_ns;	/* waited for faults */
+	u64 blocked_ns; /* had work ready while another TSG held the GPU with unserviced faults */
 };
 
 struct gsp_config {

@@ -41,8 +41,11 @@ static u64 wall_clock_ns(void)
 	return (u64)now.tv_sec * NS_PER_S + (u64)now.tv_nsec;
 }
 
-static void timeline_append(struct machine *machine, const struct timeline_row *row)
+/* Append an empty row for a container. */
+static struct timeline_row *timeline_append(struct tenant *tenant)
 {
+	struct machine *machine = tenant->machine;
+
 	if (machine->row_count == machine->row_room) {
 		machine->row_room = machine->row_room ? 2 * machine->row_room : 4096;
 		machine->timeline = realloc(machine->timeline,
@@ -52,27 +55,75 @@ static void timeline_append(struct machine *machine, const struct timeline_row *
 			exit(SIM_EXIT_RUNTIME);
 		}
 	}
-	machine->timeline[machine->row_count++] = *row;
+	machine->timeline[machine->row_count] = (struct timeline_row){ 0 };
+	return &machine->timeline[machine->row_count++];
+}
+
+/* The row of a container at the present date: the run may end where a sample was just taken. */
+static struct timeline_row *timeline_row_now(struct tenant *tenant)
+{
+	struct machine *machine = tenant->machine;
+
+	if (machine->row_count && machine->sampled_ns == eng_now())
+		return &machine->timeline[machine->row_count - machine->tenant_count +
+					  tenant->index];
+	return timeline_append(tenant);
+}
+
+/* The counters as of now. A wait that outlives its stall counts no longer than that. */
+static struct tenant_usage tenant_measure(const struct tenant *tenant)
+{
+	const struct sim_process_stats *stats = &tenant->process.stats;
+	const struct gsp_tsg *tsg = &tenant->process.tsg;
+	struct tenant_usage usage = tenant->usage;
+	u64 room = tsg->stall_ns - usage.stall_h2d_ns - usage.stall_d2h_ns;
+	u64 waited = min(stats->stall_h2d_ns - usage.stall_h2d_ns, room);
+
+	usage.stall_h2d_ns += waited;
+	usage.stall_d2h_ns += min(stats->stall_d2h_ns - usage.stall_d2h_ns, room - waited);
+	usage.stall_ns = tsg->stall_ns;
+	usage.busy_ns = tsg->busy_ns;
+	usage.blocked_ns = tsg->blocked_ns;
+	usage.evictions = stats->evictions;
+	usage.bytes_h2d = stats->bytes_h2d;
+	usage.bytes_d2h = stats->bytes_d2h;
+	return usage;
+}
+
+/* Add to @usage what came between @from and @to. */
+static void usage_add(struct tenant_usage *usage, const struct tenant_usage *from,
+		      const struct tenant_usage *to)
+{
+	usage->busy_ns += to->busy_ns - from->busy_ns;
+	usage->stall_ns += to->stall_ns - from->stall_ns;
+	usage->stall_h2d_ns += to->stall_h2d_ns - from->stall_h2d_ns;
+	usage->stall_d2h_ns += to->stall_d2h_ns - from->stall_d2h_ns;
+	usage->blocked_ns += to->blocked_ns - from->blocked_ns;
+	usage->evictions += to->evictions - from->evictions;
+	usage->bytes_h2d += to->bytes_h2d - from->bytes_h2d;
+	usage->bytes_d2h += to->bytes_d2h - from->bytes_d2h;
 }
 
 static void tenant_sample(struct tenant *tenant)
 {
+	struct timeline_row *row = timeline_row_now(tenant);
 	struct sim_process *process = &tenant->process;
-	struct timeline_row row = { .time_ns = eng_now(), .tenant = tenant->index };
+	struct tenant_usage usage;
 
+	*row = (struct timeline_row){
+		.time_ns = eng_now(),
+		.tenant = tenant->index,
+		.usage = row->usage,
+	};
 	if (process->running) {
 		gsp_update(process->tsg.gsp);
-		row.resident_bytes = gvm_charged_bytes(process->container);
-		row.swapped_bytes = process->container->swapped_bytes;
-		row.pending_kernels = gsp_pending_kernels(&process->tsg);
+		row->resident_bytes = gvm_charged_bytes(process->container);
+		row->swapped_bytes = process->container->swapped_bytes;
+		row->pending_kernels = gsp_pending_kernels(&process->tsg);
 	}
-	row.busy_ns = process->tsg.busy_ns - tenant->sampled_busy_ns;
-	row.bytes_h2d = process->stats.bytes_h2d - tenant->sampled_h2d;
-	row.bytes_d2h = process->stats.bytes_d2h - tenant->sampled_d2h;
-	tenant->sampled_busy_ns += row.busy_ns;
-	tenant->sampled_h2d += row.bytes_h2d;
-	tenant->sampled_d2h += row.bytes_d2h;
-	timeline_append(tenant->machine, &row);
+	usage = tenant_measure(tenant);
+	usage_add(&row->usage, &tenant->usage, &usage);
+	tenant->usage = usage;
 }
 
 static void machine_sample(struct machine *machine)
@@ -127,8 +178,6 @@ static void tenant_close_books(struct tenant *tenant)
 	tenant->gmem_peak = gvm_peak_bytes(tenant->container);
 	tenant->gmem_swap = tenant->container->swapped_bytes;
 	tenant->stats = tenant->process.stats;
-	tenant->busy_ns = tenant->process.tsg.busy_ns;
-	tenant->stall_ns = tenant->process.tsg.stall_ns;
 }
 
 /* Blocking: write a control file. The process may exit meanwhile, so its container is held. */
@@ -263,6 +312,36 @@ static void machine_stop_all(struct machine *machine, struct eng_actor **actors)
 	}
 }
 
+/* Move up to @ns from the later of two counters to the earlier. Returns what is left of @ns. */
+static u64 move_back(u64 *later, u64 *earlier, u64 ns)
+{
+	u64 moved = min(*later, ns);
+
+	*later -= moved;
+	*earlier += moved;
+	return ns - moved;
+}
+
+/*
+ * A wait for copies counts where it ends, the stall meanwhile where it passes. So what an interval
+ * has waited longer than it was stalled belongs to the one before.
+ */
+static void timeline_settle(struct machine *machine)
+{
+	size_t i;
+
+	for (i = machine->row_count; i > machine->tenant_count; i--) {
+		struct tenant_usage *usage = &machine->timeline[i - 1].usage;
+		struct tenant_usage *before =
+			&machine->timeline[i - 1 - machine->tenant_count].usage;
+		u64 waited = usage->stall_h2d_ns + usage->stall_d2h_ns;
+		u64 excess = waited - min(waited, usage->stall_ns);
+
+		excess = move_back(&usage->stall_h2d_ns, &before->stall_h2d_ns, excess);
+		move_back(&usage->stall_d2h_ns, &before->stall_d2h_ns, excess);
+	}
+}
+
 /* The results end here: what is left of the last interval, and everybody's counters. */
 static void machine_close_books(struct machine *machine)
 {
@@ -271,8 +350,9 @@ static void machine_close_books(struct machine *machine)
 	machine->end_ns = eng_now();
 	for (i = 0; i < machine->gpu_count; i++)
 		gsp_update(&machine->gpus[i].gsp);
-	if (machine->sampled_ns < machine->end_ns)
+	if (machine->end_ns)
 		machine_sample(machine);
+	timeline_settle(machine);
 	for (i = 0; i < machine->tenant_count; i++)
 		tenant_close_books(&machine->tenants[i]);
 }

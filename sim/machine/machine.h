@@ -9,6 +9,24 @@
 #include "apps/app.h"
 #include "systems/system.h"
 
+/* Where a container's time went and what paging moved for it: ever, or in an interval. */
+struct tenant_usage {
+	u64 busy_ns;	  /* its kernels executed */
+	u64 stall_ns;	  /* its kernels waited for its faults */
+	u64 stall_h2d_ns; /* of that, for copies from host memory */
+	u64 stall_d2h_ns; /* of that, for copies to host memory; the two are no more than it */
+	u64 blocked_ns;	  /* waited for faults of others */
+	u64 evictions;	  /* chunks taken from it */
+	u64 bytes_h2d;
+	u64 bytes_d2h;
+};
+
+/* What the CPU took to handle faults, clearing included: all of a stall but waiting for copies. */
+static inline u64 tenant_usage_cpu_ns(const struct tenant_usage *usage)
+{
+	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;
+}
+
 /* One container at run time. */
 struct tenant {
 	const struct cfg_container *cfg;
@@ -27,11 +45,7 @@ struct tenant {
 	u64 gmem_peak;
 	u64 gmem_swap;
 	struct sim_process_stats stats;
-	u64 busy_ns;
-	u64 stall_ns;
-	u64 sampled_busy_ns; /* counters at the last sample of the timeline */
-	u64 sampled_h2d;
-	u64 sampled_d2h;
+	struct tenant_usage usage; /* up to the last sample of the timeline */
 };
 
 /* One sample of one container. */
@@ -40,10 +54,8 @@ struct timeline_row {
 	u32 tenant;
 	u64 resident_bytes;
 	u64 swapped_bytes;
-	u64 busy_ns;   /* GPU time of its kernels in the interval */
-	u64 bytes_h2d; /* in the interval */
-	u64 bytes_d2h;
 	u64 pending_kernels;
+	struct tenant_usage usage; /* in the interval */
 };
 
 struct machine {

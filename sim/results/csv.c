@@ -2,6 +2,7 @@
 #include "results/csv.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,11 +24,9 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 	return 0;
 }
 
-/* 1, 0 at the end, or a negative enum sim_exit. */
-static int csv_read_line(struct csv *csv, struct sim_error *err)
+/* The next line, not cut yet: 1, 0 at the end, or a negative enum sim_exit. */
+static int csv_read_text(struct csv *csv, struct sim_error *err)
 {
-	int rc;
-
 	if (getline(&csv->text, &csv->room, csv->stream) < 0) {
 		if (ferror(csv->stream))
 			return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
@@ -35,8 +34,25 @@ static int csv_read_line(struct csv *csv, struct sim_error *err)
 		return 0;
 	}
 	csv->line++;
-	rc = csv_split(csv, err);
-	return rc ? rc : 1;
+	return 1;
+}
+
+static int csv_read_line(struct csv *csv, struct sim_error *err)
+{
+	int rc = csv_read_text(csv, err);
+
+	return rc == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : rc;
+}
+
+/* The first line that is no comment. */
+static int csv_read_header(struct csv *csv, struct sim_error *err)
+{
+	int rc;
+
+	do
+		rc = csv_read_text(csv, err);
+	while (rc == 1 && *csv->text == '#');
+	return rc == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : rc;
 }
 
 static int csv_find(const struct csv *csv, const char *name, size_t *ret_column,
@@ -62,7 +78,7 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
-	rc = csv_read_line(csv, err);
+	rc = csv_read_header(csv, err);
 	if (!rc)
 		rc = sim_user_error(err,
 				    "%s:1: is empty, allowed: a file that \"gvmsim run\" "
@@ -113,5 +129,17 @@ int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct si
 	if (!errno && !*end && strspn(text, "0123456789") == strlen(text))
 		return 0;
 	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is no count, allowed: digits",
+			      csv->file, csv->line, csv->names[column], text);
+}
+
+int csv_real(const struct csv *csv, size_t column, double *ret_value, struct sim_error *err)
+{
+	const char *text = csv_text(csv, column);
+	char *end;
+
+	*ret_value = strtod(text, &end);
+	if (*text && !*end && isfinite(*ret_value))
+		return 0;
+	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is no number, allowed: such as 12.5",
 			      csv->file, csv->line, csv->names[column], text);
 }

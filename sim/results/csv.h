@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading the CSV files of a results folder: columns by name, whatever their order. */
+/* Reading CSV files of results and of published values: columns by name, whatever their order. */
 #ifndef SIM_RESULTS_CSV_H
 #define SIM_RESULTS_CSV_H
 
@@ -26,7 +26,8 @@ struct csv {
 };
 
 /*
- * Open @file and find the columns @names, @count of them. A mistake names file and line. Returns
+ * Open @file and find the columns @names, @count of them; lines that begin with "#" may stand
+ * before the header. A mistake names file and line. Returns
  * 0 or a negative enum sim_exit; on failure nothing is open.
  */
 int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
@@ -39,5 +40,8 @@ int csv_next(struct csv *csv, struct sim_error *err);
 /* The field of wanted column @column, as text or as an integer; an empty one is 0. */
 const char *csv_text(const struct csv *csv, size_t column);
 int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err);
+
+/* The same as a finite number, with a decimal point or without; an empty one is an error. */
+int csv_real(const struct csv *csv, size_t column, double *ret_value, struct sim_error *err);
 
 #endif

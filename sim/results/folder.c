@@ -25,11 +25,18 @@ static const char *const request_columns[REQUEST_COLUMNS] = {
 	"container", "arrival_ns", "first_ns", "finish_ns", "outcome",
 };
 
-enum sample_column { SAMPLE_TIME, SAMPLE_CONTAINER, SAMPLE_BUSY, SAMPLE_COLUMNS };
+enum sample_column {
+	SAMPLE_TIME,
+	SAMPLE_CONTAINER,
+	SAMPLE_BUSY,
+	SAMPLE_RESIDENT,
+	SAMPLE_COLUMNS
+};
 static const char *const sample_columns[SAMPLE_COLUMNS] = {
 	"time_ns",
 	"container",
 	"gpu_busy_ns",
+	"resident_bytes",
 };
 
 size_t folder_find_type(const struct folder *folder, enum cfg_app_type type)
@@ -134,6 +141,8 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 		rc = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
 	if (!rc)
 		rc = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
+	if (!rc)
+		rc = csv_u64(csv, SAMPLE_RESIDENT, &sample->resident_bytes, err);
 	return rc;
 }
 

@@ -16,6 +16,7 @@ struct folder_sample {
 	size_t container;
 	uint64_t time_ns; /* end of the interval */
 	uint64_t busy_ns;
+	uint64_t resident_bytes;
 };
 
 /* Owned by the caller: folder_load(), then folder_destroy(). */

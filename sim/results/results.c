@@ -134,16 +134,21 @@ static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 static void write_row(struct writer *writer, const struct machine *machine,
 		      const struct timeline_row *row, u64 interval_ns)
 {
+	const struct tenant_usage *usage = &row->usage;
 	u64 bandwidth = machine->config->gpu.link.bandwidth;
 	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
 
-	fixed_format(row->busy_ns, interval_ns, share);
-	link_use(row->bytes_h2d, bandwidth, interval_ns, h2d);
-	link_use(row->bytes_d2h, bandwidth, interval_ns, d2h);
-	writer_printf(writer, "%llu,%s,%llu,%llu,%llu,%s,%llu,%llu,%s,%s,%llu\n", row->time_ns,
+	fixed_format(usage->busy_ns, interval_ns, share);
+	link_use(usage->bytes_h2d, bandwidth, interval_ns, h2d);
+	link_use(usage->bytes_d2h, bandwidth, interval_ns, d2h);
+	writer_printf(writer, "%llu,%s,%llu,%llu,%llu,%s,", row->time_ns,
 		      machine->tenants[row->tenant].cfg->name, row->resident_bytes,
-		      row->swapped_bytes, row->busy_ns, share, row->bytes_h2d, row->bytes_d2h,
-		      h2d, d2h, row->pending_kernels);
+		      row->swapped_bytes, usage->busy_ns, share);
+	writer_printf(writer, "%llu,%llu,%llu,%llu,%llu,", tenant_usage_cpu_ns(usage),
+		      usage->stall_d2h_ns, usage->stall_h2d_ns, usage->blocked_ns,
+		      usage->evictions);
+	writer_printf(writer, "%llu,%llu,%s,%s,%llu\n", usage->bytes_h2d, usage->bytes_d2h, h2d,
+		      d2h, row->pending_kernels);
 }
 
 static int write_timeline(struct writer *writer, const struct machine *machine,
@@ -155,7 +160,8 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 	if (rc)
 		return rc;
 	writer_printf(writer, "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
-			      "gpu_share,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
+			      "gpu_share,stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,"
+			      "evictions,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
 			      "pending_kernels\n");
 	for (size_t i = 0; i < machine->row_count; i++) {
 		const struct timeline_row *row = &machine->timeline[i];

@@ -7,7 +7,10 @@
  *
  * timeline.csv: a row per container and interval (output.timeline_interval); time_ns is the end
  * of the interval. gpu_share is busy time over interval; link_*_use is bytes moved over what the
- * link could have moved in that direction.
+ * link could have moved in that direction. The container's kernels stood still on its own faults
+ * while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
+ * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
+ * container are the totals of summary.json.
  */
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H

@@ -65,8 +65,16 @@ const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, ALL, false),
 	[SUMMARY_BYTES_H2D] = METRIC("bytes_h2d", "host to device", BYTES, ALL, false),
 	[SUMMARY_BYTES_D2H] = METRIC("bytes_d2h", "device to host", BYTES, ALL, false),
-	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "GPU time", S, ALL, false),
+	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "compute", S, ALL, false),
 	[SUMMARY_STALL_SECONDS] = METRIC("stall_seconds", "stalled on faults", S, ALL, false),
+	[SUMMARY_STALL_CPU_SECONDS] =
+		METRIC("stall_cpu_seconds", "CPU fault handling", S, ALL, false),
+	[SUMMARY_STALL_D2H_SECONDS] =
+		METRIC("stall_d2h_seconds", "device-to-host copies", S, ALL, false),
+	[SUMMARY_STALL_H2D_SECONDS] =
+		METRIC("stall_h2d_seconds", "host-to-device copies", S, ALL, false),
+	[SUMMARY_BLOCKED_SECONDS] =
+		METRIC("blocked_seconds", "faults of others", S, ALL, false),
 	[SUMMARY_GPU_SHARE] = METRIC("gpu_share", "GPU share", SHARE, ALL, true),
 };
 
@@ -238,24 +246,39 @@ static int compute_diffusion(struct summary_container *container, const struct t
 	return 0;
 }
 
+static void set_seconds(struct summary_container *container, enum summary_metric_id metric,
+			u64 ns)
+{
+	set_real(container, metric, (double)ns / NS_PER_S);
+}
+
+static void compute_times(struct summary_container *container, const struct tenant_usage *usage)
+{
+	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
+	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
+	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, tenant_usage_cpu_ns(usage));
+	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
+	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
+	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
+}
+
 static void compute_gpu(struct summary_container *container, const struct tenant *tenant)
 {
 	const struct sim_process_stats *stats = &tenant->stats;
-	u64 busy_ns = tenant->busy_ns;
+	const struct tenant_usage *usage = &tenant->usage;
 
 	set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
 	set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
 	set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
 	set_count(container, SUMMARY_FAULTS, stats->faults);
 	set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
-	set_count(container, SUMMARY_EVICTIONS, stats->evictions);
-	set_count(container, SUMMARY_BYTES_H2D, stats->bytes_h2d);
-	set_count(container, SUMMARY_BYTES_D2H, stats->bytes_d2h);
-	set_real(container, SUMMARY_GPU_SECONDS, (double)busy_ns / NS_PER_S);
-	set_real(container, SUMMARY_STALL_SECONDS, (double)tenant->stall_ns / NS_PER_S);
+	set_count(container, SUMMARY_EVICTIONS, usage->evictions);
+	set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
+	set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
+	compute_times(container, usage);
 	if (tenant->machine->end_ns)
 		set_real(container, SUMMARY_GPU_SHARE,
-			 (double)busy_ns / (double)tenant->machine->end_ns);
+			 (double)usage->busy_ns / (double)tenant->machine->end_ns);
 }
 
 /* What became of the container, in words. A dead context is a result, not an error of ours. */

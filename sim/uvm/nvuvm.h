@@ -16,8 +16,10 @@ struct nvuvm_config {
 	struct gvm_device *device;
 	struct gvm_memory *memory; /* to be initialised with nvuvm_mmu_ops and the model */
 	const struct gvm_mmu_ops
-		*mmu;	/* the device's own: its chunk_alloc stands for RM's PMA */
-	void *gpu;	/* passed to every call of mmu */
+		*mmu; /* the device's own: its chunk_alloc stands for RM's PMA */
+	void *gpu;    /* passed to every call of mmu */
+	/* A chunk was taken from this address space. CONTEXT: process. */
+	void (*evicted)(void *gpu, void *space);
 	bool limits;	/* the published GVM's limits and victims by container */
 	bool fast_path; /* its promotion to 2 MB and its lazy freeing */
 };

@@ -164,11 +164,10 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 static int visit_try_locked(struct block_visit *visit)
 {
 	const struct gvm_block *block = visit_block(visit);
-	u32 faulted = visit->faulted & ~block->resident;
+	u32 faulted = visit->faulted & block->valid & ~block->resident;
 	int status;
 
-	/* Pages behind the end of the range can never be had: no replay would help. */
-	if (visit->range->dying || (visit->faulted & ~block->valid))
+	if (visit->range->dying)
 		return -EFAULT;
 	visit->throttled = visit_throttle(visit, faulted);
 	faulted &= ~visit->throttled;
@@ -230,13 +229,11 @@ static void visit_set_status(const struct block_visit *visit, struct gvm_fault *
 {
 	u32 i;
 
-	gvm_fault_set_status(faults, count, status);
+	gvm_fault_set_status(visit_block(visit), faults, count, status);
 	if (status || !visit->throttled)
 		return;
 	for (i = 0; i < count; i++) {
-		u32 page = (u32)(faults[i].va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1);
-
-		if (!(visit->throttled & (1u << page)))
+		if (!(visit->throttled & gvm_fault_page_mask(&faults[i])))
 			continue;
 		faults[i].status = -EAGAIN;
 		visit->nvuvm->stats.throttled++;

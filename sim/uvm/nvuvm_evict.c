@@ -26,7 +26,9 @@
  *         |   /  |   /  |   /  |      each fall: a refill, and victims at the head of the
  *       0 | /    | /    | /    |      container's own list until current <= limit
  *
- * It can be 63 chunks above it by those and one by the comparison: 128 MB. With fast_path a refill
+ * It can be 63 chunks above it by those and one by the comparison: 128 MB. More still if others
+ * refill meanwhile, since the free list is the GPU's: each refill that another container causes puts
+ * up to 63 chunks there, which this one may claim. With fast_path a refill
  * is tried first, and what is evicted goes to a thread that waits for the copies and gives the
  * chunks back to RM: the fetch into the fresh chunk need not wait behind any copy out. Once RM has
  * nothing left, the first victim's chunk is the one that the block gets, as in stock. The CPU's part
@@ -55,21 +57,34 @@ bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group
 	       gvm_charged_bytes(group->container) > group->container->gmem_high_bytes;
 }
 
+/*
+ * A chunk that is EVICTING here and picked in the core's books leaves its block. -ENOENT: its owner
+ * has given it back meanwhile, so it is ours all the same.
+ */
+static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	const struct gvm_range *range = config->memory->frames[chunk].range;
+	void *space = range ? range->space : NULL;
+	int status = gvm_block_evict(config->memory, chunk, fence);
+
+	if (status && status != -ENOENT) {
+		nvuvm_pmm_putback(nvuvm, chunk);
+		return status;
+	}
+	if (!status) {
+		nvuvm->stats.evictions++;
+		config->evicted(config->gpu, space);
+	}
+	return 0;
+}
+
 int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 {
-	struct gvm_device *device = nvuvm->config.device;
-	int status = -EBUSY;
-
-	if (gvm_clock_take(device, chunk))
-		status = gvm_block_evict(nvuvm->config.memory, chunk, fence);
-	/* Its owner gave it back meanwhile: it is ours all the same. */
-	if (status == -ENOENT)
-		status = 0;
-	if (status)
-		nvuvm_pmm_putback(nvuvm, chunk);
-	else
-		nvuvm->stats.evictions++;
-	return status;
+	if (gvm_clock_take(nvuvm->config.device, chunk))
+		return evict_from_block(nvuvm, chunk, fence);
+	nvuvm_pmm_putback(nvuvm, chunk);
+	return -EBUSY;
 }
 
 int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
@@ -80,13 +95,9 @@ int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 		gvm_clock_putback(nvuvm->config.device, chunk);
 		return -EBUSY;
 	}
-	status = gvm_block_evict(nvuvm->config.memory, chunk, fence);
-	if (status && status != -ENOENT) {
-		nvuvm_pmm_putback(nvuvm, chunk);
-		return status;
-	}
-	nvuvm->stats.evictions++;
-	nvuvm_pmm_release(nvuvm, chunk);
+	status = evict_from_block(nvuvm, chunk, fence);
+	if (!status)
+		nvuvm_pmm_release(nvuvm, chunk);
 	return status;
 }
 

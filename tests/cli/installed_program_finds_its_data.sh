@@ -24,5 +24,7 @@ for program in "$gvmsim" ./linked "$installed"; do
 	cp out/exclusive/config.json first.json
 	"$program" figure alone-vs-shared out/exclusive out/stock --out figures >/dev/null ||
 		fail "$program does not find its plot scripts"
-	rm -r out figures
+	"$program" figure ablation --set duration=5s --out figures >/dev/null 2>.err ||
+		fail "$program does not find published values or itself: $(cat .err)"
+	rm -r out figures results
 done

@@ -19,9 +19,16 @@ expect 2 "duration" run "$scenario" --set duration=soon
 expect 2 "gpu.profile" run "$scenario" --set gpu.profile=no-such-gpu
 expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=none.trace
 
-expect 2 "figure: which one is missing, allowed is alone-vs-shared" figure
-expect 2 "figure: unknown figure 'pie', allowed is alone-vs-shared" figure pie a b
-expect 2 "figure: 1 folders, expected 2, usage:" figure alone-vs-shared a
+expect 2 "figure: which one is missing, allowed are ablation, .*, usage: gvmsim figure" figure
+expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
+expect 2 "figure: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
+	figure alone-vs-shared a
+expect 2 "figure: 1 folders, expected 0, usage: gvmsim figure ablation" figure ablation a
+expect 2 "figure: option '--fresh' is not one of this figure" figure alone-vs-shared a b --fresh
+expect 2 "figure: option '--frobnicate' is not valid here" figure ablation --frobnicate
+expect 2 "figure: option '--set' needs a value" figure ablation --set
+expect 2 "no-such.json: no such scenario" figure ablation --scenario no-such.json
+expect 2 "--set:no.such.key" figure ablation --set no.such.key=1
 expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written
@@ -33,7 +40,8 @@ expect 2 "bad.csv:3:" run "$scenario" --set containers.vllm.app.trace.file="$PWD
 expect_nothing_written
 
 # Help goes to stdout and is no mistake.
-for words in "--help" "run --help" "figure --help" "--version" "run x.json --help"; do
+for words in "--help" "run --help" "figure --help" "figure ablation --help" \
+	"figure alone-vs-shared --help" "figure --help memory-contention" "--version" "run x.json --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
 	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"

@@ -375,6 +375,11 @@ u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault 
 	return (u32)((fault->va - range->va) >> GVM_CHUNK_SHIFT);
 }
 
+u32 gvm_fault_page_mask(const struct gvm_fault *fault)
+{
+	return 1u << ((fault->va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
+}
+
 /* The pages of one block that the faults at the head of @faults ask for; *ret_run of them. */
 u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
 			 u32 count, u32 *ret_run)
@@ -384,17 +389,20 @@ u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *
 	u32 i;
 
 	for (i = 0; i < count && gvm_fault_block_index(range, &faults[i]) == index; i++)
-		mask |= 1u << ((faults[i].va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
+		mask |= gvm_fault_page_mask(&faults[i]);
 	*ret_run = i;
 	return mask;
 }
 
-void gvm_fault_set_status(struct gvm_fault *faults, u32 count, int status)
+/* Pages behind the end of the range can never be had: no replay would help. */
+void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
+			  int status)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		faults[i].status = status;
+		faults[i].status =
+			gvm_fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
 }
 
 /* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
@@ -413,8 +421,7 @@ static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
 
 	gvm_mutex_lock(&range->lock);
 	wanted = block_wanted(block, faulted);
-	/* Pages behind the end of the range can never be had: no replay would help. */
-	if (range->dying || (faulted & ~block->valid))
+	if (range->dying)
 		status = -EFAULT;
 	else if (wanted)
 		status = block_start_locked(range, index, wanted, stats, fence);
@@ -452,15 +459,15 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 	return -EAGAIN;
 }
 
-/* The second half, of a block whose first half went well. */
+/* The second half, of blocks whose first half went well. */
 static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 {
 	struct gvm_block *block = &range->blocks[index];
 
 	gvm_mutex_lock(&range->lock);
 	/*
-	 * Not pinned: it had all that was asked for, and may even have lost it since. A range
-	 * that is dying has nothing pinned.
+	 * Not pinned: its first half failed, or it had all that was asked for, and may even have
+	 * lost it since. A range that is dying has nothing pinned.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
 		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
@@ -476,14 +483,13 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	for (done = 0; done < count; done += run) {
 		index = gvm_fault_block_index(range, &faults[done]);
 		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		gvm_fault_set_status(faults + done, run,
+		gvm_fault_set_status(&range->blocks[index], faults + done, run,
 				     range_start_block(range, index, mask, stats, fence));
 	}
 	for (done = 0; done < count; done += run) {
 		index = gvm_fault_block_index(range, &faults[done]);
 		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		if (!faults[done].status)
-			range_finish_block(range, index, mask);
+		range_finish_block(range, index, mask);
 	}
 	gvm_evictors_kick(range->container);
 	gvm_range_leave(range);

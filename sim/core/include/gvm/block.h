@@ -125,7 +125,13 @@ u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault 
  */
 u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
 			 u32 count, u32 *ret_run);
-void gvm_fault_set_status(struct gvm_fault *faults, u32 count, int status);
+
+/* The bit of a fault's page in its block's masks. CONTEXT: atomic. */
+u32 gvm_fault_page_mask(const struct gvm_fault *fault);
+
+/* The faults' status: -EFAULT behind the end of the range, else @status. CONTEXT: atomic. */
+void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
+			  int status);
 
 /* Keep an evictor away from a chunk whose block is in service, or let it again. */
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "cli/gnuplot.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "config/config.h"
+#include "engine/error.h"
+#include "results/fixed.h"
+#include "results/writer.h"
+
+extern char **environ;
+
+static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
+{
+	if (!text || gnuplot->count == GNUPLOT_ARGS) {
+		gnuplot->failed = true;
+		free(text);
+		return;
+	}
+	gnuplot->list[gnuplot->count++] = text;
+}
+
+/*
+ * Every byte but letters as an octal escape: paths and names can hold quotes, backticks or
+ * anything else, and none of that may be a command. Digits, too: gnuplot would take one that
+ * follows an escape for a part of it.
+ */
+void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value)
+{
+	char *text = malloc(strlen(name) + 4 * strlen(value) + 4);
+	char *end = text;
+
+	if (text) {
+		end += sprintf(end, "%s=\"", name);
+		for (; *value; value++) {
+			unsigned int byte = (unsigned char)*value;
+
+			if ((byte | 0x20) - 'a' < 26)
+				*end++ = *value;
+			else
+				end += sprintf(end, "\\%03o", byte);
+		}
+		strcpy(end, "\"");
+	}
+	gnuplot_add_variable(gnuplot, text);
+}
+
+void gnuplot_add_count(struct gnuplot *gnuplot, const char *name, size_t value)
+{
+	char *text;
+
+	gnuplot_add_variable(gnuplot, asprintf(&text, "%s=%zu", name, value) < 0 ? NULL : text);
+}
+
+void gnuplot_add_real(struct gnuplot *gnuplot, const char *name, double value)
+{
+	char *text;
+
+	gnuplot_add_variable(gnuplot,
+			     asprintf(&text, "%s=%.9g", name, value) < 0 ? NULL : text);
+}
+
+void gnuplot_add_seconds(struct gnuplot *gnuplot, const char *name, u64 ns)
+{
+	char seconds[FIXED_MAX];
+	char *text;
+
+	fixed_seconds(ns, seconds);
+	gnuplot_add_variable(gnuplot,
+			     asprintf(&text, "%s=%s", name, seconds) < 0 ? NULL : text);
+}
+
+void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct writer *writer,
+		      const char *file)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", writer->folder, file);
+	gnuplot_add_string(gnuplot, name, path);
+}
+
+void gnuplot_destroy(struct gnuplot *gnuplot)
+{
+	for (size_t i = 0; i < gnuplot->count; i++)
+		free(gnuplot->list[i]);
+}
+
+/* Run gnuplot and wait for it. "-d": a user's own start-up file has no say in our pictures. */
+static int run_gnuplot(const struct gnuplot *gnuplot, const char *script, struct sim_error *err)
+{
+	const char *argv[2 * GNUPLOT_ARGS + 4];
+	size_t argc = 0;
+	int status;
+	pid_t child;
+	int error;
+
+	/* In a locale without UTF-8, gnuplot complains about its own degree sign. */
+	setenv("LC_ALL", "C.UTF-8", 1);
+	argv[argc++] = "gnuplot";
+	argv[argc++] = "-d";
+	for (size_t i = 0; i < gnuplot->count; i++) {
+		argv[argc++] = "-e";
+		argv[argc++] = gnuplot->list[i];
+	}
+	argv[argc++] = script;
+	argv[argc] = NULL;
+	error = posix_spawnp(&child, argv[0], NULL, NULL, (char **)(uintptr_t)argv, environ);
+	if (error)
+		return sim_runtime_error(
+			err,
+			"gnuplot: cannot be started: %s; it draws the picture, "
+			"Debian has it in the package gnuplot-nox",
+			strerror(error));
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
+				 WIFEXITED(status) ? WEXITSTATUS(status) :
+						     128 + WTERMSIG(status));
+}
+
+/* An empty file is no picture: gnuplot also ends well when its terminal could not draw. */
+static int check_picture(const char *path, struct sim_error *err)
+{
+	FILE *stream = fopen(path, "rb");
+	bool empty = !stream || getc(stream) == EOF;
+
+	if (stream)
+		fclose(stream);
+	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
+}
+
+/* Draw one picture: gnuplot writes the temporary file of @name. */
+static int draw_picture(const struct gnuplot *common, const char *terminal, const char *name,
+			const char *script, struct writer *writer, struct sim_error *err)
+{
+	struct gnuplot gnuplot = *common;
+	char path[PATH_MAX];
+	int rc = writer_begin(writer, name, err);
+
+	if (!rc)
+		rc = writer_end(writer, err);
+	if (rc)
+		return rc;
+	writer_temporary_path(writer, name, path, sizeof(path));
+	gnuplot_add_string(&gnuplot, "output", path);
+	gnuplot_add_string(&gnuplot, "terminal", terminal);
+	if (common->failed || gnuplot.failed)
+		rc = sim_runtime_error(err, "out of memory");
+	else
+		rc = run_gnuplot(&gnuplot, script, err);
+	for (size_t i = common->count; i < gnuplot.count; i++)
+		free(gnuplot.list[i]);
+	return rc ? rc : check_picture(path, err);
+}
+
+int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct writer *writer,
+		 struct sim_error *err)
+{
+	static const char *const terminals[] = { "png", "svg" };
+	char name[WRITER_NAME_MAX], script[PATH_MAX];
+	int rc;
+
+	snprintf(name, sizeof(name), "%s.gp", figure);
+	rc = config_find_data("plots", name, script, sizeof(script), err);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(terminals); i++) {
+		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
+		rc = draw_picture(gnuplot, terminals[i], name, script, writer, err);
+	}
+	return rc ? rc : writer_commit(writer, err);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Drawing a figure: gnuplot runs plots/FIGURE.gp, which finds what it needs in variables that are
+ * set before it. All reading, counting and binning is done by us, into CSV files with named
+ * columns, so that what is in a picture can be looked up beside it.
+ */
+#ifndef SIM_CLI_GNUPLOT_H
+#define SIM_CLI_GNUPLOT_H
+
+#include "gvm/port.h"
+
+struct sim_error;
+struct writer;
+
+#define GNUPLOT_ARGS 64
+
+/* Variables of a script, each as "name=value". All-zero is none. */
+struct gnuplot {
+	char *list[GNUPLOT_ARGS];
+	size_t count;
+	bool failed; /* out of memory: gnuplot_draw() tells */
+};
+
+/* Add a variable. gnuplot_destroy() forgets all. */
+void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value);
+void gnuplot_add_count(struct gnuplot *gnuplot, const char *name, size_t value);
+void gnuplot_add_real(struct gnuplot *gnuplot, const char *name, double value);
+/* A length of time, in seconds. */
+void gnuplot_add_seconds(struct gnuplot *gnuplot, const char *name, u64 ns);
+/* The path of a file that @writer has put in place. */
+void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct writer *writer,
+		      const char *file);
+void gnuplot_destroy(struct gnuplot *gnuplot);
+
+/*
+ * Draw @figure.png and @figure.svg into the writer's folder and commit them. The script gets the
+ * variables "terminal" ("png" or "svg") and "output", too. Returns 0 or a negative enum sim_exit;
+ * then neither picture is there, and the caller aborts the writer.
+ */
+int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct writer *writer,
+		 struct sim_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Runs that a figure needs, made in parallel by child processes ("gvmsim run") and kept in
+ * results/cache, so that each is made once.
+ *
+ * An entry's name is a hash of all that a result depends on: the resolved configuration, the
+ * contents of its traces, and this very program. So a change of code or constants never meets an
+ * old result, and nobody has to remember to clear anything; the folder may be removed at any time.
+ */
+#ifndef SIM_CLI_RUN_CACHE_H
+#define SIM_CLI_RUN_CACHE_H
+
+#include <sys/types.h>
+
+#include "config/hash.h"
+#include "results/folder.h"
+
+#define RUN_CACHE_FOLDER   "results/cache"
+#define RUN_CACHE_SETS_MAX 8
+
+/* How far a run is. */
+enum run_cache_state {
+	RUN_CACHE_WANTED,
+	RUN_CACHE_RUNNING,
+	RUN_CACHE_MADE, /* its entry is in place */
+	RUN_CACHE_READ, /* and in its folder here */
+};
+
+/* One run. The caller sets the first part, and destroys it by run_cache_destroy(). */
+struct cached_run {
+	const char *label; /* for people: "+MemIso" */
+	const char *scenario;
+	const char *const *sets; /* PATH=VALUE of the user's, applied first */
+	size_t set_count;
+	const char *own_sets[RUN_CACHE_SETS_MAX]; /* applied last; NULL ends them */
+
+	struct config config; /* as it was run */
+	struct folder folder; /* what it came to */
+
+	char key[CFG_HASH_MAX];
+	enum run_cache_state state;
+	pid_t child;	/* while RUNNING */
+	int child_says; /* descriptor: its standard error */
+};
+
+/*
+ * Get @count runs: those that the cache has, unless @fresh, and the others from as many children
+ * at a time as there are cores. Says on stderr what it did. An entry that cannot be read is made
+ * again. An entry appears complete or not at all.
+ *
+ * Returns 0 or a negative enum sim_exit: the first run's failure ends the others, and so does
+ * SIGINT, SIGTERM or SIGHUP (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
+ * failure. *runs are to be destroyed in any case.
+ */
+int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_error *err);
+void run_cache_destroy(struct cached_run *runs, size_t count);
+
+#endif

@@ -1,0 +1,158 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Figures that make their runs themselves: complete rows, one run for each entry of the cache, the
+# same bytes from it, and what happens to damaged entries, failed runs and interrupts.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+# short NAME ARGUMENTS...: figure NAME of twenty seconds, with requests, images and room for both
+short() {
+	name=$1
+	shift
+	"$gvmsim" figure "$name" --set duration=20s --set containers.vllm.start=6s \
+		--set containers.vllm.app.gpu_memory_utilization=0.4 \
+		--set containers.diffusion.gmem.limit.high=max "$@" >.out 2>.err
+}
+
+# draw NAME OUT SAYS ARGUMENTS...: it works, and the one line on stderr says so
+draw() {
+	name=$1
+	out=$2
+	says=$3
+	shift 3
+	short "$name" --out "$out" "$@" || fail "$name: $(cat .err)"
+	[ "$(wc -l <.err)" -eq 1 ] || fail "$name: $(cat .err)"
+	grep -q "^gvmsim: made $says" .err || fail "$name: expected '$says': $(cat .err)"
+	[ "$(tail -n 1 .out)" = "$out/$name.png" ] || fail "$name: $(tail -n 1 .out)"
+	[ "$(dd if="$out/$name.png" bs=1 skip=1 count=3 2>/dev/null)" = PNG ] ||
+		fail "$name: no picture"
+	grep -q "</svg>" "$out/$name.svg" || fail "$name: no SVG"
+	[ "$(ls "$out")" = "$(printf '%s\n' "$name.csv" "$name.png" "$name.svg")" ] ||
+		fail "$name: files: $(ls "$out")"
+	[ -z "$(find results/cache -mindepth 1 -name '*[!0-9a-f]*' ! -name '*.json' ! -name '*.csv')" ] ||
+		fail "$name: $(find results/cache)"
+}
+
+# cycle NAME RUNS: from nothing, from the cache, fresh, with entries that are damaged
+cycle() {
+	rm -rf results first second
+	draw "$1" first "$2 of $2 runs"
+	[ "$(ls results/cache | wc -l)" -eq "$2" ] || fail "$1: entries: $(ls results/cache)"
+	cp .out .first
+	draw "$1" second "no run, all $2 come from results/cache"
+	sed 's|second/|first/|' .out | cmp - .first || fail "$1: the table differs"
+	draw "$1" second "$2 of $2 runs" --fresh
+	damaged=$(ls -d results/cache/* | head -n 1)
+	echo '{ "name": ' >"$damaged/summary.json"
+	draw "$1" second "1 of $2 runs"
+	rm "$damaged/timeline.csv"
+	draw "$1" second "1 of $2 runs"
+	rm -r "$damaged"
+	: >"$damaged"
+	draw "$1" second "1 of $2 runs"
+	diff -r first second || fail "$1: other bytes"
+	draw "$1" second "$2 of $2 runs" --set seed=7
+}
+
+cycle ablation 5
+[ "$(head -n 1 first/ablation.csv)" = "panel,bar,unit,ours,published,ours_over_published,failed_containers" ] ||
+	fail "ablation: $(head -n 1 first/ablation.csv)"
+for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
+	for bar in UVM +MemIso +ComIso +SwapOpt Ghost; do
+		[ "$(grep -c "^$panel,$bar,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,0$" first/ablation.csv)" -eq 1 ] ||
+			fail "ablation: no row $panel, $bar: $(cat first/ablation.csv)"
+	done
+done
+grep -q "^throughput,UVM,x,1,1,1,0$" first/ablation.csv || fail "UVM is not 1"
+grep -q "^itl_ms.p99,+SwapOpt,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
+
+cycle memory-contention 1
+[ "$(head -n 1 first/memory-contention.csv)" = "process,source,time_s,gib" ] ||
+	fail "memory: $(head -n 1 first/memory-contention.csv)"
+for curve in vLLM,ours vLLM,published Diffusion,ours Diffusion,published; do
+	[ "$(grep -c "^$curve,[0-9.]*,[0-9.]*$" first/memory-contention.csv)" -gt 100 ] ||
+		fail "memory: $curve: $(grep -c "^$curve" first/memory-contention.csv) rows"
+done
+[ "$(grep -vc "^vLLM,\|^Diffusion," first/memory-contention.csv)" -eq 1 ] || fail "memory: rows"
+# What the log says is read off it, and not written down twice.
+for value in 19.451 19.004 3.842 38.662 18.383; do
+	grep -q "  $value GiB" .first || fail "memory: no $value: $(cat .first)"
+done
+grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(cat .first)"
+
+# A disabled container has no values: empty cells, and no failure.
+rm -r first
+draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
+[ "$(grep -c "^throughput,[^,]*,x,,[0-9.]*,,0$" first/ablation.csv)" -eq 5 ] ||
+	fail "no diffusion: $(cat first/ablation.csv)"
+
+rm -r first
+draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
+grep -q "^vLLM,ours" first/memory-contention.csv && fail "memory: of a disabled server"
+
+# A context that dies is a result: no values of it, and the others of its run carry a star.
+rm -r first results
+draw ablation first "5 of 5 runs"
+summary=$(grep -l '"system": "stock"' results/cache/*/summary.json)
+jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.vllm.ttft_ms.p50 = null' \
+	"$summary" >.dead
+mv .dead "$summary"
+draw ablation first "no run, all 5 come"
+grep -q "^ttft_ms.p50,UVM,ms,,26238.69,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
+grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
+grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
+
+# Nothing can be kept: one line, and nothing was run.
+rm -rf results first second
+: >.file
+status=0
+short ablation --out .file/deep || status=$?
+[ "$status" -eq 1 ] || fail "unwritable: exit code $status"
+[ "$(cat .err)" = "gvmsim: .file/deep: cannot write results there: Not a directory" ] ||
+	fail "unwritable: $(cat .err)"
+expect_nothing_written
+
+# A run that fails: its own line, no entry, no file.
+printf '%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
+	"oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
+status=0
+short ablation --set containers.vllm.app.trace.file="$PWD/.bad.csv" || status=$?
+[ "$status" -eq 2 ] || fail "bad trace: exit code $status: $(cat .err)"
+[ "$(wc -l <.err)" -eq 1 ] || fail "bad trace: $(cat .err)"
+grep -q "^gvmsim: .*: its run failed: .*bad.csv:2:" .err || fail "bad trace: $(cat .err)"
+[ -z "$(find results -type f 2>/dev/null)" ] || fail "bad trace: $(find results)"
+rm -rf results
+
+# gnuplot is not there: one more line; numbers and runs are kept.
+mkdir empty
+status=0
+(
+	# shellcheck disable=SC2123 # it is meant
+	PATH=$work/empty
+	short ablation --out bare
+) || status=$?
+[ "$status" -eq 1 ] || fail "without gnuplot: exit code $status"
+tail -n 1 .err | grep -q "gnuplot: cannot be started: .*gnuplot-nox" || fail "$(cat .err)"
+[ "$(ls bare)" = ablation.csv ] || fail "without gnuplot: $(ls bare)"
+draw ablation first "no run, all 5 come from results/cache"
+rm -rf results first bare
+
+# An interrupt ends the children; no half entry, no half figure.
+"$gvmsim" figure ablation --set duration=86400s --set output.timeline_interval=1ms --out cut \
+	>.out 2>.err &
+pid=$!
+tries=0
+until ls -d results/cache/*.tmp-* >/dev/null 2>&1; do
+	tries=$((tries + 1))
+	[ "$tries" -lt 600 ] || fail "the runs do not start: $(cat .err)"
+	sleep 0.1
+done
+kill -INT "$pid"
+status=0
+wait "$pid" || status=$?
+[ "$status" -eq 130 ] || fail "interrupted: exit code $status: $(cat .err)"
+[ "$(cat .err)" = "gvmsim: interrupted; 0 of 5 runs were made and are in results/cache" ] ||
+	fail "interrupted: $(cat .err)"
+[ -z "$(find results cut 2>/dev/null)" ] || fail "interrupted: $(find results cut)"
+[ "$(ps -o pid= --ppid "$pid" 2>/dev/null | wc -l)" -eq 0 ] || fail "children are left"

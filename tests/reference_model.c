@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "reference_model.h"
+
+#define CHUNK_BYTES (2ull * 1024 * 1024)
+#define LOOKS	    64u /* of any pick */
+#define RESERVE_LOOKS \
+	16u /* of these, kept back by a global one for asking container by container */
+#define STASH_SIZE 16u
+
+struct model model;
+
+/* What a hand makes of the chunk under it. */
+enum look { LOOK_VICTIM, LOOK_USED, LOOK_OBSTACLE };
+
+static u32 queue_position(const struct model_queue *queue, u32 entry)
+{
+	u32 i = 0;
+
+	while (i < queue->count && queue->entry[i] != entry)
+		i++;
+	return i;
+}
+
+static bool queue_has(const struct model_queue *queue, u32 entry)
+{
+	return queue_position(queue, entry) < queue->count;
+}
+
+static void queue_append(struct model_queue *queue, u32 entry)
+{
+	queue->entry[queue->count++] = entry;
+}
+
+static void queue_remove(struct model_queue *queue, u32 entry)
+{
+	u32 i = queue_position(queue, entry);
+
+	if (i == queue->count)
+		return;
+	queue->count--;
+	for (; i < queue->count; i++)
+		queue->entry[i] = queue->entry[i + 1];
+}
+
+static u32 queue_take_first(struct model_queue *queue)
+{
+	u32 entry = queue->entry[0];
+
+	queue_remove(queue, entry);
+	return entry;
+}
+
+/* The hand moves on: the first becomes the last, and is returned. */
+static u32 queue_rotate(struct model_queue *queue)
+{
+	u32 entry = queue_take_first(queue);
+
+	queue_append(queue, entry);
+	return entry;
+}
+
+void model_init(u32 chunk_count)
+{
+	u32 i;
+
+	memset(&model, 0, sizeof(model));
+	model.chunk_count = chunk_count;
+	for (i = 0; i < MODEL_CHUNKS; i++)
+		model.chunk[i].owner = MODEL_NONE;
+}
+
+/* Containers. */
+
+static struct model_container *named(const struct model_op *op)
+{
+	return &model.container[op->container];
+}
+
+static u32 slot_of_tgid(u64 tgid)
+{
+	u32 i;
+
+	for (i = 0; i < MODEL_CONTAINERS; i++) {
+		if (model.container[i].processes > 0 && model.container[i].tgid == tgid)
+			return i;
+	}
+	return MODEL_NONE;
+}
+
+static u32 free_slot(void)
+{
+	u32 i;
+
+	for (i = 0; i < MODEL_CONTAINERS; i++) {
+		if (!model.container[i].live)
+			return i;
+	}
+	return MODEL_NONE;
+}
+
+u32 model_attach(const struct model_op *op)
+{
+	u32 slot = slot_of_tgid(op->value);
+
+	if (slot == MODEL_NONE) {
+		slot = free_slot();
+		memset(&model.container[slot], 0, sizeof(model.container[slot]));
+		model.container[slot].live = true;
+		model.container[slot].tgid = (u32)op->value;
+		model.container[slot].high_bytes = U64_MAX;
+		queue_append(&model.turns, slot);
+	}
+	model.container[slot].processes++;
+	model.container[slot].refs++;
+	return slot;
+}
+
+u32 model_get(const struct model_op *op)
+{
+	return ++named(op)->refs;
+}
+
+u32 model_put(const struct model_op *op)
+{
+	if (--named(op)->refs == 0) {
+		named(op)->live = false;
+		queue_remove(&model.turns, op->container);
+	}
+	return named(op)->refs;
+}
+
+u32 model_detach(const struct model_op *op)
+{
+	named(op)->processes--;
+	return model_put(op);
+}
+
+/* The reference that comes with an answer is put by whoever asked. */
+u32 model_find(const struct model_op *op)
+{
+	return slot_of_tgid(op->value);
+}
+
+u32 model_oom(const struct model_op *op)
+{
+	named(op)->oom_events++;
+	return 0;
+}
+
+/* Limits and charges. */
+
+static u32 charged(const struct model_container *container)
+{
+	return container->own.count + container->reserved;
+}
+
+u64 model_charged_bytes(const struct model_container *container)
+{
+	return charged(container) * CHUNK_BYTES;
+}
+
+bool model_is_protected(const struct model_container *container)
+{
+	return container->low_bytes > 0 &&
+	       model_charged_bytes(container) <= container->low_bytes;
+}
+
+/* Usage or limit changed: what was put aside for a container above its limit comes back. */
+static void settle(struct model_container *container)
+{
+	while (!model_is_protected(container) && container->shielded.count)
+		queue_append(&model.global, queue_take_first(&container->shielded));
+}
+
+u32 model_reserve(const struct model_op *op)
+{
+	struct model_container *container = named(op);
+
+	if (model_charged_bytes(container) + CHUNK_BYTES > container->high_bytes) {
+		container->high_events++;
+		return (u32)-EDQUOT;
+	}
+	container->reserved++;
+	if (charged(container) > container->peak)
+		container->peak = charged(container);
+	settle(container);
+	return 0;
+}
+
+u32 model_cancel(const struct model_op *op)
+{
+	named(op)->reserved--;
+	settle(named(op));
+	return 0;
+}
+
+u32 model_bind(const struct model_op *op)
+{
+	struct model_container *container = named(op);
+	bool pinned = model.chunk[op->chunk].pinned;
+
+	model.chunk[op->chunk] =
+		(struct model_chunk){ .owner = op->container, .pinned = pinned };
+	container->reserved--;
+	queue_append(&container->own, op->chunk);
+	queue_append(model_is_protected(container) ? &container->shielded : &model.global,
+		     op->chunk);
+	return 0;
+}
+
+/* Still what it was stashed for: not being evicted, not used, not protected? */
+static bool is_good(u32 chunk)
+{
+	const struct model_chunk *entry = &model.chunk[chunk];
+
+	return !entry->evicting && !entry->used_global &&
+	       !model_is_protected(&model.container[entry->owner]);
+}
+
+static void prune_stash(void)
+{
+	u32 count = model.stash.count;
+
+	while (count--) {
+		u32 chunk = queue_take_first(&model.stash);
+
+		if (is_good(chunk))
+			queue_append(&model.stash, chunk);
+	}
+}
+
+/* The stash is pruned when one of its own leaves, by what holds just before that. */
+static void uncharge(u32 chunk)
+{
+	struct model_container *owner = &model.container[model.chunk[chunk].owner];
+
+	if (queue_has(&model.stash, chunk)) {
+		queue_remove(&model.stash, chunk);
+		prune_stash();
+	}
+	queue_remove(&model.global, chunk);
+	queue_remove(&owner->shielded, chunk);
+	queue_remove(&owner->own, chunk);
+	owner->evicted += model.chunk[chunk].evicting;
+	model.chunk[chunk].evicting = false;
+	model.chunk[chunk].owner = MODEL_NONE;
+	settle(owner);
+}
+
+u32 model_uncharge(const struct model_op *op)
+{
+	uncharge(op->chunk);
+	return 0;
+}
+
+u32 model_empty(const struct model_op *op)
+{
+	u32 i;
+
+	for (i = 0; i < model.chunk_count; i++) {
+		if (model.chunk[i].owner == op->container)
+			uncharge(i);
+	}
+	while (named(op)->reserved > 0)
+		model_cancel(op);
+	return 0;
+}
+
+u32 model_high(const struct model_op *op)
+{
+	named(op)->high_bytes = op->value;
+	return 0;
+}
+
+u32 model_low(const struct model_op *op)
+{
+	named(op)->low_bytes = op->value;
+	settle(named(op));
+	return 0;
+}
+
+u32 model_swap_out(const struct model_op *op)
+{
+	named(op)->swapped_bytes += op->value;
+	return 0;
+}
+
+u32 model_swap_in(const struct model_op *op)
+{
+	named(op)->swapped_bytes -= op->value;
+	return 0;
+}
+
+u32 model_bound(void)
+{
+	u32 bound = 0, i;
+
+	for (i = 0; i < model.chunk_count; i++)
+		bound += model.chunk[i].owner != MODEL_NONE;
+	return bound;
+}
+
+/* The two hands. */
+
+u32 model_touch(const struct model_op *op)
+{
+	model.chunk[op->chunk].used_own = true;
+	model.chunk[op->chunk].used_global = true;
+	return 0;
+}
+
+u32 model_pin(const struct model_op *op)
+{
+	model.chunk[op->chunk].pinned = true;
+	return 0;
+}
+
+u32 model_unpin(const struct model_op *op)
+{
+	model.chunk[op->chunk].pinned = false;
+	return 0;
+}
+
+/* The device is asked only about what is not being evicted already. */
+static bool is_evictable(u32 chunk)
+{
+	if (model.chunk[chunk].evicting)
+		return false;
+	model.asks++;
+	return !model.chunk[chunk].pinned;
+}
+
+static enum look judge(bool *used, u32 chunk)
+{
+	if (*used) {
+		*used = false;
+		return LOOK_USED;
+	}
+	return is_evictable(chunk) ? LOOK_VICTIM : LOOK_OBSTACLE;
+}
+
+static enum look look_own(struct model_container *container, u32 *chunk)
+{
+	*chunk = queue_rotate(&container->own);
+	return judge(&model.chunk[*chunk].used_own, *chunk);
+}
+
+/* A protected chunk is put aside; one in the stash is passed and keeps its bit. */
+static enum look look_global(u32 *chunk)
+{
+	struct model_container *owner;
+
+	*chunk = queue_take_first(&model.global);
+	owner = &model.container[model.chunk[*chunk].owner];
+	if (model_is_protected(owner)) {
+		queue_append(&owner->shielded, *chunk);
+		return LOOK_OBSTACLE;
+	}
+	queue_append(&model.global, *chunk);
+	if (queue_has(&model.stash, *chunk))
+		return LOOK_OBSTACLE;
+	return judge(&model.chunk[*chunk].used_global, *chunk);
+}
+
+u32 model_refill(const struct model_op *op)
+{
+	u64 looks = op->value;
+	u32 chunk;
+
+	prune_stash();
+	for (; looks > 0 && model.stash.count < STASH_SIZE && model.global.count > 0; looks--) {
+		if (look_global(&chunk) == LOOK_VICTIM)
+			queue_append(&model.stash, chunk);
+	}
+	return model.stash.count;
+}
+
+static u32 take(u32 chunk)
+{
+	model.chunk[chunk].evicting = true;
+	return chunk;
+}
+
+/* Two turns at most, so that whatever was used at the first is met unused at the second. */
+u32 model_pick_own(const struct model_op *op)
+{
+	u32 looks = min(LOOKS, 2 * named(op)->own.count);
+	u32 chunk;
+
+	while (looks-- > 0) {
+		if (look_own(named(op), &chunk) == LOOK_VICTIM)
+			return take(chunk);
+	}
+	return MODEL_NONE;
+}
+
+/* Whatever a container has, oldest first, used or not; at most one turn. */
+static u32 oldest_of(struct model_container *container, u32 *looks)
+{
+	u32 turn = container->own.count;
+
+	for (; turn > 0 && *looks > 0; turn--) {
+		u32 chunk = queue_rotate(&container->own);
+
+		(*looks)--;
+		if (is_evictable(chunk))
+			return chunk;
+	}
+	return MODEL_NONE;
+}
+
+/* Container by container, whoever was asked goes to the end. To ask is a look as well. */
+static u32 oldest_of_all(u32 looks)
+{
+	u32 chunk = MODEL_NONE;
+
+	while (looks > 0 && chunk == MODEL_NONE) {
+		struct model_container *container =
+			&model.container[queue_rotate(&model.turns)];
+
+		looks--;
+		if (!model_is_protected(container))
+			chunk = oldest_of(container, &looks);
+	}
+	return chunk;
+}
+
+/* Whatever is looked at leaves the stash. */
+static u32 from_stash(u32 *looks)
+{
+	while (model.stash.count > 0) {
+		u32 chunk = queue_take_first(&model.stash);
+
+		(*looks)--;
+		if (is_good(chunk) && is_evictable(chunk))
+			return chunk;
+	}
+	return MODEL_NONE;
+}
+
+u32 model_pick_global(const struct model_op *op)
+{
+	u32 looks = LOOKS - RESERVE_LOOKS, chunk = from_stash(&looks);
+	bool obstructed = false;
+
+	(void)op;
+	if (chunk != MODEL_NONE)
+		return take(chunk);
+	for (looks = min(looks, 2 * model_bound()); looks > 0 && model.global.count; looks--) {
+		enum look look = look_global(&chunk);
+
+		if (look == LOOK_VICTIM)
+			return take(chunk);
+		obstructed |= look == LOOK_OBSTACLE;
+	}
+	chunk = obstructed ? oldest_of_all(RESERVE_LOOKS) : MODEL_NONE;
+	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
+}
+
+u32 model_putback(const struct model_op *op)
+{
+	model.chunk[op->chunk].evicting = false;
+	return model_touch(op);
+}
+
+/* What is allowed. */
+
+/* The last reference goes only when nothing is charged any more. */
+static bool may_put(const struct model_container *container)
+{
+	return container->live && (container->refs > 1 || charged(container) == 0);
+}
+
+static bool allows_chunk(const struct model_op *op)
+{
+	const struct model_chunk *chunk = &model.chunk[op->chunk];
+
+	if (op->chunk >= model.chunk_count)
+		return false;
+	switch (op->kind) {
+	case MODEL_BIND:
+		return named(op)->live && named(op)->reserved > 0 && chunk->owner == MODEL_NONE;
+	case MODEL_UNCHARGE:
+		return chunk->owner != MODEL_NONE;
+	case MODEL_PUTBACK:
+		return chunk->evicting;
+	default: /* MODEL_TOUCH needs no lock, and so may come when the chunk is free again */
+		return true;
+	}
+}
+
+static bool allows_container(const struct model_op *op)
+{
+	const struct model_container *container = named(op);
+
+	switch (op->kind) {
+	case MODEL_DETACH:
+		return may_put(container) && container->processes > 0;
+	case MODEL_PUT:
+		return may_put(container) && container->refs > container->processes;
+	case MODEL_CANCEL:
+		return container->live && container->reserved > 0;
+	case MODEL_SWAP_IN:
+		return container->live && container->swapped_bytes >= op->value;
+	default:
+		return container->live;
+	}
+}
+
+bool model_allows(const struct model_op *op)
+{
+	switch (op->kind) {
+	case MODEL_ATTACH:
+		return slot_of_tgid(op->value) != MODEL_NONE || free_slot() != MODEL_NONE;
+	case MODEL_FIND:
+	case MODEL_PICK_GLOBAL:
+	case MODEL_REFILL:
+		return true;
+	case MODEL_BIND:
+	case MODEL_UNCHARGE:
+	case MODEL_TOUCH:
+	case MODEL_PUTBACK:
+	case MODEL_PIN:
+	case MODEL_UNPIN:
+		return allows_chunk(op);
+	default:
+		return allows_container(op);
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What charges, limits and the dual CLOCK should do, written down a second time: with arrays that
+ * are searched and shifted, every number worked out anew when it is needed, so that one can see
+ * that it is right. Shares no code, no constant and no data structure with sim/core.
+ *
+ * A ring with a hand is a queue here: the chunk under the hand is the first, a hand that moves on
+ * sends it to the end, and "just behind the hand" is the end.
+ *
+ * There is one model per process, as there is one world. Each operation takes what it needs from
+ * a struct model_op and returns what the core's call returns, a container as its slot. It must be
+ * allowed (model_allows()): what the core forbids is not for the model to answer.
+ */
+#ifndef TESTS_REFERENCE_MODEL_H
+#define TESTS_REFERENCE_MODEL_H
+
+#include "gvm/port.h"
+
+#define MODEL_CHUNKS	 64u
+#define MODEL_CONTAINERS 6u
+#define MODEL_NONE	 0xffffffffu
+
+/* What can be done, in the order of the table of operations in model_case.c. */
+enum model_op_kind {
+	MODEL_ATTACH,
+	MODEL_DETACH,
+	MODEL_GET,
+	MODEL_PUT,
+	MODEL_FIND,
+	MODEL_EMPTY, /* uncharge all of a container's chunks and cancel all its reservations */
+	MODEL_RESERVE,
+	MODEL_CANCEL,
+	MODEL_BIND,
+	MODEL_UNCHARGE,
+	MODEL_TOUCH,
+	MODEL_PICK_OWN,
+	MODEL_PICK_GLOBAL,
+	MODEL_PUTBACK,
+	MODEL_REFILL,
+	MODEL_HIGH,
+	MODEL_LOW,
+	MODEL_PIN,
+	MODEL_UNPIN,
+	MODEL_SWAP_OUT,
+	MODEL_SWAP_IN,
+	MODEL_OOM,
+	MODEL_OPS,
+};
+
+struct model_op {
+	u8 kind;      /* enum model_op_kind */
+	u8 container; /* a slot: a new container takes the lowest free one */
+	u8 chunk;
+	u64 value; /* a tgid, a number of looks or of bytes */
+};
+
+/* A list of chunks or of containers, nobody twice. */
+struct model_queue {
+	u32 entry[MODEL_CHUNKS];
+	u32 count;
+};
+
+struct model_container {
+	bool live;
+	u32 tgid, refs, processes;
+	u64 high_bytes, low_bytes;
+	u32 reserved, peak;
+	u64 swapped_bytes, high_events, oom_events, evicted;
+	struct model_queue own;	     /* its chunks in its own order */
+	struct model_queue shielded; /* of these, those that the global order has put aside */
+};
+
+struct model_chunk {
+	u32 owner; /* a slot, or MODEL_NONE */
+	bool evicting, pinned;
+	bool used_own, used_global; /* since the hand last came by */
+};
+
+struct model {
+	u32 chunk_count;
+	struct model_chunk chunk[MODEL_CHUNKS];
+	struct model_container container[MODEL_CONTAINERS];
+	struct model_queue global, stash;
+	struct model_queue turns; /* containers in the order in which they give */
+	u32 asks;		  /* questions whether a chunk is evictable */
+};
+
+extern struct model model;
+
+void model_init(u32 chunk_count);
+
+/* May this be done now? */
+bool model_allows(const struct model_op *op);
+
+/* Bytes charged, and whether the container is at or under its low limit. */
+u64 model_charged_bytes(const struct model_container *container);
+bool model_is_protected(const struct model_container *container);
+
+/* Chunks charged over all containers. */
+u32 model_bound(void);
+
+u32 model_attach(const struct model_op *op);
+u32 model_detach(const struct model_op *op);
+u32 model_get(const struct model_op *op);
+u32 model_put(const struct model_op *op);
+u32 model_find(const struct model_op *op);
+u32 model_empty(const struct model_op *op);
+u32 model_reserve(const struct model_op *op);
+u32 model_cancel(const struct model_op *op);
+u32 model_bind(const struct model_op *op);
+u32 model_uncharge(const struct model_op *op);
+u32 model_touch(const struct model_op *op);
+u32 model_pick_own(const struct model_op *op);
+u32 model_pick_global(const struct model_op *op);
+u32 model_putback(const struct model_op *op);
+u32 model_refill(const struct model_op *op);
+u32 model_high(const struct model_op *op);
+u32 model_low(const struct model_op *op);
+u32 model_pin(const struct model_op *op);
+u32 model_unpin(const struct model_op *op);
+u32 model_swap_out(const struct model_op *op);
+u32 model_swap_in(const struct model_op *op);
+u32 model_oom(const struct model_op *op);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Memory that runs out: every call of the core that allocates, failed at each of its allocations
+ * in turn, once and from there on. A call that fails says so and has changed nothing.
+ *
+ * A new call that allocates belongs into the table of entries; tests/tree/alloc_entries.sh finds
+ * those that do, and fails until they are here.
+ */
+#include "core_world.h"
+#include "gvm/block.h"
+#include "gvm/control.h"
+#include "gvm/evict.h"
+#include "gvm/fault.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+/* More allocations than any call makes: if one still fails here, it will never succeed. */
+#define ALLOCATIONS_MAX 100u
+
+#define CHUNKS		4u
+#define VA		0x700000000000ull
+
+static struct gvm_device *const device = &world.device;
+
+/* What the calls are made with and what they make. */
+static struct gvm_container *container; /* attached before */
+static struct gvm_container *made;
+static struct gvm_device second;
+static struct gvm_memory memory; /* made before */
+static struct gvm_memory another;
+static struct gvm_range range;
+static struct gvm_evictor evictor;
+static struct gvm_fault_handler handler;
+static struct gvm_tsg tsg;
+
+static int call_device_init(void)
+{
+	struct gvm_device_config config = { .name = "second", .chunk_count = 8 };
+
+	return gvm_device_init(&second, &config);
+}
+
+static void undo_device_init(void)
+{
+	ck_assert_int_eq(gvm_check(&second), 0);
+	gvm_device_destroy(&second);
+}
+
+static int call_attach(void)
+{
+	return gvm_container_attach(device, 2, &made);
+}
+
+static void undo_attach(void)
+{
+	gvm_container_detach(made);
+}
+
+static int call_range_init(void)
+{
+	struct gvm_range_config config = { .container = container,
+					   .memory = &memory,
+					   .va = VA,
+					   .bytes = 3 * GVM_CHUNK_BYTES };
+
+	return gvm_range_init(&range, &config);
+}
+
+static void undo_range_init(void)
+{
+	gvm_range_destroy(&range);
+}
+
+static int call_memory_init(void)
+{
+	return gvm_memory_init(&another, device, NULL, NULL);
+}
+
+static void undo_memory_init(void)
+{
+	gvm_memory_destroy(&another);
+}
+
+static int call_evictor_start(void)
+{
+	return gvm_evictor_start(&evictor, device, container);
+}
+
+static void undo_evictor_start(void)
+{
+	gvm_evictor_stop(&evictor);
+}
+
+static int call_handler_start(void)
+{
+	return gvm_fault_handler_start(&handler, device);
+}
+
+static void undo_handler_start(void)
+{
+	gvm_fault_handler_stop(&handler);
+}
+
+/* The function's name, how to call it, and how to undo it when it has succeeded. */
+static const struct {
+	const char *name;
+	int (*call)(void);
+	void (*undo)(void);
+} entries[] = {
+	{ "gvm_device_init", call_device_init, undo_device_init },
+	{ "gvm_container_attach", call_attach, undo_attach },
+	{ "gvm_memory_init", call_memory_init, undo_memory_init },
+	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
+	{ "gvm_range_init", call_range_init, undo_range_init },
+	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },
+};
+
+/* Everything that a failed call could have changed: all of the books, bit by bit. */
+struct books {
+	struct gvm_device device;
+	struct gvm_container container;
+	struct gvm_chunk chunks[CHUNKS];
+	u32 live;
+};
+
+static void save_books(struct books *books)
+{
+	memset(books, 0, sizeof(*books));
+	memcpy(&books->device, device, sizeof(books->device));
+	memcpy(&books->container, container, sizeof(books->container));
+	memcpy(books->chunks, device->chunks, sizeof(books->chunks));
+	books->live = world.live;
+}
+
+static void expect_books(const struct books *before, const char *name)
+{
+	struct books now;
+
+	save_books(&now);
+	world_check();
+	ck_assert_msg(now.live == before->live, "%s has leaked", name);
+	ck_assert_msg(memcmp(&now, before, sizeof(now)) == 0, "%s has changed the books", name);
+}
+
+/* Fail the allocation @n of a call. Returns whether the call got that far. */
+static bool fail_nth(u32 entry, u32 n, bool from_there)
+{
+	const char *name = entries[entry].name;
+	struct books before;
+	bool failed;
+	int error;
+
+	save_books(&before);
+	world.fail_allocation = world.allocations + n;
+	world.fail_from_there = from_there;
+	error = entries[entry].call();
+	failed = world.allocations > world.fail_allocation;
+	world.fail_allocation = U32_MAX;
+	ck_assert_msg(error == (failed ? -ENOMEM : 0), "%s: %d at allocation %u", name, error,
+		      n);
+	if (!error)
+		entries[entry].undo();
+	expect_books(&before, name);
+	return failed;
+}
+
+static void fail_everywhere(u32 entry, bool from_there)
+{
+	u32 n = 0;
+
+	while (fail_nth(entry, n, from_there))
+		ck_assert_uint_lt(++n, ALLOCATIONS_MAX);
+	ck_assert_msg(n > 0, "%s does not allocate", entries[entry].name);
+}
+
+/* F1, F13, D12 */
+START_TEST(a_call_that_fails_at_any_allocation_changes_nothing)
+{
+	fail_everywhere((u32)_i, false);
+}
+END_TEST
+
+START_TEST(a_call_that_finds_no_memory_from_any_point_on_changes_nothing)
+{
+	fail_everywhere((u32)_i, true);
+}
+END_TEST
+
+static void charge_and_pick(void)
+{
+	ck_assert_int_eq(gvm_charge_reserve(container), 0);
+	gvm_charge_cancel(container);
+	ck_assert_uint_eq(world_charge(container), 0);
+	ck_assert_uint_eq(world_charge(container), 1);
+	gvm_clock_touch(device, 0);
+	ck_assert_uint_eq(gvm_clock_refill_stash(device, 10), 2);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	gvm_clock_putback(device, 1);
+	ck_assert_uint_eq(gvm_clock_pick_own(container), 0);
+	gvm_uncharge(device, 0);
+	gvm_swap_charge(container, GVM_CHUNK_BYTES);
+	gvm_swap_uncharge(container, GVM_CHUNK_BYTES);
+	gvm_limit_set_low(container, GVM_NO_LIMIT);
+	gvm_limit_set_high(container, 0);
+	ck_assert_int_eq(gvm_charge_reserve(container), -EDQUOT);
+}
+
+static void use_containers_and_tsgs(void)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_ptr_eq(gvm_container_find(device, 1), container);
+	gvm_container_put(container);
+	ck_assert_ptr_eq(world_attach(1), container);
+	gvm_container_detach(container);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsg, 1), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_int_eq(gvm_control_write(container, "compute.priority", "3", 1), 0);
+	ck_assert_int_gt(gvm_control_read(container, "gmem.events", text, sizeof(text)), 0);
+	gvm_tsg_detach(&tsg);
+}
+
+/*
+ * D4: what runs under a lock, and what handles faults and control files, never allocates.
+ */
+START_TEST(what_is_not_in_the_table_needs_no_memory)
+{
+	u32 allocations = world.allocations;
+
+	world.fail_allocation = allocations;
+	world.fail_from_there = true;
+	charge_and_pick();
+	use_containers_and_tsgs();
+	world_check();
+	ck_assert_uint_eq(world.allocations, allocations);
+}
+END_TEST
+
+/* D4 */
+START_TEST(to_allocate_under_the_leaf_lock_is_a_broken_invariant)
+{
+	gvm_spin_lock(&device->lock);
+	call_range_init();
+}
+END_TEST
+
+static void setup(void)
+{
+	world_init(CHUNKS);
+	container = world_attach(1);
+	ck_assert_int_eq(gvm_memory_init(&memory, device, NULL, NULL), 0);
+}
+
+static void teardown(void)
+{
+	gvm_memory_destroy(&memory);
+	world_detach(container);
+	world_destroy();
+}
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_loop_test(tests, a_call_that_fails_at_any_allocation_changes_nothing, 0,
+			    ARRAY_SIZE(entries));
+	tcase_add_loop_test(tests,
+			    a_call_that_finds_no_memory_from_any_point_on_changes_nothing, 0,
+			    ARRAY_SIZE(entries));
+	tcase_add_test(tests, what_is_not_in_the_table_needs_no_memory);
+	tcase_add_test_raise_signal(
+		tests, to_allocate_under_the_leaf_lock_is_a_broken_invariant, SIGABRT);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("allocation failure");
+
+	world_add_case(suite, "failure", setup, teardown, add_tests);
+	return world_run(suite);
+}

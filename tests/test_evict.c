@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Eviction end to end over a GPU of a few chunks with contents: who loses which chunk, with exact
+ * counts, and that no byte is lost, shown to a stranger or charged to the wrong account.
+ */
+#include "gvm/clock.h"
+#include "gvm/control.h"
+#include "runner.h"
+#include "toy_gpu.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+static struct gvm_container *one, *two;
+
+static void begin(u32 chunks)
+{
+	toy_init(chunks);
+	one = toy_attach(1);
+	two = toy_attach(2);
+}
+
+static void end(void)
+{
+	u32 space;
+
+	for (space = 0; space < TOY_RANGES_MAX; space++)
+		if (toy.spaces[space].mapped)
+			toy_unmap_range(space);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert_uint_eq(two->swapped_bytes, 0);
+	gvm_container_detach(one);
+	gvm_container_detach(two);
+	toy_destroy();
+}
+
+static void write_file(struct gvm_container *container, const char *file, const char *text)
+{
+	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
+}
+
+/* Write a tag into the first page of @count blocks from @first on. */
+static void store_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_store(space, 32 * i, 1000 * (space + 1) + i));
+}
+
+static void load_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_load(space, 32 * i, 1000 * (space + 1) + i));
+}
+
+static bool on_device(u32 space, u32 block)
+{
+	return toy.spaces[space].range.blocks[block].resident != 0;
+}
+
+/*
+ * Five blocks in a ring through four chunks. The first round brings 1 to 4 and puts 5 in the place
+ * of 1; each block after that was just evicted: 10 faults in 10 batches, 6 evictions (each fault
+ * but the first four), of 32 pages each. The first five are cleared, the five of the second round
+ * copied in. This is F6: the limit holds after each of them, not just once.
+ */
+START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
+{
+	begin(8);
+	gvm_limit_set_high(one, 4 * CHUNK + CHUNK / 2);
+	toy_map_range(0, one, 5 * CHUNK, false);
+	store_blocks(0, 0, 5);
+	load_blocks(0, 0, 5);
+	ck_assert_uint_eq(toy.handler.stats.faults, 10);
+	ck_assert_uint_eq(toy.handler.stats.batches, 10);
+	ck_assert_uint_eq(one->evicted_chunks, 6);
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 6 * 32);
+	ck_assert_uint_eq(toy.pages[TOY_CLEAR], 5 * 32);
+	ck_assert_uint_eq(toy.pages[TOY_COPY], 5 * 32);
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	ck_assert_uint_eq(one->peak_chunks, 4);
+	ck_assert_uint_eq(one->events[GVM_EVENT_HIGH], 6);
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	end();
+}
+END_TEST
+
+/* F7: who is at its limit pays itself, however cold the other's memory is. */
+START_TEST(a_container_at_its_limit_evicts_its_own_only)
+{
+	begin(8);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	store_blocks(1, 0, 4);
+	write_file(one, "gmem.limit.high", "4M");
+	toy_map_range(0, one, 6 * CHUNK, false);
+	store_blocks(0, 0, 6);
+	ck_assert_uint_eq(one->evicted_chunks, 4);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	ck_assert_uint_eq(two->charged_chunks, 4);
+	load_blocks(0, 0, 6);
+	load_blocks(1, 0, 4);
+	end();
+}
+END_TEST
+
+/* F8: without limits it is the device that is full, and the oldest chunk goes, whoever's it is. */
+START_TEST(without_limits_the_coldest_chunk_of_all_goes)
+{
+	begin(8);
+	toy_map_range(0, one, 6 * CHUNK, false);
+	toy_map_range(1, two, 6 * CHUNK, false);
+	store_blocks(0, 0, 6);
+	store_blocks(1, 0, 2);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	/* All were touched when they came: the hand goes round once and takes them in order. */
+	store_blocks(1, 2, 3);
+	ck_assert_uint_eq(one->evicted_chunks, 3);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	ck_assert(!on_device(0, 0) && !on_device(0, 1) && !on_device(0, 2));
+	load_blocks(1, 0, 5);
+	load_blocks(0, 0, 6);
+	end();
+}
+END_TEST
+
+/* D24: a newcomer that the driver knows nothing about does not get at protected memory either. */
+START_TEST(a_protected_container_loses_nothing_while_another_has_something)
+{
+	begin(8);
+	write_file(one, "gmem.limit.low", "8M");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 12 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	store_blocks(1, 0, 12);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_uint_eq(two->evicted_chunks, 8);
+	/* Above its low limit it is fair game again. */
+	write_file(one, "gmem.limit.low", "7M");
+	store_blocks(1, 0, 12);
+	ck_assert_uint_gt(one->evicted_chunks, 0);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
+START_TEST(protection_gives_way_when_all_are_protected)
+{
+	begin(4);
+	write_file(one, "gmem.limit.low", "max");
+	write_file(two, "gmem.limit.low", "max");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	store_blocks(1, 0, 1);
+	ck_assert_uint_eq(one->evicted_chunks, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
+/* F5, D25: the limit is there first, then memory is taken away, and the container lives on. */
+START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	write_file(one, "gmem.limit.high", "6291456");
+	ck_assert_uint_eq(one->charged_chunks, 3);
+	ck_assert_uint_eq(one->evicted_chunks, 5);
+	ck_assert_uint_eq(one->swapped_bytes, 5 * CHUNK);
+	ck_assert(!on_device(0, 0) && !on_device(0, 4));
+	ck_assert(on_device(0, 5) && on_device(0, 7));
+	load_blocks(0, 0, 8);
+	ck_assert_uint_eq(one->charged_chunks, 3);
+	end();
+}
+END_TEST
+
+static void fault_during_reclaim(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	/* Before the first victim has gone: the new limit is in force, so there is no room. */
+	ck_assert_int_eq(gvm_charge_reserve(one), -EDQUOT);
+}
+
+/* F5: so nothing slips in between. */
+START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
+{
+	begin(8);
+	toy_map_range(0, one, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	toy.on_evict = fault_during_reclaim;
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_ptr_null(toy.on_evict);
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	end();
+}
+END_TEST
+
+START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
+{
+	begin(8);
+	toy_map_range(0, one, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	write_file(one, "gmem.limit.high", "0");
+	ck_assert_uint_eq(one->charged_chunks, 0);
+	ck_assert(!toy_store(0, 0, 1));
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
+	write_file(one, "gmem.limit.high", "max");
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
+/* D3, D8: a victim that cannot be copied out stays where it was, mapped, charged and intact. */
+START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
+{
+	begin(4);
+	toy_map_range(0, one, 6 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	toy.fail_out = 1;
+	ck_assert(!toy_store(0, 32 * 4, 1));
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
+	load_blocks(0, 0, 4);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	/* For ever: a reclaim gives up, too, and says by how much. */
+	toy.fail_out = U32_MAX;
+	gvm_limit_set_high(one, CHUNK);
+	ck_assert_uint_eq(gvm_reclaim(one), 3);
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	toy.fail_out = 0;
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	end();
+}
+END_TEST
+
+/* F10: who is interrupted while somebody is evicted for him loses nothing, and faults again. */
+START_TEST(an_interrupted_eviction_changes_nothing)
+{
+	begin(2);
+	toy_map_range(0, one, 3 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	toy.fail_out = 1;
+	toy.out_error = -EINTR;
+	toy_fault(0, 64, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->charged_chunks, 2);
+	ck_assert_uint_eq(one->reserved_chunks, 0);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	load_blocks(0, 0, 2);
+	store_blocks(0, 2, 1);
+	load_blocks(0, 0, 3);
+	end();
+}
+END_TEST
+
+/* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
+START_TEST(nobody_locks_two_ranges_at_once)
+{
+	begin(4);
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	store_blocks(1, 0, 4);
+	ck_assert_uint_gt(one->evicted_chunks, 0);
+	write_file(two, "gmem.limit.high", "2M");
+	load_blocks(0, 0, 4);
+	ck_assert_uint_eq(toy.locks_most, 1);
+	end();
+}
+END_TEST
+
+/* F12, D16: only what was evicted counts as swapped, and only as long as it is. */
+START_TEST(swap_counts_evicted_pages_until_they_are_back_or_gone)
+{
+	begin(4);
+	gvm_limit_set_high(one, 2 * CHUNK);
+	/* Two blocks and three pages, which the application wrote on the CPU. */
+	toy_map_range(0, one, 2 * CHUNK + 3 * GVM_PAGE_BYTES, true);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert(toy_load(0, 0, 0) && toy_load(0, 32, 0));
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert(toy_load(0, 64, 0));
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	ck_assert(toy_load(0, 0, 0));
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	ck_assert(toy_load(0, 32, 0));
+	ck_assert_uint_eq(one->swapped_bytes, 3 * GVM_PAGE_BYTES);
+	toy_unmap_range(0);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	end();
+}
+END_TEST
+
+/* F4: the last bytes are still on their way to the host when the first are wanted back. */
+START_TEST(what_is_not_on_the_host_yet_is_waited_for)
+{
+	begin(4);
+	gvm_limit_set_high(one, CHUNK);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	ck_assert_uint_eq(toy.host_waits, 0);
+	load_blocks(0, 0, 1);
+	ck_assert_uint_eq(toy.host_waits, 0);
+	toy.out_in_flight = true;
+	load_blocks(0, 1, 1);
+	ck_assert_uint_eq(toy.host_waits, 1);
+	end();
+}
+END_TEST
+
+/* GVM 5.1: fresh memory reads zero, whatever a former owner left in the chunk. */
+START_TEST(a_reused_chunk_shows_nothing_of_its_former_owner)
+{
+	u32 page;
+
+	begin(2);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	for (page = 0; page < 64; page++)
+		ck_assert(toy_store(0, page, 0xdead));
+	toy_map_range(1, two, 2 * CHUNK, false);
+	for (page = 0; page < 64; page++)
+		ck_assert(toy_load(1, page, 0));
+	for (page = 0; page < 64; page++)
+		ck_assert(toy_load(0, page, 0xdead));
+	end();
+}
+END_TEST
+
+/* F11: a victim that was picked, and whose owner was faster. */
+START_TEST(a_victim_that_its_owner_gave_back_is_gone)
+{
+	struct gvm_fence fence = { 0 };
+	u32 chunk, other;
+
+	begin(2);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	do
+		chunk = gvm_clock_pick_own(one);
+	while (chunk == GVM_NO_CHUNK);
+	toy_unmap_range(0);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	/* Even if it is somebody else's by then, or the same one's again. */
+	toy_map_range(1, two, 2 * CHUNK, false);
+	store_blocks(1, 0, 2);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	ck_assert_uint_eq(two->charged_chunks, 2);
+	/* Or picked again by somebody: then it goes, once. */
+	do
+		other = gvm_clock_pick_own(two);
+	while (other != chunk);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), 0);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	ck_assert_uint_eq(two->evicted_chunks, 1);
+	if (toy.device.chunks[1 - chunk].state == GVM_CHUNK_EVICTING)
+		gvm_clock_putback(&toy.device, 1 - chunk);
+	load_blocks(1, 0, 2);
+	end();
+}
+END_TEST
+
+/* A batch as large as the limit evicts what was there before, and nothing that it brought. */
+START_TEST(a_batch_does_not_evict_what_it_brings)
+{
+	u32 i;
+
+	begin(8);
+	gvm_limit_set_high(one, 4 * CHUNK);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	for (i = 4; i < 8; i++)
+		toy_fault(0, 32 * i, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 0);
+	for (i = 0; i < 8; i++)
+		ck_assert_int_eq(on_device(0, i), i >= 4);
+	ck_assert_uint_eq(one->evicted_chunks, 4);
+	end();
+}
+END_TEST
+
+/* Random runs: the promises of limits and protection, counted. */
+
+enum { SPACES = 4, BLOCKS = 12, STEPS = 20000 };
+
+static u64 random_state;
+static struct gvm_container *tenants[SPACES];
+static u32 tags[SPACES][BLOCKS * 32];
+static struct gvm_container *faulting;
+static u64 foreign, exposed_spared;
+
+/* splitmix64 */
+static u32 draw(u32 below)
+{
+	u64 z = random_state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return (u32)((z ^ z >> 31) % below);
+}
+
+/* Could a chunk of an unprotected container have gone in place of this one? */
+static bool another_could_go(u32 chunk)
+{
+	u32 i;
+
+	for (i = 0; i < toy.device.chunk_count; i++) {
+		const struct gvm_chunk *entry = &toy.device.chunks[i];
+
+		if (i != chunk && entry->state == GVM_CHUNK_CHARGED &&
+		    !entry->owner->is_protected && gvm_block_evictable(&toy.memory, i))
+			return true;
+	}
+	return false;
+}
+
+static void judge_victim(u32 chunk)
+{
+	const struct gvm_container *owner = toy.device.chunks[chunk].owner;
+	bool at_limit =
+		faulting->charged_chunks >= faulting->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+
+	ck_assert(!(at_limit && owner != faulting));
+	ck_assert(!(owner->is_protected && owner != faulting && another_could_go(chunk)));
+	foreign += owner != faulting;
+	exposed_spared += owner->is_protected;
+}
+
+static void random_step(void)
+{
+	u32 who = draw(SPACES), page = draw(BLOCKS * 32);
+
+	faulting = tenants[who];
+	switch (draw(20)) {
+	case 0:
+		gvm_limit_set_low(faulting, draw(10) * CHUNK);
+		break;
+	case 1:
+		gvm_limit_set_high(faulting, (1 + draw(12)) * CHUNK + draw((u32)CHUNK));
+		ck_assert_uint_eq(gvm_reclaim(faulting), 0);
+		break;
+	case 2:
+		toy_unmap_range(who);
+		toy_map_range(who, faulting, BLOCKS * CHUNK, false);
+		memset(tags[who], 0, sizeof(tags[who]));
+		break;
+	case 3 ... 10:
+		tags[who][page] = draw(U32_MAX);
+		ck_assert(toy_store(who, page, tags[who][page]));
+		break;
+	default:
+		ck_assert(toy_load(who, page, tags[who][page]));
+	}
+}
+
+static void check_promises(void)
+{
+	u32 i;
+
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	for (i = 0; i < SPACES; i++)
+		ck_assert_uint_le((u64)tenants[i]->charged_chunks * CHUNK,
+				  tenants[i]->gmem_high_bytes);
+}
+
+START_TEST(limits_and_protection_hold_in_random_runs)
+{
+	u32 i, step;
+
+	random_state = runner_seed();
+	memset(tags, 0, sizeof(tags));
+	toy_init(16);
+	toy.on_evict = judge_victim;
+	for (i = 0; i < SPACES; i++) {
+		tenants[i] = toy_attach(10 + i);
+		toy_map_range(i, tenants[i], BLOCKS * CHUNK, false);
+	}
+	for (step = 0; step < STEPS; step++) {
+		random_step();
+		check_promises();
+	}
+	/* It was a real test: others' chunks did go, and protection was under pressure. */
+	ck_assert_uint_gt(foreign, 100);
+	for (i = 0; i < SPACES; i++) {
+		toy_unmap_range(i);
+		gvm_container_detach(tenants[i]);
+	}
+	toy_destroy();
+}
+END_TEST
+
+TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
+	  a_container_at_its_limit_evicts_its_own_only,
+	  without_limits_the_coldest_chunk_of_all_goes,
+	  a_protected_container_loses_nothing_while_another_has_something,
+	  protection_gives_way_when_all_are_protected,
+	  a_lowered_limit_takes_the_coldest_and_keeps_every_byte,
+	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
+	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
+	  a_failed_eviction_leaves_the_victim_and_is_reported,
+	  an_interrupted_eviction_changes_nothing, nobody_locks_two_ranges_at_once,
+	  swap_counts_evicted_pages_until_they_are_back_or_gone,
+	  what_is_not_on_the_host_yet_is_waited_for,
+	  a_reused_chunk_shows_nothing_of_its_former_owner,
+	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
+	  limits_and_protection_hold_in_random_runs)

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Paging on the simulated GPU: background evictors, limits that change under load, and containers
+ * that exit in the middle of everything. 1 byte/ns on the link each way.
+ */
+#include "gpu/process.h"
+#include "gvm/control.h"
+#include "runner.h"
+
+#define US     1000ull
+#define MS     1000000ull
+#define CHUNKS 64u
+#define CHUNK  GVM_CHUNK_BYTES
+
+enum { TENANTS = 3 };
+
+static struct cfg_gpu profile = {
+	.memory = CHUNKS * CHUNK,
+	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000, .setup = 1000 },
+	.sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM, .rpc = 100 * US },
+	.fault = { .buffer_entries = 256,
+		   .outstanding = 256,
+		   .per_block = 1,
+		   .interrupt = 5 * US,
+		   .batch = 3 * US,
+		   .entry = 1 * US,
+		   .block = 14 * US,
+		   .replay = 2 * US,
+		   .evict = 32 * US,
+		   .zero_bandwidth = 1000000000000 },
+};
+
+static struct sim_gpu gpu;
+static void (*body)(void);
+
+static void body_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	body();
+	sim_gpu_stop(&gpu);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(gpu.device.container_count, 0);
+	ck_assert_uint_eq(gpu.free_count, CHUNKS);
+}
+
+static void simulate(void (*function)(void), const struct sim_memory_policy *policy)
+{
+	body = function;
+	ck_assert_int_eq(eng_init(), 0);
+	sim_gpu_set_costs(&profile);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
+	eng_spawn("body", body_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+static const struct sim_memory_policy with_evictors = { .evictors = true };
+
+/* Touch a range once, a block a kernel. */
+static int touch_once(struct sim_process *process, struct gvm_range *range)
+{
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
+	struct gsp_train train = {
+		.kernels = range->block_count,
+		.kernel_ns = 1000,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+	int status;
+
+	gsp_submit(&process->tsg, &train);
+	status = gsp_wait(&train);
+	if (status == -EINTR)
+		gsp_kill(&gpu.gsp, process->tsg.id);
+	return status;
+}
+
+static void set_limit(struct sim_process *process, const char *file, u64 chunks)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%llu", chunks * CHUNK);
+
+	ck_assert_int_eq(gvm_control_write(process->container, file, text, (size_t)length), 0);
+}
+
+static struct sim_process process;
+
+/*
+ * 64 chunks of limit: the evictor wakes when fewer than 64 / 32 = 2 are free, and stops at 4. After
+ * the 63rd block it evicts 3, so a walk over 80 blocks never finds the limit in its way.
+ */
+static void walk_with_evictor(void)
+{
+	struct gvm_range *range;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	set_limit(&process, "gmem.limit.high", 64);
+	range = sim_process_map(&process, 80 * CHUNK, false);
+	ck_assert_int_eq(touch_once(&process, range), 0);
+	ck_assert_int_eq(eng_sleep_until(eng_now() + 10 * MS), 0);
+	ck_assert_uint_eq(process.container->events[GVM_EVENT_HIGH], 0);
+	ck_assert_uint_le(process.container->charged_chunks, 62);
+	ck_assert_uint_ge(process.container->charged_chunks, 60);
+	ck_assert_uint_eq(process.stats.evictions, 80 - process.container->charged_chunks);
+	ck_assert_uint_eq(process.stats.bytes_d2h, process.stats.evictions * CHUNK);
+	ck_assert_uint_eq(process.stats.faults, 80);
+	sim_process_exit(&process);
+}
+
+START_TEST(an_evictor_keeps_some_of_the_limit_free)
+{
+	simulate(walk_with_evictor, &with_evictors);
+}
+END_TEST
+
+/* Bytes moved each way in a ring of 96 blocks through 64 chunks, and how long it took. */
+static u64 ring_ns, ring_in, ring_out;
+
+static void walk_in_a_ring(void)
+{
+	struct gvm_range *range;
+	u64 start, in, out;
+	int round;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	range = sim_process_map(&process, 96 * CHUNK, true);
+	ck_assert_int_eq(touch_once(&process, range), 0);
+	start = eng_now();
+	in = process.stats.bytes_h2d;
+	out = process.stats.bytes_d2h;
+	for (round = 0; round < 10; round++)
+		ck_assert_int_eq(touch_once(&process, range), 0);
+	ring_ns = eng_now() - start;
+	ring_in = process.stats.bytes_h2d - in;
+	ring_out = process.stats.bytes_d2h - out;
+	sim_process_exit(&process);
+}
+
+/*
+ * A block takes 2.1 ms of link each way and 57 us of driver. With the evictor ahead the directions
+ * work side by side, so each is busy for all of the time but the driver's.
+ */
+START_TEST(with_the_evictor_ahead_both_directions_work_side_by_side)
+{
+	simulate(walk_in_a_ring, &with_evictors);
+	/* CLOCK on a ring misses each time. */
+	ck_assert_uint_eq(ring_in, 960 * CHUNK);
+	ck_assert_uint_ge(ring_out, 950 * CHUNK);
+	ck_assert_uint_ge(ring_in, ring_ns / 100 * 95);
+}
+END_TEST
+
+START_TEST(without_it_a_fetch_waits_for_its_eviction)
+{
+	static const struct sim_memory_policy plain;
+
+	simulate(walk_in_a_ring, &plain);
+	ck_assert_uint_eq(ring_in, 960 * CHUNK);
+	ck_assert_uint_eq(ring_out, 960 * CHUNK);
+	ck_assert_uint_le(ring_in, ring_ns / 100 * 50);
+}
+END_TEST
+
+/* Everything at once. */
+
+static u64 random_state;
+static struct tenant {
+	struct sim_process process;
+	struct gvm_range *range;
+	struct eng_actor *actor;
+	u32 lives;
+} tenants[TENANTS];
+static bool over;
+
+/* splitmix64 */
+static u32 draw(u32 below)
+{
+	u64 z = random_state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return (u32)((z ^ z >> 31) % below);
+}
+
+/* A process that works until somebody ends it. */
+static void tenant_main(void *data)
+{
+	struct tenant *tenant = data;
+
+	while (touch_once(&tenant->process, tenant->range) == 0)
+		;
+}
+
+static void tenant_begin(struct tenant *tenant)
+{
+	u32 index = (u32)(tenant - tenants);
+	u32 blocks = 20 + draw(60);
+
+	ck_assert_int_eq(sim_process_start(&tenant->process, &gpu, 10 + index), 0);
+	tenant->range = sim_process_map(&tenant->process, blocks * CHUNK, draw(2));
+	tenant->actor = eng_spawn("tenant", tenant_main, tenant);
+	tenant->lives++;
+}
+
+/* The process exits at whatever it and the driver are at; its memory has to outlive them. */
+static void tenant_end(struct tenant *tenant)
+{
+	sim_process_exit(&tenant->process);
+	eng_join(tenant->actor);
+}
+
+static void write_limits(void *data)
+{
+	(void)data;
+	while (!over && !eng_sleep_until(eng_now() + draw(3000) * US)) {
+		struct tenant *tenant = &tenants[draw(TENANTS)];
+		struct gvm_container *container = tenant->process.container;
+		char text[32];
+		int length;
+
+		if (!tenant->process.running)
+			continue;
+		/* It may exit in the middle of the write. */
+		gvm_container_get(container);
+		length = snprintf(text, sizeof(text), "%llu", (2 + draw(64)) * CHUNK);
+		gvm_control_write(container, draw(4) ? "gmem.limit.high" : "gmem.limit.low",
+				  text, (size_t)length);
+		gvm_container_put(container);
+	}
+}
+
+static void live_and_die(void)
+{
+	struct eng_actor *writer;
+	u32 i, step;
+
+	for (i = 0; i < TENANTS; i++)
+		tenant_begin(&tenants[i]);
+	writer = eng_spawn("writer", write_limits, NULL);
+	for (step = 0; step < 400; step++) {
+		eng_sleep_until(eng_now() + draw(20000) * US);
+		i = draw(TENANTS);
+		tenant_end(&tenants[i]);
+		ck_assert_int_eq(gvm_check(&gpu.device), 0);
+		tenant_begin(&tenants[i]);
+	}
+	over = true;
+	eng_join(writer);
+	for (i = 0; i < TENANTS; i++) {
+		ck_assert_uint_gt(tenants[i].lives, 50);
+		tenant_end(&tenants[i]);
+	}
+}
+
+static const struct sim_memory_policy policies[] = {
+	{ 0 },
+	{ .evictors = true },
+};
+
+START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
+{
+	random_state = runner_seed();
+	simulate(live_and_die, &policies[_i]);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("paging");
+	TCase *tcase = tcase_create("paging");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, an_evictor_keeps_some_of_the_limit_free);
+	tcase_add_test(tcase, with_the_evictor_ahead_both_directions_work_side_by_side);
+	tcase_add_test(tcase, without_it_a_fetch_waits_for_its_eviction);
+	tcase_add_loop_test(tcase, containers_that_exit_in_the_middle_leave_nothing_behind, 0,
+			    sizeof(policies) / sizeof(policies[0]));
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

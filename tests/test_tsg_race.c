@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Writers of compute settings that meet: actors in simulated time, on a GPU whose RPCs take 100 us
+ * each and only write down that they were made. What test_tsg.c proves of one writer holds here
+ * for two, at whatever RPC the second one comes.
+ */
+#include "gvm/charge.h"
+#include "gvm/control.h"
+#include "gvm/tsg.h"
+#include "runner.h"
+
+#define RPC_NS 100000ull
+#define TSGS   2u
+
+static struct gvm_device device;
+static struct gvm_container *container;
+static struct gvm_tsg tsgs[TSGS], late;
+static char calls[64]; /* a letter and the TSG's id for each RPC */
+static u32 call_count;
+
+static int rpc(char what, u32 tsg)
+{
+	gvm_mutex_assert_held(&device.tsg_mutex);
+	ck_assert_uint_lt(call_count + 2, sizeof(calls));
+	calls[call_count++] = what;
+	calls[call_count++] = (char)('0' + tsg);
+	return eng_sleep_until(eng_now() + RPC_NS);
+}
+
+static int rpc_disable(void *gpu, u32 tsg)
+{
+	(void)gpu;
+	return rpc('d', tsg);
+}
+
+static int rpc_preempt(void *gpu, u32 tsg)
+{
+	(void)gpu;
+	return rpc('p', tsg);
+}
+
+static int rpc_enable(void *gpu, u32 tsg)
+{
+	(void)gpu;
+	return rpc('e', tsg);
+}
+
+static const struct gvm_gpu_ops ops = {
+	.tsg_disable = rpc_disable,
+	.tsg_preempt = rpc_preempt,
+	.tsg_enable = rpc_enable,
+};
+
+/* The second writer, and when it comes: in the middle of an RPC of the first one's freeze. */
+static void (*second)(void);
+static u64 second_comes_ns;
+
+static void second_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(eng_sleep_until(second_comes_ns), 0);
+	second();
+}
+
+static void first_main(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *rival;
+	u32 i;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	for (i = 0; i < TSGS; i++)
+		ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[i], i), 0);
+	rival = eng_spawn("second", second_main, NULL);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	eng_join(rival);
+	ck_assert_int_eq(gvm_check(&device), 0);
+}
+
+static void race(u32 at_rpc, void (*function)(void), const char *expected)
+{
+	second = function;
+	second_comes_ns = at_rpc * RPC_NS + RPC_NS / 2;
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", first_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	ck_assert_str_eq(calls, expected);
+}
+
+static void thaw(void)
+{
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+}
+
+/* F14: disable and preempt of all TSGs are one step, also to another writer. */
+START_TEST(a_thaw_in_the_middle_of_a_freeze_waits_for_its_end)
+{
+	race((u32)_i, thaw, "d0p0d1p1e0e1");
+	ck_assert(!tsgs[0].disabled && !tsgs[1].preempted && !container->frozen);
+}
+END_TEST
+
+static void leave(void)
+{
+	gvm_tsg_detach(&tsgs[1]);
+	memset(&tsgs[1], 0xff, sizeof(tsgs[1])); /* its owner may do as he likes */
+}
+
+/* D10, D9: nobody leaves the list while it is walked. */
+START_TEST(a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_its_end)
+{
+	race((u32)_i, leave, "d0p0d1p1");
+	ck_assert(tsgs[0].preempted);
+}
+END_TEST
+
+static void join(void)
+{
+	ck_assert_int_eq(gvm_tsg_attach(container, &late, 2), 0);
+}
+
+/* D19: a TSG that is made while its container is being frozen does not slip through. */
+START_TEST(a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen)
+{
+	race((u32)_i, join, "d0p0d1p1d2p2");
+	ck_assert(late.preempted);
+}
+END_TEST
+
+static void use_memory(void)
+{
+	u64 now = eng_now();
+
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "8M", 2), 0);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.low", "4M", 2), 0);
+	ck_assert_int_eq(gvm_charge_reserve(container), 0);
+	gvm_charge_cancel(container);
+	ck_assert_uint_eq(eng_now(), now);
+}
+
+/* D6: limits and charges wait for no RPC, so no order of locks can turn against them. */
+START_TEST(limits_and_charges_do_not_wait_for_the_rpcs_of_a_freeze)
+{
+	race((u32)_i, use_memory, "d0p0d1p1");
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	const u32 rpcs = 2 * TSGS;
+
+	tcase_add_loop_test(tests, a_thaw_in_the_middle_of_a_freeze_waits_for_its_end, 0,
+			    (int)rpcs);
+	tcase_add_loop_test(tests,
+			    a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_its_end, 0,
+			    (int)rpcs);
+	tcase_add_loop_test(tests, a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen, 0,
+			    (int)rpcs);
+	tcase_add_loop_test(tests, limits_and_charges_do_not_wait_for_the_rpcs_of_a_freeze, 0,
+			    (int)rpcs);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("tsg race");
+	TCase *tests = tcase_create("race");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	add_tests(tests);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The table of bug classes in tests/README.md is whole and true: each class has its row, each test
+# that a row names exists, and its comment carries the class. Usage: bug_classes.sh SOURCE
+set -eu
+cd "$1"
+table=tests/README.md
+status=0
+
+complain() {
+	echo "$table: $1"
+	status=1
+}
+
+# carries TEST CLASS: the two comment lines above the test name the class
+carries() {
+	grep -h -B 2 "^START_TEST($1)" tests/*.c | grep -qw "$2"
+}
+
+check_row() {
+	row=$(grep "^| $1 |" "$table") || { complain "no row for $1"; return; }
+	names=$(echo "$row" | grep -o '`[a-z][a-z_]*`' | tr -d '`')
+	for name in $names; do
+		grep -q "NAME $name\$\|NAME $name " tests/CMakeLists.txt kernel-port/CMakeLists.txt &&
+			continue
+		grep -q "^START_TEST($name)" tests/*.c || { complain "$1: no test $name"; continue; }
+		carries "$name" "$1" || complain "$1: the comment of $name does not say so"
+	done
+}
+
+for class in $(seq -f 'F%g' 17) $(seq -f 'D%g' 25); do
+	check_row "$class"
+done
+exit $status
