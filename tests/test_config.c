@@ -29,6 +29,7 @@ START_TEST(everything_is_bound)
 	ck_assert_uint_eq(config.gpu.flops_bf16, 312000000000000);
 	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);
 	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	ck_assert_uint_eq(config.gpu.link.piece, 700);
 	ck_assert_uint_eq(config.gpu.fault.zero_bandwidth, 700000000000);
 	ck_assert_uint_eq(config.host.speed, 1230000);
 	ck_assert_uint_eq(config.container_count, 1);
@@ -53,6 +54,7 @@ START_TEST(later_layers_win)
 {
 	load(NULL, NULL);
 	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	ck_assert_uint_eq(config.gpu.link.piece, 700);
 	load_changed("\"tiny\"", "\"tiny\", \"link\": {\"setup\": \"3us\"}");
 	ck_assert_uint_eq(config.gpu.link.setup, 3000);
 	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);

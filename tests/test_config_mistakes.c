@@ -23,10 +23,10 @@ START_TEST(set_mistakes_are_named)
 		       "with its app.type");
 	assert_bad_set("gpu.link=5",
 		       "--set:gpu.link: is not an object, allowed: an object with "
-		       "bandwidth, bandwidth_both, setup");
+		       "bandwidth, bandwidth_both, setup, piece");
 	assert_bad_set("gpu.link={\"setup\": }",
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
-		       "bandwidth, bandwidth_both, setup");
+		       "bandwidth, bandwidth_both, setup, piece");
 	assert_bad_set("system.name=gvmx", "--set:system.name: \"gvmx\" is not known, allowed: "
 					   "\"exclusive\", \"stock\"");
 }

@@ -4,10 +4,10 @@
 #include "pcie/link.h"
 #include "runner.h"
 
-/* 1 byte/ns and direction, 10 ns of set-up. */
-static const struct pcie_config full_duplex = { 1000000000, 2000000000, 10 };
+/* 1 byte/ns and direction, 10 ns of set-up, 3 for each further piece. */
+static const struct pcie_config full_duplex = { 1000000000, 2000000000, 10, 3 };
 /* Both directions together carry 1.5 of one: 0.75 bytes/ns each while both move. */
-static const struct pcie_config coupled = { 1000000000, 1500000000, 10 };
+static const struct pcie_config coupled = { 1000000000, 1500000000, 10, 3 };
 
 static struct pcie_link pcie;
 static void (*body)(void);
@@ -49,6 +49,20 @@ static void copies_of_one_direction(void)
 START_TEST(copies_of_one_direction_queue_and_each_pays_its_setup)
 {
 	simulate(&full_duplex, copies_of_one_direction);
+}
+END_TEST
+
+static void in_pieces(void)
+{
+	pcie_copy_pieces(&pcie, PCIE_H2D, 100, 5, 0, 0, NULL);
+	pcie_copy_pieces(&pcie, PCIE_D2H, 100, 0, 0, 0, NULL);
+	expect_done_at(PCIE_D2H, 1, 110);
+	expect_done_at(PCIE_H2D, 1, 10 + 4 * 3 + 100);
+}
+
+START_TEST(every_further_piece_of_a_copy_takes_time)
+{
+	simulate(&full_duplex, in_pieces);
 }
 END_TEST
 
@@ -119,6 +133,7 @@ START_TEST(the_queue_grows_and_loses_nothing)
 END_TEST
 
 TEST_MAIN("link", copies_of_one_direction_queue_and_each_pays_its_setup,
+	  every_further_piece_of_a_copy_takes_time,
 	  directions_of_a_full_duplex_link_do_not_slow_each_other,
 	  directions_that_share_slow_each_other_only_while_both_move,
 	  a_copy_never_starts_before_its_doorbell, the_queue_grows_and_loses_nothing)

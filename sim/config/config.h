@@ -40,6 +40,7 @@ struct cfg_gpu {
 		uint64_t bandwidth;	 /* bytes/s and direction, for large copies */
 		uint64_t bandwidth_both; /* bytes/s of both directions together */
 		uint64_t setup;		 /* ns per copy before its first byte */
+		uint64_t piece; /* ns per further copy of one push: scattered host memory */
 	} link;
 	struct {
 		uint64_t timeslice;	  /* ns, what RM programs by default */

@@ -123,6 +123,7 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(SIZE, gpu.link.bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
 	MACHINE(SIZE, gpu.link.bandwidth_both, BANDWIDTH_MIN, BANDWIDTH_MAX),
 	MACHINE(DURATION, gpu.link.setup, 0, SEC),
+	MACHINE(DURATION, gpu.link.piece, 0, SEC),
 	MACHINE(DURATION, gpu.sched.timeslice, USEC, 16 * SEC),
 	MACHINE(PPM, gpu.sched.timeslice_scale, CFG_PPM / 100, 100 * CFG_PPM),
 	MACHINE(DURATION, gpu.sched.context_switch, 0, SEC),

@@ -57,6 +57,16 @@ static u32 faults_in_range(const struct gvm_range *range, const struct gvm_fault
 	return run;
 }
 
+static void gpu_service_range(struct sim_gpu *gpu, struct gvm_range *range,
+			      struct gvm_fault *faults, u32 count,
+			      struct gvm_block_stats *stats)
+{
+	if (gpu->nvuvm)
+		nvuvm_service(gpu->nvuvm, range, faults, count, stats, &gpu->batch);
+	else
+		gvm_range_service(range, faults, count, stats, &gpu->batch);
+}
+
 static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults, u32 count)
 {
 	struct sim_gpu *gpu = data;
@@ -79,8 +89,7 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 			continue;
 		}
 		run = faults_in_range(range, faults + done, count - done);
-		gvm_range_service(range, faults + done, run, &process->stats.block,
-				  &gpu->batch);
+		gpu_service_range(gpu, range, faults + done, run, &process->stats.block);
 	}
 }
 
@@ -154,8 +163,11 @@ static int gpu_wait_for_batch(struct sim_gpu *gpu)
 static int gpu_flush_and_replay(void *data)
 {
 	struct sim_gpu *gpu = data;
-	int status = gpu_wait_for_batch(gpu);
+	int status;
 
+	if (gpu->nvuvm)
+		nvuvm_batch_end(gpu->nvuvm);
+	status = gpu_wait_for_batch(gpu);
 	gmmu_flush(&gpu->gmmu);
 	gsp_replay(&gpu->gsp);
 	return status;
@@ -173,15 +185,26 @@ static int gpu_wait_for_faults(void *data)
 	return eng_sleep_until(eng_now() + gpu->profile->fault.interrupt);
 }
 
+static void gpu_count_eviction(void *data, void *space)
+{
+	struct sim_process *loser = space;
+
+	(void)data;
+	loser->stats.evictions++;
+}
+
 static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
 	const struct gvm_range *range = gpu->memory.frames[chunk].range;
-	struct sim_process *loser = range ? range->space : NULL;
-	int status = gvm_block_evict(&gpu->memory, chunk, fence);
+	void *loser = range ? range->space : NULL;
+	int status;
 
+	if (gpu->nvuvm)
+		return nvuvm_evict_chunk(gpu->nvuvm, chunk, fence);
+	status = gvm_block_evict(&gpu->memory, chunk, fence);
 	if (!status && loser)
-		loser->stats.evictions++;
+		gpu_count_eviction(gpu, loser);
 	return status;
 }
 
@@ -189,6 +212,8 @@ static bool gpu_chunk_evictable(void *data, u32 chunk)
 {
 	struct sim_gpu *gpu = data;
 
+	if (gpu->nvuvm)
+		return nvuvm_chunk_evictable(gpu->nvuvm, chunk);
 	return gvm_block_evictable(&gpu->memory, chunk);
 }
 
@@ -296,8 +321,8 @@ static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fe
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
 
 	frame->in_sequence =
-		pcie_copy(&gpu->link, PCIE_H2D, bytes, eng_now_busy(), frame->out_sequence,
-			  &run_process(gpu, run)->stats.bytes_h2d);
+		pcie_copy_pieces(&gpu->link, PCIE_H2D, bytes, run->pieces, eng_now_busy(),
+				 frame->out_sequence, &run_process(gpu, run)->stats.bytes_h2d);
 	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
 	return 0;
 }
@@ -310,8 +335,8 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	u64 doorbell = max((u64)eng_now_busy(), frame->clear_end_ns);
 
 	frame->out_sequence =
-		pcie_copy(&gpu->link, PCIE_D2H, bytes, doorbell, frame->in_sequence,
-			  &run_process(gpu, run)->stats.bytes_d2h);
+		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
+				 frame->in_sequence, &run_process(gpu, run)->stats.bytes_d2h);
 	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
 	return 0;
 }
@@ -369,6 +394,27 @@ const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.unmap = gpu_unmap,
 };
 
+/* The memory of the device, looked after by the core or by the model of NVIDIA's driver. */
+static int gpu_init_blocks(struct sim_gpu *gpu)
+{
+	struct nvuvm_config config = {
+		.device = &gpu->device,
+		.memory = &gpu->memory,
+		.mmu = &sim_gpu_mmu_ops,
+		.gpu = gpu,
+		.evicted = gpu_count_eviction,
+		.limits = gpu->policy.limits,
+		.fast_path = gpu->policy.fast_path,
+	};
+
+	if (!gpu->policy.nvuvm)
+		return gvm_memory_init(&gpu->memory, &gpu->device, &sim_gpu_mmu_ops, gpu);
+	gpu->nvuvm = nvuvm_create(&config);
+	if (!gpu->nvuvm)
+		return -ENOMEM;
+	return gvm_memory_init(&gpu->memory, &gpu->device, &nvuvm_mmu_ops, gpu->nvuvm);
+}
+
 static int gpu_init_memory(struct sim_gpu *gpu)
 {
 	u32 count = (u32)(gpu->profile->memory >> GVM_CHUNK_SHIFT);
@@ -391,7 +437,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		gpu->free_chunks[gpu->free_count] = gpu->free_count;
 	status = gvm_device_init(&gpu->device, &config);
 	if (!status)
-		status = gvm_memory_init(&gpu->memory, &gpu->device, &sim_gpu_mmu_ops, gpu);
+		status = gpu_init_blocks(gpu);
 	return status;
 }
 
@@ -409,6 +455,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.bandwidth = profile->link.bandwidth,
 		.bandwidth_both = profile->link.bandwidth_both,
 		.setup_ns = profile->link.setup,
+		.piece_ns = profile->link.piece,
 	};
 
 	gsp_init(&gpu->gsp, &gsp, &gpu->gmmu);
@@ -417,6 +464,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 
 static void gpu_free_memory(struct sim_gpu *gpu)
 {
+	nvuvm_destroy(gpu->nvuvm);
 	gvm_memory_destroy(&gpu->memory);
 	gvm_device_destroy(&gpu->device);
 	free(gpu->free_chunks);
@@ -449,6 +497,8 @@ int sim_gpu_start(struct sim_gpu *gpu)
 
 	if (!status && gpu->policy.evictors)
 		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
+	if (!status && gpu->nvuvm)
+		status = nvuvm_start(gpu->nvuvm);
 	return status;
 }
 
@@ -456,6 +506,8 @@ void sim_gpu_stop(struct sim_gpu *gpu)
 {
 	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);
+	if (gpu->nvuvm)
+		nvuvm_stop(gpu->nvuvm);
 }
 
 void sim_gpu_drain(struct sim_gpu *gpu)

@@ -12,9 +12,9 @@
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "pcie/link.h"
+#include "uvm/nvuvm.h"
 
 struct sim_process;
-struct nvuvm;
 
 /* Who looks after the memory of a simulated GPU; a system's choice. All zero: the core alone. */
 struct sim_memory_policy {

@@ -26,6 +26,23 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 	return 0;
 }
 
+/* Frameworks fill memory through pinned buffers: on the host it lies in large pages. */
+static int range_init(struct sim_gpu *gpu, struct gvm_range *range,
+		      const struct gvm_range_config *config)
+{
+	if (gpu->nvuvm)
+		return nvuvm_range_init(gpu->nvuvm, range, config, false);
+	return gvm_range_init(range, config);
+}
+
+static void range_destroy(struct sim_gpu *gpu, struct gvm_range *range)
+{
+	if (gpu->nvuvm)
+		nvuvm_range_destroy(gpu->nvuvm, range);
+	else
+		gvm_range_destroy(range);
+}
+
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
 {
 	struct gvm_range *range = &process->ranges[process->range_count];
@@ -39,7 +56,7 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	};
 
 	GVM_ASSERT(process->range_count < SIM_PROCESS_RANGES_MAX);
-	if (gvm_range_init(range, &config))
+	if (range_init(process->gpu, range, &config))
 		return NULL;
 	process->range_count++;
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
@@ -60,7 +77,7 @@ void sim_process_exit(struct sim_process *process)
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)
-		gvm_range_destroy(&process->ranges[i]);
+		range_destroy(process->gpu, &process->ranges[i]);
 	gvm_container_detach(process->container);
 }
 

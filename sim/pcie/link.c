@@ -74,7 +74,8 @@ static void engine_start_first(struct pcie_engine *engine)
 	if (engine->held)
 		return;
 	engine->start_ns = start;
-	engine->setup_end_ns = start + engine->link->config.setup_ns;
+	engine->setup_end_ns = start + engine->link->config.setup_ns +
+			       (copy->pieces - 1) * engine->link->config.piece_ns;
 	engine->bytes_left = copy->bytes;
 	engine->fraction = 0;
 	eng_timer_set(&engine->timer, engine->setup_end_ns);
@@ -158,17 +159,24 @@ static void engine_make_room(struct pcie_engine *engine)
 	engine->first = 0;
 }
 
-uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes)
+uint64_t pcie_copy_pieces(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
+			  uint64_t pieces, uint64_t doorbell_ns, uint64_t after,
+			  uint64_t *ret_bytes)
 {
 	struct pcie_engine *engine = &link->engines[direction];
 
 	engine_make_room(engine);
 	engine->queue[(engine->first + engine->count++) % engine->room] =
-		(struct pcie_copy){ bytes, doorbell_ns, after, ret_bytes };
+		(struct pcie_copy){ bytes, pieces ? pieces : 1, doorbell_ns, after, ret_bytes };
 	if (engine->count == 1)
 		engine_start_first(engine);
 	return ++engine->submitted;
+}
+
+uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
+		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes)
+{
+	return pcie_copy_pieces(link, direction, bytes, 1, doorbell_ns, after, ret_bytes);
 }
 
 bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,

@@ -4,7 +4,8 @@
  *
  * UVM picks one copy engine for each kind of channel, so copies of one direction are served in
  * the order of their doorbells, and the directions run side by side. A copy costs a set-up time,
- * in which no byte moves, and then its bytes at the rate of the link. Where both directions
+ * in which no byte moves and which is longer for one in many pieces, and then its bytes at the
+ * rate of the link. Where both directions
  * together carry less than twice one (an H100 carries 96 GB/s and not 110), they share what
  * there is while both move bytes.
  *
@@ -23,11 +24,13 @@ struct pcie_config {
 	uint64_t bandwidth;	 /* bytes/s of one direction */
 	uint64_t bandwidth_both; /* bytes/s of both together */
 	uint64_t setup_ns;	 /* per copy */
+	uint64_t piece_ns;	 /* per further piece of one copy */
 };
 
 /* One copy waiting for its engine. */
 struct pcie_copy {
 	uint64_t bytes;
+	uint64_t pieces;      /* at least 1: what it is scattered into on the host */
 	uint64_t doorbell_ns; /* it cannot start earlier, */
 	uint64_t after;	      /* nor before this copy of the other direction is done; 0: none */
 	uint64_t *ret_bytes;  /* counter to raise when it is done; may be NULL */
@@ -72,6 +75,11 @@ void pcie_link_destroy(struct pcie_link *link);
  */
 uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
 		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes);
+
+/* The same of a copy in @pieces (0 is 1, too): one push with a CE copy for each. */
+uint64_t pcie_copy_pieces(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
+			  uint64_t pieces, uint64_t doorbell_ns, uint64_t after,
+			  uint64_t *ret_bytes);
 
 /* Is copy number @sequence of a direction done? */
 bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,

@@ -69,7 +69,7 @@ static void frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *ra
 	gvm_spin_unlock(&memory->lock);
 }
 
-static void frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
+void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
 {
 	WRITE_ONCE(memory->frames[chunk].pinned, pin);
 }
@@ -79,7 +79,7 @@ static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
 	return READ_ONCE(memory->frames[chunk].pinned);
 }
 
-static void range_enter(struct gvm_range *range)
+void gvm_range_enter(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
 
@@ -104,7 +104,7 @@ static struct gvm_range *frame_enter_range(struct gvm_memory *memory, u32 chunk,
 }
 
 /* The range may be gone as soon as the lock is given up. */
-static void range_leave(struct gvm_range *range)
+void gvm_range_leave(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
 
@@ -184,17 +184,14 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
 			 pages);
 }
 
-/* All of them; returns which they were. */
-static u32 block_unmap_locked(struct gvm_range *range, u32 index)
+static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
-	u32 pages = block->resident;
 
-	range->resident_pages -= hweight32(pages);
-	block->resident = 0;
+	range->resident_pages -= hweight32(pages & block->resident);
+	block->resident &= ~pages;
 	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
-	return pages;
 }
 
 /* The block loses its chunk, whose mappings are gone. Range lock held. */
@@ -204,7 +201,7 @@ static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *b
 	u32 chunk = block->chunk;
 
 	block->chunk = GVM_NO_CHUNK;
-	frame_pin(memory, chunk, false);
+	gvm_frame_pin(memory, chunk, false);
 	frame_set(memory, chunk, NULL, 0);
 	gvm_uncharge(memory->device, chunk);
 	memory->mmu->chunk_free(memory->gpu, chunk);
@@ -219,7 +216,7 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 	block->swapped = 0;
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
-	block_unmap_locked(range, index);
+	block_unmap_locked(range, index, block->resident);
 	block_drop_chunk_locked(range, block);
 }
 
@@ -239,15 +236,22 @@ void gvm_range_destroy(struct gvm_range *range)
 	range->blocks = NULL;
 }
 
+/* The pin comes before the clock knows the chunk. */
+void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
+{
+	gvm_frame_pin(range->memory, chunk, true);
+	frame_set(range->memory, chunk, range, index);
+	gvm_charge_bind(range->container, chunk);
+	range->blocks[index].chunk = chunk;
+}
+
 /*
  * Give the block a device chunk. The charge comes before the allocation and is bound to the
- * chunk at once, so that whatever fails later is undone by the block's release. The pin comes
- * before the clock knows the chunk.
+ * chunk at once, so that whatever fails later is undone by the block's release.
  */
 static int block_populate_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_memory *memory = range->memory;
-	struct gvm_block *block = &range->blocks[index];
 	u32 chunk;
 	int status;
 
@@ -259,10 +263,7 @@ static int block_populate_locked(struct gvm_range *range, u32 index)
 		gvm_charge_cancel(range->container);
 		return status;
 	}
-	frame_pin(memory, chunk, true);
-	frame_set(memory, chunk, range, index);
-	gvm_charge_bind(range->container, chunk);
-	block->chunk = chunk;
+	gvm_block_attach_locked(range, index, chunk);
 	return 0;
 }
 
@@ -274,8 +275,11 @@ static struct gvm_page_run mask_first_run(u32 chunk, u32 mask)
 	u32 first = (u32)__ffs(mask);
 	u32 above = ~(mask >> first); /* zero bits of the mask, from @first on */
 
-	return (struct gvm_page_run){ chunk, first,
-				      above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK };
+	return (struct gvm_page_run){
+		.chunk = chunk,
+		.first_page = first,
+		.page_count = above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK,
+	};
 }
 
 static u32 run_mask(const struct gvm_page_run *run)
@@ -310,10 +314,11 @@ static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *
 }
 
 /* Start the copies and clears of a block that has a chunk. */
-static int block_fill_locked(struct gvm_range *range, struct gvm_block *block, u32 wanted,
-			     struct gvm_block_stats *stats, struct gvm_fence *fence)
+int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
+			  struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	const struct gvm_mmu_ops *mmu = range->memory->mmu;
+	struct gvm_block *block = &range->blocks[index];
 	u32 copy = wanted & block->on_host;
 	u32 clear = wanted & ~block->on_host;
 	int status = 0;
@@ -341,18 +346,18 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 	if (block->chunk == GVM_NO_CHUNK)
 		status = block_populate_locked(range, index);
 	else
-		frame_pin(range->memory, block->chunk, true);
+		gvm_frame_pin(range->memory, block->chunk, true);
 	if (status)
 		return status;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	status = block_fill_locked(range, block, wanted, stats, fence);
+	status = gvm_block_fill_locked(range, index, wanted, stats, fence);
 	if (status)
-		frame_pin(range->memory, block->chunk, false);
+		gvm_frame_pin(range->memory, block->chunk, false);
 	return status;
 }
 
 /* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
-static void block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
 {
 	struct gvm_block *block = &range->blocks[index];
 	u32 back = wanted & block->swapped;
@@ -362,42 +367,42 @@ static void block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
 	block->swapped &= ~wanted;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_clock_touch(range->memory->device, block->chunk);
-	frame_pin(range->memory, block->chunk, false);
+	gvm_frame_pin(range->memory, block->chunk, false);
 }
 
-static u32 fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
+u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
 {
 	return (u32)((fault->va - range->va) >> GVM_CHUNK_SHIFT);
 }
 
-static u32 fault_page_mask(const struct gvm_fault *fault)
+u32 gvm_fault_page_mask(const struct gvm_fault *fault)
 {
 	return 1u << ((fault->va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
 }
 
 /* The pages of one block that the faults at the head of @faults ask for; *ret_run of them. */
-static u32 fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
-			    u32 count, u32 *ret_run)
+u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
+			 u32 count, u32 *ret_run)
 {
-	u32 index = fault_block_index(range, &faults[0]);
+	u32 index = gvm_fault_block_index(range, &faults[0]);
 	u32 mask = 0;
 	u32 i;
 
-	for (i = 0; i < count && fault_block_index(range, &faults[i]) == index; i++)
-		mask |= fault_page_mask(&faults[i]);
+	for (i = 0; i < count && gvm_fault_block_index(range, &faults[i]) == index; i++)
+		mask |= gvm_fault_page_mask(&faults[i]);
 	*ret_run = i;
 	return mask;
 }
 
 /* Pages behind the end of the range can never be had: no replay would help. */
-static void fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
-			     int status)
+void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
+			  int status)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
 		faults[i].status =
-			fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
+			gvm_fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
 }
 
 /* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
@@ -465,7 +470,7 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	 * lost it since. A range that is dying has nothing pinned.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
-		block_finish_locked(range, index, block_wanted(block, faulted));
+		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
 	gvm_mutex_unlock(&range->lock);
 }
 
@@ -474,20 +479,20 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 {
 	u32 done, run, mask, index;
 
-	range_enter(range);
+	gvm_range_enter(range);
 	for (done = 0; done < count; done += run) {
-		index = fault_block_index(range, &faults[done]);
-		mask = fault_block_mask(range, faults + done, count - done, &run);
-		fault_set_status(&range->blocks[index], faults + done, run,
-				 range_start_block(range, index, mask, stats, fence));
+		index = gvm_fault_block_index(range, &faults[done]);
+		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
+		gvm_fault_set_status(&range->blocks[index], faults + done, run,
+				     range_start_block(range, index, mask, stats, fence));
 	}
 	for (done = 0; done < count; done += run) {
-		index = fault_block_index(range, &faults[done]);
-		mask = fault_block_mask(range, faults + done, count - done, &run);
+		index = gvm_fault_block_index(range, &faults[done]);
+		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
 		range_finish_block(range, index, mask);
 	}
 	gvm_evictors_kick(range->container);
-	range_leave(range);
+	gvm_range_leave(range);
 }
 
 /* The copies of an eviction are started: the block lives on the host now. */
@@ -499,6 +504,20 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	block_drop_chunk_locked(range, block);
+}
+
+/* First nobody can write to them any more, then they are copied. */
+int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
+			      struct gvm_fence *fence)
+{
+	struct gvm_block *block = &range->blocks[index];
+	int status;
+
+	block_unmap_locked(range, index, pages);
+	status = block_move_runs(range, block, pages, range->memory->mmu->copy_out, fence);
+	if (status)
+		block_map_locked(range, index, pages);
+	return status;
 }
 
 static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
@@ -517,11 +536,9 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 		return -EBUSY;
 	}
 	gvm_cost(GVM_COST_EVICT, 1);
-	/* First nobody can write to it any more, then it is copied. */
-	pages = block_unmap_locked(range, index);
-	status = block_move_runs(range, block, pages, memory->mmu->copy_out, fence);
+	pages = block->resident;
+	status = gvm_block_push_out_locked(range, index, pages, fence);
 	if (status) {
-		block_map_locked(range, index, pages);
 		gvm_clock_putback(memory->device, chunk);
 		return status;
 	}
@@ -541,7 +558,7 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 	gvm_mutex_lock(&range->lock);
 	status = block_evict_locked(range, index, chunk, fence);
 	gvm_mutex_unlock(&range->lock);
-	range_leave(range);
+	gvm_range_leave(range);
 	return status;
 }
 

@@ -108,6 +108,59 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
 /*
+ * What gvm_range_service() is made of, for a model of another driver that does its own service
+ * over the same blocks. "_locked": the range's lock is held.
+ */
+
+/* Be at work in a range without its lock: it is not destroyed meanwhile. CONTEXT: atomic. */
+void gvm_range_enter(struct gvm_range *range);
+void gvm_range_leave(struct gvm_range *range);
+
+/* Which block of the range a fault is in. CONTEXT: atomic. */
+u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault);
+
+/*
+ * The pages of one block that the faults at the head of @faults ask for: *ret_run of them, at
+ * least 1. CONTEXT: atomic.
+ */
+u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
+			 u32 count, u32 *ret_run);
+
+/* The bit of a fault's page in its block's masks. CONTEXT: atomic. */
+u32 gvm_fault_page_mask(const struct gvm_fault *fault);
+
+/* The faults' status: -EFAULT behind the end of the range, else @status. CONTEXT: atomic. */
+void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
+			  int status);
+
+/* Keep an evictor away from a chunk whose block is in service, or let it again. */
+void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
+
+/*
+ * Give a block that has none the chunk @chunk, pinned: the container's reservation becomes its
+ * charge. CONTEXT: atomic.
+ */
+void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
+
+/*
+ * Start copying in and clearing @wanted, none of it resident, of a block that has a chunk; @fence
+ * covers it. Returns 0, or an error of the device's copy_in, clear or fence_wait. CONTEXT:
+ * process.
+ */
+int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
+			  struct gvm_block_stats *stats, struct gvm_fence *fence);
+
+/* Then: books and PTEs, while the copies fly. Unpins the chunk. CONTEXT: atomic. */
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted);
+
+/*
+ * Unmap @pages, all of them resident, and start copying them to host memory. Returns 0, or an
+ * error of the device's copy_out: they are mapped again. CONTEXT: process.
+ */
+int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
+			      struct gvm_fence *fence);
+
+/*
  * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to
  * the whole block where nothing of it is resident yet. CONTEXT: atomic.
  */

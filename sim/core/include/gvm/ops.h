@@ -96,6 +96,7 @@ struct gvm_page_run {
 	u32 chunk;	/* physical chunk on the device */
 	u32 first_page; /* 0 to 31 */
 	u32 page_count; /* 1 to 32 */
+	u32 pieces;	/* copies that a copy engine needs for it; 0 is 1, too */
 };
 
 /*
