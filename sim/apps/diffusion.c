@@ -5,7 +5,7 @@
  *
  * One image after the other, one at a time, in the phases of Stable Diffusion 3:
  *
- *     host | text encoders | steps x passes of the denoiser | decoder | host
+ *     host | a pass of the text encoders for each prompt | steps of the denoiser | decoder | host
  *
  * Half of the host's work (tokenising, preparing the scheduler) is done before the first launch,
  * half (fetching the picture and converting it) after the last kernel; the GPU has nothing of
@@ -53,7 +53,8 @@ struct diffusion {
 	struct gsp_train decoder_phase;
 
 	struct gsp_train *trains; /* of the image in flight */
-	u32 passes;
+	u32 text_passes;
+	u32 passes; /* of the denoiser */
 	u64 images; /* started */
 };
 
@@ -143,7 +144,9 @@ static int diffusion_init(struct diffusion *diffusion)
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
 		   cfg->decoder_flops, cfg->decoder_traffic);
 	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
-	diffusion->trains = calloc(diffusion->passes + 2, sizeof(*diffusion->trains));
+	diffusion->text_passes = (u32)cfg->text_passes;
+	diffusion->trains = calloc(diffusion->text_passes + diffusion->passes + 1,
+				   sizeof(*diffusion->trains));
 	return diffusion->trains ? 0 : -ENOMEM;
 }
 
@@ -157,12 +160,14 @@ static void diffusion_submit(struct diffusion *diffusion, u32 index,
 /* Blocking: all phases of an image. A TSG runs its trains in order, so the last one ends last. */
 static int diffusion_compute(struct diffusion *diffusion)
 {
-	u32 last = diffusion->passes + 1;
+	u32 text_end = diffusion->text_passes;
+	u32 last = text_end + diffusion->passes;
 	u32 i;
 
-	diffusion_submit(diffusion, 0, &diffusion->text_phase);
-	for (i = 1; i < last; i++)
-		diffusion_submit(diffusion, i, &diffusion->denoiser_phase);
+	for (i = 0; i < last; i++)
+		diffusion_submit(diffusion, i,
+				 i < text_end ? &diffusion->text_phase :
+						&diffusion->denoiser_phase);
 	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
 	return gsp_wait(&diffusion->trains[last]);
 }
