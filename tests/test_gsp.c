@@ -323,6 +323,53 @@ START_TEST(work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind)
 }
 END_TEST
 
+static void faulting_kernel(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gsp_train a = ready_train(2, 100);
+	struct gsp_train b = ready_train(1, 50);
+
+	/* Two blocks a kernel. a stalls at 10; its slice of 100 is long over at each replay. */
+	(void)data;
+	four_init();
+	four_set(0, false);
+	four_set(1, false);
+	four_set(3, false);
+	a.touches = &touch;
+	a.touch_count = 1;
+	gsp_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	gsp_submit(&tsg_b, &b);
+	eng_sleep_until(300);
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 64);
+	gmmu_flush(&gmmu);
+	/* One of the kernel's two blocks is there: the other one's warps still fault. */
+	four_set(0, true);
+	gsp_replay(&gsp);
+	eng_sleep_until(301);
+	ck_assert(gsp.current == &tsg_a);
+	/* With block 0 come 50 ns of work, with which others would have been let in. */
+	eng_sleep_until(400);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_b.busy_ns, 0);
+	gmmu_flush(&gmmu);
+	four_set(1, true);
+	gsp_replay(&gsp);
+	/* Now it has all of its pages, and makes room at once; the next kernel's fault is its own. */
+	expect_end(&b, 460);
+	eng_sleep_until(700);
+	gmmu_flush(&gmmu);
+	four_set(3, true);
+	gsp_replay(&gsp);
+	ck_assert_int_eq(gsp_wait(&a), 0);
+}
+
+START_TEST(a_kernel_that_faults_stays_until_it_has_all_of_its_pages)
+{
+	simulate(faulting_kernel);
+}
+END_TEST
+
 static void unmapped_after_replay(void *data)
 {
 	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
@@ -505,6 +552,7 @@ TEST_MAIN("gsp", a_tsg_alone_runs_past_its_slice_without_switches,
 	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
 	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
 	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
+	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
 	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
 	  who_is_thrown_off_does_not_take_the_turn_of_others,
 	  a_killed_tsg_fails_its_trains_and_nobody_elses, each_tsg_has_its_own_timeslice,

@@ -247,14 +247,16 @@ static bool gsp_at_miss(struct gsp *gsp)
 }
 
 /*
- * Is the current TSG in a kernel that has not got all of its pages yet? Its warps fault side by
- * side: as long as one of them is at it, there is no instant without an outstanding fault.
+ * Is the current TSG in a kernel that has faulted and has not got all of its pages yet? Its warps
+ * fault side by side: until it has, there is no instant without an outstanding fault.
  */
 static bool gsp_is_faulting(struct gsp *gsp)
 {
-	struct gsp_tsg *tsg = gsp->current;
+	const struct gsp_tsg *tsg = gsp->current;
 
-	return gsp_at_miss(gsp) && tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
+	return tsg && tsg->first && tsg->first->faulting_ordinal &&
+	       train_work_before_miss(tsg->first) < train_work_ns(tsg->first) &&
+	       tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
 }
 
 /* No context is loaded any more; the turn is with whoever comes behind the one that was. */
@@ -278,22 +280,27 @@ static void gsp_take_off_preempted(struct gsp *gsp)
 	tsg->preempted = false;
 }
 
+/* Let others have the GPU if they may. True: a switch has begun. */
+static bool gsp_make_room(struct gsp *gsp)
+{
+	if (gsp_is_faulting(gsp))
+		return false;
+	gsp_take_off_preempted(gsp);
+	return gsp_yield_current(gsp);
+}
+
 /* Decide what holds now, and when that may change. The past is up to date. */
 static void gsp_plan(struct gsp *gsp)
 {
+	u64 date;
+
 	if (gsp->current)
 		tsg_finish_done(gsp->current);
 	if (!gsp->runlist || (gsp->current && gsp->current->stalled)) {
 		eng_timer_cancel(&gsp->timer);
 		return;
 	}
-	if (!gsp->switching && gsp_is_faulting(gsp)) {
-		gsp_stall(gsp);
-		eng_timer_cancel(&gsp->timer);
-		return;
-	}
-	gsp_take_off_preempted(gsp);
-	if (gsp->switching || gsp_yield_current(gsp)) {
+	if (gsp->switching || gsp_make_room(gsp)) {
 		eng_timer_set(&gsp->timer, gsp->switch_end_ns);
 		return;
 	}
@@ -302,7 +309,10 @@ static void gsp_plan(struct gsp *gsp)
 		eng_timer_cancel(&gsp->timer);
 		return;
 	}
-	eng_timer_set(&gsp->timer, min(gsp_progress_date(gsp), gsp_contention_date(gsp)));
+	date = gsp_progress_date(gsp);
+	if (!gsp_is_faulting(gsp))
+		date = min(date, gsp_contention_date(gsp));
+	eng_timer_set(&gsp->timer, date);
 }
 
 static void gsp_fire(struct eng_timer *timer)
