@@ -127,7 +127,10 @@ struct nvuvm_group {
 	struct list_head ranges;   /* by address; guarded by va_space */
 	struct nvuvm_list own;	   /* its chunks, by last fault or migration */
 	u64 host_bytes;
-	u64 resume_va;	 /* blocks below are left out in this batch */
+	/* A batch did not fit: [turn_start, turn_end) are the blocks whose turn it is; 0: all. */
+	u64 turn_start;
+	u64 turn_end;
+	bool turn_used;	 /* one of them has faulted in this batch */
 	u64 deferred_va; /* the first block in this batch that found no room; 0: none */
 };
 
