@@ -299,6 +299,35 @@ START_TEST(a_limit_write_evicts_by_address)
 }
 END_TEST
 
+/* Through the control file, by either name: first the evictions, then the limit. */
+static void control_file(void)
+{
+	struct gvm_range *range = world_map(&world_process, 20, true);
+	struct gvm_container *container = world_process.container;
+
+	fault_blocks(range, 0, 20);
+	ck_assert_int_ge(
+		sim_gpu_control_write(&world_gpu, container, "gmem.limit.high", "33554432"), 0);
+	ck_assert_uint_eq(stats()->evictions_limit, 4);
+	ck_assert_uint_eq(container->gmem_high_bytes, 16 * CHUNK);
+	ck_assert_int_ge(
+		sim_gpu_control_write(&world_gpu, container, "memory.limit", "31457280"), 0);
+	ck_assert_uint_eq(stats()->evictions_limit, 5);
+	ck_assert_int_eq(sim_gpu_control_write(&world_gpu, container, "gmem.limit.high",
+					       "some"),
+			 -EINVAL);
+	ck_assert_int_ge(sim_gpu_control_write(&world_gpu, container, "gmem.limit.low", "0"),
+			 0);
+	ck_assert_uint_eq(stats()->evictions, 5);
+	ck_assert_uint_eq(charged(&world_process), 15);
+}
+
+START_TEST(the_control_file_evicts_before_it_limits)
+{
+	world_run(64, &world_gvm, control_file);
+}
+END_TEST
+
 /* 300 blocks: 256 evicted and waited for, then 44. */
 static void in_batches(void)
 {
@@ -423,6 +452,6 @@ TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
 	  the_limit_holds_once_in_64_chunks, a_neighbours_refill_adds_to_the_overshoot,
 	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
 	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
-	  a_limit_write_evicts_by_address, a_limit_write_waits_after_256_blocks,
-	  a_limit_write_blocks_the_containers_faults, the_overshoot_is_bounded,
-	  the_overshoot_is_bounded_without_fast_path)
+	  a_limit_write_evicts_by_address, the_control_file_evicts_before_it_limits,
+	  a_limit_write_waits_after_256_blocks, a_limit_write_blocks_the_containers_faults,
+	  the_overshoot_is_bounded, the_overshoot_is_bounded_without_fast_path)
