@@ -145,6 +145,30 @@ START_TEST(the_limit_holds_once_in_64_chunks)
 }
 END_TEST
 
+/*
+ * 80 blocks in one batch: 64 come through; the next one has no victim that the same batch has not
+ * brought in, and has to wait, as all behind it. Its refill goes back, of which the published driver
+ * loses a chunk. In the next batch the 64 are there to be evicted, down to 8.
+ */
+static void no_victim(void)
+{
+	struct gvm_range *range = world_map(&world_process, 80, false);
+
+	set_limit(&world_process, 8);
+	ck_assert_uint_eq(world_fault_blocks(range, 0, 80), 64);
+	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(world_gpu.free_count, 256 - 64);
+	ck_assert_uint_eq(world_fault_blocks(range, 64, 16), 16);
+	ck_assert_uint_eq(stats()->evictions_own, 56);
+	ck_assert_uint_eq(charged(&world_process), 8 + 16);
+}
+
+START_TEST(a_fresh_chunk_is_not_lost_for_want_of_a_victim)
+{
+	world_run(256, &world_gvm, no_victim);
+}
+END_TEST
+
 /* The free list is the GPU's: a neighbour's refill is one more that this container may use up. */
 static void neighbours_refill(void)
 {
@@ -449,7 +473,8 @@ END_TEST
 
 TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
 	  an_evicted_block_returns_by_pages_without, promotion_has_its_conditions,
-	  the_limit_holds_once_in_64_chunks, a_neighbours_refill_adds_to_the_overshoot,
+	  the_limit_holds_once_in_64_chunks, a_fresh_chunk_is_not_lost_for_want_of_a_victim,
+	  a_neighbours_refill_adds_to_the_overshoot,
 	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
 	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
 	  a_limit_write_evicts_by_address, the_control_file_evicts_before_it_limits,

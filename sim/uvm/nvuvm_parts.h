@@ -178,10 +178,12 @@ u32 nvuvm_pmm_claim(struct nvuvm *nvuvm);
 /* Take up to 64 from the device: one is returned, pinned, the rest go to the free list. */
 u32 nvuvm_pmm_refill(struct nvuvm *nvuvm);
 
-/* A pinned chunk goes to the free list's tail, to the device, or to the lazy-free list. */
-void nvuvm_pmm_keep(struct nvuvm *nvuvm, u32 chunk);
+/* A pinned chunk goes to the device, or to the lazy-free list. */
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence);
+
+/* All of the free list goes to the device. */
+void nvuvm_pmm_trim(struct nvuvm *nvuvm);
 
 /* Take the first chunk of the lazy-free list, pinned, or GVM_NO_CHUNK. */
 u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence);
