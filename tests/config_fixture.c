@@ -37,6 +37,7 @@ const char config_gpu_profile[] =
 	"    \"block\": {\"value\": \"14us\", \"source\": \"test\"},"
 	"    \"replay\": {\"value\": \"2us\", \"source\": \"test\"},"
 	"    \"evict\": {\"value\": \"32us\", \"source\": \"test\"},"
+	"    \"push\": {\"value\": \"57us\", \"source\": \"test\"},"
 	"    \"zero_bandwidth\": {\"value\": \"700e9\", \"source\": \"test\"}}},"
 	" \"host\": {"
 	"  \"memory\": {\"value\": \"85e9\", \"source\": \"test\"},"

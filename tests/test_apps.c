@@ -94,6 +94,7 @@ static void init_diffusion(void)
 		.decoder_activation = 3 * CHUNK,
 		.steps = 2,
 		.passes_per_step = 2,
+		.text_passes = 1,
 		.text_flops = 100,
 		.denoiser_flops = 500,
 		.denoiser_traffic = 300,

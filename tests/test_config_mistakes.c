@@ -93,9 +93,11 @@ START_TEST(keys_of_another_application_are_named)
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
 		"profile, text_weights, clip_weights, denoiser_weights, decoder_weights, "
-		"denoiser_activation, decoder_activation, steps, passes_per_step, text_flops, "
+		"denoiser_activation, decoder_activation, steps, passes_per_step, text_passes, "
+		"text_flops, "
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
-		"kernels_per_pass, kernels_text, kernels_decoder, host_per_image, warmup");
+		"kernels_per_pass, kernels_text, kernels_decoder, host_per_image, warmup, "
+		"load_bandwidth");
 }
 END_TEST
 

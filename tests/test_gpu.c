@@ -92,6 +92,34 @@ START_TEST(a_fault_takes_the_drivers_time_and_the_links)
 }
 END_TEST
 
+static void fault_with_pushes(void)
+{
+	struct gmmu_touch touch;
+	struct gsp_train train;
+
+	profile.fault.push = 7 * US;
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, GVM_CHUNK_BYTES, true),
+			      GVM_ACCESS_READ);
+	train = touching_train(&touch);
+	gsp_submit(&process.tsg, &train);
+	ck_assert_int_eq(gsp_wait(&train), 0);
+	/*
+	 * Interrupt 5 us, 32 records 10 + 32 us, block 20 us: the copy begins at 67 us. Behind it
+	 * come the block's PTEs and the replay, 7 us each, and then 1 us of kernel.
+	 */
+	ck_assert_uint_eq(train.finished_ns, 67 * US + 1000 + 2097152 + 2 * 7 * US + 1000);
+	/* The handler's 2 us for the replay hide behind the copy: it waits from 69 us on. */
+	ck_assert_uint_eq(process.stats.stall_h2d_ns, 1000 + 2097152 - 2 * US);
+	ck_assert_uint_eq(process.stats.stall_d2h_ns, 0);
+}
+
+START_TEST(ptes_and_replays_come_behind_the_copies)
+{
+	simulate(fault_with_pushes);
+}
+END_TEST
+
 static void exit_under_copies(void)
 {
 	static struct gmmu_touch touch;
@@ -185,6 +213,7 @@ START_TEST(a_mutex_is_handed_over_in_the_order_of_arrival)
 END_TEST
 
 TEST_MAIN("gpu", a_fault_takes_the_drivers_time_and_the_links,
+	  ptes_and_replays_come_behind_the_copies,
 	  memory_is_freed_only_when_the_copy_engines_have_let_go,
 	  a_cancelled_fault_kills_after_the_drivers_work_on_it,
 	  a_mutex_is_handed_over_in_the_order_of_arrival)

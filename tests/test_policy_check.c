@@ -401,9 +401,10 @@ static void expect_books(void)
 	expect(gvm_check(device) == 0, "gvm_check() is content");
 }
 
-static void random_init(u64 seed)
+static void model_init(u64 seed)
 {
 	world_init(WORLD_CHUNKS);
+	memset(&model, 0, sizeof(model));
 	model.state = seed;
 	for (u32 who = 0; who < RANDOM_CONTAINERS; who++)
 		model.container[who] = world_attach(who);
@@ -411,7 +412,7 @@ static void random_init(u64 seed)
 		model.owner[i] = RANDOM_CONTAINERS;
 }
 
-static void random_destroy(void)
+static void model_destroy(void)
 {
 	for (u32 who = 0; who < RANDOM_CONTAINERS; who++) {
 		while (model.reserved[who])
@@ -434,14 +435,14 @@ START_TEST(books_balance_after_every_one_of_100000_random_operations)
 	u64 seed = text ? strtoull(text, NULL, 0) : 20251121;
 
 	printf("CORE_SEED=%llu\n", seed);
-	random_init(seed);
+	model_init(seed);
 	for (u32 i = 0; i < RANDOM_OPERATIONS; i++) {
 		u32 what = draw(ARRAY_SIZE(operations));
 
 		operations[what](draw(RANDOM_CONTAINERS), draw(WORLD_CHUNKS));
 		expect_books();
 	}
-	random_destroy();
+	model_destroy();
 }
 END_TEST
 

@@ -88,12 +88,21 @@ static void toy_chunk_free(void *gpu, u32 chunk)
 	toy.free[(toy.free_first + toy.free_count++) % toy.device.chunk_count] = chunk;
 }
 
+static bool toy_is_locked(const struct gvm_mutex *lock)
+{
+#ifdef __KERNEL__
+	return mutex_is_locked((struct mutex *)&lock->mutex);
+#else
+	return lock->held;
+#endif
+}
+
 static void toy_count_locks(void)
 {
 	u32 locked = 0, i;
 
 	for (i = 0; i < TOY_RANGES_MAX; i++)
-		locked += toy.spaces[i].mapped && toy.spaces[i].range.lock.held;
+		locked += toy.spaces[i].mapped && toy_is_locked(&toy.spaces[i].range.lock);
 	toy.locks_most = max(toy.locks_most, locked);
 }
 
@@ -103,7 +112,7 @@ static u32 *toy_host(const struct gvm_page_run *run)
 	const struct gvm_frame *frame = &toy.memory.frames[run->chunk];
 	struct toy_space *space = frame->range->space;
 
-	ck_assert(frame->range->lock.held);
+	ck_assert(toy_is_locked(&frame->range->lock));
 	toy_count_locks();
 	return &space->host[frame->index][run->first_page];
 }

@@ -22,15 +22,17 @@ done
 link_sources() {
 	mkdir -p "$out"
 	find "$out" -maxdepth 1 -type l -delete
-	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c; do
+	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c \
+		"$source"/tests/*.c; do
 		basename "$file"
 	done | sort | uniq -d)
 	if [ -n "$names" ]; then
 		echo "kernel objects lie flat, so these names must be unique: $names" >&2
 		exit 1
 	fi
-	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] \
-		"$source/kernel-port/linux/Kbuild" "$source/sim/core/include" "$out/"
+	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] "$source"/tests/*.[ch] \
+		"$source/kernel-port/linux/Kbuild" "$source/kernel-port/linux/libc" \
+		"$source/sim/core/include" "$out/"
 }
 
 # What an outer make exports would change ours. Output goes to the log, to be looked at below.

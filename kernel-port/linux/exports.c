@@ -3,10 +3,13 @@
  * What gvm.ko gives to other modules. Gathered here because the core knows no world, and so has
  * no EXPORT_SYMBOL of its own; only what somebody uses is listed.
  */
+#include "gvm/block.h"
 #include "gvm/charge.h"
 #include "gvm/clock.h"
 #include "gvm/container.h"
+#include "gvm/control.h"
 #include "gvm/device.h"
+#include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/tsg.h"
 
@@ -45,3 +48,50 @@ EXPORT_SYMBOL_GPL(gvm_tsg_detach);
 /* Faults. */
 EXPORT_SYMBOL_GPL(gvm_fault_handler_start);
 EXPORT_SYMBOL_GPL(gvm_fault_handler_stop);
+
+/* What only the tests of the core call: a driver has gvm_registry.h, a user the control files. */
+EXPORT_SYMBOL_GPL(gvm_port_alloc_hook);
+
+EXPORT_SYMBOL_GPL(gvm_device_init);
+EXPORT_SYMBOL_GPL(gvm_device_destroy);
+EXPORT_SYMBOL_GPL(gvm_container_attach);
+EXPORT_SYMBOL_GPL(gvm_container_detach);
+EXPORT_SYMBOL_GPL(gvm_container_get);
+EXPORT_SYMBOL_GPL(gvm_container_count_event);
+EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
+EXPORT_SYMBOL_GPL(gvm_charged_bytes);
+EXPORT_SYMBOL_GPL(gvm_peak_bytes);
+EXPORT_SYMBOL_GPL(gvm_limit_set_high);
+EXPORT_SYMBOL_GPL(gvm_limit_set_low);
+
+EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
+EXPORT_SYMBOL_GPL(gvm_clock_putback);
+EXPORT_SYMBOL_GPL(gvm_clock_refill_stash);
+
+EXPORT_SYMBOL_GPL(gvm_compute_freeze);
+EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
+EXPORT_SYMBOL_GPL(gvm_compute_set_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_compute_thaw);
+EXPORT_SYMBOL_GPL(gvm_priority_to_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_tsg_plan_locked);
+EXPORT_SYMBOL_GPL(gvm_tsgs_frozen_locked);
+
+EXPORT_SYMBOL_GPL(gvm_control_at);
+EXPORT_SYMBOL_GPL(gvm_control_count);
+EXPORT_SYMBOL_GPL(gvm_control_find);
+EXPORT_SYMBOL_GPL(gvm_control_read);
+EXPORT_SYMBOL_GPL(gvm_control_write);
+EXPORT_SYMBOL_GPL(gvm_parse_bytes);
+EXPORT_SYMBOL_GPL(gvm_parse_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_parse_u64);
+
+EXPORT_SYMBOL_GPL(gvm_block_evict);
+EXPORT_SYMBOL_GPL(gvm_block_evictable);
+EXPORT_SYMBOL_GPL(gvm_fault_service);
+EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
+EXPORT_SYMBOL_GPL(gvm_memory_destroy);
+EXPORT_SYMBOL_GPL(gvm_memory_init);
+EXPORT_SYMBOL_GPL(gvm_range_destroy);
+EXPORT_SYMBOL_GPL(gvm_range_init);
+EXPORT_SYMBOL_GPL(gvm_range_service);
+EXPORT_SYMBOL_GPL(gvm_reclaim);

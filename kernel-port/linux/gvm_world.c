@@ -2,6 +2,23 @@
 /* The parts of the kernel half of the port that are more than a name; see gvm_world.h. */
 #include "gvm/port.h"
 
+const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
+
+void *gvm_alloc(size_t bytes)
+{
+	if (gvm_port_alloc_hook)
+		return gvm_port_alloc_hook->alloc(bytes);
+	return kvzalloc(bytes, GFP_KERNEL);
+}
+
+void gvm_free(void *memory)
+{
+	if (gvm_port_alloc_hook)
+		gvm_port_alloc_hook->release(memory);
+	else
+		kvfree(memory);
+}
+
 /* The head's lock is held over both steps, so that a waiter cannot free it in between. */
 void gvm_complete_all(struct gvm_completion *completion)
 {

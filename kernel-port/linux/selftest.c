@@ -5,7 +5,9 @@
  * GPU's driver:
  *
  *   check              read: gvm_check(); "ok", or an error number
- *   world              read: the port's waits and workers (selftest_world.c); "ok", or what failed
+ *   tests              open: run the tests of the core that user space has, too, and those of the
+ *                      port; read: TAP (selftest_check.c)
+ *   failing            the same with tests that fail on purpose
  *   calls              read: what the GPU was asked to do, a line per call; write: forget it
  *   fail_next          write "<errno>": the next RPC, or the next fault serviced, fails with it
  *   charge, uncharge   write "<tgid> <n>": n chunks
@@ -455,15 +457,6 @@ static int selftest_check_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(selftest_check);
 
-static int selftest_world_show(struct seq_file *seq, void *unused)
-{
-	const char *failure = selftest_world();
-
-	seq_printf(seq, "%s\n", failure ? failure : "ok");
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(selftest_world);
-
 static void selftest_create_files(void)
 {
 	struct dentry *dir = debugfs_create_dir("gvm_selftest", NULL);
@@ -471,7 +464,8 @@ static void selftest_create_files(void)
 
 	selftest.dir = dir;
 	debugfs_create_file("check", 0444, dir, NULL, &selftest_check_fops);
-	debugfs_create_file("world", 0444, dir, NULL, &selftest_world_fops);
+	debugfs_create_file("tests", 0444, dir, selftest_run_programs, &selftest_tap_fops);
+	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
 	debugfs_create_file("fail_next", 0200, dir, NULL, &selftest_fail_next_fops);
 	for (i = 0; i < ARRAY_SIZE(selftest_actions); i++)

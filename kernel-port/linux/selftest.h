@@ -3,10 +3,13 @@
 #ifndef GVM_SELFTEST_H
 #define GVM_SELFTEST_H
 
-/*
- * Try the kernel half of the port: timeouts, completions, and workers whose waits are stopped.
- * Returns NULL, or what went wrong. CONTEXT: process.
- */
-const char *selftest_world(void);
+#include <linux/fs.h>
+
+/* The test programs: all of them, or the one that fails on purpose. For selftest_tap_fops. */
+void selftest_run_programs(void);
+void selftest_run_failing(void);
+
+/* A file that runs, when it is opened, what its data points to, and reads as TAP. */
+extern const struct file_operations selftest_tap_fops;
 
 #endif

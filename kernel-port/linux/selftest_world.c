@@ -5,9 +5,10 @@
  */
 #include "gvm/port.h"
 
-#include <linux/delay.h>
+#include <check.h>
+#include <stdlib.h>
 
-#include "selftest.h"
+#include <linux/delay.h>
 
 #define SELFTEST_TIMEOUT_NS (20 * NSEC_PER_MSEC)
 
@@ -66,8 +67,9 @@ static int selftest_run_waiter(int (*wait)(struct selftest_waiter *waiter), bool
 	gvm_waitqueue_init(&waiter.wq);
 	gvm_completion_init(&waiter.started);
 	gvm_completion_init(&waiter.never);
-	if (gvm_worker_start(&waiter.worker, "gvm_selftest", selftest_waiter_run, &waiter))
-		return -ENOMEM;
+	ck_assert_int_eq(gvm_worker_start(&waiter.worker, "gvm_selftest", selftest_waiter_run,
+					  &waiter),
+			 0);
 	gvm_completion_wait(&waiter.started);
 	if (ready) {
 		WRITE_ONCE(waiter.ready, true);
@@ -94,28 +96,40 @@ static const struct {
 	{ "stop of a worker that has ended", selftest_wait_nothing, false, 0 },
 };
 
-/* A wait that nobody ends takes its time, and says so. */
-static bool selftest_timeout(void)
+START_TEST(a_wait_ends_with_a_wake_up_or_with_its_worker)
+{
+	int status = selftest_run_waiter(selftest_waits[_i].wait, selftest_waits[_i].ready);
+
+	ck_assert_msg(status == selftest_waits[_i].status, "%s: %d", selftest_waits[_i].name,
+		      status);
+}
+END_TEST
+
+START_TEST(a_wait_that_nobody_ends_takes_its_time_and_says_so)
 {
 	struct gvm_waitqueue wq;
 	u64 begin_ns = gvm_ktime_ns();
-	int status;
 
 	gvm_waitqueue_init(&wq);
-	status = gvm_wait_event_timeout_ns(&wq, false, SELFTEST_TIMEOUT_NS);
-	return status == -ETIMEDOUT && gvm_ktime_ns() - begin_ns >= SELFTEST_TIMEOUT_NS;
+	ck_assert_int_eq(gvm_wait_event_timeout_ns(&wq, false, SELFTEST_TIMEOUT_NS),
+			 -ETIMEDOUT);
+	ck_assert_uint_ge(gvm_ktime_ns() - begin_ns, SELFTEST_TIMEOUT_NS);
 }
+END_TEST
 
-const char *selftest_world(void)
+int main(void)
 {
-	u32 i;
+	Suite *suite = suite_create("kernel half of the port");
+	TCase *waits = tcase_create("waits");
+	SRunner *runner = srunner_create(suite);
+	int failed;
 
-	if (!selftest_timeout())
-		return "timeout";
-	for (i = 0; i < ARRAY_SIZE(selftest_waits); i++) {
-		if (selftest_run_waiter(selftest_waits[i].wait, selftest_waits[i].ready) !=
-		    selftest_waits[i].status)
-			return selftest_waits[i].name;
-	}
-	return NULL;
+	tcase_add_loop_test(waits, a_wait_ends_with_a_wake_up_or_with_its_worker, 0,
+			    ARRAY_SIZE(selftest_waits));
+	tcase_add_test(waits, a_wait_that_nobody_ends_takes_its_time_and_says_so);
+	suite_add_tcase(suite, waits);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

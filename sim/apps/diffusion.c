@@ -5,7 +5,7 @@
  *
  * One image after the other, one at a time, in the phases of Stable Diffusion 3:
  *
- *     host | text encoders | steps x passes of the denoiser | decoder | host
+ *     host | a pass of the text encoders for each prompt | steps of the denoiser | decoder | host
  *
  * Half of the host's work (tokenising, preparing the scheduler) is done before the first launch,
  * half (fetching the picture and converting it) after the last kernel; the GPU has nothing of
@@ -17,7 +17,9 @@
  * ever given back, and a smaller phase uses its beginning. The allocator deals in 2 MB, so touches
  * are in whole blocks.
  *
- * Nothing is loaded ahead: the first image faults everything in.
+ * Before the first image the weights are loaded, at the rate at which the host reads and converts
+ * them; without such a rate the first image faults them in. The pool grows with the first image
+ * either way.
  */
 #include "apps/app.h"
 
@@ -26,6 +28,9 @@
 #include "apps/app_cost.h"
 
 enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
+
+/* Weights are loaded in parts of this many blocks. */
+#define LOAD_BLOCKS 32u
 
 /* The pipeline. Ranges of size 0 are NULL. */
 struct diffusion {
@@ -48,7 +53,8 @@ struct diffusion {
 	struct gsp_train decoder_phase;
 
 	struct gsp_train *trains; /* of the image in flight */
-	u32 passes;
+	u32 text_passes;
+	u32 passes; /* of the denoiser */
 	u64 images; /* started */
 };
 
@@ -138,7 +144,9 @@ static int diffusion_init(struct diffusion *diffusion)
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
 		   cfg->decoder_flops, cfg->decoder_traffic);
 	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
-	diffusion->trains = calloc(diffusion->passes + 2, sizeof(*diffusion->trains));
+	diffusion->text_passes = (u32)cfg->text_passes;
+	diffusion->trains = calloc(diffusion->text_passes + diffusion->passes + 1,
+				   sizeof(*diffusion->trains));
 	return diffusion->trains ? 0 : -ENOMEM;
 }
 
@@ -152,12 +160,14 @@ static void diffusion_submit(struct diffusion *diffusion, u32 index,
 /* Blocking: all phases of an image. A TSG runs its trains in order, so the last one ends last. */
 static int diffusion_compute(struct diffusion *diffusion)
 {
-	u32 last = diffusion->passes + 1;
+	u32 text_end = diffusion->text_passes;
+	u32 last = text_end + diffusion->passes;
 	u32 i;
 
-	diffusion_submit(diffusion, 0, &diffusion->text_phase);
-	for (i = 1; i < last; i++)
-		diffusion_submit(diffusion, i, &diffusion->denoiser_phase);
+	for (i = 0; i < last; i++)
+		diffusion_submit(diffusion, i,
+				 i < text_end ? &diffusion->text_phase :
+						&diffusion->denoiser_phase);
 	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
 	return gsp_wait(&diffusion->trains[last]);
 }
@@ -167,6 +177,66 @@ static int diffusion_host_work(const struct diffusion *diffusion, u64 ns)
 {
 	ns = app_host_ns(&diffusion->env->config->host, ns);
 	return ns ? eng_sleep_until(eng_now() + ns) : 0;
+}
+
+/* Blocking: put one part of a range's weights on the device. */
+static int diffusion_load_part(const struct diffusion *diffusion, struct gvm_range *range,
+			       u32 first_block)
+{
+	struct gmmu_touch touch = {
+		.range = range,
+		.first_block = first_block,
+		.block_count = min(LOAD_BLOCKS, range->block_count - first_block),
+		.access = GVM_ACCESS_WRITE,
+	};
+	struct gsp_train copy = {
+		.kernels = 1,
+		.kernel_ns = 1,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+	struct gsp_tsg *tsg = &diffusion->env->process->tsg;
+	int status;
+
+	gsp_submit(tsg, &copy);
+	status = gsp_wait(&copy);
+	/* An interrupted train is still queued, and lies in this frame. */
+	if (status == -EINTR)
+		gsp_kill(tsg->gsp, tsg->id);
+	return status;
+}
+
+/* Blocking: load a range, each part when the host has it ready. *date: when the last one was. */
+static int diffusion_load_range(const struct diffusion *diffusion, struct gvm_range *range,
+				u64 *date)
+{
+	u64 part_ns = app_host_ns(&diffusion->env->config->host,
+				  (LOAD_BLOCKS << GVM_CHUNK_SHIFT) * 1000000000ull /
+					  diffusion->cfg->load_bandwidth);
+	int status = 0;
+	u32 block;
+
+	for (block = 0; range && block < range->block_count && !status; block += LOAD_BLOCKS) {
+		*date += part_ns;
+		status = eng_sleep_until(*date);
+		if (!status)
+			status = diffusion_load_part(diffusion, range, block);
+	}
+	return status;
+}
+
+/* Blocking: load all weights. 0, -EIO or -EINTR. */
+static int diffusion_load(const struct diffusion *diffusion)
+{
+	struct gvm_range *const ranges[] = { diffusion->clip, diffusion->text,
+					     diffusion->denoiser, diffusion->decoder };
+	u64 date = eng_now();
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(ranges) && !status && diffusion->cfg->load_bandwidth; i++)
+		status = diffusion_load_range(diffusion, ranges[i], &date);
+	return status;
 }
 
 /* Blocking: make one image. 0, -EIO or -EINTR. */
@@ -219,6 +289,8 @@ int diffusion_run(const struct app_env *env)
 	struct diffusion diffusion = { .env = env, .cfg = &env->container->diffusion };
 	int status = diffusion_init(&diffusion);
 
+	if (!status)
+		status = diffusion_load(&diffusion);
 	while (!status)
 		status = diffusion_log_image(&diffusion);
 	/*

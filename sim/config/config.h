@@ -58,6 +58,8 @@ struct cfg_gpu {
 		uint64_t block;	      /* ns of CPU time per VA block serviced */
 		uint64_t replay;      /* ns of CPU time per flush and replay */
 		uint64_t evict;	      /* ns of CPU time per chunk evicted */
+		uint64_t
+			push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
 		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;
 };
@@ -113,8 +115,9 @@ struct cfg_diffusion {
 	uint64_t denoiser_activation; /* bytes touched by one denoising pass */
 	uint64_t decoder_activation;  /* bytes touched by the decoder */
 	uint64_t steps;		      /* denoising steps an image */
-	uint64_t passes_per_step;     /* 2 with classifier-free guidance */
-	uint64_t text_flops;	      /* FLOP of all text encoders an image */
+	uint64_t passes_per_step;     /* through the denoiser */
+	uint64_t text_passes;	      /* through all text encoders an image: one a prompt */
+	uint64_t text_flops;	      /* FLOP of one pass */
 	uint64_t denoiser_flops;      /* FLOP of one pass */
 	uint64_t denoiser_traffic;    /* bytes of device memory moved by one pass */
 	uint64_t decoder_flops;	      /* FLOP of decoding an image */
@@ -125,6 +128,7 @@ struct cfg_diffusion {
 	uint64_t kernels_decoder;
 	uint64_t host_per_image; /* ns of host work an image, reference host */
 	uint64_t warmup; /* ns of host work before the first image only, reference host */
+	uint64_t load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */
 };
 
 /* One container: an application and its control files. */

@@ -137,6 +137,7 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(DURATION, gpu.fault.block, 0, SEC),
 	MACHINE(DURATION, gpu.fault.replay, 0, SEC),
 	MACHINE(DURATION, gpu.fault.evict, 0, SEC),
+	MACHINE(DURATION, gpu.fault.push, 0, SEC),
 	MACHINE(SIZE, gpu.fault.zero_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
 
 	UNREAD(SIZE, host.memory, 2 * MIB, 64 * TIB),
@@ -182,6 +183,7 @@ const struct cfg_key cfg_schema[] = {
 	DIFFUSION(SIZE, decoder_activation, 0, 16 * TIB),
 	DIFFUSION(INTEGER, steps, 1, 10000),
 	DIFFUSION(INTEGER, passes_per_step, 1, 16),
+	DIFFUSION(INTEGER, text_passes, 1, 16),
 	DIFFUSION(INTEGER, text_flops, 0, FLOPS_MAX),
 	DIFFUSION(INTEGER, denoiser_flops, 1, FLOPS_MAX),
 	DIFFUSION(SIZE, denoiser_traffic, 0, BANDWIDTH_MAX),
@@ -193,6 +195,8 @@ const struct cfg_key cfg_schema[] = {
 	DIFFUSION(INTEGER, kernels_decoder, 1, COUNT_MAX),
 	DIFFUSION(DURATION, host_per_image, 0, HOUR),
 	DIFFUSION(DURATION, warmup, 0, HOUR),
+	CONTAINER("app.load_bandwidth", CFG_APP_DIFFUSION, SIZE, diffusion.load_bandwidth,
+		  RANGE(0, BANDWIDTH_MAX), DEFAULT("0")),
 
 	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
 	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),

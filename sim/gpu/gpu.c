@@ -133,15 +133,44 @@ static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
 }
 
 /*
- * Wait for the device work of the batch. What copies from the host take of that time is theirs,
- * what is left while there were evictions to wait for is the evictions': a fetch into a chunk
- * that is still being copied out waits for that first.
+ * A push of the driver to the channel for PTE writes, TLB invalidations and replays: they take
+ * their time on the GPU, one after the other. Returns when this one is done.
  */
+static u64 gpu_push(struct sim_gpu *gpu, u64 after_ns)
+{
+	gpu->push_end_ns = max(after_ns, gpu->push_end_ns) + gpu->profile->fault.push;
+	return gpu->push_end_ns;
+}
+
+/* The copies of a batch are done: its last PTEs come behind them, and the replay behind those. */
+static int gpu_wait_for_replay(struct sim_gpu *gpu)
+{
+	if (gpu->batch_maps)
+		gpu->push_end_ns = max(gpu->push_end_ns, eng_now() + gpu->profile->fault.push);
+	gpu->batch_maps = false;
+	return eng_sleep_until(gpu_push(gpu, eng_now()));
+}
+
+/*
+ * Who has been waited for in @waited ns, in which the directions of the link were busy for @in and
+ * @out: when both were at it side by side, each counts by its share. What is neither's is driver.
+ */
+static void process_count_wait(struct sim_process *process, u64 waited, u64 in, u64 out)
+{
+	if (in + out > waited) {
+		in = (u64)((unsigned __int128)waited * in / (in + out));
+		out = waited - in;
+	}
+	process->stats.stall_h2d_ns += in;
+	process->stats.stall_d2h_ns += out;
+}
+
+/* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
 static int gpu_wait_for_batch(struct sim_gpu *gpu)
 {
 	struct sim_process *process = gpu->servicing;
 	struct gvm_fence batch = gpu->batch;
-	u64 in, out, start, waited, moved;
+	u64 in, out, start;
 	int status;
 
 	gpu->batch = (struct gvm_fence){ 0 };
@@ -151,13 +180,12 @@ static int gpu_wait_for_batch(struct sim_gpu *gpu)
 	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
 	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
 	status = gpu_fence_wait(gpu, &batch);
-	if (!process)
-		return status;
-	waited = eng_now() - start;
-	moved = min(waited, (u64)pcie_busy_ns(&gpu->link, PCIE_H2D) - in);
-	process->stats.stall_h2d_ns += moved;
-	process->stats.stall_d2h_ns +=
-		min(waited - moved, (u64)pcie_busy_ns(&gpu->link, PCIE_D2H) - out);
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
+	if (process)
+		process_count_wait(process, eng_now() - start, in, out);
+	if (!status)
+		status = gpu_wait_for_replay(gpu);
 	return status;
 }
 
@@ -333,7 +361,8 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
-	u64 doorbell = max((u64)eng_now_busy(), frame->clear_end_ns);
+	u64 unmapped_ns = max((u64)eng_now_busy(), gpu->push_end_ns);
+	u64 doorbell = max(unmapped_ns, frame->clear_end_ns);
 
 	frame->out_sequence =
 		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
@@ -362,25 +391,34 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 	return 0;
 }
 
-/* PTE writes and invalidations are part of the driver's cost per block. */
+/* Pushed now, behind the copy of its data: done before the replay. */
 static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
 {
-	(void)data;
+	struct sim_gpu *gpu = data;
+
 	(void)space;
 	(void)va;
 	(void)chunk;
-	(void)page_mask;
+	if (!page_mask)
+		return;
+	gpu_push(gpu, eng_now_busy());
+	gpu->batch_maps = true;
 }
 
-/* What is unmapped will miss when the work in execution gets there. */
+/*
+ * What is unmapped will miss when the work in execution gets there. Nobody waits for the unmapping
+ * of a process that exits.
+ */
 static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
+	struct sim_gpu *gpu = data;
 	struct sim_process *process = space;
 	struct gvm_range *range = process_find_range(process, va);
 
-	(void)data;
-	if (page_mask && range && process->running)
-		gsp_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
+	if (!page_mask || !range || !process->running)
+		return;
+	gpu_push(gpu, eng_now_busy());
+	gsp_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
 }
 
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {

@@ -48,9 +48,11 @@ struct sim_gpu {
 	u32 free_first;
 	u32 free_count;
 	u64 clear_end_ns;	       /* until when the clearing engine is busy */
+	u64 push_end_ns;	       /* the same of the channel for PTEs and TLBs */
 	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
 	struct gvm_fence batch;	       /* device work of the batch in service */
 	struct sim_process *servicing; /* whose faults that batch is about */
+	bool batch_maps;	       /* it writes PTEs */
 };
 
 /* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */

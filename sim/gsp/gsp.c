@@ -177,6 +177,7 @@ static void gsp_stall(struct gsp *gsp)
 		.pages_per_block = gsp->config.faults_per_block,
 	};
 
+	train->faulting_ordinal = window.end_ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
 	gmmu_report(gsp->gmmu, tsg->space, tsg->id, train->touches, train->touch_count,
@@ -187,11 +188,10 @@ static void gsp_stall(struct gsp *gsp)
 static void tsg_replay(struct gsp_tsg *tsg)
 {
 	struct gsp_train *train = tsg->first;
-	u64 end = train_kernel_end_ordinal(train);
 
 	tsg->stalled = false;
 	gmmu_find_miss(train->touches, train->touch_count, &train->cursor);
-	train->granted_ordinal = min(train->cursor.ordinal, end);
+	train->granted_ordinal = min(train->cursor.ordinal, train->faulting_ordinal);
 }
 
 /* Give the GPU to somebody else if the rules say so now. True: a switch has begun. */
@@ -246,6 +246,17 @@ static bool gsp_at_miss(struct gsp *gsp)
 	       train_work_before_miss(tsg->first) == tsg->first->done_ns;
 }
 
+/*
+ * Is the current TSG in a kernel that has not got all of its pages yet? Its warps fault side by
+ * side: as long as one of them is at it, there is no instant without an outstanding fault.
+ */
+static bool gsp_is_faulting(struct gsp *gsp)
+{
+	struct gsp_tsg *tsg = gsp->current;
+
+	return gsp_at_miss(gsp) && tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
+}
+
 /* No context is loaded any more; the turn is with whoever comes behind the one that was. */
 static void gsp_unload(struct gsp *gsp)
 {
@@ -273,6 +284,11 @@ static void gsp_plan(struct gsp *gsp)
 	if (gsp->current)
 		tsg_finish_done(gsp->current);
 	if (!gsp->runlist || (gsp->current && gsp->current->stalled)) {
+		eng_timer_cancel(&gsp->timer);
+		return;
+	}
+	if (!gsp->switching && gsp_is_faulting(gsp)) {
+		gsp_stall(gsp);
 		eng_timer_cancel(&gsp->timer);
 		return;
 	}

@@ -8,7 +8,9 @@
  *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of
  *    its slice, and then gives way at once to a newcomer.
  *  - A context switch takes time in which nobody runs.
- *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). A replay completes
+ *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
+ *    kernel fault side by side, so a kernel that has begun to fault stays until it has all of
+ *    its pages, however many rounds the driver takes. A replay completes
  *    the accesses whose pages are there by then, before anything else can happen to the pages: so
  *    two contexts that evict each other's memory still get on.
  *
@@ -36,6 +38,7 @@ struct gsp_train {
 	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
+	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
 	u64 granted_ordinal; /* blocks before this one were replayed: accesses that are made */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */

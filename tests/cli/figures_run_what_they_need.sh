@@ -10,7 +10,7 @@
 short() {
 	name=$1
 	shift
-	"$gvmsim" figure "$name" --set duration=20s --set containers.vllm.start=6s \
+	"$gvmsim" figure "$name" --set duration=26s --set containers.vllm.start=6s \
 		--set containers.vllm.app.gpu_memory_utilization=0.4 \
 		--set containers.diffusion.gmem.limit.high=max "$@" >.out 2>.err
 }

@@ -39,6 +39,13 @@ void guest_expect_load(const char *name, int error);
 void guest_expect_unload(const char *name, int error);
 
 /*
+ * Let the module run the tests of the core; each of theirs, and their plan, is a test point. And
+ * the tests that fail on purpose: test points that they are reported as they should.
+ */
+void guest_run_tests(void);
+void guest_run_failing_tests(void);
+
+/*
  * Objects in the kernel's kmalloc caches that were allocated by @module, by the stack traces that
  * slub_debug=U keeps; -1 if there are no traces to be read.
  */

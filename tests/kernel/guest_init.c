@@ -52,7 +52,10 @@ static const struct guest_control guest_controls[] = {
 
 #define GUEST_CONTROLS (sizeof(guest_controls) / sizeof(guest_controls[0]))
 
-/* What a write does: its text, its errno, and what the file reads afterwards. */
+/*
+ * What a write does: its text, its errno, and what the file reads afterwards. Which texts mean
+ * what, test_control.c knows, in here as in user space; this is about the way to the core.
+ */
 struct guest_value {
 	const char *name;
 	const char *text;
@@ -62,34 +65,21 @@ struct guest_value {
 
 static const struct guest_value guest_values[] = {
 	{ "gmem.limit.high", "6e9\n", 0, "6000000000\n" },
-	{ "gmem.limit.high", "40G", 0, "42949672960\n" },
-	{ "gmem.limit.high", "6GB", EINVAL, "42949672960\n" },
-	{ "gmem.limit.high", "1.5G", EINVAL, "42949672960\n" },
-	{ "gmem.limit.high", "-1", EINVAL, "42949672960\n" },
-	{ "gmem.limit.high", "0x10", EINVAL, "42949672960\n" },
-	{ "gmem.limit.high", "\n", EINVAL, "42949672960\n" },
-	{ "gmem.limit.high", "99999999999999999999", EINVAL, "42949672960\n" },
+	{ "gmem.limit.high", "6GB", EINVAL, "6000000000\n" },
 	{ "memory.limit", "512M", 0, "536870912\n" },
 	{ "gmem.limit.high", "max", 0, "max\n" },
 	{ "gmem.limit.low", "64K", 0, "65536\n" },
-	{ "gmem.limit.low", "low", EINVAL, "65536\n" },
 	{ "gmem.limit.low", "0", 0, "0\n" },
 	{ "gmem.current", "0", EACCES, "0\n" },
 	{ "memory.current", "0", EACCES, "0\n" },
 	{ "gmem.peak", "0", EACCES, "0\n" },
 	{ "gmem.events", "0", EACCES, "high 0\noom 0\n" },
 	{ "gmem.swap.current", "0", EACCES, "0\n" },
-	{ "compute.timeslice", "2", 0, "2000us\n" },
-	{ "compute.timeslice", "3ms", 0, "3000us\n" },
 	{ "compute.timeslice", "500us\n", 0, "500us\n" },
 	{ "compute.timeslice", "0", EINVAL, "500us\n" },
-	{ "compute.timeslice", "16001ms", EINVAL, "500us\n" },
-	{ "compute.timeslice", "2s", EINVAL, "500us\n" },
 	{ "compute.priority", "2", 0, "2\n" },
 	{ "compute.priority", "17", EINVAL, "2\n" },
-	{ "compute.priority", "high", EINVAL, "2\n" },
 	{ "compute.priority", "9", 0, "9\n" },
-	{ "compute.freeze", "2", EINVAL, "0\n" },
 	{ "compute.freeze", "1", 0, "1\n" },
 	{ "compute.freeze", "0", 0, "0\n" },
 	{ "gcgroup.stat", "0", EACCES,
@@ -109,7 +99,8 @@ static void test_load(void)
 	guest_expect_read("gvm/devices", "");
 	guest_expect_load("gvm_selftest", 0);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
-	guest_expect_read("gvm_selftest/world", "ok\n");
+	guest_run_failing_tests();
+	guest_run_tests();
 	guest_expect_unload("gvm", EAGAIN); /* the other module uses it */
 	guest_expect_books();
 }
@@ -268,20 +259,17 @@ static void test_charge(void)
 	guest_expect_books();
 }
 
-static void test_protection(void)
+/* Two containers have files of their own, and the one that goes takes its files along. */
+static void test_second_container(void)
 {
 	guest_expect_write("gvm/attach", "1001 0", 0);
 	guest_expect_write("gvm/1001/0/gmem.limit.low", "4M", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.limit.low", "0\n");
 	guest_expect_write("gvm_selftest/charge", "1001 3", 0);
-	guest_expect_write("gvm_selftest/charge", "1000 3", 0);
+	guest_expect_read("gvm/1001/0/gmem.current", "6291456\n");
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "0\n");
 	guest_expect_books();
-	guest_expect_write("gvm_selftest/uncharge", "1001 1", 0);
-	guest_expect_books();
-	guest_expect_write("gvm/1001/0/gmem.limit.low", "0", 0);
-	guest_expect_books();
-	guest_expect_read("gvm/1001/0/gmem.current", "4194304\n");
-	guest_expect_write("gvm_selftest/uncharge", "1001 2", 0);
-	guest_expect_write("gvm_selftest/uncharge", "1000 3", 0);
+	guest_expect_write("gvm_selftest/uncharge", "1001 3", 0);
 	guest_expect_write("gvm/detach", "1001 0", 0);
 	guest_check(access(GUEST_DEBUGFS "/gvm/1001", F_OK) != 0, "gvm/1001 has gone");
 	guest_expect_books();
@@ -294,6 +282,7 @@ static void guest_expect_calls(const char *calls)
 	guest_write("gvm_selftest/calls", "forget");
 }
 
+/* A write makes calls of the GPU's driver, and returns what they return. */
 static void test_tsgs(void)
 {
 	guest_expect_write("gvm_selftest/tsg_attach", "1000 7", 0);
@@ -301,20 +290,13 @@ static void test_tsgs(void)
 	guest_write("gvm_selftest/calls", "forget");
 	guest_expect_write(GUEST_CONTAINER "compute.priority", "2", 0);
 	guest_expect_calls("timeslice 7 131072\ntimeslice 8 131072\n");
-	guest_expect_write(GUEST_CONTAINER "compute.priority", "2", 0);
-	guest_expect_calls("");
-
 	guest_expect_write("gvm_selftest/fail_next", "5", 0);
 	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", EIO);
 	guest_expect_read(GUEST_CONTAINER "compute.freeze", "0\n");
 	guest_expect_calls("disable 7\ndisable 8\npreempt 8\n");
 	guest_expect_books();
-	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", 0);
-	guest_expect_read(GUEST_CONTAINER "compute.freeze", "1\n");
-	guest_expect_calls("disable 7\npreempt 7\n");
 	guest_expect_write(GUEST_CONTAINER "compute.freeze", "0", 0);
-	guest_expect_read(GUEST_CONTAINER "compute.freeze", "0\n");
-	guest_expect_calls("enable 7\nenable 8\n");
+	guest_expect_calls("enable 8\n");
 
 	guest_expect_write("gvm_selftest/tsg_detach", "1000 7", 0);
 	guest_expect_write("gvm_selftest/tsg_detach", "1000 7", ENOENT);
@@ -516,7 +498,7 @@ static void test_container(long objects)
 	test_long_write();
 	test_short_reads();
 	test_charge();
-	test_protection();
+	test_second_container();
 	test_tsgs();
 	test_faults();
 	test_open_file();

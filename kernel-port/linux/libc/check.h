@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the tests of the core use of libcheck, for gvm_selftest.ko, into which the same files are
+ * compiled as they are. What is different:
+ *
+ *   - libcheck forks for each test, which a kernel cannot. Here a test and its fixtures have a
+ *     thread of their own, and an assertion that fails ends it. As in a forked test, there is no
+ *     tear-down then: what the test had on its stack is gone, and may still be linked. What it
+ *     had allocated through calloc() is freed after it, failed or not.
+ *   - Static data stay as the test before left them. A test makes its own world.
+ *   - Nothing may be asserted under a spinlock, nor fail with a worker still running.
+ *   - A broken invariant aborts a program and makes a kernel warn: tests that expect a signal are
+ *     reported, but skipped.
+ */
+#ifndef GVM_SELFTEST_CHECK_H
+#define GVM_SELFTEST_CHECK_H
+
+#include "gvm/port.h"
+
+#include "selftest_programs.h"
+
+/* A test, as START_TEST() makes it. */
+typedef struct TTest {
+	const char *name;
+	void (*fn)(int _i);
+	const char *file;
+} TTest;
+
+typedef struct TCase TCase;
+typedef struct Suite Suite;
+typedef struct SRunner SRunner;
+
+#define START_TEST(NAME)                                                         \
+	static void NAME##_fn(int _i);                                           \
+	static const TTest NAME##_ttest = { #NAME, NAME##_fn, KBUILD_BASENAME }; \
+	static const TTest *const NAME = &NAME##_ttest;                          \
+	static void NAME##_fn(int _i)
+#define END_TEST
+
+/* How srunner_run_all() reports is no choice here. */
+enum print_output { CK_NORMAL, CK_ENV };
+
+Suite *suite_create(const char *name);
+TCase *tcase_create(const char *name);
+void suite_add_tcase(Suite *suite, TCase *tcase);
+
+/* @setup and @teardown may be NULL. */
+void tcase_add_checked_fixture(TCase *tcase, void (*setup)(void), void (*teardown)(void));
+
+/* There is one for all tests: that of the machine they run in. */
+static inline void tcase_set_timeout(TCase *tcase, int seconds)
+{
+}
+
+/* Add @test for each _i from @start on that is less than @end; to be run, or skipped because. */
+void selftest_add(TCase *tcase, const TTest *test, int start, int end, const char *skip);
+
+#define tcase_add_test(tcase, test) selftest_add((tcase), (test), 0, 1, NULL)
+#define tcase_add_loop_test(tcase, test, from, to) \
+	selftest_add((tcase), (test), (from), (to), NULL)
+#define tcase_add_test_raise_signal(tcase, test, signal) \
+	selftest_add((tcase), (test), 0, 1, "a broken invariant only warns here")
+
+/* Run a suite; free it with the runner. */
+SRunner *srunner_create(Suite *suite);
+void srunner_run_all(SRunner *runner, enum print_output output);
+int srunner_ntests_failed(const SRunner *runner);
+void srunner_free(SRunner *runner);
+
+/* The test has failed, and why. Returns what the calling thread, which must exit, completes. */
+struct completion *__printf(3, 4)
+	selftest_failed(const char *file, int line, const char *fmt, ...);
+
+/* NULL is equal to nothing but, if it may be, NULL. */
+static inline bool selftest_same_text(const char *a, const char *b, bool may_be_null)
+{
+	return a && b ? !strcmp(a, b) : may_be_null && a == b;
+}
+
+/* The exit is called here, by a name that objtool knows not to return. */
+#define ck_abort_msg(fmt, ...)     \
+	kthread_complete_and_exit( \
+		selftest_failed(KBUILD_BASENAME, __LINE__, fmt, ##__VA_ARGS__), 0)
+#define ck_assert_msg(condition, fmt, ...)                \
+	do {                                              \
+		if (!(condition))                         \
+			ck_abort_msg(fmt, ##__VA_ARGS__); \
+	} while (0)
+#define ck_assert(condition) ck_assert_msg(condition, "%s", #condition)
+
+/* The texts come along from where the macros in them have not been expanded yet. */
+#define selftest_assert_number(type, format, a, op, b, a_text, b_text)                    \
+	do {                                                                              \
+		const type ck_a = (a);                                                    \
+		const type ck_b = (b);                                                    \
+		ck_assert_msg(ck_a op ck_b,                                               \
+			      "%s " #op " %s: " format " is not " #op " " format, a_text, \
+			      b_text, ck_a, ck_b);                                        \
+	} while (0)
+#define ck_assert_int_eq(a, b)	 selftest_assert_number(s64, "%lld", a, ==, b, #a, #b)
+#define ck_assert_int_gt(a, b)	 selftest_assert_number(s64, "%lld", a, >, b, #a, #b)
+#define ck_assert_uint_eq(a, b)	 selftest_assert_number(u64, "%llu", a, ==, b, #a, #b)
+#define ck_assert_uint_lt(a, b)	 selftest_assert_number(u64, "%llu", a, <, b, #a, #b)
+#define ck_assert_uint_le(a, b)	 selftest_assert_number(u64, "%llu", a, <=, b, #a, #b)
+#define ck_assert_uint_gt(a, b)	 selftest_assert_number(u64, "%llu", a, >, b, #a, #b)
+#define ck_assert_uint_ge(a, b)	 selftest_assert_number(u64, "%llu", a, >=, b, #a, #b)
+
+#define ck_assert_ptr_eq(a, b)	 ck_assert_msg((a) == (b), "%s", #a " == " #b)
+#define ck_assert_ptr_ne(a, b)	 ck_assert_msg((a) != (b), "%s", #a " != " #b)
+#define ck_assert_ptr_null(a)	 ck_assert_msg(!(a), "%s", #a " is NULL")
+#define ck_assert_ptr_nonnull(a) ck_assert_msg((a), "%s", #a " is not NULL")
+
+#define selftest_assert_text(a, b, a_text, may_be_null)                        \
+	do {                                                                   \
+		const char *ck_a = (a);                                        \
+		const char *ck_b = (b);                                        \
+		ck_assert_msg(selftest_same_text(ck_a, ck_b, may_be_null),     \
+			      "%s: \"%s\" is not \"%s\"", a_text, ck_a, ck_b); \
+	} while (0)
+#define ck_assert_str_eq(a, b)	selftest_assert_text(a, b, #a, false)
+#define ck_assert_pstr_eq(a, b) selftest_assert_text(a, b, #a, true)
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the tests of the core use of <stdlib.h>; see check.h. */
+#ifndef GVM_SELFTEST_STDLIB_H
+#define GVM_SELFTEST_STDLIB_H
+
+#include "gvm/port.h"
+
+#define EXIT_SUCCESS 0
+#define EXIT_FAILURE 1
+
+/* Memory of the test that runs: what is left when it has ended is freed. */
+void *selftest_calloc(size_t bytes);
+void selftest_free(void *memory);
+
+static inline void *calloc(size_t count, size_t bytes)
+{
+	return selftest_calloc(array_size(count, bytes));
+}
+
+static inline void free(void *memory)
+{
+	selftest_free(memory);
+}
+
+/* There is no environment. */
+static inline char *getenv(const char *name)
+{
+	return NULL;
+}
+
+static inline unsigned long long strtoull(const char *text, char **end, int base)
+{
+	return simple_strtoull(text, end, (unsigned int)base);
+}
+
+#endif

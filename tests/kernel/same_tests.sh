@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# What ran in gvm_selftest.ko is, test by test, what the programs of the same names run in user
+# space. What the module reports as skipped counts: only a test that got lost is missing.
+#
+#   same_tests.sh GUEST_LOG PROGRAMS
+set -eu
+
+log=$1
+programs=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# PROGRAM:CASE:TEST, a line for each time that it ran.
+sed -n 's/^tap: ok [0-9]* - \(test_[a-z_]*:[^:]*:[A-Za-z0-9_]*\).*/\1/p' "$log" |
+	sort >"$work/kernel"
+if ! [ -s "$work/kernel" ]; then
+	echo "$log has no test of the core" >&2
+	exit 1
+fi
+
+for name in $(cut -d: -f1 "$work/kernel" | uniq); do
+	CK_TAP_LOG_FILE_NAME=$work/tap "$programs/$name" >"$work/out" 2>&1 || {
+		cat "$work/out" >&2
+		exit 1
+	}
+	sed -n "s/^ok [0-9]* - [^:]*:\([^:]*:[A-Za-z0-9_]*\): .*/$name:\1/p" "$work/tap"
+done | sort >"$work/user"
+
+if ! diff "$work/user" "$work/kernel" >&2; then
+	echo "the kernel (>) does not run the tests that user space (<) runs" >&2
+	exit 1
+fi
+echo "$(wc -l <"$work/kernel") tests in the kernel and in user space"
