@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "gpu/process.h"
+#include "gvm/control.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -546,6 +547,18 @@ void sim_gpu_stop(struct sim_gpu *gpu)
 	gvm_fault_handler_stop(&gpu->handler);
 	if (gpu->nvuvm)
 		nvuvm_stop(gpu->nvuvm);
+}
+
+int sim_gpu_control_write(struct sim_gpu *gpu, struct gvm_container *container,
+			  const char *file, const char *text)
+{
+	bool is_limit = gvm_control_find(file) == gvm_control_find("gmem.limit.high");
+	int status = 0;
+	u64 bytes;
+
+	if (gpu->nvuvm && gpu->policy.limits && is_limit && !gvm_parse_bytes(text, &bytes))
+		status = nvuvm_limit_write(gpu->nvuvm, container, bytes);
+	return status ? status : gvm_control_write(container, file, text, strlen(text));
 }
 
 void sim_gpu_drain(struct sim_gpu *gpu)

@@ -69,6 +69,13 @@ void sim_gpu_destroy(struct sim_gpu *gpu);
  */
 void sim_gpu_drain(struct sim_gpu *gpu);
 
+/*
+ * Blocking: write a control file of a container, as gvm_control_write() does. The published GVM
+ * driver evicts before it sets a limit. Returns what gvm_control_write() does, or -EINTR.
+ */
+int sim_gpu_control_write(struct sim_gpu *gpu, struct gvm_container *container,
+			  const char *file, const char *text);
+
 /* The memory of a simulated GPU, for the core's block layer. */
 extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
 

@@ -186,7 +186,7 @@ static void tenant_write_file(struct tenant *tenant, const char *file, const cha
 	struct gvm_container *container = tenant->process.container;
 
 	gvm_container_get(container);
-	gvm_control_write(container, file, text, strlen(text));
+	sim_gpu_control_write(tenant->gpu, container, file, text);
 	gvm_container_put(container);
 }
 

@@ -91,8 +91,7 @@ void nvuvm_stop(struct nvuvm *nvuvm)
 		gvm_worker_stop(&nvuvm->lazy_worker);
 	while ((chunk = nvuvm_pmm_take_lazy(nvuvm, &out_sequence)) != GVM_NO_CHUNK)
 		nvuvm_pmm_release(nvuvm, chunk);
-	while ((chunk = nvuvm_pmm_claim(nvuvm)) != GVM_NO_CHUNK)
-		nvuvm_pmm_release(nvuvm, chunk);
+	nvuvm_pmm_trim(nvuvm);
 }
 
 const struct nvuvm_stats *nvuvm_stats(const struct nvuvm *nvuvm)

@@ -28,8 +28,9 @@
  * Where fewer chunks are to be had than a batch has blocks, the stock driver goes on evicting what
  * the same batch has brought in; each warp whose own page is there at the replay gets on. Our GMMU
  * has one cursor for all warps, which would have to be among the survivors. So nothing is evicted
- * that the batch in service has migrated to (nvuvm_pmm.c). The rest of its blocks are left to fault
- * again, and the next batch begins with the first of those, so that every block has its turn.
+ * that the batch in service has migrated to (nvuvm_pmm.c), and blocks take turns: those that found
+ * room are served until they fault no more, a block takes several rounds; then it is the turn of
+ * the next ones in order of address. What has to wait is left to fault again.
  */
 #include "uvm/nvuvm_parts.h"
 
@@ -240,25 +241,44 @@ static void visit_set_status(const struct block_visit *visit, struct gvm_fault *
 	}
 }
 
-/* It was not this block's turn, or there was no room: from here on in the next batch. */
-static void visit_defer(const struct block_visit *visit, u64 va)
+/* Is it the turn of the block at @va? After those whose turn it is, if none of them has faulted. */
+static bool group_takes_turn(struct nvuvm_group *group, u64 va)
 {
-	struct nvuvm_group *group = visit_group(visit);
+	if (va < group->turn_start)
+		return false;
+	if (va >= group->turn_end)
+		return !group->turn_used;
+	group->turn_used = true;
+	return true;
+}
 
-	visit->nvuvm->stats.deferred++;
-	if (va >= group->resume_va && !group->deferred_va)
-		group->deferred_va = va;
+/*
+ * The next batch's turn: if nobody used the last one, it goes to those who have found room behind
+ * it, up to the first that has not. Behind the last one it starts all over.
+ */
+static void group_pass_turn(struct nvuvm_group *group)
+{
+	u64 start = group->turn_end < U64_MAX ? group->turn_end : 0;
+
+	if (!group->turn_used) {
+		group->turn_start = start;
+		group->turn_end = group->deferred_va ? group->deferred_va : start ? U64_MAX : 0;
+	}
+	group->turn_used = false;
+	group->deferred_va = 0;
 }
 
 static void service_block(struct block_visit *visit, struct gvm_fault *faults, u32 count)
 {
 	u64 va = visit->range->va + ((u64)visit->index << GVM_CHUNK_SHIFT);
-	int status = -EAGAIN;
+	struct nvuvm_group *group = visit_group(visit);
+	bool turn = group_takes_turn(group, va);
+	int status = turn ? visit_service(visit) : -EAGAIN;
 
-	if (va >= visit_group(visit)->resume_va)
-		status = visit_service(visit);
 	if (status == -EAGAIN)
-		visit_defer(visit, va);
+		visit->nvuvm->stats.deferred++;
+	if (status == -EAGAIN && turn && !group->deferred_va)
+		group->deferred_va = va;
 	visit_set_status(visit, faults, count, status);
 }
 
@@ -293,10 +313,8 @@ void nvuvm_batch_end(struct nvuvm *nvuvm)
 
 	gvm_spin_lock(&nvuvm->lock);
 	nvuvm->batch++;
-	list_for_each_entry(group, &nvuvm->groups, node) {
-		group->resume_va = group->deferred_va;
-		group->deferred_va = 0;
-	}
+	list_for_each_entry(group, &nvuvm->groups, node)
+		group_pass_turn(group);
 	gvm_spin_unlock(&nvuvm->lock);
 }
 
@@ -317,9 +335,8 @@ static int cpu_touch_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 in
 	block->on_host |= pages;
 	if (!moved)
 		return 0;
-	if (block->resident)
-		nvuvm_pmm_mark_used(nvuvm, nvuvm_range_of(range)->group, block->chunk);
-	else
+	/* What leaves is no use of the chunk: only what comes is. */
+	if (!block->resident)
 		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
 	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
 			      gvm_ktime_ns());

@@ -37,7 +37,7 @@
  *
  * How this differs from the published driver:
  *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here
- *     that goes to the free list, and the fault comes again.
+ *     the refill goes back, and the fault comes again.
  *  2. It reads usage and limit of the victim's process, before the eviction and without a lock.
  *     Here they are the faulting container's, and current.
  *  3. Without fast_path the first victim's chunk is used, and no refill is tried above the limit;
@@ -181,11 +181,23 @@ static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
 	return room_dispose(nvuvm, chunk, &fence);
 }
 
+/* There was no victim: what was refilled for it, which is all that is free, goes back. */
+static void room_undo_refill(struct nvuvm *nvuvm)
+{
+	if (nvuvm->held != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, nvuvm->held);
+	nvuvm->held = GVM_NO_CHUNK;
+	nvuvm_pmm_trim(nvuvm);
+}
+
 /* The container is above its limit. */
 static int room_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
 {
 	int status = 0;
 
+	/* What the limit was not enforced for in this batch does not get others past it. */
+	if (group->deferred_va)
+		return -EAGAIN;
 	nvuvm->held = nvuvm_pmm_claim(nvuvm);
 	if (nvuvm->held != GVM_NO_CHUNK)
 		return 0;
@@ -193,10 +205,8 @@ static int room_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
 		nvuvm->held = nvuvm_pmm_refill(nvuvm);
 	while (!status && nvuvm_over_limit(nvuvm, group))
 		status = room_evict_own(nvuvm, group);
-	if (status && nvuvm->held != GVM_NO_CHUNK) {
-		nvuvm_pmm_keep(nvuvm, nvuvm->held);
-		nvuvm->held = GVM_NO_CHUNK;
-	}
+	if (status)
+		room_undo_refill(nvuvm);
 	return status;
 }
 

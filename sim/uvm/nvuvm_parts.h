@@ -127,7 +127,10 @@ struct nvuvm_group {
 	struct list_head ranges;   /* by address; guarded by va_space */
 	struct nvuvm_list own;	   /* its chunks, by last fault or migration */
 	u64 host_bytes;
-	u64 resume_va;	 /* blocks below are left out in this batch */
+	/* A batch did not fit: [turn_start, turn_end) are the blocks whose turn it is; 0: all. */
+	u64 turn_start;
+	u64 turn_end;
+	bool turn_used;	 /* one of them has faulted in this batch */
 	u64 deferred_va; /* the first block in this batch that found no room; 0: none */
 };
 
@@ -175,10 +178,12 @@ u32 nvuvm_pmm_claim(struct nvuvm *nvuvm);
 /* Take up to 64 from the device: one is returned, pinned, the rest go to the free list. */
 u32 nvuvm_pmm_refill(struct nvuvm *nvuvm);
 
-/* A pinned chunk goes to the free list's tail, to the device, or to the lazy-free list. */
-void nvuvm_pmm_keep(struct nvuvm *nvuvm, u32 chunk);
+/* A pinned chunk goes to the device, or to the lazy-free list. */
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence);
+
+/* All of the free list goes to the device. */
+void nvuvm_pmm_trim(struct nvuvm *nvuvm);
 
 /* Take the first chunk of the lazy-free list, pinned, or GVM_NO_CHUNK. */
 u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence);

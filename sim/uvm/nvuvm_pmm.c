@@ -178,15 +178,18 @@ u32 nvuvm_pmm_refill(struct nvuvm *nvuvm)
 	return first;
 }
 
-void nvuvm_pmm_keep(struct nvuvm *nvuvm, u32 chunk)
-{
-	chunk_set_state(nvuvm, chunk, NVUVM_FREE);
-}
-
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk)
 {
 	chunk_set_state(nvuvm, chunk, NVUVM_IN_PMA);
 	nvuvm->config.mmu->chunk_free(nvuvm->config.gpu, chunk);
+}
+
+void nvuvm_pmm_trim(struct nvuvm *nvuvm)
+{
+	u32 chunk;
+
+	while ((chunk = nvuvm_pmm_claim(nvuvm)) != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, chunk);
 }
 
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# The whole program under AddressSanitizer and UBSan, through start-up, sharing, the death of a
-# container and tear-down; its results are those of the ordinary build. SimGrid's thread contexts
+# The whole program under AddressSanitizer and UBSan, through start-up, sharing, eviction and
+# tear-down; its results are those of the ordinary build. SimGrid's thread contexts
 # are what the sanitizers understand; they are slow, so the runs are short.
 # Usage: sanitized.sh GVMSIM SOURCE WORK
 set -eu
@@ -30,4 +30,4 @@ compare() {
 
 compare alone vllm-diffusion-80g --system exclusive --set duration=57s
 compare shared vllm-diffusion-80g --system stock --set duration=57s
-compare dies vllm-diffusion-40g --system stock --set duration=57s
+compare evicts vllm-diffusion-40g --system stock --set duration=57s

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The model of the published GVM driver on the simulated GPU: promotion, limits with their
+ * overshoot, lazy freeing, limit writes. Numbers are worked out by hand, see nvuvm_world.h.
+ */
+#include "nvuvm_world.h"
+#include "runner.h"
+
+/* The most that a container alone can be above its limit: 63 of a refill, and one more. */
+#define OVERSHOOT 64u
+
+static const struct nvuvm_stats *stats(void)
+{
+	return nvuvm_stats(world_gpu.nvuvm);
+}
+
+static u32 charged(const struct sim_process *process)
+{
+	return process->container->charged_chunks;
+}
+
+static void set_limit(struct sim_process *process, u32 chunks)
+{
+	gvm_limit_set_high(process->container, chunks * CHUNK);
+}
+
+static void fault_blocks(struct gvm_range *range, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		ck_assert_int_eq(world_fault(range, first + i, 0), 0);
+}
+
+/* Promotion. */
+
+static void evict_and_return(u32 expected)
+{
+	struct gvm_range *range = world_map(&world_process, 1, false);
+	static const u32 pages[] = { 0, 1, 2, 4, 8, 16 };
+	size_t i;
+
+	/* Memory that is nowhere is never promoted. */
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
+	ck_assert_uint_eq(stats()->rounds, 6);
+	ck_assert_uint_eq(stats()->promoted, 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_uint_eq(charged(&world_process), 0);
+	ck_assert_int_eq(world_fault(range, 0, 13), 0);
+	ck_assert_uint_eq(range->blocks[0].resident, expected);
+	ck_assert_uint_eq(stats()->promoted, expected == GVM_BLOCK_FULL);
+	ck_assert_uint_eq(stats()->copies_in, 1);
+}
+
+static void promoted(void)
+{
+	evict_and_return(GVM_BLOCK_FULL);
+}
+
+static void not_promoted(void)
+{
+	evict_and_return(1u << 13);
+}
+
+START_TEST(an_evicted_block_returns_whole_with_fast_path)
+{
+	world_run(16, &world_gvm, promoted);
+}
+END_TEST
+
+START_TEST(an_evicted_block_returns_by_pages_without)
+{
+	world_run(16, &world_limits, not_promoted);
+}
+END_TEST
+
+static void conditions(void)
+{
+	struct gvm_range *staged = world_map(&world_process, 1, true);
+	struct gvm_range *fresh = world_map(&world_process, 2, false);
+	struct gvm_range *end = sim_process_map(&world_process, CHUNK / 2, true);
+
+	/* What was staged in huge pages is. */
+	ck_assert_int_eq(world_fault(staged, 0, 31), 0);
+	ck_assert_uint_eq(staged->blocks[0].resident, GVM_BLOCK_FULL);
+	/* A block of which only a part was on the device, and is on the host, is not. */
+	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
+	ck_assert_uint_eq(fresh->blocks[0].resident, 1);
+	/* What the CPU wrote page by page is not, nor is less than a block. */
+	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, fresh, 1, GVM_BLOCK_FULL), 0);
+	ck_assert_int_eq(world_fault(fresh, 1, 0), 0);
+	ck_assert_uint_eq(fresh->blocks[1].resident, 1);
+	ck_assert_int_eq(world_fault(end, 0, 0), 0);
+	ck_assert_uint_eq(end->blocks[0].resident, 1);
+	/* Once something of it is resident, it is as in stock. */
+	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, staged, 0, 0xffff), 0);
+	ck_assert_uint_eq(stats()->promoted, 1);
+}
+
+START_TEST(promotion_has_its_conditions)
+{
+	world_run(16, &world_gvm, conditions);
+}
+END_TEST
+
+/* Limits. */
+
+/*
+ * 8 chunks of limit. The first refill brings 64, and while they last nothing holds: block 64 is
+ * the 64th chunk. The next one has to refill, evicts 56 to be at 8, and is the 9th; the 63 others
+ * of its refill bring the usage to 72, 64 above the limit, and so on.
+ */
+static void sawtooth(void)
+{
+	struct gvm_range *range = world_map(&world_process, 200, false);
+
+	set_limit(&world_process, 8);
+	fault_blocks(range, 0, 64);
+	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(stats()->evictions, 0);
+	/* Above the limit each block was begun twice, though a chunk was there. */
+	ck_assert_uint_eq(stats()->restarts, 64 - 9);
+	fault_blocks(range, 64, 1);
+	ck_assert_uint_eq(charged(&world_process), 9);
+	ck_assert_uint_eq(stats()->evictions_own, 56);
+	ck_assert_uint_eq(stats()->lazy_given, 56);
+	fault_blocks(range, 65, 63);
+	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT);
+	ck_assert_uint_eq(stats()->refills, 2);
+	fault_blocks(range, 128, 1);
+	ck_assert_uint_eq(charged(&world_process), 9);
+	ck_assert_uint_eq(stats()->evictions_own, 56 + 64);
+	ck_assert_uint_eq(gvm_peak_bytes(world_process.container), (8 + OVERSHOOT) * CHUNK);
+	/* The first that came were the first to go. */
+	ck_assert_uint_eq(world_chunk(range, 119), GVM_NO_CHUNK);
+	ck_assert_uint_ne(world_chunk(range, 120), GVM_NO_CHUNK);
+}
+
+START_TEST(the_limit_holds_once_in_64_chunks)
+{
+	world_run(256, &world_gvm, sawtooth);
+}
+END_TEST
+
+/*
+ * 80 blocks in one batch: 64 come through; the next one has no victim that the same batch has not
+ * brought in, and has to wait, as all behind it. Its refill goes back, of which the published driver
+ * loses a chunk. In the next batch the 64 are there to be evicted, down to 8.
+ */
+static void no_victim(void)
+{
+	struct gvm_range *range = world_map(&world_process, 80, false);
+
+	set_limit(&world_process, 8);
+	ck_assert_uint_eq(world_fault_blocks(range, 0, 80), 64);
+	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(world_gpu.free_count, 256 - 64);
+	ck_assert_uint_eq(world_fault_blocks(range, 64, 16), 16);
+	ck_assert_uint_eq(stats()->evictions_own, 56);
+	ck_assert_uint_eq(charged(&world_process), 8 + 16);
+}
+
+START_TEST(a_fresh_chunk_is_not_lost_for_want_of_a_victim)
+{
+	world_run(256, &world_gvm, no_victim);
+}
+END_TEST
+
+/* The free list is the GPU's: a neighbour's refill is one more that this container may use up. */
+static void neighbours_refill(void)
+{
+	struct gvm_range *range = world_map(&world_process, 200, false);
+	struct gvm_range *other = world_map(&world_other, 1, false);
+
+	set_limit(&world_process, 8);
+	fault_blocks(range, 0, 128);
+	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT);
+	ck_assert_uint_eq(world_gpu.nvuvm->free.count, 0);
+	fault_blocks(other, 0, 1);
+	ck_assert_uint_eq(world_gpu.nvuvm->free.count, 63);
+	fault_blocks(range, 128, 63);
+	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT + 63);
+}
+
+START_TEST(a_neighbours_refill_adds_to_the_overshoot)
+{
+	world_run(512, &world_gvm, neighbours_refill);
+}
+END_TEST
+
+/*
+ * 16 chunks: one refill takes them all. 8 are the neighbour's, 8 this container's, whose limit is 4.
+ * Its next block finds nothing to claim and nothing to refill from, and costs it 4 of its own, the
+ * first of which the block gets.
+ */
+static void full_gpu(void)
+{
+	struct gvm_range *range = world_map(&world_process, 32, false);
+	struct gvm_range *other = world_map(&world_other, 32, false);
+	u32 first;
+
+	set_limit(&world_process, 4);
+	fault_blocks(other, 0, 8);
+	fault_blocks(range, 0, 8);
+	first = world_chunk(range, 0);
+	fault_blocks(range, 8, 1);
+	ck_assert_uint_eq(world_chunk(range, 8), first);
+	ck_assert_uint_eq(charged(&world_process), 5);
+	ck_assert_uint_eq(world_process.stats.evictions, 4);
+	ck_assert_uint_eq(world_other.stats.evictions, 0);
+	ck_assert_uint_eq(stats()->lazy_given, 3);
+	/* Once their copies are out, there is room for 3 more; then the neighbour, who has no
+	 * limit, takes the longest unused, which is its own. */
+	eng_sleep_until(eng_now() + 100 * MS);
+	ck_assert_uint_eq(stats()->lazy_returned, 3);
+	fault_blocks(other, 8, 3);
+	fault_blocks(other, 11, 1);
+	ck_assert_uint_eq(world_other.stats.evictions, 1);
+	ck_assert_uint_eq(charged(&world_other), 11);
+	/* The next 7 as well. Then this container's come, though it is not above its limit. */
+	set_limit(&world_process, 5);
+	fault_blocks(other, 12, 7);
+	ck_assert_uint_eq(world_process.stats.evictions, 4);
+	fault_blocks(other, 19, 1);
+	ck_assert_uint_eq(world_process.stats.evictions, 5);
+}
+
+START_TEST(own_victims_at_the_limit_and_anybodys_on_a_full_gpu)
+{
+	world_run(16, &world_gvm, full_gpu);
+}
+END_TEST
+
+/*
+ * 64 staged blocks have been brought in, and the free list is empty. The next one, with a fresh
+ * chunk, pays with CPU time for 56 victims and does not wait for any of their copies.
+ */
+static void lazy_fetch(void)
+{
+	struct gvm_range *range = world_map(&world_process, 65, true);
+
+	set_limit(&world_process, 8);
+	fault_blocks(range, 0, 64);
+	ck_assert_uint_eq(world_touch(&world_process, range, 64, 1),
+			  INTERRUPT_NS + BATCH_NS + ENTRY_NS + BLOCK_NS + 56 * EVICT_NS +
+				  BLOCK_NS + COPY_NS + 1 * US);
+	ck_assert_uint_eq(stats()->lazy_given, 56);
+	ck_assert_uint_eq(stats()->lazy_returned, 1);
+	eng_sleep_until(eng_now() + 54 * COPY_NS);
+	ck_assert_uint_eq(stats()->lazy_returned, 55);
+	eng_sleep_until(eng_now() + COPY_NS);
+	ck_assert_uint_eq(stats()->lazy_returned, 56);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, 56 * CHUNK);
+}
+
+START_TEST(a_lazily_freed_victim_is_not_waited_for)
+{
+	world_run(256, &world_gvm, lazy_fetch);
+}
+END_TEST
+
+/*
+ * The same without: the first victim's chunk is the block's; the others are waited for on the spot,
+ * the second one's copy behind the first's; and when all are out the fetch begins.
+ */
+static void eager_fetch(void)
+{
+	struct gvm_range *range = world_map(&world_process, 65, true);
+	u32 i;
+
+	set_limit(&world_process, 8);
+	for (i = 0; i < 64; i++)
+		world_touch(&world_process, range, i, 1);
+	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(world_touch(&world_process, range, 64, 1),
+			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + BLOCK_NS + EVICT_NS +
+				  2 * COPY_NS + 54 * (EVICT_NS + COPY_NS) + BLOCK_NS + COPY_NS +
+				  1 * US);
+	ck_assert_uint_eq(charged(&world_process), 9);
+	ck_assert_uint_eq(stats()->refills, 1);
+}
+
+START_TEST(without_fast_path_every_victim_is_waited_for)
+{
+	world_profile.fault.per_block = 32;
+	world_run(256, &world_limits, eager_fetch);
+}
+END_TEST
+
+/* Limit writes. */
+
+/* 20 blocks in descending order of their last fault; 8 of them go, in order of address. */
+static void address_order(void)
+{
+	struct gvm_range *range = world_map(&world_process, 20, true);
+	u64 start;
+	u32 i;
+
+	for (i = 20; i-- > 0;)
+		ck_assert_int_eq(world_fault(range, i, 0), 0);
+	start = eng_now();
+	ck_assert_int_eq(
+		nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 12 * CHUNK), 0);
+	ck_assert_uint_eq(eng_now() - start, EVICT_NS + 8 * COPY_NS);
+	for (i = 0; i < 20; i++)
+		ck_assert_int_eq(world_chunk(range, i) == GVM_NO_CHUNK, i < 8);
+	ck_assert_uint_eq(stats()->evictions_limit, 8);
+	/* The limit is still what it was, and who faults now gets in. */
+	ck_assert_int_eq(world_fault(range, 0, 0), 0);
+	ck_assert_uint_eq(charged(&world_process), 13);
+	/* Nothing to do; and a container that has nothing. */
+	ck_assert_int_eq(
+		nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 13 * CHUNK), 0);
+	ck_assert_uint_eq(stats()->evictions_limit, 8);
+}
+
+START_TEST(a_limit_write_evicts_by_address)
+{
+	world_run(64, &world_gvm, address_order);
+}
+END_TEST
+
+/* Through the control file, by either name: first the evictions, then the limit. */
+static void control_file(void)
+{
+	struct gvm_range *range = world_map(&world_process, 20, true);
+	struct gvm_container *container = world_process.container;
+
+	fault_blocks(range, 0, 20);
+	ck_assert_int_ge(
+		sim_gpu_control_write(&world_gpu, container, "gmem.limit.high", "33554432"), 0);
+	ck_assert_uint_eq(stats()->evictions_limit, 4);
+	ck_assert_uint_eq(container->gmem_high_bytes, 16 * CHUNK);
+	ck_assert_int_ge(
+		sim_gpu_control_write(&world_gpu, container, "memory.limit", "31457280"), 0);
+	ck_assert_uint_eq(stats()->evictions_limit, 5);
+	ck_assert_int_eq(sim_gpu_control_write(&world_gpu, container, "gmem.limit.high",
+					       "some"),
+			 -EINVAL);
+	ck_assert_int_ge(sim_gpu_control_write(&world_gpu, container, "gmem.limit.low", "0"),
+			 0);
+	ck_assert_uint_eq(stats()->evictions, 5);
+	ck_assert_uint_eq(charged(&world_process), 15);
+}
+
+START_TEST(the_control_file_evicts_before_it_limits)
+{
+	world_run(64, &world_gvm, control_file);
+}
+END_TEST
+
+/* 300 blocks: 256 evicted and waited for, then 44. */
+static void in_batches(void)
+{
+	struct gvm_range *range = world_map(&world_process, 300, true);
+	u64 start;
+
+	fault_blocks(range, 0, 300);
+	start = eng_now();
+	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_uint_eq(eng_now() - start,
+			  EVICT_NS + 256 * COPY_NS + EVICT_NS + 44 * COPY_NS);
+	ck_assert_uint_eq(charged(&world_process), 0);
+}
+
+START_TEST(a_limit_write_waits_after_256_blocks)
+{
+	world_run(320, &world_gvm, in_batches);
+}
+END_TEST
+
+static u64 faulted_ns[2];
+static struct gvm_range *faulting[2];
+
+static void fault_main(void *data)
+{
+	size_t which = (size_t)data;
+
+	eng_sleep_until(eng_now() + 100 * US);
+	ck_assert_int_eq(world_fault(faulting[which], 1, 0), 0);
+	faulted_ns[which] = eng_now();
+}
+
+/* While a limit write is at work, faults of its container wait; a neighbour's alone do not. */
+static void write_blocks_faults(void)
+{
+	struct eng_actor *actors[2];
+	u64 start, end;
+	size_t i;
+
+	faulting[0] = world_map(&world_process, 20, true);
+	faulting[1] = world_map(&world_other, 2, true);
+	fault_blocks(faulting[0], 0, 20);
+	/* By hand there are two fault handlers, so that one does not wait for the other. */
+	for (i = 0; i < 2; i++) {
+		start = eng_now();
+		actors[i] = eng_spawn("faults", fault_main, (void *)i);
+		ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0),
+				 0);
+		end = eng_now();
+		eng_join(actors[i]);
+		if (i == 0)
+			ck_assert_uint_ge(faulted_ns[0], end + COPY_NS);
+		else
+			ck_assert_uint_lt(faulted_ns[1], start + 100 * US + 2 * COPY_NS);
+		fault_blocks(faulting[0], 2, 18);
+	}
+}
+
+START_TEST(a_limit_write_blocks_the_containers_faults)
+{
+	world_run(64, &world_gvm, write_blocks_faults);
+}
+END_TEST
+
+/* Random. */
+
+static u64 random_state;
+
+static u32 draw(u32 below)
+{
+	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
+	return (u32)(random_state >> 33) % below;
+}
+
+/*
+ * A container alone at its limit, beside one that has its memory and stands still: usage never
+ * exceeds the limit by more than 64 chunks, and nobody else pays.
+ */
+static void random_limits(void)
+{
+	struct gvm_range *range = world_map(&world_process, 150, true);
+	struct gvm_range *other = world_map(&world_other, 40, false);
+	u32 limit = 100;
+	u32 i;
+
+	random_state = runner_seed();
+	fault_blocks(other, 0, 40);
+	set_limit(&world_process, limit);
+	for (i = 0; i < 3000; i++) {
+		ck_assert_int_eq(world_fault(range, draw(150), draw(32)), 0);
+		ck_assert_uint_le(charged(&world_process), limit + OVERSHOOT);
+		ck_assert_uint_eq(world_other.stats.evictions, 0);
+		ck_assert_uint_eq(charged(&world_other), 40);
+		if (draw(100))
+			continue;
+		limit = draw(130);
+		ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container,
+						   limit * CHUNK),
+				 0);
+		ck_assert_uint_le(charged(&world_process), limit);
+		set_limit(&world_process, limit);
+	}
+	ck_assert_uint_gt(stats()->evictions_own, 100);
+	ck_assert_uint_eq(stats()->evictions,
+			  stats()->evictions_own + stats()->evictions_limit);
+}
+
+START_TEST(the_overshoot_is_bounded)
+{
+	world_run(256, &world_gvm, random_limits);
+}
+END_TEST
+
+START_TEST(the_overshoot_is_bounded_without_fast_path)
+{
+	world_run(256, &world_limits, random_limits);
+}
+END_TEST
+
+TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
+	  an_evicted_block_returns_by_pages_without, promotion_has_its_conditions,
+	  the_limit_holds_once_in_64_chunks, a_fresh_chunk_is_not_lost_for_want_of_a_victim,
+	  a_neighbours_refill_adds_to_the_overshoot,
+	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
+	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
+	  a_limit_write_evicts_by_address, the_control_file_evicts_before_it_limits,
+	  a_limit_write_waits_after_256_blocks, a_limit_write_blocks_the_containers_faults,
+	  the_overshoot_is_bounded, the_overshoot_is_bounded_without_fast_path)
