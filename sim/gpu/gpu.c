@@ -225,12 +225,17 @@ static void gpu_count_eviction(void *data, void *space)
 static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
-	const struct gvm_range *range = gpu->memory.frames[chunk].range;
-	void *loser = range ? range->space : NULL;
+	const struct gvm_range *range;
+	void *loser;
 	int status;
 
+	/* Evictors and reclaim take their time beside the fault handler, who pays at its replay. */
+	if (eng_self() != gpu->handler.worker.actor)
+		eng_pay_debt();
 	if (gpu->nvuvm)
 		return nvuvm_evict_chunk(gpu->nvuvm, chunk, fence);
+	range = gpu->memory.frames[chunk].range;
+	loser = range ? range->space : NULL;
 	status = gvm_block_evict(&gpu->memory, chunk, fence);
 	if (!status && loser)
 		gpu_count_eviction(gpu, loser);

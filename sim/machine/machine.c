@@ -249,27 +249,42 @@ static void tenant_main(void *data)
 		gvm_container_put(tenant->container);
 }
 
+/* Blocking: one event. A container that has no control files now misses it, and the user is told. */
+static void event_apply(struct machine *machine, size_t index)
+{
+	const struct cfg_event *event = &machine->config->events[index];
+	bool written = false;
+	u32 t;
+
+	for (t = 0; t < machine->tenant_count; t++) {
+		struct tenant *tenant = &machine->tenants[t];
+
+		if (strcmp(tenant->cfg->name, event->container) || !tenant->process.running)
+			continue;
+		tenant_write_file(tenant, event->file, event->value);
+		written = true;
+	}
+	if (!written)
+		fprintf(stderr,
+			"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu "
+			"s, "
+			"%s is not written\n",
+			index, event->container, (u64)event->at / NS_PER_S,
+			(u64)event->at % NS_PER_S / 1000000, event->file);
+}
+
 /* Apply the scenario's events in order. Ends with the run. */
 static void events_main(void *data)
 {
 	struct machine *machine = data;
 	const struct config *config = machine->config;
 	size_t i;
-	u32 t;
 
 	for (i = 0; i < config->event_count; i++) {
-		const struct cfg_event *event = &config->events[i];
-
-		if (eng_sleep_until(event->at))
+		if (eng_sleep_until(config->events[i].at))
 			return;
-		for (t = 0; t < machine->tenant_count; t++) {
-			struct tenant *tenant = &machine->tenants[t];
-
-			if (!strcmp(tenant->cfg->name, event->container) &&
-			    tenant->process.running &&
-			    machine->system->honours(config, event->file))
-				tenant_write_file(tenant, event->file, event->value);
-		}
+		if (machine->system->honours(config, config->events[i].file))
+			event_apply(machine, i);
 	}
 }
 
