@@ -31,5 +31,8 @@ measure() {
 }
 
 measure vllm-diffusion-40g exclusive
+measure vllm-diffusion-40g stock
+measure vllm-diffusion-40g gvm
+measure vllm-diffusion-40g ghost
 measure vllm-diffusion-80g exclusive
 measure vllm-diffusion-80g stock
