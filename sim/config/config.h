@@ -70,6 +70,7 @@ struct cfg_host {
 	uint64_t cores;
 	uint64_t kernel_launch; /* ns to launch one kernel from an eager framework */
 	uint64_t speed;		/* ppm: CPU speed relative to the reference host of the apps */
+	bool fragmented;	/* has no 2 MB of memory in one piece for who does not insist */
 };
 
 enum cfg_app_type { CFG_APP_LLM_SERVER, CFG_APP_DIFFUSION };

@@ -145,6 +145,8 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(DURATION, host.kernel_launch, 0, SEC),
 	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM),
 
+	ROOT("host.fragmented", BOOL, host.fragmented, DEFAULT("false")),
+
 	CONTAINER("enabled", CFG_APP_ANY, BOOL, enabled, DEFAULT("true")),
 	CONTAINER("start", CFG_APP_ANY, DURATION, start, RANGE(0, 24 * HOUR), DEFAULT("0s")),
 	CONTAINER("app.type", CFG_APP_ANY, ENUM, app_type, .words = app_types),

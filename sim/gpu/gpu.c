@@ -449,6 +449,7 @@ static int gpu_init_blocks(struct sim_gpu *gpu)
 		.evicted = gpu_count_eviction,
 		.limits = gpu->policy.limits,
 		.fast_path = gpu->policy.fast_path,
+		.host_fragmented = gpu->policy.host_fragmented,
 	};
 
 	if (!gpu->policy.nvuvm)

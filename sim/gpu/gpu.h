@@ -22,6 +22,7 @@ struct sim_memory_policy {
 	bool nvuvm;	/* the model of NVIDIA's driver in place of the core's block layer */
 	bool limits;	/* nvuvm: the published GVM's limits and its victims by container */
 	bool fast_path; /* nvuvm: the published GVM's promotion to 2 MB and lazy freeing */
+	bool host_fragmented; /* nvuvm: the host gives 4 KB pages, unless fast_path insists */
 };
 
 /* The last copies of a chunk, each way: what later ones on it come behind. */

@@ -42,6 +42,7 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 		.nvuvm = true,
 		.limits = config->mechanisms.memory_isolation,
 		.fast_path = config->mechanisms.fast_paging,
+		.host_fragmented = config->host.fragmented,
 	};
 }
 

@@ -18,8 +18,10 @@ static bool stock_honours(const struct config *config, const char *control_file)
 
 static struct sim_memory_policy stock_memory(const struct config *config)
 {
-	(void)config;
-	return (struct sim_memory_policy){ .nvuvm = true };
+	return (struct sim_memory_policy){
+		.nvuvm = true,
+		.host_fragmented = config->host.fragmented,
+	};
 }
 
 const struct sim_system system_stock = {

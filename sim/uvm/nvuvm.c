@@ -269,13 +269,19 @@ void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 	group_add_host_pages(nvuvm, nvuvm_range_of(range)->group, hweight32(missing));
 }
 
-/* An eviction comes to where nothing is yet: one chunk of 2 MB, if the block has that. */
+/*
+ * An eviction comes to where nothing is yet: one chunk of 2 MB, if the block and the host have that.
+ * The published GVM asks for nothing else at first; UVM takes what is there. What an application
+ * staged its data in was no memory of UVM's.
+ */
 static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				       u32 pages)
 {
 	struct nvuvm_block *entry = nvuvm_block_of(range, index);
 
-	if (!entry->host_pages && range->blocks[index].valid == GVM_BLOCK_FULL) {
+	if (nvuvm->config.host_fragmented && !nvuvm->config.fast_path) {
+		entry->host_huge = false;
+	} else if (!entry->host_pages && range->blocks[index].valid == GVM_BLOCK_FULL) {
 		entry->host_huge = true;
 		pages = GVM_BLOCK_FULL;
 	}

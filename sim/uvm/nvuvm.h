@@ -20,8 +20,9 @@ struct nvuvm_config {
 	void *gpu;    /* passed to every call of mmu */
 	/* A chunk was taken from this address space. CONTEXT: process. */
 	void (*evicted)(void *gpu, void *space);
-	bool limits;	/* the published GVM's limits and victims by container */
-	bool fast_path; /* its promotion to 2 MB and its lazy freeing */
+	bool limits;	      /* the published GVM's limits and victims by container */
+	bool fast_path;	      /* its promotion to 2 MB and its lazy freeing */
+	bool host_fragmented; /* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
 };
 
 /* Events, ever. */
