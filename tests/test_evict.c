@@ -161,6 +161,37 @@ START_TEST(protection_gives_way_when_all_are_protected)
 }
 END_TEST
 
+static u32 pinned_victim;
+
+/* The victim comes into service before its range can be locked. */
+static void pin_victim(u32 chunk)
+{
+	toy.on_evict = NULL;
+	pinned_victim = chunk;
+	gvm_frame_pin(&toy.memory, chunk, true);
+}
+
+/* D8: nobody's context dies because a victim was busy, not even when all are protected. */
+START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
+{
+	begin(4);
+	write_file(one, "gmem.limit.low", "max");
+	write_file(two, "gmem.limit.low", "max");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	toy.on_evict = pin_victim;
+	store_blocks(1, 0, 1);
+	ck_assert_ptr_null(toy.on_evict);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->evicted_chunks, 1);
+	ck_assert_ptr_eq(toy.device.chunks[pinned_victim].owner, one);
+	gvm_frame_pin(&toy.memory, pinned_victim, false);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
 /* F5, D25: the limit is there first, then memory is taken away, and the container lives on. */
 START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 {
@@ -507,6 +538,7 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  without_limits_the_coldest_chunk_of_all_goes,
 	  a_protected_container_loses_nothing_while_another_has_something,
 	  protection_gives_way_when_all_are_protected,
+	  a_protected_victim_that_is_in_service_is_passed_over,
 	  a_lowered_limit_takes_the_coldest_and_keeps_every_byte,
 	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,

@@ -82,14 +82,21 @@ static bool evict_has_candidates(struct gvm_container *container, enum gvm_need 
 static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 {
 	u32 asks = evict_asks(device);
-	u32 chunk;
+	u32 charged, chunk;
+	int status;
 
 	while (asks--) {
 		chunk = gvm_clock_pick_protected(device);
-		if (chunk != GVM_NO_CHUNK)
-			return evict_picked(device, chunk, fence);
+		if (chunk == GVM_NO_CHUNK)
+			continue;
+		status = evict_picked(device, chunk, fence);
+		if (status != -EBUSY)
+			return status;
 	}
-	return device->charged_chunks ? -EAGAIN : -ENOENT;
+	gvm_spin_lock(&device->lock);
+	charged = device->charged_chunks;
+	gvm_spin_unlock(&device->lock);
+	return charged ? -EAGAIN : -ENOENT;
 }
 
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence)
