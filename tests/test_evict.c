@@ -297,6 +297,43 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 }
 END_TEST
 
+/* D8: the device was full, and when a victim is looked for, all have left it. */
+START_TEST(room_that_came_by_itself_is_taken)
+{
+	begin(2);
+	toy_map_range(0, one, 1 * CHUNK, false);
+	toy.refuse_alloc = 1;
+	store_blocks(0, 0, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
+	/* Nobody has anything, and still there is no room. */
+	toy_map_range(1, two, 1 * CHUNK, false);
+	toy_unmap_range(0);
+	toy.refuse_alloc = 1000;
+	ck_assert(!toy_store(1, 0, 1));
+	ck_assert_uint_eq(two->events[GVM_EVENT_OOM], 1);
+	toy.refuse_alloc = 0;
+	end();
+}
+END_TEST
+
+/* D8: all of the limit is promised to somebody who has not got his chunk yet. */
+START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
+{
+	begin(4);
+	toy_map_range(0, one, 1 * CHUNK, false);
+	gvm_limit_set_high(one, CHUNK);
+	ck_assert_int_eq(gvm_charge_reserve(one), 0);
+	toy_fault(0, 0, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	gvm_charge_cancel(one);
+	store_blocks(0, 0, 1);
+	end();
+}
+END_TEST
+
 /* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
 START_TEST(nobody_locks_two_ranges_at_once)
 {
@@ -543,7 +580,8 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
 	  a_failed_eviction_leaves_the_victim_and_is_reported,
-	  an_interrupted_eviction_changes_nothing, nobody_locks_two_ranges_at_once,
+	  an_interrupted_eviction_changes_nothing, room_that_came_by_itself_is_taken,
+	  a_charge_on_its_way_to_a_chunk_is_no_reason_to_die, nobody_locks_two_ranges_at_once,
 	  swap_counts_evicted_pages_until_they_are_back_or_gone,
 	  what_is_not_on_the_host_yet_is_waited_for,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,

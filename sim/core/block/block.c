@@ -436,11 +436,15 @@ static int range_out_of_room(struct gvm_range *range, int status)
 	return status;
 }
 
-/* The first half of a block's service, making room as often as it takes. */
+/*
+ * The first half of a block's service, making room as often as it takes. That nobody has anything
+ * on a full device is believed only when it is still full then: all may have exited since.
+ */
 static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
+	bool alone = false;
 	int status, room;
 	u32 tries;
 
@@ -451,9 +455,10 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 		room = gvm_evict_for(range->container,
 				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 				     &evictions);
-		if (room == -ENOENT)
+		if (room == -ENOENT && (alone || status == -EDQUOT))
 			return range_out_of_room(range, status);
-		if (room)
+		alone = room == -ENOENT;
+		if (room && !alone)
 			return room;
 	}
 	return -EAGAIN;

@@ -63,19 +63,32 @@ static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *
 	return status == -ENOENT ? 0 : status;
 }
 
-/* Is there anything that could go, though nothing could right now? */
-static bool evict_has_candidates(struct gvm_container *container, enum gvm_need need)
+/*
+ * No chunk of the container could go. What is promised and not there yet will be soon; and since
+ * it was refused, the container may have given back what it had.
+ */
+static int evict_none_own(struct gvm_container *container)
 {
-	struct gvm_device *device = container->device;
-	u32 candidates;
+	u64 limit, charged;
+
+	gvm_spin_lock(&container->device->lock);
+	limit = container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+	charged = container->charged_chunks;
+	gvm_spin_unlock(&container->device->lock);
+	if (charged < limit)
+		return 0;
+	return charged ? -EAGAIN : -ENOENT;
+}
+
+/* Is there anything that is not protected, though it could not go right now? */
+static bool evict_has_exposed(struct gvm_device *device)
+{
+	u32 exposed;
 
 	gvm_spin_lock(&device->lock);
-	if (need == GVM_NEED_CHARGE)
-		candidates = container->charged_chunks - container->reserved_chunks;
-	else
-		candidates = device->exposed_chunks;
+	exposed = device->exposed_chunks;
 	gvm_spin_unlock(&device->lock);
-	return candidates > 0;
+	return exposed > 0;
 }
 
 /* Everybody who has anything is protected. */
@@ -114,9 +127,9 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
 		if (status != -EBUSY)
 			return status;
 	}
-	if (evict_has_candidates(container, need))
-		return -EAGAIN;
-	return need == GVM_NEED_MEMORY ? evict_protected(device, fence) : -ENOENT;
+	if (need == GVM_NEED_CHARGE)
+		return evict_none_own(container);
+	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, fence);
 }
 
 u32 gvm_reclaim(struct gvm_container *container)
