@@ -334,6 +334,23 @@ START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
 }
 END_TEST
 
+/* D8: only a block that wants a chunk makes others pay for it. */
+START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
+{
+	begin(4);
+	toy_map_range(0, one, 1 * CHUNK, true);
+	toy_map_range(1, two, 2 * CHUNK, false);
+	store_blocks(1, 0, 2);
+	toy.fail_copy = 1;
+	toy.copy_error = -ENOMEM;
+	ck_assert(!toy_load(0, 0, 0));
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
+	end();
+}
+END_TEST
+
 /* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
 START_TEST(nobody_locks_two_ranges_at_once)
 {
@@ -581,7 +598,8 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
 	  a_failed_eviction_leaves_the_victim_and_is_reported,
 	  an_interrupted_eviction_changes_nothing, room_that_came_by_itself_is_taken,
-	  a_charge_on_its_way_to_a_chunk_is_no_reason_to_die, nobody_locks_two_ranges_at_once,
+	  a_charge_on_its_way_to_a_chunk_is_no_reason_to_die,
+	  a_copy_that_finds_no_memory_evicts_nobody, nobody_locks_two_ranges_at_once,
 	  swap_counts_evicted_pages_until_they_are_back_or_gone,
 	  what_is_not_on_the_host_yet_is_waited_for,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,

@@ -411,9 +411,14 @@ static u32 block_wanted(const struct gvm_block *block, u32 faulted)
 	return gvm_hugepage_plan(block, faulted & block->valid) & ~block->resident;
 }
 
-/* An attempt at the first half of a block's service; -EDQUOT or -ENOMEM: it needs room. */
+/*
+ * An attempt at the first half of a block's service. *ret_needs_room: it found no chunk, because
+ * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). With a chunk no error is cured
+ * by making room, and nobody has to pay for it.
+ */
 static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
-			   struct gvm_block_stats *stats, struct gvm_fence *fence)
+			   struct gvm_block_stats *stats, struct gvm_fence *fence,
+			   bool *ret_needs_room)
 {
 	struct gvm_block *block = &range->blocks[index];
 	int status = 0;
@@ -425,6 +430,8 @@ static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
 		status = -EFAULT;
 	else if (wanted)
 		status = block_start_locked(range, index, wanted, stats, fence);
+	*ret_needs_room =
+		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
 	return status;
 }
@@ -444,13 +451,13 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
-	bool alone = false;
+	bool alone = false, needs_room;
 	int status, room;
 	u32 tries;
 
 	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, index, faulted, stats, fence);
-		if (status != -EDQUOT && status != -ENOMEM)
+		status = range_try_block(range, index, faulted, stats, fence, &needs_room);
+		if (!needs_room)
 			return status;
 		room = gvm_evict_for(range->container,
 				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
