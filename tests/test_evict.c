@@ -406,6 +406,28 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 }
 END_TEST
 
+/* F4: a chunk that was given to it meanwhile, and taken before it was filled, changes nothing. */
+START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
+{
+	begin(4);
+	gvm_limit_set_high(one, CHUNK);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	toy.out_in_flight = true;
+	toy.wait_error = -EINTR;
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_service_all();
+	toy.wait_error = 0;
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.host_waits, 1);
+	load_blocks(0, 1, 1);
+	ck_assert_uint_eq(toy.host_waits, 2);
+	load_blocks(0, 0, 1);
+	ck_assert_uint_eq(toy.host_waits, 3);
+	end();
+}
+END_TEST
+
 /* GVM 5.1: fresh memory reads zero, whatever a former owner left in the chunk. */
 START_TEST(a_reused_chunk_shows_nothing_of_its_former_owner)
 {
@@ -602,6 +624,7 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_copy_that_finds_no_memory_evicts_nobody, nobody_locks_two_ranges_at_once,
 	  swap_counts_evicted_pages_until_they_are_back_or_gone,
 	  what_is_not_on_the_host_yet_is_waited_for,
+	  what_left_an_empty_chunk_is_still_on_its_way,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
 	  limits_and_protection_hold_in_random_runs)

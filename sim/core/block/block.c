@@ -513,7 +513,8 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
-	block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
+	if (pages) /* else what left it before may still be under way */
+		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	block_drop_chunk_locked(range, block);
 }
