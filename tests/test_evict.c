@@ -499,6 +499,34 @@ START_TEST(a_batch_does_not_evict_what_it_brings)
 }
 END_TEST
 
+static void lower_limit(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	gvm_limit_set_high(one, CHUNK);
+	ck_assert_uint_gt(gvm_reclaim(one), 0);
+}
+
+/* F5: what a reclaim found in service goes when that is over, and not only with the next fault. */
+START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
+{
+	u32 i;
+
+	begin(8);
+	gvm_limit_set_high(one, 4 * CHUNK);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 1);
+	for (i = 4; i < 8; i++)
+		toy_fault(0, 32 * i, GVM_ACCESS_WRITE);
+	toy.on_evict = lower_limit;
+	toy_service_all();
+	ck_assert_ptr_null(toy.on_evict);
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	end();
+}
+END_TEST
+
 /* Random runs: the promises of limits and protection, counted. */
 
 enum { SPACES = 4, BLOCKS = 12, STEPS = 20000 };
@@ -627,4 +655,5 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  what_left_an_empty_chunk_is_still_on_its_way,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
+	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it,
 	  limits_and_protection_hold_in_random_runs)

@@ -486,10 +486,21 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	gvm_mutex_unlock(&range->lock);
 }
 
+/* A limit that was lowered meanwhile could not have what was in service here. */
+static void range_keep_limit(struct gvm_range *range, u32 blocks)
+{
+	struct gvm_fence evictions = { 0 };
+
+	while (blocks-- && gvm_charge_excess(range->container)) {
+		if (gvm_evict_for(range->container, GVM_NEED_CHARGE, &evictions))
+			break;
+	}
+}
+
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, index;
+	u32 done, run, mask, index, blocks = 0;
 
 	gvm_range_enter(range);
 	for (done = 0; done < count; done += run) {
@@ -502,7 +513,9 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		index = gvm_fault_block_index(range, &faults[done]);
 		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
 		range_finish_block(range, index, mask);
+		blocks++;
 	}
+	range_keep_limit(range, blocks);
 	gvm_evictors_kick(range->container);
 	gvm_range_leave(range);
 }
