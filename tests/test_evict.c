@@ -527,6 +527,25 @@ START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
 }
 END_TEST
 
+/* D3: a second start of the one that runs already must not forget its thread. */
+START_TEST(an_evictor_is_started_once)
+{
+	struct gvm_evictor evictor, other;
+
+	begin(4);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), 0);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), -EBUSY);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), -EBUSY);
+	gvm_evictor_stop(&other);
+	ck_assert_ptr_eq(toy.device.evictor, &evictor);
+	gvm_evictor_stop(&evictor);
+	ck_assert_ptr_null(toy.device.evictor);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), 0);
+	gvm_evictor_stop(&other);
+	end();
+}
+END_TEST
+
 /* Random runs: the promises of limits and protection, counted. */
 
 enum { SPACES = 4, BLOCKS = 12, STEPS = 20000 };
@@ -655,5 +674,5 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  what_left_an_empty_chunk_is_still_on_its_way,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
-	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it,
+	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it, an_evictor_is_started_once,
 	  limits_and_protection_hold_in_random_runs)

@@ -87,7 +87,10 @@ EXPORT_SYMBOL_GPL(gvm_parse_u64);
 
 EXPORT_SYMBOL_GPL(gvm_block_evict);
 EXPORT_SYMBOL_GPL(gvm_block_evictable);
+EXPORT_SYMBOL_GPL(gvm_evictor_start);
+EXPORT_SYMBOL_GPL(gvm_evictor_stop);
 EXPORT_SYMBOL_GPL(gvm_fault_service);
+EXPORT_SYMBOL_GPL(gvm_frame_pin);
 EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);
 EXPORT_SYMBOL_GPL(gvm_memory_init);

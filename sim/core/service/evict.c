@@ -240,31 +240,40 @@ static struct gvm_evictor **evictor_slot(struct gvm_device *device,
 	return container ? &container->evictor : &device->evictor;
 }
 
-int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
-		      struct gvm_container *container)
+/* From here on it can be kicked. Under the lock, since it may be one that runs already. */
+static bool evictor_publish_locked(struct gvm_evictor *evictor, struct gvm_device *device,
+				   struct gvm_container *container)
 {
 	struct gvm_evictor **slot = evictor_slot(device, container);
-	bool taken;
-	int status;
 
+	if (*slot == evictor)
+		return false;
 	memset(evictor, 0, sizeof(*evictor));
+	if (*slot)
+		return false;
 	gvm_waitqueue_init(&evictor->wait);
 	evictor->device = device;
 	evictor->container = container;
+	*slot = evictor;
+	return true;
+}
+
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
+		      struct gvm_container *container)
+{
+	bool published;
+	int status;
+
 	gvm_spin_lock(&device->lock);
-	taken = *slot != NULL;
-	if (!taken)
-		*slot = evictor;
+	published = evictor_publish_locked(evictor, device, container);
 	gvm_spin_unlock(&device->lock);
-	if (taken) {
-		evictor->device = NULL;
+	if (!published)
 		return -EBUSY;
-	}
 	status = gvm_worker_start(&evictor->worker, "gvm evictor", evictor_worker, evictor);
 	if (!status)
 		return 0;
 	gvm_spin_lock(&device->lock);
-	*slot = NULL;
+	*evictor_slot(device, container) = NULL;
 	gvm_spin_unlock(&device->lock);
 	evictor->device = NULL;
 	return status;

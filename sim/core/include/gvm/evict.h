@@ -51,8 +51,8 @@ struct gvm_evictor {
 };
 
 /*
- * Start and stop one. start: 0, -EBUSY (there is one already) or -ENOMEM. stop: of what was not
- * started it is nothing. CONTEXT: process.
+ * Start and stop one. start: 0, -EBUSY (there is one already, maybe this one: it goes on) or
+ * -ENOMEM. stop: of what was not started it is nothing. CONTEXT: process.
  */
 int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 		      struct gvm_container *container);
