@@ -656,6 +656,34 @@ START_TEST(limits_and_protection_hold_in_random_runs)
 }
 END_TEST
 
+static void kill_the_writer(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	toy_kill();
+}
+
+/*
+ * D25: a process that is killed while its write reclaims gigabytes dies now and not when that is
+ * done. The last test, since nobody comes back to life; in the kernel nobody dies.
+ */
+START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	toy.on_evict = kill_the_writer;
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
+	ck_assert_uint_eq(one->charged_chunks, TOY_CAN_KILL ? 7 : 1);
+	/* The next fault does it. */
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_service_all();
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	end();
+}
+END_TEST
+
 TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_container_at_its_limit_evicts_its_own_only,
 	  without_limits_the_coldest_chunk_of_all_goes,
@@ -675,4 +703,5 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
 	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it, an_evictor_is_started_once,
-	  limits_and_protection_hold_in_random_runs)
+	  limits_and_protection_hold_in_random_runs,
+	  a_limit_write_that_is_killed_leaves_the_rest)

@@ -324,6 +324,13 @@ bool toy_load(u32 space, u64 page, u32 tag)
 	return place;
 }
 
+void toy_kill(void)
+{
+#ifndef __KERNEL__
+	eng_stop();
+#endif
+}
+
 void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count)
 {
 	ck_assert_uint_lt(index, toy.call_count);

@@ -106,6 +106,14 @@ void toy_service_all(void);
 bool toy_store(u32 space, u64 page, u32 tag);
 bool toy_load(u32 space, u64 page, u32 tag);
 
+/* Kill the running thread, for good, where a test can do that to itself. */
+#ifdef __KERNEL__
+#define TOY_CAN_KILL false
+#else
+#define TOY_CAN_KILL true
+#endif
+void toy_kill(void);
+
 /* The log has this call at @index. */
 void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count);
 

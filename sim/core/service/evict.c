@@ -139,7 +139,7 @@ u32 gvm_reclaim(struct gvm_container *container)
 	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
 	u32 most = 2 * excess;
 
-	while (excess && most--) {
+	while (excess && most-- && !gvm_give_way()) {
 		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
 			break;
 		excess = gvm_charge_excess(container);
@@ -202,7 +202,7 @@ static void evictor_run(struct gvm_evictor *evictor)
 	struct gvm_fence fence = { 0 };
 	u32 most = GVM_EVICT_HIGH_CHUNKS;
 
-	while (most-- && !evictor_is_done(evictor)) {
+	while (most-- && !gvm_give_way() && !evictor_is_done(evictor)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
 			break;

@@ -35,7 +35,8 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
 /*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
- * limit. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
+ * limit. Ends early in a thread that is being killed: what is left is for the container's next
+ * faults. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
  */
 u32 gvm_reclaim(struct gvm_container *container);
 
