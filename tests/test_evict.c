@@ -664,8 +664,8 @@ static void kill_the_writer(u32 chunk)
 }
 
 /*
- * D25: a process that is killed while its write reclaims gigabytes dies now and not when that is
- * done. The last test, since nobody comes back to life; in the kernel nobody dies.
+ * The last test, since nobody comes back to life; in the kernel nobody dies.
+ * D25: a process that is killed while its write reclaims gigabytes dies now.
  */
 START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 {
