@@ -143,6 +143,8 @@ int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *confi
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
 		return -EINVAL;
+	if (config->bytes - 1 > U64_MAX - config->va)
+		return -EINVAL;
 	memset(range, 0, sizeof(*range));
 	range->blocks = gvm_alloc(count * sizeof(*range->blocks));
 	if (!range->blocks)
