@@ -122,6 +122,12 @@ static u32 core_reserve(const struct model_op *op)
 	return (u32)gvm_charge_reserve(containers[op->container]);
 }
 
+static u32 core_force(const struct model_op *op)
+{
+	gvm_charge_force(containers[op->container]);
+	return 0;
+}
+
 static u32 core_cancel(const struct model_op *op)
 {
 	gvm_charge_cancel(containers[op->container]);
@@ -140,6 +146,16 @@ static u32 core_uncharge(const struct model_op *op)
 	return 0;
 }
 
+static u32 core_headroom(const struct model_op *op)
+{
+	return gvm_charge_headroom(containers[op->container]);
+}
+
+static u32 core_excess(const struct model_op *op)
+{
+	return gvm_charge_excess(containers[op->container]);
+}
+
 static u32 core_touch(const struct model_op *op)
 {
 	gvm_clock_touch(device, op->chunk);
@@ -155,6 +171,22 @@ static u32 core_pick_global(const struct model_op *op)
 {
 	(void)op;
 	return gvm_clock_pick_global(device);
+}
+
+static u32 core_pick_protected(const struct model_op *op)
+{
+	(void)op;
+	return gvm_clock_pick_protected(device);
+}
+
+static u32 core_take(const struct model_op *op)
+{
+	return gvm_clock_take(device, op->chunk);
+}
+
+static u32 core_is_picked(const struct model_op *op)
+{
+	return gvm_clock_is_picked(device, op->chunk);
 }
 
 static u32 core_putback(const struct model_op *op)
@@ -228,12 +260,18 @@ static const struct {
 	[MODEL_FIND] = OP(find, HAS_VALUE),
 	[MODEL_EMPTY] = OP(empty, HAS_CONTAINER),
 	[MODEL_RESERVE] = OP(reserve, HAS_CONTAINER),
+	[MODEL_FORCE] = OP(force, HAS_CONTAINER),
 	[MODEL_CANCEL] = OP(cancel, HAS_CONTAINER),
 	[MODEL_BIND] = OP(bind, HAS_CONTAINER | HAS_CHUNK),
 	[MODEL_UNCHARGE] = OP(uncharge, HAS_CHUNK),
+	[MODEL_HEADROOM] = OP(headroom, HAS_CONTAINER),
+	[MODEL_EXCESS] = OP(excess, HAS_CONTAINER),
 	[MODEL_TOUCH] = OP(touch, HAS_CHUNK),
 	[MODEL_PICK_OWN] = OP(pick_own, HAS_CONTAINER),
 	[MODEL_PICK_GLOBAL] = OP(pick_global, 0),
+	[MODEL_PICK_PROTECTED] = OP(pick_protected, 0),
+	[MODEL_TAKE] = OP(take, HAS_CHUNK),
+	[MODEL_IS_PICKED] = OP(is_picked, HAS_CHUNK),
 	[MODEL_PUTBACK] = OP(putback, HAS_CHUNK),
 	[MODEL_REFILL] = OP(refill, HAS_VALUE),
 	[MODEL_HIGH] = OP(high, HAS_CONTAINER | HAS_VALUE),
@@ -634,14 +672,20 @@ static u64 draw_value(u64 *state, u32 kind, u32 chunks, u32 tgids)
 static u32 draw_weights(u64 *state, u32 *weights)
 {
 	static const u8 common[MODEL_OPS] = {
-		[MODEL_ATTACH] = 4,   [MODEL_DETACH] = 1,   [MODEL_GET] = 1,
-		[MODEL_PUT] = 1,      [MODEL_FIND] = 1,	    [MODEL_EMPTY] = 1,
-		[MODEL_RESERVE] = 30, [MODEL_CANCEL] = 6,   [MODEL_BIND] = 30,
-		[MODEL_UNCHARGE] = 8, [MODEL_TOUCH] = 30,   [MODEL_PICK_OWN] = 8,
-		[MODEL_PUTBACK] = 8,  [MODEL_REFILL] = 3,   [MODEL_PICK_GLOBAL] = 12,
-		[MODEL_HIGH] = 2,     [MODEL_LOW] = 4,	    [MODEL_PIN] = 4,
-		[MODEL_UNPIN] = 6,    [MODEL_SWAP_OUT] = 1, [MODEL_SWAP_IN] = 1,
-		[MODEL_OOM] = 1,
+		[MODEL_ATTACH] = 4,	  [MODEL_DETACH] = 1,
+		[MODEL_GET] = 1,	  [MODEL_PUT] = 1,
+		[MODEL_FIND] = 1,	  [MODEL_EMPTY] = 1,
+		[MODEL_RESERVE] = 30,	  [MODEL_CANCEL] = 6,
+		[MODEL_BIND] = 30,	  [MODEL_UNCHARGE] = 8,
+		[MODEL_TOUCH] = 30,	  [MODEL_PICK_OWN] = 8,
+		[MODEL_PUTBACK] = 8,	  [MODEL_REFILL] = 3,
+		[MODEL_PICK_GLOBAL] = 12, [MODEL_HIGH] = 2,
+		[MODEL_LOW] = 4,	  [MODEL_PIN] = 4,
+		[MODEL_UNPIN] = 6,	  [MODEL_SWAP_OUT] = 1,
+		[MODEL_SWAP_IN] = 1,	  [MODEL_OOM] = 1,
+		[MODEL_FORCE] = 3,	  [MODEL_HEADROOM] = 1,
+		[MODEL_EXCESS] = 1,	  [MODEL_PICK_PROTECTED] = 4,
+		[MODEL_TAKE] = 3,	  [MODEL_IS_PICKED] = 1,
 	};
 	u32 total = 0, i;
 

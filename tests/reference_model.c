@@ -172,6 +172,18 @@ static void settle(struct model_container *container)
 		queue_append(&model.global, queue_take_first(&container->shielded));
 }
 
+/* Whatever the limit says. */
+u32 model_force(const struct model_op *op)
+{
+	struct model_container *container = named(op);
+
+	container->reserved++;
+	if (charged(container) > container->peak)
+		container->peak = charged(container);
+	settle(container);
+	return 0;
+}
+
 u32 model_reserve(const struct model_op *op)
 {
 	struct model_container *container = named(op);
@@ -180,11 +192,27 @@ u32 model_reserve(const struct model_op *op)
 		container->high_events++;
 		return (u32)-EDQUOT;
 	}
-	container->reserved++;
-	if (charged(container) > container->peak)
-		container->peak = charged(container);
-	settle(container);
-	return 0;
+	return model_force(op);
+}
+
+/* Whole chunks that still fit below the limit, as far as 32 bits can say. */
+u32 model_headroom(const struct model_op *op)
+{
+	u64 used = model_charged_bytes(named(op)), high = named(op)->high_bytes;
+	u64 chunks = high > used ? (high - used) / CHUNK_BYTES : 0;
+
+	return chunks > 0xffffffff ? 0xffffffff : (u32)chunks;
+}
+
+/* Chunks that have to go until the rest fits: a part of one takes a whole one. */
+u32 model_excess(const struct model_op *op)
+{
+	u64 used = model_charged_bytes(named(op)), high = named(op)->high_bytes;
+	u32 chunks = 0;
+
+	for (; used > high; used -= CHUNK_BYTES)
+		chunks++;
+	return chunks;
 }
 
 u32 model_cancel(const struct model_op *op)
@@ -410,16 +438,16 @@ static u32 oldest_of(struct model_container *container, u32 *looks)
 }
 
 /* Container by container, whoever was asked goes to the end. To ask is a look as well. */
-static u32 oldest_of_all(u32 looks)
+static u32 oldest_of_all(u32 looks, bool also_protected)
 {
 	u32 chunk = MODEL_NONE;
 
-	while (looks > 0 && chunk == MODEL_NONE) {
+	while (looks > 0 && chunk == MODEL_NONE && model.turns.count > 0) {
 		struct model_container *container =
 			&model.container[queue_rotate(&model.turns)];
 
 		looks--;
-		if (!model_is_protected(container))
+		if (also_protected || !model_is_protected(container))
 			chunk = oldest_of(container, &looks);
 	}
 	return chunk;
@@ -453,8 +481,32 @@ u32 model_pick_global(const struct model_op *op)
 			return take(chunk);
 		obstructed |= look == LOOK_OBSTACLE;
 	}
-	chunk = obstructed ? oldest_of_all(RESERVE_LOOKS) : MODEL_NONE;
+	chunk = obstructed ? oldest_of_all(RESERVE_LOOKS, false) : MODEL_NONE;
 	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
+}
+
+u32 model_pick_protected(const struct model_op *op)
+{
+	u32 chunk = oldest_of_all(LOOKS, true);
+
+	(void)op;
+	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
+}
+
+/* The device asks for this one. What it has pinned is its own business. */
+u32 model_take(const struct model_op *op)
+{
+	struct model_chunk *chunk = &model.chunk[op->chunk];
+
+	if (chunk->owner == MODEL_NONE || chunk->evicting)
+		return false;
+	chunk->evicting = true;
+	return true;
+}
+
+u32 model_is_picked(const struct model_op *op)
+{
+	return model.chunk[op->chunk].evicting;
 }
 
 u32 model_putback(const struct model_op *op)
@@ -484,7 +536,7 @@ static bool allows_chunk(const struct model_op *op)
 		return chunk->owner != MODEL_NONE;
 	case MODEL_PUTBACK:
 		return chunk->evicting;
-	default: /* MODEL_TOUCH needs no lock, and so may come when the chunk is free again */
+	default: /* MODEL_TAKE and MODEL_IS_PICKED ask; MODEL_TOUCH needs no lock, and so may come when the chunk is free again */
 		return true;
 	}
 }
@@ -514,11 +566,14 @@ bool model_allows(const struct model_op *op)
 		return slot_of_tgid(op->value) != MODEL_NONE || free_slot() != MODEL_NONE;
 	case MODEL_FIND:
 	case MODEL_PICK_GLOBAL:
+	case MODEL_PICK_PROTECTED:
 	case MODEL_REFILL:
 		return true;
 	case MODEL_BIND:
 	case MODEL_UNCHARGE:
 	case MODEL_TOUCH:
+	case MODEL_TAKE:
+	case MODEL_IS_PICKED:
 	case MODEL_PUTBACK:
 	case MODEL_PIN:
 	case MODEL_UNPIN:

@@ -29,12 +29,18 @@ enum model_op_kind {
 	MODEL_FIND,
 	MODEL_EMPTY, /* uncharge all of a container's chunks and cancel all its reservations */
 	MODEL_RESERVE,
+	MODEL_FORCE,
 	MODEL_CANCEL,
 	MODEL_BIND,
 	MODEL_UNCHARGE,
+	MODEL_HEADROOM,
+	MODEL_EXCESS,
 	MODEL_TOUCH,
 	MODEL_PICK_OWN,
 	MODEL_PICK_GLOBAL,
+	MODEL_PICK_PROTECTED,
+	MODEL_TAKE,
+	MODEL_IS_PICKED,
 	MODEL_PUTBACK,
 	MODEL_REFILL,
 	MODEL_HIGH,
@@ -106,12 +112,18 @@ u32 model_put(const struct model_op *op);
 u32 model_find(const struct model_op *op);
 u32 model_empty(const struct model_op *op);
 u32 model_reserve(const struct model_op *op);
+u32 model_force(const struct model_op *op);
 u32 model_cancel(const struct model_op *op);
 u32 model_bind(const struct model_op *op);
 u32 model_uncharge(const struct model_op *op);
+u32 model_headroom(const struct model_op *op);
+u32 model_excess(const struct model_op *op);
 u32 model_touch(const struct model_op *op);
 u32 model_pick_own(const struct model_op *op);
 u32 model_pick_global(const struct model_op *op);
+u32 model_pick_protected(const struct model_op *op);
+u32 model_take(const struct model_op *op);
+u32 model_is_picked(const struct model_op *op);
 u32 model_putback(const struct model_op *op);
 u32 model_refill(const struct model_op *op);
 u32 model_high(const struct model_op *op);

@@ -161,6 +161,37 @@ START_TEST(protection_gives_way_when_all_are_protected)
 }
 END_TEST
 
+static u32 pinned_victim;
+
+/* The victim comes into service before its range can be locked. */
+static void pin_victim(u32 chunk)
+{
+	toy.on_evict = NULL;
+	pinned_victim = chunk;
+	gvm_frame_pin(&toy.memory, chunk, true);
+}
+
+/* D8: nobody's context dies because a victim was busy, not even when all are protected. */
+START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
+{
+	begin(4);
+	write_file(one, "gmem.limit.low", "max");
+	write_file(two, "gmem.limit.low", "max");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	toy.on_evict = pin_victim;
+	store_blocks(1, 0, 1);
+	ck_assert_ptr_null(toy.on_evict);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->evicted_chunks, 1);
+	ck_assert_ptr_eq(toy.device.chunks[pinned_victim].owner, one);
+	gvm_frame_pin(&toy.memory, pinned_victim, false);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
 /* F5, D25: the limit is there first, then memory is taken away, and the container lives on. */
 START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 {
@@ -266,6 +297,60 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 }
 END_TEST
 
+/* D8: the device was full, and when a victim is looked for, all have left it. */
+START_TEST(room_that_came_by_itself_is_taken)
+{
+	begin(2);
+	toy_map_range(0, one, 1 * CHUNK, false);
+	toy.refuse_alloc = 1;
+	store_blocks(0, 0, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
+	/* Nobody has anything, and still there is no room. */
+	toy_map_range(1, two, 1 * CHUNK, false);
+	toy_unmap_range(0);
+	toy.refuse_alloc = 1000;
+	ck_assert(!toy_store(1, 0, 1));
+	ck_assert_uint_eq(two->events[GVM_EVENT_OOM], 1);
+	toy.refuse_alloc = 0;
+	end();
+}
+END_TEST
+
+/* D8: all of the limit is promised to somebody who has not got his chunk yet. */
+START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
+{
+	begin(4);
+	toy_map_range(0, one, 1 * CHUNK, false);
+	gvm_limit_set_high(one, CHUNK);
+	ck_assert_int_eq(gvm_charge_reserve(one), 0);
+	toy_fault(0, 0, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	gvm_charge_cancel(one);
+	store_blocks(0, 0, 1);
+	end();
+}
+END_TEST
+
+/* D8: only a block that wants a chunk makes others pay for it. */
+START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
+{
+	begin(4);
+	toy_map_range(0, one, 1 * CHUNK, true);
+	toy_map_range(1, two, 2 * CHUNK, false);
+	store_blocks(1, 0, 2);
+	toy.fail_copy = 1;
+	toy.copy_error = -ENOMEM;
+	ck_assert(!toy_load(0, 0, 0));
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
+	end();
+}
+END_TEST
+
 /* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
 START_TEST(nobody_locks_two_ranges_at_once)
 {
@@ -317,6 +402,28 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 	toy.out_in_flight = true;
 	load_blocks(0, 1, 1);
 	ck_assert_uint_eq(toy.host_waits, 1);
+	end();
+}
+END_TEST
+
+/* F4: a chunk that was given to it meanwhile, and taken before it was filled, changes nothing. */
+START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
+{
+	begin(4);
+	gvm_limit_set_high(one, CHUNK);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	toy.out_in_flight = true;
+	toy.wait_error = -EINTR;
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_service_all();
+	toy.wait_error = 0;
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.host_waits, 1);
+	load_blocks(0, 1, 1);
+	ck_assert_uint_eq(toy.host_waits, 2);
+	load_blocks(0, 0, 1);
+	ck_assert_uint_eq(toy.host_waits, 3);
 	end();
 }
 END_TEST
@@ -388,6 +495,53 @@ START_TEST(a_batch_does_not_evict_what_it_brings)
 	for (i = 0; i < 8; i++)
 		ck_assert_int_eq(on_device(0, i), i >= 4);
 	ck_assert_uint_eq(one->evicted_chunks, 4);
+	end();
+}
+END_TEST
+
+static void lower_limit(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	gvm_limit_set_high(one, CHUNK);
+	ck_assert_uint_gt(gvm_reclaim(one), 0);
+}
+
+/* F5: what a reclaim found in service goes when that is over, and not only with the next fault. */
+START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
+{
+	u32 i;
+
+	begin(8);
+	gvm_limit_set_high(one, 4 * CHUNK);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 1);
+	for (i = 4; i < 8; i++)
+		toy_fault(0, 32 * i, GVM_ACCESS_WRITE);
+	toy.on_evict = lower_limit;
+	toy_service_all();
+	ck_assert_ptr_null(toy.on_evict);
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	end();
+}
+END_TEST
+
+/* D3: a second start of the one that runs already must not forget its thread. */
+START_TEST(an_evictor_is_started_once)
+{
+	struct gvm_evictor evictor, other;
+
+	begin(4);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), 0);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), -EBUSY);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), -EBUSY);
+	gvm_evictor_stop(&other);
+	ck_assert_ptr_eq(toy.device.evictor, &evictor);
+	gvm_evictor_stop(&evictor);
+	ck_assert_ptr_null(toy.device.evictor);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), 0);
+	gvm_evictor_stop(&other);
 	end();
 }
 END_TEST
@@ -502,18 +656,52 @@ START_TEST(limits_and_protection_hold_in_random_runs)
 }
 END_TEST
 
+static void kill_the_writer(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	toy_kill();
+}
+
+/*
+ * The last test, since nobody comes back to life; in the kernel nobody dies.
+ * D25: a process that is killed while its write reclaims gigabytes dies now.
+ */
+START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	toy.on_evict = kill_the_writer;
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
+	ck_assert_uint_eq(one->charged_chunks, TOY_CAN_KILL ? 7 : 1);
+	/* The next fault does it. */
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_service_all();
+	ck_assert_uint_eq(one->charged_chunks, 1);
+	end();
+}
+END_TEST
+
 TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_container_at_its_limit_evicts_its_own_only,
 	  without_limits_the_coldest_chunk_of_all_goes,
 	  a_protected_container_loses_nothing_while_another_has_something,
 	  protection_gives_way_when_all_are_protected,
+	  a_protected_victim_that_is_in_service_is_passed_over,
 	  a_lowered_limit_takes_the_coldest_and_keeps_every_byte,
 	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
 	  a_failed_eviction_leaves_the_victim_and_is_reported,
-	  an_interrupted_eviction_changes_nothing, nobody_locks_two_ranges_at_once,
+	  an_interrupted_eviction_changes_nothing, room_that_came_by_itself_is_taken,
+	  a_charge_on_its_way_to_a_chunk_is_no_reason_to_die,
+	  a_copy_that_finds_no_memory_evicts_nobody, nobody_locks_two_ranges_at_once,
 	  swap_counts_evicted_pages_until_they_are_back_or_gone,
 	  what_is_not_on_the_host_yet_is_waited_for,
+	  what_left_an_empty_chunk_is_still_on_its_way,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
-	  limits_and_protection_hold_in_random_runs)
+	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it, an_evictor_is_started_once,
+	  limits_and_protection_hold_in_random_runs,
+	  a_limit_write_that_is_killed_leaves_the_rest)

@@ -361,6 +361,10 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
 	config.bytes = U64_MAX;
 	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	/* Its second block would begin at address 0. */
+	config.bytes = GVM_CHUNK_BYTES + 1;
+	config.va = 0 - GVM_CHUNK_BYTES;
+	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
 	config.bytes = 1;
 	config.va = TOY_VA + GVM_PAGE_BYTES;
 	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);

@@ -72,6 +72,10 @@ static const struct gvm_gpu_ops toy_gpu_ops = {
 static int toy_chunk_alloc(void *gpu, u32 *ret_chunk)
 {
 	(void)gpu;
+	if (toy.refuse_alloc) {
+		toy.refuse_alloc--;
+		return -ENOMEM;
+	}
 	if (!toy.free_count)
 		return -ENOMEM;
 	*ret_chunk = toy.free[toy.free_first];
@@ -122,7 +126,7 @@ static int toy_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fen
 	(void)gpu;
 	if (toy.kinds[TOY_COPY] + 1 == toy.fail_copy) {
 		toy.fail_copy = 0;
-		return -EIO;
+		return toy.copy_error ? toy.copy_error : -EIO;
 	}
 	memcpy(&toy.contents[run->chunk][run->first_page], toy_host(run),
 	       run->page_count * sizeof(u32));
@@ -159,7 +163,7 @@ static int toy_fence_wait(void *gpu, const struct gvm_fence *fence)
 	(void)gpu;
 	(void)fence;
 	toy.host_waits++;
-	return 0;
+	return toy.wait_error;
 }
 
 static bool toy_fence_passed(void *gpu, const struct gvm_fence *fence)
@@ -318,6 +322,13 @@ bool toy_load(u32 space, u64 page, u32 tag)
 	if (place)
 		ck_assert_uint_eq(*place, tag);
 	return place;
+}
+
+void toy_kill(void)
+{
+#ifndef __KERNEL__
+	eng_stop();
+#endif
 }
 
 void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count)

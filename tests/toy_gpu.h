@@ -68,6 +68,9 @@ struct toy {
 	u32 fail_copy;	    /* the copy in that fails, counted from 1; 0: none */
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
 	int out_error;	    /* what it fails with; 0: -EIO */
+	int copy_error;	    /* what fail_copy fails with; 0: -EIO */
+	int wait_error;	    /* what a wait for a fence returns */
+	u32 refuse_alloc;   /* so many allocations fail, room or not */
 	u32 locks_most;	    /* most ranges that were locked at once while a copy was started */
 	bool out_in_flight; /* no copy out has passed */
 	u64 out_sequence;
@@ -102,6 +105,14 @@ void toy_service_all(void);
  */
 bool toy_store(u32 space, u64 page, u32 tag);
 bool toy_load(u32 space, u64 page, u32 tag);
+
+/* Kill the running thread, for good, where a test can do that to itself. */
+#ifdef __KERNEL__
+#define TOY_CAN_KILL false
+#else
+#define TOY_CAN_KILL true
+#endif
+void toy_kill(void);
 
 /* The log has this call at @index. */
 void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count);

@@ -38,6 +38,7 @@ EXPORT_SYMBOL_GPL(gvm_charge_bind);
 EXPORT_SYMBOL_GPL(gvm_uncharge);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
+EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
 EXPORT_SYMBOL_GPL(gvm_clock_touch);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_own);
 
@@ -87,11 +88,16 @@ EXPORT_SYMBOL_GPL(gvm_parse_u64);
 
 EXPORT_SYMBOL_GPL(gvm_block_evict);
 EXPORT_SYMBOL_GPL(gvm_block_evictable);
+EXPORT_SYMBOL_GPL(gvm_evictor_start);
+EXPORT_SYMBOL_GPL(gvm_evictor_stop);
 EXPORT_SYMBOL_GPL(gvm_fault_service);
+EXPORT_SYMBOL_GPL(gvm_frame_pin);
 EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);
 EXPORT_SYMBOL_GPL(gvm_memory_init);
 EXPORT_SYMBOL_GPL(gvm_range_destroy);
+EXPORT_SYMBOL_GPL(gvm_range_enter);
 EXPORT_SYMBOL_GPL(gvm_range_init);
+EXPORT_SYMBOL_GPL(gvm_range_leave);
 EXPORT_SYMBOL_GPL(gvm_range_service);
 EXPORT_SYMBOL_GPL(gvm_reclaim);

@@ -30,6 +30,7 @@
 #include <linux/mutex.h>
 #include <linux/printk.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -210,6 +211,16 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
  * begun yet never does. CONTEXT: process.
  */
 void gvm_worker_stop(struct gvm_worker *worker);
+
+/*
+ * Without preemption a loop that only spins and locks would keep its CPU; and a write to a control
+ * file must not keep a process alive that is being killed. CONTEXT: process, no lock held.
+ */
+static inline bool gvm_give_way(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) || gvm_worker_should_stop();
+}
 
 /* Monotonic time. CONTEXT: atomic. */
 static inline u64 gvm_ktime_ns(void)

@@ -9,7 +9,7 @@
  *                      port; read: TAP (selftest_check.c)
  *   failing            the same with tests that fail on purpose
  *   calls              read: what the GPU was asked to do, a line per call; write: forget it
- *   fail_next          write "<errno>": the next RPC, or the next fault serviced, fails with it
+ *   fail_next          write "<errno>": the next RPC, fault serviced or eviction fails with it
  *   charge, uncharge   write "<tgid> <n>": n chunks
  *   evict              write "<tgid> <n>": n victims of the container's own clock
  *   tsg_attach         write "<tgid> <id>": a TSG of the container appears
@@ -135,8 +135,21 @@ static int selftest_wait_for_faults(void *gpu)
 
 static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fence)
 {
+	int ret = -ENOENT;
+
 	selftest_log("evict %u\n", chunk);
-	return selftest_take_failure();
+	mutex_lock(&selftest.mutex);
+	if (gvm_clock_is_picked(selftest.device, chunk)) {
+		ret = selftest_take_failure();
+		if (ret) {
+			gvm_clock_putback(selftest.device, chunk);
+		} else {
+			gvm_uncharge(selftest.device, chunk);
+			selftest.chunk_tgid[chunk] = 0;
+		}
+	}
+	mutex_unlock(&selftest.mutex);
+	return ret;
 }
 
 static bool selftest_chunk_evictable(void *gpu, u32 chunk)

@@ -7,6 +7,7 @@
 #define GVM_SELFTEST_PROGRAMS_H
 
 #define SELFTEST_PROGRAMS(X)     \
+	X(selftest_race)         \
 	X(selftest_world)        \
 	X(test_control)          \
 	X(test_evict)            \

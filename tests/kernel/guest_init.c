@@ -249,6 +249,17 @@ static void test_charge(void)
 	guest_expect_read(GUEST_CONTAINER "memory.swap.current", "2097152\n");
 	guest_expect_books();
 
+	/* A lower limit takes what is above it, and a write whose eviction fails says what is left. */
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "4M", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "4194304\n");
+	guest_expect_write("gvm_selftest/fail_next", "5", 0);
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "0", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "4194304\n");
+	guest_expect_books();
+	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "0", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.current", "0\n");
+	guest_expect_books();
+
 	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "max", 0);
 	guest_expect_write("gvm_selftest/charge", "1000 20", ENOMEM);
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "33554432\n");
@@ -396,6 +407,9 @@ static bool guest_stress_control(void)
 			break;
 	}
 	close(fd);
+	guest_write(GUEST_CONTAINER "gmem.limit.high", "2M");
+	guest_write(GUEST_CONTAINER "gmem.limit.high", "0");
+	guest_write(GUEST_CONTAINER "gmem.limit.high", "max");
 	guest_write(GUEST_CONTAINER "compute.freeze", "1");
 	guest_write(GUEST_CONTAINER "compute.freeze", "0");
 	return guest_read(GUEST_CONTAINER "gmem.current", text, sizeof(text)) == 0;

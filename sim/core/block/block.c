@@ -143,6 +143,8 @@ int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *confi
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
 		return -EINVAL;
+	if (config->bytes - 1 > U64_MAX - config->va)
+		return -EINVAL;
 	memset(range, 0, sizeof(*range));
 	range->blocks = gvm_alloc(count * sizeof(*range->blocks));
 	if (!range->blocks)
@@ -411,9 +413,14 @@ static u32 block_wanted(const struct gvm_block *block, u32 faulted)
 	return gvm_hugepage_plan(block, faulted & block->valid) & ~block->resident;
 }
 
-/* An attempt at the first half of a block's service; -EDQUOT or -ENOMEM: it needs room. */
+/*
+ * An attempt at the first half of a block's service. *ret_needs_room: it found no chunk, because
+ * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). With a chunk no error is cured
+ * by making room, and nobody has to pay for it.
+ */
 static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
-			   struct gvm_block_stats *stats, struct gvm_fence *fence)
+			   struct gvm_block_stats *stats, struct gvm_fence *fence,
+			   bool *ret_needs_room)
 {
 	struct gvm_block *block = &range->blocks[index];
 	int status = 0;
@@ -425,6 +432,8 @@ static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
 		status = -EFAULT;
 	else if (wanted)
 		status = block_start_locked(range, index, wanted, stats, fence);
+	*ret_needs_room =
+		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
 	return status;
 }
@@ -436,24 +445,29 @@ static int range_out_of_room(struct gvm_range *range, int status)
 	return status;
 }
 
-/* The first half of a block's service, making room as often as it takes. */
+/*
+ * The first half of a block's service, making room as often as it takes. That nobody has anything
+ * on a full device is believed only when it is still full then: all may have exited since.
+ */
 static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
+	bool alone = false, needs_room;
 	int status, room;
 	u32 tries;
 
 	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, index, faulted, stats, fence);
-		if (status != -EDQUOT && status != -ENOMEM)
+		status = range_try_block(range, index, faulted, stats, fence, &needs_room);
+		if (!needs_room)
 			return status;
 		room = gvm_evict_for(range->container,
 				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 				     &evictions);
-		if (room == -ENOENT)
+		if (room == -ENOENT && (alone || status == -EDQUOT))
 			return range_out_of_room(range, status);
-		if (room)
+		alone = room == -ENOENT;
+		if (room && !alone)
 			return room;
 	}
 	return -EAGAIN;
@@ -474,10 +488,21 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	gvm_mutex_unlock(&range->lock);
 }
 
+/* A limit that was lowered meanwhile could not have what was in service here. */
+static void range_keep_limit(struct gvm_range *range, u32 blocks)
+{
+	struct gvm_fence evictions = { 0 };
+
+	while (blocks-- && gvm_charge_excess(range->container)) {
+		if (gvm_evict_for(range->container, GVM_NEED_CHARGE, &evictions))
+			break;
+	}
+}
+
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, index;
+	u32 done, run, mask, index, blocks = 0;
 
 	gvm_range_enter(range);
 	for (done = 0; done < count; done += run) {
@@ -490,7 +515,9 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		index = gvm_fault_block_index(range, &faults[done]);
 		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
 		range_finish_block(range, index, mask);
+		blocks++;
 	}
+	range_keep_limit(range, blocks);
 	gvm_evictors_kick(range->container);
 	gvm_range_leave(range);
 }
@@ -501,7 +528,8 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
-	block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
+	if (pages) /* else what left it before may still be under way */
+		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	block_drop_chunk_locked(range, block);
 }

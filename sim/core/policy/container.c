@@ -147,7 +147,7 @@ static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
 	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
-	GVM_ASSERT(list_empty(&container->tsgs));
+	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
 	gvm_free(container);
 }
 

@@ -50,6 +50,7 @@ void gvm_device_destroy(struct gvm_device *device)
 {
 	GVM_ASSERT(list_empty(&device->containers));
 	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
+	GVM_ASSERT(!device->evictor);
 	gvm_free(device->chunks);
 	device->chunks = NULL;
 }

@@ -14,9 +14,9 @@
  *   1. gmem.peak, gmem.events and "max" are habits of cgroup v2; the two tables have nothing
  *      that says how close to its limit a container came, or how often it hit it.
  *   2. A limit that is lowered holds at once. Then the write reclaims, boundedly and a block at a
- *      time, as memory.high of cgroup v2 does, and succeeds whatever came of it: gmem.current
- *      tells. The published driver reclaims first and sets the limit afterwards, under locks
- *      that block every fault of the process meanwhile.
+ *      time, as memory.high of cgroup v2 does, until its thread is killed, and succeeds
+ *      whatever came of it: gmem.current tells. The published driver reclaims first and sets the
+ *      limit afterwards, under locks that block every fault of the process meanwhile.
  *   3. compute.freeze reports what is known of the TSGs, not what was last written.
  *   4. compute.timeslice takes microseconds as well, and shows them. The tables have
  *      milliseconds only, which cannot say what any priority above 9 means.

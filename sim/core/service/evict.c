@@ -63,33 +63,53 @@ static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *
 	return status == -ENOENT ? 0 : status;
 }
 
-/* Is there anything that could go, though nothing could right now? */
-static bool evict_has_candidates(struct gvm_container *container, enum gvm_need need)
+/*
+ * No chunk of the container could go. What is promised and not there yet will be soon; and since
+ * it was refused, the container may have given back what it had.
+ */
+static int evict_none_own(struct gvm_container *container)
 {
-	struct gvm_device *device = container->device;
-	u32 candidates;
+	u64 limit, charged;
+
+	gvm_spin_lock(&container->device->lock);
+	limit = container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+	charged = container->charged_chunks;
+	gvm_spin_unlock(&container->device->lock);
+	if (charged < limit)
+		return 0;
+	return charged ? -EAGAIN : -ENOENT;
+}
+
+/* Is there anything that is not protected, though it could not go right now? */
+static bool evict_has_exposed(struct gvm_device *device)
+{
+	u32 exposed;
 
 	gvm_spin_lock(&device->lock);
-	if (need == GVM_NEED_CHARGE)
-		candidates = container->charged_chunks - container->reserved_chunks;
-	else
-		candidates = device->exposed_chunks;
+	exposed = device->exposed_chunks;
 	gvm_spin_unlock(&device->lock);
-	return candidates > 0;
+	return exposed > 0;
 }
 
 /* Everybody who has anything is protected. */
 static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 {
 	u32 asks = evict_asks(device);
-	u32 chunk;
+	u32 charged, chunk;
+	int status;
 
 	while (asks--) {
 		chunk = gvm_clock_pick_protected(device);
-		if (chunk != GVM_NO_CHUNK)
-			return evict_picked(device, chunk, fence);
+		if (chunk == GVM_NO_CHUNK)
+			continue;
+		status = evict_picked(device, chunk, fence);
+		if (status != -EBUSY)
+			return status;
 	}
-	return device->charged_chunks ? -EAGAIN : -ENOENT;
+	gvm_spin_lock(&device->lock);
+	charged = device->charged_chunks;
+	gvm_spin_unlock(&device->lock);
+	return charged ? -EAGAIN : -ENOENT;
 }
 
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence)
@@ -107,9 +127,9 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
 		if (status != -EBUSY)
 			return status;
 	}
-	if (evict_has_candidates(container, need))
-		return -EAGAIN;
-	return need == GVM_NEED_MEMORY ? evict_protected(device, fence) : -ENOENT;
+	if (need == GVM_NEED_CHARGE)
+		return evict_none_own(container);
+	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, fence);
 }
 
 u32 gvm_reclaim(struct gvm_container *container)
@@ -119,7 +139,7 @@ u32 gvm_reclaim(struct gvm_container *container)
 	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
 	u32 most = 2 * excess;
 
-	while (excess && most--) {
+	while (excess && most-- && !gvm_give_way()) {
 		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
 			break;
 		excess = gvm_charge_excess(container);
@@ -182,7 +202,7 @@ static void evictor_run(struct gvm_evictor *evictor)
 	struct gvm_fence fence = { 0 };
 	u32 most = GVM_EVICT_HIGH_CHUNKS;
 
-	while (most-- && !evictor_is_done(evictor)) {
+	while (most-- && !gvm_give_way() && !evictor_is_done(evictor)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
 			break;
@@ -220,31 +240,40 @@ static struct gvm_evictor **evictor_slot(struct gvm_device *device,
 	return container ? &container->evictor : &device->evictor;
 }
 
-int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
-		      struct gvm_container *container)
+/* From here on it can be kicked. Under the lock, since it may be one that runs already. */
+static bool evictor_publish_locked(struct gvm_evictor *evictor, struct gvm_device *device,
+				   struct gvm_container *container)
 {
 	struct gvm_evictor **slot = evictor_slot(device, container);
-	bool taken;
-	int status;
 
+	if (*slot == evictor)
+		return false;
 	memset(evictor, 0, sizeof(*evictor));
+	if (*slot)
+		return false;
 	gvm_waitqueue_init(&evictor->wait);
 	evictor->device = device;
 	evictor->container = container;
+	*slot = evictor;
+	return true;
+}
+
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
+		      struct gvm_container *container)
+{
+	bool published;
+	int status;
+
 	gvm_spin_lock(&device->lock);
-	taken = *slot != NULL;
-	if (!taken)
-		*slot = evictor;
+	published = evictor_publish_locked(evictor, device, container);
 	gvm_spin_unlock(&device->lock);
-	if (taken) {
-		evictor->device = NULL;
+	if (!published)
 		return -EBUSY;
-	}
 	status = gvm_worker_start(&evictor->worker, "gvm evictor", evictor_worker, evictor);
 	if (!status)
 		return 0;
 	gvm_spin_lock(&device->lock);
-	*slot = NULL;
+	*evictor_slot(device, container) = NULL;
 	gvm_spin_unlock(&device->lock);
 	evictor->device = NULL;
 	return status;

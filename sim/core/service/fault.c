@@ -20,7 +20,8 @@
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
  * counts it, and everybody else goes on. It must never block the batch that it came with. One for
  * which there is no room just now (-EAGAIN: its own batch has all that its container may have) is
- * left alone: the replay makes it fault again.
+ * left alone: the replay makes it fault again. The loop gives way once a wake-up, since it may be
+ * waiting for an evictor that wants the same CPU.
  *
  * How it differs from the stock driver (open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c):
  *  1. Records are sorted once, by address space and address; the stock driver sorts by instance
@@ -158,7 +159,7 @@ static void fault_worker(void *data)
 	struct gvm_fault_handler *handler = data;
 	struct gvm_device *device = handler->device;
 
-	while (!gvm_worker_should_stop()) {
+	while (!gvm_give_way()) {
 		if (device->ops->wait_for_faults(device->gpu))
 			break;
 		if (gvm_fault_service(handler) < 0)

@@ -152,6 +152,9 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 bool gvm_worker_should_stop(void);
 void gvm_worker_stop(struct gvm_worker *worker);
 
+/* Whoever has work sleeps for it, which lets others run; so this only asks. */
+bool gvm_give_way(void);
+
 u64 gvm_ktime_ns(void);
 
 /* Messages of the driver go to stderr, each behind "gvm: ". */

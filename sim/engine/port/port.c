@@ -150,6 +150,12 @@ bool gvm_worker_should_stop(void)
 	return eng_interrupted();
 }
 
+bool gvm_give_way(void)
+{
+	port_assert_may_sleep();
+	return eng_interrupted();
+}
+
 void gvm_worker_stop(struct gvm_worker *worker)
 {
 	port_assert_may_sleep();

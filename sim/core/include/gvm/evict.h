@@ -25,16 +25,18 @@ enum gvm_need {
 
 /*
  * Evict one chunk so that @container can have one. Returns 0: somebody's charge has become less,
- * try again; -EAGAIN: all that could go are in service or on their way out; -ENOENT: there is no
- * victim; or what the device's evict_chunk returned. @fence as there. CONTEXT: process, no
- * VA-block lock held.
+ * try again; -EAGAIN: all that could go are in service or on their way in or out; -ENOENT: there is
+ * no victim (its limit is below a chunk; or nobody has anything, which on a device that was full
+ * may have come about since: try once more); or what the device's evict_chunk returned. @fence as
+ * there. CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);
 
 /*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
- * limit. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
+ * limit. Ends early in a thread that is being killed: what is left is for the container's next
+ * faults. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
  */
 u32 gvm_reclaim(struct gvm_container *container);
 
@@ -50,8 +52,8 @@ struct gvm_evictor {
 };
 
 /*
- * Start and stop one. start: 0, -EBUSY (there is one already) or -ENOMEM. stop: of what was not
- * started it is nothing. CONTEXT: process.
+ * Start and stop one. start: 0, -EBUSY (there is one already, maybe this one: it goes on) or
+ * -ENOMEM. stop: of what was not started it is nothing. CONTEXT: process.
  */
 int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 		      struct gvm_container *container);

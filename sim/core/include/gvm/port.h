@@ -43,6 +43,10 @@
  *     bool gvm_worker_should_stop(void)                   asked by the thread itself
  *     void gvm_worker_stop(worker)                        interrupts its waits, then joins it
  *
+ *   bool gvm_give_way(void)           between two steps of long work, no lock held: whoever else
+ *                                     wants the CPU gets it. True: the thread is being killed or
+ *                                     stopped, and should leave the rest undone
+ *
  *   u64 gvm_ktime_ns(void)            monotonic
  *   gvm_info gvm_warn (printf style, no newline at the end), GVM_WARN_ONCE(condition, ...)
  *   GVM_ASSERT(condition)             a broken invariant; stays in release builds
