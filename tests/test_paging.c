@@ -225,8 +225,9 @@ static void write_limits(void *data)
 		/* It may exit in the middle of the write. */
 		gvm_container_get(container);
 		length = snprintf(text, sizeof(text), "%llu", (2 + draw(64)) * CHUNK);
-		gvm_control_write(container, draw(4) ? "gmem.limit.high" : "gmem.limit.low",
-				  text, (size_t)length);
+		ck_assert_int_gt(length, 0);
+		sim_gpu_control_write(&gpu, container,
+				      draw(4) ? "gmem.limit.high" : "gmem.limit.low", text);
 		gvm_container_put(container);
 	}
 }
@@ -257,6 +258,9 @@ static void live_and_die(void)
 static const struct sim_memory_policy policies[] = {
 	{ 0 },
 	{ .evictors = true },
+	{ .nvuvm = true },
+	{ .nvuvm = true, .limits = true },
+	{ .nvuvm = true, .limits = true, .fast_path = true },
 };
 
 START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
