@@ -194,6 +194,8 @@ static void gsp_stall(struct gsp *gsp)
 	};
 
 	train->faulting_ordinal = kernel_end;
+	/* Work is rounded down to where a miss is: the block before that is used, too. */
+	train->granted_ordinal = train->cursor.ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
 	gmmu_report(gsp->gmmu, tsg->space, tsg->id, train->touches, train->touch_count,

@@ -42,10 +42,10 @@ struct gsp_train {
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
-	u64 granted_ordinal; /* blocks before this one were replayed: accesses that are made */
-	u64 stuck_ordinal;   /* where it stalled last, */
-	u32 stuck_stalls;    /* and how often there, one after the other */
-	u64 narrow_ordinal;  /* up to here it reports one block at a time */
+	u64 granted_ordinal;	   /* blocks before this one: accesses that have been made */
+	u64 stuck_ordinal;	   /* where it stalled last, */
+	u32 stuck_stalls;	   /* and how often there, one after the other */
+	u64 narrow_ordinal;	   /* up to here it reports one block at a time */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;
