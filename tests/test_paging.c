@@ -207,8 +207,16 @@ static void tenant_begin(struct tenant *tenant)
 /* The process exits at whatever it and the driver are at; its memory has to outlive them. */
 static void tenant_end(struct tenant *tenant)
 {
+	struct sim_process_stats stats;
+
 	sim_process_exit(&tenant->process);
 	eng_join(tenant->actor);
+	if (draw(2))
+		return;
+	/* Nobody has anything to do with it any more. */
+	stats = tenant->process.stats;
+	eng_sleep_until(eng_now() + 20 * MS);
+	ck_assert_mem_eq(&stats, &tenant->process.stats, sizeof(stats));
 }
 
 static void write_limits(void *data)

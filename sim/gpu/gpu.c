@@ -80,9 +80,10 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 		return;
 	}
 	gpu->servicing = process;
+	gpu->in_service = process;
 	process->stats.faults += count;
 	process->stats.fault_batches++;
-	for (done = 0; done < count; done += run) {
+	for (done = 0; done < count && process->running; done += run) {
 		run = 1;
 		range = process_find_range(process, faults[done].va);
 		if (!range) {
@@ -92,6 +93,18 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 		run = faults_in_range(range, faults + done, count - done);
 		gpu_service_range(gpu, range, faults + done, run, &process->stats.block);
 	}
+	faults_reject(faults + done, count - done);
+	gpu->in_service = NULL;
+	eng_wake_all(&gpu->serviced);
+}
+
+void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
+{
+	gmmu_drop(&gpu->gmmu, process);
+	while (gpu->in_service == process)
+		eng_wait(&gpu->serviced, ENG_NEVER, false);
+	if (gpu->servicing == process)
+		gpu->servicing = NULL;
 }
 
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
@@ -168,13 +181,11 @@ static void process_count_wait(struct sim_process *process, u64 waited, u64 in, 
 /* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
 static int gpu_wait_for_batch(struct sim_gpu *gpu)
 {
-	struct sim_process *process = gpu->servicing;
 	struct gvm_fence batch = gpu->batch;
 	u64 in, out, start;
 	int status;
 
 	gpu->batch = (struct gvm_fence){ 0 };
-	gpu->servicing = NULL;
 	eng_pay_debt();
 	start = eng_now();
 	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
@@ -182,8 +193,10 @@ static int gpu_wait_for_batch(struct sim_gpu *gpu)
 	status = gpu_fence_wait(gpu, &batch);
 	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
 	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
-	if (process)
-		process_count_wait(process, eng_now() - start, in, out);
+	/* It may have exited meanwhile. */
+	if (gpu->servicing)
+		process_count_wait(gpu->servicing, eng_now() - start, in, out);
+	gpu->servicing = NULL;
 	if (!status)
 		status = gpu_wait_for_replay(gpu);
 	return status;
