@@ -52,6 +52,7 @@ struct sim_gpu {
 	struct eng_waitq drain;		/* who waits for that date; never woken before it */
 	struct gvm_fence batch;		/* device work of the batch in service */
 	struct sim_process *servicing;	/* whose faults that batch is about */
+	struct eng_actor *servicer;	/* who services them */
 	struct sim_process *in_service; /* whose are in service just now */
 	struct eng_waitq serviced;	/* for that to change */
 	bool batch_maps;		/* it writes PTEs */
