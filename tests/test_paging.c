@@ -171,6 +171,7 @@ static struct tenant {
 	struct gvm_range *range;
 	struct eng_actor *actor;
 	u32 lives;
+	u64 born_ns;
 } tenants[TENANTS];
 static bool over;
 
@@ -202,14 +203,18 @@ static void tenant_begin(struct tenant *tenant)
 	tenant->range = sim_process_map(&tenant->process, blocks * CHUNK, draw(2));
 	tenant->actor = eng_spawn("tenant", tenant_main, tenant);
 	tenant->lives++;
+	tenant->born_ns = eng_now();
 }
 
 /* The process exits at whatever it and the driver are at; its memory has to outlive them. */
 static void tenant_end(struct tenant *tenant)
 {
+	const struct gsp_tsg *tsg = &tenant->process.tsg;
+	u64 age_ns = eng_now() - tenant->born_ns;
 	struct sim_process_stats stats;
 
 	sim_process_exit(&tenant->process);
+	ck_assert_uint_le(tsg->busy_ns + tsg->stall_ns + tsg->blocked_ns, age_ns);
 	eng_join(tenant->actor);
 	if (draw(2))
 		return;
