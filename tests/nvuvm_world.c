@@ -175,7 +175,7 @@ void world_check(void)
 		own += count_list(nvuvm, &group->own, NVUVM_ORDER_OWN);
 	ck_assert_uint_eq(own, states[NVUVM_USED] + states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(states[NVUVM_IN_PMA], world_gpu.free_count);
-	ck_assert_uint_eq(states[NVUVM_EVICTING], nvuvm->evicting);
+	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_PINNED], nvuvm->in_hands);
 	/* With a limit write in between, some may be in its hands. */
 	ck_assert_uint_ge(world_gpu.device.charged_chunks, own);
 }

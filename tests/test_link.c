@@ -132,8 +132,156 @@ START_TEST(the_queue_grows_and_loses_nothing)
 }
 END_TEST
 
-TEST_MAIN("link", copies_of_one_direction_queue_and_each_pays_its_setup,
-	  every_further_piece_of_a_copy_takes_time,
-	  directions_of_a_full_duplex_link_do_not_slow_each_other,
-	  directions_that_share_slow_each_other_only_while_both_move,
-	  a_copy_never_starts_before_its_doorbell, the_queue_grows_and_loses_nothing)
+/* Random copies against a link that goes nanosecond by nanosecond, in quarters of a byte. */
+
+enum { COPIES = 40, QUARTERS = 4 };
+
+static struct random_copy {
+	int direction;
+	uint64_t bytes, pieces, doorbell_ns, after;
+	uint64_t done_ns; /* 0: not yet */
+} copies[COPIES];
+
+/* The first copy of a direction that is not done, or NULL, and how many are. */
+static struct random_copy *naive_first(int direction, uint64_t *ret_done)
+{
+	int i;
+
+	*ret_done = 0;
+	for (i = 0; i < COPIES; i++) {
+		if (copies[i].direction != direction)
+			continue;
+		if (!copies[i].done_ns)
+			return &copies[i];
+		++*ret_done;
+	}
+	return NULL;
+}
+
+/* Work out when each copy is done, and for how long each direction is busy. */
+static void naive_link(const struct pcie_config *config, uint64_t *busy)
+{
+	int64_t left[2] = { 0 }, setup[2] = { -1, -1 };
+	uint64_t now, done[2];
+	int d;
+
+	for (now = 0;; now++) {
+		struct random_copy *first[2];
+		bool moving[2];
+
+		for (d = 0; d < 2; d++) /* what ends now lets others start now */
+			if ((first[d] = naive_first(d, &done[d])) && !setup[d] &&
+			    left[d] <= 0) {
+				first[d]->done_ns = now;
+				setup[d] = -1;
+			}
+		for (d = 0; d < 2; d++)
+			first[d] = naive_first(d, &done[d]);
+		if (!first[0] && !first[1])
+			return;
+		for (d = 0; d < 2; d++)
+			if (first[d] && setup[d] < 0 && now >= first[d]->doorbell_ns &&
+			    done[!d] >= first[d]->after) {
+				setup[d] = (int64_t)(config->setup_ns +
+						     (first[d]->pieces - 1) * config->piece_ns);
+				left[d] = (int64_t)first[d]->bytes * QUARTERS;
+			}
+		for (d = 0; d < 2; d++)
+			moving[d] = first[d] && !setup[d];
+		for (d = 0; d < 2; d++) {
+			bool shared = moving[0] && moving[1];
+
+			busy[d] += setup[d] >= 0;
+			if (moving[d])
+				left[d] -= (int64_t)(shared ? config->bandwidth_both / 2 :
+							      config->bandwidth) *
+					   QUARTERS / 1000000000;
+			else if (setup[d] > 0)
+				setup[d]--;
+		}
+	}
+}
+
+/* The last date at which one of the copies up to this one is done: they are waited for in turn. */
+static uint64_t max_date(int last)
+{
+	uint64_t date = 0;
+	int i;
+
+	for (i = 0; i <= last; i++)
+		date = copies[i].done_ns > date ? copies[i].done_ns : date;
+	return date;
+}
+
+static void random_copies(void)
+{
+	uint64_t sequence[COPIES], queued[2] = { 0 }, busy[2] = { 0 };
+	int i;
+
+	for (i = 0; i < COPIES; i++) {
+		int d = rand() % 2;
+
+		copies[i] = (struct random_copy){
+			.direction = d,
+			.bytes = 1 + (uint64_t)rand() % 100,
+			.pieces = 1 + (uint64_t)rand() % 4,
+			.doorbell_ns = (uint64_t)rand() % 3000,
+			.after = rand() % 2 ? (uint64_t)rand() % (queued[!d] + 1) : 0,
+		};
+		queued[d]++;
+	}
+	naive_link(&pcie.config, busy);
+	for (i = 0; i < COPIES; i++)
+		sequence[i] = pcie_copy_pieces(&pcie, (enum pcie_direction)copies[i].direction,
+					       copies[i].bytes, copies[i].pieces,
+					       copies[i].doorbell_ns, copies[i].after, NULL);
+	for (i = 0; i < COPIES; i++) {
+		enum pcie_direction direction = (enum pcie_direction)copies[i].direction;
+
+		eng_sleep_until(copies[i].done_ns - 1);
+		if (eng_now() < copies[i].done_ns)
+			ck_assert(!pcie_is_done(&pcie, direction, sequence[i]));
+		ck_assert_int_eq(pcie_wait(&pcie, direction, sequence[i]), 0);
+		ck_assert_uint_le(eng_now(), max_date(i));
+	}
+	ck_assert_uint_eq(pcie_busy_ns(&pcie, PCIE_H2D), busy[PCIE_H2D]);
+	ck_assert_uint_eq(pcie_busy_ns(&pcie, PCIE_D2H), busy[PCIE_D2H]);
+}
+
+START_TEST(random_copies_end_when_a_naive_link_says)
+{
+	/* Full, shared by half, shared by all: a round each in a process of its own. */
+	static const uint64_t both[] = { 2000000000, 1500000000, 1000000000 };
+	struct pcie_config config = full_duplex;
+
+	config.bandwidth_both = both[_i % 3];
+	srand((unsigned int)_i);
+	simulate(&config, random_copies);
+}
+END_TEST
+
+int main(void)
+{
+	const TTest *const tests[] = {
+		copies_of_one_direction_queue_and_each_pays_its_setup,
+		every_further_piece_of_a_copy_takes_time,
+		directions_of_a_full_duplex_link_do_not_slow_each_other,
+		directions_that_share_slow_each_other_only_while_both_move,
+		a_copy_never_starts_before_its_doorbell,
+		the_queue_grows_and_loses_nothing,
+	};
+	Suite *suite = suite_create("link");
+	TCase *tcase = tcase_create("link");
+	SRunner *runner = srunner_create(suite);
+	size_t i;
+	int failed;
+
+	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+		tcase_add_test(tcase, tests[i]);
+	tcase_add_loop_test(tcase, random_copies_end_when_a_naive_link_says, 0, 60);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -281,6 +281,8 @@ static void eager_fetch(void)
 				  1 * US);
 	ck_assert_uint_eq(charged(&world_process), 9);
 	ck_assert_uint_eq(stats()->refills, 1);
+	/* That is what it was stalled for: the second eviction hides behind the first copy. */
+	ck_assert_uint_eq(world_process.stats.stall_d2h_ns, 56 * COPY_NS - EVICT_NS);
 }
 
 START_TEST(without_fast_path_every_victim_is_waited_for)
@@ -416,6 +418,34 @@ START_TEST(a_limit_write_blocks_the_containers_faults)
 }
 END_TEST
 
+static void limit_zero(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+}
+
+/* All of the GPU is in a limit write's hands, nothing charged: who faults then has to wait, not to die. */
+static void fault_under_limit_write(void)
+{
+	struct gvm_range *range = world_map(&world_process, 16, true);
+	struct gvm_range *other = world_map(&world_other, 1, true);
+	struct eng_actor *writer;
+
+	fault_blocks(range, 0, 16);
+	writer = eng_spawn("writer", limit_zero, NULL);
+	eng_sleep_until(eng_now() + 100 * US);
+	ck_assert_uint_eq(world_gpu.device.charged_chunks, 0);
+	ck_assert_int_eq(world_fault(other, 0, 0), -EAGAIN);
+	eng_join(writer);
+	ck_assert_int_eq(world_fault(other, 0, 0), 0);
+}
+
+START_TEST(chunks_in_a_limit_writes_hands_come_back)
+{
+	world_run(16, &world_limits, fault_under_limit_write);
+}
+END_TEST
+
 /* Random. */
 
 static u64 random_state;
@@ -479,4 +509,5 @@ TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
 	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
 	  a_limit_write_evicts_by_address, the_control_file_evicts_before_it_limits,
 	  a_limit_write_waits_after_256_blocks, a_limit_write_blocks_the_containers_faults,
-	  the_overshoot_is_bounded, the_overshoot_is_bounded_without_fast_path)
+	  chunks_in_a_limit_writes_hands_come_back, the_overshoot_is_bounded,
+	  the_overshoot_is_bounded_without_fast_path)

@@ -171,6 +171,7 @@ static struct tenant {
 	struct gvm_range *range;
 	struct eng_actor *actor;
 	u32 lives;
+	u64 born_ns;
 } tenants[TENANTS];
 static bool over;
 
@@ -202,13 +203,25 @@ static void tenant_begin(struct tenant *tenant)
 	tenant->range = sim_process_map(&tenant->process, blocks * CHUNK, draw(2));
 	tenant->actor = eng_spawn("tenant", tenant_main, tenant);
 	tenant->lives++;
+	tenant->born_ns = eng_now();
 }
 
 /* The process exits at whatever it and the driver are at; its memory has to outlive them. */
 static void tenant_end(struct tenant *tenant)
 {
+	const struct gsp_tsg *tsg = &tenant->process.tsg;
+	u64 age_ns = eng_now() - tenant->born_ns;
+	struct sim_process_stats stats;
+
 	sim_process_exit(&tenant->process);
+	ck_assert_uint_le(tsg->busy_ns + tsg->stall_ns + tsg->blocked_ns, age_ns);
 	eng_join(tenant->actor);
+	if (draw(2))
+		return;
+	/* Nobody has anything to do with it any more. */
+	stats = tenant->process.stats;
+	eng_sleep_until(eng_now() + 20 * MS);
+	ck_assert_mem_eq(&stats, &tenant->process.stats, sizeof(stats));
 }
 
 static void write_limits(void *data)
@@ -225,8 +238,9 @@ static void write_limits(void *data)
 		/* It may exit in the middle of the write. */
 		gvm_container_get(container);
 		length = snprintf(text, sizeof(text), "%llu", (2 + draw(64)) * CHUNK);
-		gvm_control_write(container, draw(4) ? "gmem.limit.high" : "gmem.limit.low",
-				  text, (size_t)length);
+		ck_assert_int_gt(length, 0);
+		sim_gpu_control_write(&gpu, container,
+				      draw(4) ? "gmem.limit.high" : "gmem.limit.low", text);
 		gvm_container_put(container);
 	}
 }
@@ -257,6 +271,9 @@ static void live_and_die(void)
 static const struct sim_memory_policy policies[] = {
 	{ 0 },
 	{ .evictors = true },
+	{ .nvuvm = true },
+	{ .nvuvm = true, .limits = true },
+	{ .nvuvm = true, .limits = true, .fast_path = true },
 };
 
 START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)

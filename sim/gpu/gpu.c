@@ -80,9 +80,11 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 		return;
 	}
 	gpu->servicing = process;
+	gpu->servicer = eng_self();
+	gpu->in_service = process;
 	process->stats.faults += count;
 	process->stats.fault_batches++;
-	for (done = 0; done < count; done += run) {
+	for (done = 0; done < count && process->running; done += run) {
 		run = 1;
 		range = process_find_range(process, faults[done].va);
 		if (!range) {
@@ -92,6 +94,18 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 		run = faults_in_range(range, faults + done, count - done);
 		gpu_service_range(gpu, range, faults + done, run, &process->stats.block);
 	}
+	faults_reject(faults + done, count - done);
+	gpu->in_service = NULL;
+	eng_wake_all(&gpu->serviced);
+}
+
+void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
+{
+	gmmu_drop(&gpu->gmmu, process);
+	while (gpu->in_service == process)
+		eng_wait(&gpu->serviced, ENG_NEVER, false);
+	if (gpu->servicing == process)
+		gpu->servicing = NULL;
 }
 
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
@@ -117,18 +131,49 @@ static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
 	       fence->sequence[GVM_ENGINE_CLEAR] <= eng_now_busy();
 }
 
-static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
+/*
+ * Who has been waited for in @waited ns, in which the directions of the link were busy for @in and
+ * @out: when both were at it side by side, each counts by its share. What is neither's is driver.
+ */
+static void process_count_wait(struct sim_process *process, u64 waited, u64 in, u64 out)
 {
-	struct sim_gpu *gpu = data;
+	if (in + out > waited) {
+		in = (u64)((unsigned __int128)waited * in / (in + out));
+		out = waited - in;
+	}
+	process->stats.stall_h2d_ns += in;
+	process->stats.stall_d2h_ns += out;
+}
+
+static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
+{
 	int status;
 
-	eng_pay_debt();
 	status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
 	if (!status)
 		status = pcie_wait(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]);
 	/* The clearing engine's sequence numbers are the dates at which it will be done. */
 	if (!status && fence->sequence[GVM_ENGINE_CLEAR] > eng_now())
 		status = eng_sleep_until(fence->sequence[GVM_ENGINE_CLEAR]);
+	return status;
+}
+
+static int gpu_fence_wait(void *data, const struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	u64 in, out, start;
+	int status;
+
+	eng_pay_debt();
+	start = eng_now();
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
+	status = fence_wait(gpu, fence);
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
+	/* The process may have exited meanwhile. */
+	if (gpu->servicing && gpu->servicer == eng_self())
+		process_count_wait(gpu->servicing, eng_now() - start, in, out);
 	return status;
 }
 
@@ -151,39 +196,15 @@ static int gpu_wait_for_replay(struct sim_gpu *gpu)
 	return eng_sleep_until(gpu_push(gpu, eng_now()));
 }
 
-/*
- * Who has been waited for in @waited ns, in which the directions of the link were busy for @in and
- * @out: when both were at it side by side, each counts by its share. What is neither's is driver.
- */
-static void process_count_wait(struct sim_process *process, u64 waited, u64 in, u64 out)
-{
-	if (in + out > waited) {
-		in = (u64)((unsigned __int128)waited * in / (in + out));
-		out = waited - in;
-	}
-	process->stats.stall_h2d_ns += in;
-	process->stats.stall_d2h_ns += out;
-}
-
 /* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
 static int gpu_wait_for_batch(struct sim_gpu *gpu)
 {
-	struct sim_process *process = gpu->servicing;
 	struct gvm_fence batch = gpu->batch;
-	u64 in, out, start;
 	int status;
 
 	gpu->batch = (struct gvm_fence){ 0 };
-	gpu->servicing = NULL;
-	eng_pay_debt();
-	start = eng_now();
-	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
-	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
 	status = gpu_fence_wait(gpu, &batch);
-	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
-	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
-	if (process)
-		process_count_wait(process, eng_now() - start, in, out);
+	gpu->servicing = NULL;
 	if (!status)
 		status = gpu_wait_for_replay(gpu);
 	return status;
@@ -382,13 +403,11 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = frame->out_sequence } };
 	u64 start;
 
-	if (!pcie_is_done(&gpu->link, PCIE_D2H, frame->out_sequence)) {
-		eng_pay_debt();
-		if (pcie_wait(&gpu->link, PCIE_D2H, frame->out_sequence))
-			return -EINTR;
-	}
+	if (!gpu_fence_passed(gpu, &out) && gpu_fence_wait(gpu, &out))
+		return -EINTR;
 	start = max((u64)eng_now_busy(), gpu->clear_end_ns);
 	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
 	frame->clear_end_ns = gpu->clear_end_ns;

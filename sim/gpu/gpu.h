@@ -48,12 +48,15 @@ struct sim_gpu {
 	u32 *free_chunks;	    /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
-	u64 clear_end_ns;	       /* until when the clearing engine is busy */
-	u64 push_end_ns;	       /* the same of the channel for PTEs and TLBs */
-	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
-	struct gvm_fence batch;	       /* device work of the batch in service */
-	struct sim_process *servicing; /* whose faults that batch is about */
-	bool batch_maps;	       /* it writes PTEs */
+	u64 clear_end_ns;		/* until when the clearing engine is busy */
+	u64 push_end_ns;		/* the same of the channel for PTEs and TLBs */
+	struct eng_waitq drain;		/* who waits for that date; never woken before it */
+	struct gvm_fence batch;		/* device work of the batch in service */
+	struct sim_process *servicing;	/* whose faults that batch is about */
+	struct eng_actor *servicer;	/* who services them */
+	struct sim_process *in_service; /* whose are in service just now */
+	struct eng_waitq serviced;	/* for that to change */
+	bool batch_maps;		/* it writes PTEs */
 };
 
 /* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */
@@ -69,6 +72,12 @@ void sim_gpu_destroy(struct sim_gpu *gpu);
  * started on them so far, so that memory under a copy or a clear can be freed.
  */
 void sim_gpu_drain(struct sim_gpu *gpu);
+
+/*
+ * Blocking, also for who is interrupted: a process that does not run any more has no faults, and
+ * from here on nobody services any of it.
+ */
+void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process);
 
 /*
  * Blocking: write a control file of a container, as gvm_control_write() does. The published GVM

@@ -72,12 +72,14 @@ void sim_process_exit(struct sim_process *process)
 		return;
 	process->running = false;
 	gsp_tsg_destroy(&process->tsg);
-	gmmu_drop(&process->gpu->gmmu, process);
+	sim_gpu_forget(process->gpu, process);
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)
 		range_destroy(process->gpu, &process->ranges[i]);
+	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */
+	sim_gpu_drain(process->gpu);
 	gvm_container_detach(process->container);
 }
 

@@ -11,6 +11,9 @@
 
 #include "gsp/train.h"
 
+/* Stalls at one block before a kernel is stuck: several turns of all pages, one by one. */
+#define STUCK_STALLS (4 * GVM_PAGES_PER_BLOCK)
+
 static void gsp_plan(struct gsp *gsp);
 
 /* When a TSG has something to execute; ENG_NEVER: not until something is submitted. */
@@ -166,18 +169,33 @@ static u64 train_kernel_end_ordinal(const struct gsp_train *train)
 	return max(end, train->cursor.ordinal + 1);
 }
 
+/* A train stalls at its cursor, in a kernel that ends at @end: how far does it look ahead? */
+static u64 train_window_end(struct gsp_train *train, u64 end)
+{
+	u64 at = train->cursor.ordinal;
+
+	train->stuck_stalls = at == train->stuck_ordinal ? train->stuck_stalls + 1 : 0;
+	train->stuck_ordinal = at;
+	if (train->stuck_stalls >= STUCK_STALLS)
+		train->narrow_ordinal = end;
+	return at < train->narrow_ordinal ? at + 1 : end;
+}
+
 /* The current TSG stands at a missing page. */
 static void gsp_stall(struct gsp *gsp)
 {
 	struct gsp_tsg *tsg = gsp->current;
 	struct gsp_train *train = tsg->first;
+	u64 kernel_end = train_kernel_end_ordinal(train);
 	struct gmmu_window window = {
-		.end_ordinal = train_kernel_end_ordinal(train),
+		.end_ordinal = train_window_end(train, kernel_end),
 		.pages = gsp->config.outstanding_faults,
 		.pages_per_block = gsp->config.faults_per_block,
 	};
 
-	train->faulting_ordinal = window.end_ordinal;
+	train->faulting_ordinal = kernel_end;
+	/* Work is rounded down to where a miss is: the block before that is used, too. */
+	train->granted_ordinal = train->cursor.ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
 	gmmu_report(gsp->gmmu, tsg->space, tsg->id, train->touches, train->touch_count,

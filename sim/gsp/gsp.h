@@ -13,6 +13,9 @@
  *    its pages, however many rounds the driver takes. A replay completes
  *    the accesses whose pages are there by then, before anything else can happen to the pages: so
  *    two contexts that evict each other's memory still get on.
+ *  - A kernel that never gets what it stands at, since the driver serves its other warps first and
+ *    has no room for all of them, faults one block at a time until it ends. On a GPU each warp
+ *    goes on as soon as its own page is there; here all of them have one cursor.
  *
  * Work is submitted as launch trains: n equal kernels, one launched every so often by the host.
  * A train is one object that is advanced lazily to the present. There is an event per switch,
@@ -39,7 +42,10 @@ struct gsp_train {
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
-	u64 granted_ordinal; /* blocks before this one were replayed: accesses that are made */
+	u64 granted_ordinal;	   /* blocks before this one: accesses that have been made */
+	u64 stuck_ordinal;	   /* where it stalled last, */
+	u32 stuck_stalls;	   /* and how often there, one after the other */
+	u64 narrow_ordinal;	   /* up to here it reports one block at a time */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;

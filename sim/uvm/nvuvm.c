@@ -38,6 +38,8 @@
  *  2. All runs of one push share one set-up there; here each run has its own. Runs are few.
  *  3. Fresh memory is cleared page by page as pages become resident, and not the rest of a chunk
  *     at once. No byte is cleared more than once either way.
+ *  4. It is always cleared. The driver leaves out a chunk that is fresh from RM, which scrubs what
+ *     it hands out.
  */
 #include "uvm/nvuvm.h"
 

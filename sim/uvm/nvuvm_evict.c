@@ -117,7 +117,8 @@ static int room_nobody(struct nvuvm *nvuvm)
 	if (nvuvm->stats.lazy_given > freed)
 		return gvm_wait_event_interruptible(&nvuvm->lazy_freed,
 						    nvuvm->stats.lazy_returned > freed);
-	return nvuvm->config.device->charged_chunks ? -EAGAIN : -ENOENT;
+	/* What is in a limit write's hands is charged to nobody, but will be there again. */
+	return nvuvm->config.device->charged_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
 }
 
 /* The device is full. */

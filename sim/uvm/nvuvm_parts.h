@@ -159,7 +159,7 @@ struct nvuvm {
 	struct nvuvm_list lazy;
 	struct list_head groups;
 	u64 batch;    /* number of the batch in service, from 1 */
-	u32 evicting; /* chunks being evicted */
+	u32 in_hands; /* chunks that are PINNED or EVICTING */
 	u32 held;     /* chunk that was evicted for the block in service, or GVM_NO_CHUNK */
 	struct gvm_worker lazy_worker;
 	struct gvm_waitqueue lazy_wait;	 /* the worker, for the list to have something */

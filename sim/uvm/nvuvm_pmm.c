@@ -94,6 +94,11 @@ static bool state_is_listed(u8 state)
 	return state == NVUVM_USED || state == NVUVM_UNUSED;
 }
 
+static bool state_is_in_hands(u8 state)
+{
+	return state == NVUVM_PINNED || state == NVUVM_EVICTING;
+}
+
 /* Change a chunk's state: off its lists, to the tails of the new ones. Lock held. */
 static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_state state)
 {
@@ -105,8 +110,8 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 		list_remove(nvuvm, from, NVUVM_ORDER_STATE, chunk);
 	if (state_is_listed(entry->state))
 		list_remove(nvuvm, &entry->group->own, NVUVM_ORDER_OWN, chunk);
-	nvuvm->evicting -= entry->state == NVUVM_EVICTING;
-	nvuvm->evicting += state == NVUVM_EVICTING;
+	nvuvm->in_hands -= state_is_in_hands(entry->state);
+	nvuvm->in_hands += state_is_in_hands((u8)state);
 	entry->state = (u8)state;
 	if (to)
 		list_append(nvuvm, to, NVUVM_ORDER_STATE, chunk);
