@@ -281,10 +281,14 @@ static int start_more(struct pool *pool, struct sim_error *err)
 	return rc;
 }
 
-/* One rename() puts it in place. Where an entry stands already, that one goes aside first. */
+/*
+ * One rename puts it in place. Where an entry stands already, both change places, so that others
+ * who read it find one at any time; on a file system that cannot do that, the old one goes first.
+ */
 static int put_in_place(const struct cached_run *run, struct sim_error *err)
 {
 	char temporary[PATH_ROOM], path[PATH_ROOM], aside[PATH_ROOM + 8];
+	int error = 0;
 
 	temporary_path(run, temporary);
 	entry_path(run, path);
@@ -293,12 +297,18 @@ static int put_in_place(const struct cached_run *run, struct sim_error *err)
 	for (int i = 0; i < REPLACE_MAX; i++) {
 		if (!rename(temporary, path))
 			return 0;
-		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+		error = errno;
+		if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR)
 			break;
-		rename(path, aside);
+		if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE)) {
+			remove_tree(temporary);
+			return 0;
+		}
+		if (errno == EINVAL || errno == ENOSYS)
+			rename(path, aside);
 		remove_tree(aside);
 	}
-	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(errno));
+	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(error));
 }
 
 /* Pass on the last line that a failed child said. */

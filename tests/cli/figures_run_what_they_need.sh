@@ -138,6 +138,20 @@ tail -n 1 .err | grep -q "gnuplot: cannot be started: .*gnuplot-nox" || fail "$(
 draw ablation first "no run, all 5 come from results/cache"
 rm -rf results first bare
 
+# Several at once, all of which replace the same entry: it is there at any time.
+pids=
+for i in $(seq 12); do
+	"$gvmsim" figure memory-contention --set duration=15s --fresh --out "at-once-$i" \
+		>/dev/null 2>".err-$i" &
+	pids="$pids $!"
+done
+for pid in $pids; do
+	wait "$pid" || fail "at once: $(cat .err-*)"
+done
+[ "$(ls results/cache | wc -l)" -eq 1 ] || fail "at once: $(ls results/cache)"
+
+rm -rf results at-once-*
+
 # An interrupt ends the children; no half entry, no half figure.
 "$gvmsim" figure ablation --set duration=86400s --set output.timeline_interval=1ms --out cut \
 	>.out 2>.err &
