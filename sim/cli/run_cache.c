@@ -311,20 +311,35 @@ static int put_in_place(const struct cached_run *run, struct sim_error *err)
 	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(error));
 }
 
-/* Pass on the last line that a failed child said. */
-static int child_error(const struct cached_run *run, int status, struct sim_error *err)
+/* The last that a child said, without its "gvmsim: "; notes may stand before it. */
+static char *child_last_line(const struct cached_run *run, char text[SAYS_MAX])
 {
 	static const char prefix[] = "gvmsim: ";
+	off_t size = lseek(run->child_says, 0, SEEK_END);
+	ssize_t length = pread(run->child_says, text, SAYS_MAX - 1,
+			       max(size - (SAYS_MAX - 1), (off_t)0));
+	char *line = text, *next = text;
+
+	text[max(length, (ssize_t)0)] = '\0';
+	while ((next = strstr(next, prefix))) {
+		next += strlen(prefix);
+		if (next == text + strlen(prefix) || next[-(ssize_t)sizeof(prefix)] == '\n')
+			line = next;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+/* Pass on why a child failed. */
+static int child_error(const struct cached_run *run, int status, struct sim_error *err)
+{
 	char text[SAYS_MAX];
-	char *line;
-	ssize_t length = pread(run->child_says, text, sizeof(text) - 1, 0);
+	const char *line;
 
 	if (WIFSIGNALED(status))
 		return sim_runtime_error(err, "%s: its run was killed by signal %d", run->label,
 					 WTERMSIG(status));
-	text[max(length, (ssize_t)0)] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	line = text + (strncmp(text, prefix, strlen(prefix)) ? 0 : strlen(prefix));
+	line = child_last_line(run, text);
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
 			  *line ? line : "it did not say why");
 	return WEXITSTATUS(status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;

@@ -159,6 +159,19 @@ timeout 60 "$gvmsim" figure memory-contention --set duration=15s --out first >.o
 grep -q "^gvmsim: made 1 of 1 runs" .err || fail "FIFO: $(cat .err)"
 rm -rf results first at-once-*
 
+# The reason is the last line of a run that fails, whatever it has noted before.
+(
+	ulimit -f 128
+	status=0
+	"$gvmsim" figure memory-contention --set system.name=ghost --set duration=60s --set \
+		'events=[{"at": "0s", "container": "diffusion", "file": "compute.priority", "value": 1}]' \
+		>.out 2>.err || status=$?
+	[ "$status" -eq 1 ] || fail "full: exit code $status: $(cat .err)"
+	grep -q "its run failed: .*timeline.csv: cannot be written: File too large$" .err ||
+		fail "full: $(cat .err)"
+)
+[ -z "$(find results 2>/dev/null)" ] || fail "full: $(find results)"
+
 # An interrupt ends the children; no half entry, no half figure.
 "$gvmsim" figure ablation --set duration=86400s --set output.timeline_interval=1ms --out cut \
 	>.out 2>.err &
