@@ -172,6 +172,32 @@ rm -rf results first at-once-*
 )
 [ -z "$(find results 2>/dev/null)" ] || fail "full: $(find results)"
 
+# An interrupt while a picture is drawn ends gnuplot; no half file is left.
+mkdir slow
+printf '#!/bin/sh\necho $$ >%s/.gnuplot\nexec sleep 60\n' "$work" >slow/gnuplot
+chmod +x slow/gnuplot
+for signal in INT TERM HUP; do
+	rm -f .gnuplot
+	PATH=$work/slow:$PATH "$gvmsim" figure memory-contention --set duration=15s --out cut \
+		>.out 2>.err &
+	pid=$!
+	tries=0
+	until [ -s .gnuplot ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || fail "gnuplot does not start: $(cat .err)"
+		sleep 0.1
+	done
+	kill "-$signal" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	kill -0 "$(cat .gnuplot)" 2>/dev/null && fail "SIG$signal: gnuplot is left"
+	[ "$status" -eq 130 ] || fail "SIG$signal, drawing: exit code $status: $(cat .err)"
+	grep -q "^gvmsim: interrupted while gnuplot drew" .err || fail "SIG$signal: $(cat .err)"
+	[ "$(ls cut)" = memory-contention.csv ] || fail "SIG$signal, drawing: $(ls cut)"
+	rm -r cut
+done
+rm -r results slow
+
 # An interrupt ends the children; no half entry, no half figure.
 "$gvmsim" figure ablation --set duration=86400s --set output.timeline_interval=1ms --out cut \
 	>.out 2>.err &
