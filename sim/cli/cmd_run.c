@@ -2,12 +2,12 @@
 /*
  * "gvmsim run", see cmd_run.h.
  *
- * SIGINT. SimGrid installs a handler of its own, which exits, somewhere inside machine_run(). So
- * the signal is blocked before anything is written, and let through by the first call of the
- * progress callback, from inside the simulation, after our handler is in place: there is no
- * moment at which an interrupt gets lost or kills. The handler is for one interrupt; a second
- * one, of somebody who cannot wait, ends the program at once, but not while results are being
- * written.
+ * SIGINT, and SIGTERM and SIGHUP, which mean the same here. SimGrid installs a handler of its own
+ * for SIGINT, which exits, somewhere inside machine_run(). So the signals are blocked before
+ * anything is written, and let through by the first call of the progress callback, from inside
+ * the simulation, after our handler is in place: there is no moment at which an interrupt gets
+ * lost or kills. The handler is for one interrupt; a second one, of somebody who cannot wait,
+ * ends the program at once, but not while results are being written.
  */
 #include "cli/cmd_run.h"
 
@@ -105,12 +105,15 @@ static const struct option run_options[] = {
 
 static volatile int run_interrupted;
 
+/* What interrupts a run. */
+static const int run_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
 /*
- * The first SIGINT stops the run in order. One that comes well after it means that the user does
+ * The first signal stops the run in order. One that comes well after it means that the user does
  * not want to wait for that; what comes within a second is the same one again, since timeout(1)
  * and terminals signal a process and then its group.
  */
-static void run_on_sigint(int signal_number)
+static void run_on_signal(int signal_number)
 {
 	static struct timespec first;
 	struct timespec now;
@@ -125,22 +128,28 @@ static void run_on_sigint(int signal_number)
 
 /*
  * Also where SIGINT was ignored, as a shell does for what it starts in the background: who sends
- * it there means it.
+ * it there means it. The others stay ignored where they are, as nohup(1) wants it.
  */
-void cli_catch_sigint(void)
+static void run_catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = run_on_sigint };
+	struct sigaction action = { .sa_handler = run_on_signal };
+	struct sigaction before;
 
 	sigemptyset(&action.sa_mask);
-	sigaction(SIGINT, &action, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(run_signals); i++) {
+		sigaction(run_signals[i], NULL, &before);
+		if (run_signals[i] == SIGINT || before.sa_handler != SIG_IGN)
+			sigaction(run_signals[i], &action, NULL);
+	}
 }
 
-static void sigint_mask(int how)
+static void run_mask_signals(int how)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
+	for (size_t i = 0; i < ARRAY_SIZE(run_signals); i++)
+		sigaddset(&set, run_signals[i]);
 	sigprocmask(how, &set, NULL);
 }
 
@@ -151,8 +160,8 @@ static void run_progress(const struct machine *machine)
 
 	if (!caught) {
 		caught = true;
-		cli_catch_sigint();
-		sigint_mask(SIG_UNBLOCK);
+		run_catch_signals();
+		run_mask_signals(SIG_UNBLOCK);
 	}
 	progress_update(machine);
 }
@@ -422,12 +431,12 @@ static int run_simulate(const struct run_args *args, const struct config *config
 	struct machine machine = { 0 };
 	int rc;
 
-	cli_catch_sigint();
+	run_catch_signals();
 	progress_start(!args->quiet);
 	rc = machine_run(&machine, config, run_progress, &run_interrupted, err);
 	progress_end();
-	sigint_mask(SIG_BLOCK);
-	cli_catch_sigint();
+	run_mask_signals(SIG_BLOCK);
+	run_catch_signals();
 	if (rc)
 		writer_abort(writer);
 	else
@@ -445,11 +454,11 @@ static int run_config(const struct run_args *args, const struct config *config,
 	int rc;
 
 	snprintf(folder, sizeof(folder), "results/%s-%s", config->name, config->system);
-	sigint_mask(SIG_BLOCK);
+	run_mask_signals(SIG_BLOCK);
 	rc = results_prepare(&writer, args->out ? args->out : folder, err);
 	if (!rc)
 		rc = run_simulate(args, config, &writer, err);
-	sigint_mask(SIG_UNBLOCK);
+	run_mask_signals(SIG_UNBLOCK);
 	return rc;
 }
 

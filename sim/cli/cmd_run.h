@@ -10,10 +10,4 @@
  */
 int cmd_run(int argc, char **argv);
 
-/*
- * Make SIGINT end the simulation in an orderly way from now on; a second one kills. Also undoes
- * what SimGrid, which takes SIGINT when it starts, has done about it.
- */
-void cli_catch_sigint(void);
-
 #endif

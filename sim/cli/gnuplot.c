@@ -2,18 +2,16 @@
 #include "cli/gnuplot.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/signals.h"
 #include "config/config.h"
 #include "engine/error.h"
 #include "results/fixed.h"
 #include "results/writer.h"
-
-extern char **environ;
 
 static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 {
@@ -90,14 +88,31 @@ void gnuplot_destroy(struct gnuplot *gnuplot)
 		free(gnuplot->list[i]);
 }
 
+/* Wait for gnuplot, or for a signal that ends both of us. */
+static int wait_for_gnuplot(const struct signals *signals, pid_t child, int *ret_status,
+			    struct sim_error *err)
+{
+	pid_t ended;
+
+	while (!(ended = waitpid(child, ret_status, WNOHANG))) {
+		if (!signals_wait(signals))
+			continue;
+		signals_kill(child);
+		sim_runtime_error(err, "interrupted while gnuplot drew");
+		return -SIM_EXIT_INTERRUPTED;
+	}
+	return ended == child ? 0 : sim_runtime_error(err, "gnuplot: %s", strerror(errno));
+}
+
 /* Run gnuplot and wait for it. "-d": a user's own start-up file has no say in our pictures. */
-static int run_gnuplot(const struct gnuplot *gnuplot, const char *script, struct sim_error *err)
+static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
+		       const char *script, struct sim_error *err)
 {
 	const char *argv[2 * GNUPLOT_ARGS + 4];
 	size_t argc = 0;
 	int status;
 	pid_t child;
-	int error;
+	int error, rc;
 
 	/* In a locale without UTF-8, gnuplot complains about its own degree sign. */
 	setenv("LC_ALL", "C.UTF-8", 1);
@@ -109,18 +124,16 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const char *script, struct
 	}
 	argv[argc++] = script;
 	argv[argc] = NULL;
-	error = posix_spawnp(&child, argv[0], NULL, NULL, (char **)(uintptr_t)argv, environ);
+	error = signals_spawn(signals, &child, argv[0], NULL, argv);
 	if (error)
 		return sim_runtime_error(
 			err,
 			"gnuplot: cannot be started: %s; it draws the picture, "
 			"Debian has it in the package gnuplot-nox",
 			strerror(error));
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
-	if (WIFEXITED(status) && !WEXITSTATUS(status))
-		return 0;
+	rc = wait_for_gnuplot(signals, child, &status, err);
+	if (rc || (WIFEXITED(status) && !WEXITSTATUS(status)))
+		return rc;
 	return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
 				 WIFEXITED(status) ? WEXITSTATUS(status) :
 						     128 + WTERMSIG(status));
@@ -138,8 +151,9 @@ static int check_picture(const char *path, struct sim_error *err)
 }
 
 /* Draw one picture: gnuplot writes the temporary file of @name. */
-static int draw_picture(const struct gnuplot *common, const char *terminal, const char *name,
-			const char *script, struct writer *writer, struct sim_error *err)
+static int draw_picture(const struct gnuplot *common, const struct signals *signals,
+			const char *terminal, const char *name, const char *script,
+			struct writer *writer, struct sim_error *err)
 {
 	struct gnuplot gnuplot = *common;
 	char path[PATH_MAX];
@@ -155,7 +169,7 @@ static int draw_picture(const struct gnuplot *common, const char *terminal, cons
 	if (common->failed || gnuplot.failed)
 		rc = sim_runtime_error(err, "out of memory");
 	else
-		rc = run_gnuplot(&gnuplot, script, err);
+		rc = run_gnuplot(&gnuplot, signals, script, err);
 	for (size_t i = common->count; i < gnuplot.count; i++)
 		free(gnuplot.list[i]);
 	return rc ? rc : check_picture(path, err);
@@ -166,13 +180,20 @@ int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct write
 {
 	static const char *const terminals[] = { "png", "svg" };
 	char name[WRITER_NAME_MAX], script[PATH_MAX];
+	struct signals signals;
 	int rc;
 
+	signals_take(&signals);
 	snprintf(name, sizeof(name), "%s.gp", figure);
 	rc = config_find_data("plots", name, script, sizeof(script), err);
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		rc = draw_picture(gnuplot, terminals[i], name, script, writer, err);
+		rc = draw_picture(gnuplot, &signals, terminals[i], name, script, writer, err);
 	}
-	return rc ? rc : writer_commit(writer, err);
+	if (!rc)
+		rc = writer_commit(writer, err);
+	else
+		writer_abort(writer);
+	signals_release(&signals);
+	return rc;
 }

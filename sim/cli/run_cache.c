@@ -3,9 +3,7 @@
  * Runs in parallel with a cache, see run_cache.h.
  *
  * Processes and not threads, since a simulation can be made once a process. A child writes to a
- * folder of its own beside the entries; when it has ended well, one rename() makes that the entry.
- * Signals are taken by sigtimedwait() between children, so there is no moment at which one could
- * leave a child or a half folder behind.
+ * folder of its own beside the entries; when it has ended well, one rename makes that the entry.
  */
 #include "cli/run_cache.h"
 
@@ -13,8 +11,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,17 +20,15 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "engine/error.h"
 #include "results/writer.h"
 
 #define PROGRAM	    "/proc/self/exe"
-#define REDRAW_NS   200000000
 #define REMOVE_FDS  8
 #define REPLACE_MAX 3
 #define PATH_ROOM   (sizeof(RUN_CACHE_FOLDER) + CFG_HASH_MAX + 32)
 #define SAYS_MAX    1024
-
-extern char **environ;
 
 /* Runs on their way. */
 struct pool {
@@ -44,8 +38,7 @@ struct pool {
 	size_t made;
 	size_t running;
 	size_t cores;
-	sigset_t signals; /* that the pool takes, blocked meanwhile */
-	sigset_t outside; /* what was blocked before */
+	struct signals signals;
 	struct timespec began;
 };
 
@@ -214,22 +207,16 @@ static int child_streams(struct cached_run *run, posix_spawn_file_actions_t *act
 	       posix_spawn_file_actions_adddup2(actions, run->child_says, STDERR_FILENO);
 }
 
-/* A child has the signals that we had. Returns 0 or an errno. */
+/* Returns 0 or an errno. */
 static int spawn(const struct pool *pool, struct cached_run *run, const char *const *argv)
 {
 	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
 	int error;
 
 	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &pool->outside);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	error = child_streams(run, &actions);
 	if (!error)
-		error = posix_spawn(&run->child, PROGRAM, &actions, &attributes,
-				    (char **)(uintptr_t)argv, environ);
-	posix_spawnattr_destroy(&attributes);
+		error = signals_spawn(&pool->signals, &run->child, PROGRAM, &actions, argv);
 	posix_spawn_file_actions_destroy(&actions);
 	return error;
 }
@@ -281,10 +268,14 @@ static int start_more(struct pool *pool, struct sim_error *err)
 	return rc;
 }
 
-/* One rename() puts it in place. Where an entry stands already, that one goes aside first. */
+/*
+ * One rename puts it in place. Where an entry stands already, both change places, so that others
+ * who read it find one at any time; on a file system that cannot do that, the old one goes first.
+ */
 static int put_in_place(const struct cached_run *run, struct sim_error *err)
 {
 	char temporary[PATH_ROOM], path[PATH_ROOM], aside[PATH_ROOM + 8];
+	int error = 0;
 
 	temporary_path(run, temporary);
 	entry_path(run, path);
@@ -293,28 +284,49 @@ static int put_in_place(const struct cached_run *run, struct sim_error *err)
 	for (int i = 0; i < REPLACE_MAX; i++) {
 		if (!rename(temporary, path))
 			return 0;
-		if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+		error = errno;
+		if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR)
 			break;
-		rename(path, aside);
+		if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE)) {
+			remove_tree(temporary);
+			return 0;
+		}
+		if (errno == EINVAL || errno == ENOSYS)
+			rename(path, aside);
 		remove_tree(aside);
 	}
-	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(errno));
+	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(error));
 }
 
-/* Pass on the last line that a failed child said. */
-static int child_error(const struct cached_run *run, int status, struct sim_error *err)
+/* The last that a child said, without its "gvmsim: "; notes may stand before it. */
+static char *child_last_line(const struct cached_run *run, char text[SAYS_MAX])
 {
 	static const char prefix[] = "gvmsim: ";
+	off_t size = lseek(run->child_says, 0, SEEK_END);
+	ssize_t length = pread(run->child_says, text, SAYS_MAX - 1,
+			       max(size - (SAYS_MAX - 1), (off_t)0));
+	char *line = text, *next = text;
+
+	text[max(length, (ssize_t)0)] = '\0';
+	while ((next = strstr(next, prefix))) {
+		next += strlen(prefix);
+		if (next == text + strlen(prefix) || next[-(ssize_t)sizeof(prefix)] == '\n')
+			line = next;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+/* Pass on why a child failed. */
+static int child_error(const struct cached_run *run, int status, struct sim_error *err)
+{
 	char text[SAYS_MAX];
-	char *line;
-	ssize_t length = pread(run->child_says, text, sizeof(text) - 1, 0);
+	const char *line;
 
 	if (WIFSIGNALED(status))
 		return sim_runtime_error(err, "%s: its run was killed by signal %d", run->label,
 					 WTERMSIG(status));
-	text[max(length, (ssize_t)0)] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	line = text + (strncmp(text, prefix, strlen(prefix)) ? 0 : strlen(prefix));
+	line = child_last_line(run, text);
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
 			  *line ? line : "it did not say why");
 	return WEXITSTATUS(status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
@@ -366,9 +378,7 @@ static void kill_all(struct pool *pool)
 
 		if (run->state != RUN_CACHE_RUNNING)
 			continue;
-		kill(run->child, SIGKILL);
-		while (waitpid(run->child, NULL, 0) < 0 && errno == EINTR)
-			;
+		signals_kill(run->child);
 		close(run->child_says);
 		temporary_path(run, temporary);
 		remove_tree(temporary);
@@ -413,16 +423,13 @@ static int interrupted(const struct pool *pool, struct sim_error *err)
 /* Until all is made, something failed, or a signal comes that ends us. */
 static int run_all(struct pool *pool, struct sim_error *err)
 {
-	const struct timespec redraw = { .tv_nsec = REDRAW_NS };
 	int rc = start_more(pool, err);
 
 	while (!rc && pool->running) {
-		int number = sigtimedwait(&pool->signals, NULL, &redraw);
-
-		if (number == SIGCHLD)
-			rc = reap(pool, err);
-		else if (number > 0)
+		if (signals_wait(&pool->signals))
 			rc = interrupted(pool, err);
+		else
+			rc = reap(pool, err);
 		if (!rc)
 			rc = start_more(pool, err);
 		draw_progress(pool);
@@ -430,37 +437,17 @@ static int run_all(struct pool *pool, struct sim_error *err)
 	return rc;
 }
 
-/*
- * Block what ends us, and what tells of children. SIGINT also where it was ignored, as a shell
- * does for what it starts in the background: who sends it means it.
- */
-static void take_signals(struct pool *pool)
-{
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action;
-
-	signal(SIGCHLD, SIG_DFL); /* ignored, there would be nobody to wait for */
-	sigemptyset(&pool->signals);
-	sigaddset(&pool->signals, SIGCHLD);
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		sigaction(ends[i], NULL, &action);
-		if (ends[i] == SIGINT || action.sa_handler != SIG_IGN)
-			sigaddset(&pool->signals, ends[i]);
-	}
-	sigprocmask(SIG_BLOCK, &pool->signals, &pool->outside);
-}
-
 static int make_wanted(struct pool *pool, struct sim_error *err)
 {
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &pool->began);
-	take_signals(pool);
+	signals_take(&pool->signals);
 	progress_start(true);
 	rc = run_all(pool, err);
 	kill_all(pool);
 	progress_end();
-	sigprocmask(SIG_SETMASK, &pool->outside, NULL);
+	signals_release(&pool->signals);
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/units.h"
 #include "engine/error.h"
@@ -220,6 +221,29 @@ static int read_summary(struct folder *folder, const char *file, struct sim_erro
 	return 0;
 }
 
+/* Nobody may ever write into a FIFO; the others are told by who opens them. */
+static int check_files(const char *path, struct sim_error *err)
+{
+	static const char *const names[] = {
+		RESULTS_SUMMARY,
+		RESULTS_CONFIG,
+		RESULTS_REQUESTS,
+		RESULTS_TIMELINE,
+	};
+	char file[PATH_MAX];
+	struct stat info;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		sprintf(file, "%s/%s", path, names[i]);
+		if (!stat(file, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+			return sim_user_error(err,
+					      "%s: is not a file, allowed: a folder that "
+					      "\"gvmsim run\" wrote",
+					      file);
+	}
+	return 0;
+}
+
 static int read_files(struct folder *folder, const char *path, struct sim_error *err)
 {
 	char file[PATH_MAX];
@@ -227,8 +251,10 @@ static int read_files(struct folder *folder, const char *path, struct sim_error 
 
 	if (strlen(path) > sizeof(file) - WRITER_NAME_MAX)
 		return sim_user_error(err, "%.60s...: name of a folder is too long", path);
+	rc = check_files(path, err);
 	sprintf(file, "%s/%s", path, RESULTS_SUMMARY);
-	rc = read_summary(folder, file, err);
+	if (!rc)
+		rc = read_summary(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_CONFIG);
 	if (!rc)
 		rc = read_config(folder, file, err);

@@ -138,6 +138,66 @@ tail -n 1 .err | grep -q "gnuplot: cannot be started: .*gnuplot-nox" || fail "$(
 draw ablation first "no run, all 5 come from results/cache"
 rm -rf results first bare
 
+# Several at once, all of which replace the same entry: it is there at any time.
+pids=
+for i in $(seq 12); do
+	"$gvmsim" figure memory-contention --set duration=15s --fresh --out "at-once-$i" \
+		>/dev/null 2>".err-$i" &
+	pids="$pids $!"
+done
+for pid in $pids; do
+	wait "$pid" || fail "at once: $(cat .err-*)"
+done
+[ "$(ls results/cache | wc -l)" -eq 1 ] || fail "at once: $(ls results/cache)"
+
+# What is no file is not waited for.
+entry=$(ls -d results/cache/*)
+rm "$entry/timeline.csv"
+mkfifo "$entry/timeline.csv"
+timeout 60 "$gvmsim" figure memory-contention --set duration=15s --out first >.out 2>.err ||
+	fail "FIFO: exit code $?: $(cat .err)"
+grep -q "^gvmsim: made 1 of 1 runs" .err || fail "FIFO: $(cat .err)"
+rm -rf results first at-once-*
+
+# The reason is the last line of a run that fails, whatever it has noted before.
+(
+	ulimit -f 128
+	status=0
+	"$gvmsim" figure memory-contention --set system.name=ghost --set duration=60s --set \
+		'events=[{"at": "0s", "container": "diffusion", "file": "compute.priority", "value": 1}]' \
+		>.out 2>.err || status=$?
+	[ "$status" -eq 1 ] || fail "full: exit code $status: $(cat .err)"
+	grep -q "its run failed: .*timeline.csv: cannot be written: File too large$" .err ||
+		fail "full: $(cat .err)"
+)
+[ -z "$(find results 2>/dev/null)" ] || fail "full: $(find results)"
+
+# An interrupt while a picture is drawn ends gnuplot; no half file is left.
+mkdir slow
+printf '#!/bin/sh\necho $$ >%s/.gnuplot\nexec sleep 60\n' "$work" >slow/gnuplot
+chmod +x slow/gnuplot
+for signal in INT TERM HUP; do
+	rm -f .gnuplot
+	PATH=$work/slow:$PATH "$gvmsim" figure memory-contention --set duration=15s --out cut \
+		>.out 2>.err &
+	pid=$!
+	tries=0
+	until [ -s .gnuplot ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 600 ] || fail "gnuplot does not start: $(cat .err)"
+		sleep 0.1
+	done
+	kill "-$signal" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	kill -0 "$(cat .gnuplot)" 2>/dev/null && fail "SIG$signal: gnuplot is left"
+	[ "$status" -eq 130 ] || fail "SIG$signal, drawing: exit code $status: $(cat .err)"
+	grep -q "^gvmsim: interrupted while gnuplot drew" .err || fail "SIG$signal: $(cat .err)"
+	[ "$(ls cut)" = memory-contention.csv ] || fail "SIG$signal, drawing: $(ls cut)"
+	rm -r cut
+done
+rm -r results slow
+
 # An interrupt ends the children; no half entry, no half figure.
 "$gvmsim" figure ablation --set duration=86400s --set output.timeline_interval=1ms --out cut \
 	>.out 2>.err &

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# SIGINT: exit code 130, says how far it came, writes what there is. Usage: NAME.sh GVMSIM SOURCE
+# SIGINT, SIGTERM, SIGHUP: exit code 130, says how far it came, writes what there is.
+# Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# interrupt WAIT TIMES: a day of simulation, stopped WAIT seconds after its folder appeared by
-# that many signals in a row (timeout(1) and terminals send more than one)
+# interrupt WAIT TIMES [SIGNAL]: a day of simulation, stopped WAIT seconds after its folder appeared
+# by that many signals in a row (timeout(1) and terminals send more than one)
 interrupt() {
 	"$gvmsim" run "$scenario" --set duration=86400s --out "$work/out" >.out 2>.err &
 	pid=$!
@@ -17,7 +18,7 @@ interrupt() {
 	done
 	sleep "$1"
 	for _ in $(seq "$2"); do
-		kill -INT "$pid" 2>/dev/null || true
+		kill "-${3:-INT}" "$pid" 2>/dev/null || true
 	done
 	status=0
 	wait "$pid" || status=$?
@@ -34,3 +35,8 @@ interrupt() {
 interrupt 0 1
 interrupt 1 1
 interrupt 0.5 3
+
+# What timeout(1) and a terminal that goes away send.
+interrupt 0 1 TERM
+interrupt 1 1 TERM
+interrupt 0.5 2 HUP
