@@ -75,6 +75,52 @@ START_TEST(an_evicted_block_returns_by_pages_without)
 }
 END_TEST
 
+/* How many CE copies a whole block takes on its way out, and its page 0 on its way back. */
+static u64 copies_of_block, copies_of_page;
+
+static void out_and_back(void)
+{
+	struct gvm_range *range = world_map(&world_process, 1, true);
+	static const u32 pages[] = { 0, 1, 2, 4, 8, 16 };
+	size_t i;
+	u64 in;
+
+	/* What the application staged is one piece, whatever the host's memory looks like. */
+	for (i = 0; i < ARRAY_SIZE(pages) && range->blocks[0].resident != GVM_BLOCK_FULL; i++)
+		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
+	ck_assert_uint_eq(range->blocks[0].resident, GVM_BLOCK_FULL);
+	ck_assert_uint_le(stats()->copies_in, 6);
+	in = stats()->copies_in;
+	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	copies_of_block = stats()->copies_out;
+	ck_assert_int_eq(world_fault(range, 0, 0), 0);
+	copies_of_page = stats()->copies_in - in;
+}
+
+START_TEST(a_fragmented_host_takes_4_kb_pages)
+{
+	static const struct sim_memory_policy policy = { .nvuvm = true,
+							 .limits = true,
+							 .host_fragmented = true };
+
+	world_run(16, &policy, out_and_back);
+	ck_assert_uint_eq(copies_of_block, 512);
+	ck_assert_uint_eq(copies_of_page, 16);
+}
+END_TEST
+
+START_TEST(fast_path_insists_on_2_mb_of_host_memory)
+{
+	static const struct sim_memory_policy policy = {
+		.nvuvm = true, .limits = true, .fast_path = true, .host_fragmented = true
+	};
+
+	world_run(16, &policy, out_and_back);
+	ck_assert_uint_eq(copies_of_block, 1);
+	ck_assert_uint_eq(copies_of_page, 1);
+}
+END_TEST
+
 static void conditions(void)
 {
 	struct gvm_range *staged = world_map(&world_process, 1, true);
@@ -502,7 +548,8 @@ START_TEST(the_overshoot_is_bounded_without_fast_path)
 END_TEST
 
 TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
-	  an_evicted_block_returns_by_pages_without, promotion_has_its_conditions,
+	  an_evicted_block_returns_by_pages_without, a_fragmented_host_takes_4_kb_pages,
+	  fast_path_insists_on_2_mb_of_host_memory, promotion_has_its_conditions,
 	  the_limit_holds_once_in_64_chunks, a_fresh_chunk_is_not_lost_for_want_of_a_victim,
 	  a_neighbours_refill_adds_to_the_overshoot,
 	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
