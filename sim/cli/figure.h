@@ -50,7 +50,9 @@ struct figure {
 
 extern const struct figure figure_ablation;
 extern const struct figure figure_alone_vs_shared;
+extern const struct figure figure_fault_breakdown;
 extern const struct figure figure_memory_contention;
+extern const struct figure figure_throughput_vs_memory;
 
 /*
  * What is special about a figure that makes its runs itself; figure_make() does the rest, which
