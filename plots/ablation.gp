@@ -69,17 +69,17 @@ number(ms) = ms >= 9999.5 ? sprintf("%.0f s", ms / 1000) \
 plain(x) = sprintf("%.2f", x)
 
 # A panel's bars with their numbers; a bar without a value of ours says so.
-draw(panel, text) = "plot bars_csv using (place($0) - width / 2):(ours(\"" . panel . "\"))" \
+draw(panel, text) = "plot numbers_csv using (place($0) - width / 2):(ours(\"" . panel . "\"))" \
 	. " with boxes linecolor rgb c_ours," \
-	. " bars_csv using (place($0) + width / 2):(published(\"" . panel . "\"))" \
+	. " numbers_csv using (place($0) + width / 2):(published(\"" . panel . "\"))" \
 	. " with boxes linecolor rgb c_published," \
-	. " bars_csv using (place($0) - width / 2 - apart):(ours(\"" . panel . "\")):(" . text \
+	. " numbers_csv using (place($0) - width / 2 - apart):(ours(\"" . panel . "\")):(" . text \
 	. "(ours(\"" . panel . "\"))) with labels center offset 0,0.6 font font_number" \
 	. " textcolor rgb c_text," \
-	. " bars_csv using (place($0) + width / 2 + apart):(published(\"" . panel . "\")):(" . text \
+	. " numbers_csv using (place($0) + width / 2 + apart):(published(\"" . panel . "\")):(" . text \
 	. "(published(\"" . panel . "\"))) with labels center offset 0,0.6 font font_number" \
 	. " textcolor rgb c_text," \
-	. " bars_csv using (place($0) - width / 2):(missing(\"" . panel . "\", \"ours\")" \
+	. " numbers_csv using (place($0) - width / 2):(missing(\"" . panel . "\", \"ours\")" \
 	. " ? floor_y : NaN):(\"none\") with labels center offset 0,0.6 font font_number" \
 	. " textcolor rgb c_ours"
 

@@ -95,9 +95,9 @@ do for [j = 0:1] {
 		unset key
 	}
 	plot NaN notitle, \
-		curves_csv using "time_s":(value_of(name, "published")) with lines linewidth 2.4 \
+		numbers_csv using "time_s":(value_of(name, "published")) with lines linewidth 2.4 \
 			linecolor rgb c_published title "published, measured", \
-		curves_csv using "time_s":(value_of(name, "ours")) with lines linewidth 1.6 \
+		numbers_csv using "time_s":(value_of(name, "ours")) with lines linewidth 1.6 \
 			linecolor rgb c_ours title "ours, simulated"
 	unset label
 }

@@ -40,9 +40,8 @@ static const char figure_help_runs[] =
 	"or this program has changed.\n";
 
 static const struct figure *const figures[] = {
-	&figure_ablation,
-	&figure_memory_contention,
-	&figure_alone_vs_shared,
+	&figure_ablation,	 &figure_memory_contention, &figure_throughput_vs_memory,
+	&figure_fault_breakdown, &figure_alone_vs_shared,
 };
 
 /* Numbered above all characters, so that getopt's optopt tells short options from long ones. */
@@ -191,7 +190,7 @@ static int figure_print_help(const struct figure *figure, struct sim_error *err)
 	}
 	fputs(figure_help, stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		printf("  %-18s  %s\n", figures[i]->name, figures[i]->summary);
+		printf("  %-20s  %s\n", figures[i]->name, figures[i]->summary);
 	fputs(figure_help_more, stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
 		fputs(figures[i]->example, stdout);

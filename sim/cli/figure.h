@@ -9,8 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "results/summary.h"
+
+struct cached_run;
+struct csv;
+struct gnuplot;
 struct sim_error;
-struct summary;
+struct table;
 struct writer;
 
 #define FIGURE_FOLDERS_MAX 2
@@ -45,7 +50,68 @@ struct figure {
 
 extern const struct figure figure_ablation;
 extern const struct figure figure_alone_vs_shared;
+extern const struct figure figure_fault_breakdown;
 extern const struct figure figure_memory_contention;
+extern const struct figure figure_throughput_vs_memory;
+
+/*
+ * What is special about a figure that makes its runs itself; figure_make() does the rest, which
+ * is the same for all of them. @data is the figure's own.
+ */
+struct figure_steps {
+	const char *name; /* of the figure, its files and plots/reference/NAME.csv */
+	const char *const *reference_columns;
+	size_t reference_column_count;
+	/* Take a row of the reference file: the reader's present one. */
+	int (*read_row)(void *data, const struct csv *csv, struct sim_error *err);
+	/* The runs are there: take from them what is shown. */
+	int (*read_runs)(void *data, struct sim_error *err);
+	void (*print)(const void *data);			/* the table, to stdout */
+	void (*write)(const void *data, struct writer *writer); /* NAME.csv */
+	/* What plots/NAME.gp needs beside the CSV file and what is written on all pictures. */
+	void (*add_variables)(const void *data, struct gnuplot *gnuplot);
+};
+
+/* Prepare a run: @scenario, or the user's, with the user's changes. */
+void figure_run_init(struct cached_run *run, const struct figure_args *args, const char *label,
+		     const char *scenario);
+
+/*
+ * Make a figure of @runs, @run_count of them and all prepared: published values, runs, table, CSV
+ * file, pictures. Nothing is run before it is sure that the figure can be kept, and numbers are
+ * kept also if they cannot be drawn. Destroys the runs. Returns 0 or a negative enum sim_exit.
+ */
+int figure_make(const struct figure_steps *steps, const struct figure_args *args,
+		struct cached_run *runs, size_t run_count, void *data, struct sim_error *err);
+
+/* A statistic of the first container of a type; NAN: there is none. */
+double figure_run_value(const struct cached_run *run, enum cfg_app_type app,
+			enum summary_metric_id metric);
+
+/* A value of both worlds; NAN: there is none. */
+struct figure_pair {
+	double ours;
+	double published;
+};
+
+/* Ours over published; NAN: there are not both. */
+double figure_ratio(const struct figure_pair *pair);
+
+/* Add a row that heads columns of pairs. */
+void figure_table_head(struct table *table, const char *title);
+
+/* Set a cell, "1.250 GiB" with @digits 3 and @unit " GiB", or "-" for NAN. */
+void figure_table_real(struct table *table, size_t column, double value, int digits,
+		       const char *unit);
+
+/* Set three cells from @column on: ours, published and their ratio. */
+void figure_table_pair(struct table *table, size_t column, const struct figure_pair *pair,
+		       int digits, const char *unit);
+
+/* A comma and the number, or nothing behind the comma for NAN. */
+void figure_write_real(struct writer *writer, double value);
+/* The three of a pair. */
+void figure_write_pair(struct writer *writer, const struct figure_pair *pair);
 
 /* End stdout's present part. What did not reach the user is an error. */
 int figure_flush(struct sim_error *err);

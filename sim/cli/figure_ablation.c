@@ -16,7 +16,6 @@
 #include "results/writer.h"
 
 #define FIGURE_NAME	"ablation"
-#define FIGURE_CSV	FIGURE_NAME ".csv"
 #define FIGURE_SCENARIO "vllm-diffusion-40g"
 
 enum bar_id { BAR_UVM, BAR_MEM_ISO, BAR_COM_ISO, BAR_SWAP_OPT, BAR_GHOST, BARS };
@@ -60,47 +59,33 @@ static const struct {
 	  true },
 };
 
-/* A number that may be missing: NAN then. */
-struct cell {
-	double ours;
-	double published;
-};
-
 /* Everything that is drawn. */
 struct ablation {
 	struct cached_run runs[BARS];
-	struct cell cells[PANELS][BARS];
+	struct figure_pair cells[PANELS][BARS];
 };
 
-static double ratio(const struct cell *cell)
+static double run_value(const struct ablation *ablation, size_t panel, size_t bar)
 {
-	return cell->published > 0 ? cell->ours / cell->published : (double)NAN;
+	return figure_run_value(&ablation->runs[bar], panels[panel].app, panels[panel].metric);
 }
 
-/* Of the first container of the type. */
-static double run_value(const struct cached_run *run, size_t panel)
+static int read_runs(void *data, struct sim_error *err)
 {
-	size_t index = folder_find_type(&run->folder, panels[panel].app);
-	const struct summary_value *value;
+	struct ablation *ablation = data;
 
-	if (index == SIZE_MAX)
-		return (double)NAN;
-	value = &run->folder.summary.containers[index].values[panels[panel].metric];
-	return value->known ? summary_number(value, panels[panel].metric) : (double)NAN;
-}
-
-static void find_ours(struct ablation *ablation)
-{
+	(void)err;
 	for (size_t panel = 0; panel < PANELS; panel++) {
-		double reference = run_value(&ablation->runs[BAR_UVM], panel);
+		double reference = run_value(ablation, panel, BAR_UVM);
 
 		for (size_t bar = 0; bar < BARS; bar++) {
-			double value = run_value(&ablation->runs[bar], panel);
+			double value = run_value(ablation, panel, bar);
 
 			ablation->cells[panel][bar].ours =
 				panels[panel].is_throughput ? reference / value : value;
 		}
 	}
+	return 0;
 }
 
 static size_t find_bar(const char *label)
@@ -123,8 +108,11 @@ static size_t find_panel(const char *key)
 
 enum reference_column { REFERENCE_BAR, REFERENCE_KEY, REFERENCE_VALUE, REFERENCE_COLUMNS };
 
-static int read_row(struct ablation *ablation, const struct csv *csv, struct sim_error *err)
+static const char *const reference_columns[REFERENCE_COLUMNS] = { "bar", "key", "value" };
+
+static int read_row(void *data, const struct csv *csv, struct sim_error *err)
 {
+	struct ablation *ablation = data;
 	size_t bar = find_bar(csv_text(csv, REFERENCE_BAR));
 	size_t panel = find_panel(csv_text(csv, REFERENCE_KEY));
 
@@ -132,26 +120,6 @@ static int read_row(struct ablation *ablation, const struct csv *csv, struct sim
 		return sim_user_error(err, "%s:%zu: no such bar or key in this figure",
 				      csv->file, csv->line);
 	return csv_real(csv, REFERENCE_VALUE, &ablation->cells[panel][bar].published, err);
-}
-
-static int read_published(struct ablation *ablation, struct sim_error *err)
-{
-	static const char *const columns[REFERENCE_COLUMNS] = { "bar", "key", "value" };
-	char file[PATH_MAX];
-	struct csv csv;
-	int rc = config_find_data("plots", "reference/" FIGURE_CSV, file, sizeof(file), err);
-
-	if (!rc)
-		rc = csv_open(&csv, file, columns, REFERENCE_COLUMNS, err);
-	if (rc)
-		return rc;
-	while ((rc = csv_next(&csv, err)) == 1) {
-		rc = read_row(ablation, &csv, err);
-		if (rc)
-			break;
-	}
-	csv_close(&csv);
-	return rc;
 }
 
 /*
@@ -174,53 +142,32 @@ static void ablation_init(struct ablation *ablation, const struct figure_args *a
 	for (size_t bar = 0; bar < BARS; bar++) {
 		struct cached_run *run = &ablation->runs[bar];
 
-		run->label = bars[bar].label;
-		run->scenario = args->scenario ? args->scenario : FIGURE_SCENARIO;
-		run->sets = args->sets;
-		run->set_count = args->set_count;
+		figure_run_init(run, args, bars[bar].label, FIGURE_SCENARIO);
 		memcpy(run->own_sets, bars[bar].sets, sizeof(run->own_sets));
 		for (size_t panel = 0; panel < PANELS; panel++)
 			ablation->cells[panel][bar].published = (double)NAN;
 	}
 }
 
-/* "26238.7 ms", "0.455", "-" */
-static void print_cell(struct table *table, size_t column, double value, const char *unit)
-{
-	if (isnan(value))
-		table_set(table, column, "-");
-	else if (!strcmp(unit, "ms"))
-		table_set(table, column, "%.1f ms", value);
-	else
-		table_set(table, column, "%.3f", value);
-}
-
 static void print_panel(struct table *table, const struct ablation *ablation, size_t panel)
 {
+	bool is_ms = !strcmp(panels[panel].unit, "ms");
+
 	if (panel)
 		table_add(table);
-	table_add(table);
-	table_set(table, 0, "%s", panels[panel].label);
-	table_set(table, 1, "ours");
-	table_set(table, 2, "published");
-	table_set(table, 3, "ratio");
+	figure_table_head(table, panels[panel].label);
 	for (size_t bar = 0; bar < BARS; bar++) {
-		const struct cell *cell = &ablation->cells[panel][bar];
-
 		table_add(table);
 		table_set(table, 0, "  %s%s", bars[bar].label,
 			  count_failed(ablation, bar) ? " *" : "");
-		print_cell(table, 1, cell->ours, panels[panel].unit);
-		print_cell(table, 2, cell->published, panels[panel].unit);
-		if (isnan(ratio(cell)))
-			table_set(table, 3, "-");
-		else
-			table_set(table, 3, "%.3g", ratio(cell));
+		figure_table_pair(table, 1, &ablation->cells[panel][bar], is_ms ? 1 : 3,
+				  is_ms ? " ms" : "");
 	}
 }
 
-static int print_table(const struct ablation *ablation, struct sim_error *err)
+static void print_table(const void *data)
 {
+	const struct ablation *ablation = data;
 	struct table table = { 0 };
 	char prefix[16];
 
@@ -233,39 +180,21 @@ static int print_table(const struct ablation *ablation, struct sim_error *err)
 		snprintf(prefix, sizeof(prefix), "* %s, ", bars[bar].label);
 		figure_print_failures(prefix, &ablation->runs[bar].folder.summary);
 	}
-	return figure_flush(err);
 }
 
-static void write_cell(struct writer *writer, double value)
+static void write_rows(const void *data, struct writer *writer)
 {
-	if (isnan(value))
-		writer_printf(writer, ",");
-	else
-		writer_printf(writer, ",%.12g", value);
-}
+	const struct ablation *ablation = data;
 
-static int write_csv(const struct ablation *ablation, struct writer *writer,
-		     struct sim_error *err)
-{
-	int rc = writer_begin(writer, FIGURE_CSV, err);
-
-	if (rc)
-		return rc;
 	writer_printf(writer, "panel,bar,unit,ours,published,ours_over_published,"
 			      "failed_containers\n");
 	for (size_t panel = 0; panel < PANELS; panel++)
 		for (size_t bar = 0; bar < BARS; bar++) {
-			const struct cell *cell = &ablation->cells[panel][bar];
-
 			writer_printf(writer, "%s,%s,%s", panels[panel].key, bars[bar].label,
 				      panels[panel].unit);
-			write_cell(writer, cell->ours);
-			write_cell(writer, cell->published);
-			write_cell(writer, ratio(cell));
+			figure_write_pair(writer, &ablation->cells[panel][bar]);
 			writer_printf(writer, ",%zu\n", count_failed(ablation, bar));
 		}
-	rc = writer_end(writer, err);
-	return rc ? rc : writer_commit(writer, err);
 }
 
 /* What the axis of a panel has to show: 0 and 0 if there is nothing. */
@@ -275,7 +204,7 @@ static void add_range(struct gnuplot *gnuplot, const struct ablation *ablation, 
 	char name[16];
 
 	for (size_t i = 0; i < 2 * BARS; i++) {
-		const struct cell *cell = &ablation->cells[panel][i / 2];
+		const struct figure_pair *cell = &ablation->cells[panel][i / 2];
 		double value = i % 2 ? cell->published : cell->ours;
 
 		if (!(value > 0))
@@ -297,64 +226,33 @@ static void add_failed(struct gnuplot *gnuplot, const struct ablation *ablation,
 	gnuplot_add_count(gnuplot, name, count_failed(ablation, bar));
 }
 
-static int draw_pictures(const struct figure_args *args, const struct ablation *ablation,
-			 struct writer *writer, struct sim_error *err)
+static void add_variables(const void *data, struct gnuplot *gnuplot)
 {
-	const struct folder *folder = &ablation->runs[0].folder;
-	struct gnuplot gnuplot = { 0 };
-	int rc;
+	const struct ablation *ablation = data;
 
-	gnuplot_add_file(&gnuplot, "bars_csv", writer, FIGURE_CSV);
-	gnuplot_add_string(&gnuplot, "scenario", folder->summary.name);
-	gnuplot_add_string(&gnuplot, "gpu", *folder->gpu ? folder->gpu : "custom GPU");
-	gnuplot_add_count(&gnuplot, "changed", args->set_count || args->scenario);
 	for (size_t panel = 0; panel < PANELS; panel++)
-		add_range(&gnuplot, ablation, panel);
+		add_range(gnuplot, ablation, panel);
 	for (size_t bar = 0; bar < BARS; bar++)
-		add_failed(&gnuplot, ablation, bar);
-	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, writer, err);
-	gnuplot_destroy(&gnuplot);
-	return rc;
+		add_failed(gnuplot, ablation, bar);
 }
 
-/* The data are kept also if they cannot be drawn. */
-static int show(const struct figure_args *args, const struct ablation *ablation,
-		struct writer *writer, struct sim_error *err)
-{
-	int rc = print_table(ablation, err);
+static const struct figure_steps steps = {
+	.name = FIGURE_NAME,
+	.reference_columns = reference_columns,
+	.reference_column_count = REFERENCE_COLUMNS,
+	.read_row = read_row,
+	.read_runs = read_runs,
+	.print = print_table,
+	.write = write_rows,
+	.add_variables = add_variables,
+};
 
-	if (!rc)
-		rc = write_csv(ablation, writer, err);
-	if (!rc)
-		rc = draw_pictures(args, ablation, writer, err);
-	if (rc)
-		return rc;
-	printf("numbers     %s/" FIGURE_CSV "\n", writer->folder);
-	return figure_print_pictures(FIGURE_NAME, writer, err);
-}
-
-/* Nothing is run before it is sure that the figure can be kept. */
 static int draw(const struct figure_args *args, struct sim_error *err)
 {
 	struct ablation ablation;
-	struct writer writer;
-	int rc;
 
 	ablation_init(&ablation, args);
-	rc = read_published(&ablation, err);
-	if (!rc)
-		rc = writer_open(&writer, args->out, err);
-	if (rc)
-		return rc;
-	rc = run_cache_get(ablation.runs, BARS, args->fresh, err);
-	if (!rc) {
-		find_ours(&ablation);
-		rc = show(args, &ablation, &writer, err);
-	}
-	if (rc)
-		writer_abort(&writer);
-	run_cache_destroy(ablation.runs, BARS);
-	return rc;
+	return figure_make(&steps, args, ablation.runs, BARS, &ablation, err);
 }
 
 const struct figure figure_ablation = {

@@ -18,7 +18,6 @@
 #include "results/writer.h"
 
 #define FIGURE_NAME	"memory-contention"
-#define FIGURE_CSV	FIGURE_NAME ".csv"
 #define FIGURE_SCENARIO "memory-contention"
 #define BYTES_PER_GIB	1073741824.0
 #define NS_PER_S	1e9
@@ -85,8 +84,9 @@ static int curve_add(struct curve *curve, double time_s, double gib, struct sim_
 }
 
 /* The first container of each type. */
-static int read_ours(struct contention *contention, struct sim_error *err)
+static int read_runs(void *data, struct sim_error *err)
 {
+	struct contention *contention = data;
 	const struct folder *folder = &contention->run.folder;
 	int rc = 0;
 
@@ -108,8 +108,11 @@ static int read_ours(struct contention *contention, struct sim_error *err)
 
 enum reference_column { REFERENCE_TIME, REFERENCE_PROCESS, REFERENCE_GIB, REFERENCE_COLUMNS };
 
-static int read_row(struct contention *contention, const struct csv *csv, struct sim_error *err)
+static const char *const reference_columns[REFERENCE_COLUMNS] = { "t_s", "process", "GiB" };
+
+static int read_row(void *data, const struct csv *csv, struct sim_error *err)
 {
+	struct contention *contention = data;
 	const char *name = csv_text(csv, REFERENCE_PROCESS);
 	double time_s, gib;
 	int rc = csv_real(csv, REFERENCE_TIME, &time_s, err);
@@ -124,26 +127,6 @@ static int read_row(struct contention *contention, const struct csv *csv, struct
 					 gib, err);
 	return sim_user_error(err, "%s:%zu: unknown process \"%.40s\"", csv->file, csv->line,
 			      name);
-}
-
-static int read_published(struct contention *contention, struct sim_error *err)
-{
-	static const char *const columns[REFERENCE_COLUMNS] = { "t_s", "process", "GiB" };
-	char file[PATH_MAX];
-	struct csv csv;
-	int rc = config_find_data("plots", "reference/" FIGURE_CSV, file, sizeof(file), err);
-
-	if (!rc)
-		rc = csv_open(&csv, file, columns, REFERENCE_COLUMNS, err);
-	if (rc)
-		return rc;
-	while ((rc = csv_next(&csv, err)) == 1) {
-		rc = read_row(contention, &csv, err);
-		if (rc)
-			break;
-	}
-	csv_close(&csv);
-	return rc;
 }
 
 /* Mean, least or last value of a span; NAN: the curve has none there. */
@@ -195,48 +178,34 @@ static double measure(const struct contention *contention, size_t index, enum so
 static void print_measure(struct table *table, const struct contention *contention,
 			  size_t index)
 {
-	double values[SOURCES];
+	struct figure_pair pair = {
+		.ours = measure(contention, index, SOURCE_OURS),
+		.published = measure(contention, index, SOURCE_PUBLISHED),
+	};
 
 	table_add(table);
 	table_set(table, 0, "%s", measures[index].label);
-	for (size_t source = 0; source < SOURCES; source++) {
-		values[source] = measure(contention, index, (enum source)source);
-		if (isnan(values[source]))
-			table_set(table, source + 1, "-");
-		else
-			table_set(table, source + 1, "%.3f GiB", values[source]);
-	}
-	if (values[SOURCE_PUBLISHED] > 0 && !isnan(values[SOURCE_OURS]))
-		table_set(table, 3, "%.2f", values[SOURCE_OURS] / values[SOURCE_PUBLISHED]);
-	else
-		table_set(table, 3, "-");
+	figure_table_pair(table, 1, &pair, 3, " GiB");
 }
 
-static int print_table(const struct contention *contention, struct sim_error *err)
+static void print_table(const void *data)
 {
+	const struct contention *contention = data;
 	struct table table = { 0 };
 
-	table_add(&table);
-	table_set(&table, 0, "GPU memory");
-	table_set(&table, 1, "ours");
-	table_set(&table, 2, "published");
-	table_set(&table, 3, "ratio");
+	figure_table_head(&table, "GPU memory");
 	for (size_t i = 0; i < ARRAY_SIZE(measures); i++)
 		print_measure(&table, contention, i);
 	table_print(&table, stdout);
 	putchar('\n');
 	figure_print_failures("", &contention->run.folder.summary);
-	return figure_flush(err);
 }
 
 /* Curve by curve, so that a line can be drawn through each. */
-static int write_csv(const struct contention *contention, struct writer *writer,
-		     struct sim_error *err)
+static void write_rows(const void *data, struct writer *writer)
 {
-	int rc = writer_begin(writer, FIGURE_CSV, err);
+	const struct contention *contention = data;
 
-	if (rc)
-		return rc;
 	writer_printf(writer, "process,source,time_s,gib\n");
 	for (size_t i = 0; i < (size_t)PROCESSES * SOURCES; i++) {
 		size_t process = i / SOURCES, source = i % SOURCES;
@@ -247,8 +216,6 @@ static int write_csv(const struct contention *contention, struct writer *writer,
 				      source_names[source], curve->points[k].time_s,
 				      curve->points[k].gib);
 	}
-	rc = writer_end(writer, err);
-	return rc ? rc : writer_commit(writer, err);
 }
 
 /* When diffusion starts, and when requests come: what the time axis is divided by. */
@@ -283,75 +250,36 @@ static void add_status(struct gnuplot *gnuplot, const struct contention *content
 	gnuplot_add_string(gnuplot, variable, strcmp(status, SUMMARY_OK) != 0 ? status : "");
 }
 
-static int draw_pictures(const struct figure_args *args, const struct contention *contention,
-			 struct writer *writer, struct sim_error *err)
+static void add_variables(const void *data, struct gnuplot *gnuplot)
 {
-	const struct folder *folder = &contention->run.folder;
-	struct gnuplot gnuplot = { 0 };
-	int rc;
+	const struct contention *contention = data;
 
-	gnuplot_add_file(&gnuplot, "curves_csv", writer, FIGURE_CSV);
-	gnuplot_add_string(&gnuplot, "scenario", folder->summary.name);
-	gnuplot_add_string(&gnuplot, "system", folder->summary.system);
-	gnuplot_add_string(&gnuplot, "gpu", *folder->gpu ? folder->gpu : "custom GPU");
-	gnuplot_add_count(&gnuplot, "changed", args->set_count || args->scenario);
-	add_stages(&gnuplot, &contention->run.config);
-	add_status(&gnuplot, contention, PROCESS_LLM, "status_llm");
-	add_status(&gnuplot, contention, PROCESS_DIFFUSION, "status_diffusion");
-	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, writer, err);
-	gnuplot_destroy(&gnuplot);
-	return rc;
+	gnuplot_add_string(gnuplot, "system", contention->run.folder.summary.system);
+	add_stages(gnuplot, &contention->run.config);
+	add_status(gnuplot, contention, PROCESS_LLM, "status_llm");
+	add_status(gnuplot, contention, PROCESS_DIFFUSION, "status_diffusion");
 }
 
-/* The data are kept also if they cannot be drawn. */
-static int show(const struct figure_args *args, const struct contention *contention,
-		struct writer *writer, struct sim_error *err)
-{
-	int rc = print_table(contention, err);
-
-	if (!rc)
-		rc = write_csv(contention, writer, err);
-	if (!rc)
-		rc = draw_pictures(args, contention, writer, err);
-	if (rc)
-		return rc;
-	printf("numbers     %s/" FIGURE_CSV "\n", writer->folder);
-	return figure_print_pictures(FIGURE_NAME, writer, err);
-}
-
-static int make(const struct figure_args *args, struct contention *contention,
-		struct sim_error *err)
-{
-	struct writer writer;
-	int rc = read_published(contention, err);
-
-	if (!rc)
-		rc = writer_open(&writer, args->out, err);
-	if (rc)
-		return rc;
-	rc = run_cache_get(&contention->run, 1, args->fresh, err);
-	if (!rc)
-		rc = read_ours(contention, err);
-	if (!rc)
-		rc = show(args, contention, &writer, err);
-	if (rc)
-		writer_abort(&writer);
-	return rc;
-}
+static const struct figure_steps steps = {
+	.name = FIGURE_NAME,
+	.reference_columns = reference_columns,
+	.reference_column_count = REFERENCE_COLUMNS,
+	.read_row = read_row,
+	.read_runs = read_runs,
+	.print = print_table,
+	.write = write_rows,
+	.add_variables = add_variables,
+};
 
 static int draw(const struct figure_args *args, struct sim_error *err)
 {
-	struct contention contention = {
-		.run = { .label = FIGURE_NAME,
-			 .scenario = args->scenario ? args->scenario : FIGURE_SCENARIO,
-			 .sets = args->sets,
-			 .set_count = args->set_count },
-	};
-	int rc = make(args, &contention, err);
+	struct contention contention = { 0 };
+	int rc;
 
+	figure_run_init(&contention.run, args, FIGURE_NAME, FIGURE_SCENARIO);
+	rc = figure_make(&steps, args, &contention.run, 1, &contention, err);
 	for (size_t i = 0; i < (size_t)SOURCES * PROCESSES; i++)
 		free(contention.curves[i / PROCESSES][i % PROCESSES].points);
-	run_cache_destroy(&contention.run, 1);
 	return rc;
 }
 

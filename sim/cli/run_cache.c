@@ -96,25 +96,39 @@ static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 	return rc;
 }
 
-static size_t count_own_sets(const struct cached_run *run)
+static size_t count_defaults(const struct cached_run *run)
 {
 	size_t count = 0;
 
-	while (count < RUN_CACHE_SETS_MAX && run->own_sets[count])
+	while (run->defaults && run->defaults[count])
 		count++;
 	return count;
+}
+
+static size_t count_sets(const struct cached_run *run)
+{
+	size_t own = 0;
+
+	while (own < RUN_CACHE_SETS_MAX && run->own_sets[own])
+		own++;
+	return count_defaults(run) + run->set_count + own;
 }
 
 /* The @i-th of all --set options of a run. */
 static const char *run_set(const struct cached_run *run, size_t i)
 {
+	size_t defaults = count_defaults(run);
+
+	if (i < defaults)
+		return run->defaults[i];
+	i -= defaults;
 	return i < run->set_count ? run->sets[i] : run->own_sets[i - run->set_count];
 }
 
 /* Load the configuration: mistakes in it are found before anything is run. */
 static int load_config(struct cached_run *run, struct sim_error *err)
 {
-	size_t count = run->set_count + count_own_sets(run);
+	size_t count = count_sets(run);
 	struct cfg_override *overrides = calloc(count + 1, sizeof(*overrides));
 	int rc;
 
@@ -224,7 +238,7 @@ static int spawn(const struct pool *pool, struct cached_run *run, const char *co
 /* gvmsim run --quiet --out FOLDER --set ... -- SCENARIO */
 static int start(struct pool *pool, struct cached_run *run, struct sim_error *err)
 {
-	size_t count = run->set_count + count_own_sets(run);
+	size_t count = count_sets(run);
 	const char **argv = calloc(2 * count + 8, sizeof(*argv));
 	char folder[PATH_ROOM];
 	size_t argc = 0;

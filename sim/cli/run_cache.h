@@ -30,7 +30,9 @@ enum run_cache_state {
 struct cached_run {
 	const char *label; /* for people: "+MemIso" */
 	const char *scenario;
-	const char *const *sets; /* PATH=VALUE of the user's, applied first */
+	const char *const
+		*defaults; /* PATH=VALUE, applied first; NULL ends them, or there are none */
+	const char *const *sets; /* of the user's, applied next */
 	size_t set_count;
 	const char *own_sets[RUN_CACHE_SETS_MAX]; /* applied last; NULL ends them */
 

@@ -34,25 +34,28 @@ draw() {
 		fail "$name: $(find results/cache)"
 }
 
-# cycle NAME RUNS: from nothing, from the cache, fresh, with entries that are damaged
+# cycle NAME RUNS ARGUMENTS...: from nothing, from the cache, fresh, with entries that are damaged
 cycle() {
+	name=$1
+	runs=$2
+	shift 2
 	rm -rf results first second
-	draw "$1" first "$2 of $2 runs"
-	[ "$(ls results/cache | wc -l)" -eq "$2" ] || fail "$1: entries: $(ls results/cache)"
+	draw "$name" first "$runs of $runs runs" "$@"
+	[ "$(ls results/cache | wc -l)" -eq "$runs" ] || fail "$name: entries: $(ls results/cache)"
 	cp .out .first
-	draw "$1" second "no run, all $2 come from results/cache"
-	sed 's|second/|first/|' .out | cmp - .first || fail "$1: the table differs"
-	draw "$1" second "$2 of $2 runs" --fresh
+	draw "$name" second "no run, all $runs come from results/cache" "$@"
+	sed 's|second/|first/|' .out | cmp - .first || fail "$name: the table differs"
+	draw "$name" second "$runs of $runs runs" --fresh "$@"
 	damaged=$(ls -d results/cache/* | head -n 1)
 	echo '{ "name": ' >"$damaged/summary.json"
-	draw "$1" second "1 of $2 runs"
+	draw "$name" second "1 of $runs runs" "$@"
 	rm "$damaged/timeline.csv"
-	draw "$1" second "1 of $2 runs"
+	draw "$name" second "1 of $runs runs" "$@"
 	rm -r "$damaged"
 	: >"$damaged"
-	draw "$1" second "1 of $2 runs"
-	diff -r first second || fail "$1: other bytes"
-	draw "$1" second "$2 of $2 runs" --set seed=7
+	draw "$name" second "1 of $runs runs" "$@"
+	diff -r first second || fail "$name: other bytes"
+	draw "$name" second "$runs of $runs runs" --set seed=7 "$@"
 }
 
 cycle ablation 5
@@ -81,6 +84,39 @@ for value in 19.451 19.004 3.842 38.662 18.383; do
 done
 grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(cat .first)"
 
+# Diffusion alone; its images have two steps, so that each run completes some.
+cycle throughput-vs-memory 30 --set containers.diffusion.app.steps=2
+[ "$(head -n 1 first/throughput-vs-memory.csv)" = "system,memory_percent,image_p50_s,ours,published,ours_over_published" ] ||
+	fail "throughput: $(head -n 1 first/throughput-vs-memory.csv)"
+for system in stock gvm; do
+	[ "$(grep -c "^$system,[1-9]*0,[0-9.]*,[0-9.]*,0.[0-9]*,[0-9.]*$" first/throughput-vs-memory.csv)" -eq 5 ] ||
+		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
+	[ "$(grep -c "^$system,[1-9]0,[0-9.]*,0[0-9.]*,,$" first/throughput-vs-memory.csv)" -eq 4 ] ||
+		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
+	grep -q "^$system,100,[0-9.]*,1,1,1$" first/throughput-vs-memory.csv || fail "throughput: 100 %"
+done
+[ "$(grep -c "^ghost,[0-9]*,[0-9.]*,[0-9.]*,,$" first/throughput-vs-memory.csv)" -eq 10 ] ||
+	fail "throughput: ghost: $(cat first/throughput-vs-memory.csv)"
+grep -q "^gvm,40,[0-9.]*,[0-9.]*,0.507452," first/throughput-vs-memory.csv || fail "0.507452"
+# The error is that of the ten pairs, and 100 % is none of them.
+awk -F, 'NR > 1 && $5 != "" && $2 != 100 { print ($6 > 1 ? $6 : 1 / $6) - 1 }' first/throughput-vs-memory.csv |
+	sort -g | awk '{ e[NR] = $1 } END { printf "%.1f %%\n", 50 * (e[5] + e[6]) }' >.error
+grep -q "^of both  *$(cat .error)$" .first || fail "throughput: no $(cat .error): $(cat .first)"
+
+cycle fault-breakdown 2 --set containers.diffusion.app.steps=2
+[ "$(head -n 1 first/fault-breakdown.csv)" = "system,part,ours,published,ours_over_published,ours_below,published_below" ] ||
+	fail "breakdown: $(head -n 1 first/fault-breakdown.csv)"
+for system in stock gvm; do
+	grep -q "^$system,compute,1,1,1,0,0$" first/fault-breakdown.csv ||
+		fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
+	for part in cpu d2h h2d; do
+		grep -q "^$system,$part,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*$" first/fault-breakdown.csv ||
+			fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
+	done
+done
+grep -q "^  all together  *[0-9.]*  *15.196  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
+grep -q "^  all together  *[0-9.]*  *2.097  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
+
 # A disabled container has no values: empty cells, and no failure.
 rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
@@ -90,6 +126,17 @@ draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
 rm -r first
 draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
 grep -q "^vLLM,ours" first/memory-contention.csv && fail "memory: of a disabled server"
+
+# Neither has one that only loads.
+rm -r first
+draw fault-breakdown first "2 of 2 runs" --set duration=1s
+[ "$(grep -c "^[a-z]*,[a-z0-9]*,,[0-9.]*,,[0-9.]*,[0-9.]*$" first/fault-breakdown.csv)" -eq 8 ] ||
+	fail "breakdown: only loads: $(cat first/fault-breakdown.csv)"
+rm -r first
+draw throughput-vs-memory first "30 of 30 runs" --set duration=1s
+[ "$(grep -c "^[a-z]*,[0-9]*,,,[0-9.]*,$" first/throughput-vs-memory.csv)" -eq 30 ] ||
+	fail "throughput: only loads: $(cat first/throughput-vs-memory.csv)"
+grep -q "^of both  *-$" .out || fail "throughput: only loads: $(cat .out)"
 
 # A context that dies is a result: no values of it, and the others of its run carry a star.
 rm -r first results
