@@ -125,13 +125,41 @@ static const char *run_set(const struct cached_run *run, size_t i)
 	return i < run->set_count ? run->sets[i] : run->own_sets[i - run->set_count];
 }
 
+/* Do two PATH=VALUE set the same key? */
+static bool sets_same_key(const char *set, const char *other)
+{
+	size_t length = strcspn(set, "=");
+
+	return length == strcspn(other, "=") && !strncmp(set, other, length);
+}
+
+/* What a run is about is not the user's to set: it would be lost without a word. */
+static int check_own_sets(const struct cached_run *run, struct sim_error *err)
+{
+	for (size_t own = 0; own < RUN_CACHE_SETS_MAX && run->own_sets[own]; own++) {
+		const char *set = run->own_sets[own];
+
+		for (size_t i = 0; i < run->set_count; i++)
+			if (sets_same_key(run->sets[i], set))
+				return sim_user_error(
+					err,
+					"--set:%.*s: is what the runs of this "
+					"figure differ in, allowed: any other key",
+					(int)strcspn(set, "="), set);
+	}
+	return 0;
+}
+
 /* Load the configuration: mistakes in it are found before anything is run. */
 static int load_config(struct cached_run *run, struct sim_error *err)
 {
 	size_t count = count_sets(run);
-	struct cfg_override *overrides = calloc(count + 1, sizeof(*overrides));
-	int rc;
+	struct cfg_override *overrides;
+	int rc = check_own_sets(run, err);
 
+	if (rc)
+		return rc;
+	overrides = calloc(count + 1, sizeof(*overrides));
 	if (!overrides)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < count; i++)

@@ -10,9 +10,15 @@
 short() {
 	name=$1
 	shift
+	# What the other figures vary is not the user's to set.
+	case $name in
+	ablation | memory-contention)
+		set -- --set containers.diffusion.gmem.limit.high=max "$@"
+		;;
+	esac
 	"$gvmsim" figure "$name" --set duration=26s --set containers.vllm.start=6s \
 		--set containers.vllm.app.gpu_memory_utilization=0.4 \
-		--set containers.diffusion.gmem.limit.high=max "$@" >.out 2>.err
+		"$@" >.out 2>.err
 }
 
 # draw NAME OUT SAYS ARGUMENTS...: it works, and the one line on stderr says so
