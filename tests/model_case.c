@@ -146,11 +146,6 @@ static u32 core_uncharge(const struct model_op *op)
 	return 0;
 }
 
-static u32 core_headroom(const struct model_op *op)
-{
-	return gvm_charge_headroom(containers[op->container]);
-}
-
 static u32 core_excess(const struct model_op *op)
 {
 	return gvm_charge_excess(containers[op->container]);
@@ -264,7 +259,6 @@ static const struct {
 	[MODEL_CANCEL] = OP(cancel, HAS_CONTAINER),
 	[MODEL_BIND] = OP(bind, HAS_CONTAINER | HAS_CHUNK),
 	[MODEL_UNCHARGE] = OP(uncharge, HAS_CHUNK),
-	[MODEL_HEADROOM] = OP(headroom, HAS_CONTAINER),
 	[MODEL_EXCESS] = OP(excess, HAS_CONTAINER),
 	[MODEL_TOUCH] = OP(touch, HAS_CHUNK),
 	[MODEL_PICK_OWN] = OP(pick_own, HAS_CONTAINER),
@@ -672,20 +666,33 @@ static u64 draw_value(u64 *state, u32 kind, u32 chunks, u32 tgids)
 static u32 draw_weights(u64 *state, u32 *weights)
 {
 	static const u8 common[MODEL_OPS] = {
-		[MODEL_ATTACH] = 4,	  [MODEL_DETACH] = 1,
-		[MODEL_GET] = 1,	  [MODEL_PUT] = 1,
-		[MODEL_FIND] = 1,	  [MODEL_EMPTY] = 1,
-		[MODEL_RESERVE] = 30,	  [MODEL_CANCEL] = 6,
-		[MODEL_BIND] = 30,	  [MODEL_UNCHARGE] = 8,
-		[MODEL_TOUCH] = 30,	  [MODEL_PICK_OWN] = 8,
-		[MODEL_PUTBACK] = 8,	  [MODEL_REFILL] = 3,
-		[MODEL_PICK_GLOBAL] = 12, [MODEL_HIGH] = 2,
-		[MODEL_LOW] = 4,	  [MODEL_PIN] = 4,
-		[MODEL_UNPIN] = 6,	  [MODEL_SWAP_OUT] = 1,
-		[MODEL_SWAP_IN] = 1,	  [MODEL_OOM] = 1,
-		[MODEL_FORCE] = 3,	  [MODEL_HEADROOM] = 1,
-		[MODEL_EXCESS] = 1,	  [MODEL_PICK_PROTECTED] = 4,
-		[MODEL_TAKE] = 3,	  [MODEL_IS_PICKED] = 1,
+		[MODEL_ATTACH] = 4,
+		[MODEL_DETACH] = 1,
+		[MODEL_GET] = 1,
+		[MODEL_PUT] = 1,
+		[MODEL_FIND] = 1,
+		[MODEL_EMPTY] = 1,
+		[MODEL_RESERVE] = 30,
+		[MODEL_CANCEL] = 6,
+		[MODEL_BIND] = 30,
+		[MODEL_UNCHARGE] = 8,
+		[MODEL_TOUCH] = 30,
+		[MODEL_PICK_OWN] = 8,
+		[MODEL_PUTBACK] = 8,
+		[MODEL_REFILL] = 3,
+		[MODEL_PICK_GLOBAL] = 12,
+		[MODEL_HIGH] = 2,
+		[MODEL_LOW] = 4,
+		[MODEL_PIN] = 4,
+		[MODEL_UNPIN] = 6,
+		[MODEL_SWAP_OUT] = 1,
+		[MODEL_SWAP_IN] = 1,
+		[MODEL_OOM] = 1,
+		[MODEL_FORCE] = 3,
+		[MODEL_EXCESS] = 1,
+		[MODEL_PICK_PROTECTED] = 4,
+		[MODEL_TAKE] = 3,
+		[MODEL_IS_PICKED] = 1,
 	};
 	u32 total = 0, i;
 

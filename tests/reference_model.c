@@ -195,15 +195,6 @@ u32 model_reserve(const struct model_op *op)
 	return model_force(op);
 }
 
-/* Whole chunks that still fit below the limit, as far as 32 bits can say. */
-u32 model_headroom(const struct model_op *op)
-{
-	u64 used = model_charged_bytes(named(op)), high = named(op)->high_bytes;
-	u64 chunks = high > used ? (high - used) / CHUNK_BYTES : 0;
-
-	return chunks > 0xffffffff ? 0xffffffff : (u32)chunks;
-}
-
 /* Chunks that have to go until the rest fits: a part of one takes a whole one. */
 u32 model_excess(const struct model_op *op)
 {

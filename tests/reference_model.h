@@ -33,7 +33,6 @@ enum model_op_kind {
 	MODEL_CANCEL,
 	MODEL_BIND,
 	MODEL_UNCHARGE,
-	MODEL_HEADROOM,
 	MODEL_EXCESS,
 	MODEL_TOUCH,
 	MODEL_PICK_OWN,
@@ -116,7 +115,6 @@ u32 model_force(const struct model_op *op);
 u32 model_cancel(const struct model_op *op);
 u32 model_bind(const struct model_op *op);
 u32 model_uncharge(const struct model_op *op);
-u32 model_headroom(const struct model_op *op);
 u32 model_excess(const struct model_op *op);
 u32 model_touch(const struct model_op *op);
 u32 model_pick_own(const struct model_op *op);

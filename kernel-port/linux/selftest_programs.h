@@ -11,6 +11,7 @@
 	X(selftest_world)        \
 	X(test_control)          \
 	X(test_evict)            \
+	X(test_evict_random)     \
 	X(test_fault)            \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \

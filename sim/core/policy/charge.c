@@ -158,18 +158,6 @@ void gvm_uncharge(struct gvm_device *device, u32 chunk)
 }
 
 /* CONTEXT: atomic. */
-u32 gvm_charge_headroom(struct gvm_container *container)
-{
-	u64 limit, charged;
-
-	gvm_spin_lock(&container->device->lock);
-	limit = charge_limit_chunks(container);
-	charged = container->charged_chunks;
-	gvm_spin_unlock(&container->device->lock);
-	return limit > charged ? (u32)min(limit - charged, (u64)U32_MAX) : 0;
-}
-
-/* CONTEXT: atomic. */
 u32 gvm_charge_excess(struct gvm_container *container)
 {
 	u64 limit, charged;

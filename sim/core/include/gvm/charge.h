@@ -41,11 +41,7 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk);
 /* The chunk goes back to the device: leaves the clock, lowers its owner's usage. CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk);
 
-/*
- * How many chunks a container may still be charged, 0 at or above its gmem.limit.high; and by how
- * many it is above it. CONTEXT: atomic.
- */
-u32 gvm_charge_headroom(struct gvm_container *container);
+/* By how many chunks a container is above its gmem.limit.high. CONTEXT: atomic. */
 u32 gvm_charge_excess(struct gvm_container *container);
 
 /* @bytes of the container moved to host memory, or came back from it. CONTEXT: atomic. */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Random runs of four containers on a GPU that is too small for them, with limits that change: the
+ * promises of limits and protection, counted at every victim, and every byte compared.
+ */
+#include "gvm/clock.h"
+#include "runner.h"
+#include "toy_gpu.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+enum { SPACES = 4, BLOCKS = 12, STEPS = 20000 };
+
+static u64 random_state;
+static struct gvm_container *tenants[SPACES];
+static u32 tags[SPACES][BLOCKS * 32];
+static struct gvm_container *faulting;
+static u64 foreign; /* victims of somebody else's need */
+
+/* splitmix64 */
+static u32 draw(u32 below)
+{
+	u64 z = random_state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return (u32)((z ^ z >> 31) % below);
+}
+
+/* Could a chunk of an unprotected container have gone in place of this one? */
+static bool another_could_go(u32 chunk)
+{
+	u32 i;
+
+	for (i = 0; i < toy.device.chunk_count; i++) {
+		const struct gvm_chunk *entry = &toy.device.chunks[i];
+
+		if (i != chunk && entry->state == GVM_CHUNK_CHARGED &&
+		    !entry->owner->is_protected && gvm_block_evictable(&toy.memory, i))
+			return true;
+	}
+	return false;
+}
+
+static void judge_victim(u32 chunk)
+{
+	const struct gvm_container *owner = toy.device.chunks[chunk].owner;
+	bool at_limit =
+		faulting->charged_chunks >= faulting->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+
+	ck_assert(!(at_limit && owner != faulting));
+	ck_assert(!(owner->is_protected && owner != faulting && another_could_go(chunk)));
+	foreign += owner != faulting;
+}
+
+static void random_step(void)
+{
+	u32 who = draw(SPACES), page = draw(BLOCKS * 32);
+
+	faulting = tenants[who];
+	switch (draw(20)) {
+	case 0:
+		gvm_limit_set_low(faulting, draw(10) * CHUNK);
+		break;
+	case 1:
+		gvm_limit_set_high(faulting, (1 + draw(12)) * CHUNK + draw((u32)CHUNK));
+		ck_assert_uint_eq(gvm_reclaim(faulting), 0);
+		break;
+	case 2:
+		toy_unmap_range(who);
+		toy_map_range(who, faulting, BLOCKS * CHUNK, false);
+		memset(tags[who], 0, sizeof(tags[who]));
+		break;
+	case 3 ... 10:
+		tags[who][page] = draw(U32_MAX);
+		ck_assert(toy_store(who, page, tags[who][page]));
+		break;
+	default:
+		ck_assert(toy_load(who, page, tags[who][page]));
+	}
+}
+
+static void check_promises(void)
+{
+	u32 i;
+
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	for (i = 0; i < SPACES; i++)
+		ck_assert_uint_le((u64)tenants[i]->charged_chunks * CHUNK,
+				  tenants[i]->gmem_high_bytes);
+}
+
+START_TEST(limits_and_protection_hold_in_random_runs)
+{
+	u32 i, step;
+
+	random_state = runner_seed();
+	memset(tags, 0, sizeof(tags));
+	toy_init(16);
+	toy.on_evict = judge_victim;
+	for (i = 0; i < SPACES; i++) {
+		tenants[i] = toy_attach(10 + i);
+		toy_map_range(i, tenants[i], BLOCKS * CHUNK, false);
+	}
+	for (step = 0; step < STEPS; step++) {
+		random_step();
+		check_promises();
+	}
+	/* It was a real test: others' chunks did go, and protection was under pressure. */
+	ck_assert_uint_gt(foreign, 100);
+	for (i = 0; i < SPACES; i++) {
+		toy_unmap_range(i);
+		gvm_container_detach(tenants[i]);
+	}
+	toy_destroy();
+}
+END_TEST
+
+TEST_MAIN("evict random", limits_and_protection_hold_in_random_runs)
