@@ -8,6 +8,7 @@
 #include "cli/cmd_figure.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_trace.h"
+#include "cli/cmd_validate.h"
 #include "engine/error.h"
 
 #ifndef GVMSIM_VERSION
@@ -26,6 +27,7 @@ static const char main_help[] =
 	"\n"
 	"  gvmsim run SCENARIO      simulate, print a table, write a results folder\n"
 	"  gvmsim figure NAME ...   a published figure or a comparison, as table and picture\n"
+	"  gvmsim validate hardware what a real GPU took, and what the simulated one takes\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
 	"  gvmsim --version         print the version\n"
 	"\n"
@@ -51,6 +53,7 @@ struct main_command {
 static const struct main_command main_commands[] = {
 	{ "run", cmd_run },
 	{ "figure", cmd_figure },
+	{ "validate", cmd_validate },
 	{ "trace", cmd_trace },
 };
 
@@ -65,7 +68,8 @@ static int main_print(const char *text)
 
 int main(int argc, char **argv)
 {
-	static const char allowed[] = "allowed are run, figure, trace, --help and --version";
+	static const char allowed[] =
+		"allowed are run, figure, validate, trace, --help and --version";
 
 	/* A limit on file sizes is an error like a full disk, not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
