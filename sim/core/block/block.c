@@ -21,12 +21,6 @@
  * started by then is pinned until its PTEs are written: no evictor can take it. If a batch has
  * pinned all that its container may have, the rest of it is left to fault again.
  *
- * An eviction comes from the other side: it has a chunk and looks for the block. A frame says
- * where the chunk was; only under that range's lock is it known whether it is still there. The
- * range cannot vanish meanwhile, since it waits for the evictors inside it.
- *
- *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
- *
  * How it differs from the paper:
  *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
  *     chunk is reserved here before anything is allocated or moved; only the clock and the PTEs
@@ -39,92 +33,6 @@
 
 /* Evictions that one block may cause before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
-
-int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
-		    const struct gvm_mmu_ops *mmu, void *gpu)
-{
-	memset(memory, 0, sizeof(*memory));
-	memory->device = device;
-	memory->mmu = mmu;
-	memory->gpu = gpu;
-	gvm_spin_init(&memory->lock, "gvm memory");
-	memory->frames = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->frames));
-	return memory->frames ? 0 : -ENOMEM;
-}
-
-void gvm_memory_destroy(struct gvm_memory *memory)
-{
-	gvm_free(memory->frames);
-	memory->frames = NULL;
-}
-
-/* A chunk came into a block, or (range NULL) has left it. */
-static void frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index)
-{
-	struct gvm_frame *frame = &memory->frames[chunk];
-
-	gvm_spin_lock(&memory->lock);
-	frame->range = range;
-	frame->index = index;
-	gvm_spin_unlock(&memory->lock);
-}
-
-void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
-{
-	WRITE_ONCE(memory->frames[chunk].pinned, pin);
-}
-
-static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
-{
-	return READ_ONCE(memory->frames[chunk].pinned);
-}
-
-void gvm_range_enter(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-
-	gvm_spin_lock(&memory->lock);
-	range->users++;
-	gvm_spin_unlock(&memory->lock);
-}
-
-/* Find the range that a chunk is in, and enter it. NULL: in none. */
-static struct gvm_range *frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index)
-{
-	struct gvm_frame *frame = &memory->frames[chunk];
-	struct gvm_range *range;
-
-	gvm_spin_lock(&memory->lock);
-	range = frame->range;
-	*ret_index = frame->index;
-	if (range)
-		range->users++;
-	gvm_spin_unlock(&memory->lock);
-	return range;
-}
-
-/* The range may be gone as soon as the lock is given up. */
-void gvm_range_leave(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-
-	gvm_spin_lock(&memory->lock);
-	GVM_ASSERT(range->users > 0);
-	if (--range->users == 0)
-		gvm_wake_up_all(&range->idle);
-	gvm_spin_unlock(&memory->lock);
-}
-
-static bool range_is_idle(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-	bool idle;
-
-	gvm_spin_lock(&memory->lock);
-	idle = range->users == 0;
-	gvm_spin_unlock(&memory->lock);
-	return idle;
-}
 
 static u32 block_valid_mask(u64 bytes_from_block)
 {
@@ -204,7 +112,7 @@ static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *b
 
 	block->chunk = GVM_NO_CHUNK;
 	gvm_frame_pin(memory, chunk, false);
-	frame_set(memory, chunk, NULL, 0);
+	gvm_frame_set(memory, chunk, NULL, 0);
 	gvm_uncharge(memory->device, chunk);
 	memory->mmu->chunk_free(memory->gpu, chunk);
 }
@@ -232,7 +140,7 @@ void gvm_range_destroy(struct gvm_range *range)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
 	/* No frame leads here any more; who is here already has yet to find out. */
-	gvm_wait_event(&range->idle, range_is_idle(range));
+	gvm_range_wait_idle(range);
 	gvm_free(range->blocks);
 	gvm_container_put(range->container);
 	range->blocks = NULL;
@@ -242,7 +150,7 @@ void gvm_range_destroy(struct gvm_range *range)
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
 	gvm_frame_pin(range->memory, chunk, true);
-	frame_set(range->memory, chunk, range, index);
+	gvm_frame_set(range->memory, chunk, range, index);
 	gvm_charge_bind(range->container, chunk);
 	range->blocks[index].chunk = chunk;
 }
@@ -483,7 +391,7 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	 * Not pinned: its first half failed, or it had all that was asked for, and may even have
 	 * lost it since. A range that is dying has nothing pinned.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
+	if (block->chunk != GVM_NO_CHUNK && gvm_frame_is_pinned(range->memory, block->chunk))
 		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
 	gvm_mutex_unlock(&range->lock);
 }
@@ -559,7 +467,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	/* The chunk may have gone elsewhere before the lock was ours. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
-	if (frame_is_pinned(memory, chunk)) {
+	if (gvm_frame_is_pinned(memory, chunk)) {
 		gvm_clock_putback(memory->device, chunk);
 		return -EBUSY;
 	}
@@ -580,7 +488,7 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 	int status;
 	u32 index;
 
-	range = frame_enter_range(memory, chunk, &index);
+	range = gvm_frame_enter_range(memory, chunk, &index);
 	if (!range)
 		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
@@ -592,5 +500,5 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
 {
-	return !frame_is_pinned(memory, chunk);
+	return !gvm_frame_is_pinned(memory, chunk);
 }

@@ -116,6 +116,9 @@ bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 void gvm_range_enter(struct gvm_range *range);
 void gvm_range_leave(struct gvm_range *range);
 
+/* Wait until nobody is at work in a range that no frame leads to. CONTEXT: process. */
+void gvm_range_wait_idle(struct gvm_range *range);
+
 /* Which block of the range a fault is in. CONTEXT: atomic. */
 u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault);
 
@@ -133,8 +136,18 @@ u32 gvm_fault_page_mask(const struct gvm_fault *fault);
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status);
 
-/* Keep an evictor away from a chunk whose block is in service, or let it again. */
+/* Keep an evictor away from a chunk whose block is in service, or let it again. CONTEXT: atomic. */
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
+bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
+
+/* A chunk came into a block, or (range NULL) has left it. CONTEXT: atomic. */
+void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
+
+/*
+ * Find the range that a chunk is in, and enter it; *ret_index: the block that it is in. NULL: in
+ * none. CONTEXT: atomic.
+ */
+struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index);
 
 /*
  * Give a block that has none the chunk @chunk, pinned: the container's reservation becomes its
