@@ -9,6 +9,7 @@
 #define SELFTEST_PROGRAMS(X)     \
 	X(selftest_race)         \
 	X(selftest_world)        \
+	X(test_clean)            \
 	X(test_control)          \
 	X(test_evict)            \
 	X(test_evict_random)     \

@@ -397,16 +397,17 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	return 0;
 }
 
-/* Clears take dates and not turns, so one that comes behind a copy out waits for that here. */
+/* Clears take dates and not turns, so one that comes behind copies waits for them here. */
 static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
-	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = frame->out_sequence } };
+	struct gvm_fence copies = { .sequence = { [GVM_ENGINE_IN] = frame->in_sequence,
+						  [GVM_ENGINE_OUT] = frame->out_sequence } };
 	u64 start;
 
-	if (!gpu_fence_passed(gpu, &out) && gpu_fence_wait(gpu, &out))
+	if (!gpu_fence_passed(gpu, &copies) && gpu_fence_wait(gpu, &copies))
 		return -EINTR;
 	start = max((u64)eng_now_busy(), gpu->clear_end_ns);
 	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
@@ -416,13 +417,15 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 }
 
 /* Pushed now, behind the copy of its data: done before the replay. */
-static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
+static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access)
 {
 	struct sim_gpu *gpu = data;
 
 	(void)space;
 	(void)va;
 	(void)chunk;
+	(void)access; /* the GMMU finds it in the block's masks */
 	if (!page_mask)
 		return;
 	gpu_push(gpu, eng_now_busy());
@@ -488,6 +491,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.ops = &gpu_ops,
 		.gpu = gpu,
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
+		.features = gpu->policy.features,
 	};
 
 	int status;

@@ -83,15 +83,28 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 }
 
 /* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
-static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
+static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
+			     enum gvm_access access)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
 
 	range->resident_pages += hweight32(pages & ~block->resident);
 	block->resident |= pages;
-	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk,
-			 pages);
+	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk, pages,
+			 access);
+}
+
+/* Map pages so that those in @clean keep their copies in host memory, and the others may be written. */
+static void block_map_clean_locked(struct gvm_range *range, u32 index, u32 pages, u32 clean)
+{
+	struct gvm_block *block = &range->blocks[index];
+
+	if (pages & ~clean)
+		block_map_locked(range, index, pages & ~clean, GVM_ACCESS_ATOMIC);
+	if (clean)
+		block_map_locked(range, index, clean, GVM_ACCESS_READ);
+	gvm_clean_set_locked(range, block, (block->clean & ~pages) | clean);
 }
 
 static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
@@ -101,6 +114,7 @@ static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
+	gvm_clean_set_locked(range, block, block->clean & ~pages);
 	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
 }
 
@@ -267,13 +281,15 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 }
 
 /* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
-void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
+			     enum gvm_access access)
 {
 	struct gvm_block *block = &range->blocks[index];
+	u32 clean = gvm_clean_plan(range, block, wanted, access);
 	u32 back = wanted & block->swapped;
 
-	block_map_locked(range, index, wanted);
-	block->on_host &= ~wanted;
+	block_map_clean_locked(range, index, wanted, clean);
+	block->on_host &= ~(wanted & ~clean);
 	block->swapped &= ~wanted;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_clock_touch(range->memory->device, block->chunk);
@@ -315,10 +331,39 @@ void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *fault
 			gvm_fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
 }
 
-/* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
-static u32 block_wanted(const struct gvm_block *block, u32 faulted)
+/* What the faults of a batch ask for of one block. */
+struct block_request {
+	u32 index;
+	u32 pages;
+	enum gvm_access access; /* the most intrusive one */
+	u32 run;		/* so many faults */
+};
+
+/* The request of the faults at the head of @faults. */
+static struct block_request block_request(const struct gvm_range *range,
+					  const struct gvm_fault *faults, u32 count)
 {
-	return gvm_hugepage_plan(block, faulted & block->valid) & ~block->resident;
+	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]) };
+	u32 i;
+
+	request.pages = gvm_fault_block_mask(range, faults, count, &request.run);
+	for (i = 0; i < request.run; i++)
+		request.access = max(request.access, (enum gvm_access)faults[i].access);
+	return request;
+}
+
+/* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
+static u32 block_wanted(const struct gvm_block *block, const struct block_request *request)
+{
+	return gvm_hugepage_plan(block, request->pages & block->valid) & ~block->resident;
+}
+
+/* What it has and what has to be mapped anew: the PTEs do not permit the access yet. */
+static u32 block_remapped(const struct gvm_block *block, const struct block_request *request)
+{
+	u32 mapped = gvm_block_accessible(block, request->access);
+
+	return request->pages & block->resident & ~mapped ? block->resident & ~mapped : 0;
 }
 
 /*
@@ -326,20 +371,20 @@ static u32 block_wanted(const struct gvm_block *block, u32 faulted)
  * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). With a chunk no error is cured
  * by making room, and nobody has to pay for it.
  */
-static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
+static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_block_stats *stats, struct gvm_fence *fence,
 			   bool *ret_needs_room)
 {
-	struct gvm_block *block = &range->blocks[index];
+	struct gvm_block *block = &range->blocks[request->index];
 	int status = 0;
 	u32 wanted;
 
 	gvm_mutex_lock(&range->lock);
-	wanted = block_wanted(block, faulted);
+	wanted = block_wanted(block, request);
 	if (range->dying)
 		status = -EFAULT;
-	else if (wanted)
-		status = block_start_locked(range, index, wanted, stats, fence);
+	else if (wanted || block_remapped(block, request))
+		status = block_start_locked(range, request->index, wanted, stats, fence);
 	*ret_needs_room =
 		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
@@ -357,7 +402,7 @@ static int range_out_of_room(struct gvm_range *range, int status)
  * The first half of a block's service, making room as often as it takes. That nobody has anything
  * on a full device is believed only when it is still full then: all may have exited since.
  */
-static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
+static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
@@ -366,7 +411,7 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 	u32 tries;
 
 	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, index, faulted, stats, fence, &needs_room);
+		status = range_try_block(range, request, stats, fence, &needs_room);
 		if (!needs_room)
 			return status;
 		room = gvm_evict_for(range->container,
@@ -382,9 +427,9 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 }
 
 /* The second half, of blocks whose first half went well. */
-static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
+static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
-	struct gvm_block *block = &range->blocks[index];
+	struct gvm_block *block = &range->blocks[request->index];
 
 	gvm_mutex_lock(&range->lock);
 	/*
@@ -392,7 +437,10 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	 * lost it since. A range that is dying has nothing pinned.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && gvm_frame_is_pinned(range->memory, block->chunk))
-		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
+		gvm_block_finish_locked(range, request->index,
+					block_wanted(block, request) |
+						block_remapped(block, request),
+					request->access);
 	gvm_mutex_unlock(&range->lock);
 }
 
@@ -410,19 +458,18 @@ static void range_keep_limit(struct gvm_range *range, u32 blocks)
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, index, blocks = 0;
+	struct block_request request;
+	u32 done, blocks = 0;
 
 	gvm_range_enter(range);
-	for (done = 0; done < count; done += run) {
-		index = gvm_fault_block_index(range, &faults[done]);
-		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		gvm_fault_set_status(&range->blocks[index], faults + done, run,
-				     range_start_block(range, index, mask, stats, fence));
+	for (done = 0; done < count; done += request.run) {
+		request = block_request(range, faults + done, count - done);
+		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
+				     range_start_block(range, &request, stats, fence));
 	}
-	for (done = 0; done < count; done += run) {
-		index = gvm_fault_block_index(range, &faults[done]);
-		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		range_finish_block(range, index, mask);
+	for (done = 0; done < count; done += request.run) {
+		request = block_request(range, faults + done, count - done);
+		range_finish_block(range, &request);
 		blocks++;
 	}
 	range_keep_limit(range, blocks);
@@ -430,13 +477,13 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	gvm_range_leave(range);
 }
 
-/* The copies of an eviction are started: the block lives on the host now. */
+/* The copies of an eviction, of @copied, are started: the block lives on the host now. */
 static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
-				      u32 pages, const struct gvm_fence *fence)
+				      u32 pages, u32 copied, const struct gvm_fence *fence)
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
-	if (pages) /* else what left it before may still be under way */
+	if (copied) /* else what left it before may still be under way */
 		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	block_drop_chunk_locked(range, block);
@@ -447,12 +494,14 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence)
 {
 	struct gvm_block *block = &range->blocks[index];
+	u32 clean = pages & block->clean;
 	int status;
 
 	block_unmap_locked(range, index, pages);
-	status = block_move_runs(range, block, pages, range->memory->mmu->copy_out, fence);
+	status = block_move_runs(range, block, pages & ~clean, range->memory->mmu->copy_out,
+				 fence);
 	if (status)
-		block_map_locked(range, index, pages);
+		block_map_clean_locked(range, index, pages, clean);
 	return status;
 }
 
@@ -461,8 +510,8 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
+	u32 pages, dirty;
 	int status;
-	u32 pages;
 
 	/* The chunk may have gone elsewhere before the lock was ours. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
@@ -473,12 +522,13 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	}
 	gvm_cost(GVM_COST_EVICT, 1);
 	pages = block->resident;
+	dirty = pages & ~block->clean;
 	status = gvm_block_push_out_locked(range, index, pages, fence);
 	if (status) {
 		gvm_clock_putback(memory->device, chunk);
 		return status;
 	}
-	block_leave_device_locked(range, block, pages, fence);
+	block_leave_device_locked(range, block, pages, dirty, fence);
 	return 0;
 }
 

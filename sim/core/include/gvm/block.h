@@ -33,8 +33,9 @@ struct gvm_memory {
 struct gvm_block {
 	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
 	u32 valid;	  /* pages that the range covers */
-	u32 resident;	  /* pages whose data is on the device, mapped */
+	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
+	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
 	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
@@ -51,11 +52,18 @@ struct gvm_range {
 	u32 block_count;
 	struct gvm_block *blocks;
 	u64 resident_pages; /* pages resident now */
-	u64 valid_pages;    /* pages in all; equal: nothing in here can fault */
+	u64 clean_pages;    /* of these, clean ones: they fault when they are written */
+	u64 valid_pages;    /* pages in all */
 	bool dying;	    /* being destroyed: nothing comes in any more */
 	u32 users; /* threads at work in it that hold no lock at times; gvm_memory.lock */
 	struct gvm_waitqueue idle; /* for users to become 0 */
 };
+
+/* The pages of a block that an access finds mapped, and mapped for it. CONTEXT: atomic. */
+static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_access access)
+{
+	return access >= GVM_ACCESS_WRITE ? block->resident & ~block->clean : block->resident;
+}
 
 /* What happened to a range's pages while faults were serviced. */
 struct gvm_block_stats {
@@ -163,15 +171,29 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 			  struct gvm_block_stats *stats, struct gvm_fence *fence);
 
-/* Then: books and PTEs, while the copies fly. Unpins the chunk. CONTEXT: atomic. */
-void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted);
+/*
+ * Then: books and PTEs, while the copies fly. Maps @wanted, whose data is on the device or on its
+ * way there, so that @access does not fault. Unpins the chunk. CONTEXT: atomic.
+ */
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
+			     enum gvm_access access);
 
 /*
- * Unmap @pages, all of them resident, and start copying them to host memory. Returns 0, or an
- * error of the device's copy_out: they are mapped again. CONTEXT: process.
+ * Unmap @pages, all of them resident, and start copying to host memory what of them is not clean.
+ * Returns 0, or an error of the device's copy_out: they are mapped again. CONTEXT: process.
  */
 int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence);
+
+/*
+ * Which of @pages, about to be mapped for @access, keep their copies in host memory and are mapped
+ * read-only: none without GVM_CLEAN_DROP. CONTEXT: atomic.
+ */
+u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
+		   enum gvm_access access);
+
+/* From now on these pages of the block are clean: the books. CONTEXT: atomic. */
+void gvm_clean_set_locked(struct gvm_range *range, struct gvm_block *block, u32 clean);
 
 /*
  * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to

@@ -37,6 +37,7 @@ struct gvm_container {
 	u32 reserved_chunks; /* of these, charged ahead of allocation, no chunk yet */
 	u32 peak_chunks;     /* highest charged_chunks ever */
 	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
+	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
 	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
 

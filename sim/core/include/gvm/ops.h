@@ -119,8 +119,13 @@ struct gvm_mmu_ops {
 	int (*fence_wait)(void *gpu, const struct gvm_fence *fence);
 	/* Atomic: has it passed already? */
 	bool (*fence_passed)(void *gpu, const struct gvm_fence *fence);
-	/* Write the PTEs of @page_mask of the block at @va, backed by @chunk. */
-	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask);
+	/*
+	 * Write the PTEs of @page_mask of the block at @va, backed by @chunk. They permit what
+	 * @access needs: with less than GVM_ACCESS_WRITE, a write to them faults. What was mapped
+	 * read-only may be mapped again to permit writes.
+	 */
+	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
 	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);
 };
