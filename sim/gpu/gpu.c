@@ -263,6 +263,15 @@ static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 	return status;
 }
 
+/* Evictors alone do it, on their own time. */
+static int gpu_hint_chunk(void *data, u32 chunk)
+{
+	struct sim_gpu *gpu = data;
+
+	eng_pay_debt();
+	return gvm_block_hint(&gpu->memory, chunk);
+}
+
 static bool gpu_chunk_evictable(void *data, u32 chunk)
 {
 	struct sim_gpu *gpu = data;
@@ -334,6 +343,7 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.flush_and_replay = gpu_flush_and_replay,
 	.wait_for_faults = gpu_wait_for_faults,
 	.evict_chunk = gpu_evict_chunk,
+	.hint_chunk = gpu_hint_chunk,
 	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_tsg_set_timeslice,
 	.tsg_disable = gpu_tsg_disable,

@@ -22,7 +22,7 @@ static bool touch_may_miss(const struct gmmu_touch *touch)
 {
 	const struct gvm_range *range = touch->range;
 
-	return range->resident_pages != range->valid_pages ||
+	return range->resident_pages != range->valid_pages || range->hinted_pages ||
 	       (touch->access >= GVM_ACCESS_WRITE && range->clean_pages);
 }
 

@@ -83,6 +83,14 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 }
 
 /* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
+static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *block,
+				    u32 hinted)
+{
+	range->hinted_pages -= hweight32(block->hinted);
+	range->hinted_pages += hweight32(hinted);
+	block->hinted = hinted;
+}
+
 static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			     enum gvm_access access)
 {
@@ -91,6 +99,7 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 
 	range->resident_pages += hweight32(pages & ~block->resident);
 	block->resident |= pages;
+	block_set_hinted_locked(range, block, block->hinted & ~pages);
 	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk, pages,
 			 access);
 }
@@ -115,7 +124,9 @@ static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
 	gvm_clean_set_locked(range, block, block->clean & ~pages);
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index),
+			   pages & ~block->hinted);
+	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
 /* The block loses its chunk, whose mappings are gone. Range lock held. */
@@ -543,6 +554,40 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
 	status = block_evict_locked(range, index, chunk, fence);
+	gvm_mutex_unlock(&range->lock);
+	gvm_range_leave(range);
+	return status;
+}
+
+static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = block->resident & ~block->hinted;
+
+	if (block->chunk != chunk)
+		return -ENOENT;
+	if (gvm_frame_is_pinned(memory, chunk))
+		return -EBUSY;
+	if (!mapped)
+		return 0;
+	gvm_cost(GVM_COST_BLOCK, 1);
+	block_set_hinted_locked(range, block, block->resident);
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
+	return 0;
+}
+
+int gvm_block_hint(struct gvm_memory *memory, u32 chunk)
+{
+	struct gvm_range *range;
+	int status;
+	u32 index;
+
+	range = gvm_frame_enter_range(memory, chunk, &index);
+	if (!range)
+		return -ENOENT;
+	gvm_mutex_lock(&range->lock);
+	status = block_hint_locked(range, index, chunk);
 	gvm_mutex_unlock(&range->lock);
 	gvm_range_leave(range);
 	return status;

@@ -36,6 +36,7 @@ struct gvm_block {
 	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
 	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
+	u32 hinted;	  /* resident and not mapped, see policy/hint.c */
 	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
@@ -53,6 +54,7 @@ struct gvm_range {
 	struct gvm_block *blocks;
 	u64 resident_pages; /* pages resident now */
 	u64 clean_pages;    /* of these, clean ones: they fault when they are written */
+	u64 hinted_pages;   /* of these, hinted ones: they fault */
 	u64 valid_pages;    /* pages in all */
 	bool dying;	    /* being destroyed: nothing comes in any more */
 	u32 users; /* threads at work in it that hold no lock at times; gvm_memory.lock */
@@ -62,7 +64,9 @@ struct gvm_range {
 /* The pages of a block that an access finds mapped, and mapped for it. CONTEXT: atomic. */
 static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_access access)
 {
-	return access >= GVM_ACCESS_WRITE ? block->resident & ~block->clean : block->resident;
+	u32 mapped = block->resident & ~block->hinted;
+
+	return access >= GVM_ACCESS_WRITE ? mapped & ~block->clean : mapped;
 }
 
 /* What happened to a range's pages while faults were serviced. */
@@ -109,10 +113,11 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_block_stats *stats, struct gvm_fence *fence);
 
 /*
- * What a device does about gvm_gpu_ops.evict_chunk and chunk_evictable when its memory is in
- * blocks: the same contracts. CONTEXT: process, no range's lock held; atomic.
+ * What a device does about gvm_gpu_ops.evict_chunk, hint_chunk and chunk_evictable when its memory
+ * is in blocks: the same contracts. CONTEXT: process, no range's lock held; likewise; atomic.
  */
 int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence);
+int gvm_block_hint(struct gvm_memory *memory, u32 chunk);
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
 /*

@@ -51,6 +51,9 @@ struct gvm_chunk {
  */
 struct gvm_ring {
 	u32 hand;
+	/* GVM_HINT_FAULTS, see policy/hint.c. */
+	u32 front; /* the front hand, if it leads at all */
+	u32 lead;  /* how many chunks it is ahead; may be too many after some have left */
 };
 
 /* How many entries one atomic pick may look at. */

@@ -79,6 +79,11 @@ struct gvm_gpu_ops {
 	 * data is where it was and the chunk has been put back (gvm_clock_putback).
 	 */
 	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *fence);
+	/*
+	 * With GVM_HINT_FAULTS: take away the mappings of a chunk and leave its data where it is, so
+	 * that the next access to it faults. 0; -ENOENT: it is in no block; -EBUSY: in service.
+	 */
+	int (*hint_chunk)(void *gpu, u32 chunk);
 	/* Atomic, under the device's leaf lock: would the device let this chunk go now? */
 	bool (*chunk_evictable)(void *gpu, u32 chunk);
 
