@@ -258,107 +258,6 @@ START_TEST(a_range_that_goes_takes_its_clean_copies_along)
 }
 END_TEST
 
-/* A long random life. */
-
-enum { SPACES = 3, BLOCKS = 10, STEPS = 20000 };
-
-static u64 random_state;
-static u32 tags[SPACES][BLOCKS * 32];
-
-/* splitmix64 */
-static u32 draw(u32 below)
-{
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
-}
-
-static void map_space(u32 space)
-{
-	u32 page;
-
-	toy_map_range(space, one, BLOCKS * CHUNK, true);
-	for (page = 0; page < BLOCKS * 32; page++) {
-		tags[space][page] = draw(U32_MAX);
-		toy.spaces[space].host[page / 32][page % 32] = tags[space][page];
-	}
-}
-
-/* The counters are what the masks add up to, and PTEs permit no write that would be lost. */
-static void check_books(void)
-{
-	u64 clean = 0, swapped = 0;
-	u32 space, i;
-
-	for (space = 0; space < SPACES; space++) {
-		const struct toy_space *me = &toy.spaces[space];
-		u64 before = clean;
-
-		for (i = 0; i < BLOCKS; i++) {
-			const struct gvm_block *block = &me->range.blocks[i];
-
-			ck_assert_uint_eq(block->clean, block->resident & block->on_host);
-			ck_assert_uint_eq(me->readable[i], block->resident);
-			ck_assert_uint_eq(me->writable[i], block->resident & ~block->clean);
-			clean += hweight32(block->clean);
-			swapped += hweight32(block->swapped);
-		}
-		ck_assert_uint_eq(me->range.clean_pages, clean - before);
-	}
-	ck_assert_uint_eq(one->clean_bytes, clean * PAGE);
-	ck_assert_uint_eq(one->swapped_bytes, swapped * PAGE);
-	ck_assert_int_eq(gvm_check(&toy.device), 0);
-}
-
-static void random_step(void)
-{
-	u32 space = draw(SPACES), page = draw(BLOCKS * 32);
-
-	switch (draw(40)) {
-	case 0:
-		toy_unmap_range(space);
-		map_space(space);
-		break;
-	case 1:
-		toy.fail_out = (u32)toy.kinds[TOY_OUT] + 1 + draw(3);
-		break;
-	case 2:
-		gvm_limit_set_high(one, (1 + draw(16)) * CHUNK);
-		gvm_reclaim(one);
-		break;
-	case 3 ... 10:
-		tags[space][page] = draw(U32_MAX);
-		while (!toy_store(space, page, tags[space][page]))
-			; /* an eviction failed, and the fault with it */
-		break;
-	default:
-		while (!toy_load(space, page, tags[space][page]))
-			;
-	}
-}
-
-START_TEST(no_byte_is_lost_in_random_runs)
-{
-	u32 space, step;
-
-	random_state = runner_seed();
-	toy_init_with(8, GVM_CLEAN_DROP);
-	one = toy_attach(1);
-	for (space = 0; space < SPACES; space++)
-		map_space(space);
-	for (step = 0; step < STEPS; step++) {
-		random_step();
-		check_books();
-	}
-	/* It was a real test: both ways out were taken often. */
-	ck_assert_uint_gt(toy.pages[TOY_OUT], 1000);
-	ck_assert_uint_gt(one->evicted_chunks * 32, toy.pages[TOY_OUT] + 1000);
-	end();
-}
-END_TEST
-
 TEST_MAIN("clean drop", what_was_read_leaves_without_a_copy_and_reads_the_same_again,
 	  without_the_feature_all_is_copied_out,
 	  a_write_to_a_clean_block_costs_a_fault_and_is_copied_out,
@@ -367,4 +266,4 @@ TEST_MAIN("clean drop", what_was_read_leaves_without_a_copy_and_reads_the_same_a
 	  of_a_mixture_only_what_is_dirty_is_copied_out,
 	  a_write_between_pick_and_eviction_is_not_lost,
 	  an_eviction_that_fails_leaves_clean_pages_clean, what_was_dropped_is_not_waited_for,
-	  a_range_that_goes_takes_its_clean_copies_along, no_byte_is_lost_in_random_runs)
+	  a_range_that_goes_takes_its_clean_copies_along)

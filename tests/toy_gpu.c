@@ -33,6 +33,14 @@ static void toy_service(void *gpu, void *space, struct gvm_fault *faults, u32 co
 	gvm_range_service(&me->range, faults, count, &toy.stats, &toy.fence);
 }
 
+static u8 toy_space_priority(void *gpu, const void *space)
+{
+	const struct toy_space *me = space;
+
+	(void)gpu;
+	return me->priority;
+}
+
 static void toy_cancel(void *gpu, const struct gvm_fault *fault)
 {
 	(void)gpu;
@@ -54,6 +62,12 @@ static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
 	return gvm_block_evict(&toy.memory, chunk, fence);
 }
 
+static int toy_hint(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	return gvm_block_hint(&toy.memory, chunk);
+}
+
 static bool toy_evictable(void *gpu, u32 chunk)
 {
 	(void)gpu;
@@ -63,9 +77,11 @@ static bool toy_evictable(void *gpu, u32 chunk)
 static const struct gvm_gpu_ops toy_gpu_ops = {
 	.fetch_faults = toy_fetch,
 	.service_faults = toy_service,
+	.space_priority = toy_space_priority,
 	.cancel_fault = toy_cancel,
 	.flush_and_replay = toy_replay,
 	.evict_chunk = toy_evict,
+	.hint_chunk = toy_hint,
 	.chunk_evictable = toy_evictable,
 };
 

@@ -50,6 +50,7 @@ struct toy_space {
 	u32 readable[TOY_BLOCKS_MAX];
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
+	u8 priority;
 };
 
 struct toy {

@@ -14,6 +14,8 @@
 	X(test_evict)            \
 	X(test_evict_random)     \
 	X(test_fault)            \
+	X(test_hint)             \
+	X(test_ideas_random)     \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \

@@ -108,6 +108,15 @@ void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
 		gpu->servicing = NULL;
 }
 
+/* Records of a process that exits are dropped before its container goes. */
+static u8 gpu_space_priority(void *data, const void *space)
+{
+	const struct sim_process *process = space;
+
+	(void)data;
+	return gvm_container_priority(process->container);
+}
+
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 {
 	struct sim_gpu *gpu = data;
@@ -339,6 +348,7 @@ static bool gpu_tsg_busy(void *data, u32 id)
 static const struct gvm_gpu_ops gpu_ops = {
 	.fetch_faults = gpu_fetch_faults,
 	.service_faults = gpu_service_faults,
+	.space_priority = gpu_space_priority,
 	.cancel_fault = gpu_cancel_fault,
 	.flush_and_replay = gpu_flush_and_replay,
 	.wait_for_faults = gpu_wait_for_faults,

@@ -29,6 +29,7 @@ struct gvm_fault {
 	u64 va;	     /* bytes, aligned to a page */
 	u32 tsg;     /* id of the TSG that faulted */
 	u8 access;   /* enum gvm_access */
+	u8 priority; /* set by the fault handler: whose faults are served first */
 	int status;  /* set by service: 0, or why it cannot be serviced (-errno) */
 };
 
@@ -61,6 +62,11 @@ struct gvm_gpu_ops {
 	 * flight on return: flush_and_replay waits for it.
 	 */
 	void (*service_faults)(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+	/*
+	 * Atomic, with GVM_PRIORITY_BATCHES: the compute.priority of the container that an address
+	 * space belongs to, of which records have just been fetched.
+	 */
+	u8 (*space_priority)(void *gpu, const void *space);
 	/* Give up a fault that cannot be serviced: its TSG dies, nobody else is touched. */
 	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
 	/*
