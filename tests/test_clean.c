@@ -98,7 +98,7 @@ START_TEST(without_the_feature_all_is_copied_out)
 }
 END_TEST
 
-/* The write of page 3 is a second fault without a copy; the block is written to in all of it. */
+/* D23: the write of page 3 is a second fault without a copy; all of the block counts as written. */
 START_TEST(a_write_to_a_clean_block_costs_a_fault_and_is_copied_out)
 {
 	struct gvm_range *range = begin(4, 1);
