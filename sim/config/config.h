@@ -176,11 +176,16 @@ struct config {
 	uint64_t duration; /* ns */
 	uint64_t seed;
 	char system[CFG_NAME_MAX];
-	/* Parts of a system that can be switched off: "system.mechanisms". Only gvm has them. */
+	/* Parts of a system that can be switched: "system.mechanisms". */
 	struct {
+		/* Of gvm, on unless switched off. */
 		bool memory_isolation;	/* gmem.* control files */
 		bool compute_isolation; /* compute.* control files */
 		bool fast_paging;	/* swapping that overlaps copies */
+		/* Of ghost, off unless switched on: enum gvm_feature. */
+		bool clean_drop;
+		bool priority_batches;
+		bool hint_faults;
 	} mechanisms;
 	struct cfg_gpu gpu;
 	struct cfg_host host;
@@ -196,7 +201,7 @@ struct config {
 	 */
 	char **unused_keys;
 	size_t unused_count;
-	/* Keys of mechanisms, likewise. A system without mechanisms cannot honour them. */
+	/* Keys of mechanisms, likewise. A system without the mechanism cannot honour them. */
 	char **mechanism_keys;
 	size_t mechanism_count;
 	char hash[33];	/* of everything above and of trace contents, hexadecimal */

@@ -44,7 +44,7 @@ expect_nothing_written
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
-	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "--version" "run x.json --help"; do
+	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "--version" "run x.json --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
 	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"
