@@ -40,6 +40,12 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->chunks = gvm_alloc((size_t)device->chunk_count * sizeof(*device->chunks));
 	if (!device->chunks)
 		return -ENOMEM;
+	device->referenced = gvm_alloc(device->chunk_count);
+	if (!device->referenced) {
+		gvm_free(device->chunks);
+		device->chunks = NULL;
+		return -ENOMEM;
+	}
 	for (i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
 	return 0;
@@ -51,6 +57,8 @@ void gvm_device_destroy(struct gvm_device *device)
 	GVM_ASSERT(list_empty(&device->containers));
 	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
 	GVM_ASSERT(!device->evictor);
+	gvm_free(device->referenced);
 	gvm_free(device->chunks);
+	device->referenced = NULL;
 	device->chunks = NULL;
 }
