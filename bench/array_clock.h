@@ -29,6 +29,7 @@ void array_clock_destroy(struct array_clock *clock);
 void array_clock_reset(struct array_clock *clock);
 
 /* Replay requests, each the number of an object; returns how many of them missed. */
-uint32_t array_clock_replay(struct array_clock *clock, const uint32_t *requests, uint32_t count);
+uint32_t array_clock_replay(struct array_clock *clock, const uint32_t *requests,
+			    uint32_t count);
 
 #endif

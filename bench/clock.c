@@ -3,45 +3,27 @@
  * What the core's clock costs: touch, charge, pick and uncharge, as the simulator and the module
  * run them, with both orders kept and the lock taken.
  *
- *   zipf      requests of an outside oracle (tests/test_policy_oracle.c) over the chunks of 80 GB,
- *             through the core and through CLOCK on a plain array, in turns. Both have to miss
- *             equally often.
- *   growth    one operation each from 40 to 640 GB, and from 2 to 64 containers
- *   pick      the atomic pick, most of whose looks meet chunks of protected containers
- *   memory    what the core keeps per chunk; that it allocates nothing after set-up
+ *   zipf      an oracle's requests, beside CLOCK on a plain array: bench_zipf.c
+ *   growth    from 40 to 640 GB, and from 2 to 64 containers: bench_tenants.c
+ *   pick      the atomic pick among protected chunks: bench_tenants.c
+ *   memory    what the core keeps per chunk
  *
  * Times are the best of several rounds: the machine may be busy with other things. The exit status
- * tells whether what does not depend on time holds. --quick: one short round, for that alone.
+ * tells whether all that does not depend on time holds: misses are the oracle's, books balance,
+ * nothing is allocated after set-up, no chunk has more metadata than it may. --quick: one short
+ * round, for that alone.
  */
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "array_clock.h"
-#include "clock_world.h"
+#include "bench.h"
 
-#define CHUNKS_PER_GB	512u
-#define ZIPF_OBJECTS	(80u * CHUNKS_PER_GB)
-#define METADATA_MAX	128u /* bytes of the core's per chunk */
-#define PROTECTED_SHARE 95u  /* percent of chunks, for the pick */
+#define METADATA_MAX 128u /* bytes per chunk */
 
-static u32 rounds = 9, requests_count = 1000000;
-static u32 *requests;
+u32 bench_rounds = 9;
 static bool failed;
 
-static void *bench_alloc(size_t count, size_t bytes)
-{
-	void *memory = calloc(count, bytes);
-
-	if (memory)
-		return memory;
-	fputs("bench_clock: out of memory\n", stderr);
-	exit(1);
-}
-
-/* A result that does not hold: said at once, and remembered for the exit status. */
-static void bench_expect(bool holds, const char *what)
+void bench_expect(bool holds, const char *what)
 {
 	if (holds)
 		return;
@@ -50,208 +32,32 @@ static void bench_expect(bool holds, const char *what)
 	failed = true;
 }
 
-/* The smallest object whose cumulated share is at least @u. */
-static u32 zipf_object(const double *cdf, double u)
+/* All that grows with the device: what it allocates, and the blocks that its chunks are in. */
+static void bench_memory(void)
 {
-	u32 low = 0, high = ZIPF_OBJECTS - 1;
+	u64 before = world.allocated_bytes, bytes;
+	u32 chunks = 640 * BENCH_CHUNKS_PER_GB, per_chunk;
 
-	while (low < high) {
-		u32 middle = (low + high) / 2;
-
-		if (cdf[middle] >= u)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
-static void zipf_draw(void)
-{
-	double *cdf = bench_alloc(ZIPF_OBJECTS, sizeof(*cdf)), total = 0;
-	u64 state = 0x9E3779B97F4A7C15ull;
-	u32 i;
-
-	for (i = 0; i < ZIPF_OBJECTS; i++)
-		cdf[i] = total += pow((double)(i + 1), -0.8);
-	for (i = 0; i < ZIPF_OBJECTS; i++)
-		cdf[i] /= total;
-	for (i = 0; i < requests_count; i++)
-		requests[i] = zipf_object(cdf, (double)(world_random(&state) >> 11) * 0x1p-53);
-	free(cdf);
-}
-
-/* Which object is where in the core's replay. */
-struct zipf_cache {
-	struct gvm_container *container;
-	u32 *chunk_of;	/* per object */
-	u32 *object_in; /* per chunk */
-	u32 chunks;
-	u32 used; /* chunks that were ever charged: the first ones */
-};
-
-/* With the own order the container's limit is what is full, with the global one the device. */
-static void zipf_reset(struct zipf_cache *cache, enum gvm_order order)
-{
-	u64 limit = cache->chunks * GVM_CHUNK_BYTES;
-
-	world_reset();
-	gvm_limit_set_high(cache->container, order == GVM_ORDER_OWN ? limit : GVM_NO_LIMIT);
-	memset(cache->chunk_of, 0xff, ZIPF_OBJECTS * sizeof(*cache->chunk_of));
-	cache->used = 0;
-}
-
-/* At its limit, a container loses a chunk of its own: refused, picked, uncharged, tried again. */
-static u32 zipf_charge_own(struct zipf_cache *cache)
-{
-	u32 chunk;
-
-	if (!gvm_charge_reserve(cache->container)) {
-		gvm_charge_bind(cache->container, cache->used);
-		return cache->used++;
-	}
-	chunk = world_pick_own(cache->container);
-	gvm_uncharge(&world.device, chunk);
-	cache->chunk_of[cache->object_in[chunk]] = GVM_NO_CHUNK;
-	world_charge(cache->container, chunk);
-	return chunk;
-}
-
-/* The device is full: charged, but there is no chunk before the coldest of all has gone. */
-static u32 zipf_charge_global(struct zipf_cache *cache)
-{
-	u32 chunk = cache->used;
-
-	GVM_ASSERT(!gvm_charge_reserve(cache->container));
-	if (chunk == cache->chunks) {
-		chunk = world_pick_global();
-		gvm_uncharge(&world.device, chunk);
-		cache->chunk_of[cache->object_in[chunk]] = GVM_NO_CHUNK;
-	} else {
-		cache->used++;
-	}
-	gvm_charge_bind(cache->container, chunk);
-	return chunk;
-}
-
-static u32 zipf_replay(struct zipf_cache *cache, enum gvm_order order, const u32 *objects,
-		       u32 count)
-{
-	u32 misses = 0, i;
-
-	for (i = 0; i < count; i++) {
-		u32 object = objects[i], chunk = cache->chunk_of[object];
-
-		if (chunk != GVM_NO_CHUNK) {
-			gvm_clock_touch(&world.device, chunk);
-			continue;
-		}
-		misses++;
-		chunk = order == GVM_ORDER_OWN ? zipf_charge_own(cache) :
-						 zipf_charge_global(cache);
-		cache->chunk_of[object] = chunk;
-		cache->object_in[chunk] = object;
-	}
-	return misses;
-}
-
-/* Best time and misses of one way to replay the requests. */
-struct zipf_result {
-	u64 best_ns;
-	u32 misses;
-};
-
-static void zipf_keep(struct zipf_result *result, u64 start_ns, u32 misses)
-{
-	u64 ns = world_now_ns() - start_ns;
-
-	result->best_ns = result->best_ns ? min(result->best_ns, ns) : ns;
-	result->misses = misses;
-}
-
-static double zipf_mega(const struct zipf_result *result)
-{
-	return (double)requests_count * 1e3 / (double)result->best_ns;
-}
-
-static void zipf_round(struct zipf_cache *cache, struct array_clock *array,
-		       struct zipf_result *plain, struct zipf_result *core)
-{
-	u64 start;
-	u32 order;
-
-	array_clock_reset(array);
-	start = world_now_ns();
-	zipf_keep(plain, start, array_clock_replay(array, requests, requests_count));
-	for (order = 0; order < GVM_ORDERS; order++) {
-		zipf_reset(cache, order);
-		start = world_now_ns();
-		zipf_keep(&core[order], start, zipf_replay(cache, order, requests, requests_count));
-	}
-}
-
-static void zipf_print(u32 percent, const struct zipf_result *plain,
-		       const struct zipf_result *core)
-{
-	double base = zipf_mega(plain), own = zipf_mega(&core[GVM_ORDER_OWN]),
-	       global = zipf_mega(&core[GVM_ORDER_GLOBAL]);
-
-	printf("%6u %%  %7.1f %%  %9.1f  %9.1f  %5.2f  %9.1f  %5.2f\n", percent,
-	       100.0 * plain->misses / requests_count, base, own, own / base, global,
-	       global / base);
-	bench_expect(core[GVM_ORDER_OWN].misses == plain->misses &&
-			     core[GVM_ORDER_GLOBAL].misses == plain->misses,
-		     "the core does not miss as often as CLOCK on an array");
-}
-
-static void zipf_measure(u32 percent)
-{
-	struct zipf_result plain = { 0 }, core[GVM_ORDERS] = { 0 };
-	struct zipf_cache cache = { .chunks = ZIPF_OBJECTS / 100 * percent };
-	struct array_clock array;
-	u32 allocations, round;
-
-	world_init(cache.chunks);
-	cache.container = world_attach(1);
-	cache.chunk_of = bench_alloc(ZIPF_OBJECTS, sizeof(*cache.chunk_of));
-	cache.object_in = bench_alloc(cache.chunks, sizeof(*cache.object_in));
-	if (array_clock_init(&array, ZIPF_OBJECTS, cache.chunks))
-		exit(1);
-	allocations = world.allocations;
-	for (round = 0; round < rounds; round++)
-		zipf_round(&cache, &array, &plain, core);
-	bench_expect(world.allocations == allocations, "allocated after set-up");
-	bench_expect(gvm_check(&world.device) == 0, "the books are broken");
-	zipf_print(percent, &plain, core);
-	array_clock_destroy(&array);
-	world_reset();
-	gvm_container_detach(cache.container);
+	world_init(chunks);
+	bytes = world.allocated_bytes - before;
 	world_destroy();
-	free(cache.chunk_of);
-	free(cache.object_in);
-}
-
-static void bench_zipf(void)
-{
-	static const u32 percents[] = { 10, 25, 50, 75, 100 };
-	u32 i;
-
-	requests = bench_alloc(requests_count, sizeof(*requests));
-	zipf_draw();
-	printf("Zipf 0.8 over %u chunks, in M requests/s; ratio: to the plain array\n"
-	       "  memory     misses      array        own  ratio     global  ratio\n",
-	       ZIPF_OBJECTS);
-	for (i = 0; i < ARRAY_SIZE(percents); i++)
-		zipf_measure(percents[i]);
-	free(requests);
+	per_chunk = (u32)((bytes + chunks - 1) / chunks) + (u32)sizeof(struct gvm_block);
+	printf("\nMetadata of a chunk: %u bytes (chunk %zu, reference bits 1, frame %zu, block "
+	       "%zu)\n",
+	       per_chunk, sizeof(struct gvm_chunk), sizeof(struct gvm_frame),
+	       sizeof(struct gvm_block));
+	bench_expect(per_chunk <= METADATA_MAX, "too much metadata per chunk");
 }
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "--quick")) {
-		rounds = 1;
-		requests_count = 100000;
-	}
-	bench_zipf();
+	bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+
+	if (quick)
+		bench_rounds = 1;
+	bench_zipf(quick ? 100000 : 1000000);
+	bench_growth();
+	bench_pick();
+	bench_memory();
 	return failed;
 }

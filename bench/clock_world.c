@@ -25,6 +25,21 @@ static bool world_chunk_evictable(void *gpu, u32 chunk)
 static const struct gvm_gpu_ops world_ops = { .chunk_evictable = world_chunk_evictable };
 static const struct gvm_mmu_ops world_mmu = { 0 };
 
+static void world_out_of_memory(void)
+{
+	fputs("bench_clock: out of memory\n", stderr);
+	exit(1);
+}
+
+void *world_buffer(size_t count, size_t bytes)
+{
+	void *memory = calloc(count, bytes);
+
+	if (!memory)
+		world_out_of_memory();
+	return memory;
+}
+
 void world_init(u32 chunks)
 {
 	struct gvm_device_config config = {
@@ -36,10 +51,8 @@ void world_init(u32 chunks)
 
 	gvm_port_alloc_hook = &world_alloc_hook;
 	if (gvm_device_init(&world.device, &config) ||
-	    gvm_memory_init(&world.memory, &world.device, &world_mmu, NULL)) {
-		fputs("bench_clock: out of memory\n", stderr);
-		exit(1);
-	}
+	    gvm_memory_init(&world.memory, &world.device, &world_mmu, NULL))
+		world_out_of_memory();
 }
 
 void world_destroy(void)
@@ -52,10 +65,9 @@ struct gvm_container *world_attach(u32 tgid)
 {
 	struct gvm_container *container;
 
-	if (!gvm_container_attach(&world.device, tgid, &container))
-		return container;
-	fputs("bench_clock: out of memory\n", stderr);
-	exit(1);
+	if (gvm_container_attach(&world.device, tgid, &container))
+		world_out_of_memory();
+	return container;
 }
 
 void world_reset(void)

@@ -233,12 +233,13 @@ static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 
 /* One look: what the hand of @order makes of @chunk. */
 static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
-				      u32 chunk)
+					     u32 chunk)
 {
 	u32 referenced = READ_ONCE(device->referenced[chunk]);
 
 	if (referenced & GVM_REFERENCED(order)) {
-		WRITE_ONCE(device->referenced[chunk], (u8)(referenced & ~GVM_REFERENCED(order)));
+		WRITE_ONCE(device->referenced[chunk],
+			   (u8)(referenced & ~GVM_REFERENCED(order)));
 		return CLOCK_SECOND_CHANCE;
 	}
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;

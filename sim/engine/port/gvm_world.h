@@ -71,7 +71,7 @@ static inline unsigned long __ffs(unsigned long word)
 
 /* A broken invariant: says where and aborts, in release builds too. */
 __attribute__((noreturn, cold)) void gvm_port_assert_failed(const char *what, const char *file,
-						      int line);
+							    int line);
 #define GVM_ASSERT(condition) \
 	((condition) ? (void)0 : gvm_port_assert_failed(#condition, __FILE__, __LINE__))
 
