@@ -84,9 +84,9 @@ struct gvm_device {
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */
 	/*
-	 * GVM_REFERENCED bits, a byte per chunk: a use writes nothing else, and 64 chunks share
-	 * a cache line. gvm_clock_touch() writes it without the lock; whoever loses that race to
-	 * a hand has its use forgotten, which costs a second chance and nothing else.
+	 * GVM_REFERENCED bits, a byte per chunk, in the memory behind them: a use writes nothing
+	 * else, and 64 chunks share a cache line. gvm_clock_touch() writes without the lock; a
+	 * use that loses the race with a hand is forgotten, which costs one second chance.
 	 */
 	u8 *referenced;
 	struct gvm_ring global;
