@@ -459,13 +459,30 @@ static void clock_fire_due(void)
 	}
 }
 
+/*
+ * What fired has woken nobody: all software sleeps on, and the next thing to happen is hardware
+ * again. SimGrid does not have to be asked, which costs 1 us, and learns of the time that has
+ * passed when the clock sleeps next.
+ */
+static bool clock_go_on(void)
+{
+	uint64_t date = eng_timers_next(&engine.timers);
+
+	if (engine.woken_first || !engine.live || date == ENG_NEVER)
+		return false;
+	engine.now_ns = date;
+	return true;
+}
+
 static void clock_main(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
 	while (engine.live) {
 		clock_sleep();
-		clock_fire_due();
+		do
+			clock_fire_due();
+		while (clock_go_on());
 	}
 }
 
