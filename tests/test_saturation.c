@@ -87,7 +87,6 @@ static const struct {
 } links[] = {
 	{ 16000000000, 16000000000 }, /* a100-40g: both directions share what one has */
 	{ 25000000000, 50000000000 }, /* full duplex on PCIe 4.0 x16 */
-	{ 55000000000, 96000000000 }, /* in between, as on an H100 */
 };
 
 START_TEST(both_directions_together_carry_what_the_link_can)
@@ -104,8 +103,6 @@ START_TEST(both_directions_together_carry_what_the_link_can)
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	sim_gpu_destroy(&gpu);
 	most = links[_i].bandwidth_both / 1000 * (moved_ns / 1000) / 1000;
-	printf("link %d: %llu bytes of %llu (%.2f %%)\n", _i, moved_bytes, most,
-	       100.0 * (double)moved_bytes / (double)most);
 	ck_assert_uint_ge(moved_bytes, most / 100 * 95);
 }
 END_TEST
