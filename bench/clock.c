@@ -8,7 +8,8 @@
  *   pick      the atomic pick among protected chunks: bench_tenants.c
  *   memory    what the core keeps per chunk
  *
- * Times are the best of several rounds: the machine may be busy with other things. The exit status
+ * Times are the best of several rounds, with warm caches: the machine may be busy with other things.
+ * The exit status
  * tells whether all that does not depend on time holds: misses are the oracle's, books balance,
  * nothing is allocated after set-up, no chunk has more metadata than it may. --quick: one short
  * round, for that alone.
@@ -51,8 +52,12 @@ static void bench_memory(void)
 
 int main(int argc, char **argv)
 {
-	bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+	bool quick = argc == 2 && !strcmp(argv[1], "--quick");
 
+	if (argc > 1 && !quick) {
+		fputs("usage: bench_clock [--quick]\n", stderr);
+		return 2;
+	}
 	if (quick)
 		bench_rounds = 1;
 	bench_zipf(quick ? 100000 : 1000000);
