@@ -9,10 +9,9 @@
  *   memory    what the core keeps per chunk
  *
  * Times are the best of several rounds, with warm caches: the machine may be busy with other things.
- * The exit status
- * tells whether all that does not depend on time holds: misses are the oracle's, books balance,
- * nothing is allocated after set-up, no chunk has more metadata than it may. --quick: one short
- * round, for that alone.
+ * The exit status tells whether all that does not depend on time holds: misses are the array's,
+ * books balance, nothing is allocated after set-up, no chunk has more metadata than it may.
+ * --quick: one short round, for that alone.
  */
 #include <stdio.h>
 #include <string.h>
