@@ -20,7 +20,7 @@
 
 #define METADATA_MAX 128u /* bytes per chunk */
 
-u32 bench_rounds = 9;
+u32 bench_rounds = 25;
 static bool failed;
 
 void bench_expect(bool holds, const char *what)
