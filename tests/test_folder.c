@@ -55,7 +55,8 @@ static const struct {
 	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
 	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
-	  ":containers.vllm.type: is unknown, allowed: \"llm-server\" or \"diffusion\"" },
+	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
+	  "\"diffusion\" or \"pages\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
 	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
 	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },

@@ -90,13 +90,20 @@ static void write_date(struct writer *writer, u64 ns)
 	writer_printf(writer, ",");
 }
 
+/* What a row of requests.csv is about, by the application's type. */
+static const char *const record_kinds[] = {
+	[CFG_APP_LLM_SERVER] = "request",
+	[CFG_APP_DIFFUSION] = "image",
+	[CFG_APP_PAGES] = "round",
+};
+
 static void write_record(struct writer *writer, const struct tenant *tenant,
 			 const struct app_record *record)
 {
 	bool is_request = tenant->cfg->app_type == CFG_APP_LLM_SERVER;
 
 	writer_printf(writer, "%s,%llu,%s,%llu,", tenant->cfg->name, record->id,
-		      is_request ? "request" : "image", record->arrival_ns);
+		      record_kinds[tenant->cfg->app_type], record->arrival_ns);
 	write_date(writer, record->first_ns);
 	write_date(writer, record->finish_ns);
 	if (is_request)

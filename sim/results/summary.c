@@ -57,6 +57,10 @@ const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
 		METRIC("latency_s.p50", "image latency p50", S, DIFFUSION, true),
 	[SUMMARY_LATENCY_P99] =
 		METRIC("latency_s.p99", "image latency p99", S, DIFFUSION, true),
+	[SUMMARY_ROUNDS] = METRIC("rounds", "rounds", COUNT, PAGES, true),
+	[SUMMARY_ROUND_MEAN] = METRIC("round_ms.mean", "round mean", MS, PAGES, true),
+	[SUMMARY_ROUND_P50] = METRIC("round_ms.p50", "round p50", MS, PAGES, true),
+	[SUMMARY_ROUND_P99] = METRIC("round_ms.p99", "round p99", MS, PAGES, true),
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, ALL, false),
 	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, ALL, false),
 	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, ALL, false),
@@ -104,7 +108,13 @@ const struct summary_container *summary_find(const struct summary *summary, cons
 
 const char *summary_type_name(enum cfg_app_type type)
 {
-	return type == CFG_APP_LLM_SERVER ? "llm-server" : "diffusion";
+	static const char *const names[] = {
+		[CFG_APP_LLM_SERVER] = "llm-server",
+		[CFG_APP_DIFFUSION] = "diffusion",
+		[CFG_APP_PAGES] = "pages",
+	};
+
+	return names[type];
 }
 
 static void set_count(struct summary_container *container, enum summary_metric_id metric,
@@ -226,12 +236,11 @@ static int compute_llm(struct summary_container *container, const struct tenant 
 	return rc;
 }
 
-static int compute_diffusion(struct summary_container *container, const struct tenant *tenant)
+/* How long each image or round took that was completed; ids as in set_distribution(). */
+static int compute_loop(struct summary_container *container, const struct app_log *log,
+			enum summary_metric_id count_id, double ns_per_unit,
+			const enum summary_metric_id ids[4])
 {
-	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
-						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
-						       SUMMARY_LATENCY_P99 };
-	const struct app_log *log = &tenant->log;
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
 
@@ -240,10 +249,27 @@ static int compute_diffusion(struct summary_container *container, const struct t
 	for (size_t i = 0; i < log->record_count; i++)
 		if (log->records[i].outcome == APP_COMPLETED)
 			times[count++] = log->records[i].finish_ns - log->records[i].arrival_ns;
-	set_count(container, SUMMARY_IMAGES, count);
-	set_distribution(container, times, count, NS_PER_S, ids);
+	set_count(container, count_id, count);
+	set_distribution(container, times, count, ns_per_unit, ids);
 	free(times);
 	return 0;
+}
+
+static int compute_diffusion(struct summary_container *container, const struct tenant *tenant)
+{
+	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
+						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
+						       SUMMARY_LATENCY_P99 };
+
+	return compute_loop(container, &tenant->log, SUMMARY_IMAGES, NS_PER_S, ids);
+}
+
+static int compute_pages(struct summary_container *container, const struct tenant *tenant)
+{
+	static const enum summary_metric_id ids[4] = { SUMMARY_ROUND_MEAN, SUMMARY_ROUND_P50,
+						       SUMMARY_METRICS, SUMMARY_ROUND_P99 };
+
+	return compute_loop(container, &tenant->log, SUMMARY_ROUNDS, NS_PER_MS, ids);
 }
 
 static void set_seconds(struct summary_container *container, enum summary_metric_id metric,
@@ -313,6 +339,8 @@ static int compute_container(struct summary_container *container, const struct t
 		return compute_llm(container, tenant);
 	case CFG_APP_DIFFUSION:
 		return compute_diffusion(container, tenant);
+	case CFG_APP_PAGES:
+		return compute_pages(container, tenant);
 	}
 	return 0;
 }

@@ -38,6 +38,10 @@ enum summary_metric_id {
 	SUMMARY_LATENCY_MEAN,
 	SUMMARY_LATENCY_P50,
 	SUMMARY_LATENCY_P99,
+	SUMMARY_ROUNDS,
+	SUMMARY_ROUND_MEAN,
+	SUMMARY_ROUND_P50,
+	SUMMARY_ROUND_P99,
 	SUMMARY_GMEM_CURRENT,
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
@@ -67,7 +71,8 @@ enum summary_unit {
 /* Which containers have a metric: a set of these. */
 #define SUMMARY_FOR_LLM	      (1u << CFG_APP_LLM_SERVER)
 #define SUMMARY_FOR_DIFFUSION (1u << CFG_APP_DIFFUSION)
-#define SUMMARY_FOR_ALL	      (SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION)
+#define SUMMARY_FOR_PAGES     (1u << CFG_APP_PAGES)
+#define SUMMARY_FOR_ALL	      (SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | SUMMARY_FOR_PAGES)
 
 /* One statistic. */
 struct summary_metric {
@@ -127,7 +132,7 @@ bool summary_has(const struct summary_container *container, enum summary_metric_
 /* The value as a floating-point number, whatever its unit. */
 double summary_number(const struct summary_value *value, enum summary_metric_id metric);
 
-/* "llm-server" or "diffusion", as in a scenario. */
+/* "llm-server", "diffusion" or "pages", as in a scenario. */
 const char *summary_type_name(enum cfg_app_type type);
 
 /* The content of summary.json, a new reference; NULL: out of memory. */

@@ -195,6 +195,18 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 	load_mistake(load, prefix, key, "is of a wrong type", allowed);
 }
 
+/* The type of that name; the first one if there is none. */
+static bool find_type(const char *name, enum cfg_app_type *ret_type)
+{
+	for (int type = CFG_APP_PAGES; type > 0; type--) {
+		*ret_type = (enum cfg_app_type)type;
+		if (!strcmp(name, summary_type_name(*ret_type)))
+			return true;
+	}
+	*ret_type = (enum cfg_app_type)0;
+	return !strcmp(name, summary_type_name(*ret_type));
+}
+
 static void load_container(struct load *load, const char *name, const json_t *object,
 			   struct summary_container *container)
 {
@@ -207,12 +219,9 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	load_text(load, object, prefix, "type", type, sizeof(type));
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
-	container->type = CFG_APP_LLM_SERVER;
-	if (!strcmp(type, summary_type_name(CFG_APP_DIFFUSION)))
-		container->type = CFG_APP_DIFFUSION;
-	else if (strcmp(type, summary_type_name(CFG_APP_LLM_SERVER)) != 0)
+	if (!find_type(type, &container->type))
 		load_mistake(load, prefix, "type", "is unknown",
-			     "\"llm-server\" or \"diffusion\"");
+			     "\"llm-server\", \"diffusion\" or \"pages\"");
 	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
 		if (summary_has(container, (enum summary_metric_id)i))
 			load_metric(load, object, prefix, (enum summary_metric_id)i,
