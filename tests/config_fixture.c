@@ -26,6 +26,7 @@ const char config_gpu_profile[] =
 	"    \"timeslice\": {\"value\": \"1024us\", \"source\": \"test\"},"
 	"    \"timeslice_scale\": {\"value\": 1, \"source\": \"test\"},"
 	"    \"context_switch\": {\"value\": \"59us\", \"source\": \"test\"},"
+	"    \"context_state\": {\"value\": \"6us\", \"source\": \"test\"},"
 	"    \"rpc\": {\"value\": \"104us\", \"source\": \"test\"}},"
 	"  \"fault\": {"
 	"    \"buffer_entries\": {\"value\": 64, \"source\": \"test\"},"

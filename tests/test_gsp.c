@@ -78,6 +78,32 @@ START_TEST(two_busy_tsgs_alternate_by_slices_and_pay_each_switch)
 }
 END_TEST
 
+static void state_in_use(void *data)
+{
+	struct gsp_train a = ready_train(1, 250);
+	struct gsp_train b = ready_train(2, 100);
+
+	/*
+	 * 8 to save or restore a full GPU: a's kernel is in execution when b comes, and holds half of
+	 * it; b leaves between two kernels, with nothing: a 10-110, switch 10 + 4, b 124-224, switch
+	 * 10 + 4, a 238-338, 14, b 352-452, 14, a 466-516.
+	 */
+	(void)data;
+	gsp.config.context_state_ns = 8;
+	a.occupancy_ppm = 500000;
+	gsp_submit(&tsg_a, &a);
+	gsp_submit(&tsg_b, &b);
+	expect_end(&b, 452);
+	expect_end(&a, 516);
+	ck_assert_uint_eq(gsp.switches, 5);
+}
+
+START_TEST(a_switch_saves_and_restores_the_state_of_kernels_in_execution)
+{
+	simulate(state_in_use);
+}
+END_TEST
+
 static void newcomer(void *data)
 {
 	struct gsp_train a = ready_train(1, 1000);
@@ -544,6 +570,7 @@ END_TEST
 
 TEST_MAIN("gsp", a_tsg_alone_runs_past_its_slice_without_switches,
 	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
+	  a_switch_saves_and_restores_the_state_of_kernels_in_execution,
 	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,
 	  a_newcomer_waits_for_the_end_of_a_running_slice,
 	  a_launch_bound_train_gives_its_gaps_to_others,

@@ -52,12 +52,12 @@ START_TEST(rows_have_units_and_repeated_ones_their_geometric_mean)
 			 0);
 	ck_assert_uint_eq(rows.count, 6);
 	ck_assert_uint_eq(rows.others, 1);
-	ck_assert_double_eq_tol(find(&rows, HW_COPY_IN, 4096)->measured_ns, 1500, 1e-6);
-	ck_assert_double_eq_tol(find(&rows, HW_COPY_BOTH, 4096)->measured_ns, 3500, 1e-6);
-	ck_assert_double_eq_tol(find(&rows, HW_RANDOM_64K, 1048576)->measured_ns, 2e6, 1e-3);
+	ck_assert_double_eq_tol(find(&rows, HW_COPY_IN, 4096)->measured, 1500, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_COPY_BOTH, 4096)->measured, 3500, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_RANDOM_64K, 1048576)->measured, 2e6, 1e-3);
 	ck_assert_uint_eq(find(&rows, HW_RANDOM_64K, 1048576)->samples, 2);
-	ck_assert_double_eq_tol(find(&rows, HW_WIDTH_SPREAD, 16)->measured_ns, 510800, 1e-6);
-	ck_assert_double_eq_tol(find(&rows, HW_FAULT, 1)->measured_ns, 28736, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_WIDTH_SPREAD, 16)->measured, 510800, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_FAULT, 1)->measured, 28736, 1e-6);
 	hw_destroy(&rows);
 }
 END_TEST
@@ -76,9 +76,32 @@ START_TEST(a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same
 	ck_assert_uint_eq(rows.walk_length, 35);
 	ck_assert_uint_eq(rows.walk_missed, 0x300000003);
 	ck_assert_uint_eq(rows.count, 3);
-	ck_assert_double_eq_tol(find(&rows, HW_WALK, 0)->measured_ns, 250000, 1e-6);
-	ck_assert_double_eq_tol(find(&rows, HW_WALK, 1)->measured_ns, 30000, 1e-3);
-	ck_assert_double_eq_tol(find(&rows, HW_WALK, 32)->measured_ns, 40000, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 0)->measured, 250000, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 1)->measured, 30000, 1e-3);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 32)->measured, 40000, 1e-6);
+	hw_destroy(&rows);
+}
+END_TEST
+
+START_TEST(rows_of_two_processes_are_several_measurements)
+{
+	struct sim_error err;
+	struct hw_rows rows;
+	char text[64];
+
+	ck_assert_int_eq(
+		load("timeslice 2procs 132 1024 2063.4 2454.5 195.8\n"
+		     "gap 300 17 82 24.55 24.83 0.722\ngap 1 1000 20000 1.0 3.40 0.673\n",
+		     &rows, &err),
+		0);
+	ck_assert_uint_eq(rows.count, 9);
+	ck_assert_double_eq_tol(find(&rows, HW_SLICE_OFF, 135168)->measured, 2454500, 1e-3);
+	ck_assert_double_eq_tol(find(&rows, HW_GAP_STEP, 1)->measured, 3400000, 1e-3);
+	ck_assert_double_eq_tol(find(&rows, HW_GAP_SPEED, 0)->measured, 0.722, 1e-9);
+	ck_assert(hw_is_share(find(&rows, HW_GAP_SPEED, 0)));
+	ck_assert_uint_eq(rows.gaps[0].kernel_ns, 17000);
+	hw_label(&rows, find(&rows, HW_GAP_STEP, 1), text, sizeof(text));
+	ck_assert_str_eq(text, "step beside a busy one, 1 of 1000 us");
 	hw_destroy(&rows);
 }
 END_TEST
@@ -100,6 +123,8 @@ START_TEST(mistakes_name_file_and_line)
 		{ "\nuvm walk 1 2\n", ":2: unknown loop \"walk\"" },
 		{ "width\n", ":1: unknown loop \"width\"" },
 		{ "fault_latency x p10 1\n", ":1: no median in \"fault_latency\"" },
+		{ "timeslice 3procs 1 2 3 4 5\n", ":1: allowed are 2procs, not \"3procs\"" },
+		{ "gap 300 17 82 1 2\n", ":1: values are missing behind \"2\"" },
 		{ "fault_walk 20000\nfault_walk 20000\n", ":2: allowed once: \"fault_walk\"" },
 	};
 
@@ -119,14 +144,15 @@ END_TEST
 
 START_TEST(an_error_is_the_same_in_both_directions)
 {
-	struct hw_row row = { .measured_ns = 100, .predicted_ns = 125 };
+	struct hw_row row = { .measured = 100, .predicted = 125 };
 
 	ck_assert_double_eq_tol(hw_error(&row), 0.25, 1e-9);
-	row.predicted_ns = 80;
+	row.predicted = 80;
 	ck_assert_double_eq_tol(hw_error(&row), 0.25, 1e-9);
 }
 END_TEST
 
 TEST_MAIN("hardware rows", rows_have_units_and_repeated_ones_their_geometric_mean,
 	  a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same_row,
-	  mistakes_name_file_and_line, an_error_is_the_same_in_both_directions)
+	  rows_of_two_processes_are_several_measurements, mistakes_name_file_and_line,
+	  an_error_is_the_same_in_both_directions)

@@ -113,25 +113,33 @@ static int compare_errors(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void print_rows(const struct hw_rows *rows, struct table *table)
+static void print_row(struct table *table, const struct hw_rows *rows, const struct hw_row *row)
 {
+	double unit = hw_is_share(row) ? 1 : 1e3;
+	int digits = hw_is_share(row) ? 3 : 1;
 	char label[TABLE_CELL_MAX];
 
+	hw_label(rows, row, label, sizeof(label));
 	table_add(table);
-	table_set(table, 0, "all times in us");
-	table_set(table, 1, "measured");
-	table_set(table, 2, "predicted");
-	table_set(table, 3, "error");
-	for (size_t i = 0; i < rows->count; i++) {
-		hw_label(&rows->rows[i], label, sizeof(label));
-		table_add(table);
-		table_set(table, 0, "%s", label);
-		table_set(table, 1, "%.1f", rows->rows[i].measured_ns / 1e3);
-		table_set(table, 2, "%.1f", (double)rows->rows[i].predicted_ns / 1e3);
-		table_set(table, 3, "%.1f %%", 100 * hw_error(&rows->rows[i]));
-	}
-	table_print(table, stdout);
-	table_destroy(table);
+	table_set(table, 0, "%s", label);
+	table_set(table, 1, "%.*f", digits, row->measured / unit);
+	table_set(table, 2, "%.*f", digits, row->predicted / unit);
+	table_set(table, 3, "%.1f %%", 100 * hw_error(row));
+}
+
+static void print_rows(const struct hw_rows *rows)
+{
+	struct table table = { 0 };
+
+	table_add(&table);
+	table_set(&table, 0, "times in us, speeds as shares");
+	table_set(&table, 1, "measured");
+	table_set(&table, 2, "predicted");
+	table_set(&table, 3, "error");
+	for (size_t i = 0; i < rows->count; i++)
+		print_row(&table, rows, &rows->rows[i]);
+	table_print(&table, stdout);
+	table_destroy(&table);
 }
 
 /* "0 1 2 4 8 16" */
@@ -164,17 +172,15 @@ static bool print_verdict(const struct hw_rows *rows)
 
 static int validate_print(const struct hw_rows *rows, struct sim_error *err)
 {
-	struct table table = { 0 };
 	bool walk = rows->walk_missed == rows->walk_predicted;
 
-	print_rows(rows, &table);
+	print_rows(rows);
 	if (rows->walk_length) {
 		print_accesses("\nwalk, accesses that fault, measured: ", rows->walk_missed);
 		print_accesses("walk, accesses that fault, predicted:", rows->walk_predicted);
 	}
 	if (rows->others)
-		printf("rows about something else than memory, not compared: %zu\n",
-		       rows->others);
+		printf("rows that say nothing about time, not compared: %zu\n", rows->others);
 	putchar('\n');
 	if (print_verdict(rows) && walk)
 		return 0;

@@ -45,7 +45,8 @@ struct cfg_gpu {
 	struct {
 		uint64_t timeslice;	  /* ns, what RM programs by default */
 		uint64_t timeslice_scale; /* ppm: real over programmed */
-		uint64_t context_switch;  /* ns in which no context runs */
+		uint64_t context_switch;  /* ns in which no context runs, and more to */
+		uint64_t context_state;	  /* save or restore what all SMs can hold: ns */
 		uint64_t rpc;		  /* ns that a control RPC to the GSP takes */
 	} sched;
 	struct {

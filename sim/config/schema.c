@@ -138,6 +138,7 @@ const struct cfg_key cfg_schema[] = {
 	MACHINE(DURATION, gpu.sched.timeslice, USEC, 16 * SEC),
 	MACHINE(PPM, gpu.sched.timeslice_scale, CFG_PPM / 100, 100 * CFG_PPM),
 	MACHINE(DURATION, gpu.sched.context_switch, 0, SEC),
+	MACHINE(DURATION, gpu.sched.context_state, 0, SEC),
 	MACHINE(DURATION, gpu.sched.rpc, 0, SEC),
 	MACHINE(INTEGER, gpu.fault.buffer_entries, 1, 1 << 20),
 	MACHINE(INTEGER, gpu.fault.outstanding, 1, 1 << 20),

@@ -88,11 +88,25 @@ static void gsp_start_slice(struct gsp *gsp)
 	gsp->slice_end_ns = eng_now() + slice;
 }
 
+/* How long it takes to save or restore a TSG's state: only a kernel in execution has any. */
+static u64 gsp_state_ns(const struct gsp *gsp, const struct gsp_tsg *tsg)
+{
+	const struct gsp_train *train = tsg ? tsg->first : NULL;
+	u32 occupancy;
+
+	if (!train || train->done_ns % train->kernel_ns == 0)
+		return 0;
+	occupancy = train->occupancy_ppm ? train->occupancy_ppm : 1000000;
+	return gsp->config.context_state_ns * occupancy / 1000000;
+}
+
 static void gsp_switch_to(struct gsp *gsp, struct gsp_tsg *tsg)
 {
+	u64 state = gsp_state_ns(gsp, gsp->current) + gsp_state_ns(gsp, tsg);
+
 	gsp->current = tsg;
 	gsp->switching = true;
-	gsp->switch_end_ns = eng_now() + gsp->config.context_switch_ns;
+	gsp->switch_end_ns = eng_now() + gsp->config.context_switch_ns + state;
 	gsp->switches++;
 }
 

@@ -7,7 +7,8 @@
  *    runlist, each for its timeslice, which starts when it is scheduled.
  *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of
  *    its slice, and then gives way at once to a newcomer.
- *  - A context switch takes time in which nobody runs.
+ *  - A context switch takes time in which nobody runs: more if kernels were in execution, whose
+ *    registers and shared memory go out to memory and come back.
  *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
  *    kernel fault side by side, so a kernel that has begun to fault stays until it has all of
  *    its pages, however many rounds the driver takes. A replay completes
@@ -34,6 +35,7 @@ struct gsp_train {
 	u64 launch_ns;			  /* host time between two launches */
 	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
 	u32 touch_count;
+	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: gsp_config's */
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
 
@@ -79,9 +81,10 @@ struct gsp_tsg {
 struct gsp_config {
 	u64 timeslice_ns;	 /* of a new TSG, as programmed */
 	u64 timeslice_scale_ppm; /* real over programmed */
-	u64 context_switch_ns;
-	u32 outstanding_faults; /* most missing pages reported with one stall */
-	u32 faults_per_block;	/* most of one block */
+	u64 context_switch_ns;	 /* without any state, */
+	u64 context_state_ns;	 /* and to save or restore what all SMs can hold */
+	u32 outstanding_faults;	 /* most missing pages reported with one stall */
+	u32 faults_per_block;	 /* most of one block */
 };
 
 /* The host engine of one GPU. */

@@ -3,8 +3,7 @@
  * Measurements of a real GPU, and what the simulated one makes of the same loops.
  *
  * A file of measurements has a row for each, "name parameters... values...", and comments that
- * begin with '#'. A measurement that comes several times counts once, by the geometric mean. Only
- * what memory does is predicted here: copies, faults, prefetches.
+ * begin with '#'. A measurement that comes several times counts once, by the geometric mean.
  */
 #ifndef SIM_VALIDATE_HARDWARE_H
 #define SIM_VALIDATE_HARDWARE_H
@@ -28,17 +27,32 @@ enum hw_loop {
 	HW_WALK,	 /* one thread, page after page: access number size of a block */
 	HW_WIDTH_CONTIGUOUS, /* size threads, a page each, one after the other */
 	HW_WIDTH_SPREAD,     /* size threads, a page each, spread over 1 GiB */
+	HW_SLICE_ON,  /* two processes, an endless kernel of size threads each: runs for, */
+	HW_SLICE_OFF, /* stands still for, */
+	HW_SLICE_GAP, /* and of that, nobody runs for */
+	HW_GAP_ALONE, /* gapbench.cu, row number size: HP's step alone, */
+	HW_GAP_STEP,  /* and beside LP, */
+	HW_GAP_SPEED, /* and LP's speed beside HP, as a share of its speed alone */
 	HW_LOOPS,
 };
 
-/* One measurement and its prediction. Times in ns. */
+/* One measurement and its prediction: times in ns, speeds as shares. */
 struct hw_row {
 	enum hw_loop loop;
-	uint64_t size;	    /* its parameter, see enum hw_loop */
-	double measured_ns; /* geometric mean of samples */
+	uint64_t size;	 /* its parameter, see enum hw_loop */
+	double measured; /* geometric mean of samples */
 	uint32_t samples;
-	uint64_t predicted_ns;
+	double predicted;
 };
+
+/* Parameters of a row of gapbench.cu: steps of so many kernels, one launched every so often. */
+struct hw_gap {
+	uint32_t kernels;
+	uint64_t kernel_ns;
+	uint64_t launch_ns;
+};
+
+#define HW_GAPS_MAX 16
 
 /* All that a file says about memory. Owned by the caller: hw_load(), then hw_destroy(). */
 struct hw_rows {
@@ -47,7 +61,9 @@ struct hw_rows {
 	uint64_t walk_missed; /* HW_WALK: which of the first 64 accesses missed */
 	uint64_t walk_predicted;
 	uint32_t walk_length; /* 0: it was not measured */
-	size_t others;	      /* rows of other kinds, left alone */
+	struct hw_gap gaps[HW_GAPS_MAX];
+	uint32_t gap_count;
+	size_t others; /* rows of other kinds, left alone */
 };
 
 /* An access that took longer than this missed: a hit takes 0.2 us, a fault 20 and more. */
@@ -70,6 +86,9 @@ int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_err
 double hw_error(const struct hw_row *row);
 
 /* "random 64 KB pages, 512 MiB" */
-void hw_label(const struct hw_row *row, char *text, size_t size);
+void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, size_t size);
+
+/* Is it a share, and no time? */
+bool hw_is_share(const struct hw_row *row);
 
 #endif

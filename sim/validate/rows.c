@@ -51,7 +51,7 @@ static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, uint64_
 	return NULL;
 }
 
-static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size, double ns)
+static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size, double value)
 {
 	struct hw_rows *rows = line->rows;
 	struct hw_row *row = rows_find(rows, loop, size);
@@ -65,10 +65,10 @@ static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size
 		*row = (struct hw_row){ .loop = loop, .size = size };
 	}
 	row->samples++;
-	row->measured_ns = row->samples == 1 ?
-				   ns :
-				   exp(log(row->measured_ns) +
-				       (log(ns) - log(row->measured_ns)) / row->samples);
+	row->measured = row->samples == 1 ?
+				value :
+				exp(log(row->measured) +
+				    (log(value) - log(row->measured)) / row->samples);
 	return 0;
 }
 
@@ -157,6 +157,55 @@ static int parse_walk(const struct hw_line *line)
 	return rc;
 }
 
+/* "timeslice 2procs BLOCKS THREADS on off gap" */
+static int parse_slice(const struct hw_line *line)
+{
+	double blocks, threads;
+	int rc;
+
+	if (line->count < 2 || strcmp(line->fields[1], "2procs") != 0)
+		return line_mistake(line, "allowed are 2procs, not",
+				    line->fields[line->count > 1]);
+	rc = line_number(line, 2, &blocks);
+	if (!rc)
+		rc = line_number(line, 3, &threads);
+	for (int i = 0; i < 3 && !rc; i++) {
+		double us;
+
+		rc = line_number(line, (size_t)(4 + i), &us);
+		if (!rc)
+			rc = rows_add(line, (enum hw_loop)(HW_SLICE_ON + i),
+				      (uint64_t)(blocks * threads), us * 1e3);
+	}
+	return rc;
+}
+
+/* "gap KERNELS kernel_us every_us step_ms_alone step_ms_shared lp_speed" */
+static int parse_gap(const struct hw_line *line)
+{
+	static const double units[] = { 1e6, 1e6, 1 };
+	struct hw_rows *rows = line->rows;
+	double values[6];
+	int rc = 0;
+
+	for (size_t i = 0; i < 6 && !rc; i++)
+		rc = line_number(line, i + 1, &values[i]);
+	if (!rc && rows->gap_count == HW_GAPS_MAX)
+		rc = line_mistake(line, "too many of", line->fields[0]);
+	if (rc)
+		return rc;
+	rows->gaps[rows->gap_count] = (struct hw_gap){
+		.kernels = (uint32_t)values[0],
+		.kernel_ns = (uint64_t)(values[1] * 1e3),
+		.launch_ns = (uint64_t)(values[2] * 1e3),
+	};
+	for (size_t i = 0; i < 3 && !rc; i++)
+		rc = rows_add(line, (enum hw_loop)(HW_GAP_ALONE + i), rows->gap_count,
+			      values[3 + i] * units[i]);
+	rows->gap_count++;
+	return rc;
+}
+
 static int parse_other(const struct hw_line *line)
 {
 	line->rows->others++;
@@ -170,7 +219,7 @@ static const struct {
 	{ "pcie", parse_pcie },	      { "uvm", parse_uvm },
 	{ "width", parse_width },     { "fault_latency", parse_latency },
 	{ "fault_walk", parse_walk }, { "launch", parse_other },
-	{ "timeslice", parse_other }, { "gap", parse_other },
+	{ "timeslice", parse_slice }, { "gap", parse_gap },
 	{ "param", parse_other },
 };
 
@@ -237,13 +286,13 @@ void hw_destroy(struct hw_rows *rows)
 
 double hw_error(const struct hw_row *row)
 {
-	double ratio = (double)row->predicted_ns / row->measured_ns;
+	double ratio = row->predicted / row->measured;
 
 	return (ratio > 1 ? ratio : 1 / ratio) - 1;
 }
 
 /* What a size counts. */
-enum hw_unit { UNIT_NONE, UNIT_BYTES, UNIT_ACCESS, UNIT_THREADS };
+enum hw_unit { UNIT_NONE, UNIT_BYTES, UNIT_NUMBER, UNIT_GAP };
 
 static const struct {
 	const char *name;
@@ -260,21 +309,40 @@ static const struct {
 	[HW_PREFETCH_IN] = { "prefetch to the GPU", UNIT_BYTES },
 	[HW_PREFETCH_OUT] = { "prefetch to the host", UNIT_BYTES },
 	[HW_FAULT] = { "one fault at a time", UNIT_NONE },
-	[HW_WALK] = { "walk, fault at access", UNIT_ACCESS },
-	[HW_WIDTH_CONTIGUOUS] = { "pages at once, in a row", UNIT_THREADS },
-	[HW_WIDTH_SPREAD] = { "pages at once, spread", UNIT_THREADS },
+	[HW_WALK] = { "walk, fault at access", UNIT_NUMBER },
+	[HW_WIDTH_CONTIGUOUS] = { "pages at once, in a row", UNIT_NUMBER },
+	[HW_WIDTH_SPREAD] = { "pages at once, spread", UNIT_NUMBER },
+	[HW_SLICE_ON] = { "two processes, on, threads", UNIT_NUMBER },
+	[HW_SLICE_OFF] = { "two processes, off, threads", UNIT_NUMBER },
+	[HW_SLICE_GAP] = { "switch between them, threads", UNIT_NUMBER },
+	[HW_GAP_ALONE] = { "step alone", UNIT_GAP },
+	[HW_GAP_STEP] = { "step beside a busy one", UNIT_GAP },
+	[HW_GAP_SPEED] = { "speed of the busy one", UNIT_GAP },
 };
 
-void hw_label(const struct hw_row *row, char *text, size_t size)
+static void label_gap(const struct hw_gap *gap, const char *name, char *text, size_t size)
+{
+	snprintf(text, size, "%s, %" PRIu32 " of %" PRIu64 " us", name, gap->kernels,
+		 gap->kernel_ns / 1000);
+}
+
+void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, size_t size)
 {
 	const char *name = labels[row->loop].name;
 
 	if (labels[row->loop].unit == UNIT_NONE)
 		snprintf(text, size, "%s", name);
-	else if (labels[row->loop].unit != UNIT_BYTES)
+	else if (labels[row->loop].unit == UNIT_GAP)
+		label_gap(&rows->gaps[row->size], name, text, size);
+	else if (labels[row->loop].unit == UNIT_NUMBER)
 		snprintf(text, size, "%s %" PRIu64, name, row->size);
 	else if (row->size < 1024 * 1024)
 		snprintf(text, size, "%s, %" PRIu64 " KiB", name, row->size / 1024);
 	else
 		snprintf(text, size, "%s, %" PRIu64 " MiB", name, row->size / (1024 * 1024));
+}
+
+bool hw_is_share(const struct hw_row *row)
+{
+	return row->loop == HW_GAP_SPEED;
 }

@@ -6,7 +6,7 @@
 
 rows=$source/plots/reference/hardware/h100-580.txt
 "$gvmsim" validate hardware >out || fail "not good enough: $(tail -n 1 out)"
-tail -n 1 out | grep -q '^median error .* of 63 measurements$' || fail "last line: $(tail -n 1 out)"
+tail -n 1 out | grep -q '^median error .* of 84 measurements$' || fail "last line: $(tail -n 1 out)"
 for which in measured predicted; do
 	grep -q "^walk, accesses that fault, $which: *0 1 2 4 8 16 32 33 34 36\$" out ||
 		fail "the walk: $(grep '^walk, acc' out)"

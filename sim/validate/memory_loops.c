@@ -6,11 +6,10 @@
  * there, a time includes one kernel launch. A kernel's threads are all on the SMs at once and fault
  * side by side; a thread that reads one page after the other is a train for each.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "gpu/process.h"
-#include "validate/hardware.h"
+#include "validate/loops.h"
 
 #define BLOCK_BYTES    GVM_CHUNK_BYTES
 #define SPREAD_BYTES   (1ull << 30)
@@ -27,7 +26,6 @@ struct rig {
 	struct sim_gpu gpu;
 	struct sim_process process;
 	struct gvm_range *range;
-	struct hw_rows *rows;
 	int status;
 };
 
@@ -40,19 +38,12 @@ struct pattern {
 	u32 faults_per_page; /* see struct gsp_train */
 };
 
-/* What a failed allocation leaves is not worth cleaning up: the program ends. */
-static void out_of_memory(void)
-{
-	fputs("gvmsim: out of memory\n", stderr);
-	exit(SIM_EXIT_RUNTIME);
-}
-
 static void *must_alloc(size_t count, size_t size)
 {
 	void *memory = calloc(count, size);
 
 	if (!memory)
-		out_of_memory();
+		hw_out_of_memory();
 	return memory;
 }
 
@@ -77,7 +68,7 @@ static void rig_start(struct rig *rig, u64 bytes, bool on_host)
 	    !sim_gpu_start(&rig->gpu) && !sim_process_start(&rig->process, &rig->gpu, 1))
 		rig->range = sim_process_map(&rig->process, bytes, on_host);
 	if (!rig->range)
-		out_of_memory();
+		hw_out_of_memory();
 	rig_run(rig, &first);
 	eng_sleep_until(eng_now() + IDLE_NS);
 }
@@ -265,22 +256,6 @@ static u64 loop_fault(struct rig *rig)
 	return ns[CHASE_LENGTH / 2];
 }
 
-/* All rows of the walk at once. */
-static void loop_walk(struct rig *rig)
-{
-	struct hw_rows *rows = rig->rows;
-	u64 ns[CHASE_LENGTH];
-	size_t i;
-
-	loop_chase(rig, 1, ns);
-	for (i = 0; i < rows->walk_length; i++)
-		if (ns[i] > (u64)HW_MISS_NS)
-			rows->walk_predicted |= 1ull << i;
-	for (i = 0; i < rows->count; i++)
-		if (rows->rows[i].loop == HW_WALK)
-			rows->rows[i].predicted_ns = ns[rows->rows[i].size % CHASE_LENGTH];
-}
-
 /* Copies back to back, @in and @out of them side by side: time of one (pair). */
 static u64 loop_copies(struct rig *rig, u64 bytes, bool in, bool out)
 {
@@ -341,34 +316,22 @@ static u64 loop_run(struct rig *rig, enum hw_loop loop, u64 size)
 	}
 }
 
-static void predict_main(void *data)
+int hw_run_memory_loop(const struct config *config, enum hw_loop loop, u64 size, double *ret_ns)
 {
-	struct rig *rig = data;
-	size_t i;
+	struct rig rig = { .config = config };
 
-	for (i = 0; i < rig->rows->count && !rig->status; i++) {
-		struct hw_row *row = &rig->rows->rows[i];
-
-		if (row->loop != HW_WALK)
-			row->predicted_ns = loop_run(rig, row->loop, row->size);
-	}
-	if (rig->rows->walk_length && !rig->status)
-		loop_walk(rig);
+	*ret_ns = (double)loop_run(&rig, loop, size);
+	return rig.status;
 }
 
-int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_error *err)
+int hw_run_walk(const struct config *config, u64 *ret_ns, u32 count)
 {
-	struct rig *rig = must_alloc(1, sizeof(*rig));
-	int status = -SIM_EXIT_RUNTIME;
+	struct rig rig = { .config = config };
+	u64 ns[CHASE_LENGTH];
+	u32 i;
 
-	rig->config = config;
-	rig->rows = rows;
-	if (!eng_init()) {
-		sim_gpu_set_costs(&config->gpu);
-		eng_spawn("loops", predict_main, rig);
-		status = eng_run(NULL, NULL, 1) == ENG_END_DONE ? rig->status :
-								  -SIM_EXIT_RUNTIME;
-	}
-	free(rig);
-	return status ? sim_runtime_error(err, "the loops did not come to their end") : 0;
+	loop_chase(&rig, 1, ns);
+	for (i = 0; i < count && i < CHASE_LENGTH; i++)
+		ret_ns[i] = ns[i];
+	return rig.status;
 }
