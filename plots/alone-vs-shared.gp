@@ -196,7 +196,10 @@ set yrange [0:100]
 set ytics 25
 # Painted from the whole stack down to the first container.
 stack(n) = 100 * (sum [j = 1:n] column(j + 1))
-if (containers) {
+if (containers && !share_known) {
+	set label 2 "not known: measured on hardware" at graph 0.5,0.5 center textcolor rgb c_text
+	plot NaN notitle
+} else if (containers) {
 	plot keyentry with boxes fillcolor rgb "white" fillstyle solid 1.0 border rgb "#888888" \
 			title "idle or switching", \
 		for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
@@ -216,7 +219,7 @@ set label 1 "Latency of each image" . (diffusion eq "" ? "" : " of " . diffusion
 set label 3 "latency (s)" at screen label_x,middle(4)
 set yrange [0:1<*]
 set format x "%g"
-set xlabel "simulated time (s)" textcolor rgb c_text
+set xlabel "time (s)" textcolor rgb c_text
 image_runs = ""
 if (images_alone) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \

@@ -147,6 +147,7 @@ static void add_variables(struct gnuplot *gnuplot, const struct series *series,
 	gnuplot_add_count(gnuplot, "images_alone", series_count_images(series, SERIES_ALONE));
 	gnuplot_add_count(gnuplot, "images_shared", series_count_images(series, SERIES_SHARED));
 	gnuplot_add_count(gnuplot, "containers", shared->summary.container_count);
+	gnuplot_add_count(gnuplot, "share_known", series_knows_share(series));
 	gnuplot_add_seconds(gnuplot, "end_s", series->end_ns);
 	gnuplot_add_seconds(gnuplot, "bin_s", series->bin_ns);
 	gnuplot_add_seconds(gnuplot, "slo_s", llm == SIZE_MAX ? 0 : shared->slo_ns[llm]);
@@ -213,7 +214,9 @@ const struct figure figure_alone_vs_shared = {
 		"scenario saw\n"
 		"when each had a GPU of its own, and when they shared one. Draws load, time to "
 		"first\n"
-		"token, GPU shares and image latency over time.\n",
+		"token, GPU shares and image latency over time. A folder that gvmcollect wrote "
+		"on real\n"
+		"hardware can stand in either place; what it does not know is \"-\".\n",
 	.example = "    gvmsim run vllm-diffusion-80g --system exclusive --out results/alone\n"
 		   "    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
 		   "    gvmsim figure " FIGURE_NAME " results/alone results/shared\n",

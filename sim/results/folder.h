@@ -15,7 +15,9 @@ struct folder_record {
 struct folder_sample {
 	size_t container;
 	uint64_t time_ns; /* end of the interval */
+	bool busy_known;  /* hardware does not tell */
 	uint64_t busy_ns;
+	bool resident_known;
 	uint64_t resident_bytes;
 };
 

@@ -104,11 +104,17 @@ const struct summary_container *summary_find(const struct summary *summary, cons
 
 const char *summary_type_name(enum cfg_app_type type)
 {
-	return type == CFG_APP_LLM_SERVER ? "llm-server" : "diffusion";
+	static const char *const names[] = {
+		[CFG_APP_LLM_SERVER] = "llm-server",
+		[CFG_APP_DIFFUSION] = "diffusion",
+		[CFG_APP_UNKNOWN] = "unknown",
+	};
+
+	return names[type];
 }
 
-static void set_count(struct summary_container *container, enum summary_metric_id metric,
-		      u64 count)
+void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
+		       u64 count)
 {
 	container->values[metric] = (struct summary_value){ .known = true, .count = count };
 }
@@ -152,10 +158,10 @@ static u64 count_outcome(const struct app_log *log, enum app_outcome outcome)
 
 static void compute_requests(struct summary_container *container, const struct app_log *log)
 {
-	set_count(container, SUMMARY_ARRIVED, log->arrived);
-	set_count(container, SUMMARY_COMPLETED, count_outcome(log, APP_COMPLETED));
-	set_count(container, SUMMARY_FAILED, count_outcome(log, APP_FAILED));
-	set_count(container, SUMMARY_DROPPED, count_outcome(log, APP_DROPPED));
+	summary_set_count(container, SUMMARY_ARRIVED, log->arrived);
+	summary_set_count(container, SUMMARY_COMPLETED, count_outcome(log, APP_COMPLETED));
+	summary_set_count(container, SUMMARY_FAILED, count_outcome(log, APP_FAILED));
+	summary_set_count(container, SUMMARY_DROPPED, count_outcome(log, APP_DROPPED));
 }
 
 /* Over completed requests. */
@@ -214,24 +220,25 @@ static void compute_slo(struct summary_container *container, const struct app_lo
 		set_real(container, SUMMARY_SLO_ATTAINMENT, (double)in_time / (double)finished);
 }
 
-static int compute_llm(struct summary_container *container, const struct tenant *tenant)
+static int compute_llm(struct summary_container *container, const struct app_log *log,
+		       u64 slo_ns)
 {
 	int rc;
 
-	compute_requests(container, &tenant->log);
-	rc = compute_ttft(container, &tenant->log);
+	compute_requests(container, log);
+	rc = compute_ttft(container, log);
 	if (!rc)
-		rc = compute_itl(container, &tenant->log);
-	compute_slo(container, &tenant->log, tenant->cfg->llm.client.slo_ttft);
+		rc = compute_itl(container, log);
+	if (slo_ns)
+		compute_slo(container, log, slo_ns);
 	return rc;
 }
 
-static int compute_diffusion(struct summary_container *container, const struct tenant *tenant)
+static int compute_diffusion(struct summary_container *container, const struct app_log *log)
 {
 	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
 						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
 						       SUMMARY_LATENCY_P99 };
-	const struct app_log *log = &tenant->log;
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
 
@@ -240,9 +247,22 @@ static int compute_diffusion(struct summary_container *container, const struct t
 	for (size_t i = 0; i < log->record_count; i++)
 		if (log->records[i].outcome == APP_COMPLETED)
 			times[count++] = log->records[i].finish_ns - log->records[i].arrival_ns;
-	set_count(container, SUMMARY_IMAGES, count);
+	summary_set_count(container, SUMMARY_IMAGES, count);
 	set_distribution(container, times, count, NS_PER_S, ids);
 	free(times);
+	return 0;
+}
+
+int summary_set_log(struct summary_container *container, const struct app_log *log, u64 slo_ns)
+{
+	switch (container->type) {
+	case CFG_APP_LLM_SERVER:
+		return compute_llm(container, log, slo_ns);
+	case CFG_APP_DIFFUSION:
+		return compute_diffusion(container, log);
+	case CFG_APP_UNKNOWN:
+		break;
+	}
 	return 0;
 }
 
@@ -267,14 +287,14 @@ static void compute_gpu(struct summary_container *container, const struct tenant
 	const struct sim_process_stats *stats = &tenant->stats;
 	const struct tenant_usage *usage = &tenant->usage;
 
-	set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
-	set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
-	set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
-	set_count(container, SUMMARY_FAULTS, stats->faults);
-	set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
-	set_count(container, SUMMARY_EVICTIONS, usage->evictions);
-	set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
-	set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
+	summary_set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
+	summary_set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
+	summary_set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
+	summary_set_count(container, SUMMARY_FAULTS, stats->faults);
+	summary_set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
+	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);
+	summary_set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
+	summary_set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
 	compute_times(container, usage);
 	if (tenant->machine->end_ns)
 		set_real(container, SUMMARY_GPU_SHARE,
@@ -304,17 +324,15 @@ static void compute_status(struct summary_container *container, const struct ten
 
 static int compute_container(struct summary_container *container, const struct tenant *tenant)
 {
+	u64 slo_ns = 0;
+
 	snprintf(container->name, sizeof(container->name), "%s", tenant->cfg->name);
 	container->type = tenant->cfg->app_type;
 	compute_status(container, tenant);
 	compute_gpu(container, tenant);
-	switch (container->type) {
-	case CFG_APP_LLM_SERVER:
-		return compute_llm(container, tenant);
-	case CFG_APP_DIFFUSION:
-		return compute_diffusion(container, tenant);
-	}
-	return 0;
+	if (container->type == CFG_APP_LLM_SERVER)
+		slo_ns = tenant->cfg->llm.client.slo_ttft;
+	return summary_set_log(container, &tenant->log, slo_ns);
 }
 
 static int add_ignored(struct summary *summary, const char *key)

@@ -75,12 +75,16 @@ static int put_head(json_t *root, const struct summary *summary)
 
 	rc = json_object_set_new(root, "name", json_string(summary->name));
 	rc |= json_object_set_new(root, "system", json_string(summary->system));
+	if (summary->measured)
+		rc |= json_object_set_new(root, "source", json_string(SUMMARY_HARDWARE));
 	rc |= json_object_set_new(root, "complete", json_boolean(summary->complete));
 	rc |= json_object_set_new(root, "sim_seconds", json_real(summary->sim_seconds));
 	rc |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
 	rc |= json_object_set_new(root, "speedup",
 				  speedup->known ? json_real(speedup->real) : json_null());
-	rc |= json_object_set_new(root, "seed", json_integer((json_int_t)summary->seed));
+	rc |= json_object_set_new(root, "seed",
+				  summary->measured ? json_null() :
+						      json_integer((json_int_t)summary->seed));
 	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	rc |= json_object_set_new(root, "version", json_string(summary->version));
 	return rc;
@@ -180,10 +184,11 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 {
 	const char *key = summary_metrics[metric].key;
 	bool integer = is_integer(metric);
-	const char *allowed = integer ? "an integer that is not negative" : "a number or null";
+	const char *allowed =
+		integer ? "an integer that is not negative, or null" : "a number or null";
 	const json_t *value = load_value(load, object, prefix, key, allowed);
 
-	if (!value || (!integer && json_is_null(value)))
+	if (!value || json_is_null(value))
 		return;
 	if (integer ? json_is_integer(value) && json_integer_value(value) >= 0 :
 		      json_is_number(value)) {
@@ -200,6 +205,7 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 {
 	char type[SUMMARY_TYPE_MAX] = "";
 	char prefix[KEY_MAX];
+	int i;
 
 	snprintf(prefix, sizeof(prefix), "containers.%s", name);
 	if (strlen(name) >= sizeof(container->name))
@@ -207,13 +213,14 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	load_text(load, object, prefix, "type", type, sizeof(type));
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
-	container->type = CFG_APP_LLM_SERVER;
-	if (!strcmp(type, summary_type_name(CFG_APP_DIFFUSION)))
-		container->type = CFG_APP_DIFFUSION;
-	else if (strcmp(type, summary_type_name(CFG_APP_LLM_SERVER)) != 0)
+	for (i = CFG_APP_LLM_SERVER; i < CFG_APP_UNKNOWN; i++)
+		if (!strcmp(type, summary_type_name((enum cfg_app_type)i)))
+			break;
+	container->type = (enum cfg_app_type)i;
+	if (strcmp(type, summary_type_name(container->type)) != 0)
 		load_mistake(load, prefix, "type", "is unknown",
-			     "\"llm-server\" or \"diffusion\"");
-	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
+			     "\"llm-server\", \"diffusion\" or \"unknown\"");
+	for (i = 0; !load->rc && i < SUMMARY_METRICS; i++)
 		if (summary_has(container, (enum summary_metric_id)i))
 			load_metric(load, object, prefix, (enum summary_metric_id)i,
 				    &container->values[i]);
@@ -245,7 +252,9 @@ static void load_containers(struct load *load, json_t *root, struct summary *sum
 static void load_head(struct load *load, const json_t *root, struct summary *summary)
 {
 	const json_t *complete;
+	const char *source = json_string_value(json_object_get(root, "source"));
 
+	summary->measured = source && !strcmp(source, SUMMARY_HARDWARE);
 	load_text(load, root, "", "name", summary->name, sizeof(summary->name));
 	load_text(load, root, "", "system", summary->system, sizeof(summary->system));
 	load_text(load, root, "", "config_hash", summary->config_hash,
