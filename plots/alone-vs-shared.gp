@@ -196,16 +196,14 @@ set yrange [0:100]
 set ytics 25
 # Painted from the whole stack down to the first container.
 stack(n) = 100 * (sum [j = 1:n] column(j + 1))
-if (containers && !share_known) {
-	set label 2 "not known: measured on hardware" at graph 0.5,0.5 center textcolor rgb c_text
-	plot NaN notitle
-} else if (containers) {
+if (containers && share_known) {
 	plot keyentry with boxes fillcolor rgb "white" fillstyle solid 1.0 border rgb "#888888" \
 			title "idle or switching", \
 		for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
 			linecolor rgb c_container[(i - 1) % 6 + 1] title columnheader(i + 1)
 } else {
-	set label 2 "no container in the shared run" at graph 0.5,0.5 center textcolor rgb c_text
+	no_share = containers ? "not known: measured on hardware" : "no container in the shared run"
+	set label 2 no_share at graph 0.5,0.5 center textcolor rgb c_text
 	plot NaN notitle
 }
 unset label 2
