@@ -8,6 +8,7 @@
 #include "cli/cmd_figure.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_trace.h"
+#include "cli/cmd_validate_results.h"
 #include "engine/error.h"
 
 #ifndef GVMSIM_VERSION
@@ -27,6 +28,7 @@ static const char main_help[] =
 	"  gvmsim run SCENARIO      simulate, print a table, write a results folder\n"
 	"  gvmsim figure NAME ...   a published figure or a comparison, as table and picture\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
+	"  gvmsim validate ...      a simulation beside what was measured on real hardware\n"
 	"  gvmsim --version         print the version\n"
 	"\n"
 	"\"gvmsim COMMAND --help\" teaches each of them.\n"
@@ -52,6 +54,7 @@ static const struct main_command main_commands[] = {
 	{ "run", cmd_run },
 	{ "figure", cmd_figure },
 	{ "trace", cmd_trace },
+	{ "validate", cmd_validate_results },
 };
 
 static int main_print(const char *text)
@@ -65,7 +68,8 @@ static int main_print(const char *text)
 
 int main(int argc, char **argv)
 {
-	static const char allowed[] = "allowed are run, figure, trace, --help and --version";
+	static const char allowed[] = "allowed are run, figure, trace, validate, --help and "
+				      "--version";
 
 	/* A limit on file sizes is an error like a full disk, not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
