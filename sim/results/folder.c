@@ -121,6 +121,7 @@ static int read_record(struct folder *folder, const struct csv *csv, struct sim_
 	record->record.arrival_ns = arrival;
 	record->record.first_ns = first;
 	record->record.finish_ns = finish;
+	folder->end_ns = max(folder->end_ns, finish);
 	if ((!first || first >= arrival) && (!finish || finish >= arrival))
 		return 0;
 	return sim_user_error(err, "%s:%zu: an end before the arrival", csv->file, csv->line);
