@@ -3,7 +3,9 @@
  * "gvmcollect sample", see cmd_sample.h.
  *
  * Signals that end us are blocked from before anything is written, and fetched while we wait for
- * the date of the next sample: none is lost, and none leaves half a folder behind.
+ * the date of the next sample: none is lost, and none leaves half a folder behind. They stay
+ * blocked to the end, which is near: timeout(1) and terminals send more than one, and the second
+ * would kill us before we said what became of the first.
  */
 #include "collect/cmd_sample.h"
 
@@ -345,7 +347,6 @@ static int sample(const struct sample_args *args, struct sampler *sampler,
 		rc = collect(args, sampler, &collected, &signals, err);
 		rc = report(args, &collected, &writer, rc, err);
 	}
-	signals_release(&signals);
 	return rc;
 }
 
