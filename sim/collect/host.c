@@ -26,6 +26,16 @@ json_t *host_string(const char *text)
 	return string;
 }
 
+/* Without the white space at its end. */
+static size_t trimmed_length(const char *text)
+{
+	size_t length = strlen(text);
+
+	while (length && strchr(" \t\n", text[length - 1]))
+		length--;
+	return length;
+}
+
 /* The first line of @path that begins with @key, without it and blanks. False: there is none. */
 static bool find_line(const char *path, const char *key, char *ret_text, size_t size)
 {
@@ -40,7 +50,7 @@ static bool find_line(const char *path, const char *key, char *ret_text, size_t 
 		if (!found)
 			continue;
 		value += strspn(value, " \t");
-		snprintf(ret_text, size, "%.*s", (int)strcspn(value, "\n"), value);
+		snprintf(ret_text, size, "%.*s", (int)trimmed_length(value), value);
 	}
 	if (stream)
 		fclose(stream);
