@@ -5,6 +5,7 @@
  */
 #include "collect/host_file.h"
 #include "collect_fixture.h"
+#include "core_world.h"
 
 #include <check.h>
 #include <errno.h>
@@ -213,6 +214,30 @@ START_TEST(every_control_file_of_the_core_is_known)
 }
 END_TEST
 
+/* Not a copy of what the core shows, but what it shows. */
+START_TEST(what_the_core_itself_writes_is_read_back)
+{
+	struct gvm_container *container;
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	world_init(WORLD_CHUNKS);
+	container = world_attach(1);
+	world_charge_many(container, 3);
+	for (int i = 0; i < HOST_FILES; i++) {
+		const char *name = host_files[i].name;
+
+		ck_assert_int_gt(gvm_control_read(container, name, text, sizeof(text)), 0);
+		tree_put(name, text);
+		ck_assert_msg(!host_file_read(dir, (enum host_file_id)i, &value), "%s: %s",
+			      name, text);
+	}
+	ck_assert_int_eq(host_file_read(dir, HOST_CURRENT, &value), 0);
+	ck_assert_uint_eq(value.number, 3 * GVM_CHUNK_BYTES);
+	world_detach(container);
+	world_destroy();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_loop_test(tests, what_the_core_shows_is_understood, 0, ARRAY_SIZE(good));
@@ -226,6 +251,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_zero_byte_does_not_end_a_number);
 	tcase_add_test(tests, what_is_no_file_is_not_waited_for);
 	tcase_add_test(tests, every_control_file_of_the_core_is_known);
+	tcase_add_test(tests, what_the_core_itself_writes_is_read_back);
 }
 
 int main(void)
