@@ -218,10 +218,13 @@ static u64 clock_ns(void)
 	return (u64)now.tv_sec * NS_PER_S + (u64)now.tv_nsec;
 }
 
-/* Dates that have passed while we were not let run are skipped: a sample is of its date. */
-static u64 next_date(struct collected *collected, u64 date_ns)
+/*
+ * Dates that have passed while we were not let run are skipped: a sample is of its date. None is
+ * beyond @end_ns.
+ */
+static u64 next_date(struct collected *collected, u64 date_ns, u64 end_ns)
 {
-	u64 now_ns = clock_ns() - collected->start_ns;
+	u64 now_ns = min(clock_ns() - collected->start_ns, end_ns);
 	u64 late = now_ns > date_ns ? (now_ns - date_ns) / collected->interval_ns : 0;
 
 	collected->skipped += late;
@@ -243,7 +246,7 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 			collected->end_ns = min(clock_ns() - collected->start_ns, end_ns);
 			return 0;
 		}
-		date_ns = min(next_date(collected, date_ns), end_ns);
+		date_ns = next_date(collected, date_ns, end_ns);
 		collected->end_ns = date_ns;
 		rc = sampler_take(sampler, date_ns, err);
 		if (rc)
