@@ -55,7 +55,7 @@ static const struct gmmu_window *window(u32 pages)
 {
 	static struct gmmu_window all;
 
-	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK };
+	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK, 1 };
 	return &all;
 }
 
@@ -67,7 +67,10 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
-	/* Block 0 lacks 2 pages, block 1 all 32: 40 asked for are 2 + 32 + 6 of block 2. */
+	/*
+	 * Block 0 lacks 2 pages, block 5 has only 4, the others lack all. Page by page there are 6, 6,
+	 * 5, 5, then 4 a round; the last 2 of the 40 are page 8 of blocks 1 and 2.
+	 */
 	set_up_range();
 	make_resident(0, 0x3fffffff);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
@@ -76,10 +79,32 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 			  40);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 40);
 	ck_assert_uint_eq(faults[0].va, VA + 30 * GVM_PAGE_BYTES);
-	ck_assert_uint_eq(faults[2].va, VA + GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(faults[39].va, VA + 2 * GVM_CHUNK_BYTES + 5 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[1].va, VA + GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(faults[6].va, VA + 31 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[7].va, VA + GVM_CHUNK_BYTES + GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[39].va, VA + 2 * GVM_CHUNK_BYTES + 8 * GVM_PAGE_BYTES);
 	ck_assert_uint_eq(faults[39].tsg, 9);
 	ck_assert_uint_eq(faults[39].access, GVM_ACCESS_WRITE);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4 };
+	struct gvm_fault faults[64];
+	struct gmmu gmmu;
+	u32 i;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 22), 0);
+	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+				      &four_threads),
+			  22);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 22);
+	for (i = 0; i < 22; i++)
+		ck_assert_uint_eq(faults[i].va, VA + i / 4 * GVM_CHUNK_BYTES);
 	gmmu_destroy(&gmmu);
 }
 END_TEST
@@ -87,7 +112,7 @@ END_TEST
 START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 {
 	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
-	struct gmmu_window three_blocks = { 4, 100, 2 };
+	struct gmmu_window three_blocks = { 4, 100, 2, 1 };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -102,8 +127,9 @@ START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 5);
 	ck_assert_uint_eq(faults[0].va, VA + 63 * GVM_PAGE_BYTES);
 	ck_assert_uint_eq(faults[1].va, VA + 64 * GVM_PAGE_BYTES);
-	ck_assert_uint_eq(faults[2].va, VA + 65 * GVM_PAGE_BYTES);
-	ck_assert_uint_eq(faults[3].va, VA + 96 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[2].va, VA + 96 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[3].va, VA + 65 * GVM_PAGE_BYTES);
+	ck_assert_uint_eq(faults[4].va, VA + 97 * GVM_PAGE_BYTES);
 	gmmu_destroy(&gmmu);
 }
 END_TEST
@@ -166,7 +192,7 @@ END_TEST
 
 START_TEST(the_ring_goes_on_past_four_billion_records)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_touch touch = { .range = &range, .block_count = 1 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
 	u32 i;
@@ -208,6 +234,7 @@ END_TEST
 TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
+	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
 	  places_in_a_list_are_found_by_ordinal_and_by_block,
 	  a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,

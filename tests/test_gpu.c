@@ -109,8 +109,11 @@ static void fault_with_pushes(void)
 	 * come the block's PTEs and the replay, 7 us each, and then 1 us of kernel.
 	 */
 	ck_assert_uint_eq(train.finished_ns, 67 * US + 1000 + 2097152 + 2 * 7 * US + 1000);
-	/* The handler's 2 us for the replay hide behind the copy: it waits from 69 us on. */
-	ck_assert_uint_eq(process.stats.stall_h2d_ns, 1000 + 2097152 - 2 * US);
+	/*
+	 * The handler's 2 us for the replay hide behind the copy: it waits from 69 us on, for the
+	 * PTEs and the replay, too.
+	 */
+	ck_assert_uint_eq(process.stats.stall_h2d_ns, 1000 + 2097152 - 2 * US + 2 * 7 * US);
 	ck_assert_uint_eq(process.stats.stall_d2h_ns, 0);
 }
 
@@ -191,6 +194,53 @@ static void take_at_10(void *data)
 	take_in_turn(data);
 }
 
+/* Faults after pauses: how long each takes, without its copy and the handler's own work. */
+static void faults_after_pauses(void)
+{
+	static const struct {
+		u64 pause_ns;
+		u64 wake_ns;
+	} cases[] = {
+		{ 500 * US, 5 * US + 200 * US }, /* the first one: the thread has slept */
+		{ 0, 0 },
+		{ 2 * US, 0 },
+		{ 4 * US, 5 * US },
+		{ 140 * US, 5 * US },
+		{ 160 * US, 5 * US + 200 * US },
+	};
+	u64 work = (10 + 1 + 20) * US + 1000 + GVM_CHUNK_BYTES + 1000;
+	u32 mask = 1;
+	struct gmmu_touch touch;
+	struct gsp_train train;
+	size_t i;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, 6 * GVM_CHUNK_BYTES, true),
+			      GVM_ACCESS_READ);
+	touch.block_count = 1;
+	touch.masks = &mask;
+	touch.blocks_per_mask = 1;
+	for (i = 0; i < ARRAY_SIZE(cases); i++, touch.first_block++) {
+		u64 start;
+
+		eng_sleep_until(eng_now() + cases[i].pause_ns);
+		start = eng_now();
+		train = touching_train(&touch);
+		gsp_submit(&process.tsg, &train);
+		ck_assert_int_eq(gsp_wait(&train), 0);
+		ck_assert_uint_eq(train.finished_ns - start, cases[i].wake_ns + work);
+	}
+}
+
+START_TEST(a_service_thread_lingers_and_then_sleeps_more_and_more_deeply)
+{
+	profile.fault.linger = 4 * US;
+	profile.fault.cold_wake = 200 * US;
+	profile.fault.cold_after = 150 * US;
+	simulate(faults_after_pauses);
+}
+END_TEST
+
 static void contend(void)
 {
 	struct eng_actor *actors[3];
@@ -216,4 +266,5 @@ TEST_MAIN("gpu", a_fault_takes_the_drivers_time_and_the_links,
 	  ptes_and_replays_come_behind_the_copies,
 	  memory_is_freed_only_when_the_copy_engines_have_let_go,
 	  a_cancelled_fault_kills_after_the_drivers_work_on_it,
+	  a_service_thread_lingers_and_then_sleeps_more_and_more_deeply,
 	  a_mutex_is_handed_over_in_the_order_of_arrival)

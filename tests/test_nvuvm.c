@@ -90,21 +90,89 @@ START_TEST(rounds_grow_by_powers_of_two_and_the_chunk_is_whole)
 END_TEST
 
 /*
- * 17 blocks in a ring through 16 chunks, each in one batch of 32 faults. While there is room, a
- * block takes 10 + 32 + 20 us of CPU and a copy. Afterwards it takes 30 us more for its victim, and
- * its copy stands behind the victim's; the 20 us for being begun again hide behind that. FIFO is the
- * worst order for a ring: all of the second walk misses.
+ * Advice moves 3 blocks whole, the CPU's 20 us of each but the first behind the copy before it, and
+ * back; there the CPU maps 96 pages, 5 us each, when all have come.
  */
+static void advised(void)
+{
+	struct gvm_range *range = world_map(&world_process, 3, true);
+	u64 start = eng_now();
+
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
+	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS);
+	ck_assert_uint_eq(range->resident_pages, 96);
+	ck_assert_uint_eq(stats()->rounds, 3);
+	ck_assert_uint_eq(stats()->pages_prefetched, 0);
+	ck_assert_uint_eq(world_process.stats.faults, 0);
+	start = eng_now();
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_CPU), 0);
+	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS + 96 * 5 * US);
+	ck_assert_uint_eq(range->resident_pages, 0);
+	ck_assert_uint_eq(range->blocks[2].on_host, GVM_BLOCK_FULL);
+	ck_assert_uint_eq(world_process.container->swapped_bytes, 0);
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 3 * CHUNK);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, 3 * CHUNK);
+	/* What is there already costs nothing. */
+	start = eng_now();
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
+	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS);
+}
+
+START_TEST(advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last)
+{
+	world_profile.fault.page = 5 * US;
+	world_run(16, &world_stock, advised);
+}
+END_TEST
+
+/* The same fault with and without work for each page: 1 + 1 + 2 + 4 + 8 + 16 pages. */
+static void pages_looked_at(void)
+{
+	struct gvm_range *range = world_map(&world_process, 1, true);
+	struct gvm_range *fresh;
+
+	ck_assert_uint_eq(world_touch(&world_process, range, 0, 1),
+			  INTERRUPT_NS + 6 * (BATCH_NS + ENTRY_NS + BLOCK_NS + 1 * US) +
+				  32 * (PAGE_NS + 5 * US) + 1 * US);
+	fresh = world_map(&world_other, 1, false);
+	ck_assert_uint_lt(world_touch(&world_other, fresh, 0, 1),
+			  INTERRUPT_NS + 6 * (BATCH_NS + ENTRY_NS + BLOCK_NS) + 32 * 5 * US);
+}
+
+START_TEST(each_page_that_comes_from_the_host_is_looked_at)
+{
+	world_profile.fault.outstanding = 1;
+	world_profile.fault.page = 5 * US;
+	world_run(16, &world_stock, pages_looked_at);
+}
+END_TEST
+
+/*
+ * 17 blocks in a ring through 16 chunks, a kernel and a batch of 32 faults for each. While there is
+ * room, a block takes 10 + 32 + 20 us of CPU and a copy. Afterwards it takes 30 us for its victim, and
+ * its copy stands behind the victim's, behind which its own 20 us hide. FIFO is the worst order for a
+ * ring: all of the second walk misses.
+ */
+static u64 ring_touch(struct gvm_range *range)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < range->block_count; i++)
+		sum += world_touch(&world_process, range, i, 1);
+	return sum;
+}
+
 static void ring_walk(void)
 {
 	struct gvm_range *range = world_map(&world_process, 17, true);
-	u64 batch_ns = INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + BLOCK_NS;
-	u64 room_ns = batch_ns + COPY_NS;
+	u64 batch_ns = INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + 1 * US;
+	u64 room_ns = batch_ns + BLOCK_NS + COPY_NS;
 	u64 full_ns = batch_ns + EVICT_NS + 2 * COPY_NS;
 
-	ck_assert_uint_eq(world_touch(&world_process, range, 0, 17),
-			  16 * room_ns + full_ns + 1 * US);
-	ck_assert_uint_eq(world_touch(&world_process, range, 0, 17), 17 * full_ns + 1 * US);
+	ck_assert_uint_eq(ring_touch(range), 16 * room_ns + full_ns);
+	ck_assert_uint_eq(ring_touch(range), 17 * full_ns);
 	ck_assert_uint_eq(world_process.stats.faults, 34 * 32);
 	ck_assert_uint_eq(world_process.stats.fault_batches, 34);
 	ck_assert_uint_eq(world_process.stats.evictions, 18);
@@ -138,10 +206,10 @@ static void two_victims(void)
 
 	world_touch(&world_process, range, 0, 16);
 	/*
-	 * CPU: 5 + 10 + 64, then (20 + 30 + 20) twice. Out: from 129 us on, two copies. In: the
+	 * CPU: 5 + 10 + 64, then (30 + 20) twice. Out: from 109 us on, two copies. In: the
 	 * first from when the first is out; the second from when that is in, as is the second out.
 	 */
-	second_ns = INTERRUPT_NS + BATCH_NS + 64 * ENTRY_NS + BLOCK_NS + EVICT_NS + 3 * COPY_NS;
+	second_ns = INTERRUPT_NS + BATCH_NS + 64 * ENTRY_NS + EVICT_NS + 3 * COPY_NS;
 	ck_assert_uint_eq(world_touch(&world_process, range, 16, 2), second_ns + 1 * US);
 }
 
@@ -453,6 +521,8 @@ END_TEST
 
 TEST_MAIN("nvuvm", a_sequential_walker_takes_six_rounds_a_block,
 	  rounds_grow_by_powers_of_two_and_the_chunk_is_whole,
+	  advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last,
+	  each_page_that_comes_from_the_host_is_looked_at,
 	  a_ring_one_block_too_large_misses_everything,
 	  a_fetch_waits_for_its_own_chunk_and_no_other,
 	  victims_go_by_the_last_migration_and_unused_ones_first,

@@ -33,14 +33,11 @@ static int run(int argc, char **argv, struct sim_error *err)
 		fputs(validate_help, stdout);
 		return figure_flush(err);
 	}
-	if (argc < 2 || strcmp(argv[1], "results") != 0)
-		return sim_user_error(err, "validate: %s, usage: gvmsim " VALIDATE_USAGE,
-				      argc < 2 ? "what is missing" : "only results can be");
-	if (argc != 4)
+	if (argc != 3)
 		return sim_user_error(
 			err, "validate: %d folders, expected 2, usage: gvmsim " VALIDATE_USAGE,
-			argc - 2);
-	return validate_results(argv[2], argv[3], err);
+			argc - 1);
+	return validate_results(argv[1], argv[2], err);
 }
 
 int cmd_validate_results(int argc, char **argv)

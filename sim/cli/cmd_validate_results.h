@@ -4,7 +4,7 @@
 #define SIM_CLI_CMD_VALIDATE_RESULTS_H
 
 /*
- * Run the command line from the word "validate" on, which is argv[0]. The comparison goes to
+ * Run the command line from the word "results" on, which is argv[0]. The comparison goes to
  * stdout, one line for an error to stderr. Returns an enum sim_exit.
  */
 int cmd_validate_results(int argc, char **argv);

@@ -8,7 +8,7 @@
 #include "cli/cmd_figure.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_trace.h"
-#include "cli/cmd_validate_results.h"
+#include "cli/cmd_validate.h"
 #include "engine/error.h"
 
 #ifndef GVMSIM_VERSION
@@ -27,8 +27,9 @@ static const char main_help[] =
 	"\n"
 	"  gvmsim run SCENARIO      simulate, print a table, write a results folder\n"
 	"  gvmsim figure NAME ...   a published figure or a comparison, as table and picture\n"
+	"  gvmsim validate hardware what a real GPU took, and what the simulated one takes\n"
+	"  gvmsim validate results  a simulation beside what gvmcollect saw on a real host\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
-	"  gvmsim validate ...      a simulation beside what was measured on real hardware\n"
 	"  gvmsim --version         print the version\n"
 	"\n"
 	"\"gvmsim COMMAND --help\" teaches each of them.\n"
@@ -53,8 +54,8 @@ struct main_command {
 static const struct main_command main_commands[] = {
 	{ "run", cmd_run },
 	{ "figure", cmd_figure },
+	{ "validate", cmd_validate },
 	{ "trace", cmd_trace },
-	{ "validate", cmd_validate_results },
 };
 
 static int main_print(const char *text)
@@ -68,8 +69,8 @@ static int main_print(const char *text)
 
 int main(int argc, char **argv)
 {
-	static const char allowed[] = "allowed are run, figure, trace, validate, --help and "
-				      "--version";
+	static const char allowed[] =
+		"allowed are run, figure, validate, trace, --help and --version";
 
 	/* A limit on file sizes is an error like a full disk, not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);

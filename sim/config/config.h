@@ -53,9 +53,13 @@ struct cfg_gpu {
 		uint64_t outstanding; /* faulting 64 KB pages that one context has in flight */
 		uint64_t per_block;   /* of these, most in one 2 MB block */
 		uint64_t interrupt;   /* ns from fault to the service thread running */
+		uint64_t linger; /* ns after a replay in which a fault needs no interrupt */
+		uint64_t cold_wake;  /* ns more, if the service thread has slept for */
+		uint64_t cold_after; /* ns */
 		uint64_t batch;	      /* ns of CPU time per fault batch */
 		uint64_t entry;	      /* ns of CPU time per fault record */
-		uint64_t block;	      /* ns of CPU time per VA block serviced */
+		uint64_t block;	      /* ns of CPU time per VA block serviced, */
+		uint64_t page;	      /* and per page of it that comes from the host */
 		uint64_t replay;      /* ns of CPU time per flush and replay */
 		uint64_t evict;	      /* ns of CPU time per chunk evicted */
 		uint64_t

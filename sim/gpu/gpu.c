@@ -187,13 +187,22 @@ static u64 gpu_push(struct sim_gpu *gpu, u64 after_ns)
 	return gpu->push_end_ns;
 }
 
-/* The copies of a batch are done: its last PTEs come behind them, and the replay behind those. */
+/*
+ * The copies of a batch are done: its last PTEs come behind them, and the replay behind those. That
+ * wait counts as part of the way in, as it does in GVM Figure 16.
+ */
 static int gpu_wait_for_replay(struct sim_gpu *gpu)
 {
+	u64 start = eng_now();
+	int status;
+
 	if (gpu->batch_maps)
-		gpu->push_end_ns = max(gpu->push_end_ns, eng_now() + gpu->profile->fault.push);
+		gpu->push_end_ns = max(gpu->push_end_ns, start + gpu->profile->fault.push);
 	gpu->batch_maps = false;
-	return eng_sleep_until(gpu_push(gpu, eng_now()));
+	status = eng_sleep_until(gpu_push(gpu, start));
+	if (gpu->servicing)
+		gpu->servicing->stats.stall_h2d_ns += eng_now() - start;
+	return status;
 }
 
 /* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
@@ -204,9 +213,9 @@ static int gpu_wait_for_batch(struct sim_gpu *gpu)
 
 	gpu->batch = (struct gvm_fence){ 0 };
 	status = gpu_fence_wait(gpu, &batch);
-	gpu->servicing = NULL;
 	if (!status)
 		status = gpu_wait_for_replay(gpu);
+	gpu->servicing = NULL;
 	return status;
 }
 
@@ -223,16 +232,31 @@ static int gpu_flush_and_replay(void *data)
 	return status;
 }
 
+/* How long it takes the service thread to notice a fault, having had nothing to do for @idle ns. */
+static u64 gpu_wake_latency(const struct sim_gpu *gpu, u64 idle)
+{
+	const struct cfg_gpu *profile = gpu->profile;
+
+	if (idle < profile->fault.linger)
+		return 0;
+	if (idle < profile->fault.cold_after)
+		return profile->fault.interrupt;
+	return profile->fault.interrupt + profile->fault.cold_wake;
+}
+
 static int gpu_wait_for_faults(void *data)
 {
 	struct sim_gpu *gpu = data;
+	u64 idle_since;
 	int status = 0;
 
+	eng_pay_debt();
+	idle_since = eng_now();
 	while (!gmmu_pending(&gpu->gmmu) && status != -EINTR)
 		status = eng_wait(&gpu->gmmu.waitq, ENG_NEVER, true);
 	if (status == -EINTR)
 		return status;
-	return eng_sleep_until(eng_now() + gpu->profile->fault.interrupt);
+	return eng_sleep_until(eng_now() + gpu_wake_latency(gpu, eng_now() - idle_since));
 }
 
 static void gpu_count_eviction(void *data, void *space)
@@ -608,6 +632,7 @@ void sim_gpu_set_costs(const struct cfg_gpu *profile)
 	gvm_port_cost_ns[GVM_COST_BATCH] = profile->fault.batch;
 	gvm_port_cost_ns[GVM_COST_ENTRY] = profile->fault.entry;
 	gvm_port_cost_ns[GVM_COST_BLOCK] = profile->fault.block;
+	gvm_port_cost_ns[GVM_COST_PAGE] = profile->fault.page;
 	gvm_port_cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
 	gvm_port_cost_ns[GVM_COST_EVICT] = profile->fault.evict;
 }

@@ -64,6 +64,17 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	return range;
 }
 
+int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
+			 enum nvuvm_processor to)
+{
+	int status;
+
+	GVM_ASSERT(process->gpu->nvuvm);
+	status = nvuvm_migrate(process->gpu->nvuvm, range, to);
+	eng_pay_debt();
+	return status;
+}
+
 void sim_process_exit(struct sim_process *process)
 {
 	u32 i;

@@ -47,6 +47,13 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
 /*
+ * Blocking: the application has all of a range prefetched to the GPU, or to the CPU, and waits for it.
+ * NVIDIA's driver only (nvuvm). Returns what nvuvm_migrate() does.
+ */
+int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
+			 enum nvuvm_processor to);
+
+/*
  * Blocking: destroy the context. Its work fails; once the copy engines have let go of its memory,
  * that goes back. Twice is once. The structure has to stay until this has returned.
  */

@@ -189,8 +189,10 @@ static void gsp_stall(struct gsp *gsp)
 	u64 kernel_end = train_kernel_end_ordinal(train);
 	struct gmmu_window window = {
 		.end_ordinal = train_window_end(train, kernel_end),
-		.pages = gsp->config.outstanding_faults,
-		.pages_per_block = gsp->config.faults_per_block,
+		.faults = gsp->config.outstanding_faults,
+		.pages_per_block = train->pages_at_once ? train->pages_at_once :
+							  gsp->config.faults_per_block,
+		.faults_per_page = max(train->faults_per_page, 1u),
 	};
 
 	train->faulting_ordinal = kernel_end;

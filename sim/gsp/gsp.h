@@ -34,6 +34,8 @@ struct gsp_train {
 	u64 launch_ns;			  /* host time between two launches */
 	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
 	u32 touch_count;
+	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: gsp_config's */
+	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
 
 	/* Set here. */
 	struct gsp_train *next;	   /* in the TSG's queue */

@@ -136,18 +136,46 @@ static void gmmu_push(struct gmmu *gmmu, const struct gvm_fault *fault)
 	gmmu->buffer[gmmu->put++ % gmmu->entries] = *fault;
 }
 
-/* Report the missing pages of one block; returns how many found room. */
-static u32 gmmu_report_block(struct gmmu *gmmu, const struct gmmu_touch *touch, u32 index,
-			     struct gvm_fault fault, u32 most)
+/* The bit of the missing page number @nth of a block, from 0; 0: not so many are missing. */
+static u32 nth_missing(u32 missing, u32 nth)
 {
-	u64 va = touch->range->va + ((u64)(touch->first_block + index) << GVM_CHUNK_SHIFT);
-	u32 missing = touch_missing(touch, index);
+	while (nth-- && missing)
+		missing &= missing - 1;
+	return missing & -missing;
+}
+
+/* One page of one block, by as many faults as find room. Returns their number. */
+static u32 gmmu_report_page(struct gmmu *gmmu, const struct gmmu_touch *touch, u32 index,
+			    u32 page, struct gvm_fault *fault, u32 most)
+{
+	u32 i;
+
+	fault->va = touch->range->va + ((u64)(touch->first_block + index) << GVM_CHUNK_SHIFT) +
+		    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
+	fault->access = touch->access;
+	for (i = 0; i < most; i++)
+		gmmu_push(gmmu, fault);
+	return most;
+}
+
+/* Missing page number @nth of each block of the window. Returns the number of faults. */
+static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
+			     const struct gmmu_touch *touches, u32 count,
+			     struct gmmu_cursor cursor, const struct gmmu_window *window,
+			     u32 nth, u32 most)
+{
 	u32 reported = 0;
 
-	for (; missing && reported < most; missing &= missing - 1, reported++) {
-		fault.va = va + ((u64)__ffs(missing) << GVM_PAGE_SHIFT);
-		fault.access = touch->access;
-		gmmu_push(gmmu, &fault);
+	while (reported < most && gmmu_find_miss(touches, count, &cursor) &&
+	       cursor.ordinal < window->end_ordinal) {
+		const struct gmmu_touch *touch = &touches[cursor.touch];
+		u32 page = nth_missing(touch_missing(touch, cursor.block), nth);
+
+		if (page)
+			reported +=
+				gmmu_report_page(gmmu, touch, cursor.block, page, fault,
+						 min(window->faults_per_page, most - reported));
+		cursor_step(&cursor, touch);
 	}
 	return reported;
 }
@@ -157,16 +185,16 @@ u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch
 {
 	struct gvm_fault fault = { .space = space, .tsg = tsg };
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
-	u32 most = min(room, window->pages);
+	u32 most = min(room, window->faults);
 	u32 reported = 0;
+	u32 nth, more;
 
-	while (reported < most && gmmu_find_miss(touches, count, &cursor) &&
-	       cursor.ordinal < window->end_ordinal) {
-		const struct gmmu_touch *touch = &touches[cursor.touch];
-
-		reported += gmmu_report_block(gmmu, touch, cursor.block, fault,
-					      min(most - reported, window->pages_per_block));
-		cursor_step(&cursor, touch);
+	for (nth = 0; nth < window->pages_per_block && reported < most; nth++) {
+		more = gmmu_report_round(gmmu, &fault, touches, count, cursor, window, nth,
+					 most - reported);
+		if (!more)
+			break;
+		reported += more;
 	}
 	eng_wake_one(&gmmu->waitq);
 	return reported;

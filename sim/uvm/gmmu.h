@@ -63,13 +63,15 @@ bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cur
 /* How far one stall looks ahead. */
 struct gmmu_window {
 	u64 end_ordinal;     /* blocks from this ordinal on are not touched yet */
-	u32 pages;	     /* most that are reported */
+	u32 faults;	     /* most that are reported */
 	u32 pages_per_block; /* most of one block */
+	u32 faults_per_page; /* threads that miss at addresses of their own in one page */
 };
 
 /*
  * Report the missing pages from the cursor on, as far as the window goes and the buffer holds, as
- * faults of @tsg in @space. Wakes the service thread. Returns how many were reported.
+ * faults of @tsg in @space: one page of each block, and then the next one of each, as they come
+ * from SMs that fault side by side. Wakes the service thread. Returns how many were reported.
  */
 u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
 		u32 count, struct gmmu_cursor cursor, const struct gmmu_window *window);

@@ -25,6 +25,9 @@ struct nvuvm_config {
 	bool host_fragmented; /* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
 };
 
+/* Who can have pages. */
+enum nvuvm_processor { NVUVM_CPU, NVUVM_GPU, NVUVM_NOBODY };
+
 /* Events, ever. */
 struct nvuvm_stats {
 	u64 rounds;	      /* visits of a block that had pages to bring in */
@@ -94,6 +97,13 @@ int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 
  * end), -EINTR or a copy's error. CONTEXT: process, no range's lock held.
  */
 int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages);
+
+/*
+ * cudaMemPrefetchAsync() of a whole range to the GPU or to the CPU, and the wait for it. Returns 0,
+ * -EAGAIN (no room for all of it just now), or what gvm_range_service() gives a fault for status.
+ * CONTEXT: process, no range's lock held.
+ */
+int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_processor to);
 
 /*
  * Bytes of host memory behind the managed memory of a container. They are not given back when

@@ -14,9 +14,9 @@
  * One block after the other gets its chunk, always a whole one of 2 MB, its copies and its PTEs.
  * When there is no chunk the lock has to be dropped, since the victim's has to be taken, and with
  * the lock goes all that was found out: the block is serviced again from its beginning
- * (UVM_VA_BLOCK_RETRY_LOCKED), and has the victim's chunk then. A full memory makes the CPU work of
- * each new block twice, and the eviction comes on top, all of it before the next block's copy can
- * start.
+ * (UVM_VA_BLOCK_RETRY_LOCKED), and has the victim's chunk then. What is done twice are masks and the
+ * plan; what costs most, copies and PTEs, comes behind the chunk and is done once. The eviction comes
+ * on top, all of it before the next block's copy can start.
  *
  * The published GVM brings a block in whole, once it may: it has all its 32 pages in one chunk of
  * 2 MB on the host, and none on the device. That is so for what was evicted before, and for what the
@@ -44,6 +44,7 @@ struct block_visit {
 	u32 index;
 	u32 faulted;   /* pages, of those that can be serviced */
 	u32 throttled; /* of these, pages to be left alone in this batch */
+	bool advised;  /* not faults: the application has asked for these pages */
 	struct gvm_block_stats *stats;
 	struct gvm_fence *fence;
 };
@@ -146,9 +147,12 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 {
 	struct gvm_range *range = visit->range;
 	struct gvm_block *block = visit_block(visit);
-	u32 wanted = visit_plan(visit, faulted);
+	u32 wanted = visit->advised ? faulted : visit_plan(visit, faulted);
 	int status;
 
+	/* For each 4 KB of what a fault brings in, its policy is looked at: advice is looked at once. */
+	if (!visit->advised)
+		gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->stats, visit->fence);
 	if (status)
 		gvm_frame_pin(range->memory, block->chunk, false);
@@ -174,10 +178,12 @@ static int visit_try_locked(struct block_visit *visit)
 	faulted &= ~visit->throttled;
 	if (!faulted)
 		return 0;
-	gvm_cost(GVM_COST_BLOCK, 1);
 	visit->nvuvm->stats.rounds++;
 	status = visit_populate_locked(visit);
-	return status ? status : visit_migrate_locked(visit, faulted);
+	if (status)
+		return status;
+	gvm_cost(GVM_COST_BLOCK, 1);
+	return visit_migrate_locked(visit, faulted);
 }
 
 static int visit_try(struct block_visit *visit)
@@ -307,6 +313,22 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 	nvuvm_group_put(nvuvm, group);
 }
 
+int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
+			 struct gvm_block_stats *stats, struct gvm_fence *fence)
+{
+	struct block_visit visit = {
+		.nvuvm = nvuvm,
+		.range = range,
+		.index = index,
+		.faulted = range->blocks[index].valid,
+		.advised = true,
+		.stats = stats,
+		.fence = fence,
+	};
+
+	return visit_service(&visit);
+}
+
 void nvuvm_batch_end(struct nvuvm *nvuvm)
 {
 	struct nvuvm_group *group;
@@ -316,45 +338,4 @@ void nvuvm_batch_end(struct nvuvm *nvuvm)
 	list_for_each_entry(group, &nvuvm->groups, node)
 		group_pass_turn(group);
 	gvm_spin_unlock(&nvuvm->lock);
-}
-
-/* Pages of a block go to the CPU; @fence covers the copies. */
-static int cpu_touch_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages,
-			    struct gvm_fence *fence)
-{
-	struct gvm_block *block = &range->blocks[index];
-	u32 moved = pages & block->resident;
-	int status;
-
-	if (range->dying || (pages & ~block->valid))
-		return -EFAULT;
-	nvuvm_host_populate(nvuvm, range, index, pages);
-	status = gvm_block_push_out_locked(range, index, moved, fence);
-	if (status)
-		return status;
-	block->on_host |= pages;
-	if (!moved)
-		return 0;
-	/* What leaves is no use of the chunk: only what comes is. */
-	if (!block->resident)
-		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
-	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
-			      gvm_ktime_ns());
-	return 0;
-}
-
-int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages)
-{
-	struct gvm_fence fence = { 0 };
-	int status;
-
-	gvm_range_enter(range);
-	gvm_mutex_lock(&range->lock);
-	status = cpu_touch_locked(nvuvm, range, index, pages, &fence);
-	/* As UVM does, with the block locked: the CPU's PTEs come after its data. */
-	if (!status)
-		status = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
-	gvm_mutex_unlock(&range->lock);
-	gvm_range_leave(range);
-	return status;
 }

@@ -34,9 +34,6 @@ u32 nvuvm_prefetch(u32 valid, u32 resident, u32 faulted, u32 thrashing);
 #define NVUVM_THRASH_PIN_NS	   (300 * NVUVM_THRASH_LAPSE_NS)
 #define NVUVM_THRASH_RESETS_MAX	   4u
 
-/* Who can have pages. */
-enum nvuvm_processor { NVUVM_CPU, NVUVM_GPU, NVUVM_NOBODY };
-
 /* What to do about a fault. */
 enum nvuvm_hint {
 	NVUVM_HINT_NONE,
@@ -230,6 +227,15 @@ int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence);
 
 /* The lazy-free thread. @data: the model. */
 void nvuvm_lazy_worker(void *data);
+
+/* Blocks: nvuvm_block.c. */
+
+/*
+ * All pages of a block to the GPU, as if they had faulted, but without the prefetcher. Status and
+ * fence as nvuvm_service()'s. CONTEXT: process, the group's va_space held, no range's lock.
+ */
+int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
+			 struct gvm_block_stats *stats, struct gvm_fence *fence);
 
 /* Groups and ranges: nvuvm.c. */
 

@@ -65,6 +65,7 @@ enum gvm_cost {
 	GVM_COST_BATCH,	 /* fetching and sorting one batch of faults */
 	GVM_COST_ENTRY,	 /* one fault record */
 	GVM_COST_BLOCK,	 /* servicing one VA block: masks, charge, push, PTEs */
+	GVM_COST_PAGE,	 /* one page of a block, in a driver that looks at each (NVIDIA's) */
 	GVM_COST_REPLAY, /* flushing the fault buffer and replaying */
 	GVM_COST_EVICT,	 /* evicting one chunk: unmapping, host memory, push */
 	GVM_COST_KINDS,

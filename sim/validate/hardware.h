@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Measurements of a real GPU, and what the simulated one makes of the same loops.
+ *
+ * A file of measurements has a row for each, "name parameters... values...", and comments that
+ * begin with '#'. A measurement that comes several times counts once, by the geometric mean. Only
+ * what memory does is predicted here: copies, faults, prefetches.
+ */
+#ifndef SIM_VALIDATE_HARDWARE_H
+#define SIM_VALIDATE_HARDWARE_H
+
+#include "config/config.h"
+#include "engine/error.h"
+
+/* What was measured, by the loop that did it (plots/reference/hardware/uvmbench.cu). */
+enum hw_loop {
+	HW_COPY_IN,	 /* one copy of size bytes, of many back to back */
+	HW_COPY_OUT,	 /* the same from the GPU */
+	HW_COPY_BOTH,	 /* one each way, both at once */
+	HW_SEQ_4K,	 /* a kernel of 262144 threads writes size bytes, a 4 KB page each */
+	HW_SEQ_64K,	 /* 65536 threads, a 64 KB page each */
+	HW_RANDOM_64K,	 /* the same, pages in random order */
+	HW_ONE_TOUCH,	 /* 4096 threads, one page of each block */
+	HW_POPULATE,	 /* as HW_SEQ_4K, of memory that is nowhere yet */
+	HW_PREFETCH_IN,	 /* size bytes by cudaMemPrefetchAsync to the GPU */
+	HW_PREFETCH_OUT, /* and back */
+	HW_FAULT,	 /* one thread, one page in each block: median latency */
+	HW_WALK,	 /* one thread, page after page: access number size of a block */
+	HW_WIDTH_CONTIGUOUS, /* size threads, a page each, one after the other */
+	HW_WIDTH_SPREAD,     /* size threads, a page each, spread over 1 GiB */
+	HW_LOOPS,
+};
+
+/* One measurement and its prediction. Times in ns. */
+struct hw_row {
+	enum hw_loop loop;
+	uint64_t size;	    /* its parameter, see enum hw_loop */
+	double measured_ns; /* geometric mean of samples */
+	uint32_t samples;
+	uint64_t predicted_ns;
+};
+
+/* All that a file says about memory. Owned by the caller: hw_load(), then hw_destroy(). */
+struct hw_rows {
+	struct hw_row *rows;
+	size_t count;
+	uint64_t walk_missed; /* HW_WALK: which of the first 64 accesses missed */
+	uint64_t walk_predicted;
+	uint32_t walk_length; /* 0: it was not measured */
+	size_t others;	      /* rows of other kinds, left alone */
+};
+
+/* An access that took longer than this missed: a hit takes 0.2 us, a fault 20 and more. */
+#define HW_MISS_NS 10000.0
+
+/*
+ * Read @file. A mistake is "file:line: what". Returns 0 or a negative enum sim_exit, and *rows is
+ * empty then.
+ */
+int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err);
+void hw_destroy(struct hw_rows *rows);
+
+/*
+ * Run the loops of all rows on a GPU of this profile with NVIDIA's driver and fill in what they
+ * take. The one simulation of this process. Returns 0 or a negative enum sim_exit.
+ */
+int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_error *err);
+
+/* max(p/m, m/p) - 1 */
+double hw_error(const struct hw_row *row);
+
+/* "random 64 KB pages, 512 MiB" */
+void hw_label(const struct hw_row *row, char *text, size_t size);
+
+#endif

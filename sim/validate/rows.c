@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Files of measurements; see hardware.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "validate/hardware.h"
+
+#define FIELDS_MAX 80
+
+/* A line, split. */
+struct hw_line {
+	const char *file;
+	unsigned int number;
+	char *fields[FIELDS_MAX];
+	size_t count;
+	struct hw_rows *rows;
+	struct sim_error *err;
+};
+
+static int line_mistake(const struct hw_line *line, const char *what, const char *text)
+{
+	return sim_user_error(line->err, "%s:%u: %s \"%s\"", line->file, line->number, what,
+			      text);
+}
+
+/* A plain positive number. */
+static int line_number(const struct hw_line *line, size_t field, double *ret_value)
+{
+	char *end;
+
+	if (field >= line->count)
+		return line_mistake(line, "values are missing behind",
+				    line->fields[line->count - 1]);
+	*ret_value = strtod(line->fields[field], &end);
+	if (*end || end == line->fields[field] || !isfinite(*ret_value) || *ret_value <= 0 ||
+	    *ret_value > 1e15)
+		return line_mistake(line, "allowed is a number above 0, not",
+				    line->fields[field]);
+	return 0;
+}
+
+static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, uint64_t size)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].loop == loop && rows->rows[i].size == size)
+			return &rows->rows[i];
+	return NULL;
+}
+
+static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size, double ns)
+{
+	struct hw_rows *rows = line->rows;
+	struct hw_row *row = rows_find(rows, loop, size);
+
+	if (!row) {
+		row = realloc(rows->rows, (rows->count + 1) * sizeof(*row));
+		if (!row)
+			return sim_runtime_error(line->err, "out of memory");
+		rows->rows = row;
+		row = &rows->rows[rows->count++];
+		*row = (struct hw_row){ .loop = loop, .size = size };
+	}
+	row->samples++;
+	row->measured_ns = row->samples == 1 ?
+				   ns :
+				   exp(log(row->measured_ns) +
+				       (log(ns) - log(row->measured_ns)) / row->samples);
+	return 0;
+}
+
+/* The value in @field, in units of @unit_ns. */
+static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field,
+		    size_t field, double unit_ns)
+{
+	double size = 1, value;
+	int rc = size_field ? line_number(line, size_field, &size) : 0;
+
+	if (!rc)
+		rc = line_number(line, field, &value);
+	return rc ? rc : rows_add(line, loop, (uint64_t)size, value * unit_ns);
+}
+
+static int parse_pcie(const struct hw_line *line)
+{
+	int rc = line_add(line, HW_COPY_IN, 1, 2, 1e3);
+
+	if (!rc)
+		rc = line_add(line, HW_COPY_OUT, 1, 3, 1e3);
+	return rc ? rc : line_add(line, HW_COPY_BOTH, 1, 4, 1e3);
+}
+
+/* The loop that a word stands for, in a list that ends with NULL. */
+static int line_loop(const struct hw_line *line, const char *const *words, int first)
+{
+	for (int i = 0; line->count > 1 && words[i]; i++)
+		if (!strcmp(line->fields[1], words[i]))
+			return first + i;
+	return line_mistake(line, "unknown loop", line->fields[line->count > 1]);
+}
+
+static int parse_uvm(const struct hw_line *line)
+{
+	static const char *const words[] = { "seq_4k",	      "seq_64k",
+					     "rand_64k",      "one_touch_per_2M",
+					     "populate_zero", "prefetch_h2d",
+					     "prefetch_d2h",  NULL };
+	int loop = line_loop(line, words, HW_SEQ_4K);
+
+	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, 3, 1e9);
+}
+
+static int parse_width(const struct hw_line *line)
+{
+	static const char *const words[] = { "contig", "spread", NULL };
+	int loop = line_loop(line, words, HW_WIDTH_CONTIGUOUS);
+
+	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, 3, 1e3);
+}
+
+/* "fault_latency distinct_blocks p10 A p50 B p90 C" */
+static int parse_latency(const struct hw_line *line)
+{
+	if (line->count < 6 || strcmp(line->fields[4], "p50") != 0)
+		return line_mistake(line, "no median in", line->fields[0]);
+	return line_add(line, HW_FAULT, 0, 5, 1);
+}
+
+/*
+ * Only misses are measurements of the driver; which accesses they are is one of its own. What comes
+ * at the same place of the next block is the same measurement again, but for the first of all, which
+ * is a cold one.
+ */
+static uint64_t walk_place(size_t access)
+{
+	return access <= 32 ? access : 1 + (access - 1) % 32;
+}
+
+static int parse_walk(const struct hw_line *line)
+{
+	int rc = 0;
+	double ns;
+
+	if (line->rows->walk_length)
+		return line_mistake(line, "allowed once:", line->fields[0]);
+	for (size_t i = 1; i < line->count && i <= 64 && !rc; i++) {
+		rc = line_number(line, i, &ns);
+		if (rc || ns < HW_MISS_NS)
+			continue;
+		line->rows->walk_missed |= UINT64_C(1) << (i - 1);
+		rc = rows_add(line, HW_WALK, walk_place(i - 1), ns);
+	}
+	line->rows->walk_length = (uint32_t)(line->count > 65 ? 64 : line->count - 1);
+	return rc;
+}
+
+static int parse_other(const struct hw_line *line)
+{
+	line->rows->others++;
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*parse)(const struct hw_line *line);
+} kinds[] = {
+	{ "pcie", parse_pcie },	      { "uvm", parse_uvm },
+	{ "width", parse_width },     { "fault_latency", parse_latency },
+	{ "fault_walk", parse_walk }, { "launch", parse_other },
+	{ "timeslice", parse_other }, { "gap", parse_other },
+	{ "param", parse_other },
+};
+
+static int parse_line(struct hw_line *line, char *text)
+{
+	char *rest = text;
+	char *field;
+
+	text[strcspn(text, "#\n")] = '\0';
+	for (line->count = 0; (field = strsep(&rest, " \t\r"));) {
+		if (!*field)
+			continue;
+		if (line->count == FIELDS_MAX)
+			return line_mistake(line, "too many values behind", line->fields[0]);
+		line->fields[line->count++] = field;
+	}
+	if (!line->count)
+		return 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(line->fields[0], kinds[i].name))
+			return kinds[i].parse(line);
+	return line_mistake(line, "unknown measurement", line->fields[0]);
+}
+
+static int parse_stream(FILE *stream, struct hw_line *line)
+{
+	char *text = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	while (!rc && getline(&text, &room, stream) >= 0) {
+		line->number++;
+		rc = parse_line(line, text);
+	}
+	if (!rc && ferror(stream))
+		rc = sim_runtime_error(line->err, "%s: %s", line->file, strerror(errno));
+	if (!rc && !line->rows->count)
+		rc = sim_user_error(line->err, "%s: no measurement of memory", line->file);
+	free(text);
+	return rc;
+}
+
+int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err)
+{
+	struct hw_line line = { .file = file, .rows = rows, .err = err };
+	FILE *stream = fopen(file, "r");
+	int rc;
+
+	*rows = (struct hw_rows){ 0 };
+	if (!stream)
+		return sim_user_error(err, "%s: %s", file, strerror(errno));
+	rc = parse_stream(stream, &line);
+	fclose(stream);
+	if (rc)
+		hw_destroy(rows);
+	return rc;
+}
+
+void hw_destroy(struct hw_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct hw_rows){ 0 };
+}
+
+double hw_error(const struct hw_row *row)
+{
+	double ratio = (double)row->predicted_ns / row->measured_ns;
+
+	return (ratio > 1 ? ratio : 1 / ratio) - 1;
+}
+
+/* What a size counts. */
+enum hw_unit { UNIT_NONE, UNIT_BYTES, UNIT_ACCESS, UNIT_THREADS };
+
+static const struct {
+	const char *name;
+	enum hw_unit unit;
+} labels[HW_LOOPS] = {
+	[HW_COPY_IN] = { "copy to the GPU", UNIT_BYTES },
+	[HW_COPY_OUT] = { "copy from the GPU", UNIT_BYTES },
+	[HW_COPY_BOTH] = { "copies both ways", UNIT_BYTES },
+	[HW_SEQ_4K] = { "fault in, 4 KB a thread", UNIT_BYTES },
+	[HW_SEQ_64K] = { "fault in, 64 KB a thread", UNIT_BYTES },
+	[HW_RANDOM_64K] = { "fault in, random 64 KB", UNIT_BYTES },
+	[HW_ONE_TOUCH] = { "fault in, a page a block", UNIT_BYTES },
+	[HW_POPULATE] = { "populate, 4 KB a thread", UNIT_BYTES },
+	[HW_PREFETCH_IN] = { "prefetch to the GPU", UNIT_BYTES },
+	[HW_PREFETCH_OUT] = { "prefetch to the host", UNIT_BYTES },
+	[HW_FAULT] = { "one fault at a time", UNIT_NONE },
+	[HW_WALK] = { "walk, fault at access", UNIT_ACCESS },
+	[HW_WIDTH_CONTIGUOUS] = { "pages at once, in a row", UNIT_THREADS },
+	[HW_WIDTH_SPREAD] = { "pages at once, spread", UNIT_THREADS },
+};
+
+void hw_label(const struct hw_row *row, char *text, size_t size)
+{
+	const char *name = labels[row->loop].name;
+
+	if (labels[row->loop].unit == UNIT_NONE)
+		snprintf(text, size, "%s", name);
+	else if (labels[row->loop].unit != UNIT_BYTES)
+		snprintf(text, size, "%s %" PRIu64, name, row->size);
+	else if (row->size < 1024 * 1024)
+		snprintf(text, size, "%s, %" PRIu64 " KiB", name, row->size / 1024);
+	else
+		snprintf(text, size, "%s, %" PRIu64 " MiB", name, row->size / (1024 * 1024));
+}

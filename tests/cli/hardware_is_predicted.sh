@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# A measured H100 is predicted as well as promised, and the verdict is not always the same.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+rows=$source/plots/reference/hardware/h100-580.txt
+"$gvmsim" validate hardware >out || fail "not good enough: $(tail -n 1 out)"
+tail -n 1 out | grep -q '^median error .* of 63 measurements$' || fail "last line: $(tail -n 1 out)"
+for which in measured predicted; do
+	grep -q "^walk, accesses that fault, $which: *0 1 2 4 8 16 32 33 34 36\$" out ||
+		fail "the walk: $(grep '^walk, acc' out)"
+done
+
+# Constants matter: with a block three times as dear, or a link half as fast, it is not good enough.
+for key in gpu.fault.block=42us gpu.link.bandwidth=27e9; do
+	expect 1 'not good enough' validate hardware "$rows" --set "$key"
+done
+
+# So do measurements: one that is twice as slow is found, and one page more or less in the walk.
+sed 's/^width spread 16 510.8/width spread 16 1400/' "$rows" >slow.txt
+expect 1 'not good enough' validate hardware slow.txt
+sed 's/^fault_walk 273632 31392 34720 160/fault_walk 273632 31392 34720 30160/' "$rows" >walk.txt
+expect 1 'the same accesses that fault' validate hardware walk.txt
+
+# Mistakes are one line.
+sed 's/^pcie 4096 .*/pcie 4096 fast/' "$rows" >bad.txt
+expect 2 'bad.txt:[0-9]*: allowed is a number above 0, not "fast"' validate hardware bad.txt
+expect 2 'none.txt: No such file' validate hardware none.txt
+expect 2 'no profile "nope"' validate hardware --gpu nope
+expect 2 'unknown .software., allowed: hardware' validate software
+expect 2 'is missing, allowed: hardware' validate
+expect 2 'unexpected .twice' validate hardware "$rows" twice

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Files of measurements: what is read from them, and what is said about mistakes. */
+#include "runner.h"
+#include "validate/hardware.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static char file[] = "/tmp/test_hardware_rows.XXXXXX";
+
+static int load(const char *text, struct hw_rows *rows, struct sim_error *err)
+{
+	static bool made;
+	FILE *stream;
+	int rc;
+
+	if (!made) {
+		int fd = mkstemp(file);
+
+		ck_assert_int_ge(fd, 0);
+		close(fd);
+		made = true;
+	}
+	stream = fopen(file, "w");
+	ck_assert_ptr_nonnull(stream);
+	fputs(text, stream);
+	fclose(stream);
+	*err = (struct sim_error){ 0 };
+	rc = hw_load(file, rows, err);
+	return rc;
+}
+
+static const struct hw_row *find(const struct hw_rows *rows, enum hw_loop loop, uint64_t size)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].loop == loop && rows->rows[i].size == size)
+			return &rows->rows[i];
+	ck_abort_msg("no such row");
+}
+
+START_TEST(rows_have_units_and_repeated_ones_their_geometric_mean)
+{
+	struct sim_error err;
+	struct hw_rows rows;
+
+	ck_assert_int_eq(load("# a comment\n\npcie 4096 1.5 2.5 3.5  # and more\n"
+			      "uvm rand_64k 1048576 0.001\nuvm rand_64k 1048576 0.004\n"
+			      "width spread 16 510.8\n"
+			      "fault_latency distinct_blocks p10 25504 p50 28736 p90 36224\n"
+			      "param uvm_perf_fault_batch_count 256\n",
+			      &rows, &err),
+			 0);
+	ck_assert_uint_eq(rows.count, 6);
+	ck_assert_uint_eq(rows.others, 1);
+	ck_assert_double_eq_tol(find(&rows, HW_COPY_IN, 4096)->measured_ns, 1500, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_COPY_BOTH, 4096)->measured_ns, 3500, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_RANDOM_64K, 1048576)->measured_ns, 2e6, 1e-3);
+	ck_assert_uint_eq(find(&rows, HW_RANDOM_64K, 1048576)->samples, 2);
+	ck_assert_double_eq_tol(find(&rows, HW_WIDTH_SPREAD, 16)->measured_ns, 510800, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_FAULT, 1)->measured_ns, 28736, 1e-6);
+	hw_destroy(&rows);
+}
+END_TEST
+
+START_TEST(a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same_row)
+{
+	struct sim_error err;
+	struct hw_rows rows;
+	char text[1024] = "fault_walk 250000 20000 160";
+	size_t length = strlen(text);
+
+	for (int i = 3; i < 32; i++)
+		length += (size_t)sprintf(text + length, " 200");
+	sprintf(text + length, " 40000 45000 150\n");
+	ck_assert_int_eq(load(text, &rows, &err), 0);
+	ck_assert_uint_eq(rows.walk_length, 35);
+	ck_assert_uint_eq(rows.walk_missed, 0x300000003);
+	ck_assert_uint_eq(rows.count, 3);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 0)->measured_ns, 250000, 1e-6);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 1)->measured_ns, 30000, 1e-3);
+	ck_assert_double_eq_tol(find(&rows, HW_WALK, 32)->measured_ns, 40000, 1e-6);
+	hw_destroy(&rows);
+}
+END_TEST
+
+START_TEST(mistakes_name_file_and_line)
+{
+	static const struct {
+		const char *text;
+		const char *said;
+	} cases[] = {
+		{ "", ": no measurement of memory" },
+		{ "launch submit 4.5\n", ": no measurement of memory" },
+		{ "pcie 4096 1 2 3\nnonsense 3\n", ":2: unknown measurement \"nonsense\"" },
+		{ "pcie 4096 1 2\n", ":1: values are missing behind \"2\"" },
+		{ "pcie\n", ":1: values are missing behind \"pcie\"" },
+		{ "pcie 4096 1 x 2\n", ":1: allowed is a number above 0, not \"x\"" },
+		{ "pcie 4096 1 -2 2\n", ":1: allowed is a number above 0, not \"-2\"" },
+		{ "pcie 4096 1 nan 2\n", ":1: allowed is a number above 0, not \"nan\"" },
+		{ "\nuvm walk 1 2\n", ":2: unknown loop \"walk\"" },
+		{ "width\n", ":1: unknown loop \"width\"" },
+		{ "fault_latency x p10 1\n", ":1: no median in \"fault_latency\"" },
+		{ "fault_walk 20000\nfault_walk 20000\n", ":2: allowed once: \"fault_walk\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char expected[256];
+		struct sim_error err;
+		struct hw_rows rows;
+
+		ck_assert_int_eq(load(cases[i].text, &rows, &err), -SIM_EXIT_USER);
+		snprintf(expected, sizeof(expected), "%s%s", file, cases[i].said);
+		ck_assert_str_eq(err.text, expected);
+		ck_assert_uint_eq(rows.count, 0);
+	}
+	unlink(file);
+}
+END_TEST
+
+START_TEST(an_error_is_the_same_in_both_directions)
+{
+	struct hw_row row = { .measured_ns = 100, .predicted_ns = 125 };
+
+	ck_assert_double_eq_tol(hw_error(&row), 0.25, 1e-9);
+	row.predicted_ns = 80;
+	ck_assert_double_eq_tol(hw_error(&row), 0.25, 1e-9);
+}
+END_TEST
+
+TEST_MAIN("hardware rows", rows_have_units_and_repeated_ones_their_geometric_mean,
+	  a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same_row,
+	  mistakes_name_file_and_line, an_error_is_the_same_in_both_directions)
