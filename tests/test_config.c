@@ -77,7 +77,6 @@ START_TEST(keys_that_nothing_honours_are_listed)
 {
 	static const char *const expected[] = {
 		"system.scheduler",
-		"system.mechanisms.clean_drop",
 		"system.mechanisms.block",
 		"host.memory",
 		"host.cores",
@@ -89,28 +88,37 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_uint_eq(json_object_size(resolved), 2);
 	write_file("s.json", replace(config_scenario, "\"duration\"",
-				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\", "
-				     "\"clean_drop\": false}, \"scheduler\": \"priority\"}, "
+				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\"}, "
+				     "\"scheduler\": \"priority\"}, "
 				     "\"host.memory\": \"1G\", \"duration\""));
 	load("host.cores=3", "system.scheduler=weighted");
-	assert_unused(5, expected);
+	assert_unused(4, expected);
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
 	resolved = json_object_get(resolved, "mechanisms");
-	ck_assert_uint_eq(json_object_size(resolved), 5);
+	ck_assert_uint_eq(json_object_size(resolved), 7);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "block")), "nvidia");
 }
 END_TEST
 
-/* On unless switched off; what was asked for is listed, for systems that have no switches. */
-START_TEST(mechanisms_are_switched_off)
+/* What was asked for is listed, for systems that do not have it. */
+START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 {
 	load(NULL, NULL);
 	ck_assert(config.mechanisms.memory_isolation);
 	ck_assert(config.mechanisms.compute_isolation);
 	ck_assert(config.mechanisms.fast_paging);
+	ck_assert(!config.mechanisms.clean_drop);
+	ck_assert(!config.mechanisms.priority_batches);
+	ck_assert(!config.mechanisms.hint_faults);
 	ck_assert_uint_eq(config.mechanism_count, 0);
+	load("system.mechanisms={\"clean_drop\": true, \"hint_faults\": true}",
+	     "system.mechanisms.priority_batches=true");
+	ck_assert(config.mechanisms.clean_drop);
+	ck_assert(config.mechanisms.priority_batches);
+	ck_assert(config.mechanisms.hint_faults);
+	ck_assert_uint_eq(config.mechanism_count, 3);
 	load("system.mechanisms={\"compute_isolation\": false}",
 	     "system.mechanisms.fast_paging=true");
 	ck_assert(config.mechanisms.memory_isolation);
@@ -538,7 +546,7 @@ static void add_layers(Suite *suite)
 	tcase_add_test(tcase, everything_is_bound);
 	tcase_add_test(tcase, later_layers_win);
 	tcase_add_test(tcase, keys_that_nothing_honours_are_listed);
-	tcase_add_test(tcase, mechanisms_are_switched_off);
+	tcase_add_test(tcase, mechanisms_of_papers_are_switched_off_and_ideas_on);
 	tcase_add_test(tcase, set_chooses_the_profile);
 	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);

@@ -38,6 +38,7 @@ static const struct {
 	{ "gmem.peak", NULL, false, "0\n" },
 	{ "gmem.events", NULL, false, "high 0\noom 0\n" },
 	{ "gmem.swap.current", "memory.swap.current", false, "0\n" },
+	{ "gmem.clean.current", NULL, false, "0\n" },
 	{ "compute.timeslice", NULL, true, "1000us\n" },
 	{ "compute.priority", NULL, true, "9\n" },
 	{ "compute.freeze", NULL, true, "0\n" },

@@ -373,8 +373,119 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 }
 END_TEST
 
+/*
+ * Three address spaces in one batch: spaces 0 and 2 of priority 9, space 1 of priority 2. Each has
+ * one block of host data, which takes the next free chunk when its turn has come.
+ */
+static void fault_in_three_spaces(u32 features, struct gvm_container **ret_container)
+{
+	u32 space;
+
+	toy_init_with(TOY_CHUNKS, features);
+	*ret_container = toy_attach(1000);
+	for (space = 0; space < 3; space++) {
+		toy_map_range(space, *ret_container, GVM_CHUNK_BYTES, true);
+		toy.spaces[space].priority = space == 1 ? 2 : 9;
+		toy_fault(space, 5, GVM_ACCESS_READ);
+	}
+}
+
+static void end_three_spaces(struct gvm_container *container)
+{
+	u32 space;
+
+	for (space = 0; space < 3; space++)
+		toy_unmap_range(space);
+	toy_end(container);
+}
+
+START_TEST(the_most_important_faults_of_a_batch_are_served_and_replayed_first)
+{
+	struct gvm_container *container;
+
+	fault_in_three_spaces(GVM_PRIORITY_BATCHES, &container);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.spaces[1].range.blocks[0].chunk, 0);
+	ck_assert_uint_eq(toy.spaces[0].range.blocks[0].chunk, 1);
+	ck_assert_uint_eq(toy.spaces[2].range.blocks[0].chunk, 2);
+	ck_assert_uint_eq(toy.call_count, 8);
+	toy_expect_call(0, TOY_COPY, 0, 0, 32);
+	toy_expect_call(1, TOY_MAP, 0, 0, 32);
+	toy_expect_call(2, TOY_REPLAY, 0, 0, 0);
+	toy_expect_call(3, TOY_COPY, 1, 0, 32);
+	toy_expect_call(4, TOY_MAP, 1, 0, 32);
+	toy_expect_call(5, TOY_COPY, 2, 0, 32);
+	toy_expect_call(6, TOY_MAP, 2, 0, 32);
+	toy_expect_call(7, TOY_REPLAY, 0, 0, 0);
+	end_three_spaces(container);
+}
+END_TEST
+
+START_TEST(without_the_feature_priorities_change_nothing)
+{
+	struct gvm_container *container;
+	u32 space;
+
+	fault_in_three_spaces(0, &container);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	for (space = 0; space < 3; space++)
+		ck_assert_uint_eq(toy.spaces[space].range.blocks[0].chunk, space);
+	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 1);
+	toy_expect_call(6, TOY_REPLAY, 0, 0, 0);
+	end_three_spaces(container);
+}
+END_TEST
+
+START_TEST(among_equals_a_batch_is_replayed_once)
+{
+	struct gvm_container *container;
+
+	fault_in_three_spaces(GVM_PRIORITY_BATCHES, &container);
+	toy.spaces[1].priority = 9;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 1);
+	ck_assert_uint_eq(toy.spaces[1].range.blocks[0].chunk, 1);
+	end_three_spaces(container);
+}
+END_TEST
+
+/* The first copy is of space 1, and fails: cancelled before the replay of its round, and only it. */
+START_TEST(what_fails_is_cancelled_in_its_own_round)
+{
+	struct gvm_container *container;
+
+	fault_in_three_spaces(GVM_PRIORITY_BATCHES, &container);
+	toy.fail_copy = 1;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	toy_expect_call(0, TOY_CANCEL, 5, 0, 0);
+	toy_expect_call(1, TOY_REPLAY, 0, 0, 0);
+	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 2);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	ck_assert_uint_eq(toy.spaces[2].range.resident_pages, 32);
+	end_three_spaces(container);
+}
+END_TEST
+
+START_TEST(an_interrupted_replay_leaves_the_less_important_to_fault_again)
+{
+	struct gvm_container *container;
+
+	fault_in_three_spaces(GVM_PRIORITY_BATCHES, &container);
+	toy.replay_error = -EINTR;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), -EINTR);
+	ck_assert_uint_eq(toy.services, 1);
+	ck_assert_uint_eq(toy.spaces[1].range.resident_pages, 32);
+	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 0);
+	end_three_spaces(container);
+}
+END_TEST
+
 TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  memory_that_exists_nowhere_is_cleared_and_not_copied,
+	  the_most_important_faults_of_a_batch_are_served_and_replayed_first,
+	  without_the_feature_priorities_change_nothing, among_equals_a_batch_is_replayed_once,
+	  what_fails_is_cancelled_in_its_own_round,
+	  an_interrupted_replay_leaves_the_less_important_to_fault_again,
 	  a_block_resident_in_part_gets_what_was_asked_for_in_runs,
 	  duplicates_are_dropped_and_spaces_are_served_apart,
 	  a_wake_up_services_twenty_batches_of_256_and_no_more,

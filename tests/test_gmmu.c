@@ -50,6 +50,38 @@ START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 }
 END_TEST
 
+/* Block 1 is mapped read-only, and block 2 not at all. */
+START_TEST(what_the_ptes_do_not_permit_is_a_miss)
+{
+	struct gmmu_touch touch = { .range = &range, .block_count = 2 };
+	struct gmmu_cursor cursor = { 0 };
+	u32 i;
+
+	set_up_range();
+	for (i = 0; i < 6; i++)
+		make_resident(i, blocks[i].valid);
+	blocks[1].clean = 0xff;
+	range.clean_pages = 8;
+	touch.access = GVM_ACCESS_READ;
+	ck_assert(gmmu_all_resident(&touch, 1));
+	ck_assert(!gmmu_find_miss(&touch, 1, &cursor));
+	touch.access = GVM_ACCESS_WRITE;
+	cursor = (struct gmmu_cursor){ 0 };
+	ck_assert(!gmmu_all_resident(&touch, 1));
+	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert_uint_eq(cursor.block, 1);
+	blocks[2].hinted = 1;
+	range.hinted_pages = 1;
+	touch = (struct gmmu_touch){ .range = &range,
+				     .block_count = 6,
+				     .access = GVM_ACCESS_READ };
+	cursor = (struct gmmu_cursor){ 0 };
+	ck_assert(!gmmu_all_resident(&touch, 1));
+	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert_uint_eq(cursor.block, 2);
+}
+END_TEST
+
 /* Everything is in reach, up to @pages pages. */
 static const struct gmmu_window *window(u32 pages)
 {
@@ -232,6 +264,7 @@ START_TEST(a_space_that_goes_away_takes_its_records_and_no_others)
 END_TEST
 
 TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
+	  what_the_ptes_do_not_permit_is_a_miss,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,

@@ -375,6 +375,14 @@ static bool honours(const char *system, const struct config *config, const char 
 	return sim_system_find(system)->honours(config, file);
 }
 
+static bool has(const char *system, const char *mechanism)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "system.mechanisms.%s", mechanism);
+	return sim_system_has_mechanism(sim_system_find(system), key);
+}
+
 /* What the core can be told, as far as the mechanism is on; nothing that it does not have. */
 START_TEST(systems_honour_what_the_core_has)
 {
@@ -395,6 +403,13 @@ START_TEST(systems_honour_what_the_core_has)
 		ck_assert(!honours(system, &config, "gmem.current"));
 	}
 	ck_assert(!honours("stock", &config, "compute.priority"));
+	ck_assert(has("gvm", "fast_paging"));
+	ck_assert(!has("gvm", "clean_drop"));
+	ck_assert(!has("ghost", "fast_paging"));
+	ck_assert(has("ghost", "clean_drop"));
+	ck_assert(has("ghost", "priority_batches"));
+	ck_assert(has("ghost", "hint_faults"));
+	ck_assert(!has("stock", "hint_faults"));
 	config.mechanisms.memory_isolation = false;
 	ck_assert(!honours("gvm", &config, "memory.limit"));
 	ck_assert(honours("gvm", &config, "compute.freeze"));

@@ -58,15 +58,14 @@ static void simulate(void (*function)(void), const struct sim_memory_policy *pol
 
 static const struct sim_memory_policy with_evictors = { .evictors = true };
 
-/* Touch a range once, a block a kernel. */
-static int touch_once(struct sim_process *process, struct gvm_range *range)
+/* Touch memory once, a block a kernel. */
+static int touch_with(struct sim_process *process, const struct gmmu_touch *touches, u32 count)
 {
-	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
 	struct gsp_train train = {
-		.kernels = range->block_count,
+		.kernels = (u32)gmmu_count_blocks(touches, count),
 		.kernel_ns = 1000,
-		.touches = &touch,
-		.touch_count = 1,
+		.touches = touches,
+		.touch_count = count,
 	};
 	int status;
 
@@ -75,6 +74,13 @@ static int touch_once(struct sim_process *process, struct gvm_range *range)
 	if (status == -EINTR)
 		gsp_kill(&gpu.gsp, process->tsg.id);
 	return status;
+}
+
+static int touch_once(struct sim_process *process, struct gvm_range *range)
+{
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
+
+	return touch_with(process, &touch, 1);
 }
 
 static void set_limit(struct sim_process *process, const char *file, u64 chunks)
@@ -160,6 +166,81 @@ START_TEST(without_it_a_fetch_waits_for_its_eviction)
 	ck_assert_uint_eq(ring_in, 960 * CHUNK);
 	ck_assert_uint_eq(ring_out, 960 * CHUNK);
 	ck_assert_uint_le(ring_in, ring_ns / 100 * 50);
+}
+END_TEST
+
+/* Bytes moved each way in a ring that is only read. */
+static void read_in_a_ring(void)
+{
+	struct gvm_range *range;
+	struct gmmu_touch touch;
+	u64 start = 0;
+	int round;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	range = sim_process_map(&process, 96 * CHUNK, true);
+	touch = sim_touch_all(range, GVM_ACCESS_READ);
+	for (round = 0; round < 11; round++) {
+		if (round == 1)
+			start = eng_now();
+		ck_assert_int_eq(touch_with(&process, &touch, 1), 0);
+	}
+	ring_ns = eng_now() - start;
+	ring_in = process.stats.bytes_h2d;
+	ring_out = process.stats.bytes_d2h;
+	sim_process_exit(&process);
+}
+
+/* No evictor is needed to be ahead of copies that nobody makes. */
+START_TEST(with_clean_drop_what_is_only_read_never_goes_out)
+{
+	static const struct sim_memory_policy policy = { .features = GVM_CLEAN_DROP };
+
+	simulate(read_in_a_ring, &policy);
+	ck_assert_uint_eq(ring_in, (u64)11 * 96 * CHUNK);
+	ck_assert_uint_eq(ring_out, 0);
+	ck_assert_uint_ge(ring_in, ring_ns / 100 * 95);
+}
+END_TEST
+
+/* 20 blocks that are used in each step, beside a scan of 4 others a step: 64 fit. */
+static void use_and_scan(void)
+{
+	struct gmmu_touch touches[2];
+	int step;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touches[0] =
+		sim_touch_all(sim_process_map(&process, 20 * CHUNK, true), GVM_ACCESS_READ);
+	touches[1] =
+		sim_touch_all(sim_process_map(&process, 400 * CHUNK, true), GVM_ACCESS_READ);
+	touches[1].block_count = 4;
+	for (step = 0; step < 400; step++) {
+		touches[1].first_block = 4 * (u32)step % 400;
+		ck_assert_int_eq(touch_with(&process, touches, 2), 0);
+	}
+	ring_in = process.stats.bytes_h2d;
+	sim_process_exit(&process);
+}
+
+/*
+ * The scan brings 1600 blocks in whatever is done. FIFO brings what is used in each step again once
+ * a turn, 64 - 20 blocks later; with hints it comes once, or nearly so: 20 blocks.
+ */
+START_TEST(what_is_used_all_the_time_stays_once_its_use_is_asked_about)
+{
+	static const struct sim_memory_policy policy = { .evictors = true,
+							 .features = GVM_HINT_FAULTS };
+
+	simulate(use_and_scan, &policy);
+	ck_assert_uint_eq(ring_in, (u64)1639 * CHUNK);
+}
+END_TEST
+
+START_TEST(without_it_what_is_used_all_the_time_leaves_in_its_turn)
+{
+	simulate(use_and_scan, &with_evictors);
+	ck_assert_uint_eq(ring_in, (u64)2340 * CHUNK);
 }
 END_TEST
 
@@ -271,6 +352,8 @@ static void live_and_die(void)
 static const struct sim_memory_policy policies[] = {
 	{ 0 },
 	{ .evictors = true },
+	{ .evictors = true,
+	  .features = GVM_CLEAN_DROP | GVM_PRIORITY_BATCHES | GVM_HINT_FAULTS },
 	{ .nvuvm = true },
 	{ .nvuvm = true, .limits = true },
 	{ .nvuvm = true, .limits = true, .fast_path = true },
@@ -294,6 +377,9 @@ int main(void)
 	tcase_add_test(tcase, an_evictor_keeps_some_of_the_limit_free);
 	tcase_add_test(tcase, with_the_evictor_ahead_both_directions_work_side_by_side);
 	tcase_add_test(tcase, without_it_a_fetch_waits_for_its_eviction);
+	tcase_add_test(tcase, with_clean_drop_what_is_only_read_never_goes_out);
+	tcase_add_test(tcase, what_is_used_all_the_time_stays_once_its_use_is_asked_about);
+	tcase_add_test(tcase, without_it_what_is_used_all_the_time_leaves_in_its_turn);
 	tcase_add_loop_test(tcase, containers_that_exit_in_the_middle_leave_nothing_behind, 0,
 			    sizeof(policies) / sizeof(policies[0]));
 	suite_add_tcase(suite, tcase);

@@ -128,6 +128,9 @@ CORRUPTION(stash_flag_value, chunk(4)->stashed = 2)
 CORRUPTION(tsg_owner, tsg.container = b)
 CORRUPTION(tsg_preempted_on_runlist, tsg.preempted = true)
 CORRUPTION(tsg_list, tsg.node.next = &tsg.node)
+CORRUPTION(front_of_global, device->global.lead = 1; device->global.front = 12)
+CORRUPTION(front_of_own, a->own.lead = 1; a->own.front = b->own.hand)
+CORRUPTION(front_without_hand, a->shielded.lead = 1)
 CORRUPTION(priority, a->priority = GVM_PRIORITY_MAX + 1)
 
 #define ENTRY(name)                   \
@@ -198,6 +201,9 @@ static const struct {
 	ENTRY(tsg_owner),
 	ENTRY(tsg_preempted_on_runlist),
 	ENTRY(tsg_list),
+	ENTRY(front_of_global),
+	ENTRY(front_of_own),
+	ENTRY(front_without_hand),
 	ENTRY(priority),
 };
 

@@ -50,7 +50,7 @@ static struct gmmu_touch draw_touch(struct gvm_range *range)
 		.range = range,
 		.first_block = first,
 		.block_count = 1 + draw(range->block_count - first),
-		.access = GVM_ACCESS_WRITE,
+		.access = draw(2) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE,
 	};
 }
 
@@ -117,6 +117,7 @@ static void run_round(const struct sim_memory_policy *policy)
 static const struct sim_memory_policy policies[] = {
 	{ 0 },
 	{ .evictors = true },
+	{ .evictors = true, .features = GVM_CLEAN_DROP | GVM_HINT_FAULTS },
 	{ .nvuvm = true },
 	{ .nvuvm = true, .limits = true },
 	{ .nvuvm = true, .limits = true, .fast_path = true },

@@ -33,6 +33,14 @@ static void toy_service(void *gpu, void *space, struct gvm_fault *faults, u32 co
 	gvm_range_service(&me->range, faults, count, &toy.stats, &toy.fence);
 }
 
+static u8 toy_space_priority(void *gpu, const void *space)
+{
+	const struct toy_space *me = space;
+
+	(void)gpu;
+	return me->priority;
+}
+
 static void toy_cancel(void *gpu, const struct gvm_fault *fault)
 {
 	(void)gpu;
@@ -54,6 +62,12 @@ static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
 	return gvm_block_evict(&toy.memory, chunk, fence);
 }
 
+static int toy_hint(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	return gvm_block_hint(&toy.memory, chunk);
+}
+
 static bool toy_evictable(void *gpu, u32 chunk)
 {
 	(void)gpu;
@@ -63,9 +77,11 @@ static bool toy_evictable(void *gpu, u32 chunk)
 static const struct gvm_gpu_ops toy_gpu_ops = {
 	.fetch_faults = toy_fetch,
 	.service_faults = toy_service,
+	.space_priority = toy_space_priority,
 	.cancel_fault = toy_cancel,
 	.flush_and_replay = toy_replay,
 	.evict_chunk = toy_evict,
+	.hint_chunk = toy_hint,
 	.chunk_evictable = toy_evictable,
 };
 
@@ -172,19 +188,28 @@ static bool toy_fence_passed(void *gpu, const struct gvm_fence *fence)
 	return !toy.out_in_flight || !fence->sequence[GVM_ENGINE_OUT];
 }
 
-static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask)
+static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access)
 {
+	struct toy_space *me = space;
+	u64 block = (va - TOY_VA) >> GVM_CHUNK_SHIFT;
+
 	(void)gpu;
-	(void)space;
-	(void)va;
+	me->readable[block] |= page_mask;
+	me->writable[block] &= ~page_mask;
+	me->writable[block] |= access >= GVM_ACCESS_WRITE ? page_mask : 0;
+	me->chunk[block] = chunk;
 	toy_log(TOY_MAP, chunk, 0, hweight32(page_mask));
 }
 
 static void toy_unmap(void *gpu, void *space, u64 va, u32 page_mask)
 {
+	struct toy_space *me = space;
+	u64 block = (va - TOY_VA) >> GVM_CHUNK_SHIFT;
+
 	(void)gpu;
-	(void)space;
-	(void)va;
+	me->readable[block] &= ~page_mask;
+	me->writable[block] &= ~page_mask;
 	toy_log(TOY_UNMAP, 0, 0, hweight32(page_mask));
 }
 
@@ -202,7 +227,12 @@ static const struct gvm_mmu_ops toy_mmu_ops = {
 
 void toy_init(u32 chunks)
 {
-	struct gvm_device_config config = { "toy", chunks, &toy_gpu_ops, NULL, 1024 };
+	toy_init_with(chunks, 0);
+}
+
+void toy_init_with(u32 chunks, u32 features)
+{
+	struct gvm_device_config config = { "toy", chunks, &toy_gpu_ops, NULL, 1024, features };
 
 	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
 	memset(&toy, 0, sizeof(toy));
@@ -279,16 +309,17 @@ void toy_service_all(void)
 	toy.script_length = 0;
 }
 
-/* Where a page is on the device; NULL: it is not. */
-static u32 *toy_find(u32 space, u64 page)
+/* Where the PTEs let the access go; NULL: it faults. */
+static u32 *toy_find(u32 space, u64 page, enum gvm_access access)
 {
-	const struct gvm_block *block =
-		&toy.spaces[space].range.blocks[page / GVM_PAGES_PER_BLOCK];
+	const struct toy_space *me = &toy.spaces[space];
+	u64 block = page / GVM_PAGES_PER_BLOCK;
 	u32 in_block = (u32)(page % GVM_PAGES_PER_BLOCK);
+	u32 mapped = access >= GVM_ACCESS_WRITE ? me->writable[block] : me->readable[block];
 
-	if (!(block->resident & (1u << in_block)))
+	if (!(mapped & (1u << in_block)))
 		return NULL;
-	return &toy.contents[block->chunk][in_block];
+	return &toy.contents[me->chunk[block]][in_block];
 }
 
 static u32 *toy_access(u32 space, u64 page, enum gvm_access access)
@@ -296,14 +327,14 @@ static u32 *toy_access(u32 space, u64 page, enum gvm_access access)
 	u64 cancelled = toy.handler.stats.cancelled;
 	u32 tries;
 
-	for (tries = 0; tries < 3 && !toy_find(space, page); tries++) {
+	for (tries = 0; tries < 3 && !toy_find(space, page, access); tries++) {
 		toy_fault(space, page, access);
 		toy_service_all();
 		if (toy.handler.stats.cancelled > cancelled)
 			return NULL;
 	}
-	ck_assert_ptr_nonnull(toy_find(space, page));
-	return toy_find(space, page);
+	ck_assert_ptr_nonnull(toy_find(space, page, access));
+	return toy_find(space, page, access);
 }
 
 bool toy_store(u32 space, u64 page, u32 tag)

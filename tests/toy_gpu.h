@@ -46,6 +46,11 @@ struct toy_space {
 	struct gvm_range range;
 	bool mapped;
 	u32 host[TOY_BLOCKS_MAX][GVM_PAGES_PER_BLOCK]; /* tags in host memory */
+	/* PTEs: what was mapped, and what of it permits writes. */
+	u32 readable[TOY_BLOCKS_MAX];
+	u32 writable[TOY_BLOCKS_MAX];
+	u32 chunk[TOY_BLOCKS_MAX];
+	u8 priority;
 };
 
 struct toy {
@@ -85,6 +90,7 @@ extern struct toy toy;
 
 /* Make it with @chunks chunks; destroy expects that everything came back and the books balance. */
 void toy_init(u32 chunks);
+void toy_init_with(u32 chunks, u32 features);
 void toy_destroy(void);
 
 /* Attach and detach a container. */

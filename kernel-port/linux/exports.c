@@ -11,6 +11,7 @@
 #include "gvm/device.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
+#include "gvm/hint.h"
 #include "gvm/tsg.h"
 
 #include <linux/export.h>
@@ -68,6 +69,8 @@ EXPORT_SYMBOL_GPL(gvm_limit_set_low);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
 EXPORT_SYMBOL_GPL(gvm_clock_refill_stash);
+EXPORT_SYMBOL_GPL(gvm_clock_take);
+EXPORT_SYMBOL_GPL(gvm_hint_next);
 
 EXPORT_SYMBOL_GPL(gvm_compute_freeze);
 EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
@@ -88,6 +91,7 @@ EXPORT_SYMBOL_GPL(gvm_parse_u64);
 
 EXPORT_SYMBOL_GPL(gvm_block_evict);
 EXPORT_SYMBOL_GPL(gvm_block_evictable);
+EXPORT_SYMBOL_GPL(gvm_block_hint);
 EXPORT_SYMBOL_GPL(gvm_evictor_start);
 EXPORT_SYMBOL_GPL(gvm_evictor_stop);
 EXPORT_SYMBOL_GPL(gvm_fault_service);

@@ -9,10 +9,13 @@
 #define SELFTEST_PROGRAMS(X)     \
 	X(selftest_race)         \
 	X(selftest_world)        \
+	X(test_clean)            \
 	X(test_control)          \
 	X(test_evict)            \
 	X(test_evict_random)     \
 	X(test_fault)            \
+	X(test_hint)             \
+	X(test_ideas_random)     \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \

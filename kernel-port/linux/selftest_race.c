@@ -88,7 +88,8 @@ static bool race_fence_passed(void *gpu, const struct gvm_fence *fence)
 	return get_random_u32() % 2;
 }
 
-static void race_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask)
+static void race_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+		     enum gvm_access access)
 {
 	race.mapped[chunk] |= page_mask;
 }

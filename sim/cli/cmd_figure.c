@@ -40,8 +40,12 @@ static const char figure_help_runs[] =
 	"or this program has changed.\n";
 
 static const struct figure *const figures[] = {
-	&figure_ablation,	 &figure_memory_contention, &figure_throughput_vs_memory,
-	&figure_fault_breakdown, &figure_alone_vs_shared,
+	&figure_ablation,
+	&figure_memory_contention,
+	&figure_throughput_vs_memory,
+	&figure_fault_breakdown,
+	&figure_ideas,
+	&figure_alone_vs_shared,
 };
 
 /* Numbered above all characters, so that getopt's optopt tells short options from long ones. */

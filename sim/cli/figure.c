@@ -193,8 +193,10 @@ static int show(const struct figure_job *job, struct writer *writer, struct sim_
 static int make(struct figure_job *job, struct sim_error *err)
 {
 	struct writer writer;
-	int rc = read_published(job, err);
+	int rc = 0;
 
+	if (job->steps->read_row)
+		rc = read_published(job, err);
 	if (!rc)
 		rc = writer_open(&writer, job->args->out, err);
 	if (rc)

@@ -51,6 +51,7 @@ struct figure {
 extern const struct figure figure_ablation;
 extern const struct figure figure_alone_vs_shared;
 extern const struct figure figure_fault_breakdown;
+extern const struct figure figure_ideas;
 extern const struct figure figure_memory_contention;
 extern const struct figure figure_throughput_vs_memory;
 
@@ -60,6 +61,7 @@ extern const struct figure figure_throughput_vs_memory;
  */
 struct figure_steps {
 	const char *name; /* of the figure, its files and plots/reference/NAME.csv */
+	/* What is published of it; all NULL and 0: nothing is. */
 	const char *const *reference_columns;
 	size_t reference_column_count;
 	/* Take a row of the reference file: the reader's present one. */

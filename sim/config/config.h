@@ -53,15 +53,15 @@ struct cfg_gpu {
 		uint64_t outstanding; /* faulting 64 KB pages that one context has in flight */
 		uint64_t per_block;   /* of these, most in one 2 MB block */
 		uint64_t interrupt;   /* ns from fault to the service thread running */
-		uint64_t linger; /* ns after a replay in which a fault needs no interrupt */
+		uint64_t linger;     /* ns after a replay in which a fault needs no interrupt */
 		uint64_t cold_wake;  /* ns more, if the service thread has slept for */
 		uint64_t cold_after; /* ns */
-		uint64_t batch;	      /* ns of CPU time per fault batch */
-		uint64_t entry;	      /* ns of CPU time per fault record */
-		uint64_t block;	      /* ns of CPU time per VA block serviced, */
-		uint64_t page;	      /* and per page of it that comes from the host */
-		uint64_t replay;      /* ns of CPU time per flush and replay */
-		uint64_t evict;	      /* ns of CPU time per chunk evicted */
+		uint64_t batch;	     /* ns of CPU time per fault batch */
+		uint64_t entry;	     /* ns of CPU time per fault record */
+		uint64_t block;	     /* ns of CPU time per VA block serviced, */
+		uint64_t page;	     /* and per page of it that comes from the host */
+		uint64_t replay;     /* ns of CPU time per flush and replay */
+		uint64_t evict;	     /* ns of CPU time per chunk evicted */
 		uint64_t
 			push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
 		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
@@ -180,11 +180,16 @@ struct config {
 	uint64_t duration; /* ns */
 	uint64_t seed;
 	char system[CFG_NAME_MAX];
-	/* Parts of a system that can be switched off: "system.mechanisms". Only gvm has them. */
+	/* Parts of a system that can be switched: "system.mechanisms". */
 	struct {
+		/* Of gvm, on unless switched off. */
 		bool memory_isolation;	/* gmem.* control files */
 		bool compute_isolation; /* compute.* control files */
 		bool fast_paging;	/* swapping that overlaps copies */
+		/* Of ghost, off unless switched on: enum gvm_feature. */
+		bool clean_drop;
+		bool priority_batches;
+		bool hint_faults;
 	} mechanisms;
 	struct cfg_gpu gpu;
 	struct cfg_host host;
@@ -200,7 +205,7 @@ struct config {
 	 */
 	char **unused_keys;
 	size_t unused_count;
-	/* Keys of mechanisms, likewise. A system without mechanisms cannot honour them. */
+	/* Keys of mechanisms, likewise. A system without the mechanism cannot honour them. */
 	char **mechanism_keys;
 	size_t mechanism_count;
 	char hash[33];	/* of everything above and of trace contents, hexadecimal */

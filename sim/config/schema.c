@@ -42,10 +42,10 @@
 #define UNREAD(type_, member_, min_, max_) \
 	ROOT(#member_, type_, member_, RANGE(min_, max_), .unused = true)
 
-/* A switch that a system with mechanisms honours. */
-#define MECHANISM(member_)                                                               \
+/* A switch that the systems with this mechanism honour. */
+#define MECHANISM(member_, default_)                                                     \
 	ROOT("system.mechanisms." #member_, BOOL, mechanisms.member_, .mechanism = true, \
-	     DEFAULT("true"))
+	     DEFAULT(default_))
 
 /* A key of the design that no system honours yet. Never required. */
 #define UNUSED(path_, type_, ...)                                                        \
@@ -107,12 +107,12 @@ const struct cfg_key cfg_schema[] = {
 	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
 	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
 	UNUSED("system.scheduler", WORD, .words = schedulers),
-	MECHANISM(memory_isolation),
-	MECHANISM(compute_isolation),
-	MECHANISM(fast_paging),
-	UNUSED("system.mechanisms.clean_drop", BOOL),
-	UNUSED("system.mechanisms.priority_batches", BOOL),
-	UNUSED("system.mechanisms.hint_faults", BOOL),
+	MECHANISM(memory_isolation, "true"),
+	MECHANISM(compute_isolation, "true"),
+	MECHANISM(fast_paging, "true"),
+	MECHANISM(clean_drop, "false"),
+	MECHANISM(priority_batches, "false"),
+	MECHANISM(hint_faults, "false"),
 	UNUSED("system.mechanisms.block", WORD, .words = blocks),
 
 	ROOT("gpu.profile", NAME, gpu.profile, DEFAULT("")),

@@ -57,7 +57,7 @@ struct cfg_key {
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
 	const char *const *words; /* NULL-terminated */
 	bool unused;	/* checked, but nothing reads it yet; no wildcard in its path */
-	bool mechanism; /* for systems with mechanisms only; no wildcard, either */
+	bool mechanism; /* for systems that have it only; no wildcard, either */
 };
 
 /* What a path is to the schema. */

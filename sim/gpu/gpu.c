@@ -108,6 +108,15 @@ void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
 		gpu->servicing = NULL;
 }
 
+/* Records of a process that exits are dropped before its container goes. */
+static u8 gpu_space_priority(void *data, const void *space)
+{
+	const struct sim_process *process = space;
+
+	(void)data;
+	return gvm_container_priority(process->container);
+}
+
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 {
 	struct sim_gpu *gpu = data;
@@ -287,6 +296,15 @@ static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
 	return status;
 }
 
+/* Evictors alone do it, on their own time. */
+static int gpu_hint_chunk(void *data, u32 chunk)
+{
+	struct sim_gpu *gpu = data;
+
+	eng_pay_debt();
+	return gvm_block_hint(&gpu->memory, chunk);
+}
+
 static bool gpu_chunk_evictable(void *data, u32 chunk)
 {
 	struct sim_gpu *gpu = data;
@@ -354,10 +372,12 @@ static bool gpu_tsg_busy(void *data, u32 id)
 static const struct gvm_gpu_ops gpu_ops = {
 	.fetch_faults = gpu_fetch_faults,
 	.service_faults = gpu_service_faults,
+	.space_priority = gpu_space_priority,
 	.cancel_fault = gpu_cancel_fault,
 	.flush_and_replay = gpu_flush_and_replay,
 	.wait_for_faults = gpu_wait_for_faults,
 	.evict_chunk = gpu_evict_chunk,
+	.hint_chunk = gpu_hint_chunk,
 	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_tsg_set_timeslice,
 	.tsg_disable = gpu_tsg_disable,
@@ -421,16 +441,17 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	return 0;
 }
 
-/* Clears take dates and not turns, so one that comes behind a copy out waits for that here. */
+/* Clears take dates and not turns, so one that comes behind copies waits for them here. */
 static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
 	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
-	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = frame->out_sequence } };
+	struct gvm_fence copies = { .sequence = { [GVM_ENGINE_IN] = frame->in_sequence,
+						  [GVM_ENGINE_OUT] = frame->out_sequence } };
 	u64 start;
 
-	if (!gpu_fence_passed(gpu, &out) && gpu_fence_wait(gpu, &out))
+	if (!gpu_fence_passed(gpu, &copies) && gpu_fence_wait(gpu, &copies))
 		return -EINTR;
 	start = max((u64)eng_now_busy(), gpu->clear_end_ns);
 	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
@@ -440,13 +461,15 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 }
 
 /* Pushed now, behind the copy of its data: done before the replay. */
-static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
+static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access)
 {
 	struct sim_gpu *gpu = data;
 
 	(void)space;
 	(void)va;
 	(void)chunk;
+	(void)access; /* the GMMU finds it in the block's masks */
 	if (!page_mask)
 		return;
 	gpu_push(gpu, eng_now_busy());
@@ -512,6 +535,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.ops = &gpu_ops,
 		.gpu = gpu,
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
+		.features = gpu->policy.features,
 	};
 
 	int status;

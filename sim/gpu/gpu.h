@@ -19,6 +19,7 @@ struct sim_process;
 /* Who looks after the memory of a simulated GPU; a system's choice. All zero: the core alone. */
 struct sim_memory_policy {
 	bool evictors;	/* the core, with its background evictors */
+	u32 features;	/* the core's: set of enum gvm_feature */
 	bool nvuvm;	/* the model of NVIDIA's driver in place of the core's block layer */
 	bool limits;	/* nvuvm: the published GVM's limits and its victims by container */
 	bool fast_path; /* nvuvm: the published GVM's promotion to 2 MB and lazy freeing */

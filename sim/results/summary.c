@@ -399,10 +399,9 @@ static int find_ignored_mechanisms(struct summary *summary, const struct machine
 	const struct config *config = machine->config;
 	int rc = 0;
 
-	if (machine->system->has_mechanisms)
-		return 0;
 	for (size_t i = 0; !rc && i < config->mechanism_count; i++)
-		rc = add_ignored(summary, config->mechanism_keys[i]);
+		if (!sim_system_has_mechanism(machine->system, config->mechanism_keys[i]))
+			rc = add_ignored(summary, config->mechanism_keys[i]);
 	return rc;
 }
 

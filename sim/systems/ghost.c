@@ -8,8 +8,14 @@
  * settings outlive the TSGs that they were made for, and an RPC that failed is known to have
  * failed. All of that is in sim/core, with the reasons; the simulator only drives it.
  *
- * It is one design and has no switches: system.mechanisms.* belong to gvm, and are listed as
- * ignored here.
+ * It is one design, whose parts cannot be switched off. Three ideas that are in neither paper can be
+ * switched on:
+ *
+ *     system.mechanisms.clean_drop          what was not written leaves without a copy
+ *     system.mechanisms.priority_batches    faults are served in the order of compute.priority
+ *     system.mechanisms.hint_faults         a reference bit that means it
+ *
+ * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
  */
 #include "config/config.h"
 #include "systems/system.h"
@@ -23,14 +29,25 @@ static bool ghost_honours(const struct config *config, const char *control_file)
 
 static struct sim_memory_policy ghost_memory(const struct config *config)
 {
-	(void)config;
-	return (struct sim_memory_policy){ .evictors = true };
+	u32 features = 0;
+
+	if (config->mechanisms.clean_drop)
+		features |= GVM_CLEAN_DROP;
+	if (config->mechanisms.priority_batches)
+		features |= GVM_PRIORITY_BATCHES;
+	if (config->mechanisms.hint_faults)
+		features |= GVM_HINT_FAULTS;
+	return (struct sim_memory_policy){ .evictors = true, .features = features };
 }
+
+static const char *const ghost_mechanisms[] = { "clean_drop", "priority_batches", "hint_faults",
+						NULL };
 
 const struct sim_system system_ghost = {
 	.name = "ghost",
 	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
 	.own_gpu = false,
+	.mechanisms = ghost_mechanisms,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
 };

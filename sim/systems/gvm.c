@@ -46,11 +46,14 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 	};
 }
 
+static const char *const gvm_mechanisms[] = { "memory_isolation", "compute_isolation",
+					      "fast_paging", NULL };
+
 const struct sim_system system_gvm = {
 	.name = "gvm",
 	.summary = "one GPU, limits and timeslices by container: the GVM paper's driver",
 	.own_gpu = false,
-	.has_mechanisms = true,
+	.mechanisms = gvm_mechanisms,
 	.honours = gvm_honours,
 	.memory = gvm_memory,
 };

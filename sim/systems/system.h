@@ -15,9 +15,10 @@ struct config;
 /* One way of managing the GPU. */
 struct sim_system {
 	const char *name;
-	const char *summary; /* one line for --help */
-	bool own_gpu;	     /* every container has a whole GPU of its own */
-	bool has_mechanisms; /* system.mechanisms.* switch parts of it off */
+	const char *summary;	       /* one line for --help */
+	bool own_gpu;		       /* every container has a whole GPU of its own */
+	const char *const *mechanisms; /* keys below system.mechanisms that it has; NULL ends
+					  them, or there are none */
 	/*
 	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
 	 * "compute.priority", ...)?
@@ -35,6 +36,9 @@ extern const struct sim_system system_ghost;
 /* All of them, NULL at the end; and their names, for the configuration's messages. */
 extern const struct sim_system *const sim_systems[];
 extern const char *const config_known_systems[];
+
+/* Has it the mechanism of this key, "system.mechanisms.fast_paging"? */
+bool sim_system_has_mechanism(const struct sim_system *system, const char *key);
 
 /* NULL: there is no such system. */
 const struct sim_system *sim_system_find(const char *name);

@@ -23,6 +23,17 @@ const struct sim_system *sim_system_find(const char *name)
 	return NULL;
 }
 
+bool sim_system_has_mechanism(const struct sim_system *system, const char *key)
+{
+	const char *const *name;
+
+	key += strlen("system.mechanisms.");
+	for (name = system->mechanisms; name && *name; name++)
+		if (!strcmp(*name, key))
+			return true;
+	return false;
+}
+
 bool sim_system_core_takes(const char *control_file, const char *prefix)
 {
 	const struct gvm_control_file *file = gvm_control_find(control_file);

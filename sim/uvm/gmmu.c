@@ -17,12 +17,21 @@ void gmmu_destroy(struct gmmu *gmmu)
 	gmmu->buffer = NULL;
 }
 
+/* By the counters of its range alone. */
+static bool touch_may_miss(const struct gmmu_touch *touch)
+{
+	const struct gvm_range *range = touch->range;
+
+	return range->resident_pages != range->valid_pages || range->hinted_pages ||
+	       (touch->access >= GVM_ACCESS_WRITE && range->clean_pages);
+}
+
 bool gmmu_all_resident(const struct gmmu_touch *touches, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
-		if (touches[i].range->resident_pages != touches[i].range->valid_pages)
+		if (touch_may_miss(&touches[i]))
 			return false;
 	return true;
 }
@@ -37,8 +46,9 @@ static u32 touch_pages(const struct gmmu_touch *touch, u32 index)
 
 static u32 touch_missing(const struct gmmu_touch *touch, u32 index)
 {
-	return touch_pages(touch, index) &
-	       ~touch->range->blocks[touch->first_block + index].resident;
+	const struct gvm_block *block = &touch->range->blocks[touch->first_block + index];
+
+	return touch_pages(touch, index) & ~gvm_block_accessible(block, touch->access);
 }
 
 /* How many of the first @blocks blocks of a touch have touched pages. */

@@ -357,11 +357,12 @@ static bool nvuvm_fence_passed(void *data, const struct gvm_fence *fence)
 	return nvuvm->config.mmu->fence_passed(nvuvm->config.gpu, fence);
 }
 
-static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask)
+static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+		      enum gvm_access access)
 {
 	struct nvuvm *nvuvm = data;
 
-	nvuvm->config.mmu->map(nvuvm->config.gpu, space, va, chunk, page_mask);
+	nvuvm->config.mmu->map(nvuvm->config.gpu, space, va, chunk, page_mask, access);
 }
 
 static void nvuvm_unmap(void *data, void *space, u64 va, u32 page_mask)

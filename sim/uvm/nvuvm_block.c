@@ -157,7 +157,7 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	if (status)
 		gvm_frame_pin(range->memory, block->chunk, false);
 	else
-		gvm_block_finish_locked(range, visit->index, wanted);
+		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
 	nvuvm_pmm_mark_used(visit->nvuvm, visit_group(visit), block->chunk);
 	if (!status)
 		nvuvm_thrash_migrated(&visit_entry(visit)->thrash, wanted, NVUVM_GPU,

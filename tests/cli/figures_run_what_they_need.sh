@@ -123,6 +123,22 @@ done
 grep -q "^  all together  *[0-9.]*  *15.196  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
 grep -q "^  all together  *[0-9.]*  *2.097  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
 
+# Too little memory for both, so that somebody is always on the way out.
+cycle ideas 5 --set gpu.memory=24e9 --set containers.diffusion.app.steps=2
+[ "$(head -n 1 first/ideas.csv)" = "panel,bar,unit,ours" ] || fail "ideas: $(head -n 1 first/ideas.csv)"
+for panel in image_s.mean ttft_ms.p50 ttft_ms.p99 itl_ms.p99 in_gib out_gib; do
+	[ "$(grep -c "^$panel,[^,]*,[A-Za-z]*,[0-9.]*$" first/ideas.csv)" -eq 5 ] ||
+		fail "ideas: $panel: $(cat first/ideas.csv)"
+done
+# One context at a time: batches are of one address space, and their order is the only one.
+sed -n 's/^\(.*\),Ghost,/\1,/p' first/ideas.csv >.ghost
+sed -n 's/^\(.*\),+priority_batches,/\1,/p' first/ideas.csv | cmp - .ghost ||
+	fail "ideas: priority_batches: $(cat first/ideas.csv)"
+for bar in +clean_drop +hint_faults; do
+	awk -F, -v bar="$bar" '$1 == "out_gib" { out[$2] = $4 } END { exit !(out[bar] < out["Ghost"]) }' \
+		first/ideas.csv || fail "ideas: $bar: $(cat first/ideas.csv)"
+done
+
 # A disabled container has no values: empty cells, and no failure.
 rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false

@@ -4,8 +4,8 @@
 # The user's mistakes: exit code 2, one line on stderr, no file. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-expect 2 "what to do is missing, allowed are run, figure, trace"
-expect 2 "unknown command 'walk', allowed are run, figure, trace" walk
+expect 2 "what to do is missing, allowed are run, figure, validate, trace"
+expect 2 "unknown command 'walk', allowed are run, figure, validate, trace" walk
 expect 2 "run: 0 scenarios, expected 1, usage: gvmsim run SCENARIO" run
 expect 2 "run: 2 scenarios, expected 1" run a.json b.json
 expect 2 "run: option '--frobnicate' is not valid here" run "$scenario" --frobnicate
@@ -44,7 +44,7 @@ expect_nothing_written
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
-	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "--version" "run x.json --help"; do
+	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "--version" "run x.json --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
 	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"

@@ -43,6 +43,7 @@ static const struct guest_control guest_controls[] = {
 	{ "gmem.peak", NULL, 0444, "0\n" },
 	{ "gmem.events", NULL, 0444, "high 0\noom 0\n" },
 	{ "gmem.swap.current", "memory.swap.current", 0444, "0\n" },
+	{ "gmem.clean.current", NULL, 0444, "0\n" },
 	{ "compute.timeslice", NULL, 0644, "1024us\n" },
 	{ "compute.priority", NULL, 0644, "9\n" },
 	{ "compute.freeze", NULL, 0644, "0\n" },

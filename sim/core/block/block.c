@@ -21,12 +21,6 @@
  * started by then is pinned until its PTEs are written: no evictor can take it. If a batch has
  * pinned all that its container may have, the rest of it is left to fault again.
  *
- * An eviction comes from the other side: it has a chunk and looks for the block. A frame says
- * where the chunk was; only under that range's lock is it known whether it is still there. The
- * range cannot vanish meanwhile, since it waits for the evictors inside it.
- *
- *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
- *
  * How it differs from the paper:
  *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
  *     chunk is reserved here before anything is allocated or moved; only the clock and the PTEs
@@ -39,92 +33,6 @@
 
 /* Evictions that one block may cause before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
-
-int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
-		    const struct gvm_mmu_ops *mmu, void *gpu)
-{
-	memset(memory, 0, sizeof(*memory));
-	memory->device = device;
-	memory->mmu = mmu;
-	memory->gpu = gpu;
-	gvm_spin_init(&memory->lock, "gvm memory");
-	memory->frames = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->frames));
-	return memory->frames ? 0 : -ENOMEM;
-}
-
-void gvm_memory_destroy(struct gvm_memory *memory)
-{
-	gvm_free(memory->frames);
-	memory->frames = NULL;
-}
-
-/* A chunk came into a block, or (range NULL) has left it. */
-static void frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index)
-{
-	struct gvm_frame *frame = &memory->frames[chunk];
-
-	gvm_spin_lock(&memory->lock);
-	frame->range = range;
-	frame->index = index;
-	gvm_spin_unlock(&memory->lock);
-}
-
-void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
-{
-	WRITE_ONCE(memory->frames[chunk].pinned, pin);
-}
-
-static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
-{
-	return READ_ONCE(memory->frames[chunk].pinned);
-}
-
-void gvm_range_enter(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-
-	gvm_spin_lock(&memory->lock);
-	range->users++;
-	gvm_spin_unlock(&memory->lock);
-}
-
-/* Find the range that a chunk is in, and enter it. NULL: in none. */
-static struct gvm_range *frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index)
-{
-	struct gvm_frame *frame = &memory->frames[chunk];
-	struct gvm_range *range;
-
-	gvm_spin_lock(&memory->lock);
-	range = frame->range;
-	*ret_index = frame->index;
-	if (range)
-		range->users++;
-	gvm_spin_unlock(&memory->lock);
-	return range;
-}
-
-/* The range may be gone as soon as the lock is given up. */
-void gvm_range_leave(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-
-	gvm_spin_lock(&memory->lock);
-	GVM_ASSERT(range->users > 0);
-	if (--range->users == 0)
-		gvm_wake_up_all(&range->idle);
-	gvm_spin_unlock(&memory->lock);
-}
-
-static bool range_is_idle(struct gvm_range *range)
-{
-	struct gvm_memory *memory = range->memory;
-	bool idle;
-
-	gvm_spin_lock(&memory->lock);
-	idle = range->users == 0;
-	gvm_spin_unlock(&memory->lock);
-	return idle;
-}
 
 static u32 block_valid_mask(u64 bytes_from_block)
 {
@@ -175,15 +83,37 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 }
 
 /* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
-static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
+static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *block,
+				    u32 hinted)
+{
+	range->hinted_pages -= hweight32(block->hinted);
+	range->hinted_pages += hweight32(hinted);
+	block->hinted = hinted;
+}
+
+static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
+			     enum gvm_access access)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
 
 	range->resident_pages += hweight32(pages & ~block->resident);
 	block->resident |= pages;
-	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk,
-			 pages);
+	block_set_hinted_locked(range, block, block->hinted & ~pages);
+	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk, pages,
+			 access);
+}
+
+/* Map pages so that those in @clean keep their copies in host memory, and the others may be written. */
+static void block_map_clean_locked(struct gvm_range *range, u32 index, u32 pages, u32 clean)
+{
+	struct gvm_block *block = &range->blocks[index];
+
+	if (pages & ~clean)
+		block_map_locked(range, index, pages & ~clean, GVM_ACCESS_ATOMIC);
+	if (clean)
+		block_map_locked(range, index, clean, GVM_ACCESS_READ);
+	gvm_clean_set_locked(range, block, (block->clean & ~pages) | clean);
 }
 
 static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
@@ -193,7 +123,10 @@ static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
+	gvm_clean_set_locked(range, block, block->clean & ~pages);
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index),
+			   pages & ~block->hinted);
+	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
 /* The block loses its chunk, whose mappings are gone. Range lock held. */
@@ -204,7 +137,7 @@ static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *b
 
 	block->chunk = GVM_NO_CHUNK;
 	gvm_frame_pin(memory, chunk, false);
-	frame_set(memory, chunk, NULL, 0);
+	gvm_frame_set(memory, chunk, NULL, 0);
 	gvm_uncharge(memory->device, chunk);
 	memory->mmu->chunk_free(memory->gpu, chunk);
 }
@@ -232,7 +165,7 @@ void gvm_range_destroy(struct gvm_range *range)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
 	/* No frame leads here any more; who is here already has yet to find out. */
-	gvm_wait_event(&range->idle, range_is_idle(range));
+	gvm_range_wait_idle(range);
 	gvm_free(range->blocks);
 	gvm_container_put(range->container);
 	range->blocks = NULL;
@@ -242,7 +175,7 @@ void gvm_range_destroy(struct gvm_range *range)
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
 	gvm_frame_pin(range->memory, chunk, true);
-	frame_set(range->memory, chunk, range, index);
+	gvm_frame_set(range->memory, chunk, range, index);
 	gvm_charge_bind(range->container, chunk);
 	range->blocks[index].chunk = chunk;
 }
@@ -359,58 +292,54 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 }
 
 /* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
-void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted)
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
+			     enum gvm_access access)
 {
 	struct gvm_block *block = &range->blocks[index];
+	u32 clean = gvm_clean_plan(range, block, wanted, access);
 	u32 back = wanted & block->swapped;
 
-	block_map_locked(range, index, wanted);
-	block->on_host &= ~wanted;
+	block_map_clean_locked(range, index, wanted, clean);
+	block->on_host &= ~(wanted & ~clean);
 	block->swapped &= ~wanted;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_clock_touch(range->memory->device, block->chunk);
 	gvm_frame_pin(range->memory, block->chunk, false);
 }
 
-u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
-{
-	return (u32)((fault->va - range->va) >> GVM_CHUNK_SHIFT);
-}
+/* What the faults of a batch ask for of one block. */
+struct block_request {
+	u32 index;
+	u32 pages;
+	enum gvm_access access; /* the most intrusive one */
+	u32 run;		/* so many faults */
+};
 
-u32 gvm_fault_page_mask(const struct gvm_fault *fault)
+/* The request of the faults at the head of @faults. */
+static struct block_request block_request(const struct gvm_range *range,
+					  const struct gvm_fault *faults, u32 count)
 {
-	return 1u << ((fault->va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
-}
-
-/* The pages of one block that the faults at the head of @faults ask for; *ret_run of them. */
-u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
-			 u32 count, u32 *ret_run)
-{
-	u32 index = gvm_fault_block_index(range, &faults[0]);
-	u32 mask = 0;
+	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]) };
 	u32 i;
 
-	for (i = 0; i < count && gvm_fault_block_index(range, &faults[i]) == index; i++)
-		mask |= gvm_fault_page_mask(&faults[i]);
-	*ret_run = i;
-	return mask;
-}
-
-/* Pages behind the end of the range can never be had: no replay would help. */
-void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
-			  int status)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		faults[i].status =
-			gvm_fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
+	request.pages = gvm_fault_block_mask(range, faults, count, &request.run);
+	for (i = 0; i < request.run; i++)
+		request.access = max(request.access, (enum gvm_access)faults[i].access);
+	return request;
 }
 
 /* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
-static u32 block_wanted(const struct gvm_block *block, u32 faulted)
+static u32 block_wanted(const struct gvm_block *block, const struct block_request *request)
 {
-	return gvm_hugepage_plan(block, faulted & block->valid) & ~block->resident;
+	return gvm_hugepage_plan(block, request->pages & block->valid) & ~block->resident;
+}
+
+/* What it has and what has to be mapped anew: the PTEs do not permit the access yet. */
+static u32 block_remapped(const struct gvm_block *block, const struct block_request *request)
+{
+	u32 mapped = gvm_block_accessible(block, request->access);
+
+	return request->pages & block->resident & ~mapped ? block->resident & ~mapped : 0;
 }
 
 /*
@@ -418,20 +347,20 @@ static u32 block_wanted(const struct gvm_block *block, u32 faulted)
  * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). With a chunk no error is cured
  * by making room, and nobody has to pay for it.
  */
-static int range_try_block(struct gvm_range *range, u32 index, u32 faulted,
+static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_block_stats *stats, struct gvm_fence *fence,
 			   bool *ret_needs_room)
 {
-	struct gvm_block *block = &range->blocks[index];
+	struct gvm_block *block = &range->blocks[request->index];
 	int status = 0;
 	u32 wanted;
 
 	gvm_mutex_lock(&range->lock);
-	wanted = block_wanted(block, faulted);
+	wanted = block_wanted(block, request);
 	if (range->dying)
 		status = -EFAULT;
-	else if (wanted)
-		status = block_start_locked(range, index, wanted, stats, fence);
+	else if (wanted || block_remapped(block, request))
+		status = block_start_locked(range, request->index, wanted, stats, fence);
 	*ret_needs_room =
 		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
@@ -449,7 +378,7 @@ static int range_out_of_room(struct gvm_range *range, int status)
  * The first half of a block's service, making room as often as it takes. That nobody has anything
  * on a full device is believed only when it is still full then: all may have exited since.
  */
-static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
+static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
@@ -458,7 +387,7 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 	u32 tries;
 
 	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, index, faulted, stats, fence, &needs_room);
+		status = range_try_block(range, request, stats, fence, &needs_room);
 		if (!needs_room)
 			return status;
 		room = gvm_evict_for(range->container,
@@ -474,17 +403,20 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 }
 
 /* The second half, of blocks whose first half went well. */
-static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
+static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
-	struct gvm_block *block = &range->blocks[index];
+	struct gvm_block *block = &range->blocks[request->index];
 
 	gvm_mutex_lock(&range->lock);
 	/*
 	 * Not pinned: its first half failed, or it had all that was asked for, and may even have
 	 * lost it since. A range that is dying has nothing pinned.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
-		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
+	if (block->chunk != GVM_NO_CHUNK && gvm_frame_is_pinned(range->memory, block->chunk))
+		gvm_block_finish_locked(range, request->index,
+					block_wanted(block, request) |
+						block_remapped(block, request),
+					request->access);
 	gvm_mutex_unlock(&range->lock);
 }
 
@@ -502,19 +434,18 @@ static void range_keep_limit(struct gvm_range *range, u32 blocks)
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, index, blocks = 0;
+	struct block_request request;
+	u32 done, blocks = 0;
 
 	gvm_range_enter(range);
-	for (done = 0; done < count; done += run) {
-		index = gvm_fault_block_index(range, &faults[done]);
-		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		gvm_fault_set_status(&range->blocks[index], faults + done, run,
-				     range_start_block(range, index, mask, stats, fence));
+	for (done = 0; done < count; done += request.run) {
+		request = block_request(range, faults + done, count - done);
+		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
+				     range_start_block(range, &request, stats, fence));
 	}
-	for (done = 0; done < count; done += run) {
-		index = gvm_fault_block_index(range, &faults[done]);
-		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		range_finish_block(range, index, mask);
+	for (done = 0; done < count; done += request.run) {
+		request = block_request(range, faults + done, count - done);
+		range_finish_block(range, &request);
 		blocks++;
 	}
 	range_keep_limit(range, blocks);
@@ -522,13 +453,13 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	gvm_range_leave(range);
 }
 
-/* The copies of an eviction are started: the block lives on the host now. */
+/* The copies of an eviction, of @copied, are started: the block lives on the host now. */
 static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
-				      u32 pages, const struct gvm_fence *fence)
+				      u32 pages, u32 copied, const struct gvm_fence *fence)
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
-	if (pages) /* else what left it before may still be under way */
+	if (copied) /* else what left it before may still be under way */
 		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	block_drop_chunk_locked(range, block);
@@ -539,12 +470,14 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence)
 {
 	struct gvm_block *block = &range->blocks[index];
+	u32 clean = pages & block->clean;
 	int status;
 
 	block_unmap_locked(range, index, pages);
-	status = block_move_runs(range, block, pages, range->memory->mmu->copy_out, fence);
+	status = block_move_runs(range, block, pages & ~clean, range->memory->mmu->copy_out,
+				 fence);
 	if (status)
-		block_map_locked(range, index, pages);
+		block_map_clean_locked(range, index, pages, clean);
 	return status;
 }
 
@@ -553,24 +486,25 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
+	u32 pages, dirty;
 	int status;
-	u32 pages;
 
 	/* The chunk may have gone elsewhere before the lock was ours. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
-	if (frame_is_pinned(memory, chunk)) {
+	if (gvm_frame_is_pinned(memory, chunk)) {
 		gvm_clock_putback(memory->device, chunk);
 		return -EBUSY;
 	}
 	gvm_cost(GVM_COST_EVICT, 1);
 	pages = block->resident;
+	dirty = pages & ~block->clean;
 	status = gvm_block_push_out_locked(range, index, pages, fence);
 	if (status) {
 		gvm_clock_putback(memory->device, chunk);
 		return status;
 	}
-	block_leave_device_locked(range, block, pages, fence);
+	block_leave_device_locked(range, block, pages, dirty, fence);
 	return 0;
 }
 
@@ -580,7 +514,7 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 	int status;
 	u32 index;
 
-	range = frame_enter_range(memory, chunk, &index);
+	range = gvm_frame_enter_range(memory, chunk, &index);
 	if (!range)
 		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
@@ -590,7 +524,41 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 	return status;
 }
 
+static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = block->resident & ~block->hinted;
+
+	if (block->chunk != chunk)
+		return -ENOENT;
+	if (gvm_frame_is_pinned(memory, chunk))
+		return -EBUSY;
+	if (!mapped)
+		return 0;
+	gvm_cost(GVM_COST_BLOCK, 1);
+	block_set_hinted_locked(range, block, block->resident);
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
+	return 0;
+}
+
+int gvm_block_hint(struct gvm_memory *memory, u32 chunk)
+{
+	struct gvm_range *range;
+	int status;
+	u32 index;
+
+	range = gvm_frame_enter_range(memory, chunk, &index);
+	if (!range)
+		return -ENOENT;
+	gvm_mutex_lock(&range->lock);
+	status = block_hint_locked(range, index, chunk);
+	gvm_mutex_unlock(&range->lock);
+	gvm_range_leave(range);
+	return status;
+}
+
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
 {
-	return !frame_is_pinned(memory, chunk);
+	return !gvm_frame_is_pinned(memory, chunk);
 }

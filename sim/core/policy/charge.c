@@ -186,6 +186,15 @@ void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 	gvm_spin_unlock(&container->device->lock);
 }
 
+/* CONTEXT: atomic. */
+void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after)
+{
+	gvm_spin_lock(&container->device->lock);
+	GVM_ASSERT(container->clean_bytes >= before);
+	container->clean_bytes += after - before;
+	gvm_spin_unlock(&container->device->lock);
+}
+
 /* CONTEXT: process. */
 void gvm_limit_set_high(struct gvm_container *container, u64 bytes)
 {

@@ -116,24 +116,32 @@ static int check_chunks(const struct gvm_device *device)
 
 /* Steps 2 and 3. */
 
+/* A front hand that leads is on its ring. */
+static int check_front(const struct gvm_device *device, bool met)
+{
+	return met ? 0 : check_failed(device, "front hand is not on its ring", 0);
+}
+
 /* Walk a ring of one owner; add its length to *length. Links have been checked. */
 static int check_owned_ring(const struct gvm_container *owner, const struct gvm_ring *ring,
 			    enum gvm_order order, u32 *length)
 {
 	const struct gvm_device *device = owner->device;
+	bool front_met = !ring->lead;
 	u32 index = ring->hand;
 
 	if (index == GVM_NO_CHUNK)
-		return 0;
+		return check_front(device, front_met);
 	if (!check_is_charged(device, index))
 		return check_failed(device, "hand is on no charged chunk", owner->tgid);
 	do {
 		if (device->chunks[index].owner != owner)
 			return check_failed(device, "chunk on a foreign ring", index);
 		(*length)++;
+		front_met |= index == ring->front;
 		index = device->chunks[index].next[order];
 	} while (index != ring->hand);
-	return 0;
+	return check_front(device, front_met);
 }
 
 static int check_protection(const struct gvm_container *container)
@@ -240,18 +248,20 @@ static int check_containers(const struct gvm_device *device)
 static int check_global_ring(const struct gvm_device *device, u32 *length)
 {
 	u32 index = device->global.hand;
+	bool front_met = !device->global.lead;
 
 	if (index == GVM_NO_CHUNK)
-		return 0;
+		return check_front(device, front_met);
 	if (!check_is_charged(device, index))
 		return check_failed(device, "global hand is on no charged chunk", index);
 	do {
 		if (device->chunks[index].owner->shielded.hand == index)
 			return check_failed(device, "shielded ring is the global ring", index);
 		(*length)++;
+		front_met |= index == device->global.front;
 		index = device->chunks[index].next[GVM_ORDER_GLOBAL];
 	} while (index != device->global.hand);
-	return 0;
+	return check_front(device, front_met);
 }
 
 static int check_global_order(const struct gvm_device *device)

@@ -34,8 +34,8 @@
  *
  * What counts as a use is only what a driver can see: faults, migrations, prefetches, mappings.
  * This generation of GPUs keeps no accessed bits that a driver could read, and a resident page
- * that is read a million times tells nobody. Expect behaviour near FIFO; a better signal, such
- * as hint faults, has only to call gvm_clock_touch().
+ * that is read a million times tells nobody. Expect behaviour near FIFO. A better signal, such as
+ * hint faults (policy/hint.c), has only to call gvm_clock_touch().
  *
  *
  * Protection
@@ -121,7 +121,7 @@ static void ring_insert(struct gvm_chunk *chunks, struct gvm_ring *ring, enum gv
 	ring->hand = next;
 }
 
-/* If the hand stands on a chunk that is about to leave, move it on. */
+/* If a hand stands on a chunk that is about to leave, move it on. */
 static void ring_step_off(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 			  enum gvm_order order, u32 chunk)
 {
@@ -129,6 +129,10 @@ static void ring_step_off(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 
 	if (ring->hand == chunk)
 		ring->hand = next == chunk ? GVM_NO_CHUNK : next;
+	if (ring->lead && ring->front == chunk)
+		ring->front = next;
+	if (ring->hand == GVM_NO_CHUNK)
+		ring->lead = 0;
 }
 
 /* Take a chunk out of its ring; no hand stands on it. */
@@ -150,6 +154,8 @@ static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 	u32 chunk = ring->hand;
 
 	ring->hand = chunks[chunk].next[order];
+	if (ring->lead)
+		ring->lead = chunk == ring->front ? 0 : ring->lead - 1;
 	return chunk;
 }
 

@@ -99,6 +99,11 @@ static int control_swap_show(struct gvm_container *container, char *buf, size_t 
 	return control_show_u64(buf, size, control_get(container, &container->swapped_bytes));
 }
 
+static int control_clean_show(struct gvm_container *container, char *buf, size_t size)
+{
+	return control_show_u64(buf, size, control_get(container, &container->clean_bytes));
+}
+
 static int control_events_show(struct gvm_container *container, char *buf, size_t size)
 {
 	u64 high, oom;
@@ -196,6 +201,7 @@ static const struct gvm_control_file control_files[] = {
 	{ "gmem.peak", NULL, control_peak_show, NULL },
 	{ "gmem.events", NULL, control_events_show, NULL },
 	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL },
+	{ "gmem.clean.current", NULL, control_clean_show, NULL },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store },
 	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store },

@@ -42,6 +42,7 @@
  */
 #include "gvm/evict.h"
 #include "gvm/clock.h"
+#include "gvm/hint.h"
 
 /* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
 static u32 evict_asks(const struct gvm_device *device)
@@ -182,6 +183,24 @@ static bool evictor_is_done(const struct gvm_evictor *evictor)
 	return unused >= min(GVM_EVICT_HIGH_CHUNKS, total / GVM_EVICT_HIGH_SHARE);
 }
 
+/* Ask about chunks whose turn comes later: their answers are there by then. */
+static void evictor_hint(struct gvm_evictor *evictor)
+{
+	struct gvm_device *device = evictor->device;
+	u32 most = GVM_HINTS_PER_VICTIM;
+	u32 chunk;
+
+	if (!gvm_has_feature(device, GVM_HINT_FAULTS))
+		return;
+	while (most--) {
+		chunk = gvm_hint_next(device, evictor->container);
+		if (chunk == GVM_NO_CHUNK)
+			break;
+		if (!device->ops->hint_chunk(device->gpu, chunk))
+			evictor->hinted++;
+	}
+}
+
 /* One victim, if there is a cold one: what is in use is left to those who really need room. */
 static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fence)
 {
@@ -189,6 +208,7 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 	u32 asks = evict_asks(device);
 	u32 chunk = GVM_NO_CHUNK;
 
+	evictor_hint(evictor);
 	if (!evictor->container)
 		gvm_clock_refill_stash(device, GVM_PICK_LOOKS);
 	while (asks-- && chunk == GVM_NO_CHUNK)

@@ -23,6 +23,28 @@
  * left alone: the replay makes it fault again. The loop gives way once a wake-up, since it may be
  * waiting for an evictor that wants the same CPU.
  *
+ *
+ * Priority batches
+ * ----------------
+ *
+ * An idea beyond the papers, off by default (GVM_PRIORITY_BATCHES). A batch may hold the faults of
+ * several address spaces, and all of them wait for its last copy. With this, those of the container
+ * with the most important compute.priority are served first, and replayed before the next ones are
+ * looked at:
+ *
+ *     off   | vllm | diffusion | wait for all copies | replay |
+ *     on    | vllm | wait | replay | diffusion | wait | replay |
+ *
+ * Nobody starves: a batch is finite, and all of it is served before the next one is fetched. Among
+ * equals the order is what it was. What it costs is a replay for each priority that is in the batch
+ * (at most GVM_PRIORITY_MAX + 1), which makes the accesses of the others fault again; those records
+ * are flushed once they have been served. And copies of different containers overlap no more.
+ *
+ * It gains nothing on a GPU that runs one context at a time, as the simulated one does and as real
+ * ones do without MPS: a context with unserviced faults cannot be switched out (GVM 7.5), so no
+ * other one runs that could fault, and a batch is of one address space. There it changes nothing,
+ * to the byte. It is for GPUs with several contexts side by side.
+ *
  * How it differs from the stock driver (open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c):
  *  1. Records are sorted once, by address space and address; the stock driver sorts by instance
  *     pointer first because it has to translate it. Our device reports the space itself.
@@ -39,6 +61,8 @@ static bool fault_same_page(const struct gvm_fault *a, const struct gvm_fault *b
 
 static bool fault_before(const struct gvm_fault *a, const struct gvm_fault *b)
 {
+	if (a->priority != b->priority)
+		return a->priority < b->priority;
 	if (a->space != b->space)
 		return (size_t)a->space < (size_t)b->space;
 	return a->va < b->va;
@@ -94,13 +118,38 @@ static u32 fault_space_run(const struct gvm_fault *faults, u32 count)
 	return run;
 }
 
-static void fault_cancel_failed(struct gvm_fault_handler *handler, u32 count)
+/* ... that are of equal priority. */
+static u32 fault_priority_run(const struct gvm_fault *faults, u32 count)
+{
+	u32 run = 1;
+
+	while (run < count && faults[run].priority == faults[0].priority)
+		run++;
+	return run;
+}
+
+static void fault_set_priorities(struct gvm_fault_handler *handler, u32 count)
+{
+	struct gvm_device *device = handler->device;
+	bool ordered = gvm_has_feature(device, GVM_PRIORITY_BATCHES);
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct gvm_fault *fault = &handler->batch[i];
+
+		fault->priority =
+			ordered ? device->ops->space_priority(device->gpu, fault->space) : 0;
+	}
+}
+
+static void fault_cancel_failed(struct gvm_fault_handler *handler,
+				const struct gvm_fault *faults, u32 count)
 {
 	struct gvm_device *device = handler->device;
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct gvm_fault *fault = &handler->batch[i];
+		const struct gvm_fault *fault = &faults[i];
 
 		if (!fault->status)
 			continue;
@@ -113,28 +162,43 @@ static void fault_cancel_failed(struct gvm_fault_handler *handler, u32 count)
 	}
 }
 
+/* Service and replay faults, sorted by address space. Returns 0 or -EINTR. */
+static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault *faults,
+			     u32 count)
+{
+	struct gvm_device *device = handler->device;
+	u32 done, run;
+
+	for (done = 0; done < count; done += run) {
+		run = fault_space_run(faults + done, count - done);
+		device->ops->service_faults(device->gpu, faults[done].space, faults + done,
+					    run);
+	}
+	fault_cancel_failed(handler, faults, count);
+	gvm_cost(GVM_COST_REPLAY, 1);
+	return device->ops->flush_and_replay(device->gpu);
+}
+
 /* Sort, service and replay one fetched batch. Returns 0 or -EINTR. */
 static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 {
-	struct gvm_device *device = handler->device;
 	u32 count, done, run;
+	int status = 0;
 
 	gvm_cost(GVM_COST_BATCH, 1);
 	gvm_cost(GVM_COST_ENTRY, fetched);
+	fault_set_priorities(handler, fetched);
 	fault_sort(handler->batch, fetched);
 	count = fault_coalesce(handler->batch, fetched);
 	handler->stats.batches++;
 	handler->stats.faults += fetched;
 	handler->stats.duplicates += fetched - count;
 
-	for (done = 0; done < count; done += run) {
-		run = fault_space_run(handler->batch + done, count - done);
-		device->ops->service_faults(device->gpu, handler->batch[done].space,
-					    handler->batch + done, run);
+	for (done = 0; done < count && !status; done += run) {
+		run = fault_priority_run(handler->batch + done, count - done);
+		status = fault_service_run(handler, handler->batch + done, run);
 	}
-	fault_cancel_failed(handler, count);
-	gvm_cost(GVM_COST_REPLAY, 1);
-	return device->ops->flush_and_replay(device->gpu);
+	return status;
 }
 
 int gvm_fault_service(struct gvm_fault_handler *handler)

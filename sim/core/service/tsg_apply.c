@@ -150,7 +150,7 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 	if (priority > GVM_PRIORITY_MAX)
 		return -EINVAL;
 	gvm_mutex_lock(&device->tsg_mutex);
-	container->priority = priority;
+	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
 	container->timeslice_set = true;
 	error = tsgs_apply_locked(container);

@@ -33,8 +33,10 @@ struct gvm_memory {
 struct gvm_block {
 	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
 	u32 valid;	  /* pages that the range covers */
-	u32 resident;	  /* pages whose data is on the device, mapped */
+	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
+	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
+	u32 hinted;	  /* resident and not mapped, see policy/hint.c */
 	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
@@ -51,11 +53,21 @@ struct gvm_range {
 	u32 block_count;
 	struct gvm_block *blocks;
 	u64 resident_pages; /* pages resident now */
-	u64 valid_pages;    /* pages in all; equal: nothing in here can fault */
+	u64 clean_pages;    /* of these, clean ones: they fault when they are written */
+	u64 hinted_pages;   /* of these, hinted ones: they fault */
+	u64 valid_pages;    /* pages in all */
 	bool dying;	    /* being destroyed: nothing comes in any more */
 	u32 users; /* threads at work in it that hold no lock at times; gvm_memory.lock */
 	struct gvm_waitqueue idle; /* for users to become 0 */
 };
+
+/* The pages of a block that an access finds mapped, and mapped for it. CONTEXT: atomic. */
+static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_access access)
+{
+	u32 mapped = block->resident & ~block->hinted;
+
+	return access >= GVM_ACCESS_WRITE ? mapped & ~block->clean : mapped;
+}
 
 /* What happened to a range's pages while faults were serviced. */
 struct gvm_block_stats {
@@ -101,10 +113,11 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_block_stats *stats, struct gvm_fence *fence);
 
 /*
- * What a device does about gvm_gpu_ops.evict_chunk and chunk_evictable when its memory is in
- * blocks: the same contracts. CONTEXT: process, no range's lock held; atomic.
+ * What a device does about gvm_gpu_ops.evict_chunk, hint_chunk and chunk_evictable when its memory
+ * is in blocks: the same contracts. CONTEXT: process, no range's lock held; likewise; atomic.
  */
 int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence);
+int gvm_block_hint(struct gvm_memory *memory, u32 chunk);
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
 /*
@@ -115,6 +128,9 @@ bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 /* Be at work in a range without its lock: it is not destroyed meanwhile. CONTEXT: atomic. */
 void gvm_range_enter(struct gvm_range *range);
 void gvm_range_leave(struct gvm_range *range);
+
+/* Wait until nobody is at work in a range that no frame leads to. CONTEXT: process. */
+void gvm_range_wait_idle(struct gvm_range *range);
 
 /* Which block of the range a fault is in. CONTEXT: atomic. */
 u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault);
@@ -133,8 +149,18 @@ u32 gvm_fault_page_mask(const struct gvm_fault *fault);
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status);
 
-/* Keep an evictor away from a chunk whose block is in service, or let it again. */
+/* Keep an evictor away from a chunk whose block is in service, or let it again. CONTEXT: atomic. */
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
+bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
+
+/* A chunk came into a block, or (range NULL) has left it. CONTEXT: atomic. */
+void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
+
+/*
+ * Find the range that a chunk is in, and enter it; *ret_index: the block that it is in. NULL: in
+ * none. CONTEXT: atomic.
+ */
+struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index);
 
 /*
  * Give a block that has none the chunk @chunk, pinned: the container's reservation becomes its
@@ -150,15 +176,29 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 			  struct gvm_block_stats *stats, struct gvm_fence *fence);
 
-/* Then: books and PTEs, while the copies fly. Unpins the chunk. CONTEXT: atomic. */
-void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted);
+/*
+ * Then: books and PTEs, while the copies fly. Maps @wanted, whose data is on the device or on its
+ * way there, so that @access does not fault. Unpins the chunk. CONTEXT: atomic.
+ */
+void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
+			     enum gvm_access access);
 
 /*
- * Unmap @pages, all of them resident, and start copying them to host memory. Returns 0, or an
- * error of the device's copy_out: they are mapped again. CONTEXT: process.
+ * Unmap @pages, all of them resident, and start copying to host memory what of them is not clean.
+ * Returns 0, or an error of the device's copy_out: they are mapped again. CONTEXT: process.
  */
 int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence);
+
+/*
+ * Which of @pages, about to be mapped for @access, keep their copies in host memory and are mapped
+ * read-only: none without GVM_CLEAN_DROP. CONTEXT: atomic.
+ */
+u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
+		   enum gvm_access access);
+
+/* From now on these pages of the block are clean: the books. CONTEXT: atomic. */
+void gvm_clean_set_locked(struct gvm_range *range, struct gvm_block *block, u32 clean);
 
 /*
  * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to

@@ -49,6 +49,12 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes);
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes);
 
 /*
+ * Of a part of the container's memory, host memory held copies of @before bytes, and now does so of
+ * @after bytes. Counted, and charged to no limit: see block/clean.c. CONTEXT: atomic.
+ */
+void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after);
+
+/*
  * Set a limit in bytes; any value is legal, also above the device. It holds for the next charge
  * at once; usage above it is the reclaimer's to lower, and gmem.current reports reality.
  * CONTEXT: process.

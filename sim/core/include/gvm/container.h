@@ -37,6 +37,7 @@ struct gvm_container {
 	u32 reserved_chunks; /* of these, charged ahead of allocation, no chunk yet */
 	u32 peak_chunks;     /* highest charged_chunks ever */
 	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
+	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
 	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
 
@@ -51,7 +52,7 @@ struct gvm_container {
 	struct list_head tsgs; /* gvm_tsg.node */
 	u64 timeslice_us;      /* what its TSGs should have */
 	bool timeslice_set;    /* somebody wrote it: new TSGs are programmed with it */
-	u32 priority;	       /* last compute.priority written */
+	u8 priority;	       /* last compute.priority written; see gvm_container_priority() */
 	bool frozen;	       /* what its TSGs should be */
 
 	/* Launches reported by the user-space shim (gcgroup.stat). */
@@ -81,6 +82,15 @@ void gvm_container_put(struct gvm_container *container);
 
 /* Count @submitted launches and @ended completions (the shim's ioctl). CONTEXT: atomic. */
 void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended);
+
+/*
+ * The container's compute.priority, without the lock that guards it: maybe the one before a write
+ * that is under way. CONTEXT: atomic.
+ */
+static inline u8 gvm_container_priority(const struct gvm_container *container)
+{
+	return READ_ONCE(container->priority);
+}
 
 /* Count an event. CONTEXT: atomic. */
 void gvm_container_count_event(struct gvm_container *container, enum gvm_event event);

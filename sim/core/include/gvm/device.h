@@ -51,6 +51,9 @@ struct gvm_chunk {
  */
 struct gvm_ring {
 	u32 hand;
+	/* GVM_HINT_FAULTS, see policy/hint.c. */
+	u32 front; /* the front hand, if it leads at all */
+	u32 lead;  /* how many chunks it is ahead; may be too many after some have left */
 };
 
 /* How many entries one atomic pick may look at. */
@@ -59,6 +62,13 @@ struct gvm_ring {
 /* Cold victims found ahead of need, outside the atomic path. */
 #define GVM_STASH_SIZE 16u
 
+/* Ideas beyond the papers: off unless asked for. */
+enum gvm_feature {
+	GVM_CLEAN_DROP = 1, /* what was not written leaves without a copy: block/clean.c */
+	GVM_PRIORITY_BATCHES = 2, /* the most important one's faults first: service/fault.c */
+	GVM_HINT_FAULTS = 4,	  /* a reference bit that means it: policy/hint.c */
+};
+
 /* What a device is made of, given once by whoever drives it. */
 struct gvm_device_config {
 	const char *name;	       /* borrowed for the device's life */
@@ -66,6 +76,7 @@ struct gvm_device_config {
 	const struct gvm_gpu_ops *ops; /* borrowed for the device's life */
 	void *gpu;		       /* passed to every call of ops */
 	u64 default_timeslice_us;      /* what a TSG has before anybody writes */
+	u32 features;		       /* set of enum gvm_feature */
 };
 
 /* One GPU. */
@@ -74,6 +85,7 @@ struct gvm_device {
 	const struct gvm_gpu_ops *ops;
 	void *gpu;
 	u64 default_timeslice_us;
+	u32 features; /* set of enum gvm_feature; never changes */
 	u32 chunk_count;
 
 	struct gvm_mutex tsg_mutex;
@@ -95,6 +107,12 @@ struct gvm_device {
  * Returns 0, -EINVAL (no chunks) or -ENOMEM. CONTEXT: process.
  */
 int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config);
+
+/* Is the feature on? CONTEXT: atomic. */
+static inline bool gvm_has_feature(const struct gvm_device *device, enum gvm_feature feature)
+{
+	return device->features & feature;
+}
 
 /* Undo gvm_device_init(). No container may be left. CONTEXT: process. */
 void gvm_device_destroy(struct gvm_device *device);

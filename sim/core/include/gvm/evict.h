@@ -48,6 +48,7 @@ struct gvm_evictor {
 	struct gvm_waitqueue wait;
 	bool kicked;  /* guarded by the device's lock */
 	u64 evicted;  /* chunks, ever; the worker's own */
+	u64 hinted;   /* chunks unmapped to see whether they are in use; likewise */
 	u64 failures; /* rounds ended by an error of the device */
 };
 

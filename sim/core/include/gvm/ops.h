@@ -29,6 +29,7 @@ struct gvm_fault {
 	u64 va;	     /* bytes, aligned to a page */
 	u32 tsg;     /* id of the TSG that faulted */
 	u8 access;   /* enum gvm_access */
+	u8 priority; /* set by the fault handler: whose faults are served first */
 	int status;  /* set by service: 0, or why it cannot be serviced (-errno) */
 };
 
@@ -61,6 +62,11 @@ struct gvm_gpu_ops {
 	 * flight on return: flush_and_replay waits for it.
 	 */
 	void (*service_faults)(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+	/*
+	 * Atomic, with GVM_PRIORITY_BATCHES: the compute.priority of the container that an address
+	 * space belongs to, of which records have just been fetched.
+	 */
+	u8 (*space_priority)(void *gpu, const void *space);
 	/* Give up a fault that cannot be serviced: its TSG dies, nobody else is touched. */
 	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
 	/*
@@ -79,6 +85,11 @@ struct gvm_gpu_ops {
 	 * data is where it was and the chunk has been put back (gvm_clock_putback).
 	 */
 	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *fence);
+	/*
+	 * With GVM_HINT_FAULTS: take away the mappings of a chunk and leave its data where it is, so
+	 * that the next access to it faults. 0; -ENOENT: it is in no block; -EBUSY: in service.
+	 */
+	int (*hint_chunk)(void *gpu, u32 chunk);
 	/* Atomic, under the device's leaf lock: would the device let this chunk go now? */
 	bool (*chunk_evictable)(void *gpu, u32 chunk);
 
@@ -119,8 +130,13 @@ struct gvm_mmu_ops {
 	int (*fence_wait)(void *gpu, const struct gvm_fence *fence);
 	/* Atomic: has it passed already? */
 	bool (*fence_passed)(void *gpu, const struct gvm_fence *fence);
-	/* Write the PTEs of @page_mask of the block at @va, backed by @chunk. */
-	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask);
+	/*
+	 * Write the PTEs of @page_mask of the block at @va, backed by @chunk. They permit what
+	 * @access needs: with less than GVM_ACCESS_WRITE, a write to them faults. What was mapped
+	 * read-only may be mapped again to permit writes.
+	 */
+	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
 	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);
 };

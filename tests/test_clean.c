@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Clean drop over a GPU of a few chunks with contents and PTEs: what was not written leaves without
+ * a copy, what was written never does, and the books say so to the page.
+ */
+#include "gvm/clock.h"
+#include "gvm/control.h"
+#include "runner.h"
+#include "toy_gpu.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+#define PAGE  GVM_PAGE_BYTES
+
+static struct gvm_container *one;
+
+/* A range of @blocks that the CPU has filled: page p reads 5000 + p. */
+static struct gvm_range *begin(u32 chunks, u32 blocks)
+{
+	struct gvm_range *range;
+	u32 page;
+
+	toy_init_with(chunks, GVM_CLEAN_DROP);
+	one = toy_attach(1);
+	range = toy_map_range(0, one, blocks * CHUNK, true);
+	for (page = 0; page < 32 * blocks; page++)
+		toy.spaces[0].host[page / 32][page % 32] = 5000 + page;
+	return range;
+}
+
+static void end(void)
+{
+	u32 space;
+
+	for (space = 0; space < TOY_RANGES_MAX; space++)
+		if (toy.spaces[space].mapped)
+			toy_unmap_range(space);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert_uint_eq(one->clean_bytes, 0);
+	gvm_container_detach(one);
+	toy_destroy();
+}
+
+static void expect_file(const char *file, u64 bytes)
+{
+	char text[GVM_CONTROL_TEXT_MAX], expected[32];
+
+	ck_assert_int_gt(gvm_control_read(one, file, text, sizeof(text)), 0);
+	scnprintf(expected, sizeof(expected), "%llu\n", bytes);
+	ck_assert_str_eq(text, expected);
+}
+
+/* Evict all that the container has. */
+static void evict_all(void)
+{
+	gvm_limit_set_high(one, 0);
+	ck_assert_uint_eq(gvm_reclaim(one), 0);
+	ck_assert_uint_eq(one->charged_chunks, 0);
+	gvm_limit_set_high(one, GVM_NO_LIMIT);
+}
+
+START_TEST(what_was_read_leaves_without_a_copy_and_reads_the_same_again)
+{
+	struct gvm_range *range = begin(4, 2);
+
+	ck_assert(toy_load(0, 3, 5003));
+	ck_assert(toy_load(0, 40, 5040));
+	ck_assert_uint_eq(range->clean_pages, 64);
+	expect_file("gmem.clean.current", 2 * CHUNK);
+	expect_file("gmem.swap.current", 0);
+	evict_all();
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(range->clean_pages, 0);
+	expect_file("gmem.clean.current", 0);
+	expect_file("gmem.swap.current", 2 * CHUNK);
+	ck_assert(toy_load(0, 3, 5003));
+	ck_assert(toy_load(0, 63, 5063));
+	ck_assert_uint_eq(toy.pages[TOY_COPY], 128);
+	expect_file("gmem.swap.current", 0);
+	end();
+}
+END_TEST
+
+/* Off, as it is by default: a read leaves nothing on the host, and an eviction copies. */
+START_TEST(without_the_feature_all_is_copied_out)
+{
+	struct gvm_range *range;
+
+	toy_init(4);
+	one = toy_attach(1);
+	range = toy_map_range(0, one, CHUNK, true);
+	ck_assert(toy_load(0, 3, 0));
+	ck_assert_uint_eq(range->blocks[0].on_host, 0);
+	ck_assert_uint_eq(range->clean_pages, 0);
+	ck_assert_uint_eq(toy.spaces[0].writable[0], GVM_BLOCK_FULL);
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
+	end();
+}
+END_TEST
+
+/* D23: the write of page 3 is a second fault without a copy; all of the block counts as written. */
+START_TEST(a_write_to_a_clean_block_costs_a_fault_and_is_copied_out)
+{
+	struct gvm_range *range = begin(4, 1);
+
+	ck_assert(toy_load(0, 3, 5003));
+	ck_assert_uint_eq(toy.handler.stats.faults, 1);
+	ck_assert(toy_store(0, 3, 77));
+	ck_assert_uint_eq(toy.handler.stats.faults, 2);
+	ck_assert_uint_eq(toy.pages[TOY_COPY], 32);
+	ck_assert_uint_eq(range->clean_pages, 0);
+	ck_assert_uint_eq(range->blocks[0].on_host, 0);
+	expect_file("gmem.clean.current", 0);
+	ck_assert(toy_store(0, 31, 78));
+	ck_assert_uint_eq(toy.handler.stats.faults, 2);
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
+	ck_assert(toy_load(0, 3, 77));
+	ck_assert(toy_load(0, 31, 78));
+	ck_assert(toy_load(0, 4, 5004));
+	/* Read back, it is clean again. */
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
+	ck_assert(toy_load(0, 3, 77));
+	end();
+}
+END_TEST
+
+START_TEST(a_first_touch_that_writes_is_mapped_writable_at_once)
+{
+	struct gvm_range *range = begin(4, 1);
+
+	ck_assert(toy_store(0, 9, 1));
+	ck_assert_uint_eq(toy.handler.stats.faults, 1);
+	ck_assert_uint_eq(toy.spaces[0].writable[0], GVM_BLOCK_FULL);
+	ck_assert_uint_eq(range->clean_pages, 0);
+	end();
+}
+END_TEST
+
+/* Of one batch, a read and a write of one block: it is written. */
+START_TEST(the_most_intrusive_access_of_a_batch_decides)
+{
+	struct gvm_range *range = begin(4, 2);
+
+	toy_fault(0, 1, GVM_ACCESS_READ);
+	toy_fault(0, 2, GVM_ACCESS_ATOMIC);
+	toy_fault(0, 33, GVM_ACCESS_PREFETCH);
+	toy_service_all();
+	ck_assert_uint_eq(range->blocks[0].clean, 0);
+	ck_assert_uint_eq(range->blocks[1].clean, GVM_BLOCK_FULL);
+	end();
+}
+END_TEST
+
+/*
+ * A block of which the host has 12 pages, and 20 exist nowhere: a read promotes it to a mixture of
+ * 12 clean and 20 cleared ones, which have no other copy and go out.
+ */
+START_TEST(of_a_mixture_only_what_is_dirty_is_copied_out)
+{
+	struct gvm_range *range = begin(4, 1);
+	u32 page;
+
+	range->blocks[0].on_host = 0x000fff00;
+	ck_assert(toy_load(0, 0, 0));
+	ck_assert_uint_eq(range->blocks[0].resident, GVM_BLOCK_FULL);
+	ck_assert_uint_eq(range->blocks[0].clean, 0x000fff00);
+	ck_assert_uint_eq(toy.spaces[0].readable[0], GVM_BLOCK_FULL);
+	ck_assert_uint_eq(toy.spaces[0].writable[0], 0xfff000ff);
+	ck_assert(toy_store(0, 31, 9)); /* permitted already */
+	ck_assert_uint_eq(toy.handler.stats.faults, 1);
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 20);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 2);
+	ck_assert_uint_eq(range->blocks[0].swapped, GVM_BLOCK_FULL);
+	for (page = 0; page < 31; page++)
+		ck_assert(toy_load(0, page, page >= 8 && page < 20 ? 5000 + page : 0));
+	ck_assert(toy_load(0, 31, 9));
+	end();
+}
+END_TEST
+
+/* Picked when it was clean, written before the eviction had the block's lock. */
+static void write_to_the_victim(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	ck_assert(toy_store(0, 5, 4711));
+}
+
+START_TEST(a_write_between_pick_and_eviction_is_not_lost)
+{
+	begin(4, 1);
+	ck_assert(toy_load(0, 5, 5005));
+	toy.on_evict = write_to_the_victim;
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
+	ck_assert(toy_load(0, 5, 4711));
+	end();
+}
+END_TEST
+
+/* The copy of the dirty pages fails: all are mapped again, each as it was. */
+START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
+{
+	struct gvm_fence fence = { 0 };
+	struct gvm_range *range = begin(4, 1);
+	u32 chunk;
+
+	range->blocks[0].on_host = 0x0000ffff;
+	ck_assert(toy_load(0, 0, 5000));
+	ck_assert(toy_store(0, 20, 6));
+	toy.fail_out = 1;
+	chunk = gvm_clock_pick_own(one);
+	if (chunk == GVM_NO_CHUNK) /* its second chance */
+		chunk = gvm_clock_pick_own(one);
+	ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, chunk, &fence), -EIO);
+	ck_assert_uint_eq(range->blocks[0].clean, 0x0000ffff);
+	ck_assert_uint_eq(range->clean_pages, 16);
+	ck_assert_uint_eq(toy.spaces[0].readable[0], GVM_BLOCK_FULL);
+	ck_assert_uint_eq(toy.spaces[0].writable[0], 0xffff0000);
+	expect_file("gmem.clean.current", 16 * PAGE);
+	expect_file("gmem.swap.current", 0);
+	ck_assert(toy_load(0, 0, 5000));
+	ck_assert(toy_load(0, 20, 6));
+	end();
+}
+END_TEST
+
+/* What was dropped is on the host already, whatever else of the block is still on its way. */
+START_TEST(what_was_dropped_is_not_waited_for)
+{
+	begin(4, 1);
+	ck_assert(toy_load(0, 0, 5000));
+	toy.out_in_flight = true;
+	evict_all();
+	ck_assert(toy_load(0, 0, 5000));
+	ck_assert_uint_eq(toy.host_waits, 0);
+	/* And what was copied out is. */
+	ck_assert(toy_store(0, 0, 1));
+	evict_all();
+	ck_assert(toy_load(0, 0, 1));
+	ck_assert_uint_eq(toy.host_waits, 1);
+	end();
+}
+END_TEST
+
+START_TEST(a_range_that_goes_takes_its_clean_copies_along)
+{
+	begin(4, 3);
+	ck_assert(toy_load(0, 0, 5000));
+	ck_assert(toy_load(0, 70, 5070));
+	expect_file("gmem.clean.current", 2 * CHUNK);
+	toy_unmap_range(0);
+	expect_file("gmem.clean.current", 0);
+	end();
+}
+END_TEST
+
+TEST_MAIN("clean drop", what_was_read_leaves_without_a_copy_and_reads_the_same_again,
+	  without_the_feature_all_is_copied_out,
+	  a_write_to_a_clean_block_costs_a_fault_and_is_copied_out,
+	  a_first_touch_that_writes_is_mapped_writable_at_once,
+	  the_most_intrusive_access_of_a_batch_decides,
+	  of_a_mixture_only_what_is_dirty_is_copied_out,
+	  a_write_between_pick_and_eviction_is_not_lost,
+	  an_eviction_that_fails_leaves_clean_pages_clean, what_was_dropped_is_not_waited_for,
+	  a_range_that_goes_takes_its_clean_copies_along)

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Hint faults over a GPU of 16 chunks: which chunk is asked about, what that costs, and that what is
+ * used stays. Sixteen blocks fill it in order, so that chunk and block have the same number.
+ */
+#include "gvm/clock.h"
+#include "gvm/hint.h"
+#include "runner.h"
+#include "toy_gpu.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+static struct gvm_container *one;
+static struct gvm_range *range;
+
+static void begin(u32 features)
+{
+	u32 i;
+
+	toy_init_with(16, features);
+	one = toy_attach(1);
+	range = toy_map_range(0, one, 16 * CHUNK, true);
+	for (i = 0; i < 16 * 32; i++)
+		toy.spaces[0].host[i / 32][i % 32] = 5000 + i;
+	for (i = 0; i < 16; i++)
+		ck_assert(toy_load(0, 32 * i, 5000 + 32 * i));
+	ck_assert_uint_eq(range->blocks[15].chunk, 15);
+}
+
+static void end(void)
+{
+	toy_unmap_range(0);
+	gvm_container_detach(one);
+	toy_destroy();
+}
+
+static int unmap(u32 chunk)
+{
+	return toy.device.ops->hint_chunk(NULL, chunk);
+}
+
+/*
+ * A quarter of 16 chunks is 4, and nothing within 2 of the hand is asked about. The pick passes
+ * chunks 0 and 1, which were used when they came in, and takes 2, which was not since the front hand
+ * was there. So the hand stands on 3, the front on 4, one ahead.
+ */
+START_TEST(the_front_hand_is_a_quarter_of_the_ring_ahead)
+{
+	begin(GVM_HINT_FAULTS);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 2);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 3);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
+	ck_assert_uint_eq(one->own.lead, 4);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	ck_assert_uint_eq(gvm_clock_pick_own(one), 2);
+	ck_assert_uint_eq(one->own.lead, 1);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 5);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 6);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
+	gvm_clock_putback(&toy.device, 2);
+	end();
+}
+END_TEST
+
+/* The global hand has a front of its own, which leaves the other's bits alone. */
+START_TEST(each_order_asks_for_itself)
+{
+	begin(GVM_HINT_FAULTS);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, NULL), 2);
+	ck_assert_uint_eq(toy.device.chunks[2].referenced[GVM_ORDER_GLOBAL], 0);
+	ck_assert_uint_eq(toy.device.chunks[2].referenced[GVM_ORDER_OWN], 1);
+	ck_assert_uint_eq(gvm_clock_pick_global(&toy.device), 2);
+	gvm_clock_putback(&toy.device, 2);
+	end();
+}
+END_TEST
+
+/* Of 2 and 3, only 3 is not touched again. */
+START_TEST(what_is_used_after_the_front_hand_was_there_stays)
+{
+	begin(GVM_HINT_FAULTS);
+	while (gvm_hint_next(&toy.device, one) != GVM_NO_CHUNK)
+		;
+	ck_assert_int_eq(unmap(2), 0);
+	ck_assert_int_eq(unmap(3), 0);
+	ck_assert(toy_load(0, 2 * 32 + 7, 5000 + 2 * 32 + 7));
+	ck_assert_uint_eq(gvm_clock_pick_own(one), 3);
+	gvm_clock_putback(&toy.device, 3);
+	end();
+}
+END_TEST
+
+START_TEST(a_minor_fault_maps_the_block_again_and_copies_nothing)
+{
+	begin(GVM_HINT_FAULTS);
+	ck_assert_int_eq(unmap(9), 0);
+	ck_assert_uint_eq(range->hinted_pages, 32);
+	ck_assert_uint_eq(range->resident_pages, 512);
+	ck_assert_uint_eq(toy.spaces[0].readable[9], 0);
+	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
+	ck_assert_int_eq(unmap(9), 0); /* once is enough */
+	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
+	ck_assert(toy_store(0, 9 * 32 + 1, 8));
+	ck_assert_uint_eq(toy.handler.stats.faults, 17);
+	ck_assert_uint_eq(toy.spaces[0].writable[9], GVM_BLOCK_FULL);
+	ck_assert_uint_eq(range->hinted_pages, 0);
+	ck_assert_uint_eq(toy.pages[TOY_COPY], 512);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(toy.kinds[TOY_CLEAR], 0);
+	end();
+}
+END_TEST
+
+START_TEST(what_is_in_service_or_in_no_block_is_left_alone)
+{
+	begin(GVM_HINT_FAULTS);
+	gvm_frame_pin(&toy.memory, 4, true);
+	ck_assert_int_eq(unmap(4), -EBUSY);
+	gvm_frame_pin(&toy.memory, 4, false);
+	ck_assert_uint_eq(toy.kinds[TOY_UNMAP], 0);
+	toy_unmap_range(0);
+	ck_assert_int_eq(unmap(4), -ENOENT);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, NULL), GVM_NO_CHUNK);
+	gvm_container_detach(one);
+	toy_destroy();
+}
+END_TEST
+
+/* Unmapped once already: its eviction has nothing left to unmap, and loses nothing. */
+START_TEST(what_is_evicted_while_it_is_asked_about_comes_back_whole)
+{
+	struct gvm_fence fence = { 0 };
+
+	begin(GVM_HINT_FAULTS);
+	ck_assert(toy_store(0, 32 * 2, 4));
+	while (gvm_hint_next(&toy.device, one) != GVM_NO_CHUNK)
+		;
+	ck_assert_int_eq(unmap(2), 0);
+	ck_assert_uint_eq(gvm_clock_pick_own(one), 2);
+	ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, 2, &fence), 0);
+	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
+	ck_assert_uint_eq(range->hinted_pages, 0);
+	ck_assert(toy_load(0, 32 * 2, 4));
+	ck_assert(toy_load(0, 32 * 2 + 31, 5000 + 32 * 2 + 31));
+	end();
+}
+END_TEST
+
+/* With clean drop: a read brings it back read-only, one write fault makes it writable. */
+START_TEST(a_clean_block_is_as_clean_after_a_hint_as_before)
+{
+	begin(GVM_HINT_FAULTS | GVM_CLEAN_DROP);
+	ck_assert_int_eq(unmap(9), 0);
+	ck_assert_int_eq(unmap(10), 0);
+	ck_assert(toy_load(0, 9 * 32, 5000 + 9 * 32));
+	ck_assert_uint_eq(range->blocks[9].clean, GVM_BLOCK_FULL);
+	ck_assert_uint_eq(toy.spaces[0].writable[9], 0);
+	ck_assert(toy_store(0, 10 * 32, 1));
+	ck_assert_uint_eq(range->blocks[10].clean, 0);
+	ck_assert_uint_eq(toy.handler.stats.faults, 18);
+	ck_assert_uint_eq(one->clean_bytes, 15 * CHUNK);
+	end();
+}
+END_TEST
+
+/* Chunks under the front hand, before and behind it leave. */
+START_TEST(the_front_hand_steps_off_what_leaves)
+{
+	struct gvm_fence fence = { 0 };
+	u32 i;
+
+	begin(GVM_HINT_FAULTS);
+	while (gvm_hint_next(&toy.device, one) != GVM_NO_CHUNK)
+		;
+	ck_assert_uint_eq(one->own.front, 4);
+	for (i = 0; i < 16; i++) {
+		u32 chunk = (4 + 3 * i) % 16;
+
+		ck_assert(gvm_clock_take(&toy.device, chunk));
+		ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, chunk, &fence), 0);
+		ck_assert_int_eq(gvm_check(&toy.device), 0);
+	}
+	ck_assert_uint_eq(one->own.lead, 0);
+	end();
+}
+END_TEST
+
+/* When the hand overtakes it, the front begins anew. */
+START_TEST(a_front_hand_that_was_overtaken_begins_anew)
+{
+	u32 i;
+
+	begin(GVM_HINT_FAULTS);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 2);
+	for (i = 0; i < 16; i++)
+		gvm_clock_touch(&toy.device, i);
+	ck_assert_uint_eq(gvm_clock_pick_own(one), 0); /* all the way round */
+	ck_assert_uint_eq(one->own.lead, 0);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 3);
+	gvm_clock_putback(&toy.device, 0);
+	end();
+}
+END_TEST
+
+/* A protected container loses nothing to the global hand, and is not asked for it. */
+START_TEST(a_protected_container_is_not_asked_for_others)
+{
+	begin(GVM_HINT_FAULTS);
+	gvm_limit_set_low(one, GVM_NO_LIMIT);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, NULL), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 2);
+	end();
+}
+END_TEST
+
+TEST_MAIN("hint faults", the_front_hand_is_a_quarter_of_the_ring_ahead,
+	  each_order_asks_for_itself, what_is_used_after_the_front_hand_was_there_stays,
+	  a_minor_fault_maps_the_block_again_and_copies_nothing,
+	  what_is_in_service_or_in_no_block_is_left_alone,
+	  what_is_evicted_while_it_is_asked_about_comes_back_whole,
+	  a_clean_block_is_as_clean_after_a_hint_as_before,
+	  the_front_hand_steps_off_what_leaves, a_front_hand_that_was_overtaken_begins_anew,
+	  a_protected_container_is_not_asked_for_others)
