@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Simulated seconds per wall second of the main job's runs, best of three. The machine may be busy
-# with other things: compare rows of one run, and not runs with each other.
+# Simulated seconds per wall second of the main job's runs, and of one whose link is never idle,
+# best of three. The machine may be busy with other things: compare rows of one run, and not runs
+# with each other.
 set -eu
 
 gvmsim=$1
@@ -36,3 +37,18 @@ measure vllm-diffusion-40g gvm
 measure vllm-diffusion-40g ghost
 measure vllm-diffusion-80g exclusive
 measure vllm-diffusion-80g stock
+
+# link_use SCENARIO: of what the profile allows in both directions together, what was moved from 5 s on
+link_use() {
+	"$gvmsim" run "$scenarios/$1.json" --quiet --out "$work"
+	both=$(sed -n 's/^ *"bandwidth_both": \([0-9]*\),*$/\1/p' "$work/config.json")
+	awk -F, -v both="$both" '
+		NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$1 <= 5e9 { from = $1; next }
+		{ bytes += $column["h2d_bytes"] + $column["d2h_bytes"]; to = $1 }
+		END { printf "%.2f", 100 * bytes / ((to - from) / 1e9 * both) }' "$work/timeline.csv"
+}
+
+measure saturation ghost
+printf '\nLink of saturation under ghost, both directions: %s %% of what the profile allows\n' \
+	"$(link_use saturation)"

@@ -183,7 +183,7 @@ u32 world_pick_global(u32 calls)
 
 bool world_is_referenced(u32 chunk, enum gvm_order order)
 {
-	return world.device.chunks[chunk].referenced[order] != 0;
+	return world.device.referenced[chunk] & GVM_REFERENCED(order);
 }
 
 void world_expect_calls(u32 index, int error)

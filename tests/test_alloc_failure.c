@@ -121,6 +121,7 @@ struct books {
 	struct gvm_device device;
 	struct gvm_container container;
 	struct gvm_chunk chunks[CHUNKS];
+	u8 referenced[CHUNKS];
 	u32 live;
 };
 
@@ -130,6 +131,7 @@ static void save_books(struct books *books)
 	memcpy(&books->device, device, sizeof(books->device));
 	memcpy(&books->container, container, sizeof(books->container));
 	memcpy(books->chunks, device->chunks, sizeof(books->chunks));
+	memcpy(books->referenced, device->referenced, sizeof(books->referenced));
 	books->live = world.live;
 }
 

@@ -219,7 +219,7 @@ START_TEST(missing_keys_are_named)
 		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 86400s"));
 	assert_bad("\"type\": \"llm-server\",", "",
 		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
-		   "\"diffusion\"");
+		   "\"diffusion\", \"pages\"");
 	assert_bad("\"gpu\": {\"profile\": \"tiny\"},", "",
 		   "s.json:gpu.memory: is missing, " SIZE_ALLOWED("2M to 16384G"));
 	assert_bad("\"file\": \"head.trace\"", "",

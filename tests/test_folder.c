@@ -55,7 +55,7 @@ static const struct {
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
 	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
-	  "\"diffusion\" or \"unknown\"" },
+	  "\"diffusion\", \"pages\" or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
 	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
 	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },

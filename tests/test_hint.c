@@ -67,8 +67,7 @@ START_TEST(each_order_asks_for_itself)
 {
 	begin(GVM_HINT_FAULTS);
 	ck_assert_uint_eq(gvm_hint_next(&toy.device, NULL), 2);
-	ck_assert_uint_eq(toy.device.chunks[2].referenced[GVM_ORDER_GLOBAL], 0);
-	ck_assert_uint_eq(toy.device.chunks[2].referenced[GVM_ORDER_OWN], 1);
+	ck_assert_uint_eq(toy.device.referenced[2], GVM_REFERENCED(GVM_ORDER_OWN));
 	ck_assert_uint_eq(gvm_clock_pick_global(&toy.device), 2);
 	gvm_clock_putback(&toy.device, 2);
 	end();

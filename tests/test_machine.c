@@ -25,6 +25,11 @@ int diffusion_run(const struct app_env *env)
 	return app_body(env);
 }
 
+int pages_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
 void app_log_destroy(struct app_log *log)
 {
 	(void)log;

@@ -40,7 +40,6 @@ EXPORT_SYMBOL_GPL(gvm_uncharge);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
-EXPORT_SYMBOL_GPL(gvm_clock_touch);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_own);
 
 /* TSGs. */

@@ -58,6 +58,7 @@ struct app_env {
  */
 int llm_server_run(const struct app_env *env);
 int diffusion_run(const struct app_env *env);
+int pages_run(const struct app_env *env);
 
 /* Does the server's share of the GPU hold weights, workspace and some KV blocks? */
 bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);

@@ -75,7 +75,7 @@ static void logs_close(struct logs *logs)
 static void logs_forget(struct summary_container *container)
 {
 	for (int i = 0; i < SUMMARY_METRICS; i++)
-		if (!(summary_metrics[i].apps & 1u << CFG_APP_UNKNOWN))
+		if (!(summary_metrics[i].apps & SUMMARY_FOR_UNKNOWN))
 			container->values[i].known = false;
 	container->type = CFG_APP_UNKNOWN;
 }

@@ -80,6 +80,7 @@ struct cfg_host {
 enum cfg_app_type {
 	CFG_APP_LLM_SERVER,
 	CFG_APP_DIFFUSION,
+	CFG_APP_PAGES,
 	CFG_APP_UNKNOWN, /* of a container that was watched on real hardware; in no scenario */
 };
 
@@ -140,16 +141,32 @@ struct cfg_diffusion {
 	uint64_t load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */
 };
 
+/* In which order a page player touches the blocks of its region. */
+enum cfg_pattern { CFG_PATTERN_SEQUENTIAL, CFG_PATTERN_RANDOM, CFG_PATTERN_ZIPF };
+
+/* A page player: an access pattern in a closed loop. Keys under "containers.<name>.app.". */
+struct cfg_pages {
+	uint64_t bytes;		/* of its region */
+	bool on_host;		/* filled by the CPU: first touches copy it in */
+	uint64_t pattern;	/* enum cfg_pattern */
+	uint64_t zipf_alpha;	/* ppm: the i-th block is touched in proportion to i^-alpha */
+	uint64_t write_share;	/* ppm of its kernels that write what they touch */
+	uint64_t kernels;	/* a round */
+	uint64_t kernel_blocks; /* 2 MB blocks that each touches */
+	uint64_t kernel_time;	/* ns of GPU time that each takes */
+};
+
 /* One container: an application and its control files. */
 struct cfg_container {
 	char name[CFG_NAME_MAX]; /* no dots */
 	bool enabled;
 	uint64_t start;		    /* ns */
-	enum cfg_app_type app_type; /* "app.type": "llm-server" or "diffusion" */
+	enum cfg_app_type app_type; /* "app.type": "llm-server", "diffusion" or "pages" */
 	char app_profile[CFG_NAME_MAX];
 	union {
 		struct cfg_llm llm;
 		struct cfg_diffusion diffusion;
+		struct cfg_pages pages;
 	};
 	/*
 	 * Control-file writes at start: the dotted keys of the container, in schema order, as

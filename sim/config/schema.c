@@ -61,12 +61,15 @@
 		.app = (app_), MEMBER(struct cfg_container, member_), __VA_ARGS__         \
 	}
 
-/* Constants of the two applications. All of them are required; a profile gives them. */
+/* Constants of real applications. All of them are required; a profile gives them. */
 #define LLM(type_, member_, min_, max_) \
 	CONTAINER("app." #member_, CFG_APP_LLM_SERVER, type_, llm.member_, RANGE(min_, max_))
 #define DIFFUSION(type_, member_, min_, max_)                                   \
 	CONTAINER("app." #member_, CFG_APP_DIFFUSION, type_, diffusion.member_, \
 		  RANGE(min_, max_))
+
+#define PAGES(leaf_, type_, member_, ...) \
+	CONTAINER("app." leaf_, CFG_APP_PAGES, type_, pages.member_, __VA_ARGS__)
 
 #define CLIENT(leaf_, type_, member_, ...) \
 	CONTAINER("app." leaf_, CFG_APP_LLM_SERVER, type_, llm.client.member_, __VA_ARGS__)
@@ -87,6 +90,14 @@
 static const char *const app_types[] = {
 	[CFG_APP_LLM_SERVER] = "llm-server",
 	[CFG_APP_DIFFUSION] = "diffusion",
+	[CFG_APP_PAGES] = "pages",
+	NULL,
+};
+
+static const char *const patterns[] = {
+	[CFG_PATTERN_SEQUENTIAL] = "sequential",
+	[CFG_PATTERN_RANDOM] = "random",
+	[CFG_PATTERN_ZIPF] = "zipf",
 	NULL,
 };
 
@@ -203,6 +214,15 @@ const struct cfg_key cfg_schema[] = {
 	DIFFUSION(DURATION, warmup, 0, HOUR),
 	CONTAINER("app.load_bandwidth", CFG_APP_DIFFUSION, SIZE, diffusion.load_bandwidth,
 		  RANGE(0, BANDWIDTH_MAX), DEFAULT("0")),
+
+	PAGES("bytes", SIZE, bytes, RANGE(1, TIB)),
+	PAGES("on_host", BOOL, on_host, DEFAULT("true")),
+	PAGES("pattern", ENUM, pattern, .words = patterns, DEFAULT("sequential")),
+	PAGES("zipf_alpha", PPM, zipf_alpha, RANGE(0, 4 * CFG_PPM), DEFAULT("0.8")),
+	PAGES("write_share", PPM, write_share, RANGE(0, CFG_PPM), DEFAULT("1")),
+	PAGES("kernels", INTEGER, kernels, RANGE(1, 1024), DEFAULT("1")),
+	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(1, 4096), DEFAULT("256")),
+	PAGES("kernel_time", DURATION, kernel_time, RANGE(1, HOUR), DEFAULT("10us")),
 
 	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
 	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),

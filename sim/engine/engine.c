@@ -3,9 +3,10 @@
  * The engine over SimGrid; see engine.h for the idea.
  *
  * Why timers of our own on top of a simulator that has them: SimGrid wakes sleepers of one date
- * in reverse order and keeps its clock in a double, and a handoff to an actor costs about 2 us of
- * wall time. Here hardware needs no actor at all, an event is one simcall of the clock actor, and
- * dates stay integers from end to end. Each actor parks on a semaphore of its own.
+ * in reverse order and keeps its clock in a double, a sleep costs it 1 us of wall time, and a
+ * handoff to an actor about 2. Here hardware needs no actor at all, and dates stay integers from end
+ * to end. Each actor parks on a semaphore of its own. When all are parked, the clock actor goes on
+ * to the date of the next timer; SimGrid's own clock stands still.
  *
  * Every simcall lets other actors run, also those that only wake somebody. So wakes are put on a
  * list and made when the running actor blocks or returns: between two blocking calls nothing else
@@ -61,10 +62,7 @@ static struct {
 	uint64_t now_ns;
 	uint64_t events;
 	sg_host_t host;
-	sg_sem_t clock_wakeup;
-	uint64_t clock_date; /* until when the clock sleeps */
-	bool clock_asleep;
-	bool clock_kicked;	       /* to be woken early */
+	uint32_t running; /* actors that were started or woken and have not parked */
 	struct eng_actor *woken_first; /* to be started or woken, in this order */
 	struct eng_actor *woken_last;
 	bool stopping;
@@ -186,6 +184,7 @@ static void engine_let_woken_run(void)
 	struct eng_actor *actor;
 
 	while ((actor = woken_pop())) {
+		engine.running++;
 		if (actor->started) {
 			sg_sem_release(actor->wakeup);
 		} else {
@@ -193,27 +192,12 @@ static void engine_let_woken_run(void)
 			actor_start(actor);
 		}
 	}
-	if (engine.clock_kicked) {
-		engine.clock_kicked = false;
-		sg_sem_release(engine.clock_wakeup);
-	}
-}
-
-/* The clock sleeps too long if something became due before it meant to wake. */
-static void engine_kick_clock(void)
-{
-	if (!engine.clock_asleep)
-		return;
-	engine.clock_asleep = false;
-	engine.clock_kicked = true;
 }
 
 void eng_timer_set(struct eng_timer *timer, uint64_t date)
 {
 	assert(date >= engine.now_ns && "hardware does not act in the past");
 	eng_timers_set(&engine.timers, timer, date);
-	if (date < engine.clock_date)
-		engine_kick_clock();
 }
 
 void eng_timer_cancel(struct eng_timer *timer)
@@ -283,6 +267,7 @@ static int actor_park(struct eng_waitq *waitq, uint64_t date, bool interruptible
 	if (date != ENG_NEVER)
 		eng_timer_set(&self->timeout, date > engine.now_ns ? date : engine.now_ns);
 	engine_let_woken_run();
+	engine.running--;
 	sg_sem_acquire(self->wakeup);
 	engine.current = self;
 	return self->wake_status;
@@ -393,9 +378,8 @@ static void actor_main(int argc, char **argv)
 	self->returned = true;
 	actor_remove_live(self);
 	eng_wake_all(&self->joiners);
-	if (!engine.live)
-		engine_kick_clock();
 	engine_let_woken_run();
+	engine.running--;
 }
 
 struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
@@ -422,25 +406,12 @@ void eng_join(struct eng_actor *actor)
 	free(actor);
 }
 
-/* Sleep in SimGrid until the earliest timer, or until somebody sets an earlier one. */
-static void clock_sleep(void)
+/* Let software run, until all of it waits. */
+static void clock_let_actors_run(void)
 {
-	uint64_t date;
-	double wait_s;
-
 	engine_let_woken_run();
-	if (!engine.live)
-		return;
-	date = eng_timers_next(&engine.timers);
-	wait_s = (double)date * 1e-9 - simgrid_get_clock();
-	engine.clock_date = date;
-	engine.clock_asleep = true;
-	if (date == ENG_NEVER)
-		sg_sem_acquire(engine.clock_wakeup);
-	else if (wait_s <= 0 || sg_sem_acquire_timeout(engine.clock_wakeup, wait_s))
-		engine.now_ns = date;
-	engine.clock_asleep = false;
-	engine.clock_date = 0;
+	while (engine.running)
+		sg_actor_yield();
 	engine.current = NULL;
 }
 
@@ -459,12 +430,20 @@ static void clock_fire_due(void)
 	}
 }
 
+/* With every actor parked nothing can happen before the next timer, and without one nothing at all. */
 static void clock_main(int argc, char **argv)
 {
+	uint64_t date;
+
 	(void)argc;
 	(void)argv;
-	while (engine.live) {
-		clock_sleep();
+	for (;;) {
+		if (engine.woken_first)
+			clock_let_actors_run();
+		date = eng_timers_next(&engine.timers);
+		if (!engine.live || date == ENG_NEVER)
+			return;
+		engine.now_ns = date;
 		clock_fire_due();
 	}
 }
@@ -474,7 +453,6 @@ enum eng_end eng_run(void (*poll)(void *data), void *data, uint32_t poll_events)
 	engine.poll = poll;
 	engine.poll_data = data;
 	engine.poll_events = poll_events ? poll_events : 1;
-	engine.clock_wakeup = sg_sem_init(0);
 	sg_actor_start_(sg_actor_init("clock", engine.host), clock_main, 0, NULL);
 	simgrid_run();
 	return engine.live ? ENG_END_DEADLOCK : ENG_END_DONE;

@@ -4,10 +4,10 @@
  *
  * Hardware is made of timers: state machines whose steps are callbacks at a date. Software is
  * made of actors: threads of the driver and of applications, each with a stack of its own, which
- * block. Time is a u64 of nanoseconds and moves in one place only, the clock actor, which sleeps
- * in SimGrid until the earliest timer and then fires what is due in the order of (date, sequence
- * in which it was set). So equal dates have a defined order, no date is ever computed from a
- * floating-point clock, and an event costs one simcall however many timers there are.
+ * block. Time is a u64 of nanoseconds and moves in one place only, the clock actor, which lets the
+ * others run until all of them wait, goes on to the date of the earliest timer, and fires what is
+ * due in the order of (date, sequence in which it was set). So equal dates have a defined order, no
+ * date is ever computed from a floating-point clock, and hardware costs no simcall at all.
  *
  * Code between two blocking calls is atomic: nothing else runs. Blocking calls are marked.
  * One simulation a process (SimGrid's own limit).

@@ -165,6 +165,8 @@ static int tenant_run_app(struct tenant *tenant)
 		return llm_server_run(&env);
 	case CFG_APP_DIFFUSION:
 		return diffusion_run(&env);
+	case CFG_APP_PAGES:
+		return pages_run(&env);
 	case CFG_APP_UNKNOWN:
 		break;
 	}

@@ -81,6 +81,15 @@ static void engine_start_first(struct pcie_engine *engine)
 	eng_timer_set(&engine->timer, engine->setup_end_ns);
 }
 
+/* A handoff to an actor costs more than all else here: nobody is woken before it is time. */
+static void engine_wake_waiters(struct pcie_engine *engine)
+{
+	if (!engine->wanted || engine->completed < engine->wanted)
+		return;
+	engine->wanted = 0;
+	eng_wake_all(&engine->waitq);
+}
+
 static void engine_finish_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy *copy = &engine->queue[engine->first];
@@ -97,7 +106,7 @@ static void engine_finish_first(struct pcie_engine *engine)
 		engine_start_first(engine_other(engine));
 	if (engine->count)
 		engine_start_first(engine);
-	eng_wake_all(&engine->waitq);
+	engine_wake_waiters(engine);
 }
 
 static void engine_fire(struct eng_timer *timer)
@@ -193,13 +202,21 @@ uint64_t pcie_busy_ns(const struct pcie_link *link, enum pcie_direction directio
 	return engine->busy_ns + (at_work ? eng_now() - engine->start_ns : 0);
 }
 
+/* Wait for a copy, or until somebody else's is done, who wanted one before it. */
+static int engine_wait(struct pcie_engine *engine, uint64_t sequence, bool interruptible)
+{
+	if (!engine->wanted || sequence < engine->wanted)
+		engine->wanted = sequence;
+	return eng_wait(&engine->waitq, ENG_NEVER, interruptible);
+}
+
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence)
 {
 	struct pcie_engine *engine = &link->engines[direction];
 	int status = 0;
 
 	while (engine->completed < sequence && status != -EINTR)
-		status = eng_wait(&engine->waitq, ENG_NEVER, true);
+		status = engine_wait(engine, sequence, true);
 	return engine->completed < sequence ? status : 0;
 }
 
@@ -209,5 +226,5 @@ void pcie_drain(struct pcie_link *link, enum pcie_direction direction)
 	uint64_t last = engine->submitted;
 
 	while (engine->completed < last)
-		eng_wait(&engine->waitq, ENG_NEVER, false);
+		engine_wait(engine, last, false);
 }

@@ -45,7 +45,8 @@ struct pcie_engine {
 	uint32_t count;
 	uint64_t submitted; /* copies ever queued: the sequence number of the last one */
 	uint64_t completed;
-	struct eng_waitq waitq; /* for completed to rise */
+	struct eng_waitq waitq; /* for completed to reach wanted */
+	uint64_t wanted;	/* the first copy that anybody waits for; 0: nobody does */
 	struct eng_timer timer; /* next change of the first copy */
 	bool held;		/* the first copy waits for one of the other direction */
 	bool moving;		/* past its set-up: bytes are on the wire */

@@ -90,14 +90,21 @@ static void write_date(struct writer *writer, u64 ns)
 	writer_printf(writer, ",");
 }
 
-static void write_record(struct writer *writer, const char *container, bool is_request,
+/* What a row of requests.csv is about, by the application's type. */
+static const char *const record_kinds[] = {
+	[CFG_APP_LLM_SERVER] = "request",
+	[CFG_APP_DIFFUSION] = "image",
+	[CFG_APP_PAGES] = "round",
+};
+
+static void write_record(struct writer *writer, const char *container, enum cfg_app_type type,
 			 const struct app_record *record)
 {
-	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id,
-		      is_request ? "request" : "image", record->arrival_ns);
+	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, record_kinds[type],
+		      record->arrival_ns);
 	write_date(writer, record->first_ns);
 	write_date(writer, record->finish_ns);
-	if (is_request)
+	if (type == CFG_APP_LLM_SERVER)
 		writer_printf(writer, "%u,%u,", record->prompt_tokens, record->output_tokens);
 	else
 		writer_printf(writer, ",,");
@@ -118,7 +125,7 @@ void results_put_log(struct writer *writer, const char *container, enum cfg_app_
 		     const struct app_log *log)
 {
 	for (size_t i = 0; i < log->record_count; i++)
-		write_record(writer, container, type == CFG_APP_LLM_SERVER, &log->records[i]);
+		write_record(writer, container, type, &log->records[i]);
 }
 
 static int write_requests(struct writer *writer, const struct machine *machine,

@@ -39,6 +39,10 @@ enum summary_metric_id {
 	SUMMARY_LATENCY_MEAN,
 	SUMMARY_LATENCY_P50,
 	SUMMARY_LATENCY_P99,
+	SUMMARY_ROUNDS,
+	SUMMARY_ROUND_MEAN,
+	SUMMARY_ROUND_P50,
+	SUMMARY_ROUND_P99,
 	SUMMARY_GMEM_CURRENT,
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
@@ -68,7 +72,10 @@ enum summary_unit {
 /* Which containers have a metric: a set of these. */
 #define SUMMARY_FOR_LLM	      (1u << CFG_APP_LLM_SERVER)
 #define SUMMARY_FOR_DIFFUSION (1u << CFG_APP_DIFFUSION)
-#define SUMMARY_FOR_ALL	      (SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | 1u << CFG_APP_UNKNOWN)
+#define SUMMARY_FOR_PAGES     (1u << CFG_APP_PAGES)
+#define SUMMARY_FOR_UNKNOWN   (1u << CFG_APP_UNKNOWN)
+#define SUMMARY_FOR_ALL \
+	(SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | SUMMARY_FOR_PAGES | SUMMARY_FOR_UNKNOWN)
 
 /* One statistic. */
 struct summary_metric {
@@ -121,9 +128,11 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err);
 void summary_destroy(struct summary *summary);
 
-/* Set an exact statistic. */
+/* Set a statistic: an exact one, or one in its unit. */
 void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
 		       u64 count);
+void summary_set_real(struct summary_container *container, enum summary_metric_id metric,
+		      double real);
 
 /*
  * Set the statistics of what a container's application logged, which depend on its type.
@@ -139,7 +148,7 @@ bool summary_has(const struct summary_container *container, enum summary_metric_
 /* The value as a floating-point number, whatever its unit. */
 double summary_number(const struct summary_value *value, enum summary_metric_id metric);
 
-/* "llm-server" or "diffusion", as in a scenario, or "unknown". */
+/* "llm-server", "diffusion" or "pages", as in a scenario, or "unknown". */
 const char *summary_type_name(enum cfg_app_type type);
 
 /* The content of summary.json, a new reference; NULL: out of memory. */

@@ -200,12 +200,23 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 	load_mistake(load, prefix, key, "is of a wrong type", allowed);
 }
 
+/* The type of that name; the first one if there is none. */
+static bool find_type(const char *name, enum cfg_app_type *ret_type)
+{
+	for (int type = CFG_APP_UNKNOWN; type > 0; type--) {
+		*ret_type = (enum cfg_app_type)type;
+		if (!strcmp(name, summary_type_name(*ret_type)))
+			return true;
+	}
+	*ret_type = (enum cfg_app_type)0;
+	return !strcmp(name, summary_type_name(*ret_type));
+}
+
 static void load_container(struct load *load, const char *name, const json_t *object,
 			   struct summary_container *container)
 {
 	char type[SUMMARY_TYPE_MAX] = "";
 	char prefix[KEY_MAX];
-	int i;
 
 	snprintf(prefix, sizeof(prefix), "containers.%s", name);
 	if (strlen(name) >= sizeof(container->name))
@@ -213,14 +224,10 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	load_text(load, object, prefix, "type", type, sizeof(type));
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
-	for (i = CFG_APP_LLM_SERVER; i < CFG_APP_UNKNOWN; i++)
-		if (!strcmp(type, summary_type_name((enum cfg_app_type)i)))
-			break;
-	container->type = (enum cfg_app_type)i;
-	if (strcmp(type, summary_type_name(container->type)) != 0)
+	if (!find_type(type, &container->type))
 		load_mistake(load, prefix, "type", "is unknown",
-			     "\"llm-server\", \"diffusion\" or \"unknown\"");
-	for (i = 0; !load->rc && i < SUMMARY_METRICS; i++)
+			     "\"llm-server\", \"diffusion\", \"pages\" or \"unknown\"");
+	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
 		if (summary_has(container, (enum summary_metric_id)i))
 			load_metric(load, object, prefix, (enum summary_metric_id)i,
 				    &container->values[i]);

@@ -449,7 +449,7 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		blocks++;
 	}
 	range_keep_limit(range, blocks);
-	gvm_evictors_kick(range->container);
+	gvm_evictors_kick(range->container, blocks);
 	gvm_range_leave(range);
 }
 

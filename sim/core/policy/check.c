@@ -86,11 +86,11 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 		return check_failed(device, "chunk has no valid state", index);
 	if (!chunk->owner)
 		return check_failed(device, "charged chunk has no owner", index);
+	if (device->referenced[index] > GVM_REFERENCED_ALL)
+		return check_failed(device, "no such reference bit", index);
 	if (chunk->stashed > 1)
 		return check_failed(device, "chunk's stash flag is no flag", index);
 	for (order = 0; order < GVM_ORDERS; order++) {
-		if (chunk->referenced[order] > 1)
-			return check_failed(device, "reference bit is no bit", index);
 		error = check_links(device, index, order);
 		if (error)
 			return error;

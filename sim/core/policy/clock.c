@@ -84,7 +84,7 @@
  *   1. The papers' two lists share one reference bit ("a consistent view of page access
  *      recency"). Here each hand has its own, for the reason above.
  *   2. The published driver moves a used chunk to the end of two linked lists, under a lock, and
- *      once allocated memory there. Here a use is two byte stores without a lock.
+ *      once allocated memory there. Here a use is one byte store without a lock.
  *   3. In the published driver only the search for a container's own victims knows the
  *      container; the global list serves up anybody. Here gmem.limit.low holds for every global
  *      pick, also for one made on behalf of a tenant that the driver knows nothing about.
@@ -111,14 +111,19 @@ enum clock_verdict {
 static void ring_insert(struct gvm_chunk *chunks, struct gvm_ring *ring, enum gvm_order order,
 			u32 chunk)
 {
-	u32 next = ring->hand == GVM_NO_CHUNK ? chunk : ring->hand;
-	u32 prev = ring->hand == GVM_NO_CHUNK ? chunk : chunks[next].prev[order];
+	u32 next = ring->hand, prev;
 
+	if (next == GVM_NO_CHUNK) {
+		chunks[chunk].next[order] = chunk;
+		chunks[chunk].prev[order] = chunk;
+		ring->hand = chunk;
+		return;
+	}
+	prev = chunks[next].prev[order];
 	chunks[chunk].next[order] = next;
 	chunks[chunk].prev[order] = prev;
 	chunks[prev].next[order] = chunk;
 	chunks[next].prev[order] = chunk;
-	ring->hand = next;
 }
 
 /* If a hand stands on a chunk that is about to leave, move it on. */
@@ -204,7 +209,8 @@ static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 	const struct gvm_chunk *entry = &device->chunks[chunk];
 
 	return entry->state == GVM_CHUNK_CHARGED &&
-	       !READ_ONCE(entry->referenced[GVM_ORDER_GLOBAL]) && !entry->owner->is_protected;
+	       !(READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(GVM_ORDER_GLOBAL)) &&
+	       !entry->owner->is_protected;
 }
 
 /* Keep the good entries, but for @leaving. */
@@ -232,13 +238,14 @@ static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 }
 
 /* One look: what the hand of @order makes of @chunk. */
-static enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
-				      u32 chunk)
+static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
+					     u32 chunk)
 {
-	struct gvm_chunk *entry = &device->chunks[chunk];
+	u32 referenced = READ_ONCE(device->referenced[chunk]);
 
-	if (READ_ONCE(entry->referenced[order])) {
-		WRITE_ONCE(entry->referenced[order], 0);
+	if (referenced & GVM_REFERENCED(order)) {
+		WRITE_ONCE(device->referenced[chunk],
+			   (u8)(referenced & ~GVM_REFERENCED(order)));
 		return CLOCK_SECOND_CHANCE;
 	}
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;
@@ -386,15 +393,6 @@ static void clock_mark_victim(struct gvm_device *device, u32 victim)
 		device->chunks[victim].state = GVM_CHUNK_EVICTING;
 }
 
-/* CONTEXT: atomic; lockless. */
-void gvm_clock_touch(struct gvm_device *device, u32 chunk)
-{
-	struct gvm_chunk *entry = &device->chunks[chunk];
-
-	WRITE_ONCE(entry->referenced[GVM_ORDER_GLOBAL], 1);
-	WRITE_ONCE(entry->referenced[GVM_ORDER_OWN], 1);
-}
-
 /* CONTEXT: atomic. */
 u32 gvm_clock_pick_own(struct gvm_container *container)
 {
@@ -510,8 +508,7 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 	struct gvm_ring *ring = owner->is_protected ? &owner->shielded : &device->global;
 
 	gvm_spin_assert_held(&device->lock);
-	WRITE_ONCE(entry->referenced[GVM_ORDER_GLOBAL], 0);
-	WRITE_ONCE(entry->referenced[GVM_ORDER_OWN], 0);
+	WRITE_ONCE(device->referenced[chunk], 0);
 	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
 	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	device->exposed_chunks += !owner->is_protected;

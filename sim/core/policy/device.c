@@ -38,9 +38,11 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	gvm_mutex_init(&device->tsg_mutex, "gvm tsg");
 	gvm_spin_init(&device->lock, "gvm device");
 
-	device->chunks = gvm_alloc((size_t)device->chunk_count * sizeof(*device->chunks));
+	device->chunks = gvm_alloc(device->chunk_count *
+				   (sizeof(*device->chunks) + sizeof(*device->referenced)));
 	if (!device->chunks)
 		return -ENOMEM;
+	device->referenced = (u8 *)(device->chunks + device->chunk_count);
 	for (i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
 	return 0;

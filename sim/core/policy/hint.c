@@ -79,7 +79,8 @@ static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 
 	if (entry->state != GVM_CHUNK_CHARGED || entry->stashed || spared)
 		return false;
-	WRITE_ONCE(entry->referenced[order], 0);
+	WRITE_ONCE(device->referenced[chunk],
+		   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
 	return true;
 }
 

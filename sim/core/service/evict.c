@@ -34,8 +34,10 @@
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
  *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
- *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, at most a
- *     sixteenth of a limit.
+ *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, or what the
+ *     last batch of faults took, at most a sixteenth of a limit. A batch that finds less than it
+ *     takes makes the fault handler evict, one chunk for each block, while the evictor sleeps: on
+ *     a link as fast as an H100's both take longer than the copies do, and a fifth of it is idle.
  *  3. The published driver has no background evictor. It frees lazily: the fault thread evicts,
  *     and a thread waits for the copies. Its reclaim on a limit write goes through the
  *     container's memory in address order, with up to 256 blocks locked at once.
@@ -170,17 +172,20 @@ static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
 	u32 total;
 	u32 unused = evictor_free_locked(evictor, &total);
 
-	return unused < min(GVM_EVICT_LOW_CHUNKS, total / GVM_EVICT_LOW_SHARE);
+	return unused <
+	       min(max(GVM_EVICT_LOW_CHUNKS, evictor->demand), total / GVM_EVICT_LOW_SHARE);
 }
 
-static bool evictor_is_done(const struct gvm_evictor *evictor)
+/* How many more chunks have to go until there is room enough. */
+static u32 evictor_missing(const struct gvm_evictor *evictor)
 {
-	u32 unused, total;
+	u32 unused, total, wanted;
 
 	gvm_spin_lock(&evictor->device->lock);
 	unused = evictor_free_locked(evictor, &total);
+	wanted = min(max(GVM_EVICT_HIGH_CHUNKS, evictor->demand), total / GVM_EVICT_HIGH_SHARE);
 	gvm_spin_unlock(&evictor->device->lock);
-	return unused >= min(GVM_EVICT_HIGH_CHUNKS, total / GVM_EVICT_HIGH_SHARE);
+	return wanted - min(wanted, unused);
 }
 
 /* Ask about chunks whose turn comes later: their answers are there by then. */
@@ -220,9 +225,9 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 static void evictor_run(struct gvm_evictor *evictor)
 {
 	struct gvm_fence fence = { 0 };
-	u32 most = GVM_EVICT_HIGH_CHUNKS;
+	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_missing(evictor));
 
-	while (most-- && !gvm_give_way() && !evictor_is_done(evictor)) {
+	while (most-- && !gvm_give_way() && evictor_missing(evictor)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
 			break;
@@ -314,20 +319,23 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 }
 
 /* Under the lock, so that an evictor that is being stopped is not touched. */
-static void evictor_kick_locked(struct gvm_evictor *evictor)
+static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 {
-	if (!evictor || evictor->kicked || !evictor_is_due_locked(evictor))
+	if (!evictor)
+		return;
+	evictor->demand = chunks;
+	if (evictor->kicked || !evictor_is_due_locked(evictor))
 		return;
 	evictor->kicked = true;
 	gvm_wake_up_all(&evictor->wait);
 }
 
-void gvm_evictors_kick(struct gvm_container *container)
+void gvm_evictors_kick(struct gvm_container *container, u32 chunks)
 {
 	struct gvm_device *device = container->device;
 
 	gvm_spin_lock(&device->lock);
-	evictor_kick_locked(container->evictor);
-	evictor_kick_locked(device->evictor);
+	evictor_kick_locked(container->evictor, chunks);
+	evictor_kick_locked(device->evictor, chunks);
 	gvm_spin_unlock(&device->lock);
 }

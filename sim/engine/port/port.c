@@ -7,13 +7,11 @@
 
 const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 u64 gvm_port_cost_ns[GVM_COST_KINDS];
-
-/* How many spinlocks the running code holds. One counter for all: a holder cannot block. */
-static unsigned int port_atomic_depth;
+const struct gvm_spinlock *gvm_port_spin_held;
 
 static void port_assert_may_sleep(void)
 {
-	GVM_ASSERT(port_atomic_depth == 0);
+	GVM_ASSERT(!gvm_port_spin_held);
 }
 
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
@@ -45,26 +43,6 @@ void gvm_free(void *memory)
 		gvm_port_alloc_hook->release(memory);
 	else
 		free(memory);
-}
-
-void gvm_spin_init(struct gvm_spinlock *lock, const char *name)
-{
-	lock->name = name;
-	lock->held = false;
-}
-
-void gvm_spin_lock(struct gvm_spinlock *lock)
-{
-	GVM_ASSERT(!lock->held);
-	lock->held = true;
-	port_atomic_depth++;
-}
-
-void gvm_spin_unlock(struct gvm_spinlock *lock)
-{
-	GVM_ASSERT(lock->held && port_atomic_depth > 0);
-	lock->held = false;
-	port_atomic_depth--;
 }
 
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name)

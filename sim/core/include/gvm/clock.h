@@ -12,7 +12,10 @@
  * The chunk was used: a fault, a migration, a prefetch or a mapping, which is all that a driver
  * can see of recency on this hardware. Sets its reference bits. CONTEXT: atomic; lockless.
  */
-void gvm_clock_touch(struct gvm_device *device, u32 chunk);
+static inline void gvm_clock_touch(struct gvm_device *device, u32 chunk)
+{
+	WRITE_ONCE(device->referenced[chunk], GVM_REFERENCED_ALL);
+}
 
 /*
  * Pick a victim of @container in its own order, or of the device in the global order, sparing

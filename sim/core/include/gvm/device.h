@@ -32,17 +32,20 @@ enum gvm_chunk_state {
 
 /*
  * What the core keeps per physical chunk, in a flat array indexed by its number: no allocation
- * and no search on any hot path. Guarded by the device's lock, but for referenced[], which
- * gvm_clock_touch() sets without it (a lost race costs one second chance, nothing else).
+ * and no search on any hot path. Guarded by the device's lock. Its reference bits are not in here
+ * but side by side in gvm_device.referenced.
  */
 struct gvm_chunk {
 	struct gvm_container *owner;
 	u32 next[GVM_ORDERS];
 	u32 prev[GVM_ORDERS];
-	u8 referenced[GVM_ORDERS]; /* the reference bit, one per hand, set together */
-	u8 state;		   /* enum gvm_chunk_state */
-	u8 stashed;		   /* in gvm_device.stash */
+	u8 state;   /* enum gvm_chunk_state */
+	u8 stashed; /* in gvm_device.stash */
 };
+
+/* The reference bits of a chunk, one per hand: a use sets both. */
+#define GVM_REFERENCED(order) (1u << (order))
+#define GVM_REFERENCED_ALL    (GVM_REFERENCED(GVM_ORDER_GLOBAL) | GVM_REFERENCED(GVM_ORDER_OWN))
 
 /*
  * A ring of chunks with a hand: the chunk looked at next, GVM_NO_CHUNK when empty. A ring does
@@ -92,6 +95,12 @@ struct gvm_device {
 
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */
+	/*
+	 * GVM_REFERENCED bits, a byte per chunk, in the memory behind them: a use writes nothing
+	 * else, and 64 chunks share a cache line. gvm_clock_touch() writes without the lock; a
+	 * use that loses the race with a hand is forgotten, which costs one second chance.
+	 */
+	u8 *referenced;
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
 	u32 container_count;

@@ -9,8 +9,9 @@
 #include "gvm/charge.h"
 
 /*
- * What a background evictor keeps free: it wakes below LOW and works until HIGH chunks are. Both
- * are capped at a fraction of what it looks after, so that nobody loses much of a small limit.
+ * What a background evictor keeps free: it wakes below LOW and works until HIGH chunks are, or as
+ * many as the last batch of faults took, if those were more: the next one is likely of its kind.
+ * Both are capped at a fraction of what it looks after, so that nobody loses much of a small limit.
  */
 #define GVM_EVICT_LOW_CHUNKS  16u
 #define GVM_EVICT_HIGH_CHUNKS 32u
@@ -47,6 +48,7 @@ struct gvm_evictor {
 	struct gvm_worker worker;
 	struct gvm_waitqueue wait;
 	bool kicked;  /* guarded by the device's lock */
+	u32 demand;   /* chunks that the last batch took; guarded likewise */
 	u64 evicted;  /* chunks, ever; the worker's own */
 	u64 hinted;   /* chunks unmapped to see whether they are in use; likewise */
 	u64 failures; /* rounds ended by an error of the device */
@@ -60,7 +62,10 @@ int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 		      struct gvm_container *container);
 void gvm_evictor_stop(struct gvm_evictor *evictor);
 
-/* @container was charged a chunk: wake its evictor and the device's if they are due. CONTEXT: process. */
-void gvm_evictors_kick(struct gvm_container *container);
+/*
+ * A batch of faults has taken up to @chunks for @container: wake its evictor and the device's if they
+ * are due. CONTEXT: process.
+ */
+void gvm_evictors_kick(struct gvm_container *container, u32 chunks);
 
 #endif

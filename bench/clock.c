@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What the core's clock costs: touch, charge, pick and uncharge, as the simulator and the module
+ * run them, with both orders kept and the lock taken.
+ *
+ *   zipf      an oracle's requests, beside CLOCK on a plain array: bench_zipf.c
+ *   growth    from 40 to 640 GB, and from 2 to 64 containers: bench_tenants.c
+ *   pick      the atomic pick among protected chunks: bench_tenants.c
+ *   memory    what the core keeps per chunk
+ *
+ * Times are the best of several rounds, with warm caches: the machine may be busy with other things.
+ * The exit status tells whether all that does not depend on time holds: misses are the array's,
+ * books balance, nothing is allocated after set-up, no chunk has more metadata than it may.
+ * --quick: one short round, for that alone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define METADATA_MAX 128u /* bytes per chunk */
+
+u32 bench_rounds = 25;
+static bool failed;
+
+void bench_expect(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "bench_clock: %s\n", what);
+	failed = true;
+}
+
+/* All that grows with the device: what it allocates, and the blocks that its chunks are in. */
+static void bench_memory(void)
+{
+	u64 before = world.allocated_bytes, bytes;
+	u32 chunks = 640 * BENCH_CHUNKS_PER_GB, per_chunk;
+
+	world_init(chunks);
+	bytes = world.allocated_bytes - before;
+	world_destroy();
+	per_chunk = (u32)((bytes + chunks - 1) / chunks) + (u32)sizeof(struct gvm_block);
+	printf("\nMetadata of a chunk: %u bytes (chunk %zu, reference bits 1, frame %zu, block "
+	       "%zu)\n",
+	       per_chunk, sizeof(struct gvm_chunk), sizeof(struct gvm_frame),
+	       sizeof(struct gvm_block));
+	bench_expect(per_chunk <= METADATA_MAX, "too much metadata per chunk");
+}
+
+int main(int argc, char **argv)
+{
+	bool quick = argc == 2 && !strcmp(argv[1], "--quick");
+
+	if (argc > 1 && !quick) {
+		fputs("usage: bench_clock [--quick]\n", stderr);
+		return 2;
+	}
+	if (quick)
+		bench_rounds = 1;
+	bench_zipf(quick ? 100000 : 1000000);
+	bench_growth();
+	bench_pick();
+	bench_memory();
+	return failed;
+}

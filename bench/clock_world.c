@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* A device for benchmarks of the core; see clock_world.h. */
+#include "clock_world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct clock_world world;
+
+static void *world_alloc(size_t bytes)
+{
+	world.allocations++;
+	world.allocated_bytes += bytes;
+	return calloc(1, bytes);
+}
+
+static const struct gvm_port_alloc_hook world_alloc_hook = { world_alloc, free };
+
+static bool world_chunk_evictable(void *gpu, u32 chunk)
+{
+	return gvm_block_evictable(gpu, chunk);
+}
+
+static const struct gvm_gpu_ops world_ops = { .chunk_evictable = world_chunk_evictable };
+static const struct gvm_mmu_ops world_mmu = { 0 };
+
+static void world_out_of_memory(void)
+{
+	fputs("bench_clock: out of memory\n", stderr);
+	exit(1);
+}
+
+void *world_buffer(size_t count, size_t bytes)
+{
+	void *memory = calloc(count, bytes);
+
+	if (!memory)
+		world_out_of_memory();
+	return memory;
+}
+
+void world_init(u32 chunks)
+{
+	struct gvm_device_config config = {
+		.name = "bench",
+		.chunk_count = chunks,
+		.ops = &world_ops,
+		.gpu = &world.memory,
+	};
+
+	gvm_port_alloc_hook = &world_alloc_hook;
+	if (gvm_device_init(&world.device, &config) ||
+	    gvm_memory_init(&world.memory, &world.device, &world_mmu, NULL))
+		world_out_of_memory();
+}
+
+void world_destroy(void)
+{
+	gvm_memory_destroy(&world.memory);
+	gvm_device_destroy(&world.device);
+}
+
+struct gvm_container *world_attach(u32 tgid)
+{
+	struct gvm_container *container;
+
+	if (gvm_container_attach(&world.device, tgid, &container))
+		world_out_of_memory();
+	return container;
+}
+
+void world_reset(void)
+{
+	u32 i;
+
+	for (i = 0; i < world.device.chunk_count; i++) {
+		if (world.device.chunks[i].state != GVM_CHUNK_FREE)
+			gvm_uncharge(&world.device, i);
+	}
+}
+
+u64 world_random(u64 *state)
+{
+	u64 z = *state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return z ^ z >> 31;
+}
+
+u64 world_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A page player in a closed loop: synthetic access patterns over one region
+ * ========================================================================
+ *
+ * What an application with nothing but memory accesses looks like to the driver: one managed
+ * region and round after round of kernels on it. Each kernel touches as many blocks as it is told
+ * to, and reads or writes them. A round is submitted as one launch train, and the next one when it
+ * is done: the host needs no time.
+ *
+ *     sequential   through the region and again from its start; a round goes on where the last
+ *                  one has stopped
+ *     random       each block is as likely as any other
+ *     zipf         the i-th block is touched in proportion to i^-alpha: the first one most often
+ *
+ * Draws depend on the scenario's seed and the container's name alone. Powers are products of
+ * square roots, which every machine rounds alike, and pow() is not.
+ */
+#include "apps/app.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct pages {
+	const struct app_env *env;
+	const struct cfg_pages *cfg;
+	struct gvm_range *range;
+	struct gmmu_touch *touches; /* of a round, at most one a block */
+	u32 touch_count;
+	u64 random_state;
+	u32 next_block; /* of the sequential walk */
+	double *cdf;	/* zipf: share of all touches that the blocks up to this one get */
+	u64 rounds;	/* started */
+};
+
+/* splitmix64 */
+static u64 pages_random(struct pages *pages)
+{
+	u64 z = pages->random_state += 0x9E3779B97F4A7C15ull;
+
+	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+	return z ^ z >> 31;
+}
+
+/* A random number below @bound. */
+static u64 pages_draw(struct pages *pages, u64 bound)
+{
+	return (u64)((unsigned __int128)pages_random(pages) * bound >> 64);
+}
+
+/* @base to the power of @exponent in ppm: whole powers, then the binary digits of the rest. */
+static double power_ppm(double base, u64 exponent)
+{
+	u64 rest = exponent % CFG_PPM;
+	double result = 1, root = base;
+
+	for (exponent /= CFG_PPM; exponent; exponent--)
+		result *= base;
+	while (rest) {
+		root = sqrt(root);
+		rest *= 2;
+		if (rest >= CFG_PPM)
+			result *= root;
+		rest %= CFG_PPM;
+		if (root == 1)
+			break;
+	}
+	return result;
+}
+
+static int zipf_init(struct pages *pages)
+{
+	u32 count = pages->range->block_count, i;
+	double total = 0;
+
+	pages->cdf = calloc(count, sizeof(*pages->cdf));
+	if (!pages->cdf)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		total += 1 / power_ppm(i + 1, pages->cfg->zipf_alpha);
+		pages->cdf[i] = total;
+	}
+	for (i = 0; i < count; i++)
+		pages->cdf[i] /= total;
+	return 0;
+}
+
+/* The first block whose share reaches a random number from 0 to 1. */
+static u32 zipf_draw(struct pages *pages)
+{
+	double u = (double)(pages_random(pages) >> 11) * 0x1p-53;
+	u32 low = 0, high = pages->range->block_count - 1;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (pages->cdf[middle] >= u)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static void pages_touch(struct pages *pages, u32 first_block, u32 block_count,
+			enum gvm_access access)
+{
+	pages->touches[pages->touch_count++] = (struct gmmu_touch){
+		.range = pages->range,
+		.first_block = first_block,
+		.block_count = block_count,
+		.access = (u8)access,
+	};
+}
+
+/* The next @left blocks of the walk, in one piece up to the region's end. */
+static void pages_walk(struct pages *pages, u32 left, enum gvm_access access)
+{
+	while (left) {
+		u32 run = min(left, pages->range->block_count - pages->next_block);
+
+		pages_touch(pages, pages->next_block, run, access);
+		pages->next_block = (pages->next_block + run) % pages->range->block_count;
+		left -= run;
+	}
+}
+
+/* What the next kernel of a round touches. */
+static void pages_add_kernel(struct pages *pages)
+{
+	const struct cfg_pages *cfg = pages->cfg;
+	bool writes = pages_draw(pages, CFG_PPM) < cfg->write_share;
+	enum gvm_access access = writes ? GVM_ACCESS_WRITE : GVM_ACCESS_READ;
+	u32 i;
+
+	if (cfg->pattern == CFG_PATTERN_SEQUENTIAL) {
+		pages_walk(pages, (u32)cfg->kernel_blocks, access);
+		return;
+	}
+	for (i = 0; i < cfg->kernel_blocks; i++)
+		pages_touch(pages,
+			    cfg->pattern == CFG_PATTERN_ZIPF ?
+				    zipf_draw(pages) :
+				    (u32)pages_draw(pages, pages->range->block_count),
+			    1, access);
+}
+
+/* Blocking: one round. 0, -EIO or -EINTR. */
+static int pages_play(struct pages *pages)
+{
+	const struct cfg_pages *cfg = pages->cfg;
+	struct gsp_tsg *tsg = &pages->env->process->tsg;
+	struct gsp_train train = {
+		.kernels = (u32)cfg->kernels,
+		.kernel_ns = cfg->kernel_time,
+		.touches = pages->touches,
+	};
+	int status;
+	u32 i;
+
+	pages->touch_count = 0;
+	for (i = 0; i < cfg->kernels; i++)
+		pages_add_kernel(pages);
+	train.touch_count = pages->touch_count;
+	gsp_submit(tsg, &train);
+	status = gsp_wait(&train);
+	/* An interrupted train is still queued, and lies in this frame. */
+	if (status == -EINTR)
+		gsp_kill(tsg->gsp, tsg->id);
+	return status;
+}
+
+/* Blocking: one round, logged as dropped until it is known how it ended. */
+static int pages_log_round(struct pages *pages)
+{
+	struct app_log *log = pages->env->log;
+	struct app_record record = {
+		.id = pages->rounds++,
+		.arrival_ns = eng_now(),
+		.outcome = APP_DROPPED,
+	};
+	size_t index = app_log_add(log, &record);
+	int status;
+
+	log->arrived++;
+	status = pages_play(pages);
+	if (status == -EINTR)
+		return status;
+	log->records[index].outcome = status ? APP_FAILED : APP_COMPLETED;
+	log->records[index].finish_ns = eng_now();
+	return status;
+}
+
+/* Containers of one scenario draw differently. */
+static u64 pages_seed(const struct app_env *env)
+{
+	u64 seed = env->config->seed;
+	const char *c;
+
+	for (c = env->container->name; *c; c++)
+		seed = seed * 31 + (u8)*c;
+	return seed;
+}
+
+static int pages_init(struct pages *pages)
+{
+	const struct cfg_pages *cfg = pages->cfg;
+
+	pages->random_state = pages_seed(pages->env);
+	pages->range = sim_process_map(pages->env->process, cfg->bytes, cfg->on_host);
+	pages->touches = calloc(cfg->kernels * cfg->kernel_blocks, sizeof(*pages->touches));
+	if (!pages->range || !pages->touches)
+		return -ENOMEM;
+	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
+}
+
+int pages_run(const struct app_env *env)
+{
+	struct pages pages = { .env = env, .cfg = &env->container->pages };
+	int status = pages_init(&pages);
+
+	while (!status)
+		status = pages_log_round(&pages);
+	free(pages.cdf);
+	free(pages.touches);
+	return status == -EINTR ? 0 : status;
+}
