@@ -59,6 +59,7 @@ void tree_put_all(const char *folder)
 		{ "gmem.peak", "8388608\n" },
 		{ "gmem.events", "high 3\noom 0\n" },
 		{ "gmem.swap.current", "2097152\n" },
+		{ "gmem.clean.current", "0\n" },
 		{ "compute.timeslice", "2048us\n" },
 		{ "compute.priority", "8\n" },
 		{ "compute.freeze", "0\n" },

@@ -19,6 +19,7 @@ const struct host_file host_files[HOST_FILES] = {
 	[HOST_CURRENT] = { "gmem.current", "memory.current", HOST_BYTES, false },
 	[HOST_PEAK] = { "gmem.peak", NULL, HOST_BYTES, false },
 	[HOST_SWAP] = { "gmem.swap.current", "memory.swap.current", HOST_BYTES, false },
+	[HOST_CLEAN] = { "gmem.clean.current", NULL, HOST_BYTES, false },
 	[HOST_EVENTS] = { "gmem.events", NULL, HOST_KEYED, false },
 	[HOST_STAT] = { "gcgroup.stat", NULL, HOST_KEYED, false },
 };
