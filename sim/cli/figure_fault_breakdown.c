@@ -40,6 +40,9 @@ static const struct {
 			  "containers.diffusion.gmem.limit.high=8353711128" } },
 };
 
+/* GVM paper, section 2.3: "effective swap bandwidth", at 15 % of memory. For comparison only. */
+#define PUBLISHED_SWAP_GBS 3.4
+
 enum part_id { PART_COMPUTE, PART_CPU, PART_D2H, PART_H2D, PARTS };
 
 /* A part of a bar, from below. */
@@ -151,6 +154,21 @@ static void print_panel(struct table *table, const struct breakdown *breakdown, 
 	figure_table_pair(table, 1, &whole, 3, "");
 }
 
+/* Bytes that came in over the time that was not computing, of the stock driver, in GB/s. */
+static void print_swap_bandwidth(const struct breakdown *breakdown)
+{
+	const struct cached_run *run = &breakdown->runs[PANEL_STOCK];
+	double bytes = figure_run_value(run, CFG_APP_DIFFUSION, SUMMARY_BYTES_H2D);
+	double wall = figure_run_value(run, CFG_APP_DIFFUSION, SUMMARY_GPU_SECONDS) +
+		      figure_run_value(run, CFG_APP_DIFFUSION, SUMMARY_STALL_SECONDS);
+	double compute = figure_run_value(run, CFG_APP_DIFFUSION, SUMMARY_GPU_SECONDS);
+
+	if (wall > compute)
+		printf("Swap bandwidth of the stock driver, bytes in over wall minus compute: "
+		       "%.1f GB/s, published %.1f\n",
+		       bytes / (wall - compute) / 1e9, PUBLISHED_SWAP_GBS);
+}
+
 static void print_table(const void *data)
 {
 	const struct breakdown *breakdown = data;
@@ -162,6 +180,7 @@ static void print_table(const void *data)
 		print_panel(&table, breakdown, panel);
 	table_print(&table, stdout);
 	putchar('\n');
+	print_swap_bandwidth(breakdown);
 	for (size_t panel = 0; panel < PANELS; panel++) {
 		snprintf(prefix, sizeof(prefix), "%s, ", panels[panel].label);
 		figure_print_failures(prefix, &breakdown->runs[panel].folder.summary);

@@ -5,10 +5,10 @@
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# interrupt WAIT TIMES [SIGNAL]: a day of simulation, stopped WAIT seconds after its folder appeared
+# interrupt WAIT TIMES [SIGNAL]: a day of thrashing, stopped WAIT seconds after its folder appeared
 # by that many signals in a row (timeout(1) and terminals send more than one)
 interrupt() {
-	"$gvmsim" run "$scenario" --set duration=86400s --out "$work/out" >.out 2>.err &
+	"$gvmsim" run vllm-diffusion-40g --system stock --set duration=86400s --out "$work/out" >.out 2>.err &
 	pid=$!
 	tries=0
 	until [ -d "$work/out" ]; do
