@@ -56,15 +56,15 @@ middle(i) = top(i) - height / 2
 title_y = 1.065 # of a panel, in its own coordinates
 label_x = 0.022 # of the axes' labels, on the screen: in one line, however wide the numbers are
 
-run_alone = "alone (" . system_alone . ")"
-run_shared = "shared (" . system_shared . ")"
+run_alone = word_alone . " (" . system_alone . ")"
+run_shared = word_shared . " (" . system_shared . ")"
 
 headline = scenario . " on " . gpu
 if (scenario_alone ne "" || gpu_alone ne "") {
-	headline = headline . "   (alone: " . (scenario_alone eq "" ? scenario : scenario_alone) \
+	headline = headline . "   (" . word_alone . ": " . (scenario_alone eq "" ? scenario : scenario_alone) \
 		. " on " . (gpu_alone eq "" ? gpu : gpu_alone) . ")"
 }
-subline = "alone: system " . system_alone . ",  shared: system " . system_shared
+subline = word_alone . ": system " . system_alone . ",  " . word_shared . ": system " . system_shared
 if (incomplete) {
 	subline = subline . ",  INCOMPLETE: a run was interrupted"
 }
@@ -122,10 +122,10 @@ if (llm eq "") {
 		. " with boxes linecolor rgb c_load title \"arrivals (right axis)\""
 	if (llm_alone) {
 		load_runs = load_runs . ", load_csv using \"time_s\":\"in_flight_alone\"" \
-			. " with lines linewidth 2 linecolor rgb c_alone title \"in flight, alone\""
+			. " with lines linewidth 2 linecolor rgb c_alone title \"in flight, " . word_alone . "\""
 	}
 	load_runs = load_runs . ", load_csv using \"time_s\":\"in_flight_shared\"" \
-		. " with lines linewidth 2 linecolor rgb c_shared title \"in flight, shared\""
+		. " with lines linewidth 2 linecolor rgb c_shared title \"in flight, " . word_shared . "\""
 	set boxwidth bin_s
 	eval "plot " . load_runs
 }
@@ -167,12 +167,12 @@ if (ttft_shared) {
 if (failed_alone) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":(0.91 * column(\"failed_alone\"))" \
 		. " axes x1y2 with points pointtype 2 pointsize 0.9 linecolor rgb c_alone" \
-		. sprintf(" title \"%d failed, alone\", ", failed_alone)
+		. sprintf(" title \"%d failed, %s\", ", failed_alone, word_alone)
 }
 if (failed_shared) {
 	ttft_runs = ttft_runs . "ttft_csv using \"time_s\":(0.96 * column(\"failed_shared\"))" \
 		. " axes x1y2 with points pointtype 2 pointsize 0.9 linecolor rgb c_shared" \
-		. sprintf(" title \"%d failed, shared\", ", failed_shared)
+		. sprintf(" title \"%d failed, %s\", ", failed_shared, word_shared)
 }
 if (!ttft_alone && !ttft_shared) {
 	set label 2 "no completed request" at graph 0.5,0.5 center textcolor rgb c_text
@@ -190,19 +190,20 @@ unset logscale y
 
 set tmargin at screen top(3)
 set bmargin at screen bottom(3)
-set label 1 "GPU time in the shared run, stacked"
+set label 1 "GPU time, " . word_shared . ", stacked"
 set label 3 "share (%)" at screen label_x,middle(3)
 set yrange [0:100]
 set ytics 25
 # Painted from the whole stack down to the first container.
 stack(n) = 100 * (sum [j = 1:n] column(j + 1))
-if (containers) {
+if (containers && share_known) {
 	plot keyentry with boxes fillcolor rgb "white" fillstyle solid 1.0 border rgb "#888888" \
 			title "idle or switching", \
 		for [i = containers:1:-1] share_csv using "time_s":(stack(i)) with filledcurves y1=0 \
 			linecolor rgb c_container[(i - 1) % 6 + 1] title columnheader(i + 1)
 } else {
-	set label 2 "no container in the shared run" at graph 0.5,0.5 center textcolor rgb c_text
+	no_share = containers ? "not known: measured on hardware" : "no container"
+	set label 2 no_share at graph 0.5,0.5 center textcolor rgb c_text
 	plot NaN notitle
 }
 unset label 2
@@ -216,7 +217,7 @@ set label 1 "Latency of each image" . (diffusion eq "" ? "" : " of " . diffusion
 set label 3 "latency (s)" at screen label_x,middle(4)
 set yrange [0:1<*]
 set format x "%g"
-set xlabel "simulated time (s)" textcolor rgb c_text
+set xlabel "time (s)" textcolor rgb c_text
 image_runs = ""
 if (images_alone) {
 	image_runs = image_runs . "images_csv using \"time_s\":\"latency_alone_s\" with points" \

@@ -49,20 +49,22 @@ static const struct {
 	  "{\"vllm\": {\"type\": \"llm-server\", \"status\": \"ok\", \"requests\": "
 	  "{\"arrived\": 1, \"completed\": -1}}}}",
 	  ":containers.vllm.requests.completed: is of a wrong type, allowed: an integer that "
-	  "is "
-	  "not negative" },
+	  "is not negative, or null" },
 	{ RESULTS_SUMMARY,
 	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
 	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
-	  "\"diffusion\" or \"pages\"" },
+	  "\"diffusion\", \"pages\" or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
 	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
 	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },
-	{ RESULTS_REQUESTS, "", ":1: is empty, allowed: a file that \"gvmsim run\" wrote" },
+	{ RESULTS_REQUESTS, "",
+	  ":1: is empty, allowed: a header with container, arrival_ns, first_ns, finish_ns, "
+	  "outcome" },
 	{ RESULTS_REQUESTS, "container,arrival_ns\n",
-	  ":1: no column \"first_ns\", allowed: a file that \"gvmsim run\" wrote" },
+	  ":1: no column \"first_ns\", allowed: a header with container, arrival_ns, first_ns, "
+	  "finish_ns, outcome" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,vllm,5\n",
 	  ":2: 3 fields, expected 4" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n-1,vllm,5,0\n",

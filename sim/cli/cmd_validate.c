@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd_validate_results.h"
 #include "cli/table.h"
 #include "validate/hardware.h"
 
@@ -19,6 +20,7 @@
 
 static const char validate_help[] =
 	"Usage: gvmsim validate hardware [FILE] [--gpu PROFILE] [--set PATH=VALUE]...\n"
+	"       gvmsim validate results MEASURED PREDICTED    (has a --help of its own)\n"
 	"\n"
 	"Runs the loops that were measured on a real GPU over a simulated one with NVIDIA's "
 	"driver,\n"
@@ -95,9 +97,10 @@ static int validate_parse(int argc, char **argv, struct validate_args *args,
 		return rc;
 	if (optind == argc)
 		return sim_user_error(
-			err, "validate: what to compare is missing, allowed: hardware");
+			err,
+			"validate: what to compare is missing, allowed: hardware, results");
 	if (strcmp(argv[optind], "hardware") != 0)
-		return sim_user_error(err, "validate: unknown '%s', allowed: hardware",
+		return sim_user_error(err, "validate: unknown '%s', allowed: hardware, results",
 				      argv[optind]);
 	if (argc - optind > 2)
 		return sim_user_error(err, "validate: unexpected '%s'", argv[optind + 2]);
@@ -222,7 +225,11 @@ int cmd_validate(int argc, char **argv)
 {
 	struct sim_error err = { 0 };
 	struct validate_args args;
-	int rc = validate_parse(argc, argv, &args, &err);
+	int rc;
+
+	if (argc > 1 && !strcmp(argv[1], "results"))
+		return cmd_validate_results(argc - 1, argv + 1);
+	rc = validate_parse(argc, argv, &args, &err);
 
 	if (!rc && args.help)
 		fputs(validate_help, stdout);

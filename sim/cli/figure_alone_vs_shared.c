@@ -17,9 +17,28 @@
 #define FIGURE_SHARE  FIGURE_NAME "-share.csv"
 #define FIGURE_IMAGES FIGURE_NAME "-images.csv"
 
+/* What the two runs are called. */
+struct run_words {
+	const char *of[SERIES_RUNS];
+};
+
+/* Where one is real and the other is not, that is what tells them apart. */
+static struct run_words name_runs(const struct folder folders[SERIES_RUNS])
+{
+	struct run_words words = { .of = { "alone", "shared" } };
+
+	for (int run = 0; run < SERIES_RUNS; run++)
+		if (folders[SERIES_ALONE].summary.measured !=
+		    folders[SERIES_SHARED].summary.measured)
+			words.of[run] =
+				folders[run].summary.measured ? "measured" : "simulated";
+	return words;
+}
+
 /* The table being printed, and whose rows are at its end. */
 struct figure_table {
 	struct table table;
+	struct run_words words;
 	const struct summary_container *container;
 };
 
@@ -32,9 +51,10 @@ static void table_begin_container(struct figure_table *figure,
 	table_add(&figure->table);
 	table_set(&figure->table, 0, "%s (%s)", container->name,
 		  summary_type_name(container->type));
-	table_set(&figure->table, 1, "alone");
-	table_set(&figure->table, 2, "shared");
-	table_set(&figure->table, 3, "shared/alone");
+	table_set(&figure->table, 1, "%s", figure->words.of[SERIES_ALONE]);
+	table_set(&figure->table, 2, "%s", figure->words.of[SERIES_SHARED]);
+	table_set(&figure->table, 3, "%s/%s", figure->words.of[SERIES_SHARED],
+		  figure->words.of[SERIES_ALONE]);
 }
 
 static void add_table_row(void *data, const struct compare_row *row)
@@ -61,18 +81,18 @@ static void print_run(const char *word, const struct folder *folder)
 {
 	const struct summary *summary = &folder->summary;
 
-	printf("%-7s %s on %s, system %s, %.1f s%s\n", word, summary->name,
+	printf("%-9s %s on %s, system %s, %.1f s%s\n", word, summary->name,
 	       *folder->gpu ? folder->gpu : "a GPU of its own description", summary->system,
 	       summary->sim_seconds, summary->complete ? "" : " (INCOMPLETE: interrupted)");
-	figure_print_failures("        ", summary);
+	figure_print_failures("          ", summary);
 }
 
 static void print_comparison(const struct folder folders[SERIES_RUNS])
 {
-	struct figure_table figure = { 0 };
+	struct figure_table figure = { .words = name_runs(folders) };
 
-	print_run("alone", &folders[SERIES_ALONE]);
-	print_run("shared", &folders[SERIES_SHARED]);
+	for (int run = 0; run < SERIES_RUNS; run++)
+		print_run(figure.words.of[run], &folders[run]);
 	putchar('\n');
 	compare_runs(&folders[SERIES_ALONE].summary, &folders[SERIES_SHARED].summary,
 		     add_table_row, &figure);
@@ -110,6 +130,10 @@ static void add_title(struct gnuplot *gnuplot, const struct folder folders[SERIE
 {
 	const struct folder *alone = &folders[SERIES_ALONE], *shared = &folders[SERIES_SHARED];
 
+	const struct run_words words = name_runs(folders);
+
+	gnuplot_add_string(gnuplot, "word_alone", words.of[SERIES_ALONE]);
+	gnuplot_add_string(gnuplot, "word_shared", words.of[SERIES_SHARED]);
 	gnuplot_add_string(gnuplot, "scenario", shared->summary.name);
 	gnuplot_add_string(gnuplot, "system_alone", alone->summary.system);
 	gnuplot_add_string(gnuplot, "system_shared", shared->summary.system);
@@ -147,6 +171,7 @@ static void add_variables(struct gnuplot *gnuplot, const struct series *series,
 	gnuplot_add_count(gnuplot, "images_alone", series_count_images(series, SERIES_ALONE));
 	gnuplot_add_count(gnuplot, "images_shared", series_count_images(series, SERIES_SHARED));
 	gnuplot_add_count(gnuplot, "containers", shared->summary.container_count);
+	gnuplot_add_count(gnuplot, "share_known", series_knows_share(series));
 	gnuplot_add_seconds(gnuplot, "end_s", series->end_ns);
 	gnuplot_add_seconds(gnuplot, "bin_s", series->bin_ns);
 	gnuplot_add_seconds(gnuplot, "slo_s", llm == SIZE_MAX ? 0 : shared->slo_ns[llm]);
@@ -213,7 +238,9 @@ const struct figure figure_alone_vs_shared = {
 		"scenario saw\n"
 		"when each had a GPU of its own, and when they shared one. Draws load, time to "
 		"first\n"
-		"token, GPU shares and image latency over time.\n",
+		"token, GPU shares and image latency over time. A folder that gvmcollect wrote "
+		"on real\n"
+		"hardware can stand in either place; what it does not know is \"-\".\n",
 	.example = "    gvmsim run vllm-diffusion-80g --system exclusive --out results/alone\n"
 		   "    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
 		   "    gvmsim figure " FIGURE_NAME " results/alone results/shared\n",

@@ -28,6 +28,7 @@ static const char main_help[] =
 	"  gvmsim run SCENARIO      simulate, print a table, write a results folder\n"
 	"  gvmsim figure NAME ...   a published figure or a comparison, as table and picture\n"
 	"  gvmsim validate hardware what a real GPU took, and what the simulated one takes\n"
+	"  gvmsim validate results  a simulation beside what gvmcollect saw on a real host\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
 	"  gvmsim --version         print the version\n"
 	"\n"

@@ -9,7 +9,8 @@
 
 #include "gvm/port.h"
 
-#define WAIT_NS 200000000
+#define WAIT_NS	 200000000
+#define NS_PER_S 1000000000ull
 
 extern char **environ;
 
@@ -55,6 +56,35 @@ bool signals_wait(const struct signals *signals)
 	int number = sigtimedwait(&signals->taken, NULL, &most);
 
 	return number > 0 && number != SIGCHLD;
+}
+
+/* Nanoseconds from now to a date; 0: it has passed. */
+static uint64_t until(uint64_t date_ns)
+{
+	struct timespec now;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return date_ns > now_ns ? date_ns - now_ns : 0;
+}
+
+bool signals_wait_until(const struct signals *signals, uint64_t date_ns)
+{
+	uint64_t left_ns;
+
+	do {
+		struct timespec most;
+		int number;
+
+		left_ns = until(date_ns);
+		most.tv_sec = (time_t)(left_ns / NS_PER_S);
+		most.tv_nsec = (long)(left_ns % NS_PER_S);
+		number = sigtimedwait(&signals->taken, NULL, &most);
+		if (number > 0 && number != SIGCHLD)
+			return true;
+	} while (left_ns);
+	return false;
 }
 
 void signals_kill(pid_t child)

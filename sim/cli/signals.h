@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Signals of a command that waits for children. They are blocked and fetched between children, so
- * there is no moment at which one could leave a child or a half file behind.
+ * Signals of a command that waits, for children or for a date. They are blocked and fetched while
+ * it waits, so there is no moment at which one could leave a child or a half file behind.
  */
 #ifndef SIM_CLI_SIGNALS_H
 #define SIM_CLI_SIGNALS_H
@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct signals {
@@ -29,6 +30,12 @@ int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *p
 
 /* Blocking, a fifth of a second at most. Returns true if a signal came that ends us. */
 bool signals_wait(const struct signals *signals);
+
+/*
+ * Blocking, until a date of CLOCK_MONOTONIC: is it there, or has a signal come that ends us?
+ * Returns true for the signal, also if both.
+ */
+bool signals_wait_until(const struct signals *signals, uint64_t date_ns);
 
 /* Kill a child and wait for it. */
 void signals_kill(pid_t child);

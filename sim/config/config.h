@@ -78,7 +78,12 @@ struct cfg_host {
 	bool fragmented;	/* has no 2 MB of memory in one piece for who does not insist */
 };
 
-enum cfg_app_type { CFG_APP_LLM_SERVER, CFG_APP_DIFFUSION, CFG_APP_PAGES };
+enum cfg_app_type {
+	CFG_APP_LLM_SERVER,
+	CFG_APP_DIFFUSION,
+	CFG_APP_PAGES,
+	CFG_APP_UNKNOWN, /* of a container that was watched on real hardware; in no scenario */
+};
 
 /* The request source of an LLM server and the habits of its benchmark client. */
 struct cfg_client {

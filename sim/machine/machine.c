@@ -167,6 +167,8 @@ static int tenant_run_app(struct tenant *tenant)
 		return diffusion_run(&env);
 	case CFG_APP_PAGES:
 		return pages_run(&env);
+	case CFG_APP_UNKNOWN:
+		break;
 	}
 	return 0;
 }

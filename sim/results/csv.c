@@ -55,8 +55,18 @@ static int csv_read_header(struct csv *csv, struct sim_error *err)
 	return rc == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : rc;
 }
 
-static int csv_find(const struct csv *csv, const char *name, size_t *ret_column,
-		    struct sim_error *err)
+/* "a, b, c": the columns that the caller wants. */
+static const char *csv_wanted(const struct csv *csv, size_t count, char *text, size_t size)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < count && length < size; i++)
+		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "",
+					   csv->names[i]);
+	return text;
+}
+
+static int csv_find(const struct csv *csv, const char *name, size_t *ret_column)
 {
 	for (size_t i = 0; i < csv->field_count; i++) {
 		if (strcmp(csv->fields[i], name) != 0)
@@ -64,15 +74,27 @@ static int csv_find(const struct csv *csv, const char *name, size_t *ret_column,
 		*ret_column = i;
 		return 0;
 	}
-	return sim_user_error(err,
-			      "%s:1: no column \"%s\", allowed: a file that \"gvmsim run\" "
-			      "wrote",
-			      csv->file, name);
+	return -ENOENT;
+}
+
+/* Find every wanted column in the header. Returns 0 or a negative enum sim_exit. */
+static int csv_find_all(struct csv *csv, size_t count, struct sim_error *err)
+{
+	char wanted[256];
+
+	for (size_t i = 0; i < count; i++)
+		if (csv_find(csv, csv->names[i], &csv->columns[i]))
+			return sim_user_error(
+				err, "%s:%zu: no column \"%s\", allowed: a header with %s",
+				csv->file, csv->line, csv->names[i],
+				csv_wanted(csv, count, wanted, sizeof(wanted)));
+	return 0;
 }
 
 int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
 	     struct sim_error *err)
 {
+	char wanted[256];
 	int rc;
 
 	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
@@ -80,20 +102,14 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	rc = csv_read_header(csv, err);
 	if (!rc)
-		rc = sim_user_error(err,
-				    "%s:1: is empty, allowed: a file that \"gvmsim run\" "
-				    "wrote",
-				    file);
+		rc = sim_user_error(err, "%s:1: is empty, allowed: a header with %s", file,
+				    csv_wanted(csv, count, wanted, sizeof(wanted)));
 	csv->header_count = csv->field_count;
-	for (size_t i = 0; rc >= 0 && i < count; i++) {
-		int found = csv_find(csv, names[i], &csv->columns[i], err);
-
-		if (found)
-			rc = found;
-	}
-	if (rc < 0)
+	if (rc == 1)
+		rc = csv_find_all(csv, count, err);
+	if (rc)
 		csv_close(csv);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 void csv_close(struct csv *csv)
@@ -117,6 +133,11 @@ int csv_next(struct csv *csv, struct sim_error *err)
 const char *csv_text(const struct csv *csv, size_t column)
 {
 	return csv->fields[csv->columns[column]];
+}
+
+bool csv_has(const struct csv *csv, size_t column)
+{
+	return *csv_text(csv, column);
 }
 
 int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err)

@@ -3,6 +3,7 @@
 #ifndef SIM_RESULTS_CSV_H
 #define SIM_RESULTS_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,6 +37,9 @@ void csv_close(struct csv *csv);
 
 /* Go to the next row: 1, 0 at the end of the file, or a negative enum sim_exit. */
 int csv_next(struct csv *csv, struct sim_error *err);
+
+/* Does the field of wanted column @column have a value? */
+bool csv_has(const struct csv *csv, size_t column);
 
 /* The field of wanted column @column, as text or as an integer; an empty one is 0. */
 const char *csv_text(const struct csv *csv, size_t column);

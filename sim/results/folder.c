@@ -121,6 +121,7 @@ static int read_record(struct folder *folder, const struct csv *csv, struct sim_
 	record->record.arrival_ns = arrival;
 	record->record.first_ns = first;
 	record->record.finish_ns = finish;
+	folder->end_ns = max(folder->end_ns, finish);
 	if ((!first || first >= arrival) && (!finish || finish >= arrival))
 		return 0;
 	return sim_user_error(err, "%s:%zu: an end before the arrival", csv->file, csv->line);
@@ -144,6 +145,8 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 		rc = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
 	if (!rc)
 		rc = csv_u64(csv, SAMPLE_RESIDENT, &sample->resident_bytes, err);
+	sample->busy_known = csv_has(csv, SAMPLE_BUSY);
+	sample->resident_known = csv_has(csv, SAMPLE_RESIDENT);
 	return rc;
 }
 
@@ -168,15 +171,17 @@ static int read_csv(struct folder *folder, const char *file, const char *const *
 	return rc;
 }
 
-/* The SLO of one container, if config.json has one for it. */
+/* The SLO of one container. Nobody promised anything on hardware: null. */
 static int read_slo(struct folder *folder, size_t container, const char *file,
 		    json_t *containers, struct sim_error *err)
 {
 	const char *name = folder->summary.containers[container].name;
 	json_t *app = json_object_get(json_object_get(containers, name), "app");
-	const char *text = json_string_value(json_object_get(app, "slo_ttft"));
+	json_t *slo = json_object_get(app, "slo_ttft");
+	const char *text = json_string_value(slo);
 
-	if (folder->summary.containers[container].type != CFG_APP_LLM_SERVER)
+	if (folder->summary.containers[container].type != CFG_APP_LLM_SERVER ||
+	    (folder->summary.measured && json_is_null(slo)))
 		return 0;
 	if (text && units_parse_duration(text, &folder->slo_ns[container]) == UNITS_OK)
 		return 0;

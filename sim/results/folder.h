@@ -15,7 +15,9 @@ struct folder_record {
 struct folder_sample {
 	size_t container;
 	uint64_t time_ns; /* end of the interval */
+	bool busy_known;  /* hardware does not tell */
 	uint64_t busy_ns;
+	bool resident_known;
 	uint64_t resident_bytes;
 };
 
@@ -23,7 +25,7 @@ struct folder_sample {
 struct folder {
 	struct summary summary;
 	char gpu[CFG_NAME_MAX]; /* profile; empty: the scenario describes its own */
-	uint64_t end_ns;
+	uint64_t end_ns;	/* of the run, and of all that it has records of */
 	uint64_t slo_ns[CFG_CONTAINERS_MAX]; /* app.slo_ttft by container; 0: has none */
 	struct folder_record *records;
 	size_t record_count;

@@ -27,8 +27,8 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 	return rc;
 }
 
-static int write_json(struct writer *writer, const char *name, const json_t *root,
-		      struct sim_error *err)
+int results_write_json(struct writer *writer, const char *name, const json_t *root,
+		       struct sim_error *err)
 {
 	char *text = root ? json_dumps(root, JSON_FLAGS) : NULL;
 	int rc;
@@ -44,11 +44,11 @@ static int write_json(struct writer *writer, const char *name, const json_t *roo
 	return rc;
 }
 
-static int write_summary(struct writer *writer, const struct summary *summary,
-			 struct sim_error *err)
+int results_write_summary(struct writer *writer, const struct summary *summary,
+			  struct sim_error *err)
 {
 	json_t *root = summary_json(summary);
-	int rc = write_json(writer, RESULTS_SUMMARY, root, err);
+	int rc = results_write_json(writer, RESULTS_SUMMARY, root, err);
 
 	json_decref(root);
 	return rc;
@@ -64,7 +64,7 @@ static int write_config(struct writer *writer, const struct config *config,
 	if (json_object_set_new(root, "hash", json_string(config->hash)))
 		rc = sim_runtime_error(err, "out of memory for " RESULTS_CONFIG);
 	else
-		rc = write_json(writer, RESULTS_CONFIG, root, err);
+		rc = results_write_json(writer, RESULTS_CONFIG, root, err);
 	json_decref(root);
 	return rc;
 }
@@ -97,38 +97,63 @@ static const char *const record_kinds[] = {
 	[CFG_APP_PAGES] = "round",
 };
 
-static void write_record(struct writer *writer, const struct tenant *tenant,
+static void write_record(struct writer *writer, const char *container, enum cfg_app_type type,
 			 const struct app_record *record)
 {
-	bool is_request = tenant->cfg->app_type == CFG_APP_LLM_SERVER;
-
-	writer_printf(writer, "%s,%llu,%s,%llu,", tenant->cfg->name, record->id,
-		      record_kinds[tenant->cfg->app_type], record->arrival_ns);
+	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, record_kinds[type],
+		      record->arrival_ns);
 	write_date(writer, record->first_ns);
 	write_date(writer, record->finish_ns);
-	if (is_request)
+	if (type == CFG_APP_LLM_SERVER)
 		writer_printf(writer, "%u,%u,", record->prompt_tokens, record->output_tokens);
 	else
 		writer_printf(writer, ",,");
 	writer_printf(writer, "%s\n", outcome_name(record->outcome));
 }
 
-static int write_requests(struct writer *writer, const struct machine *machine,
-			  struct sim_error *err)
+int results_begin_requests(struct writer *writer, struct sim_error *err)
 {
 	int rc = writer_begin(writer, RESULTS_REQUESTS, err);
 
+	if (!rc)
+		writer_printf(writer, "container,id,kind,arrival_ns,first_ns,finish_ns,"
+				      "prompt_tokens,output_tokens,outcome\n");
+	return rc;
+}
+
+void results_put_log(struct writer *writer, const char *container, enum cfg_app_type type,
+		     const struct app_log *log)
+{
+	for (size_t i = 0; i < log->record_count; i++)
+		write_record(writer, container, type, &log->records[i]);
+}
+
+static int write_requests(struct writer *writer, const struct machine *machine,
+			  struct sim_error *err)
+{
+	int rc = results_begin_requests(writer, err);
+
 	if (rc)
 		return rc;
-	writer_printf(writer, "container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens,"
-			      "output_tokens,outcome\n");
 	for (u32 t = 0; t < machine->tenant_count; t++) {
 		const struct tenant *tenant = &machine->tenants[t];
 
-		for (size_t i = 0; i < tenant->log.record_count; i++)
-			write_record(writer, tenant, &tenant->log.records[i]);
+		results_put_log(writer, tenant->cfg->name, tenant->cfg->app_type, &tenant->log);
 	}
 	return writer_end(writer, err);
+}
+
+int results_begin_timeline(struct writer *writer, struct sim_error *err)
+{
+	int rc = writer_begin(writer, RESULTS_TIMELINE, err);
+
+	if (!rc)
+		writer_printf(writer,
+			      "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
+			      "gpu_share,stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,"
+			      "evictions,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
+			      "pending_kernels\n");
+	return rc;
 }
 
 /* Share of what @bandwidth bytes/s could have moved in @interval_ns. */
@@ -138,42 +163,65 @@ static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 		     (unsigned __int128)bandwidth * interval_ns, ret_text);
 }
 
-static void write_row(struct writer *writer, const struct machine *machine,
-		      const struct timeline_row *row, u64 interval_ns)
+static void put_usage(struct writer *writer, const struct results_sample *sample)
 {
-	const struct tenant_usage *usage = &row->usage;
-	u64 bandwidth = machine->config->gpu.link.bandwidth;
+	const struct tenant_usage *usage = &sample->usage;
 	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
 
-	fixed_format(usage->busy_ns, interval_ns, share);
-	link_use(usage->bytes_h2d, bandwidth, interval_ns, h2d);
-	link_use(usage->bytes_d2h, bandwidth, interval_ns, d2h);
-	writer_printf(writer, "%llu,%s,%llu,%llu,%llu,%s,", row->time_ns,
-		      machine->tenants[row->tenant].cfg->name, row->resident_bytes,
-		      row->swapped_bytes, usage->busy_ns, share);
+	fixed_format(usage->busy_ns, sample->interval_ns, share);
+	link_use(usage->bytes_h2d, sample->link_bandwidth, sample->interval_ns, h2d);
+	link_use(usage->bytes_d2h, sample->link_bandwidth, sample->interval_ns, d2h);
+	writer_printf(writer, "%llu,%s,", usage->busy_ns, share);
 	writer_printf(writer, "%llu,%llu,%llu,%llu,%llu,", tenant_usage_cpu_ns(usage),
 		      usage->stall_d2h_ns, usage->stall_h2d_ns, usage->blocked_ns,
 		      usage->evictions);
-	writer_printf(writer, "%llu,%llu,%s,%s,%llu\n", usage->bytes_h2d, usage->bytes_d2h, h2d,
-		      d2h, row->pending_kernels);
+	writer_printf(writer, "%llu,%llu,%s,%s,", usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
+}
+
+/* A number, or nothing if it is not known; and what follows it. */
+static void put_known(struct writer *writer, const struct results_sample *sample,
+		      unsigned int what, u64 value, char end)
+{
+	if (sample->known & what)
+		writer_printf(writer, "%llu", value);
+	writer_printf(writer, "%c", end);
+}
+
+void results_put_sample(struct writer *writer, const struct results_sample *sample)
+{
+	writer_printf(writer, "%llu,%s,", sample->time_ns, sample->container);
+	put_known(writer, sample, RESULTS_RESIDENT, sample->resident_bytes, ',');
+	put_known(writer, sample, RESULTS_SWAPPED, sample->swapped_bytes, ',');
+	if (sample->known & RESULTS_USAGE)
+		put_usage(writer, sample);
+	else
+		writer_printf(writer, ",,,,,,,,,,,");
+	put_known(writer, sample, RESULTS_PENDING, sample->pending_kernels, '\n');
 }
 
 static int write_timeline(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
 	u64 sampled_ns[CFG_CONTAINERS_MAX] = { 0 };
-	int rc = writer_begin(writer, RESULTS_TIMELINE, err);
+	int rc = results_begin_timeline(writer, err);
 
 	if (rc)
 		return rc;
-	writer_printf(writer, "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
-			      "gpu_share,stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,"
-			      "evictions,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
-			      "pending_kernels\n");
 	for (size_t i = 0; i < machine->row_count; i++) {
 		const struct timeline_row *row = &machine->timeline[i];
+		struct results_sample sample = {
+			.container = machine->tenants[row->tenant].cfg->name,
+			.known = RESULTS_ALL,
+			.time_ns = row->time_ns,
+			.interval_ns = row->time_ns - sampled_ns[row->tenant],
+			.link_bandwidth = machine->config->gpu.link.bandwidth,
+			.resident_bytes = row->resident_bytes,
+			.swapped_bytes = row->swapped_bytes,
+			.pending_kernels = row->pending_kernels,
+			.usage = row->usage,
+		};
 
-		write_row(writer, machine, row, row->time_ns - sampled_ns[row->tenant]);
+		results_put_sample(writer, &sample);
 		sampled_ns[row->tenant] = row->time_ns;
 	}
 	return writer_end(writer, err);
@@ -190,7 +238,7 @@ int results_write(struct writer *writer, const struct machine *machine,
 	if (!rc)
 		rc = write_timeline(writer, machine, err);
 	if (!rc)
-		rc = write_summary(writer, summary, err);
+		rc = results_write_summary(writer, summary, err);
 	if (!rc)
 		rc = writer_commit(writer, err);
 	if (rc)

@@ -10,7 +10,7 @@
  * link could have moved in that direction. The container's kernels stood still on its own faults
  * while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
  * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
- * container are the totals of summary.json.
+ * container are the totals of summary.json. What nobody knows is an empty field.
  */
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H
@@ -32,5 +32,42 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 /* Write all four files, or none. Returns 0 or -SIM_EXIT_RUNTIME; the writer is done with. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err);
+
+/*
+ * The same file by file, for results that no simulation made: between results_prepare() and
+ * writer_commit(), in any order. A begun CSV file has its header; rows are put, then writer_end().
+ * Return 0 or -SIM_EXIT_RUNTIME.
+ */
+int results_write_json(struct writer *writer, const char *name, const json_t *root,
+		       struct sim_error *err);
+int results_write_summary(struct writer *writer, const struct summary *summary,
+			  struct sim_error *err);
+int results_begin_requests(struct writer *writer, struct sim_error *err);
+int results_begin_timeline(struct writer *writer, struct sim_error *err);
+
+/* A row for each record of what an application of this type logged. */
+void results_put_log(struct writer *writer, const char *container, enum cfg_app_type type,
+		     const struct app_log *log);
+
+/* What is known of a row of timeline.csv: a set of these. Fields of the rest are empty. */
+#define RESULTS_RESIDENT (1u << 0)
+#define RESULTS_SWAPPED	 (1u << 1)
+#define RESULTS_PENDING	 (1u << 2)
+#define RESULTS_USAGE	 (1u << 3) /* where the time went, and copies */
+#define RESULTS_ALL	 (RESULTS_RESIDENT | RESULTS_SWAPPED | RESULTS_PENDING | RESULTS_USAGE)
+
+struct results_sample {
+	const char *container; /* borrowed */
+	unsigned int known;
+	u64 time_ns;	    /* end of the interval */
+	u64 interval_ns;    /* since the container's last sample */
+	u64 link_bandwidth; /* bytes/s in each direction */
+	u64 resident_bytes;
+	u64 swapped_bytes;
+	u64 pending_kernels;
+	struct tenant_usage usage; /* in the interval */
+};
+
+void results_put_sample(struct writer *writer, const struct results_sample *sample);
 
 #endif

@@ -248,6 +248,16 @@ int series_write_ttft(const struct series *series, struct writer *writer, const 
 	return writer_end(writer, err);
 }
 
+bool series_knows_share(const struct series *series)
+{
+	const struct folder *folder = series->runs[SERIES_SHARED];
+
+	for (size_t i = 0; i < folder->sample_count; i++)
+		if (folder->samples[i].busy_known)
+			return true;
+	return !folder->summary.measured;
+}
+
 /* GPU time by bin and container of the shared run. A sample lies in the bin that it ends in. */
 static void add_samples(const struct series *series, u64 *busy_ns)
 {
@@ -266,12 +276,16 @@ static void write_share_row(const struct series *series, struct writer *writer, 
 			    const u64 *busy_ns)
 {
 	size_t containers = series->runs[SERIES_SHARED]->summary.container_count;
+	bool known = series_knows_share(series);
 	char text[FIXED_MAX];
 
 	bin_middle(series, bin, text);
 	writer_printf(writer, "%s", text);
 	for (size_t i = 0; i < containers; i++) {
-		fixed_format(busy_ns[bin * containers + i], bin_width(series, bin), text);
+		*text = '\0';
+		if (known)
+			fixed_format(busy_ns[bin * containers + i], bin_width(series, bin),
+				     text);
 		writer_printf(writer, ",%s", text);
 	}
 	writer_printf(writer, "\n");

@@ -34,13 +34,17 @@ size_t series_count_ttft(const struct series *series, enum series_run run);
 size_t series_count_images(const struct series *series, enum series_run run);
 size_t series_count_failed(const struct series *series, enum series_run run);
 
+/* Is any GPU time of the shared run known? Hardware does not tell. */
+bool series_knows_share(const struct series *series);
+
 /*
  * Write one file each. Returns 0 or a negative enum sim_exit.
  *  load:   time_s (middle of the bin), arrivals_alone_per_s, arrivals_shared_per_s,
  *          in_flight_alone, in_flight_shared (averages over the bin)
  *  ttft:   time_s (arrival), ttft_alone_s, ttft_shared_s, failed_alone, failed_shared (1: no
  *          answer); a row per request and run
- *  share:  time_s (middle), a column for each container of the shared run
+ *  share:  time_s (middle), a column for each container of the shared run; its fields are empty
+ *          where no GPU time is known
  *  images: time_s (end of the image), latency_alone_s, latency_shared_s
  */
 int series_write_load(const struct series *series, struct writer *writer, const char *name,

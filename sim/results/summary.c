@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Statistics of a run; see summary.h.
+ * Statistics: their names, and those of what applications logged; see summary.h.
  *
  * Who counts where is the benchmark client's view, because that is what was measured: TTFT and
  * inter-token gaps are over completed requests only; requests that the client dropped when it
@@ -13,22 +13,13 @@
 #include "results/summary.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/error.h"
 #include "engine/stats.h"
 
-#ifndef GVMSIM_VERSION
-#define GVMSIM_VERSION "unknown"
-#endif
-
-#define NS_PER_MS     1e6
-#define NS_PER_S      1e9
-#define NS_PER_MS_INT 1000000ull
-#define IGNORED_MAX   (2 * CFG_NAME_MAX + 32)
+#define NS_PER_MS 1e6
+#define NS_PER_S  1e9
 
 #define METRIC(key_, label_, unit_, apps_, compared_)                           \
 	{                                                                       \
@@ -112,19 +103,20 @@ const char *summary_type_name(enum cfg_app_type type)
 		[CFG_APP_LLM_SERVER] = "llm-server",
 		[CFG_APP_DIFFUSION] = "diffusion",
 		[CFG_APP_PAGES] = "pages",
+		[CFG_APP_UNKNOWN] = "unknown",
 	};
 
 	return names[type];
 }
 
-static void set_count(struct summary_container *container, enum summary_metric_id metric,
-		      u64 count)
+void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
+		       u64 count)
 {
 	container->values[metric] = (struct summary_value){ .known = true, .count = count };
 }
 
-static void set_real(struct summary_container *container, enum summary_metric_id metric,
-		     double real)
+void summary_set_real(struct summary_container *container, enum summary_metric_id metric,
+		      double real)
 {
 	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
@@ -138,11 +130,12 @@ static void set_distribution(struct summary_container *container, uint64_t *time
 	if (!count)
 		return;
 	stats_sort_u64(times, count);
-	set_real(container, ids[0], stats_mean_u64(times, count) / ns_per_unit);
+	summary_set_real(container, ids[0], stats_mean_u64(times, count) / ns_per_unit);
 	for (size_t i = 1; i < 4; i++)
 		if (ids[i] != SUMMARY_METRICS)
-			set_real(container, ids[i],
-				 stats_percentile_u64(times, count, percents[i]) / ns_per_unit);
+			summary_set_real(container, ids[i],
+					 stats_percentile_u64(times, count, percents[i]) /
+						 ns_per_unit);
 }
 
 /* Room for @count times; at least one, so that NULL means no memory. */
@@ -162,10 +155,10 @@ static u64 count_outcome(const struct app_log *log, enum app_outcome outcome)
 
 static void compute_requests(struct summary_container *container, const struct app_log *log)
 {
-	set_count(container, SUMMARY_ARRIVED, log->arrived);
-	set_count(container, SUMMARY_COMPLETED, count_outcome(log, APP_COMPLETED));
-	set_count(container, SUMMARY_FAILED, count_outcome(log, APP_FAILED));
-	set_count(container, SUMMARY_DROPPED, count_outcome(log, APP_DROPPED));
+	summary_set_count(container, SUMMARY_ARRIVED, log->arrived);
+	summary_set_count(container, SUMMARY_COMPLETED, count_outcome(log, APP_COMPLETED));
+	summary_set_count(container, SUMMARY_FAILED, count_outcome(log, APP_FAILED));
+	summary_set_count(container, SUMMARY_DROPPED, count_outcome(log, APP_DROPPED));
 }
 
 /* Over completed requests. */
@@ -221,18 +214,21 @@ static void compute_slo(struct summary_container *container, const struct app_lo
 		in_time += record->first_ns && record->first_ns - record->arrival_ns <= slo_ns;
 	}
 	if (finished)
-		set_real(container, SUMMARY_SLO_ATTAINMENT, (double)in_time / (double)finished);
+		summary_set_real(container, SUMMARY_SLO_ATTAINMENT,
+				 (double)in_time / (double)finished);
 }
 
-static int compute_llm(struct summary_container *container, const struct tenant *tenant)
+static int compute_llm(struct summary_container *container, const struct app_log *log,
+		       u64 slo_ns)
 {
 	int rc;
 
-	compute_requests(container, &tenant->log);
-	rc = compute_ttft(container, &tenant->log);
+	compute_requests(container, log);
+	rc = compute_ttft(container, log);
 	if (!rc)
-		rc = compute_itl(container, &tenant->log);
-	compute_slo(container, &tenant->log, tenant->cfg->llm.client.slo_ttft);
+		rc = compute_itl(container, log);
+	if (slo_ns)
+		compute_slo(container, log, slo_ns);
 	return rc;
 }
 
@@ -249,221 +245,42 @@ static int compute_loop(struct summary_container *container, const struct app_lo
 	for (size_t i = 0; i < log->record_count; i++)
 		if (log->records[i].outcome == APP_COMPLETED)
 			times[count++] = log->records[i].finish_ns - log->records[i].arrival_ns;
-	set_count(container, count_id, count);
+	summary_set_count(container, count_id, count);
 	set_distribution(container, times, count, ns_per_unit, ids);
 	free(times);
 	return 0;
 }
 
-static int compute_diffusion(struct summary_container *container, const struct tenant *tenant)
+static int compute_diffusion(struct summary_container *container, const struct app_log *log)
 {
 	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
 						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
 						       SUMMARY_LATENCY_P99 };
 
-	return compute_loop(container, &tenant->log, SUMMARY_IMAGES, NS_PER_S, ids);
+	return compute_loop(container, log, SUMMARY_IMAGES, NS_PER_S, ids);
 }
 
-static int compute_pages(struct summary_container *container, const struct tenant *tenant)
+static int compute_pages(struct summary_container *container, const struct app_log *log)
 {
 	static const enum summary_metric_id ids[4] = { SUMMARY_ROUND_MEAN, SUMMARY_ROUND_P50,
 						       SUMMARY_METRICS, SUMMARY_ROUND_P99 };
 
-	return compute_loop(container, &tenant->log, SUMMARY_ROUNDS, NS_PER_MS, ids);
+	return compute_loop(container, log, SUMMARY_ROUNDS, NS_PER_MS, ids);
 }
 
-static void set_seconds(struct summary_container *container, enum summary_metric_id metric,
-			u64 ns)
+int summary_set_log(struct summary_container *container, const struct app_log *log, u64 slo_ns)
 {
-	set_real(container, metric, (double)ns / NS_PER_S);
-}
-
-static void compute_times(struct summary_container *container, const struct tenant_usage *usage)
-{
-	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
-	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
-	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, tenant_usage_cpu_ns(usage));
-	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
-	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
-	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
-}
-
-static void compute_gpu(struct summary_container *container, const struct tenant *tenant)
-{
-	const struct sim_process_stats *stats = &tenant->stats;
-	const struct tenant_usage *usage = &tenant->usage;
-
-	set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
-	set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
-	set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
-	set_count(container, SUMMARY_FAULTS, stats->faults);
-	set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
-	set_count(container, SUMMARY_EVICTIONS, usage->evictions);
-	set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
-	set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
-	compute_times(container, usage);
-	if (tenant->machine->end_ns)
-		set_real(container, SUMMARY_GPU_SHARE,
-			 (double)usage->busy_ns / (double)tenant->machine->end_ns);
-}
-
-/* What became of the container, in words. A dead context is a result, not an error of ours. */
-static void compute_status(struct summary_container *container, const struct tenant *tenant)
-{
-	u64 ms = tenant->failed_ns / NS_PER_MS_INT;
-	const char *what = "context died";
-	const char *why = "a page fault found no free memory and nothing to evict";
-
-	if (!tenant->status) {
-		snprintf(container->status, sizeof(container->status), "%s",
-			 tenant->cfg->start < tenant->machine->end_ns ? SUMMARY_OK :
-									"not started");
-		return;
-	}
-	if (tenant->status != -EIO) {
-		what = "application failed";
-		why = strerror(-tenant->status);
-	}
-	snprintf(container->status, sizeof(container->status), "%s at %llu.%03llu s: %s", what,
-		 ms / 1000, ms % 1000, why);
-}
-
-static int compute_container(struct summary_container *container, const struct tenant *tenant)
-{
-	snprintf(container->name, sizeof(container->name), "%s", tenant->cfg->name);
-	container->type = tenant->cfg->app_type;
-	compute_status(container, tenant);
-	compute_gpu(container, tenant);
 	switch (container->type) {
 	case CFG_APP_LLM_SERVER:
-		return compute_llm(container, tenant);
+		return compute_llm(container, log, slo_ns);
 	case CFG_APP_DIFFUSION:
-		return compute_diffusion(container, tenant);
+		return compute_diffusion(container, log);
 	case CFG_APP_PAGES:
-		return compute_pages(container, tenant);
+		return compute_pages(container, log);
+	case CFG_APP_UNKNOWN:
+		break;
 	}
 	return 0;
-}
-
-static int add_ignored(struct summary *summary, const char *key)
-{
-	size_t size = (summary->ignored_count + 1) * sizeof(*summary->ignored_keys);
-	char **keys = realloc(summary->ignored_keys, size);
-
-	if (!keys)
-		return -ENOMEM;
-	summary->ignored_keys = keys;
-	keys[summary->ignored_count] = strdup(key);
-	if (!keys[summary->ignored_count])
-		return -ENOMEM;
-	summary->ignored_count++;
-	return 0;
-}
-
-static int find_ignored_controls(struct summary *summary, const struct tenant *tenant)
-{
-	const struct machine *machine = tenant->machine;
-	char key[IGNORED_MAX];
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < tenant->cfg->control_count; i++) {
-		const struct cfg_control *control = &tenant->cfg->controls[i];
-
-		if (!*control->text || machine->system->honours(machine->config, control->file))
-			continue;
-		snprintf(key, sizeof(key), "containers.%s.%s", tenant->cfg->name,
-			 control->file);
-		rc = add_ignored(summary, key);
-	}
-	return rc;
-}
-
-/* Events are counted as in config.json: in the order of time. */
-static int find_ignored_events(struct summary *summary, const struct machine *machine)
-{
-	char key[IGNORED_MAX];
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < machine->config->event_count; i++) {
-		if (machine->system->honours(machine->config, machine->config->events[i].file))
-			continue;
-		snprintf(key, sizeof(key), "events.%zu.file", i);
-		rc = add_ignored(summary, key);
-	}
-	return rc;
-}
-
-/* Keys that nothing here reads yet, whatever the system. */
-static int find_ignored_unused(struct summary *summary, const struct config *config)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < config->unused_count; i++)
-		rc = add_ignored(summary, config->unused_keys[i]);
-	return rc;
-}
-
-/* Switches of mechanisms that this system does not have. */
-static int find_ignored_mechanisms(struct summary *summary, const struct machine *machine)
-{
-	const struct config *config = machine->config;
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < config->mechanism_count; i++)
-		if (!sim_system_has_mechanism(machine->system, config->mechanism_keys[i]))
-			rc = add_ignored(summary, config->mechanism_keys[i]);
-	return rc;
-}
-
-static int find_ignored(struct summary *summary, const struct machine *machine)
-{
-	int rc = find_ignored_unused(summary, machine->config);
-
-	if (!rc)
-		rc = find_ignored_mechanisms(summary, machine);
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
-		rc = find_ignored_controls(summary, &machine->tenants[i]);
-	return rc ? rc : find_ignored_events(summary, machine);
-}
-
-static void compute_head(struct summary *summary, const struct machine *machine)
-{
-	const struct config *config = machine->config;
-
-	snprintf(summary->name, sizeof(summary->name), "%s", config->name);
-	snprintf(summary->system, sizeof(summary->system), "%s", machine->system->name);
-	snprintf(summary->config_hash, sizeof(summary->config_hash), "%s", config->hash);
-	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
-	summary->complete = !machine->interrupted;
-	summary->seed = config->seed;
-	summary->sim_seconds = (double)machine->end_ns / NS_PER_S;
-	summary->wall_seconds = (double)machine->wall_ns / NS_PER_S;
-	if (machine->wall_ns)
-		summary->speedup = (struct summary_value){
-			.known = true,
-			.real = (double)machine->end_ns / (double)machine->wall_ns,
-		};
-}
-
-int summary_compute(struct summary *summary, const struct machine *machine,
-		    struct sim_error *err)
-{
-	int rc = 0;
-
-	*summary = (struct summary){ 0 };
-	compute_head(summary, machine);
-	summary->containers = calloc(machine->tenant_count + 1, sizeof(*summary->containers));
-	if (!summary->containers)
-		return sim_runtime_error(err, "out of memory for the results");
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
-		rc = compute_container(&summary->containers[summary->container_count++],
-				       &machine->tenants[i]);
-	if (!rc)
-		rc = find_ignored(summary, machine);
-	if (!rc)
-		return 0;
-	summary_destroy(summary);
-	return sim_runtime_error(err, "out of memory for the results");
 }
 
 void summary_destroy(struct summary *summary)

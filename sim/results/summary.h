@@ -17,7 +17,8 @@
 #define SUMMARY_VERSION_MAX 64
 #define SUMMARY_HASH_MAX    64
 #define SUMMARY_TYPE_MAX    16
-#define SUMMARY_OK	    "ok" /* status of a container that nothing happened to */
+#define SUMMARY_OK	    "ok"       /* status of a container that nothing happened to */
+#define SUMMARY_HARDWARE    "hardware" /* "source" of what was measured; else there is none */
 
 /* Index into summary_metrics[] and summary_container.values[]. */
 enum summary_metric_id {
@@ -72,7 +73,9 @@ enum summary_unit {
 #define SUMMARY_FOR_LLM	      (1u << CFG_APP_LLM_SERVER)
 #define SUMMARY_FOR_DIFFUSION (1u << CFG_APP_DIFFUSION)
 #define SUMMARY_FOR_PAGES     (1u << CFG_APP_PAGES)
-#define SUMMARY_FOR_ALL	      (SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | SUMMARY_FOR_PAGES)
+#define SUMMARY_FOR_UNKNOWN   (1u << CFG_APP_UNKNOWN)
+#define SUMMARY_FOR_ALL \
+	(SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | SUMMARY_FOR_PAGES | SUMMARY_FOR_UNKNOWN)
 
 /* One statistic. */
 struct summary_metric {
@@ -87,7 +90,7 @@ extern const struct summary_metric summary_metrics[SUMMARY_METRICS];
 
 /* Its value, in its unit. */
 struct summary_value {
-	bool known;  /* false: no samples, or no such metric; null in JSON */
+	bool known;  /* false: no samples, no such metric, not measured; null in JSON */
 	u64 count;   /* of counts and bytes */
 	double real; /* of everything else */
 };
@@ -103,6 +106,7 @@ struct summary_container {
 struct summary {
 	char name[CFG_NAME_MAX];
 	char system[CFG_NAME_MAX];
+	bool measured; /* on real hardware: has no seed, and both times are how long it took */
 	bool complete; /* false: interrupted, everything is as of then */
 	double sim_seconds;
 	double wall_seconds; /* of the simulation alone */
@@ -124,6 +128,18 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err);
 void summary_destroy(struct summary *summary);
 
+/* Set a statistic: an exact one, or one in its unit. */
+void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
+		       u64 count);
+void summary_set_real(struct summary_container *container, enum summary_metric_id metric,
+		      double real);
+
+/*
+ * Set the statistics of what a container's application logged, which depend on its type.
+ * @slo_ns: time to first token that was promised, 0: none. Returns 0 or -ENOMEM.
+ */
+int summary_set_log(struct summary_container *container, const struct app_log *log, u64 slo_ns);
+
 /* NULL: there is no such container in the run. */
 const struct summary_container *summary_find(const struct summary *summary, const char *name);
 
@@ -132,7 +148,7 @@ bool summary_has(const struct summary_container *container, enum summary_metric_
 /* The value as a floating-point number, whatever its unit. */
 double summary_number(const struct summary_value *value, enum summary_metric_id metric);
 
-/* "llm-server", "diffusion" or "pages", as in a scenario. */
+/* "llm-server", "diffusion" or "pages", as in a scenario, or "unknown". */
 const char *summary_type_name(enum cfg_app_type type);
 
 /* The content of summary.json, a new reference; NULL: out of memory. */

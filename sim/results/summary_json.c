@@ -75,12 +75,16 @@ static int put_head(json_t *root, const struct summary *summary)
 
 	rc = json_object_set_new(root, "name", json_string(summary->name));
 	rc |= json_object_set_new(root, "system", json_string(summary->system));
+	if (summary->measured)
+		rc |= json_object_set_new(root, "source", json_string(SUMMARY_HARDWARE));
 	rc |= json_object_set_new(root, "complete", json_boolean(summary->complete));
 	rc |= json_object_set_new(root, "sim_seconds", json_real(summary->sim_seconds));
 	rc |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
 	rc |= json_object_set_new(root, "speedup",
 				  speedup->known ? json_real(speedup->real) : json_null());
-	rc |= json_object_set_new(root, "seed", json_integer((json_int_t)summary->seed));
+	rc |= json_object_set_new(root, "seed",
+				  summary->measured ? json_null() :
+						      json_integer((json_int_t)summary->seed));
 	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	rc |= json_object_set_new(root, "version", json_string(summary->version));
 	return rc;
@@ -180,10 +184,11 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 {
 	const char *key = summary_metrics[metric].key;
 	bool integer = is_integer(metric);
-	const char *allowed = integer ? "an integer that is not negative" : "a number or null";
+	const char *allowed =
+		integer ? "an integer that is not negative, or null" : "a number or null";
 	const json_t *value = load_value(load, object, prefix, key, allowed);
 
-	if (!value || (!integer && json_is_null(value)))
+	if (!value || json_is_null(value))
 		return;
 	if (integer ? json_is_integer(value) && json_integer_value(value) >= 0 :
 		      json_is_number(value)) {
@@ -198,7 +203,7 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 /* The type of that name; the first one if there is none. */
 static bool find_type(const char *name, enum cfg_app_type *ret_type)
 {
-	for (int type = CFG_APP_PAGES; type > 0; type--) {
+	for (int type = CFG_APP_UNKNOWN; type > 0; type--) {
 		*ret_type = (enum cfg_app_type)type;
 		if (!strcmp(name, summary_type_name(*ret_type)))
 			return true;
@@ -221,7 +226,7 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
 	if (!find_type(type, &container->type))
 		load_mistake(load, prefix, "type", "is unknown",
-			     "\"llm-server\", \"diffusion\" or \"pages\"");
+			     "\"llm-server\", \"diffusion\", \"pages\" or \"unknown\"");
 	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
 		if (summary_has(container, (enum summary_metric_id)i))
 			load_metric(load, object, prefix, (enum summary_metric_id)i,
@@ -254,7 +259,9 @@ static void load_containers(struct load *load, json_t *root, struct summary *sum
 static void load_head(struct load *load, const json_t *root, struct summary *summary)
 {
 	const json_t *complete;
+	const char *source = json_string_value(json_object_get(root, "source"));
 
+	summary->measured = source && !strcmp(source, SUMMARY_HARDWARE);
 	load_text(load, root, "", "name", summary->name, sizeof(summary->name));
 	load_text(load, root, "", "system", summary->system, sizeof(summary->system));
 	load_text(load, root, "", "config_hash", summary->config_hash,

@@ -8,7 +8,9 @@
 
 DESTDIR="$work" cmake --install "$(dirname "$gvmsim")" --prefix /usr >/dev/null
 installed=$work/usr/bin/gvmsim
+version=$("$gvmsim" --version)
 [ -x "$installed" ] || fail "nothing installed"
+[ "$("$work/usr/bin/gvmcollect" --version)" = "gvmcollect ${version#* }" ] || fail "no gvmcollect"
 for kind in scenarios traces plots; do
 	diff -r "$source/$kind" "$work/usr/share/gvmsim/$kind" || fail "$kind is not installed"
 done

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* "gvmsim validate results": what was measured beside what was simulated. */
+#ifndef SIM_CLI_CMD_VALIDATE_RESULTS_H
+#define SIM_CLI_CMD_VALIDATE_RESULTS_H
+
+/*
+ * Run the command line from the word "results" on, which is argv[0]. The comparison goes to
+ * stdout, one line for an error to stderr. Returns an enum sim_exit.
+ */
+int cmd_validate_results(int argc, char **argv);
+
+#endif

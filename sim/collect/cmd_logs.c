@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "collect/cmd_logs.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/arguments.h"
+#include "collect/logs.h"
+#include "engine/error.h"
+
+#define LOGS_USAGE \
+	"logs DIR [--requests NAME=FILE]... [--images NAME=FILE]... [--slo NAME=TIME]..."
+
+static const char logs_help[] =
+	"Usage: gvmcollect " LOGS_USAGE "\n"
+	"\n"
+	"Puts what applications logged into DIR, a folder of \"gvmcollect sample\": every "
+	"request and\n"
+	"image into requests.csv, their statistics into summary.json. What is not given this "
+	"time\n"
+	"is not in there afterwards, so give all logs at once.\n"
+	"\n"
+	"  --requests NAME=FILE  container NAME is an LLM server, and FILE is what vLLM's "
+	"benchmark\n"
+	"                        client wrote: vllm bench serve --save-result "
+	"--save-detailed.\n"
+	"                        It needs start_times, which vLLM writes since January 2026\n"
+	"  --images NAME=FILE    container NAME is a diffusion pipeline, and FILE a CSV with a "
+	"row\n"
+	"                        per image: start_ns,end_ns. In Python, time.monotonic_ns() "
+	"before\n"
+	"                        and after the call of the pipeline\n"
+	"  --slo NAME=TIME       what time to first token NAME's users were promised: 7.463s\n"
+	"\n"
+	"Both clocks are CLOCK_MONOTONIC of the host that was sampled: run the clients there. "
+	"What\n"
+	"began before or after the collection is left out, and told.\n"
+	"\n"
+	"Example:\n"
+	"  gvmcollect logs results/hardware --requests vllm=bench.json --images "
+	"sd=images.csv \\\n"
+	"             --slo vllm=7.463s\n"
+	"  gvmsim figure alone-vs-shared results/hardware results/vllm-diffusion-80g-stock\n";
+
+enum logs_option { LOGS_REQUESTS = 256, LOGS_IMAGES, LOGS_SLO };
+
+static const struct option logs_options[] = {
+	{ "requests", required_argument, NULL, LOGS_REQUESTS },
+	{ "images", required_argument, NULL, LOGS_IMAGES },
+	{ "slo", required_argument, NULL, LOGS_SLO },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct logs_slo {
+	const char *container;
+	uint64_t ns;
+};
+
+/* A parsed command line; strings are borrowed from argv. Arrays have room for all of it. */
+struct logs_args {
+	struct logs_entry *entries;
+	size_t count;
+	struct logs_slo *slos;
+	size_t slo_count;
+	bool help;
+};
+
+static int add_entry(struct logs_args *args, const char *option, enum cfg_app_type type,
+		     struct sim_error *err)
+{
+	struct logs_entry *entry = &args->entries[args->count];
+	int rc = arguments_split(option, optarg, &entry->container, &entry->file, err);
+
+	entry->type = type;
+	for (size_t i = 0; !rc && i < args->count; i++)
+		if (!strcmp(args->entries[i].container, entry->container))
+			rc = sim_user_error(err, "option '%s': %s has a log already", option,
+					    entry->container);
+	args->count++;
+	return rc;
+}
+
+static int add_slo(struct logs_args *args, struct sim_error *err)
+{
+	struct logs_slo *slo = &args->slos[args->slo_count++];
+	const char *text;
+	int rc = arguments_split("--slo", optarg, &slo->container, &text, err);
+
+	return rc ? rc : arguments_duration("--slo", text, 1, &slo->ns, err);
+}
+
+/* A promise belongs to an LLM server whose log is given. */
+static int apply_slos(struct logs_args *args, struct sim_error *err)
+{
+	for (size_t i = 0; i < args->slo_count; i++) {
+		const struct logs_slo *slo = &args->slos[i];
+		bool found = false;
+
+		for (size_t j = 0; j < args->count; j++) {
+			struct logs_entry *entry = &args->entries[j];
+
+			if (entry->type != CFG_APP_LLM_SERVER ||
+			    strcmp(entry->container, slo->container) != 0)
+				continue;
+			entry->slo_ns = slo->ns;
+			found = true;
+		}
+		if (!found)
+			return sim_user_error(err, "option '--slo': no --requests of \"%s\"",
+					      slo->container);
+	}
+	return 0;
+}
+
+static int take_option(struct logs_args *args, int option, const char *word,
+		       struct sim_error *err)
+{
+	switch (option) {
+	case LOGS_REQUESTS:
+		return add_entry(args, "--requests", CFG_APP_LLM_SERVER, err);
+	case LOGS_IMAGES:
+		return add_entry(args, "--images", CFG_APP_DIFFUSION, err);
+	case LOGS_SLO:
+		return add_slo(args, err);
+	case 'h':
+		args->help = true;
+		return 0;
+	default:
+		return arguments_bad_option(option, word, LOGS_USAGE, err);
+	}
+}
+
+static int run(int argc, char **argv, struct logs_args *args, struct sim_error *err)
+{
+	int option, rc;
+
+	args->entries = calloc((size_t)argc, sizeof(*args->entries));
+	args->slos = calloc((size_t)argc, sizeof(*args->slos));
+	if (!args->entries || !args->slos)
+		return sim_runtime_error(err, "out of memory");
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":h", logs_options, NULL)) != -1) {
+		rc = take_option(args, option, argv[optind - 1], err);
+		if (rc || args->help)
+			return rc ? rc : arguments_print(logs_help, err);
+	}
+	if (argc - optind != 1)
+		return sim_user_error(err, "%d folders, expected 1, usage: gvmcollect %s",
+				      argc - optind, LOGS_USAGE);
+	if (!args->count)
+		return sim_user_error(err, "no log is given, usage: gvmcollect %s", LOGS_USAGE);
+	rc = apply_slos(args, err);
+	return rc ? rc : logs_add(argv[optind], args->entries, args->count, err);
+}
+
+int cmd_logs(int argc, char **argv)
+{
+	struct logs_args args = { 0 };
+	struct sim_error err = { 0 };
+	int rc = run(argc, argv, &args, &err);
+
+	if (rc)
+		fprintf(stderr, "gvmcollect: logs: %s\n", err.text);
+	free(args.entries);
+	free(args.slos);
+	return -rc;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "collect/collected.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/host.h"
+#include "config/units.h"
+#include "engine/error.h"
+
+#ifndef GVMSIM_VERSION
+#define GVMSIM_VERSION "unknown"
+#endif
+
+#define NS_PER_S 1e9
+
+int collected_prepare(struct writer *writer, const char *folder, struct sim_error *err)
+{
+	int rc = results_prepare(writer, folder, err);
+
+	if (rc)
+		return rc;
+	rc = writer_check(writer, COLLECTED_CONTROLS, err);
+	if (rc)
+		writer_abort(writer);
+	return rc;
+}
+
+/* The last value of a file, if it was ever seen. */
+static void set_last(struct summary_container *container, enum summary_metric_id metric,
+		     const struct sampler_file *file)
+{
+	if (file->seen)
+		summary_set_count(container, metric, file->number);
+}
+
+static void summarise_container(struct summary_container *container,
+				const struct sampler_container *sampled)
+{
+	const struct sampler_file *files = sampled->files;
+
+	strcpy(container->name, sampled->name);
+	container->type = CFG_APP_UNKNOWN;
+	snprintf(container->status, sizeof(container->status), "%s",
+		 sampled->seen ? SUMMARY_OK : "never appeared");
+	set_last(container, SUMMARY_GMEM_CURRENT, &files[HOST_CURRENT]);
+	set_last(container, SUMMARY_GMEM_SWAP, &files[HOST_SWAP]);
+	set_last(container, SUMMARY_GMEM_PEAK, &files[HOST_PEAK]);
+	/* The public GVM driver keeps no peak: the highest sample is what we have of it. */
+	if (!files[HOST_PEAK].seen && files[HOST_CURRENT].seen)
+		summary_set_count(container, SUMMARY_GMEM_PEAK, sampled->resident_max_bytes);
+}
+
+int collected_summary(const struct collected *collected, struct summary *summary,
+		      struct sim_error *err)
+{
+	const struct sampler *sampler = collected->sampler;
+
+	*summary = (struct summary){
+		.measured = true,
+		.complete = collected->complete,
+		.sim_seconds = (double)collected->end_ns / NS_PER_S,
+		.wall_seconds = (double)collected->end_ns / NS_PER_S,
+	};
+	host_name(summary->name, sizeof(summary->name));
+	snprintf(summary->system, sizeof(summary->system), "%s", collected->system);
+	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
+	summary->containers =
+		calloc(sampler->container_count + 1, sizeof(*summary->containers));
+	if (!summary->containers)
+		return sim_runtime_error(err, "out of memory for the results");
+	for (u32 i = 0; i < sampler->container_count; i++)
+		summarise_container(&summary->containers[summary->container_count++],
+				    &sampler->containers[i]);
+	return 0;
+}
+
+/* A date that may not have come. */
+static json_t *date_json(bool came, u64 ns)
+{
+	return came ? json_integer((json_int_t)ns) : json_null();
+}
+
+static json_t *container_json(const struct sampler_container *container)
+{
+	bool gone = container->seen && !container->present;
+	json_t *gpu = container->gpu == SAMPLER_ANY_GPU ?
+			      json_null() :
+			      json_integer((json_int_t)container->gpu);
+
+	return json_pack("{sIsosososos{soso}}", "tgid", (json_int_t)container->tgid, "gpu", gpu,
+			 "command", host_string(container->command), "first_sample_ns",
+			 date_json(container->seen, container->first_ns), "last_sample_ns",
+			 date_json(gone, container->last_ns), "app", "type", json_null(), "log",
+			 json_null());
+}
+
+static json_t *containers_json(const struct sampler *sampler)
+{
+	json_t *containers = json_object();
+
+	for (u32 i = 0; i < sampler->container_count; i++)
+		json_object_set_new(containers, sampler->containers[i].name,
+				    container_json(&sampler->containers[i]));
+	return containers;
+}
+
+static json_t *strings_json(const char *const *texts, size_t count)
+{
+	json_t *strings = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(strings, host_string(texts[i]));
+	return strings;
+}
+
+static json_t *clock_json(const struct collected *collected)
+{
+	char date[sizeof("2026-01-31T23:59:59Z") + 8] = "";
+	struct tm utc;
+
+	if (gmtime_r(&collected->start_date, &utc))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	return json_pack("{sssIss}", "name", "CLOCK_MONOTONIC", "start_ns",
+			 (json_int_t)collected->start_ns, "start_date", date);
+}
+
+static json_t *config_json(const struct collected *collected)
+{
+	const struct sampler *sampler = collected->sampler;
+	char interval[UNITS_TEXT_MAX], model[CFG_NAME_MAX];
+
+	units_format_duration(collected->interval_ns, interval, sizeof(interval));
+	host_gpu_model(model, sizeof(model));
+	return json_pack(
+		"{sssss{ss}s{ss}s{sssIsI}sososososo}", "source", SUMMARY_HARDWARE, "program",
+		"gvmcollect " GVMSIM_VERSION, "system", "name", collected->system, "gpu",
+		"profile", model, "sampling", "interval", interval, "taken",
+		(json_int_t)collected->taken, "skipped", (json_int_t)collected->skipped,
+		"clock", clock_json(collected), "host", host_json(), "roots",
+		strings_json(sampler->roots, sampler->root_count), "containers",
+		containers_json(sampler), "notes",
+		strings_json((const char *const *)sampler->notes, sampler->note_count));
+}
+
+static int write_config(const struct collected *collected, struct writer *writer,
+			struct sim_error *err)
+{
+	json_t *root = config_json(collected);
+	int rc = results_write_json(writer, RESULTS_CONFIG, root, err);
+
+	json_decref(root);
+	return rc;
+}
+
+/* No application has told anything yet. */
+static int write_requests(struct writer *writer, struct sim_error *err)
+{
+	int rc = results_begin_requests(writer, err);
+
+	return rc ? rc : writer_end(writer, err);
+}
+
+static int write_timeline(const struct sampler *sampler, struct writer *writer,
+			  struct sim_error *err)
+{
+	int rc = results_begin_timeline(writer, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < sampler->row_count; i++) {
+		const struct sampler_row *row = &sampler->rows[i];
+		struct results_sample sample = {
+			.container = sampler->containers[row->container].name,
+			.known = row->known,
+			.time_ns = row->time_ns,
+			.resident_bytes = row->resident_bytes,
+			.swapped_bytes = row->swapped_bytes,
+			.pending_kernels = row->pending_kernels,
+		};
+
+		results_put_sample(writer, &sample);
+	}
+	return writer_end(writer, err);
+}
+
+static int write_controls(const struct sampler *sampler, struct writer *writer,
+			  struct sim_error *err)
+{
+	int rc = writer_begin(writer, COLLECTED_CONTROLS, err);
+
+	if (rc)
+		return rc;
+	writer_printf(writer, "time_ns,container,file,value\n");
+	for (size_t i = 0; i < sampler->change_count; i++) {
+		const struct sampler_change *change = &sampler->changes[i];
+
+		writer_printf(writer, "%llu,%s,%s,%s\n", change->time_ns,
+			      sampler->containers[change->container].name,
+			      host_files[change->file].name, change->text);
+	}
+	return writer_end(writer, err);
+}
+
+/* The summary comes last: where it is new, the rest is. */
+int collected_write(const struct collected *collected, const struct summary *summary,
+		    struct writer *writer, struct sim_error *err)
+{
+	int rc = write_config(collected, writer, err);
+
+	if (!rc)
+		rc = write_requests(writer, err);
+	if (!rc)
+		rc = write_timeline(collected->sampler, writer, err);
+	if (!rc)
+		rc = write_controls(collected->sampler, writer, err);
+	if (!rc)
+		rc = results_write_summary(writer, summary, err);
+	if (!rc)
+		rc = writer_commit(writer, err);
+	if (rc)
+		writer_abort(writer);
+	return rc;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Images as a CSV file of start and end; see app_logs.h. */
+#include "collect/app_logs.h"
+#include "engine/error.h"
+#include "results/csv.h"
+
+enum image_column { IMAGE_START, IMAGE_END, IMAGE_COLUMNS };
+
+static const char *const image_columns[IMAGE_COLUMNS] = { "start_ns", "end_ns" };
+
+static int image_add(const struct csv *csv, const struct app_log_window *window,
+		     struct app_log *log, u64 *outside, struct sim_error *err)
+{
+	struct app_record record = { .id = log->record_count + *outside };
+	uint64_t start_ns, end_ns;
+	int rc = 0;
+
+	if (!csv_has(csv, IMAGE_START))
+		rc = sim_user_error(err, "%s:%zu: start_ns: is empty, allowed: digits",
+				    csv->file, csv->line);
+	if (!rc)
+		rc = csv_u64(csv, IMAGE_START, &start_ns, err);
+	if (!rc)
+		rc = csv_u64(csv, IMAGE_END, &end_ns, err);
+	if (!rc && csv_has(csv, IMAGE_END) && end_ns < start_ns)
+		rc = sim_user_error(err, "%s:%zu: end_ns: is before start_ns", csv->file,
+				    csv->line);
+	if (rc)
+		return rc;
+	if (start_ns < window->start_ns || start_ns > window->end_ns) {
+		++*outside;
+		return 0;
+	}
+	record.arrival_ns = start_ns - window->start_ns;
+	record.outcome = APP_DROPPED;
+	if (end_ns) {
+		record.finish_ns = end_ns - window->start_ns;
+		record.outcome = APP_COMPLETED;
+	}
+	app_log_add(log, &record);
+	return 0;
+}
+
+int app_logs_read_images(struct app_log *log, const char *file,
+			 const struct app_log_window *window, u64 *ret_outside,
+			 struct sim_error *err)
+{
+	struct csv csv;
+	int rc = csv_open(&csv, file, image_columns, IMAGE_COLUMNS, err);
+
+	*ret_outside = 0;
+	if (rc)
+		return rc;
+	while ((rc = csv_next(&csv, err)) == 1) {
+		rc = image_add(&csv, window, log, ret_outside, err);
+		if (rc)
+			break;
+	}
+	csv_close(&csv);
+	return rc;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "collect/logs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/app_logs.h"
+#include "collect/collected.h"
+#include "collect/host.h"
+#include "config/units.h"
+#include "engine/error.h"
+
+#define NS_PER_S 1e9
+
+/* A folder while logs go into it. */
+struct logs {
+	const struct logs_entry *entries;
+	size_t count;
+	struct summary summary;
+	json_t *config;
+	char config_file[PATH_MAX];
+	struct app_log_window window;
+	struct app_log logs[CFG_CONTAINERS_MAX]; /* by container of the summary */
+};
+
+static int logs_mistake(const struct logs *logs, const char *what, struct sim_error *err)
+{
+	return sim_user_error(err, "%s:%s, allowed: a folder that gvmcollect wrote",
+			      logs->config_file, what);
+}
+
+/* When the collection was. */
+static int logs_read_window(struct logs *logs, struct sim_error *err)
+{
+	json_t *clock = json_object_get(logs->config, "clock");
+	json_t *start = json_object_get(clock, "start_ns");
+
+	if (!logs->summary.measured)
+		return logs_mistake(logs, "source: is not \"" SUMMARY_HARDWARE "\"", err);
+	if (!json_is_integer(start) || json_integer_value(start) < 0)
+		return logs_mistake(logs, "clock.start_ns: is no time", err);
+	logs->window.start_ns = (u64)json_integer_value(start);
+	logs->window.end_ns =
+		logs->window.start_ns + (u64)(logs->summary.sim_seconds * NS_PER_S + 0.5);
+	return 0;
+}
+
+static int logs_open(struct logs *logs, const char *folder, struct sim_error *err)
+{
+	char file[PATH_MAX];
+	int rc;
+
+	if (strlen(folder) > PATH_MAX - WRITER_NAME_MAX)
+		return sim_user_error(err, "%.60s...: name of a folder is too long", folder);
+	sprintf(file, "%s/" RESULTS_SUMMARY, folder);
+	sprintf(logs->config_file, "%s/" RESULTS_CONFIG, folder);
+	rc = summary_load(&logs->summary, file, err);
+	if (!rc)
+		rc = results_load_json(logs->config_file, &logs->config, err);
+	if (!rc && logs->summary.container_count > CFG_CONTAINERS_MAX)
+		rc = sim_user_error(err, "%s:containers: too many, allowed: %d", file,
+				    CFG_CONTAINERS_MAX);
+	return rc ? rc : logs_read_window(logs, err);
+}
+
+static void logs_close(struct logs *logs)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(logs->logs); i++)
+		app_log_destroy(&logs->logs[i]);
+	summary_destroy(&logs->summary);
+	json_decref(logs->config);
+}
+
+/* What earlier logs said. */
+static void logs_forget(struct summary_container *container)
+{
+	for (int i = 0; i < SUMMARY_METRICS; i++)
+		if (!(summary_metrics[i].apps & SUMMARY_FOR_UNKNOWN))
+			container->values[i].known = false;
+	container->type = CFG_APP_UNKNOWN;
+}
+
+static int logs_read(struct logs *logs, const struct logs_entry *entry, struct app_log *log,
+		     struct sim_error *err)
+{
+	u64 outside;
+	int rc;
+
+	if (entry->type == CFG_APP_LLM_SERVER)
+		rc = app_logs_read_vllm(log, entry->file, &logs->window, &outside, err);
+	else
+		rc = app_logs_read_images(log, entry->file, &logs->window, &outside, err);
+	if (rc || !outside)
+		return rc;
+	if (!log->record_count)
+		return sim_user_error(err,
+				      "%s: nothing in it is within the collection, %.3f s to "
+				      "%.3f s after this host started; allowed: a log of the "
+				      "same time and host",
+				      entry->file, (double)logs->window.start_ns / NS_PER_S,
+				      (double)logs->window.end_ns / NS_PER_S);
+	fprintf(stderr,
+		"gvmcollect: note: %s: %llu of %llu began before or after the collection and "
+		"are left out\n",
+		entry->file, outside, outside + log->record_count);
+	return 0;
+}
+
+/* What the folder says of the application: its type, its log, and what was promised. */
+static int logs_set_config(struct logs *logs, const struct summary_container *container,
+			   const struct logs_entry *entry)
+{
+	json_t *object =
+		json_object_get(json_object_get(logs->config, "containers"), container->name);
+	char slo[UNITS_TEXT_MAX];
+	json_t *app;
+
+	if (!entry)
+		return json_object_set_new(object, "app", json_pack("{snsn}", "type", "log"));
+	units_format_duration(entry->slo_ns, slo, sizeof(slo));
+	app = json_pack("{ssso}", "type", summary_type_name(entry->type), "log",
+			host_string(entry->file));
+	if (entry->type == CFG_APP_LLM_SERVER)
+		json_object_set_new(app, "slo_ttft",
+				    entry->slo_ns ? json_string(slo) : json_null());
+	return json_object_set_new(object, "app", app);
+}
+
+static const struct logs_entry *logs_find(const struct logs *logs, const char *container)
+{
+	for (size_t i = 0; i < logs->count; i++)
+		if (!strcmp(logs->entries[i].container, container))
+			return &logs->entries[i];
+	return NULL;
+}
+
+static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
+{
+	struct summary_container *container = &logs->summary.containers[index];
+	const struct logs_entry *entry = logs_find(logs, container->name);
+	int rc = 0;
+
+	logs_forget(container);
+	if (entry) {
+		container->type = entry->type;
+		rc = logs_read(logs, entry, &logs->logs[index], err);
+	}
+	if (rc)
+		return rc;
+	if (logs_set_config(logs, container, entry))
+		return logs_mistake(logs, "containers: one is missing", err);
+	if (entry && summary_set_log(container, &logs->logs[index], entry->slo_ns))
+		return sim_runtime_error(err, "out of memory for the results");
+	return 0;
+}
+
+/* Every log is of a container that was watched. */
+static int logs_check_names(const struct logs *logs, struct sim_error *err)
+{
+	for (size_t i = 0; i < logs->count; i++)
+		if (!summary_find(&logs->summary, logs->entries[i].container))
+			return sim_user_error(err,
+					      "%s: no container \"%s\" was collected, see "
+					      "containers in %s",
+					      logs->entries[i].file, logs->entries[i].container,
+					      logs->config_file);
+	return 0;
+}
+
+static int logs_write_requests(const struct logs *logs, struct writer *writer,
+			       struct sim_error *err)
+{
+	int rc = results_begin_requests(writer, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < logs->summary.container_count; i++)
+		results_put_log(writer, logs->summary.containers[i].name,
+				logs->summary.containers[i].type, &logs->logs[i]);
+	return writer_end(writer, err);
+}
+
+static int logs_write(const struct logs *logs, const char *folder, struct sim_error *err)
+{
+	struct writer writer;
+	int rc = results_prepare(&writer, folder, err);
+
+	if (rc)
+		return rc;
+	rc = results_write_json(&writer, RESULTS_CONFIG, logs->config, err);
+	if (!rc)
+		rc = logs_write_requests(logs, &writer, err);
+	if (!rc)
+		rc = results_write_summary(&writer, &logs->summary, err);
+	if (!rc)
+		rc = writer_commit(&writer, err);
+	if (rc)
+		writer_abort(&writer);
+	return rc;
+}
+
+int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
+	     struct sim_error *err)
+{
+	struct logs *logs = calloc(1, sizeof(*logs));
+	int rc;
+
+	if (!logs)
+		return sim_runtime_error(err, "out of memory");
+	logs->entries = entries;
+	logs->count = count;
+	rc = logs_open(logs, folder, err);
+	if (!rc)
+		rc = logs_check_names(logs, err);
+	for (size_t i = 0; !rc && i < logs->summary.container_count; i++)
+		rc = logs_apply(logs, i, err);
+	if (!rc)
+		rc = logs_write(logs, folder, err);
+	logs_close(logs);
+	free(logs);
+	return rc;
+}

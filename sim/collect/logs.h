@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Application logs into a folder that was collected: requests.csv and the statistics of
+ * summary.json, as a simulation has them.
+ */
+#ifndef SIM_COLLECT_LOGS_H
+#define SIM_COLLECT_LOGS_H
+
+#include "results/results.h"
+
+/* The log of one container. Strings are borrowed. */
+struct logs_entry {
+	const char *container;
+	const char *file;
+	enum cfg_app_type type;
+	u64 slo_ns; /* time to first token that was promised; 0: none */
+};
+
+/*
+ * Write the folder anew with these logs and no others, so that a second time with one log more
+ * or mended is no different from the first. Timeline and control files stay as they are. Tells
+ * on standard error what was left out. Returns 0 or a negative enum sim_exit; then nothing has
+ * changed.
+ */
+int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
+	     struct sim_error *err);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The result file of vLLM's benchmark client (vllm/benchmarks/serve.py); see app_logs.h. */
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "collect/app_logs.h"
+#include "engine/error.h"
+
+#define NS_PER_S    1e9
+#define SECONDS_MAX 1e9 /* of a clock since boot, and of anything measured with it */
+#define TOKENS_MAX  4294967295ll
+#define ALLOWED                                                              \
+	"what \"vllm bench serve --save-result --save-detailed\" writes in " \
+	"versions since January 2026"
+
+/* An array in the file. */
+enum vllm_key {
+	VLLM_START_TIMES,
+	VLLM_TTFTS,
+	VLLM_ITLS,
+	VLLM_INPUT_LENS,
+	VLLM_OUTPUT_LENS,
+	VLLM_ERRORS,
+	VLLM_KEYS,
+};
+
+static const char *const vllm_keys[VLLM_KEYS] = {
+	"start_times", "ttfts", "itls", "input_lens", "output_lens", "errors",
+};
+
+struct vllm_file {
+	const char *file;
+	json_t *root;
+	json_t *arrays[VLLM_KEYS]; /* borrowed from root, all of one length */
+	size_t count;
+	struct sim_error *err;
+};
+
+static int vllm_open(struct vllm_file *vllm)
+{
+	FILE *stream = fopen(vllm->file, "rbe");
+	json_error_t bad;
+
+	if (!stream)
+		return sim_user_error(vllm->err, "%s: cannot be read: %s", vllm->file,
+				      strerror(errno));
+	vllm->root = json_loadf(stream, 0, &bad);
+	fclose(stream);
+	if (vllm->root)
+		return 0;
+	return sim_user_error(vllm->err, "%s:%d:%d: %s", vllm->file, bad.line, bad.column,
+			      bad.text);
+}
+
+static int vllm_find_arrays(struct vllm_file *vllm)
+{
+	for (int key = 0; key < VLLM_KEYS; key++) {
+		json_t *array = json_object_get(vllm->root, vllm_keys[key]);
+
+		if (!json_is_array(array))
+			return sim_user_error(vllm->err, "%s:%s: is %s, allowed: " ALLOWED,
+					      vllm->file, vllm_keys[key],
+					      array ? "no array" : "missing");
+		vllm->arrays[key] = array;
+		if (!key)
+			vllm->count = json_array_size(array);
+		if (json_array_size(array) != vllm->count)
+			return sim_user_error(
+				vllm->err, "%s:%s: has %zu elements, allowed: %zu, as %s has",
+				vllm->file, vllm_keys[key], json_array_size(array), vllm->count,
+				vllm_keys[0]);
+	}
+	return 0;
+}
+
+/* Seconds to ns; @value may be NULL. @path tells where it is. */
+static int vllm_seconds(const struct vllm_file *vllm, const char *path, const json_t *value,
+			u64 *ret_ns)
+{
+	double seconds = json_number_value(value);
+
+	if (json_is_number(value) && seconds >= 0 && seconds < SECONDS_MAX) {
+		*ret_ns = (u64)(seconds * NS_PER_S + 0.5);
+		return 0;
+	}
+	return sim_user_error(vllm->err, "%s:%s: is no time, allowed: seconds from 0 to %g",
+			      vllm->file, path, SECONDS_MAX);
+}
+
+/* The seconds of request @index under @key. */
+static int vllm_time(const struct vllm_file *vllm, enum vllm_key key, size_t index, u64 *ret_ns)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s[%zu]", vllm_keys[key], index);
+	return vllm_seconds(vllm, path, json_array_get(vllm->arrays[key], index), ret_ns);
+}
+
+static int vllm_tokens(const struct vllm_file *vllm, enum vllm_key key, size_t index,
+		       u32 *ret_tokens)
+{
+	const json_t *value = json_array_get(vllm->arrays[key], index);
+	json_int_t tokens = json_integer_value(value);
+
+	if (json_is_integer(value) && tokens >= 0 && tokens <= TOKENS_MAX) {
+		*ret_tokens = (u32)tokens;
+		return 0;
+	}
+	return sim_user_error(vllm->err, "%s:%s[%zu]: is no count, allowed: 0 to %lld",
+			      vllm->file, vllm_keys[key], index, TOKENS_MAX);
+}
+
+/* The gaps between a request's tokens, all together; to @log one by one if it is not NULL. */
+static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log *log,
+		     u64 *ret_sum_ns)
+{
+	const json_t *gaps = json_array_get(vllm->arrays[VLLM_ITLS], index);
+	char path[64];
+	int rc = 0;
+	u64 gap_ns;
+
+	*ret_sum_ns = 0;
+	if (!json_is_array(gaps))
+		return sim_user_error(vllm->err,
+				      "%s:itls[%zu]: is no array, allowed: an array of seconds",
+				      vllm->file, index);
+	for (size_t i = 0; !rc && i < json_array_size(gaps); i++) {
+		snprintf(path, sizeof(path), "itls[%zu][%zu]", index, i);
+		rc = vllm_seconds(vllm, path, json_array_get(gaps, i), &gap_ns);
+		if (rc)
+			break;
+		*ret_sum_ns += gap_ns;
+		if (log)
+			app_log_add_gap(log, gap_ns);
+	}
+	return rc;
+}
+
+/* Times are durations in *record, and its arrival is on the host's clock. */
+static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_record *record)
+{
+	const json_t *error = json_array_get(vllm->arrays[VLLM_ERRORS], index);
+	int rc = vllm_time(vllm, VLLM_START_TIMES, index, &record->arrival_ns);
+
+	if (!rc)
+		rc = vllm_time(vllm, VLLM_TTFTS, index, &record->first_ns);
+	if (!rc)
+		rc = vllm_gaps(vllm, index, NULL, &record->finish_ns);
+	if (!rc)
+		rc = vllm_tokens(vllm, VLLM_INPUT_LENS, index, &record->prompt_tokens);
+	if (!rc)
+		rc = vllm_tokens(vllm, VLLM_OUTPUT_LENS, index, &record->output_tokens);
+	if (!rc && !json_is_string(error))
+		rc = sim_user_error(vllm->err,
+				    "%s:errors[%zu]: is no string, allowed: \"\" or an error",
+				    vllm->file, index);
+	record->id = index;
+	record->outcome = APP_COMPLETED;
+	if (!rc && (json_string_length(error) || !record->first_ns))
+		record->outcome = APP_FAILED;
+	return rc;
+}
+
+/* Durations to dates since the collection began; of a failed request only its first token. */
+static void vllm_place(struct app_record *record, const struct app_log_window *window)
+{
+	record->arrival_ns -= window->start_ns;
+	if (record->first_ns)
+		record->first_ns += record->arrival_ns;
+	record->finish_ns += record->first_ns;
+	if (record->outcome != APP_COMPLETED)
+		record->finish_ns = 0;
+}
+
+static int vllm_add(const struct vllm_file *vllm, size_t index,
+		    const struct app_log_window *window, struct app_log *log, u64 *outside)
+{
+	struct app_record record = { 0 };
+	u64 unused;
+	int rc = vllm_record(vllm, index, &record);
+
+	if (rc)
+		return rc;
+	if (record.arrival_ns < window->start_ns || record.arrival_ns > window->end_ns) {
+		++*outside;
+		return 0;
+	}
+	log->arrived++;
+	if (record.outcome == APP_COMPLETED)
+		vllm_gaps(vllm, index, log, &unused);
+	vllm_place(&record, window);
+	app_log_add(log, &record);
+	return 0;
+}
+
+int app_logs_read_vllm(struct app_log *log, const char *file,
+		       const struct app_log_window *window, u64 *ret_outside,
+		       struct sim_error *err)
+{
+	struct vllm_file vllm = { .file = file, .err = err };
+	int rc = vllm_open(&vllm);
+
+	*ret_outside = 0;
+	if (!rc)
+		rc = vllm_find_arrays(&vllm);
+	for (size_t i = 0; !rc && i < vllm.count; i++)
+		rc = vllm_add(&vllm, i, window, log, ret_outside);
+	json_decref(vllm.root);
+	return rc;
+}

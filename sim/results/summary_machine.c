@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The summary of a simulated machine; see summary.h. */
+#include "results/summary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+
+#ifndef GVMSIM_VERSION
+#define GVMSIM_VERSION "unknown"
+#endif
+
+#define NS_PER_S      1e9
+#define NS_PER_MS_INT 1000000ull
+#define IGNORED_MAX   (2 * CFG_NAME_MAX + 32)
+
+static void set_seconds(struct summary_container *container, enum summary_metric_id metric,
+			u64 ns)
+{
+	summary_set_real(container, metric, (double)ns / NS_PER_S);
+}
+
+static void compute_times(struct summary_container *container, const struct tenant_usage *usage)
+{
+	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
+	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
+	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, tenant_usage_cpu_ns(usage));
+	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
+	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
+	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
+}
+
+static void compute_gpu(struct summary_container *container, const struct tenant *tenant)
+{
+	const struct sim_process_stats *stats = &tenant->stats;
+	const struct tenant_usage *usage = &tenant->usage;
+
+	summary_set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
+	summary_set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
+	summary_set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
+	summary_set_count(container, SUMMARY_FAULTS, stats->faults);
+	summary_set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
+	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);
+	summary_set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
+	summary_set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
+	compute_times(container, usage);
+	if (tenant->machine->end_ns)
+		summary_set_real(container, SUMMARY_GPU_SHARE,
+				 (double)usage->busy_ns / (double)tenant->machine->end_ns);
+}
+
+/* What became of the container, in words. A dead context is a result, not an error of ours. */
+static void compute_status(struct summary_container *container, const struct tenant *tenant)
+{
+	u64 ms = tenant->failed_ns / NS_PER_MS_INT;
+	const char *what = "context died";
+	const char *why = "a page fault found no free memory and nothing to evict";
+
+	if (!tenant->status) {
+		snprintf(container->status, sizeof(container->status), "%s",
+			 tenant->cfg->start < tenant->machine->end_ns ? SUMMARY_OK :
+									"not started");
+		return;
+	}
+	if (tenant->status != -EIO) {
+		what = "application failed";
+		why = strerror(-tenant->status);
+	}
+	snprintf(container->status, sizeof(container->status), "%s at %llu.%03llu s: %s", what,
+		 ms / 1000, ms % 1000, why);
+}
+
+static int compute_container(struct summary_container *container, const struct tenant *tenant)
+{
+	u64 slo_ns = 0;
+
+	snprintf(container->name, sizeof(container->name), "%s", tenant->cfg->name);
+	container->type = tenant->cfg->app_type;
+	compute_status(container, tenant);
+	compute_gpu(container, tenant);
+	if (container->type == CFG_APP_LLM_SERVER)
+		slo_ns = tenant->cfg->llm.client.slo_ttft;
+	return summary_set_log(container, &tenant->log, slo_ns);
+}
+
+static int add_ignored(struct summary *summary, const char *key)
+{
+	size_t size = (summary->ignored_count + 1) * sizeof(*summary->ignored_keys);
+	char **keys = realloc(summary->ignored_keys, size);
+
+	if (!keys)
+		return -ENOMEM;
+	summary->ignored_keys = keys;
+	keys[summary->ignored_count] = strdup(key);
+	if (!keys[summary->ignored_count])
+		return -ENOMEM;
+	summary->ignored_count++;
+	return 0;
+}
+
+static int find_ignored_controls(struct summary *summary, const struct tenant *tenant)
+{
+	const struct machine *machine = tenant->machine;
+	char key[IGNORED_MAX];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < tenant->cfg->control_count; i++) {
+		const struct cfg_control *control = &tenant->cfg->controls[i];
+
+		if (!*control->text || machine->system->honours(machine->config, control->file))
+			continue;
+		snprintf(key, sizeof(key), "containers.%s.%s", tenant->cfg->name,
+			 control->file);
+		rc = add_ignored(summary, key);
+	}
+	return rc;
+}
+
+/* Events are counted as in config.json: in the order of time. */
+static int find_ignored_events(struct summary *summary, const struct machine *machine)
+{
+	char key[IGNORED_MAX];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < machine->config->event_count; i++) {
+		if (machine->system->honours(machine->config, machine->config->events[i].file))
+			continue;
+		snprintf(key, sizeof(key), "events.%zu.file", i);
+		rc = add_ignored(summary, key);
+	}
+	return rc;
+}
+
+/* Keys that nothing here reads yet, whatever the system. */
+static int find_ignored_unused(struct summary *summary, const struct config *config)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < config->unused_count; i++)
+		rc = add_ignored(summary, config->unused_keys[i]);
+	return rc;
+}
+
+/* Switches of mechanisms that this system does not have. */
+static int find_ignored_mechanisms(struct summary *summary, const struct machine *machine)
+{
+	const struct config *config = machine->config;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < config->mechanism_count; i++)
+		if (!sim_system_has_mechanism(machine->system, config->mechanism_keys[i]))
+			rc = add_ignored(summary, config->mechanism_keys[i]);
+	return rc;
+}
+
+static int find_ignored(struct summary *summary, const struct machine *machine)
+{
+	int rc = find_ignored_unused(summary, machine->config);
+
+	if (!rc)
+		rc = find_ignored_mechanisms(summary, machine);
+	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
+		rc = find_ignored_controls(summary, &machine->tenants[i]);
+	return rc ? rc : find_ignored_events(summary, machine);
+}
+
+static void compute_head(struct summary *summary, const struct machine *machine)
+{
+	const struct config *config = machine->config;
+
+	snprintf(summary->name, sizeof(summary->name), "%s", config->name);
+	snprintf(summary->system, sizeof(summary->system), "%s", machine->system->name);
+	snprintf(summary->config_hash, sizeof(summary->config_hash), "%s", config->hash);
+	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
+	summary->complete = !machine->interrupted;
+	summary->seed = config->seed;
+	summary->sim_seconds = (double)machine->end_ns / NS_PER_S;
+	summary->wall_seconds = (double)machine->wall_ns / NS_PER_S;
+	if (machine->wall_ns)
+		summary->speedup = (struct summary_value){
+			.known = true,
+			.real = (double)machine->end_ns / (double)machine->wall_ns,
+		};
+}
+
+int summary_compute(struct summary *summary, const struct machine *machine,
+		    struct sim_error *err)
+{
+	int rc = 0;
+
+	*summary = (struct summary){ 0 };
+	compute_head(summary, machine);
+	summary->containers = calloc(machine->tenant_count + 1, sizeof(*summary->containers));
+	if (!summary->containers)
+		return sim_runtime_error(err, "out of memory for the results");
+	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
+		rc = compute_container(&summary->containers[summary->container_count++],
+				       &machine->tenants[i]);
+	if (!rc)
+		rc = find_ignored(summary, machine);
+	if (!rc)
+		return 0;
+	summary_destroy(summary);
+	return sim_runtime_error(err, "out of memory for the results");
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "collect_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char tree[64];
+
+static void tree_setup(void)
+{
+	strcpy(tree, "/tmp/test_collect.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(tree));
+}
+
+static void tree_teardown(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", tree);
+	ck_assert_int_eq(system(command), 0);
+}
+
+const char *tree_path(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", tree, name);
+	return path;
+}
+
+void tree_mkdir(const char *name)
+{
+	ck_assert_int_eq(mkdir(tree_path(name), 0777), 0);
+}
+
+void tree_put(const char *name, const char *text)
+{
+	FILE *stream = fopen(tree_path(name), "w");
+
+	ck_assert_msg(stream, "cannot write %s", name);
+	ck_assert_int_ge(fputs(text, stream), 0);
+	ck_assert_int_eq(fclose(stream), 0);
+}
+
+void tree_remove(const char *name)
+{
+	ck_assert_int_eq(remove(tree_path(name)), 0);
+}
+
+void tree_put_all(const char *folder)
+{
+	static const char *const files[][2] = {
+		{ "gmem.limit.high", "max\n" },
+		{ "gmem.limit.low", "0\n" },
+		{ "gmem.current", "4194304\n" },
+		{ "gmem.peak", "8388608\n" },
+		{ "gmem.events", "high 3\noom 0\n" },
+		{ "gmem.swap.current", "2097152\n" },
+		{ "gmem.clean.current", "0\n" },
+		{ "compute.timeslice", "2048us\n" },
+		{ "compute.priority", "8\n" },
+		{ "compute.freeze", "0\n" },
+		{ "gcgroup.stat", "nr_submitted_kernels: 12\nnr_ended_kernels: 7\n"
+				  "nr_pending_kernels: 5\n" },
+	};
+	char name[128];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		snprintf(name, sizeof(name), "%s/%s", folder, files[i][0]);
+		tree_put(name, files[i][1]);
+	}
+}
+
+int tree_run(const char *name, void (*add_tests)(TCase *tests), void (*setup)(void),
+	     void (*teardown)(void))
+{
+	Suite *suite = suite_create(name);
+	TCase *tests = tcase_create(name);
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_checked_fixture(tests, tree_setup, tree_teardown);
+	tcase_add_checked_fixture(tests, setup, teardown);
+	add_tests(tests);
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvmcollect builds on a host that has a compiler, CMake and jansson, but nothing to simulate with.
+# Usage: collector_only.sh SOURCE WORK
+set -eu
+source=$1
+work=$2
+rm -rf "$work"
+mkdir -p "$work/pkgconfig"
+ln -s "$(pkg-config --variable=pcfiledir jansson)/jansson.pc" "$work/pkgconfig/"
+export PKG_CONFIG_LIBDIR="$work/pkgconfig"
+
+{
+	cmake -S "$source" -B "$work/build" -DGVMSIM_COLLECTOR_ONLY=ON
+	cmake --build "$work/build" --parallel 2
+	DESTDIR=$work/installed cmake --install "$work/build" --prefix /usr
+} >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+"$work/installed/usr/bin/gvmcollect" --version
+if ldd "$work/build/gvmcollect" | grep -i simgrid; then exit 1; fi
+[ "$(cd "$work/installed" && find . -type f)" = ./usr/bin/gvmcollect ]
