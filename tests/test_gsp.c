@@ -13,7 +13,7 @@ static struct gsp_tsg tsg_a, tsg_b, tsg_c;
 
 static void simulate(void (*body)(void *data))
 {
-	static const struct gsp_config config = { 100, 1000000, 10, 256, 32 };
+	static const struct gsp_config config = { 100, 1000000, 10, 0, 256, 32 };
 
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
