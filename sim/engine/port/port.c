@@ -2,59 +2,31 @@
 /* The user-space half of the port header; see gvm_world.h. */
 #include "gvm/port.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 u64 gvm_port_cost_ns[GVM_COST_KINDS];
 
 /* How many spinlocks the running code holds. One counter for all: a holder cannot block. */
 static unsigned int port_atomic_depth;
 
-static void port_assert_may_sleep(void)
+void gvm_port_assert_may_sleep(void)
 {
 	GVM_ASSERT(port_atomic_depth == 0);
 }
 
-int scnprintf(char *buf, size_t size, const char *fmt, ...)
+/* What the running actor holds. */
+static struct gvm_locks *port_locks(void)
 {
-	va_list args;
-	int length;
-
-	if (size == 0)
-		return 0;
-	va_start(args, fmt);
-	length = vsnprintf(buf, size, fmt, args);
-	va_end(args);
-	if (length < 0)
-		return 0;
-	return (size_t)length < size ? length : (int)(size - 1);
-}
-
-void *gvm_alloc(size_t bytes)
-{
-	port_assert_may_sleep();
-	if (gvm_port_alloc_hook)
-		return gvm_port_alloc_hook->alloc(bytes);
-	return calloc(1, bytes);
-}
-
-void gvm_free(void *memory)
-{
-	if (gvm_port_alloc_hook)
-		gvm_port_alloc_hook->release(memory);
-	else
-		free(memory);
+	_Static_assert(sizeof(struct gvm_locks) <= ENG_LOCAL_BYTES, "does not fit an actor");
+	return eng_local();
 }
 
 void gvm_spin_init(struct gvm_spinlock *lock, const char *name)
 {
-	lock->name = name;
-	lock->held = false;
+	*lock = (struct gvm_spinlock){ .class = gvm_lock_class(name) };
 }
 
-void gvm_spin_lock(struct gvm_spinlock *lock)
+void gvm_port_spin_lock(struct gvm_spinlock *lock, const char *place)
 {
+	gvm_locks_add(port_locks(), lock, lock->class, place);
 	GVM_ASSERT(!lock->held);
 	lock->held = true;
 	port_atomic_depth++;
@@ -63,18 +35,20 @@ void gvm_spin_lock(struct gvm_spinlock *lock)
 void gvm_spin_unlock(struct gvm_spinlock *lock)
 {
 	GVM_ASSERT(lock->held && port_atomic_depth > 0);
+	gvm_locks_remove(port_locks(), lock);
 	lock->held = false;
 	port_atomic_depth--;
 }
 
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
 {
-	*lock = (struct gvm_mutex){ .name = name };
+	*lock = (struct gvm_mutex){ .class = gvm_lock_class(name) };
 }
 
-void gvm_mutex_lock(struct gvm_mutex *lock)
+void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
+	gvm_locks_add(port_locks(), lock, lock->class, place);
 	GVM_ASSERT(!lock->held || lock->owner != eng_self());
 	/* Woken with the lock already ours: an unlock hands it over. */
 	while (lock->held && lock->owner != eng_self())
@@ -86,6 +60,7 @@ void gvm_mutex_lock(struct gvm_mutex *lock)
 void gvm_mutex_unlock(struct gvm_mutex *lock)
 {
 	GVM_ASSERT(lock->held && lock->owner == eng_self());
+	gvm_locks_remove(port_locks(), lock);
 	if (lock->waitq.first)
 		eng_pay_debt();
 	lock->owner = lock->waitq.first;
@@ -105,7 +80,7 @@ void gvm_wake_up_all(struct gvm_waitqueue *wq)
 
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 date, bool interruptible)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	return eng_wait(&wq->waitq, date, interruptible);
 }
 
@@ -131,7 +106,7 @@ int gvm_completion_wait(struct gvm_completion *completion)
 {
 	int status = 0;
 
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	while (!completion->done && !status)
 		status = eng_wait(&completion->waitq, ENG_NEVER, true);
 	return status;
@@ -140,7 +115,7 @@ int gvm_completion_wait(struct gvm_completion *completion)
 int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
 		     void *data)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	worker->actor = eng_spawn(name, function, data);
 	return worker->actor ? 0 : -ENOMEM;
 }
@@ -152,13 +127,13 @@ bool gvm_worker_should_stop(void)
 
 bool gvm_give_way(void)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	return eng_interrupted();
 }
 
 void gvm_worker_stop(struct gvm_worker *worker)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	eng_interrupt(worker->actor);
 	eng_join(worker->actor);
 	worker->actor = NULL;
@@ -167,24 +142,6 @@ void gvm_worker_stop(struct gvm_worker *worker)
 u64 gvm_ktime_ns(void)
 {
 	return eng_now();
-}
-
-void gvm_port_log(const char *level, const char *fmt, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "gvm: %s", level);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-void gvm_port_assert_failed(const char *what, const char *file, int line)
-{
-	fprintf(stderr, "gvm: broken invariant: %s (%s:%d, at %llu ns)\n", what, file, line,
-		(u64)eng_now());
-	abort();
 }
 
 void gvm_cost(enum gvm_cost kind, u32 n)
