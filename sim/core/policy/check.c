@@ -89,7 +89,7 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 	if (chunk->stashed > 1)
 		return check_failed(device, "chunk's stash flag is no flag", index);
 	for (order = 0; order < GVM_ORDERS; order++) {
-		if (chunk->referenced[order] > 1)
+		if (READ_ONCE(chunk->referenced[order]) > 1) /* set without the lock */
 			return check_failed(device, "reference bit is no bit", index);
 		error = check_links(device, index, order);
 		if (error)
