@@ -7,7 +7,6 @@
 #define GVM_SELFTEST_PROGRAMS_H
 
 #define SELFTEST_PROGRAMS(X)     \
-	X(selftest_race)         \
 	X(selftest_world)        \
 	X(test_control)          \
 	X(test_evict)            \
@@ -18,6 +17,7 @@
 	X(test_policy_clock)     \
 	X(test_policy_container) \
 	X(test_policy_stash)     \
+	X(test_races)            \
 	X(test_tsg)
 
 #define SELFTEST_DECLARE(file) int file##_main(void);
