@@ -12,6 +12,29 @@ void gvm_port_assert_may_sleep(void)
 	GVM_ASSERT(port_atomic_depth == 0);
 }
 
+/* How often an actor gives way where it could, if at all: once in so many times, for so long. */
+#define YIELD_CHANCE 4u
+#define YIELD_MAX_NS 20000u
+
+/*
+ * Code between two waits is atomic here, so actors meet at the same few places in every run. With
+ * this they also meet where a kernel that preempts would let them.
+ */
+static void port_maybe_yield(void)
+{
+	static struct eng_waitq nobody;
+	static u64 random;
+	u64 chance;
+
+	if (!gvm_port_yield_seed || !eng_self() || port_atomic_depth)
+		return;
+	if (!random)
+		random = gvm_port_yield_seed;
+	chance = gvm_port_draw(&random);
+	if (chance % YIELD_CHANCE == 0)
+		eng_wait(&nobody, eng_now() + (chance >> 8) % YIELD_MAX_NS, false);
+}
+
 /* What the running actor holds. */
 static struct gvm_locks *port_locks(void)
 {
@@ -38,6 +61,7 @@ void gvm_spin_unlock(struct gvm_spinlock *lock)
 	gvm_locks_remove(port_locks(), lock);
 	lock->held = false;
 	port_atomic_depth--;
+	port_maybe_yield();
 }
 
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
@@ -48,6 +72,7 @@ void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
 void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 {
 	gvm_port_assert_may_sleep();
+	port_maybe_yield();
 	gvm_locks_add(port_locks(), lock, lock->class, place);
 	GVM_ASSERT(!lock->held || lock->owner != eng_self());
 	/* Woken with the lock already ours: an unlock hands it over. */
@@ -66,6 +91,7 @@ void gvm_mutex_unlock(struct gvm_mutex *lock)
 	lock->owner = lock->waitq.first;
 	lock->held = lock->owner != NULL;
 	eng_wake_one(&lock->waitq);
+	port_maybe_yield();
 }
 
 void gvm_waitqueue_init(struct gvm_waitqueue *wq)
@@ -122,12 +148,14 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 
 bool gvm_worker_should_stop(void)
 {
+	port_maybe_yield();
 	return eng_interrupted();
 }
 
 bool gvm_give_way(void)
 {
 	gvm_port_assert_may_sleep();
+	port_maybe_yield();
 	return eng_interrupted();
 }
 
