@@ -293,6 +293,7 @@ START_TEST(nothing_is_left_behind_wherever_actors_give_way)
 {
 	random_state = 1;
 	gvm_port_yield_seed = runner_seed_or(1) + (u64)(_i / POLICIES);
+	gvm_port_yield_at_spinlocks = !policies[_i % POLICIES].nvuvm;
 	steps = 60;
 	simulate(live_and_die, &policies[_i % POLICIES]);
 }

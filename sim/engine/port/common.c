@@ -39,6 +39,13 @@ void gvm_free(void *memory)
 		free(memory);
 }
 
+u64 gvm_port_date_in(u64 ns)
+{
+	u64 now = gvm_ktime_ns();
+
+	return ns > U64_MAX - now ? U64_MAX : now + ns;
+}
+
 u64 gvm_port_draw(u64 *state)
 {
 	u64 z = *state += 0x9E3779B97F4A7C15ull;

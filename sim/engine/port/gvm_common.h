@@ -81,6 +81,44 @@ void gvm_free(void *memory);
 void gvm_port_assert_may_sleep(void);
 
 /*
+ * Waits. A wait queue counts its wake-ups. Whoever waits looks at the count, then at its condition,
+ * and sleeps only while the count is the same: so the condition is evaluated without any lock of
+ * the queue's, may take locks under which others wake, and may even give way. It counts first,
+ * also when the time is up or the thread is interrupted.
+ */
+struct gvm_waitqueue;
+u64 gvm_port_wakes(struct gvm_waitqueue *wq);
+
+/* Sleep until there are not @wakes any more (0), until a date (-ETIMEDOUT), or -EINTR. */
+int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible);
+u64 gvm_port_date_in(u64 ns);
+
+#define gvm_port_wait_until(wq, condition, date, interruptible)                           \
+	({                                                                                \
+		int wait_status = 0;                                                      \
+		for (;;) {                                                                \
+			u64 wait_wakes = gvm_port_wakes(wq);                              \
+			if (condition) {                                                  \
+				wait_status = 0;                                          \
+				break;                                                    \
+			}                                                                 \
+			if (wait_status)                                                  \
+				break;                                                    \
+			wait_status =                                                     \
+				gvm_port_wait((wq), wait_wakes, (date), (interruptible)); \
+		}                                                                         \
+		wait_status;                                                              \
+	})
+#define gvm_wait_event(wq, condition) gvm_port_wait_until((wq), (condition), U64_MAX, false)
+#define gvm_wait_event_interruptible(wq, condition) \
+	gvm_port_wait_until((wq), (condition), U64_MAX, true)
+#define gvm_wait_event_timeout_ns(wq, condition, ns)                     \
+	({                                                               \
+		u64 wait_date = gvm_port_date_in(ns);                    \
+		gvm_port_wait_until((wq), (condition), wait_date, true); \
+	})
+
+/*
  * Seed of giving way: where a kernel could preempt, whoever runs lets others run now and then, at
  * random. For tests; to be set before anything runs. 0, as it is at first: nobody does.
  */

@@ -39,36 +39,13 @@ void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(lock) GVM_ASSERT((lock)->held && (lock)->owner == eng_self())
 
-/* Wait queues. */
+/* Wait queues; the waits themselves are in gvm_common.h. */
 struct gvm_waitqueue {
 	struct eng_waitq waitq;
+	u64 wakes;
 };
 void gvm_waitqueue_init(struct gvm_waitqueue *wq);
 void gvm_wake_up_all(struct gvm_waitqueue *wq);
-int gvm_port_wait(struct gvm_waitqueue *wq, u64 date, bool interruptible);
-u64 gvm_port_date_in(u64 ns);
-
-#define gvm_wait_event(wq, condition)                          \
-	({                                                     \
-		while (!(condition))                           \
-			gvm_port_wait((wq), ENG_NEVER, false); \
-		0;                                             \
-	})
-#define gvm_wait_event_interruptible(wq, condition)                         \
-	({                                                                  \
-		int wait_status = 0;                                        \
-		while (!(condition) && !wait_status)                        \
-			wait_status = gvm_port_wait((wq), ENG_NEVER, true); \
-		wait_status;                                                \
-	})
-#define gvm_wait_event_timeout_ns(wq, condition, ns)                        \
-	({                                                                  \
-		u64 wait_date = gvm_port_date_in(ns);                       \
-		int wait_status = 0;                                        \
-		while (!(condition) && !wait_status)                        \
-			wait_status = gvm_port_wait((wq), wait_date, true); \
-		(condition) ? 0 : wait_status;                              \
-	})
 
 struct gvm_completion {
 	bool done;
@@ -86,6 +63,13 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 		     void *data);
 bool gvm_worker_should_stop(void);
 void gvm_worker_stop(struct gvm_worker *worker);
+
+/*
+ * With a gvm_port_yield_seed: give way where a spinlock is released, too, as a kernel that preempts
+ * would. Off for models of other drivers, which live in the simulator only and rely on nothing
+ * else running between two waits.
+ */
+extern bool gvm_port_yield_at_spinlocks;
 
 /* Whoever has work sleeps for it, which lets others run; so this only asks. */
 bool gvm_give_way(void);

@@ -3,6 +3,7 @@
 #include "gvm/port.h"
 
 u64 gvm_port_cost_ns[GVM_COST_KINDS];
+bool gvm_port_yield_at_spinlocks;
 
 /* How many spinlocks the running code holds. One counter for all: a holder cannot block. */
 static unsigned int port_atomic_depth;
@@ -61,7 +62,8 @@ void gvm_spin_unlock(struct gvm_spinlock *lock)
 	gvm_locks_remove(port_locks(), lock);
 	lock->held = false;
 	port_atomic_depth--;
-	port_maybe_yield();
+	if (gvm_port_yield_at_spinlocks)
+		port_maybe_yield();
 }
 
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
@@ -101,20 +103,21 @@ void gvm_waitqueue_init(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
+	wq->wakes++;
 	eng_wake_all(&wq->waitq);
 }
 
-int gvm_port_wait(struct gvm_waitqueue *wq, u64 date, bool interruptible)
+u64 gvm_port_wakes(struct gvm_waitqueue *wq)
 {
-	gvm_port_assert_may_sleep();
-	return eng_wait(&wq->waitq, date, interruptible);
+	return wq->wakes;
 }
 
-u64 gvm_port_date_in(u64 ns)
+int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
 {
-	u64 now = eng_now();
-
-	return ns > ENG_NEVER - now ? ENG_NEVER : now + ns;
+	gvm_port_assert_may_sleep();
+	if (wq->wakes != wakes)
+		return 0;
+	return eng_wait(&wq->waitq, date, interruptible);
 }
 
 void gvm_completion_init(struct gvm_completion *completion)

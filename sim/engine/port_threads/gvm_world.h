@@ -53,11 +53,7 @@ void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(held) GVM_ASSERT(gvm_port_is_owner(&(held)->lock))
 
-/*
- * Wait queues count their wake-ups. Whoever waits looks at the count, then at its condition, and
- * sleeps only while the count is the same: the condition is evaluated without any lock of the
- * queue's, since it may take locks under which others wake.
- */
+/* Wait queues; the waits themselves are in gvm_common.h. */
 struct gvm_waitqueue {
 	pthread_mutex_t mutex;
 	pthread_cond_t woken;
@@ -65,37 +61,6 @@ struct gvm_waitqueue {
 };
 void gvm_waitqueue_init(struct gvm_waitqueue *wq);
 void gvm_wake_up_all(struct gvm_waitqueue *wq);
-u64 gvm_port_wakes(struct gvm_waitqueue *wq);
-/* Sleep until wq->wakes is not @wakes (0), a date of gvm_ktime_ns() (-ETIMEDOUT), or -EINTR. */
-int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible);
-u64 gvm_port_date_in(u64 ns);
-
-#define GVM_PORT_NEVER U64_MAX
-#define gvm_port_wait_until(wq, condition, date, interruptible)                           \
-	({                                                                                \
-		int wait_status = 0;                                                      \
-		for (;;) {                                                                \
-			u64 wait_wakes = gvm_port_wakes(wq);                              \
-			if (condition) {                                                  \
-				wait_status = 0;                                          \
-				break;                                                    \
-			}                                                                 \
-			if (wait_status)                                                  \
-				break;                                                    \
-			wait_status =                                                     \
-				gvm_port_wait((wq), wait_wakes, (date), (interruptible)); \
-		}                                                                         \
-		wait_status;                                                              \
-	})
-#define gvm_wait_event(wq, condition) \
-	gvm_port_wait_until((wq), (condition), GVM_PORT_NEVER, false)
-#define gvm_wait_event_interruptible(wq, condition) \
-	gvm_port_wait_until((wq), (condition), GVM_PORT_NEVER, true)
-#define gvm_wait_event_timeout_ns(wq, condition, ns)                     \
-	({                                                               \
-		u64 wait_date = gvm_port_date_in(ns);                    \
-		gvm_port_wait_until((wq), (condition), wait_date, true); \
-	})
 
 /* The waiter may free it once its wait has returned 0, so all is done under the queue's mutex. */
 struct gvm_completion {

@@ -186,13 +186,6 @@ u64 gvm_port_wakes(struct gvm_waitqueue *wq)
 	return wakes;
 }
 
-u64 gvm_port_date_in(u64 ns)
-{
-	u64 now = gvm_ktime_ns();
-
-	return ns > GVM_PORT_NEVER - now ? GVM_PORT_NEVER : now + ns;
-}
-
 static void thread_sleeps_in(struct gvm_port_thread *thread, struct gvm_waitqueue *wq)
 {
 	pthread_mutex_lock(&thread->mutex);
@@ -208,7 +201,7 @@ static int sleep_once_locked(struct gvm_waitqueue *wq, u64 date)
 		.tv_nsec = (long)(date % NS_PER_SEC),
 	};
 
-	if (date == GVM_PORT_NEVER)
+	if (date == U64_MAX)
 		return pthread_cond_wait(&wq->woken, &wq->mutex);
 	return pthread_cond_timedwait(&wq->woken, &wq->mutex, &until);
 }
