@@ -6,16 +6,6 @@
 
 struct race_gpu race_gpu;
 
-/* splitmix64 */
-u32 race_roll(struct race_dice *dice, u32 below)
-{
-	u64 z = dice->state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)(z ^ z >> 31) % below;
-}
-
 void race_sleep(u64 ns)
 {
 	(void)gvm_wait_event_timeout_ns(&race_gpu.nowhere, false, ns);

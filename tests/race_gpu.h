@@ -14,6 +14,7 @@
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/tsg.h"
+#include "race_side.h"
 
 #define RACE_CHUNKS 48u
 #define RACE_SPACES 4u
@@ -22,12 +23,6 @@
 #define RACE_TSGS   8u
 #define RACE_VA	    0x700000000000ull
 #define RACE_QUEUE  32u
-
-/* Random numbers of one thread. */
-struct race_dice {
-	u64 state;
-};
-u32 race_roll(struct race_dice *dice, u32 below);
 
 /* An address space with one range. Its cookie is the address of this. */
 struct race_space {

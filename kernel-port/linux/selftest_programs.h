@@ -17,7 +17,8 @@
 	X(test_policy_clock)     \
 	X(test_policy_container) \
 	X(test_policy_stash)     \
-	X(test_races)            \
+	X(test_race_books)       \
+	X(test_race_gpu)         \
 	X(test_tsg)
 
 #define SELFTEST_DECLARE(file) int file##_main(void);
