@@ -27,6 +27,7 @@ START_TEST(set_mistakes_are_named)
 	assert_bad_set("gpu.link={\"setup\": }",
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
 		       "bandwidth, bandwidth_both, setup, piece");
+	assert_bad_set("name=caf\xe9", "--set:name: is not in UTF-8, allowed: text that is");
 	assert_bad_set("system.name=gvmx", "--set:system.name: \"gvmx\" is not known, allowed: "
 					   "\"exclusive\", \"stock\"");
 }

@@ -61,11 +61,14 @@ EXPORT_SYMBOL_GPL(gvm_container_get);
 EXPORT_SYMBOL_GPL(gvm_container_count_event);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
 EXPORT_SYMBOL_GPL(gvm_charged_bytes);
+EXPORT_SYMBOL_GPL(gvm_charge_excess);
+EXPORT_SYMBOL_GPL(gvm_charge_force);
 EXPORT_SYMBOL_GPL(gvm_peak_bytes);
 EXPORT_SYMBOL_GPL(gvm_limit_set_high);
 EXPORT_SYMBOL_GPL(gvm_limit_set_low);
 
 EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
+EXPORT_SYMBOL_GPL(gvm_clock_pick_protected);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
 EXPORT_SYMBOL_GPL(gvm_clock_refill_stash);
 EXPORT_SYMBOL_GPL(gvm_clock_take);

@@ -86,7 +86,8 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 		return check_failed(device, "chunk has no valid state", index);
 	if (!chunk->owner)
 		return check_failed(device, "charged chunk has no owner", index);
-	if (device->referenced[index] > GVM_REFERENCED_ALL)
+	if (READ_ONCE(device->referenced[index]) >
+	    GVM_REFERENCED_ALL) /* set without the lock */
 		return check_failed(device, "no such reference bit", index);
 	if (chunk->stashed > 1)
 		return check_failed(device, "chunk's stash flag is no flag", index);
