@@ -74,7 +74,7 @@ void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin)
 	WRITE_ONCE(memory->frames[chunk].pinned, pin);
 }
 
-static bool frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
+bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk)
 {
 	return READ_ONCE(memory->frames[chunk].pinned);
 }
@@ -186,7 +186,7 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages)
 			 pages);
 }
 
-static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
+void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
@@ -196,8 +196,7 @@ static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), pages);
 }
 
-/* The block loses its chunk, whose mappings are gone. Range lock held. */
-static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
+void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
 {
 	struct gvm_memory *memory = range->memory;
 	u32 chunk = block->chunk;
@@ -218,8 +217,8 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 	block->swapped = 0;
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
-	block_unmap_locked(range, index, block->resident);
-	block_drop_chunk_locked(range, block);
+	gvm_block_unmap_locked(range, index, block->resident);
+	gvm_block_drop_chunk_locked(range, block);
 }
 
 void gvm_range_destroy(struct gvm_range *range)
@@ -447,9 +446,11 @@ static int range_out_of_room(struct gvm_range *range, int status)
 
 /*
  * The first half of a block's service, making room as often as it takes. That nobody has anything
- * on a full device is believed only when it is still full then: all may have exited since.
+ * on a full device is believed only when it is still full then: all may have exited since. That
+ * hmem.limit is used up is the end only if there are no @others in this batch, which may be bringing
+ * back what they had on the host.
  */
-static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
+static int range_start_block(struct gvm_range *range, u32 index, u32 faulted, bool others,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
@@ -464,7 +465,9 @@ static int range_start_block(struct gvm_range *range, u32 index, u32 faulted,
 		room = gvm_evict_for(range->container,
 				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 				     &evictions);
-		if (room == -ENOENT && (alone || status == -EDQUOT))
+		if (room == -ENOSPC && others)
+			return -EAGAIN;
+		if (room == -ENOSPC || (room == -ENOENT && (alone || status == -EDQUOT)))
 			return range_out_of_room(range, status);
 		alone = room == -ENOENT;
 		if (room && !alone)
@@ -483,7 +486,7 @@ static void range_finish_block(struct gvm_range *range, u32 index, u32 faulted)
 	 * Not pinned: its first half failed, or it had all that was asked for, and may even have
 	 * lost it since. A range that is dying has nothing pinned.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && frame_is_pinned(range->memory, block->chunk))
+	if (block->chunk != GVM_NO_CHUNK && gvm_frame_is_pinned(range->memory, block->chunk))
 		gvm_block_finish_locked(range, index, block_wanted(block, faulted));
 	gvm_mutex_unlock(&range->lock);
 }
@@ -502,14 +505,16 @@ static void range_keep_limit(struct gvm_range *range, u32 blocks)
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
-	u32 done, run, mask, index, blocks = 0;
+	u32 done, run, mask, index, blocks = 0, started = 0;
+	int status;
 
 	gvm_range_enter(range);
 	for (done = 0; done < count; done += run) {
 		index = gvm_fault_block_index(range, &faults[done]);
 		mask = gvm_fault_block_mask(range, faults + done, count - done, &run);
-		gvm_fault_set_status(&range->blocks[index], faults + done, run,
-				     range_start_block(range, index, mask, stats, fence));
+		status = range_start_block(range, index, mask, started > 0, stats, fence);
+		gvm_fault_set_status(&range->blocks[index], faults + done, run, status);
+		started += !status;
 	}
 	for (done = 0; done < count; done += run) {
 		index = gvm_fault_block_index(range, &faults[done]);
@@ -531,7 +536,7 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	if (pages) /* else what left it before may still be under way */
 		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
-	block_drop_chunk_locked(range, block);
+	gvm_block_drop_chunk_locked(range, block);
 }
 
 /* First nobody can write to them any more, then they are copied. */
@@ -541,7 +546,7 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 	struct gvm_block *block = &range->blocks[index];
 	int status;
 
-	block_unmap_locked(range, index, pages);
+	gvm_block_unmap_locked(range, index, pages);
 	status = block_move_runs(range, block, pages, range->memory->mmu->copy_out, fence);
 	if (status)
 		block_map_locked(range, index, pages);
@@ -559,7 +564,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	/* The chunk may have gone elsewhere before the lock was ours. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
-	if (frame_is_pinned(memory, chunk)) {
+	if (gvm_frame_is_pinned(memory, chunk)) {
 		gvm_clock_putback(memory->device, chunk);
 		return -EBUSY;
 	}
@@ -592,5 +597,5 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fenc
 
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
 {
-	return !frame_is_pinned(memory, chunk);
+	return !gvm_frame_is_pinned(memory, chunk);
 }
