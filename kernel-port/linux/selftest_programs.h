@@ -13,11 +13,14 @@
 	X(test_evict)            \
 	X(test_evict_random)     \
 	X(test_fault)            \
+	X(test_hmem)             \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \
 	X(test_policy_container) \
+	X(test_policy_hmem)      \
 	X(test_policy_stash)     \
+	X(test_pressure)         \
 	X(test_tsg)
 
 #define SELFTEST_DECLARE(file) int file##_main(void);
