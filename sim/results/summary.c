@@ -60,6 +60,11 @@ const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, ALL, false),
 	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, ALL, false),
 	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, ALL, false),
+	[SUMMARY_EVENTS_HIGH] =
+		METRIC("gmem_events.high", "refused at gmem.limit.high", COUNT, ALL, false),
+	[SUMMARY_EVENTS_HMEM] =
+		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, ALL, false),
+	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, ALL, false),
 	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, ALL, false),
 	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, ALL, false),
 	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, ALL, false),
@@ -270,6 +275,9 @@ static void compute_gpu(struct summary_container *container, const struct tenant
 	set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
 	set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
 	set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
+	set_count(container, SUMMARY_EVENTS_HIGH, tenant->events[GVM_EVENT_HIGH]);
+	set_count(container, SUMMARY_EVENTS_HMEM, tenant->events[GVM_EVENT_HMEM]);
+	set_count(container, SUMMARY_EVENTS_OOM, tenant->events[GVM_EVENT_OOM]);
 	set_count(container, SUMMARY_FAULTS, stats->faults);
 	set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
 	set_count(container, SUMMARY_EVICTIONS, usage->evictions);
@@ -350,6 +358,17 @@ static int find_ignored_controls(struct summary *summary, const struct tenant *t
 	return rc;
 }
 
+/* A wish to listen where nobody is told anything. */
+static int find_ignored_pressure(struct summary *summary, const struct tenant *tenant)
+{
+	char key[IGNORED_MAX];
+
+	if (!tenant->cfg->pressure || tenant->machine->system->has_pressure)
+		return 0;
+	snprintf(key, sizeof(key), "containers.%s.app.pressure", tenant->cfg->name);
+	return add_ignored(summary, key);
+}
+
 /* Events are counted as in config.json: in the order of time. */
 static int find_ignored_events(struct summary *summary, const struct machine *machine)
 {
@@ -394,8 +413,11 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 
 	if (!rc)
 		rc = find_ignored_mechanisms(summary, machine);
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
-		rc = find_ignored_controls(summary, &machine->tenants[i]);
+	for (u32 i = 0; !rc && i < machine->tenant_count; i++) {
+		rc = find_ignored_pressure(summary, &machine->tenants[i]);
+		if (!rc)
+			rc = find_ignored_controls(summary, &machine->tenants[i]);
+	}
 	return rc ? rc : find_ignored_events(summary, machine);
 }
 
@@ -409,6 +431,7 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
 	summary->complete = !machine->interrupted;
 	summary->seed = config->seed;
+	summary->gpu_reserved = config->gpu.memory_total - config->gpu.memory;
 	summary->sim_seconds = (double)machine->end_ns / NS_PER_S;
 	summary->wall_seconds = (double)machine->wall_ns / NS_PER_S;
 	if (machine->wall_ns)

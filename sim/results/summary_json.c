@@ -81,6 +81,8 @@ static int put_head(json_t *root, const struct summary *summary)
 	rc |= json_object_set_new(root, "speedup",
 				  speedup->known ? json_real(speedup->real) : json_null());
 	rc |= json_object_set_new(root, "seed", json_integer((json_int_t)summary->seed));
+	rc |= json_object_set_new(root, "gpu_reserved_bytes",
+				  json_integer((json_int_t)summary->gpu_reserved));
 	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	rc |= json_object_set_new(root, "version", json_string(summary->version));
 	return rc;

@@ -18,6 +18,7 @@ struct sim_system {
 	const char *summary; /* one line for --help */
 	bool own_gpu;	     /* every container has a whole GPU of its own */
 	bool has_mechanisms; /* system.mechanisms.* switch parts of it off */
+	bool has_pressure;   /* applications can listen for pressure events */
 	/*
 	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
 	 * "compute.priority", ...)?
