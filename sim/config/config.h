@@ -33,8 +33,9 @@ struct sim_error;
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
 	uint64_t memory; /* bytes that tenants can use, contexts included, after RM's reserve */
-	uint64_t memory_total;	   /* bytes that CUDA reports as total */
-	uint64_t context;	   /* bytes that a context takes, without its page tables */
+	uint64_t memory_total; /* bytes that CUDA reports as total */
+	uint64_t
+		context; /* bytes of a context beside its page tables; 0: neither is modelled */
 	uint64_t memory_bandwidth; /* bytes/s */
 	uint64_t flops_bf16;	   /* dense bf16 peak, FLOP/s */
 	struct {

@@ -14,11 +14,16 @@ void sim_process_kill(struct sim_process *process)
 	gsp_kill(process->tsg.gsp, process->tsg.id);
 }
 
-/* Memory for the driver's own use on behalf of the process. An interrupted process ends anyway. */
+/*
+ * Memory for the driver's own use on behalf of the process, unless the GPU is one without. An
+ * interrupted process ends anyway.
+ */
 static void process_take(struct sim_process *process, u64 bytes)
 {
-	int status = sim_overhead_add(&process->overhead, bytes);
+	int status = 0;
 
+	if (process->gpu->profile->context)
+		status = sim_overhead_add(&process->overhead, bytes);
 	if (!status || status == -EINTR)
 		return;
 	gvm_container_count_event(process->container, GVM_EVENT_OOM);
