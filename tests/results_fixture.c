@@ -111,6 +111,8 @@ static void make_config(void)
 		.duration = 10 * SEC,
 		.seed = 7,
 		.gpu.profile = "a100-40g",
+		.gpu.memory = 30ull << 30,
+		.gpu.memory_total = 31ull << 30,
 		.gpu.link.bandwidth = 10000000000ull,
 		.containers = containers,
 		.container_count = 2,

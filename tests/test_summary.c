@@ -13,7 +13,7 @@ START_TEST(summary_is_golden)
 	static const char golden[] =
 		"{\"name\": \"golden\", \"system\": \"test\", \"complete\": true, "
 		"\"sim_seconds\": 10.0, \"wall_seconds\": 0.04, \"speedup\": 250.0, \"seed\": "
-		"7, \"gpu_reserved_bytes\": 0, "
+		"7, \"gpu_reserved_bytes\": 1073741824, "
 		"\"config_hash\": \"0123456789abcdef0123456789abcdef\", \"version\": "
 		"\"VERSION\", "
 		"\"ignored_keys\": [\"containers.diffusion.gmem.limit.high\", "

@@ -446,9 +446,8 @@ static int range_out_of_room(struct gvm_range *range, int status)
 
 /*
  * The first half of a block's service, making room as often as it takes. That nobody has anything
- * on a full device is believed only when it is still full then: all may have exited since. That
- * hmem.limit is used up is the end only if there are no @others in this batch, which may be bringing
- * back what they had on the host.
+ * on a full device is believed only when it is still full then, and that hmem.limit is used up only
+ * without @others in this batch, which may be bringing back what they had on the host.
  */
 static int range_start_block(struct gvm_range *range, u32 index, u32 faulted, bool others,
 			     struct gvm_block_stats *stats, struct gvm_fence *fence)
