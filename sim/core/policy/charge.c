@@ -57,25 +57,6 @@ static u64 charge_bytes(u32 chunks)
 	return (u64)chunks << GVM_CHUNK_SHIFT;
 }
 
-/* Would one more chunk on the host, beside those that are on their way there, be too many? */
-static bool charge_is_swap_full(const struct gvm_container *container)
-{
-	u64 bytes = container->swapped_bytes + charge_bytes(container->evicting_chunks + 1);
-
-	return bytes > container->hmem_bytes;
-}
-
-/* CONTEXT: atomic, device's lock held. */
-void gvm_charge_settle_locked(struct gvm_container *container)
-{
-	bool protect = container->gmem_low_bytes > 0 &&
-		       charge_bytes(container->charged_chunks) <= container->gmem_low_bytes;
-	bool full = charge_is_swap_full(container);
-
-	if (protect != container->is_protected || full != container->is_swap_full)
-		gvm_clock_shield_locked(container, protect, full);
-}
-
 /* gmem.limit.high in whole chunks. */
 static u64 charge_limit_chunks(const struct gvm_container *container)
 {
@@ -87,7 +68,7 @@ static void charge_add_locked(struct gvm_container *container)
 	container->charged_chunks++;
 	container->reserved_chunks++;
 	container->peak_chunks = max(container->peak_chunks, container->charged_chunks);
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 }
 
 static int charge_reserve_locked(struct gvm_container *container)
@@ -126,7 +107,7 @@ void gvm_charge_cancel(struct gvm_container *container)
 	GVM_ASSERT(container->reserved_chunks > 0);
 	container->reserved_chunks--;
 	container->charged_chunks--;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -170,7 +151,7 @@ void gvm_charge_unpin(struct gvm_container *container)
 	container->pinned_chunks--;
 	container->charged_chunks--;
 	device->pinned_chunks--;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -191,7 +172,7 @@ static void uncharge_locked(struct gvm_device *device, u32 chunk)
 	entry->owner = NULL;
 	owner->charged_chunks--;
 	device->charged_chunks--;
-	gvm_charge_settle_locked(owner);
+	gvm_container_settle_locked(owner);
 }
 
 /* CONTEXT: atomic. */
@@ -221,7 +202,7 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->swapped_bytes += bytes;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -231,7 +212,7 @@ void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 	gvm_spin_lock(&container->device->lock);
 	GVM_ASSERT(container->swapped_bytes >= bytes);
 	container->swapped_bytes -= bytes;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -257,7 +238,7 @@ void gvm_limit_set_low(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->gmem_low_bytes = bytes;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -266,7 +247,7 @@ void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->hmem_bytes = bytes;
-	gvm_charge_settle_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 

@@ -405,7 +405,7 @@ static void clock_mark_victim(struct gvm_device *device, u32 victim)
 	device->chunks[victim].state = GVM_CHUNK_EVICTING;
 	device->evicting_chunks++;
 	owner->evicting_chunks++;
-	gvm_charge_settle_locked(owner);
+	gvm_container_settle_locked(owner);
 }
 
 /* CONTEXT: atomic. */
@@ -480,7 +480,7 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 	entry->state = GVM_CHUNK_CHARGED;
 	device->evicting_chunks--;
 	entry->owner->evicting_chunks--;
-	gvm_charge_settle_locked(entry->owner);
+	gvm_container_settle_locked(entry->owner);
 	gvm_clock_touch(device, chunk);
 	gvm_spin_unlock(&device->lock);
 }

@@ -84,10 +84,4 @@ void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes);
 u64 gvm_charged_bytes(struct gvm_container *container);
 u64 gvm_peak_bytes(struct gvm_container *container);
 
-/*
- * For clock.c: usage, swap or picks of a container have changed. Is it still on its side of
- * gmem.limit.low and hmem.limit? Lock held.
- */
-void gvm_charge_settle_locked(struct gvm_container *container);
-
 #endif

@@ -61,4 +61,32 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
 void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 			     bool is_swap_full);
 
+/* At or under gmem.limit.low? */
+static inline bool gvm_container_is_low(const struct gvm_container *container)
+{
+	return container->gmem_low_bytes &&
+	       (u64)container->charged_chunks << GVM_CHUNK_SHIFT <= container->gmem_low_bytes;
+}
+
+/* Would one more chunk on the host, beside those that are on their way there, be too many? */
+static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
+{
+	u64 promised = (u64)(container->evicting_chunks + 1) << GVM_CHUNK_SHIFT;
+
+	return container->swapped_bytes + promised > container->hmem_bytes;
+}
+
+/*
+ * Usage, swap or picks of a container have changed. Is it still on its side of gmem.limit.low and of
+ * hmem.limit? In line, since each charge and each pick asks. Lock held.
+ */
+static inline void gvm_container_settle_locked(struct gvm_container *container)
+{
+	bool low = gvm_container_is_low(container);
+	bool full = gvm_container_swap_is_full(container);
+
+	if (low != container->is_protected || full != container->is_swap_full)
+		gvm_clock_shield_locked(container, low, full);
+}
+
 #endif
