@@ -78,6 +78,13 @@ static inline bool gvm_container_is_shielded(const struct gvm_container *contain
 	return container->is_protected || container->is_swap_full;
 }
 
+/* How many chunks are bound to it, so that they stand on its ring. Lock held. CONTEXT: atomic. */
+static inline u32 gvm_container_bound_chunks(const struct gvm_container *container)
+{
+	return container->charged_chunks - container->reserved_chunks -
+	       container->pinned_chunks;
+}
+
 /*
  * Find the container of @tgid on @device, or make it, and count one more process in it.
  * Returns 0 and a reference in *ret_container, or -ENOMEM. CONTEXT: process.
