@@ -374,16 +374,16 @@ static int range_out_of_room(struct gvm_range *range, int status)
 }
 
 /*
- * The first half of a block's service, making room as often as it takes. That nobody has anything
- * on a full device is believed only when it is still full then, and that hmem.limit is used up only
- * without @others in this batch, which may be bringing back what they had on the host.
+ * The first half of a block's service, making room as often as it takes. That nobody can give
+ * anything on a full device is believed only when it is still full then, and that hmem.limit is used
+ * up only without @others in this batch, which may be bringing back what they had on the host.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_block_stats *stats,
 			     struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
-	bool alone = false, needs_room;
+	bool none = false, none_before, needs_room;
 	int status, room;
 	u32 tries;
 
@@ -396,10 +396,11 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 				     &evictions);
 		if (room == -ENOSPC && others)
 			return -EAGAIN;
-		if (room == -ENOSPC || (room == -ENOENT && (alone || status == -EDQUOT)))
+		none_before = none;
+		none = room == -ENOSPC || room == -ENOENT;
+		if (none && (none_before || status == -EDQUOT))
 			return range_out_of_room(range, status);
-		alone = room == -ENOENT;
-		if (room && !alone)
+		if (room && !none)
 			return room;
 	}
 	return -EAGAIN;
