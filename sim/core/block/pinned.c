@@ -122,7 +122,8 @@ static int pinned_add_chunk(struct gvm_pinned *pinned)
 		return status;
 	}
 	gvm_charge_pin(pinned->container);
-	pinned->memory->frames[chunk].index = pinned->first_chunk;
+	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
+	gvm_frame_set(pinned->memory, chunk, NULL, pinned->first_chunk);
 	pinned->first_chunk = chunk;
 	pinned->chunks++;
 	return 0;

@@ -190,7 +190,10 @@ void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *fault
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
 bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
 
-/* A chunk came into a block, or (range NULL) has left it. CONTEXT: atomic. */
+/*
+ * A chunk came into a block, or (range NULL) has left it; or it is pinned memory, and @index the next
+ * chunk of that. CONTEXT: atomic.
+ */
 void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
 
 /*
