@@ -367,7 +367,7 @@ static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 {
 	if (!evictor)
 		return;
-	evictor->demand = chunks;
+	evictor->demand = chunks ? chunks : evictor->demand;
 	if (evictor->kicked || !evictor_is_due_locked(evictor))
 		return;
 	evictor->kicked = true;

@@ -45,6 +45,12 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
  */
 u32 gvm_reclaim(struct gvm_container *container);
 
+/* Did gvm_evict_for() say that nobody can give anything? CONTEXT: atomic. */
+static inline bool gvm_evict_found_nobody(int status)
+{
+	return status == -ENOENT || status == -ENOSPC;
+}
+
 /* A background evictor, of one container or (container NULL) of a device. Owner's memory. */
 struct gvm_evictor {
 	struct gvm_device *device;
@@ -67,8 +73,8 @@ int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 void gvm_evictor_stop(struct gvm_evictor *evictor);
 
 /*
- * A batch of faults has taken up to @chunks for @container: wake its evictor and the device's if they
- * are due. CONTEXT: process.
+ * A batch of faults has taken up to @chunks for @container (0: it was not a batch, and says nothing of
+ * the next one): wake its evictor and the device's if they are due. CONTEXT: process.
  */
 void gvm_evictors_kick(struct gvm_container *container, u32 chunks);
 
