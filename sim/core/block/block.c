@@ -82,7 +82,6 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
 }
 
-/* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
 static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *block,
 				    u32 hinted)
 {
@@ -91,6 +90,7 @@ static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *b
 	block->hinted = hinted;
 }
 
+/* Pages of a block become resident, or cease to be (below): mask, count and PTEs agree. */
 static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			     enum gvm_access access)
 {
@@ -120,12 +120,13 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = pages & ~block->hinted;
 
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
 	gvm_clean_set_locked(range, block, block->clean & ~pages);
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index),
-			   pages & ~block->hinted);
+	if (mapped)
+		memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
@@ -397,7 +398,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 		if (room == -ENOSPC && others)
 			return -EAGAIN;
 		none_before = none;
-		none = room == -ENOSPC || room == -ENOENT;
+		none = gvm_evict_found_nobody(room);
 		if (none && (none_before || status == -EDQUOT))
 			return range_out_of_room(range, status);
 		if (room && !none)

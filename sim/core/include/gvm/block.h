@@ -140,8 +140,9 @@ void gvm_pinned_release(struct gvm_pinned *pinned);
 /*
  * Take @bytes more, in whole chunks, and charge them to the container. Others are evicted for it as
  * for a page; where the container's limits let nothing of its own go, its usage passes
- * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or an eviction's
- * error. CONTEXT: process, no range's lock held.
+ * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or -EINTR. What
+ * was taken until then stays, and is used first by the next call. CONTEXT: process, no range's lock
+ * held.
  */
 int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes);
 
