@@ -254,6 +254,24 @@ START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
 }
 END_TEST
 
+/* gmem.limit.high could not be kept while the host took nothing; it is once the host does. */
+START_TEST(a_raised_limit_takes_what_gmem_could_not)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	write_file(one, "hmem.limit", "0");
+	write_file(one, "gmem.limit.high", "4194304");
+	ck_assert_uint_eq(one->charged_chunks, 8);
+	write_file(one, "hmem.limit", "8388608");
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	write_file(one, "hmem.limit", "max");
+	ck_assert_uint_eq(one->charged_chunks, 2);
+	load_blocks(0, 0, 8);
+	end();
+}
+END_TEST
+
 /* Discarding. */
 
 START_TEST(a_discarded_chunk_is_free_at_once_and_crosses_no_link)
@@ -475,6 +493,7 @@ TEST_MAIN("hmem limit, discarding, pinned memory",
 	  room_that_the_same_batch_will_free_is_waited_for,
 	  swap_never_passes_the_limit_in_a_thousand_turns,
 	  a_lowered_gmem_limit_takes_what_the_host_may_have,
+	  a_raised_limit_takes_what_gmem_could_not,
 	  a_discarded_chunk_is_free_at_once_and_crosses_no_link,
 	  what_was_swapped_out_can_be_discarded_as_well,
 	  a_chunk_goes_with_its_last_page_and_halves_of_pages_stay,

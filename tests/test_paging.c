@@ -5,6 +5,7 @@
  */
 #include "gpu/process.h"
 #include "gvm/control.h"
+#include "gvm/pressure.h"
 #include "runner.h"
 
 #define US     1000ull
@@ -118,6 +119,37 @@ static void walk_with_evictor(void)
 START_TEST(an_evictor_keeps_some_of_the_limit_free)
 {
 	simulate(walk_with_evictor, &with_evictors);
+}
+END_TEST
+
+/*
+ * As above, but the host takes nothing: the evictor can do nothing. Whoever listens is told all the
+ * same, since what it gives up is all that can save it from the limit: 4 chunks are wanted free, 1 is.
+ */
+static void fill_without_a_way_out(void)
+{
+	struct gvm_pressure_event event;
+	struct gvm_listener listener = { 0 };
+	struct gvm_range *range;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	set_limit(&process, "gmem.limit.high", 64);
+	set_limit(&process, "hmem.limit", 0);
+	ck_assert_int_eq(gvm_listener_open(&listener, process.container), 0);
+	range = sim_process_map(&process, 63 * CHUNK, false);
+	ck_assert_int_eq(touch_once(&process, range), 0);
+	ck_assert_int_eq(eng_sleep_until(eng_now() + 10 * MS), 0);
+	ck_assert_int_eq(gvm_listener_read(&listener, &event, sizeof(event), false),
+			 (int)sizeof(event));
+	ck_assert_uint_eq(event.target_bytes, 3 * CHUNK);
+	ck_assert_uint_eq(process.container->charged_chunks, 63);
+	gvm_listener_close(&listener);
+	sim_process_exit(&process);
+}
+
+START_TEST(an_evictor_that_can_do_nothing_tells_who_listens)
+{
+	simulate(fill_without_a_way_out, &with_evictors);
 }
 END_TEST
 
@@ -391,6 +423,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, an_evictor_keeps_some_of_the_limit_free);
+	tcase_add_test(tcase, an_evictor_that_can_do_nothing_tells_who_listens);
 	tcase_add_test(tcase, with_the_evictor_ahead_both_directions_work_side_by_side);
 	tcase_add_test(tcase, without_it_a_fetch_waits_for_its_eviction);
 	tcase_add_test(tcase, with_clean_drop_what_is_only_read_never_goes_out);
