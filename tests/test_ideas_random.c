@@ -171,7 +171,7 @@ static void hint(struct gvm_container *container)
 	if (chunk == GVM_NO_CHUNK)
 		return;
 	ck_assert(!toy.device.chunks[chunk].owner->is_swap_full);
-	ck_assert_int_ne(toy.device.ops->hint_chunk(NULL, chunk), -ENOENT);
+	ck_assert(toy.device.ops->hint_chunk(NULL, chunk) != -ENOENT);
 	seen.hints++;
 }
 

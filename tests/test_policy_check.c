@@ -68,15 +68,6 @@ static void drop_out(enum gvm_order order, u32 index)
 	chunk(index)->prev[order] = index;
 }
 
-/* All counts agree. */
-static void pin_too_many(void)
-{
-	a->charged_chunks += WORLD_CHUNKS;
-	a->peak_chunks = a->charged_chunks;
-	a->pinned_chunks += WORLD_CHUNKS;
-	device->pinned_chunks += WORLD_CHUNKS;
-}
-
 #define CORRUPTION(name, statement)      \
 	static void corrupt_##name(void) \
 	{                                \
@@ -136,7 +127,6 @@ CORRUPTION(listener_count, a->listener_count++)
 CORRUPTION(listening_without, list_del_init(&a->listening))
 CORRUPTION(listening_elsewhere, list_move_tail(&a->listening, &elsewhere))
 CORRUPTION(listening_list, device->listening.next = &elsewhere)
-CORRUPTION(more_than_there_are, pin_too_many())
 CORRUPTION(refs_none, a->refs = 0)
 CORRUPTION(refs_too_few, a->processes = 5)
 CORRUPTION(attached_without_process, a->processes = 0)
@@ -225,7 +215,6 @@ static const struct {
 	ENTRY(listening_without),
 	ENTRY(listening_elsewhere),
 	ENTRY(listening_list),
-	ENTRY(more_than_there_are),
 	ENTRY(refs_none),
 	ENTRY(refs_too_few),
 	ENTRY(attached_without_process),
