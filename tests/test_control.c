@@ -191,6 +191,7 @@ START_TEST(aliases_are_the_same_files)
 	expect_text("memory.current", "2097152\n");
 	gvm_swap_charge(container, GVM_PAGE_BYTES);
 	expect_text("memory.swap.current", "65536\n");
+	gvm_swap_uncharge(container, GVM_PAGE_BYTES);
 	ck_assert_int_eq(write_text("memory.current", "0"), -EACCES);
 }
 END_TEST
@@ -207,6 +208,7 @@ START_TEST(usage_files_follow_the_books)
 	expect_text("gmem.peak", "4194304\n");
 	gvm_swap_charge(container, 2 * GVM_CHUNK_BYTES);
 	expect_text("gmem.swap.current", "4194304\n");
+	gvm_swap_uncharge(container, 2 * GVM_CHUNK_BYTES);
 	gvm_container_count_event(container, GVM_EVENT_HMEM);
 	gvm_container_count_event(container, GVM_EVENT_OOM);
 	expect_text("gmem.events", "high 0\nhmem 1\noom 1\n");

@@ -153,6 +153,8 @@ static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
 	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
+	GVM_ASSERT(container->pinned_chunks == 0 && container->evicting_chunks == 0);
+	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
 	GVM_ASSERT(list_empty(&container->listeners));
 	gvm_free(container);

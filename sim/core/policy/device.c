@@ -54,6 +54,8 @@ void gvm_device_destroy(struct gvm_device *device)
 {
 	GVM_ASSERT(list_empty(&device->containers));
 	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
+	GVM_ASSERT(device->exposed_chunks == 0 && device->stuck_chunks == 0);
+	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
 	GVM_ASSERT(device->pinned_chunks == 0 && list_empty(&device->listening));
 	GVM_ASSERT(!device->evictor);
 	gvm_free(device->chunks);

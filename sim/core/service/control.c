@@ -2,7 +2,8 @@
 /*
  * Control files: a table of names, and what reading and writing each one does.
  *
- * Layer: service. Writes to compute.* sleep in RPCs, one to gmem.limit.high while it reclaims.
+ * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
+ * they reclaim.
  *
  * This is the border. A text comes from a user who may have written anything, so it is checked
  * here, completely, and what is behind it trusts its arguments. A write that fails has changed
@@ -128,6 +129,8 @@ static int control_hmem_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_hmem(container, bytes);
+	/* What gmem.limit.high could not take while the host had no room. */
+	gvm_reclaim(container);
 	return 0;
 }
 

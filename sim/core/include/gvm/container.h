@@ -43,7 +43,7 @@ struct gvm_container {
 	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
 	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
-	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
+	u64 evicted_chunks; /* chunks that went after they were picked, ever */
 
 	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
 	struct gvm_ring
@@ -76,6 +76,13 @@ struct gvm_container {
 static inline bool gvm_container_is_shielded(const struct gvm_container *container)
 {
 	return container->is_protected || container->is_swap_full;
+}
+
+/* How many chunks are bound to it, so that they stand on its ring. Lock held. CONTEXT: atomic. */
+static inline u32 gvm_container_bound_chunks(const struct gvm_container *container)
+{
+	return container->charged_chunks - container->reserved_chunks -
+	       container->pinned_chunks;
 }
 
 /*
