@@ -37,7 +37,7 @@ static const char figure_help_runs[] =
 	"\n"
 	"What it simulates is kept in results/cache, and run again only if the scenario, a "
 	"trace\n"
-	"or this program has changed.\n";
+	"or this program has changed. Of these runs, the 200 used last are kept.\n";
 
 static const struct figure *const figures[] = {
 	&figure_ablation,

@@ -124,7 +124,7 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 	}
 	argv[argc++] = script;
 	argv[argc] = NULL;
-	error = signals_spawn(signals, &child, argv[0], NULL, argv);
+	error = signals_spawn(signals, &child, argv[0], argv, -1, -1);
 	if (error)
 		return sim_runtime_error(
 			err,

@@ -6,6 +6,7 @@
  * An entry's name is a hash of all that a result depends on: the resolved configuration, the
  * contents of its traces, and this very program. So a change of code or constants never meets an
  * old result, and nobody has to remember to clear anything; the folder may be removed at any time.
+ * Entries used longest ago go by themselves, see cache_folder.h. Children die with us, however we do.
  */
 #ifndef SIM_CLI_RUN_CACHE_H
 #define SIM_CLI_RUN_CACHE_H
