@@ -9,7 +9,7 @@
 # An SVG's unit is smaller than a point.
 size = terminal eq "svg" ? 18 : 13
 font_text = sprintf("DejaVu Sans,%d", size)
-font_number = sprintf(",%d", size * 0.88)
+font_number = sprintf(",%d", size * 0.85)
 font_panel = sprintf(",%d", size * 1.15)
 font_subline = sprintf(",%d", size * 1.08)
 font_headline = sprintf(",%d", size * 1.5)
@@ -30,7 +30,7 @@ c_published = "#E69F00"
 c_text = "#333333"
 bars = 5
 width = 0.38
-apart = 0.02 # numbers stand a little further out than their bars
+apart = 0.055 # numbers stand a little further out than their bars
 
 # --- What all panels have in common -------------------------------------------------------------
 
