@@ -167,7 +167,7 @@ static int draw_pictures(const struct figure_job *job, struct writer *writer,
 	gnuplot_add_string(&gnuplot, "gpu", *folder->gpu ? folder->gpu : "custom GPU");
 	gnuplot_add_count(&gnuplot, "changed", job->args->set_count || job->args->scenario);
 	job->steps->add_variables(job->data, &gnuplot);
-	rc = gnuplot_draw(&gnuplot, job->steps->name, writer, err);
+	rc = gnuplot_draw(&gnuplot, job->steps->name, &job->args->signals, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
 }
@@ -201,7 +201,8 @@ static int make(struct figure_job *job, struct sim_error *err)
 		rc = writer_open(&writer, job->args->out, err);
 	if (rc)
 		return rc;
-	rc = run_cache_get(job->runs, job->run_count, job->args->fresh, err);
+	rc = run_cache_get(job->runs, job->run_count, job->args->fresh, &job->args->signals,
+			   err);
 	if (!rc)
 		rc = job->steps->read_runs(job->data, err);
 	if (!rc)

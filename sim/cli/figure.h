@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/signals.h"
 #include "results/summary.h"
 
 struct cached_run;
@@ -30,6 +31,7 @@ struct figure_args {
 	size_t set_count;
 	bool fresh; /* run everything again */
 	bool help;
+	struct signals signals; /* taken while it is made */
 };
 
 /* One figure. */

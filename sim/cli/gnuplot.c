@@ -175,25 +175,22 @@ static int draw_picture(const struct gnuplot *common, const struct signals *sign
 	return rc ? rc : check_picture(path, err);
 }
 
-int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct writer *writer,
-		 struct sim_error *err)
+int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure,
+		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
 	static const char *const terminals[] = { "png", "svg" };
 	char name[WRITER_NAME_MAX], script[PATH_MAX];
-	struct signals signals;
 	int rc;
 
-	signals_take(&signals);
 	snprintf(name, sizeof(name), "%s.gp", figure);
 	rc = config_find_data("plots", name, script, sizeof(script), err);
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		rc = draw_picture(gnuplot, &signals, terminals[i], name, script, writer, err);
+		rc = draw_picture(gnuplot, signals, terminals[i], name, script, writer, err);
 	}
 	if (!rc)
 		rc = writer_commit(writer, err);
 	else
 		writer_abort(writer);
-	signals_release(&signals);
 	return rc;
 }

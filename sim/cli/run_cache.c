@@ -37,7 +37,7 @@ struct pool {
 	size_t made;
 	size_t running;
 	size_t cores;
-	struct signals signals;
+	const struct signals *signals;
 	struct timespec began;
 };
 
@@ -239,7 +239,7 @@ static int spawn(const struct pool *pool, struct cached_run *run, const char *co
 	run->child_says = memfd_create("gvmsim", MFD_CLOEXEC);
 	error = run->child_says < 0 ? errno : 0;
 	if (!error)
-		error = signals_spawn(&pool->signals, &run->child, PROGRAM, argv, nowhere,
+		error = signals_spawn(pool->signals, &run->child, PROGRAM, argv, nowhere,
 				      run->child_says);
 	close(nowhere);
 	return error;
@@ -450,7 +450,7 @@ static int run_all(struct pool *pool, struct sim_error *err)
 	int rc = start_more(pool, err);
 
 	while (!rc && pool->running) {
-		if (signals_wait(&pool->signals))
+		if (signals_wait(pool->signals))
 			rc = interrupted(pool, err);
 		else
 			rc = reap(pool, err);
@@ -466,21 +466,23 @@ static int make_wanted(struct pool *pool, struct sim_error *err)
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &pool->began);
-	signals_take(&pool->signals);
 	progress_start(true);
 	rc = run_all(pool, err);
 	kill_all(pool);
 	progress_end();
-	signals_release(&pool->signals);
 	return rc;
 }
 
 /* Make what is missing, in a folder that goes again if nothing came of it. */
 static int make_missing(struct cached_run *runs, size_t count, size_t wanted,
-			struct sim_error *err)
+			const struct signals *signals, struct sim_error *err)
 {
 	struct pool pool = {
-		.runs = runs, .count = count, .wanted = wanted, .cores = count_cores()
+		.runs = runs,
+		.count = count,
+		.wanted = wanted,
+		.cores = count_cores(),
+		.signals = signals,
 	};
 	struct writer writer;
 	int rc = writer_open(&writer, RUN_CACHE_FOLDER, err);
@@ -502,7 +504,8 @@ static int make_missing(struct cached_run *runs, size_t count, size_t wanted,
 	return rc;
 }
 
-int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_error *err)
+int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
+		  const struct signals *signals, struct sim_error *err)
 {
 	size_t wanted;
 	int rc = prepare(runs, count, err);
@@ -511,7 +514,7 @@ int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_
 		return rc;
 	wanted = look_up(runs, count, fresh);
 	if (wanted)
-		rc = make_missing(runs, count, wanted, err);
+		rc = make_missing(runs, count, wanted, signals, err);
 	else
 		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
 			count);
