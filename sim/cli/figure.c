@@ -75,6 +75,24 @@ double figure_ratio(const struct figure_pair *pair)
 	return pair->published > 0 ? pair->ours / pair->published : (double)NAN;
 }
 
+void figure_range_take(struct figure_range *range, double value)
+{
+	if (!(value > 0))
+		return;
+	range->low = range->low > 0 ? fmin(range->low, value) : value;
+	range->high = fmax(range->high, value);
+}
+
+void figure_range_add(const struct figure_range *range, size_t number, struct gnuplot *gnuplot)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "low_%zu", number);
+	gnuplot_add_real(gnuplot, name, range->low);
+	snprintf(name, sizeof(name), "high_%zu", number);
+	gnuplot_add_real(gnuplot, name, range->high);
+}
+
 void figure_table_head(struct table *table, const char *title)
 {
 	table_add(table);

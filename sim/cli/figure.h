@@ -101,6 +101,17 @@ struct figure_pair {
 /* Ours over published; NAN: there are not both. */
 double figure_ratio(const struct figure_pair *pair);
 
+/* What an axis has to show, all above 0; 0 and 0, as it begins: there is nothing. */
+struct figure_range {
+	double low;
+	double high;
+};
+
+/* Widen it for a value, unless that is NAN or 0. */
+void figure_range_take(struct figure_range *range, double value);
+/* Tell gnuplot of it, as low_NUMBER and high_NUMBER. */
+void figure_range_add(const struct figure_range *range, size_t number, struct gnuplot *gnuplot);
+
 /* Add a row that heads columns of pairs. */
 void figure_table_head(struct table *table, const char *title);
 
