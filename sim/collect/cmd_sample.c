@@ -28,7 +28,7 @@
 #define SAMPLE_OUT   "results/hardware"
 #define INTERVAL_NS  100000000ull /* as output.timeline_interval of a scenario */
 #define INTERVAL_MIN 1000000ull
-#define PID_LIMIT    4194304ull /* the kernel's PID_MAX_LIMIT: beyond, none ever comes */
+#define PID_LIMIT    2147483647ull /* of pid_t: beyond, none ever comes */
 #define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 

@@ -21,7 +21,7 @@ expect 2 "sample: option '--system': \"\" is no name" sample --system ""
 expect 2 "sample: option '--container': \"vllm\" is not NAME=VALUE" sample --container vllm
 expect 2 "sample: option '--container': \"a.b\" is no name, allowed: up to 63 letters" \
 	sample --container a.b=1
-for pid in 0 -1 x 1:x 1: 4194305 99999999999999999999; do
+for pid in 0 -1 x 1:x 1: 2147483648 99999999999999999999; do
 	expect 2 "sample: option '--container': \"vllm=$pid\", allowed: NAME=PID or NAME=PID:GPU" \
 		sample --container "vllm=$pid"
 done

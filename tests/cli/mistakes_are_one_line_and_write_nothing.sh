@@ -12,7 +12,7 @@ expect 2 "run: option '--frobnicate' is not valid here" run "$scenario" --frobni
 expect 2 "run: option '-x' is not valid here" run "$scenario" -x
 expect 2 "run: option '--out' needs a value" run "$scenario" --out
 expect 2 "run: option '--out': is empty" run "$scenario" --out ""
-expect 2 "no-such.json: no such scenario" run no-such.json
+expect 2 "no-such.json: no such scenario, .*, which has .*vllm-diffusion-40g" run no-such.json
 # Whatever a name holds, it stays one line and does not ring.
 expect 2 "^gvmsim: no?such?\[31mscenario: no such scenario" run "$(printf 'no\nsuch\033[31mscenario')"
 expect 2 "system.name" run "$scenario" --system no-such-system
@@ -36,6 +36,12 @@ expect 2 "--set:system.name: is what the runs of this figure differ in, allowed:
 expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written
+
+# Whoever asks what there is to run is told.
+"$gvmsim" run --help >.out
+for file in "$source"/scenarios/*.json; do
+	grep -q "$(basename "$file" .json)" .out || fail "run --help: no $file"
+done
 
 # A bad row is found when the trace is read; the results folder is gone again then.
 printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
