@@ -257,4 +257,7 @@ void config_destroy(struct config *config);
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);
 
+/* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
+void config_list_scenarios(char *text, size_t size);
+
 #endif
