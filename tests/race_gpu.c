@@ -281,23 +281,26 @@ static int race_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return race_rpc();
 }
 
-static int race_tsg_disable(void *gpu, u32 tsg)
+static int race_tsgs_move(const u32 *tsgs, u32 count, bool disable)
 {
 	int status = race_rpc();
+	u32 i;
 
-	(void)gpu;
-	race_gpu.tsg_disabled[tsg] |= status != -EIO;
+	for (i = 0; i < count && status != -EIO; i++)
+		race_gpu.tsg_disabled[tsgs[i]] = disable;
 	return status;
 }
 
-static int race_tsg_enable(void *gpu, u32 tsg)
+static int race_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	int status = race_rpc();
-
 	(void)gpu;
-	if (status != -EIO)
-		race_gpu.tsg_disabled[tsg] = false;
-	return status;
+	return race_tsgs_move(tsgs, count, true);
+}
+
+static int race_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
+{
+	(void)gpu;
+	return race_tsgs_move(tsgs, count, false);
 }
 
 /* The runlist could put one that is on it right back. */
@@ -324,8 +327,8 @@ static const struct gvm_gpu_ops race_gpu_ops = {
 	.evict_chunk = race_evict,
 	.chunk_evictable = race_evictable,
 	.tsg_set_timeslice = race_tsg_set_timeslice,
-	.tsg_disable = race_tsg_disable,
-	.tsg_enable = race_tsg_enable,
+	.tsgs_disable = race_tsgs_disable,
+	.tsgs_enable = race_tsgs_enable,
 	.tsg_preempt = race_tsg_preempt,
 };
 

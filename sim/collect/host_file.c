@@ -15,6 +15,7 @@ const struct host_file host_files[HOST_FILES] = {
 	[HOST_LIMIT_LOW] = { "gmem.limit.low", NULL, HOST_BYTES, true },
 	[HOST_TIMESLICE] = { "compute.timeslice", NULL, HOST_MICROSECONDS, true },
 	[HOST_PRIORITY] = { "compute.priority", NULL, HOST_NUMBER, true },
+	[HOST_WEIGHT] = { "compute.weight", NULL, HOST_NUMBER, true },
 	[HOST_FREEZE] = { "compute.freeze", NULL, HOST_NUMBER, true },
 	[HOST_CURRENT] = { "gmem.current", "memory.current", HOST_BYTES, false },
 	[HOST_PEAK] = { "gmem.peak", NULL, HOST_BYTES, false },

@@ -32,12 +32,14 @@ struct sim_process {
 	u32 range_count;
 	u64 next_va;
 	struct sim_process_stats stats;
+	u64 kernels_reported; /* by its shim: launches, */
+	u64 kernels_ended;    /* and ends */
 	bool running;
 	bool killed;   /* a fault was cancelled: the context is dead */
 	u64 killed_ns; /* since when */
 };
 
-/* Create the context. Returns 0 or -ENOMEM. */
+/* Create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. */
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 
 /*

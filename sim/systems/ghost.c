@@ -22,9 +22,8 @@
 
 static bool ghost_honours(const struct config *config, const char *control_file)
 {
-	(void)config;
 	return sim_system_core_takes(control_file, "gmem.") ||
-	       sim_system_core_takes(control_file, "compute.");
+	       sim_system_scheduler_takes(config, control_file);
 }
 
 static struct sim_memory_policy ghost_memory(const struct config *config)
@@ -40,7 +39,12 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 	return (struct sim_memory_policy){ .evictors = true, .features = features };
 }
 
-static const char *const ghost_mechanisms[] = { "clean_drop", "priority_batches", "hint_faults",
+static const char *const ghost_mechanisms[] = { "clean_drop",
+						"priority_batches",
+						"hint_faults",
+						"system.scheduler",
+						"system.tracking",
+						"system.tracking_interval",
 						NULL };
 
 const struct sim_system system_ghost = {
@@ -50,4 +54,5 @@ const struct sim_system system_ghost = {
 	.mechanisms = ghost_mechanisms,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
+	.scheduling = sim_system_scheduling,
 };

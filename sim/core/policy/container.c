@@ -27,6 +27,7 @@
  *      two concurrent opens made two groups and an open could find a group being freed.
  */
 #include "gvm/container.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static struct gvm_container *container_find_locked(struct gvm_device *device, u32 tgid)
@@ -53,8 +54,10 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	container->shielded.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&container->node);
 	INIT_LIST_HEAD(&container->tsgs);
+	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = GVM_PRIORITY_DEFAULT;
+	container->weight = GVM_WEIGHT_DEFAULT;
 	return container;
 }
 
