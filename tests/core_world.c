@@ -58,14 +58,31 @@ static int world_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return world_record(gpu, WORLD_TIMESLICE, tsg, timeslice_us);
 }
 
+/* One RPC, however many TSGs: the first one stands for it among the calls. */
+static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
+{
+	int status = world_record(gpu, rpc, tsgs[0], count);
+	struct world *me = gpu;
+	u32 i;
+
+	for (i = 0; i < count && !status; i++) {
+		bool off = rpc == WORLD_DISABLE;
+
+		ck_assert_uint_lt(tsgs[i], WORLD_TSGS);
+		me->idle_moves += me->off[tsgs[i]] == off;
+		me->off[tsgs[i]] = off;
+	}
+	return status;
+}
+
 static int world_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	return world_record(gpu, WORLD_DISABLE, tsgs[0], count);
+	return world_move(gpu, WORLD_DISABLE, tsgs, count);
 }
 
 static int world_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
 {
-	return world_record(gpu, WORLD_ENABLE, tsgs[0], count);
+	return world_move(gpu, WORLD_ENABLE, tsgs, count);
 }
 
 static int world_tsg_preempt(void *gpu, u32 tsg)

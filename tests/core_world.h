@@ -46,6 +46,8 @@ struct world {
 
 	struct world_call calls[WORLD_CALLS_MAX];
 	u32 call_count;
+	bool off[WORLD_TSGS];			   /* disabled by an RPC that succeeded */
+	u32 idle_moves;				   /* of TSGs to where they were already */
 	struct gvm_tsg_sample samples[WORLD_TSGS]; /* what a look at a TSG gives, by its id */
 	u32 fail_call; /* index of the call that fails; U32_MAX: none */
 	int fail_error;

@@ -42,7 +42,8 @@ struct sim_gpu {
 	struct gvm_fault_handler handler;
 	struct gsp gsp;
 	struct gsp_rpc rpc;
-	struct gvm_scheduler_config scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */
+	struct gvm_scheduler_config
+		scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */
 	struct gvm_scheduler scheduler;
 	struct sim_shim shim; /* with GVM_TRACK_EVENTS */
 	struct gmmu gmmu;

@@ -68,7 +68,8 @@ static void train_finish(struct gsp_tsg *tsg, int status)
 	tsg->first = train->next;
 	if (!tsg->first)
 		tsg->last = NULL;
-	tsg->ended_kernels += train_launched(train, eng_now()); /* of a dead TSG: all ends here */
+	tsg->ended_kernels +=
+		train_launched(train, eng_now()); /* of a dead TSG: all ends here */
 	train->finished = true;
 	train->status = status;
 	train->finished_ns = eng_now();

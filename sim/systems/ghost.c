@@ -39,13 +39,10 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 	return (struct sim_memory_policy){ .evictors = true, .features = features };
 }
 
-static const char *const ghost_mechanisms[] = { "clean_drop",
-						"priority_batches",
-						"hint_faults",
-						"system.scheduler",
-						"system.tracking",
-						"system.tracking_interval",
-						NULL };
+static const char *const ghost_mechanisms[] = {
+	"clean_drop",	   "priority_batches",	       "hint_faults", "system.scheduler",
+	"system.tracking", "system.tracking_interval", NULL
+};
 
 const struct sim_system system_ghost = {
 	.name = "ghost",

@@ -56,13 +56,10 @@ static struct gvm_scheduler_config gvm_scheduling(const struct config *config)
 	return sim_system_scheduling(config);
 }
 
-static const char *const gvm_mechanisms[] = { "memory_isolation",
-					      "compute_isolation",
-					      "fast_paging",
-					      "system.scheduler",
-					      "system.tracking",
-					      "system.tracking_interval",
-					      NULL };
+static const char *const gvm_mechanisms[] = {
+	"memory_isolation", "compute_isolation",	"fast_paging", "system.scheduler",
+	"system.tracking",  "system.tracking_interval", NULL
+};
 
 const struct sim_system system_gvm = {
 	.name = "gvm",

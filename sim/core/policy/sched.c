@@ -39,18 +39,18 @@
  *
  * What that cannot do (weights further apart than slices, TSGs that overstay because they wait for
  * page faults, several TSGs in a container), credit does. The GPU time that passed is paid out
- * by weight to all who wanted some, and everyone pays for what he used:
+ * by weight to all who wanted some or owe some, and everyone pays for what he used:
  *
- *	credit += passed * weight / weights of all who wanted some  -  used
+ *	credit += passed * weight / weights of all who are paid  -  used
  *
  * so all credits together are zero: a debt is always owed to somebody. A container without work
  * wants nothing: its credit lapses, as in deficit round robin, and with it as much of the
  * debts. Who owes more than GVM_SCHED_OVERDRAFT_NS is held until he owes nothing.
  *
  * Three things follow. The GPU is never left idle by a hold: who is held owes, so somebody is owed,
- * and that one has work and is not held. Nobody starves: a debtor with work is paid his share of
- * the time that passes, and so comes back. And the debts of whoever sleeps wait for him, as long as
- * those to whom he owes still want their time.
+ * and that one has work and is not held. Nobody starves: a debtor is paid his share of the time
+ * that passes, and so comes back. And who works in bursts is not held for them: what he leaves to
+ * others between two of them pays off his debts.
  *
  *
  * How it differs from the papers (GVM 4.4, Ghost A.2)
@@ -112,10 +112,10 @@ static void sched_set_slices(struct gvm_device *device)
 	}
 }
 
-/* Did it want GPU time since the last look? */
-static bool sched_wanted(const struct gvm_share *share)
+/* Is it paid for the time since the last look? */
+static bool sched_is_paid(const struct gvm_share *share)
 {
-	return share->work || share->ran_ns;
+	return share->work || share->ran_ns || share->credit_ns < 0;
 }
 
 /* Pay out the time that passed, to the last nanosecond, and have everyone pay for his own. */
@@ -126,13 +126,13 @@ static void sched_pay(struct gvm_device *device)
 
 	list_for_each_entry(container, &device->compute, compute_node) {
 		passed += container->share.ran_ns;
-		weights += sched_wanted(&container->share) ? container->weight : 0;
+		weights += sched_is_paid(&container->share) ? container->weight : 0;
 	}
 	list_for_each_entry(container, &device->compute, compute_node) {
 		struct gvm_share *share = &container->share;
 		u64 pay;
 
-		if (!sched_wanted(share))
+		if (!sched_is_paid(share))
 			continue;
 		pay = div64_u64(passed * container->weight, weights);
 		passed -= pay;

@@ -94,14 +94,16 @@ static int sched_send_batch(struct gvm_scheduler *scheduler, bool disable)
 	return error;
 }
 
-static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg, bool disable)
+static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg,
+			      bool disable)
 {
 	u32 i = scheduler->batch_count++;
 
 	scheduler->batch[i] = tsg;
 	scheduler->batch_ids[i] = tsg->id;
-	return scheduler->batch_count == GVM_SCHED_BATCH ? sched_send_batch(scheduler, disable) :
-							   0;
+	return scheduler->batch_count == GVM_SCHED_BATCH ?
+		       sched_send_batch(scheduler, disable) :
+		       0;
 }
 
 /*
@@ -256,17 +258,21 @@ static void scheduler_worker(void *data)
 {
 	struct gvm_scheduler *scheduler = data;
 
+	/* From look to look: the RPCs between them count. */
 	while (!gvm_worker_should_stop()) {
+		u64 next_ns = gvm_ktime_ns() + scheduler->config.interval_ns;
+		u64 now_ns;
+
 		gvm_scheduler_round(scheduler);
+		now_ns = gvm_ktime_ns();
 		if (gvm_wait_event_timeout_ns(&scheduler->wait, scheduler_take_kick(scheduler),
-					      scheduler->config.interval_ns) == -EINTR)
+					      next_ns - min(now_ns, next_ns)) == -EINTR)
 			break;
 	}
 }
 
 /* From here on it can be kicked. Under the lock, since it may be one that runs already. */
-static bool scheduler_publish_locked(struct gvm_scheduler *scheduler,
-				     struct gvm_device *device)
+static bool scheduler_publish_locked(struct gvm_scheduler *scheduler, struct gvm_device *device)
 {
 	if (device->scheduler == scheduler)
 		return false;

@@ -63,8 +63,8 @@ struct gvm_container {
 	struct list_head compute_node; /* in gvm_device.compute, while it has TSGs */
 	u64 timeslice_us; /* what its TSGs should have, unless the scheduler knows better */
 	u32 weight;	  /* compute.weight */
-	u8 priority;	       /* last compute.priority written; see gvm_container_priority() */
-	bool frozen;	       /* what its TSGs should be */
+	u8 priority;	  /* last compute.priority written; see gvm_container_priority() */
+	bool frozen;	  /* what its TSGs should be */
 	struct gvm_share share;
 
 	/* Launches reported by the user-space shim (gcgroup.stat). */

@@ -110,7 +110,7 @@ struct gvm_device {
 	u32 exposed_chunks;	   /* of these, of containers that are not protected */
 	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
-	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
+	struct gvm_evictor *evictor;	 /* of the device as a whole, or NULL */
 	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
 };
 

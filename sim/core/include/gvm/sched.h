@@ -25,8 +25,8 @@
 #define GVM_SCHED_SLICE_MAX_US 32768ull
 /* how far behind a debtor may be: four of the longest, which no ordinary round adds up to, */
 #define GVM_SCHED_OVERDRAFT_NS (4 * 1000 * (s64)GVM_SCHED_SLICE_MAX_US)
-/* and the largest credit or debt that is remembered. */
-#define GVM_SCHED_CREDIT_MAX_NS (2 * GVM_SCHED_OVERDRAFT_NS)
+/* and the largest credit or debt that is remembered: what several debtors may owe to one. */
+#define GVM_SCHED_CREDIT_MAX_NS (8 * GVM_SCHED_OVERDRAFT_NS)
 
 /* TSGs that one RPC takes off the runlist or puts back: RM's list of channels has 64 entries. */
 #define GVM_SCHED_BATCH 64u
@@ -34,8 +34,8 @@
 /* Who runs when several have work. */
 enum gvm_sched_policy {
 	GVM_SCHED_TIMESLICES, /* the hardware's turns, as the published driver has it */
-	GVM_SCHED_PRIORITY,   /* nobody runs while one with a smaller compute.priority has work */
-	GVM_SCHED_WEIGHTED,   /* GPU time in proportion to compute.weight */
+	GVM_SCHED_PRIORITY, /* nobody runs while one with a smaller compute.priority has work */
+	GVM_SCHED_WEIGHTED, /* GPU time in proportion to compute.weight */
 };
 
 /* How the scheduler learns who has work. */
