@@ -27,11 +27,11 @@ static int rpc(char what, u32 tsg)
 	return eng_sleep_until(eng_now() + RPC_NS);
 }
 
-static int rpc_disable(void *gpu, const u32 *tsgs, u32 count)
+static int rpc_disable(void *gpu, const u32 *ids, u32 count)
 {
 	(void)gpu;
 	ck_assert_uint_eq(count, 1);
-	return rpc('d', tsgs[0]);
+	return rpc('d', ids[0]);
 }
 
 static int rpc_preempt(void *gpu, u32 tsg)
@@ -40,11 +40,11 @@ static int rpc_preempt(void *gpu, u32 tsg)
 	return rpc('p', tsg);
 }
 
-static int rpc_enable(void *gpu, const u32 *tsgs, u32 count)
+static int rpc_enable(void *gpu, const u32 *ids, u32 count)
 {
 	(void)gpu;
 	ck_assert_uint_eq(count, 1);
-	return rpc('e', tsgs[0]);
+	return rpc('e', ids[0]);
 }
 
 static const struct gvm_gpu_ops ops = {
