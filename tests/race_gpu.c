@@ -311,6 +311,18 @@ static int race_tsg_preempt(void *gpu, u32 tsg)
 	return race_rpc();
 }
 
+/* It works, or does not; and has had a millisecond, or nothing. */
+static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	u32 chance = gpu_roll(8);
+
+	(void)gpu;
+	(void)tsg;
+	ret_sample->busy = chance & 1;
+	ret_sample->on_gpu = chance & 2;
+	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
+}
+
 void race_new_tsg(u32 id)
 {
 	gvm_mutex_lock(&race_gpu.device.tsg_mutex);
@@ -329,6 +341,7 @@ static const struct gvm_gpu_ops race_gpu_ops = {
 	.tsg_set_timeslice = race_tsg_set_timeslice,
 	.tsgs_disable = race_tsgs_disable,
 	.tsgs_enable = race_tsgs_enable,
+	.tsg_sample = race_tsg_sample,
 	.tsg_preempt = race_tsg_preempt,
 };
 

@@ -17,11 +17,15 @@
  *
  * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
  */
+#include <string.h>
+
 #include "config/config.h"
 #include "systems/system.h"
 
 static bool ghost_honours(const struct config *config, const char *control_file)
 {
+	if (!strcmp(control_file, "compute.priority") && config->mechanisms.priority_batches)
+		return true;
 	return sim_system_core_takes(control_file, "gmem.") ||
 	       sim_system_scheduler_takes(config, control_file);
 }

@@ -60,16 +60,15 @@ struct gvm_scheduler_config sim_system_scheduling(const struct config *config)
 	};
 }
 
-/* Weights set timeslices, and what else would set them is not honoured; priority_batches asks, too. */
+/* Weights set timeslices, and what else would set them is not honoured. */
 bool sim_system_scheduler_takes(const struct config *config, const char *control_file)
 {
 	bool weighted = config->scheduler == CFG_SCHEDULER_WEIGHTED;
 
 	if (!strcmp(control_file, "compute.weight"))
 		return weighted;
-	if (!strcmp(control_file, "compute.timeslice"))
+	if (!strcmp(control_file, "compute.timeslice") ||
+	    !strcmp(control_file, "compute.priority"))
 		return !weighted;
-	if (!strcmp(control_file, "compute.priority"))
-		return !weighted || config->mechanisms.priority_batches;
 	return sim_system_core_takes(control_file, "compute.");
 }
