@@ -311,6 +311,39 @@ START_TEST(low_ones_run_when_the_high_one_is_frozen_and_never_beside_it)
 }
 END_TEST
 
+/* 8 blocks of 2 MB, at 1 byte a ns. */
+static void low_that_faults(void)
+{
+	struct gvm_range *range = sim_process_map(&tenants[1], 8 * GVM_CHUNK_BYTES, true);
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_READ);
+	struct gsp_train low = {
+		.kernels = 1, .kernel_ns = 50 * MS, .touches = &touch, .touch_count = 1
+	};
+	struct gsp_train high = { .kernels = 10, .kernel_ns = 100 * US };
+	const struct gsp_tsg *tsg = &tenants[1].tsg;
+
+	set_priority(0, 0);
+	set_priority(1, 1);
+	gsp_submit(&tenants[1].tsg, &low);
+	eng_sleep_until(eng_now() + 5 * MS);
+	gsp_submit(&tenants[0].tsg, &high);
+	ck_assert_int_eq(gsp_wait(&high), 0);
+	/* It came in the middle of the faults, was held by the end of them, and ran no more. */
+	ck_assert(tenants[1].core_tsg.disabled && tenants[1].core_tsg.preempted);
+	ck_assert_uint_ge(tsg->stall_ns, 8 * GVM_CHUNK_BYTES);
+	ck_assert_uint_le(busy_ns(1), 100 * US);
+	ck_assert_uint_le(high.finished_ns,
+			  2 * RPC + SWITCH + tsg->stall_ns + busy_ns(1) + SWITCH + MS);
+	ck_assert_int_eq(gsp_wait(&low), 0);
+}
+
+START_TEST(a_low_one_gets_its_outstanding_faults_and_then_leaves_the_gpu)
+{
+	simulate(2, GVM_SCHED_PRIORITY, _i ? GVM_TRACK_EVENTS : GVM_TRACK_BUSY_BITS,
+		 low_that_faults);
+}
+END_TEST
+
 static void gaps(void)
 {
 	u64 rpcs, longest;
@@ -420,6 +453,8 @@ int main(void)
 		tests, a_high_kernel_waits_for_a_look_and_two_rpcs_or_for_one_timeslice, 0, 8);
 	tcase_add_loop_test(tests, it_waits_no_longer_for_many_low_ones, 1, 6);
 	tcase_add_test(tests, low_ones_run_when_the_high_one_is_frozen_and_never_beside_it);
+	tcase_add_loop_test(
+		tests, a_low_one_gets_its_outstanding_faults_and_then_leaves_the_gpu, 0, 2);
 	tcase_add_loop_test(tests, gaps_are_used_and_cost_three_rpcs_each, 0, 6);
 	tcase_add_test(tests, with_timeslices_alone_there_is_no_scheduler_and_no_rpc);
 	tcase_add_test(tests, a_process_that_finds_no_channel_leaves_nothing_behind);

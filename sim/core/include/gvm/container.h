@@ -92,7 +92,10 @@ struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid);
 void gvm_container_get(struct gvm_container *container);
 void gvm_container_put(struct gvm_container *container);
 
-/* Count @submitted launches and @ended completions (the shim's ioctl). CONTEXT: atomic. */
+/*
+ * Count @submitted launches and @ended completions (the shim's ioctl). Who reports a first launch
+ * has the scheduler look at once: gvm_scheduler_kick(). CONTEXT: atomic.
+ */
 void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended);
 
 /*
