@@ -306,23 +306,26 @@ static int race_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return race_rpc();
 }
 
-static int race_tsg_disable(void *gpu, u32 tsg)
+static int race_tsgs_move(const u32 *tsgs, u32 count, bool disable)
 {
 	int status = race_rpc();
+	u32 i;
 
-	(void)gpu;
-	race_gpu.tsg_disabled[tsg] |= status != -EIO;
+	for (i = 0; i < count && status != -EIO; i++)
+		race_gpu.tsg_disabled[tsgs[i]] = disable;
 	return status;
 }
 
-static int race_tsg_enable(void *gpu, u32 tsg)
+static int race_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	int status = race_rpc();
-
 	(void)gpu;
-	if (status != -EIO)
-		race_gpu.tsg_disabled[tsg] = false;
-	return status;
+	return race_tsgs_move(tsgs, count, true);
+}
+
+static int race_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
+{
+	(void)gpu;
+	return race_tsgs_move(tsgs, count, false);
 }
 
 /* The runlist could put one that is on it right back. */
@@ -331,6 +334,18 @@ static int race_tsg_preempt(void *gpu, u32 tsg)
 	(void)gpu;
 	GVM_ASSERT(race_gpu.tsg_disabled[tsg]);
 	return race_rpc();
+}
+
+/* It works, or does not; and has had a millisecond, or nothing. */
+static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	u32 chance = gpu_roll(8);
+
+	(void)gpu;
+	(void)tsg;
+	ret_sample->busy = chance & 1;
+	ret_sample->on_gpu = chance & 2;
+	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
 }
 
 void race_new_tsg(u32 id)
@@ -351,8 +366,9 @@ static const struct gvm_gpu_ops race_gpu_ops = {
 	.hint_chunk = race_hint,
 	.chunk_evictable = race_evictable,
 	.tsg_set_timeslice = race_tsg_set_timeslice,
-	.tsg_disable = race_tsg_disable,
-	.tsg_enable = race_tsg_enable,
+	.tsgs_disable = race_tsgs_disable,
+	.tsgs_enable = race_tsgs_enable,
+	.tsg_sample = race_tsg_sample,
 	.tsg_preempt = race_tsg_preempt,
 };
 

@@ -42,6 +42,7 @@ static const struct {
 	{ "hmem.limit", NULL, true, "max\n" },
 	{ "compute.timeslice", NULL, true, "1000us\n" },
 	{ "compute.priority", NULL, true, "9\n" },
+	{ "compute.weight", NULL, true, "100\n" },
 	{ "compute.freeze", NULL, true, "0\n" },
 	{ "gcgroup.stat", NULL, false,
 	  "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n" },
@@ -111,7 +112,7 @@ START_TEST(names_must_match_whole)
 					     "gmem.limit",
 					     "gmem.limit.high ",
 					     "GMEM.CURRENT",
-					     "compute.weight",
+					     "compute.share",
 					     "hmem.limit.high",
 					     "memory.limit.high" };
 	char buf[GVM_CONTROL_TEXT_MAX];
@@ -339,6 +340,10 @@ static const struct {
 	{ "compute.priority", "-1" },
 	{ "compute.priority", "4294967296" },
 	{ "compute.priority", "1K" },
+	{ "compute.weight", "0" },
+	{ "compute.weight", "10001" },
+	{ "compute.weight", "4294967396" },
+	{ "compute.weight", "max" },
 	{ "compute.freeze", "2" },
 	{ "compute.freeze", "yes" },
 	{ "compute.freeze", "1 1" },

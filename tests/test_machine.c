@@ -425,10 +425,33 @@ START_TEST(systems_honour_what_the_core_has)
 }
 END_TEST
 
+/* By weight, timeslices are the scheduler's own; ghost has another use for priorities. */
+START_TEST(a_scheduler_honours_what_it_takes_something_from)
+{
+	struct config config = { .mechanisms = { true, true, true },
+				 .scheduler = CFG_SCHEDULER_WEIGHTED };
+
+	ck_assert(honours("gvm", &config, "compute.weight"));
+	ck_assert(honours("ghost", &config, "compute.freeze"));
+	ck_assert(!honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("stock", &config, "compute.weight"));
+	config.mechanisms.priority_batches = true;
+	ck_assert(honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("gvm", &config, "compute.priority"));
+	config.scheduler = CFG_SCHEDULER_PRIORITY;
+	ck_assert(honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("gvm", &config, "compute.weight"));
+	ck_assert(sim_system_has_mechanism(sim_system_find("gvm"), "system.tracking"));
+	ck_assert(!sim_system_has_mechanism(sim_system_find("stock"), "system.scheduler"));
+}
+END_TEST
+
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
 	  a_container_that_may_have_no_memory_dies_and_others_go_on,
 	  two_containers_that_do_not_fit_share_what_there_is, time_counts_where_it_passed,
 	  a_wait_counts_no_longer_than_its_stall, a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
-	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has)
+	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has,
+	  a_scheduler_honours_what_it_takes_something_from)

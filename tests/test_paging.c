@@ -373,7 +373,8 @@ static void meddle(void *data)
 		struct tenant *tenant = &tenants[draw(TENANTS)];
 		u32 what = draw(8);
 
-		if (!tenant->process.running)
+		/* Its memory is there a moment after its context. */
+		if (!tenant->process.running || !tenant->process.range_count)
 			continue;
 		/* What is in use may be given up at any time, but under models of other drivers. */
 		if (what == 0 && !gpu.nvuvm)

@@ -10,6 +10,7 @@
 #include "gvm/control.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "race_gpu.h"
 
 #include <check.h>
@@ -302,7 +303,10 @@ static void tsg_step(struct tsg_side *me, struct gvm_container *container)
 	struct race_dice *dice = &me->side.dice;
 	int status = 0;
 
-	switch (race_roll(dice, 8)) {
+	switch (race_roll(dice, 9)) {
+	case 8:
+		status = write_number(container, "compute.weight", 1 + race_roll(dice, 999));
+		break;
 	case 0 ... 2:
 		tsg_toggle(me, container, race_roll(dice, TSGS_OF_ONE));
 		break;
@@ -343,11 +347,36 @@ static void tsg_side_main(void *data)
 	}
 }
 
-/* Somebody who touches, takes and evicts what it likes, and the device's own evictor. */
+/* Somebody who touches, takes and evicts what it likes, the device's own evictor and scheduler. */
 struct picker {
 	struct race_side side;
 	struct gvm_evictor evictor;
+	struct gvm_scheduler scheduler;
+	u64 rounds; /* of schedulers that have been stopped */
 };
+
+static void picker_stop_scheduler(struct picker *me)
+{
+	if (!me->scheduler.device)
+		return;
+	gvm_scheduler_stop(&me->scheduler);
+	me->rounds += me->scheduler.rounds;
+}
+
+static void picker_toggle_scheduler(struct picker *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	struct gvm_scheduler_config config = {
+		.policy = race_roll(dice, 2) ? GVM_SCHED_PRIORITY : GVM_SCHED_WEIGHTED,
+		.tracking = race_roll(dice, 2) ? GVM_TRACK_EVENTS : GVM_TRACK_BUSY_BITS,
+		.interval_ns = 1 + race_roll(dice, 1000000),
+	};
+
+	if (me->scheduler.device)
+		picker_stop_scheduler(me);
+	else
+		(void)gvm_scheduler_start(&me->scheduler, &race_gpu.device, &config);
+}
 
 static void picker_step(struct picker *me)
 {
@@ -356,7 +385,11 @@ static void picker_step(struct picker *me)
 	u32 chunk = race_roll(dice, RACE_CHUNKS);
 	struct gvm_fence fence = { 0 };
 
-	switch (race_roll(dice, 12)) {
+	switch (race_roll(dice, 13)) {
+	case 8:
+		if (!race_roll(dice, 4))
+			picker_toggle_scheduler(me);
+		break;
 	case 0:
 		gvm_clock_refill_stash(device, race_roll(dice, 2 * GVM_PICK_LOOKS));
 		break;
@@ -389,11 +422,13 @@ static void picker_side(void *data)
 {
 	struct picker *me = container_of((struct race_side *)data, struct picker, side);
 
+	picker_toggle_scheduler(me);
 	while (!gvm_give_way()) {
 		picker_step(me);
 		race_sleep(race_roll(&me->side.dice, 100000));
 	}
 	gvm_evictor_stop(&me->evictor);
+	picker_stop_scheduler(me);
 }
 
 static struct writer writers[WRITERS];
@@ -456,6 +491,7 @@ static void race(u32 features)
 	ck_assert_uint_gt(race_gpu.rpcs, 10);
 	ck_assert_uint_gt(writers[0].side.count, 10);
 	ck_assert_uint_gt(picker.side.count, 10);
+	ck_assert_uint_gt(picker.rounds, 0);
 }
 
 START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)

@@ -13,6 +13,7 @@
 #include "gvm/fault.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 #include <linux/export.h>
@@ -89,9 +90,15 @@ EXPORT_SYMBOL_GPL(gvm_pressure_post_device);
 EXPORT_SYMBOL_GPL(gvm_compute_freeze);
 EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
 EXPORT_SYMBOL_GPL(gvm_compute_set_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_compute_set_weight);
 EXPORT_SYMBOL_GPL(gvm_compute_thaw);
 EXPORT_SYMBOL_GPL(gvm_priority_to_timeslice_us);
 EXPORT_SYMBOL_GPL(gvm_tsg_plan_locked);
+EXPORT_SYMBOL_GPL(gvm_sched_decide_locked);
+EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
+EXPORT_SYMBOL_GPL(gvm_scheduler_round);
+EXPORT_SYMBOL_GPL(gvm_scheduler_start);
+EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
 EXPORT_SYMBOL_GPL(gvm_tsgs_frozen_locked);
 
 EXPORT_SYMBOL_GPL(gvm_control_at);

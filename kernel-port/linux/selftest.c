@@ -163,15 +163,21 @@ static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return selftest_take_failure();
 }
 
-static int selftest_tsg_disable(void *gpu, u32 tsg)
+static int selftest_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	selftest_log("disable %u\n", tsg);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		selftest_log("disable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
 
-static int selftest_tsg_enable(void *gpu, u32 tsg)
+static int selftest_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
 {
-	selftest_log("enable %u\n", tsg);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		selftest_log("enable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
 
@@ -179,11 +185,6 @@ static int selftest_tsg_preempt(void *gpu, u32 tsg)
 {
 	selftest_log("preempt %u\n", tsg);
 	return selftest_take_failure();
-}
-
-static bool selftest_tsg_busy(void *gpu, u32 tsg)
-{
-	return true;
 }
 
 static const struct gvm_gpu_ops selftest_ops = {
@@ -195,10 +196,9 @@ static const struct gvm_gpu_ops selftest_ops = {
 	.evict_chunk = selftest_evict_chunk,
 	.chunk_evictable = selftest_chunk_evictable,
 	.tsg_set_timeslice = selftest_tsg_set_timeslice,
-	.tsg_disable = selftest_tsg_disable,
-	.tsg_enable = selftest_tsg_enable,
+	.tsgs_disable = selftest_tsgs_disable,
+	.tsgs_enable = selftest_tsgs_enable,
 	.tsg_preempt = selftest_tsg_preempt,
-	.tsg_busy = selftest_tsg_busy,
 };
 
 /* Find a chunk that @tgid has; 0 finds a free one. */

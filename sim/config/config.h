@@ -185,6 +185,18 @@ struct cfg_container {
 	size_t control_count;
 };
 
+/* Who shares out GPU time, and how it learns who has work: gvm/sched.h. */
+enum cfg_scheduler {
+	CFG_SCHEDULER_TIMESLICES,
+	CFG_SCHEDULER_PRIORITY,
+	CFG_SCHEDULER_WEIGHTED,
+};
+
+enum cfg_tracking {
+	CFG_TRACKING_EVENTS,
+	CFG_TRACKING_BUSY_BITS,
+};
+
 /* A control-file write at a time. */
 struct cfg_event {
 	uint64_t at; /* ns */
@@ -212,6 +224,9 @@ struct config {
 		bool priority_batches;
 		bool hint_faults;
 	} mechanisms;
+	uint64_t scheduler;	    /* "system.scheduler": enum cfg_scheduler */
+	uint64_t tracking;	    /* "system.tracking": enum cfg_tracking */
+	uint64_t tracking_interval; /* ns: between two events, and two looks */
 	struct cfg_gpu gpu;
 	struct cfg_host host;
 	struct cfg_container *containers; /* in the order of the file */

@@ -107,7 +107,18 @@ static const char *const responses[] = {
 	NULL,
 };
 
-static const char *const schedulers[] = { "timeslices", "priority", "weighted", NULL };
+static const char *const schedulers[] = {
+	[CFG_SCHEDULER_TIMESLICES] = "timeslices",
+	[CFG_SCHEDULER_PRIORITY] = "priority",
+	[CFG_SCHEDULER_WEIGHTED] = "weighted",
+	NULL,
+};
+
+static const char *const trackings[] = {
+	[CFG_TRACKING_EVENTS] = "events",
+	[CFG_TRACKING_BUSY_BITS] = "busy_bits",
+	NULL,
+};
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
@@ -117,7 +128,12 @@ const struct cfg_key cfg_schema[] = {
 	ROOT("duration", DURATION, duration, RANGE(1, 24 * HOUR)),
 	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
 	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
-	UNUSED("system.scheduler", WORD, .words = schedulers),
+	ROOT("system.scheduler", ENUM, scheduler, .words = schedulers, .mechanism = true,
+	     DEFAULT("timeslices")),
+	ROOT("system.tracking", ENUM, tracking, .words = trackings, .mechanism = true,
+	     DEFAULT("events")),
+	ROOT("system.tracking_interval", DURATION, tracking_interval, RANGE(10 * USEC, SEC),
+	     .mechanism = true, DEFAULT("2ms")),
 	MECHANISM(memory_isolation, "true"),
 	MECHANISM(compute_isolation, "true"),
 	MECHANISM(fast_paging, "true"),

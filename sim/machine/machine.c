@@ -218,8 +218,10 @@ static int tenant_live(struct tenant *tenant)
 	struct sim_process *process = &tenant->process;
 	int status = sim_process_start(process, tenant->gpu, FIRST_TGID + tenant->index);
 
-	if (status)
+	if (status) {
+		tenant->failed_ns = eng_now();
 		return status;
+	}
 	tenant->started = true;
 	tenant->container = process->container;
 	gvm_container_get(tenant->container);
@@ -471,6 +473,9 @@ static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 		snprintf(name, sizeof(name), "gpu%u", i);
 		if (sim_gpu_init(&machine->gpus[i], name, &machine->config->gpu, &policy))
 			return sim_runtime_error(err, "out of memory for %s", name);
+		if (machine->system->scheduling)
+			machine->gpus[i].scheduling =
+				machine->system->scheduling(machine->config);
 		machine->gpu_count++;
 	}
 	for (i = 0; i < machine->tenant_count; i++)

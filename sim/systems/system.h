@@ -27,6 +27,8 @@ struct sim_system {
 	bool (*honours)(const struct config *config, const char *control_file);
 	/* Who looks after the GPU's memory. NULL: the core by itself. */
 	struct sim_memory_policy (*memory)(const struct config *config);
+	/* Who shares out its time. NULL: the hardware. */
+	struct gvm_scheduler_config (*scheduling)(const struct config *config);
 };
 
 extern const struct sim_system system_exclusive;
@@ -38,7 +40,13 @@ extern const struct sim_system system_ghost;
 extern const struct sim_system *const sim_systems[];
 extern const char *const config_known_systems[];
 
-/* Has it the mechanism of this key, "system.mechanisms.fast_paging"? */
+/* What system.scheduler and system.tracking ask for, for systems that have the core's scheduler. */
+struct gvm_scheduler_config sim_system_scheduling(const struct config *config);
+
+/* Is this a compute.* file that the scheduler asked for takes something from? */
+bool sim_system_scheduler_takes(const struct config *config, const char *control_file);
+
+/* Has it the mechanism of this key, "system.mechanisms.fast_paging" or "system.scheduler"? */
 bool sim_system_has_mechanism(const struct sim_system *system, const char *key);
 
 /* NULL: there is no such system. */

@@ -28,6 +28,7 @@
  */
 #include "gvm/container.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static struct gvm_container *container_find_locked(struct gvm_device *device, u32 tgid)
@@ -57,8 +58,10 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	INIT_LIST_HEAD(&container->tsgs);
 	INIT_LIST_HEAD(&container->listeners);
 	INIT_LIST_HEAD(&container->listening);
+	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = GVM_PRIORITY_DEFAULT;
+	container->weight = GVM_WEIGHT_DEFAULT;
 	return container;
 }
 

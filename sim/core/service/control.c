@@ -25,6 +25,7 @@
 #include "gvm/control.h"
 #include "gvm/charge.h"
 #include "gvm/evict.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static int control_show_u64(char *buf, size_t size, u64 value)
@@ -174,6 +175,25 @@ static int control_priority_store(struct gvm_container *container, const char *t
 	return gvm_compute_set_priority(container, (u32)priority);
 }
 
+static int control_weight_show(struct gvm_container *container, char *buf, size_t size)
+{
+	u32 weight;
+
+	gvm_mutex_lock(&container->device->tsg_mutex);
+	weight = container->weight;
+	gvm_mutex_unlock(&container->device->tsg_mutex);
+	return control_show_u64(buf, size, weight);
+}
+
+static int control_weight_store(struct gvm_container *container, const char *text)
+{
+	u64 weight;
+
+	if (gvm_parse_u64(text, &weight) || weight > GVM_WEIGHT_MAX)
+		return -EINVAL;
+	return gvm_compute_set_weight(container, (u32)weight);
+}
+
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
 {
 	bool frozen;
@@ -224,6 +244,7 @@ static const struct gvm_control_file control_files[] = {
 	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store },
+	{ "compute.weight", NULL, control_weight_show, control_weight_store },
 	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store },
 	{ "gcgroup.stat", NULL, control_stat_show, NULL },
 };
