@@ -239,11 +239,23 @@ static int selftest_charge(struct gvm_container *container, u32 count)
 	return ret;
 }
 
+/* What is in host memory is given up with it. Nobody evicts meanwhile: that takes our mutex, too. */
+static void selftest_forget_swap(struct gvm_container *container)
+{
+	u64 bytes;
+
+	gvm_spin_lock(&selftest.device->lock);
+	bytes = container->swapped_bytes;
+	gvm_spin_unlock(&selftest.device->lock);
+	gvm_swap_uncharge(container, bytes);
+}
+
 /* Returns 0, or -ENOENT when the container has fewer. */
 static int selftest_uncharge(struct gvm_container *container, u32 count)
 {
 	u32 chunk;
 
+	selftest_forget_swap(container);
 	while (count--) {
 		chunk = selftest_find_chunk(container->tgid);
 		if (chunk == GVM_NO_CHUNK)
