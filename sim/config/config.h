@@ -200,7 +200,7 @@ struct config {
 	char system[CFG_NAME_MAX];
 	/* Parts of a system that can be switched: "system.mechanisms". */
 	struct {
-		/* Of gvm, on unless switched off. */
+		/* Of gvm, on unless switched off; the last one of gpreempt, too. */
 		bool memory_isolation;	/* gmem.* control files */
 		bool compute_isolation; /* compute.* control files */
 		bool fast_paging;	/* swapping that overlaps copies */

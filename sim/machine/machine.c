@@ -194,19 +194,32 @@ static void tenant_write_file(struct tenant *tenant, const char *file, const cha
 	gvm_container_put(container);
 }
 
-/* Write what the scenario wants in the control files that this system has. */
-static void tenant_write_controls(struct tenant *tenant)
+/* What is to be in a control file from the start on; NULL: whatever is there by itself. */
+static const char *tenant_wanted_text(const struct tenant *tenant,
+				      const struct cfg_control *control)
 {
 	const struct machine *machine = tenant->machine;
+	const struct sim_system *system = machine->system;
+
+	if (system->setting)
+		return system->setting(machine->config, tenant->cfg, control->file);
+	if (control->text[0] && system->honours(machine->config, control->file))
+		return control->text;
+	return NULL;
+}
+
+/* Write what the scenario, or the system by itself, wants in the control files. */
+static void tenant_write_controls(struct tenant *tenant)
+{
 	const struct cfg_container *cfg = tenant->cfg;
 	size_t i;
 
 	for (i = 0; i < cfg->control_count; i++) {
 		const struct cfg_control *control = &cfg->controls[i];
+		const char *text = tenant_wanted_text(tenant, control);
 
-		if (control->text[0] &&
-		    machine->system->honours(machine->config, control->file))
-			tenant_write_file(tenant, control->file, control->text);
+		if (text)
+			tenant_write_file(tenant, control->file, text);
 	}
 }
 
