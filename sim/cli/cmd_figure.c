@@ -40,7 +40,9 @@ static const char figure_help_runs[] =
 	"or this program has changed.\n";
 
 static const struct figure *const figures[] = {
+	&figure_isolation,
 	&figure_ablation,
+	&figure_compute,
 	&figure_memory_contention,
 	&figure_throughput_vs_memory,
 	&figure_fault_breakdown,
