@@ -43,6 +43,7 @@ static const struct figure *const figures[] = {
 	&figure_isolation,
 	&figure_ablation,
 	&figure_compute,
+	&figure_interference,
 	&figure_memory_contention,
 	&figure_throughput_vs_memory,
 	&figure_fault_breakdown,
