@@ -16,6 +16,10 @@ short() {
 		set -- --set containers.diffusion.gmem.limit.high=max "$@"
 		;;
 	esac
+	if [ "$name" = interference ]; then
+		"$gvmsim" figure interference --set duration=1s "$@" >.out 2>.err
+		return
+	fi
 	"$gvmsim" figure "$name" --set duration=26s --set containers.vllm.start=6s \
 		--set containers.vllm.app.gpu_memory_utilization=0.4 \
 		"$@" >.out 2>.err
@@ -90,6 +94,19 @@ for figure in isolation compute; do
 done
 # The run is too short for a speed of its first 70 s.
 grep -q "^light_progress,gvm,x,,0.29[0-9]*,,0$" first/compute.csv || fail "compute: $(cat first/compute.csv)"
+
+# Three systems of five points, and three cases that were measured.
+cycle interference 18
+[ "$(head -n 1 first/interference.csv)" = "case,system,blocks,key,unit,ours,measured,ours_over_measured" ] ||
+	fail "interference: $(head -n 1 first/interference.csv)"
+for system in stock gvm ghost; do
+	[ "$(grep -c "^sweep,$system,[0-9]*,[a-z0-9]*,ms,[0-9.]*,,$" first/interference.csv)" -eq 20 ] ||
+		fail "interference: $system: $(cat first/interference.csv)"
+done
+for case in nothing compute fault; do
+	[ "$(grep -c "^$case,stock,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.]*,[0-9.]*$" first/interference.csv)" -eq 3 ] ||
+		fail "interference: $case: $(cat first/interference.csv)"
+done
 
 cycle memory-contention 1
 [ "$(head -n 1 first/memory-contention.csv)" = "process,source,time_s,gib" ] ||
