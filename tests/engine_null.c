@@ -29,6 +29,13 @@ struct eng_actor *eng_self(void)
 	return NULL;
 }
 
+void *eng_local(void)
+{
+	static uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
+
+	return local;
+}
+
 struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
 {
 	(void)name;

@@ -27,16 +27,21 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* The seed of a random test: GVM_TEST_SEED, or one that is drawn. It is printed. */
-static inline unsigned long long runner_seed(void)
+/* The seed of a random test: GVM_TEST_SEED, or @usual. It is printed. */
+static inline unsigned long long runner_seed_or(unsigned long long usual)
 {
 	const char *given = getenv("GVM_TEST_SEED");
-	unsigned long long seed =
-		given ? strtoull(given, NULL, 0) : (unsigned long long)time(NULL) * 1000003u;
+	unsigned long long seed = given ? strtoull(given, NULL, 0) : usual;
 
 	printf("GVM_TEST_SEED=%llu\n", seed);
 	fflush(stdout);
 	return seed;
+}
+
+/* The same, a new one each time. */
+static inline unsigned long long runner_seed(void)
+{
+	return runner_seed_or((unsigned long long)time(NULL) * 1000003u);
 }
 
 #define TEST_MAIN(name, ...)                                                     \

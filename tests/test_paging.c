@@ -326,6 +326,8 @@ static void write_limits(void *data)
 	}
 }
 
+static u32 steps;
+
 static void live_and_die(void)
 {
 	struct eng_actor *writer;
@@ -334,7 +336,7 @@ static void live_and_die(void)
 	for (i = 0; i < TENANTS; i++)
 		tenant_begin(&tenants[i]);
 	writer = eng_spawn("writer", write_limits, NULL);
-	for (step = 0; step < 400; step++) {
+	for (step = 0; step < steps; step++) {
 		eng_sleep_until(eng_now() + draw(20000) * US);
 		i = draw(TENANTS);
 		tenant_end(&tenants[i]);
@@ -344,12 +346,14 @@ static void live_and_die(void)
 	over = true;
 	eng_join(writer);
 	for (i = 0; i < TENANTS; i++) {
-		ck_assert_uint_gt(tenants[i].lives, 50);
+		ck_assert_uint_gt(tenants[i].lives, steps / 8);
 		tenant_end(&tenants[i]);
 	}
 }
 
-static const struct sim_memory_policy policies[] = {
+enum { POLICIES = 6, YIELD_SEEDS = 8 };
+
+static const struct sim_memory_policy policies[POLICIES] = {
 	{ 0 },
 	{ .evictors = true },
 	{ .evictors = true,
@@ -362,7 +366,19 @@ static const struct sim_memory_policy policies[] = {
 START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
 {
 	random_state = runner_seed();
+	steps = 400;
 	simulate(live_and_die, &policies[_i]);
+}
+END_TEST
+
+/* The same lives, whose actors give way at other places each time. */
+START_TEST(nothing_is_left_behind_wherever_actors_give_way)
+{
+	random_state = 1;
+	gvm_port_yield_seed = runner_seed_or(1) + (u64)(_i / POLICIES);
+	gvm_port_yield_at_spinlocks = !policies[_i % POLICIES].nvuvm;
+	steps = 60;
+	simulate(live_and_die, &policies[_i % POLICIES]);
 }
 END_TEST
 
@@ -381,7 +397,9 @@ int main(void)
 	tcase_add_test(tcase, what_is_used_all_the_time_stays_once_its_use_is_asked_about);
 	tcase_add_test(tcase, without_it_what_is_used_all_the_time_leaves_in_its_turn);
 	tcase_add_loop_test(tcase, containers_that_exit_in_the_middle_leave_nothing_behind, 0,
-			    sizeof(policies) / sizeof(policies[0]));
+			    POLICIES);
+	tcase_add_loop_test(tcase, nothing_is_left_behind_wherever_actors_give_way, 0,
+			    POLICIES * YIELD_SEEDS);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

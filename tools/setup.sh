@@ -1,15 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Install the Debian packages that are still missing: tools/setup.sh build | test
+# Install the Debian packages that are still missing: tools/setup.sh build | test | nightly
 # Uses whatever apt sources the machine has, as root or with sudo. Says nothing if all is there.
 set -eu
 
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
 libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
-if [ "${1:-build}" = test ]; then
+wanted=${1:-build}
+if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
 	packages="$packages check clang clang-format jq shellcheck \
 linux-headers-cloud-amd64 qemu-system-x86 cpio"
+fi
+if [ "$wanted" = nightly ]; then
+	packages="$packages libclang-rt-dev"
 fi
 
 missing=

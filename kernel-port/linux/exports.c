@@ -12,6 +12,7 @@
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/hint.h"
+#include "gvm/pressure.h"
 #include "gvm/tsg.h"
 
 #include <linux/export.h>
@@ -61,15 +62,28 @@ EXPORT_SYMBOL_GPL(gvm_container_get);
 EXPORT_SYMBOL_GPL(gvm_container_count_event);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
 EXPORT_SYMBOL_GPL(gvm_charged_bytes);
+EXPORT_SYMBOL_GPL(gvm_charge_excess);
+EXPORT_SYMBOL_GPL(gvm_charge_force);
 EXPORT_SYMBOL_GPL(gvm_peak_bytes);
 EXPORT_SYMBOL_GPL(gvm_limit_set_high);
 EXPORT_SYMBOL_GPL(gvm_limit_set_low);
+EXPORT_SYMBOL_GPL(gvm_limit_set_hmem);
+EXPORT_SYMBOL_GPL(gvm_charge_pin);
+EXPORT_SYMBOL_GPL(gvm_charge_unpin);
 
 EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
+EXPORT_SYMBOL_GPL(gvm_clock_pick_protected);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
 EXPORT_SYMBOL_GPL(gvm_clock_refill_stash);
 EXPORT_SYMBOL_GPL(gvm_clock_take);
 EXPORT_SYMBOL_GPL(gvm_hint_next);
+
+EXPORT_SYMBOL_GPL(gvm_listener_close);
+EXPORT_SYMBOL_GPL(gvm_listener_open);
+EXPORT_SYMBOL_GPL(gvm_listener_poll);
+EXPORT_SYMBOL_GPL(gvm_listener_read);
+EXPORT_SYMBOL_GPL(gvm_pressure_post);
+EXPORT_SYMBOL_GPL(gvm_pressure_post_device);
 
 EXPORT_SYMBOL_GPL(gvm_compute_freeze);
 EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
@@ -98,7 +112,13 @@ EXPORT_SYMBOL_GPL(gvm_frame_pin);
 EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);
 EXPORT_SYMBOL_GPL(gvm_memory_init);
+EXPORT_SYMBOL_GPL(gvm_page_table_range_bytes);
+EXPORT_SYMBOL_GPL(gvm_page_table_space_bytes);
+EXPORT_SYMBOL_GPL(gvm_pinned_add);
+EXPORT_SYMBOL_GPL(gvm_pinned_init);
+EXPORT_SYMBOL_GPL(gvm_pinned_release);
 EXPORT_SYMBOL_GPL(gvm_range_destroy);
+EXPORT_SYMBOL_GPL(gvm_range_discard);
 EXPORT_SYMBOL_GPL(gvm_range_enter);
 EXPORT_SYMBOL_GPL(gvm_range_init);
 EXPORT_SYMBOL_GPL(gvm_range_leave);

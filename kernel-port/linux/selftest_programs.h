@@ -7,7 +7,6 @@
 #define GVM_SELFTEST_PROGRAMS_H
 
 #define SELFTEST_PROGRAMS(X)     \
-	X(selftest_race)         \
 	X(selftest_world)        \
 	X(test_clean)            \
 	X(test_control)          \
@@ -16,11 +15,16 @@
 	X(test_fault)            \
 	X(test_hint)             \
 	X(test_ideas_random)     \
+	X(test_hmem)             \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \
 	X(test_policy_container) \
+	X(test_policy_hmem)      \
 	X(test_policy_stash)     \
+	X(test_race_books)       \
+	X(test_race_gpu)         \
+	X(test_pressure)         \
 	X(test_tsg)
 
 #define SELFTEST_DECLARE(file) int file##_main(void);

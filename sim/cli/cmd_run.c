@@ -376,6 +376,8 @@ static int print_summary(const struct summary *summary, const struct config *con
 		print_containers(summary, &summary->containers[i], count);
 	}
 	print_ignored(summary);
+	printf("each GPU: %.1f MiB are the driver's own, in no container's memory\n",
+	       (double)summary->gpu_reserved / (1 << 20));
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
 	       summary->wall_seconds);
 	if (summary->speedup.known)

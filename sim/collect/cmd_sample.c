@@ -55,7 +55,7 @@ static const char sample_help[] =
 	"\n"
 	"Sampled are, where the driver has them: gmem.current (or memory.current), "
 	"gmem.swap.current,\n"
-	"gmem.clean.current, gmem.peak, gmem.events, gmem.limit.high and .low, "
+	"gmem.clean.current, gmem.peak, gmem.events, gmem.limit.high and .low, hmem.limit, "
 	"compute.timeslice,\n"
 	".priority and .freeze, gcgroup.stat. What is missing is said once and stays unknown. "
 	"A\n"

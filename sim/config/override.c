@@ -50,7 +50,7 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	snprintf(path, sizeof(path), "%.*s", (int)(equals - path_and_value), path_and_value);
 	json = cfg_value_from_text(equals + 1, &bad);
 	if (!json)
-		return sim_runtime_error(err, "out of memory");
+		return cfg_error(err, origin, path, "is not in UTF-8, allowed: text that is");
 	if (*bad.text && cfg_schema_classify(path) == CFG_PATH_BRANCH)
 		rc = bad_object(path, &bad, err);
 	else

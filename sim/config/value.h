@@ -39,7 +39,8 @@ void cfg_value_control_text(const struct cfg_key *key, const struct cfg_value *v
 
 /*
  * The JSON value that a command line or a default spells: JSON if it parses as such, else a
- * string, with *ret_error saying why it is no JSON. NULL: no memory.
+ * string, with *ret_error saying why it is no JSON. NULL: it is no text in UTF-8 (or there is no
+ * memory for so little).
  */
 json_t *cfg_value_from_text(const char *text, json_error_t *ret_error);
 

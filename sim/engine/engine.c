@@ -52,6 +52,7 @@ struct eng_actor {
 	bool started;
 	bool returned;
 	struct eng_waitq joiners;
+	uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
 	struct eng_actor *next_woken; /* in engine.woken */
 	struct eng_actor *next_live;  /* in engine.live */
 	struct eng_actor *prev_live;
@@ -137,6 +138,13 @@ uint64_t eng_events(void)
 struct eng_actor *eng_self(void)
 {
 	return engine.current;
+}
+
+void *eng_local(void)
+{
+	static uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
+
+	return engine.current ? engine.current->local : local;
 }
 
 const char *eng_actor_name(const struct eng_actor *actor)

@@ -78,6 +78,14 @@ struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void
 struct eng_actor *eng_self(void);
 const char *eng_actor_name(const struct eng_actor *actor);
 
+/*
+ * So many bytes that belong to the running actor, zeroed when it was made; all that runs outside
+ * of actors shares one place. For the port of the driver, which keeps there what a kernel keeps
+ * in its task.
+ */
+#define ENG_LOCAL_BYTES 256
+void *eng_local(void);
+
 /* Make one actor's interruptible waits return -EINTR from now on. */
 void eng_interrupt(struct eng_actor *actor);
 bool eng_interrupted(void);

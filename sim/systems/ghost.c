@@ -24,6 +24,7 @@ static bool ghost_honours(const struct config *config, const char *control_file)
 {
 	(void)config;
 	return sim_system_core_takes(control_file, "gmem.") ||
+	       sim_system_core_takes(control_file, "hmem.") ||
 	       sim_system_core_takes(control_file, "compute.");
 }
 
@@ -48,6 +49,7 @@ const struct sim_system system_ghost = {
 	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
 	.own_gpu = false,
 	.mechanisms = ghost_mechanisms,
+	.has_pressure = true,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
 };

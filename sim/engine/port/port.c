@@ -2,57 +2,55 @@
 /* The user-space half of the port header; see gvm_world.h. */
 #include "gvm/port.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 u64 gvm_port_cost_ns[GVM_COST_KINDS];
 const struct gvm_spinlock *gvm_port_spin_held;
+bool gvm_port_yield_at_spinlocks;
 
-static void port_assert_may_sleep(void)
+void gvm_port_assert_may_sleep(void)
 {
 	GVM_ASSERT(!gvm_port_spin_held);
 }
 
-int scnprintf(char *buf, size_t size, const char *fmt, ...)
-{
-	va_list args;
-	int length;
+/* How often an actor gives way where it could, if at all: once in so many times, for so long. */
+#define YIELD_CHANCE 4u
+#define YIELD_MAX_NS 20000u
 
-	if (size == 0)
-		return 0;
-	va_start(args, fmt);
-	length = vsnprintf(buf, size, fmt, args);
-	va_end(args);
-	if (length < 0)
-		return 0;
-	return (size_t)length < size ? length : (int)(size - 1);
+/*
+ * Code between two waits is atomic here, so actors meet at the same few places in every run. With
+ * this they also meet where a kernel that preempts would let them.
+ */
+void gvm_port_yield(void)
+{
+	static struct eng_waitq nobody;
+	static u64 random;
+	u64 chance;
+
+	if (!gvm_port_yield_seed || !eng_self() || gvm_port_spin_held)
+		return;
+	if (!random)
+		random = gvm_port_yield_seed;
+	chance = gvm_port_draw(&random);
+	if (chance % YIELD_CHANCE == 0)
+		eng_wait(&nobody, eng_now() + (chance >> 8) % YIELD_MAX_NS, false);
 }
 
-void *gvm_alloc(size_t bytes)
+/* What the running actor holds. */
+static struct gvm_locks *port_locks(void)
 {
-	port_assert_may_sleep();
-	if (gvm_port_alloc_hook)
-		return gvm_port_alloc_hook->alloc(bytes);
-	return calloc(1, bytes);
-}
-
-void gvm_free(void *memory)
-{
-	if (gvm_port_alloc_hook)
-		gvm_port_alloc_hook->release(memory);
-	else
-		free(memory);
+	_Static_assert(sizeof(struct gvm_locks) <= ENG_LOCAL_BYTES, "does not fit an actor");
+	return eng_local();
 }
 
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
 {
-	*lock = (struct gvm_mutex){ .name = name };
+	*lock = (struct gvm_mutex){ .class = gvm_lock_class(name) };
 }
 
-void gvm_mutex_lock(struct gvm_mutex *lock)
+void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
+	gvm_port_yield();
+	gvm_locks_add(port_locks(), lock, lock->class, place);
 	GVM_ASSERT(!lock->held || lock->owner != eng_self());
 	/* Woken with the lock already ours: an unlock hands it over. */
 	while (lock->held && lock->owner != eng_self())
@@ -64,11 +62,13 @@ void gvm_mutex_lock(struct gvm_mutex *lock)
 void gvm_mutex_unlock(struct gvm_mutex *lock)
 {
 	GVM_ASSERT(lock->held && lock->owner == eng_self());
+	gvm_locks_remove(port_locks(), lock);
 	if (lock->waitq.first)
 		eng_pay_debt();
 	lock->owner = lock->waitq.first;
 	lock->held = lock->owner != NULL;
 	eng_wake_one(&lock->waitq);
+	gvm_port_yield();
 }
 
 void gvm_waitqueue_init(struct gvm_waitqueue *wq)
@@ -78,20 +78,21 @@ void gvm_waitqueue_init(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
+	wq->wakes++;
 	eng_wake_all(&wq->waitq);
 }
 
-int gvm_port_wait(struct gvm_waitqueue *wq, u64 date, bool interruptible)
+u64 gvm_port_wakes(struct gvm_waitqueue *wq)
 {
-	port_assert_may_sleep();
-	return eng_wait(&wq->waitq, date, interruptible);
+	return wq->wakes;
 }
 
-u64 gvm_port_date_in(u64 ns)
+int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
 {
-	u64 now = eng_now();
-
-	return ns > ENG_NEVER - now ? ENG_NEVER : now + ns;
+	gvm_port_assert_may_sleep();
+	if (wq->wakes != wakes)
+		return 0;
+	return eng_wait(&wq->waitq, date, interruptible);
 }
 
 void gvm_completion_init(struct gvm_completion *completion)
@@ -109,7 +110,7 @@ int gvm_completion_wait(struct gvm_completion *completion)
 {
 	int status = 0;
 
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	while (!completion->done && !status)
 		status = eng_wait(&completion->waitq, ENG_NEVER, true);
 	return status;
@@ -118,25 +119,27 @@ int gvm_completion_wait(struct gvm_completion *completion)
 int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
 		     void *data)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	worker->actor = eng_spawn(name, function, data);
 	return worker->actor ? 0 : -ENOMEM;
 }
 
 bool gvm_worker_should_stop(void)
 {
+	gvm_port_yield();
 	return eng_interrupted();
 }
 
 bool gvm_give_way(void)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
+	gvm_port_yield();
 	return eng_interrupted();
 }
 
 void gvm_worker_stop(struct gvm_worker *worker)
 {
-	port_assert_may_sleep();
+	gvm_port_assert_may_sleep();
 	eng_interrupt(worker->actor);
 	eng_join(worker->actor);
 	worker->actor = NULL;
@@ -145,24 +148,6 @@ void gvm_worker_stop(struct gvm_worker *worker)
 u64 gvm_ktime_ns(void)
 {
 	return eng_now();
-}
-
-void gvm_port_log(const char *level, const char *fmt, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "gvm: %s", level);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
-}
-
-void gvm_port_assert_failed(const char *what, const char *file, int line)
-{
-	fprintf(stderr, "gvm: broken invariant: %s (%s:%d, at %llu ns)\n", what, file, line,
-		(u64)eng_now());
-	abort();
 }
 
 void gvm_cost(enum gvm_cost kind, u32 n)

@@ -28,13 +28,16 @@ enum gvm_need {
  * Evict one chunk so that @container can have one. Returns 0: somebody's charge has become less,
  * try again; -EAGAIN: all that could go are in service or on their way in or out; -ENOENT: there is
  * no victim (its limit is below a chunk; or nobody has anything, which on a device that was full
- * may have come about since: try once more); or what the device's evict_chunk returned. @fence as
- * there. CONTEXT: process, no VA-block lock held.
+ * may have come about since: try once more); -ENOSPC: there are chunks, and hmem.limit lets none of
+ * them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's), until something comes
+ * back from the host or is given up; or what the device's evict_chunk returned. @fence as there.
+ * CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);
 
 /*
- * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
+ * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its
+ * listeners are told at the beginning.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
  * limit. Ends early in a thread that is being killed: what is left is for the container's next
  * faults. Returns the number of chunks by which the usage is still above it. CONTEXT: process.

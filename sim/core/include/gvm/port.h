@@ -2,14 +2,15 @@
 /*
  * The port header: everything that the driver core may ask of the world it runs in.
  *
- * The core is one set of source files that is compiled twice: into the simulator and into
- * gvm.ko. It includes its own headers and this one, and nothing else. Each world supplies a
- * header "gvm_world.h" on the include path which provides what is listed here with the
- * semantics of the Linux kernel, and not just its names: a lock knows its owner, a wait can be
- * interrupted, allocation can fail.
+ * The core is one set of source files that is compiled into the simulator and into gvm.ko. It
+ * includes its own headers and this one, and nothing else. Each world supplies a header
+ * "gvm_world.h" on the include path which provides what is listed here with the semantics of the
+ * Linux kernel, and not just its names: a lock knows its owner, a wait can be interrupted,
+ * allocation can fail.
  *
- *   sim/engine/port/gvm_world.h     the simulator and the unit tests, over sim/engine
- *   kernel-port/linux/gvm_world.h   a Linux kernel module
+ *   sim/engine/port/gvm_world.h           the simulator and the unit tests, over sim/engine
+ *   sim/engine/port_threads/gvm_world.h   POSIX threads, for ThreadSanitizer
+ *   kernel-port/linux/gvm_world.h         a Linux kernel module
  *
  * Rules for the core: gnu11 as the kernel has it; no libc, no floating point, no recursion, no
  * variable-length arrays, frames under 1 KiB, no unbounded loop under a lock. Time is a u64 of

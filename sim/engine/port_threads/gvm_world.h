@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A third half of the port header (sim/core/include/gvm/port.h): kernel semantics over POSIX
+ * threads. Nothing is simulated here and nothing is atomic by accident, so this is the world in
+ * which ThreadSanitizer can look at the core.
+ *
+ *   - Spinlocks are mutexes of libc: with more threads than cores a spinner only keeps the holder
+ *     from running. In every other way they are spinlocks: to sleep, allocate or take a mutex
+ *     under one asserts.
+ *   - Waits and workers are those of the kernel half: a condition that is true counts first, also
+ *     when the time is up or the worker is being stopped; a function that had not begun when its
+ *     worker was stopped never does.
+ *   - What READ_ONCE() and WRITE_ONCE() touch are relaxed atomics of C11, as the kernel's memory
+ *     model means them: a race that is meant is no race, and nothing else is excused.
+ *   - At the places where a kernel could preempt, a thread gives way now and then, at random.
+ */
+#ifndef GVM_WORLD_H
+#define GVM_WORLD_H
+
+#include <pthread.h>
+
+#include "engine/port/gvm_common.h"
+#include "engine/port/gvm_lock_order.h"
+
+struct gvm_port_thread;
+
+/* The thread that runs; made when it first asks. */
+struct gvm_port_thread *gvm_port_self(void);
+
+/* A lock that knows who holds it. */
+struct gvm_port_lock {
+	pthread_mutex_t mutex;
+	u32 class;
+	struct gvm_port_thread *owner; /* relaxed; only its own thread relies on it */
+};
+bool gvm_port_is_owner(const struct gvm_port_lock *lock);
+
+struct gvm_spinlock {
+	struct gvm_port_lock lock;
+};
+void gvm_spin_init(struct gvm_spinlock *lock, const char *name);
+#define gvm_spin_lock(lock) gvm_port_spin_lock((lock), GVM_PLACE)
+void gvm_port_spin_lock(struct gvm_spinlock *lock, const char *place);
+void gvm_spin_unlock(struct gvm_spinlock *lock);
+#define gvm_spin_assert_held(held) GVM_ASSERT(gvm_port_is_owner(&(held)->lock))
+
+struct gvm_mutex {
+	struct gvm_port_lock lock;
+};
+void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
+#define gvm_mutex_lock(lock) gvm_port_mutex_lock((lock), GVM_PLACE)
+void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
+void gvm_mutex_unlock(struct gvm_mutex *lock);
+#define gvm_mutex_assert_held(held) GVM_ASSERT(gvm_port_is_owner(&(held)->lock))
+
+/* Wait queues; the waits themselves are in gvm_common.h. */
+struct gvm_waitqueue {
+	pthread_mutex_t mutex;
+	pthread_cond_t woken;
+	u64 wakes; /* guarded by mutex */
+};
+void gvm_waitqueue_init(struct gvm_waitqueue *wq);
+void gvm_wake_up_all(struct gvm_waitqueue *wq);
+
+/* The waiter may free it once its wait has returned 0, so all is done under the queue's mutex. */
+struct gvm_completion {
+	struct gvm_waitqueue wq;
+	bool done; /* guarded by wq.mutex */
+};
+void gvm_completion_init(struct gvm_completion *completion);
+void gvm_complete_all(struct gvm_completion *completion);
+int gvm_completion_wait(struct gvm_completion *completion);
+
+/* Threads of the driver. */
+struct gvm_worker {
+	struct gvm_port_thread *thread;
+};
+int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
+		     void *data);
+bool gvm_worker_should_stop(void);
+void gvm_worker_stop(struct gvm_worker *worker);
+
+bool gvm_give_way(void);
+
+u64 gvm_ktime_ns(void);
+
+/* The time has really passed. */
+static inline void gvm_cost(enum gvm_cost kind, u32 n)
+{
+	(void)kind;
+	(void)n;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the fuzz targets share. A target is one function that takes any bytes whatever and aborts if
+ * a promise is broken; libFuzzer calls it by the million, replay.c with what is kept in corpus/.
+ */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/error.h"
+
+/* The target: always 0. The name is libFuzzer's. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FUZZ_ASSERT(condition)                                                             \
+	do {                                                                               \
+		if (!(condition)) {                                                        \
+			fprintf(stderr, "%s:%d: broken promise: %s\n", __FILE__, __LINE__, \
+				#condition);                                               \
+			abort();                                                           \
+		}                                                                          \
+	} while (0)
+
+/* A file without a place on any disk. Open until fuzz_file_close(). */
+struct fuzz_file {
+	int fd;
+	char path[64]; /* by which it can be opened */
+};
+
+/* Make it, of these bytes; or empty, to be written to by its path. */
+void fuzz_file_open(struct fuzz_file *file, const void *data, size_t size);
+void fuzz_file_close(struct fuzz_file *file);
+
+/* A mistake is the user's, and told in one line that a terminal can show. */
+void fuzz_check_mistake(int status, const struct sim_error *err);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Any bytes as a history of two containers on a small GPU, a line a step. Most lines are writes
+ * to control files; the others give the containers something that limits and settings are about:
+ *
+ *	0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container
+ *	c0 c1  u0 u1             charge a chunk; give one back
+ *	t0 t1  d0 d1             make a TSG; destroy one
+ *	f                        the next RPC fails
+ *	r0 r1                    the container's process leaves, and another one comes
+ *
+ * The books are in order after each step. A write that is refused has changed nothing; what a file
+ * says can be written to it, and changes nothing either.
+ */
+#include "fuzz.h"
+#include "gvm/clock.h"
+#include "gvm/control.h"
+#include "gvm/evict.h"
+#include "gvm/tsg.h"
+
+#define CHUNKS	   24u
+#define CONTAINERS 2u
+#define TSGS	   3u
+#define STEPS_MAX  200u
+#define FILES_MAX  16u
+
+static struct {
+	struct gvm_device device;
+	struct gvm_container *containers[CONTAINERS];
+	struct gvm_tsg tsgs[CONTAINERS][TSGS];
+	u32 tsg_count[CONTAINERS];
+	bool fail_rpc;
+} gpu;
+
+/* What all files of both containers say. */
+struct snapshot {
+	char text[CONTAINERS][FILES_MAX][GVM_CONTROL_TEXT_MAX];
+};
+
+static int gpu_evict_chunk(void *unused, u32 chunk, struct gvm_fence *fence)
+{
+	(void)unused;
+	fence->sequence[GVM_ENGINE_OUT]++;
+	gvm_uncharge(&gpu.device, chunk);
+	return 0;
+}
+
+/* One in 8 is in service. */
+static bool gpu_chunk_evictable(void *unused, u32 chunk)
+{
+	(void)unused;
+	return chunk % 8 != 7;
+}
+
+static int gpu_rpc(void *unused, u32 tsg)
+{
+	bool fails = gpu.fail_rpc;
+
+	(void)unused;
+	(void)tsg;
+	gpu.fail_rpc = false;
+	return fails ? -EIO : 0;
+}
+
+static int gpu_set_timeslice(void *unused, u32 tsg, u64 timeslice_us)
+{
+	FUZZ_ASSERT(timeslice_us >= GVM_TIMESLICE_MIN_US &&
+		    timeslice_us <= GVM_TIMESLICE_MAX_US);
+	return gpu_rpc(unused, tsg);
+}
+
+static const struct gvm_gpu_ops gpu_ops = {
+	.evict_chunk = gpu_evict_chunk,
+	.chunk_evictable = gpu_chunk_evictable,
+	.tsg_set_timeslice = gpu_set_timeslice,
+	.tsg_disable = gpu_rpc,
+	.tsg_enable = gpu_rpc,
+	.tsg_preempt = gpu_rpc,
+};
+
+static void take_snapshot(struct snapshot *snapshot)
+{
+	u32 i, file;
+
+	FUZZ_ASSERT(gvm_control_count() <= FILES_MAX);
+	for (i = 0; i < CONTAINERS; i++) {
+		for (file = 0; file < gvm_control_count(); file++)
+			FUZZ_ASSERT(gvm_control_read(
+					    gpu.containers[i], gvm_control_at(file)->name,
+					    snapshot->text[i][file], GVM_CONTROL_TEXT_MAX) > 0);
+	}
+}
+
+static void check_unchanged(const struct snapshot *before)
+{
+	struct snapshot after;
+	u32 i, file;
+
+	take_snapshot(&after);
+	for (i = 0; i < CONTAINERS; i++) {
+		for (file = 0; file < gvm_control_count(); file++)
+			FUZZ_ASSERT(strcmp(before->text[i][file], after.text[i][file]) == 0);
+	}
+}
+
+/* But for the priority, which also sets the timeslice; and a frozen TSG that could not be. */
+static void check_rewrite(struct gvm_container *container, const char *name)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+	struct snapshot before;
+	int length = gvm_control_read(container, name, text, sizeof(text));
+
+	if (strcmp(name, "compute.priority") == 0)
+		return;
+	take_snapshot(&before);
+	FUZZ_ASSERT(gvm_control_write(container, name, text, (size_t)length) == 0);
+	check_unchanged(&before);
+}
+
+/* 0FILE=TEXT */
+static void step_write(u32 who, const char *line, size_t length)
+{
+	const char *equals = memchr(line, '=', length);
+	struct gvm_container *container = gpu.containers[who];
+	char name[64];
+	struct snapshot before;
+	size_t name_length;
+	int status;
+
+	if (!equals)
+		return;
+	name_length = (size_t)(equals - line);
+	if (name_length >= sizeof(name))
+		return;
+	memcpy(name, line, name_length);
+	name[name_length] = '\0';
+	take_snapshot(&before);
+	status = gvm_control_write(container, name, equals + 1, length - name_length - 1);
+	FUZZ_ASSERT(status == 0 || status == -EINVAL || status == -ENOENT ||
+		    status == -EACCES || status == -E2BIG || status == -EIO);
+	if (status == 0)
+		check_rewrite(container, name);
+	else if (status != -EIO)
+		check_unchanged(&before);
+}
+
+static void charge(u32 who)
+{
+	u32 chunk = 0;
+
+	while (chunk < CHUNKS && gpu.device.chunks[chunk].state != GVM_CHUNK_FREE)
+		chunk++;
+	if (chunk < CHUNKS && gvm_charge_reserve(gpu.containers[who]) == 0)
+		gvm_charge_bind(gpu.containers[who], chunk);
+}
+
+static bool uncharge(u32 who)
+{
+	u32 chunk;
+
+	for (chunk = 0; chunk < CHUNKS; chunk++) {
+		if (gpu.device.chunks[chunk].owner == gpu.containers[who]) {
+			gvm_uncharge(&gpu.device, chunk);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void make_tsg(u32 who)
+{
+	u32 index = gpu.tsg_count[who];
+
+	if (index == TSGS)
+		return;
+	(void)gvm_tsg_attach(gpu.containers[who], &gpu.tsgs[who][index], who * TSGS + index);
+	gpu.tsg_count[who]++;
+}
+
+static bool destroy_tsg(u32 who)
+{
+	if (!gpu.tsg_count[who])
+		return false;
+	gvm_tsg_detach(&gpu.tsgs[who][--gpu.tsg_count[who]]);
+	return true;
+}
+
+static void enter(u32 who)
+{
+	FUZZ_ASSERT(gvm_container_attach(&gpu.device, 1 + who, &gpu.containers[who]) == 0);
+}
+
+static void leave(u32 who)
+{
+	while (uncharge(who) || destroy_tsg(who))
+		;
+	gvm_container_detach(gpu.containers[who]);
+}
+
+static void step(const char *line, size_t length)
+{
+	u32 who = length > 1 && line[1] == '1';
+
+	switch (length ? line[0] : '\0') {
+	case '0':
+	case '1':
+		step_write(line[0] == '1', line + 1, length - 1);
+		break;
+	case 'c':
+		charge(who);
+		break;
+	case 'u':
+		uncharge(who);
+		break;
+	case 't':
+		make_tsg(who);
+		break;
+	case 'd':
+		destroy_tsg(who);
+		break;
+	case 'f':
+		gpu.fail_rpc = true;
+		break;
+	case 'r':
+		leave(who);
+		enter(who);
+		break;
+	default:
+		break;
+	}
+	FUZZ_ASSERT(gvm_check(&gpu.device) == 0);
+}
+
+static void gpu_init(void)
+{
+	static const struct gvm_device_config config = {
+		.name = "fuzz",
+		.chunk_count = CHUNKS,
+		.ops = &gpu_ops,
+		.default_timeslice_us = 1000,
+	};
+	u32 i;
+
+	memset(&gpu, 0, sizeof(gpu));
+	FUZZ_ASSERT(gvm_device_init(&gpu.device, &config) == 0);
+	for (i = 0; i < CONTAINERS; i++)
+		enter(i);
+}
+
+static void gpu_destroy(void)
+{
+	u32 i;
+
+	for (i = 0; i < CONTAINERS; i++)
+		leave(i);
+	gvm_device_destroy(&gpu.device);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *at = (const char *)data, *end = at + size;
+	u32 steps;
+
+	gpu_init();
+	for (steps = 0; at < end && steps < STEPS_MAX; steps++) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = newline ? newline : end;
+
+		step(at, (size_t)(stop - at));
+		at = stop + 1;
+	}
+	gpu_destroy();
+	return 0;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Give a target every file of the folders that are named: what fuzzing found stays found. */
+#include "fuzz.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+
+#define INPUT_BYTES_MAX (1u << 20)
+
+static void replay_file(const char *path)
+{
+	static uint8_t input[INPUT_BYTES_MAX];
+	FILE *file = fopen(path, "rb");
+	uint8_t *exact;
+	size_t size;
+
+	FUZZ_ASSERT(file);
+	size = fread(input, 1, sizeof(input), file);
+	FUZZ_ASSERT(!ferror(file) && size < sizeof(input));
+	fclose(file);
+	/* Memory of its own, so that a sanitizer sees a read behind its end. */
+	exact = malloc(size ? size : 1);
+	FUZZ_ASSERT(exact);
+	memcpy(exact, input, size);
+	fprintf(stderr, "%s\n", path);
+	LLVMFuzzerTestOneInput(exact, size);
+	free(exact);
+}
+
+static size_t replay_folder(const char *folder)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, alphasort);
+	size_t replayed = 0;
+
+	FUZZ_ASSERT(count >= 0);
+	for (int i = 0; i < count; i++) {
+		char path[PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		if (entries[i]->d_name[0] != '.') {
+			replay_file(path);
+			replayed++;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return replayed;
+}
+
+int main(int argc, char **argv)
+{
+	size_t replayed = 0;
+
+	for (int i = 1; i < argc; i++)
+		replayed += replay_folder(argv[i]);
+	printf("%zu inputs\n", replayed);
+	return replayed ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "race_gpu.h"
+
+/* How long an access waits for a replay before it faults again: its record may have been lost. */
+#define RACE_PATIENCE_NS 1000000ull
+
+struct race_gpu race_gpu;
+
+void race_sleep(u64 ns)
+{
+	(void)gvm_wait_event_timeout_ns(&race_gpu.nowhere, false, ns);
+}
+
+/* The GPU's own luck. */
+static u32 gpu_roll(u32 below)
+{
+	u32 number;
+
+	gvm_spin_lock(&race_gpu.lock);
+	number = race_roll(&race_gpu.dice, below);
+	gvm_spin_unlock(&race_gpu.lock);
+	return number;
+}
+
+/* Chunks. */
+
+static int race_chunk_alloc(void *gpu, u32 *ret_chunk)
+{
+	int status = -ENOMEM;
+
+	(void)gpu;
+	gvm_spin_lock(&race_gpu.lock);
+	if (race_gpu.free_count) {
+		*ret_chunk = race_gpu.free[race_gpu.free_first];
+		race_gpu.free_first = (race_gpu.free_first + 1) % RACE_CHUNKS;
+		race_gpu.free_count--;
+		status = 0;
+	}
+	gvm_spin_unlock(&race_gpu.lock);
+	return status;
+}
+
+static void race_chunk_free(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	/* Whoever gets it next must not see this. */
+	memset(race_gpu.contents[chunk], 0x5a, sizeof(race_gpu.contents[chunk]));
+	gvm_spin_lock(&race_gpu.lock);
+	GVM_ASSERT(race_gpu.free_count < RACE_CHUNKS);
+	race_gpu.free[(race_gpu.free_first + race_gpu.free_count++) % RACE_CHUNKS] = chunk;
+	gvm_spin_unlock(&race_gpu.lock);
+}
+
+/* Copies. */
+
+/* Each one takes a while now and then, and one in 16 fails. */
+static int race_copy_begins(void)
+{
+	u32 chance = gpu_roll(64);
+
+	if (chance % 8 == 0)
+		race_sleep(1000 * (1 + chance));
+	return chance % 16 == 1 ? -EIO : 0;
+}
+
+/* The host's tags of the pages of a run, whose range's lock is held. */
+static u32 *race_host(const struct gvm_page_run *run)
+{
+	const struct gvm_frame *frame = &race_gpu.memory.frames[run->chunk];
+	struct race_space *space = frame->range->space;
+
+	gvm_mutex_assert_held(&frame->range->lock);
+	return &space->host[frame->index][run->first_page];
+}
+
+static int race_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	int status = race_copy_begins();
+
+	(void)gpu;
+	if (status)
+		return status;
+	memcpy(&race_gpu.contents[run->chunk][run->first_page], race_host(run),
+	       run->page_count * sizeof(u32));
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.copies_in++;
+	gvm_spin_unlock(&race_gpu.lock);
+	fence->sequence[GVM_ENGINE_IN]++;
+	return 0;
+}
+
+static int race_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	int status = race_copy_begins();
+
+	(void)gpu;
+	if (status)
+		return status;
+	memcpy(race_host(run), &race_gpu.contents[run->chunk][run->first_page],
+	       run->page_count * sizeof(u32));
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.copies_out++;
+	fence->sequence[GVM_ENGINE_OUT] = ++race_gpu.out_sequence;
+	gvm_spin_unlock(&race_gpu.lock);
+	return 0;
+}
+
+static int race_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	(void)gpu;
+	memset(&race_gpu.contents[run->chunk][run->first_page], 0,
+	       run->page_count * sizeof(u32));
+	fence->sequence[GVM_ENGINE_CLEAR]++;
+	return 0;
+}
+
+static int race_fence_wait(void *gpu, const struct gvm_fence *fence)
+{
+	(void)gpu;
+	(void)fence;
+	race_sleep(20000);
+	return 0;
+}
+
+static bool race_fence_passed(void *gpu, const struct gvm_fence *fence)
+{
+	(void)gpu;
+	(void)fence;
+	return gpu_roll(2);
+}
+
+/* Page tables. */
+
+static struct race_pte *race_pte(struct race_space *space, u64 va)
+{
+	return &space->ptes[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
+}
+
+static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 page_mask,
+		     enum gvm_access access)
+{
+	struct race_space *space = cookie;
+	struct race_pte *pte = race_pte(space, va);
+
+	(void)gpu;
+	(void)access;
+	gvm_spin_lock(&space->lock);
+	GVM_ASSERT(!pte->pages || pte->chunk == chunk);
+	pte->chunk = chunk;
+	pte->pages |= page_mask;
+	gvm_spin_unlock(&space->lock);
+}
+
+static void race_unmap(void *gpu, void *cookie, u64 va, u32 page_mask)
+{
+	struct race_space *space = cookie;
+
+	(void)gpu;
+	gvm_spin_lock(&space->lock);
+	race_pte(space, va)->pages &= ~page_mask;
+	gvm_spin_unlock(&space->lock);
+}
+
+/* Faults. */
+
+static bool race_has_faults(void)
+{
+	bool has;
+
+	gvm_spin_lock(&race_gpu.lock);
+	has = race_gpu.queued > 0;
+	gvm_spin_unlock(&race_gpu.lock);
+	return has;
+}
+
+static int race_wait_for_faults(void *gpu)
+{
+	(void)gpu;
+	return gvm_wait_event_interruptible(&race_gpu.faulted, race_has_faults());
+}
+
+static u32 race_fetch(void *gpu, struct gvm_fault *faults, u32 most)
+{
+	u32 count;
+
+	(void)gpu;
+	gvm_spin_lock(&race_gpu.lock);
+	count = min(most, race_gpu.queued);
+	memcpy(faults, race_gpu.queue, count * sizeof(*faults));
+	race_gpu.queued -= count;
+	memmove(race_gpu.queue, race_gpu.queue + count,
+		race_gpu.queued * sizeof(*race_gpu.queue));
+	gvm_spin_unlock(&race_gpu.lock);
+	return count;
+}
+
+/* What an address space of a real driver does: find the range and keep it, under a lock. */
+static bool race_enter(struct race_space *space)
+{
+	bool open;
+
+	gvm_spin_lock(&space->lock);
+	open = space->open;
+	if (open)
+		gvm_range_enter(&space->range);
+	gvm_spin_unlock(&space->lock);
+	return open;
+}
+
+static void race_service(void *gpu, void *cookie, struct gvm_fault *faults, u32 count)
+{
+	struct race_space *space = cookie;
+	struct gvm_block_stats stats = { 0 };
+	struct gvm_fence fence = { 0 };
+	u32 i;
+
+	(void)gpu;
+	if (!race_enter(space)) {
+		for (i = 0; i < count; i++)
+			faults[i].status = -EFAULT;
+		return;
+	}
+	gvm_range_service(&space->range, faults, count, &stats, &fence);
+	gvm_range_leave(&space->range);
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.services++;
+	gvm_spin_unlock(&race_gpu.lock);
+}
+
+static void race_cancel(void *gpu, const struct gvm_fault *fault)
+{
+	struct race_space *space = fault->space;
+
+	(void)gpu;
+	gvm_spin_lock(&space->lock);
+	space->cancelled++;
+	gvm_spin_unlock(&space->lock);
+}
+
+static int race_replay(void *gpu)
+{
+	(void)gpu;
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.replays++;
+	gvm_spin_unlock(&race_gpu.lock);
+	gvm_wake_up_all(&race_gpu.replayed);
+	return 0;
+}
+
+static int race_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
+{
+	(void)gpu;
+	return gvm_block_evict(&race_gpu.memory, chunk, fence);
+}
+
+static bool race_evictable(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	gvm_spin_assert_held(&race_gpu.device.lock);
+	return gvm_block_evictable(&race_gpu.memory, chunk);
+}
+
+/* RPCs: one at a time, and one in 16 fails, half of these because the TSG is gone. */
+static int race_rpc(void)
+{
+	u32 chance = gpu_roll(32);
+
+	gvm_mutex_assert_held(&race_gpu.device.tsg_mutex);
+	race_gpu.rpcs++;
+	if (chance % 8 == 0)
+		race_sleep(1000 * (1 + chance));
+	return chance == 1 ? -EIO : chance == 3 ? -ENODEV : 0;
+}
+
+static int race_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
+{
+	(void)gpu;
+	(void)tsg;
+	GVM_ASSERT(timeslice_us >= GVM_TIMESLICE_MIN_US &&
+		   timeslice_us <= GVM_TIMESLICE_MAX_US);
+	return race_rpc();
+}
+
+static int race_tsg_disable(void *gpu, u32 tsg)
+{
+	int status = race_rpc();
+
+	(void)gpu;
+	race_gpu.tsg_disabled[tsg] |= status != -EIO;
+	return status;
+}
+
+static int race_tsg_enable(void *gpu, u32 tsg)
+{
+	int status = race_rpc();
+
+	(void)gpu;
+	if (status != -EIO)
+		race_gpu.tsg_disabled[tsg] = false;
+	return status;
+}
+
+/* The runlist could put one that is on it right back. */
+static int race_tsg_preempt(void *gpu, u32 tsg)
+{
+	(void)gpu;
+	GVM_ASSERT(race_gpu.tsg_disabled[tsg]);
+	return race_rpc();
+}
+
+void race_new_tsg(u32 id)
+{
+	gvm_mutex_lock(&race_gpu.device.tsg_mutex);
+	race_gpu.tsg_disabled[id] = false;
+	gvm_mutex_unlock(&race_gpu.device.tsg_mutex);
+}
+
+static const struct gvm_gpu_ops race_gpu_ops = {
+	.fetch_faults = race_fetch,
+	.service_faults = race_service,
+	.cancel_fault = race_cancel,
+	.flush_and_replay = race_replay,
+	.wait_for_faults = race_wait_for_faults,
+	.evict_chunk = race_evict,
+	.chunk_evictable = race_evictable,
+	.tsg_set_timeslice = race_tsg_set_timeslice,
+	.tsg_disable = race_tsg_disable,
+	.tsg_enable = race_tsg_enable,
+	.tsg_preempt = race_tsg_preempt,
+};
+
+static const struct gvm_mmu_ops race_mmu_ops = {
+	.chunk_alloc = race_chunk_alloc,
+	.chunk_free = race_chunk_free,
+	.copy_in = race_copy_in,
+	.copy_out = race_copy_out,
+	.clear = race_clear,
+	.fence_wait = race_fence_wait,
+	.fence_passed = race_fence_passed,
+	.map = race_map,
+	.unmap = race_unmap,
+};
+
+int race_gpu_init(u64 seed)
+{
+	static const struct gvm_device_config config = {
+		.name = "race",
+		.chunk_count = RACE_CHUNKS,
+		.ops = &race_gpu_ops,
+		.default_timeslice_us = 1000,
+	};
+	int status;
+	u32 i;
+
+	memset(&race_gpu, 0, sizeof(race_gpu));
+	race_gpu.dice.state = seed;
+	gvm_spin_init(&race_gpu.lock, "race gpu");
+	gvm_waitqueue_init(&race_gpu.faulted);
+	gvm_waitqueue_init(&race_gpu.replayed);
+	gvm_waitqueue_init(&race_gpu.nowhere);
+	for (i = 0; i < RACE_CHUNKS; i++)
+		race_gpu.free[race_gpu.free_count++] = i;
+	for (i = 0; i < RACE_SPACES; i++)
+		gvm_spin_init(&race_gpu.spaces[i].lock, "race space");
+	status = gvm_device_init(&race_gpu.device, &config);
+	if (!status)
+		status = gvm_memory_init(&race_gpu.memory, &race_gpu.device, &race_mmu_ops,
+					 NULL);
+	return status ? status : gvm_fault_handler_start(&race_gpu.handler, &race_gpu.device);
+}
+
+void race_gpu_destroy(void)
+{
+	gvm_fault_handler_stop(&race_gpu.handler);
+	GVM_ASSERT(gvm_check(&race_gpu.device) == 0);
+	GVM_ASSERT(race_gpu.free_count == RACE_CHUNKS);
+	gvm_memory_destroy(&race_gpu.memory);
+	gvm_device_destroy(&race_gpu.device);
+}
+
+int race_map_range(struct race_space *space, struct gvm_container *container, bool on_host)
+{
+	struct gvm_range_config config = {
+		.container = container,
+		.memory = &race_gpu.memory,
+		.space = space,
+		.va = RACE_VA,
+		.bytes = RACE_BLOCKS * GVM_CHUNK_BYTES,
+		.on_host = on_host,
+	};
+	int status;
+
+	memset(space->host, 0, sizeof(space->host));
+	status = gvm_range_init(&space->range, &config);
+	if (status)
+		return status;
+	gvm_spin_lock(&space->lock);
+	space->open = true;
+	gvm_spin_unlock(&space->lock);
+	return 0;
+}
+
+void race_unmap_range(struct race_space *space)
+{
+	u32 i;
+
+	gvm_spin_lock(&space->lock);
+	space->open = false;
+	gvm_spin_unlock(&space->lock);
+	gvm_range_destroy(&space->range);
+	for (i = 0; i < RACE_BLOCKS; i++)
+		GVM_ASSERT(!space->ptes[i].pages);
+}
+
+void race_fault(struct race_space *space, u32 page)
+{
+	struct gvm_fault fault = {
+		.space = space,
+		.va = RACE_VA + ((u64)page << GVM_PAGE_SHIFT),
+		.access = GVM_ACCESS_WRITE,
+	};
+
+	gvm_spin_lock(&race_gpu.lock);
+	if (race_gpu.queued < RACE_QUEUE)
+		race_gpu.queue[race_gpu.queued++] = fault;
+	gvm_spin_unlock(&race_gpu.lock);
+	gvm_wake_up_all(&race_gpu.faulted);
+}
+
+/* One try. Returns whether the page was there. */
+static bool race_try(struct race_space *space, u32 page, bool write, u32 *tag)
+{
+	const struct race_pte *pte = &space->ptes[page / GVM_PAGES_PER_BLOCK];
+	u32 in_block = page % GVM_PAGES_PER_BLOCK;
+	bool mapped;
+
+	gvm_spin_lock(&space->lock);
+	mapped = pte->pages & 1u << in_block;
+	if (mapped && write)
+		race_gpu.contents[pte->chunk][in_block] = *tag;
+	else if (mapped)
+		*tag = race_gpu.contents[pte->chunk][in_block];
+	gvm_spin_unlock(&space->lock);
+	return mapped;
+}
+
+static u64 race_cancelled(struct race_space *space)
+{
+	u64 cancelled;
+
+	gvm_spin_lock(&space->lock);
+	cancelled = space->cancelled;
+	gvm_spin_unlock(&space->lock);
+	return cancelled;
+}
+
+static u64 race_replays(void)
+{
+	u64 replays;
+
+	gvm_spin_lock(&race_gpu.lock);
+	replays = race_gpu.replays;
+	gvm_spin_unlock(&race_gpu.lock);
+	return replays;
+}
+
+bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
+{
+	u64 cancelled = race_cancelled(space);
+
+	while (!race_try(space, page, write, tag)) {
+		u64 replays = race_replays();
+
+		if (race_cancelled(space) != cancelled || gvm_give_way())
+			return false;
+		race_fault(space, page);
+		(void)gvm_wait_event_timeout_ns(&race_gpu.replayed, race_replays() != replays,
+						RACE_PATIENCE_NS);
+	}
+	return true;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The core on a GPU with threads that really run side by side, which the simulator never has: in user
+ * space under ThreadSanitizer, in a kernel on its own processors. Faults, evictors, limits and
+ * settings that are written, and processes that exit in the middle. Nothing is expected of who gets
+ * which chunk. Everything has to add up, what was stored has to come back, and it has to end.
+ */
+#include "gvm/clock.h"
+#include "gvm/control.h"
+#include "race_gpu.h"
+
+#include <check.h>
+
+#define GPU_STEPS   RACE_STEPS(1500u, 400u)
+
+#define CHUNK	    GVM_CHUNK_BYTES
+
+#define TENANTS	    2u /* containers, each shared by two processes */
+#define WRITERS	    2u
+#define TSG_SIDES   2u
+#define TSGS_OF_ONE (RACE_TSGS / TSG_SIDES)
+
+/* A process with one range. Two of them are of one container, whose tgid is no secret. */
+static struct process {
+	struct race_side side;
+	struct race_space *space;
+	struct gvm_container *container; /* a reference */
+	bool mapped;
+	u32 tags[RACE_PAGES]; /* what is in its pages, wherever they are */
+} processes[RACE_SPACES];
+
+static void process_map(struct process *me)
+{
+	memset(me->tags, 0, sizeof(me->tags));
+	me->mapped =
+		race_map_range(me->space, me->container, race_roll(&me->side.dice, 2)) == 0;
+	GVM_ASSERT(me->mapped);
+}
+
+static void process_begin(struct process *me)
+{
+	GVM_ASSERT(gvm_container_attach(&race_gpu.device, 1 + me->side.index % TENANTS,
+					&me->container) == 0);
+	process_map(me);
+}
+
+static void process_end(struct process *me)
+{
+	race_unmap_range(me->space);
+	gvm_container_detach(me->container);
+}
+
+static void process_access(struct process *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	u32 page = race_roll(dice, RACE_PAGES);
+	bool write = race_roll(dice, 2);
+	u32 tag = race_roll(dice, U32_MAX);
+
+	if (!race_access(me->space, page, write, &tag))
+		return;
+	GVM_ASSERT(write || tag == me->tags[page]);
+	me->tags[page] = tag;
+	me->side.count++;
+}
+
+static void process_step(struct process *me)
+{
+	struct race_dice *dice = &me->side.dice;
+
+	switch (race_roll(dice, 128)) {
+	case 0:
+		process_end(me);
+		process_begin(me);
+		break;
+	case 1 ... 2:
+		race_unmap_range(me->space);
+		process_map(me);
+		break;
+	case 3 ... 15:
+		race_fault(me->space, race_roll(dice, RACE_PAGES));
+		break;
+	default:
+		process_access(me);
+	}
+}
+
+static void process_side(void *data)
+{
+	struct process *me = container_of((struct race_side *)data, struct process, side);
+	u32 step;
+
+	process_begin(me);
+	for (step = 0; step < GPU_STEPS && !gvm_give_way(); step++)
+		process_step(me);
+	process_end(me);
+	gvm_complete_all(&me->side.done);
+}
+
+/* A container of which nobody here knows how long its processes live; a reference, or NULL. */
+static struct gvm_container *find_tenant(struct race_dice *dice)
+{
+	return gvm_container_find(&race_gpu.device, 1 + race_roll(dice, TENANTS));
+}
+
+static int write_number(struct gvm_container *container, const char *file, u64 number)
+{
+	char text[24];
+	int length = scnprintf(text, sizeof(text), "%llu\n", number);
+
+	return gvm_control_write(container, file, text, (size_t)length);
+}
+
+static void read_files(struct gvm_container *container)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+	u32 i;
+
+	for (i = 0; i < gvm_control_count(); i++)
+		GVM_ASSERT(gvm_control_read(container, gvm_control_at(i)->name, text,
+					    sizeof(text)) > 0);
+}
+
+/* One evictor of a writer's, which comes and goes under everybody's kicks. */
+struct writer {
+	struct race_side side;
+	struct gvm_evictor evictor;
+	struct gvm_container *evicts; /* a reference while it runs, or NULL */
+};
+
+static void writer_stop_evictor(struct writer *me)
+{
+	if (!me->evicts)
+		return;
+	gvm_evictor_stop(&me->evictor);
+	gvm_container_put(me->evicts);
+	me->evicts = NULL;
+}
+
+static void writer_start_evictor(struct writer *me, struct gvm_container *container)
+{
+	writer_stop_evictor(me);
+	if (gvm_evictor_start(&me->evictor, &race_gpu.device, container))
+		return;
+	gvm_container_get(container);
+	me->evicts = container;
+}
+
+static void writer_step(struct writer *me, struct gvm_container *container)
+{
+	struct race_dice *dice = &me->side.dice;
+
+	switch (race_roll(dice, 8)) {
+	case 0:
+		GVM_ASSERT(gvm_control_write(container, "gmem.limit.high", "max", 3) == 0);
+		break;
+	case 1 ... 2:
+		GVM_ASSERT(write_number(container, "gmem.limit.high",
+					race_roll(dice, RACE_CHUNKS) * CHUNK) == 0);
+		break;
+	case 3 ... 4:
+		GVM_ASSERT(write_number(container, "gmem.limit.low",
+					race_roll(dice, RACE_CHUNKS / 2) * CHUNK) == 0);
+		break;
+	case 5:
+		GVM_ASSERT(write_number(container, "gmem.current", 1) == -EACCES);
+		read_files(container);
+		break;
+	case 6:
+		writer_stop_evictor(me);
+		break;
+	default:
+		writer_start_evictor(me, container);
+	}
+	me->side.count++;
+}
+
+static void writer_side(void *data)
+{
+	struct writer *me = container_of((struct race_side *)data, struct writer, side);
+
+	while (!gvm_give_way()) {
+		struct gvm_container *container = find_tenant(&me->side.dice);
+
+		if (container) {
+			writer_step(me, container);
+			gvm_container_put(container);
+		}
+		GVM_ASSERT(gvm_check(&race_gpu.device) == 0);
+		race_sleep(race_roll(&me->side.dice, 500000));
+	}
+	writer_stop_evictor(me);
+}
+
+/* Contexts that make TSGs and destroy them, and somebody who changes their settings. */
+struct tsg_side {
+	struct race_side side;
+	struct gvm_tsg tsgs[TSGS_OF_ONE];
+	bool attached[TSGS_OF_ONE];
+};
+
+static void tsg_toggle(struct tsg_side *me, struct gvm_container *container, u32 i)
+{
+	u32 id = me->side.index * TSGS_OF_ONE + i;
+
+	if (me->attached[i]) {
+		gvm_tsg_detach(&me->tsgs[i]);
+		memset(&me->tsgs[i], 0xff, sizeof(me->tsgs[i]));
+	} else {
+		race_new_tsg(id);
+		(void)gvm_tsg_attach(container, &me->tsgs[i], id);
+	}
+	me->attached[i] = !me->attached[i];
+}
+
+/* RPCs fail at random, and then so does a write. */
+static void tsg_step(struct tsg_side *me, struct gvm_container *container)
+{
+	struct race_dice *dice = &me->side.dice;
+	int status = 0;
+
+	switch (race_roll(dice, 8)) {
+	case 0 ... 2:
+		tsg_toggle(me, container, race_roll(dice, TSGS_OF_ONE));
+		break;
+	case 3 ... 4:
+		status = write_number(container, "compute.freeze", race_roll(dice, 2));
+		break;
+	case 5:
+		status = write_number(container, "compute.timeslice", 1 + race_roll(dice, 99));
+		break;
+	case 6:
+		status = write_number(container, "compute.priority", race_roll(dice, 17));
+		break;
+	default:
+		read_files(container);
+	}
+	GVM_ASSERT(status == 0 || status == -EIO);
+	me->side.count++;
+}
+
+static void tsg_side_main(void *data)
+{
+	struct tsg_side *me = container_of((struct race_side *)data, struct tsg_side, side);
+	u32 i;
+
+	while (!gvm_give_way()) {
+		struct gvm_container *container = find_tenant(&me->side.dice);
+
+		if (container) {
+			tsg_step(me, container);
+			gvm_container_put(container);
+		}
+		race_sleep(race_roll(&me->side.dice, 500000));
+	}
+	for (i = 0; i < TSGS_OF_ONE; i++) {
+		if (me->attached[i])
+			gvm_tsg_detach(&me->tsgs[i]);
+	}
+}
+
+/* Somebody who touches, takes and evicts what it likes, and the device's own evictor. */
+struct picker {
+	struct race_side side;
+	struct gvm_evictor evictor;
+};
+
+static void picker_step(struct picker *me)
+{
+	struct gvm_device *device = &race_gpu.device;
+	struct race_dice *dice = &me->side.dice;
+	u32 chunk = race_roll(dice, RACE_CHUNKS);
+	struct gvm_fence fence = { 0 };
+
+	switch (race_roll(dice, 8)) {
+	case 0:
+		gvm_clock_refill_stash(device, race_roll(dice, 2 * GVM_PICK_LOOKS));
+		break;
+	case 1 ... 2:
+		if (gvm_clock_take(device, chunk))
+			(void)device->ops->evict_chunk(device->gpu, chunk, &fence);
+		break;
+	case 3:
+		gvm_evictor_stop(&me->evictor);
+		break;
+	case 4:
+		(void)gvm_evictor_start(&me->evictor, device, NULL);
+		break;
+	default:
+		gvm_clock_touch(device, chunk);
+	}
+	me->side.count++;
+}
+
+static void picker_side(void *data)
+{
+	struct picker *me = container_of((struct race_side *)data, struct picker, side);
+
+	while (!gvm_give_way()) {
+		picker_step(me);
+		race_sleep(race_roll(&me->side.dice, 100000));
+	}
+	gvm_evictor_stop(&me->evictor);
+}
+
+static struct writer writers[WRITERS];
+static struct tsg_side tsg_sides[TSG_SIDES];
+static struct picker picker;
+
+static void start_everybody(u64 seed)
+{
+	u32 i;
+
+	for (i = 0; i < RACE_SPACES; i++) {
+		processes[i].space = &race_gpu.spaces[i];
+		race_side_start(&processes[i].side, i, seed, process_side);
+	}
+	for (i = 0; i < WRITERS; i++)
+		race_side_start(&writers[i].side, i, seed + 1, writer_side);
+	for (i = 0; i < TSG_SIDES; i++)
+		race_side_start(&tsg_sides[i].side, i, seed + 2, tsg_side_main);
+	race_side_start(&picker.side, 0, seed + 3, picker_side);
+}
+
+static void end_everybody(void)
+{
+	u32 i;
+
+	for (i = 0; i < RACE_SPACES; i++)
+		race_side_finish(&processes[i].side);
+	for (i = 0; i < WRITERS; i++)
+		gvm_worker_stop(&writers[i].side.worker);
+	for (i = 0; i < TSG_SIDES; i++)
+		gvm_worker_stop(&tsg_sides[i].side.worker);
+	gvm_worker_stop(&picker.side.worker);
+}
+
+START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)
+{
+	u64 seed = race_begin();
+	u64 accesses = 0;
+	u32 i;
+
+	ck_assert_int_eq(race_gpu_init(seed), 0);
+	start_everybody(seed);
+	end_everybody();
+	race_gpu_destroy();
+	/* It was a real test: everybody did get somewhere. */
+	for (i = 0; i < RACE_SPACES; i++)
+		accesses += processes[i].side.count;
+	ck_assert_uint_gt(accesses, GPU_STEPS);
+	ck_assert_uint_gt(race_gpu.copies_out, GPU_STEPS / 8);
+	ck_assert_uint_gt(race_gpu.copies_in, GPU_STEPS / 16);
+	ck_assert_uint_gt(race_gpu.rpcs, 10);
+	ck_assert_uint_gt(writers[0].side.count, 10);
+	ck_assert_uint_gt(picker.side.count, 10);
+	printf("accesses %llu, services %llu, copies in %llu, out %llu, rpcs %llu\n", accesses,
+	       race_gpu.services, race_gpu.copies_in, race_gpu.copies_out, race_gpu.rpcs);
+}
+END_TEST
+
+TEST_MAIN("race gpu", threads_that_meet_anywhere_leave_the_books_in_order)
