@@ -40,8 +40,8 @@ static const char figure_help_runs[] =
 	"or this program has changed.\n";
 
 static const struct figure *const figures[] = {
-	&figure_isolation,
 	&figure_ablation,
+	&figure_isolation,
 	&figure_compute,
 	&figure_interference,
 	&figure_memory_contention,

@@ -35,6 +35,10 @@ expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written
 
+expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot prefetch, allowed: false, or a system" \
+	run interference --system ghost --set containers.faulter.app.prefetch_back=true
+expect_nothing_written
+
 # A bad row is found when the trace is read; the results folder is gone again then.
 printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
 	"5,ChatGPT,472,18,490,Conversation log" "oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
@@ -44,7 +48,7 @@ expect_nothing_written
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
-	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "--version" "run x.json --help"; do
+	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "figure isolation --help" "figure compute --help" "figure interference --help" "--version" "run x.json --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
 	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"
