@@ -104,7 +104,7 @@ for system in stock gvm ghost; do
 		fail "interference: $system: $(cat first/interference.csv)"
 done
 for case in nothing compute fault; do
-	[ "$(grep -c "^$case,stock,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.]*,[0-9.]*$" first/interference.csv)" -eq 3 ] ||
+	[ "$(grep -c "^$case,stock,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.][0-9.]*,[0-9.]*$" first/interference.csv)" -eq 3 ] ||
 		fail "interference: $case: $(cat first/interference.csv)"
 done
 
