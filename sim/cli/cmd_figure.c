@@ -40,11 +40,10 @@ static const char figure_help_runs[] =
 	"or this program has changed. Of these runs, the 200 used last are kept.\n";
 
 static const struct figure *const figures[] = {
-	&figure_ablation,
-	&figure_memory_contention,
-	&figure_throughput_vs_memory,
-	&figure_fault_breakdown,
-	&figure_ideas,
+	&figure_ablation,	   &figure_isolation,
+	&figure_compute,	   &figure_interference,
+	&figure_memory_contention, &figure_throughput_vs_memory,
+	&figure_fault_breakdown,   &figure_ideas,
 	&figure_alone_vs_shared,
 };
 

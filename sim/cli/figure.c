@@ -185,7 +185,8 @@ static int draw_pictures(const struct figure_job *job, struct writer *writer,
 	gnuplot_add_string(&gnuplot, "gpu", *folder->gpu ? folder->gpu : "custom GPU");
 	gnuplot_add_count(&gnuplot, "changed", job->args->set_count || job->args->scenario);
 	job->steps->add_variables(job->data, &gnuplot);
-	rc = gnuplot_draw(&gnuplot, job->steps->name, &job->args->signals, writer, err);
+	rc = gnuplot_draw(&gnuplot, job->steps->script ? job->steps->script : job->steps->name,
+			  job->steps->name, &job->args->signals, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
 }

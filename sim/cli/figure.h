@@ -52,8 +52,11 @@ struct figure {
 
 extern const struct figure figure_ablation;
 extern const struct figure figure_alone_vs_shared;
+extern const struct figure figure_compute;
 extern const struct figure figure_fault_breakdown;
 extern const struct figure figure_ideas;
+extern const struct figure figure_interference;
+extern const struct figure figure_isolation;
 extern const struct figure figure_memory_contention;
 extern const struct figure figure_throughput_vs_memory;
 
@@ -62,7 +65,8 @@ extern const struct figure figure_throughput_vs_memory;
  * is the same for all of them. @data is the figure's own.
  */
 struct figure_steps {
-	const char *name; /* of the figure, its files and plots/reference/NAME.csv */
+	const char *name;   /* of the figure, its files and plots/reference/NAME.csv */
+	const char *script; /* plots/SCRIPT.gp draws it; NULL: NAME.gp */
 	/* What is published of it; all NULL and 0: nothing is. */
 	const char *const *reference_columns;
 	size_t reference_column_count;
@@ -72,7 +76,7 @@ struct figure_steps {
 	int (*read_runs)(void *data, struct sim_error *err);
 	void (*print)(const void *data);			/* the table, to stdout */
 	void (*write)(const void *data, struct writer *writer); /* NAME.csv */
-	/* What plots/NAME.gp needs beside the CSV file and what is written on all pictures. */
+	/* What the script needs beside the CSV file and what is written on all pictures. */
 	void (*add_variables)(const void *data, struct gnuplot *gnuplot);
 };
 

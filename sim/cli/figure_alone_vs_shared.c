@@ -185,7 +185,7 @@ static int draw_pictures(const struct folder folders[SERIES_RUNS], const struct 
 	int rc;
 
 	add_variables(&gnuplot, series, folders, writer);
-	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, signals, writer, err);
+	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, FIGURE_NAME, signals, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
 }

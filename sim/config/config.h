@@ -155,8 +155,11 @@ struct cfg_pages {
 	uint64_t zipf_alpha;	/* ppm: the i-th block is touched in proportion to i^-alpha */
 	uint64_t write_share;	/* ppm of its kernels that write what they touch */
 	uint64_t kernels;	/* a round */
-	uint64_t kernel_blocks; /* 2 MB blocks that each touches */
+	uint64_t kernel_blocks; /* 2 MB blocks that each touches; 0: it computes only */
 	uint64_t kernel_time;	/* ns of GPU time that each takes */
+	uint64_t pages_at_once; /* of a block, touched side by side; 0: gpu.fault.per_block */
+	uint64_t pause;		/* ns that the host does nothing between two rounds */
+	bool prefetch_back;	/* after a round the region goes back to the host */
 };
 
 /* One container: an application and its control files. */
@@ -215,7 +218,7 @@ struct config {
 	char system[CFG_NAME_MAX];
 	/* Parts of a system that can be switched: "system.mechanisms". */
 	struct {
-		/* Of gvm, on unless switched off. */
+		/* Of gvm, on unless switched off; the last one of gpreempt, too. */
 		bool memory_isolation;	/* gmem.* control files */
 		bool compute_isolation; /* compute.* control files */
 		bool fast_paging;	/* swapping that overlaps copies */

@@ -240,8 +240,11 @@ const struct cfg_key cfg_schema[] = {
 	PAGES("zipf_alpha", PPM, zipf_alpha, RANGE(0, 4 * CFG_PPM), DEFAULT("0.8")),
 	PAGES("write_share", PPM, write_share, RANGE(0, CFG_PPM), DEFAULT("1")),
 	PAGES("kernels", INTEGER, kernels, RANGE(1, 1024), DEFAULT("1")),
-	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(1, 4096), DEFAULT("256")),
+	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(0, 4096), DEFAULT("256")),
 	PAGES("kernel_time", DURATION, kernel_time, RANGE(1, HOUR), DEFAULT("10us")),
+	PAGES("pages_at_once", INTEGER, pages_at_once, RANGE(0, 32), DEFAULT("0")),
+	PAGES("pause", DURATION, pause, RANGE(0, HOUR), DEFAULT("0s")),
+	PAGES("prefetch_back", BOOL, prefetch_back, DEFAULT("false")),
 
 	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
 	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),

@@ -10,6 +10,7 @@
 
 #include "gpu/gpu.h"
 
+struct cfg_container;
 struct config;
 
 /* One way of managing the GPU. */
@@ -25,6 +26,12 @@ struct sim_system {
 	 * "compute.priority", ...)?
 	 */
 	bool (*honours)(const struct config *config, const char *control_file);
+	/*
+	 * What it writes there by itself when @container starts, whatever the scenario says:
+	 * a text that lives on, or NULL for a file that it leaves alone. The member is NULL: it leaves all to the scenario.
+	 */
+	const char *(*setting)(const struct config *config,
+			       const struct cfg_container *container, const char *control_file);
 	/* Who looks after the GPU's memory. NULL: the core by itself. */
 	struct sim_memory_policy (*memory)(const struct config *config);
 	/* Who shares out its time. NULL: the hardware. */
@@ -33,6 +40,7 @@ struct sim_system {
 
 extern const struct sim_system system_exclusive;
 extern const struct sim_system system_stock;
+extern const struct sim_system system_gpreempt;
 extern const struct sim_system system_gvm;
 extern const struct sim_system system_ghost;
 

@@ -9,10 +9,11 @@
 #include "gvm/control.h"
 
 const struct sim_system *const sim_systems[] = {
-	&system_exclusive, &system_stock, &system_gvm, &system_ghost, NULL,
+	&system_exclusive, &system_stock, &system_gpreempt, &system_gvm, &system_ghost, NULL,
 };
 
-const char *const config_known_systems[] = { "exclusive", "stock", "gvm", "ghost", NULL };
+const char *const config_known_systems[] = { "exclusive", "stock", "gpreempt",
+					     "gvm",	  "ghost", NULL };
 
 const struct sim_system *sim_system_find(const char *name)
 {

@@ -43,6 +43,10 @@ for file in "$source"/scenarios/*.json; do
 	grep -q "$(basename "$file" .json)" .out || fail "run --help: no $file"
 done
 
+expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot prefetch, allowed: false, or a system" \
+	run interference --system ghost --set containers.faulter.app.prefetch_back=true
+expect_nothing_written
+
 # A bad row is found when the trace is read; the results folder is gone again then.
 printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
 	"5,ChatGPT,472,18,490,Conversation log" "oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
@@ -52,7 +56,8 @@ expect_nothing_written
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
-	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "--version" "run x.json --help" \
+	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" \
+	"figure isolation --help" "figure compute --help" "figure interference --help" "--version" "run x.json --help" \
 	"validate --help" "validate hardware --help" "validate results --help" "trace --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
