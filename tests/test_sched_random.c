@@ -143,6 +143,7 @@ static u32 round_with_failure(u32 fail)
 	return calls;
 }
 
+/* D17 */
 START_TEST(a_hold_that_failed_anywhere_is_not_recorded_and_is_completed)
 {
 	use_policy(GVM_SCHED_PRIORITY);
