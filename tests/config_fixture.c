@@ -15,6 +15,7 @@ const char config_gpu_profile[] =
 	"{\"gpu\": {"
 	"  \"memory\": {\"value\": \"32M\", \"source\": \"16 chunks\"},"
 	"  \"memory_total\": {\"value\": \"34M\", \"source\": \"test\"},"
+	"  \"context\": {\"value\": \"3M\", \"source\": \"test\"},"
 	"  \"memory_bandwidth\": {\"value\": \"1555e9\", \"source\": \"test\"},"
 	"  \"flops_bf16\": {\"value\": \"312e12\", \"source\": \"test\"},"
 	"  \"link\": {"

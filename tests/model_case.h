@@ -18,6 +18,18 @@ struct model_case {
 	struct model_op ops[CASE_OPS_MAX];
 };
 
+/* What an operation's text gives. */
+#define CASE_HAS_CONTAINER 1u
+#define CASE_HAS_CHUNK	   2u
+#define CASE_HAS_VALUE	   4u
+
+/* What operations of a kind are called, and which of these they have. */
+const char *case_op_name(u8 kind);
+u32 case_op_has(u8 kind);
+
+/* Let the model alone do an operation, which is allowed. */
+void case_op_play(const struct model_op *op);
+
 /* How a case failed. */
 struct case_failure {
 	u32 op; /* index of the operation, or the case's count: when all was given back */
@@ -34,15 +46,16 @@ typedef bool (*case_test)(const struct model_case *tried, struct case_failure *f
 bool case_passes(const struct model_case *tried, struct case_failure *failure);
 bool case_passes_quietly(const struct model_case *tried, struct case_failure *failure);
 
-/* Take away what a failing case can do without. */
+/* Take away what a failing case can do without: model_case_shrink.c. */
 void case_shrink(struct model_case *failing, case_test passes);
 
-/* Text. read returns the number of the line that it does not understand, 0 when it does. */
+/* Text: model_case_text.c. read returns the number of the line that it does not understand, 0 when it does. */
 void case_write_op(FILE *file, const struct model_op *op);
 void case_write(FILE *file, const struct model_case *written);
 u32 case_read(FILE *file, struct model_case *ret_case);
 
-/* Random numbers (splitmix64), and a case made of them. All of its operations are allowed. */
+/* Random numbers (splitmix64), and a case made of them, all of whose operations are allowed:
+ * model_case_draw.c. */
 u64 case_random(u64 *state);
 void case_draw(struct model_case *ret_case, u64 *state);
 

@@ -108,6 +108,7 @@ u32 model_attach(const struct model_op *op)
 		model.container[slot].live = true;
 		model.container[slot].tgid = (u32)op->value;
 		model.container[slot].high_bytes = U64_MAX;
+		model.container[slot].hmem_bytes = U64_MAX;
 		queue_append(&model.turns, slot);
 	}
 	model.container[slot].processes++;
@@ -151,7 +152,7 @@ u32 model_oom(const struct model_op *op)
 
 static u32 charged(const struct model_container *container)
 {
-	return container->own.count + container->reserved;
+	return container->own.count + container->reserved + container->pinned;
 }
 
 u64 model_charged_bytes(const struct model_container *container)
@@ -165,10 +166,28 @@ bool model_is_protected(const struct model_container *container)
 	       model_charged_bytes(container) <= container->low_bytes;
 }
 
-/* Usage or limit changed: what was put aside for a container above its limit comes back. */
+/* Chunks under way to the host count before they are there. */
+bool model_is_full(const struct model_container *container)
+{
+	u64 used = container->swapped_bytes + CHUNK_BYTES;
+	u32 i;
+
+	for (i = 0; i < container->own.count; i++) {
+		if (model.chunk[container->own.entry[i]].evicting)
+			used += CHUNK_BYTES;
+	}
+	return used > container->hmem_bytes;
+}
+
+static bool is_shielded(const struct model_container *container)
+{
+	return model_is_protected(container) || model_is_full(container);
+}
+
+/* Usage or limits changed: what was put aside for a container that is not shielded comes back. */
 static void settle(struct model_container *container)
 {
-	while (!model_is_protected(container) && container->shielded.count)
+	while (!is_shielded(container) && container->shielded.count)
 		queue_append(&model.global, queue_take_first(&container->shielded));
 }
 
@@ -222,18 +241,17 @@ u32 model_bind(const struct model_op *op)
 		(struct model_chunk){ .owner = op->container, .pinned = pinned };
 	container->reserved--;
 	queue_append(&container->own, op->chunk);
-	queue_append(model_is_protected(container) ? &container->shielded : &model.global,
-		     op->chunk);
+	queue_append(is_shielded(container) ? &container->shielded : &model.global, op->chunk);
 	return 0;
 }
 
-/* Still what it was stashed for: not being evicted, not used, not protected? */
+/* Still what it was stashed for: not being evicted, not used, not shielded? */
 static bool is_good(u32 chunk)
 {
 	const struct model_chunk *entry = &model.chunk[chunk];
 
 	return !entry->evicting && !entry->used_global &&
-	       !model_is_protected(&model.container[entry->owner]);
+	       !is_shielded(&model.container[entry->owner]);
 }
 
 static void prune_stash(void)
@@ -282,6 +300,8 @@ u32 model_empty(const struct model_op *op)
 	}
 	while (named(op)->reserved > 0)
 		model_cancel(op);
+	while (named(op)->pinned > 0)
+		model_charge_unpin(op);
 	return 0;
 }
 
@@ -298,15 +318,38 @@ u32 model_low(const struct model_op *op)
 	return 0;
 }
 
+u32 model_hmem(const struct model_op *op)
+{
+	named(op)->hmem_bytes = op->value;
+	settle(named(op));
+	return 0;
+}
+
+u32 model_charge_pin(const struct model_op *op)
+{
+	named(op)->reserved--;
+	named(op)->pinned++;
+	return 0;
+}
+
+u32 model_charge_unpin(const struct model_op *op)
+{
+	named(op)->pinned--;
+	settle(named(op));
+	return 0;
+}
+
 u32 model_swap_out(const struct model_op *op)
 {
 	named(op)->swapped_bytes += op->value;
+	settle(named(op));
 	return 0;
 }
 
 u32 model_swap_in(const struct model_op *op)
 {
 	named(op)->swapped_bytes -= op->value;
+	settle(named(op));
 	return 0;
 }
 
@@ -364,14 +407,14 @@ static enum look look_own(struct model_container *container, u32 *chunk)
 	return judge(&model.chunk[*chunk].used_own, *chunk);
 }
 
-/* A protected chunk is put aside; one in the stash is passed and keeps its bit. */
+/* A shielded chunk is put aside; one in the stash is passed and keeps its bit. */
 static enum look look_global(u32 *chunk)
 {
 	struct model_container *owner;
 
 	*chunk = queue_take_first(&model.global);
 	owner = &model.container[model.chunk[*chunk].owner];
-	if (model_is_protected(owner)) {
+	if (is_shielded(owner)) {
 		queue_append(&owner->shielded, *chunk);
 		return LOOK_OBSTACLE;
 	}
@@ -406,7 +449,7 @@ u32 model_pick_own(const struct model_op *op)
 	u32 looks = min(LOOKS, 2 * named(op)->own.count);
 	u32 chunk;
 
-	while (looks-- > 0) {
+	while (!model_is_full(named(op)) && looks-- > 0) {
 		if (look_own(named(op), &chunk) == LOOK_VICTIM)
 			return take(chunk);
 	}
@@ -438,7 +481,8 @@ static u32 oldest_of_all(u32 looks, bool also_protected)
 			&model.container[queue_rotate(&model.turns)];
 
 		looks--;
-		if (also_protected || !model_is_protected(container))
+		if (!model_is_full(container) &&
+		    (also_protected || !model_is_protected(container)))
 			chunk = oldest_of(container, &looks);
 	}
 	return chunk;
@@ -489,7 +533,8 @@ u32 model_take(const struct model_op *op)
 {
 	struct model_chunk *chunk = &model.chunk[op->chunk];
 
-	if (chunk->owner == MODEL_NONE || chunk->evicting)
+	if (chunk->owner == MODEL_NONE || chunk->evicting ||
+	    model_is_full(&model.container[chunk->owner]))
 		return false;
 	chunk->evicting = true;
 	return true;
@@ -503,15 +548,17 @@ u32 model_is_picked(const struct model_op *op)
 u32 model_putback(const struct model_op *op)
 {
 	model.chunk[op->chunk].evicting = false;
+	settle(&model.container[model.chunk[op->chunk].owner]);
 	return model_touch(op);
 }
 
 /* What is allowed. */
 
-/* The last reference goes only when nothing is charged any more. */
+/* The last reference goes only when nothing is charged any more, on the device or on the host. */
 static bool may_put(const struct model_container *container)
 {
-	return container->live && (container->refs > 1 || charged(container) == 0);
+	return container->live &&
+	       (container->refs > 1 || (charged(container) == 0 && !container->swapped_bytes));
 }
 
 static bool allows_chunk(const struct model_op *op)
@@ -541,6 +588,9 @@ static bool allows_container(const struct model_op *op)
 		return may_put(container) && container->processes > 0;
 	case MODEL_PUT:
 		return may_put(container) && container->refs > container->processes;
+	case MODEL_CHARGE_UNPIN:
+		return container->live && container->pinned > 0;
+	case MODEL_CHARGE_PIN:
 	case MODEL_CANCEL:
 		return container->live && container->reserved > 0;
 	case MODEL_SWAP_IN:

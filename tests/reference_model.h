@@ -44,6 +44,9 @@ enum model_op_kind {
 	MODEL_REFILL,
 	MODEL_HIGH,
 	MODEL_LOW,
+	MODEL_HMEM,
+	MODEL_CHARGE_PIN,
+	MODEL_CHARGE_UNPIN,
 	MODEL_PIN,
 	MODEL_UNPIN,
 	MODEL_SWAP_OUT,
@@ -68,8 +71,8 @@ struct model_queue {
 struct model_container {
 	bool live;
 	u32 tgid, refs, processes;
-	u64 high_bytes, low_bytes;
-	u32 reserved, peak;
+	u64 high_bytes, low_bytes, hmem_bytes;
+	u32 reserved, pinned, peak;
 	u64 swapped_bytes, high_events, oom_events, evicted;
 	struct model_queue own;	     /* its chunks in its own order */
 	struct model_queue shielded; /* of these, those that the global order has put aside */
@@ -101,6 +104,9 @@ bool model_allows(const struct model_op *op);
 u64 model_charged_bytes(const struct model_container *container);
 bool model_is_protected(const struct model_container *container);
 
+/* Is there no room under its hmem limit for what may come to the host, and one chunk more? */
+bool model_is_full(const struct model_container *container);
+
 /* Chunks charged over all containers. */
 u32 model_bound(void);
 
@@ -126,6 +132,9 @@ u32 model_putback(const struct model_op *op);
 u32 model_refill(const struct model_op *op);
 u32 model_high(const struct model_op *op);
 u32 model_low(const struct model_op *op);
+u32 model_hmem(const struct model_op *op);
+u32 model_charge_pin(const struct model_op *op);
+u32 model_charge_unpin(const struct model_op *op);
 u32 model_pin(const struct model_op *op);
 u32 model_unpin(const struct model_op *op);
 u32 model_swap_out(const struct model_op *op);

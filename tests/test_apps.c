@@ -7,6 +7,7 @@
  */
 #include "apps/app.h"
 #include "gpu/process.h"
+#include "gvm/pressure.h"
 #include "runner.h"
 
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static struct app_log app_log;
 static int (*app_run)(const struct app_env *env);
 static int app_status;
 static u64 app_end_ns;
+static u64 resident_at_end;
 static struct eng_actor *app_actor;
 
 /* Dates at which the context is killed and the run is stopped; ENG_NEVER. */
@@ -37,6 +39,12 @@ static u64 kill_ns;
 static u64 interrupt_ns;
 static struct eng_timer kill_timer;
 static struct eng_timer interrupt_timer;
+
+/* It listens, and at a date is told that so much of its memory is wanted. */
+static bool listens;
+static u64 post_ns;
+static u64 post_bytes;
+static struct eng_timer post_timer;
 
 static void init_machine(void)
 {
@@ -55,6 +63,7 @@ static void init_machine(void)
 	config.host = (struct cfg_host){ .kernel_launch = 50, .speed = 2 * CFG_PPM };
 	kill_ns = ENG_NEVER;
 	interrupt_ns = ENG_NEVER;
+	post_ns = ENG_NEVER;
 }
 
 static void init_llm(void)
@@ -130,6 +139,12 @@ static void fire_interrupt(struct eng_timer *timer)
 	eng_interrupt(app_actor);
 }
 
+static void fire_post(struct eng_timer *timer)
+{
+	(void)timer;
+	gvm_pressure_post(process.container, post_bytes);
+}
+
 static void app_main(void *data)
 {
 	struct app_env env = {
@@ -138,6 +153,7 @@ static void app_main(void *data)
 		.process = &process,
 		.trace = &trace,
 		.log = &app_log,
+		.listens = listens,
 	};
 
 	(void)data;
@@ -145,6 +161,8 @@ static void app_main(void *data)
 	gvm_limit_set_high(process.container, limit_bytes);
 	app_status = app_run(&env);
 	app_end_ns = eng_now();
+	if (process.running)
+		resident_at_end = gvm_charged_bytes(process.container);
 }
 
 static void run_app(void)
@@ -153,6 +171,9 @@ static void run_app(void)
 	app_actor = eng_spawn("app", app_main, NULL);
 	kill_timer.fire = fire_kill;
 	interrupt_timer.fire = fire_interrupt;
+	post_timer.fire = fire_post;
+	if (post_ns != ENG_NEVER)
+		eng_timer_set(&post_timer, post_ns);
 	if (kill_ns != ENG_NEVER)
 		eng_timer_set(&kill_timer, kill_ns);
 	if (interrupt_ns != ENG_NEVER)
@@ -560,6 +581,83 @@ START_TEST(an_image_dies_with_its_context)
 }
 END_TEST
 
+/*
+ * Blocks 1 to 191 in three groups of a chunk, all free; the one freed last is 191. For two chunks
+ * the last two groups go, and the first request finds its block in the first. Weights: a chunk.
+ */
+START_TEST(a_server_that_listens_gives_free_groups_back)
+{
+	init_llm();
+	listens = true;
+	post_ns = ZERO - MS; /* loaded, and idle */
+	post_bytes = CHUNK + 1;
+	interrupt_ns = ZERO + 100000;
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 3 * 32);
+	ck_assert_uint_eq(resident_at_end, 2 * CHUNK);
+}
+END_TEST
+
+/* All of it was given; what comes back is the group that the request needs, as fresh memory. */
+START_TEST(a_parked_group_comes_back_when_it_is_needed)
+{
+	init_llm();
+	listens = true;
+	post_ns = ZERO - MS; /* loaded, and idle */
+	post_bytes = U64_MAX;
+	interrupt_ns = ZERO + 100000;
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 4 * 32);
+	ck_assert_uint_eq(resident_at_end, 2 * CHUNK);
+}
+END_TEST
+
+START_TEST(who_does_not_listen_gives_nothing)
+{
+	init_llm();
+	post_ns = ZERO - MS; /* loaded, and idle */
+	post_bytes = U64_MAX;
+	interrupt_ns = ZERO + 100000;
+	arrive(0, 20, 3);
+	simulate();
+	ck_assert_uint_eq(resident_at_end, 4 * CHUNK);
+}
+END_TEST
+
+/*
+ * Pressure in the second image: the third finds the pool empty, and each of its 4 passes is two of
+ * 4 kernels of (250 + 300) / 4. 250 + 10 + 600 + 4 * 2 * 4 * 137 + 200 + 250 = 5694, and at most a
+ * nanosecond for each page of the pool. The fourth is as ever.
+ */
+START_TEST(a_pipeline_that_listens_makes_the_next_image_small)
+{
+	u64 second, fourth;
+
+	init_diffusion();
+	listens = true;
+	post_ns = 16000;
+	post_bytes = CHUNK;
+	interrupt_ns = 34000;
+	simulate();
+	second = app_log.records[1].arrival_ns;
+	fourth = app_log.records[3].arrival_ns;
+	ck_assert(second < 16000 && second + 4510 > 16000);
+	expect_record(1, APP_COMPLETED, second, 0, 4510);
+	ck_assert_uint_gt(fourth, second + 4510 + 5694);
+	ck_assert_uint_le(fourth, second + 4510 + 5694 + 3 * 32);
+	expect_record(3, APP_COMPLETED, fourth, 0, 4510);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 2 * 3 * 32);
+	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
+}
+END_TEST
+
 START_TEST(the_log_grows)
 {
 	struct app_record record = { 0 };
@@ -587,4 +685,7 @@ TEST_MAIN("apps", a_request_takes_the_time_of_its_steps, an_eager_step_is_bound_
 	  a_server_takes_its_whole_share_at_the_start, the_end_of_the_run_drops_open_requests,
 	  an_idle_server_ends_with_the_run, a_loading_server_ends_with_the_run,
 	  images_take_the_time_of_their_phases, launches_run_ahead_through_all_phases,
-	  phases_without_memory_touch_nothing, an_image_dies_with_its_context, the_log_grows)
+	  phases_without_memory_touch_nothing, an_image_dies_with_its_context,
+	  a_server_that_listens_gives_free_groups_back,
+	  a_parked_group_comes_back_when_it_is_needed, who_does_not_listen_gives_nothing,
+	  a_pipeline_that_listens_makes_the_next_image_small, the_log_grows)

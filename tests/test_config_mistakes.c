@@ -93,7 +93,8 @@ START_TEST(keys_of_another_application_are_named)
 	assert_bad_set(
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
-		"profile, text_weights, clip_weights, denoiser_weights, decoder_weights, "
+		"profile, pressure, text_weights, clip_weights, denoiser_weights, "
+		"decoder_weights, "
 		"denoiser_activation, decoder_activation, steps, passes_per_step, text_passes, "
 		"text_flops, "
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
@@ -133,6 +134,7 @@ START_TEST(unknown_keys_are_named)
 		   "s.json:durations: unknown key, did you mean \"duration\"?");
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
+		   "context, "
 		   "memory_bandwidth, flops_bf16, link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
@@ -140,7 +142,8 @@ START_TEST(unknown_keys_are_named)
 		"schema");
 	assert_bad("\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
 		   "s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
-		   "profile, weights, kv_bytes_per_token, workspace, gpu_memory_utilization, "
+		   "profile, pressure, weights, kv_bytes_per_token, workspace, "
+		   "gpu_memory_utilization, "
 		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
 		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
 		   "host_per_sequence, boot, slo_ttft, "
@@ -363,9 +366,10 @@ END_TEST
 
 START_TEST(bad_profiles_are_named)
 {
-	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
-			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
-			   "memory_total, memory_bandwidth, flops_bf16, link, sched, fault");
+	assert_bad_profile(
+		"gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
+		"gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
+		"memory_total, context, memory_bandwidth, flops_bf16, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",

@@ -36,9 +36,10 @@ static const struct {
 	{ "gmem.limit.low", NULL, true, "0\n" },
 	{ "gmem.current", "memory.current", false, "0\n" },
 	{ "gmem.peak", NULL, false, "0\n" },
-	{ "gmem.events", NULL, false, "high 0\noom 0\n" },
+	{ "gmem.events", NULL, false, "high 0\nhmem 0\noom 0\n" },
 	{ "gmem.swap.current", "memory.swap.current", false, "0\n" },
 	{ "gmem.clean.current", NULL, false, "0\n" },
+	{ "hmem.limit", NULL, true, "max\n" },
 	{ "compute.timeslice", NULL, true, "1000us\n" },
 	{ "compute.priority", NULL, true, "9\n" },
 	{ "compute.weight", NULL, true, "100\n" },
@@ -112,7 +113,7 @@ START_TEST(names_must_match_whole)
 					     "gmem.limit.high ",
 					     "GMEM.CURRENT",
 					     "compute.share",
-					     "hmem.limit",
+					     "hmem.limit.high",
 					     "memory.limit.high" };
 	char buf[GVM_CONTROL_TEXT_MAX];
 	u32 i;
@@ -150,7 +151,9 @@ START_TEST(the_longest_numbers_fit)
 				    "nr_ended_kernels: 0\n"
 				    "nr_pending_kernels: 18446744073709551614\n");
 	container->events[GVM_EVENT_HIGH] = container->events[GVM_EVENT_OOM] = most;
-	expect_text("gmem.events", "high 18446744073709551614\noom 18446744073709551614\n");
+	container->events[GVM_EVENT_HMEM] = most;
+	expect_text("gmem.events", "high 18446744073709551614\nhmem 18446744073709551614\n"
+				   "oom 18446744073709551614\n");
 }
 END_TEST
 
@@ -168,7 +171,12 @@ START_TEST(limits_take_bytes_and_show_bytes)
 	ck_assert_int_eq(write_text("gmem.limit.high", "0"), 0);
 	expect_text("gmem.limit.high", "0\n");
 	ck_assert_int_eq(gvm_charge_reserve(container), -EDQUOT);
-	expect_text("gmem.events", "high 1\noom 0\n");
+	expect_text("gmem.events", "high 1\nhmem 0\noom 0\n");
+	ck_assert_int_eq(write_text("hmem.limit", "3G"), 0);
+	expect_text("hmem.limit", "3221225472\n");
+	ck_assert_int_eq(write_text("hmem.limit", "0"), 0);
+	expect_text("hmem.limit", "0\n");
+	ck_assert(container->is_swap_full);
 	ck_assert_int_eq(write_text("gmem.limit.high", "18446744073709551615"), 0);
 	expect_text("gmem.limit.high", "max\n");
 	world_check();
@@ -184,6 +192,7 @@ START_TEST(aliases_are_the_same_files)
 	expect_text("memory.current", "2097152\n");
 	gvm_swap_charge(container, GVM_PAGE_BYTES);
 	expect_text("memory.swap.current", "65536\n");
+	gvm_swap_uncharge(container, GVM_PAGE_BYTES);
 	ck_assert_int_eq(write_text("memory.current", "0"), -EACCES);
 }
 END_TEST
@@ -200,8 +209,10 @@ START_TEST(usage_files_follow_the_books)
 	expect_text("gmem.peak", "4194304\n");
 	gvm_swap_charge(container, 2 * GVM_CHUNK_BYTES);
 	expect_text("gmem.swap.current", "4194304\n");
+	gvm_swap_uncharge(container, 2 * GVM_CHUNK_BYTES);
+	gvm_container_count_event(container, GVM_EVENT_HMEM);
 	gvm_container_count_event(container, GVM_EVENT_OOM);
-	expect_text("gmem.events", "high 0\noom 1\n");
+	expect_text("gmem.events", "high 0\nhmem 1\noom 1\n");
 }
 END_TEST
 

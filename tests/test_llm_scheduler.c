@@ -313,6 +313,46 @@ START_TEST(blocks_are_reused_least_recently_freed_first)
 }
 END_TEST
 
+/* Groups of blocks 1 to 63, 64 to 127, 128 and 129. Whose block was freed last goes first. */
+START_TEST(idle_groups_are_parked_and_come_back_one_by_one)
+{
+	static const u32 order[] = { 0, 2, 1 };
+	struct kv_blocks a = { 0 }, b = { 0 };
+	struct kv_pool pool;
+	u32 i;
+
+	ck_assert_int_eq(kv_pool_init(&pool, 130), 0);
+	ck_assert(kv_pool_grow(&pool, &a, 1)); /* block 1 */
+	ck_assert_uint_eq(kv_pool_take_group(&pool), 2);
+	ck_assert_uint_eq(pool.free_count, 126); /* neither here nor there */
+	kv_pool_park_group(&pool, 2);
+	ck_assert_uint_eq(pool.free_count, 128);
+	ck_assert_uint_eq(kv_pool_take_group(&pool), 1);
+	kv_pool_park_group(&pool, 1);
+	ck_assert_uint_eq(kv_pool_take_group(&pool), KV_NO_GROUP); /* 0 is in use */
+	ck_assert(!kv_pool_grow(&pool, &b, 129));
+	ck_assert(kv_pool_grow(&pool, &b, 62 + 2)); /* the rest of 0, then group 2 */
+	ck_assert_uint_eq(b.newest, 129);
+	ck_assert_uint_eq(pool.parked_count, 1);
+	ck_assert(kv_pool_grow(&pool, &b, 62 + 2 + 64));
+	ck_assert_uint_eq(b.newest, 127);
+	ck_assert_uint_eq(pool.free_count, 0);
+	kv_pool_release(&pool, &a);
+	kv_pool_release(&pool, &b);
+	/* Queue: 1, 127 ... 64, 129, 128, 63 ... 2. Round and round, all of them are there. */
+	for (i = 0; i < 3; i++)
+		ck_assert_uint_eq(kv_pool_take_group(&pool), order[i]);
+	for (i = 0; i < 3; i++)
+		kv_pool_park_group(&pool, i);
+	ck_assert_uint_eq(pool.free_count, 129);
+	ck_assert(kv_pool_grow(&pool, &a, 129));
+	for (i = 0; i < 2; i++)
+		ck_assert_uint_eq(pool.masks[i], 0xffffffff);
+	ck_assert_uint_eq(pool.masks[2], 1);
+	kv_pool_destroy(&pool);
+}
+END_TEST
+
 /* Two blocks a page: blocks 1 | 2 3 | 4 5 | ...; block 64 begins the second group. */
 START_TEST(masks_follow_the_blocks_in_use)
 {
@@ -387,7 +427,7 @@ START_TEST(running_out_of_memory_at_the_start_is_an_error)
 	struct llm_scheduler_config config = { 8, 4, 16, 4, 64 };
 
 	gvm_port_alloc_hook = &hook;
-	for (failing = 0; failing < 6; failing++) {
+	for (failing = 0; failing < 7; failing++) {
 		allocations = 0;
 		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), -ENOMEM);
 	}
@@ -417,7 +457,7 @@ static void check_pool(void)
 	u32 i, n, block;
 
 	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
-	for (i = 0; i < pool->free_count; i++)
+	for (i = 0; i < pool->free_count - pool->parked_blocks; i++)
 		owners[pool->queue[(pool->first + i) % pool->block_count]]++;
 	for (i = 0; i < REQUESTS_MAX; i++) {
 		block = requests[i].blocks.newest;
@@ -572,6 +612,6 @@ TEST_MAIN("llm_scheduler", a_long_prompt_is_computed_in_chunks,
 	  the_last_request_is_preempted_and_computed_again, a_step_that_preempts_admits_nobody,
 	  requests_that_never_fit_are_rejected, an_answer_ends_at_the_models_length,
 	  blocks_are_reused_least_recently_freed_first, masks_follow_the_blocks_in_use,
-	  chunks_of_a_group_are_rounded_up, aborted_requests_leave_no_trace,
-	  running_out_of_memory_at_the_start_is_an_error,
+	  idle_groups_are_parked_and_come_back_one_by_one, chunks_of_a_group_are_rounded_up,
+	  aborted_requests_leave_no_trace, running_out_of_memory_at_the_start_is_an_error,
 	  no_block_is_lost_and_everybody_finishes_under_random_load)

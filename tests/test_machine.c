@@ -404,7 +404,8 @@ START_TEST(systems_honour_what_the_core_has)
 		ck_assert(honours(system, &config, "compute.priority"));
 		ck_assert(honours(system, &config, "compute.freeze"));
 		ck_assert(!honours(system, &config, "compute.weight"));
-		ck_assert(!honours(system, &config, "hmem.limit"));
+		ck_assert_int_eq(honours(system, &config, "hmem.limit"), !i);
+		ck_assert_int_eq(sim_system_find(system)->has_pressure, !i);
 		ck_assert(!honours(system, &config, "gmem.current"));
 	}
 	ck_assert(!honours("stock", &config, "compute.priority"));

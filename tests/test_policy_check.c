@@ -4,6 +4,7 @@
  * finds none after a hundred thousand random operations.
  */
 #include "core_world.h"
+#include "gvm/pressure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ static struct gvm_device *const device = &world.device;
  */
 static struct gvm_container *a, *b;
 static struct gvm_tsg tsg;
+static struct gvm_listener ear;
+static LIST_HEAD(elsewhere);
 
 static void build_books(void)
 {
@@ -43,6 +46,9 @@ static void build_books(void)
 	gvm_limit_set_low(a, GVM_CHUNK_BYTES);
 	ck_assert_int_eq(gvm_charge_reserve(a), 0);
 	ck_assert_int_eq(gvm_tsg_attach(a, &tsg, 9), 0);
+	INIT_LIST_HEAD(&elsewhere);
+	memset(&ear, 0, sizeof(ear)); /* as a test before this one may have left it */
+	ck_assert_int_eq(gvm_listener_open(&ear, a), 0);
 	world_check();
 }
 
@@ -106,6 +112,21 @@ CORRUPTION(peak, a->peak_chunks = 5)
 CORRUPTION(protected_above_low, a->is_protected = true)
 CORRUPTION(unprotected_under_low, b->is_protected = false)
 CORRUPTION(low_changed_silently, b->gmem_low_bytes = GVM_CHUNK_BYTES)
+CORRUPTION(full_without_a_limit, a->is_swap_full = true)
+CORRUPTION(hmem_changed_silently, a->hmem_bytes = GVM_CHUNK_BYTES - 1)
+CORRUPTION(swap_changed_silently, b->hmem_bytes = 0)
+CORRUPTION(evicting_of_container, a->evicting_chunks++)
+CORRUPTION(evicting_of_device, device->evicting_chunks++)
+CORRUPTION(stuck, device->stuck_chunks++)
+CORRUPTION(exposed, device->exposed_chunks--)
+CORRUPTION(pinned_of_container, a->pinned_chunks++)
+CORRUPTION(pinned_of_device, device->pinned_chunks++)
+CORRUPTION(listener_container, ear.container = b)
+CORRUPTION(listener_list, ear.node.next = &ear.node)
+CORRUPTION(listener_count, a->listener_count++)
+CORRUPTION(listening_without, list_del_init(&a->listening))
+CORRUPTION(listening_elsewhere, list_move_tail(&a->listening, &elsewhere))
+CORRUPTION(listening_list, device->listening.next = &elsewhere)
 CORRUPTION(refs_none, a->refs = 0)
 CORRUPTION(refs_too_few, a->processes = 5)
 CORRUPTION(attached_without_process, a->processes = 0)
@@ -179,6 +200,21 @@ static const struct {
 	ENTRY(protected_above_low),
 	ENTRY(unprotected_under_low),
 	ENTRY(low_changed_silently),
+	ENTRY(full_without_a_limit),
+	ENTRY(hmem_changed_silently),
+	ENTRY(swap_changed_silently),
+	ENTRY(evicting_of_container),
+	ENTRY(evicting_of_device),
+	ENTRY(stuck),
+	ENTRY(exposed),
+	ENTRY(pinned_of_container),
+	ENTRY(pinned_of_device),
+	ENTRY(listener_container),
+	ENTRY(listener_list),
+	ENTRY(listener_count),
+	ENTRY(listening_without),
+	ENTRY(listening_elsewhere),
+	ENTRY(listening_list),
 	ENTRY(refs_none),
 	ENTRY(refs_too_few),
 	ENTRY(attached_without_process),
@@ -226,6 +262,7 @@ START_TEST(check_is_content_with_the_books_before_they_are_broken)
 	ck_assert(b->is_protected && !a->is_protected);
 	gvm_charge_cancel(a);
 	gvm_tsg_detach(&tsg);
+	gvm_listener_close(&ear);
 	world_detach(a);
 	world_detach(b);
 	world_destroy();

@@ -12,6 +12,7 @@
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/hint.h"
+#include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -38,6 +39,7 @@ EXPORT_SYMBOL_GPL(gvm_charge_reserve);
 EXPORT_SYMBOL_GPL(gvm_charge_cancel);
 EXPORT_SYMBOL_GPL(gvm_charge_bind);
 EXPORT_SYMBOL_GPL(gvm_uncharge);
+EXPORT_SYMBOL_GPL(gvm_clean_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
@@ -67,6 +69,9 @@ EXPORT_SYMBOL_GPL(gvm_charge_force);
 EXPORT_SYMBOL_GPL(gvm_peak_bytes);
 EXPORT_SYMBOL_GPL(gvm_limit_set_high);
 EXPORT_SYMBOL_GPL(gvm_limit_set_low);
+EXPORT_SYMBOL_GPL(gvm_limit_set_hmem);
+EXPORT_SYMBOL_GPL(gvm_charge_pin);
+EXPORT_SYMBOL_GPL(gvm_charge_unpin);
 
 EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_protected);
@@ -74,6 +79,13 @@ EXPORT_SYMBOL_GPL(gvm_clock_putback);
 EXPORT_SYMBOL_GPL(gvm_clock_refill_stash);
 EXPORT_SYMBOL_GPL(gvm_clock_take);
 EXPORT_SYMBOL_GPL(gvm_hint_next);
+
+EXPORT_SYMBOL_GPL(gvm_listener_close);
+EXPORT_SYMBOL_GPL(gvm_listener_open);
+EXPORT_SYMBOL_GPL(gvm_listener_poll);
+EXPORT_SYMBOL_GPL(gvm_listener_read);
+EXPORT_SYMBOL_GPL(gvm_pressure_post);
+EXPORT_SYMBOL_GPL(gvm_pressure_post_device);
 
 EXPORT_SYMBOL_GPL(gvm_compute_freeze);
 EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
@@ -104,11 +116,18 @@ EXPORT_SYMBOL_GPL(gvm_block_hint);
 EXPORT_SYMBOL_GPL(gvm_evictor_start);
 EXPORT_SYMBOL_GPL(gvm_evictor_stop);
 EXPORT_SYMBOL_GPL(gvm_fault_service);
+EXPORT_SYMBOL_GPL(gvm_frame_is_pinned);
 EXPORT_SYMBOL_GPL(gvm_frame_pin);
 EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);
 EXPORT_SYMBOL_GPL(gvm_memory_init);
+EXPORT_SYMBOL_GPL(gvm_page_table_range_bytes);
+EXPORT_SYMBOL_GPL(gvm_page_table_space_bytes);
+EXPORT_SYMBOL_GPL(gvm_pinned_add);
+EXPORT_SYMBOL_GPL(gvm_pinned_init);
+EXPORT_SYMBOL_GPL(gvm_pinned_release);
 EXPORT_SYMBOL_GPL(gvm_range_destroy);
+EXPORT_SYMBOL_GPL(gvm_range_discard);
 EXPORT_SYMBOL_GPL(gvm_range_enter);
 EXPORT_SYMBOL_GPL(gvm_range_init);
 EXPORT_SYMBOL_GPL(gvm_range_leave);

@@ -15,15 +15,18 @@
 	X(test_fault)            \
 	X(test_hint)             \
 	X(test_ideas_random)     \
+	X(test_hmem)             \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \
 	X(test_policy_container) \
+	X(test_policy_hmem)      \
 	X(test_policy_stash)     \
 	X(test_sched)            \
 	X(test_sched_random)     \
 	X(test_race_books)       \
 	X(test_race_gpu)         \
+	X(test_pressure)         \
 	X(test_tsg)
 
 #define SELFTEST_DECLARE(file) int file##_main(void);

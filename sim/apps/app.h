@@ -49,6 +49,7 @@ struct app_env {
 	struct sim_process *process; /* started */
 	const struct trace *trace;   /* of an LLM server's client; else NULL */
 	struct app_log *log;
+	bool listens; /* it is to listen for pressure events of its container */
 };
 
 /*

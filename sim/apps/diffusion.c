@@ -17,6 +17,13 @@
  * ever given back, and a smaller phase uses its beginning. The allocator deals in 2 MB, so touches
  * are in whole blocks.
  *
+ * Told to (app.pressure), it listens for pressure. Between two images, where nothing of the pool is
+ * in use, it looks whether there was an event. If so it empties the pool, and makes the next image
+ * in smaller batches: a pass through the denoiser, which has the image with and without its prompt
+ * as a batch of two, becomes two passes with half of the activations each, which read the weights
+ * twice. An event that comes during an image waits for its end; what the driver wants sooner, it
+ * takes.
+ *
  * Before the first image the weights are loaded, at the rate at which the host reads and converts
  * them; without such a rate the first image faults them in. The pool grows with the first image
  * either way.
@@ -26,8 +33,12 @@
 #include <stdlib.h>
 
 #include "apps/app_cost.h"
+#include "gvm/pressure.h"
 
 enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
+
+/* Passes that one becomes when the batch is halved. */
+#define SMALL_PASSES 2u
 
 /* Weights are loaded in parts of this many blocks. */
 #define LOAD_BLOCKS 32u
@@ -45,17 +56,21 @@ struct diffusion {
 	/* Touches of each phase. */
 	struct gmmu_touch text_touches[TEXT_TOUCHES];
 	struct gmmu_touch denoiser_touches[PHASE_TOUCHES];
+	struct gmmu_touch small_touches[PHASE_TOUCHES];
 	struct gmmu_touch decoder_touches[PHASE_TOUCHES];
 
 	/* What a phase's train looks like when it is submitted. */
 	struct gsp_train text_phase;
 	struct gsp_train denoiser_phase;
+	struct gsp_train small_phase; /* half of one */
 	struct gsp_train decoder_phase;
 
 	struct gsp_train *trains; /* of the image in flight */
 	u32 text_passes;
-	u32 passes; /* of the denoiser */
-	u64 images; /* started */
+	u32 passes;		      /* of the denoiser */
+	u64 images;		      /* started */
+	struct gvm_listener pressure; /* open if it listens */
+	bool is_small;		      /* the image in flight is made in smaller batches */
 };
 
 static bool map_one(struct diffusion *diffusion, u64 bytes, bool on_host,
@@ -100,6 +115,7 @@ static void diffusion_init_touches(struct diffusion *diffusion)
 	const struct cfg_diffusion *cfg = diffusion->cfg;
 	struct gsp_train *text = &diffusion->text_phase;
 	struct gsp_train *denoiser = &diffusion->denoiser_phase;
+	struct gsp_train *small = &diffusion->small_phase;
 	struct gsp_train *decoder = &diffusion->decoder_phase;
 
 	phase_touch(text, diffusion->text_touches, diffusion->clip, cfg->clip_weights,
@@ -110,6 +126,10 @@ static void diffusion_init_touches(struct diffusion *diffusion)
 		    cfg->denoiser_weights, GVM_ACCESS_READ);
 	phase_touch(denoiser, diffusion->denoiser_touches, diffusion->pool,
 		    cfg->denoiser_activation, GVM_ACCESS_WRITE);
+	phase_touch(small, diffusion->small_touches, diffusion->denoiser, cfg->denoiser_weights,
+		    GVM_ACCESS_READ);
+	phase_touch(small, diffusion->small_touches, diffusion->pool,
+		    cfg->denoiser_activation / SMALL_PASSES, GVM_ACCESS_WRITE);
 	phase_touch(decoder, diffusion->decoder_touches, diffusion->decoder,
 		    cfg->decoder_weights, GVM_ACCESS_READ);
 	phase_touch(decoder, diffusion->decoder_touches, diffusion->pool,
@@ -129,6 +149,14 @@ static void phase_init(const struct diffusion *diffusion, struct gsp_train *phas
 	phase->launch_ns = config->host.kernel_launch;
 }
 
+/* What a pass moves is its weights and, in proportion to its batch, all else. */
+static u64 small_traffic(const struct cfg_diffusion *cfg)
+{
+	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
+
+	return weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
+}
+
 static int diffusion_init(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
@@ -141,12 +169,15 @@ static int diffusion_init(struct diffusion *diffusion)
 		   cfg->text_weights + cfg->clip_weights);
 	phase_init(diffusion, &diffusion->denoiser_phase, cfg->kernels_per_pass,
 		   cfg->denoiser_flops, cfg->denoiser_traffic);
+	phase_init(diffusion, &diffusion->small_phase, cfg->kernels_per_pass,
+		   cfg->denoiser_flops / SMALL_PASSES, small_traffic(cfg));
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
 		   cfg->decoder_flops, cfg->decoder_traffic);
 	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
 	diffusion->text_passes = (u32)cfg->text_passes;
-	diffusion->trains = calloc(diffusion->text_passes + diffusion->passes + 1,
-				   sizeof(*diffusion->trains));
+	diffusion->trains =
+		calloc(diffusion->text_passes + SMALL_PASSES * diffusion->passes + 1,
+		       sizeof(*diffusion->trains));
 	return diffusion->trains ? 0 : -ENOMEM;
 }
 
@@ -161,13 +192,14 @@ static void diffusion_submit(struct diffusion *diffusion, u32 index,
 static int diffusion_compute(struct diffusion *diffusion)
 {
 	u32 text_end = diffusion->text_passes;
-	u32 last = text_end + diffusion->passes;
+	u32 last = text_end + diffusion->passes * (diffusion->is_small ? SMALL_PASSES : 1);
+	const struct gsp_train *denoiser =
+		diffusion->is_small ? &diffusion->small_phase : &diffusion->denoiser_phase;
 	u32 i;
 
 	for (i = 0; i < last; i++)
 		diffusion_submit(diffusion, i,
-				 i < text_end ? &diffusion->text_phase :
-						&diffusion->denoiser_phase);
+				 i < text_end ? &diffusion->text_phase : denoiser);
 	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
 	return gsp_wait(&diffusion->trains[last]);
 }
@@ -239,6 +271,20 @@ static int diffusion_load(const struct diffusion *diffusion)
 	return status;
 }
 
+/* Blocking: if there was pressure since the last image, empty the pool and make this one small. */
+static void diffusion_yield(struct diffusion *diffusion)
+{
+	struct gvm_pressure_event event;
+
+	diffusion->is_small =
+		diffusion->env->listens &&
+		gvm_listener_read(&diffusion->pressure, &event, sizeof(event), false) > 0;
+	if (!diffusion->is_small || !diffusion->pool)
+		return;
+	gvm_range_discard(diffusion->pool, 0, diffusion->pool->bytes);
+	eng_pay_debt();
+}
+
 /* Blocking: make one image. 0, -EIO or -EINTR. */
 static int diffusion_make_image(struct diffusion *diffusion)
 {
@@ -247,6 +293,7 @@ static int diffusion_make_image(struct diffusion *diffusion)
 	u64 after = cfg->host_per_image - before;
 	int status;
 
+	diffusion_yield(diffusion);
 	if (!diffusion->images++)
 		before += cfg->warmup;
 	status = diffusion_host_work(diffusion, before);
@@ -289,6 +336,8 @@ int diffusion_run(const struct app_env *env)
 	struct diffusion diffusion = { .env = env, .cfg = &env->container->diffusion };
 	int status = diffusion_init(&diffusion);
 
+	if (!status && env->listens)
+		status = gvm_listener_open(&diffusion.pressure, env->process->container);
 	if (!status)
 		status = diffusion_load(&diffusion);
 	while (!status)
@@ -299,6 +348,7 @@ int diffusion_run(const struct app_env *env)
 	 */
 	if (status == -EINTR)
 		gsp_kill(env->process->tsg.gsp, env->process->tsg.id);
+	gvm_listener_close(&diffusion.pressure);
 	free(diffusion.trains);
 	return status == -EINTR ? 0 : status;
 }

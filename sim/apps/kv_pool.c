@@ -2,11 +2,31 @@
 /* The pool of KV blocks; see kv_pool.h. */
 #include "apps/kv_pool.h"
 
+/* Where the free block number @index of the queue, counted from its head, stands. */
+static u32 *pool_slot(struct kv_pool *pool, u32 index)
+{
+	return &pool->queue[((u64)pool->first + index) % pool->block_count];
+}
+
+static u32 pool_queued(const struct kv_pool *pool)
+{
+	return pool->free_count - pool->parked_blocks;
+}
+
 static void pool_append_free(struct kv_pool *pool, u32 block)
 {
-	u64 slot = (u64)pool->first + pool->free_count++;
+	*pool_slot(pool, pool_queued(pool)) = block;
+	pool->free_count++;
+}
 
-	pool->queue[slot % pool->block_count] = block;
+/* The blocks of a group that there are to hand out: from *ret_first on. */
+static u32 group_blocks(const struct kv_pool *pool, u32 group, u32 *ret_first)
+{
+	u32 begin = max(group * KV_GROUP_BLOCKS, 1u);
+	u32 end = min((group + 1) * KV_GROUP_BLOCKS, pool->block_count);
+
+	*ret_first = begin;
+	return end - begin;
 }
 
 int kv_pool_init(struct kv_pool *pool, u32 block_count)
@@ -18,9 +38,10 @@ int kv_pool_init(struct kv_pool *pool, u32 block_count)
 	pool->group_count = (block_count + KV_GROUP_BLOCKS - 1) / KV_GROUP_BLOCKS;
 	pool->queue = gvm_alloc(block_count * sizeof(*pool->queue));
 	pool->previous = gvm_alloc(block_count * sizeof(*pool->previous));
+	pool->parked = gvm_alloc(pool->group_count * sizeof(*pool->parked));
 	pool->used = gvm_alloc(pool->group_count * sizeof(*pool->used));
 	pool->masks = gvm_alloc(pool->group_count * sizeof(*pool->masks));
-	if (!pool->queue || !pool->previous || !pool->used || !pool->masks) {
+	if (!pool->queue || !pool->previous || !pool->parked || !pool->used || !pool->masks) {
 		kv_pool_destroy(pool);
 		return -ENOMEM;
 	}
@@ -33,6 +54,7 @@ void kv_pool_destroy(struct kv_pool *pool)
 {
 	gvm_free(pool->queue);
 	gvm_free(pool->previous);
+	gvm_free(pool->parked);
 	gvm_free(pool->used);
 	gvm_free(pool->masks);
 	*pool = (struct kv_pool){ 0 };
@@ -43,11 +65,28 @@ static u32 block_page(u32 block)
 	return 1u << (block % KV_GROUP_BLOCKS / 2);
 }
 
+/* The group that has been parked longest goes back to the queue. */
+static void pool_unpark(struct kv_pool *pool)
+{
+	u32 group = pool->parked[pool->parked_first];
+	u32 block, count = group_blocks(pool, group, &block);
+
+	pool->parked_first = (pool->parked_first + 1) % pool->group_count;
+	pool->parked_count--;
+	pool->parked_blocks -= count;
+	pool->free_count -= count;
+	while (count--)
+		pool_append_free(pool, block++);
+}
+
 static u32 pool_take(struct kv_pool *pool)
 {
-	u32 block = pool->queue[pool->first];
-	u32 group = block / KV_GROUP_BLOCKS;
+	u32 block, group;
 
+	if (!pool_queued(pool))
+		pool_unpark(pool);
+	block = pool->queue[pool->first];
+	group = block / KV_GROUP_BLOCKS;
 	pool->first = (pool->first + 1) % pool->block_count;
 	pool->free_count--;
 	pool->used[group] |= 1ull << (block % KV_GROUP_BLOCKS);
@@ -91,6 +130,47 @@ void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks)
 		pool_give(pool, blocks->newest);
 		blocks->newest = before;
 	}
+}
+
+/* The group of the queue's newest block whose group is all free. */
+static u32 pool_find_idle(struct kv_pool *pool)
+{
+	u32 i;
+
+	for (i = pool_queued(pool); i--;) {
+		u32 group = *pool_slot(pool, i) / KV_GROUP_BLOCKS;
+
+		if (!pool->used[group])
+			return group;
+	}
+	return KV_NO_GROUP;
+}
+
+/* What stays moves up in the queue, in its order. */
+u32 kv_pool_take_group(struct kv_pool *pool)
+{
+	u32 queued = pool_queued(pool), kept = 0, i;
+	u32 group = pool_find_idle(pool);
+
+	for (i = 0; i < queued && group != KV_NO_GROUP; i++) {
+		u32 block = *pool_slot(pool, i);
+
+		if (block / KV_GROUP_BLOCKS != group)
+			*pool_slot(pool, kept++) = block;
+	}
+	if (group != KV_NO_GROUP)
+		pool->free_count -= queued - kept;
+	return group;
+}
+
+void kv_pool_park_group(struct kv_pool *pool, u32 group)
+{
+	u32 first, count = group_blocks(pool, group, &first);
+	u64 slot = (u64)pool->parked_first + pool->parked_count++;
+
+	pool->parked[slot % pool->group_count] = group;
+	pool->parked_blocks += count;
+	pool->free_count += count;
 }
 
 u32 kv_chunks_per_group(u64 block_bytes)

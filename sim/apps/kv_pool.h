@@ -31,6 +31,16 @@
 #define KV_GROUP_BLOCKS	   64u
 #define KV_BLOCK_BYTES_MAX (1ull << 40)
 
+/*
+ * Parked groups
+ * =============
+ *
+ * A server that is asked for memory can do without the groups of which no block is in use. Such a
+ * group leaves the queue, its memory is given back, and it is parked: its blocks are free still, but
+ * handed out only when no others are left, and then a group at a time. So the pool in use is as
+ * large as the load has been since, instead of all of it in turn.
+ */
+
 /* The blocks of one request. All-zero: none. */
 struct kv_blocks {
 	u32 newest; /* head of the chain through kv_pool.previous */
@@ -43,10 +53,14 @@ struct kv_pool {
 	u32 group_count;
 	u32 *queue; /* ring of block_count entries: free blocks, least recently freed first */
 	u32 first;
-	u32 free_count;
-	u32 *previous; /* of a block in use: the one that its request got before it */
-	u64 *used;     /* per group: a bit for each block in use */
-	u32 *masks;    /* per group: pages that blocks in use lie on */
+	u32 free_count; /* in the queue, or parked */
+	u32 *parked;	/* ring of group_count entries: parked groups, first in first out */
+	u32 parked_first;
+	u32 parked_count;  /* groups */
+	u32 parked_blocks; /* blocks in them */
+	u32 *previous;	   /* of a block in use: the one that its request got before it */
+	u64 *used;	   /* per group: a bit for each block in use */
+	u32 *masks;	   /* per group: pages that blocks in use lie on */
 };
 
 /* Returns 0 or -ENOMEM. @block_count: at least 2. */
@@ -64,6 +78,15 @@ bool kv_pool_grow(struct kv_pool *pool, struct kv_blocks *blocks, u32 count);
 
 /* Give all of @blocks back, newest first. */
 void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
+
+/*
+ * Take the blocks of a group out of the queue, all of which are free, for nobody: of the group whose
+ * block was freed last. Returns the group, or KV_NO_GROUP. Then, when its memory is given back, park
+ * it.
+ */
+#define KV_NO_GROUP 0xffffffffu
+u32 kv_pool_take_group(struct kv_pool *pool);
+void kv_pool_park_group(struct kv_pool *pool, u32 group);
 
 /* How many 2 MB chunks a group of 64 blocks of @block_bytes lies on. */
 u32 kv_chunks_per_group(u64 block_bytes);

@@ -27,6 +27,9 @@
  * idle request's pages are touched too, since running requests are all in nearly every step.
  * Host work (scheduling, sampling, detokenising, streaming) grows with the number of sequences
  * and does not overlap with the GPU: the engine that was measured ran without that.
+ *
+ * Told to (app.pressure), it listens for pressure and gives up the memory of free KV blocks:
+ * llm_pressure.c.
  */
 #include "apps/llm_server.h"
 
@@ -307,8 +310,11 @@ static int server_live(struct llm_server *server)
 	server->client = eng_spawn("llm-client", llm_client_main, server);
 	if (!server->client)
 		return -ENOMEM;
-	status = server->dead ? -EIO : server_serve(server);
+	status = server->dead ? -EIO : llm_pressure_start(server);
+	if (!status)
+		status = server_serve(server);
 	server->dead = status == -EIO;
+	llm_pressure_stop(server);
 	/* A process whose context died ends, and its memory goes back. */
 	if (server->dead)
 		sim_process_exit(server->env->process);

@@ -11,6 +11,7 @@
 
 #include "apps/app.h"
 #include "apps/llm_scheduler.h"
+#include "gvm/pressure.h"
 
 /* One open connection: a request in the server, from sending to its last token. */
 struct llm_session {
@@ -38,6 +39,8 @@ struct llm_server {
 	struct eng_waitq work;	  /* the server: for requests, or for client_done */
 	struct eng_waitq drained; /* the client: for open_count to become 0 */
 	struct eng_actor *client;
+	struct eng_actor *pressure_actor; /* NULL: it does not listen */
+	struct gvm_listener pressure;
 	bool client_done; /* sends nothing any more, takes nothing any more */
 	bool dead;	  /* the context died: connections are refused */
 };
@@ -46,6 +49,13 @@ struct llm_server {
  * A client sends request number @id now. The answer, or how it failed, goes to the log.
  */
 void llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request);
+
+/*
+ * Start and stop listening for pressure: an actor gives memory of free KV blocks back. start:
+ * 0 or -ENOMEM; nothing, and 0, if the server is not told to. llm_pressure.c.
+ */
+int llm_pressure_start(struct llm_server *server);
+void llm_pressure_stop(struct llm_server *server);
 
 /* The client's actor; @data is the server, which is ready. */
 void llm_client_main(void *data);

@@ -42,8 +42,7 @@ static const char run_help[] =
 	"                    as often as needed, later ones win\n"
 	"  --out DIR         where results go, by default results/NAME-SYSTEM\n"
 	"  --quiet           no table and no progress; errors still go to standard error\n"
-	"\n"
-	"Systems:\n";
+	"\n";
 
 static const char run_help_files[] =
 	"\n"
@@ -259,7 +258,11 @@ static int run_flush(struct sim_error *err)
 
 static int run_print_help(struct sim_error *err)
 {
+	char scenarios[512];
+
 	fputs(run_help, stdout);
+	config_list_scenarios(scenarios, sizeof(scenarios));
+	printf("Scenarios that come with gvmsim:\n  %s\n\nSystems:\n", scenarios);
 	for (const struct sim_system *const *system = sim_systems; *system; system++)
 		printf("  %-16s  %s\n", (*system)->name, (*system)->summary);
 	fputs(run_help_files, stdout);
@@ -376,6 +379,8 @@ static int print_summary(const struct summary *summary, const struct config *con
 		print_containers(summary, &summary->containers[i], count);
 	}
 	print_ignored(summary);
+	printf("each GPU: %.1f MiB are the driver's own, in no container's memory\n",
+	       (double)summary->gpu_reserved / (1 << 20));
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
 	       summary->wall_seconds);
 	if (summary->speedup.known)

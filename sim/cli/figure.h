@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/signals.h"
 #include "results/summary.h"
 
 struct cached_run;
@@ -30,6 +31,7 @@ struct figure_args {
 	size_t set_count;
 	bool fresh; /* run everything again */
 	bool help;
+	struct signals signals; /* taken while it is made */
 };
 
 /* One figure. */
@@ -98,6 +100,17 @@ struct figure_pair {
 
 /* Ours over published; NAN: there are not both. */
 double figure_ratio(const struct figure_pair *pair);
+
+/* What an axis has to show, all above 0; 0 and 0, as it begins: there is nothing. */
+struct figure_range {
+	double low;
+	double high;
+};
+
+/* Widen it for a value, unless that is NAN or 0. */
+void figure_range_take(struct figure_range *range, double value);
+/* Tell gnuplot of it, as low_NUMBER and high_NUMBER. */
+void figure_range_add(const struct figure_range *range, size_t number, struct gnuplot *gnuplot);
 
 /* Add a row that heads columns of pairs. */
 void figure_table_head(struct table *table, const char *title);

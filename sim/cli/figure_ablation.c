@@ -197,25 +197,16 @@ static void write_rows(const void *data, struct writer *writer)
 		}
 }
 
-/* What the axis of a panel has to show: 0 and 0 if there is nothing. */
+/* What the axis of a panel has to show. */
 static void add_range(struct gnuplot *gnuplot, const struct ablation *ablation, size_t panel)
 {
-	double low = 0, high = 0;
-	char name[16];
+	struct figure_range range = { 0 };
 
-	for (size_t i = 0; i < 2 * BARS; i++) {
-		const struct figure_pair *cell = &ablation->cells[panel][i / 2];
-		double value = i % 2 ? cell->published : cell->ours;
-
-		if (!(value > 0))
-			continue;
-		low = low > 0 ? fmin(low, value) : value;
-		high = fmax(high, value);
+	for (size_t bar = 0; bar < BARS; bar++) {
+		figure_range_take(&range, ablation->cells[panel][bar].ours);
+		figure_range_take(&range, ablation->cells[panel][bar].published);
 	}
-	snprintf(name, sizeof(name), "low_%zu", panel + 1);
-	gnuplot_add_real(gnuplot, name, low);
-	snprintf(name, sizeof(name), "high_%zu", panel + 1);
-	gnuplot_add_real(gnuplot, name, high);
+	figure_range_add(&range, panel + 1, gnuplot);
 }
 
 static void add_failed(struct gnuplot *gnuplot, const struct ablation *ablation, size_t bar)

@@ -43,8 +43,12 @@ static const struct {
 #define LABEL_MAX      16
 #define PERCENT(point) (((point) + 1) * PERCENT_STEP)
 
-/* On a fresh machine, and long enough for five images at the least memory. */
-static const char *const defaults[] = { "duration=250s", "host.fragmented=false", NULL };
+/*
+ * On a fresh machine, and long enough for five images at the least memory. What is published is
+ * parts of the working set, which are pages: no context is taken from them.
+ */
+static const char *const defaults[] = { "duration=250s", "host.fragmented=false",
+					"gpu.context=0", NULL };
 
 /* Everything that is drawn. Runs are curve by curve. */
 struct capped {

@@ -9,6 +9,7 @@
 
 #include "gvm/port.h"
 
+struct signals;
 struct sim_error;
 struct writer;
 
@@ -34,10 +35,10 @@ void gnuplot_destroy(struct gnuplot *gnuplot);
 
 /*
  * Draw @figure.png and @figure.svg into the writer's folder and commit them. The script gets the
- * variables "terminal" ("png" or "svg") and "output", too. Returns 0 or a negative enum sim_exit;
- * then neither picture is there, and the caller aborts the writer.
+ * variables "terminal" ("png" or "svg"), "output" and "style_file" (plots/style.gp), too. The caller has taken @signals: one of them
+ * ends it. Returns 0 or a negative enum sim_exit; then neither picture is there, and the caller aborts the writer.
  */
-int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct writer *writer,
-		 struct sim_error *err);
+int gnuplot_draw(struct gnuplot *gnuplot, const char *figure, const struct signals *signals,
+		 struct writer *writer, struct sim_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 const struct host_file host_files[HOST_FILES] = {
 	[HOST_LIMIT_HIGH] = { "gmem.limit.high", "memory.limit", HOST_BYTES, true },
 	[HOST_LIMIT_LOW] = { "gmem.limit.low", NULL, HOST_BYTES, true },
+	[HOST_HMEM_LIMIT] = { "hmem.limit", NULL, HOST_BYTES, true },
 	[HOST_TIMESLICE] = { "compute.timeslice", NULL, HOST_MICROSECONDS, true },
 	[HOST_PRIORITY] = { "compute.priority", NULL, HOST_NUMBER, true },
 	[HOST_WEIGHT] = { "compute.weight", NULL, HOST_NUMBER, true },

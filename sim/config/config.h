@@ -32,10 +32,12 @@ struct sim_error;
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
-	uint64_t memory;	    /* bytes that tenants can use, after the driver's reserve */
-	uint64_t memory_total;	    /* bytes that CUDA reports as total */
-	uint64_t memory_bandwidth;  /* bytes/s */
-	uint64_t flops_bf16;	    /* dense bf16 peak, FLOP/s */
+	uint64_t memory; /* bytes that tenants can use, contexts included, after RM's reserve */
+	uint64_t memory_total; /* bytes that CUDA reports as total */
+	uint64_t
+		context; /* bytes of a context beside its page tables; 0: neither is modelled */
+	uint64_t memory_bandwidth; /* bytes/s */
+	uint64_t flops_bf16;	   /* dense bf16 peak, FLOP/s */
 	struct {
 		uint64_t bandwidth;	 /* bytes/s and direction, for large copies */
 		uint64_t bandwidth_both; /* bytes/s of both directions together */
@@ -164,6 +166,7 @@ struct cfg_container {
 	uint64_t start;		    /* ns */
 	enum cfg_app_type app_type; /* "app.type": "llm-server", "diffusion" or "pages" */
 	char app_profile[CFG_NAME_MAX];
+	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */
 	union {
 		struct cfg_llm llm;
 		struct cfg_diffusion diffusion;
@@ -268,5 +271,8 @@ void config_destroy(struct config *config);
  */
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);
+
+/* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
+void config_list_scenarios(char *text, size_t size);
 
 #endif

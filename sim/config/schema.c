@@ -145,6 +145,7 @@ const struct cfg_key cfg_schema[] = {
 	ROOT("gpu.profile", NAME, gpu.profile, DEFAULT("")),
 	MACHINE(SIZE, gpu.memory, 2 * MIB, 16 * TIB),
 	MACHINE(SIZE, gpu.memory_total, 2 * MIB, 16 * TIB),
+	MACHINE(SIZE, gpu.context, 0, 16 * TIB),
 	MACHINE(SIZE, gpu.memory_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
 	MACHINE(INTEGER, gpu.flops_bf16, 1000000, FLOPS_MAX),
 	MACHINE(SIZE, gpu.link.bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
@@ -183,6 +184,7 @@ const struct cfg_key cfg_schema[] = {
 	CONTAINER("start", CFG_APP_ANY, DURATION, start, RANGE(0, 24 * HOUR), DEFAULT("0s")),
 	CONTAINER("app.type", CFG_APP_ANY, ENUM, app_type, .words = app_types),
 	CONTAINER("app.profile", CFG_APP_ANY, NAME, app_profile, DEFAULT("")),
+	CONTAINER("app.pressure", CFG_APP_ANY, BOOL, pressure, DEFAULT("false")),
 
 	LLM(SIZE, weights, 1, 16 * TIB),
 	LLM(SIZE, kv_bytes_per_token, 1, GIB),

@@ -124,11 +124,10 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 
 	eng_pay_debt();
 	/* It may have exited in that time; a TSG's number is never used again. */
-	if (process->running && !process->killed) {
-		process->killed = true;
-		process->killed_ns = eng_now();
-	}
-	gsp_kill(&gpu->gsp, fault->tsg);
+	if (process->running)
+		sim_process_kill(process);
+	else
+		gsp_kill(&gpu->gsp, fault->tsg);
 }
 
 static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)

@@ -5,6 +5,31 @@
 /* Managed ranges start at the same place in every process, as real ones more or less do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
 
+void sim_process_kill(struct sim_process *process)
+{
+	if (!process->killed) {
+		process->killed = true;
+		process->killed_ns = eng_now();
+	}
+	gsp_kill(process->tsg.gsp, process->tsg.id);
+}
+
+/*
+ * Memory for the driver's own use on behalf of the process, unless the GPU is one without. An
+ * interrupted process ends anyway.
+ */
+static void process_take(struct sim_process *process, u64 bytes)
+{
+	int status = 0;
+
+	if (process->gpu->profile->context)
+		status = sim_overhead_add(&process->overhead, bytes);
+	if (!status || status == -EINTR)
+		return;
+	gvm_container_count_event(process->container, GVM_EVENT_OOM);
+	sim_process_kill(process);
+}
+
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
 {
 	int status;
@@ -28,6 +53,8 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 	}
 	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
+	sim_overhead_begin(&process->overhead, gpu, process->container);
+	process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
 	return 0;
 }
 
@@ -64,6 +91,7 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	if (range_init(process->gpu, range, &config))
 		return NULL;
 	process->range_count++;
+	process_take(process, gvm_page_table_range_bytes(bytes));
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
 	process->next_va += ((u64)range->block_count + 1) << GVM_CHUNK_SHIFT;
 	return range;
@@ -97,6 +125,7 @@ void sim_process_exit(struct sim_process *process)
 		range_destroy(process->gpu, &process->ranges[i]);
 	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */
 	sim_gpu_drain(process->gpu);
+	sim_overhead_end(&process->overhead);
 	gvm_container_detach(process->container);
 }
 

@@ -6,6 +6,7 @@
 #define SIM_GPU_PROCESS_H
 
 #include "gpu/gpu.h"
+#include "gpu/overhead.h"
 #include "gvm/tsg.h"
 
 #define SIM_PROCESS_RANGES_MAX 16
@@ -26,6 +27,7 @@ struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
 	struct gvm_evictor evictor; /* of its container, if the GPU's policy has any */
+	struct sim_overhead overhead;
 	struct gvm_tsg core_tsg;
 	struct gsp_tsg tsg;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
@@ -35,16 +37,20 @@ struct sim_process {
 	u64 kernels_reported; /* by its shim: launches, */
 	u64 kernels_ended;    /* and ends */
 	bool running;
-	bool killed;   /* a fault was cancelled: the context is dead */
+	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
 	u64 killed_ns; /* since when */
 };
 
-/* Create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. */
+/*
+ * Blocking: create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. If the GPU has no memory for the context, it
+ * is dead from the beginning: whatever is submitted fails.
+ */
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 
 /*
- * Map @bytes of managed memory, in blocks of its own. @on_host: the application filled it on the
- * CPU, so first touches copy it in. Returns the range, or NULL when there is no memory.
+ * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled it
+ * on the CPU, so first touches copy it in. Returns the range, or NULL when there is no memory. If
+ * the GPU has none for its page tables, the context dies.
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
@@ -60,6 +66,9 @@ int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
  * that goes back. Twice is once. The structure has to stay until this has returned.
  */
 void sim_process_exit(struct sim_process *process);
+
+/* The context dies, and the process has yet to find out. */
+void sim_process_kill(struct sim_process *process);
 
 /* A touch of everything in a range. */
 struct gmmu_touch sim_touch_all(struct gvm_range *range, enum gvm_access access);

@@ -158,6 +158,7 @@ static int tenant_run_app(struct tenant *tenant)
 		.process = &tenant->process,
 		.trace = tenant->trace,
 		.log = &tenant->log,
+		.listens = tenant->cfg->pressure && tenant->machine->system->has_pressure,
 	};
 
 	switch (tenant->cfg->app_type) {
@@ -181,6 +182,7 @@ static void tenant_close_books(struct tenant *tenant)
 	tenant->gmem_current = gvm_charged_bytes(tenant->container);
 	tenant->gmem_peak = gvm_peak_bytes(tenant->container);
 	tenant->gmem_swap = tenant->container->swapped_bytes;
+	memcpy(tenant->events, tenant->container->events, sizeof(tenant->events));
 	tenant->stats = tenant->process.stats;
 }
 

@@ -44,6 +44,7 @@ struct tenant {
 	u64 gmem_current;
 	u64 gmem_peak;
 	u64 gmem_swap;
+	u64 events[GVM_EVENTS]; /* gmem.events */
 	struct sim_process_stats stats;
 	struct tenant_usage usage; /* up to the last sample of the timeline */
 };

@@ -55,6 +55,11 @@ const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, ALL, false),
 	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, ALL, false),
 	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, ALL, false),
+	[SUMMARY_EVENTS_HIGH] =
+		METRIC("gmem_events.high", "refused at gmem.limit.high", COUNT, ALL, false),
+	[SUMMARY_EVENTS_HMEM] =
+		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, ALL, false),
+	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, ALL, false),
 	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, ALL, false),
 	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, ALL, false),
 	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, ALL, false),

@@ -46,6 +46,9 @@ enum summary_metric_id {
 	SUMMARY_GMEM_CURRENT,
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
+	SUMMARY_EVENTS_HIGH,
+	SUMMARY_EVENTS_HMEM,
+	SUMMARY_EVENTS_OOM,
 	SUMMARY_FAULTS,
 	SUMMARY_FAULT_BATCHES,
 	SUMMARY_EVICTIONS,
@@ -112,6 +115,7 @@ struct summary {
 	double wall_seconds; /* of the simulation alone */
 	struct summary_value speedup;
 	u64 seed;
+	u64 gpu_reserved; /* bytes of each GPU that RM keeps for itself, in no container's memory */
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
 	char **ignored_keys; /* of the scenario: the system has no such thing */

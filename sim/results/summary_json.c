@@ -85,6 +85,10 @@ static int put_head(json_t *root, const struct summary *summary)
 	rc |= json_object_set_new(root, "seed",
 				  summary->measured ? json_null() :
 						      json_integer((json_int_t)summary->seed));
+	rc |= json_object_set_new(root, "gpu_reserved_bytes",
+				  summary->measured ?
+					  json_null() :
+					  json_integer((json_int_t)summary->gpu_reserved));
 	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	rc |= json_object_set_new(root, "version", json_string(summary->version));
 	return rc;
@@ -282,8 +286,8 @@ int results_load_json(const char *file, json_t **ret_root, struct sim_error *err
 
 	if (!stream)
 		return sim_user_error(err,
-				      "%s: cannot be read: %s, allowed: a folder that \"gvmsim "
-				      "run\" wrote",
+				      "%s: cannot be read: %s, allowed: a folder that gvmsim "
+				      "or gvmcollect wrote",
 				      file, strerror(errno));
 	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
 	fclose(stream);

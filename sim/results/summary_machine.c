@@ -41,6 +41,9 @@ static void compute_gpu(struct summary_container *container, const struct tenant
 	summary_set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
 	summary_set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
 	summary_set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
+	summary_set_count(container, SUMMARY_EVENTS_HIGH, tenant->events[GVM_EVENT_HIGH]);
+	summary_set_count(container, SUMMARY_EVENTS_HMEM, tenant->events[GVM_EVENT_HMEM]);
+	summary_set_count(container, SUMMARY_EVENTS_OOM, tenant->events[GVM_EVENT_OOM]);
 	summary_set_count(container, SUMMARY_FAULTS, stats->faults);
 	summary_set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
 	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);
@@ -120,6 +123,17 @@ static int find_ignored_controls(struct summary *summary, const struct tenant *t
 	return rc;
 }
 
+/* A wish to listen where nobody is told anything. */
+static int find_ignored_pressure(struct summary *summary, const struct tenant *tenant)
+{
+	char key[IGNORED_MAX];
+
+	if (!tenant->cfg->pressure || tenant->machine->system->has_pressure)
+		return 0;
+	snprintf(key, sizeof(key), "containers.%s.app.pressure", tenant->cfg->name);
+	return add_ignored(summary, key);
+}
+
 /* Events are counted as in config.json: in the order of time. */
 static int find_ignored_events(struct summary *summary, const struct machine *machine)
 {
@@ -163,8 +177,11 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 
 	if (!rc)
 		rc = find_ignored_mechanisms(summary, machine);
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
-		rc = find_ignored_controls(summary, &machine->tenants[i]);
+	for (u32 i = 0; !rc && i < machine->tenant_count; i++) {
+		rc = find_ignored_pressure(summary, &machine->tenants[i]);
+		if (!rc)
+			rc = find_ignored_controls(summary, &machine->tenants[i]);
+	}
 	return rc ? rc : find_ignored_events(summary, machine);
 }
 
@@ -178,6 +195,7 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
 	summary->complete = !machine->interrupted;
 	summary->seed = config->seed;
+	summary->gpu_reserved = config->gpu.memory_total - config->gpu.memory;
 	summary->sim_seconds = (double)machine->end_ns / NS_PER_S;
 	summary->wall_seconds = (double)machine->wall_ns / NS_PER_S;
 	if (machine->wall_ns)

@@ -27,6 +27,7 @@ static bool ghost_honours(const struct config *config, const char *control_file)
 	if (!strcmp(control_file, "compute.priority") && config->mechanisms.priority_batches)
 		return true;
 	return sim_system_core_takes(control_file, "gmem.") ||
+	       sim_system_core_takes(control_file, "hmem.") ||
 	       sim_system_scheduler_takes(config, control_file);
 }
 
@@ -53,6 +54,7 @@ const struct sim_system system_ghost = {
 	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
 	.own_gpu = false,
 	.mechanisms = ghost_mechanisms,
+	.has_pressure = true,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
 	.scheduling = sim_system_scheduling,

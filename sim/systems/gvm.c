@@ -25,7 +25,8 @@
  *
  *   1. The published driver's control files of a mechanism stay when it is compiled out. Here
  *      they are gone, so that no run can be taken for one with limits that it did not have.
- *   2. Memory is managed as the published driver does it, quirks included, and not as the paper
+ *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
+ *   3. Memory is managed as the published driver does it, quirks included, and not as the paper
  *      describes: see sim/uvm/nvuvm.c. What the paper describes is "ghost".
  */
 #include "config/config.h"

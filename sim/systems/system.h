@@ -19,6 +19,7 @@ struct sim_system {
 	bool own_gpu;		       /* every container has a whole GPU of its own */
 	const char *const *mechanisms; /* keys below system.mechanisms that it has; NULL ends
 					  them, or there are none */
+	bool has_pressure;	       /* applications can listen for pressure events */
 	/*
 	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
 	 * "compute.priority", ...)?

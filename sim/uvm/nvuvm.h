@@ -84,6 +84,14 @@ int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence);
 bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk);
 
 /*
+ * RM needs a chunk for itself, of the device's own allocator, and gives it back there: contexts and
+ * page tables. If there is none, what the model keeps free goes back, then the first chunk in global
+ * order is evicted (uvm_pmm_gpu_pma_evict_pages), whoever's it is. Returns 0, -ENOMEM, or an
+ * eviction's error. CONTEXT: process, no range's lock held.
+ */
+int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk);
+
+/*
  * What the published GVM does when a limit is written, before it sets it: evict the container's
  * chunks in order of address until it has no more than @bytes, and wait for the copies. Faults of
  * the container are not served meanwhile; those that come between return and the caller's setting

@@ -242,6 +242,41 @@ void nvuvm_lazy_worker(void *data)
 	}
 }
 
+/* Evict anybody's chunk for RM. */
+static int rm_evict(struct nvuvm *nvuvm)
+{
+	struct gvm_fence fence = { 0 };
+	u32 chunk = nvuvm_pmm_pick(nvuvm, NULL);
+	int status;
+
+	if (chunk == GVM_NO_CHUNK)
+		return -ENOMEM;
+	status = nvuvm_evict_taken(nvuvm, chunk, &fence);
+	if (!status)
+		nvuvm_pmm_release(nvuvm, chunk);
+	return status;
+}
+
+int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	u32 tries = config->device->chunk_count;
+	int status = config->mmu->chunk_alloc(config->gpu, ret_chunk);
+
+	if (status)
+		nvuvm_pmm_trim(nvuvm);
+	while (status && tries--) {
+		status = config->mmu->chunk_alloc(config->gpu, ret_chunk);
+		if (!status)
+			break;
+		status = rm_evict(nvuvm);
+		if (status && status != -EBUSY)
+			return status;
+		status = -ENOMEM;
+	}
+	return status;
+}
+
 /* A limit write. */
 
 /* What it has evicted and not waited for yet. */

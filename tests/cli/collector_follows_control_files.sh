@@ -43,7 +43,7 @@ done
 
 # Control files: first what they were, then each change.
 cut -d, -f2- hw/controls.csv >.controls
-grep -q "^vllm,gmem.events,high 3 oom 0$" .controls || fail "events: $(cat .controls)"
+grep -q "^vllm,gmem.events,high 3 hmem 0 oom 0$" .controls || fail "events: $(cat .controls)"
 [ "$(grep "gmem.limit.high" .controls | tr '\n' ' ')" = \
 	"vllm,gmem.limit.high,max vllm,gmem.limit.high,6000000000 " ] || fail "$(cat .controls)"
 [ "$(grep -c "compute.priority" .controls)" -eq 2 ] || fail "priority: $(cat .controls)"

@@ -17,10 +17,10 @@ failures=0
 # test_lock_order: the checker of the user-space worlds; a kernel has lockdep.
 # test_policy_oracle: floating point; its trace is drawn by pow().
 # test_port_sim, test_port_threads: worlds of user space.
+# test_pressure_race, test_tsg_race: actors in simulated time.
 # test_reference_model: files, and processes that may crash.
-# test_tsg_race: actors in simulated time.
 user_only='test_alloc_failure test_lock_order test_policy_oracle test_port_sim
-test_port_threads test_reference_model test_tsg_race'
+test_port_threads test_pressure_race test_reference_model test_tsg_race'
 
 complain() {
 	echo "$1" >&2

@@ -41,9 +41,10 @@ static const struct guest_control guest_controls[] = {
 	{ "gmem.limit.low", NULL, 0644, "0\n" },
 	{ "gmem.current", "memory.current", 0444, "0\n" },
 	{ "gmem.peak", NULL, 0444, "0\n" },
-	{ "gmem.events", NULL, 0444, "high 0\noom 0\n" },
+	{ "gmem.events", NULL, 0444, "high 0\nhmem 0\noom 0\n" },
 	{ "gmem.swap.current", "memory.swap.current", 0444, "0\n" },
 	{ "gmem.clean.current", NULL, 0444, "0\n" },
+	{ "hmem.limit", NULL, 0644, "max\n" },
 	{ "compute.timeslice", NULL, 0644, "1024us\n" },
 	{ "compute.priority", NULL, 0644, "9\n" },
 	{ "compute.weight", NULL, 0644, "100\n" },
@@ -75,7 +76,7 @@ static const struct guest_value guest_values[] = {
 	{ "gmem.current", "0", EACCES, "0\n" },
 	{ "memory.current", "0", EACCES, "0\n" },
 	{ "gmem.peak", "0", EACCES, "0\n" },
-	{ "gmem.events", "0", EACCES, "high 0\noom 0\n" },
+	{ "gmem.events", "0", EACCES, "high 0\nhmem 0\noom 0\n" },
 	{ "gmem.swap.current", "0", EACCES, "0\n" },
 	{ "compute.timeslice", "500us\n", 0, "500us\n" },
 	{ "compute.timeslice", "0", EINVAL, "500us\n" },
@@ -246,7 +247,7 @@ static void test_charge(void)
 	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "8M", 0);
 	guest_expect_write("gvm_selftest/charge", "1000 2", EDQUOT);
 	guest_expect_read(GUEST_CONTAINER "memory.current", "8388608\n");
-	guest_expect_read(GUEST_CONTAINER "gmem.events", "high 1\noom 0\n");
+	guest_expect_read(GUEST_CONTAINER "gmem.events", "high 1\nhmem 0\noom 0\n");
 	guest_expect_books();
 	guest_expect_write("gvm_selftest/evict", "1000 1", 0);
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "6291456\n");

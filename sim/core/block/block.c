@@ -82,7 +82,6 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
 }
 
-/* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
 static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *block,
 				    u32 hinted)
 {
@@ -91,6 +90,7 @@ static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *b
 	block->hinted = hinted;
 }
 
+/* Pages of a block become resident, or cease to be (below): mask, count and PTEs agree. */
 static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			     enum gvm_access access)
 {
@@ -116,21 +116,21 @@ static void block_map_clean_locked(struct gvm_range *range, u32 index, u32 pages
 	gvm_clean_set_locked(range, block, (block->clean & ~pages) | clean);
 }
 
-static void block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
+void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = pages & ~block->hinted;
 
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
 	gvm_clean_set_locked(range, block, block->clean & ~pages);
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index),
-			   pages & ~block->hinted);
+	if (mapped)
+		memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
-/* The block loses its chunk, whose mappings are gone. Range lock held. */
-static void block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
+void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
 {
 	struct gvm_memory *memory = range->memory;
 	u32 chunk = block->chunk;
@@ -151,8 +151,8 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 	block->swapped = 0;
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
-	block_unmap_locked(range, index, block->resident);
-	block_drop_chunk_locked(range, block);
+	gvm_block_unmap_locked(range, index, block->resident);
+	gvm_block_drop_chunk_locked(range, block);
 }
 
 void gvm_range_destroy(struct gvm_range *range)
@@ -375,14 +375,16 @@ static int range_out_of_room(struct gvm_range *range, int status)
 }
 
 /*
- * The first half of a block's service, making room as often as it takes. That nobody has anything
- * on a full device is believed only when it is still full then: all may have exited since.
+ * The first half of a block's service, making room as often as it takes. That nobody can give
+ * anything on a full device is believed only when it is still full then, and that hmem.limit is used
+ * up only without @others in this batch, which may be bringing back what they had on the host.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
-			     struct gvm_block_stats *stats, struct gvm_fence *fence)
+			     bool others, struct gvm_block_stats *stats,
+			     struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
-	bool alone = false, needs_room;
+	bool none = false, none_before, needs_room;
 	int status, room;
 	u32 tries;
 
@@ -393,10 +395,13 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 		room = gvm_evict_for(range->container,
 				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 				     &evictions);
-		if (room == -ENOENT && (alone || status == -EDQUOT))
+		if (room == -ENOSPC && others)
+			return -EAGAIN;
+		none_before = none;
+		none = gvm_evict_found_nobody(room);
+		if (none && (none_before || status == -EDQUOT))
 			return range_out_of_room(range, status);
-		alone = room == -ENOENT;
-		if (room && !alone)
+		if (room && !none)
 			return room;
 	}
 	return -EAGAIN;
@@ -435,13 +440,16 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_block_stats *stats, struct gvm_fence *fence)
 {
 	struct block_request request;
-	u32 done, blocks = 0;
+	u32 done, blocks = 0, started = 0;
+	int status;
 
 	gvm_range_enter(range);
 	for (done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
+		status = range_start_block(range, &request, started > 0, stats, fence);
 		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
-				     range_start_block(range, &request, stats, fence));
+				     status);
+		started += !status;
 	}
 	for (done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
@@ -462,7 +470,7 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	if (copied) /* else what left it before may still be under way */
 		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
-	block_drop_chunk_locked(range, block);
+	gvm_block_drop_chunk_locked(range, block);
 }
 
 /* First nobody can write to them any more, then they are copied. */
@@ -473,7 +481,7 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 	u32 clean = pages & block->clean;
 	int status;
 
-	block_unmap_locked(range, index, pages);
+	gvm_block_unmap_locked(range, index, pages);
 	status = block_move_runs(range, block, pages & ~clean, range->memory->mmu->copy_out,
 				 fence);
 	if (status)

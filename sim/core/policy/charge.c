@@ -24,7 +24,15 @@
  * once, at its one size.
  *
  * gmem.limit.low is settled here as well: any change of the usage or of the limit may put the
- * container on the other side of it, which costs the clock O(1).
+ * container on the other side of it, which costs the clock O(1). So is hmem.limit, and in the same
+ * manner as gmem.limit.high: the promise comes first. A chunk that is picked may become a chunk in
+ * host memory, and until it is known what became of it, it counts as one. A container with no room
+ * for one more is "full": its chunks are nobody's victims, not even its own. So gmem.swap.current is
+ * never above hmem.limit, however many evictors are at work; and what was swapped in before the
+ * limit was lowered is not brought back, it has only become less to pick from.
+ *
+ * Page tables and contexts are charged, too, and pinned: they are in gmem.current and gmem.peak and
+ * count against the limits, but the clock has never heard of them.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
@@ -36,6 +44,10 @@
  *      when its allocator has no free chunk left from its last batch: up to 64 chunks over.
  *   3. It uncharges the size of a root chunk per VA block and clamps at zero, which hides chunks
  *      counted twice or never. Here below zero is a broken invariant.
+ *   4. It has no hmem.limit and counts neither page tables nor contexts; GVM's Table 2 and section
+ *      4.3 want both. The papers do not say who pays when hmem.limit is used up: here the owner
+ *      alone does, when its own next page finds no room. Whoever has hmem.limit but no
+ *      gmem.limit.high keeps all that it ever got. Less than a chunk of room is none.
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
@@ -43,20 +55,6 @@
 static u64 charge_bytes(u32 chunks)
 {
 	return (u64)chunks << GVM_CHUNK_SHIFT;
-}
-
-/* The usage or the limit has changed: is the container still on its side of gmem.limit.low? */
-static void charge_update_protection_locked(struct gvm_container *container)
-{
-	bool protect = container->gmem_low_bytes > 0 &&
-		       charge_bytes(container->charged_chunks) <= container->gmem_low_bytes;
-
-	if (protect == container->is_protected)
-		return;
-	if (protect)
-		gvm_clock_protect_locked(container);
-	else
-		gvm_clock_unprotect_locked(container);
 }
 
 /* gmem.limit.high in whole chunks. */
@@ -70,7 +68,7 @@ static void charge_add_locked(struct gvm_container *container)
 	container->charged_chunks++;
 	container->reserved_chunks++;
 	container->peak_chunks = max(container->peak_chunks, container->charged_chunks);
-	charge_update_protection_locked(container);
+	gvm_container_settle_locked(container);
 }
 
 static int charge_reserve_locked(struct gvm_container *container)
@@ -109,7 +107,7 @@ void gvm_charge_cancel(struct gvm_container *container)
 	GVM_ASSERT(container->reserved_chunks > 0);
 	container->reserved_chunks--;
 	container->charged_chunks--;
-	charge_update_protection_locked(container);
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -130,21 +128,51 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk)
 	gvm_spin_unlock(&device->lock);
 }
 
+/* CONTEXT: atomic. */
+void gvm_charge_pin(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->reserved_chunks > 0);
+	container->reserved_chunks--;
+	container->pinned_chunks++;
+	device->pinned_chunks++;
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_unpin(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->pinned_chunks > 0);
+	container->pinned_chunks--;
+	container->charged_chunks--;
+	device->pinned_chunks--;
+	gvm_container_settle_locked(container);
+	gvm_spin_unlock(&device->lock);
+}
+
 static void uncharge_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	struct gvm_container *owner = entry->owner;
 
-	GVM_ASSERT(owner->charged_chunks > owner->reserved_chunks);
+	GVM_ASSERT(owner->charged_chunks > owner->reserved_chunks + owner->pinned_chunks);
 	GVM_ASSERT(device->charged_chunks > 0);
 	gvm_clock_remove_locked(device, chunk);
-	if (entry->state == GVM_CHUNK_EVICTING)
+	if (entry->state == GVM_CHUNK_EVICTING) {
 		owner->evicted_chunks++;
+		owner->evicting_chunks--;
+		device->evicting_chunks--;
+	}
 	entry->state = GVM_CHUNK_FREE;
 	entry->owner = NULL;
 	owner->charged_chunks--;
 	device->charged_chunks--;
-	charge_update_protection_locked(owner);
+	gvm_container_settle_locked(owner);
 }
 
 /* CONTEXT: atomic. */
@@ -174,6 +202,7 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->swapped_bytes += bytes;
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -183,6 +212,7 @@ void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 	gvm_spin_lock(&container->device->lock);
 	GVM_ASSERT(container->swapped_bytes >= bytes);
 	container->swapped_bytes -= bytes;
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -208,7 +238,16 @@ void gvm_limit_set_low(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->gmem_low_bytes = bytes;
-	charge_update_protection_locked(container);
+	gvm_container_settle_locked(container);
+	gvm_spin_unlock(&container->device->lock);
+}
+
+/* CONTEXT: process. */
+void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes)
+{
+	gvm_spin_lock(&container->device->lock);
+	container->hmem_bytes = bytes;
+	gvm_container_settle_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 

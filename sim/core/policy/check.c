@@ -14,17 +14,21 @@
  *                   links back. So each order is a set of disjoint closed rings, and a walk from
  *                   any charged chunk comes back to it. A free chunk has no owner and no links.
  *   2. containers   The list is closed. Each container's ring holds as many chunks as were
- *                   charged to it, all its own. Together these are all charged chunks: now every
- *                   chunk's owner is known to be a container of this device.
+ *                   charged to it, all its own, beside what is reserved and pinned. Together
+ *                   these are all charged chunks: now every chunk's owner is known to be a
+ *                   container of this device. Flags follow limits, the device's counts are the
+ *                   sums of theirs.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all charged
  *                   chunks together. So each chunk is on exactly one of them.
  *   4. stash        Distinct charged chunks, and those that say so.
  *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
+ *   6. listening    Whoever has listeners is on the device's list of them, and nobody else.
  *
  * Nothing here shares code with what it checks, least of all the definition of "protected".
  */
 #include "gvm/device.h"
 #include "gvm/container.h"
+#include "gvm/pressure.h"
 #include "gvm/tsg.h"
 
 /* Say what is wrong with which chunk (or container, or TSG). Always -EUCLEAN. */
@@ -145,6 +149,29 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 	return check_front(device, front_met);
 }
 
+/* On its own ring, whose links and length have been checked. */
+static u32 check_count_evicting(const struct gvm_container *container)
+{
+	const struct gvm_chunk *chunks = container->device->chunks;
+	u32 index = container->own.hand, count = 0;
+
+	if (index == GVM_NO_CHUNK)
+		return 0;
+	do {
+		count += chunks[index].state == GVM_CHUNK_EVICTING;
+		index = chunks[index].next[GVM_ORDER_OWN];
+	} while (index != container->own.hand);
+	return count;
+}
+
+/* Room for the picked chunks and for one more is what it takes not to be full. */
+static bool check_swap_is_full(const struct gvm_container *container)
+{
+	u64 used = container->swapped_bytes + container->evicting_chunks * GVM_CHUNK_BYTES;
+
+	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
+}
+
 static int check_protection(const struct gvm_container *container)
 {
 	u64 usage_bytes = container->charged_chunks * GVM_CHUNK_BYTES;
@@ -153,47 +180,14 @@ static int check_protection(const struct gvm_container *container)
 	if (container->is_protected != protect)
 		return check_failed(container->device, "protection does not follow the limit",
 				    container->tgid);
-	if (!protect && container->shielded.hand != GVM_NO_CHUNK)
+	if (container->is_swap_full != check_swap_is_full(container))
+		return check_failed(container->device, "full does not follow hmem.limit",
+				    container->tgid);
+	if (!protect && !container->is_swap_full && container->shielded.hand != GVM_NO_CHUNK)
 		return check_failed(container->device,
-				    "unprotected container has shielded chunks",
+				    "container with nothing to shield has shielded chunks",
 				    container->tgid);
 	return 0;
-}
-
-static int check_container(const struct gvm_container *container, u32 *chunks)
-{
-	const struct gvm_device *device = container->device;
-	u32 own = 0;
-	int error;
-
-	if (container->refs == 0 || container->refs < container->processes)
-		return check_failed(device, "fewer references than holders", container->tgid);
-	if (container->attached != (container->processes > 0))
-		return check_failed(device, "attached without processes, or the reverse",
-				    container->tgid);
-	if (container->charged_chunks > container->peak_chunks)
-		return check_failed(device, "usage is above its peak", container->tgid);
-	error = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
-	if (error)
-		return error;
-	*chunks += own;
-	if (container->charged_chunks != (u64)own + container->reserved_chunks)
-		return check_failed(device, "usage is not what was reserved and bound",
-				    container->tgid);
-	return check_protection(container);
-}
-
-/* No other container would be found by this one's tgid. */
-static bool check_tgid_is_unique(const struct gvm_device *device,
-				 const struct gvm_container *container)
-{
-	const struct gvm_container *other;
-
-	list_for_each_entry(other, &device->containers, node) {
-		if (other->attached && other->tgid == container->tgid && other != container)
-			return false;
-	}
-	return true;
 }
 
 /*
@@ -216,10 +210,117 @@ static bool check_list_is_closed(const struct list_head *head, u32 max, u32 *ret
 	return false;
 }
 
+static int check_listeners(const struct gvm_container *container)
+{
+	const struct gvm_device *device = container->device;
+	const struct gvm_listener *listener;
+	u32 count;
+
+	if (!check_list_is_closed(&container->listeners, GVM_LISTENERS_MAX, &count) ||
+	    count != container->listener_count)
+		return check_failed(device, "list of listeners is broken", container->tgid);
+	if (list_empty(&container->listening) != (count == 0))
+		return check_failed(device, "listening without listeners, or the reverse",
+				    container->tgid);
+	list_for_each_entry(listener, &container->listeners, node) {
+		if (listener->container != container)
+			return check_failed(device, "listener on a foreign list",
+					    container->tgid);
+	}
+	return 0;
+}
+
+static int check_container(const struct gvm_container *container, u32 *chunks)
+{
+	const struct gvm_device *device = container->device;
+	u32 own = 0;
+	int error;
+
+	if (container->refs == 0 || container->refs < container->processes)
+		return check_failed(device, "fewer references than holders", container->tgid);
+	if (container->attached != (container->processes > 0))
+		return check_failed(device, "attached without processes, or the reverse",
+				    container->tgid);
+	if (container->charged_chunks > container->peak_chunks)
+		return check_failed(device, "usage is above its peak", container->tgid);
+	error = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
+	if (error)
+		return error;
+	*chunks += own;
+	if (container->charged_chunks !=
+	    (u64)own + container->reserved_chunks + container->pinned_chunks)
+		return check_failed(device, "usage is not what was reserved, bound and pinned",
+				    container->tgid);
+	if (container->evicting_chunks != check_count_evicting(container))
+		return check_failed(device, "count of picked chunks is off", container->tgid);
+	error = check_protection(container);
+	return error ? error : check_listeners(container);
+}
+
+/* No other container would be found by this one's tgid. */
+static bool check_tgid_is_unique(const struct gvm_device *device,
+				 const struct gvm_container *container)
+{
+	const struct gvm_container *other;
+
+	list_for_each_entry(other, &device->containers, node) {
+		if (other->attached && other->tgid == container->tgid && other != container)
+			return false;
+	}
+	return true;
+}
+
+/* What the containers come to together. */
+struct check_sums {
+	u32 chunks; /* on own rings */
+	u32 exposed;
+	u32 stuck;
+	u32 evicting;
+	u32 pinned;
+};
+
+static int check_add_container(const struct gvm_container *container, struct check_sums *sums)
+{
+	u32 own = 0;
+	int error = check_container(container, &own);
+
+	if (error)
+		return error;
+	sums->chunks += own;
+	if (!container->is_protected && !container->is_swap_full)
+		sums->exposed += own;
+	if (container->is_swap_full)
+		sums->stuck += own;
+	sums->evicting += container->evicting_chunks;
+	sums->pinned += container->pinned_chunks;
+	return 0;
+}
+
+static int check_sums(const struct gvm_device *device, const struct check_sums *sums)
+{
+	if (sums->chunks != device->charged_chunks)
+		return check_failed(device, "chunks are charged to nobody on the list",
+				    sums->chunks);
+	if (sums->exposed != device->exposed_chunks)
+		return check_failed(device, "device's count of exposed chunks is off",
+				    sums->exposed);
+	if (sums->stuck != device->stuck_chunks)
+		return check_failed(device, "device's count of stuck chunks is off",
+				    sums->stuck);
+	if (sums->evicting != device->evicting_chunks)
+		return check_failed(device, "device's count of picked chunks is off",
+				    sums->evicting);
+	if (sums->pinned != device->pinned_chunks)
+		return check_failed(device, "device's count of pinned chunks is off",
+				    sums->pinned);
+	return 0;
+}
+
 static int check_containers(const struct gvm_device *device)
 {
 	const struct gvm_container *container;
-	u32 count = 0, chunks = 0, exposed = 0;
+	struct check_sums sums = { 0 };
+	u32 count = 0;
 
 	if (!check_list_is_closed(&device->containers, device->container_count, &count) ||
 	    count != device->container_count)
@@ -229,20 +330,14 @@ static int check_containers(const struct gvm_device *device)
 
 		if (container->device != device)
 			return check_failed(device, "foreign container", container->tgid);
-		error = check_container(container, &chunks);
+		error = check_add_container(container, &sums);
 		if (error)
 			return error;
-		if (!container->is_protected)
-			exposed += container->charged_chunks - container->reserved_chunks;
 		if (container->attached && !check_tgid_is_unique(device, container))
 			return check_failed(device, "two containers of a tgid",
 					    container->tgid);
 	}
-	if (chunks != device->charged_chunks)
-		return check_failed(device, "chunks are charged to nobody on the list", chunks);
-	if (exposed != device->exposed_chunks)
-		return check_failed(device, "device's count of exposed chunks is off", exposed);
-	return 0;
+	return check_sums(device, &sums);
 }
 
 /* The global ring meets none of the shielded rings; add its length to *length. */
@@ -354,10 +449,27 @@ static int check_tsgs(const struct gvm_device *device)
 	return 0;
 }
 
+/* Step 6. That a container is on the list if it has listeners was step 2. */
+
+static int check_listening(const struct gvm_device *device)
+{
+	const struct gvm_container *container;
+	u32 listed = 0, with_listeners = 0;
+
+	if (!check_list_is_closed(&device->listening, device->container_count, &listed))
+		return check_failed(device, "list of who listens is broken", listed);
+	list_for_each_entry(container, &device->containers, node)
+		with_listeners += container->listener_count > 0;
+	if (listed != with_listeners)
+		return check_failed(device, "listening on no device's list", listed);
+	return 0;
+}
+
 static int check_locked(const struct gvm_device *device)
 {
 	int (*const steps[])(const struct gvm_device *device) = {
-		check_chunks, check_containers, check_global_order, check_stash, check_tsgs,
+		check_chunks, check_containers, check_global_order,
+		check_stash,  check_tsgs,	check_listening,
 	};
 	int error = 0;
 	u32 i;

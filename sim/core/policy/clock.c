@@ -38,14 +38,15 @@
  * hint faults (policy/hint.c), has only to call gvm_clock_touch().
  *
  *
- * Protection
+ * Shielding
  *
- * The chunks of a container at or under its gmem.limit.low are no victims of the global order. A
- * hand that merely skipped them could spend every look on a big protected container, so they
- * leave the ring. But a container that hovers around its limit changes sides with every charge,
- * under the leaf lock, and may own tens of thousands of chunks. So protecting only sets a flag,
- * and the global hand, whenever it meets a chunk of a protected owner, moves that chunk to the
- * owner's "shielded" ring. Unprotecting splices that ring back in just behind the hand.
+ * The chunks of a container at or under its gmem.limit.low, or whose hmem.limit is used up, are no
+ * victims of the global order. A hand that merely skipped them could spend every look on one big
+ * container, so they leave the ring. But a container that hovers around a limit changes sides with
+ * every charge, under the leaf lock, and may own tens of thousands of chunks. So shielding only
+ * sets a flag, and the global hand, whenever it meets a chunk of a shielded owner, moves that chunk
+ * to the owner's "shielded" ring. When the last reason is gone, that ring is spliced back in just
+ * behind the hand.
  *
  * Both are O(1), and the deferred work is free: a chunk is moved by a look that the hand would
  * have spent on passing it anyway, and since it comes back only behind the hand, it is not moved
@@ -53,8 +54,10 @@
  * It also costs no order: moved and spliced back, a chunk stands where a hand that had passed
  * over it would have left it, its bit untouched.
  *
- * Protection is best effort, as the papers say. A victim is charged until it is gone, so picks
- * that are in flight together can take a container below its limit by as many chunks.
+ * Protection by gmem.limit.low is best effort, as the papers say. A victim is charged until it is
+ * gone, so picks that are in flight together can take a container below its limit by as many
+ * chunks. hmem.limit is not: what it shields is not even a victim of its own container, and a pick
+ * is refused by one flag, without a look.
  *
  * Which of the two rings a chunk is on is written nowhere, since a splice could not update it.
  * Only a chunk that leaves would have to know, and for that it is enough to see whether one of
@@ -69,9 +72,9 @@
  *   1. The stash: cold chunks that gvm_clock_refill_stash() found ahead of time, with the lock
  *      given up now and then. Each is validated again.
  *   2. The global hand.
- *   3. If the hand met obstacles (chunks that are protected, pinned, or being evicted): the
- *      oldest chunk of some unprotected container by that container's own hand, used or not.
- *      CLOCK_RESERVE_LOOKS are kept back for this. A cold chunk behind a wall of protected ones
+ *   3. If the hand met obstacles (chunks that are shielded, pinned, or being evicted): the
+ *      oldest chunk of some container that is not shielded by that container's own hand, used or not.
+ *      CLOCK_RESERVE_LOOKS are kept back for this. A cold chunk behind a wall of shielded ones
  *      is worth less than any chunk at once.
  *
  * A hand that met nothing but used chunks gets no step 3: they have had their second chance, the
@@ -94,6 +97,7 @@
  *      rings until it has really gone, so no book is ever wrong in between.
  */
 #include "gvm/clock.h"
+#include "gvm/charge.h"
 
 /* Of the looks of a global pick, those that the hand leaves for the last step. */
 #define CLOCK_RESERVE_LOOKS 16u
@@ -102,7 +106,7 @@
 enum clock_verdict {
 	CLOCK_VICTIM,	     /* cold, and the device would let it go */
 	CLOCK_SECOND_CHANCE, /* used since the hand last came by; the bit is clear now */
-	CLOCK_OBSTACLE,	     /* protected, being evicted, stashed or pinned */
+	CLOCK_OBSTACLE,	     /* shielded, being evicted, stashed or pinned */
 };
 
 /* Rings. */
@@ -210,7 +214,7 @@ static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 
 	return entry->state == GVM_CHUNK_CHARGED &&
 	       !(READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(GVM_ORDER_GLOBAL)) &&
-	       !entry->owner->is_protected;
+	       !gvm_container_is_shielded(entry->owner);
 }
 
 /* Keep the good entries, but for @leaving. */
@@ -251,7 +255,7 @@ static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;
 }
 
-/* The global hand met a chunk of a protected container: off the ring with it. */
+/* The global hand met a chunk of a shielded container: off the ring with it. */
 static void clock_shield(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_container *owner = device->chunks[chunk].owner;
@@ -268,7 +272,7 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 	const struct gvm_chunk *entry = &device->chunks[chunk];
 
 	*ret_chunk = chunk;
-	if (entry->owner->is_protected) {
+	if (gvm_container_is_shielded(entry->owner)) {
 		clock_shield(device, chunk);
 		return CLOCK_OBSTACLE;
 	}
@@ -278,18 +282,14 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
 }
 
-/* How many chunks stand on a container's own ring. */
-static u32 clock_own_count(const struct gvm_container *container)
-{
-	return container->charged_chunks - container->reserved_chunks;
-}
-
 static u32 clock_sweep_own(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	/* One turn clears every bit, the second takes the first cold chunk. */
-	u32 looks = min(GVM_PICK_LOOKS, 2 * clock_own_count(container));
+	u32 looks = min(GVM_PICK_LOOKS, 2 * gvm_container_bound_chunks(container));
 
+	if (container->is_swap_full)
+		return GVM_NO_CHUNK;
 	while (looks--) {
 		u32 chunk = ring_advance(device->chunks, &container->own, GVM_ORDER_OWN);
 
@@ -337,7 +337,7 @@ static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_ob
 static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 {
 	struct gvm_device *device = container->device;
-	u32 turn = min(*looks, clock_own_count(container));
+	u32 turn = min(*looks, gvm_container_bound_chunks(container));
 
 	*looks -= turn;
 	while (turn--) {
@@ -366,7 +366,7 @@ static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protecte
 
 		list_move_tail(&container->node, &device->containers);
 		looks--;
-		if (protected_too || !container->is_protected)
+		if (!container->is_swap_full && (protected_too || !container->is_protected))
 			victim = clock_oldest_of(container, &looks);
 	}
 	return victim;
@@ -387,10 +387,18 @@ static u32 clock_find_global(struct gvm_device *device)
 	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS, false);
 }
 
+/* What is picked may end in host memory, and is promised room there. */
 static void clock_mark_victim(struct gvm_device *device, u32 victim)
 {
-	if (victim != GVM_NO_CHUNK)
-		device->chunks[victim].state = GVM_CHUNK_EVICTING;
+	struct gvm_container *owner;
+
+	if (victim == GVM_NO_CHUNK)
+		return;
+	owner = device->chunks[victim].owner;
+	device->chunks[victim].state = GVM_CHUNK_EVICTING;
+	device->evicting_chunks++;
+	owner->evicting_chunks++;
+	gvm_container_settle_locked(owner);
 }
 
 /* CONTEXT: atomic. */
@@ -437,9 +445,9 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk)
 	bool taken;
 
 	gvm_spin_lock(&device->lock);
-	taken = entry->state == GVM_CHUNK_CHARGED;
+	taken = entry->state == GVM_CHUNK_CHARGED && !entry->owner->is_swap_full;
 	if (taken)
-		entry->state = GVM_CHUNK_EVICTING;
+		clock_mark_victim(device, chunk);
 	gvm_spin_unlock(&device->lock);
 	return taken;
 }
@@ -463,6 +471,9 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(entry->state == GVM_CHUNK_EVICTING);
 	entry->state = GVM_CHUNK_CHARGED;
+	device->evicting_chunks--;
+	entry->owner->evicting_chunks--;
+	gvm_container_settle_locked(entry->owner);
 	gvm_clock_touch(device, chunk);
 	gvm_spin_unlock(&device->lock);
 }
@@ -500,18 +511,36 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 	return held;
 }
 
+/* So many chunks more, or less, of those that may go now, and of those that may not at all. */
+static void clock_join_side(struct gvm_container *container, u32 chunks)
+{
+	if (!gvm_container_is_shielded(container))
+		container->device->exposed_chunks += chunks;
+	if (container->is_swap_full)
+		container->device->stuck_chunks += chunks;
+}
+
+static void clock_leave_side(struct gvm_container *container, u32 chunks)
+{
+	if (!gvm_container_is_shielded(container))
+		container->device->exposed_chunks -= chunks;
+	if (container->is_swap_full)
+		container->device->stuck_chunks -= chunks;
+}
+
 /* CONTEXT: atomic, device's lock held. */
 void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	struct gvm_container *owner = entry->owner;
-	struct gvm_ring *ring = owner->is_protected ? &owner->shielded : &device->global;
+	struct gvm_ring *ring =
+		gvm_container_is_shielded(owner) ? &owner->shielded : &device->global;
 
 	gvm_spin_assert_held(&device->lock);
 	WRITE_ONCE(device->referenced[chunk], 0);
 	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
 	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
-	device->exposed_chunks += !owner->is_protected;
+	clock_join_side(owner, 1);
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -527,24 +556,21 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
 	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
 	ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
-	device->exposed_chunks -= !owner->is_protected;
+	clock_leave_side(owner, 1);
 }
 
 /* CONTEXT: atomic, device's lock held. */
-void gvm_clock_protect_locked(struct gvm_container *container)
-{
-	gvm_spin_assert_held(&container->device->lock);
-	container->is_protected = true;
-	container->device->exposed_chunks -= clock_own_count(container);
-}
-
-/* CONTEXT: atomic, device's lock held. */
-void gvm_clock_unprotect_locked(struct gvm_container *container)
+void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
+			     bool is_swap_full)
 {
 	struct gvm_device *device = container->device;
 
 	gvm_spin_assert_held(&device->lock);
-	container->is_protected = false;
-	device->exposed_chunks += clock_own_count(container);
-	ring_splice(device->chunks, &container->shielded, &device->global, GVM_ORDER_GLOBAL);
+	clock_leave_side(container, gvm_container_bound_chunks(container));
+	container->is_protected = is_protected;
+	container->is_swap_full = is_swap_full;
+	clock_join_side(container, gvm_container_bound_chunks(container));
+	if (!gvm_container_is_shielded(container))
+		ring_splice(device->chunks, &container->shielded, &device->global,
+			    GVM_ORDER_GLOBAL);
 }

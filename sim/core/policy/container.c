@@ -27,6 +27,7 @@
  *      two concurrent opens made two groups and an open could find a group being freed.
  */
 #include "gvm/container.h"
+#include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -50,11 +51,14 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	container->device = device;
 	container->tgid = tgid;
 	container->gmem_high_bytes = GVM_NO_LIMIT;
+	container->hmem_bytes = GVM_NO_LIMIT;
 	container->own.hand = GVM_NO_CHUNK;
 	container->shielded.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&container->node);
 	INIT_LIST_HEAD(&container->tsgs);
 	INIT_LIST_HEAD(&container->compute_node);
+	INIT_LIST_HEAD(&container->listeners);
+	INIT_LIST_HEAD(&container->listening);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = GVM_PRIORITY_DEFAULT;
 	container->weight = GVM_WEIGHT_DEFAULT;
@@ -117,8 +121,10 @@ void gvm_container_detach(struct gvm_container *container)
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(container->processes > 0);
 	container->processes--;
-	if (container->processes == 0)
+	if (container->processes == 0) {
 		container->attached = false;
+		gvm_pressure_end_locked(container);
+	}
 	gvm_spin_unlock(&device->lock);
 	gvm_container_put(container);
 }
@@ -150,7 +156,10 @@ static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
 	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
+	GVM_ASSERT(container->pinned_chunks == 0 && container->evicting_chunks == 0);
+	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
+	GVM_ASSERT(list_empty(&container->listeners));
 	gvm_free(container);
 }
 

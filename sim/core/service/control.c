@@ -2,7 +2,8 @@
 /*
  * Control files: a table of names, and what reading and writing each one does.
  *
- * Layer: service. Writes to compute.* sleep in RPCs, one to gmem.limit.high while it reclaims.
+ * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
+ * they reclaim.
  *
  * This is the border. A text comes from a user who may have written anything, so it is checked
  * here, completely, and what is behind it trusts its arguments. A write that fails has changed
@@ -107,13 +108,31 @@ static int control_clean_show(struct gvm_container *container, char *buf, size_t
 
 static int control_events_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u64 high, oom;
+	u64 high, hmem, oom;
 
 	gvm_spin_lock(&container->device->lock);
 	high = container->events[GVM_EVENT_HIGH];
+	hmem = container->events[GVM_EVENT_HMEM];
 	oom = container->events[GVM_EVENT_OOM];
 	gvm_spin_unlock(&container->device->lock);
-	return scnprintf(buf, size, "high %llu\noom %llu\n", high, oom);
+	return scnprintf(buf, size, "high %llu\nhmem %llu\noom %llu\n", high, hmem, oom);
+}
+
+static int control_hmem_show(struct gvm_container *container, char *buf, size_t size)
+{
+	return control_show_limit(buf, size, control_get(container, &container->hmem_bytes));
+}
+
+static int control_hmem_store(struct gvm_container *container, const char *text)
+{
+	u64 bytes;
+
+	if (gvm_parse_bytes(text, &bytes))
+		return -EINVAL;
+	gvm_limit_set_hmem(container, bytes);
+	/* What gmem.limit.high could not take while the host had no room. */
+	gvm_reclaim(container);
+	return 0;
 }
 
 /* Compute. */
@@ -222,6 +241,7 @@ static const struct gvm_control_file control_files[] = {
 	{ "gmem.events", NULL, control_events_show, NULL },
 	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL },
 	{ "gmem.clean.current", NULL, control_clean_show, NULL },
+	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store },
 	{ "compute.weight", NULL, control_weight_show, control_weight_store },

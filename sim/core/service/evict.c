@@ -32,6 +32,14 @@
  * oldest first, so with the evictors ahead by a few milliseconds of link time that copy has
  * ended by then, and both directions of the link work side by side (GVM 4.3, Figure 9).
  *
+ * Before a reclaim and before each round of a background evictor, those who listen for pressure are
+ * told how much is wanted (policy/pressure.c). Nobody is waited for.
+ *
+ * What hmem.limit keeps on the device is not there to be had. A container that has no chunk left to
+ * give within its gmem.limit.high, because its hmem.limit is used up, hears -ENOSPC, and its fault is
+ * cancelled; the device hears it when that is so for everybody who has anything. Its evictor can only
+ * tell its listeners, which it does: what they give up is all that can save it.
+ *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
  *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
  *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, or what the
@@ -45,6 +53,7 @@
 #include "gvm/evict.h"
 #include "gvm/clock.h"
 #include "gvm/hint.h"
+#include "gvm/pressure.h"
 
 /* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
 static u32 evict_asks(const struct gvm_device *device)
@@ -66,21 +75,30 @@ static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *
 	return status == -ENOENT ? 0 : status;
 }
 
-/*
- * No chunk of the container could go. What is promised and not there yet will be soon; and since
- * it was refused, the container may have given back what it had.
- */
+/* Why no chunk of the container could go, as gvm_evict_for() puts it. Device's lock held. */
+static int evict_none_own_locked(const struct gvm_container *container)
+{
+	/* Since it was refused, the container may have given back what it had. */
+	if (container->charged_chunks < container->gmem_high_bytes >> GVM_CHUNK_SHIFT)
+		return 0;
+	if (container->charged_chunks == container->pinned_chunks)
+		return -ENOENT;
+	/* Picks are promises, and may be taken back; reservations will be chunks soon. */
+	if (container->is_swap_full && !container->evicting_chunks)
+		return -ENOSPC;
+	return -EAGAIN;
+}
+
 static int evict_none_own(struct gvm_container *container)
 {
-	u64 limit, charged;
+	int status;
 
 	gvm_spin_lock(&container->device->lock);
-	limit = container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-	charged = container->charged_chunks;
+	status = evict_none_own_locked(container);
+	if (status == -ENOSPC)
+		container->events[GVM_EVENT_HMEM]++;
 	gvm_spin_unlock(&container->device->lock);
-	if (charged < limit)
-		return 0;
-	return charged ? -EAGAIN : -ENOENT;
+	return status;
 }
 
 /* Is there anything that is not protected, though it could not go right now? */
@@ -94,12 +112,27 @@ static bool evict_has_exposed(struct gvm_device *device)
 	return exposed > 0;
 }
 
-/* Everybody who has anything is protected. */
+/* Why not even a protected chunk of the device could go, likewise. */
+static int evict_none_protected(struct gvm_device *device)
+{
+	u32 charged, stuck, evicting;
+
+	gvm_spin_lock(&device->lock);
+	charged = device->charged_chunks;
+	stuck = device->stuck_chunks;
+	evicting = device->evicting_chunks;
+	gvm_spin_unlock(&device->lock);
+	if (charged > stuck || evicting)
+		return -EAGAIN;
+	return charged ? -ENOSPC : -ENOENT;
+}
+
+/* Everybody who has anything is shielded. */
 static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 {
 	u32 asks = evict_asks(device);
-	u32 charged, chunk;
 	int status;
+	u32 chunk;
 
 	while (asks--) {
 		chunk = gvm_clock_pick_protected(device);
@@ -109,10 +142,7 @@ static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 		if (status != -EBUSY)
 			return status;
 	}
-	gvm_spin_lock(&device->lock);
-	charged = device->charged_chunks;
-	gvm_spin_unlock(&device->lock);
-	return charged ? -EAGAIN : -ENOENT;
+	return evict_none_protected(device);
 }
 
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence)
@@ -142,6 +172,7 @@ u32 gvm_reclaim(struct gvm_container *container)
 	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
 	u32 most = 2 * excess;
 
+	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
 	while (excess && most-- && !gvm_give_way()) {
 		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
 			break;
@@ -157,7 +188,7 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 {
 	const struct gvm_device *device = evictor->device;
 	u64 limit = device->chunk_count;
-	u32 used = device->charged_chunks;
+	u32 used = device->charged_chunks + device->pinned_chunks;
 
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
@@ -177,7 +208,7 @@ static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
 }
 
 /* How many more chunks have to go until there is room enough. */
-static u32 evictor_missing(const struct gvm_evictor *evictor)
+static u32 evictor_lack(const struct gvm_evictor *evictor)
 {
 	u32 unused, total, wanted;
 
@@ -206,6 +237,17 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
+/* Tell those who could spare something, and go on as if nobody had listened. */
+static void evictor_post(struct gvm_evictor *evictor)
+{
+	u64 target_bytes = (u64)evictor_lack(evictor) << GVM_CHUNK_SHIFT;
+
+	if (evictor->container)
+		gvm_pressure_post(evictor->container, target_bytes);
+	else
+		gvm_pressure_post_device(evictor->device, target_bytes);
+}
+
 /* One victim, if there is a cold one: what is in use is left to those who really need room. */
 static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fence)
 {
@@ -222,12 +264,26 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 	return chunk == GVM_NO_CHUNK ? -ENOENT : evict_picked(device, chunk, fence);
 }
 
+/* Can nothing of its container go, whatever it lacks? */
+static bool evictor_is_stuck(const struct gvm_evictor *evictor)
+{
+	bool stuck;
+
+	gvm_spin_lock(&evictor->device->lock);
+	stuck = evictor->container && evictor->container->is_swap_full;
+	gvm_spin_unlock(&evictor->device->lock);
+	return stuck;
+}
+
 static void evictor_run(struct gvm_evictor *evictor)
 {
 	struct gvm_fence fence = { 0 };
-	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_missing(evictor));
+	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_lack(evictor));
 
-	while (most-- && !gvm_give_way() && evictor_missing(evictor)) {
+	evictor_post(evictor);
+	if (evictor_is_stuck(evictor))
+		return;
+	while (most-- && !gvm_give_way() && evictor_lack(evictor)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
 			break;
@@ -323,7 +379,7 @@ static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 {
 	if (!evictor)
 		return;
-	evictor->demand = chunks;
+	evictor->demand = chunks ? chunks : evictor->demand;
 	if (evictor->kicked || !evictor_is_due_locked(evictor))
 		return;
 	evictor->kicked = true;

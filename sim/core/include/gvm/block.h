@@ -13,7 +13,7 @@ struct gvm_range;
 /* Where a chunk is: the reverse of gvm_block.chunk. */
 struct gvm_frame {
 	struct gvm_range *range; /* NULL: in no block. Guarded by gvm_memory.lock */
-	u32 index;		 /* of the block in it; guarded likewise */
+	u32 index; /* of the block in it; guarded likewise. Of pinned memory: its next chunk */
 	u8 pinned; /* its block is in service; see READ_ONCE() in chunk_evictable */
 };
 
@@ -113,6 +113,44 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_block_stats *stats, struct gvm_fence *fence);
 
 /*
+ * The application gives up what is in the whole pages between @offset and @offset + @bytes of the
+ * range (block/discard.c): it is gone wherever it was, and the next touch finds zeros. Blocks in
+ * service are left alone. Returns the bytes of device memory that became free. Not for a range that
+ * a model of another driver services. CONTEXT: process, no range's lock held.
+ */
+u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
+
+/*
+ * Device memory for what is not paged: page tables and context buffers (block/pinned.c). Used by one
+ * thread at a time.
+ */
+struct gvm_pinned {
+	struct gvm_container *container; /* a reference */
+	struct gvm_memory *memory;	 /* borrowed */
+	u64 bytes;			 /* asked for */
+	u32 chunks;			 /* taken for them */
+	u32 first_chunk;		 /* of a list through gvm_frame.index */
+};
+
+/* Begin with nothing, and end with it: release gives everything back. CONTEXT: process. */
+void gvm_pinned_init(struct gvm_pinned *pinned, struct gvm_memory *memory,
+		     struct gvm_container *container);
+void gvm_pinned_release(struct gvm_pinned *pinned);
+
+/*
+ * Take @bytes more, in whole chunks, and charge them to the container. Others are evicted for it as
+ * for a page; where the container's limits let nothing of its own go, its usage passes
+ * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or -EINTR. What
+ * was taken until then stays, and is used first by the next call. CONTEXT: process, no range's lock
+ * held.
+ */
+int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes);
+
+/* What the page tables of an address space take, and what a range of @bytes adds. CONTEXT: atomic. */
+u64 gvm_page_table_space_bytes(void);
+u64 gvm_page_table_range_bytes(u64 bytes);
+
+/*
  * What a device does about gvm_gpu_ops.evict_chunk, hint_chunk and chunk_evictable when its memory
  * is in blocks: the same contracts. CONTEXT: process, no range's lock held; likewise; atomic.
  */
@@ -153,7 +191,10 @@ void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *fault
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
 bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
 
-/* A chunk came into a block, or (range NULL) has left it. CONTEXT: atomic. */
+/*
+ * A chunk came into a block, or (range NULL) has left it; or it is pinned memory, and @index the next
+ * chunk of that. CONTEXT: atomic.
+ */
 void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
 
 /*
@@ -161,6 +202,12 @@ void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range
  * none. CONTEXT: atomic.
  */
 struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index);
+
+/* Pages of a block that has a chunk cease to be resident and mapped. CONTEXT: process. */
+void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
+
+/* The block gives its chunk back, of which nothing is mapped any more. CONTEXT: atomic. */
+void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block);
 
 /*
  * Give a block that has none the chunk @chunk, pinned: the container's reservation becomes its

@@ -11,6 +11,12 @@
  *   gvm_charge_bind()     the reservation becomes that chunk's charge; the clock knows it
  *   gvm_charge_cancel()   ... or the allocation failed, and the reservation is returned
  *   gvm_uncharge()        exactly once per bind, by the owner recorded in the chunk
+ *
+ * Memory that no clock has to know, page tables and context buffers, is charged likewise; its chunk
+ * is whoever took it to remember:
+ *
+ *   gvm_charge_pin()      in place of bind
+ *   gvm_charge_unpin()    in place of uncharge
  */
 #ifndef GVM_CHARGE_H
 #define GVM_CHARGE_H
@@ -38,6 +44,12 @@ void gvm_charge_cancel(struct gvm_container *container);
  */
 void gvm_charge_bind(struct gvm_container *container, u32 chunk);
 
+/* A reservation becomes pinned memory: charged, and never a victim. CONTEXT: atomic. */
+void gvm_charge_pin(struct gvm_container *container);
+
+/* One chunk of pinned memory goes back to the device. CONTEXT: atomic. */
+void gvm_charge_unpin(struct gvm_container *container);
+
 /* The chunk goes back to the device: leaves the clock, lowers its owner's usage. CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk);
 
@@ -61,6 +73,12 @@ void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after);
  */
 void gvm_limit_set_high(struct gvm_container *container, u64 bytes);
 void gvm_limit_set_low(struct gvm_container *container, u64 bytes);
+
+/*
+ * Set hmem.limit in bytes: from now on no chunk is picked unless all of it would fit, beside what is
+ * swapped out and what is on its way. What is on the host already stays there. CONTEXT: process.
+ */
+void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes);
 
 /* Bytes charged now, and the most ever. CONTEXT: atomic. */
 u64 gvm_charged_bytes(struct gvm_container *container);

@@ -21,8 +21,9 @@ static inline void gvm_clock_touch(struct gvm_device *device, u32 chunk)
  * Pick a victim of @container in its own order, or of the device in the global order, sparing
  * containers at or under gmem.limit.low. Looks at no more than GVM_PICK_LOOKS entries and asks
  * the device about each one that it would take. The victim is GVM_CHUNK_EVICTING on return: the
- * caller evicts and uncharges it, or puts it back. Returns GVM_NO_CHUNK if there was none within
- * these looks. CONTEXT: atomic.
+ * caller evicts and uncharges it, or puts it back. Nothing is picked of a container whose
+ * hmem.limit has no room for it. Returns GVM_NO_CHUNK if there was none within these looks.
+ * CONTEXT: atomic.
  */
 u32 gvm_clock_pick_own(struct gvm_container *container);
 u32 gvm_clock_pick_global(struct gvm_device *device);
@@ -36,7 +37,8 @@ u32 gvm_clock_pick_protected(struct gvm_device *device);
 
 /*
  * The device's own driver has chosen this chunk: it is picked from now on, as if by one of the
- * above. False: it is not charged, or picked already. CONTEXT: atomic.
+ * above. False: it is not charged, picked already, or its owner's hmem.limit is used up.
+ * CONTEXT: atomic.
  */
 bool gvm_clock_take(struct gvm_device *device, u32 chunk);
 
@@ -53,10 +55,38 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk);
  */
 u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks);
 
-/* For charge.c: enter and leave both orders; the owner's protection changed. Lock held. */
+/* For charge.c: enter and leave both orders; what shields the owner changed. Lock held. */
 void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk);
 void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
-void gvm_clock_protect_locked(struct gvm_container *container);
-void gvm_clock_unprotect_locked(struct gvm_container *container);
+void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
+			     bool is_swap_full);
+
+/* At or under gmem.limit.low? */
+static inline bool gvm_container_is_low(const struct gvm_container *container)
+{
+	return container->gmem_low_bytes &&
+	       (u64)container->charged_chunks << GVM_CHUNK_SHIFT <= container->gmem_low_bytes;
+}
+
+/* Would one more chunk on the host, beside those that are on their way there, be too many? */
+static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
+{
+	u64 promised = (u64)(container->evicting_chunks + 1) << GVM_CHUNK_SHIFT;
+
+	return container->swapped_bytes + promised > container->hmem_bytes;
+}
+
+/*
+ * Usage, swap or picks of a container have changed. Is it still on its side of gmem.limit.low and of
+ * hmem.limit? In line, since each charge and each pick asks. Lock held.
+ */
+static inline void gvm_container_settle_locked(struct gvm_container *container)
+{
+	bool low = gvm_container_is_low(container);
+	bool full = gvm_container_swap_is_full(container);
+
+	if (low != container->is_protected || full != container->is_swap_full)
+		gvm_clock_shield_locked(container, low, full);
+}
 
 #endif

@@ -18,6 +18,7 @@
 /* Things that happened to a container's memory, counted since it was made (gmem.events). */
 enum gvm_event {
 	GVM_EVENT_HIGH, /* a charge was refused at gmem.limit.high */
+	GVM_EVENT_HMEM, /* it had to give memory, and hmem.limit let nothing of it go */
 	GVM_EVENT_OOM,	/* a fault was cancelled: no memory and no victim */
 	GVM_EVENTS,
 };
@@ -43,18 +44,26 @@ struct gvm_container {
 
 	u64 gmem_high_bytes; /* gmem.limit.high */
 	u64 gmem_low_bytes;  /* gmem.limit.low */
-	u32 charged_chunks;  /* reserved and bound */
+	u64 hmem_bytes;	     /* hmem.limit */
+	u32 charged_chunks;  /* reserved, bound and pinned */
 	u32 reserved_chunks; /* of these, charged ahead of allocation, no chunk yet */
+	u32 pinned_chunks; /* of these, page tables and contexts: not the clock's, never evicted */
+	u32 evicting_chunks; /* of these, picked and not gone: each may become a chunk of swap */
 	u32 peak_chunks;     /* highest charged_chunks ever */
 	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
 	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
-	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
+	u64 evicted_chunks; /* chunks that went after they were picked, ever */
 
 	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
 	struct gvm_ring
 		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
-	bool is_protected; /* at or under gmem.limit.low: leaving the global ring, see clock.c */
+	bool is_protected; /* at or under gmem.limit.low */
+	bool is_swap_full; /* hmem.limit has no room for one more chunk: nothing of it can go */
+
+	struct list_head listeners; /* gvm_listener.node */
+	u32 listener_count;
+	struct list_head listening; /* in gvm_device.listening, if it has listeners */
 
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
 
@@ -71,6 +80,22 @@ struct gvm_container {
 	u64 kernels_submitted;
 	u64 kernels_ended;
 };
+
+/*
+ * Are its chunks no victims of the global order, so that they leave its ring (see clock.c)? Device's
+ * lock held. CONTEXT: atomic.
+ */
+static inline bool gvm_container_is_shielded(const struct gvm_container *container)
+{
+	return container->is_protected || container->is_swap_full;
+}
+
+/* How many chunks are bound to it, so that they stand on its ring. Lock held. CONTEXT: atomic. */
+static inline u32 gvm_container_bound_chunks(const struct gvm_container *container)
+{
+	return container->charged_chunks - container->reserved_chunks -
+	       container->pinned_chunks;
+}
 
 /*
  * Find the container of @tgid on @device, or make it, and count one more process in it.

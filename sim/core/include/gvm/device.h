@@ -107,10 +107,14 @@ struct gvm_device {
 	struct list_head containers; /* gvm_container.node */
 	u32 container_count;
 	u32 charged_chunks;	   /* bound to a chunk, over all containers */
-	u32 exposed_chunks;	   /* of these, of containers that are not protected */
+	u32 exposed_chunks;	   /* of these, of containers that are not shielded */
+	u32 stuck_chunks;	   /* of these, of containers whose hmem.limit is used up */
+	u32 evicting_chunks;	   /* of these, picked */
+	u32 pinned_chunks;	   /* beside these: taken for page tables and contexts */
 	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
-	struct gvm_evictor *evictor;	 /* of the device as a whole, or NULL */
+	struct list_head listening;  /* gvm_container.listening: those who hear of pressure */
+	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
 	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
 };
 

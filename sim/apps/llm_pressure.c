@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * An LLM server that listens for pressure
+ * =======================================
+ *
+ * vLLM fills its share of the GPU with KV blocks and walks through all of them in turn, so that a
+ * driver sees 30 GB in use where the requests of the moment need one or two. Under pressure it would
+ * copy blocks of nobody to the host and back. The server knows better:
+ *
+ *     event: target bytes -> a group without a block in use -> off the queue -> discard -> parked
+ *                                 ^                                                 |
+ *                                 '---------- until the target is reached ----------'
+ *
+ * What the driver reports as freed counts, and not what the server believes to have given. Parked
+ * groups come back when the load needs them, and only then: their pages fault in as fresh memory,
+ * which is cleared and never copied. Nothing is told to the scheduler, whose pool is as large as
+ * before; if the memory is not there by then, the driver pages, as it does for everybody.
+ *
+ * This is a thread of the server's own beside its engine, as a handler of a usermemfd would be. A
+ * group under way between queue and park belongs to neither.
+ */
+#include "apps/llm_server.h"
+
+/* Blocking: give one group back, adding to *freed. False: there is none. */
+static bool pressure_drop_group(struct llm_server *server, u64 *freed)
+{
+	struct kv_pool *pool = &server->scheduler.pool;
+	u64 bytes = ((u64)server->kv->block_count / pool->group_count) << GVM_CHUNK_SHIFT;
+	u32 group = kv_pool_take_group(pool);
+
+	if (group == KV_NO_GROUP)
+		return false;
+	*freed += gvm_range_discard(server->kv, group * bytes, bytes);
+	eng_pay_debt();
+	kv_pool_park_group(pool, group);
+	return true;
+}
+
+static void pressure_main(void *data)
+{
+	struct llm_server *server = data;
+	struct gvm_pressure_event event;
+	u64 freed;
+
+	while (gvm_listener_read(&server->pressure, &event, sizeof(event), true) > 0) {
+		freed = 0;
+		while (freed < event.target_bytes && pressure_drop_group(server, &freed))
+			;
+	}
+}
+
+int llm_pressure_start(struct llm_server *server)
+{
+	int status;
+
+	if (!server->env->listens)
+		return 0;
+	status = gvm_listener_open(&server->pressure, server->env->process->container);
+	if (status)
+		return status;
+	server->pressure_actor = eng_spawn("llm-pressure", pressure_main, server);
+	return server->pressure_actor ? 0 : -ENOMEM;
+}
+
+void llm_pressure_stop(struct llm_server *server)
+{
+	gvm_listener_close(&server->pressure);
+	if (server->pressure_actor)
+		eng_join(server->pressure_actor);
+	server->pressure_actor = NULL;
+}

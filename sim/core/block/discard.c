@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: block. Simulator and fake GPU only.
+ *
+ * Discarding: memory that its owner does not need any more
+ * ========================================================
+ *
+ * A driver that runs out of room copies what it evicts to the host, since it cannot know that a KV
+ * block belongs to no request, or that a tensor's life is over. Whoever knows can say so, as with
+ * madvise(MADV_DONTNEED): the pages are unmapped, a chunk without pages goes back to the device and
+ * off its owner's account, what was swapped out is forgotten, and nothing crosses the link in either
+ * direction. A discarded page reads as zeros, as one that was never there.
+ *
+ * A block that is in service is left alone, for a fault on it is under way and would be answered
+ * with nothing; whoever discards what it still uses gets what it asked for. The range's lock is
+ * taken for a block at a time, so faults and evictions of other blocks come in between.
+ *
+ * How it differs from the paper (Ghost 4.2): the paper has applications drop objects in reaction to
+ * a pressure event and does not say how the driver learns of it.
+ */
+#include "gvm/block.h"
+
+/* Forget what of @pages is in host memory. */
+static void discard_host_locked(struct gvm_range *range, struct gvm_block *block, u32 pages)
+{
+	u64 swapped = hweight32(block->swapped & pages);
+
+	block->on_host &= ~pages;
+	block->swapped &= ~pages;
+	gvm_swap_uncharge(range->container, swapped << GVM_PAGE_SHIFT);
+}
+
+/* Returns whether the block's chunk has become free. */
+static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
+{
+	struct gvm_block *block = &range->blocks[index];
+
+	if (block->chunk == GVM_NO_CHUNK) {
+		discard_host_locked(range, block, pages);
+		return false;
+	}
+	if (gvm_frame_is_pinned(range->memory, block->chunk))
+		return false;
+	gvm_cost(GVM_COST_BLOCK, 1);
+	discard_host_locked(range, block, pages);
+	gvm_block_unmap_locked(range, index, pages & block->resident);
+	if (block->resident)
+		return false;
+	gvm_block_drop_chunk_locked(range, block);
+	return true;
+}
+
+/* The pages from @first on, and before @end, of block number @index. Both are counted in the range. */
+static u32 discard_mask(u32 index, u64 first, u64 end)
+{
+	u64 block = (u64)index * GVM_PAGES_PER_BLOCK;
+	u32 skip = first > block ? (u32)(first - block) : 0;
+	u32 count = (u32)min(end - block, (u64)GVM_PAGES_PER_BLOCK) - skip;
+
+	return (u32)((BIT(count) - 1) << skip);
+}
+
+u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes)
+{
+	u64 end_byte = bytes < range->bytes - min(offset, range->bytes) ? offset + bytes :
+									  range->bytes;
+	u64 first = (min(offset, range->bytes) + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT;
+	u64 end = end_byte == range->bytes ? (end_byte + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT :
+					     end_byte >> GVM_PAGE_SHIFT;
+	u64 freed = 0;
+	u32 index;
+
+	gvm_range_enter(range);
+	for (index = (u32)(first / GVM_PAGES_PER_BLOCK);
+	     (u64)index * GVM_PAGES_PER_BLOCK < end && first < end; index++) {
+		gvm_mutex_lock(&range->lock);
+		if (!range->dying &&
+		    discard_block_locked(range, index, discard_mask(index, first, end)))
+			freed += GVM_CHUNK_BYTES;
+		gvm_mutex_unlock(&range->lock);
+	}
+	gvm_range_leave(range);
+	return freed;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: block. Simulator and fake GPU only: on a real GPU, RM and UVM take this memory themselves,
+ * and hooks tell policy.
+ *
+ * Pinned memory: page tables and contexts
+ * =======================================
+ *
+ * A process on the GPU needs memory that is no page of it: tables that say where its pages are, and
+ * buffers for its context, its stacks and its code. GVM counts them, "so that gmem.current reflects
+ * true physical occupancy" (4.3). They are taken when the context and the ranges are made, stay until
+ * the process ends, and no clock ever hears of them.
+ *
+ * They are taken in whole chunks, as NVIDIA's driver takes root chunks of 2 MB for its own use, here
+ * one set for each process. It shares one between processes where it is not full.
+ *
+ *
+ * What page tables take
+ *
+ * The format of Pascal and later has five levels (open-gpu-kernel-modules, uvm_pascal_mmu.c,
+ * allocation_size_pascal):
+ *
+ *     level       a table maps     takes
+ *     PDE3        128 PB         4096 B     one of each of these
+ *     PDE2        128 TB         4096 B     for an address space,
+ *     PDE1        256 GB         4096 B     whose ranges lie close together
+ *     PDE0        512 MB         4096 B     its entry is a PTE of 2 MB, or points to
+ *     PTE, 64 KB    2 MB          256 B
+ *
+ * A range is given all of the tables that it may come to need at once: a block whose pages come one
+ * by one has a table of its own, and none is given back when the block is promoted. NVIDIA's driver
+ * makes them when they are first needed. Tables for pages of 4 KB are not counted: the pages here
+ * are of 64 KB.
+ */
+#include "gvm/block.h"
+#include "gvm/evict.h"
+
+#define PINNED_TABLE_BYTES     4096ull
+#define PINNED_PTE_TABLE_BYTES 256ull
+#define PINNED_UPPER_TABLES    3ull
+#define PINNED_PDE0_SPAN_BYTES (512ull << 20)
+
+/* Evictions that one chunk may cause. */
+#define PINNED_TRIES_MAX 64u
+
+/* CONTEXT: atomic. */
+u64 gvm_page_table_space_bytes(void)
+{
+	return PINNED_UPPER_TABLES * PINNED_TABLE_BYTES;
+}
+
+/* CONTEXT: atomic. */
+u64 gvm_page_table_range_bytes(u64 bytes)
+{
+	u64 blocks = (bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
+	u64 blocks_per_table = PINNED_PDE0_SPAN_BYTES >> GVM_CHUNK_SHIFT;
+	/* One more: a range need not begin where a table does. */
+	u64 tables = div64_u64(blocks + blocks_per_table - 1, blocks_per_table) + 1;
+
+	return tables * PINNED_TABLE_BYTES + blocks * PINNED_PTE_TABLE_BYTES;
+}
+
+void gvm_pinned_init(struct gvm_pinned *pinned, struct gvm_memory *memory,
+		     struct gvm_container *container)
+{
+	memset(pinned, 0, sizeof(*pinned));
+	pinned->memory = memory;
+	pinned->container = container;
+	pinned->first_chunk = GVM_NO_CHUNK;
+	gvm_container_get(container);
+}
+
+/* Charge a chunk within the limit if that can be had by eviction, else beyond it. */
+static int pinned_reserve(struct gvm_pinned *pinned)
+{
+	struct gvm_fence fence = { 0 };
+	u32 tries;
+	int status;
+
+	for (tries = 0; tries < PINNED_TRIES_MAX; tries++) {
+		if (!gvm_charge_reserve(pinned->container))
+			return 0;
+		status = gvm_evict_for(pinned->container, GVM_NEED_CHARGE, &fence);
+		if (status == -EINTR)
+			return status;
+		if (status)
+			break;
+	}
+	gvm_charge_force(pinned->container);
+	return 0;
+}
+
+/* A chunk of the device, for a charge that is there. */
+static int pinned_alloc(struct gvm_pinned *pinned, u32 *ret_chunk)
+{
+	struct gvm_memory *memory = pinned->memory;
+	struct gvm_fence fence = { 0 };
+	bool none = false;
+	u32 tries;
+	int status;
+
+	for (tries = 0; tries < PINNED_TRIES_MAX; tries++) {
+		status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
+		if (status != -ENOMEM || none)
+			return status;
+		status = gvm_evict_for(pinned->container, GVM_NEED_MEMORY, &fence);
+		if (status == -EINTR)
+			return status;
+		none = gvm_evict_found_nobody(status);
+	}
+	return -ENOMEM;
+}
+
+static int pinned_add_chunk(struct gvm_pinned *pinned)
+{
+	u32 chunk;
+	int status = pinned_reserve(pinned);
+
+	if (status)
+		return status;
+	status = pinned_alloc(pinned, &chunk);
+	if (status) {
+		gvm_charge_cancel(pinned->container);
+		return status;
+	}
+	gvm_charge_pin(pinned->container);
+	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
+	gvm_frame_set(pinned->memory, chunk, NULL, pinned->first_chunk);
+	pinned->first_chunk = chunk;
+	pinned->chunks++;
+	return 0;
+}
+
+int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes)
+{
+	u64 total = pinned->bytes + bytes;
+	int status = 0;
+
+	while (!status && (u64)pinned->chunks << GVM_CHUNK_SHIFT < total)
+		status = pinned_add_chunk(pinned);
+	if (!status)
+		pinned->bytes = total;
+	gvm_evictors_kick(pinned->container, 0);
+	return status;
+}
+
+void gvm_pinned_release(struct gvm_pinned *pinned)
+{
+	struct gvm_memory *memory = pinned->memory;
+
+	while (pinned->chunks) {
+		u32 chunk = pinned->first_chunk;
+
+		pinned->first_chunk = memory->frames[chunk].index;
+		pinned->chunks--;
+		gvm_charge_unpin(pinned->container);
+		memory->mmu->chunk_free(memory->gpu, chunk);
+	}
+	pinned->bytes = 0;
+	gvm_container_put(pinned->container);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Memory pressure events: an application is told how much to give back before it is taken (Ghost
+ * 4.2). The idea is told in policy/pressure.c; what blocks is in service/listen.c.
+ */
+#ifndef GVM_PRESSURE_H
+#define GVM_PRESSURE_H
+
+#include "gvm/container.h"
+
+/* Listeners that a container can have. */
+#define GVM_LISTENERS_MAX 4u
+
+/* What a listener reads. */
+struct gvm_pressure_event {
+	u64 target_bytes; /* so much is about to be evicted of the container */
+	u64 sequence;	  /* 1 for a listener's first event; a gap: as many were overwritten */
+};
+
+/*
+ * One listener: an open usermemfd. Memory of whoever opens it, zeroed before the first time.
+ * Guarded by the device's lock.
+ */
+struct gvm_listener {
+	struct gvm_container *container;  /* a reference; NULL: not open */
+	struct list_head node;		  /* in gvm_container.listeners */
+	struct gvm_pressure_event newest; /* sequence 0: nothing has happened yet */
+	u64 read_sequence;		  /* of the newest event that was read */
+	u32 readers;			  /* threads in gvm_listener_read() */
+	bool closing;
+	struct gvm_waitqueue wait; /* readers for an event or the end, close for the readers */
+};
+
+/*
+ * Listen to @container. Returns 0, -EBUSY (@listener is open already), -ENOSPC (the container has
+ * GVM_LISTENERS_MAX) or -ENODEV (it has no process any more). CONTEXT: process.
+ */
+int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *container);
+
+/*
+ * Stop listening: who reads is woken and reads the end, and is waited for. Nobody may come in anew.
+ * Of what is not open it is nothing. CONTEXT: process.
+ */
+void gvm_listener_close(struct gvm_listener *listener);
+
+/* Would a read return at once: is there an event, or the end? CONTEXT: atomic. */
+bool gvm_listener_poll(struct gvm_listener *listener);
+
+/*
+ * Take the newest event: @wait for it, or not. Returns the size of struct gvm_pressure_event; 0: the
+ * end, the last process of the container has gone, or the listener is being closed; -EINVAL: @size
+ * is too small for it, which stays; -EAGAIN: none, and @wait is false; -EINTR. CONTEXT: process.
+ */
+int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait);
+
+/*
+ * @target_bytes are about to be evicted of @container, or of those containers of @device that can be
+ * made to give anything. Never waits, whatever its listeners do. 0 bytes are no event. Returns
+ * nothing: there is nobody to rely on. CONTEXT: atomic.
+ */
+void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
+void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
+
+/* For container.c: the last process has gone. Lock held. */
+void gvm_pressure_end_locked(struct gvm_container *container);
+
+/* For listen.c, lock held: is there something to read; take it; the list. */
+bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener);
+int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret);
+int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container *container);
+void gvm_pressure_leave_locked(struct gvm_listener *listener);
+
+#endif

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Pressure events: telling an application before taking its memory.
+ *
+ * Layer: policy. Never waits, never calls back, takes only the device's leaf lock, and under it a
+ * wait queue's own to wake somebody.
+ *
+ *
+ * A slot, and not a queue
+ *
+ * A driver can only move memory; the application knows what it could do without. It keeps KV blocks
+ * that no request uses, activations that can be computed again, caches. Told in time how much is
+ * wanted, it drops them, which costs no copy either way. But it may also be slow, dead, broken or
+ * malicious, and nobody else may suffer for that. So it is told, and never waited for:
+ *
+ *     evictor ---- post ----> | target, sequence | <---- read, poll ---- application
+ *        |                       one slot each                               |
+ *        '--> evicts on, at once                  discards what it can <-----'
+ *                |                                           |
+ *                '-------------> usage falls <---------------'
+ *
+ * A post overwrites what is in the slot: what counts is how much is wanted now, not the history of
+ * it. Nothing grows when nobody reads, and a post costs the same however far behind anybody is. The
+ * sequence tells a reader that it missed some. The evictor looks at nothing but the books between
+ * two victims, so whatever the application gave back ends its work so much earlier, and an
+ * application that lies about it has only lied to itself.
+ *
+ * When is posted: when a background evictor starts a round, what it lacks to its high watermark;
+ * when a gmem.limit.high is lowered below the usage, the excess. Pressure on the device as a whole
+ * is told to every container that has listeners and that could be made to pay.
+ *
+ *
+ * How it differs from the paper (Ghost 4.2)
+ *
+ *   1. The paper has a "registered usermemfd" and leaves open how many, what happens between two
+ *      reads, and what a read gives. Here: GVM_LISTENERS_MAX of each container, the newest event
+ *      wins, 16 bytes.
+ *   2. The paper's evictor belongs to a container. Here the device has one, too, and its target is
+ *      the same for all who hear it: whose memory will go is up to the clock, and together they
+ *      may give more than was wanted. Of more than PRESSURE_TOLD_MAX containers, each post reaches
+ *      as many, in turn.
+ *   3. The published driver has nothing of it: a signal with a recommended limit was tried there
+ *      and taken out again.
+ */
+#include "gvm/pressure.h"
+
+/* Containers that one post for the device reaches: the loop is under a spinlock. */
+#define PRESSURE_TOLD_MAX 64u
+
+/* CONTEXT: atomic, device's lock held. */
+int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_assert_held(&device->lock);
+	if (!container->attached)
+		return -ENODEV;
+	if (container->listener_count == GVM_LISTENERS_MAX)
+		return -ENOSPC;
+	if (container->listener_count++ == 0)
+		list_add_tail(&container->listening, &device->listening);
+	list_add_tail(&listener->node, &container->listeners);
+	return 0;
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_pressure_leave_locked(struct gvm_listener *listener)
+{
+	struct gvm_container *container = listener->container;
+
+	gvm_spin_assert_held(&container->device->lock);
+	list_del_init(&listener->node);
+	if (--container->listener_count == 0)
+		list_del_init(&container->listening);
+}
+
+static void pressure_wake_all(struct gvm_container *container)
+{
+	struct gvm_listener *listener;
+
+	list_for_each_entry(listener, &container->listeners, node)
+		gvm_wake_up_all(&listener->wait);
+}
+
+/* CONTEXT: atomic, device's lock held. */
+void gvm_pressure_end_locked(struct gvm_container *container)
+{
+	gvm_spin_assert_held(&container->device->lock);
+	pressure_wake_all(container);
+}
+
+static bool pressure_has_event(const struct gvm_listener *listener)
+{
+	return listener->newest.sequence != listener->read_sequence;
+}
+
+/* CONTEXT: atomic, device's lock held. */
+bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener)
+{
+	return pressure_has_event(listener) || listener->closing ||
+	       !listener->container->attached;
+}
+
+/* What happened before the end is read before it. CONTEXT: atomic, device's lock held. */
+int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret)
+{
+	if (pressure_has_event(listener) && !listener->closing) {
+		*ret = listener->newest;
+		listener->read_sequence = ret->sequence;
+		return (int)sizeof(*ret);
+	}
+	return gvm_pressure_is_pending_locked(listener) ? 0 : -EAGAIN;
+}
+
+static void pressure_post_locked(struct gvm_container *container, u64 target_bytes)
+{
+	struct gvm_listener *listener;
+
+	list_for_each_entry(listener, &container->listeners, node) {
+		listener->newest.target_bytes = target_bytes;
+		listener->newest.sequence++;
+	}
+	pressure_wake_all(container);
+}
+
+/* CONTEXT: atomic. */
+void gvm_pressure_post(struct gvm_container *container, u64 target_bytes)
+{
+	if (!target_bytes)
+		return;
+	gvm_spin_lock(&container->device->lock);
+	pressure_post_locked(container, target_bytes);
+	gvm_spin_unlock(&container->device->lock);
+}
+
+/* Whoever was told goes to the end of the list. CONTEXT: atomic. */
+void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes)
+{
+	struct gvm_container *first = NULL, *container;
+	u32 most = PRESSURE_TOLD_MAX;
+
+	gvm_spin_lock(&device->lock);
+	while (target_bytes && most-- && !list_empty(&device->listening)) {
+		container =
+			list_first_entry(&device->listening, struct gvm_container, listening);
+		if (container == first)
+			break;
+		first = first ? first : container;
+		list_move_tail(&container->listening, &device->listening);
+		if (!gvm_container_is_shielded(container))
+			pressure_post_locked(container, target_bytes);
+	}
+	gvm_spin_unlock(&device->lock);
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: service. Blocks.
+ *
+ * Listening to pressure events: what a file has to do
+ * ===================================================
+ *
+ * Opening, reading, polling and closing of a listener, as the file operations of a usermemfd call
+ * them. The events themselves are policy/pressure.c.
+ *
+ * A reader sleeps in the listener, so the listener must not go while one is inside: close() takes it
+ * off its container, wakes all readers, and waits until the last of them has left. The container
+ * cannot go before that either, whatever becomes of its processes: the listener has a reference.
+ */
+#include "gvm/pressure.h"
+
+/* CONTEXT: process. */
+int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *container)
+{
+	int status;
+
+	if (listener->container)
+		return -EBUSY;
+	memset(listener, 0, sizeof(*listener));
+	gvm_waitqueue_init(&listener->wait);
+	gvm_spin_lock(&container->device->lock);
+	status = gvm_pressure_join_locked(listener, container);
+	if (!status)
+		listener->container = container;
+	gvm_spin_unlock(&container->device->lock);
+	if (!status)
+		gvm_container_get(container);
+	return status;
+}
+
+static bool listener_is_left(struct gvm_listener *listener)
+{
+	struct gvm_device *device = listener->container->device;
+	bool left;
+
+	gvm_spin_lock(&device->lock);
+	left = listener->readers == 0;
+	gvm_spin_unlock(&device->lock);
+	return left;
+}
+
+/* CONTEXT: process. */
+void gvm_listener_close(struct gvm_listener *listener)
+{
+	struct gvm_container *container = listener->container;
+
+	if (!container)
+		return;
+	gvm_spin_lock(&container->device->lock);
+	gvm_pressure_leave_locked(listener);
+	listener->closing = true;
+	gvm_wake_up_all(&listener->wait);
+	gvm_spin_unlock(&container->device->lock);
+	gvm_wait_event(&listener->wait, listener_is_left(listener));
+	listener->container = NULL;
+	gvm_container_put(container);
+}
+
+/* CONTEXT: atomic. */
+bool gvm_listener_poll(struct gvm_listener *listener)
+{
+	struct gvm_device *device = listener->container->device;
+	bool pending;
+
+	gvm_spin_lock(&device->lock);
+	pending = gvm_pressure_is_pending_locked(listener);
+	gvm_spin_unlock(&device->lock);
+	return pending;
+}
+
+static void listener_enter(struct gvm_listener *listener)
+{
+	gvm_spin_lock(&listener->container->device->lock);
+	listener->readers++;
+	gvm_spin_unlock(&listener->container->device->lock);
+}
+
+/* The listener may be gone as soon as the lock is given up. */
+static void listener_leave(struct gvm_listener *listener)
+{
+	struct gvm_device *device = listener->container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(listener->readers > 0);
+	if (--listener->readers == 0 && listener->closing)
+		gvm_wake_up_all(&listener->wait);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* Another reader may have been faster. */
+static int listener_try_take(struct gvm_listener *listener, struct gvm_pressure_event *event)
+{
+	struct gvm_device *device = listener->container->device;
+	int taken;
+
+	gvm_spin_lock(&device->lock);
+	taken = gvm_pressure_take_locked(listener, event);
+	gvm_spin_unlock(&device->lock);
+	return taken;
+}
+
+static int listener_take(struct gvm_listener *listener, struct gvm_pressure_event *event,
+			 bool wait)
+{
+	int taken = listener_try_take(listener, event);
+
+	while (taken == -EAGAIN && wait) {
+		if (gvm_wait_event_interruptible(&listener->wait, gvm_listener_poll(listener)))
+			return -EINTR;
+		taken = listener_try_take(listener, event);
+	}
+	return taken;
+}
+
+/* CONTEXT: process. */
+int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait)
+{
+	struct gvm_pressure_event event;
+	int taken;
+
+	if (size < sizeof(event))
+		return -EINVAL;
+	listener_enter(listener);
+	taken = listener_take(listener, &event, wait);
+	if (taken > 0)
+		memcpy(buf, &event, sizeof(event));
+	listener_leave(listener);
+	return taken;
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * hmem.limit, discarding and pinned memory end to end, over a GPU of a few chunks with contents: who
+ * pays when the host may not take any more, with exact counts, and that nobody else notices.
+ */
+#include "gvm/clock.h"
+#include "gvm/control.h"
+#include "runner.h"
+#include "toy_gpu.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+static struct gvm_container *one, *two;
+
+static void begin(u32 chunks)
+{
+	toy_init(chunks);
+	one = toy_attach(1);
+	two = toy_attach(2);
+}
+
+static void end(void)
+{
+	u32 space;
+
+	for (space = 0; space < TOY_RANGES_MAX; space++)
+		if (toy.spaces[space].mapped)
+			toy_unmap_range(space);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert_uint_eq(two->swapped_bytes, 0);
+	gvm_container_detach(one);
+	gvm_container_detach(two);
+	toy_destroy();
+}
+
+static void write_file(struct gvm_container *container, const char *file, const char *text)
+{
+	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
+}
+
+/* Write a tag into the first page of @count blocks from @first on, or expect it there. */
+static void store_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_store(space, 32 * i, 1000 * (space + 1) + i));
+}
+
+static void load_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_load(space, 32 * i, 1000 * (space + 1) + i));
+}
+
+static bool on_device(u32 space, u32 block)
+{
+	return toy.spaces[space].range.blocks[block].resident != 0;
+}
+
+static void expect_events(const struct gvm_container *container, u64 high, u64 hmem, u64 oom)
+{
+	ck_assert_uint_eq(container->events[GVM_EVENT_HIGH], high);
+	ck_assert_uint_eq(container->events[GVM_EVENT_HMEM], hmem);
+	ck_assert_uint_eq(container->events[GVM_EVENT_OOM], oom);
+}
+
+/*
+ * Four blocks fit on the device and two on the host. The seventh finds no room: its fault is
+ * cancelled, after one refusal at gmem.limit.high and one at hmem.limit. What was there is intact.
+ */
+START_TEST(who_has_filled_device_and_host_dies_and_nobody_else)
+{
+	begin(16);
+	write_file(one, "gmem.limit.high", "8M");
+	write_file(one, "hmem.limit", "4M");
+	toy_map_range(0, one, 8 * CHUNK, false);
+	toy_map_range(1, two, 8 * CHUNK, false);
+	store_blocks(1, 0, 4);
+	store_blocks(0, 0, 6);
+	expect_events(one, 2, 0, 0);
+	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
+	ck_assert(!toy_store(0, 32 * 6, 1));
+	expect_events(one, 3, 1, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 2 * 32);
+	load_blocks(0, 2, 4);
+	store_blocks(1, 4, 4);
+	load_blocks(1, 0, 8);
+	expect_events(two, 0, 0, 0);
+	end();
+}
+END_TEST
+
+START_TEST(zero_switches_swapping_off)
+{
+	begin(8);
+	write_file(one, "hmem.limit", "0");
+	write_file(one, "gmem.limit.high", "4M");
+	toy_map_range(0, one, 3 * CHUNK, false);
+	store_blocks(0, 0, 2);
+	ck_assert(!toy_store(0, 64, 1));
+	expect_events(one, 1, 1, 1);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	load_blocks(0, 0, 2);
+	end();
+}
+END_TEST
+
+/* A full device: who may not swap keeps what it has, and the other one pays for both. */
+START_TEST(on_a_full_device_those_with_room_on_the_host_pay)
+{
+	begin(8);
+	write_file(one, "hmem.limit", "0");
+	toy_map_range(0, one, 6 * CHUNK, false);
+	toy_map_range(1, two, 8 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	store_blocks(1, 0, 8);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_uint_eq(two->evicted_chunks, 4);
+	store_blocks(0, 4, 2);
+	ck_assert_uint_eq(one->charged_chunks, 6);
+	ck_assert_uint_eq(two->charged_chunks, 2);
+	load_blocks(1, 0, 8);
+	load_blocks(0, 0, 6);
+	expect_events(one, 0, 0, 0);
+	end();
+}
+END_TEST
+
+START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
+{
+	begin(4);
+	write_file(one, "hmem.limit", "0");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, CHUNK, false);
+	store_blocks(0, 0, 4);
+	ck_assert(!toy_store(1, 0, 1));
+	expect_events(one, 0, 0, 0);
+	expect_events(two, 0, 0, 1);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
+/* The device is full when its allocator is asked, and not any more when it is found that nobody can give. */
+START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
+{
+	begin(4);
+	write_file(one, "hmem.limit", "0");
+	toy_map_range(0, one, 3 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	store_blocks(0, 0, 3);
+	toy.refuse_alloc = 1;
+	ck_assert(toy_store(1, 0, 7));
+	expect_events(two, 0, 0, 0);
+	load_blocks(0, 0, 3);
+	end();
+}
+END_TEST
+
+START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
+{
+	char text[32];
+	u64 copied;
+
+	begin(8);
+	write_file(one, "gmem.limit.high", "4M");
+	toy_map_range(0, one, 5 * CHUNK, false);
+	store_blocks(0, 0, 5);
+	copied = toy.pages[TOY_COPY];
+	write_file(one, "hmem.limit", "2M");
+	ck_assert_int_gt(gvm_control_read(one, "gmem.swap.current", text, sizeof(text)), 0);
+	ck_assert_str_eq(text, "6291456\n");
+	ck_assert_uint_eq(toy.pages[TOY_COPY], copied);
+	/* More room on the device, and it comes back by being used. */
+	write_file(one, "gmem.limit.high", "max");
+	load_blocks(0, 0, 5);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	expect_events(one, 3, 0, 0);
+	end();
+}
+END_TEST
+
+/*
+ * Two chunks on the device, three on the host, of which two are used. A batch wants both back. The
+ * first one's victim uses up the third, so the second one has to wait until the first has come.
+ */
+START_TEST(room_that_the_same_batch_will_free_is_waited_for)
+{
+	begin(8);
+	write_file(one, "gmem.limit.high", "4M");
+	write_file(one, "hmem.limit", "6M");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
+	toy_fault(0, 0, GVM_ACCESS_READ);
+	toy_fault(0, 32, GVM_ACCESS_READ);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert(on_device(0, 0) && !on_device(0, 1));
+	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
+	load_blocks(0, 0, 4);
+	end();
+}
+END_TEST
+
+static u64 swap_most;
+
+static void watch_swap(u32 chunk)
+{
+	(void)chunk;
+	swap_most = max(swap_most, one->swapped_bytes);
+}
+
+/* Round and round, with a limit that has room for just one more than what is out. */
+START_TEST(swap_never_passes_the_limit_in_a_thousand_turns)
+{
+	u32 turn;
+
+	begin(8);
+	swap_most = 0;
+	toy.on_evict = watch_swap;
+	write_file(one, "gmem.limit.high", "8M");
+	write_file(one, "hmem.limit", "8M");
+	toy_map_range(0, one, 7 * CHUNK, false);
+	store_blocks(0, 0, 7);
+	for (turn = 0; turn < 1000; turn++) {
+		load_blocks(0, turn % 7, 1);
+		ck_assert_uint_le(one->swapped_bytes, 4 * CHUNK);
+	}
+	ck_assert_uint_eq(swap_most, 3 * CHUNK);
+	expect_events(one, one->events[GVM_EVENT_HIGH], 0, 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
+{
+	begin(8);
+	toy_map_range(0, one, 6 * CHUNK, false);
+	store_blocks(0, 0, 6);
+	write_file(one, "hmem.limit", "4M");
+	write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
+	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
+	expect_events(one, 0, 1, 0);
+	end();
+}
+END_TEST
+
+/* gmem.limit.high could not be kept while the host took nothing; it is once the host does. */
+START_TEST(a_raised_limit_takes_what_gmem_could_not)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	write_file(one, "hmem.limit", "0");
+	write_file(one, "gmem.limit.high", "4194304");
+	ck_assert_uint_eq(one->charged_chunks, 8);
+	write_file(one, "hmem.limit", "8388608");
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	write_file(one, "hmem.limit", "max");
+	ck_assert_uint_eq(one->charged_chunks, 2);
+	load_blocks(0, 0, 8);
+	end();
+}
+END_TEST
+
+/* Discarding. */
+
+START_TEST(a_discarded_chunk_is_free_at_once_and_crosses_no_link)
+{
+	struct gvm_range *range;
+
+	begin(8);
+	range = toy_map_range(0, one, 4 * CHUNK, false);
+	store_blocks(0, 0, 4);
+	ck_assert_uint_eq(gvm_range_discard(range, CHUNK, 2 * CHUNK), 2 * CHUNK);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	ck_assert_uint_eq(toy.free_count, 6);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	/* As if they had never been written. */
+	ck_assert(toy_load(0, 32, 0) && toy_load(0, 64, 0));
+	ck_assert_uint_eq(toy.kinds[TOY_COPY], 0);
+	load_blocks(0, 0, 1);
+	load_blocks(0, 3, 1);
+	end();
+}
+END_TEST
+
+START_TEST(what_was_swapped_out_can_be_discarded_as_well)
+{
+	struct gvm_range *range;
+
+	begin(8);
+	write_file(one, "gmem.limit.high", "4M");
+	range = toy_map_range(0, one, 5 * CHUNK, false);
+	store_blocks(0, 0, 5);
+	ck_assert_uint_eq(one->swapped_bytes, 3 * CHUNK);
+	ck_assert_uint_eq(gvm_range_discard(range, 0, 3 * CHUNK), 0);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert(toy_load(0, 0, 0));
+	ck_assert_uint_eq(toy.kinds[TOY_COPY], 0);
+	load_blocks(0, 4, 1);
+	end();
+}
+END_TEST
+
+START_TEST(a_chunk_goes_with_its_last_page_and_halves_of_pages_stay)
+{
+	struct gvm_range *range;
+	u32 page;
+
+	begin(8);
+	range = toy_map_range(0, one, CHUNK + CHUNK / 2, false);
+	for (page = 0; page < 48; page++)
+		ck_assert(toy_store(0, page, 100 + page));
+	/* Whole pages from 1 to 30. */
+	ck_assert_uint_eq(gvm_range_discard(range, 1, CHUNK - 2), 0);
+	ck_assert_uint_eq(range->blocks[0].resident, 0x80000001u);
+	ck_assert_uint_eq(range->resident_pages, 2 + 16);
+	ck_assert_uint_eq(gvm_range_discard(range, 0, GVM_PAGE_BYTES), 0);
+	ck_assert_uint_eq(gvm_range_discard(range, CHUNK - GVM_PAGE_BYTES, GVM_PAGE_BYTES),
+			  CHUNK);
+	/* To the range's end and beyond it. */
+	ck_assert_uint_eq(gvm_range_discard(range, CHUNK, U64_MAX), CHUNK);
+	ck_assert_uint_eq(gvm_range_discard(range, U64_MAX, U64_MAX), 0);
+	ck_assert_uint_eq(range->resident_pages, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	end();
+}
+END_TEST
+
+START_TEST(a_block_in_service_is_not_discarded)
+{
+	struct gvm_range *range;
+
+	begin(8);
+	range = toy_map_range(0, one, CHUNK, false);
+	store_blocks(0, 0, 1);
+	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, true);
+	ck_assert_uint_eq(gvm_range_discard(range, 0, CHUNK), 0);
+	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, false);
+	load_blocks(0, 0, 1);
+	end();
+}
+END_TEST
+
+static void discard_victim(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	gvm_range_discard(&toy.spaces[0].range, 0, U64_MAX);
+}
+
+/* Picked, and given back by its owner before the evictor has the lock: as good as evicted. */
+START_TEST(a_victim_that_is_discarded_meanwhile_is_gone)
+{
+	begin(4);
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, CHUNK, false);
+	store_blocks(0, 0, 4);
+	toy.on_evict = discard_victim;
+	store_blocks(1, 0, 1);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	end();
+}
+END_TEST
+
+START_TEST(what_is_discarded_gives_its_room_on_the_host_back)
+{
+	struct gvm_range *range;
+
+	begin(8);
+	write_file(one, "gmem.limit.high", "4M");
+	write_file(one, "hmem.limit", "2M");
+	range = toy_map_range(0, one, 4 * CHUNK, false);
+	store_blocks(0, 0, 3);
+	ck_assert(one->is_swap_full);
+	gvm_range_discard(range, 0, CHUNK);
+	store_blocks(0, 3, 1);
+	expect_events(one, 2, 0, 0);
+	load_blocks(0, 2, 2);
+	end();
+}
+END_TEST
+
+/* Pinned memory. */
+
+START_TEST(pinned_memory_takes_whole_chunks_and_stays)
+{
+	struct gvm_pinned pinned;
+
+	begin(8);
+	gvm_pinned_init(&pinned, &toy.memory, one);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 0), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 1), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, CHUNK - 1), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
+	ck_assert_uint_eq(toy.free_count, 5);
+	/* A device full of others does not get at it. */
+	toy_map_range(1, two, 12 * CHUNK, false);
+	store_blocks(1, 0, 12);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
+	ck_assert_uint_eq(two->evicted_chunks, 7);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	gvm_pinned_release(&pinned);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	load_blocks(1, 0, 12);
+	end();
+}
+END_TEST
+
+START_TEST(others_are_evicted_for_pinned_memory_as_for_a_page)
+{
+	struct gvm_pinned pinned;
+
+	begin(4);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	store_blocks(1, 0, 4);
+	gvm_pinned_init(&pinned, &toy.memory, one);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_uint_eq(two->evicted_chunks, 2);
+	gvm_pinned_release(&pinned);
+	load_blocks(1, 0, 4);
+	end();
+}
+END_TEST
+
+START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
+{
+	struct gvm_pinned pinned;
+
+	begin(8);
+	write_file(one, "gmem.limit.high", "6M");
+	toy_map_range(0, one, 3 * CHUNK, false);
+	store_blocks(0, 0, 3);
+	gvm_pinned_init(&pinned, &toy.memory, one);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
+	ck_assert_uint_eq(one->evicted_chunks, 2);
+	/* Nothing is left to go but the page in use: it goes, and then the limit gives way. */
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
+	ck_assert_uint_eq(gvm_charge_excess(one), 1);
+	/* Of such a container no page can be had any more. */
+	ck_assert(!toy_load(0, 0, 1000));
+	expect_events(one, one->events[GVM_EVENT_HIGH], 0, 1);
+	gvm_pinned_release(&pinned);
+	end();
+}
+END_TEST
+
+START_TEST(pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
+{
+	struct gvm_pinned pinned;
+
+	begin(4);
+	write_file(two, "hmem.limit", "0");
+	toy_map_range(1, two, 3 * CHUNK, false);
+	store_blocks(1, 0, 3);
+	gvm_pinned_init(&pinned, &toy.memory, one);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), -ENOMEM);
+	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	gvm_pinned_release(&pinned);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	load_blocks(1, 0, 3);
+	end();
+}
+END_TEST
+
+TEST_MAIN("hmem limit, discarding, pinned memory",
+	  who_has_filled_device_and_host_dies_and_nobody_else, zero_switches_swapping_off,
+	  on_a_full_device_those_with_room_on_the_host_pay,
+	  on_a_device_full_of_what_may_not_go_the_newcomer_dies,
+	  room_that_came_meanwhile_is_taken_though_nobody_could_give,
+	  a_lowered_limit_brings_nothing_back_and_reports_reality,
+	  room_that_the_same_batch_will_free_is_waited_for,
+	  swap_never_passes_the_limit_in_a_thousand_turns,
+	  a_lowered_gmem_limit_takes_what_the_host_may_have,
+	  a_raised_limit_takes_what_gmem_could_not,
+	  a_discarded_chunk_is_free_at_once_and_crosses_no_link,
+	  what_was_swapped_out_can_be_discarded_as_well,
+	  a_chunk_goes_with_its_last_page_and_halves_of_pages_stay,
+	  a_block_in_service_is_not_discarded, a_victim_that_is_discarded_meanwhile_is_gone,
+	  what_is_discarded_gives_its_room_on_the_host_back,
+	  pinned_memory_takes_whole_chunks_and_stays,
+	  others_are_evicted_for_pinned_memory_as_for_a_page,
+	  at_its_limit_a_container_pays_for_its_pinned_memory_itself,
+	  pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
