@@ -52,6 +52,8 @@ void sim_shim_stop(struct sim_shim *shim)
 
 void sim_shim_forget(struct sim_process *process)
 {
+	if (process->kernels_reported == process->kernels_ended)
+		return;
 	gvm_container_count_kernels(process->container, 0,
 				    process->kernels_reported - process->kernels_ended);
 	process->kernels_ended = process->kernels_reported;
