@@ -34,7 +34,7 @@
 
 #define FAKEGPU_WARPS	     16u   /* that an SM keeps in flight; as many can be stalled */
 #define FAKEGPU_ACCESS_BYTES 4096u /* what a warp touches between two looks at the page table */
-#define FAKEGPU_FAULTS	     128u  /* records that the fault buffer holds */
+#define FAKEGPU_FAULTS	     48u   /* records that the fault buffer holds: some are lost */
 #define FAKEGPU_COPIES	     32u   /* that an engine's queue holds */
 #define FAKEGPU_SMS_MAX	     16u
 

@@ -12,7 +12,10 @@ struct fakegpu_test {
 };
 
 static const struct fakegpu_test fakegpu_tests[] = {
-	{ "integrity", test_integrity },
+	{ "integrity", test_integrity }, { "isolation", test_isolation },
+	{ "limits", test_limits },	 { "freeze", test_freeze },
+	{ "kill", test_kill },		 { "containers", test_containers },
+	{ "reload", test_reload },
 };
 
 int main(void)
