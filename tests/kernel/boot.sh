@@ -47,6 +47,7 @@ make_initramfs() {
 		tools=$source/kernel-port/fakegpu/tools
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/fakegpu_*.c \
 			"$tools"/fakegpu_lib.c
+		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
 		compile init "$source"/tests/kernel/guest*.c
@@ -57,13 +58,13 @@ make_initramfs() {
 
 # slub_debug: a use after free finds poison, and allocations know who made them.
 # preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours; a thread that hangs ends in our own timeout.
+# busy machine, which is no fault of ours. A thread that cannot be killed for long is reported.
 boot() {
 	timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
 		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$vmlinuz" -initrd "$out/initramfs.cpio" \
 		-append "${GVM_TEST_SEED:+GVM_TEST_SEED=$GVM_TEST_SEED }console=ttyS0 panic=-1 oops=panic printk.devkmsg=on slub_debug=FZPU \
-preempt=full nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
+preempt=full nowatchdog sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
 		</dev/null >"$log" 2>&1
 }
 
