@@ -6,7 +6,12 @@
  */
 #include "fakegpu.h"
 
+#include <linux/moduleparam.h>
 #include <linux/vmalloc.h>
+
+static unsigned int fail_copies;
+module_param(fail_copies, uint, 0644);
+MODULE_PARM_DESC(fail_copies, "let every n-th copy or clear fail with EIO (0: none)");
 
 static bool engine_passed(struct fakegpu_engine *engine, u64 sequence)
 {
@@ -80,7 +85,7 @@ static bool engine_push(struct fakegpu_engine *engine, u32 chunk,
 	return pushed;
 }
 
-/* Start a copy. 0, or -EINTR: the queue was full, and who waited for it is being stopped. */
+/* Start a copy. 0, -EIO, or -EINTR: the queue was full, and who waited for it is being stopped. */
 static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 			 const struct fakegpu_copy *copy, struct gvm_fence *fence)
 {
@@ -88,6 +93,8 @@ static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 	bool pushed = false;
 	u64 sequence;
 
+	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)))
+		return -EIO;
 	(void)wait_event_interruptible(gpu->copied,
 				       (pushed = engine_push(engine, chunk, copy, &sequence)) ||
 					       gvm_worker_should_stop());

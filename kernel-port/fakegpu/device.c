@@ -56,7 +56,7 @@ static bool fakegpu_chunk_evictable(void *data, u32 chunk)
 	return gvm_block_evictable(&gpu->memory, chunk);
 }
 
-const struct gvm_gpu_ops fakegpu_gpu_ops = {
+static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.fetch_faults = fakegpu_fetch_faults,
 	.service_faults = fakegpu_service_faults,
 	.space_priority = fakegpu_space_priority,
@@ -73,7 +73,7 @@ const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.tsg_busy = fakegpu_tsg_busy,
 };
 
-const struct gvm_mmu_ops fakegpu_mmu_ops = {
+static const struct gvm_mmu_ops fakegpu_mmu_ops = {
 	.chunk_alloc = fakegpu_chunk_alloc,
 	.chunk_free = fakegpu_chunk_free,
 	.copy_in = fakegpu_copy_in,
@@ -205,6 +205,8 @@ static long fakegpu_dispatch(struct fakegpu_context *context, unsigned int comma
 	case GVM_FAKEGPU_INFO:
 		fakegpu_info(context->gpu, &argument->info);
 		return 0;
+	case GVM_FAKEGPU_CHECK:
+		return gvm_check(context->gpu->device);
 	}
 	return -ENOTTY;
 }

@@ -162,7 +162,7 @@ struct fakegpu_sm {
 };
 
 struct fakegpu {
-	struct gvm_device *device;
+	struct gvm_device *device; /* set once, as what follows */
 	struct gvm_memory memory;
 	struct gvm_fault_handler handler;
 	struct gvm_evictor evictor;
@@ -171,6 +171,8 @@ struct fakegpu {
 
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
+	atomic_t copies; /* asked for; for copies that fail */
+	atomic_t rpcs;
 	struct xarray contexts; /* struct fakegpu_context by id */
 	u32 next_context;
 	struct xarray tsgs; /* struct fakegpu_tsg by id */
@@ -197,8 +199,11 @@ struct fakegpu {
 	struct fakegpu_sm sms[FAKEGPU_SMS_MAX];
 };
 
-extern const struct gvm_gpu_ops fakegpu_gpu_ops;
-extern const struct gvm_mmu_ops fakegpu_mmu_ops;
+/* Does this one fail, of which every @every-th is to (0: none)? CONTEXT: atomic. */
+static inline bool fakegpu_fails(atomic_t *count, u32 every)
+{
+	return every && (u32)atomic_inc_return(count) % every == 0;
+}
 
 /* memory.c: chunks. init: 0 or -ENOMEM. CONTEXT: process; alloc and free: atomic. */
 int fakegpu_memory_init(struct fakegpu *gpu);

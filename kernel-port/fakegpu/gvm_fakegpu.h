@@ -92,7 +92,9 @@ struct gvm_fakegpu_info {
 #define GVM_FAKEGPU_UNMAP   _IOW('G', 3, struct gvm_fakegpu_span)
 #define GVM_FAKEGPU_DISCARD _IOW('G', 4, struct gvm_fakegpu_span)
 #define GVM_FAKEGPU_LAUNCH  _IOWR('G', 5, struct gvm_fakegpu_launch)
-#define GVM_FAKEGPU_INFO    _IOR('G', 6, struct gvm_fakegpu_info)
+/* CHECK: 0, or -EUCLEAN: the books of the core are broken, and the log says where. */
+#define GVM_FAKEGPU_INFO  _IOR('G', 6, struct gvm_fakegpu_info)
+#define GVM_FAKEGPU_CHECK _IO('G', 7)
 
 /*
  * The pattern: the word at an address, by Steele, Lea and Flood's SplitMix64, so that every word

@@ -12,6 +12,12 @@
  */
 #include "fakegpu.h"
 
+#include <linux/moduleparam.h>
+
+static unsigned int fail_rpcs;
+module_param(fail_rpcs, uint, 0644);
+MODULE_PARM_DESC(fail_rpcs, "let every n-th RPC about a TSG fail with EIO (0: none)");
+
 /* Put a TSG on the runlist, or take it off, as its state demands. GPU's lock held. */
 static void tsg_update_locked(struct fakegpu_tsg *tsg)
 {
@@ -238,18 +244,23 @@ void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
 
 /* RPCs. The core makes them under its tsg_mutex, where no TSG that is attached can go away. */
 
-static struct fakegpu_tsg *tsg_find(struct fakegpu *gpu, u32 id)
+/* The TSG that an RPC is about. 0, -ENODEV, or -EIO: the RPC fails. */
+static int tsg_find(struct fakegpu *gpu, u32 id, struct fakegpu_tsg **ret_tsg)
 {
-	return xa_load(&gpu->tsgs, id);
+	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
+		return -EIO;
+	*ret_tsg = xa_load(&gpu->tsgs, id);
+	return *ret_tsg ? 0 : -ENODEV;
 }
 
 int fakegpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
 {
 	struct fakegpu *gpu = data;
-	struct fakegpu_tsg *tsg = tsg_find(gpu, id);
+	struct fakegpu_tsg *tsg;
+	int status = tsg_find(gpu, id, &tsg);
 
-	if (!tsg)
-		return -ENODEV;
+	if (status)
+		return status;
 	spin_lock(&gpu->lock);
 	tsg->timeslice_us = timeslice_us;
 	spin_unlock(&gpu->lock);
@@ -258,10 +269,11 @@ int fakegpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
 
 static int tsg_set_enabled(struct fakegpu *gpu, u32 id, bool enabled)
 {
-	struct fakegpu_tsg *tsg = tsg_find(gpu, id);
+	struct fakegpu_tsg *tsg;
+	int status = tsg_find(gpu, id, &tsg);
 
-	if (!tsg)
-		return -ENODEV;
+	if (status)
+		return status;
 	spin_lock(&gpu->lock);
 	tsg->enabled = enabled;
 	tsg_update_locked(tsg);
@@ -293,17 +305,18 @@ static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
 int fakegpu_tsg_preempt(void *data, u32 id)
 {
 	struct fakegpu *gpu = data;
-	struct fakegpu_tsg *tsg = tsg_find(gpu, id);
+	struct fakegpu_tsg *tsg;
+	int status = tsg_find(gpu, id, &tsg);
 
-	if (!tsg)
-		return -ENODEV;
+	if (status)
+		return status;
 	return wait_event_interruptible(gpu->idle, tsg_has_left(gpu, tsg)) ? -EINTR : 0;
 }
 
 bool fakegpu_tsg_busy(void *data, u32 id)
 {
 	struct fakegpu *gpu = data;
-	struct fakegpu_tsg *tsg = tsg_find(gpu, id);
+	struct fakegpu_tsg *tsg = xa_load(&gpu->tsgs, id);
 	bool busy;
 
 	if (!tsg)

@@ -77,6 +77,7 @@ static uint32_t storm_of_writes(const pid_t *pids)
 
 		failed += control_set(pid, "compute.freeze", roll(&dice, 2) ? "1" : "0") != 0;
 		failed += control_set_number(pid, "compute.priority", roll(&dice, 17)) != 0;
+		failed += !gpu_check();
 		sleep_ms((unsigned int)roll(&dice, 8));
 	}
 	for (uint32_t i = 0; i < TENANTS; i++)

@@ -173,6 +173,19 @@ void gpu_unload(void)
 	guest_expect_no_leak("gvm", gvm_objects);
 }
 
+bool gpu_check(void)
+{
+	int error;
+	int fd;
+
+	error = fakegpu_open_device(0, &fd);
+	if (error)
+		return false;
+	error = fakegpu_check(fd);
+	close(fd);
+	return error == 0;
+}
+
 struct gvm_fakegpu_info gpu_info(void)
 {
 	struct gvm_fakegpu_info info = { 0 };

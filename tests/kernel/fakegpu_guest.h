@@ -54,6 +54,9 @@ int control_set_number(pid_t tgid, const char *file, uint64_t number);
 void gpu_load(const char *parameters);
 void gpu_unload(void);
 
+/* Are the core's books in order, whatever is going on? */
+bool gpu_check(void);
+
 /* What the GPU has done so far. */
 struct gvm_fakegpu_info gpu_info(void);
 
@@ -68,5 +71,6 @@ void test_kill(void);
 void test_containers(void);
 void test_reload(void);
 void test_tool(void);
+void test_errors(void);
 
 #endif

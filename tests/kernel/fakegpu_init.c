@@ -12,10 +12,15 @@ struct fakegpu_test {
 };
 
 static const struct fakegpu_test fakegpu_tests[] = {
-	{ "integrity", test_integrity }, { "isolation", test_isolation },
-	{ "limits", test_limits },	 { "freeze", test_freeze },
-	{ "kill", test_kill },		 { "containers", test_containers },
-	{ "reload", test_reload },	 { "tool", test_tool },
+	{ "integrity", test_integrity },
+	{ "isolation", test_isolation },
+	{ "limits", test_limits },
+	{ "freeze", test_freeze },
+	{ "kill", test_kill },
+	{ "errors", test_errors },
+	{ "containers", test_containers },
+	{ "reload", test_reload },
+	{ "tool", test_tool },
 };
 
 int main(void)

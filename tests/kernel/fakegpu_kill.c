@@ -42,6 +42,8 @@ static void cut(uint32_t tgid)
 	}
 }
 
+static volatile uint32_t *orphan_did_well;
+
 static bool directory_has_gone(pid_t pid)
 {
 	char path[64];
@@ -50,21 +52,63 @@ static bool directory_has_gone(pid_t pid)
 	return access(path, F_OK) != 0;
 }
 
+static bool wait_for_swap(pid_t pid)
+{
+	for (uint32_t i = 0; i < 500; i++) {
+		if (control_get(pid, "gmem.swap.current") > 0)
+			return true;
+		sleep_ms(10);
+	}
+	return false;
+}
+
+/* A context belongs to whoever made it, and lives as long as anybody has it open. */
+static void orphan(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, 2 * CHUNK);
+	pid_t parent = getpid();
+
+	require(fakegpu_fill(context, va, 2 * CHUNK, index) == 0, "fill");
+	if (fork())
+		_exit(0);
+	while (getppid() == parent)
+		sleep_ms(1);
+	require(fakegpu_verify(context, va, 2 * CHUNK, index, NULL) == 0, "verify");
+	require(control_get(parent, "gmem.current") >= (long long)(2 * CHUNK),
+		"its files stay");
+	close(context);
+	require(directory_has_gone(parent), "and go with the last one");
+	*orphan_did_well = 1;
+}
+
+static void test_orphan(void)
+{
+	orphan_did_well = shared_alloc(sizeof(*orphan_did_well));
+	guest_check(tenants_run(orphan, 1) == 1, "who made a context exits");
+	for (uint32_t i = 0; i < 500 && !*orphan_did_well; i++)
+		sleep_ms(10);
+	guest_check(*orphan_did_well, "a child that has it open goes on with it");
+}
+
 static void test_processes(void)
 {
 	struct dice dice = fakegpu_dice(500);
 	pid_t bystander = tenant_start(bystand, 7);
-	uint32_t died = 0, gone = 0;
+	uint32_t swapping = 0, died = 0, gone = 0, broken = 0;
 
 	for (uint32_t i = 0; i < KILLS; i++) {
 		pid_t victim = tenant_start(swap, i);
 
-		sleep_ms((unsigned int)roll(&dice, 200));
+		swapping += wait_for_swap(victim);
+		sleep_ms((unsigned int)roll(&dice, 60));
 		died += tenant_kill(victim);
+		broken += !gpu_check();
 		gone += directory_has_gone(victim);
 	}
-	guest_check(died == KILLS, "%u of %u were killed in the middle of swapping", died,
-		    KILLS);
+	guest_check(swapping == KILLS, "%u of %u were swapping", swapping, KILLS);
+	guest_check(died == KILLS, "%u of %u were killed in the middle of that", died, KILLS);
+	guest_check(broken == 0, "the books were in order after each");
 	guest_check(gone == KILLS, "%u of %u directories have gone with them", gone, KILLS);
 	guest_check(tenant_kill(bystander), "a bystander's memory was untouched until the end");
 }
@@ -114,6 +158,7 @@ void test_kill(void)
 	gpu_load("chunks=16");
 	test_processes();
 	test_writers();
+	test_orphan();
 	guest_check(tenants_run(stray, 1) == 1,
 		    "a fault that cannot be serviced is its own end");
 	gpu_unload();

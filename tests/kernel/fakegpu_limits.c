@@ -91,6 +91,7 @@ static uint32_t cut_limits(const pid_t *pids, uint32_t count)
 		sleep_ms((unsigned int)roll(&dice, 10));
 		if (control_get(pid, "gmem.current") > (long long)limit)
 			broken++;
+		broken += !gpu_check();
 	}
 	return broken;
 }

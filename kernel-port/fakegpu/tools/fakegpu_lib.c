@@ -145,6 +145,11 @@ int fakegpu_store(int context, uint64_t va, const void *bytes, size_t size)
 	return 0;
 }
 
+int fakegpu_check(int fd)
+{
+	return fakegpu_ioctl(fd, GVM_FAKEGPU_CHECK, NULL);
+}
+
 int fakegpu_info(int fd, struct gvm_fakegpu_info *ret_info)
 {
 	memset(ret_info, 0, sizeof(*ret_info));

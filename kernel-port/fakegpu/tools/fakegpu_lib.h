@@ -40,6 +40,9 @@ int fakegpu_launch(int context, struct gvm_fakegpu_launch *launch);
 int fakegpu_load(int context, uint64_t va, void *bytes, size_t size);
 int fakegpu_store(int context, uint64_t va, const void *bytes, size_t size);
 
+/* Are the core's books in order? EUCLEAN: no. */
+int fakegpu_check(int fd);
+
 int fakegpu_info(int fd, struct gvm_fakegpu_info *ret_info);
 
 #endif
