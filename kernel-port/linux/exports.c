@@ -29,6 +29,8 @@ EXPORT_SYMBOL_GPL(gvm_worker_stop);
 EXPORT_SYMBOL_GPL(gvm_device_register);
 EXPORT_SYMBOL_GPL(gvm_device_unregister);
 EXPORT_SYMBOL_GPL(gvm_device_index);
+EXPORT_SYMBOL_GPL(gvm_process_attach);
+EXPORT_SYMBOL_GPL(gvm_process_detach);
 EXPORT_SYMBOL_GPL(gvm_check);
 
 /* Containers and what they are charged for. */

@@ -113,6 +113,8 @@ static void test_attach(long objects)
 	guest_expect_write("gvm/attach", "", EINVAL);
 	guest_expect_write("gvm/attach", "1000", EINVAL);
 	guest_expect_write("gvm/attach", "1000 0 0", EINVAL);
+	guest_expect_write("gvm/attach", "1000 0 1000 1", EINVAL);
+	guest_expect_write("gvm/attach", "1000 0 7", ESRCH);
 	guest_expect_write("gvm/attach", "-1 0", EINVAL);
 	guest_expect_write("gvm/attach", "4294967296 0", ERANGE);
 	guest_expect_write("gvm/attach", "1000 1", ENODEV);
