@@ -12,4 +12,7 @@ void selftest_run_failing(void);
 /* A file that runs, when it is opened, what its data points to, and reads as TAP. */
 extern const struct file_operations selftest_tap_fops;
 
+/* selftest_space.c. Data: the device. */
+extern const struct file_operations selftest_space_fops;
+
 #endif

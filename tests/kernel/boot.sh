@@ -31,8 +31,9 @@ need timeout coreutils
 make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$out/root/init" \
-		"$source"/tests/kernel/guest*.c
+	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
+		-o "$out/root/init" "$source"/tests/kernel/guest*.c
+	cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
 	cp "$modules/gvm.ko" "$modules/gvm_selftest.ko" "$out/root/"
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 }

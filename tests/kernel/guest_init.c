@@ -543,6 +543,11 @@ int main(void)
 	test_load();
 	test_container(objects);
 	test_stress();
+	guest_expect_load("gvm_selftest", 0);
+	guest_test_processes();
+	guest_test_pressure();
+	guest_test_files();
+	guest_expect_unload("gvm_selftest", 0);
 	guest_expect_no_leak(objects);
 	guest_expect_unload("gvm", 0);
 	for (unsigned int round = 1; round <= GUEST_RELOADS; round++)

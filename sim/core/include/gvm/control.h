@@ -19,6 +19,8 @@ struct gvm_control_file {
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
 	/* Take a value; text is zero-terminated and trimmed. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, const char *text);
+	/* What is to be done once the value holds; all that takes long only with @wait. Or NULL. */
+	void (*settle)(struct gvm_container *container, bool wait);
 };
 
 /* All control files, in the order in which a directory lists them. CONTEXT: atomic. */
@@ -37,6 +39,13 @@ const struct gvm_control_file *gvm_control_find(const char *name);
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
 		      size_t size);
+
+/*
+ * As gvm_control_write(), for who cannot wait: a limit that is lowered holds, listeners are told, and
+ * what is above it leaves when the container next needs memory. CONTEXT: process.
+ */
+int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
+		    size_t size);
 
 /*
  * Parsers of policy/parse.c. Each takes a whole zero-terminated text, without surrounding space,
