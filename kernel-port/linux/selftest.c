@@ -51,7 +51,6 @@ struct selftest_tsg {
  */
 static struct {
 	struct gvm_device *device;
-	struct gvm_device *second; /* or NULL; guarded by mutex */
 	struct gvm_fault_handler handler;
 	struct dentry *dir;
 
@@ -429,46 +428,6 @@ static const struct file_operations selftest_hold_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Returns 0, -EEXIST, -ENOENT or -ENOMEM. */
-static int selftest_second_set_locked(bool present)
-{
-	static const struct gvm_device_config config = {
-		.name = "second",
-		.chunk_count = SELFTEST_CHUNKS,
-		.ops = &selftest_ops,
-		.default_timeslice_us = 1024,
-	};
-
-	if (present == !!selftest.second)
-		return present ? -EEXIST : -ENOENT;
-	if (present)
-		return gvm_device_register(&config, &selftest.second);
-	gvm_device_unregister(selftest.second);
-	selftest.second = NULL;
-	return 0;
-}
-
-static ssize_t selftest_second_write(struct file *file, const char __user *buf, size_t size,
-				     loff_t *offset)
-{
-	bool present;
-	int ret = kstrtobool_from_user(buf, size, &present);
-
-	if (ret)
-		return ret;
-	mutex_lock(&selftest.mutex);
-	ret = selftest_second_set_locked(present);
-	mutex_unlock(&selftest.mutex);
-	return ret ? ret : (ssize_t)size;
-}
-
-static const struct file_operations selftest_second_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = selftest_second_write,
-	.llseek = noop_llseek,
-};
-
 static ssize_t selftest_fail_next_write(struct file *file, const char __user *buf, size_t size,
 					loff_t *offset)
 {
@@ -594,8 +553,7 @@ static void __exit selftest_exit(void)
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
-	if (selftest.second)
-		gvm_device_unregister(selftest.second);
+	selftest_second_set(false);
 	gvm_device_unregister(selftest.device);
 }
 

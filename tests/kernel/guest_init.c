@@ -22,7 +22,7 @@
 
 #define GUEST_TGID	     "1000"
 #define GUEST_CONTAINER	     "gvm/" GUEST_TGID "/0/"
-#define GUEST_RELOADS	     5
+#define GUEST_RELOADS	     50
 #define GUEST_STRESS_SECONDS 2
 
 /* Taints of a module that was built out of tree and not signed, and nothing else. */
