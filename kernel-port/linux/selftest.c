@@ -15,6 +15,7 @@
  *   hold               write "1": evictions wait, "0": they go on
  *   space              write "<tgid>": an address space of the writing process, in the container
  *                      of process <tgid>, until the file is closed (selftest_space.c)
+ *   break              write: an invariant of the core is broken
  *   second             write "1": a second GPU appears, on which nothing runs; "0": it goes
  *   tsg_attach         write "<tgid> <id>": a TSG of the container appears
  *   tsg_detach         write "<tgid> <id>": it goes
@@ -428,6 +429,21 @@ static const struct file_operations selftest_hold_fops = {
 	.llseek = noop_llseek,
 };
 
+/* A chunk that nobody has is given back: it ends in an assertion. */
+static ssize_t selftest_break_write(struct file *file, const char __user *buf, size_t size,
+				    loff_t *offset)
+{
+	gvm_uncharge(selftest.device, selftest_find_chunk(NULL));
+	return size;
+}
+
+static const struct file_operations selftest_break_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = selftest_break_write,
+	.llseek = noop_llseek,
+};
+
 static ssize_t selftest_fail_next_write(struct file *file, const char __user *buf, size_t size,
 					loff_t *offset)
 {
@@ -504,6 +520,7 @@ static void selftest_create_files(void)
 	debugfs_create_file("tests", 0444, dir, selftest_run_programs, &selftest_tap_fops);
 	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
+	debugfs_create_file("break", 0200, dir, NULL, &selftest_break_fops);
 	debugfs_create_file("hold", 0200, dir, NULL, &selftest_hold_fops);
 	debugfs_create_file("second", 0200, dir, NULL, &selftest_second_fops);
 	debugfs_create_file("space", 0200, dir, selftest.device, &selftest_space_fops);

@@ -15,17 +15,11 @@ cc=${5:-cc}
 log=$out/console.log
 seconds=180
 
-need() {
-	if ! command -v "$1" >/dev/null; then
-		echo "$1 is missing: install the package $2" >&2
-		exit 1
-	fi
-}
+. "$source/tests/kernel/vm.sh"
 
-need qemu-system-x86_64 qemu-system-x86
 need cpio cpio
 need "$cc" gcc
-need timeout coreutils
+need_vm
 
 # The first process, static: the machine has no other file than it and the modules.
 make_initramfs() {
@@ -38,17 +32,6 @@ make_initramfs() {
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 }
 
-# slub_debug: a use after free finds poison, and allocations know who made them.
-# preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours; a thread that hangs ends in our own timeout.
-boot() {
-	timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
-		-m 512M -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
-		-kernel "$vmlinuz" -initrd "$out/initramfs.cpio" \
-		-append "console=ttyS0 panic=-1 oops=panic printk.devkmsg=on slub_debug=FZPU \
-preempt=full nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
-		</dev/null >"$log" 2>&1
-}
 
 fail() {
 	echo "---- the end of $log:" >&2
@@ -61,16 +44,13 @@ fail() {
 
 make_initramfs
 status=0
-boot || status=$?
+boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
 if [ "$status" = 124 ] || [ "$status" = 137 ]; then
 	fail "no end within $seconds seconds"
 fi
 [ "$status" = 0 ] || fail "QEMU ended with status $status"
 
-# The log without time stamps and carriage returns, from the first word of our own on: what the
-# kernel says of its (emulated) processor before that is none of our business.
-tr -d '\r' <"$log" | sed 's/^\[ *[0-9.]*\] //' | sed -n '/^tap: begin$/,$p' >"$out/guest.log"
-
+guest_log "$log" >"$out/guest.log"
 passed=$(grep -ac '^tap: ok ' "$out/guest.log" || true)
 plan=$(sed -n 's/^tap: 1\.\.\([0-9]*\)$/\1/p' "$out/guest.log")
 if grep -aq '^tap: not ok' "$out/guest.log"; then

@@ -185,15 +185,10 @@ static uint64_t draw(uint64_t *state)
 
 static uint64_t read_seed(void)
 {
-	char text[1024] = "";
-	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-	char *at;
+	char text[32];
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	at = strstr(text, "gvm_seed=");
-	return at ? strtoull(at + strlen("gvm_seed="), NULL, 10) | 1 : 1;
+	return guest_parameter("gvm_seed=", text, sizeof(text)) ? strtoull(text, NULL, 10) | 1 :
+								  1;
 }
 
 /* Take the texts of one input: what is behind the "=" of each line. */
