@@ -138,7 +138,7 @@ static void test_kill(void)
 
 /*
  * A process goes while somebody's limit write is stuck in its directory: it waits for that, and
- * others come and go meanwhile.
+ * others come and go meanwhile. (F11, D20)
  */
 static void test_detach_waits_alone(void)
 {
@@ -264,6 +264,7 @@ static bool fuzz_write(uint64_t *state)
 	return ok;
 }
 
+/* F15 */
 static void test_fuzz(uint64_t *state)
 {
 	unsigned int failures = 0;
@@ -282,7 +283,7 @@ static void test_fuzz(uint64_t *state)
 	guest_expect_read("gvm_selftest/check", "ok\n");
 }
 
-/* Writers of anything that are killed wherever they are. One that does not end hangs the test. */
+/* F10: writers of anything, killed wherever they are. One that does not end hangs the test. */
 static void test_fuzz_kills(uint64_t *state)
 {
 	unsigned int killed = 0;

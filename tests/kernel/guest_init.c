@@ -152,6 +152,7 @@ static unsigned int guest_count_files(void)
 	return count;
 }
 
+/* D21 */
 static void test_directory(void)
 {
 	unsigned int expected = 0;
@@ -177,6 +178,7 @@ static void test_directory(void)
 		    guest_count_files(), expected);
 }
 
+/* F15 */
 static void test_values(void)
 {
 	char path[128];
@@ -297,7 +299,7 @@ static void guest_expect_calls(const char *calls)
 	guest_write("gvm_selftest/calls", "forget");
 }
 
-/* A write makes calls of the GPU's driver, and returns what they return. */
+/* D17: A write makes calls of the GPU's driver, and returns what they return. */
 static void test_tsgs(void)
 {
 	guest_expect_write("gvm_selftest/tsg_attach", "1000 7", 0);
@@ -339,7 +341,7 @@ static void test_faults(void)
 	guest_expect_books();
 }
 
-/* A file that stays open while its container, its device and its driver go. */
+/* F11: A file that stays open while its container, its device and its driver go. */
 static void test_open_file(void)
 {
 	int fd = guest_open_control("gmem.limit.high", O_RDWR);
@@ -446,7 +448,7 @@ static void guest_stress_stop(struct guest_stress *stress)
 		    stress->name);
 }
 
-/* Containers come and go under readers and writers of their files, on two processors. */
+/* F11: Containers come and go under readers and writers of their files, on two processors. */
 static void test_stress(void)
 {
 	struct guest_stress attacher = { .name = "attacher", .step = guest_stress_attach };

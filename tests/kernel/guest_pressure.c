@@ -79,6 +79,7 @@ static void make_event(void)
 	guest_write("gvm_selftest/uncharge", "1 1");
 }
 
+/* F1, F17, D12 */
 static void test_requests(void)
 {
 	struct stat status = { 0 };
@@ -253,7 +254,7 @@ static void test_container_goes(int space)
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
 }
 
-/* The GPU goes under a reader and under epoll; what is left holds nothing of it. */
+/* D11: The GPU goes under a reader and under epoll; what is left holds nothing of it. */
 static void test_gpu_goes(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };

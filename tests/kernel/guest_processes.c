@@ -27,7 +27,7 @@ static void expect_gone(const char *path)
 	guest_check(access(full, F_OK) != 0 && errno == ENOENT, "%s has gone", path);
 }
 
-/* Each member's directory shows the same container, whoever of them joined whom. */
+/* F2, D5: Each member's directory shows the same container, whoever of them joined whom. */
 static void test_group(void)
 {
 	guest_expect_write("gvm/attach", "2000 0", 0);
@@ -181,7 +181,7 @@ static void *churn(void *failures)
 	return NULL;
 }
 
-/* D13 */
+/* D13, D14: none of the threads is the process' first. */
 static void test_churn(void)
 {
 	pthread_t threads[3];
