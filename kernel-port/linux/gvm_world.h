@@ -121,6 +121,11 @@ static inline void gvm_mutex_lock(struct gvm_mutex *lock) __acquires(lock)
 	mutex_lock(&lock->mutex);
 }
 
+static inline int __must_check gvm_mutex_lock_killable(struct gvm_mutex *lock)
+{
+	return mutex_lock_killable(&lock->mutex);
+}
+
 static inline void gvm_mutex_unlock(struct gvm_mutex *lock) __releases(lock)
 {
 	mutex_unlock(&lock->mutex);

@@ -12,7 +12,7 @@
  *   fail_next          write "<errno>": the next RPC, fault serviced or eviction fails with it
  *   charge, uncharge   write "<tgid> <n>": n chunks
  *   evict              write "<tgid> <n>": n victims of the container's own clock
- *   hold               write "1": evictions wait, "0": they go on
+ *   hold               write "1": evictions and timeslice RPCs wait, "0": they go on
  *   space              write "<tgid>": an address space of the writing process, in the container
  *                      of process <tgid>, until the file is closed (selftest_space.c)
  *   break              write: an invariant of the core is broken
@@ -166,6 +166,7 @@ static bool selftest_chunk_evictable(void *gpu, u32 chunk)
 static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 {
 	selftest_log("timeslice %u %llu\n", tsg, timeslice_us);
+	gvm_wait_event(&selftest.wq, !READ_ONCE(selftest.hold));
 	return selftest_take_failure();
 }
 

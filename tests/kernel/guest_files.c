@@ -87,15 +87,15 @@ static void test_nonblock(void)
 	guest_expect_write("gvm_selftest/uncharge", "2000 2", 0);
 }
 
-/* Wait until the GPU was asked to evict something. */
-static void await_eviction(void)
+/* Wait until the GPU was asked to do this. */
+static void await_call(const char *call)
 {
 	char text[GUEST_TEXT_MAX];
 
 	do {
 		usleep(1000);
 		guest_read("gvm_selftest/calls", text, sizeof(text));
-	} while (!strstr(text, "evict"));
+	} while (!strstr(text, call));
 }
 
 static unsigned int count_evictions(void)
@@ -121,7 +121,7 @@ static void test_kill(void)
 	writer = fork();
 	if (writer == 0)
 		_exit(guest_write("gvm/2000/0/gmem.limit.high", "0"));
-	await_eviction();
+	await_call("evict");
 	guest_expect_read("gvm/2000/0/gmem.limit.high",
 			  "0\n"); /* nobody waits for the writer */
 	guest_expect_write("gvm/2000/0/gmem.limit.low", "0", 0);
@@ -134,6 +134,60 @@ static void test_kill(void)
 	guest_expect_write("gvm/2000/0/gmem.limit.high", "max", 0);
 	guest_expect_write("gvm_selftest/uncharge", "2000 7", 0);
 	guest_expect_read("gvm_selftest/check", "ok\n");
+}
+
+static pid_t start(void (*function)(void))
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		function();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void write_timeslice(void)
+{
+	guest_write("gvm/2000/0/compute.timeslice", "7ms");
+}
+
+static void write_freeze(void)
+{
+	guest_write("gvm/2000/0/compute.freeze", "1");
+}
+
+static void read_priority(void)
+{
+	char text[32];
+
+	guest_read("gvm/2000/0/compute.priority", text, sizeof(text));
+}
+
+/* F10: one writer is in an RPC that takes its time; who waits for it can be killed meanwhile. */
+static void test_kill_behind_rpc(void)
+{
+	int status[2] = { 0 };
+	pid_t slow, waiting[2];
+
+	guest_expect_write("gvm_selftest/calls", "forget", 0);
+	guest_expect_write("gvm_selftest/hold", "1", 0);
+	slow = start(write_timeslice);
+	await_call("timeslice");
+	waiting[0] = start(write_freeze);
+	waiting[1] = start(read_priority);
+	usleep(20000); /* they wait by now, most likely */
+	for (int i = 0; i < 2; i++) {
+		kill(waiting[i], SIGKILL);
+		waitpid(waiting[i], &status[i], 0);
+	}
+	guest_check(WIFSIGNALED(status[0]) && WIFSIGNALED(status[1]),
+		    "a writer and a reader are killed behind an RPC");
+	guest_check(waitpid(slow, NULL, WNOHANG) == 0, "which goes on");
+	guest_expect_write("gvm_selftest/hold", "0", 0);
+	waitpid(slow, NULL, 0);
+	guest_expect_read("gvm/2000/0/compute.timeslice", "7000us\n");
+	guest_expect_read("gvm/2000/0/compute.freeze", "0\n");
 }
 
 /*
@@ -152,7 +206,7 @@ static void test_detach_waits_alone(void)
 	writer = fork();
 	if (writer == 0)
 		_exit(guest_write("gvm/2001/0/gmem.limit.high", "0"));
-	await_eviction();
+	await_call("evict");
 	detacher = fork();
 	if (detacher == 0)
 		_exit(guest_write("gvm/detach", "2001 0"));
@@ -321,6 +375,7 @@ void guest_test_files(void)
 	load_corpus();
 	guest_expect_write("gvm_selftest/tsg_attach", "2000 1", 0);
 	guest_expect_write("gvm_selftest/tsg_attach", "2000 2", 0);
+	test_kill_behind_rpc();
 	test_fuzz(&seed);
 	test_fuzz_kills(&seed);
 	guest_expect_write("gvm_selftest/tsg_detach", "2000 1", 0);

@@ -146,7 +146,8 @@ static int control_timeslice_show(struct gvm_container *container, char *buf, si
 {
 	u64 timeslice_us;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	timeslice_us = container->timeslice_us;
 	gvm_mutex_unlock(&container->device->tsg_mutex);
 	return scnprintf(buf, size, "%lluus\n", timeslice_us);
@@ -165,7 +166,8 @@ static int control_priority_show(struct gvm_container *container, char *buf, siz
 {
 	u32 priority;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	priority = container->priority;
 	gvm_mutex_unlock(&container->device->tsg_mutex);
 	return control_show_u64(buf, size, priority);
@@ -184,7 +186,8 @@ static int control_freeze_show(struct gvm_container *container, char *buf, size_
 {
 	bool frozen;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	frozen = gvm_tsgs_frozen_locked(container);
 	/* No TSG can contradict the wish; the next one will be born frozen. */
 	if (list_empty(&container->tsgs))
@@ -278,6 +281,8 @@ int gvm_control_read(struct gvm_container *container, const char *name, char *bu
 	if (!file->show)
 		return -EACCES;
 	length = file->show(container, text, sizeof(text));
+	if (length < 0)
+		return length;
 	if ((size_t)length >= size)
 		return -E2BIG;
 	memcpy(buf, text, (size_t)length + 1);

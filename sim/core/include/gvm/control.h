@@ -15,7 +15,7 @@
 struct gvm_control_file {
 	const char *name;  /* "gmem.limit.high" */
 	const char *alias; /* name in the public GVM driver, or NULL */
-	/* Write the value as text with a newline into buf; returns its length. NULL: write-only. */
+	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
 	/* Take a value; text is zero-terminated and trimmed. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, const char *text);
@@ -34,7 +34,8 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  * Read or write a control file by name. read returns the length of the text; write takes @size
  * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
  * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
- * text too long, or what an RPC returned. CONTEXT: process.
+ * text too long, -EINTR the thread is being killed (nothing changed), or what an RPC returned.
+ * CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
