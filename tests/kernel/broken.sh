@@ -21,7 +21,7 @@ fail() {
 
 need_vm
 mkdir -p "$out"
-boot 90 "$vmlinuz" "$initramfs" gvm_test=broken >"$out/console.log" 2>&1 || fail "QEMU failed"
+boot 90 "$vmlinuz" "$initramfs" GVM_TEST=broken >"$out/console.log" 2>&1 || fail "QEMU failed"
 guest_log "$out/console.log" >"$out/guest.log"
 passed=$(grep -ac '^tap: ok ' "$out/guest.log" || true)
 grep -aqx "tap: 1..$passed" "$out/guest.log" || fail "not all test points passed"

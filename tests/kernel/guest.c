@@ -162,24 +162,6 @@ void guest_expect_unload(const char *name, int error)
 		    guest_error_name(error));
 }
 
-bool guest_parameter(const char *word, char *ret_rest, size_t size)
-{
-	char text[1024] = "";
-	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-	char *save, *at;
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	for (at = strtok_r(text, " \n", &save); at; at = strtok_r(NULL, " \n", &save)) {
-		if (strncmp(at, word, strlen(word)) == 0) {
-			snprintf(ret_rest, size, "%s", at + strlen(word));
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * Count in one cache's alloc_traces. A record is a line that begins with the number of objects
  * and names the caller, and indented lines with the rest of its stack.

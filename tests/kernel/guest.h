@@ -56,9 +56,6 @@ void guest_test_files(void);
 /* guest_broken.c, instead of all others: nothing is loaded. */
 void guest_test_broken(void);
 
-/* Is @word on the kernel's command line? *ret_rest is what is behind it, until the next one. */
-bool guest_parameter(const char *word, char *ret_rest, size_t size);
-
 /*
  * Objects in the kernel's kmalloc caches that were allocated by @module, by the stack traces that
  * slub_debug=U keeps; -1 if there are no traces to be read.

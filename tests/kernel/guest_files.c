@@ -4,7 +4,7 @@
  * gvm.ko and gvm_selftest.ko are loaded, and no process is attached.
  *
  * The fuzzer writes what tests/fuzz/corpus/control holds, spoilt in places, and plain noise of up to
- * 4 KB, to every file. "gvm_seed=N" on the kernel's command line draws others.
+ * 4 KB, to every file. GVM_TEST_SEED draws others.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -239,10 +239,9 @@ static uint64_t draw(uint64_t *state)
 
 static uint64_t read_seed(void)
 {
-	char text[32];
+	const char *text = getenv("GVM_TEST_SEED");
 
-	return guest_parameter("gvm_seed=", text, sizeof(text)) ? strtoull(text, NULL, 10) | 1 :
-								  1;
+	return text ? strtoull(text, NULL, 10) | 1 : 1;
 }
 
 /* Take the texts of one input: what is behind the "=" of each line. */
@@ -371,7 +370,7 @@ void guest_test_files(void)
 	test_nonblock();
 	test_kill();
 	test_detach_waits_alone();
-	guest_log("gvm_seed=%llu", (unsigned long long)seed);
+	guest_log("GVM_TEST_SEED=%llu", (unsigned long long)seed);
 	load_corpus();
 	guest_expect_write("gvm_selftest/tsg_attach", "2000 1", 0);
 	guest_expect_write("gvm_selftest/tsg_attach", "2000 2", 0);

@@ -17,17 +17,20 @@ need_vm() {
 # boot SECONDS VMLINUZ INITRAMFS [PARAMETER...]: the console on standard output.
 # slub_debug: a use after free finds poison, and allocations know who made them.
 # preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours; a thread that hangs ends in our own timeout.
+# busy machine, which is no fault of ours. A thread that cannot be killed for long is reported. What
+# the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the first process.
 boot() {
 	limit=$1
 	kernel=$2
 	initramfs=$3
 	shift 3
+	[ -z "${GVM_TEST_SEED:-}" ] || set -- "$@" "GVM_TEST_SEED=$GVM_TEST_SEED"
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
-		-m 512M -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
+		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
-		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU preempt=full \
-nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init $*" </dev/null
+		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU preempt=full nowatchdog \
+sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
+rdinit=/init $*" </dev/null
 }
 
 # The log without time stamps and carriage returns, from the first word of our own on: what the
