@@ -91,6 +91,14 @@ static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
 	return 0;
 }
 
+/* Another thread may be reading the same open file. Returns 0, -EAGAIN or -ERESTARTSYS. */
+static int gvm_control_lock(struct file *file, struct gvm_debugfs_open *open)
+{
+	if (file->f_flags & O_NONBLOCK)
+		return mutex_trylock(&open->lock) ? 0 : -EAGAIN;
+	return mutex_lock_interruptible(&open->lock) ? -ERESTARTSYS : 0;
+}
+
 /*
  * A read from the start takes a snapshot and later ones go on in it: short reads fit together,
  * and a daemon that keeps the file open sees news by pread() at 0.
@@ -100,9 +108,10 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 {
 	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
 	struct gvm_debugfs_open *open = file->private_data;
-	ssize_t ret = 0;
+	ssize_t ret = gvm_control_lock(file, open);
 
-	mutex_lock(&open->lock);
+	if (ret)
+		return ret;
 	if (*offset == 0)
 		ret = gvm_control_snapshot(entry, open);
 	if (ret == 0)
@@ -111,7 +120,10 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 	return ret;
 }
 
-/* Each write is one whole value, wherever the file offset is. */
+/*
+ * Each write is one whole value, wherever the file offset is. With O_NONBLOCK a lowered limit holds
+ * and nothing is reclaimed for it, as memory.high of cgroup v2 does.
+ */
 static ssize_t gvm_control_file_write(struct file *file, const char __user *buf, size_t size,
 				      loff_t *offset)
 {
@@ -123,7 +135,10 @@ static ssize_t gvm_control_file_write(struct file *file, const char __user *buf,
 		return -E2BIG;
 	if (copy_from_user(text, buf, size))
 		return -EFAULT;
-	ret = gvm_control_write(entry->container, entry->control->name, text, size);
+	if (file->f_flags & O_NONBLOCK)
+		ret = gvm_control_set(entry->container, entry->control->name, text, size);
+	else
+		ret = gvm_control_write(entry->container, entry->control->name, text, size);
 	return ret ? ret : (ssize_t)size;
 }
 

@@ -17,6 +17,7 @@
 
 #include "gvm/charge.h"
 #include "gvm_debugfs.h"
+#include "gvm_pressure_file.h"
 
 /* A registered device. Guarded by gvm_registry_mutex but for what is set once. */
 struct gvm_registration {
@@ -376,6 +377,7 @@ void gvm_device_unregister(struct gvm_device *device)
 		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
 	mutex_unlock(&gvm_registry_mutex);
 
+	gvm_pressure_file_disconnect(device);
 	gvm_device_destroy(device);
 	ida_free(&gvm_indices, registration->index);
 	kfree(registration);

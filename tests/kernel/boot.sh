@@ -18,24 +18,18 @@ cc=${6:-cc}
 log=$out/console.log
 seconds=180
 
-need() {
-	if ! command -v "$1" >/dev/null; then
-		echo "$1 is missing: install the package $2" >&2
-		exit 1
-	fi
-}
+. "$source/tests/kernel/vm.sh"
 
-need qemu-system-x86_64 qemu-system-x86
 need cpio cpio
 need "$cc" gcc
-need timeout coreutils
+need_vm
 
 # compile NAME SOURCE...
 compile() {
 	name=$1
 	shift
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/fakegpu" \
-		-I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
+	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
+		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
 }
 
 # The first process, static: the machine has few files beside it and the modules.
@@ -51,21 +45,10 @@ make_initramfs() {
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
 		compile init "$source"/tests/kernel/guest*.c
+		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
 		cp "$modules/gvm_selftest.ko" "$out/root/"
 	fi
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
-}
-
-# slub_debug: a use after free finds poison, and allocations know who made them.
-# preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours. A thread that cannot be killed for long is reported.
-boot() {
-	timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
-		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
-		-kernel "$vmlinuz" -initrd "$out/initramfs.cpio" \
-		-append "${GVM_TEST_SEED:+GVM_TEST_SEED=$GVM_TEST_SEED }console=ttyS0 panic=-1 oops=panic printk.devkmsg=on slub_debug=FZPU \
-preempt=full nowatchdog sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
-		</dev/null >"$log" 2>&1
 }
 
 fail() {
@@ -79,16 +62,13 @@ fail() {
 
 make_initramfs
 status=0
-boot || status=$?
+boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
 if [ "$status" = 124 ] || [ "$status" = 137 ]; then
 	fail "no end within $seconds seconds"
 fi
 [ "$status" = 0 ] || fail "QEMU ended with status $status"
 
-# The log without time stamps and carriage returns, from the first word of our own on: what the
-# kernel says of its (emulated) processor before that is none of our business.
-tr -d '\r' <"$log" | sed 's/^\[ *[0-9.]*\] //' | sed -n '/^tap: begin$/,$p' >"$out/guest.log"
-
+guest_log "$log" >"$out/guest.log"
 passed=$(grep -ac '^tap: ok ' "$out/guest.log" || true)
 plan=$(sed -n 's/^tap: 1\.\.\([0-9]*\)$/\1/p' "$out/guest.log")
 if grep -aq '^tap: not ok' "$out/guest.log"; then

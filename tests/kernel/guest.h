@@ -9,6 +9,9 @@
 #define GUEST_DEBUGFS  "/sys/kernel/debug"
 #define GUEST_TEXT_MAX 4096
 
+/* A pointer to no memory of a process. */
+#define GUEST_NO_MEMORY ((void *)-4096L)
+
 /*
  * Say one thing in the kernel's log, where it stands between what the kernel says, and whole:
  * a console that two write to would tear lines apart. The text is one line.
@@ -48,6 +51,14 @@ void guest_expect_unload(const char *name, int error);
  */
 void guest_run_tests(void);
 void guest_run_failing_tests(void);
+
+/* What guest_processes.c, guest_pressure.c and guest_files.c prove; both modules are loaded. */
+void guest_test_processes(void);
+void guest_test_pressure(void);
+void guest_test_files(void);
+
+/* guest_broken.c, instead of all others: nothing is loaded. */
+void guest_test_broken(void);
 
 /*
  * What @module has allocated and not freed: objects in the kernel's kmalloc caches, by the stack

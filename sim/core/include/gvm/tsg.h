@@ -63,7 +63,7 @@ void gvm_tsg_detach(struct gvm_tsg *tsg);
 
 /*
  * Change a setting of the container and apply it to all its TSGs. Returns 0, -EINVAL (out of
- * range, nothing changed), or the first RPC's error; the others are still tried, and the next
+ * range, nothing changed), -EINTR (being killed, nothing changed), or the first RPC's error; the others are still tried, and the next
  * write tries again. A TSG that is gone (-ENODEV) is no error. CONTEXT: process.
  */
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority);
