@@ -33,6 +33,7 @@ static void live(uint32_t index, uint64_t seed)
 	close(context);
 }
 
+/* D3, D8: what the fault handler could not get is nobody's, and nothing of it is lost. */
 static void lives(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(700 + index);
@@ -53,6 +54,7 @@ static bool write_until_done(pid_t pid, const char *file, const char *text, uint
 	return error == 0;
 }
 
+/* D17: freeze and thaw while RPCs fail, until each is done. */
 static void test_rpcs(void)
 {
 	struct dice dice = fakegpu_dice(799);

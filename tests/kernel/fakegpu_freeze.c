@@ -37,7 +37,7 @@ static bool gets_on(uint32_t index)
 	return rounds[index] != before;
 }
 
-/* A round that had ended on the GPU before the freeze may be counted just after it. */
+/* F14: off the GPU, and stays off. A round that ended there before it may be counted just after. */
 static void test_one(pid_t pid, uint32_t index)
 {
 	uint64_t before;
@@ -85,7 +85,7 @@ static uint32_t storm_of_writes(const pid_t *pids)
 	return failed;
 }
 
-/* One that is killed while it is frozen goes all the same. */
+/* One that is killed while it is frozen goes all the same (D9, D20). */
 static void test_killed(pid_t *pids)
 {
 	guest_check(control_set(pids[0], "compute.freeze", "1") == 0 && tenant_kill(pids[0]),

@@ -105,7 +105,7 @@ static void move_bytes(int context, uint64_t va, struct page_state *pages, struc
 	}
 }
 
-/* Launches over more memory than there is, in a range that was written by the CPU at first. */
+/* Launches over more memory than there is, in a range that was written by the CPU at first (F4). */
 static void random_launches(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(100 + index);

@@ -91,6 +91,7 @@ static void test_orphan(void)
 	guest_check(*orphan_did_well, "a child that has it open goes on with it");
 }
 
+/* F10: a process is killed while its memory moves. */
 static void test_processes(void)
 {
 	struct dice dice = fakegpu_dice(500);
@@ -113,7 +114,7 @@ static void test_processes(void)
 	guest_check(tenant_kill(bystander), "a bystander's memory was untouched until the end");
 }
 
-/* Who reclaims is killed; who is reclaimed goes on, and later dies under somebody who reclaims. */
+/* F10, F11: who reclaims is killed; who is reclaimed goes on, and dies under somebody who reclaims. */
 static void test_writers(void)
 {
 	struct dice dice = fakegpu_dice(501);

@@ -12,7 +12,7 @@
 #define STORM_LIMIT  4u /* with one for page tables */
 #define CUTS	     40u
 
-/* Over the limit by half, forwards and at random; at the end the peak tells all. */
+/* Twice as much as the limit allows, forwards and backwards; at the end the peak tells all (F6, D1). */
 static void storm(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(300 + index);
@@ -96,6 +96,7 @@ static uint32_t cut_limits(const pid_t *pids, uint32_t count)
 	return broken;
 }
 
+/* Limits are cut while their containers fault; every byte is looked at all the while (F5, D25). */
 static void test_cuts(void)
 {
 	pid_t pids[3];
