@@ -83,6 +83,31 @@ START_TEST(processes_of_a_group_share_one_container)
 }
 END_TEST
 
+/* D14: the process that it was named after goes first, and its tgid is given to a stranger. */
+START_TEST(a_renamed_container_leaves_its_old_name_to_a_stranger)
+{
+	struct gvm_container *first = world_attach(1), *stranger;
+
+	world_attach(1);
+	gvm_container_rename(first, 2);
+	gvm_container_detach(first);
+	stranger = world_attach(1);
+	ck_assert_ptr_ne(stranger, first);
+	ck_assert_ptr_eq(world_attach(2), first);
+	world_check();
+	gvm_container_detach(first);
+	gvm_container_detach(first);
+	gvm_container_detach(stranger);
+}
+END_TEST
+
+START_TEST(to_take_another_containers_name_is_a_broken_invariant)
+{
+	world_attach(2);
+	gvm_container_rename(world_attach(1), 2);
+}
+END_TEST
+
 /* D5: the second of two, and one that is not there. */
 START_TEST(find_tells_groups_apart)
 {
@@ -275,6 +300,9 @@ static void add_container_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_new_container_has_no_limits_and_touched_nothing);
 	tcase_add_test(tests, processes_of_a_group_share_one_container);
+	tcase_add_test(tests, a_renamed_container_leaves_its_old_name_to_a_stranger);
+	tcase_add_test_raise_signal(
+		tests, to_take_another_containers_name_is_a_broken_invariant, SIGABRT);
 	tcase_add_test(tests, find_tells_groups_apart);
 	tcase_add_test(tests, a_reference_outlives_the_process);
 	tcase_add_test(tests, a_reused_tgid_inherits_nothing);

@@ -166,7 +166,9 @@ START_TEST(a_listener_outlives_its_container_and_reads_the_end)
 	three = toy_attach(3);
 	ck_assert_int_eq(gvm_listener_open(&ear, three), 0);
 	gvm_pressure_post(three, CHUNK);
+	ck_assert(!gvm_listener_is_at_end(&ear));
 	gvm_container_detach(three);
+	ck_assert(gvm_listener_is_at_end(&ear));
 	expect_event(&ear, CHUNK, 1);
 	ck_assert(gvm_listener_poll(&ear));
 	ck_assert_int_eq(gvm_listener_read(&ear, &event, sizeof(event), true), 0);
@@ -251,6 +253,21 @@ START_TEST(a_lowered_limit_tells_its_excess_before_it_takes_it)
 	/* Nothing to take, nothing to tell. */
 	write_file(one, "gmem.limit.high", "16M");
 	expect_nothing(&ear);
+	end();
+}
+END_TEST
+
+START_TEST(a_limit_that_is_set_without_waiting_tells_its_excess_and_takes_nothing)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	open_ear();
+	store_blocks(0, 8);
+	ck_assert_int_eq(gvm_control_set(one, "gmem.limit.high", "6M", 2), 0);
+	expect_event(&ear, 5 * CHUNK, 1);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	/* And holds. */
+	ck_assert_int_eq(gvm_charge_reserve(one), -EDQUOT);
 	end();
 }
 END_TEST
@@ -407,5 +424,6 @@ TEST_MAIN("pressure", an_event_is_read_once, the_newest_event_wins_and_nothing_g
 	  pressure_on_the_device_reaches_those_who_could_pay,
 	  pressure_on_the_device_goes_round_when_there_are_too_many,
 	  a_lowered_limit_tells_its_excess_before_it_takes_it,
+	  a_limit_that_is_set_without_waiting_tells_its_excess_and_takes_nothing,
 	  whatever_a_listener_does_the_driver_does_the_same,
 	  a_listener_that_keeps_its_word_ends_the_eviction)

@@ -21,6 +21,7 @@
 #include "gvm_registry.h"
 
 /* The port (gvm_world.h). */
+EXPORT_SYMBOL_GPL(gvm_lock_class);
 EXPORT_SYMBOL_GPL(gvm_complete_all);
 EXPORT_SYMBOL_GPL(gvm_completion_wait);
 EXPORT_SYMBOL_GPL(gvm_worker_start);
@@ -30,6 +31,8 @@ EXPORT_SYMBOL_GPL(gvm_worker_stop);
 EXPORT_SYMBOL_GPL(gvm_device_register);
 EXPORT_SYMBOL_GPL(gvm_device_unregister);
 EXPORT_SYMBOL_GPL(gvm_device_index);
+EXPORT_SYMBOL_GPL(gvm_process_attach);
+EXPORT_SYMBOL_GPL(gvm_process_detach);
 EXPORT_SYMBOL_GPL(gvm_check);
 
 /* Containers and what they are charged for. */
@@ -61,6 +64,7 @@ EXPORT_SYMBOL_GPL(gvm_device_destroy);
 EXPORT_SYMBOL_GPL(gvm_container_attach);
 EXPORT_SYMBOL_GPL(gvm_container_detach);
 EXPORT_SYMBOL_GPL(gvm_container_get);
+EXPORT_SYMBOL_GPL(gvm_container_rename);
 EXPORT_SYMBOL_GPL(gvm_container_count_event);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
 EXPORT_SYMBOL_GPL(gvm_charged_bytes);
@@ -81,6 +85,7 @@ EXPORT_SYMBOL_GPL(gvm_clock_take);
 EXPORT_SYMBOL_GPL(gvm_hint_next);
 
 EXPORT_SYMBOL_GPL(gvm_listener_close);
+EXPORT_SYMBOL_GPL(gvm_listener_is_at_end);
 EXPORT_SYMBOL_GPL(gvm_listener_open);
 EXPORT_SYMBOL_GPL(gvm_listener_poll);
 EXPORT_SYMBOL_GPL(gvm_listener_read);
@@ -105,6 +110,7 @@ EXPORT_SYMBOL_GPL(gvm_control_at);
 EXPORT_SYMBOL_GPL(gvm_control_count);
 EXPORT_SYMBOL_GPL(gvm_control_find);
 EXPORT_SYMBOL_GPL(gvm_control_read);
+EXPORT_SYMBOL_GPL(gvm_control_set);
 EXPORT_SYMBOL_GPL(gvm_control_write);
 EXPORT_SYMBOL_GPL(gvm_parse_bytes);
 EXPORT_SYMBOL_GPL(gvm_parse_timeslice_us);

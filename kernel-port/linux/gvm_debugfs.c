@@ -20,8 +20,8 @@
 #include "gvm/control.h"
 #include "gvm_registry.h"
 
-/* The longest text that attach and detach take: two u32, space, newline and some slack. */
-#define GVM_ATTACH_TEXT_MAX 32
+/* The longest text that attach and detach take: three u32, spaces, newline. */
+#define GVM_ATTACH_TEXT_MAX 36
 
 /* <tgid>/, shared by the devices that the process group uses. Guarded by the registry's mutex. */
 struct gvm_debugfs_group {
@@ -91,6 +91,14 @@ static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
 	return 0;
 }
 
+/* Another thread may be reading the same open file. Returns 0, -EAGAIN or -ERESTARTSYS. */
+static int gvm_control_lock(struct file *file, struct gvm_debugfs_open *open)
+{
+	if (file->f_flags & O_NONBLOCK)
+		return mutex_trylock(&open->lock) ? 0 : -EAGAIN;
+	return mutex_lock_interruptible(&open->lock) ? -ERESTARTSYS : 0;
+}
+
 /*
  * A read from the start takes a snapshot and later ones go on in it: short reads fit together,
  * and a daemon that keeps the file open sees news by pread() at 0.
@@ -100,9 +108,10 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 {
 	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
 	struct gvm_debugfs_open *open = file->private_data;
-	ssize_t ret = 0;
+	ssize_t ret = gvm_control_lock(file, open);
 
-	mutex_lock(&open->lock);
+	if (ret)
+		return ret;
 	if (*offset == 0)
 		ret = gvm_control_snapshot(entry, open);
 	if (ret == 0)
@@ -111,7 +120,10 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 	return ret;
 }
 
-/* Each write is one whole value, wherever the file offset is. */
+/*
+ * Each write is one whole value, wherever the file offset is. With O_NONBLOCK a lowered limit holds
+ * and nothing is reclaimed for it, as memory.high of cgroup v2 does.
+ */
 static ssize_t gvm_control_file_write(struct file *file, const char __user *buf, size_t size,
 				      loff_t *offset)
 {
@@ -123,7 +135,10 @@ static ssize_t gvm_control_file_write(struct file *file, const char __user *buf,
 		return -E2BIG;
 	if (copy_from_user(text, buf, size))
 		return -EFAULT;
-	ret = gvm_control_write(entry->container, entry->control->name, text, size);
+	if (file->f_flags & O_NONBLOCK)
+		ret = gvm_control_set(entry->container, entry->control->name, text, size);
+	else
+		ret = gvm_control_write(entry->container, entry->control->name, text, size);
 	return ret ? ret : (ssize_t)size;
 }
 
@@ -220,58 +235,75 @@ int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 	return 0;
 }
 
-void gvm_debugfs_dir_destroy(struct gvm_debugfs_dir *dir)
+void gvm_debugfs_dir_remove(struct gvm_debugfs_dir *dir)
 {
 	debugfs_remove(dir->dir);
+}
+
+void gvm_debugfs_dir_free(struct gvm_debugfs_dir *dir)
+{
 	gvm_debugfs_group_put(dir->group);
 	kfree(dir);
 }
 
-/* Parse "<tgid> <gpu>". Returns 0, -EINVAL or -ERANGE. */
-static int gvm_parse_attach(char *text, u32 *ret_tgid, u32 *ret_gpu)
+/*
+ * Parse "<tgid> <gpu> [<group tgid>]"; without the last, the process' own. Returns 0, -EINVAL or
+ * -ERANGE.
+ */
+static int gvm_parse_attach(char *text, u32 values[3])
 {
 	char *rest = strim(text);
-	char *tgid = strsep(&rest, " ");
+	u32 count = 0;
+	char *word;
 	int ret;
 
-	if (!rest)
-		return -EINVAL;
-	ret = kstrtou32(tgid, 10, ret_tgid);
-	if (ret)
-		return ret;
-	return kstrtou32(skip_spaces(rest), 10, ret_gpu);
+	while ((word = strsep(&rest, " "))) {
+		if (!*word)
+			continue;
+		if (count == 3)
+			return -EINVAL;
+		ret = kstrtou32(word, 10, &values[count++]);
+		if (ret)
+			return ret;
+	}
+	if (count == 2)
+		values[count++] = values[0];
+	return count == 3 ? 0 : -EINVAL;
 }
 
-/* What attach and detach share: take a line from the user and call @apply with what it says. */
-static ssize_t gvm_attach_apply(const char __user *buf, size_t size,
-				int (*apply)(u32 tgid, u32 gpu))
+/* What attach and detach share: take a line from the user. Returns 0 or -errno. */
+static int gvm_copy_attach(const char __user *buf, size_t size, u32 values[3])
 {
 	char text[GVM_ATTACH_TEXT_MAX];
-	u32 tgid;
-	u32 gpu;
-	int ret;
 
 	if (size >= sizeof(text))
 		return -E2BIG;
 	if (copy_from_user(text, buf, size))
 		return -EFAULT;
 	text[size] = '\0';
-	ret = gvm_parse_attach(text, &tgid, &gpu);
-	if (ret == 0)
-		ret = apply(tgid, gpu);
-	return ret ? ret : (ssize_t)size;
+	return gvm_parse_attach(text, values);
 }
 
 static ssize_t gvm_attach_write(struct file *file, const char __user *buf, size_t size,
 				loff_t *offset)
 {
-	return gvm_attach_apply(buf, size, gvm_registry_attach);
+	u32 values[3];
+	int ret = gvm_copy_attach(buf, size, values);
+
+	if (ret == 0)
+		ret = gvm_registry_attach(values[0], values[1], values[2]);
+	return ret ? ret : (ssize_t)size;
 }
 
 static ssize_t gvm_detach_write(struct file *file, const char __user *buf, size_t size,
 				loff_t *offset)
 {
-	return gvm_attach_apply(buf, size, gvm_registry_detach);
+	u32 values[3];
+	int ret = gvm_copy_attach(buf, size, values);
+
+	if (ret == 0)
+		ret = gvm_registry_detach(values[0], values[1]);
+	return ret ? ret : (ssize_t)size;
 }
 
 static const struct file_operations gvm_attach_fops = {

@@ -3,7 +3,8 @@
  * /sys/kernel/debug/gvm:
  *
  *   devices                     read: the registered devices
- *   attach, detach              write "<tgid> <gpu>": see gvm_registry_attach()
+ *   attach                      write "<tgid> <gpu> [<group tgid>]": see gvm_registry_attach()
+ *   detach                      write "<tgid> <gpu>"
  *   <tgid>/<gpu>/<control file> the core's table of control files, aliases included
  */
 #ifndef GVM_DEBUGFS_H
@@ -26,8 +27,11 @@ int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 
 /*
  * Remove it. On return no operation on its files is under way, and none will begin: files that
- * are still open answer -EIO. CONTEXT: process, the registry's mutex held.
+ * are still open answer -EIO. CONTEXT: process, the registry's mutex not held.
  */
-void gvm_debugfs_dir_destroy(struct gvm_debugfs_dir *dir);
+void gvm_debugfs_dir_remove(struct gvm_debugfs_dir *dir);
+
+/* Free it, and remove <tgid>/ with its last one. CONTEXT: process, the registry's mutex held. */
+void gvm_debugfs_dir_free(struct gvm_debugfs_dir *dir);
 
 #endif

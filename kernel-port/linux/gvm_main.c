@@ -5,9 +5,14 @@
 #include <linux/module.h>
 
 #include "gvm_debugfs.h"
+#include "gvm_pressure_file.h"
 
 static int __init gvm_init(void)
 {
+	int ret = gvm_pressure_file_init();
+
+	if (ret)
+		return ret;
 	gvm_debugfs_init();
 	return 0;
 }
@@ -16,6 +21,7 @@ static int __init gvm_init(void)
 static void __exit gvm_exit(void)
 {
 	gvm_debugfs_exit();
+	gvm_pressure_file_exit();
 }
 
 module_init(gvm_init);

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Registered devices and the containers attached to them by hand; see gvm_registry.h. */
+/*
+ * Registered devices, and which process is in which container; see gvm_registry.h.
+ *
+ * The core knows containers, each by the tgid of one process that is in it. Here are the processes:
+ * a member is a process on a device, with a directory of its own. So a container can always be named
+ * after somebody who lives, and a tgid that is given to a stranger never leads to it.
+ *
+ * To leave takes three steps, since it waits for whoever is inside a control file: the member is
+ * marked, the directory goes without the mutex, the member goes. Who comes with the same tgid
+ * meanwhile waits for the last step.
+ */
 #include "gvm_registry.h"
 
 #include <linux/idr.h>
@@ -7,20 +17,24 @@
 
 #include "gvm/charge.h"
 #include "gvm_debugfs.h"
+#include "gvm_pressure_file.h"
 
 /* A registered device. Guarded by gvm_registry_mutex but for what is set once. */
 struct gvm_registration {
 	struct gvm_device device;
-	struct list_head node;	      /* in gvm_registrations */
-	struct list_head attachments; /* gvm_attachment.node */
-	u32 index;		      /* set once */
+	struct list_head node;	  /* in gvm_registrations */
+	struct list_head members; /* gvm_member.node */
+	u32 index;		  /* set once */
 };
 
-/* A container that somebody attached through debugfs. Guarded by gvm_registry_mutex. */
-struct gvm_attachment {
-	struct list_head node; /* in gvm_registration.attachments */
+/* A process on a device. Guarded by gvm_registry_mutex. */
+struct gvm_member {
+	struct list_head node; /* in gvm_registration.members */
 	u32 tgid;
-	struct gvm_container *container; /* the reference of its one process */
+	u32 spaces;			 /* attached by anybody */
+	bool by_hand;			 /* one of these */
+	bool leaving;			 /* its directory is being removed: not to be joined */
+	struct gvm_container *container; /* held by each of the spaces */
 	struct gvm_debugfs_dir *dir;
 };
 
@@ -28,6 +42,7 @@ struct gvm_attachment {
 static DEFINE_MUTEX(gvm_registry_mutex);
 static LIST_HEAD(gvm_registrations);
 static DEFINE_IDA(gvm_indices);
+static DECLARE_WAIT_QUEUE_HEAD(gvm_member_left);
 
 int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device)
 {
@@ -44,7 +59,7 @@ int gvm_device_register(const struct gvm_device_config *config, struct gvm_devic
 	if (ret < 0)
 		goto err_destroy;
 	registration->index = ret;
-	INIT_LIST_HEAD(&registration->attachments);
+	INIT_LIST_HEAD(&registration->members);
 
 	mutex_lock(&gvm_registry_mutex);
 	list_add_tail(&registration->node, &gvm_registrations);
@@ -62,40 +77,14 @@ err_free:
 	return ret;
 }
 
-/*
- * The directory goes first: once it has gone, nobody is inside an operation on a control file
- * and an open file answers -EIO, so the container has no other user from there.
- */
-static void gvm_attachment_destroy_locked(struct gvm_attachment *attachment)
+static struct gvm_registration *gvm_registration_of(const struct gvm_device *device)
 {
-	lockdep_assert_held(&gvm_registry_mutex);
-	list_del(&attachment->node);
-	gvm_debugfs_dir_destroy(attachment->dir);
-	gvm_container_detach(attachment->container);
-	kfree(attachment);
-}
-
-void gvm_device_unregister(struct gvm_device *device)
-{
-	struct gvm_registration *registration;
-	struct gvm_attachment *attachment;
-	struct gvm_attachment *next;
-
-	registration = container_of(device, struct gvm_registration, device);
-	mutex_lock(&gvm_registry_mutex);
-	list_del(&registration->node);
-	list_for_each_entry_safe(attachment, next, &registration->attachments, node)
-		gvm_attachment_destroy_locked(attachment);
-	mutex_unlock(&gvm_registry_mutex);
-
-	gvm_device_destroy(device);
-	ida_free(&gvm_indices, registration->index);
-	kfree(registration);
+	return container_of(device, struct gvm_registration, device);
 }
 
 u32 gvm_device_index(const struct gvm_device *device)
 {
-	return container_of(device, struct gvm_registration, device)->index;
+	return gvm_registration_of(device)->index;
 }
 
 /* The device number @gpu, or NULL. */
@@ -109,60 +98,222 @@ static struct gvm_registration *gvm_registration_find_locked(u32 gpu)
 	return NULL;
 }
 
-/* What was attached of @tgid, or NULL. */
-static struct gvm_attachment *gvm_attachment_find_locked(struct gvm_registration *registration,
-							 u32 tgid)
+/* The process @tgid, leaving or not; or NULL. */
+static struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
+						 u32 tgid)
 {
-	struct gvm_attachment *attachment;
+	struct gvm_member *member;
 
-	list_for_each_entry(attachment, &registration->attachments, node)
-		if (attachment->tgid == tgid)
-			return attachment;
+	lockdep_assert_held(&gvm_registry_mutex);
+	list_for_each_entry(member, &registration->members, node)
+		if (member->tgid == tgid)
+			return member;
 	return NULL;
 }
 
-/* Make the container of @tgid, its directory and the record of both. Returns 0 or -ENOMEM. */
-static int gvm_attachment_create_locked(struct gvm_registration *registration, u32 tgid)
+static struct gvm_member *gvm_member_find_staying_locked(struct gvm_registration *registration,
+							 u32 tgid)
 {
-	struct gvm_attachment *attachment;
+	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
+
+	return member && !member->leaving ? member : NULL;
+}
+
+static bool gvm_member_is_leaving_locked(struct gvm_registration *registration, u32 tgid)
+{
+	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
+
+	return member && member->leaving;
+}
+
+/* Another process of the container, if need be one that leaves as well; or NULL. */
+static struct gvm_member *gvm_member_other_locked(struct gvm_registration *registration,
+						  const struct gvm_member *member)
+{
+	struct gvm_member *found = NULL;
+	struct gvm_member *other;
+
+	list_for_each_entry(other, &registration->members, node) {
+		if (other == member || other->container != member->container)
+			continue;
+		found = other;
+		if (!other->leaving)
+			break;
+	}
+	return found;
+}
+
+/* A first address space of @tgid, in the container called @key. Returns 0 or -ENOMEM. */
+static int gvm_member_create_locked(struct gvm_registration *registration, u32 key, u32 tgid)
+{
+	struct gvm_member *member;
 	int ret;
 
-	attachment = kzalloc(sizeof(*attachment), GFP_KERNEL);
-	if (!attachment)
+	member = kzalloc(sizeof(*member), GFP_KERNEL);
+	if (!member)
 		return -ENOMEM;
-	attachment->tgid = tgid;
-	ret = gvm_container_attach(&registration->device, tgid, &attachment->container);
+	member->tgid = tgid;
+	member->spaces = 1;
+	ret = gvm_container_attach(&registration->device, key, &member->container);
 	if (ret)
 		goto err_free;
-	ret = gvm_debugfs_dir_create(tgid, registration->index, attachment->container,
-				     &attachment->dir);
+	ret = gvm_debugfs_dir_create(tgid, registration->index, member->container,
+				     &member->dir);
 	if (ret)
 		goto err_detach;
-	list_add_tail(&attachment->node, &registration->attachments);
+	list_add_tail(&member->node, &registration->members);
 	return 0;
 
 err_detach:
-	gvm_container_detach(attachment->container);
+	gvm_container_detach(member->container);
 err_free:
-	kfree(attachment);
+	kfree(member);
 	return ret;
 }
 
-int gvm_registry_attach(u32 tgid, u32 gpu)
+/* One more address space. A container that has a process is found, so this makes none. */
+static int gvm_member_add_space_locked(struct gvm_registration *registration,
+				       struct gvm_member *member)
+{
+	struct gvm_container *container;
+	int ret = gvm_container_attach(&registration->device, member->container->tgid,
+				       &container);
+
+	if (ret == 0)
+		member->spaces++;
+	return ret;
+}
+
+static int gvm_member_attach_locked(struct gvm_registration *registration, u32 group_tgid,
+				    u32 tgid)
+{
+	struct gvm_member *member;
+	struct gvm_member *leader;
+
+	member = gvm_member_find_locked(registration, tgid);
+	leader = gvm_member_find_staying_locked(registration, group_tgid);
+	if (!leader && group_tgid != tgid)
+		return -ESRCH;
+	if (!member)
+		return gvm_member_create_locked(registration,
+						leader ? leader->container->tgid : tgid, tgid);
+	if (member->container != leader->container)
+		return -EEXIST;
+	return gvm_member_add_space_locked(registration, member);
+}
+
+int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
+		       struct gvm_container **ret_container)
+{
+	struct gvm_registration *registration = gvm_registration_of(device);
+	int ret;
+
+	if (tgid == 0 || group_tgid == 0)
+		return -EINVAL;
+	mutex_lock(&gvm_registry_mutex);
+	wait_event_cmd(gvm_member_left, !gvm_member_is_leaving_locked(registration, tgid),
+		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
+	ret = gvm_member_attach_locked(registration, group_tgid, tgid);
+	if (ret == 0)
+		*ret_container = gvm_member_find_locked(registration, tgid)->container;
+	mutex_unlock(&gvm_registry_mutex);
+	return ret;
+}
+
+/*
+ * The last address space goes. Until the directory has gone somebody may be inside one of its files;
+ * until then the container has a process, and this one's reference.
+ */
+static void gvm_member_leave_locked(struct gvm_registration *registration,
+				    struct gvm_member *member)
+{
+	struct gvm_container *container = member->container;
+	struct gvm_member *heir;
+
+	member->leaving = true;
+	mutex_unlock(&gvm_registry_mutex);
+	gvm_debugfs_dir_remove(member->dir);
+	mutex_lock(&gvm_registry_mutex);
+	gvm_debugfs_dir_free(member->dir);
+	heir = gvm_member_other_locked(registration, member);
+	if (heir && container->tgid == member->tgid)
+		gvm_container_rename(container, heir->tgid);
+	list_del(&member->node);
+	gvm_container_detach(container);
+	kfree(member);
+	wake_up_all(&gvm_member_left);
+}
+
+static void gvm_member_detach_locked(struct gvm_registration *registration,
+				     struct gvm_member *member)
+{
+	if (member->spaces == 1) {
+		gvm_member_leave_locked(registration, member);
+		return;
+	}
+	member->spaces--;
+	gvm_container_detach(member->container);
+}
+
+void gvm_process_detach(struct gvm_device *device, u32 tgid, struct gvm_container *container)
+{
+	struct gvm_registration *registration = gvm_registration_of(device);
+	struct gvm_member *member;
+
+	mutex_lock(&gvm_registry_mutex);
+	member = gvm_member_find_staying_locked(registration, tgid);
+	if (!WARN_ON_ONCE(!member || member->container != container ||
+			  member->spaces == member->by_hand))
+		gvm_member_detach_locked(registration, member);
+	mutex_unlock(&gvm_registry_mutex);
+}
+
+int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container)
+{
+	struct gvm_registration *registration;
+	struct gvm_member *member = NULL;
+
+	mutex_lock(&gvm_registry_mutex);
+	registration = gvm_registration_find_locked(gpu);
+	if (registration)
+		member = gvm_member_find_staying_locked(registration, tgid);
+	if (member) {
+		gvm_container_get(member->container);
+		*ret_container = member->container;
+	}
+	mutex_unlock(&gvm_registry_mutex);
+	if (!registration)
+		return -ENODEV;
+	return member ? 0 : -ESRCH;
+}
+
+static int gvm_registry_attach_locked(struct gvm_registration *registration, u32 group_tgid,
+				      u32 tgid)
+{
+	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
+	int ret;
+
+	if (member && member->leaving)
+		return -EBUSY; /* the device itself may go: nothing to wait for */
+	if (member && member->by_hand)
+		return -EEXIST;
+	ret = gvm_member_attach_locked(registration, group_tgid, tgid);
+	if (ret == 0)
+		gvm_member_find_locked(registration, tgid)->by_hand = true;
+	return ret;
+}
+
+int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 {
 	struct gvm_registration *registration;
 	int ret;
 
-	if (tgid == 0)
+	if (tgid == 0 || group_tgid == 0)
 		return -EINVAL;
 	mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
-	if (!registration)
-		ret = -ENODEV;
-	else if (gvm_attachment_find_locked(registration, tgid))
-		ret = -EEXIST;
-	else
-		ret = gvm_attachment_create_locked(registration, tgid);
+	ret = registration ? gvm_registry_attach_locked(registration, group_tgid, tgid) :
+			     -ENODEV;
 	mutex_unlock(&gvm_registry_mutex);
 	return ret;
 }
@@ -171,15 +322,19 @@ int gvm_registry_attach(u32 tgid, u32 gpu)
  * Detach @tgid, unless that would leave chunks without an owner. A driver that charges a process
  * holds it attached itself, so nothing can be charged between the look and the detach.
  */
-static int gvm_attachment_detach_locked(struct gvm_registration *registration, u32 tgid)
+static int gvm_registry_detach_locked(struct gvm_registration *registration, u32 tgid)
 {
-	struct gvm_attachment *attachment = gvm_attachment_find_locked(registration, tgid);
+	struct gvm_member *member = gvm_member_find_staying_locked(registration, tgid);
+	struct gvm_member *other;
 
-	if (!attachment)
+	if (!member || !member->by_hand)
 		return -ENOENT;
-	if (gvm_charged_bytes(attachment->container))
+	other = gvm_member_other_locked(registration, member);
+	if (member->spaces == 1 && (!other || other->leaving) &&
+	    gvm_charged_bytes(member->container))
 		return -EBUSY;
-	gvm_attachment_destroy_locked(attachment);
+	member->by_hand = false;
+	gvm_member_detach_locked(registration, member);
 	return 0;
 }
 
@@ -190,9 +345,42 @@ int gvm_registry_detach(u32 tgid, u32 gpu)
 
 	mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
-	ret = registration ? gvm_attachment_detach_locked(registration, tgid) : -ENODEV;
+	ret = registration ? gvm_registry_detach_locked(registration, tgid) : -ENODEV;
 	mutex_unlock(&gvm_registry_mutex);
 	return ret;
+}
+
+/* Somebody who was attached by hand and has not begun to leave; or NULL. */
+static struct gvm_member *gvm_member_by_hand_locked(struct gvm_registration *registration)
+{
+	struct gvm_member *member;
+
+	list_for_each_entry(member, &registration->members, node)
+		if (member->by_hand && !member->leaving)
+			return member;
+	return NULL;
+}
+
+/* Off the list of devices first, so that nobody new is attached by hand. */
+void gvm_device_unregister(struct gvm_device *device)
+{
+	struct gvm_registration *registration = gvm_registration_of(device);
+	struct gvm_member *member;
+
+	mutex_lock(&gvm_registry_mutex);
+	list_del(&registration->node);
+	while ((member = gvm_member_by_hand_locked(registration))) {
+		member->by_hand = false;
+		gvm_member_detach_locked(registration, member);
+	}
+	wait_event_cmd(gvm_member_left, list_empty(&registration->members),
+		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
+	mutex_unlock(&gvm_registry_mutex);
+
+	gvm_pressure_file_disconnect(device);
+	gvm_device_destroy(device);
+	ida_free(&gvm_indices, registration->index);
+	kfree(registration);
 }
 
 void gvm_registry_show(struct seq_file *seq)

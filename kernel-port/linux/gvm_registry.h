@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What gvm.ko offers to the modules that drive GPUs: registration of a device with the core, and
- * the containers that were attached to it by hand.
+ * What gvm.ko offers to the modules that drive GPUs: registration of a device with the core, and of
+ * the processes that use it. A driver does, in this order and back:
  *
- * LOCKING. One mutex, private to gvm_registry.c, guards the list of devices, their attachments
- * and the directories in debugfs. It is outermost: the core's tsg_mutex and leaf lock are taken
- * under it, and no operation on a control file ever takes it, so that removing a directory may
- * wait for the operations that are under way in it.
+ *   gvm_device_register()                 the GPU, its gvm_gpu_ops
+ *   gvm_fault_handler_start()             and evictors, as it likes
+ *   gvm_process_attach()                  a process opened an address space on it
+ *   gvm_tsg_attach(), gvm_range_init()... what that process made
+ *
+ * LOCKING. One mutex, private to gvm_registry.c, guards the list of devices and their members. It is
+ * outermost: the core's tsg_mutex and leaf lock are taken under it. No operation on a control file
+ * ever takes it, and nobody waits for one while holding it: a limit write that reclaims for long
+ * holds up the exit of its own container's processes, and nobody else.
  */
 #ifndef GVM_REGISTRY_H
 #define GVM_REGISTRY_H
@@ -23,10 +28,10 @@ struct seq_file;
 int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device);
 
 /*
- * Detach the containers that were attached by hand, wait until nobody is inside their control
- * files, and free the device: no call of its ops is made any more. The caller has uncharged all
- * memory, detached all TSGs, stopped its fault handler and put its references before.
- * CONTEXT: process.
+ * Detach the processes that were attached by hand, wait until nobody is inside their control files,
+ * let every pressure descriptor read its end, and free the device: no call of its ops is made any
+ * more. The caller has uncharged all memory, detached all TSGs and processes, stopped its fault
+ * handler and put its references before. CONTEXT: process.
  */
 void gvm_device_unregister(struct gvm_device *device);
 
@@ -34,15 +39,42 @@ void gvm_device_unregister(struct gvm_device *device);
 u32 gvm_device_index(const struct gvm_device *device);
 
 /*
- * The bring-up door, until GPU drivers register processes themselves: attach one process of
- * @tgid to device number @gpu and make its control files. Returns 0, -EINVAL (tgid 0), -ENODEV
- * (no such device), -EEXIST (attached already) or -ENOMEM. CONTEXT: process.
+ * One more address space of process @tgid uses @device. The process joins the container that process
+ * @group_tgid is in; its own tgid: the one that it is in itself, or else a new one. All numbers
+ * are of the initial pid namespace. The first address space of a process makes <tgid>/<gpu>/, which
+ * shows the same container as those of all other members.
+ *
+ * Returns 0 and a reference in *ret_container, which is the container's as long as a process is
+ * attached; -EINVAL (a tgid is 0), -ESRCH (@group_tgid is in no container of the device), -EEXIST
+ * (@tgid is in another container already) or -ENOMEM. CONTEXT: process.
  */
-int gvm_registry_attach(u32 tgid, u32 gpu);
+int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
+		       struct gvm_container **ret_container);
 
 /*
- * Undo gvm_registry_attach(). Returns 0, -ENODEV, -ENOENT (not attached), or -EBUSY: it is still
- * charged for memory. CONTEXT: process.
+ * Undo one gvm_process_attach() of @tgid; @container is what that returned, and is not touched again.
+ * The last one of a process removes <tgid>/<gpu>/ and waits until nobody is inside its files, the
+ * last one of all removes the container: what is charged to it has been uncharged before.
+ * CONTEXT: process.
+ */
+void gvm_process_detach(struct gvm_device *device, u32 tgid, struct gvm_container *container);
+
+/*
+ * The container that process @tgid is in on device number @gpu. Returns 0 and a reference in
+ * *ret_container, -ENODEV (no such device) or -ESRCH. CONTEXT: process.
+ */
+int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container);
+
+/*
+ * By hand, for tests and for drivers that do not know gvm.ko: attach one address space of @tgid to
+ * device number @gpu, once. Returns 0, -ENODEV (no such device), -EEXIST (attached already), -EBUSY
+ * (@tgid is leaving just now) or what gvm_process_attach() returns. CONTEXT: process.
+ */
+int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid);
+
+/*
+ * Undo gvm_registry_attach(). Returns 0, -ENODEV, -ENOENT (not attached by hand), or -EBUSY: the
+ * container would lose its last process, and is still charged for memory. CONTEXT: process.
  */
 int gvm_registry_detach(u32 tgid, u32 gpu);
 

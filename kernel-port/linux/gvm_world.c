@@ -19,6 +19,39 @@ void gvm_free(void *memory)
 		kvfree(memory);
 }
 
+/*
+ * More than there are names of locks in the core and in drivers over it. What comes after the last
+ * one shares its class: lockdep may then complain of what is none of its business, and is told why.
+ */
+static struct gvm_lock_class gvm_lock_classes[32];
+static u32 gvm_lock_class_count;
+static DEFINE_SPINLOCK(gvm_lock_class_lock);
+
+static struct gvm_lock_class *gvm_lock_class_locked(const char *name)
+{
+	struct gvm_lock_class *last = &gvm_lock_classes[ARRAY_SIZE(gvm_lock_classes) - 1];
+	u32 i;
+
+	for (i = 0; i < gvm_lock_class_count; i++)
+		if (strncmp(gvm_lock_classes[i].name, name, sizeof(last->name) - 1) == 0)
+			return &gvm_lock_classes[i];
+	if (WARN_ONCE(i == ARRAY_SIZE(gvm_lock_classes), "no lock class left for %s", name))
+		return last;
+	gvm_lock_class_count++;
+	strscpy(gvm_lock_classes[i].name, name, sizeof(last->name));
+	return &gvm_lock_classes[i];
+}
+
+struct gvm_lock_class *gvm_lock_class(const char *name)
+{
+	struct gvm_lock_class *found;
+
+	spin_lock(&gvm_lock_class_lock);
+	found = gvm_lock_class_locked(name);
+	spin_unlock(&gvm_lock_class_lock);
+	return found;
+}
+
 /* The head's lock is held over both steps, so that a waiter cannot free it in between. */
 void gvm_complete_all(struct gvm_completion *completion)
 {

@@ -3,13 +3,16 @@
  * The kernel half of the port header (sim/core/include/gvm/port.h), for gvm.ko and for modules
  * that drive it. The names are the port's, the work is Linux's; what differs is said here.
  *
- *   - Locks get a lockdep class of their own at each place that initialises one, and the name
- *     that the core gave them. Spinlocks leave interrupts alone: nothing in the core runs in one.
+ *   - Locks of one name are one lockdep class, wherever they are initialised, as they are for the
+ *     checker of the user-space worlds. Spinlocks leave interrupts alone: nothing in the core runs
+ *     in one.
  *   - A wait that the port calls interruptible ends with -EINTR when a signal is pending, or,
  *     in a worker, when gvm_worker_stop() was called. The condition counts first: a wait whose
  *     condition is true returns 0 even then. Conditions may be evaluated more than once.
- *   - GVM_ASSERT warns once and goes on, where the simulator aborts: a wrong count in a driver
- *     is no reason to take a machine down. panic_on_warn is there for those who disagree.
+ *   - GVM_ASSERT is BUG_ON(). The core asserts what keeps references, rings and owners right: going
+ *     on would free what is in use, or give one tenant's memory to another. The thread ends, the
+ *     GPU is lost until the machine starts again, for whoever waits for a lock that the thread
+ *     held; other GPUs work. What can be gone on from is GVM_WARN_ONCE, as a lock that is not held.
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -63,13 +66,23 @@ struct gvm_spinlock {
 	spinlock_t spin;
 };
 
-/* The macro makes each place of initialisation a lockdep class. */
-#define gvm_spin_init(lock, name)                                                 \
-	do {                                                                      \
-		static struct lock_class_key gvm_spin_key;                        \
-		spin_lock_init(&(lock)->spin);                                    \
-		lockdep_set_class_and_name(&(lock)->spin, &gvm_spin_key, (name)); \
-	} while (0)
+/* All locks that were initialised with one name. */
+struct gvm_lock_class {
+	char name[32]; /* kept for lockdep, which outlives the module that gave it */
+	struct lock_class_key key;
+};
+
+/* The class called @name, made when it is asked for first. CONTEXT: atomic. */
+struct gvm_lock_class *gvm_lock_class(const char *name);
+
+/* CONTEXT: atomic. */
+static inline void gvm_spin_init(struct gvm_spinlock *lock, const char *name)
+{
+	struct gvm_lock_class *lock_class = gvm_lock_class(name);
+
+	spin_lock_init(&lock->spin);
+	lockdep_set_class_and_name(&lock->spin, &lock_class->key, lock_class->name);
+}
 
 /* Take and release. CONTEXT: process, atomic; not from interrupts. */
 static inline void gvm_spin_lock(struct gvm_spinlock *lock) __acquires(lock)
@@ -94,17 +107,23 @@ struct gvm_mutex {
 	struct mutex mutex;
 };
 
-/* The macro makes each place of initialisation a lockdep class. */
-#define gvm_mutex_init(lock, name)                                    \
-	do {                                                          \
-		static struct lock_class_key gvm_mutex_key;           \
-		__mutex_init(&(lock)->mutex, (name), &gvm_mutex_key); \
-	} while (0)
+/* CONTEXT: atomic. */
+static inline void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
+{
+	struct gvm_lock_class *lock_class = gvm_lock_class(name);
+
+	__mutex_init(&lock->mutex, lock_class->name, &lock_class->key);
+}
 
 /* Take and release. CONTEXT: process. */
 static inline void gvm_mutex_lock(struct gvm_mutex *lock) __acquires(lock)
 {
 	mutex_lock(&lock->mutex);
+}
+
+static inline int __must_check gvm_mutex_lock_killable(struct gvm_mutex *lock)
+{
+	return mutex_lock_killable(&lock->mutex);
 }
 
 static inline void gvm_mutex_unlock(struct gvm_mutex *lock) __releases(lock)
@@ -233,7 +252,7 @@ static inline u64 gvm_ktime_ns(void)
 #define gvm_warn(fmt, ...)		   pr_warn(fmt "\n", ##__VA_ARGS__)
 
 #define GVM_WARN_ONCE(condition, fmt, ...) WARN_ONCE(condition, pr_fmt(fmt) "\n", ##__VA_ARGS__)
-#define GVM_ASSERT(condition)		   ((void)WARN_ON_ONCE(!(condition)))
+#define GVM_ASSERT(condition)		   BUG_ON(!(condition))
 
 #include "gvm_trace.h"
 

@@ -12,6 +12,11 @@
  *   fail_next          write "<errno>": the next RPC, fault serviced or eviction fails with it
  *   charge, uncharge   write "<tgid> <n>": n chunks
  *   evict              write "<tgid> <n>": n victims of the container's own clock
+ *   hold               write "1": evictions and timeslice RPCs wait, "0": they go on
+ *   space              write "<tgid>": an address space of the writing process, in the container
+ *                      of process <tgid>, until the file is closed (selftest_space.c)
+ *   break              write: an invariant of the core is broken
+ *   second             write "1": a second GPU appears, on which nothing runs; "0": it goes
  *   tsg_attach         write "<tgid> <id>": a TSG of the container appears
  *   tsg_detach         write "<tgid> <id>": it goes
  *   fault              write "<tgid> <n>": n pages fault, the first one twice; returns when the
@@ -38,7 +43,6 @@
 /* A TSG that a test attached. Guarded by selftest.mutex. */
 struct selftest_tsg {
 	struct list_head node; /* in selftest.tsgs */
-	u32 tgid;
 	struct gvm_tsg tsg;
 };
 
@@ -51,9 +55,9 @@ static struct {
 	struct gvm_fault_handler handler;
 	struct dentry *dir;
 
-	struct mutex mutex;		 /* guards the next two; one driver call at a time */
-	u32 chunk_tgid[SELFTEST_CHUNKS]; /* who has the chunk; 0: it is free */
-	struct list_head tsgs;		 /* selftest_tsg.node */
+	struct mutex mutex; /* guards the next two; one driver call at a time */
+	struct gvm_container *owners[SELFTEST_CHUNKS]; /* who has the chunk; NULL: it is free */
+	struct list_head tsgs;			       /* selftest_tsg.node */
 
 	struct gvm_spinlock lock; /* guards all below */
 	struct gvm_waitqueue wq;  /* faults were queued, or replayed */
@@ -61,6 +65,7 @@ static struct {
 	u32 queued;
 	u64 replays;
 	int fail_next; /* 0, or -errno */
+	bool hold;
 	size_t calls_length;
 	char calls[SELFTEST_CALLS_MAX];
 } selftest;
@@ -138,6 +143,7 @@ static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fenc
 	int ret = -ENOENT;
 
 	selftest_log("evict %u\n", chunk);
+	gvm_wait_event(&selftest.wq, !READ_ONCE(selftest.hold));
 	mutex_lock(&selftest.mutex);
 	if (gvm_clock_is_picked(selftest.device, chunk)) {
 		ret = selftest_take_failure();
@@ -145,7 +151,7 @@ static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fenc
 			gvm_clock_putback(selftest.device, chunk);
 		} else {
 			gvm_uncharge(selftest.device, chunk);
-			selftest.chunk_tgid[chunk] = 0;
+			selftest.owners[chunk] = NULL;
 		}
 	}
 	mutex_unlock(&selftest.mutex);
@@ -160,6 +166,7 @@ static bool selftest_chunk_evictable(void *gpu, u32 chunk)
 static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 {
 	selftest_log("timeslice %u %llu\n", tsg, timeslice_us);
+	gvm_wait_event(&selftest.wq, !READ_ONCE(selftest.hold));
 	return selftest_take_failure();
 }
 
@@ -201,13 +208,13 @@ static const struct gvm_gpu_ops selftest_ops = {
 	.tsg_preempt = selftest_tsg_preempt,
 };
 
-/* Find a chunk that @tgid has; 0 finds a free one. */
-static u32 selftest_find_chunk(u32 tgid)
+/* Find a chunk that @owner has; NULL finds a free one. */
+static u32 selftest_find_chunk(const struct gvm_container *owner)
 {
 	u32 i;
 
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
-		if (selftest.chunk_tgid[i] == tgid)
+		if (selftest.owners[i] == owner)
 			return i;
 	return GVM_NO_CHUNK;
 }
@@ -220,12 +227,12 @@ static int selftest_charge_one(struct gvm_container *container)
 
 	if (ret)
 		return ret;
-	chunk = selftest_find_chunk(0);
+	chunk = selftest_find_chunk(NULL);
 	if (chunk == GVM_NO_CHUNK) {
 		gvm_charge_cancel(container);
 		return -ENOMEM;
 	}
-	selftest.chunk_tgid[chunk] = container->tgid;
+	selftest.owners[chunk] = container;
 	gvm_charge_bind(container, chunk);
 	return 0;
 }
@@ -257,11 +264,11 @@ static int selftest_uncharge(struct gvm_container *container, u32 count)
 
 	selftest_forget_swap(container);
 	while (count--) {
-		chunk = selftest_find_chunk(container->tgid);
+		chunk = selftest_find_chunk(container);
 		if (chunk == GVM_NO_CHUNK)
 			return -ENOENT;
 		gvm_uncharge(selftest.device, chunk);
-		selftest.chunk_tgid[chunk] = 0;
+		selftest.owners[chunk] = NULL;
 	}
 	return 0;
 }
@@ -277,7 +284,7 @@ static int selftest_evict(struct gvm_container *container, u32 count)
 			return -ENOENT;
 		gvm_uncharge(selftest.device, chunk);
 		gvm_swap_charge(container, GVM_CHUNK_BYTES);
-		selftest.chunk_tgid[chunk] = 0;
+		selftest.owners[chunk] = NULL;
 	}
 	return 0;
 }
@@ -288,7 +295,6 @@ static int selftest_tsg_attach(struct gvm_container *container, u32 id)
 
 	if (!entry)
 		return -ENOMEM;
-	entry->tgid = container->tgid;
 	list_add_tail(&entry->node, &selftest.tsgs);
 	return gvm_tsg_attach(container, &entry->tsg, id);
 }
@@ -305,7 +311,7 @@ static int selftest_tsg_detach(struct gvm_container *container, u32 id)
 	struct selftest_tsg *entry;
 
 	list_for_each_entry(entry, &selftest.tsgs, node) {
-		if (entry->tgid == container->tgid && entry->tsg.id == id) {
+		if (entry->tsg.container == container && entry->tsg.id == id) {
 			selftest_tsg_destroy(entry);
 			return 0;
 		}
@@ -416,6 +422,41 @@ static const struct file_operations selftest_action_fops = {
 	.llseek = seq_lseek,
 };
 
+static ssize_t selftest_hold_write(struct file *file, const char __user *buf, size_t size,
+				   loff_t *offset)
+{
+	bool hold;
+	int ret = kstrtobool_from_user(buf, size, &hold);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(selftest.hold, hold);
+	gvm_wake_up_all(&selftest.wq);
+	return size;
+}
+
+static const struct file_operations selftest_hold_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = selftest_hold_write,
+	.llseek = noop_llseek,
+};
+
+/* A chunk that nobody has is given back: it ends in an assertion. */
+static ssize_t selftest_break_write(struct file *file, const char __user *buf, size_t size,
+				    loff_t *offset)
+{
+	gvm_uncharge(selftest.device, selftest_find_chunk(NULL));
+	return size;
+}
+
+static const struct file_operations selftest_break_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = selftest_break_write,
+	.llseek = noop_llseek,
+};
+
 static ssize_t selftest_fail_next_write(struct file *file, const char __user *buf, size_t size,
 					loff_t *offset)
 {
@@ -492,6 +533,10 @@ static void selftest_create_files(void)
 	debugfs_create_file("tests", 0444, dir, selftest_run_programs, &selftest_tap_fops);
 	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
+	debugfs_create_file("break", 0200, dir, NULL, &selftest_break_fops);
+	debugfs_create_file("hold", 0200, dir, NULL, &selftest_hold_fops);
+	debugfs_create_file("second", 0200, dir, NULL, &selftest_second_fops);
+	debugfs_create_file("space", 0200, dir, selftest.device, &selftest_space_fops);
 	debugfs_create_file("fail_next", 0200, dir, NULL, &selftest_fail_next_fops);
 	for (i = 0; i < ARRAY_SIZE(selftest_actions); i++)
 		debugfs_create_file(selftest_actions[i].name, 0600, dir,
@@ -536,8 +581,9 @@ static void __exit selftest_exit(void)
 	list_for_each_entry_safe(entry, next, &selftest.tsgs, node)
 		selftest_tsg_destroy(entry);
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
-		if (selftest.chunk_tgid[i])
+		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
+	selftest_second_set(false);
 	gvm_device_unregister(selftest.device);
 }
 

@@ -12,4 +12,11 @@ void selftest_run_failing(void);
 /* A file that runs, when it is opened, what its data points to, and reads as TAP. */
 extern const struct file_operations selftest_tap_fops;
 
+/* selftest_space.c. Data: the device. */
+extern const struct file_operations selftest_space_fops;
+
+/* selftest_second.c. The GPU appears or goes; returns 0 or -errno. CONTEXT: process. */
+int selftest_second_set(bool present);
+extern const struct file_operations selftest_second_fops;
+
 #endif

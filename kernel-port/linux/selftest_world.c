@@ -117,17 +117,33 @@ START_TEST(a_wait_that_nobody_ends_takes_its_time_and_says_so)
 }
 END_TEST
 
+/* Lockdep compares classes, not locks: two ranges' locks are one, whoever made them. */
+START_TEST(locks_of_one_name_are_one_class)
+{
+	char name[] = "selftest a";
+	struct gvm_lock_class *a = gvm_lock_class("selftest a");
+
+	ck_assert_ptr_eq(gvm_lock_class(name), a);
+	ck_assert_ptr_ne(gvm_lock_class("selftest b"), a);
+	name[0] = '\0';
+	ck_assert_str_eq(a->name, "selftest a");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("kernel half of the port");
 	TCase *waits = tcase_create("waits");
+	TCase *locks = tcase_create("locks");
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
 	tcase_add_loop_test(waits, a_wait_ends_with_a_wake_up_or_with_its_worker, 0,
 			    ARRAY_SIZE(selftest_waits));
 	tcase_add_test(waits, a_wait_that_nobody_ends_takes_its_time_and_says_so);
+	tcase_add_test(locks, locks_of_one_name_are_one_class);
 	suite_add_tcase(suite, waits);
+	suite_add_tcase(suite, locks);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

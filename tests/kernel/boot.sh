@@ -1,52 +1,54 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Boot a kernel in QEMU, without KVM, with guest_init.c as its only program, and judge what it and
-# the kernel say on the console. Fails on a failed test point, on a plan that was not completed,
-# and on anything that the kernel complains about.
+# Boot a kernel in QEMU, without KVM, with a first process of our own, and judge what it and the
+# kernel say on the console. Fails on a failed test point, on a plan that was not completed, and on
+# anything that the kernel complains about. What it boots into:
+#   guest    guest_init.c: gvm.ko from outside, and the tests of the core inside
+#   fakegpu  fakegpu_init.c: gvm.ko on a GPU made of RAM. GVM_TEST_SEED=n repeats a run
 #
-#   boot.sh SOURCE MODULES VMLINUZ OUT [CC]
+#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu [CC]]
 set -eu
 
 source=$1
 modules=$2
 vmlinuz=$3
 out=$4
-cc=${5:-cc}
+program=${5:-guest}
+cc=${6:-cc}
 log=$out/console.log
 seconds=180
 
-need() {
-	if ! command -v "$1" >/dev/null; then
-		echo "$1 is missing: install the package $2" >&2
-		exit 1
-	fi
-}
+. "$source/tests/kernel/vm.sh"
 
-need qemu-system-x86_64 qemu-system-x86
 need cpio cpio
 need "$cc" gcc
-need timeout coreutils
+need_vm
 
-# The first process, static: the machine has no other file than it and the modules.
+# compile NAME SOURCE...
+compile() {
+	name=$1
+	shift
+	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
+		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
+}
+
+# The first process, static: the machine has few files beside it and the modules.
 make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$out/root/init" \
-		"$source"/tests/kernel/guest*.c
-	cp "$modules/gvm.ko" "$modules/gvm_selftest.ko" "$out/root/"
+	cp "$modules/gvm.ko" "$out/root/"
+	if [ "$program" = fakegpu ]; then
+		tools=$source/kernel-port/fakegpu/tools
+		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/fakegpu_*.c \
+			"$tools"/fakegpu_lib.c
+		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
+		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
+	else
+		compile init "$source"/tests/kernel/guest*.c
+		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
+		cp "$modules/gvm_selftest.ko" "$out/root/"
+	fi
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
-}
-
-# slub_debug: a use after free finds poison, and allocations know who made them.
-# preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours; a thread that hangs ends in our own timeout.
-boot() {
-	timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
-		-m 512M -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
-		-kernel "$vmlinuz" -initrd "$out/initramfs.cpio" \
-		-append "console=ttyS0 panic=-1 oops=panic printk.devkmsg=on slub_debug=FZPU \
-preempt=full nowatchdog rcupdate.rcu_cpu_stall_suppress=1 mitigations=off rdinit=/init" \
-		</dev/null >"$log" 2>&1
 }
 
 fail() {
@@ -60,16 +62,13 @@ fail() {
 
 make_initramfs
 status=0
-boot || status=$?
+boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
 if [ "$status" = 124 ] || [ "$status" = 137 ]; then
 	fail "no end within $seconds seconds"
 fi
 [ "$status" = 0 ] || fail "QEMU ended with status $status"
 
-# The log without time stamps and carriage returns, from the first word of our own on: what the
-# kernel says of its (emulated) processor before that is none of our business.
-tr -d '\r' <"$log" | sed 's/^\[ *[0-9.]*\] //' | sed -n '/^tap: begin$/,$p' >"$out/guest.log"
-
+guest_log "$log" >"$out/guest.log"
 passed=$(grep -ac '^tap: ok ' "$out/guest.log" || true)
 plan=$(sed -n 's/^tap: 1\.\.\([0-9]*\)$/\1/p' "$out/guest.log")
 if grep -aq '^tap: not ok' "$out/guest.log"; then

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # The table of bug classes in tests/README.md is whole and true: each class has its row, each test
-# that a row names exists, and its comment carries the class. Usage: bug_classes.sh SOURCE
+# that a row names exists, here or in tests/kernel, and its comment carries the class.
+# Usage: bug_classes.sh SOURCE
 set -eu
 cd "$1"
 table=tests/README.md
@@ -15,7 +16,8 @@ complain() {
 
 # carries TEST CLASS: the two comment lines above the test name the class
 carries() {
-	grep -h -B 2 "^START_TEST($1)" tests/*.c | grep -qw "$2"
+	grep -h -B 2 -e "^START_TEST($1)" -e "^static void $1(" tests/*.c tests/kernel/*.c |
+		grep -qw "$2"
 }
 
 check_row() {
@@ -24,7 +26,8 @@ check_row() {
 	for name in $names; do
 		grep -q "NAME $name\$\|NAME $name " tests/CMakeLists.txt kernel-port/CMakeLists.txt &&
 			continue
-		grep -q "^START_TEST($name)" tests/*.c || { complain "$1: no test $name"; continue; }
+		grep -q -e "^START_TEST($name)" tests/*.c ||
+			grep -q "^static void $name(" tests/kernel/*.c || { complain "$1: no test $name"; continue; }
 		carries "$name" "$1" || complain "$1: the comment of $name does not say so"
 	done
 }

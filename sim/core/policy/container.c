@@ -113,6 +113,17 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 	return 0;
 }
 
+/* CONTEXT: atomic. */
+void gvm_container_rename(struct gvm_container *container, u32 tgid)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->attached && !container_find_locked(device, tgid));
+	container->tgid = tgid;
+	gvm_spin_unlock(&device->lock);
+}
+
 /* CONTEXT: process. */
 void gvm_container_detach(struct gvm_container *container)
 {

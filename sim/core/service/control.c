@@ -25,6 +25,7 @@
 #include "gvm/control.h"
 #include "gvm/charge.h"
 #include "gvm/evict.h"
+#include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -66,8 +67,16 @@ static int control_high_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_high(container, bytes);
-	gvm_reclaim(container);
 	return 0;
+}
+
+static void control_reclaim(struct gvm_container *container, bool wait)
+{
+	if (wait)
+		gvm_reclaim(container);
+	else
+		gvm_pressure_post(container, (u64)gvm_charge_excess(container)
+						     << GVM_CHUNK_SHIFT);
 }
 
 static int control_low_show(struct gvm_container *container, char *buf, size_t size)
@@ -130,8 +139,6 @@ static int control_hmem_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_hmem(container, bytes);
-	/* What gmem.limit.high could not take while the host had no room. */
-	gvm_reclaim(container);
 	return 0;
 }
 
@@ -141,7 +148,8 @@ static int control_timeslice_show(struct gvm_container *container, char *buf, si
 {
 	u64 timeslice_us;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	timeslice_us = container->timeslice_us;
 	gvm_mutex_unlock(&container->device->tsg_mutex);
 	return scnprintf(buf, size, "%lluus\n", timeslice_us);
@@ -160,7 +168,8 @@ static int control_priority_show(struct gvm_container *container, char *buf, siz
 {
 	u32 priority;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	priority = container->priority;
 	gvm_mutex_unlock(&container->device->tsg_mutex);
 	return control_show_u64(buf, size, priority);
@@ -198,7 +207,8 @@ static int control_freeze_show(struct gvm_container *container, char *buf, size_
 {
 	bool frozen;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	frozen = gvm_tsgs_frozen_locked(container);
 	/* No TSG can contradict the wish; the next one will be born frozen. */
 	if (list_empty(&container->tsgs))
@@ -234,19 +244,20 @@ static int control_stat_show(struct gvm_container *container, char *buf, size_t 
 }
 
 static const struct gvm_control_file control_files[] = {
-	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store },
-	{ "gmem.limit.low", NULL, control_low_show, control_low_store },
-	{ "gmem.current", "memory.current", control_current_show, NULL },
-	{ "gmem.peak", NULL, control_peak_show, NULL },
-	{ "gmem.events", NULL, control_events_show, NULL },
-	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL },
-	{ "gmem.clean.current", NULL, control_clean_show, NULL },
-	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store },
-	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store },
-	{ "compute.priority", NULL, control_priority_show, control_priority_store },
-	{ "compute.weight", NULL, control_weight_show, control_weight_store },
-	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store },
-	{ "gcgroup.stat", NULL, control_stat_show, NULL },
+	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store,
+	  control_reclaim },
+	{ "gmem.limit.low", NULL, control_low_show, control_low_store, NULL },
+	{ "gmem.current", "memory.current", control_current_show, NULL, NULL },
+	{ "gmem.peak", NULL, control_peak_show, NULL, NULL },
+	{ "gmem.events", NULL, control_events_show, NULL, NULL },
+	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL, NULL },
+	{ "gmem.clean.current", NULL, control_clean_show, NULL, NULL },
+	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, control_reclaim },
+	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store, NULL },
+	{ "compute.priority", NULL, control_priority_show, control_priority_store, NULL },
+	{ "compute.weight", NULL, control_weight_show, control_weight_store, NULL },
+	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store, NULL },
+	{ "gcgroup.stat", NULL, control_stat_show, NULL, NULL },
 };
 
 /* CONTEXT: atomic. */
@@ -292,6 +303,8 @@ int gvm_control_read(struct gvm_container *container, const char *name, char *bu
 	if (!file->show)
 		return -EACCES;
 	length = file->show(container, text, sizeof(text));
+	if (length < 0)
+		return length;
 	if ((size_t)length >= size)
 		return -E2BIG;
 	memcpy(buf, text, (size_t)length + 1);
@@ -313,9 +326,8 @@ static int control_take_text(char *text, const char *from, size_t size)
 	return size > 0 && strlen(text) == size ? 0 : -EINVAL;
 }
 
-/* CONTEXT: process. */
-int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
-		      size_t size)
+static int control_store(struct gvm_container *container, const char *name, const char *text,
+			 size_t size, bool wait)
 {
 	const struct gvm_control_file *file = gvm_control_find(name);
 	char copy[GVM_CONTROL_TEXT_MAX];
@@ -330,5 +342,22 @@ int gvm_control_write(struct gvm_container *container, const char *name, const c
 	error = control_take_text(copy, text, size);
 	if (error)
 		return error;
-	return file->store(container, copy);
+	error = file->store(container, copy);
+	if (!error && file->settle)
+		file->settle(container, wait);
+	return error;
+}
+
+/* CONTEXT: process. */
+int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
+		      size_t size)
+{
+	return control_store(container, name, text, size, true);
+}
+
+/* CONTEXT: process. */
+int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
+		    size_t size)
+{
+	return control_store(container, name, text, size, false);
 }

@@ -73,6 +73,18 @@ bool gvm_listener_poll(struct gvm_listener *listener)
 	return pending;
 }
 
+/* CONTEXT: atomic. */
+bool gvm_listener_is_at_end(struct gvm_listener *listener)
+{
+	struct gvm_device *device = listener->container->device;
+	bool ended;
+
+	gvm_spin_lock(&device->lock);
+	ended = !listener->container->attached;
+	gvm_spin_unlock(&device->lock);
+	return ended;
+}
+
 static void listener_enter(struct gvm_listener *listener)
 {
 	gvm_spin_lock(&listener->container->device->lock);
@@ -117,7 +129,7 @@ static int listener_take(struct gvm_listener *listener, struct gvm_pressure_even
 	return taken;
 }
 
-/* CONTEXT: process. */
+/* CONTEXT: process; without @wait: atomic. */
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait)
 {
 	struct gvm_pressure_event event;

@@ -159,7 +159,8 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 
 	if (priority > GVM_PRIORITY_MAX)
 		return -EINVAL;
-	gvm_mutex_lock(&device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
 	error = tsgs_apply_locked(container);
@@ -176,7 +177,8 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 
 	if (timeslice_us < GVM_TIMESLICE_MIN_US || timeslice_us > GVM_TIMESLICE_MAX_US)
 		return -EINVAL;
-	gvm_mutex_lock(&device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
 	container->timeslice_us = timeslice_us;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
@@ -202,7 +204,8 @@ static int compute_set_frozen(struct gvm_container *container, bool frozen)
 	struct gvm_device *device = container->device;
 	int error;
 
-	gvm_mutex_lock(&device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
 	container->frozen = frozen;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);

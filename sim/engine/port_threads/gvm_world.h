@@ -48,7 +48,8 @@ struct gvm_mutex {
 	struct gvm_port_lock lock;
 };
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
-#define gvm_mutex_lock(lock) gvm_port_mutex_lock((lock), GVM_PLACE)
+#define gvm_mutex_lock(lock)	      gvm_port_mutex_lock((lock), GVM_PLACE)
+#define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* nobody is killed here */
 void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(held) GVM_ASSERT(gvm_port_is_owner(&(held)->lock))

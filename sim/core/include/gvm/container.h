@@ -37,7 +37,7 @@ struct gvm_share {
 struct gvm_container {
 	struct gvm_device *device;
 	struct list_head node; /* in gvm_device.containers */
-	u32 tgid;	       /* process group that it belongs to; set once */
+	u32 tgid;	       /* of the process that it is named after, one of its own */
 	u32 refs;
 	bool attached; /* findable by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
@@ -103,6 +103,13 @@ static inline u32 gvm_container_bound_chunks(const struct gvm_container *contain
  */
 int gvm_container_attach(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container);
+
+/*
+ * The process that the container was named after has gone while others stay: from here on @tgid, one
+ * of these, names it. Whoever is given the old one next gets a container of its own. No container of
+ * @tgid may be attached. CONTEXT: atomic.
+ */
+void gvm_container_rename(struct gvm_container *container, u32 tgid);
 
 /*
  * A process of the container has gone; its chunks must have been uncharged. Drops the

@@ -15,10 +15,12 @@
 struct gvm_control_file {
 	const char *name;  /* "gmem.limit.high" */
 	const char *alias; /* name in the public GVM driver, or NULL */
-	/* Write the value as text with a newline into buf; returns its length. NULL: write-only. */
+	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
 	/* Take a value; text is zero-terminated and trimmed. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, const char *text);
+	/* What is to be done once the value holds; all that takes long only with @wait. Or NULL. */
+	void (*settle)(struct gvm_container *container, bool wait);
 };
 
 /* All control files, in the order in which a directory lists them. CONTEXT: atomic. */
@@ -32,11 +34,19 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  * Read or write a control file by name. read returns the length of the text; write takes @size
  * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
  * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
- * text too long, or what an RPC returned. CONTEXT: process.
+ * text too long, -EINTR the thread is being killed (nothing changed), or what an RPC returned.
+ * CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
 		      size_t size);
+
+/*
+ * As gvm_control_write(), for who cannot wait: a limit that is lowered holds, listeners are told, and
+ * what is above it leaves when the container next needs memory. CONTEXT: process.
+ */
+int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
+		    size_t size);
 
 /*
  * Parsers of policy/parse.c. Each takes a whole zero-terminated text, without surrounding space,

@@ -33,6 +33,8 @@
  *                                     gvm_spin_unlock gvm_spin_assert_held
  *   struct gvm_mutex                  gvm_mutex_init(lock, name) gvm_mutex_lock
  *                                     gvm_mutex_unlock gvm_mutex_assert_held
+ *     gvm_mutex_lock_killable(lock)                       0; -EINTR, not taken: the thread is being
+ *                                                         killed
  *   struct gvm_waitqueue              gvm_waitqueue_init(wq) gvm_wake_up_all(wq)
  *     gvm_wait_event(wq, condition)                       0, uninterruptible
  *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR

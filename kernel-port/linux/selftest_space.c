@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * /sys/kernel/debug/gvm_selftest/space: what an open device file is to a GPU's driver. It stands for
+ * an address space of the process that wrote to it, and goes when it is closed, however its process
+ * ends; a forked child that inherited it keeps it.
+ */
+#include <linux/debugfs.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "gvm_registry.h"
+#include "selftest.h"
+
+struct selftest_space {
+	struct mutex mutex; /* guards all */
+	struct gvm_device *device;
+	struct gvm_container *container; /* NULL: not attached yet */
+	u32 tgid;
+};
+
+static int selftest_space_open(struct inode *inode, struct file *file)
+{
+	struct selftest_space *space = kzalloc(sizeof(*space), GFP_KERNEL);
+
+	if (!space)
+		return -ENOMEM;
+	mutex_init(&space->mutex);
+	space->device = inode->i_private;
+	file->private_data = space;
+	return 0;
+}
+
+static int selftest_space_attach_locked(struct selftest_space *space, u32 group_tgid)
+{
+	if (space->container)
+		return -EBUSY;
+	space->tgid = task_tgid_nr(current);
+	return gvm_process_attach(space->device, group_tgid, space->tgid, &space->container);
+}
+
+static ssize_t selftest_space_write(struct file *file, const char __user *buf, size_t size,
+				    loff_t *offset)
+{
+	struct selftest_space *space = file->private_data;
+	u32 group_tgid;
+	int ret = kstrtou32_from_user(buf, size, 10, &group_tgid);
+
+	if (ret)
+		return ret;
+	mutex_lock(&space->mutex);
+	ret = selftest_space_attach_locked(space, group_tgid);
+	mutex_unlock(&space->mutex);
+	return ret ? ret : (ssize_t)size;
+}
+
+static int selftest_space_release(struct inode *inode, struct file *file)
+{
+	struct selftest_space *space = file->private_data;
+
+	if (space->container)
+		gvm_process_detach(space->device, space->tgid, space->container);
+	kfree(space);
+	return 0;
+}
+
+const struct file_operations selftest_space_fops = {
+	.owner = THIS_MODULE,
+	.open = selftest_space_open,
+	.release = selftest_space_release,
+	.write = selftest_space_write,
+	.llseek = noop_llseek,
+};

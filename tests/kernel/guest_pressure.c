@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Pressure descriptors (gvm_ioctl.h): who gets one, what it reads, and that it may be held while its
+ * container, its GPU or the module should go. gvm.ko and gvm_selftest.ko are loaded, and no process
+ * is attached. Events are made by lowering the limit of the calling process, init.
+ */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gvm_ioctl.h"
+
+#define MIB 1048576ull
+
+static int dev; /* /dev/gvm */
+
+/* Returns a descriptor, or -errno. */
+static int listen_to(unsigned int gpu, unsigned int flags)
+{
+	struct gvm_pressure_request request = { .gpu = gpu, .flags = flags };
+	int fd = ioctl(dev, GVM_IOCTL_PRESSURE_OPEN, &request);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void expect_event(int fd, unsigned long long bytes, unsigned long long sequence)
+{
+	struct gvm_pressure_record got = { 0 };
+	ssize_t length = read(fd, &got, sizeof(got));
+
+	guest_check(length == sizeof(got) && got.target_bytes == bytes &&
+			    got.sequence == sequence,
+		    "event %llu of %llu bytes, expected %llu of %llu", got.sequence,
+		    got.target_bytes, sequence, bytes);
+}
+
+static void expect_nothing(int fd)
+{
+	struct gvm_pressure_record got;
+
+	guest_check(read(fd, &got, sizeof(got)) < 0 && errno == EAGAIN, "no event: EAGAIN");
+}
+
+static short poll_now(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) < 0 ? -1 : pollfd.revents;
+}
+
+static void expect_end(int fd)
+{
+	struct gvm_pressure_record got;
+
+	guest_check(poll_now(fd) == (POLLIN | POLLHUP), "the end: POLLIN and POLLHUP");
+	guest_check(read(fd, &got, sizeof(got)) == 0 && read(fd, &got, sizeof(got)) == 0,
+		    "the end: reads 0, again and again");
+}
+
+/* One chunk of 2 MB too many for the limit: an event. Then all as before. */
+static void make_event(void)
+{
+	guest_write("gvm_selftest/charge", "1 2");
+	guest_write("gvm/1/0/gmem.limit.high", "2M");
+	guest_write("gvm/1/0/gmem.limit.high", "max");
+	guest_write("gvm_selftest/uncharge", "1 1");
+}
+
+/* F1, F17, D12 */
+static void test_requests(void)
+{
+	struct stat status = { 0 };
+
+	guest_check(stat("/dev/gvm", &status) == 0 && S_ISCHR(status.st_mode) &&
+			    (status.st_mode & 07777) == 0666,
+		    "/dev/gvm is a device for everybody");
+	guest_check(ioctl(dev, GVM_IOCTL_PRESSURE_OPEN + 1, 0) < 0 && errno == ENOTTY,
+		    "another ioctl: ENOTTY");
+	guest_check(ioctl(dev, GVM_IOCTL_PRESSURE_OPEN, 0) < 0 && errno == EFAULT,
+		    "no request: EFAULT");
+	guest_check(listen_to(7, 0) == -ENODEV, "no such GPU: ENODEV");
+	guest_check(listen_to(0, 0) == -ESRCH, "not attached: ESRCH");
+	guest_check(listen_to(0, O_APPEND) == -EINVAL, "another flag: EINVAL");
+}
+
+static void test_events(void)
+{
+	int fd = listen_to(0, O_CLOEXEC | O_NONBLOCK);
+	char small[15];
+
+	guest_check(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC &&
+			    (fcntl(fd, F_GETFL) & (O_NONBLOCK | O_ACCMODE)) == O_NONBLOCK,
+		    "a descriptor to read, with its flags");
+	guest_check(poll_now(fd) == 0, "nothing to poll");
+	expect_nothing(fd);
+	guest_expect_write("gvm_selftest/charge", "1 4", 0);
+	guest_expect_write("gvm/1/0/gmem.limit.high", "2M", 0);
+	guest_expect_write("gvm_selftest/uncharge", "1 1", 0);
+	guest_expect_write("gvm/1/0/gmem.limit.high", "max", 0);
+	guest_check(poll_now(fd) == POLLIN, "an event: POLLIN");
+	guest_check(read(fd, small, sizeof(small)) < 0 && errno == EINVAL,
+		    "less room than an event needs: EINVAL");
+	guest_check(read(fd, GUEST_NO_MEMORY, 16) < 0 && errno == EFAULT,
+		    "no room at all: EFAULT");
+	make_event();
+	make_event();
+	expect_event(fd, 2 * MIB, 3); /* the first is lost, the second overwritten */
+	expect_nothing(fd);
+	guest_check(write(fd, small, 1) < 0 && errno == EBADF, "nothing to write");
+	guest_check(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "nowhere to seek");
+	close(fd);
+}
+
+/* As many as a container may have; nobody reads, and nobody waits for them. */
+static void test_unread(void)
+{
+	int fds[4];
+
+	for (int i = 0; i < 4; i++)
+		fds[i] = listen_to(0, 0);
+	guest_check(fds[3] >= 0, "four listeners");
+	guest_check(listen_to(0, 0) == -ENOSPC, "a fifth: ENOSPC");
+	for (int i = 0; i < 10; i++)
+		make_event();
+	close(fds[0]);
+	fds[0] = listen_to(0, 0);
+	guest_check(fds[0] >= 0, "one goes, another comes");
+	make_event();
+	expect_event(fds[0], 2 * MIB, 1);
+	expect_event(fds[3], 2 * MIB, 11);
+	for (int i = 0; i < 4; i++)
+		close(fds[i]);
+}
+
+/* A thread that waits in read(), and what it got. */
+struct reader {
+	pthread_t thread;
+	int fd;
+	struct gvm_pressure_record got;
+	ssize_t length;
+	int error;
+};
+
+static void *run_reader(void *data)
+{
+	struct reader *reader = data;
+
+	reader->length = read(reader->fd, &reader->got, sizeof(reader->got));
+	reader->error = errno;
+	return NULL;
+}
+
+/* That it sleeps already is likely, and needed by nothing. */
+static void start_reader(struct reader *reader, int fd)
+{
+	*reader = (struct reader){ .fd = fd, .length = -2 };
+	pthread_create(&reader->thread, NULL, run_reader, reader);
+	usleep(20000);
+}
+
+/* The descriptor is closed under its reader, which reads on. */
+static void test_close_under_reader(void)
+{
+	struct reader reader;
+	int fd = listen_to(0, 0);
+
+	start_reader(&reader, fd);
+	close(fd);
+	make_event();
+	pthread_join(reader.thread, NULL);
+	guest_check(reader.length == 16 && reader.got.sequence == 1,
+		    "a reader outlives the descriptor");
+}
+
+static void no_action(int number)
+{
+	(void)number;
+}
+
+/* A signal ends a read, and a kill ends its process. */
+static void test_interrupted(void)
+{
+	struct sigaction action = { .sa_handler = no_action };
+	struct itimerval timer = { .it_value.tv_usec = 20000, .it_interval.tv_usec = 20000 };
+	struct gvm_pressure_record got;
+	int fd = listen_to(0, 0);
+	int status = 0;
+	pid_t child;
+
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	guest_check(read(fd, &got, sizeof(got)) < 0 && errno == EINTR, "a signal: EINTR");
+	timer = (struct itimerval){ 0 };
+	setitimer(ITIMER_REAL, &timer, NULL);
+	child = fork();
+	if (child == 0) {
+		while (read(fd, &got, sizeof(got)) < 0)
+			;
+		_exit(0);
+	}
+	usleep(20000);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	guest_check(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "a killed reader ends");
+	close(fd);
+}
+
+static int open_space(void)
+{
+	int fd = open(GUEST_DEBUGFS "/gvm_selftest/space", O_WRONLY | O_CLOEXEC);
+
+	guest_check(fd >= 0 && write(fd, "1", 1) == 1, "init attaches");
+	return fd;
+}
+
+/* The container's last process leaves: readers are woken, the descriptor stays. */
+static void test_container_goes(int space)
+{
+	struct reader reader;
+	int fd = listen_to(0, 0);
+	int late = listen_to(0, O_NONBLOCK);
+
+	start_reader(&reader, fd);
+	guest_write("gvm_selftest/charge", "1 2");
+	guest_write("gvm/1/0/gmem.limit.high", "2M");
+	guest_write("gvm_selftest/uncharge", "1 1");
+	pthread_join(reader.thread, NULL);
+	start_reader(&reader, fd);
+	close(space);
+	pthread_join(reader.thread, NULL);
+	guest_check(reader.length == 0, "who waits reads the end: %zd", reader.length);
+	guest_check(poll_now(late) == (POLLIN | POLLHUP), "an event before the end");
+	expect_event(late, 2 * MIB, 1);
+	expect_end(late);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
+	space = open_space();
+	expect_end(fd); /* another container, though of the same tgid */
+	close(space);
+	close(fd);
+	close(late);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
+}
+
+/* D11: The GPU goes under a reader and under epoll; what is left holds nothing of it. */
+static void test_gpu_goes(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	struct reader reader;
+	int fd;
+
+	guest_expect_write("gvm_selftest/second", "1", 0);
+	guest_expect_write("gvm/attach", "1 1", 0);
+	fd = listen_to(1, 0);
+	guest_check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, "epoll takes it");
+	start_reader(&reader, fd);
+	guest_expect_write("gvm_selftest/second", "0", 0);
+	pthread_join(reader.thread, NULL);
+	guest_check(reader.length == 0, "who waits reads the end");
+	guest_check(epoll_wait(epoll, &event, 1, 0) == 1 &&
+			    event.events == (EPOLLIN | EPOLLHUP),
+		    "epoll tells the end");
+	expect_end(fd);
+	guest_expect_unload("gvm_selftest", 0);
+	close(dev);
+	guest_expect_unload("gvm", EAGAIN); /* the descriptor keeps it */
+	expect_end(fd);
+	close(fd);
+	close(epoll);
+	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	guest_expect_unload("gvm", EAGAIN); /* the open device keeps it */
+	guest_expect_load("gvm_selftest", 0);
+}
+
+void guest_test_pressure(void)
+{
+	int space;
+
+	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	guest_check(dev >= 0, "open /dev/gvm");
+	test_requests();
+	space = open_space();
+	test_events();
+	test_unread();
+	test_close_under_reader();
+	test_interrupted();
+	test_container_goes(space);
+	test_gpu_goes();
+	close(dev);
+	guest_expect_read("gvm_selftest/check", "ok\n");
+}

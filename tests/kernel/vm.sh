@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# shellcheck shell=sh
+# The virtual machine, for the scripts that boot one. To be sourced.
+
+need() {
+	if ! command -v "$1" >/dev/null; then
+		echo "$1 is missing: install the package $2" >&2
+		exit 1
+	fi
+}
+
+need_vm() {
+	need qemu-system-x86_64 qemu-system-x86
+	need timeout coreutils
+}
+
+# boot SECONDS VMLINUZ INITRAMFS [PARAMETER...]: the console on standard output.
+# slub_debug: a use after free finds poison, and allocations know who made them.
+# preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
+# busy machine, which is no fault of ours. A thread that cannot be killed for long is reported. What
+# the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the first process.
+boot() {
+	limit=$1
+	kernel=$2
+	initramfs=$3
+	shift 3
+	[ -z "${GVM_TEST_SEED:-}" ] || set -- "$@" "GVM_TEST_SEED=$GVM_TEST_SEED"
+	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
+		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
+		-kernel "$kernel" -initrd "$initramfs" \
+		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU preempt=full nowatchdog \
+sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
+rdinit=/init $*" </dev/null
+}
+
+# The log without time stamps and carriage returns, from the first word of our own on: what the
+# kernel says of its (emulated) processor before that is none of our business.
+guest_log() {
+	tr -d '\r' <"$1" | sed 's/^\[ *[0-9.]*\] //' | sed -n '/^tap: begin$/,$p'
+}
