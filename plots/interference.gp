@@ -86,7 +86,7 @@ set lmargin at screen left(0)
 set rmargin at screen right(1)
 set tmargin at screen 0.388
 set bmargin at screen 0.063
-set label 1 "Simulated H100 beside a measured H200, NVIDIA's driver (ms)" at graph 0,1.095 left font font_panel \
+set label 1 "Simulated H100 beside a measured one, NVIDIA's driver (ms)" at graph 0,1.095 left font font_panel \
 	textcolor rgb c_text
 set xrange [-0.7:9.9]
 set xtics scale 0 font font_number

@@ -179,7 +179,7 @@ static void print_cases(const struct interference *interference)
 		table_add(&table);
 		table_set(&table, 0, "%s", cases[i].label);
 		table_set(&table, 1, "ours, H100");
-		table_set(&table, 2, "measured, H200");
+		table_set(&table, 2, "measured, H100");
 		table_set(&table, 3, "ratio");
 		for (size_t key = 0; key < KEYS; key++) {
 			table_add(&table);
@@ -258,7 +258,7 @@ const struct figure figure_interference = {
 		"to\n"
 		"1024 blocks of 2 MB each. Draws how long the neighbour's kernel takes. Then\n"
 		"simulates " MEASURED_SCENARIO
-		", and draws it beside the same loop on an H200:\n"
+		", and draws it beside the same loop on an H100:\n"
 		"plots/reference/hardware/uvm_detail.cu, neighbour. --scenario is about the\n"
 		"first of them; it needs containers of the same names.\n",
 	.example = "    gvmsim figure " FIGURE_NAME "\n",

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # GVM section 7.5: on the stock driver a process that faults keeps the GPU from its neighbour for up to
 # hundreds of milliseconds, and the paging of gvm and ghost removes most of that. The same loop as on an
-# H200 is within 30 %, but where DEVIATIONS.md says so. Usage: NAME.sh GVMSIM SOURCE
+# H100 is within 30 %, but where DEVIATIONS.md says so. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
 # Rows that are known to be further off, and how far they may be.
