@@ -9,7 +9,8 @@
  *          '------------- replay -----------'                |
  *                                                      copy engine kthreads
  *
- * LOCKING, outermost first. All but the first are leaves, taken one at a time:
+ * LOCKING, outermost first. From the third on they are leaves, taken one at a time, but for two
+ * pairs: a context's lock over the core's memory lock, the TSGs' xa_lock over fakegpu.lock.
  *   fakegpu_context.mutex   what a process does to its address space. Sleeping.
  *   (the core's: a range's lock, the device's)
  *   fakegpu_page_table.lock PTEs, and the bytes that an access finds through them
@@ -127,7 +128,8 @@ struct fakegpu_context {
 	struct fakegpu *gpu;
 	refcount_t refs; /* the file, and faults that are being serviced */
 	struct mutex mutex;
-	u32 id; /* what faults call it, 0 until it has been created */
+	u32 id;	      /* what faults call it */
+	bool created; /* released when all of what follows is there */
 	u32 tgid;
 	struct gvm_container *container;
 	struct gvm_pinned pinned;
@@ -136,6 +138,7 @@ struct fakegpu_context {
 	u64 next_va;
 	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */
 	struct list_head mappings; /* fakegpu_mapping.node */
+	u32 mapping_count;	   /* guarded by the mutex */
 	u32 tsg_count;
 	struct fakegpu_tsg tsgs[GVM_FAKEGPU_TSGS_MAX];
 };

@@ -313,20 +313,6 @@ int fakegpu_tsg_preempt(void *data, u32 id)
 	return wait_event_interruptible(gpu->idle, tsg_has_left(gpu, tsg)) ? -EINTR : 0;
 }
 
-bool fakegpu_tsg_busy(void *data, u32 id)
-{
-	struct fakegpu *gpu = data;
-	struct fakegpu_tsg *tsg = xa_load(&gpu->tsgs, id);
-	bool busy;
-
-	if (!tsg)
-		return false;
-	spin_lock(&gpu->lock);
-	busy = !list_empty(&tsg->jobs);
-	spin_unlock(&gpu->lock);
-	return busy;
-}
-
 /* The xarray's lock keeps the TSG: who takes it out of there does so under that. */
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 {
@@ -345,4 +331,21 @@ void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 	}
 	xa_unlock(&gpu->tsgs);
 	wake_up_all(&gpu->faults.replayed);
+}
+
+bool fakegpu_tsg_busy(void *data, u32 id)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+	bool busy = false;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	if (tsg) {
+		spin_lock(&gpu->lock);
+		busy = !list_empty(&tsg->jobs);
+		spin_unlock(&gpu->lock);
+	}
+	xa_unlock(&gpu->tsgs);
+	return busy;
 }
