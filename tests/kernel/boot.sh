@@ -13,7 +13,7 @@ vmlinuz=$3
 out=$4
 cc=${5:-cc}
 log=$out/console.log
-seconds=180
+seconds=${GVM_BOOT_SECONDS:-180}
 
 . "$source/tests/kernel/vm.sh"
 
