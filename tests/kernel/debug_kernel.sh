@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Build a kernel of Debian's sources that watches for what the distribution's does not (debug.config:
 # use after free, order of locks, sleeping in atomic context, leaks, undefined behaviour), the modules
-# for it, and boot the guest of boot.sh on it. The kernel is kept in OUT until its sources or its
+# for it, and boot both programs of boot.sh on it. The kernel is kept in OUT until its sources or its
 # configuration change; building it takes many minutes, and 3 GB.
 #
 #   debug_kernel.sh SOURCE OUT [--configure]    only fetch and configure it
@@ -59,5 +59,8 @@ if [ "$(cat "$out/built" 2>/dev/null)" != "$wanted" ]; then
 	echo "$wanted" >"$out/built"
 fi
 "$source/kernel-port/linux/build.sh" "$source" "$out/linux" "$tree"
-GVM_BOOT_SECONDS=${GVM_BOOT_SECONDS:-1500} \
-	"$here/boot.sh" "$source" "$out/linux" "$tree/arch/x86/boot/bzImage" "$out/boot"
+export GVM_BOOT_SECONDS="${GVM_BOOT_SECONDS:-1500}"
+for program in guest fakegpu; do
+	"$here/boot.sh" "$source" "$out/linux" "$tree/arch/x86/boot/bzImage" "$out/boot-$program" \
+		"$program"
+done
