@@ -13,7 +13,7 @@ if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
 linux-headers-cloud-amd64 qemu-system-x86 cpio"
 fi
 if [ "$wanted" = nightly ]; then
-	packages="$packages libclang-rt-dev"
+	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils"
 fi
 
 missing=

@@ -130,6 +130,7 @@ static int context_attach(struct fakegpu_context *context,
 		return status;
 	}
 	context_evict(context);
+	smp_store_release(&context->created, true);
 	return 0;
 }
 
@@ -255,8 +256,10 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 	struct fakegpu_mapping *mapping;
 	int status;
 
-	if (!context->id)
+	if (!context->created)
 		return -ENXIO;
+	if (context->mapping_count == GVM_FAKEGPU_MAPPINGS_MAX)
+		return -ENOSPC;
 	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
 		return -ENOMEM;
 	status = gvm_pinned_add(&context->pinned, gvm_page_table_range_bytes(map->bytes));
@@ -270,6 +273,7 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 	spin_lock(&context->lock);
 	list_add_tail(&mapping->node, &context->mappings);
 	spin_unlock(&context->lock);
+	context->mapping_count++;
 	context_evict(context);
 	return 0;
 }
@@ -307,6 +311,7 @@ static void context_unlink(struct fakegpu_context *context, struct fakegpu_mappi
 	spin_lock(&context->lock);
 	list_del(&mapping->node);
 	spin_unlock(&context->lock);
+	context->mapping_count--;
 }
 
 int fakegpu_context_unmap(struct fakegpu_context *context, u64 va)

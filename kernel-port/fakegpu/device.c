@@ -107,7 +107,7 @@ static int fakegpu_release(struct inode *inode, struct file *file)
 /* A TSG of a context that has been created, or NULL. */
 static struct fakegpu_tsg *context_tsg(struct fakegpu_context *context, u32 index)
 {
-	if (!smp_load_acquire(&context->id) || index >= context->tsg_count)
+	if (!smp_load_acquire(&context->created) || index >= context->tsg_count)
 		return NULL;
 	return &context->tsgs[index];
 }

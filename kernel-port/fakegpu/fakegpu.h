@@ -9,7 +9,8 @@
  *          '------------- replay -----------'                |
  *                                                      copy engine kthreads
  *
- * LOCKING, outermost first. All but the first are leaves, taken one at a time:
+ * LOCKING, outermost first. From the third on they are leaves, taken one at a time, but for two
+ * pairs: a context's lock over the core's memory lock, the TSGs' xa_lock over fakegpu.lock.
  *   fakegpu_context.mutex   what a process does to its address space. Sleeping.
  *   (the core's: a range's lock, the device's)
  *   fakegpu_page_table.lock PTEs, and the bytes that an access finds through them
@@ -54,9 +55,9 @@ struct fakegpu_engine {
 	struct fakegpu *gpu;
 	struct gvm_worker worker;
 	enum gvm_engine which;
-	u64 submitted;
-	u64 done; /* released by the engine alone, acquired by whoever asks */
-	u64 bytes;
+	u64 submitted; /* copies, ever; the sequence number of the last one */
+	u64 done;      /* of these; released by the engine alone, acquired by whoever asks */
+	u64 bytes;     /* submitted */
 	struct fakegpu_copy queue[FAKEGPU_COPIES];
 };
 
@@ -129,7 +130,8 @@ struct fakegpu_context {
 	struct fakegpu *gpu;
 	refcount_t refs; /* the file, and faults that are being serviced */
 	struct mutex mutex;
-	u32 id; /* what faults call it, 0 until it has been created */
+	u32 id;	      /* what faults call it */
+	bool created; /* released when all of what follows is there */
 	u32 tgid;
 	struct gvm_container *container;
 	struct gvm_pinned pinned;
@@ -138,6 +140,7 @@ struct fakegpu_context {
 	u64 next_va;
 	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */
 	struct list_head mappings; /* fakegpu_mapping.node */
+	u32 mapping_count;	   /* guarded by the mutex */
 	u32 tsg_count;
 	struct fakegpu_tsg tsgs[GVM_FAKEGPU_TSGS_MAX];
 };
@@ -163,8 +166,10 @@ struct fakegpu_sm {
 	bool expired; /* the timeslice has */
 };
 
+/* A GPU: /dev/gvm_fakegpu<n>. */
 struct fakegpu {
-	struct gvm_device *device; /* set once, as what follows */
+	/* Set once, or with locks of their own. */
+	struct gvm_device *device;
 	struct gvm_memory memory;
 	struct gvm_fault_handler handler;
 	struct gvm_evictor evictor;
@@ -174,30 +179,33 @@ struct fakegpu {
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
 	atomic_t copies; /* asked for; for copies that fail */
-	atomic_t rpcs;
+	atomic_t rpcs;	 /* likewise */
+
+	/* Guarded by the xa_lock of each. */
 	struct xarray contexts; /* struct fakegpu_context by id */
 	u32 next_context;
 	struct xarray tsgs; /* struct fakegpu_tsg by id */
 	u32 next_tsg;
 
-	spinlock_t lock;
-	u32 *free; /* ring, longest free first */
+	spinlock_t lock; /* guards what follows */
+	u32 *free;	 /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
 	struct list_head runlist; /* fakegpu_tsg.node */
-	u64 switches;
-	wait_queue_head_t work; /* SMs, for the runlist */
-	wait_queue_head_t idle; /* for jobs that are done, and TSGs that have left */
+	u64 switches;		  /* see gvm_fakegpu_info */
+	wait_queue_head_t work;	  /* SMs, for the runlist */
+	wait_queue_head_t idle;	  /* for jobs that are done, and TSGs that have left */
 
-	spinlock_t engine_lock;
+	spinlock_t engine_lock; /* guards what follows */
 	struct fakegpu_engine engines[GVM_ENGINES];
-	struct gvm_fence *last; /* of each chunk, guarded by engine_lock */
-	wait_queue_head_t copied;
+	struct gvm_fence *last; /* started on each chunk */
+	wait_queue_head_t
+		copied; /* engines for work, others for fences and for room in queues */
 
 	struct fakegpu_fault_buffer faults;
 	struct gvm_fence batch; /* what the replay waits for; the fault handler's own */
 
-	u32 sm_count;
+	u32 sm_count; /* set once */
 	struct fakegpu_sm sms[FAKEGPU_SMS_MAX];
 };
 

@@ -14,8 +14,10 @@
 /* TSGs that a context can have. */
 #define GVM_FAKEGPU_TSGS_MAX 4
 
-/* The most that can be mapped at once. */
-#define GVM_FAKEGPU_MAP_MAX (64ull << 30)
+/* The most that can be mapped at once, and mappings that a context can have (more: -ENOSPC). What
+ * addresses and page tables they took stays taken until it ends. */
+#define GVM_FAKEGPU_MAP_MAX	 (64ull << 30)
+#define GVM_FAKEGPU_MAPPINGS_MAX 256
 
 struct gvm_fakegpu_create {
 	__u32 group_tgid; /* the container to join; 0: one of the caller's own */

@@ -6,8 +6,6 @@
  */
 #include "fakegpu.h"
 
-#include <linux/gcd.h>
-
 /* The number of the @nth page that a kernel touches, counted from its first one. */
 static u64 job_page(const struct fakegpu_job *job, u64 nth)
 {

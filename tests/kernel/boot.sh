@@ -16,7 +16,7 @@ out=$4
 program=${5:-guest}
 cc=${6:-cc}
 log=$out/console.log
-seconds=180
+seconds=${GVM_BOOT_SECONDS:-180}
 
 . "$source/tests/kernel/vm.sh"
 

@@ -10,6 +10,8 @@
 #define TENANT_CHUNKS 5u
 #define STORM_WRITES  60u
 #define QUIET_MS      60u
+#define PAGER_CHUNKS  60u
+#define FREEZES	      10u
 
 static volatile uint64_t *rounds; /* of each tenant */
 
@@ -94,6 +96,47 @@ static void test_killed(pid_t *pids)
 		guest_check(tenant_kill(pids[i]), "every page was as stored until the end");
 }
 
+/* One long kernel after the other, all of them page. */
+static void page(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, PAGER_CHUNKS * CHUNK);
+
+	for (uint64_t seed = index;; seed++)
+		require(fakegpu_fill(context, va, PAGER_CHUNKS * CHUNK, seed) == 0, "fill");
+}
+
+/*
+ * When the write has returned, it is off the GPU, in the middle of a kernel and of a timeslice that
+ * has long to go: it does not even fault (D17).
+ */
+static void test_at_once(void)
+{
+	struct dice dice = fakegpu_dice(401);
+	pid_t pid = tenant_start(page, 1);
+	uint32_t stopped = 0, resumed = 0;
+
+	while (control_get(pid, "gmem.swap.current") <= 0)
+		sleep_ms(5);
+	guest_check(control_set(pid, "compute.timeslice", "10000") == 0, "a long timeslice");
+	for (uint32_t i = 0; i < FREEZES; i++) {
+		uint64_t faults;
+		int error = control_set(pid, "compute.freeze", "1");
+
+		faults = gpu_info().faults;
+		sleep_ms(30);
+		stopped += error == 0 && gpu_info().faults == faults;
+		error = control_set(pid, "compute.freeze", "0");
+		for (uint32_t j = 0; j < 500 && gpu_info().faults == faults; j++)
+			sleep_ms(5);
+		resumed += error == 0 && gpu_info().faults > faults;
+		sleep_ms((unsigned int)roll(&dice, 20));
+	}
+	guest_check(stopped == FREEZES, "%u of %u freezes hold at once", stopped, FREEZES);
+	guest_check(resumed == FREEZES, "%u of %u thaws, too", resumed, FREEZES);
+	guest_check(tenant_kill(pid), "it was well until the end");
+}
+
 void test_freeze(void)
 {
 	pid_t pids[TENANTS];
@@ -113,5 +156,6 @@ void test_freeze(void)
 		guest_check(gets_on(i), "tenant %u gets on after the storm", i);
 	test_killed(pids);
 	guest_check(gpu_info().switches > 10, "%llu switches", gpu_info().switches);
+	test_at_once();
 	gpu_unload();
 }

@@ -4,15 +4,19 @@
 #include "fakegpu_guest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "gvm_ioctl.h"
 
 static uint64_t fakegpu_seed;
 static long gvm_objects, gpu_objects;
@@ -69,6 +73,17 @@ uint64_t tenant_map(int context, uint64_t bytes)
 
 	require(error == 0, "map: %s", guest_error_name(error));
 	return va;
+}
+
+int tenant_listen(void)
+{
+	struct gvm_pressure_request request = { .gpu = 0, .flags = O_NONBLOCK };
+	int dev = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+	int fd = ioctl(dev, GVM_IOCTL_PRESSURE_OPEN, &request);
+
+	require(dev >= 0 && fd >= 0, "listen: %s", guest_error_name(errno));
+	close(dev);
+	return fd;
 }
 
 pid_t tenant_start(void (*main)(uint32_t index), uint32_t index)

@@ -32,6 +32,9 @@ void require(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 int tenant_open(uint32_t group_tgid);
 uint64_t tenant_map(int context, uint64_t bytes);
 
+/* A descriptor to hear of pressure on the tenant's container by; it does not block. */
+int tenant_listen(void);
+
 /* Start @main(@index) in a process. */
 pid_t tenant_start(void (*main)(uint32_t index), uint32_t index);
 

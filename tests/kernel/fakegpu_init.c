@@ -37,6 +37,7 @@ int main(void)
 		fakegpu_tests[i].run();
 	}
 	guest_expect_unload("gvm", 0);
+	guest_expect_no_kmemleak();
 	guest_expect_taint();
 	guest_plan();
 	sync();

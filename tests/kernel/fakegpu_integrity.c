@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
+#include "gvm_ioctl.h"
 
 #define RANDOM_CHUNKS 36u /* half as much again as the device has */
 #define RANDOM_PAGES  (RANDOM_CHUNKS * 32u)
@@ -17,13 +18,18 @@ static void one_block(uint32_t index)
 {
 	int context = tenant_open(0);
 	uint64_t va = tenant_map(context, 4 * CHUNK);
+	struct gvm_pressure_record event;
 	uint64_t words[32];
+	int listener = tenant_listen();
 	long long fixed = control_get(getpid(), "gmem.current");
 
 	require(fakegpu_fill(context, va, 4 * CHUNK, index + 1) == 0, "fill");
 	require(control_get(getpid(), "gmem.current") == fixed + (long long)(4 * CHUNK),
 		"four chunks are charged");
 	require(control_set(getpid(), "gmem.limit.high", "0") == 0, "limit");
+	require(read(listener, &event, sizeof(event)) == sizeof(event) &&
+			event.target_bytes == 4 * CHUNK + (uint64_t)fixed,
+		"it was told that all of it goes");
 	require(control_get(getpid(), "gmem.current") == fixed, "nothing is left on the GPU");
 	require(control_get(getpid(), "gmem.swap.current") == (long long)(4 * CHUNK),
 		"all of it is in host memory");

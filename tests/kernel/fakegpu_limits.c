@@ -42,12 +42,13 @@ static void storm(uint32_t index)
 	close(context);
 }
 
-/* Works until somebody kills it. */
+/* Works until somebody kills it. It is told of pressure, and never listens. */
 static void churn(uint32_t index)
 {
 	int context = tenant_open(0);
 	uint64_t va = tenant_map(context, STORM_CHUNKS * CHUNK);
 
+	tenant_listen();
 	for (uint64_t seed = index;; seed += STORMS) {
 		int error = fakegpu_fill(context, va, STORM_CHUNKS * CHUNK, seed);
 
@@ -114,11 +115,38 @@ static void test_cuts(void)
 		guest_check(tenant_kill(pids[i]), "every page was as stored until the end");
 }
 
+/* Has its memory, and is never made to give any. */
+static void stay(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, STORM_CHUNKS * CHUNK);
+
+	(void)index;
+	require(fakegpu_fill(context, va, STORM_CHUNKS * CHUNK, 1) == 0, "fill");
+	for (;;)
+		pause();
+}
+
+/* F7: on a GPU with room, who is at a limit gives up chunks of its own. */
+static void test_neighbour(void)
+{
+	pid_t neighbour = tenant_start(stay, 0);
+
+	guest_check(wait_for_usage(neighbour, STORM_CHUNKS * CHUNK, 100 * CHUNK),
+		    "a neighbour has its memory");
+	guest_check(tenants_run(storm, 4) == 4, "four others page within their limits");
+	guest_check(control_get(neighbour, "gmem.swap.current") == 0 && tenant_kill(neighbour),
+		    "and it has lost nothing");
+}
+
 void test_limits(void)
 {
 	gpu_load("chunks=20");
 	guest_check(tenants_run(storm, STORMS) == STORMS,
 		    "no peak is above its limit after storms of faults by %u", STORMS);
 	test_cuts();
+	gpu_unload();
+	gpu_load("chunks=40");
+	test_neighbour();
 	gpu_unload();
 }

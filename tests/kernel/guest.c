@@ -250,6 +250,15 @@ void guest_expect_no_leak(const char *module, long before)
 		    after, module, before);
 }
 
+void guest_expect_no_kmemleak(void)
+{
+	if (guest_write("kmemleak", "scan"))
+		return;
+	sleep(6);
+	guest_expect_write("kmemleak", "scan", 0);
+	guest_expect_read("kmemleak", "");
+}
+
 void guest_expect_taint(void)
 {
 	char text[32] = "";

@@ -72,6 +72,9 @@ long guest_count_objects(const char *module);
  */
 void guest_expect_no_leak(const char *module, long before);
 
+/* Where the kernel looks for leaks itself (debug_kernel.sh): nothing that is 5 seconds old is lost. */
+void guest_expect_no_kmemleak(void);
+
 /* A test point: the kernel is tainted by modules that are not its own, and by nothing else. */
 void guest_expect_taint(void);
 

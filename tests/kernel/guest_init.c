@@ -512,6 +512,7 @@ static void test_all(void)
 	guest_expect_unload("gvm", 0);
 	for (unsigned int round = 1; round <= GUEST_RELOADS; round++)
 		test_reload(round);
+	guest_expect_no_kmemleak();
 	guest_expect_taint();
 }
 

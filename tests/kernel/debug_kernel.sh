@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Build a kernel of Debian's sources that watches for what the distribution's does not (debug.config:
+# use after free, order of locks, sleeping in atomic context, leaks, undefined behaviour), the modules
+# for it, and boot both programs of boot.sh on it. The kernel is kept in OUT until its sources or its
+# configuration change; building it takes many minutes, and 3 GB.
+#
+#   debug_kernel.sh SOURCE OUT [--configure]    only fetch and configure it
+set -eu
+
+source=$1
+out=$2
+package=linux-source-6.1
+here=$source/tests/kernel
+tree=$out/$package
+
+for tool in apt-get dpkg-deb flex bison bc make gcc sha256sum; do
+	if ! command -v "$tool" >/dev/null; then
+		echo "$tool is missing: tools/setup.sh nightly installs it" >&2
+		exit 1
+	fi
+done
+
+run_make() {
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$tree" -j"$(nproc)" "$@"
+}
+
+# The sandbox user of apt could not write into OUT.
+fetch() {
+	rm -rf "$tree" "$out/$package"_*.deb
+	(cd "$out" && apt-get -q -o APT::Sandbox::User="$(id -un)" download "$package=$version")
+	dpkg-deb --fsys-tarfile "$out/$package"_*.deb |
+		tar -xO "./usr/src/$package.tar.xz" | tar -xJ -C "$out"
+}
+
+# What Kconfig dropped, for want of something else, would be missed in silence.
+configure() {
+	run_make tinyconfig
+	(cd "$tree" && scripts/kconfig/merge_config.sh -m .config "$here/debug.config")
+	run_make olddefconfig
+	grep '^CONFIG_.*=y' "$here/debug.config" | while read -r option; do
+		grep -qx "$option" "$tree/.config" || echo "debug.config: no $option"
+	done >"$out/dropped"
+	if [ -s "$out/dropped" ]; then
+		cat "$out/dropped" >&2
+		exit 1
+	fi
+}
+
+mkdir -p "$out"
+version=$(apt-cache show "$package" | sed -n 's/^Version: //p' | head -n 1)
+wanted="$version $(sha256sum <"$here/debug.config")"
+if [ "$(cat "$out/built" 2>/dev/null)" != "$wanted" ]; then
+	[ "$(cat "$out/fetched" 2>/dev/null)" = "$version" ] || fetch
+	echo "$version" >"$out/fetched"
+	configure
+	[ "${3:-}" != --configure ] || exit 0
+	run_make bzImage modules
+	echo "$wanted" >"$out/built"
+fi
+"$source/kernel-port/linux/build.sh" "$source" "$out/linux" "$tree"
+export GVM_BOOT_SECONDS="${GVM_BOOT_SECONDS:-1500}"
+for program in guest fakegpu; do
+	"$here/boot.sh" "$source" "$out/linux" "$tree/arch/x86/boot/bzImage" "$out/boot-$program" \
+		"$program"
+done
