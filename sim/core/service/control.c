@@ -2,7 +2,8 @@
 /*
  * Control files: a table of names, and what reading and writing each one does.
  *
- * Layer: service. Writes to compute.* sleep in RPCs, one to gmem.limit.high while it reclaims.
+ * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
+ * they reclaim.
  *
  * This is the border. A text comes from a user who may have written anything, so it is checked
  * here, completely, and what is behind it trusts its arguments. A write that fails has changed
@@ -25,6 +26,7 @@
 #include "gvm/charge.h"
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static int control_show_u64(char *buf, size_t size, u64 value)
@@ -137,6 +139,8 @@ static int control_hmem_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_hmem(container, bytes);
+	/* What gmem.limit.high could not take while the host had no room. */
+	gvm_reclaim(container);
 	return 0;
 }
 
@@ -180,6 +184,26 @@ static int control_priority_store(struct gvm_container *container, const char *t
 	if (gvm_parse_u64(text, &priority) || priority > GVM_PRIORITY_MAX)
 		return -EINVAL;
 	return gvm_compute_set_priority(container, (u32)priority);
+}
+
+static int control_weight_show(struct gvm_container *container, char *buf, size_t size)
+{
+	u32 weight;
+
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
+	weight = container->weight;
+	gvm_mutex_unlock(&container->device->tsg_mutex);
+	return control_show_u64(buf, size, weight);
+}
+
+static int control_weight_store(struct gvm_container *container, const char *text)
+{
+	u64 weight;
+
+	if (gvm_parse_u64(text, &weight) || weight > GVM_WEIGHT_MAX)
+		return -EINVAL;
+	return gvm_compute_set_weight(container, (u32)weight);
 }
 
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
@@ -234,6 +258,7 @@ static const struct gvm_control_file control_files[] = {
 	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, NULL },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store, NULL },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store, NULL },
+	{ "compute.weight", NULL, control_weight_show, control_weight_store, NULL },
 	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store, NULL },
 	{ "gcgroup.stat", NULL, control_stat_show, NULL, NULL },
 };
