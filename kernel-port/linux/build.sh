@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Build gvm.ko and gvm_selftest.ko in OUT, a folder of links to the sources: nothing is copied and
+# Build gvm.ko, gvm_selftest.ko and fakegpu/gvm_fakegpu.ko in OUT, a folder of links to the sources: nothing is copied and
 # nothing is written into the source tree. Any warning of the compiler or of modpost is an error.
 #
 #   build.sh SOURCE OUT [KDIR]
@@ -20,8 +20,8 @@ done
 
 # Links of files that have gone must go as well, so all are made anew; make looks through them.
 link_sources() {
-	mkdir -p "$out"
-	find "$out" -maxdepth 1 -type l -delete
+	mkdir -p "$out/fakegpu"
+	find "$out" -maxdepth 2 -type l -delete
 	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c \
 		"$source"/tests/*.c; do
 		basename "$file"
@@ -33,6 +33,8 @@ link_sources() {
 	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] "$source"/tests/*.[ch] \
 		"$source/kernel-port/linux/Kbuild" "$source/kernel-port/linux/libc" \
 		"$source/sim/core/include" "$out/"
+	ln -s "$source"/kernel-port/fakegpu/*.[ch] "$source/kernel-port/fakegpu/Kbuild" \
+		"$out/fakegpu/"
 }
 
 # What an outer make exports would change ours. Output goes to the log, to be looked at below.
@@ -54,7 +56,7 @@ run_make modules >"$log" 2>&1 || fail "make failed"
 if grep -qi 'warning' "$log"; then
 	fail "there are warnings"
 fi
-for module in gvm gvm_selftest; do
+for module in gvm gvm_selftest fakegpu/gvm_fakegpu; do
 	[ -f "$out/$module.ko" ] || fail "$module.ko was not made"
 done
-echo "$out: gvm.ko and gvm_selftest.ko for $kdir"
+echo "$out: gvm.ko, gvm_selftest.ko and fakegpu/gvm_fakegpu.ko for $kdir"

@@ -1,17 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Boot a kernel in QEMU, without KVM, with guest_init.c as its only program, and judge what it and
-# the kernel say on the console. Fails on a failed test point, on a plan that was not completed,
-# and on anything that the kernel complains about.
+# Boot a kernel in QEMU, without KVM, with a first process of our own, and judge what it and the
+# kernel say on the console. Fails on a failed test point, on a plan that was not completed, and on
+# anything that the kernel complains about. What it boots into:
+#   guest    guest_init.c: gvm.ko from outside, and the tests of the core inside
+#   fakegpu  fakegpu_init.c: gvm.ko on a GPU made of RAM. GVM_TEST_SEED=n repeats a run
 #
-#   boot.sh SOURCE MODULES VMLINUZ OUT [CC]
+#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu [CC]]
 set -eu
 
 source=$1
 modules=$2
 vmlinuz=$3
 out=$4
-cc=${5:-cc}
+program=${5:-guest}
+cc=${6:-cc}
 log=$out/console.log
 seconds=${GVM_BOOT_SECONDS:-180}
 
@@ -21,17 +24,32 @@ need cpio cpio
 need "$cc" gcc
 need_vm
 
-# The first process, static: the machine has no other file than it and the modules.
+# compile NAME SOURCE...
+compile() {
+	name=$1
+	shift
+	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
+		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
+}
+
+# The first process, static: the machine has few files beside it and the modules.
 make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
-		-o "$out/root/init" "$source"/tests/kernel/guest*.c
-	cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
-	cp "$modules/gvm.ko" "$modules/gvm_selftest.ko" "$out/root/"
+	cp "$modules/gvm.ko" "$out/root/"
+	if [ "$program" = fakegpu ]; then
+		tools=$source/kernel-port/fakegpu/tools
+		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/fakegpu_*.c \
+			"$tools"/fakegpu_lib.c
+		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
+		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
+	else
+		compile init "$source"/tests/kernel/guest*.c
+		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
+		cp "$modules/gvm_selftest.ko" "$out/root/"
+	fi
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 }
-
 
 fail() {
 	echo "---- the end of $log:" >&2

@@ -10,8 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Taints of a module that was built out of tree and not signed, and nothing else. */
+#define GUEST_TAINT_MODULE ((1L << 12) | (1L << 13))
 
 static unsigned int guest_points;
 
@@ -138,25 +143,37 @@ void guest_expect_read(const char *path, const char *text)
 			    path, got, text);
 }
 
-void guest_expect_load(const char *name, int error)
+int guest_load(const char *name, const char *parameters)
 {
 	char path[64];
-	int got = 0;
+	int error = 0;
 	int fd;
 
 	snprintf(path, sizeof(path), "/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
-		got = errno;
+	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
+		error = errno;
 	if (fd >= 0)
 		close(fd);
+	return error;
+}
+
+int guest_unload(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
+}
+
+void guest_expect_load(const char *name, int error)
+{
+	int got = guest_load(name, "");
+
 	guest_check(got == error, "load %s: %s, expected %s", name, guest_error_name(got),
 		    guest_error_name(error));
 }
 
 void guest_expect_unload(const char *name, int error)
 {
-	int got = syscall(SYS_delete_module, name, O_NONBLOCK) ? errno : 0;
+	int got = guest_unload(name);
 
 	guest_check(got == error, "unload %s: %s, expected %s", name, guest_error_name(got),
 		    guest_error_name(error));
@@ -185,15 +202,30 @@ static long guest_count_traces(FILE *file, const char *tag)
 	return total;
 }
 
+/* What vmalloc() gave to callers in a module, a line for each area. */
+static long guest_count_areas(const char *tag)
+{
+	FILE *file = fopen("/proc/vmallocinfo", "re");
+	char line[512];
+	long total = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		total += strstr(line, tag) != NULL;
+	if (file)
+		fclose(file);
+	return total;
+}
+
 long guest_count_objects(const char *module)
 {
 	glob_t found;
 	char tag[64];
-	long total = 0;
+	long total;
 
 	if (glob(GUEST_DEBUGFS "/slab/kmalloc-*/alloc_traces", 0, NULL, &found))
 		return -1;
 	snprintf(tag, sizeof(tag), "[%s]", module);
+	total = guest_count_areas(tag);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		FILE *file = fopen(found.gl_pathv[i], "re");
 
@@ -204,4 +236,40 @@ long guest_count_objects(const char *module)
 	}
 	globfree(&found);
 	return total;
+}
+
+void guest_expect_no_leak(const char *module, long before)
+{
+	long after = guest_count_objects(module);
+
+	for (int i = 0; i < 20 && after != before; i++) {
+		usleep(100000);
+		after = guest_count_objects(module);
+	}
+	guest_check(before >= 0 && after == before, "%ld objects of %s.ko left, expected %ld",
+		    after, module, before);
+}
+
+void guest_expect_taint(void)
+{
+	char text[32] = "";
+	int fd = open("/proc/sys/kernel/tainted", O_RDONLY | O_CLOEXEC);
+	long taint;
+
+	guest_check(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0, "taint can be read");
+	close(fd);
+	taint = strtol(text, NULL, 10);
+	guest_check((taint & ~GUEST_TAINT_MODULE) == 0, "taint is %ld: our modules' only",
+		    taint);
+}
+
+void guest_mount(void)
+{
+	mkdir("/dev", 0755);
+	mkdir("/proc", 0755);
+	mkdir("/sys", 0755);
+	if (mount("dev", "/dev", "devtmpfs", 0, NULL) ||
+	    mount("proc", "/proc", "proc", 0, NULL) || mount("sys", "/sys", "sysfs", 0, NULL) ||
+	    mount("debug", GUEST_DEBUGFS, "debugfs", 0, NULL))
+		_exit(1);
 }

@@ -37,7 +37,11 @@ int guest_read(const char *path, char *text, size_t size);
 void guest_expect_write(const char *path, const char *text, int error);
 void guest_expect_read(const char *path, const char *text);
 
-/* Load "/NAME.ko", or unload a module; test points that it gives this errno. */
+/* Load "/NAME.ko" with parameters, or unload a module: 0 or the errno. */
+int guest_load(const char *name, const char *parameters);
+int guest_unload(const char *name);
+
+/* The same without parameters: test points that it gives this errno. */
 void guest_expect_load(const char *name, int error);
 void guest_expect_unload(const char *name, int error);
 
@@ -57,9 +61,21 @@ void guest_test_files(void);
 void guest_test_broken(void);
 
 /*
- * Objects in the kernel's kmalloc caches that were allocated by @module, by the stack traces that
- * slub_debug=U keeps; -1 if there are no traces to be read.
+ * What @module has allocated and not freed: objects in the kernel's kmalloc caches, by the stack
+ * traces that slub_debug=U keeps, and areas of vmalloc(). -1 if there are no traces to be read.
  */
 long guest_count_objects(const char *module);
+
+/*
+ * A test point: as many of them as @before are left, once what is freed a grace period later has
+ * gone.
+ */
+void guest_expect_no_leak(const char *module, long before);
+
+/* A test point: the kernel is tainted by modules that are not its own, and by nothing else. */
+void guest_expect_taint(void);
+
+/* Make the file systems that the first process of a machine finds missing. */
+void guest_mount(void);
 
 #endif

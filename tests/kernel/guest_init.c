@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,9 +23,6 @@
 #define GUEST_CONTAINER	     "gvm/" GUEST_TGID "/0/"
 #define GUEST_RELOADS	     50
 #define GUEST_STRESS_SECONDS 2
-
-/* Taints of a module that was built out of tree and not signed, and nothing else. */
-#define GUEST_TAINT_MODULE ((1L << 12) | (1L << 13))
 
 /* A control file as a user sees it. */
 struct guest_control {
@@ -475,33 +471,6 @@ static void test_stress(void)
 	guest_expect_unload("gvm_selftest", 0);
 }
 
-/* Wait for what is freed a grace period later; then nothing of ours may be left. */
-static void guest_expect_no_leak(long before)
-{
-	long after = guest_count_objects("gvm");
-
-	for (int i = 0; i < 20 && after != before; i++) {
-		usleep(100000);
-		after = guest_count_objects("gvm");
-	}
-	guest_check(before >= 0 && after == before, "%ld objects of gvm.ko left, expected %ld",
-		    after, before);
-}
-
-/* Only what every module of ours does to a kernel: no warning, no oops. */
-static void test_taint(void)
-{
-	char text[32] = "";
-	int fd = open("/proc/sys/kernel/tainted", O_RDONLY | O_CLOEXEC);
-	long taint;
-
-	guest_check(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0, "taint can be read");
-	close(fd);
-	taint = strtol(text, NULL, 10);
-	guest_check((taint & ~GUEST_TAINT_MODULE) == 0, "taint is %ld: our modules' only",
-		    taint);
-}
-
 /* Load once to see what gvm.ko itself allocates, before it has done anything. */
 static long guest_baseline(void)
 {
@@ -527,17 +496,6 @@ static void test_container(long objects)
 	test_open_file();
 }
 
-static void guest_mount(void)
-{
-	mkdir("/dev", 0755);
-	mkdir("/proc", 0755);
-	mkdir("/sys", 0755);
-	if (mount("dev", "/dev", "devtmpfs", 0, NULL) ||
-	    mount("proc", "/proc", "proc", 0, NULL) || mount("sys", "/sys", "sysfs", 0, NULL) ||
-	    mount("debug", GUEST_DEBUGFS, "debugfs", 0, NULL))
-		_exit(1);
-}
-
 /* Where the kernel looks for leaks itself (debug_kernel.sh): nothing that is 5 seconds old is lost. */
 static void test_kmemleak(void)
 {
@@ -560,12 +518,12 @@ static void test_all(void)
 	guest_test_pressure();
 	guest_test_files();
 	guest_expect_unload("gvm_selftest", 0);
-	guest_expect_no_leak(objects);
+	guest_expect_no_leak("gvm", objects);
 	guest_expect_unload("gvm", 0);
 	for (unsigned int round = 1; round <= GUEST_RELOADS; round++)
 		test_reload(round);
 	test_kmemleak();
-	test_taint();
+	guest_expect_taint();
 }
 
 int main(void)

@@ -70,7 +70,7 @@ static int control_high_store(struct gvm_container *container, const char *text)
 	return 0;
 }
 
-static void control_high_settle(struct gvm_container *container, bool wait)
+static void control_reclaim(struct gvm_container *container, bool wait)
 {
 	if (wait)
 		gvm_reclaim(container);
@@ -139,8 +139,6 @@ static int control_hmem_store(struct gvm_container *container, const char *text)
 	if (gvm_parse_bytes(text, &bytes))
 		return -EINVAL;
 	gvm_limit_set_hmem(container, bytes);
-	/* What gmem.limit.high could not take while the host had no room. */
-	gvm_reclaim(container);
 	return 0;
 }
 
@@ -248,14 +246,14 @@ static int control_stat_show(struct gvm_container *container, char *buf, size_t 
 
 static const struct gvm_control_file control_files[] = {
 	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store,
-	  control_high_settle },
+	  control_reclaim },
 	{ "gmem.limit.low", NULL, control_low_show, control_low_store, NULL },
 	{ "gmem.current", "memory.current", control_current_show, NULL, NULL },
 	{ "gmem.peak", NULL, control_peak_show, NULL, NULL },
 	{ "gmem.events", NULL, control_events_show, NULL, NULL },
 	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL, NULL },
 	{ "gmem.clean.current", NULL, control_clean_show, NULL, NULL },
-	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, NULL },
+	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, control_reclaim },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store, NULL },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store, NULL },
 	{ "compute.weight", NULL, control_weight_show, control_weight_store, NULL },

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Contexts: address spaces of processes, what is mapped in them, and their TSGs.
+ *
+ * A record in the fault buffer may outlive the context that it is about. It names it by number, and
+ * whoever services it looks for the context and for the mapping, and holds both while at work. So
+ * closing never has to wait for the fault buffer.
+ */
+#include "fakegpu.h"
+
+#include <linux/vmalloc.h>
+
+#include "gvm_registry.h"
+
+#define CONTEXT_FIRST_VA 0x700000000000ull
+#define CONTEXT_LAST_VA	 0x7fff00000000ull
+
+struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu)
+{
+	struct fakegpu_context *context = kzalloc(sizeof(*context), GFP_KERNEL);
+
+	if (!context)
+		return NULL;
+	context->gpu = gpu;
+	refcount_set(&context->refs, 1);
+	mutex_init(&context->mutex);
+	spin_lock_init(&context->lock);
+	INIT_LIST_HEAD(&context->mappings);
+	context->next_va = CONTEXT_FIRST_VA;
+	fakegpu_page_table_init(&context->table, gpu);
+	return context;
+}
+
+static void context_put(struct fakegpu_context *context)
+{
+	if (!refcount_dec_and_test(&context->refs))
+		return;
+	fakegpu_page_table_destroy(&context->table);
+	mutex_destroy(&context->mutex);
+	kfree(context);
+}
+
+/* The context that faults call @id, held; or NULL. */
+static struct fakegpu_context *context_find(struct fakegpu *gpu, u32 id)
+{
+	struct fakegpu_context *context;
+
+	xa_lock(&gpu->contexts);
+	context = xa_load(&gpu->contexts, id);
+	if (context && !refcount_inc_not_zero(&context->refs))
+		context = NULL;
+	xa_unlock(&gpu->contexts);
+	return context;
+}
+
+static void context_destroy_tsgs(struct fakegpu_context *context)
+{
+	while (context->tsg_count) {
+		struct fakegpu_tsg *tsg = &context->tsgs[--context->tsg_count];
+
+		gvm_tsg_detach(&tsg->core);
+		fakegpu_tsg_destroy(tsg);
+	}
+}
+
+/* An RPC's error leaves the TSG attached; what it did not get, the next write gives it. */
+static int context_create_tsgs(struct fakegpu_context *context, u32 count)
+{
+	int status;
+
+	while (context->tsg_count < count) {
+		struct fakegpu_tsg *tsg = &context->tsgs[context->tsg_count];
+
+		status = fakegpu_tsg_create(context, tsg);
+		if (status)
+			return status;
+		(void)gvm_tsg_attach(context->container, &tsg->core, tsg->id);
+		context->tsg_count++;
+	}
+	return 0;
+}
+
+/* One of the container's contexts has its evictor. If that one has gone, it is us from now on. */
+static void context_evict(struct fakegpu_context *context)
+{
+	int status =
+		gvm_evictor_start(&context->evictor, context->gpu->device, context->container);
+
+	if (status && status != -EBUSY)
+		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
+}
+
+/* Undo what context_attach() has done, in whatever order that got to. */
+static void context_detach(struct fakegpu_context *context)
+{
+	struct fakegpu *gpu = context->gpu;
+
+	if (context->id)
+		xa_erase(&gpu->contexts, context->id);
+	context_destroy_tsgs(context);
+	gvm_evictor_stop(&context->evictor);
+	gvm_pinned_release(&context->pinned);
+	gvm_process_detach(gpu->device, context->tgid, context->container);
+	context->container = NULL;
+}
+
+static int context_attach(struct fakegpu_context *context,
+			  const struct gvm_fakegpu_create *create)
+{
+	struct fakegpu *gpu = context->gpu;
+	int status;
+
+	context->tgid = current->tgid;
+	status = gvm_process_attach(gpu->device, create->group_tgid ?: context->tgid,
+				    context->tgid, &context->container);
+	if (status) {
+		context->container = NULL;
+		return status;
+	}
+	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
+	status = gvm_pinned_add(&context->pinned, gvm_page_table_space_bytes());
+	if (!status)
+		status = context_create_tsgs(context, create->tsgs);
+	if (!status)
+		status = xa_alloc_cyclic(&gpu->contexts, &context->id, context, xa_limit_31b,
+					 &gpu->next_context, GFP_KERNEL);
+	if (status < 0) {
+		context->id = 0;
+		context_detach(context);
+		return status;
+	}
+	context_evict(context);
+	return 0;
+}
+
+int fakegpu_context_create(struct fakegpu_context *context,
+			   const struct gvm_fakegpu_create *create)
+{
+	int status = -EBUSY;
+
+	if (!create->tsgs || create->tsgs > GVM_FAKEGPU_TSGS_MAX)
+		return -EINVAL;
+	mutex_lock(&context->mutex);
+	if (!context->container)
+		status = context_attach(context, create);
+	mutex_unlock(&context->mutex);
+	return status;
+}
+
+/* Mappings. */
+
+/* Host memory that an application has written: the pattern of @seed. */
+static int mapping_fill(struct fakegpu_mapping *mapping, u64 seed)
+{
+	const struct gvm_range *range = &mapping->range;
+	u64 at;
+
+	for (at = 0; at < range->bytes; at += sizeof(u64)) {
+		void **host = &mapping->host[at >> GVM_CHUNK_SHIFT];
+		u64 *words;
+
+		if (!*host)
+			*host = vmalloc(GVM_CHUNK_BYTES);
+		if (!*host)
+			return -ENOMEM;
+		words = *host;
+		words[(at & (GVM_CHUNK_BYTES - 1)) / sizeof(u64)] =
+			gvm_fakegpu_word(seed, range->va + at);
+		if (at % GVM_PAGE_BYTES == 0 && gvm_give_way())
+			return -EINTR;
+	}
+	return 0;
+}
+
+static void mapping_free(struct fakegpu_mapping *mapping, u32 count)
+{
+	u32 i;
+
+	for (i = 0; mapping->host && i < count; i++)
+		vfree(mapping->host[i]);
+	kvfree(mapping->host);
+	kvfree(mapping->ptes);
+	kfree(mapping);
+}
+
+/* Copies may still be under way after the range has gone; the host's memory waits for them. */
+static void mapping_destroy(struct fakegpu_context *context, struct fakegpu_mapping *mapping)
+{
+	u32 count = mapping->range.block_count;
+	u64 va = mapping->range.va;
+
+	gvm_range_destroy(&mapping->range);
+	fakegpu_page_table_release(&context->table, va, count);
+	fakegpu_engines_drain(context->gpu);
+	mapping_free(mapping, count);
+}
+
+static struct fakegpu_mapping *mapping_alloc(u32 count)
+{
+	struct fakegpu_mapping *mapping = kzalloc(sizeof(*mapping), GFP_KERNEL);
+
+	if (!mapping)
+		return NULL;
+	mapping->ptes = kvcalloc(count, sizeof(*mapping->ptes), GFP_KERNEL);
+	mapping->host = kvcalloc(count, sizeof(*mapping->host), GFP_KERNEL);
+	if (!mapping->ptes || !mapping->host) {
+		mapping_free(mapping, 0);
+		return NULL;
+	}
+	return mapping;
+}
+
+/* Make a mapping that nobody can find yet. */
+static int mapping_create(struct fakegpu_context *context, const struct gvm_fakegpu_map *map,
+			  struct fakegpu_mapping **ret_mapping)
+{
+	u32 count = (u32)((map->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+	struct gvm_range_config config = {
+		.container = context->container,
+		.memory = &context->gpu->memory,
+		.space = &context->table,
+		.va = context->next_va,
+		.bytes = map->bytes,
+		.on_host = map->flags & GVM_FAKEGPU_MAP_ON_HOST,
+	};
+	struct fakegpu_mapping *mapping = mapping_alloc(count);
+	int status;
+
+	if (!mapping)
+		return -ENOMEM;
+	status = fakegpu_page_table_reserve(&context->table, config.va, mapping->ptes, count);
+	if (status)
+		goto err_free;
+	status = gvm_range_init(&mapping->range, &config);
+	if (status)
+		goto err_release;
+	if (config.on_host)
+		status = mapping_fill(mapping, map->seed);
+	if (status) {
+		mapping_destroy(context, mapping);
+		return status;
+	}
+	*ret_mapping = mapping;
+	return 0;
+
+err_release:
+	fakegpu_page_table_release(&context->table, config.va, count);
+err_free:
+	mapping_free(mapping, 0);
+	return status;
+}
+
+static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegpu_map *map)
+{
+	struct fakegpu_mapping *mapping;
+	int status;
+
+	if (!context->id)
+		return -ENXIO;
+	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
+		return -ENOMEM;
+	status = gvm_pinned_add(&context->pinned, gvm_page_table_range_bytes(map->bytes));
+	if (!status)
+		status = mapping_create(context, map, &mapping);
+	if (status)
+		return status;
+	map->ret_va = context->next_va;
+	/* A block that is never mapped lies between any two mappings. */
+	context->next_va += ((u64)mapping->range.block_count + 1) << GVM_CHUNK_SHIFT;
+	spin_lock(&context->lock);
+	list_add_tail(&mapping->node, &context->mappings);
+	spin_unlock(&context->lock);
+	context_evict(context);
+	return 0;
+}
+
+int fakegpu_context_map(struct fakegpu_context *context, struct gvm_fakegpu_map *map)
+{
+	int status;
+
+	if (!map->bytes || map->bytes > GVM_FAKEGPU_MAP_MAX || map->reserved ||
+	    map->flags & ~GVM_FAKEGPU_MAP_ON_HOST)
+		return -EINVAL;
+	mutex_lock(&context->mutex);
+	status = context_map_locked(context, map);
+	mutex_unlock(&context->mutex);
+	return status;
+}
+
+/* The mapping that @va is in, or NULL. Mutex or lock held. */
+static struct fakegpu_mapping *context_find_mapping(struct fakegpu_context *context, u64 va)
+{
+	struct fakegpu_mapping *mapping;
+
+	list_for_each_entry(mapping, &context->mappings, node) {
+		const struct gvm_range *range = &mapping->range;
+
+		if (va >= range->va && va - range->va < range->bytes)
+			return mapping;
+	}
+	return NULL;
+}
+
+/* From here on no fault finds it. */
+static void context_unlink(struct fakegpu_context *context, struct fakegpu_mapping *mapping)
+{
+	spin_lock(&context->lock);
+	list_del(&mapping->node);
+	spin_unlock(&context->lock);
+}
+
+int fakegpu_context_unmap(struct fakegpu_context *context, u64 va)
+{
+	struct fakegpu_mapping *mapping;
+	int status = -ENOENT;
+
+	mutex_lock(&context->mutex);
+	mapping = context_find_mapping(context, va);
+	if (mapping && mapping->range.va == va) {
+		context_unlink(context, mapping);
+		mapping_destroy(context, mapping);
+		status = 0;
+	}
+	mutex_unlock(&context->mutex);
+	return status;
+}
+
+int fakegpu_context_discard(struct fakegpu_context *context,
+			    const struct gvm_fakegpu_span *span)
+{
+	struct fakegpu_mapping *mapping;
+	int status = -ENOENT;
+
+	mutex_lock(&context->mutex);
+	mapping = context_find_mapping(context, span->va);
+	if (mapping) {
+		gvm_range_discard(&mapping->range, span->va - mapping->range.va, span->bytes);
+		status = 0;
+	}
+	mutex_unlock(&context->mutex);
+	return status;
+}
+
+/* Every launch holds the file, so the GPU runs nothing of this context any more. */
+void fakegpu_context_close(struct fakegpu_context *context)
+{
+	struct fakegpu_mapping *mapping;
+	struct fakegpu_mapping *next;
+
+	if (context->container) {
+		context_destroy_tsgs(context);
+		list_for_each_entry_safe(mapping, next, &context->mappings, node) {
+			context_unlink(context, mapping);
+			mapping_destroy(context, mapping);
+		}
+		context_detach(context);
+	}
+	context_put(context);
+}
+
+/* Faults. */
+
+/* The mapping of a fault, kept until gvm_range_leave(); or NULL. */
+static struct fakegpu_mapping *context_enter(struct fakegpu_context *context, u64 va)
+{
+	struct fakegpu_mapping *mapping;
+
+	spin_lock(&context->lock);
+	mapping = context_find_mapping(context, va);
+	if (mapping)
+		gvm_range_enter(&mapping->range);
+	spin_unlock(&context->lock);
+	return mapping;
+}
+
+/* Service the faults at the head that are in one mapping, or one that is in none. Their number. */
+static u32 context_service(struct fakegpu_context *context, struct gvm_fault *faults, u32 count)
+{
+	struct fakegpu_mapping *mapping = context_enter(context, faults[0].va);
+	struct gvm_block_stats stats = { 0 };
+	u32 run = 1;
+
+	if (!mapping) {
+		faults[0].status = -EFAULT;
+		return 1;
+	}
+	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes)
+		run++;
+	gvm_range_service(&mapping->range, faults, run, &stats, &context->gpu->batch);
+	gvm_range_leave(&mapping->range);
+	return run;
+}
+
+void fakegpu_service_faults(void *data, void *space, struct gvm_fault *faults, u32 count)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_context *context = context_find(gpu, (u32)(unsigned long)space);
+	u32 done = 0;
+
+	/* Whoever faulted has gone: there is nobody to be told. */
+	if (!context) {
+		while (done < count)
+			faults[done++].status = 0;
+		return;
+	}
+	while (done < count)
+		done += context_service(context, faults + done, count - done);
+	context_put(context);
+}
+
+u8 fakegpu_space_priority(void *data, const void *space)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_context *context;
+	u8 priority = GVM_PRIORITY_MAX;
+
+	xa_lock(&gpu->contexts);
+	context = xa_load(&gpu->contexts, (u32)(unsigned long)space);
+	if (context)
+		priority = gvm_container_priority(context->container);
+	xa_unlock(&gpu->contexts);
+	return priority;
+}

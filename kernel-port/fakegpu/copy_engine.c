@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Copy engines: a thread for each, which takes copies off its queue in order. One that is on a
+ * chunk waits for what was started on that chunk before, on whatever engine: the order in which
+ * copies are started is one in which they can be done, so nobody waits in a circle.
+ */
+#include "fakegpu.h"
+
+#include <linux/moduleparam.h>
+#include <linux/vmalloc.h>
+
+static unsigned int fail_copies;
+module_param(fail_copies, uint, 0644);
+MODULE_PARM_DESC(fail_copies, "let every n-th copy or clear fail with EIO (0: none)");
+
+static bool engine_passed(struct fakegpu_engine *engine, u64 sequence)
+{
+	return smp_load_acquire(&engine->done) >= sequence;
+}
+
+bool fakegpu_fence_passed(void *data, const struct gvm_fence *fence)
+{
+	struct fakegpu *gpu = data;
+	u32 i;
+
+	for (i = 0; i < GVM_ENGINES; i++)
+		if (!engine_passed(&gpu->engines[i], fence->sequence[i]))
+			return false;
+	return true;
+}
+
+int fakegpu_fence_wait(void *data, const struct gvm_fence *fence)
+{
+	struct fakegpu *gpu = data;
+	struct gvm_fence until = *fence;
+	bool passed = false;
+
+	(void)wait_event_interruptible(gpu->copied,
+				       (passed = fakegpu_fence_passed(gpu, &until)) ||
+					       gvm_worker_should_stop());
+	return passed ? 0 : -EINTR;
+}
+
+void fakegpu_engines_drain(struct fakegpu *gpu)
+{
+	struct gvm_fence all;
+	u32 i;
+
+	spin_lock(&gpu->engine_lock);
+	for (i = 0; i < GVM_ENGINES; i++)
+		all.sequence[i] = gpu->engines[i].submitted;
+	spin_unlock(&gpu->engine_lock);
+	wait_event(gpu->copied, fakegpu_fence_passed(gpu, &all));
+}
+
+struct gvm_fence fakegpu_chunk_fence(struct fakegpu *gpu, u32 chunk)
+{
+	struct gvm_fence fence;
+
+	spin_lock(&gpu->engine_lock);
+	fence = gpu->last[chunk];
+	spin_unlock(&gpu->engine_lock);
+	return fence;
+}
+
+/* Put a copy on the queue, unless that is full. */
+static bool engine_push(struct fakegpu_engine *engine, u32 chunk,
+			const struct fakegpu_copy *copy, u64 *ret_sequence)
+{
+	struct fakegpu *gpu = engine->gpu;
+	struct fakegpu_copy *slot;
+	bool pushed = false;
+
+	spin_lock(&gpu->engine_lock);
+	if (engine->submitted - smp_load_acquire(&engine->done) < FAKEGPU_COPIES) {
+		slot = &engine->queue[engine->submitted % FAKEGPU_COPIES];
+		*slot = *copy;
+		slot->after = gpu->last[chunk];
+		*ret_sequence = ++engine->submitted;
+		engine->bytes += copy->bytes;
+		gpu->last[chunk].sequence[engine->which] = *ret_sequence;
+		pushed = true;
+	}
+	spin_unlock(&gpu->engine_lock);
+	return pushed;
+}
+
+/* Start a copy. 0, -EIO, or -EINTR: the queue was full, and who waited for it is being stopped. */
+static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
+			 const struct fakegpu_copy *copy, struct gvm_fence *fence)
+{
+	struct fakegpu_engine *engine = &gpu->engines[which];
+	bool pushed = false;
+	u64 sequence;
+
+	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)))
+		return -EIO;
+	(void)wait_event_interruptible(gpu->copied,
+				       (pushed = engine_push(engine, chunk, copy, &sequence)) ||
+					       gvm_worker_should_stop());
+	if (!pushed)
+		return -EINTR;
+	fence->sequence[which] = sequence;
+	wake_up_all(&gpu->copied);
+	return 0;
+}
+
+static size_t run_bytes(const struct gvm_page_run *run)
+{
+	return (size_t)run->page_count << GVM_PAGE_SHIFT;
+}
+
+static void *run_device(struct fakegpu *gpu, const struct gvm_page_run *run)
+{
+	return fakegpu_chunk_bytes(gpu, run->chunk) +
+	       ((size_t)run->first_page << GVM_PAGE_SHIFT);
+}
+
+/* Where the host keeps the pages of a run, or NULL: no memory. The range's lock is held. */
+static void *run_host(struct fakegpu *gpu, const struct gvm_page_run *run)
+{
+	const struct gvm_frame *frame = &gpu->memory.frames[run->chunk];
+	struct fakegpu_mapping *mapping;
+	void **host;
+
+	gvm_mutex_assert_held(&frame->range->lock);
+	mapping = container_of(frame->range, struct fakegpu_mapping, range);
+	host = &mapping->host[frame->index];
+	if (!*host)
+		*host = __vmalloc(GVM_CHUNK_BYTES,
+				  GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	return *host ? *host + ((size_t)run->first_page << GVM_PAGE_SHIFT) : NULL;
+}
+
+int fakegpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_copy copy = {
+		.to = run_device(gpu, run),
+		.from = run_host(gpu, run),
+		.bytes = run_bytes(run),
+	};
+
+	return copy.from ? engine_submit(gpu, GVM_ENGINE_IN, run->chunk, &copy, fence) :
+			   -ENOMEM;
+}
+
+int fakegpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_copy copy = {
+		.to = run_host(gpu, run),
+		.from = run_device(gpu, run),
+		.bytes = run_bytes(run),
+	};
+
+	return copy.to ? engine_submit(gpu, GVM_ENGINE_OUT, run->chunk, &copy, fence) : -ENOMEM;
+}
+
+int fakegpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_copy copy = { .to = run_device(gpu, run), .bytes = run_bytes(run) };
+
+	return engine_submit(gpu, GVM_ENGINE_CLEAR, run->chunk, &copy, fence);
+}
+
+/* The oldest copy of the queue, if there is one; it stays there until it is done. */
+static struct fakegpu_copy *engine_first(struct fakegpu_engine *engine)
+{
+	struct fakegpu_copy *copy = NULL;
+
+	spin_lock(&engine->gpu->engine_lock);
+	if (engine->done < engine->submitted)
+		copy = &engine->queue[engine->done % FAKEGPU_COPIES];
+	spin_unlock(&engine->gpu->engine_lock);
+	return copy;
+}
+
+/* In pieces, so that a thread that wants the CPU gets it. */
+static void copy_do(const struct fakegpu_copy *copy)
+{
+	size_t at;
+
+	for (at = 0; at < copy->bytes; at += GVM_PAGE_BYTES) {
+		if (copy->from)
+			memcpy(copy->to + at, copy->from + at, GVM_PAGE_BYTES);
+		else
+			memset(copy->to + at, 0, GVM_PAGE_BYTES);
+		cond_resched();
+	}
+}
+
+/* Engines are stopped when nothing is left to do, so what has begun is always finished. */
+static void engine_thread(void *data)
+{
+	struct fakegpu_engine *engine = data;
+	struct fakegpu *gpu = engine->gpu;
+	struct fakegpu_copy *copy = NULL;
+
+	for (;;) {
+		(void)wait_event_interruptible(gpu->copied, (copy = engine_first(engine)) ||
+								    gvm_worker_should_stop());
+		if (!copy)
+			break;
+		wait_event(gpu->copied, fakegpu_fence_passed(gpu, &copy->after));
+		copy_do(copy);
+		smp_store_release(&engine->done, engine->done + 1);
+		wake_up_all(&gpu->copied);
+	}
+}
+
+int fakegpu_engines_start(struct fakegpu *gpu)
+{
+	static const char *const names[GVM_ENGINES] = {
+		[GVM_ENGINE_IN] = "fakegpu in",
+		[GVM_ENGINE_OUT] = "fakegpu out",
+		[GVM_ENGINE_CLEAR] = "fakegpu clear",
+	};
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < GVM_ENGINES && !status; i++) {
+		struct fakegpu_engine *engine = &gpu->engines[i];
+
+		engine->gpu = gpu;
+		engine->which = i;
+		status = gvm_worker_start(&engine->worker, names[i], engine_thread, engine);
+	}
+	if (status)
+		fakegpu_engines_stop(gpu);
+	return status;
+}
+
+void fakegpu_engines_stop(struct fakegpu *gpu)
+{
+	u32 i;
+
+	for (i = 0; i < GVM_ENGINES; i++)
+		if (gpu->engines[i].worker.task)
+			gvm_worker_stop(&gpu->engines[i].worker);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A GPU made of RAM, on real threads and real locks. It implements gvm/ops.h, and the service and
+ * block layers of the core run over it unchanged:
+ *
+ *      SM kthreads --touch--> page table --miss--> fault buffer --> the core's fault handler
+ *          ^                      ^                                        |
+ *          |                      '---- map, unmap ----- block layer <-----'
+ *          '------------- replay -----------'                |
+ *                                                      copy engine kthreads
+ *
+ * LOCKING, outermost first. All but the first are leaves, taken one at a time:
+ *   fakegpu_context.mutex   what a process does to its address space. Sleeping.
+ *   (the core's: a range's lock, the device's)
+ *   fakegpu_page_table.lock PTEs, and the bytes that an access finds through them
+ *   fakegpu.lock            runlist, TSGs and their jobs; memory that is free
+ *   fakegpu.engine_lock     queues of the copy engines
+ *   fakegpu_fault_buffer.lock
+ */
+#ifndef FAKEGPU_H
+#define FAKEGPU_H
+
+#include "gvm/block.h"
+#include "gvm/evict.h"
+#include "gvm/fault.h"
+#include "gvm/tsg.h"
+
+#include <linux/hrtimer.h>
+#include <linux/miscdevice.h>
+#include <linux/refcount.h>
+#include <linux/xarray.h>
+
+#include "gvm_fakegpu.h"
+
+#define FAKEGPU_WARPS	     16u   /* that an SM keeps in flight; as many can be stalled */
+#define FAKEGPU_ACCESS_BYTES 4096u /* what a warp touches between two looks at the page table */
+#define FAKEGPU_FAULTS	     48u   /* records that the fault buffer holds: some are lost */
+#define FAKEGPU_COPIES	     32u   /* that an engine's queue holds */
+#define FAKEGPU_SMS_MAX	     16u
+
+struct fakegpu;
+struct fakegpu_sm;
+
+/* One copy or clear. */
+struct fakegpu_copy {
+	void *to;
+	const void *from; /* NULL: clear */
+	size_t bytes;
+	struct gvm_fence after; /* what came before it on the same chunk, on any engine */
+};
+
+/* A copy engine. Guarded by the GPU's engine_lock, but for done. */
+struct fakegpu_engine {
+	struct fakegpu *gpu;
+	struct gvm_worker worker;
+	enum gvm_engine which;
+	u64 submitted;
+	u64 done; /* released by the engine alone, acquired by whoever asks */
+	u64 bytes;
+	struct fakegpu_copy queue[FAKEGPU_COPIES];
+};
+
+/* What a block of 2 MB maps. Guarded by the page table's lock. */
+struct fakegpu_pte {
+	void *chunk;	/* its bytes */
+	u32 pages;	/* mapped ones */
+	u32 writable;	/* of these */
+	u64 arrived_in; /* on these engines: before, its data is on its way */
+	u64 arrived_clear;
+};
+
+/* The page table of an address space: all tables of a mapping are made with it. */
+struct fakegpu_page_table {
+	struct fakegpu *gpu;
+	spinlock_t lock;
+	struct xarray ptes; /* struct fakegpu_pte by va >> GVM_CHUNK_SHIFT */
+};
+
+/* One managed allocation. */
+struct fakegpu_mapping {
+	struct list_head node; /* in fakegpu_context.mappings */
+	struct gvm_range range;
+	struct fakegpu_pte *ptes; /* of each block */
+	void **host; /* of each block its 2 MB of host memory, or NULL; range's lock */
+};
+
+/* A kernel. Memory of whoever launches it, until it is done. Guarded by the GPU's lock. */
+struct fakegpu_job {
+	struct list_head node; /* in fakegpu_tsg.jobs */
+	struct gvm_fakegpu_launch *launch;
+	u8 *load;	 /* instead of launch->op: where to copy its bytes to, */
+	const u8 *store; /* or from */
+	u64 pages;	 /* to be touched */
+	u64 next_page;	 /* not given to a warp yet; the running SM's own, as are results */
+	u64 multiplier;	 /* of the shuffle */
+	bool aborted;
+	bool done;
+	int status;
+};
+
+/* A page that is being touched. The running SM's own. */
+struct fakegpu_warp {
+	u64 va;
+	u64 end;
+	u64 replays; /* stalled until there have been more than these */
+	bool stalled;
+};
+
+/* A TSG. Guarded by the GPU's lock, but for its warps. */
+struct fakegpu_tsg {
+	struct fakegpu_context *context;
+	struct gvm_tsg core;
+	u32 id;
+	struct list_head node; /* in fakegpu.runlist, if it could run */
+	struct list_head jobs;
+	struct fakegpu_sm *sm; /* that it is on, */
+	u64 scheduled_ns;      /* since then */
+	u64 runtime_ns;	       /* on SMs, before that */
+	u64 timeslice_us;
+	bool enabled;
+	bool preempt; /* somebody waits for it to leave its SM */
+	int error;    /* why it has died */
+	u32 warp_count;
+	struct fakegpu_warp warps[FAKEGPU_WARPS];
+};
+
+/* An address space and its TSGs: an open file. */
+struct fakegpu_context {
+	struct fakegpu *gpu;
+	refcount_t refs; /* the file, and faults that are being serviced */
+	struct mutex mutex;
+	u32 id; /* what faults call it, 0 until it has been created */
+	u32 tgid;
+	struct gvm_container *container;
+	struct gvm_pinned pinned;
+	struct gvm_evictor evictor; /* the container's, if no other context has it */
+	struct fakegpu_page_table table;
+	u64 next_va;
+	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */
+	struct list_head mappings; /* fakegpu_mapping.node */
+	u32 tsg_count;
+	struct fakegpu_tsg tsgs[GVM_FAKEGPU_TSGS_MAX];
+};
+
+/* The software fault buffer. */
+struct fakegpu_fault_buffer {
+	spinlock_t lock;
+	struct gvm_fault records[FAKEGPU_FAULTS];
+	u32 get;
+	u32 count;
+	u64 faults;
+	u64 lost;
+	u64 replays;
+	wait_queue_head_t posted;   /* the fault handler, for records */
+	wait_queue_head_t replayed; /* SMs whose warps are all stalled */
+};
+
+/* A streaming multiprocessor: a thread that runs one TSG at a time, and one TSG runs on one. */
+struct fakegpu_sm {
+	struct fakegpu *gpu;
+	struct gvm_worker worker;
+	struct hrtimer timer;
+	bool expired; /* the timeslice has */
+};
+
+struct fakegpu {
+	struct gvm_device *device; /* set once, as what follows */
+	struct gvm_memory memory;
+	struct gvm_fault_handler handler;
+	struct gvm_evictor evictor;
+	struct miscdevice misc;
+	char name[24];
+
+	u8 *bytes; /* all chunks */
+	u32 chunk_count;
+	atomic_t copies; /* asked for; for copies that fail */
+	atomic_t rpcs;
+	struct xarray contexts; /* struct fakegpu_context by id */
+	u32 next_context;
+	struct xarray tsgs; /* struct fakegpu_tsg by id */
+	u32 next_tsg;
+
+	spinlock_t lock;
+	u32 *free; /* ring, longest free first */
+	u32 free_first;
+	u32 free_count;
+	struct list_head runlist; /* fakegpu_tsg.node */
+	u64 switches;
+	wait_queue_head_t work; /* SMs, for the runlist */
+	wait_queue_head_t idle; /* for jobs that are done, and TSGs that have left */
+
+	spinlock_t engine_lock;
+	struct fakegpu_engine engines[GVM_ENGINES];
+	struct gvm_fence *last; /* of each chunk, guarded by engine_lock */
+	wait_queue_head_t copied;
+
+	struct fakegpu_fault_buffer faults;
+	struct gvm_fence batch; /* what the replay waits for; the fault handler's own */
+
+	u32 sm_count;
+	struct fakegpu_sm sms[FAKEGPU_SMS_MAX];
+};
+
+/* Does this one fail, of which every @every-th is to (0: none)? CONTEXT: atomic. */
+static inline bool fakegpu_fails(atomic_t *count, u32 every)
+{
+	return every && (u32)atomic_inc_return(count) % every == 0;
+}
+
+/* memory.c: chunks. init: 0 or -ENOMEM. CONTEXT: process; alloc and free: atomic. */
+int fakegpu_memory_init(struct fakegpu *gpu);
+void fakegpu_memory_destroy(struct fakegpu *gpu);
+int fakegpu_chunk_alloc(void *gpu, u32 *ret_chunk);
+void fakegpu_chunk_free(void *gpu, u32 chunk);
+void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk);
+
+/* copy_engine.c. The calls of gvm_mmu_ops, and what starts and stops the engines. */
+int fakegpu_engines_start(struct fakegpu *gpu);
+void fakegpu_engines_stop(struct fakegpu *gpu);
+int fakegpu_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+int fakegpu_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+int fakegpu_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+int fakegpu_fence_wait(void *gpu, const struct gvm_fence *fence);
+bool fakegpu_fence_passed(void *gpu, const struct gvm_fence *fence);
+
+/* What has been started on a chunk. CONTEXT: atomic. */
+struct gvm_fence fakegpu_chunk_fence(struct fakegpu *gpu, u32 chunk);
+
+/* Wait until all that has been started is done; never long. CONTEXT: process. */
+void fakegpu_engines_drain(struct fakegpu *gpu);
+
+/*
+ * page_table.c. reserve makes the tables of a mapping: 0 or -ENOMEM; release removes them, of
+ * which nothing may be mapped any more. CONTEXT: process.
+ */
+void fakegpu_page_table_init(struct fakegpu_page_table *table, struct fakegpu *gpu);
+void fakegpu_page_table_destroy(struct fakegpu_page_table *table);
+int fakegpu_page_table_reserve(struct fakegpu_page_table *table, u64 va,
+			       struct fakegpu_pte *ptes, u32 count);
+void fakegpu_page_table_release(struct fakegpu_page_table *table, u64 va, u32 count);
+void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+		 enum gvm_access access);
+void fakegpu_unmap(void *gpu, void *space, u64 va, u32 page_mask);
+
+/*
+ * Begin an access to the page at @va. Returns where the byte at @va is, with the page table locked
+ * until fakegpu_access_end(), or NULL, and it is not: the access faults. CONTEXT: atomic.
+ */
+void *fakegpu_access_begin(struct fakegpu_page_table *table, u64 va, bool write);
+void fakegpu_access_end(struct fakegpu_page_table *table);
+
+/* fault_buffer.c. post returns how many replays there had been by then. CONTEXT: atomic. */
+void fakegpu_faults_init(struct fakegpu_fault_buffer *buffer);
+u64 fakegpu_fault_post(struct fakegpu *gpu, const struct gvm_fault *fault);
+u64 fakegpu_replays(struct fakegpu *gpu);
+u32 fakegpu_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max);
+int fakegpu_wait_for_faults(void *gpu);
+int fakegpu_flush_and_replay(void *gpu);
+
+/* sm.c. start: 0 or -ENOMEM. CONTEXT: process. */
+int fakegpu_sms_start(struct fakegpu *gpu, u32 count);
+void fakegpu_sms_stop(struct fakegpu *gpu);
+
+/*
+ * tsg.c: the runlist. create gives a TSG its id; destroy has no jobs left. run waits for a job's
+ * end, or takes it off the GPU when a signal comes: its status, see gvm_fakegpu_launch.
+ * CONTEXT: process.
+ */
+int fakegpu_tsg_create(struct fakegpu_context *context, struct fakegpu_tsg *tsg);
+void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg);
+int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job);
+
+/* For SMs: the next TSG of the runlist, or NULL, and back with it. CONTEXT: atomic. */
+struct fakegpu_tsg *fakegpu_tsg_take(struct fakegpu_sm *sm);
+void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg);
+
+/*
+ * What the TSG on an SM is to do: its first job, or NULL: leave. Ends jobs that have been given up.
+ * With @stalled warps it is not switched out, unless it is dead. CONTEXT: atomic.
+ */
+struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg,
+				    bool stalled);
+
+/* Nothing of a job is left to do. CONTEXT: atomic. */
+void fakegpu_job_done(struct fakegpu_tsg *tsg, struct fakegpu_job *job);
+
+/* Has the SM's TSG or job been given up, so that stalled warps need not wait? CONTEXT: atomic. */
+bool fakegpu_tsg_given_up(struct fakegpu_tsg *tsg);
+
+/* RPCs of gvm_gpu_ops, and the end of a TSG. CONTEXT: process; sample, kill: atomic. */
+int fakegpu_tsg_set_timeslice(void *gpu, u32 id, u64 timeslice_us);
+int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count);
+int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count);
+int fakegpu_tsg_preempt(void *gpu, u32 id);
+void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);
+void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
+
+/* context.c: what a process does. CONTEXT: process. */
+struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu);
+void fakegpu_context_close(struct fakegpu_context *context);
+int fakegpu_context_create(struct fakegpu_context *context,
+			   const struct gvm_fakegpu_create *create);
+int fakegpu_context_map(struct fakegpu_context *context, struct gvm_fakegpu_map *map);
+int fakegpu_context_unmap(struct fakegpu_context *context, u64 va);
+int fakegpu_context_discard(struct fakegpu_context *context,
+			    const struct gvm_fakegpu_span *span);
+
+/* Calls of gvm_gpu_ops about address spaces. */
+void fakegpu_service_faults(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+u8 fakegpu_space_priority(void *gpu, const void *space);
+
+#endif

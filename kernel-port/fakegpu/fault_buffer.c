@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The replayable fault buffer. A full one loses records, as the hardware's does; whoever was lost
+ * faults again after the replay that those in the buffer bring about.
+ */
+#include "fakegpu.h"
+
+void fakegpu_faults_init(struct fakegpu_fault_buffer *buffer)
+{
+	spin_lock_init(&buffer->lock);
+	init_waitqueue_head(&buffer->posted);
+	init_waitqueue_head(&buffer->replayed);
+}
+
+u64 fakegpu_fault_post(struct fakegpu *gpu, const struct gvm_fault *fault)
+{
+	struct fakegpu_fault_buffer *buffer = &gpu->faults;
+	u64 replays;
+
+	spin_lock(&buffer->lock);
+	buffer->faults++;
+	if (buffer->count < FAKEGPU_FAULTS)
+		buffer->records[(buffer->get + buffer->count++) % FAKEGPU_FAULTS] = *fault;
+	else
+		buffer->lost++;
+	replays = buffer->replays;
+	spin_unlock(&buffer->lock);
+	wake_up_all(&buffer->posted);
+	return replays;
+}
+
+u64 fakegpu_replays(struct fakegpu *gpu)
+{
+	return READ_ONCE(gpu->faults.replays);
+}
+
+u32 fakegpu_fetch_faults(void *data, struct gvm_fault *faults, u32 max)
+{
+	struct fakegpu_fault_buffer *buffer = &((struct fakegpu *)data)->faults;
+	u32 count = 0;
+
+	spin_lock(&buffer->lock);
+	while (buffer->count && count < max) {
+		faults[count++] = buffer->records[buffer->get];
+		buffer->get = (buffer->get + 1) % FAKEGPU_FAULTS;
+		buffer->count--;
+	}
+	spin_unlock(&buffer->lock);
+	return count;
+}
+
+int fakegpu_wait_for_faults(void *data)
+{
+	struct fakegpu_fault_buffer *buffer = &((struct fakegpu *)data)->faults;
+	bool posted = false;
+
+	(void)wait_event_interruptible(buffer->posted,
+				       (posted = READ_ONCE(buffer->count) > 0) ||
+					       gvm_worker_should_stop());
+	return posted ? 0 : -EINTR;
+}
+
+/*
+ * What is in the buffer when the replay comes is stale: it was flushed, and who still misses its
+ * page faults again. Both under one lock, so that no stalled warp is forgotten in between.
+ */
+int fakegpu_flush_and_replay(void *data)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_fault_buffer *buffer = &gpu->faults;
+	int status = fakegpu_fence_wait(gpu, &gpu->batch);
+
+	if (status)
+		return status;
+	spin_lock(&buffer->lock);
+	buffer->count = 0;
+	WRITE_ONCE(buffer->replays, buffer->replays + 1);
+	spin_unlock(&buffer->lock);
+	wake_up_all(&buffer->replayed);
+	return 0;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Chunks of device memory. Nothing scrubs one that is freed: what is cleared, the core clears. */
+#include "fakegpu.h"
+
+#include <linux/vmalloc.h>
+
+int fakegpu_memory_init(struct fakegpu *gpu)
+{
+	u32 i;
+
+	gpu->free = kvcalloc(gpu->chunk_count, sizeof(*gpu->free), GFP_KERNEL);
+	gpu->last = kvcalloc(gpu->chunk_count, sizeof(*gpu->last), GFP_KERNEL);
+	gpu->bytes = vmalloc((size_t)gpu->chunk_count << GVM_CHUNK_SHIFT);
+	if (!gpu->free || !gpu->last || !gpu->bytes) {
+		fakegpu_memory_destroy(gpu);
+		return -ENOMEM;
+	}
+	/* What a GPU holds when it is switched on is not zero either. */
+	memset(gpu->bytes, 0xa5, (size_t)gpu->chunk_count << GVM_CHUNK_SHIFT);
+	for (i = 0; i < gpu->chunk_count; i++)
+		gpu->free[i] = i;
+	gpu->free_count = gpu->chunk_count;
+	return 0;
+}
+
+void fakegpu_memory_destroy(struct fakegpu *gpu)
+{
+	vfree(gpu->bytes);
+	kvfree(gpu->last);
+	kvfree(gpu->free);
+}
+
+void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk)
+{
+	return gpu->bytes + ((size_t)chunk << GVM_CHUNK_SHIFT);
+}
+
+int fakegpu_chunk_alloc(void *data, u32 *ret_chunk)
+{
+	struct fakegpu *gpu = data;
+	int status = -ENOMEM;
+
+	spin_lock(&gpu->lock);
+	if (gpu->free_count) {
+		*ret_chunk = gpu->free[gpu->free_first];
+		gpu->free_first = (gpu->free_first + 1) % gpu->chunk_count;
+		gpu->free_count--;
+		status = 0;
+	}
+	spin_unlock(&gpu->lock);
+	return status;
+}
+
+void fakegpu_chunk_free(void *data, u32 chunk)
+{
+	struct fakegpu *gpu = data;
+
+	spin_lock(&gpu->lock);
+	if (!WARN_ON_ONCE(gpu->free_count == gpu->chunk_count)) {
+		gpu->free[(gpu->free_first + gpu->free_count) % gpu->chunk_count] = chunk;
+		gpu->free_count++;
+	}
+	spin_unlock(&gpu->lock);
+}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Streaming multiprocessors. Each is a thread that takes a TSG off the runlist and lets its warps
+ * go round: one that misses its page leaves a record in the fault buffer and stalls until the next
+ * replay, while the others go on. When all have stalled the thread sleeps.
+ */
+#include "fakegpu.h"
+
+#include <linux/gcd.h>
+
+/* The number of the @nth page that a kernel touches, counted from its first one. */
+static u64 job_page(const struct fakegpu_job *job, u64 nth)
+{
+	switch (job->launch->order) {
+	case GVM_FAKEGPU_BACKWARD:
+		nth = job->pages - 1 - nth;
+		break;
+	case GVM_FAKEGPU_SHUFFLED:
+		nth = (nth * job->multiplier) % job->pages;
+		break;
+	}
+	return nth * job->launch->stride_pages;
+}
+
+/* Begin to touch the next page. */
+static void warp_begin(struct fakegpu_warp *warp, struct fakegpu_job *job)
+{
+	const struct gvm_fakegpu_launch *launch = job->launch;
+	u64 first = launch->va & ~(GVM_PAGE_BYTES - 1);
+	u64 page = first + (job_page(job, job->next_page++) << GVM_PAGE_SHIFT);
+
+	memset(warp, 0, sizeof(*warp));
+	warp->va = max(page, launch->va);
+	warp->end = min(page + GVM_PAGE_BYTES, launch->va + launch->bytes);
+}
+
+static void words_store(u64 *words, u64 count, u64 va, u64 seed)
+{
+	u64 i;
+
+	for (i = 0; i < count; i++)
+		words[i] = gvm_fakegpu_word(seed, va + 8 * i);
+}
+
+/* Count what is not as it should be, under the kernel's operation. */
+static void words_verify(const u64 *words, u64 count, u64 va, struct gvm_fakegpu_launch *launch)
+{
+	u64 i;
+
+	for (i = 0; i < count; i++) {
+		u64 word = launch->op == GVM_FAKEGPU_VERIFY ?
+				   gvm_fakegpu_word(launch->seed, va + 8 * i) :
+				   0;
+
+		if (words[i] == word)
+			continue;
+		if (!launch->ret_mismatches++)
+			launch->ret_first_va = va + 8 * i;
+	}
+}
+
+/* What the kernel does to @count bytes that it finds at @bytes. */
+static void job_apply(struct fakegpu_job *job, void *bytes, u64 va, u64 count)
+{
+	struct gvm_fakegpu_launch *launch = job->launch;
+
+	if (job->store)
+		memcpy(bytes, job->store + (va - launch->va), count);
+	else if (job->load)
+		memcpy(job->load + (va - launch->va), bytes, count);
+	else if (launch->op == GVM_FAKEGPU_FILL)
+		words_store(bytes, count / 8, va, launch->seed);
+	else
+		words_verify(bytes, count / 8, va, launch);
+}
+
+static bool job_writes(const struct fakegpu_job *job)
+{
+	return job->store || (!job->load && job->launch->op == GVM_FAKEGPU_FILL);
+}
+
+/* One access of a warp: it gets on, or it stalls. */
+static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
+		      struct fakegpu_warp *warp)
+{
+	struct fakegpu_context *context = tsg->context;
+	u64 next = (warp->va | (FAKEGPU_ACCESS_BYTES - 1)) + 1;
+	u64 count = min(next, warp->end) - warp->va;
+	bool write = job_writes(job);
+	void *bytes = fakegpu_access_begin(&context->table, warp->va, write);
+	struct gvm_fault fault = {
+		.space = (void *)(unsigned long)context->id,
+		.va = warp->va & ~(GVM_PAGE_BYTES - 1),
+		.tsg = tsg->id,
+		.access = write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
+	};
+
+	if (!bytes) {
+		warp->replays = fakegpu_fault_post(context->gpu, &fault);
+		warp->stalled = true;
+		return;
+	}
+	job_apply(job, bytes, warp->va, count);
+	fakegpu_access_end(&context->table);
+	warp->va += count;
+}
+
+/* Let each warp make a step that can. Returns how many are stalled. */
+static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+{
+	u64 replays = fakegpu_replays(tsg->context->gpu);
+	u32 stalled = 0;
+	u32 i = 0;
+
+	while (tsg->warp_count < FAKEGPU_WARPS && job->next_page < job->pages)
+		warp_begin(&tsg->warps[tsg->warp_count++], job);
+	while (i < tsg->warp_count) {
+		struct fakegpu_warp *warp = &tsg->warps[i];
+
+		if (warp->stalled && warp->replays < replays)
+			warp->stalled = false;
+		if (!warp->stalled)
+			warp_step(tsg, job, warp);
+		if (warp->va == warp->end) {
+			*warp = tsg->warps[--tsg->warp_count];
+			continue;
+		}
+		stalled += warp->stalled;
+		i++;
+	}
+	return stalled;
+}
+
+/* All warps are stalled: sleep until a replay, or the end of it all. */
+static void sm_wait(struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+	u64 replays = U64_MAX;
+	u32 i;
+
+	for (i = 0; i < tsg->warp_count; i++)
+		replays = min(replays, tsg->warps[i].replays);
+	(void)wait_event_interruptible(gpu->faults.replayed,
+				       fakegpu_replays(gpu) > replays ||
+					       fakegpu_tsg_given_up(tsg) ||
+					       gvm_worker_should_stop());
+}
+
+/* Run a TSG until it has nothing to do or has to leave. */
+static void sm_run(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
+{
+	struct fakegpu_job *job;
+	u32 stalled = 0;
+
+	while ((job = fakegpu_tsg_job(sm, tsg, stalled))) {
+		stalled = sm_round(tsg, job);
+		if (!tsg->warp_count && job->next_page == job->pages)
+			fakegpu_job_done(tsg, job);
+		else if (stalled && stalled == tsg->warp_count)
+			sm_wait(tsg);
+		cond_resched();
+	}
+}
+
+static void sm_thread(void *data)
+{
+	struct fakegpu_sm *sm = data;
+	struct fakegpu_tsg *tsg = NULL;
+
+	for (;;) {
+		(void)wait_event_interruptible(sm->gpu->work, (tsg = fakegpu_tsg_take(sm)) ||
+								      gvm_worker_should_stop());
+		if (!tsg)
+			break;
+		sm_run(sm, tsg);
+		fakegpu_tsg_leave(sm, tsg);
+	}
+}
+
+static enum hrtimer_restart sm_timer(struct hrtimer *timer)
+{
+	struct fakegpu_sm *sm = container_of(timer, struct fakegpu_sm, timer);
+
+	WRITE_ONCE(sm->expired, true);
+	return HRTIMER_NORESTART;
+}
+
+int fakegpu_sms_start(struct fakegpu *gpu, u32 count)
+{
+	int status = 0;
+
+	while (gpu->sm_count < count && !status) {
+		struct fakegpu_sm *sm = &gpu->sms[gpu->sm_count];
+
+		sm->gpu = gpu;
+		hrtimer_init(&sm->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+		sm->timer.function = sm_timer;
+		status = gvm_worker_start(&sm->worker, "fakegpu sm", sm_thread, sm);
+		gpu->sm_count += !status;
+	}
+	if (status)
+		fakegpu_sms_stop(gpu);
+	return status;
+}
+
+void fakegpu_sms_stop(struct fakegpu *gpu)
+{
+	while (gpu->sm_count)
+		gvm_worker_stop(&gpu->sms[--gpu->sm_count].worker);
+}

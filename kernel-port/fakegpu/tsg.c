@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The host engine: TSGs, their jobs, the runlist from which SMs take them, and the RPCs by which
+ * the core rules over it.
+ *
+ *                    .--------- enabled, has jobs --------.
+ *                    v                                    |
+ *     runlist: A, B, C  --take--> on an SM --leave--> (job done, timeslice over, preempted)
+ *
+ * A TSG whose timeslice is over stays while nobody else wants an SM. One with stalled warps stays
+ * whatever anybody wants, until their faults have been serviced (GVM 7.5).
+ */
+#include "fakegpu.h"
+
+#include <linux/moduleparam.h>
+
+static unsigned int fail_rpcs;
+module_param(fail_rpcs, uint, 0644);
+MODULE_PARM_DESC(fail_rpcs, "let every n-th RPC about a TSG fail with EIO (0: none)");
+
+/* Put a TSG on the runlist, or take it off, as its state demands. GPU's lock held. */
+static void tsg_update_locked(struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+	bool runnable = tsg->enabled && !tsg->sm && !list_empty(&tsg->jobs);
+
+	lockdep_assert_held(&gpu->lock);
+	if (!runnable) {
+		list_del_init(&tsg->node);
+	} else if (list_empty(&tsg->node)) {
+		list_add_tail(&tsg->node, &gpu->runlist);
+		wake_up_all(&gpu->work);
+	}
+}
+
+/* The first job of a TSG is over; it has no warps any more. GPU's lock held. */
+static void job_end_locked(struct fakegpu_tsg *tsg, struct fakegpu_job *job, int status)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+
+	list_del_init(&job->node);
+	tsg->warp_count = 0;
+	job->status = status;
+	job->done = true;
+	wake_up_all(&gpu->idle);
+}
+
+/* Why a job is not to go on, or 0. */
+static int job_given_up(const struct fakegpu_tsg *tsg, const struct fakegpu_job *job)
+{
+	if (job->aborted)
+		return -EINTR;
+	return tsg->error;
+}
+
+static struct fakegpu_job *tsg_first_job(struct fakegpu_tsg *tsg)
+{
+	return list_first_entry_or_null(&tsg->jobs, struct fakegpu_job, node);
+}
+
+/* End the jobs at the head that have been given up. GPU's lock held, no other SM on it. */
+static void tsg_reap_locked(struct fakegpu_tsg *tsg)
+{
+	struct fakegpu_job *job;
+
+	while ((job = tsg_first_job(tsg)) && job_given_up(tsg, job))
+		job_end_locked(tsg, job, job_given_up(tsg, job));
+}
+
+struct fakegpu_tsg *fakegpu_tsg_take(struct fakegpu_sm *sm)
+{
+	struct fakegpu *gpu = sm->gpu;
+	struct fakegpu_tsg *tsg;
+
+	spin_lock(&gpu->lock);
+	tsg = list_first_entry_or_null(&gpu->runlist, struct fakegpu_tsg, node);
+	if (tsg) {
+		tsg->sm = sm;
+		tsg->scheduled_ns = ktime_get_ns();
+		tsg_update_locked(tsg);
+		WRITE_ONCE(sm->expired, false);
+		hrtimer_start(&sm->timer, ns_to_ktime(tsg->timeslice_us * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
+	}
+	spin_unlock(&gpu->lock);
+	return tsg;
+}
+
+void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = sm->gpu;
+
+	hrtimer_cancel(&sm->timer);
+	spin_lock(&gpu->lock);
+	gpu->switches += !list_empty(&tsg->jobs);
+	tsg->sm = NULL;
+	tsg->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;
+	tsg->preempt = false;
+	tsg_reap_locked(tsg);
+	tsg_update_locked(tsg);
+	wake_up_all(&gpu->idle);
+	spin_unlock(&gpu->lock);
+}
+
+/* Does somebody want this TSG to leave its SM? GPU's lock held. */
+static bool tsg_is_due_locked(const struct fakegpu_tsg *tsg)
+{
+	const struct fakegpu_sm *sm = tsg->sm;
+
+	if (tsg->preempt)
+		return true;
+	return READ_ONCE(sm->expired) && (!tsg->enabled || !list_empty(&sm->gpu->runlist));
+}
+
+struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg,
+				    bool stalled)
+{
+	struct fakegpu *gpu = sm->gpu;
+	struct fakegpu_job *job;
+
+	spin_lock(&gpu->lock);
+	job = tsg_first_job(tsg);
+	if (job && job_given_up(tsg, job)) {
+		tsg_reap_locked(tsg);
+		job = tsg_first_job(tsg);
+		stalled = false;
+	}
+	if (!stalled && tsg_is_due_locked(tsg))
+		job = NULL;
+	spin_unlock(&gpu->lock);
+	return job;
+}
+
+void fakegpu_job_done(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+
+	spin_lock(&gpu->lock);
+	job_end_locked(tsg, job, 0);
+	spin_unlock(&gpu->lock);
+}
+
+bool fakegpu_tsg_given_up(struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+	struct fakegpu_job *job;
+	bool given_up;
+
+	spin_lock(&gpu->lock);
+	job = tsg_first_job(tsg);
+	given_up = !job || job_given_up(tsg, job);
+	spin_unlock(&gpu->lock);
+	return given_up;
+}
+
+/* Queue a job. 0, or -EIO: the TSG is dead. */
+static int job_submit(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+	int status = -EIO;
+
+	spin_lock(&gpu->lock);
+	if (!tsg->error) {
+		list_add_tail(&job->node, &tsg->jobs);
+		tsg_update_locked(tsg);
+		status = 0;
+	}
+	spin_unlock(&gpu->lock);
+	return status;
+}
+
+static bool job_is_done(struct fakegpu *gpu, const struct fakegpu_job *job)
+{
+	bool done;
+
+	spin_lock(&gpu->lock);
+	done = job->done;
+	spin_unlock(&gpu->lock);
+	return done;
+}
+
+/* Take a job off the GPU: at once if its turn has not come, else by the SM that runs it. */
+static void job_abort(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+
+	spin_lock(&gpu->lock);
+	if (!job->done) {
+		job->aborted = true;
+		if (job != tsg_first_job(tsg)) {
+			list_del_init(&job->node);
+			job->status = -EINTR;
+			job->done = true;
+		} else if (!tsg->sm) {
+			tsg_reap_locked(tsg);
+			tsg_update_locked(tsg);
+		}
+	}
+	spin_unlock(&gpu->lock);
+	wake_up_all(&gpu->faults.replayed);
+	wait_event(gpu->idle, job_is_done(gpu, job));
+}
+
+int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+	int status = job_submit(tsg, job);
+
+	if (status)
+		return status;
+	gvm_container_count_kernels(tsg->context->container, 1, 0);
+	if (wait_event_interruptible(gpu->idle, job_is_done(gpu, job)))
+		job_abort(tsg, job);
+	gvm_container_count_kernels(tsg->context->container, 0, 1);
+	return job->status;
+}
+
+/* Ids come round late, so that what is left of a TSG that has gone leads to no other. */
+int fakegpu_tsg_create(struct fakegpu_context *context, struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = context->gpu;
+	int status;
+
+	memset(tsg, 0, sizeof(*tsg));
+	tsg->context = context;
+	INIT_LIST_HEAD(&tsg->node);
+	INIT_LIST_HEAD(&tsg->jobs);
+	tsg->enabled = true;
+	tsg->timeslice_us = gpu->device->default_timeslice_us;
+	status = xa_alloc_cyclic(&gpu->tsgs, &tsg->id, tsg, xa_limit_31b, &gpu->next_tsg,
+				 GFP_KERNEL);
+	return min(status, 0);
+}
+
+void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
+{
+	struct fakegpu *gpu = tsg->context->gpu;
+
+	xa_erase(&gpu->tsgs, tsg->id);
+	/* One that has just finished its last job may still be on its SM. */
+	wait_event(gpu->idle, !READ_ONCE(tsg->sm));
+	spin_lock(&gpu->lock);
+	WARN_ON_ONCE(!list_empty(&tsg->jobs) || !list_empty(&tsg->node));
+	spin_unlock(&gpu->lock);
+}
+
+/* RPCs. The core makes them under its tsg_mutex, where no TSG that is attached can go away. */
+
+/* The TSG that an RPC is about. 0, -ENODEV, or -EIO: the RPC fails. */
+static int tsg_find(struct fakegpu *gpu, u32 id, struct fakegpu_tsg **ret_tsg)
+{
+	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
+		return -EIO;
+	*ret_tsg = xa_load(&gpu->tsgs, id);
+	return *ret_tsg ? 0 : -ENODEV;
+}
+
+int fakegpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+	int status = tsg_find(gpu, id, &tsg);
+
+	if (status)
+		return status;
+	spin_lock(&gpu->lock);
+	tsg->timeslice_us = timeslice_us;
+	spin_unlock(&gpu->lock);
+	return 0;
+}
+
+/* One RPC: all that are there, or none. */
+static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool enabled)
+{
+	struct fakegpu_tsg *tsg;
+	int status = -ENODEV;
+	u32 i;
+
+	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
+		return -EIO;
+	for (i = 0; i < count; i++) {
+		tsg = xa_load(&gpu->tsgs, ids[i]);
+		if (!tsg)
+			continue;
+		status = 0;
+		spin_lock(&gpu->lock);
+		tsg->enabled = enabled;
+		tsg_update_locked(tsg);
+		spin_unlock(&gpu->lock);
+	}
+	return status;
+}
+
+int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count)
+{
+	return tsgs_set_enabled(gpu, ids, count, false);
+}
+
+int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count)
+{
+	return tsgs_set_enabled(gpu, ids, count, true);
+}
+
+static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
+{
+	bool left;
+
+	spin_lock(&gpu->lock);
+	left = !tsg->sm;
+	tsg->preempt = !left;
+	spin_unlock(&gpu->lock);
+	return left;
+}
+
+int fakegpu_tsg_preempt(void *data, u32 id)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+	int status = tsg_find(gpu, id, &tsg);
+
+	if (status)
+		return status;
+	return wait_event_interruptible(gpu->idle, tsg_has_left(gpu, tsg)) ? -EINTR : 0;
+}
+
+/* The xarray's lock keeps the TSG, as below. */
+void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	if (tsg) {
+		spin_lock(&gpu->lock);
+		ret_sample->busy = !list_empty(&tsg->jobs);
+		ret_sample->on_gpu = tsg->sm;
+		ret_sample->runtime_ns = tsg->runtime_ns;
+		if (tsg->sm)
+			ret_sample->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;
+		spin_unlock(&gpu->lock);
+	}
+	xa_unlock(&gpu->tsgs);
+}
+
+/* The xarray's lock keeps the TSG: who takes it out of there does so under that. */
+void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
+{
+	struct fakegpu_tsg *tsg;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	if (tsg) {
+		spin_lock(&gpu->lock);
+		tsg->error = tsg->error ? tsg->error : error;
+		if (!tsg->sm) {
+			tsg_reap_locked(tsg);
+			tsg_update_locked(tsg);
+		}
+		spin_unlock(&gpu->lock);
+	}
+	xa_unlock(&gpu->tsgs);
+	wake_up_all(&gpu->faults.replayed);
+}

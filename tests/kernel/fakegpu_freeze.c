@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Frozen, nothing runs; thawed, it goes on where it was. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+#define TENANTS	      4u
+#define TENANT_CHUNKS 5u
+#define STORM_WRITES  60u
+#define QUIET_MS      60u
+
+static volatile uint64_t *rounds; /* of each tenant */
+
+static void work(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, TENANT_CHUNKS * CHUNK);
+
+	for (uint64_t seed = index;; seed += TENANTS) {
+		int error = fakegpu_fill(context, va, TENANT_CHUNKS * CHUNK, seed);
+
+		require(error == 0, "fill: %s", guest_error_name(error));
+		error = fakegpu_verify(context, va, TENANT_CHUNKS * CHUNK, seed, NULL);
+		require(error == 0, "verify: %s", guest_error_name(error));
+		rounds[index]++;
+	}
+}
+
+static bool gets_on(uint32_t index)
+{
+	uint64_t before = rounds[index];
+
+	for (uint32_t i = 0; i < 500 && rounds[index] == before; i++)
+		sleep_ms(10);
+	return rounds[index] != before;
+}
+
+/* F14: off the GPU, and stays off. A round that ended there before it may be counted just after. */
+static void test_one(pid_t pid, uint32_t index)
+{
+	uint64_t before;
+
+	guest_check(control_set(pid, "compute.freeze", "1") == 0, "tenant %u is frozen", index);
+	sleep_ms(QUIET_MS);
+	before = rounds[index];
+	sleep_ms(QUIET_MS);
+	guest_check(rounds[index] == before && control_get(pid, "compute.freeze") == 1,
+		    "frozen, it does not get on");
+	guest_check(gets_on((index + 1) % TENANTS), "and its neighbour does");
+	guest_check(control_set(pid, "compute.freeze", "0") == 0 && gets_on(index),
+		    "thawed, it gets on");
+}
+
+/* Frozen memory can be taken, and comes back with what was in it. */
+static void test_frozen_memory(pid_t pid, uint32_t index)
+{
+	guest_check(control_set(pid, "compute.freeze", "1") == 0 &&
+			    control_set(pid, "gmem.limit.high", "0") == 0,
+		    "frozen, and its memory is taken");
+	guest_check(control_get(pid, "gmem.current") <= (long long)CHUNK &&
+			    control_get(pid, "gmem.swap.current") > 0,
+		    "all but page tables is in host memory");
+	guest_check(control_set(pid, "gmem.limit.high", "max") == 0 &&
+			    control_set(pid, "compute.freeze", "0") == 0 && gets_on(index),
+		    "it gets on when it is thawed");
+}
+
+static uint32_t storm_of_writes(const pid_t *pids)
+{
+	struct dice dice = fakegpu_dice(400);
+	uint32_t failed = 0;
+
+	for (uint32_t i = 0; i < STORM_WRITES; i++) {
+		pid_t pid = pids[roll(&dice, TENANTS)];
+
+		failed += control_set(pid, "compute.freeze", roll(&dice, 2) ? "1" : "0") != 0;
+		failed += control_set_number(pid, "compute.priority", roll(&dice, 17)) != 0;
+		failed += !gpu_check();
+		sleep_ms((unsigned int)roll(&dice, 8));
+	}
+	for (uint32_t i = 0; i < TENANTS; i++)
+		failed += control_set(pids[i], "compute.freeze", "0") != 0;
+	return failed;
+}
+
+/* One that is killed while it is frozen goes all the same (D9, D20). */
+static void test_killed(pid_t *pids)
+{
+	guest_check(control_set(pids[0], "compute.freeze", "1") == 0 && tenant_kill(pids[0]),
+		    "a frozen tenant can be killed");
+	for (uint32_t i = 1; i < TENANTS; i++)
+		guest_check(tenant_kill(pids[i]), "every page was as stored until the end");
+}
+
+void test_freeze(void)
+{
+	pid_t pids[TENANTS];
+	bool all = true;
+
+	rounds = shared_alloc(TENANTS * sizeof(*rounds));
+	gpu_load("chunks=16 sms=2");
+	for (uint32_t i = 0; i < TENANTS; i++)
+		pids[i] = tenant_start(work, i);
+	for (uint32_t i = 0; i < TENANTS; i++)
+		all &= gets_on(i);
+	guest_check(all, "%u tenants share two SMs", TENANTS);
+	test_one(pids[0], 0);
+	test_frozen_memory(pids[1], 1);
+	guest_check(storm_of_writes(pids) == 0, "%u freezes and thaws at random", STORM_WRITES);
+	for (uint32_t i = 0; i < TENANTS; i++)
+		guest_check(gets_on(i), "tenant %u gets on after the storm", i);
+	test_killed(pids);
+	guest_check(gpu_info().switches > 10, "%llu switches", gpu_info().switches);
+	gpu_unload();
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The first process of a virtual machine in which gvm.ko drives a GPU made of RAM. */
+#include <sys/reboot.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+struct fakegpu_test {
+	const char *name;
+	void (*run)(void);
+};
+
+static const struct fakegpu_test fakegpu_tests[] = {
+	{ "integrity", test_integrity },
+	{ "isolation", test_isolation },
+	{ "limits", test_limits },
+	{ "freeze", test_freeze },
+	{ "kill", test_kill },
+	{ "errors", test_errors },
+	{ "containers", test_containers },
+	{ "reload", test_reload },
+	{ "tool", test_tool },
+};
+
+int main(void)
+{
+	struct timespec now;
+
+	guest_mount();
+	guest_log("begin");
+	fakegpu_seed_init();
+	guest_expect_load("gvm", 0);
+	for (size_t i = 0; i < sizeof(fakegpu_tests) / sizeof(fakegpu_tests[0]); i++) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		guest_log("# %s, at %ld s", fakegpu_tests[i].name, (long)now.tv_sec);
+		fakegpu_tests[i].run();
+	}
+	guest_expect_unload("gvm", 0);
+	guest_expect_taint();
+	guest_plan();
+	sync();
+	reboot(RB_POWER_OFF);
+	return 1;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Both modules come and go; nothing that a user passes in does any harm. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+#define RELOADS	     50u
+#define IOCTL_ROUNDS 2000u
+
+static void use(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, 4 * CHUNK);
+
+	require(fakegpu_fill(context, va, 4 * CHUNK, index) == 0, "fill");
+	require(fakegpu_verify(context, va, 4 * CHUNK, index, NULL) == 0, "verify");
+	close(context);
+}
+
+static bool reload(void)
+{
+	bool ok = guest_load("gvm_fakegpu", "chunks=3") == 0;
+
+	ok &= tenants_run(use, 1) == 1;
+	ok &= guest_unload("gvm") == EAGAIN;
+	return ok & (guest_unload("gvm_fakegpu") == 0);
+}
+
+static void test_cycles(void)
+{
+	uint32_t well = 0;
+	long objects;
+
+	objects = guest_count_objects("gvm");
+	for (uint32_t i = 0; i < RELOADS; i++)
+		well += reload();
+	guest_check(well == RELOADS, "%u of %u loads and unloads", well, RELOADS);
+	guest_expect_no_leak("gvm", objects);
+	guest_check(guest_load("gvm_fakegpu", "chunks=0") == EINVAL &&
+			    guest_load("gvm_fakegpu", "gpus=5") == EINVAL &&
+			    guest_load("gvm_fakegpu", "sms=17") == EINVAL,
+		    "parameters out of range are refused");
+}
+
+/* Not more than some MB are ever asked for: what is to be had is had. */
+static void misuse(uint32_t index)
+{
+	static const unsigned long commands[] = { GVM_FAKEGPU_CREATE,  GVM_FAKEGPU_MAP,
+						  GVM_FAKEGPU_UNMAP,   GVM_FAKEGPU_DISCARD,
+						  GVM_FAKEGPU_LAUNCH,  GVM_FAKEGPU_INFO,
+						  _IOWR('G', 9, long), _IO('G', 1) };
+	struct dice dice = fakegpu_dice(600 + index);
+	uint64_t words[16];
+	int fd;
+
+	require(fakegpu_open_device(0, &fd) == 0, "open");
+	for (uint32_t i = 0; i < IOCTL_ROUNDS; i++) {
+		unsigned long command = commands[roll(&dice, 8)];
+
+		for (uint32_t j = 0; j < 16; j++)
+			words[j] = roll(&dice, 4) ? roll(&dice, 4) :
+						    roll(&dice, UINT64_MAX) >> roll(&dice, 64);
+		if (command == GVM_FAKEGPU_MAP)
+			words[0] %= 3 * CHUNK;
+		ioctl(fd, command, roll(&dice, 16) ? words : NULL);
+		if (pread(fd, words, roll(&dice, 128), (off_t)words[3]) > 0)
+			require(false, "there is nothing to be read there");
+	}
+	close(fd);
+}
+
+static void refuse(uint32_t index)
+{
+	struct gvm_fakegpu_launch launch = { .bytes = 8, .op = GVM_FAKEGPU_OPS };
+	int context = tenant_open(0);
+	uint64_t va;
+	int other;
+
+	(void)index;
+	require(fakegpu_open(0, 0x7fffffff, 1, &other) == ESRCH, "no such container");
+	require(fakegpu_open(0, 0, 0, &other) == EINVAL, "no TSG");
+	require(fakegpu_open(0, 0, GVM_FAKEGPU_TSGS_MAX + 1, &other) == EINVAL, "TSGs");
+	require(fakegpu_map(context, 0, &va) == EINVAL, "nothing to map");
+	require(fakegpu_map(context, GVM_FAKEGPU_MAP_MAX + 1, &va) == EINVAL, "too much");
+	require(fakegpu_unmap(context, CHUNK) == ENOENT, "nothing there");
+	require(fakegpu_launch(context, &launch) == EINVAL, "no such operation");
+	require(fakegpu_fill(context, 4, 8, 0) == EINVAL, "not aligned");
+	require(fakegpu_fill(context, UINT64_MAX - 15, 64, 0) == EINVAL, "around the end");
+	require(fakegpu_open_device(0, &other) == 0, "open");
+	require(fakegpu_map(other, CHUNK, &va) == ENXIO, "no context");
+	require(fakegpu_fill(other, 0, 8, 0) == ENXIO, "no context");
+	close(other);
+	close(context);
+}
+
+void test_reload(void)
+{
+	test_cycles();
+	gpu_load("chunks=24");
+	guest_check(tenants_run(refuse, 1) == 1, "what makes no sense is refused");
+	guest_check(tenants_run(misuse, 4) == 4, "random calls do no harm");
+	guest_check(tenants_run(use, 1) == 1, "the GPU still works");
+	gpu_unload();
+}
