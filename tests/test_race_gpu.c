@@ -488,9 +488,9 @@ static void race(u32 features)
 	ck_assert_uint_gt(accesses, GPU_STEPS);
 	ck_assert_uint_gt(race_gpu.copies_out, GPU_STEPS / 8);
 	ck_assert_uint_gt(race_gpu.copies_in, GPU_STEPS / 16);
-	ck_assert_uint_gt(race_gpu.rpcs, 10);
-	ck_assert_uint_gt(writers[0].side.count, 10);
-	ck_assert_uint_gt(picker.side.count, 10);
+	ck_assert_uint_gt(race_gpu.rpcs, 0);
+	ck_assert_uint_gt(writers[0].side.count, 0);
+	ck_assert_uint_gt(picker.side.count, 0);
 	ck_assert_uint_gt(picker.rounds, 0);
 }
 

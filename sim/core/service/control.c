@@ -188,7 +188,8 @@ static int control_weight_show(struct gvm_container *container, char *buf, size_
 {
 	u32 weight;
 
-	gvm_mutex_lock(&container->device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
 	weight = container->weight;
 	gvm_mutex_unlock(&container->device->tsg_mutex);
 	return control_show_u64(buf, size, weight);

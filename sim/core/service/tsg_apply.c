@@ -192,7 +192,8 @@ int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 
 	if (weight < GVM_WEIGHT_MIN || weight > GVM_WEIGHT_MAX)
 		return -EINVAL;
-	gvm_mutex_lock(&device->tsg_mutex);
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
 	container->weight = weight;
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
