@@ -33,10 +33,12 @@ measure() {
 
 measure vllm-diffusion-40g exclusive
 measure vllm-diffusion-40g stock
+measure vllm-diffusion-40g gpreempt
 measure vllm-diffusion-40g gvm
 measure vllm-diffusion-40g ghost
 measure vllm-diffusion-80g exclusive
 measure vllm-diffusion-80g stock
+measure vllm-diffusion-80g gpreempt
 
 # link_use SCENARIO: of what the profile allows in both directions together, what was moved from 5 s on
 link_use() {

@@ -3,31 +3,14 @@
 # Load and latency over time, alone and shared. Run by "gvmsim figure alone-vs-shared", which
 # sets every variable that is used here and not set here; sim/results/series.h says what is in
 # the files. Columns are addressed by name.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 19 : 14
-font_text = sprintf("DejaVu Sans,%d", size)
-font_panel = sprintf(",%d", size * 1.15)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1500,1640 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1500,1640 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1500
+page_height = 1640
+load style_file
 
 c_alone = "#0072B2"
 c_shared = "#D55E00"
 c_load = "#C9CED6"
-c_text = "#333333"
 array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
 p_alone = 7   # filled circle
 p_shared = 9  # filled triangle

@@ -3,28 +3,11 @@
 # Where the time of diffusion goes, stacked, ours beside the published bars. Run by "gvmsim figure
 # fault-breakdown", which sets every variable that is used here and not set here. Columns are
 # addressed by name; a row is a part of a bar and says what stands below it.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 18 : 13
-font_text = sprintf("DejaVu Sans,%d", size)
-font_panel = sprintf(",%d", size * 1.15)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1400,900 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1400,900 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1400
+page_height = 900
+load style_file
 
-c_text = "#333333"
 part_keys = "compute cpu d2h h2d"
 array part_names[4] = ["compute", "CPU page-fault\nhandling", "device-to-host\ncopies", \
 	"host-to-device\ncopies"]

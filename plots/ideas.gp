@@ -3,32 +3,14 @@
 # Bars of six statistics, one for each idea. Run by "gvmsim figure ideas", which sets every variable
 # that is used here and not set here. Rows of the file are panel by panel, five bars each; columns
 # are addressed by name.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 18 : 13
-font_text = sprintf("DejaVu Sans,%d", size)
-font_number = sprintf(",%d", size * 0.88)
-font_panel = sprintf(",%d", size * 1.15)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1720,1000 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1720,1000 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1720
+page_height = 1000
+load style_file
 
 c_ghost = 0x999999
 c_idea = 0x0072B2
 c_all = 0x009E73
-c_text = "#333333"
 bars = 5
 
 # --- What all panels have in common -------------------------------------------------------------

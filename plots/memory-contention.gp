@@ -3,31 +3,13 @@
 # Memory of two processes over time, ours beside the published log. Run by "gvmsim figure
 # memory-contention", which sets every variable that is used here and not set here. Columns are
 # addressed by name; the file has curve after curve.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 18 : 13
-font_text = sprintf("DejaVu Sans,%d", size)
-font_note = sprintf(",%d", size * 0.92)
-font_panel = sprintf(",%d", size * 1.15)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1500,1000 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1500,1000 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1500
+page_height = 1000
+load style_file
 
 c_ours = "#0072B2"
 c_published = "#E69F00"
-c_text = "#333333"
 
 # --- What both panels have in common ------------------------------------------------------------
 

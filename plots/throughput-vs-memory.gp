@@ -3,27 +3,11 @@
 # Throughput of diffusion over its memory: lines of ours, points of the published ones. Run by
 # "gvmsim figure throughput-vs-memory", which sets every variable that is used here and not set
 # here. Columns are addressed by name; the file has curve after curve.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 18 : 13
-font_text = sprintf("DejaVu Sans,%d", size)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1280,880 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1280,880 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1280
+page_height = 880
+load style_file
 
-c_text = "#333333"
 systems = "ghost gvm stock"
 array c_system[3] = ["#009E73", "#0072B2", "#D55E00"]
 array p_ours[3] = [5, 7, 9]       # filled square, circle, triangle

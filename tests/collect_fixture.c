@@ -63,6 +63,7 @@ void tree_put_all(const char *folder)
 		{ "hmem.limit", "max\n" },
 		{ "compute.timeslice", "2048us\n" },
 		{ "compute.priority", "8\n" },
+		{ "compute.weight", "100\n" },
 		{ "compute.freeze", "0\n" },
 		{ "gcgroup.stat", "nr_submitted_kernels: 12\nnr_ended_kernels: 7\n"
 				  "nr_pending_kernels: 5\n" },

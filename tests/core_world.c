@@ -42,14 +42,14 @@ static bool world_chunk_evictable(void *gpu, u32 chunk)
 	return !me->pinned[chunk];
 }
 
-static int world_record(void *gpu, enum world_rpc rpc, u32 tsg, u64 timeslice_us)
+static int world_record(void *gpu, enum world_rpc rpc, u32 tsg, u64 value)
 {
 	struct world *me = gpu;
 	u32 index = me->call_count++;
 
 	gvm_mutex_assert_held(&me->device.tsg_mutex);
 	ck_assert_uint_lt(index, WORLD_CALLS_MAX);
-	me->calls[index] = (struct world_call){ rpc, tsg, timeslice_us };
+	me->calls[index] = (struct world_call){ rpc, tsg, value };
 	return index == me->fail_call ? me->fail_error : 0;
 }
 
@@ -58,14 +58,31 @@ static int world_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return world_record(gpu, WORLD_TIMESLICE, tsg, timeslice_us);
 }
 
-static int world_tsg_disable(void *gpu, u32 tsg)
+/* One RPC, however many TSGs: the first one stands for it among the calls. */
+static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
 {
-	return world_record(gpu, WORLD_DISABLE, tsg, 0);
+	int status = world_record(gpu, rpc, tsgs[0], count);
+	struct world *me = gpu;
+	u32 i;
+
+	for (i = 0; i < count && !status; i++) {
+		bool off = rpc == WORLD_DISABLE;
+
+		ck_assert_uint_lt(tsgs[i], WORLD_TSGS);
+		me->idle_moves += me->off[tsgs[i]] == off;
+		me->off[tsgs[i]] = off;
+	}
+	return status;
 }
 
-static int world_tsg_enable(void *gpu, u32 tsg)
+static int world_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	return world_record(gpu, WORLD_ENABLE, tsg, 0);
+	return world_move(gpu, WORLD_DISABLE, tsgs, count);
+}
+
+static int world_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
+{
+	return world_move(gpu, WORLD_ENABLE, tsgs, count);
 }
 
 static int world_tsg_preempt(void *gpu, u32 tsg)
@@ -73,12 +90,21 @@ static int world_tsg_preempt(void *gpu, u32 tsg)
 	return world_record(gpu, WORLD_PREEMPT, tsg, 0);
 }
 
+static void world_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	struct world *me = gpu;
+
+	ck_assert_uint_lt(tsg, WORLD_TSGS);
+	*ret_sample = me->samples[tsg];
+}
+
 static const struct gvm_gpu_ops world_ops = {
 	.chunk_evictable = world_chunk_evictable,
 	.tsg_set_timeslice = world_tsg_set_timeslice,
-	.tsg_disable = world_tsg_disable,
-	.tsg_enable = world_tsg_enable,
+	.tsgs_disable = world_tsgs_disable,
+	.tsgs_enable = world_tsgs_enable,
 	.tsg_preempt = world_tsg_preempt,
+	.tsg_sample = world_tsg_sample,
 };
 
 void world_init(u32 chunk_count)

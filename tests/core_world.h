@@ -18,6 +18,7 @@
 #define WORLD_CHUNKS	 16u
 #define WORLD_CHUNKS_MAX 4096u
 #define WORLD_CALLS_MAX	 256u
+#define WORLD_TSGS	 128u
 
 /* What a fresh TSG has on this GPU; no priority maps to it. */
 #define WORLD_TIMESLICE_US 1000ull
@@ -33,7 +34,7 @@ enum world_rpc {
 struct world_call {
 	enum world_rpc rpc;
 	u32 tsg;
-	u64 timeslice_us; /* of WORLD_TIMESLICE */
+	u64 value; /* of WORLD_TIMESLICE: us; of WORLD_DISABLE and _ENABLE: TSGs, @tsg the first */
 };
 
 struct world {
@@ -45,6 +46,9 @@ struct world {
 
 	struct world_call calls[WORLD_CALLS_MAX];
 	u32 call_count;
+	bool off[WORLD_TSGS];			   /* disabled by an RPC that succeeded */
+	u32 idle_moves;				   /* of TSGs to where they were already */
+	struct gvm_tsg_sample samples[WORLD_TSGS]; /* what a look at a TSG gives, by its id */
 	u32 fail_call; /* index of the call that fails; U32_MAX: none */
 	int fail_error;
 

@@ -384,6 +384,9 @@ static void do_end(void)
 		if (!model.container[slot].live)
 			continue;
 		do_op(&op);
+		op.kind = MODEL_SWAP_IN;
+		op.value = model.container[slot].swapped_bytes;
+		do_op(&op);
 		while (model.container[slot].live) {
 			op.kind = MODEL_PUT;
 			if (!model_allows(&op))

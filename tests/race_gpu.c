@@ -143,11 +143,12 @@ static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 page_mask,
 	struct race_pte *pte = race_pte(space, va);
 
 	(void)gpu;
-	(void)access;
 	gvm_spin_lock(&space->lock);
 	GVM_ASSERT(!pte->pages || pte->chunk == chunk);
 	pte->chunk = chunk;
 	pte->pages |= page_mask;
+	pte->writable &= ~page_mask;
+	pte->writable |= access >= GVM_ACCESS_WRITE ? page_mask : 0;
 	gvm_spin_unlock(&space->lock);
 }
 
@@ -158,6 +159,7 @@ static void race_unmap(void *gpu, void *cookie, u64 va, u32 page_mask)
 	(void)gpu;
 	gvm_spin_lock(&space->lock);
 	race_pte(space, va)->pages &= ~page_mask;
+	race_pte(space, va)->writable &= ~page_mask;
 	gvm_spin_unlock(&space->lock);
 }
 
@@ -227,6 +229,20 @@ static void race_service(void *gpu, void *cookie, struct gvm_fault *faults, u32 
 	gvm_spin_unlock(&race_gpu.lock);
 }
 
+/* Likewise: the container is there for as long as the range. */
+static u8 race_space_priority(void *gpu, const void *cookie)
+{
+	struct race_space *space = (struct race_space *)cookie;
+	u8 priority = 0;
+
+	(void)gpu;
+	gvm_spin_lock(&space->lock);
+	if (space->open)
+		priority = gvm_container_priority(space->range.container);
+	gvm_spin_unlock(&space->lock);
+	return priority;
+}
+
 static void race_cancel(void *gpu, const struct gvm_fault *fault)
 {
 	struct race_space *space = fault->space;
@@ -251,6 +267,15 @@ static int race_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
 {
 	(void)gpu;
 	return gvm_block_evict(&race_gpu.memory, chunk, fence);
+}
+
+static int race_hint(void *gpu, u32 chunk)
+{
+	(void)gpu;
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.hints++;
+	gvm_spin_unlock(&race_gpu.lock);
+	return gvm_block_hint(&race_gpu.memory, chunk);
 }
 
 static bool race_evictable(void *gpu, u32 chunk)
@@ -281,23 +306,26 @@ static int race_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return race_rpc();
 }
 
-static int race_tsg_disable(void *gpu, u32 tsg)
+static int race_tsgs_move(const u32 *tsgs, u32 count, bool disable)
 {
 	int status = race_rpc();
+	u32 i;
 
-	(void)gpu;
-	race_gpu.tsg_disabled[tsg] |= status != -EIO;
+	for (i = 0; i < count && status != -EIO; i++)
+		race_gpu.tsg_disabled[tsgs[i]] = disable;
 	return status;
 }
 
-static int race_tsg_enable(void *gpu, u32 tsg)
+static int race_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	int status = race_rpc();
-
 	(void)gpu;
-	if (status != -EIO)
-		race_gpu.tsg_disabled[tsg] = false;
-	return status;
+	return race_tsgs_move(tsgs, count, true);
+}
+
+static int race_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
+{
+	(void)gpu;
+	return race_tsgs_move(tsgs, count, false);
 }
 
 /* The runlist could put one that is on it right back. */
@@ -306,6 +334,18 @@ static int race_tsg_preempt(void *gpu, u32 tsg)
 	(void)gpu;
 	GVM_ASSERT(race_gpu.tsg_disabled[tsg]);
 	return race_rpc();
+}
+
+/* It works, or does not; and has had a millisecond, or nothing. */
+static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	u32 chance = gpu_roll(8);
+
+	(void)gpu;
+	(void)tsg;
+	ret_sample->busy = chance & 1;
+	ret_sample->on_gpu = chance & 2;
+	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
 }
 
 void race_new_tsg(u32 id)
@@ -318,14 +358,17 @@ void race_new_tsg(u32 id)
 static const struct gvm_gpu_ops race_gpu_ops = {
 	.fetch_faults = race_fetch,
 	.service_faults = race_service,
+	.space_priority = race_space_priority,
 	.cancel_fault = race_cancel,
 	.flush_and_replay = race_replay,
 	.wait_for_faults = race_wait_for_faults,
 	.evict_chunk = race_evict,
+	.hint_chunk = race_hint,
 	.chunk_evictable = race_evictable,
 	.tsg_set_timeslice = race_tsg_set_timeslice,
-	.tsg_disable = race_tsg_disable,
-	.tsg_enable = race_tsg_enable,
+	.tsgs_disable = race_tsgs_disable,
+	.tsgs_enable = race_tsgs_enable,
+	.tsg_sample = race_tsg_sample,
 	.tsg_preempt = race_tsg_preempt,
 };
 
@@ -341,13 +384,14 @@ static const struct gvm_mmu_ops race_mmu_ops = {
 	.unmap = race_unmap,
 };
 
-int race_gpu_init(u64 seed)
+int race_gpu_init(u64 seed, u32 features)
 {
-	static const struct gvm_device_config config = {
+	struct gvm_device_config config = {
 		.name = "race",
 		.chunk_count = RACE_CHUNKS,
 		.ops = &race_gpu_ops,
 		.default_timeslice_us = 1000,
+		.features = features,
 	};
 	int status;
 	u32 i;
@@ -412,12 +456,12 @@ void race_unmap_range(struct race_space *space)
 		GVM_ASSERT(!space->ptes[i].pages);
 }
 
-void race_fault(struct race_space *space, u32 page)
+void race_fault(struct race_space *space, u32 page, enum gvm_access access)
 {
 	struct gvm_fault fault = {
 		.space = space,
 		.va = RACE_VA + ((u64)page << GVM_PAGE_SHIFT),
-		.access = GVM_ACCESS_WRITE,
+		.access = (u8)access,
 	};
 
 	gvm_spin_lock(&race_gpu.lock);
@@ -435,7 +479,7 @@ static bool race_try(struct race_space *space, u32 page, bool write, u32 *tag)
 	bool mapped;
 
 	gvm_spin_lock(&space->lock);
-	mapped = pte->pages & 1u << in_block;
+	mapped = (write ? pte->writable : pte->pages) & 1u << in_block;
 	if (mapped && write)
 		race_gpu.contents[pte->chunk][in_block] = *tag;
 	else if (mapped)
@@ -473,7 +517,7 @@ bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
 
 		if (race_cancelled(space) != cancelled || gvm_give_way())
 			return false;
-		race_fault(space, page);
+		race_fault(space, page, write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ);
 		(void)gvm_wait_event_timeout_ns(&race_gpu.replayed, race_replays() != replays,
 						RACE_PATIENCE_NS);
 	}

@@ -32,7 +32,8 @@ struct race_space {
 	u64 cancelled;		  /* faults, ever */
 	struct race_pte {
 		u32 chunk;
-		u32 pages; /* mapped ones */
+		u32 pages;    /* mapped ones */
+		u32 writable; /* of these, those that may be written */
 	} ptes[RACE_BLOCKS];
 	/* Guarded by the range's lock. */
 	u32 host[RACE_BLOCKS][GVM_PAGES_PER_BLOCK];
@@ -57,7 +58,7 @@ struct race_gpu {
 	u32 queued;
 	u64 replays;
 	u64 out_sequence;
-	u64 copies_out, copies_in, services;
+	u64 copies_out, copies_in, services, hints;
 
 	/* Guarded by whoever has the chunk: first by mappings of it, then by its range's lock. */
 	u32 contents[RACE_CHUNKS][GVM_PAGES_PER_BLOCK];
@@ -69,8 +70,11 @@ struct race_gpu {
 
 extern struct race_gpu race_gpu;
 
-/* Make it, with its fault handler; destroy asserts that everything came back. */
-int race_gpu_init(u64 seed);
+/*
+ * Make it, with its fault handler and a set of enum gvm_feature; destroy asserts that everything came
+ * back.
+ */
+int race_gpu_init(u64 seed, u32 features);
 void race_gpu_destroy(void);
 
 /* A context makes the TSG with that id: it runs. */
@@ -90,6 +94,6 @@ void race_unmap_range(struct race_space *space);
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
 
 /* A fault that nobody waits for, as of a prefetch. */
-void race_fault(struct race_space *space, u32 page);
+void race_fault(struct race_space *space, u32 page, enum gvm_access access);
 
 #endif

@@ -554,10 +554,11 @@ u32 model_putback(const struct model_op *op)
 
 /* What is allowed. */
 
-/* The last reference goes only when nothing is charged any more. */
+/* The last reference goes only when nothing is charged any more, on the device or on the host. */
 static bool may_put(const struct model_container *container)
 {
-	return container->live && (container->refs > 1 || charged(container) == 0);
+	return container->live &&
+	       (container->refs > 1 || (charged(container) == 0 && !container->swapped_bytes));
 }
 
 static bool allows_chunk(const struct model_op *op)

@@ -12,6 +12,7 @@
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static struct gvm_memory memory; /* made before */
 static struct gvm_memory another;
 static struct gvm_range range;
 static struct gvm_evictor evictor;
+static struct gvm_scheduler scheduler;
 static struct gvm_fault_handler handler;
 static struct gvm_tsg tsg;
 
@@ -93,6 +95,19 @@ static void undo_evictor_start(void)
 	gvm_evictor_stop(&evictor);
 }
 
+static int call_scheduler_start(void)
+{
+	static const struct gvm_scheduler_config config = { .policy = GVM_SCHED_WEIGHTED,
+							    .interval_ns = 1 };
+
+	return gvm_scheduler_start(&scheduler, device, &config);
+}
+
+static void undo_scheduler_start(void)
+{
+	gvm_scheduler_stop(&scheduler);
+}
+
 static int call_handler_start(void)
 {
 	return gvm_fault_handler_start(&handler, device);
@@ -114,6 +129,7 @@ static const struct {
 	{ "gvm_memory_init", call_memory_init, undo_memory_init },
 	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
 	{ "gvm_range_init", call_range_init, undo_range_init },
+	{ "gvm_scheduler_start", call_scheduler_start, undo_scheduler_start },
 	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },
 };
 

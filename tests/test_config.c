@@ -76,7 +76,6 @@ static void assert_unused(size_t count, const char *const *keys)
 START_TEST(keys_that_nothing_honours_are_listed)
 {
 	static const char *const expected[] = {
-		"system.scheduler",
 		"system.mechanisms.block",
 		"host.memory",
 		"host.cores",
@@ -86,15 +85,16 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	load(NULL, NULL);
 	assert_unused(0, NULL);
 	resolved = json_object_get(config.resolved, "system");
-	ck_assert_uint_eq(json_object_size(resolved), 2);
+	ck_assert_uint_eq(json_object_size(resolved), 5);
 	write_file("s.json", replace(config_scenario, "\"duration\"",
 				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\"}, "
 				     "\"scheduler\": \"priority\"}, "
 				     "\"host.memory\": \"1G\", \"duration\""));
 	load("host.cores=3", "system.scheduler=weighted");
-	assert_unused(4, expected);
+	assert_unused(3, expected);
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
+	ck_assert_uint_eq(config.scheduler, CFG_SCHEDULER_WEIGHTED);
 	resolved = json_object_get(resolved, "mechanisms");
 	ck_assert_uint_eq(json_object_size(resolved), 7);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
@@ -290,6 +290,8 @@ START_TEST(hash_sees_every_key)
 		"seed=2",
 		"system.name=exclusive",
 		"system.scheduler=weighted",
+		"system.tracking=busy_bits",
+		"system.tracking_interval=8ms",
 		"system.mechanisms.clean_drop=true",
 		"system.mechanisms.memory_isolation=false",
 		"system.mechanisms.fast_paging=false",

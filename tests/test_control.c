@@ -42,6 +42,7 @@ static const struct {
 	{ "hmem.limit", NULL, true, "max\n" },
 	{ "compute.timeslice", NULL, true, "1000us\n" },
 	{ "compute.priority", NULL, true, "9\n" },
+	{ "compute.weight", NULL, true, "100\n" },
 	{ "compute.freeze", NULL, true, "0\n" },
 	{ "gcgroup.stat", NULL, false,
 	  "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n" },
@@ -111,7 +112,7 @@ START_TEST(names_must_match_whole)
 					     "gmem.limit",
 					     "gmem.limit.high ",
 					     "GMEM.CURRENT",
-					     "compute.weight",
+					     "compute.share",
 					     "hmem.limit.high",
 					     "memory.limit.high" };
 	char buf[GVM_CONTROL_TEXT_MAX];
@@ -191,6 +192,7 @@ START_TEST(aliases_are_the_same_files)
 	expect_text("memory.current", "2097152\n");
 	gvm_swap_charge(container, GVM_PAGE_BYTES);
 	expect_text("memory.swap.current", "65536\n");
+	gvm_swap_uncharge(container, GVM_PAGE_BYTES);
 	ck_assert_int_eq(write_text("memory.current", "0"), -EACCES);
 }
 END_TEST
@@ -207,6 +209,7 @@ START_TEST(usage_files_follow_the_books)
 	expect_text("gmem.peak", "4194304\n");
 	gvm_swap_charge(container, 2 * GVM_CHUNK_BYTES);
 	expect_text("gmem.swap.current", "4194304\n");
+	gvm_swap_uncharge(container, 2 * GVM_CHUNK_BYTES);
 	gvm_container_count_event(container, GVM_EVENT_HMEM);
 	gvm_container_count_event(container, GVM_EVENT_OOM);
 	expect_text("gmem.events", "high 0\nhmem 1\noom 1\n");
@@ -337,6 +340,10 @@ static const struct {
 	{ "compute.priority", "-1" },
 	{ "compute.priority", "4294967296" },
 	{ "compute.priority", "1K" },
+	{ "compute.weight", "0" },
+	{ "compute.weight", "10001" },
+	{ "compute.weight", "4294967396" },
+	{ "compute.weight", "max" },
 	{ "compute.freeze", "2" },
 	{ "compute.freeze", "yes" },
 	{ "compute.freeze", "1 1" },

@@ -124,7 +124,7 @@ START_TEST(a_missing_summary_is_named)
 	ck_assert_int_eq(folder_load(&read, folder, &error), -SIM_EXIT_USER);
 	snprintf(expected, sizeof(expected),
 		 "%s: cannot be read: No such file or directory, allowed: a folder that "
-		 "\"gvmsim run\" wrote",
+		 "gvmsim or gvmcollect wrote",
 		 path_of(RESULTS_SUMMARY));
 	ck_assert_str_eq(error.text, expected);
 }

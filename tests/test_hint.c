@@ -213,6 +213,44 @@ START_TEST(a_protected_container_is_not_asked_for_others)
 }
 END_TEST
 
+/* Nor is anybody whose hmem.limit is used up: nothing of it can go, whatever the answer. */
+START_TEST(who_can_give_nothing_is_not_asked)
+{
+	struct gvm_container *two;
+	u32 i, chunk;
+
+	begin(GVM_HINT_FAULTS);
+	two = toy_attach(2);
+	toy_map_range(1, two, 8 * CHUNK, false);
+	for (i = 0; i < 8; i++)
+		ck_assert(toy_load(1, 32 * i, 0));
+	gvm_limit_set_hmem(one, 0);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
+	chunk = gvm_hint_next(&toy.device, NULL);
+	ck_assert(chunk == GVM_NO_CHUNK || toy.device.chunks[chunk].owner == two);
+	toy_unmap_range(1);
+	gvm_container_detach(two);
+	end();
+}
+END_TEST
+
+/* Half of the device is page tables: a quarter of the other half is 2. */
+START_TEST(pinned_memory_is_no_part_of_the_ring)
+{
+	struct gvm_pinned pinned;
+
+	begin(GVM_HINT_FAULTS);
+	gvm_range_discard(range, 8 * CHUNK, 8 * CHUNK);
+	gvm_pinned_init(&pinned, &toy.memory, one);
+	ck_assert_int_eq(gvm_pinned_add(&pinned, 8 * CHUNK), 0);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 1);
+	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
+	ck_assert_uint_eq(one->own.lead, 2);
+	gvm_pinned_release(&pinned);
+	end();
+}
+END_TEST
+
 TEST_MAIN("hint faults", the_front_hand_is_a_quarter_of_the_ring_ahead,
 	  each_order_asks_for_itself, what_is_used_after_the_front_hand_was_there_stays,
 	  a_minor_fault_maps_the_block_again_and_copies_nothing,
@@ -220,4 +258,5 @@ TEST_MAIN("hint faults", the_front_hand_is_a_quarter_of_the_ring_ahead,
 	  what_is_evicted_while_it_is_asked_about_comes_back_whole,
 	  a_clean_block_is_as_clean_after_a_hint_as_before,
 	  the_front_hand_steps_off_what_leaves, a_front_hand_that_was_overtaken_begins_anew,
-	  a_protected_container_is_not_asked_for_others)
+	  a_protected_container_is_not_asked_for_others, who_can_give_nothing_is_not_asked,
+	  pinned_memory_is_no_part_of_the_ring)

@@ -147,6 +147,22 @@ START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
 }
 END_TEST
 
+/* The device is full when its allocator is asked, and not any more when it is found that nobody can give. */
+START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
+{
+	begin(4);
+	write_file(one, "hmem.limit", "0");
+	toy_map_range(0, one, 3 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	store_blocks(0, 0, 3);
+	toy.refuse_alloc = 1;
+	ck_assert(toy_store(1, 0, 7));
+	expect_events(two, 0, 0, 0);
+	load_blocks(0, 0, 3);
+	end();
+}
+END_TEST
+
 START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
 {
 	char text[32];
@@ -234,6 +250,24 @@ START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
 	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	expect_events(one, 0, 1, 0);
+	end();
+}
+END_TEST
+
+/* gmem.limit.high could not be kept while the host took nothing; it is once the host does. */
+START_TEST(a_raised_limit_takes_what_gmem_could_not)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	store_blocks(0, 0, 8);
+	write_file(one, "hmem.limit", "0");
+	write_file(one, "gmem.limit.high", "4194304");
+	ck_assert_uint_eq(one->charged_chunks, 8);
+	write_file(one, "hmem.limit", "8388608");
+	ck_assert_uint_eq(one->charged_chunks, 4);
+	write_file(one, "hmem.limit", "max");
+	ck_assert_uint_eq(one->charged_chunks, 2);
+	load_blocks(0, 0, 8);
 	end();
 }
 END_TEST
@@ -454,10 +488,12 @@ TEST_MAIN("hmem limit, discarding, pinned memory",
 	  who_has_filled_device_and_host_dies_and_nobody_else, zero_switches_swapping_off,
 	  on_a_full_device_those_with_room_on_the_host_pay,
 	  on_a_device_full_of_what_may_not_go_the_newcomer_dies,
+	  room_that_came_meanwhile_is_taken_though_nobody_could_give,
 	  a_lowered_limit_brings_nothing_back_and_reports_reality,
 	  room_that_the_same_batch_will_free_is_waited_for,
 	  swap_never_passes_the_limit_in_a_thousand_turns,
 	  a_lowered_gmem_limit_takes_what_the_host_may_have,
+	  a_raised_limit_takes_what_gmem_could_not,
 	  a_discarded_chunk_is_free_at_once_and_crosses_no_link,
 	  what_was_swapped_out_can_be_discarded_as_well,
 	  a_chunk_goes_with_its_last_page_and_halves_of_pages_stay,

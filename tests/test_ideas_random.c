@@ -1,21 +1,39 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Random lives of three address spaces on a GPU that is too small for them, with clean drop and hint
- * faults: every byte compared, and PTEs and books after each step.
+ * Random lives of four address spaces of two containers on a GPU that is too small for them, with
+ * all that the core has at once: limits on both memories, clean drop, hint faults, priority batches,
+ * pinned memory, discards, listeners, evictions that fail, and things that happen while somebody is
+ * being evicted. Every byte is compared, and PTEs and books after each step.
  */
+#include "gvm/clock.h"
 #include "gvm/hint.h"
+#include "gvm/pressure.h"
 #include "runner.h"
 #include "toy_gpu.h"
 
 #define CHUNK GVM_CHUNK_BYTES
 #define PAGE  GVM_PAGE_BYTES
 
-enum { SPACES = 3, BLOCKS = 10, STEPS = 20000 };
+enum { TENANTS = 2, SPACES = 4, BLOCKS = 10, STEPS = 10000, CHUNKS = 12, TRIES = 3 };
+
+#define PAGES	 (BLOCKS * GVM_PAGES_PER_BLOCK)
+#define FEATURES (GVM_CLEAN_DROP | GVM_HINT_FAULTS | GVM_PRIORITY_BATCHES)
+
+/* A container, with what is needed to know whether it keeps its promises. */
+static struct tenant {
+	struct gvm_container *container;
+	struct gvm_pinned pinned;
+	struct gvm_listener listener;
+	u64 swap_most; /* hmem.limit, or what was on the host when that was lowered */
+} tenants[TENANTS];
 
 static u64 random_state;
-static struct gvm_container *one;
-static u64 hints;
-static u32 tags[SPACES][BLOCKS * 32];
+static u32 tags[SPACES][PAGES];
+static u32 busy_space,
+	busy_block; /* where an access is under way; SPACES: nowhere, in a batch */
+static struct {
+	u64 hints, freed, pinned, refused, events, stuck, meanwhile;
+} seen;
 
 /* splitmix64 */
 static u32 draw(u32 below)
@@ -27,43 +45,121 @@ static u32 draw(u32 below)
 	return (u32)((z ^ z >> 31) % below);
 }
 
+static struct tenant *tenant_of(u32 space)
+{
+	return &tenants[space % TENANTS];
+}
+
 static void map_space(u32 space)
 {
 	u32 page;
 
-	toy_map_range(space, one, BLOCKS * CHUNK, true);
-	for (page = 0; page < BLOCKS * 32; page++) {
+	toy_map_range(space, tenant_of(space)->container, BLOCKS * CHUNK, true);
+	for (page = 0; page < PAGES; page++) {
 		tags[space][page] = draw(U32_MAX);
 		toy.spaces[space].host[page / 32][page % 32] = tags[space][page];
 	}
 }
 
-/* The counters are what the masks add up to, and PTEs permit no write that would be lost. */
+static void begin_tenant(struct tenant *tenant)
+{
+	u32 index = (u32)(tenant - tenants), space;
+
+	tenant->container = toy_attach(1 + index);
+	tenant->swap_most = GVM_NO_LIMIT;
+	gvm_pinned_init(&tenant->pinned, &toy.memory, tenant->container);
+	for (space = index; space < SPACES; space += TENANTS)
+		map_space(space);
+}
+
+static void end_tenant(struct tenant *tenant)
+{
+	struct gvm_container *container = tenant->container;
+	u32 space;
+
+	for (space = (u32)(tenant - tenants); space < SPACES; space += TENANTS)
+		toy_unmap_range(space);
+	gvm_pinned_release(&tenant->pinned);
+	ck_assert_uint_eq(container->charged_chunks, 0);
+	ck_assert_uint_eq(container->swapped_bytes, 0);
+	ck_assert_uint_eq(container->clean_bytes, 0);
+	ck_assert_uint_eq(container->evicting_chunks, 0);
+	gvm_container_detach(container);
+	gvm_listener_close(&tenant->listener);
+}
+
+/* What the masks of a tenant's blocks add up to, in pages. */
+struct sums {
+	u64 clean, swapped, chunks;
+};
+
+/* Masks that agree with each other and with the PTEs, which permit no write that would be lost. */
+static bool block_is_right(const struct toy_space *me, u32 index)
+{
+	const struct gvm_block *block = &me->range.blocks[index];
+
+	return block->clean == (block->resident & block->on_host) &&
+	       !(block->hinted & ~block->resident) && !(block->swapped & ~block->on_host) &&
+	       !(block->swapped & block->resident) &&
+	       me->readable[index] == (block->resident & ~block->hinted) &&
+	       me->writable[index] == (me->readable[index] & ~block->clean) &&
+	       (block->chunk != GVM_NO_CHUNK || !block->resident);
+}
+
+/* The counters are what the masks add up to. */
+static void check_space(const struct toy_space *me, struct sums *sums)
+{
+	u64 clean = 0, hinted = 0, resident = 0;
+	bool right = true;
+	u32 i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		const struct gvm_block *block = &me->range.blocks[i];
+
+		right &= block_is_right(me, i);
+		clean += hweight32(block->clean);
+		hinted += hweight32(block->hinted);
+		resident += hweight32(block->resident);
+		sums->swapped += hweight32(block->swapped);
+		sums->chunks += block->chunk != GVM_NO_CHUNK;
+	}
+	ck_assert(right);
+	ck_assert_uint_eq(me->range.clean_pages, clean);
+	ck_assert_uint_eq(me->range.hinted_pages, hinted);
+	ck_assert_uint_eq(me->range.resident_pages, resident);
+	sums->clean += clean;
+}
+
+static void check_tenant(struct tenant *tenant)
+{
+	const struct gvm_container *container = tenant->container;
+	struct sums sums = { 0 };
+	u32 space;
+
+	for (space = (u32)(tenant - tenants); space < SPACES; space += TENANTS)
+		check_space(&toy.spaces[space], &sums);
+	ck_assert_uint_eq(container->clean_bytes, sums.clean * PAGE);
+	ck_assert_uint_eq(container->swapped_bytes, sums.swapped * PAGE);
+	ck_assert_uint_eq(container->pinned_chunks, tenant->pinned.chunks);
+	ck_assert_uint_eq(container->charged_chunks, sums.chunks + tenant->pinned.chunks);
+	/* Between two steps nothing is on its way. */
+	ck_assert_uint_eq(container->reserved_chunks, 0);
+	ck_assert_uint_eq(container->evicting_chunks, 0);
+	ck_assert_uint_le(container->swapped_bytes, tenant->swap_most);
+	tenant->swap_most = max(container->hmem_bytes, container->swapped_bytes);
+}
+
 static void check_books(void)
 {
-	u64 clean = 0, hinted = 0, swapped = 0;
-	u32 space, i;
+	u32 in_service = 0, i;
 
-	for (space = 0; space < SPACES; space++) {
-		const struct toy_space *me = &toy.spaces[space];
-		u64 before = clean, hinted_before = hinted;
-
-		for (i = 0; i < BLOCKS; i++) {
-			const struct gvm_block *block = &me->range.blocks[i];
-
-			ck_assert_uint_eq(block->clean, block->resident & block->on_host);
-			ck_assert_uint_eq(block->hinted & ~block->resident, 0);
-			ck_assert_uint_eq(me->readable[i], block->resident & ~block->hinted);
-			ck_assert_uint_eq(me->writable[i], me->readable[i] & ~block->clean);
-			clean += hweight32(block->clean);
-			hinted += hweight32(block->hinted);
-			swapped += hweight32(block->swapped);
-		}
-		ck_assert_uint_eq(me->range.clean_pages, clean - before);
-		ck_assert_uint_eq(me->range.hinted_pages, hinted - hinted_before);
-	}
-	ck_assert_uint_eq(one->clean_bytes, clean * PAGE);
-	ck_assert_uint_eq(one->swapped_bytes, swapped * PAGE);
+	for (i = 0; i < TENANTS; i++)
+		check_tenant(&tenants[i]);
+	ck_assert_uint_eq(toy.device.charged_chunks + toy.device.pinned_chunks + toy.free_count,
+			  CHUNKS);
+	for (i = 0; i < CHUNKS; i++)
+		in_service += gvm_frame_is_pinned(&toy.memory, i);
+	ck_assert_uint_eq(in_service, 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 }
 
@@ -72,16 +168,170 @@ static void hint(struct gvm_container *container)
 {
 	u32 chunk = gvm_hint_next(&toy.device, container);
 
+	if (chunk == GVM_NO_CHUNK)
+		return;
+	ck_assert(!toy.device.chunks[chunk].owner->is_swap_full);
+	ck_assert(toy.device.ops->hint_chunk(NULL, chunk) != -ENOENT);
+	seen.hints++;
+}
+
+/* Likewise. */
+static void evict_ahead(void)
+{
+	struct gvm_fence fence = { 0 };
+	u32 chunk;
+
+	gvm_pressure_post_device(&toy.device, CHUNK);
+	gvm_clock_refill_stash(&toy.device, draw(20));
+	chunk = gvm_clock_pick_global(&toy.device);
 	if (chunk != GVM_NO_CHUNK)
-		ck_assert_int_eq(toy.device.ops->hint_chunk(NULL, chunk), 0);
-	hints += chunk != GVM_NO_CHUNK;
+		(void)toy.device.ops->evict_chunk(NULL, chunk, &fence);
+}
+
+/* Two blocks, or up to 40 pages; what is in service stays. */
+static void discard(u32 space)
+{
+	struct gvm_range *range = &toy.spaces[space].range;
+	bool whole = draw(2);
+	u32 first = whole ? 32 * draw(BLOCKS - 1) : draw(PAGES), page;
+	u32 count = whole ? 64 : min(1 + draw(40), PAGES - first);
+	u32 before = range->container->charged_chunks;
+	u64 freed;
+
+	if (space == busy_space && first / 32 <= busy_block &&
+	    busy_block <= (first + count - 1) / 32)
+		return;
+	for (page = first; page < first + count; page++) {
+		u32 chunk = range->blocks[page / 32].chunk;
+
+		if (chunk == GVM_NO_CHUNK || !gvm_frame_is_pinned(&toy.memory, chunk))
+			tags[space][page] = 0;
+	}
+	freed = gvm_range_discard(range, first * PAGE, count * PAGE);
+	ck_assert_uint_eq(freed, (before - range->container->charged_chunks) * CHUNK);
+	seen.freed += freed / CHUNK;
+}
+
+static void set_hmem(struct tenant *tenant)
+{
+	u64 bytes = draw(3) ? draw(40) * CHUNK + draw(32) * PAGE : GVM_NO_LIMIT;
+
+	/* What is being picked has been promised its place already. */
+	tenant->swap_most = max(bytes, tenant->container->swapped_bytes +
+					       tenant->container->evicting_chunks * CHUNK);
+	gvm_limit_set_hmem(tenant->container, bytes);
+}
+
+static void listen_or_not(struct tenant *tenant)
+{
+	struct gvm_pressure_event event;
+
+	if (!tenant->listener.container) {
+		ck_assert_int_eq(gvm_listener_open(&tenant->listener, tenant->container), 0);
+	} else if (!draw(4)) {
+		gvm_listener_close(&tenant->listener);
+	} else if (gvm_listener_read(&tenant->listener, &event, sizeof(event), false) > 0) {
+		ck_assert_uint_gt(event.target_bytes, 0);
+		seen.events++;
+	}
+}
+
+/* Never all of the device. */
+static void pin_or_not(struct tenant *tenant)
+{
+	if (tenant->pinned.chunks >= CHUNKS / 4) {
+		gvm_pinned_release(&tenant->pinned);
+		gvm_pinned_init(&tenant->pinned, &toy.memory, tenant->container);
+		return;
+	}
+	if (gvm_pinned_add(&tenant->pinned, 1 + draw(2 * (u32)CHUNK)))
+		seen.refused++;
+	seen.pinned++;
+}
+
+/* What needs no room: it can happen at any time. */
+static void change_something(void)
+{
+	struct tenant *tenant = &tenants[draw(TENANTS)];
+
+	switch (draw(8)) {
+	case 0:
+		set_hmem(tenant);
+		break;
+	case 1:
+		gvm_limit_set_low(tenant->container, draw(3) ? 0 : draw(CHUNKS) * CHUNK);
+		break;
+	case 2:
+		gvm_limit_set_high(tenant->container, (1 + draw(16)) * CHUNK);
+		break;
+	case 3:
+		listen_or_not(tenant);
+		break;
+	case 4:
+		hint(draw(2) ? tenant->container : NULL);
+		break;
+	default:
+		discard(draw(SPACES));
+	}
+}
+
+/* Somebody is about to be evicted: others do not stand still. */
+static void meanwhile(u32 chunk)
+{
+	u32 space = draw(SPACES);
+
+	(void)chunk;
+	if (draw(4))
+		return;
+	seen.meanwhile++;
+	if (draw(16)) {
+		change_something();
+	} else if (busy_space < SPACES && space != busy_space) {
+		toy_unmap_range(space);
+		map_space(space);
+	}
+}
+
+/* A fault may be cancelled: an eviction failed, or there is no room on the device nor on the host. */
+static void access_page(u32 space, u32 page, bool write)
+{
+	u32 tag = write ? draw(U32_MAX) : tags[space][page], tries;
+	bool done = false;
+
+	busy_space = space;
+	busy_block = page / 32;
+	for (tries = 0; tries < TRIES && !done; tries++)
+		done = write ? toy_store(space, page, tag) : toy_load(space, page, tag);
+	busy_space = SPACES;
+	if (done)
+		tags[space][page] = tag;
+	seen.stuck += !done;
+}
+
+/* Faults of all address spaces, in one batch. */
+static void service_batch(void)
+{
+	u32 count = 1 + draw(24);
+
+	while (count--)
+		toy_fault(draw(SPACES), draw(PAGES),
+			  draw(3) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE);
+	toy.spaces[draw(SPACES)].priority = (u8)draw(3);
+	toy_service_all();
+}
+
+/* A new process group with the same number. */
+static void restart_tenant(struct tenant *tenant)
+{
+	end_tenant(tenant);
+	begin_tenant(tenant);
 }
 
 static void random_step(void)
 {
-	u32 space = draw(SPACES), page = draw(BLOCKS * 32);
+	u32 space = draw(SPACES), page = draw(PAGES);
 
-	switch (draw(40)) {
+	switch (draw(56)) {
 	case 0:
 		toy_unmap_range(space);
 		map_space(space);
@@ -90,47 +340,65 @@ static void random_step(void)
 		toy.fail_out = (u32)toy.kinds[TOY_OUT] + 1 + draw(3);
 		break;
 	case 2:
-		gvm_limit_set_high(one, (1 + draw(16)) * CHUNK);
-		gvm_reclaim(one);
+		toy.fail_copy = (u32)toy.kinds[TOY_COPY] + 1 + draw(3);
 		break;
-	case 3 ... 8:
-		hint(draw(2) ? one : NULL);
+	case 3:
+		gvm_reclaim(tenant_of(space)->container);
 		break;
-	case 9 ... 14:
-		tags[space][page] = draw(U32_MAX);
-		while (!toy_store(space, page, tags[space][page]))
-			; /* an eviction failed, and the fault with it */
+	case 4:
+		pin_or_not(tenant_of(space));
+		break;
+	case 5:
+		if (!draw(8))
+			restart_tenant(tenant_of(space));
+		break;
+	case 6 ... 7:
+		evict_ahead();
+		break;
+	case 8 ... 16:
+		hint(draw(2) ? tenant_of(space)->container : NULL);
+		break;
+	case 17 ... 21:
+		change_something();
+		break;
+	case 22 ... 25:
+		service_batch();
 		break;
 	default:
-		while (!toy_load(space, page, tags[space][page]))
-			;
+		access_page(space, page, !draw(4));
 	}
 }
 
-START_TEST(no_byte_is_lost_in_random_runs)
+START_TEST(no_byte_is_lost_in_random_runs_of_everything)
 {
-	u32 space, step;
+	u32 step, i;
 
 	random_state = runner_seed();
-	toy_init_with(12, GVM_CLEAN_DROP | GVM_HINT_FAULTS);
-	one = toy_attach(1);
-	for (space = 0; space < SPACES; space++)
-		map_space(space);
+	toy_init_with(CHUNKS, FEATURES);
+	toy.on_evict = meanwhile;
+	busy_space = SPACES;
+	for (i = 0; i < TENANTS; i++)
+		begin_tenant(&tenants[i]);
 	for (step = 0; step < STEPS; step++) {
 		random_step();
 		check_books();
 	}
-	/* It was a real test: both ways out were taken often, and hints given. */
-	ck_assert_uint_gt(hints, 500);
-	ck_assert_uint_gt(toy.pages[TOY_OUT], 1000);
-	ck_assert_uint_gt(one->evicted_chunks * 32, toy.pages[TOY_OUT] + 1000);
-	for (space = 0; space < SPACES; space++)
-		toy_unmap_range(space);
-	ck_assert_uint_eq(one->swapped_bytes, 0);
-	ck_assert_uint_eq(one->clean_bytes, 0);
-	gvm_container_detach(one);
+	for (i = 0; i < TENANTS; i++)
+		end_tenant(&tenants[i]);
+	printf("hints %llu, freed %llu, pinned %llu (refused %llu), events %llu, no room %llu, "
+	       "meanwhile %llu, out %llu, in %llu\n",
+	       seen.hints, seen.freed, seen.pinned, seen.refused, seen.events, seen.stuck,
+	       seen.meanwhile, toy.pages[TOY_OUT], toy.pages[TOY_COPY]);
+	/* It was a real test: all of it happened, and often. */
+	ck_assert_uint_gt(seen.hints, STEPS / 64);
+	ck_assert_uint_gt(seen.freed, STEPS / 128);
+	ck_assert_uint_gt(seen.pinned - seen.refused, STEPS / 256);
+	ck_assert_uint_gt(seen.events, STEPS / 512);
+	ck_assert_uint_gt(seen.meanwhile, STEPS / 64);
+	ck_assert_uint_gt(toy.pages[TOY_OUT], STEPS);
+	ck_assert_uint_lt(seen.stuck, STEPS / 3);
 	toy_destroy();
 }
 END_TEST
 
-TEST_MAIN("ideas random", no_byte_is_lost_in_random_runs)
+TEST_MAIN("ideas random", no_byte_is_lost_in_random_runs_of_everything)

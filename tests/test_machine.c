@@ -409,6 +409,10 @@ START_TEST(systems_honour_what_the_core_has)
 		ck_assert(!honours(system, &config, "gmem.current"));
 	}
 	ck_assert(!honours("stock", &config, "compute.priority"));
+	ck_assert(!honours("gpreempt", &config, "compute.priority"));
+	ck_assert(!honours("gpreempt", &config, "gmem.limit.high"));
+	ck_assert(has("gpreempt", "fast_paging"));
+	ck_assert(!has("gpreempt", "memory_isolation"));
 	ck_assert(has("gvm", "fast_paging"));
 	ck_assert(!has("gvm", "clean_drop"));
 	ck_assert(!has("ghost", "fast_paging"));
@@ -425,10 +429,99 @@ START_TEST(systems_honour_what_the_core_has)
 }
 END_TEST
 
+/* By weight, timeslices are the scheduler's own; ghost has another use for priorities. */
+START_TEST(a_scheduler_honours_what_it_takes_something_from)
+{
+	struct config config = { .mechanisms = { true, true, true },
+				 .scheduler = CFG_SCHEDULER_WEIGHTED };
+
+	ck_assert(honours("gvm", &config, "compute.weight"));
+	ck_assert(honours("ghost", &config, "compute.freeze"));
+	ck_assert(!honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("stock", &config, "compute.weight"));
+	config.mechanisms.priority_batches = true;
+	ck_assert(honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("gvm", &config, "compute.priority"));
+	config.scheduler = CFG_SCHEDULER_PRIORITY;
+	ck_assert(honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("gvm", &config, "compute.weight"));
+	ck_assert(sim_system_has_mechanism(sim_system_find("gvm"), "system.tracking"));
+	ck_assert(!sim_system_has_mechanism(sim_system_find("stock"), "system.scheduler"));
+}
+END_TEST
+
+/* Of each container that ran, by its place; the first one has no priority of its own: 9. */
+static u64 seen_timeslice_ns[2];
+
+static int look_at_timeslice(const struct app_env *env)
+{
+	seen_timeslice_ns[env->container->start != 0] = env->process->tsg.timeslice_ns;
+	return 0;
+}
+
+/* Run both under gpreempt, the second and a disabled third one of these priorities. */
+static void preempt(const char *second, const char *disabled)
+{
+	struct cfg_control limits[] = { { "gmem.limit.high", "1048576" },
+					{ "compute.priority", "" } };
+	struct cfg_control late = { "compute.priority", "" };
+	struct cfg_control off = { "compute.priority", "" };
+	struct cfg_container three[] = { containers[0], containers[1], containers[2] };
+	struct config config = toy_config("gpreempt");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	strcpy(late.text, second);
+	strcpy(off.text, disabled);
+	three[0].controls = limits;
+	three[0].control_count = 2;
+	three[1].controls = &late;
+	three[1].control_count = 1;
+	three[2].controls = &off;
+	three[2].control_count = 1;
+	config.containers = three;
+	ck_assert_int_eq(run_toy(&machine, &config, look_at_timeslice, &err), 0);
+	ck_assert_int_eq(machine.gpu_count, 1);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	machine_destroy(&machine);
+}
+
+#define FIRST_NS  524288000ull /* compute.priority 0 */
+#define OTHERS_NS 16000ull     /* and 15 */
+
+START_TEST(gpreempt_puts_the_most_important_container_first)
+{
+	preempt("10", "0");
+	ck_assert_uint_eq(seen_timeslice_ns[0], FIRST_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], OTHERS_NS);
+}
+END_TEST
+
+START_TEST(gpreempt_puts_a_later_container_first_if_it_is_more_important)
+{
+	preempt("8", "");
+	ck_assert_uint_eq(seen_timeslice_ns[0], OTHERS_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], FIRST_NS);
+}
+END_TEST
+
+START_TEST(gpreempt_puts_equals_first_together)
+{
+	preempt("", "");
+	ck_assert_uint_eq(seen_timeslice_ns[0], FIRST_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], FIRST_NS);
+}
+END_TEST
+
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
 	  a_container_that_may_have_no_memory_dies_and_others_go_on,
 	  two_containers_that_do_not_fit_share_what_there_is, time_counts_where_it_passed,
 	  a_wait_counts_no_longer_than_its_stall, a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
-	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has)
+	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has,
+	  a_scheduler_honours_what_it_takes_something_from,
+	  gpreempt_puts_the_most_important_container_first,
+	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
+	  gpreempt_puts_equals_first_together)

@@ -34,6 +34,7 @@ static struct cfg_container container = {
 		   .kernel_time = 10 * US },
 };
 
+static struct sim_memory_policy policy;
 static struct sim_gpu gpu;
 static struct sim_process process;
 static struct app_log app_log;
@@ -91,8 +92,6 @@ static void supervisor(void *data)
 /* Play until @end_ns. */
 static void play(u64 end_ns)
 {
-	static const struct sim_memory_policy policy;
-
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
 	eng_spawn("supervisor", supervisor, NULL);
@@ -176,7 +175,61 @@ START_TEST(a_round_dies_with_its_context)
 }
 END_TEST
 
+START_TEST(kernels_without_blocks_only_compute)
+{
+	container.pages.kernel_blocks = 0;
+	play(110 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, 0);
+	ck_assert_uint_eq(process.stats.faults, 0);
+	ck_assert_uint_eq(app_log.record_count, 6);
+	ck_assert_uint_eq(app_log.records[4].finish_ns, 100 * US);
+}
+END_TEST
+
+START_TEST(the_host_pauses_between_two_rounds)
+{
+	container.pages.kernel_blocks = 0;
+	container.pages.pause = 30 * US;
+	play(110 * US);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	ck_assert_uint_eq(app_log.records[0].finish_ns, 20 * US);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, 50 * US);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, 100 * US);
+}
+END_TEST
+
+/* 20 blocks of 20 in every round, and nothing of them is on the GPU when the next one begins. */
+START_TEST(a_region_that_is_sent_back_misses_again)
+{
+	policy.nvuvm = true;
+	container.pages.kernel_blocks = BLOCKS / 2;
+	container.pages.prefetch_back = true;
+	play(400 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_ge(app_log.record_count, 3);
+	ck_assert_uint_ge(process.stats.block.pages_copied_in,
+			  (app_log.record_count - 1) * BLOCKS * GVM_PAGES_PER_BLOCK);
+	ck_assert_uint_ge(process.stats.bytes_d2h, (app_log.record_count - 2) * BLOCKS * CHUNK);
+}
+END_TEST
+
+/* All pages of two blocks are in one batch. */
+START_TEST(pages_of_a_block_are_touched_side_by_side)
+{
+	policy.nvuvm = true;
+	container.pages.kernels = 1;
+	container.pages.kernel_blocks = 2;
+	container.pages.pages_at_once = GVM_PAGES_PER_BLOCK;
+	play(8 * US);
+	ck_assert_uint_eq(process.stats.faults, 2 * GVM_PAGES_PER_BLOCK);
+	ck_assert_uint_eq(process.stats.fault_batches, 1);
+}
+END_TEST
+
 TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
 	  a_round_touches_no_more_than_it_says, memory_of_its_own_is_cleared_and_not_copied,
 	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
-	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context)
+	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
+	  kernels_without_blocks_only_compute, the_host_pauses_between_two_rounds,
+	  a_region_that_is_sent_back_misses_again, pages_of_a_block_are_touched_side_by_side)

@@ -5,6 +5,7 @@
  */
 #include "gpu/process.h"
 #include "gvm/control.h"
+#include "gvm/pressure.h"
 #include "runner.h"
 
 #define US     1000ull
@@ -118,6 +119,37 @@ static void walk_with_evictor(void)
 START_TEST(an_evictor_keeps_some_of_the_limit_free)
 {
 	simulate(walk_with_evictor, &with_evictors);
+}
+END_TEST
+
+/*
+ * As above, but the host takes nothing: the evictor can do nothing. Whoever listens is told all the
+ * same, since what it gives up is all that can save it from the limit: 4 chunks are wanted free, 1 is.
+ */
+static void fill_without_a_way_out(void)
+{
+	struct gvm_pressure_event event;
+	struct gvm_listener listener = { 0 };
+	struct gvm_range *range;
+
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	set_limit(&process, "gmem.limit.high", 64);
+	set_limit(&process, "hmem.limit", 0);
+	ck_assert_int_eq(gvm_listener_open(&listener, process.container), 0);
+	range = sim_process_map(&process, 63 * CHUNK, false);
+	ck_assert_int_eq(touch_once(&process, range), 0);
+	ck_assert_int_eq(eng_sleep_until(eng_now() + 10 * MS), 0);
+	ck_assert_int_eq(gvm_listener_read(&listener, &event, sizeof(event), false),
+			 (int)sizeof(event));
+	ck_assert_uint_eq(event.target_bytes, 3 * CHUNK);
+	ck_assert_uint_eq(process.container->charged_chunks, 63);
+	gvm_listener_close(&listener);
+	sim_process_exit(&process);
+}
+
+START_TEST(an_evictor_that_can_do_nothing_tells_who_listens)
+{
+	simulate(fill_without_a_way_out, &with_evictors);
 }
 END_TEST
 
@@ -305,37 +337,66 @@ static void tenant_end(struct tenant *tenant)
 	ck_assert_mem_eq(&stats, &tenant->process.stats, sizeof(stats));
 }
 
-static void write_limits(void *data)
+/* It may exit in the middle of the write. */
+static void write_limit(struct gvm_container *container)
+{
+	u32 which = draw(6);
+	const char *file = which == 0 ? "hmem.limit" :
+			   which == 1 ? "gmem.limit.low" :
+					"gmem.limit.high";
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%llu", (2 + draw(64)) * CHUNK);
+
+	ck_assert_int_gt(length, 0);
+	gvm_container_get(container);
+	sim_gpu_control_write(&gpu, container, file, which || draw(4) ? text : "max");
+	gvm_container_put(container);
+}
+
+static struct gvm_listener ear;
+
+/* One listener, which stays with whom it has until that one ends, or longer. */
+static void listen_to(struct gvm_container *container)
+{
+	struct gvm_pressure_event event;
+
+	if (!ear.container)
+		ck_assert_int_eq(gvm_listener_open(&ear, container), 0);
+	if (gvm_listener_read(&ear, &event, sizeof(event), false) == 0 || !draw(8))
+		gvm_listener_close(&ear);
+}
+
+static void meddle(void *data)
 {
 	(void)data;
 	while (!over && !eng_sleep_until(eng_now() + draw(3000) * US)) {
 		struct tenant *tenant = &tenants[draw(TENANTS)];
-		struct gvm_container *container = tenant->process.container;
-		char text[32];
-		int length;
+		u32 what = draw(8);
 
-		if (!tenant->process.running)
+		/* Its memory is there a moment after its context. */
+		if (!tenant->process.running || !tenant->process.range_count)
 			continue;
-		/* It may exit in the middle of the write. */
-		gvm_container_get(container);
-		length = snprintf(text, sizeof(text), "%llu", (2 + draw(64)) * CHUNK);
-		ck_assert_int_gt(length, 0);
-		sim_gpu_control_write(&gpu, container,
-				      draw(4) ? "gmem.limit.high" : "gmem.limit.low", text);
-		gvm_container_put(container);
+		/* What is in use may be given up at any time, but under models of other drivers. */
+		if (what == 0 && !gpu.nvuvm)
+			gvm_range_discard(tenant->range, draw(40) * CHUNK, draw(40) * CHUNK);
+		else if (what == 1)
+			listen_to(tenant->process.container);
+		else
+			write_limit(tenant->process.container);
 	}
+	gvm_listener_close(&ear);
 }
 
 static u32 steps;
 
 static void live_and_die(void)
 {
-	struct eng_actor *writer;
+	struct eng_actor *meddler;
 	u32 i, step;
 
 	for (i = 0; i < TENANTS; i++)
 		tenant_begin(&tenants[i]);
-	writer = eng_spawn("writer", write_limits, NULL);
+	meddler = eng_spawn("meddler", meddle, NULL);
 	for (step = 0; step < steps; step++) {
 		eng_sleep_until(eng_now() + draw(20000) * US);
 		i = draw(TENANTS);
@@ -344,7 +405,7 @@ static void live_and_die(void)
 		tenant_begin(&tenants[i]);
 	}
 	over = true;
-	eng_join(writer);
+	eng_join(meddler);
 	for (i = 0; i < TENANTS; i++) {
 		ck_assert_uint_gt(tenants[i].lives, steps / 8);
 		tenant_end(&tenants[i]);
@@ -367,6 +428,7 @@ START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
 {
 	random_state = runner_seed();
 	steps = 400;
+	profile.context = 2 * CHUNK + 1;
 	simulate(live_and_die, &policies[_i]);
 }
 END_TEST
@@ -378,6 +440,7 @@ START_TEST(nothing_is_left_behind_wherever_actors_give_way)
 	gvm_port_yield_seed = runner_seed_or(1) + (u64)(_i / POLICIES);
 	gvm_port_yield_at_spinlocks = !policies[_i % POLICIES].nvuvm;
 	steps = 60;
+	profile.context = 2 * CHUNK + 1;
 	simulate(live_and_die, &policies[_i % POLICIES]);
 }
 END_TEST
@@ -391,6 +454,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, an_evictor_keeps_some_of_the_limit_free);
+	tcase_add_test(tcase, an_evictor_that_can_do_nothing_tells_who_listens);
 	tcase_add_test(tcase, with_the_evictor_ahead_both_directions_work_side_by_side);
 	tcase_add_test(tcase, without_it_a_fetch_waits_for_its_eviction);
 	tcase_add_test(tcase, with_clean_drop_what_is_only_read_never_goes_out);

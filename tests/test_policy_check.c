@@ -24,6 +24,7 @@ static struct gvm_device *const device = &world.device;
 static struct gvm_container *a, *b;
 static struct gvm_tsg tsg;
 static struct gvm_listener ear;
+static LIST_HEAD(elsewhere);
 
 static void build_books(void)
 {
@@ -45,6 +46,7 @@ static void build_books(void)
 	gvm_limit_set_low(a, GVM_CHUNK_BYTES);
 	ck_assert_int_eq(gvm_charge_reserve(a), 0);
 	ck_assert_int_eq(gvm_tsg_attach(a, &tsg, 9), 0);
+	INIT_LIST_HEAD(&elsewhere);
 	memset(&ear, 0, sizeof(ear)); /* as a test before this one may have left it */
 	ck_assert_int_eq(gvm_listener_open(&ear, a), 0);
 	world_check();
@@ -123,6 +125,8 @@ CORRUPTION(listener_container, ear.container = b)
 CORRUPTION(listener_list, ear.node.next = &ear.node)
 CORRUPTION(listener_count, a->listener_count++)
 CORRUPTION(listening_without, list_del_init(&a->listening))
+CORRUPTION(listening_elsewhere, list_move_tail(&a->listening, &elsewhere))
+CORRUPTION(listening_list, device->listening.next = &elsewhere)
 CORRUPTION(refs_none, a->refs = 0)
 CORRUPTION(refs_too_few, a->processes = 5)
 CORRUPTION(attached_without_process, a->processes = 0)
@@ -209,6 +213,8 @@ static const struct {
 	ENTRY(listener_list),
 	ENTRY(listener_count),
 	ENTRY(listening_without),
+	ENTRY(listening_elsewhere),
+	ENTRY(listening_list),
 	ENTRY(refs_none),
 	ENTRY(refs_too_few),
 	ENTRY(attached_without_process),

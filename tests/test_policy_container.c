@@ -59,7 +59,7 @@ START_TEST(a_new_container_has_no_limits_and_touched_nothing)
 	ck_assert_uint_eq(container->gmem_low_bytes, 0);
 	ck_assert_uint_eq(container->priority, GVM_PRIORITY_DEFAULT);
 	ck_assert_uint_eq(container->timeslice_us, WORLD_TIMESLICE_US);
-	ck_assert(!container->timeslice_set && !container->frozen && !container->is_protected);
+	ck_assert(!container->frozen && !container->is_protected);
 	ck_assert_uint_eq(world.call_count, 0);
 	gvm_container_detach(container);
 }
@@ -160,6 +160,7 @@ START_TEST(a_reused_tgid_inherits_nothing)
 	ck_assert_uint_eq(new->swapped_bytes + new->events[GVM_EVENT_OOM], 0);
 	world_check();
 	gvm_uncharge(device, 0);
+	gvm_swap_uncharge(old, GVM_CHUNK_BYTES);
 	gvm_container_put(old);
 	ck_assert_ptr_eq(gvm_container_find(device, 1), new);
 	gvm_container_put(new);
@@ -253,6 +254,24 @@ START_TEST(to_free_a_container_with_a_promise_is_a_broken_invariant)
 }
 END_TEST
 
+START_TEST(to_free_a_container_with_swap_is_a_broken_invariant)
+{
+	struct gvm_container *container = world_attach(1);
+
+	gvm_swap_charge(container, GVM_PAGE_BYTES);
+	gvm_container_detach(container);
+}
+END_TEST
+
+START_TEST(to_free_a_container_with_clean_copies_is_a_broken_invariant)
+{
+	struct gvm_container *container = world_attach(1);
+
+	gvm_clean_charge(container, 0, GVM_PAGE_BYTES);
+	gvm_container_detach(container);
+}
+END_TEST
+
 /* D11 */
 START_TEST(to_detach_more_often_than_attach_is_a_broken_invariant)
 {
@@ -295,6 +314,10 @@ static void add_container_tests(TCase *tests)
 		tests, to_free_a_container_with_a_charge_is_a_broken_invariant, SIGABRT);
 	tcase_add_test_raise_signal(
 		tests, to_free_a_container_with_a_promise_is_a_broken_invariant, SIGABRT);
+	tcase_add_test_raise_signal(tests, to_free_a_container_with_swap_is_a_broken_invariant,
+				    SIGABRT);
+	tcase_add_test_raise_signal(
+		tests, to_free_a_container_with_clean_copies_is_a_broken_invariant, SIGABRT);
 	tcase_add_test_raise_signal(
 		tests, to_detach_more_often_than_attach_is_a_broken_invariant, SIGABRT);
 }

@@ -2,11 +2,15 @@
 /*
  * The core on a GPU with threads that really run side by side, which the simulator never has: in user
  * space under ThreadSanitizer, in a kernel on its own processors. Faults, evictors, limits and
- * settings that are written, and processes that exit in the middle. Nothing is expected of who gets
- * which chunk. Everything has to add up, what was stored has to come back, and it has to end.
+ * settings that are written, memory that is pinned and discarded, listeners, and processes that exit
+ * in the middle. Nothing is expected of who gets which chunk. Everything has to add up, what was
+ * stored has to come back, and it has to end.
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
+#include "gvm/hint.h"
+#include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "race_gpu.h"
 
 #include <check.h>
@@ -17,6 +21,8 @@
 
 #define TENANTS	    2u /* containers, each shared by two processes */
 #define WRITERS	    2u
+#define HEARERS	    2u
+#define PINNED_MAX  4u /* chunks of a process */
 #define TSG_SIDES   2u
 #define TSGS_OF_ONE (RACE_TSGS / TSG_SIDES)
 
@@ -26,12 +32,15 @@ static struct process {
 	struct race_space *space;
 	struct gvm_container *container; /* a reference */
 	bool mapped;
-	u32 tags[RACE_PAGES]; /* what is in its pages, wherever they are */
+	struct gvm_pinned pinned;
+	u32 tags[RACE_PAGES];	    /* what is in its pages, wherever they are */
+	bool discarded[RACE_PAGES]; /* ... or zero, unless they were in service just then */
 } processes[RACE_SPACES];
 
 static void process_map(struct process *me)
 {
 	memset(me->tags, 0, sizeof(me->tags));
+	memset(me->discarded, 0, sizeof(me->discarded));
 	me->mapped =
 		race_map_range(me->space, me->container, race_roll(&me->side.dice, 2)) == 0;
 	GVM_ASSERT(me->mapped);
@@ -41,12 +50,14 @@ static void process_begin(struct process *me)
 {
 	GVM_ASSERT(gvm_container_attach(&race_gpu.device, 1 + me->side.index % TENANTS,
 					&me->container) == 0);
+	gvm_pinned_init(&me->pinned, &race_gpu.memory, me->container);
 	process_map(me);
 }
 
 static void process_end(struct process *me)
 {
 	race_unmap_range(me->space);
+	gvm_pinned_release(&me->pinned);
 	gvm_container_detach(me->container);
 }
 
@@ -59,9 +70,32 @@ static void process_access(struct process *me)
 
 	if (!race_access(me->space, page, write, &tag))
 		return;
-	GVM_ASSERT(write || tag == me->tags[page]);
+	GVM_ASSERT(write || tag == me->tags[page] || (!tag && me->discarded[page]));
 	me->tags[page] = tag;
+	me->discarded[page] = false;
 	me->side.count++;
+}
+
+static void process_discard(struct process *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	u32 first = race_roll(dice, RACE_PAGES), page;
+	u32 count = min(1 + race_roll(dice, 4 * GVM_PAGES_PER_BLOCK), RACE_PAGES - first);
+
+	for (page = first; page < first + count; page++)
+		me->discarded[page] = true;
+	(void)gvm_range_discard(&me->space->range, first * GVM_PAGE_BYTES,
+				count * GVM_PAGE_BYTES);
+}
+
+static void process_pin(struct process *me)
+{
+	if (me->pinned.chunks < PINNED_MAX) {
+		(void)gvm_pinned_add(&me->pinned, CHUNK);
+		return;
+	}
+	gvm_pinned_release(&me->pinned);
+	gvm_pinned_init(&me->pinned, &race_gpu.memory, me->container);
 }
 
 static void process_step(struct process *me)
@@ -78,7 +112,14 @@ static void process_step(struct process *me)
 		process_map(me);
 		break;
 	case 3 ... 15:
-		race_fault(me->space, race_roll(dice, RACE_PAGES));
+		race_fault(me->space, race_roll(dice, RACE_PAGES),
+			   (enum gvm_access)race_roll(dice, GVM_ACCESS_ATOMIC + 1));
+		break;
+	case 16 ... 19:
+		process_discard(me);
+		break;
+	case 20 ... 23:
+		process_pin(me);
 		break;
 	default:
 		process_access(me);
@@ -150,9 +191,10 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 {
 	struct race_dice *dice = &me->side.dice;
 
-	switch (race_roll(dice, 8)) {
+	switch (race_roll(dice, 10)) {
 	case 0:
 		GVM_ASSERT(gvm_control_write(container, "gmem.limit.high", "max", 3) == 0);
+		GVM_ASSERT(gvm_control_write(container, "hmem.limit", "max", 3) == 0);
 		break;
 	case 1 ... 2:
 		GVM_ASSERT(write_number(container, "gmem.limit.high",
@@ -168,6 +210,10 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 		break;
 	case 6:
 		writer_stop_evictor(me);
+		break;
+	case 7:
+		GVM_ASSERT(write_number(container, "hmem.limit",
+					race_roll(dice, 3 * RACE_CHUNKS) * CHUNK) == 0);
 		break;
 	default:
 		writer_start_evictor(me, container);
@@ -190,6 +236,44 @@ static void writer_side(void *data)
 		race_sleep(race_roll(&me->side.dice, 500000));
 	}
 	writer_stop_evictor(me);
+}
+
+/* Somebody who listens to a container for as long as it likes, maybe beyond its end. */
+struct hearer {
+	struct race_side side;
+	struct gvm_listener listener;
+};
+
+static void hearer_read(struct hearer *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	struct gvm_pressure_event event;
+	bool wait = race_roll(dice, 2);
+	int taken = gvm_listener_read(&me->listener, &event, sizeof(event), wait);
+
+	GVM_ASSERT(taken == -EAGAIN || taken == -EINTR || taken == 0 ||
+		   (taken == (int)sizeof(event) && event.target_bytes));
+	me->side.count += taken > 0;
+	if (taken == 0 || !race_roll(dice, 8))
+		gvm_listener_close(&me->listener);
+}
+
+static void hearer_side(void *data)
+{
+	struct hearer *me = container_of((struct race_side *)data, struct hearer, side);
+
+	while (!gvm_give_way()) {
+		struct gvm_container *container = find_tenant(&me->side.dice);
+
+		if (me->listener.container)
+			hearer_read(me);
+		else if (container)
+			(void)gvm_listener_open(&me->listener, container);
+		if (container)
+			gvm_container_put(container);
+		race_sleep(race_roll(&me->side.dice, 200000));
+	}
+	gvm_listener_close(&me->listener);
 }
 
 /* Contexts that make TSGs and destroy them, and somebody who changes their settings. */
@@ -219,7 +303,10 @@ static void tsg_step(struct tsg_side *me, struct gvm_container *container)
 	struct race_dice *dice = &me->side.dice;
 	int status = 0;
 
-	switch (race_roll(dice, 8)) {
+	switch (race_roll(dice, 9)) {
+	case 8:
+		status = write_number(container, "compute.weight", 1 + race_roll(dice, 999));
+		break;
 	case 0 ... 2:
 		tsg_toggle(me, container, race_roll(dice, TSGS_OF_ONE));
 		break;
@@ -256,14 +343,40 @@ static void tsg_side_main(void *data)
 	for (i = 0; i < TSGS_OF_ONE; i++) {
 		if (me->attached[i])
 			gvm_tsg_detach(&me->tsgs[i]);
+		me->attached[i] = false;
 	}
 }
 
-/* Somebody who touches, takes and evicts what it likes, and the device's own evictor. */
+/* Somebody who touches, takes and evicts what it likes, the device's own evictor and scheduler. */
 struct picker {
 	struct race_side side;
 	struct gvm_evictor evictor;
+	struct gvm_scheduler scheduler;
+	u64 rounds; /* of schedulers that have been stopped */
 };
+
+static void picker_stop_scheduler(struct picker *me)
+{
+	if (!me->scheduler.device)
+		return;
+	gvm_scheduler_stop(&me->scheduler);
+	me->rounds += me->scheduler.rounds;
+}
+
+static void picker_toggle_scheduler(struct picker *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	struct gvm_scheduler_config config = {
+		.policy = race_roll(dice, 2) ? GVM_SCHED_PRIORITY : GVM_SCHED_WEIGHTED,
+		.tracking = race_roll(dice, 2) ? GVM_TRACK_EVENTS : GVM_TRACK_BUSY_BITS,
+		.interval_ns = 1 + race_roll(dice, 1000000),
+	};
+
+	if (me->scheduler.device)
+		picker_stop_scheduler(me);
+	else
+		(void)gvm_scheduler_start(&me->scheduler, &race_gpu.device, &config);
+}
 
 static void picker_step(struct picker *me)
 {
@@ -272,7 +385,11 @@ static void picker_step(struct picker *me)
 	u32 chunk = race_roll(dice, RACE_CHUNKS);
 	struct gvm_fence fence = { 0 };
 
-	switch (race_roll(dice, 8)) {
+	switch (race_roll(dice, 13)) {
+	case 8:
+		if (!race_roll(dice, 4))
+			picker_toggle_scheduler(me);
+		break;
 	case 0:
 		gvm_clock_refill_stash(device, race_roll(dice, 2 * GVM_PICK_LOOKS));
 		break;
@@ -286,6 +403,15 @@ static void picker_step(struct picker *me)
 	case 4:
 		(void)gvm_evictor_start(&me->evictor, device, NULL);
 		break;
+	case 5 ... 7:
+		if (!gvm_has_feature(device, GVM_HINT_FAULTS))
+			break;
+		/* Or one that has changed hands since it was chosen. */
+		if (race_roll(dice, 2))
+			chunk = gvm_hint_next(device, NULL);
+		if (chunk != GVM_NO_CHUNK)
+			(void)device->ops->hint_chunk(device->gpu, chunk);
+		break;
 	default:
 		gvm_clock_touch(device, chunk);
 	}
@@ -296,16 +422,19 @@ static void picker_side(void *data)
 {
 	struct picker *me = container_of((struct race_side *)data, struct picker, side);
 
+	picker_toggle_scheduler(me);
 	while (!gvm_give_way()) {
 		picker_step(me);
 		race_sleep(race_roll(&me->side.dice, 100000));
 	}
 	gvm_evictor_stop(&me->evictor);
+	picker_stop_scheduler(me);
 }
 
 static struct writer writers[WRITERS];
 static struct tsg_side tsg_sides[TSG_SIDES];
 static struct picker picker;
+static struct hearer hearers[HEARERS];
 
 static void start_everybody(u64 seed)
 {
@@ -320,6 +449,8 @@ static void start_everybody(u64 seed)
 	for (i = 0; i < TSG_SIDES; i++)
 		race_side_start(&tsg_sides[i].side, i, seed + 2, tsg_side_main);
 	race_side_start(&picker.side, 0, seed + 3, picker_side);
+	for (i = 0; i < HEARERS; i++)
+		race_side_start(&hearers[i].side, i, seed + 4, hearer_side);
 }
 
 static void end_everybody(void)
@@ -333,30 +464,48 @@ static void end_everybody(void)
 	for (i = 0; i < TSG_SIDES; i++)
 		gvm_worker_stop(&tsg_sides[i].side.worker);
 	gvm_worker_stop(&picker.side.worker);
+	for (i = 0; i < HEARERS; i++)
+		gvm_worker_stop(&hearers[i].side.worker);
 }
 
-START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)
+static void race(u32 features)
 {
 	u64 seed = race_begin();
 	u64 accesses = 0;
 	u32 i;
 
-	ck_assert_int_eq(race_gpu_init(seed), 0);
+	ck_assert_int_eq(race_gpu_init(seed, features), 0);
 	start_everybody(seed);
 	end_everybody();
 	race_gpu_destroy();
 	/* It was a real test: everybody did get somewhere. */
 	for (i = 0; i < RACE_SPACES; i++)
 		accesses += processes[i].side.count;
+	printf("accesses %llu, services %llu, copies in %llu, out %llu, hints %llu, rpcs %llu, "
+	       "events %llu\n",
+	       accesses, race_gpu.services, race_gpu.copies_in, race_gpu.copies_out,
+	       race_gpu.hints, race_gpu.rpcs, hearers[0].side.count + hearers[1].side.count);
 	ck_assert_uint_gt(accesses, GPU_STEPS);
 	ck_assert_uint_gt(race_gpu.copies_out, GPU_STEPS / 8);
 	ck_assert_uint_gt(race_gpu.copies_in, GPU_STEPS / 16);
 	ck_assert_uint_gt(race_gpu.rpcs, 10);
 	ck_assert_uint_gt(writers[0].side.count, 10);
 	ck_assert_uint_gt(picker.side.count, 10);
-	printf("accesses %llu, services %llu, copies in %llu, out %llu, rpcs %llu\n", accesses,
-	       race_gpu.services, race_gpu.copies_in, race_gpu.copies_out, race_gpu.rpcs);
+	ck_assert_uint_gt(picker.rounds, 0);
+}
+
+START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)
+{
+	race(0);
 }
 END_TEST
 
-TEST_MAIN("race gpu", threads_that_meet_anywhere_leave_the_books_in_order)
+START_TEST(so_they_do_with_all_ideas_beyond_the_papers)
+{
+	race(GVM_CLEAN_DROP | GVM_PRIORITY_BATCHES | GVM_HINT_FAULTS);
+	ck_assert_uint_gt(race_gpu.hints, 10);
+}
+END_TEST
+
+TEST_MAIN("race gpu", threads_that_meet_anywhere_leave_the_books_in_order,
+	  so_they_do_with_all_ideas_beyond_the_papers)

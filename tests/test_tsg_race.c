@@ -27,10 +27,11 @@ static int rpc(char what, u32 tsg)
 	return eng_sleep_until(eng_now() + RPC_NS);
 }
 
-static int rpc_disable(void *gpu, u32 tsg)
+static int rpc_disable(void *gpu, const u32 *ids, u32 count)
 {
 	(void)gpu;
-	return rpc('d', tsg);
+	ck_assert_uint_eq(count, 1);
+	return rpc('d', ids[0]);
 }
 
 static int rpc_preempt(void *gpu, u32 tsg)
@@ -39,16 +40,17 @@ static int rpc_preempt(void *gpu, u32 tsg)
 	return rpc('p', tsg);
 }
 
-static int rpc_enable(void *gpu, u32 tsg)
+static int rpc_enable(void *gpu, const u32 *ids, u32 count)
 {
 	(void)gpu;
-	return rpc('e', tsg);
+	ck_assert_uint_eq(count, 1);
+	return rpc('e', ids[0]);
 }
 
 static const struct gvm_gpu_ops ops = {
-	.tsg_disable = rpc_disable,
+	.tsgs_disable = rpc_disable,
 	.tsg_preempt = rpc_preempt,
-	.tsg_enable = rpc_enable,
+	.tsgs_enable = rpc_enable,
 };
 
 /* The second writer, and when it comes: in the middle of an RPC of the first one's freeze. */

@@ -67,10 +67,10 @@ static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.hint_chunk = fakegpu_hint_chunk,
 	.chunk_evictable = fakegpu_chunk_evictable,
 	.tsg_set_timeslice = fakegpu_tsg_set_timeslice,
-	.tsg_disable = fakegpu_tsg_disable,
-	.tsg_enable = fakegpu_tsg_enable,
 	.tsg_preempt = fakegpu_tsg_preempt,
-	.tsg_busy = fakegpu_tsg_busy,
+	.tsgs_disable = fakegpu_tsgs_disable,
+	.tsgs_enable = fakegpu_tsgs_enable,
+	.tsg_sample = fakegpu_tsg_sample,
 };
 
 static const struct gvm_mmu_ops fakegpu_mmu_ops = {

@@ -114,7 +114,9 @@ struct fakegpu_tsg {
 	u32 id;
 	struct list_head node; /* in fakegpu.runlist, if it could run */
 	struct list_head jobs;
-	struct fakegpu_sm *sm; /* that it is on */
+	struct fakegpu_sm *sm; /* that it is on, */
+	u64 scheduled_ns;      /* since then */
+	u64 runtime_ns;	       /* on SMs, before that */
 	u64 timeslice_us;
 	bool enabled;
 	bool preempt; /* somebody waits for it to leave its SM */
@@ -293,12 +295,12 @@ void fakegpu_job_done(struct fakegpu_tsg *tsg, struct fakegpu_job *job);
 /* Has the SM's TSG or job been given up, so that stalled warps need not wait? CONTEXT: atomic. */
 bool fakegpu_tsg_given_up(struct fakegpu_tsg *tsg);
 
-/* RPCs of gvm_gpu_ops, and the end of a TSG. CONTEXT: process; kill: atomic. */
+/* RPCs of gvm_gpu_ops, and the end of a TSG. CONTEXT: process; sample, kill: atomic. */
 int fakegpu_tsg_set_timeslice(void *gpu, u32 id, u64 timeslice_us);
-int fakegpu_tsg_disable(void *gpu, u32 id);
-int fakegpu_tsg_enable(void *gpu, u32 id);
+int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count);
+int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count);
 int fakegpu_tsg_preempt(void *gpu, u32 id);
-bool fakegpu_tsg_busy(void *gpu, u32 id);
+void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
 
 /* context.c: what a process does. CONTEXT: process. */

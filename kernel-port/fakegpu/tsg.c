@@ -76,6 +76,7 @@ struct fakegpu_tsg *fakegpu_tsg_take(struct fakegpu_sm *sm)
 	tsg = list_first_entry_or_null(&gpu->runlist, struct fakegpu_tsg, node);
 	if (tsg) {
 		tsg->sm = sm;
+		tsg->scheduled_ns = ktime_get_ns();
 		tsg_update_locked(tsg);
 		WRITE_ONCE(sm->expired, false);
 		hrtimer_start(&sm->timer, ns_to_ktime(tsg->timeslice_us * NSEC_PER_USEC),
@@ -93,6 +94,7 @@ void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
 	spin_lock(&gpu->lock);
 	gpu->switches += !list_empty(&tsg->jobs);
 	tsg->sm = NULL;
+	tsg->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;
 	tsg->preempt = false;
 	tsg_reap_locked(tsg);
 	tsg_update_locked(tsg);
@@ -267,28 +269,36 @@ int fakegpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
 	return 0;
 }
 
-static int tsg_set_enabled(struct fakegpu *gpu, u32 id, bool enabled)
+/* One RPC: all that are there, or none. */
+static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool enabled)
 {
 	struct fakegpu_tsg *tsg;
-	int status = tsg_find(gpu, id, &tsg);
+	int status = -ENODEV;
+	u32 i;
 
-	if (status)
-		return status;
-	spin_lock(&gpu->lock);
-	tsg->enabled = enabled;
-	tsg_update_locked(tsg);
-	spin_unlock(&gpu->lock);
-	return 0;
+	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
+		return -EIO;
+	for (i = 0; i < count; i++) {
+		tsg = xa_load(&gpu->tsgs, ids[i]);
+		if (!tsg)
+			continue;
+		status = 0;
+		spin_lock(&gpu->lock);
+		tsg->enabled = enabled;
+		tsg_update_locked(tsg);
+		spin_unlock(&gpu->lock);
+	}
+	return status;
 }
 
-int fakegpu_tsg_disable(void *gpu, u32 id)
+int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count)
 {
-	return tsg_set_enabled(gpu, id, false);
+	return tsgs_set_enabled(gpu, ids, count, false);
 }
 
-int fakegpu_tsg_enable(void *gpu, u32 id)
+int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count)
 {
-	return tsg_set_enabled(gpu, id, true);
+	return tsgs_set_enabled(gpu, ids, count, true);
 }
 
 static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
@@ -313,6 +323,26 @@ int fakegpu_tsg_preempt(void *data, u32 id)
 	return wait_event_interruptible(gpu->idle, tsg_has_left(gpu, tsg)) ? -EINTR : 0;
 }
 
+/* The xarray's lock keeps the TSG, as below. */
+void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	if (tsg) {
+		spin_lock(&gpu->lock);
+		ret_sample->busy = !list_empty(&tsg->jobs);
+		ret_sample->on_gpu = tsg->sm;
+		ret_sample->runtime_ns = tsg->runtime_ns;
+		if (tsg->sm)
+			ret_sample->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;
+		spin_unlock(&gpu->lock);
+	}
+	xa_unlock(&gpu->tsgs);
+}
+
 /* The xarray's lock keeps the TSG: who takes it out of there does so under that. */
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 {
@@ -331,21 +361,4 @@ void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 	}
 	xa_unlock(&gpu->tsgs);
 	wake_up_all(&gpu->faults.replayed);
-}
-
-bool fakegpu_tsg_busy(void *data, u32 id)
-{
-	struct fakegpu *gpu = data;
-	struct fakegpu_tsg *tsg;
-	bool busy = false;
-
-	xa_lock(&gpu->tsgs);
-	tsg = xa_load(&gpu->tsgs, id);
-	if (tsg) {
-		spin_lock(&gpu->lock);
-		busy = !list_empty(&tsg->jobs);
-		spin_unlock(&gpu->lock);
-	}
-	xa_unlock(&gpu->tsgs);
-	return busy;
 }

@@ -13,6 +13,7 @@
 #include "gvm/fault.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 #include <linux/export.h>
@@ -41,6 +42,7 @@ EXPORT_SYMBOL_GPL(gvm_charge_reserve);
 EXPORT_SYMBOL_GPL(gvm_charge_cancel);
 EXPORT_SYMBOL_GPL(gvm_charge_bind);
 EXPORT_SYMBOL_GPL(gvm_uncharge);
+EXPORT_SYMBOL_GPL(gvm_clean_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
@@ -93,9 +95,15 @@ EXPORT_SYMBOL_GPL(gvm_pressure_post_device);
 EXPORT_SYMBOL_GPL(gvm_compute_freeze);
 EXPORT_SYMBOL_GPL(gvm_compute_set_priority);
 EXPORT_SYMBOL_GPL(gvm_compute_set_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_compute_set_weight);
 EXPORT_SYMBOL_GPL(gvm_compute_thaw);
 EXPORT_SYMBOL_GPL(gvm_priority_to_timeslice_us);
 EXPORT_SYMBOL_GPL(gvm_tsg_plan_locked);
+EXPORT_SYMBOL_GPL(gvm_sched_decide_locked);
+EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
+EXPORT_SYMBOL_GPL(gvm_scheduler_round);
+EXPORT_SYMBOL_GPL(gvm_scheduler_start);
+EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
 EXPORT_SYMBOL_GPL(gvm_tsgs_frozen_locked);
 
 EXPORT_SYMBOL_GPL(gvm_control_at);
@@ -114,6 +122,7 @@ EXPORT_SYMBOL_GPL(gvm_block_hint);
 EXPORT_SYMBOL_GPL(gvm_evictor_start);
 EXPORT_SYMBOL_GPL(gvm_evictor_stop);
 EXPORT_SYMBOL_GPL(gvm_fault_service);
+EXPORT_SYMBOL_GPL(gvm_frame_is_pinned);
 EXPORT_SYMBOL_GPL(gvm_frame_pin);
 EXPORT_SYMBOL_GPL(gvm_hugepage_plan);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);

@@ -170,15 +170,21 @@ static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return selftest_take_failure();
 }
 
-static int selftest_tsg_disable(void *gpu, u32 tsg)
+static int selftest_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
 {
-	selftest_log("disable %u\n", tsg);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		selftest_log("disable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
 
-static int selftest_tsg_enable(void *gpu, u32 tsg)
+static int selftest_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
 {
-	selftest_log("enable %u\n", tsg);
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		selftest_log("enable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
 
@@ -186,11 +192,6 @@ static int selftest_tsg_preempt(void *gpu, u32 tsg)
 {
 	selftest_log("preempt %u\n", tsg);
 	return selftest_take_failure();
-}
-
-static bool selftest_tsg_busy(void *gpu, u32 tsg)
-{
-	return true;
 }
 
 static const struct gvm_gpu_ops selftest_ops = {
@@ -202,10 +203,9 @@ static const struct gvm_gpu_ops selftest_ops = {
 	.evict_chunk = selftest_evict_chunk,
 	.chunk_evictable = selftest_chunk_evictable,
 	.tsg_set_timeslice = selftest_tsg_set_timeslice,
-	.tsg_disable = selftest_tsg_disable,
-	.tsg_enable = selftest_tsg_enable,
+	.tsgs_disable = selftest_tsgs_disable,
+	.tsgs_enable = selftest_tsgs_enable,
 	.tsg_preempt = selftest_tsg_preempt,
-	.tsg_busy = selftest_tsg_busy,
 };
 
 /* Find a chunk that @owner has; NULL finds a free one. */
@@ -246,11 +246,23 @@ static int selftest_charge(struct gvm_container *container, u32 count)
 	return ret;
 }
 
+/* What is in host memory is given up with it. Nobody evicts meanwhile: that takes our mutex, too. */
+static void selftest_forget_swap(struct gvm_container *container)
+{
+	u64 bytes;
+
+	gvm_spin_lock(&selftest.device->lock);
+	bytes = container->swapped_bytes;
+	gvm_spin_unlock(&selftest.device->lock);
+	gvm_swap_uncharge(container, bytes);
+}
+
 /* Returns 0, or -ENOENT when the container has fewer. */
 static int selftest_uncharge(struct gvm_container *container, u32 count)
 {
 	u32 chunk;
 
+	selftest_forget_swap(container);
 	while (count--) {
 		chunk = selftest_find_chunk(container);
 		if (chunk == GVM_NO_CHUNK)

@@ -22,6 +22,8 @@
 	X(test_policy_container) \
 	X(test_policy_hmem)      \
 	X(test_policy_stash)     \
+	X(test_sched)            \
+	X(test_sched_random)     \
 	X(test_race_books)       \
 	X(test_race_gpu)         \
 	X(test_pressure)         \

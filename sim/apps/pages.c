@@ -6,7 +6,8 @@
  * What an application with nothing but memory accesses looks like to the driver: one managed
  * region and round after round of kernels on it. Each kernel touches as many blocks as it is told
  * to, and reads or writes them. A round is submitted as one launch train, and the next one when it
- * is done: the host needs no time.
+ * is done. The host needs no time, but for a pause if it is told to make one. Kernels that touch no
+ * block only compute: a neighbour whose rounds tell how long the GPU was not there for it.
  *
  *     sequential   through the region and again from its start; a round goes on where the last
  *                  one has stopped
@@ -154,6 +155,7 @@ static int pages_play(struct pages *pages)
 	struct gsp_train train = {
 		.kernels = (u32)cfg->kernels,
 		.kernel_ns = cfg->kernel_time,
+		.pages_at_once = (u32)cfg->pages_at_once,
 		.touches = pages->touches,
 	};
 	int status;
@@ -192,6 +194,19 @@ static int pages_log_round(struct pages *pages)
 	return status;
 }
 
+/* Blocking: what comes between two rounds. 0, -EINTR, or what a prefetch failed with. */
+static int pages_pause(struct pages *pages)
+{
+	const struct cfg_pages *cfg = pages->cfg;
+	int status = 0;
+
+	if (cfg->prefetch_back)
+		status = sim_process_prefetch(pages->env->process, pages->range, NVUVM_CPU);
+	if (!status && cfg->pause)
+		status = eng_sleep_until(eng_now() + cfg->pause);
+	return status;
+}
+
 /* Containers of one scenario draw differently. */
 static u64 pages_seed(const struct app_env *env)
 {
@@ -209,7 +224,8 @@ static int pages_init(struct pages *pages)
 
 	pages->random_state = pages_seed(pages->env);
 	pages->range = sim_process_map(pages->env->process, cfg->bytes, cfg->on_host);
-	pages->touches = calloc(cfg->kernels * cfg->kernel_blocks, sizeof(*pages->touches));
+	/* One more, so that NULL means no memory. */
+	pages->touches = calloc(cfg->kernels * cfg->kernel_blocks + 1, sizeof(*pages->touches));
 	if (!pages->range || !pages->touches)
 		return -ENOMEM;
 	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
@@ -220,8 +236,11 @@ int pages_run(const struct app_env *env)
 	struct pages pages = { .env = env, .cfg = &env->container->pages };
 	int status = pages_init(&pages);
 
-	while (!status)
+	while (!status) {
 		status = pages_log_round(&pages);
+		if (!status)
+			status = pages_pause(&pages);
+	}
 	free(pages.cdf);
 	free(pages.touches);
 	return status == -EINTR ? 0 : status;

@@ -37,14 +37,13 @@ static const char figure_help_runs[] =
 	"\n"
 	"What it simulates is kept in results/cache, and run again only if the scenario, a "
 	"trace\n"
-	"or this program has changed.\n";
+	"or this program has changed. Of these runs, the 200 used last are kept.\n";
 
 static const struct figure *const figures[] = {
-	&figure_ablation,
-	&figure_memory_contention,
-	&figure_throughput_vs_memory,
-	&figure_fault_breakdown,
-	&figure_ideas,
+	&figure_ablation,	   &figure_isolation,
+	&figure_compute,	   &figure_interference,
+	&figure_memory_contention, &figure_throughput_vs_memory,
+	&figure_fault_breakdown,   &figure_ideas,
 	&figure_alone_vs_shared,
 };
 
@@ -212,7 +211,12 @@ static int figure_run(int argc, char **argv, struct figure_args *args, struct si
 	rc = figure_parse(argc, argv, &figure, args, err);
 	if (rc)
 		return rc;
-	return args->help ? figure_print_help(figure, err) : figure->draw(args, err);
+	if (args->help)
+		return figure_print_help(figure, err);
+	signals_take(&args->signals);
+	rc = figure->draw(args, err);
+	signals_release(&args->signals);
+	return rc;
 }
 
 int cmd_figure(int argc, char **argv)

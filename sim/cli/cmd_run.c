@@ -42,8 +42,7 @@ static const char run_help[] =
 	"                    as often as needed, later ones win\n"
 	"  --out DIR         where results go, by default results/NAME-SYSTEM\n"
 	"  --quiet           no table and no progress; errors still go to standard error\n"
-	"\n"
-	"Systems:\n";
+	"\n";
 
 static const char run_help_files[] =
 	"\n"
@@ -259,7 +258,11 @@ static int run_flush(struct sim_error *err)
 
 static int run_print_help(struct sim_error *err)
 {
+	char scenarios[512];
+
 	fputs(run_help, stdout);
+	config_list_scenarios(scenarios, sizeof(scenarios));
+	printf("Scenarios that come with gvmsim:\n  %s\n\nSystems:\n", scenarios);
 	for (const struct sim_system *const *system = sim_systems; *system; system++)
 		printf("  %-16s  %s\n", (*system)->name, (*system)->summary);
 	fputs(run_help_files, stdout);

@@ -99,6 +99,9 @@ static int validate_parse(int argc, char **argv, struct validate_args *args,
 		return sim_user_error(
 			err,
 			"validate: what to compare is missing, allowed: hardware, results");
+	if (!strcmp(argv[optind], "results"))
+		return sim_user_error(err, "validate: results takes no options, usage: gvmsim "
+					   "validate results MEASURED PREDICTED");
 	if (strcmp(argv[optind], "hardware") != 0)
 		return sim_user_error(err, "validate: unknown '%s', allowed: hardware, results",
 				      argv[optind]);

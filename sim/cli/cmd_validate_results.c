@@ -28,8 +28,13 @@ static const char validate_help[] =
 static int run(int argc, char **argv, struct sim_error *err)
 {
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+		if (argv[i][0] != '-')
 			continue;
+		if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0)
+			return sim_user_error(err,
+					      "validate: option '%s' is not valid here, usage: "
+					      "gvmsim " VALIDATE_USAGE,
+					      argv[i]);
 		fputs(validate_help, stdout);
 		return figure_flush(err);
 	}

@@ -75,6 +75,24 @@ double figure_ratio(const struct figure_pair *pair)
 	return pair->published > 0 ? pair->ours / pair->published : (double)NAN;
 }
 
+void figure_range_take(struct figure_range *range, double value)
+{
+	if (!(value > 0))
+		return;
+	range->low = range->low > 0 ? fmin(range->low, value) : value;
+	range->high = fmax(range->high, value);
+}
+
+void figure_range_add(const struct figure_range *range, size_t number, struct gnuplot *gnuplot)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "low_%zu", number);
+	gnuplot_add_real(gnuplot, name, range->low);
+	snprintf(name, sizeof(name), "high_%zu", number);
+	gnuplot_add_real(gnuplot, name, range->high);
+}
+
 void figure_table_head(struct table *table, const char *title)
 {
 	table_add(table);
@@ -167,7 +185,8 @@ static int draw_pictures(const struct figure_job *job, struct writer *writer,
 	gnuplot_add_string(&gnuplot, "gpu", *folder->gpu ? folder->gpu : "custom GPU");
 	gnuplot_add_count(&gnuplot, "changed", job->args->set_count || job->args->scenario);
 	job->steps->add_variables(job->data, &gnuplot);
-	rc = gnuplot_draw(&gnuplot, job->steps->name, writer, err);
+	rc = gnuplot_draw(&gnuplot, job->steps->script ? job->steps->script : job->steps->name,
+			  job->steps->name, &job->args->signals, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
 }
@@ -201,7 +220,8 @@ static int make(struct figure_job *job, struct sim_error *err)
 		rc = writer_open(&writer, job->args->out, err);
 	if (rc)
 		return rc;
-	rc = run_cache_get(job->runs, job->run_count, job->args->fresh, err);
+	rc = run_cache_get(job->runs, job->run_count, job->args->fresh, &job->args->signals,
+			   err);
 	if (!rc)
 		rc = job->steps->read_runs(job->data, err);
 	if (!rc)

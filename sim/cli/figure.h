@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cli/signals.h"
 #include "results/summary.h"
 
 struct cached_run;
@@ -30,6 +31,7 @@ struct figure_args {
 	size_t set_count;
 	bool fresh; /* run everything again */
 	bool help;
+	struct signals signals; /* taken while it is made */
 };
 
 /* One figure. */
@@ -50,8 +52,11 @@ struct figure {
 
 extern const struct figure figure_ablation;
 extern const struct figure figure_alone_vs_shared;
+extern const struct figure figure_compute;
 extern const struct figure figure_fault_breakdown;
 extern const struct figure figure_ideas;
+extern const struct figure figure_interference;
+extern const struct figure figure_isolation;
 extern const struct figure figure_memory_contention;
 extern const struct figure figure_throughput_vs_memory;
 
@@ -60,7 +65,8 @@ extern const struct figure figure_throughput_vs_memory;
  * is the same for all of them. @data is the figure's own.
  */
 struct figure_steps {
-	const char *name; /* of the figure, its files and plots/reference/NAME.csv */
+	const char *name;   /* of the figure, its files and plots/reference/NAME.csv */
+	const char *script; /* plots/SCRIPT.gp draws it; NULL: NAME.gp */
 	/* What is published of it; all NULL and 0: nothing is. */
 	const char *const *reference_columns;
 	size_t reference_column_count;
@@ -70,7 +76,7 @@ struct figure_steps {
 	int (*read_runs)(void *data, struct sim_error *err);
 	void (*print)(const void *data);			/* the table, to stdout */
 	void (*write)(const void *data, struct writer *writer); /* NAME.csv */
-	/* What plots/NAME.gp needs beside the CSV file and what is written on all pictures. */
+	/* What the script needs beside the CSV file and what is written on all pictures. */
 	void (*add_variables)(const void *data, struct gnuplot *gnuplot);
 };
 
@@ -98,6 +104,17 @@ struct figure_pair {
 
 /* Ours over published; NAN: there are not both. */
 double figure_ratio(const struct figure_pair *pair);
+
+/* What an axis has to show, all above 0; 0 and 0, as it begins: there is nothing. */
+struct figure_range {
+	double low;
+	double high;
+};
+
+/* Widen it for a value, unless that is NAN or 0. */
+void figure_range_take(struct figure_range *range, double value);
+/* Tell gnuplot of it, as low_NUMBER and high_NUMBER. */
+void figure_range_add(const struct figure_range *range, size_t number, struct gnuplot *gnuplot);
 
 /* Add a row that heads columns of pairs. */
 void figure_table_head(struct table *table, const char *title);

@@ -178,31 +178,32 @@ static void add_variables(struct gnuplot *gnuplot, const struct series *series,
 }
 
 static int draw_pictures(const struct folder folders[SERIES_RUNS], const struct series *series,
-			 struct writer *writer, struct sim_error *err)
+			 const struct signals *signals, struct writer *writer,
+			 struct sim_error *err)
 {
 	struct gnuplot gnuplot = { 0 };
 	int rc;
 
 	add_variables(&gnuplot, series, folders, writer);
-	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, writer, err);
+	rc = gnuplot_draw(&gnuplot, FIGURE_NAME, FIGURE_NAME, signals, writer, err);
 	gnuplot_destroy(&gnuplot);
 	return rc;
 }
 
 /* The data are kept also if they cannot be drawn. */
-static int draw(const struct folder folders[SERIES_RUNS], const char *out,
+static int draw(const struct folder folders[SERIES_RUNS], const struct figure_args *args,
 		struct sim_error *err)
 {
 	struct writer writer;
 	struct series series;
-	int rc = writer_open(&writer, out, err);
+	int rc = writer_open(&writer, args->out, err);
 
 	if (rc)
 		return rc;
 	series_init(&series, &folders[SERIES_ALONE], &folders[SERIES_SHARED]);
 	rc = write_data(folders, &series, &writer, err);
 	if (!rc)
-		rc = draw_pictures(folders, &series, &writer, err);
+		rc = draw_pictures(folders, &series, &args->signals, &writer, err);
 	if (rc) {
 		writer_abort(&writer);
 		return rc;
@@ -223,7 +224,7 @@ static int compare(const struct figure_args *args, struct sim_error *err)
 		print_comparison(folders);
 		rc = figure_flush(err);
 		if (!rc)
-			rc = draw(folders, args->out, err);
+			rc = draw(folders, args, err);
 		folder_destroy(&folders[SERIES_SHARED]);
 	}
 	folder_destroy(&folders[SERIES_ALONE]);

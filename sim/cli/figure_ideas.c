@@ -3,7 +3,6 @@
  * "gvmsim figure ideas": three ideas beyond the papers, each switched on alone, and all of them.
  * Nothing of it is published, so there is nothing beside ours.
  */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,27 +150,17 @@ static void write_rows(const void *data, struct writer *writer)
 		}
 }
 
-/* What the axis of a panel has to show: 0 and 0 if there is nothing. */
+/* What the axis of a panel has to show. */
 static void add_variables(const void *data, struct gnuplot *gnuplot)
 {
 	const struct ideas *ideas = data;
-	char name[16];
 
 	for (size_t panel = 0; panel < PANELS; panel++) {
-		double low = 0, high = 0;
+		struct figure_range range = { 0 };
 
-		for (size_t bar = 0; bar < BARS; bar++) {
-			double value = ideas->cells[panel][bar];
-
-			if (!(value > 0))
-				continue;
-			low = low > 0 ? fmin(low, value) : value;
-			high = fmax(high, value);
-		}
-		snprintf(name, sizeof(name), "low_%zu", panel + 1);
-		gnuplot_add_real(gnuplot, name, low);
-		snprintf(name, sizeof(name), "high_%zu", panel + 1);
-		gnuplot_add_real(gnuplot, name, high);
+		for (size_t bar = 0; bar < BARS; bar++)
+			figure_range_take(&range, ideas->cells[panel][bar]);
+		figure_range_add(&range, panel + 1, gnuplot);
 	}
 }
 

@@ -124,7 +124,7 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 	}
 	argv[argc++] = script;
 	argv[argc] = NULL;
-	error = signals_spawn(signals, &child, argv[0], NULL, argv);
+	error = signals_spawn(signals, &child, argv[0], argv, -1, -1);
 	if (error)
 		return sim_runtime_error(
 			err,
@@ -175,25 +175,26 @@ static int draw_picture(const struct gnuplot *common, const struct signals *sign
 	return rc ? rc : check_picture(path, err);
 }
 
-int gnuplot_draw(const struct gnuplot *gnuplot, const char *figure, struct writer *writer,
-		 struct sim_error *err)
+int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
+		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
 	static const char *const terminals[] = { "png", "svg" };
-	char name[WRITER_NAME_MAX], script[PATH_MAX];
-	struct signals signals;
+	char name[WRITER_NAME_MAX], path[PATH_MAX], style[PATH_MAX];
 	int rc;
 
-	signals_take(&signals);
-	snprintf(name, sizeof(name), "%s.gp", figure);
-	rc = config_find_data("plots", name, script, sizeof(script), err);
+	snprintf(name, sizeof(name), "%s.gp", script);
+	rc = config_find_data("plots", name, path, sizeof(path), err);
+	if (!rc)
+		rc = config_find_data("plots", "style.gp", style, sizeof(style), err);
+	if (!rc)
+		gnuplot_add_string(gnuplot, "style_file", style);
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		rc = draw_picture(gnuplot, &signals, terminals[i], name, script, writer, err);
+		rc = draw_picture(gnuplot, signals, terminals[i], name, path, writer, err);
 	}
 	if (!rc)
 		rc = writer_commit(writer, err);
 	else
 		writer_abort(writer);
-	signals_release(&signals);
 	return rc;
 }

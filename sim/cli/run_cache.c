@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cache_folder.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "engine/error.h"
 #include "results/writer.h"
 
 #define PROGRAM	    "/proc/self/exe"
-#define REMOVE_FDS  8
 #define REPLACE_MAX 3
 #define PATH_ROOM   (sizeof(RUN_CACHE_FOLDER) + CFG_HASH_MAX + 32)
 #define SAYS_MAX    1024
@@ -38,7 +37,7 @@ struct pool {
 	size_t made;
 	size_t running;
 	size_t cores;
-	struct signals signals;
+	const struct signals *signals;
 	struct timespec began;
 };
 
@@ -51,20 +50,6 @@ static void entry_path(const struct cached_run *run, char ret_path[PATH_ROOM])
 static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM])
 {
 	snprintf(ret_path, PATH_ROOM, RUN_CACHE_FOLDER "/%s.tmp-%ld", run->key, (long)getpid());
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-	(void)info;
-	(void)kind;
-	(void)where;
-	remove(path);
-	return 0;
-}
-
-static void remove_tree(const char *path)
-{
-	nftw(path, remove_one, REMOVE_FDS, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Hash of everything that the result depends on. */
@@ -195,6 +180,7 @@ static int read_entry(struct cached_run *run, struct sim_error *err)
 	if (run->folder.summary.complete &&
 	    !strcmp(run->folder.summary.config_hash, run->config.hash)) {
 		run->state = RUN_CACHE_READ;
+		cache_folder_touch(path);
 		return 0;
 	}
 	folder_destroy(&run->folder);
@@ -238,28 +224,24 @@ static size_t count_cores(void)
 	return online > 0 ? (size_t)online : 1;
 }
 
-/* What a child says on standard error, kept in memory; its standard output goes nowhere. */
-static int child_streams(struct cached_run *run, posix_spawn_file_actions_t *actions)
-{
-	run->child_says = memfd_create("gvmsim", MFD_CLOEXEC);
-	if (run->child_says < 0)
-		return errno;
-	return posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
-						0) |
-	       posix_spawn_file_actions_adddup2(actions, run->child_says, STDERR_FILENO);
-}
-
-/* Returns 0 or an errno. */
+/*
+ * What a child says on standard error is kept in memory; its standard output goes nowhere.
+ * Returns 0 or an errno.
+ */
 static int spawn(const struct pool *pool, struct cached_run *run, const char *const *argv)
 {
-	posix_spawn_file_actions_t actions;
-	int error;
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int error = nowhere < 0 ? errno : 0;
 
-	posix_spawn_file_actions_init(&actions);
-	error = child_streams(run, &actions);
+	run->child_says = -1;
+	if (error)
+		return error;
+	run->child_says = memfd_create("gvmsim", MFD_CLOEXEC);
+	error = run->child_says < 0 ? errno : 0;
 	if (!error)
-		error = signals_spawn(&pool->signals, &run->child, PROGRAM, &actions, argv);
-	posix_spawn_file_actions_destroy(&actions);
+		error = signals_spawn(pool->signals, &run->child, PROGRAM, argv, nowhere,
+				      run->child_says);
+	close(nowhere);
 	return error;
 }
 
@@ -275,7 +257,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
 	temporary_path(run, folder);
-	remove_tree(folder); /* of a dead process of our number */
+	cache_folder_remove(folder); /* of a dead process of our number */
 	argv[argc++] = "gvmsim";
 	argv[argc++] = "run";
 	argv[argc++] = "--quiet";
@@ -330,12 +312,12 @@ static int put_in_place(const struct cached_run *run, struct sim_error *err)
 		if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR)
 			break;
 		if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE)) {
-			remove_tree(temporary);
+			cache_folder_remove(temporary);
 			return 0;
 		}
 		if (errno == EINVAL || errno == ENOSYS)
 			rename(path, aside);
-		remove_tree(aside);
+		cache_folder_remove(aside);
 	}
 	return sim_runtime_error(err, "%s: cannot be put in place: %s", path, strerror(error));
 }
@@ -389,7 +371,7 @@ static int finish(struct pool *pool, struct cached_run *run, int status, struct 
 	pool->made++;
 	if (rc) {
 		temporary_path(run, temporary);
-		remove_tree(temporary);
+		cache_folder_remove(temporary);
 	}
 	return rc;
 }
@@ -423,7 +405,7 @@ static void kill_all(struct pool *pool)
 		signals_kill(run->child);
 		close(run->child_says);
 		temporary_path(run, temporary);
-		remove_tree(temporary);
+		cache_folder_remove(temporary);
 		run->state = RUN_CACHE_WANTED;
 		pool->running--;
 	}
@@ -468,7 +450,7 @@ static int run_all(struct pool *pool, struct sim_error *err)
 	int rc = start_more(pool, err);
 
 	while (!rc && pool->running) {
-		if (signals_wait(&pool->signals))
+		if (signals_wait(pool->signals))
 			rc = interrupted(pool, err);
 		else
 			rc = reap(pool, err);
@@ -484,27 +466,31 @@ static int make_wanted(struct pool *pool, struct sim_error *err)
 	int rc;
 
 	clock_gettime(CLOCK_MONOTONIC, &pool->began);
-	signals_take(&pool->signals);
 	progress_start(true);
 	rc = run_all(pool, err);
 	kill_all(pool);
 	progress_end();
-	signals_release(&pool->signals);
 	return rc;
 }
 
 /* Make what is missing, in a folder that goes again if nothing came of it. */
 static int make_missing(struct cached_run *runs, size_t count, size_t wanted,
-			struct sim_error *err)
+			const struct signals *signals, struct sim_error *err)
 {
 	struct pool pool = {
-		.runs = runs, .count = count, .wanted = wanted, .cores = count_cores()
+		.runs = runs,
+		.count = count,
+		.wanted = wanted,
+		.cores = count_cores(),
+		.signals = signals,
 	};
 	struct writer writer;
 	int rc = writer_open(&writer, RUN_CACHE_FOLDER, err);
+	int folder;
 
 	if (rc)
 		return rc;
+	folder = cache_folder_enter(RUN_CACHE_FOLDER, wanted);
 	rc = make_wanted(&pool, err);
 	if (!rc)
 		rc = writer_commit(&writer, err);
@@ -514,10 +500,12 @@ static int make_missing(struct cached_run *runs, size_t count, size_t wanted,
 		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s%s\n", wanted, count,
 			seconds_since(&pool.began),
 			wanted < count ? ", the others come from " RUN_CACHE_FOLDER : "");
+	cache_folder_leave(folder);
 	return rc;
 }
 
-int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_error *err)
+int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
+		  const struct signals *signals, struct sim_error *err)
 {
 	size_t wanted;
 	int rc = prepare(runs, count, err);
@@ -526,7 +514,7 @@ int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_
 		return rc;
 	wanted = look_up(runs, count, fresh);
 	if (wanted)
-		rc = make_missing(runs, count, wanted, err);
+		rc = make_missing(runs, count, wanted, signals, err);
 	else
 		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
 			count);

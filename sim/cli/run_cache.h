@@ -6,6 +6,7 @@
  * An entry's name is a hash of all that a result depends on: the resolved configuration, the
  * contents of its traces, and this very program. So a change of code or constants never meets an
  * old result, and nobody has to remember to clear anything; the folder may be removed at any time.
+ * Entries used longest ago go by themselves, see cache_folder.h. Children die with us, however we do.
  */
 #ifndef SIM_CLI_RUN_CACHE_H
 #define SIM_CLI_RUN_CACHE_H
@@ -14,6 +15,8 @@
 
 #include "config/hash.h"
 #include "results/folder.h"
+
+struct signals;
 
 #define RUN_CACHE_FOLDER   "results/cache"
 #define RUN_CACHE_SETS_MAX 8
@@ -51,10 +54,11 @@ struct cached_run {
  * again. An entry appears complete or not at all.
  *
  * Returns 0 or a negative enum sim_exit: the first run's failure ends the others, and so does
- * SIGINT, SIGTERM or SIGHUP (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
+ * one of @signals, which the caller has taken (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
  * failure. *runs are to be destroyed in any case.
  */
-int run_cache_get(struct cached_run *runs, size_t count, bool fresh, struct sim_error *err);
+int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
+		  const struct signals *signals, struct sim_error *err);
 void run_cache_destroy(struct cached_run *runs, size_t count);
 
 #endif

@@ -2,17 +2,18 @@
 #include "cli/signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "gvm/port.h"
 
 #define WAIT_NS	 200000000
 #define NS_PER_S 1000000000ull
-
-extern char **environ;
 
 void signals_take(struct signals *signals)
 {
@@ -35,18 +36,55 @@ void signals_release(const struct signals *signals)
 	sigprocmask(SIG_SETMASK, &signals->outside, NULL);
 }
 
-int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
-		  const posix_spawn_file_actions_t *actions, const char *const *argv)
+/* Returns 0 or -1 and errno. */
+static int give_stream(int from, int to)
 {
-	posix_spawnattr_t attributes;
+	if (from < 0)
+		return 0;
+	if (from == to)
+		return fcntl(to, F_SETFD, 0);
+	return dup2(from, to) < 0 ? -1 : 0;
+}
+
+/* In the child, until it is the program; if it cannot be, it reports the errno. */
+static void become(const struct signals *signals, const char *program, const char *const *argv,
+		   int output, int errors, int report)
+{
 	int error;
 
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &signals->outside);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	error = posix_spawnp(ret_child, program, actions, &attributes, (char **)(uintptr_t)argv,
-			     environ);
-	posix_spawnattr_destroy(&attributes);
+	if (!give_stream(output, STDOUT_FILENO) && !give_stream(errors, STDERR_FILENO)) {
+		sigprocmask(SIG_SETMASK, &signals->outside, NULL);
+		execvp(program, (char **)(uintptr_t)argv);
+	}
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* fork() and not posix_spawn(), which knows no way to say that a child is to die with us. */
+int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
+		  const char *const *argv, int output, int errors)
+{
+	pid_t parent = getpid();
+	int report[2];
+	int error = 0;
+
+	if (pipe2(report, O_CLOEXEC))
+		return errno;
+	*ret_child = fork();
+	if (!*ret_child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127); /* it was faster */
+		become(signals, program, argv, output, errors, report[1]);
+	}
+	if (*ret_child < 0)
+		error = errno;
+	close(report[1]);
+	if (!error && read(report[0], &error, sizeof(error)) > 0)
+		signals_kill(*ret_child);
+	close(report[0]);
 	return error;
 }
 

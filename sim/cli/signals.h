@@ -7,7 +7,6 @@
 #define SIM_CLI_SIGNALS_H
 
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -24,9 +23,13 @@ struct signals {
 void signals_take(struct signals *signals);
 void signals_release(const struct signals *signals);
 
-/* Start a program by posix_spawnp(), with the signals that we had. Returns 0 or an errno. */
+/*
+ * Start a program, looked for in PATH, with the signals that we had. It is killed when we end,
+ * also where we cannot do it, by SIGKILL. @output and @errors are descriptors that it gets as
+ * standard output and error; -1: ours. Returns 0 or an errno, also if there is no such program.
+ */
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
-		  const posix_spawn_file_actions_t *actions, const char *const *argv);
+		  const char *const *argv, int output, int errors);
 
 /* Blocking, a fifth of a second at most. Returns true if a signal came that ends us. */
 bool signals_wait(const struct signals *signals);

@@ -12,6 +12,18 @@
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 #define DAY_NS	     86400000000000ull
 
+int arguments_name(const char *option, const char *text, struct sim_error *err)
+{
+	size_t length = strlen(text);
+
+	if (length && length < CFG_NAME_MAX && strspn(text, NAME_LETTERS) == length)
+		return 0;
+	return sim_user_error(err,
+			      "option '%s': \"%s\" is no name, allowed: up to %d letters, "
+			      "digits, - and _",
+			      option, text, CFG_NAME_MAX - 1);
+}
+
 int arguments_split(const char *option, char *text, const char **ret_name,
 		    const char **ret_value, struct sim_error *err)
 {
@@ -21,14 +33,9 @@ int arguments_split(const char *option, char *text, const char **ret_name,
 		return sim_user_error(err, "option '%s': \"%s\" is not NAME=VALUE", option,
 				      text);
 	*equals = '\0';
-	if (strspn(text, NAME_LETTERS) != strlen(text) || strlen(text) >= CFG_NAME_MAX)
-		return sim_user_error(err,
-				      "option '%s': \"%s\" is no name, allowed: up to %d "
-				      "letters, digits, - and _",
-				      option, text, CFG_NAME_MAX - 1);
-	*ret_name = text;
 	*ret_value = equals + 1;
-	return 0;
+	*ret_name = text;
+	return arguments_name(option, text, err);
 }
 
 int arguments_duration(const char *option, const char *text, uint64_t least, uint64_t *ret_ns,

@@ -9,9 +9,12 @@
 struct sim_error;
 
 /*
- * Split "NAME=VALUE" of @option in place. A name is letters, digits, "-" and "_", as it stands in
- * CSV files and paths of keys. Returns 0 or -SIM_EXIT_USER.
+ * Check a name, as it stands in CSV files and paths of keys: letters, digits, "-" and "_". Returns
+ * 0 or -SIM_EXIT_USER.
  */
+int arguments_name(const char *option, const char *text, struct sim_error *err);
+
+/* Split "NAME=VALUE" of @option in place. Returns 0 or -SIM_EXIT_USER. */
 int arguments_split(const char *option, char *text, const char **ret_name,
 		    const char **ret_value, struct sim_error *err);
 

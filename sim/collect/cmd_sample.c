@@ -28,6 +28,7 @@
 #define SAMPLE_OUT   "results/hardware"
 #define INTERVAL_NS  100000000ull /* as output.timeline_interval of a scenario */
 #define INTERVAL_MIN 1000000ull
+#define PID_LIMIT    2147483647ull /* of pid_t: beyond, none ever comes */
 #define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 
@@ -124,17 +125,6 @@ static int take_text(const char *option, const char **ret_text, struct sim_error
 	return *optarg ? 0 : sim_user_error(err, "option '%s': is empty", option);
 }
 
-/* A word for titles; its place in summary.json is bounded. */
-static int take_system(struct sample_args *args, struct sim_error *err)
-{
-	const char *text = "";
-	char copy[CFG_NAME_MAX + sizeof("x=1")];
-
-	snprintf(copy, sizeof(copy), "%s=1", optarg);
-	args->system = optarg;
-	return arguments_split("--system", copy, &text, &text, err);
-}
-
 static int take_option(struct sample_args *args, int option, const char *word,
 		       struct sim_error *err)
 {
@@ -151,7 +141,8 @@ static int take_option(struct sample_args *args, int option, const char *word,
 		return arguments_duration("--duration", optarg, INTERVAL_MIN,
 					  &args->duration_ns, err);
 	case SAMPLE_SYSTEM:
-		return take_system(args, err);
+		args->system = optarg; /* its place in summary.json is bounded */
+		return arguments_name("--system", optarg, err);
 	case SAMPLE_TO:
 		return take_text("--out", &args->out, err);
 	case SAMPLE_QUIET:
@@ -198,12 +189,12 @@ static int add_container(struct sampler *sampler, const char *argument, struct s
 		colon = strchr(value, ':');
 	if (colon)
 		*colon++ = '\0';
-	if (!rc &&
-	    (gvm_parse_u64(value, &tgid) || !tgid || (colon && gvm_parse_u64(colon, &gpu))))
+	if (!rc && (gvm_parse_u64(value, &tgid) || !tgid || tgid > PID_LIMIT ||
+		    (colon && gvm_parse_u64(colon, &gpu))))
 		rc = sim_user_error(err,
 				    "option '--container': \"%s\", allowed: NAME=PID or "
-				    "NAME=PID:GPU in numbers",
-				    argument);
+				    "NAME=PID:GPU in numbers, a PID is at most %llu",
+				    argument, PID_LIMIT);
 	if (!rc)
 		rc = sampler_add(sampler, name, tgid, gpu, err);
 	free(text);

@@ -16,6 +16,7 @@ const struct host_file host_files[HOST_FILES] = {
 	[HOST_HMEM_LIMIT] = { "hmem.limit", NULL, HOST_BYTES, true },
 	[HOST_TIMESLICE] = { "compute.timeslice", NULL, HOST_MICROSECONDS, true },
 	[HOST_PRIORITY] = { "compute.priority", NULL, HOST_NUMBER, true },
+	[HOST_WEIGHT] = { "compute.weight", NULL, HOST_NUMBER, true },
 	[HOST_FREEZE] = { "compute.freeze", NULL, HOST_NUMBER, true },
 	[HOST_CURRENT] = { "gmem.current", "memory.current", HOST_BYTES, false },
 	[HOST_PEAK] = { "gmem.peak", NULL, HOST_BYTES, false },

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,15 +45,27 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 	return json_mistake(err, file, &bad);
 }
 
+void config_list_scenarios(char *text, size_t size)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+
+	*text = '\0';
+	if (!config_find_data("scenarios", ".", folder, sizeof(folder), &ignored))
+		cfg_path_list_json(folder, text, size);
+}
+
 static int no_scenario(struct cfg_load *load, const char *name)
 {
 	char folders[512] = "the current folder";
+	char known[512];
 
 	if (cfg_path_is_folder(name))
 		return cfg_error(load->err, name, "", "is a folder, allowed: a scenario file");
 	cfg_path_list_data("scenarios", folders, sizeof(folders));
-	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s",
-			 folders);
+	config_list_scenarios(known, sizeof(known));
+	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s%s%s",
+			 folders, *known ? ", which has " : "", known);
 }
 
 /*

@@ -155,8 +155,11 @@ struct cfg_pages {
 	uint64_t zipf_alpha;	/* ppm: the i-th block is touched in proportion to i^-alpha */
 	uint64_t write_share;	/* ppm of its kernels that write what they touch */
 	uint64_t kernels;	/* a round */
-	uint64_t kernel_blocks; /* 2 MB blocks that each touches */
+	uint64_t kernel_blocks; /* 2 MB blocks that each touches; 0: it computes only */
 	uint64_t kernel_time;	/* ns of GPU time that each takes */
+	uint64_t pages_at_once; /* of a block, touched side by side; 0: gpu.fault.per_block */
+	uint64_t pause;		/* ns that the host does nothing between two rounds */
+	bool prefetch_back;	/* after a round the region goes back to the host */
 };
 
 /* One container: an application and its control files. */
@@ -185,6 +188,18 @@ struct cfg_container {
 	size_t control_count;
 };
 
+/* Who shares out GPU time, and how it learns who has work: gvm/sched.h. */
+enum cfg_scheduler {
+	CFG_SCHEDULER_TIMESLICES,
+	CFG_SCHEDULER_PRIORITY,
+	CFG_SCHEDULER_WEIGHTED,
+};
+
+enum cfg_tracking {
+	CFG_TRACKING_EVENTS,
+	CFG_TRACKING_BUSY_BITS,
+};
+
 /* A control-file write at a time. */
 struct cfg_event {
 	uint64_t at; /* ns */
@@ -203,7 +218,7 @@ struct config {
 	char system[CFG_NAME_MAX];
 	/* Parts of a system that can be switched: "system.mechanisms". */
 	struct {
-		/* Of gvm, on unless switched off. */
+		/* Of gvm, on unless switched off; the last one of gpreempt, too. */
 		bool memory_isolation;	/* gmem.* control files */
 		bool compute_isolation; /* compute.* control files */
 		bool fast_paging;	/* swapping that overlaps copies */
@@ -212,6 +227,9 @@ struct config {
 		bool priority_batches;
 		bool hint_faults;
 	} mechanisms;
+	uint64_t scheduler;	    /* "system.scheduler": enum cfg_scheduler */
+	uint64_t tracking;	    /* "system.tracking": enum cfg_tracking */
+	uint64_t tracking_interval; /* ns: between two events, and two looks */
 	struct cfg_gpu gpu;
 	struct cfg_host host;
 	struct cfg_container *containers; /* in the order of the file */
@@ -256,5 +274,8 @@ void config_destroy(struct config *config);
  */
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);
+
+/* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
+void config_list_scenarios(char *text, size_t size);
 
 #endif

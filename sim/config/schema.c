@@ -107,7 +107,18 @@ static const char *const responses[] = {
 	NULL,
 };
 
-static const char *const schedulers[] = { "timeslices", "priority", "weighted", NULL };
+static const char *const schedulers[] = {
+	[CFG_SCHEDULER_TIMESLICES] = "timeslices",
+	[CFG_SCHEDULER_PRIORITY] = "priority",
+	[CFG_SCHEDULER_WEIGHTED] = "weighted",
+	NULL,
+};
+
+static const char *const trackings[] = {
+	[CFG_TRACKING_EVENTS] = "events",
+	[CFG_TRACKING_BUSY_BITS] = "busy_bits",
+	NULL,
+};
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
@@ -117,7 +128,12 @@ const struct cfg_key cfg_schema[] = {
 	ROOT("duration", DURATION, duration, RANGE(1, 24 * HOUR)),
 	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
 	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
-	UNUSED("system.scheduler", WORD, .words = schedulers),
+	ROOT("system.scheduler", ENUM, scheduler, .words = schedulers, .mechanism = true,
+	     DEFAULT("timeslices")),
+	ROOT("system.tracking", ENUM, tracking, .words = trackings, .mechanism = true,
+	     DEFAULT("events")),
+	ROOT("system.tracking_interval", DURATION, tracking_interval, RANGE(10 * USEC, SEC),
+	     .mechanism = true, DEFAULT("2ms")),
 	MECHANISM(memory_isolation, "true"),
 	MECHANISM(compute_isolation, "true"),
 	MECHANISM(fast_paging, "true"),
@@ -224,8 +240,11 @@ const struct cfg_key cfg_schema[] = {
 	PAGES("zipf_alpha", PPM, zipf_alpha, RANGE(0, 4 * CFG_PPM), DEFAULT("0.8")),
 	PAGES("write_share", PPM, write_share, RANGE(0, CFG_PPM), DEFAULT("1")),
 	PAGES("kernels", INTEGER, kernels, RANGE(1, 1024), DEFAULT("1")),
-	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(1, 4096), DEFAULT("256")),
+	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(0, 4096), DEFAULT("256")),
 	PAGES("kernel_time", DURATION, kernel_time, RANGE(1, HOUR), DEFAULT("10us")),
+	PAGES("pages_at_once", INTEGER, pages_at_once, RANGE(0, 32), DEFAULT("0")),
+	PAGES("pause", DURATION, pause, RANGE(0, HOUR), DEFAULT("0s")),
+	PAGES("prefetch_back", BOOL, prefetch_back, DEFAULT("false")),
 
 	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
 	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),

@@ -4,9 +4,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What is quoted can hold anything: it stays one line, and does nothing to a terminal. */
 static void sim_error_format(struct sim_error *err, const char *fmt, va_list args)
 {
-	vsnprintf(err->text, sizeof(err->text), fmt, args);
+	char *text = err->text;
+
+	vsnprintf(text, sizeof(err->text), fmt, args);
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
 }
 
 int sim_user_error(struct sim_error *err, const char *fmt, ...)

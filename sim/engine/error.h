@@ -20,7 +20,7 @@ enum sim_exit {
 
 /* One error on its way to the user. Owned by the caller, who zeroes it first. */
 struct sim_error {
-	char text[1024]; /* one line, no newline at the end */
+	char text[1024]; /* one line, no control characters, no newline at the end */
 };
 
 /*

@@ -313,59 +313,47 @@ static bool gpu_chunk_evictable(void *data, u32 chunk)
 	return gvm_block_evictable(&gpu->memory, chunk);
 }
 
-/* Make an RPC about a TSG: it takes its time, and the TSG may be gone by then. */
-static struct gsp_tsg *gpu_rpc(struct sim_gpu *gpu, u32 tsg)
-{
-	eng_sleep_until(eng_now() + gpu->profile->sched.rpc);
-	return gsp_find(&gpu->gsp, tsg);
-}
-
-static int gpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
-{
-	struct gsp_tsg *tsg = gpu_rpc(data, id);
-
-	if (!tsg)
-		return -ENODEV;
-	gsp_set_timeslice(tsg, timeslice_us * 1000);
-	return 0;
-}
-
-static int gpu_tsg_disable(void *data, u32 id)
-{
-	struct gsp_tsg *tsg = gpu_rpc(data, id);
-
-	if (!tsg)
-		return -ENODEV;
-	gsp_disable(tsg);
-	return 0;
-}
-
-static int gpu_tsg_enable(void *data, u32 id)
-{
-	struct gsp_tsg *tsg = gpu_rpc(data, id);
-
-	if (!tsg)
-		return -ENODEV;
-	gsp_enable(tsg);
-	return 0;
-}
-
-static int gpu_tsg_preempt(void *data, u32 id)
-{
-	struct gsp_tsg *tsg = gpu_rpc(data, id);
-
-	if (!tsg)
-		return -ENODEV;
-	gsp_preempt(tsg);
-	return 0;
-}
-
-static bool gpu_tsg_busy(void *data, u32 id)
+static int gpu_tsg_set_timeslice(void *data, u32 tsg, u64 timeslice_us)
 {
 	struct sim_gpu *gpu = data;
-	struct gsp_tsg *tsg = gsp_find(&gpu->gsp, id);
 
-	return tsg && gsp_busy(tsg);
+	return gsp_rpc_set_timeslice(&gpu->rpc, tsg, timeslice_us);
+}
+
+static int gpu_tsg_preempt(void *data, u32 tsg)
+{
+	struct sim_gpu *gpu = data;
+
+	return gsp_rpc_preempt(&gpu->rpc, tsg);
+}
+
+static int gpu_tsgs_disable(void *data, const u32 *tsgs, u32 count)
+{
+	struct sim_gpu *gpu = data;
+
+	return gsp_rpc_disable(&gpu->rpc, tsgs, count);
+}
+
+static int gpu_tsgs_enable(void *data, const u32 *tsgs, u32 count)
+{
+	struct sim_gpu *gpu = data;
+
+	return gsp_rpc_enable(&gpu->rpc, tsgs, count);
+}
+
+static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
+{
+	struct sim_gpu *gpu = data;
+	const struct gsp_tsg *tsg = gsp_find(&gpu->gsp, id);
+
+	if (!tsg)
+		return;
+	gsp_update(&gpu->gsp);
+	*ret_sample = (struct gvm_tsg_sample){
+		.busy = gsp_pending_kernels(tsg),
+		.on_gpu = gpu->gsp.current == tsg,
+		.runtime_ns = tsg->busy_ns + tsg->stall_ns,
+	};
 }
 
 static const struct gvm_gpu_ops gpu_ops = {
@@ -379,10 +367,10 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.hint_chunk = gpu_hint_chunk,
 	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_tsg_set_timeslice,
-	.tsg_disable = gpu_tsg_disable,
-	.tsg_enable = gpu_tsg_enable,
 	.tsg_preempt = gpu_tsg_preempt,
-	.tsg_busy = gpu_tsg_busy,
+	.tsgs_disable = gpu_tsgs_disable,
+	.tsgs_enable = gpu_tsgs_enable,
+	.tsg_sample = gpu_tsg_sample,
 };
 
 static int gpu_chunk_alloc(void *data, u32 *ret_chunk)
@@ -571,6 +559,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 	};
 
 	gsp_init(&gpu->gsp, &gsp, &gpu->gmmu);
+	gpu->rpc = (struct gsp_rpc){ .gsp = &gpu->gsp, .latency_ns = profile->sched.rpc };
 	pcie_link_init(&gpu->link, &link);
 }
 
@@ -603,6 +592,18 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 	return 0;
 }
 
+/* Who shares out GPU time, where that is not left to the hardware. */
+static int gpu_start_scheduler(struct sim_gpu *gpu)
+{
+	const struct gvm_scheduler_config *config = &gpu->scheduling;
+
+	if (config->policy == GVM_SCHED_TIMESLICES)
+		return 0;
+	if (config->tracking == GVM_TRACK_EVENTS)
+		sim_shim_start(&gpu->shim, gpu, config->interval_ns);
+	return gvm_scheduler_start(&gpu->scheduler, &gpu->device, config);
+}
+
 int sim_gpu_start(struct sim_gpu *gpu)
 {
 	int status = gvm_fault_handler_start(&gpu->handler, &gpu->device);
@@ -611,11 +612,15 @@ int sim_gpu_start(struct sim_gpu *gpu)
 		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
 	if (!status && gpu->nvuvm)
 		status = nvuvm_start(gpu->nvuvm);
+	if (!status)
+		status = gpu_start_scheduler(gpu);
 	return status;
 }
 
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
+	sim_shim_stop(&gpu->shim);
+	gvm_scheduler_stop(&gpu->scheduler);
 	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);
 	if (gpu->nvuvm)

@@ -7,10 +7,12 @@
 #define SIM_GPU_GPU_H
 
 #include "config/config.h"
-#include "gsp/gsp.h"
+#include "gpu/shim.h"
+#include "gsp/rpc.h"
 #include "gvm/block.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
+#include "gvm/sched.h"
 #include "pcie/link.h"
 #include "uvm/nvuvm.h"
 
@@ -39,6 +41,11 @@ struct sim_gpu {
 	struct gvm_device device;
 	struct gvm_fault_handler handler;
 	struct gsp gsp;
+	struct gsp_rpc rpc;
+	struct gvm_scheduler_config
+		scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */
+	struct gvm_scheduler scheduler;
+	struct sim_shim shim; /* with GVM_TRACK_EVENTS */
 	struct gmmu gmmu;
 	struct pcie_link link;
 	struct sim_memory_policy policy;

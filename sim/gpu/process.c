@@ -45,7 +45,12 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 			return status;
 		}
 	}
-	gsp_tsg_init(&gpu->gsp, &process->tsg, process);
+	status = gsp_tsg_init(&gpu->gsp, &process->tsg, process);
+	if (status) {
+		gvm_evictor_stop(&process->evictor);
+		gvm_container_detach(process->container);
+		return status;
+	}
 	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
 	sim_overhead_begin(&process->overhead, gpu, process->container);
@@ -115,6 +120,7 @@ void sim_process_exit(struct sim_process *process)
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
+	sim_shim_forget(process);
 	for (i = 0; i < process->range_count; i++)
 		range_destroy(process->gpu, &process->ranges[i]);
 	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */

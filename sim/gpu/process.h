@@ -34,14 +34,16 @@ struct sim_process {
 	u32 range_count;
 	u64 next_va;
 	struct sim_process_stats stats;
+	u64 kernels_reported; /* by its shim: launches, */
+	u64 kernels_ended;    /* and ends */
 	bool running;
 	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
 	u64 killed_ns; /* since when */
 };
 
 /*
- * Blocking: create the context. Returns 0 or -ENOMEM. If the GPU has no memory for the context, it
- * is dead from the beginning: whatever is submitted fails.
+ * Blocking: create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. If the GPU
+ * has no memory for the context, it is dead from the beginning: whatever is submitted fails.
  */
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 

@@ -68,6 +68,8 @@ static void train_finish(struct gsp_tsg *tsg, int status)
 	tsg->first = train->next;
 	if (!tsg->first)
 		tsg->last = NULL;
+	tsg->ended_kernels +=
+		train_launched(train, eng_now()); /* of a dead TSG: all ends here */
 	train->finished = true;
 	train->status = status;
 	train->finished_ns = eng_now();
@@ -372,11 +374,23 @@ void gsp_destroy(struct gsp *gsp)
 	eng_timer_cancel(&gsp->timer);
 }
 
-void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space)
+/* A number that was never used, and whose place is free. */
+static u32 gsp_take_id(struct gsp *gsp, struct gsp_tsg *tsg)
 {
+	while (gsp->by_id[gsp->next_id % GSP_CHANNELS_MAX])
+		gsp->next_id++;
+	gsp->by_id[gsp->next_id % GSP_CHANNELS_MAX] = tsg;
+	gsp->channels++;
+	return gsp->next_id++;
+}
+
+int gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space)
+{
+	if (gsp->channels == GSP_CHANNELS_MAX)
+		return -ENOSPC;
 	*tsg = (struct gsp_tsg){
 		.gsp = gsp,
-		.id = gsp->next_id++,
+		.id = gsp_take_id(gsp, tsg),
 		.space = space,
 		.timeslice_ns = gsp->config.timeslice_ns,
 		.enabled = true,
@@ -385,6 +399,7 @@ void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space)
 	if (gsp->runlist)
 		gsp->runlist->next = tsg;
 	gsp->runlist = tsg;
+	return 0;
 }
 
 static void tsg_fail_all(struct gsp_tsg *tsg)
@@ -405,6 +420,8 @@ void gsp_tsg_destroy(struct gsp_tsg *tsg)
 	while (before->next != tsg)
 		before = before->next;
 	before->next = tsg->next;
+	gsp->by_id[tsg->id % GSP_CHANNELS_MAX] = NULL;
+	gsp->channels--;
 	if (gsp->current == tsg) {
 		gsp_unload(gsp);
 		gsp->switching = false;
@@ -484,16 +501,9 @@ void gsp_unmapped(struct gsp_tsg *tsg, const struct gvm_range *range, u32 index)
 
 struct gsp_tsg *gsp_find(struct gsp *gsp, u32 tsg_id)
 {
-	struct gsp_tsg *tsg = gsp->runlist;
+	struct gsp_tsg *tsg = gsp->by_id[tsg_id % GSP_CHANNELS_MAX];
 
-	if (!tsg)
-		return NULL;
-	do {
-		if (tsg->id == tsg_id)
-			return tsg;
-		tsg = tsg->next;
-	} while (tsg != gsp->runlist);
-	return NULL;
+	return tsg && tsg->id == tsg_id ? tsg : NULL;
 }
 
 void gsp_kill(struct gsp *gsp, u32 tsg_id)
@@ -550,4 +560,11 @@ u64 gsp_pending_kernels(const struct gsp_tsg *tsg)
 	for (train = tsg->first; train; train = train->next)
 		pending += train_launched(train, eng_now()) - train->done_ns / train->kernel_ns;
 	return pending;
+}
+
+u64 gsp_ended_kernels(const struct gsp_tsg *tsg)
+{
+	const struct gsp_train *train = tsg->first;
+
+	return tsg->ended_kernels + (train ? train->done_ns / train->kernel_ns : 0);
 }

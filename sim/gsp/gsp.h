@@ -27,6 +27,9 @@
 
 #include "uvm/gmmu.h"
 
+/* Channels on the runlist, a TSG has one: RM's list for one RPC has no more entries. */
+#define GSP_CHANNELS_MAX 64u
+
 /* A launch train. Memory belongs to the submitter until gsp_wait() has returned. */
 struct gsp_train {
 	/* Set by the submitter. */
@@ -71,6 +74,7 @@ struct gsp_tsg {
 	struct gsp_train *first; /* in execution */
 	struct gsp_train *last;
 	u64 launch_end_ns; /* until when its host thread is busy launching */
+	u64 ended_kernels; /* of trains that are through, or failed */
 
 	/* Counters. */
 	u64 busy_ns;	/* its kernels executed */
@@ -99,14 +103,19 @@ struct gsp {
 	u64 updated_ns;	  /* current's train is advanced up to here */
 	struct eng_timer timer;
 	u32 next_id;
+	struct gsp_tsg *by_id[GSP_CHANNELS_MAX]; /* place: its id modulo GSP_CHANNELS_MAX */
+	u32 channels;				 /* in use */
 	u64 switches;
 };
 
 void gsp_init(struct gsp *gsp, const struct gsp_config *config, struct gmmu *gmmu);
 void gsp_destroy(struct gsp *gsp);
 
-/* Put a TSG on the runlist, with the default timeslice; or take it off, failing its trains. */
-void gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space);
+/*
+ * Put a TSG on the runlist, with the default timeslice; or take it off, failing its trains. init
+ * returns 0, or -ENOSPC: there are GSP_CHANNELS_MAX.
+ */
+int gsp_tsg_init(struct gsp *gsp, struct gsp_tsg *tsg, void *space);
 void gsp_tsg_destroy(struct gsp_tsg *tsg);
 
 /* No train takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
@@ -136,12 +145,15 @@ void gsp_set_timeslice(struct gsp_tsg *tsg, u64 timeslice_ns);
 void gsp_disable(struct gsp_tsg *tsg); /* not scheduled again; runs on until preempted */
 void gsp_enable(struct gsp_tsg *tsg);
 void gsp_preempt(struct gsp_tsg *tsg);
-bool gsp_busy(const struct gsp_tsg *tsg);
+bool gsp_busy(const struct gsp_tsg *tsg); /* it has trains that have not ended */
 
 /* Bring counters up to the present. */
 void gsp_update(struct gsp *gsp);
 
 /* Kernels launched by now that have not ended. Call gsp_update() first. */
 u64 gsp_pending_kernels(const struct gsp_tsg *tsg);
+
+/* Kernels that have ended, ever. Call gsp_update() first. */
+u64 gsp_ended_kernels(const struct gsp_tsg *tsg);
 
 #endif

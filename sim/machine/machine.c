@@ -196,19 +196,32 @@ static void tenant_write_file(struct tenant *tenant, const char *file, const cha
 	gvm_container_put(container);
 }
 
-/* Write what the scenario wants in the control files that this system has. */
-static void tenant_write_controls(struct tenant *tenant)
+/* What is to be in a control file from the start on; NULL: whatever is there by itself. */
+static const char *tenant_wanted_text(const struct tenant *tenant,
+				      const struct cfg_control *control)
 {
 	const struct machine *machine = tenant->machine;
+	const struct sim_system *system = machine->system;
+
+	if (system->setting)
+		return system->setting(machine->config, tenant->cfg, control->file);
+	if (control->text[0] && system->honours(machine->config, control->file))
+		return control->text;
+	return NULL;
+}
+
+/* Write what the scenario, or the system by itself, wants in the control files. */
+static void tenant_write_controls(struct tenant *tenant)
+{
 	const struct cfg_container *cfg = tenant->cfg;
 	size_t i;
 
 	for (i = 0; i < cfg->control_count; i++) {
 		const struct cfg_control *control = &cfg->controls[i];
+		const char *text = tenant_wanted_text(tenant, control);
 
-		if (control->text[0] &&
-		    machine->system->honours(machine->config, control->file))
-			tenant_write_file(tenant, control->file, control->text);
+		if (text)
+			tenant_write_file(tenant, control->file, text);
 	}
 }
 
@@ -218,8 +231,10 @@ static int tenant_live(struct tenant *tenant)
 	struct sim_process *process = &tenant->process;
 	int status = sim_process_start(process, tenant->gpu, FIRST_TGID + tenant->index);
 
-	if (status)
+	if (status) {
+		tenant->failed_ns = eng_now();
 		return status;
+	}
 	tenant->started = true;
 	tenant->container = process->container;
 	gvm_container_get(tenant->container);
@@ -412,8 +427,34 @@ static void machine_poll(void *data)
 		run_state.progress(machine);
 }
 
+static struct sim_memory_policy machine_memory_policy(const struct machine *machine)
+{
+	const struct sim_system *system = machine->system;
+
+	return system->memory ? system->memory(machine->config) :
+				(struct sim_memory_policy){ 0 };
+}
+
+/* Only the model of NVIDIA's driver prefetches. */
+static int check_prefetch(const struct tenant *tenant, struct sim_error *err)
+{
+	const struct machine *machine = tenant->machine;
+
+	if (tenant->cfg->app_type != CFG_APP_PAGES || !tenant->cfg->pages.prefetch_back ||
+	    machine_memory_policy(machine).nvuvm)
+		return 0;
+	return sim_user_error(err,
+			      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
+			      "allowed: false, or a system with NVIDIA's driver",
+			      machine->config->file, tenant->cfg->name, machine->system->name);
+}
+
 static int tenant_prepare(struct tenant *tenant, struct sim_error *err)
 {
+	int status = check_prefetch(tenant, err);
+
+	if (status)
+		return status;
 	if (tenant->cfg->app_type != CFG_APP_LLM_SERVER)
 		return 0;
 	if (!llm_server_fits(&tenant->cfg->llm, &tenant->machine->config->gpu))
@@ -460,17 +501,18 @@ static int machine_build(struct machine *machine, struct sim_error *err)
 static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 {
 	u32 wanted = machine->system->own_gpu ? machine->tenant_count : 1;
-	struct sim_memory_policy policy = { 0 };
+	struct sim_memory_policy policy = machine_memory_policy(machine);
 	char name[CFG_NAME_MAX];
 	u32 i;
 
-	if (machine->system->memory)
-		policy = machine->system->memory(machine->config);
 	sim_gpu_set_costs(&machine->config->gpu);
 	for (i = 0; i < wanted; i++) {
 		snprintf(name, sizeof(name), "gpu%u", i);
 		if (sim_gpu_init(&machine->gpus[i], name, &machine->config->gpu, &policy))
 			return sim_runtime_error(err, "out of memory for %s", name);
+		if (machine->system->scheduling)
+			machine->gpus[i].scheduling =
+				machine->system->scheduling(machine->config);
 		machine->gpu_count++;
 	}
 	for (i = 0; i < machine->tenant_count; i++)

@@ -243,7 +243,7 @@ static int check_files(const char *path, struct sim_error *err)
 		if (!stat(file, &info) && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
 			return sim_user_error(err,
 					      "%s: is not a file, allowed: a folder that "
-					      "\"gvmsim run\" wrote",
+					      "gvmsim or gvmcollect wrote",
 					      file);
 	}
 	return 0;

@@ -52,6 +52,7 @@ const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_ROUND_MEAN] = METRIC("round_ms.mean", "round mean", MS, PAGES, true),
 	[SUMMARY_ROUND_P50] = METRIC("round_ms.p50", "round p50", MS, PAGES, true),
 	[SUMMARY_ROUND_P99] = METRIC("round_ms.p99", "round p99", MS, PAGES, true),
+	[SUMMARY_ROUND_MAX] = METRIC("round_ms.max", "round max", MS, PAGES, false),
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, ALL, false),
 	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, ALL, false),
 	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, ALL, false),
@@ -126,17 +127,20 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
 
-/* Statistics of @times (which is sorted); ids of mean, p50, p90 and p99, SUMMARY_METRICS: none. */
+/* What is said of a distribution: mean, p50, p90, p99 and the most. SUMMARY_METRICS: not that. */
+#define DISTRIBUTION 5
+
+/* Statistics of @times, which is sorted here. */
 static void set_distribution(struct summary_container *container, uint64_t *times, size_t count,
-			     double ns_per_unit, const enum summary_metric_id ids[4])
+			     double ns_per_unit, const enum summary_metric_id ids[DISTRIBUTION])
 {
-	static const unsigned int percents[4] = { 0, 50, 90, 99 };
+	static const unsigned int percents[DISTRIBUTION] = { 0, 50, 90, 99, 100 };
 
 	if (!count)
 		return;
 	stats_sort_u64(times, count);
 	summary_set_real(container, ids[0], stats_mean_u64(times, count) / ns_per_unit);
-	for (size_t i = 1; i < 4; i++)
+	for (size_t i = 1; i < DISTRIBUTION; i++)
 		if (ids[i] != SUMMARY_METRICS)
 			summary_set_real(container, ids[i],
 					 stats_percentile_u64(times, count, percents[i]) /
@@ -169,8 +173,10 @@ static void compute_requests(struct summary_container *container, const struct a
 /* Over completed requests. */
 static int compute_ttft(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = { SUMMARY_TTFT_MEAN, SUMMARY_TTFT_P50,
-						       SUMMARY_TTFT_P90, SUMMARY_TTFT_P99 };
+	static const enum summary_metric_id ids[DISTRIBUTION] = {
+		SUMMARY_TTFT_MEAN, SUMMARY_TTFT_P50, SUMMARY_TTFT_P90, SUMMARY_TTFT_P99,
+		SUMMARY_METRICS
+	};
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
 
@@ -190,8 +196,10 @@ static int compute_ttft(struct summary_container *container, const struct app_lo
 /* The log keeps its own order of gaps: a copy is sorted. */
 static int compute_itl(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = { SUMMARY_ITL_MEAN, SUMMARY_ITL_P50,
-						       SUMMARY_ITL_P90, SUMMARY_ITL_P99 };
+	static const enum summary_metric_id ids[DISTRIBUTION] = {
+		SUMMARY_ITL_MEAN, SUMMARY_ITL_P50, SUMMARY_ITL_P90, SUMMARY_ITL_P99,
+		SUMMARY_METRICS
+	};
 	uint64_t *gaps = alloc_times(log->gap_count);
 
 	if (!gaps)
@@ -240,7 +248,7 @@ static int compute_llm(struct summary_container *container, const struct app_log
 /* How long each image or round took that was completed; ids as in set_distribution(). */
 static int compute_loop(struct summary_container *container, const struct app_log *log,
 			enum summary_metric_id count_id, double ns_per_unit,
-			const enum summary_metric_id ids[4])
+			const enum summary_metric_id ids[DISTRIBUTION])
 {
 	uint64_t *times = alloc_times(log->record_count);
 	size_t count = 0;
@@ -258,17 +266,20 @@ static int compute_loop(struct summary_container *container, const struct app_lo
 
 static int compute_diffusion(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = { SUMMARY_LATENCY_MEAN,
-						       SUMMARY_LATENCY_P50, SUMMARY_METRICS,
-						       SUMMARY_LATENCY_P99 };
+	static const enum summary_metric_id ids[DISTRIBUTION] = {
+		SUMMARY_LATENCY_MEAN, SUMMARY_LATENCY_P50, SUMMARY_METRICS, SUMMARY_LATENCY_P99,
+		SUMMARY_METRICS
+	};
 
 	return compute_loop(container, log, SUMMARY_IMAGES, NS_PER_S, ids);
 }
 
 static int compute_pages(struct summary_container *container, const struct app_log *log)
 {
-	static const enum summary_metric_id ids[4] = { SUMMARY_ROUND_MEAN, SUMMARY_ROUND_P50,
-						       SUMMARY_METRICS, SUMMARY_ROUND_P99 };
+	static const enum summary_metric_id ids[DISTRIBUTION] = {
+		SUMMARY_ROUND_MEAN, SUMMARY_ROUND_P50, SUMMARY_METRICS, SUMMARY_ROUND_P99,
+		SUMMARY_ROUND_MAX
+	};
 
 	return compute_loop(container, log, SUMMARY_ROUNDS, NS_PER_MS, ids);
 }

@@ -286,8 +286,8 @@ int results_load_json(const char *file, json_t **ret_root, struct sim_error *err
 
 	if (!stream)
 		return sim_user_error(err,
-				      "%s: cannot be read: %s, allowed: a folder that \"gvmsim "
-				      "run\" wrote",
+				      "%s: cannot be read: %s, allowed: a folder that gvmsim "
+				      "or gvmcollect wrote",
 				      file, strerror(errno));
 	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
 	fclose(stream);

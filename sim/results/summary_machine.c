@@ -70,7 +70,8 @@ static void compute_status(struct summary_container *container, const struct ten
 	}
 	if (tenant->status != -EIO) {
 		what = "application failed";
-		why = strerror(-tenant->status);
+		why = tenant->status == -ENOSPC ? "the GPU has no channel left" :
+						  strerror(-tenant->status);
 	}
 	snprintf(container->status, sizeof(container->status), "%s at %llu.%03llu s: %s", what,
 		 ms / 1000, ms % 1000, why);

@@ -17,15 +17,18 @@
  *
  * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
  */
+#include <string.h>
+
 #include "config/config.h"
 #include "systems/system.h"
 
 static bool ghost_honours(const struct config *config, const char *control_file)
 {
-	(void)config;
+	if (!strcmp(control_file, "compute.priority") && config->mechanisms.priority_batches)
+		return true;
 	return sim_system_core_takes(control_file, "gmem.") ||
 	       sim_system_core_takes(control_file, "hmem.") ||
-	       sim_system_core_takes(control_file, "compute.");
+	       sim_system_scheduler_takes(config, control_file);
 }
 
 static struct sim_memory_policy ghost_memory(const struct config *config)
@@ -41,8 +44,10 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 	return (struct sim_memory_policy){ .evictors = true, .features = features };
 }
 
-static const char *const ghost_mechanisms[] = { "clean_drop", "priority_batches", "hint_faults",
-						NULL };
+static const char *const ghost_mechanisms[] = {
+	"clean_drop",	   "priority_batches",	       "hint_faults", "system.scheduler",
+	"system.tracking", "system.tracking_interval", NULL
+};
 
 const struct sim_system system_ghost = {
 	.name = "ghost",
@@ -52,4 +57,5 @@ const struct sim_system system_ghost = {
 	.has_pressure = true,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
+	.scheduling = sim_system_scheduling,
 };

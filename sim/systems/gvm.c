@@ -13,7 +13,11 @@
  *     system.mechanisms.compute_isolation   compute.* control files
  *     system.mechanisms.fast_paging         swapping that does not wait page by page
  *
- * With all three off this is the stock driver. A mechanism that is off has no control files:
+ * How GPU time is shared is one of three, system.scheduler: "timeslices" is what was published,
+ * "priority" and "weighted" are the paper's policies of section 4.4 as the core has them
+ * (sim/core/policy/sched.c). system.tracking says how they learn who has work.
+ *
+ * With all three mechanisms off this is the stock driver. A mechanism that is off has no control files:
  * what a scenario writes there is listed as ignored, and not quietly kept.
  *
  *
@@ -32,9 +36,8 @@ static bool gvm_honours(const struct config *config, const char *control_file)
 {
 	if (sim_system_core_takes(control_file, "gmem."))
 		return config->mechanisms.memory_isolation;
-	if (sim_system_core_takes(control_file, "compute."))
-		return config->mechanisms.compute_isolation;
-	return false;
+	return config->mechanisms.compute_isolation &&
+	       sim_system_scheduler_takes(config, control_file);
 }
 
 static struct sim_memory_policy gvm_memory(const struct config *config)
@@ -47,8 +50,17 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 	};
 }
 
-static const char *const gvm_mechanisms[] = { "memory_isolation", "compute_isolation",
-					      "fast_paging", NULL };
+static struct gvm_scheduler_config gvm_scheduling(const struct config *config)
+{
+	if (!config->mechanisms.compute_isolation)
+		return (struct gvm_scheduler_config){ .policy = GVM_SCHED_TIMESLICES };
+	return sim_system_scheduling(config);
+}
+
+static const char *const gvm_mechanisms[] = {
+	"memory_isolation", "compute_isolation",	"fast_paging", "system.scheduler",
+	"system.tracking",  "system.tracking_interval", NULL
+};
 
 const struct sim_system system_gvm = {
 	.name = "gvm",
@@ -57,4 +69,5 @@ const struct sim_system system_gvm = {
 	.mechanisms = gvm_mechanisms,
 	.honours = gvm_honours,
 	.memory = gvm_memory,
+	.scheduling = gvm_scheduling,
 };

@@ -10,6 +10,7 @@
 
 #include "gpu/gpu.h"
 
+struct cfg_container;
 struct config;
 
 /* One way of managing the GPU. */
@@ -25,12 +26,21 @@ struct sim_system {
 	 * "compute.priority", ...)?
 	 */
 	bool (*honours)(const struct config *config, const char *control_file);
+	/*
+	 * What it writes there by itself when @container starts, whatever the scenario says:
+	 * a text that lives on, or NULL for a file that it leaves alone. The member is NULL: it leaves all to the scenario.
+	 */
+	const char *(*setting)(const struct config *config,
+			       const struct cfg_container *container, const char *control_file);
 	/* Who looks after the GPU's memory. NULL: the core by itself. */
 	struct sim_memory_policy (*memory)(const struct config *config);
+	/* Who shares out its time. NULL: the hardware. */
+	struct gvm_scheduler_config (*scheduling)(const struct config *config);
 };
 
 extern const struct sim_system system_exclusive;
 extern const struct sim_system system_stock;
+extern const struct sim_system system_gpreempt;
 extern const struct sim_system system_gvm;
 extern const struct sim_system system_ghost;
 
@@ -38,7 +48,13 @@ extern const struct sim_system system_ghost;
 extern const struct sim_system *const sim_systems[];
 extern const char *const config_known_systems[];
 
-/* Has it the mechanism of this key, "system.mechanisms.fast_paging"? */
+/* What system.scheduler and system.tracking ask for, for systems that have the core's scheduler. */
+struct gvm_scheduler_config sim_system_scheduling(const struct config *config);
+
+/* Is this a compute.* file that the scheduler asked for takes something from? */
+bool sim_system_scheduler_takes(const struct config *config, const char *control_file);
+
+/* Has it the mechanism of this key, "system.mechanisms.fast_paging" or "system.scheduler"? */
 bool sim_system_has_mechanism(const struct sim_system *system, const char *key);
 
 /* NULL: there is no such system. */

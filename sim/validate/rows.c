@@ -11,6 +11,12 @@
 
 #define FIELDS_MAX 80
 
+/* More than any of these loops has, and less than a simulation can take. */
+#define BYTES_MAX  (UINT64_C(64) << 30)
+#define PAGES_MAX  16384 /* of 64 KB in the 1 GiB that they are spread over */
+#define GRID_MAX   1000000
+#define GAP_US_MAX 1e6
+
 /* A line, split. */
 struct hw_line {
 	const char *file;
@@ -43,6 +49,24 @@ static int line_number(const struct hw_line *line, size_t field, double *ret_val
 	return 0;
 }
 
+/* A whole number from 1 to @most. */
+static int line_count(const struct hw_line *line, size_t field, uint64_t most,
+		      uint64_t *ret_count)
+{
+	double value;
+	int rc = line_number(line, field, &value);
+
+	if (rc)
+		return rc;
+	if (value > (double)most || value != floor(value))
+		return sim_user_error(line->err,
+				      "%s:%u: allowed is a whole number up to %" PRIu64
+				      ", not \"%s\"",
+				      line->file, line->number, most, line->fields[field]);
+	*ret_count = (uint64_t)value;
+	return 0;
+}
+
 static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, uint64_t size)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -72,25 +96,26 @@ static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size
 	return 0;
 }
 
-/* The value in @field, in units of @unit_ns. */
+/* The value in @field, in units of @unit_ns, for the size in @size_field; 0: it has none. */
 static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field,
-		    size_t field, double unit_ns)
+		    uint64_t most, size_t field, double unit_ns)
 {
-	double size = 1, value;
-	int rc = size_field ? line_number(line, size_field, &size) : 0;
+	uint64_t size = 1;
+	double value;
+	int rc = size_field ? line_count(line, size_field, most, &size) : 0;
 
 	if (!rc)
 		rc = line_number(line, field, &value);
-	return rc ? rc : rows_add(line, loop, (uint64_t)size, value * unit_ns);
+	return rc ? rc : rows_add(line, loop, size, value * unit_ns);
 }
 
 static int parse_pcie(const struct hw_line *line)
 {
-	int rc = line_add(line, HW_COPY_IN, 1, 2, 1e3);
+	int rc = line_add(line, HW_COPY_IN, 1, BYTES_MAX, 2, 1e3);
 
 	if (!rc)
-		rc = line_add(line, HW_COPY_OUT, 1, 3, 1e3);
-	return rc ? rc : line_add(line, HW_COPY_BOTH, 1, 4, 1e3);
+		rc = line_add(line, HW_COPY_OUT, 1, BYTES_MAX, 3, 1e3);
+	return rc ? rc : line_add(line, HW_COPY_BOTH, 1, BYTES_MAX, 4, 1e3);
 }
 
 /* The loop that a word stands for, in a list that ends with NULL. */
@@ -110,7 +135,7 @@ static int parse_uvm(const struct hw_line *line)
 					     "prefetch_d2h",  NULL };
 	int loop = line_loop(line, words, HW_SEQ_4K);
 
-	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, 3, 1e9);
+	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, BYTES_MAX, 3, 1e9);
 }
 
 static int parse_width(const struct hw_line *line)
@@ -118,7 +143,7 @@ static int parse_width(const struct hw_line *line)
 	static const char *const words[] = { "contig", "spread", NULL };
 	int loop = line_loop(line, words, HW_WIDTH_CONTIGUOUS);
 
-	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, 3, 1e3);
+	return loop < 0 ? loop : line_add(line, (enum hw_loop)loop, 2, PAGES_MAX, 3, 1e3);
 }
 
 /* "fault_latency distinct_blocks p10 A p50 B p90 C" */
@@ -126,7 +151,7 @@ static int parse_latency(const struct hw_line *line)
 {
 	if (line->count < 6 || strcmp(line->fields[4], "p50") != 0)
 		return line_mistake(line, "no median in", line->fields[0]);
-	return line_add(line, HW_FAULT, 0, 5, 1);
+	return line_add(line, HW_FAULT, 0, 0, 5, 1);
 }
 
 /*
@@ -160,23 +185,52 @@ static int parse_walk(const struct hw_line *line)
 /* "timeslice 2procs BLOCKS THREADS on off gap" */
 static int parse_slice(const struct hw_line *line)
 {
-	double blocks, threads;
+	uint64_t blocks, threads;
 	int rc;
 
 	if (line->count < 2 || strcmp(line->fields[1], "2procs") != 0)
 		return line_mistake(line, "allowed are 2procs, not",
 				    line->fields[line->count > 1]);
-	rc = line_number(line, 2, &blocks);
+	rc = line_count(line, 2, GRID_MAX, &blocks);
 	if (!rc)
-		rc = line_number(line, 3, &threads);
+		rc = line_count(line, 3, GRID_MAX, &threads);
 	for (int i = 0; i < 3 && !rc; i++) {
 		double us;
 
 		rc = line_number(line, (size_t)(4 + i), &us);
 		if (!rc)
-			rc = rows_add(line, (enum hw_loop)(HW_SLICE_ON + i),
-				      (uint64_t)(blocks * threads), us * 1e3);
+			rc = rows_add(line, (enum hw_loop)(HW_SLICE_ON + i), blocks * threads,
+				      us * 1e3);
 	}
+	return rc;
+}
+
+/* A length of time in us that is one in whole ns, too. */
+static int line_time(const struct hw_line *line, size_t field, uint64_t *ret_ns)
+{
+	double us;
+	int rc = line_number(line, field, &us);
+
+	if (!rc && (us < 0.001 || us > GAP_US_MAX))
+		rc = line_mistake(line, "allowed are 0.001 to 1000000 us, not",
+				  line->fields[field]);
+	if (!rc)
+		*ret_ns = (uint64_t)(us * 1e3);
+	return rc;
+}
+
+/* The parameters of a row of gapbench.cu. */
+static int line_gap(const struct hw_line *line, struct hw_gap *ret_gap)
+{
+	uint64_t kernels;
+	int rc = line_count(line, 1, GRID_MAX, &kernels);
+
+	if (!rc)
+		rc = line_time(line, 2, &ret_gap->kernel_ns);
+	if (!rc)
+		rc = line_time(line, 3, &ret_gap->launch_ns);
+	if (!rc)
+		ret_gap->kernels = (uint32_t)kernels;
 	return rc;
 }
 
@@ -185,23 +239,18 @@ static int parse_gap(const struct hw_line *line)
 {
 	static const double units[] = { 1e6, 1e6, 1 };
 	struct hw_rows *rows = line->rows;
-	double values[6];
-	int rc = 0;
+	double value;
+	int rc;
 
-	for (size_t i = 0; i < 6 && !rc; i++)
-		rc = line_number(line, i + 1, &values[i]);
-	if (!rc && rows->gap_count == HW_GAPS_MAX)
-		rc = line_mistake(line, "too many of", line->fields[0]);
-	if (rc)
-		return rc;
-	rows->gaps[rows->gap_count] = (struct hw_gap){
-		.kernels = (uint32_t)values[0],
-		.kernel_ns = (uint64_t)(values[1] * 1e3),
-		.launch_ns = (uint64_t)(values[2] * 1e3),
-	};
-	for (size_t i = 0; i < 3 && !rc; i++)
-		rc = rows_add(line, (enum hw_loop)(HW_GAP_ALONE + i), rows->gap_count,
-			      values[3 + i] * units[i]);
+	if (rows->gap_count == HW_GAPS_MAX)
+		return line_mistake(line, "too many of", line->fields[0]);
+	rc = line_gap(line, &rows->gaps[rows->gap_count]);
+	for (size_t i = 0; i < 3 && !rc; i++) {
+		rc = line_number(line, i + 4, &value);
+		if (!rc)
+			rc = rows_add(line, (enum hw_loop)(HW_GAP_ALONE + i), rows->gap_count,
+				      value * units[i]);
+	}
 	rows->gap_count++;
 	return rc;
 }
@@ -254,7 +303,9 @@ static int parse_stream(FILE *stream, struct hw_line *line)
 		line->number++;
 		rc = parse_line(line, text);
 	}
-	if (!rc && ferror(stream))
+	if (!rc && ferror(stream) && errno == EISDIR)
+		rc = sim_user_error(line->err, "%s: is a folder, allowed: a file", line->file);
+	else if (!rc && ferror(stream))
 		rc = sim_runtime_error(line->err, "%s: %s", line->file, strerror(errno));
 	if (!rc && !line->rows->count)
 		rc = sim_user_error(line->err, "%s: no measurement of memory", line->file);

@@ -17,10 +17,11 @@ expect 2 "sample: option '--interval': \"5\" has no unit, allowed: such as 100ms
 expect 2 "sample: option '--interval': 1us, allowed: 1ms to 24h" sample --interval 1us
 expect 2 "sample: option '--duration': 25h, allowed: 1ms to 24h" sample --duration 25h
 expect 2 "sample: option '--system': \"a b\" is no name" sample --system "a b"
+expect 2 "sample: option '--system': \"\" is no name" sample --system ""
 expect 2 "sample: option '--container': \"vllm\" is not NAME=VALUE" sample --container vllm
 expect 2 "sample: option '--container': \"a.b\" is no name, allowed: up to 63 letters" \
 	sample --container a.b=1
-for pid in 0 -1 x 1:x 1: 99999999999999999999; do
+for pid in 0 -1 x 1:x 1: 2147483648 99999999999999999999; do
 	expect 2 "sample: option '--container': \"vllm=$pid\", allowed: NAME=PID or NAME=PID:GPU" \
 		sample --container "vllm=$pid"
 done

@@ -17,7 +17,8 @@ wait_for "vllm: gone"
 finish 0
 [ "$(wc -l <.notes)" -eq 2 ] || fail "notes: $(cat .notes)"
 for file in gmem.limit.high gmem.limit.low gmem.current gmem.peak gmem.events gmem.swap.current \
-	gmem.clean.current hmem.limit compute.timeslice compute.priority compute.freeze gcgroup.stat; do
+	gmem.clean.current hmem.limit compute.timeslice compute.priority compute.weight compute.freeze \
+	gcgroup.stat; do
 	grep -q "note: /nowhere/at/all: No such file .* missing .* $file" .notes ||
 		fail "$file is not told: $(cat .notes)"
 done

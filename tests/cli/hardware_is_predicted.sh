@@ -31,3 +31,6 @@ expect 2 'no profile "nope"' validate hardware --gpu nope
 expect 2 'unknown .software., allowed: hardware' validate software
 expect 2 'is missing, allowed: hardware' validate
 expect 2 'unexpected .twice' validate hardware "$rows" twice
+expect 2 '/: is a folder' validate hardware /
+expect 2 'results takes no options' validate --set seed=1 results a b
+expect 2 "option '--set' is not valid here, usage" validate results a b --set seed=1

@@ -12,7 +12,9 @@ expect 2 "run: option '--frobnicate' is not valid here" run "$scenario" --frobni
 expect 2 "run: option '-x' is not valid here" run "$scenario" -x
 expect 2 "run: option '--out' needs a value" run "$scenario" --out
 expect 2 "run: option '--out': is empty" run "$scenario" --out ""
-expect 2 "no-such.json: no such scenario" run no-such.json
+expect 2 "no-such.json: no such scenario, .*, which has .*vllm-diffusion-40g" run no-such.json
+# Whatever a name holds, it stays one line and does not ring.
+expect 2 "^gvmsim: no?such?\[31mscenario: no such scenario" run "$(printf 'no\nsuch\033[31mscenario')"
 expect 2 "system.name" run "$scenario" --system no-such-system
 expect 2 "no.such.key" run "$scenario" --set no.such.key=1
 expect 2 "duration" run "$scenario" --set duration=soon
@@ -35,6 +37,16 @@ expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written
 
+# Whoever asks what there is to run is told.
+"$gvmsim" run --help >.out
+for file in "$source"/scenarios/*.json; do
+	grep -q "$(basename "$file" .json)" .out || fail "run --help: no $file"
+done
+
+expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot prefetch, allowed: false, or a system" \
+	run interference --system ghost --set containers.faulter.app.prefetch_back=true
+expect_nothing_written
+
 # A bad row is found when the trace is read; the results folder is gone again then.
 printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
 	"5,ChatGPT,472,18,490,Conversation log" "oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
@@ -44,7 +56,9 @@ expect_nothing_written
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
-	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" "--version" "run x.json --help"; do
+	"figure throughput-vs-memory --help" "figure fault-breakdown --help" "figure ideas --help" \
+	"figure isolation --help" "figure compute --help" "figure interference --help" "--version" "run x.json --help" \
+	"validate --help" "validate hardware --help" "validate results --help" "trace --help"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" $words >.out 2>.err || fail "gvmsim $words"
 	[ -s .out ] && [ ! -s .err ] || fail "gvmsim $words: help goes to stdout"

@@ -62,6 +62,12 @@ static int gpu_rpc(void *unused, u32 tsg)
 	return fails ? -EIO : 0;
 }
 
+static int gpu_move(void *unused, const u32 *tsgs, u32 count)
+{
+	FUZZ_ASSERT(count == 1);
+	return gpu_rpc(unused, tsgs[0]);
+}
+
 static int gpu_set_timeslice(void *unused, u32 tsg, u64 timeslice_us)
 {
 	FUZZ_ASSERT(timeslice_us >= GVM_TIMESLICE_MIN_US &&
@@ -73,8 +79,8 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.evict_chunk = gpu_evict_chunk,
 	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_set_timeslice,
-	.tsg_disable = gpu_rpc,
-	.tsg_enable = gpu_rpc,
+	.tsgs_disable = gpu_move,
+	.tsgs_enable = gpu_move,
 	.tsg_preempt = gpu_rpc,
 };
 

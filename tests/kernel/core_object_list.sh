@@ -39,7 +39,7 @@ sources_of() {
 
 # A test of the core includes its headers, or what is made for such tests, and no other part's.
 core_tests() {
-	grep -lE '^#include "(gvm/[a-z_]+|core_world|toy_gpu)\.h"' "$tests"/test_*.c |
+	grep -lE '^#include "(gvm/[a-z_]+|core_world|sched_world|toy_gpu)\.h"' "$tests"/test_*.c |
 		while read -r file; do
 			sed 's,"gvm/,,' "$file" | grep -q '^#include "[a-z_]*/' ||
 				basename "$file" .c

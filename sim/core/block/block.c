@@ -82,7 +82,6 @@ static u64 block_va(const struct gvm_range *range, u32 index)
 	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
 }
 
-/* Pages of a block become resident or cease to be: the mask, the count and the PTEs agree. */
 static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *block,
 				    u32 hinted)
 {
@@ -91,6 +90,7 @@ static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *b
 	block->hinted = hinted;
 }
 
+/* Pages of a block become resident, or cease to be (below): mask, count and PTEs agree. */
 static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			     enum gvm_access access)
 {
@@ -120,12 +120,13 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = pages & ~block->hinted;
 
 	range->resident_pages -= hweight32(pages & block->resident);
 	block->resident &= ~pages;
 	gvm_clean_set_locked(range, block, block->clean & ~pages);
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index),
-			   pages & ~block->hinted);
+	if (mapped)
+		memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
@@ -374,16 +375,16 @@ static int range_out_of_room(struct gvm_range *range, int status)
 }
 
 /*
- * The first half of a block's service, making room as often as it takes. That nobody has anything
- * on a full device is believed only when it is still full then, and that hmem.limit is used up only
- * without @others in this batch, which may be bringing back what they had on the host.
+ * The first half of a block's service, making room as often as it takes. That nobody can give
+ * anything on a full device is believed only when it is still full then, and that hmem.limit is used
+ * up only without @others in this batch, which may be bringing back what they had on the host.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_block_stats *stats,
 			     struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
-	bool alone = false, needs_room;
+	bool none = false, none_before, needs_room;
 	int status, room;
 	u32 tries;
 
@@ -396,10 +397,11 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 				     &evictions);
 		if (room == -ENOSPC && others)
 			return -EAGAIN;
-		if (room == -ENOSPC || (room == -ENOENT && (alone || status == -EDQUOT)))
+		none_before = none;
+		none = gvm_evict_found_nobody(room);
+		if (none && (none_before || status == -EDQUOT))
 			return range_out_of_room(range, status);
-		alone = room == -ENOENT;
-		if (room && !alone)
+		if (room && !none)
 			return room;
 	}
 	return -EAGAIN;

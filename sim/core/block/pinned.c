@@ -95,16 +95,18 @@ static int pinned_alloc(struct gvm_pinned *pinned, u32 *ret_chunk)
 {
 	struct gvm_memory *memory = pinned->memory;
 	struct gvm_fence fence = { 0 };
+	bool none = false;
 	u32 tries;
 	int status;
 
 	for (tries = 0; tries < PINNED_TRIES_MAX; tries++) {
 		status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
-		if (status != -ENOMEM)
+		if (status != -ENOMEM || none)
 			return status;
 		status = gvm_evict_for(pinned->container, GVM_NEED_MEMORY, &fence);
 		if (status == -EINTR)
 			return status;
+		none = gvm_evict_found_nobody(status);
 	}
 	return -ENOMEM;
 }
@@ -122,7 +124,8 @@ static int pinned_add_chunk(struct gvm_pinned *pinned)
 		return status;
 	}
 	gvm_charge_pin(pinned->container);
-	pinned->memory->frames[chunk].index = pinned->first_chunk;
+	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
+	gvm_frame_set(pinned->memory, chunk, NULL, pinned->first_chunk);
 	pinned->first_chunk = chunk;
 	pinned->chunks++;
 	return 0;

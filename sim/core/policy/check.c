@@ -14,12 +14,15 @@
  *                   links back. So each order is a set of disjoint closed rings, and a walk from
  *                   any charged chunk comes back to it. A free chunk has no owner and no links.
  *   2. containers   The list is closed. Each container's ring holds as many chunks as were
- *                   charged to it, all its own. Together these are all charged chunks: now every
- *                   chunk's owner is known to be a container of this device.
+ *                   charged to it, all its own, beside what is reserved and pinned. Together
+ *                   these are all charged chunks: now every chunk's owner is known to be a
+ *                   container of this device. Flags follow limits, the device's counts are the
+ *                   sums of theirs.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all charged
  *                   chunks together. So each chunk is on exactly one of them.
  *   4. stash        Distinct charged chunks, and those that say so.
  *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
+ *   6. listening    Whoever has listeners is on the device's list of them, and nobody else.
  *
  * Nothing here shares code with what it checks, least of all the definition of "protected".
  */
@@ -446,10 +449,27 @@ static int check_tsgs(const struct gvm_device *device)
 	return 0;
 }
 
+/* Step 6. That a container is on the list if it has listeners was step 2. */
+
+static int check_listening(const struct gvm_device *device)
+{
+	const struct gvm_container *container;
+	u32 listed = 0, with_listeners = 0;
+
+	if (!check_list_is_closed(&device->listening, device->container_count, &listed))
+		return check_failed(device, "list of who listens is broken", listed);
+	list_for_each_entry(container, &device->containers, node)
+		with_listeners += container->listener_count > 0;
+	if (listed != with_listeners)
+		return check_failed(device, "listening on no device's list", listed);
+	return 0;
+}
+
 static int check_locked(const struct gvm_device *device)
 {
 	int (*const steps[])(const struct gvm_device *device) = {
-		check_chunks, check_containers, check_global_order, check_stash, check_tsgs,
+		check_chunks, check_containers, check_global_order,
+		check_stash,  check_tsgs,	check_listening,
 	};
 	int error = 0;
 	u32 i;

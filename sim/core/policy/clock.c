@@ -282,18 +282,11 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
 }
 
-/* How many chunks stand on a container's own ring. */
-static u32 clock_own_count(const struct gvm_container *container)
-{
-	return container->charged_chunks - container->reserved_chunks -
-	       container->pinned_chunks;
-}
-
 static u32 clock_sweep_own(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	/* One turn clears every bit, the second takes the first cold chunk. */
-	u32 looks = min(GVM_PICK_LOOKS, 2 * clock_own_count(container));
+	u32 looks = min(GVM_PICK_LOOKS, 2 * gvm_container_bound_chunks(container));
 
 	if (container->is_swap_full)
 		return GVM_NO_CHUNK;
@@ -344,7 +337,7 @@ static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_ob
 static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 {
 	struct gvm_device *device = container->device;
-	u32 turn = min(*looks, clock_own_count(container));
+	u32 turn = min(*looks, gvm_container_bound_chunks(container));
 
 	*looks -= turn;
 	while (turn--) {
@@ -573,10 +566,10 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 	struct gvm_device *device = container->device;
 
 	gvm_spin_assert_held(&device->lock);
-	clock_leave_side(container, clock_own_count(container));
+	clock_leave_side(container, gvm_container_bound_chunks(container));
 	container->is_protected = is_protected;
 	container->is_swap_full = is_swap_full;
-	clock_join_side(container, clock_own_count(container));
+	clock_join_side(container, gvm_container_bound_chunks(container));
 	if (!gvm_container_is_shielded(container))
 		ring_splice(device->chunks, &container->shielded, &device->global,
 			    GVM_ORDER_GLOBAL);

@@ -28,6 +28,7 @@
  */
 #include "gvm/container.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static struct gvm_container *container_find_locked(struct gvm_device *device, u32 tgid)
@@ -57,8 +58,10 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	INIT_LIST_HEAD(&container->tsgs);
 	INIT_LIST_HEAD(&container->listeners);
 	INIT_LIST_HEAD(&container->listening);
+	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = GVM_PRIORITY_DEFAULT;
+	container->weight = GVM_WEIGHT_DEFAULT;
 	return container;
 }
 
@@ -164,6 +167,8 @@ static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
 	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
+	GVM_ASSERT(container->pinned_chunks == 0 && container->evicting_chunks == 0);
+	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
 	GVM_ASSERT(list_empty(&container->listeners));
 	gvm_free(container);

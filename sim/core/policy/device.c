@@ -36,6 +36,7 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->global.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&device->containers);
 	INIT_LIST_HEAD(&device->listening);
+	INIT_LIST_HEAD(&device->compute);
 	gvm_mutex_init(&device->tsg_mutex, "gvm tsg");
 	gvm_spin_init(&device->lock, "gvm device");
 
@@ -54,8 +55,10 @@ void gvm_device_destroy(struct gvm_device *device)
 {
 	GVM_ASSERT(list_empty(&device->containers));
 	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
+	GVM_ASSERT(device->exposed_chunks == 0 && device->stuck_chunks == 0);
+	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
 	GVM_ASSERT(device->pinned_chunks == 0 && list_empty(&device->listening));
-	GVM_ASSERT(!device->evictor);
+	GVM_ASSERT(!device->evictor && !device->scheduler);
 	gvm_free(device->chunks);
 	device->chunks = NULL;
 }

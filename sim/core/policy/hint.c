@@ -66,16 +66,14 @@
 static u32 hint_ring_count(const struct gvm_device *device,
 			   const struct gvm_container *container)
 {
-	if (!container)
-		return device->exposed_chunks;
-	return container->charged_chunks - container->reserved_chunks;
+	return container ? gvm_container_bound_chunks(container) : device->exposed_chunks;
 }
 
 /* Is it worth asking? Its bit is clear from now on. */
 static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
-	bool spared = order == GVM_ORDER_GLOBAL && entry->owner->is_protected;
+	bool spared = order == GVM_ORDER_GLOBAL && gvm_container_is_shielded(entry->owner);
 
 	if (entry->state != GVM_CHUNK_CHARGED || entry->stashed || spared)
 		return false;
@@ -102,6 +100,8 @@ static u32 hint_next_locked(struct gvm_device *device, struct gvm_container *con
 	u32 spread = hint_ring_count(device, container) / HINT_SPREAD_SHARE;
 	u32 looks = GVM_PICK_LOOKS;
 
+	if (container && container->is_swap_full)
+		return GVM_NO_CHUNK;
 	while (looks-- && ring->lead < spread && ring->hand != GVM_NO_CHUNK) {
 		u32 chunk = hint_advance(device, ring, order);
 

@@ -27,7 +27,9 @@
  *   2. There an RPC's failure is logged and the setting recorded as done, so the freeze file can
  *      say 1 while kernels run. Here the file reports what is known of the TSGs.
  *   3. There is no timeslice until somebody writes one, here as there: an untouched container
- *      has no RPC made for it, whatever its default is shown as.
+ *      has no RPC made for it, whatever its default is shown as. It wishes for what TSGs have.
+ *   4. The scheduler (policy/sched.c) wishes, too: a TSG that it holds is off the runlist, whatever
+ *      the container's files say, and frozen is only what was frozen by its owner.
  */
 #include "gvm/tsg.h"
 
@@ -43,14 +45,17 @@ struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
 {
 	const struct gvm_container *container = tsg->container;
 
+	const struct gvm_share *share = &container->share;
+	u64 timeslice_us = share->slice_us ? share->slice_us : container->timeslice_us;
+	bool off = container->frozen || share->held;
+
 	gvm_mutex_assert_held(&container->device->tsg_mutex);
 	return (struct gvm_tsg_plan){
-		.set_timeslice = container->timeslice_set &&
-				 tsg->timeslice_us != container->timeslice_us,
-		.timeslice_us = container->timeslice_us,
-		.disable = container->frozen && !tsg->disabled,
+		.set_timeslice = tsg->timeslice_us != timeslice_us,
+		.timeslice_us = timeslice_us,
+		.disable = off && !tsg->disabled,
 		.preempt = container->frozen && !tsg->preempted,
-		.enable = !container->frozen && tsg->disabled,
+		.enable = !off && tsg->disabled,
 	};
 }
 
@@ -60,6 +65,8 @@ bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
 	const struct gvm_tsg *tsg;
 
 	gvm_mutex_assert_held(&container->device->tsg_mutex);
+	if (container->share.held && !container->frozen)
+		return false;
 	list_for_each_entry(tsg, &container->tsgs, node) {
 		if (!tsg->disabled || !tsg->preempted)
 			return false;

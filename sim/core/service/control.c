@@ -2,7 +2,8 @@
 /*
  * Control files: a table of names, and what reading and writing each one does.
  *
- * Layer: service. Writes to compute.* sleep in RPCs, one to gmem.limit.high while it reclaims.
+ * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
+ * they reclaim.
  *
  * This is the border. A text comes from a user who may have written anything, so it is checked
  * here, completely, and what is behind it trusts its arguments. A write that fails has changed
@@ -25,6 +26,7 @@
 #include "gvm/charge.h"
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static int control_show_u64(char *buf, size_t size, u64 value)
@@ -68,7 +70,7 @@ static int control_high_store(struct gvm_container *container, const char *text)
 	return 0;
 }
 
-static void control_high_settle(struct gvm_container *container, bool wait)
+static void control_reclaim(struct gvm_container *container, bool wait)
 {
 	if (wait)
 		gvm_reclaim(container);
@@ -182,6 +184,26 @@ static int control_priority_store(struct gvm_container *container, const char *t
 	return gvm_compute_set_priority(container, (u32)priority);
 }
 
+static int control_weight_show(struct gvm_container *container, char *buf, size_t size)
+{
+	u32 weight;
+
+	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
+		return -EINTR;
+	weight = container->weight;
+	gvm_mutex_unlock(&container->device->tsg_mutex);
+	return control_show_u64(buf, size, weight);
+}
+
+static int control_weight_store(struct gvm_container *container, const char *text)
+{
+	u64 weight;
+
+	if (gvm_parse_u64(text, &weight) || weight > GVM_WEIGHT_MAX)
+		return -EINVAL;
+	return gvm_compute_set_weight(container, (u32)weight);
+}
+
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
 {
 	bool frozen;
@@ -224,16 +246,17 @@ static int control_stat_show(struct gvm_container *container, char *buf, size_t 
 
 static const struct gvm_control_file control_files[] = {
 	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store,
-	  control_high_settle },
+	  control_reclaim },
 	{ "gmem.limit.low", NULL, control_low_show, control_low_store, NULL },
 	{ "gmem.current", "memory.current", control_current_show, NULL, NULL },
 	{ "gmem.peak", NULL, control_peak_show, NULL, NULL },
 	{ "gmem.events", NULL, control_events_show, NULL, NULL },
 	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL, NULL },
 	{ "gmem.clean.current", NULL, control_clean_show, NULL, NULL },
-	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, NULL },
+	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, control_reclaim },
 	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store, NULL },
 	{ "compute.priority", NULL, control_priority_show, control_priority_store, NULL },
+	{ "compute.weight", NULL, control_weight_show, control_weight_store, NULL },
 	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store, NULL },
 	{ "gcgroup.stat", NULL, control_stat_show, NULL, NULL },
 };

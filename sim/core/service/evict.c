@@ -37,7 +37,8 @@
  *
  * What hmem.limit keeps on the device is not there to be had. A container that has no chunk left to
  * give within its gmem.limit.high, because its hmem.limit is used up, hears -ENOSPC, and its fault is
- * cancelled; the device hears it when that is so for everybody who has anything.
+ * cancelled; the device hears it when that is so for everybody who has anything. Its evictor can only
+ * tell its listeners, which it does: what they give up is all that can save it.
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
  *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
@@ -202,8 +203,6 @@ static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
 	u32 total;
 	u32 unused = evictor_free_locked(evictor, &total);
 
-	if (evictor->container && evictor->container->is_swap_full)
-		return false;
 	return unused <
 	       min(max(GVM_EVICT_LOW_CHUNKS, evictor->demand), total / GVM_EVICT_LOW_SHARE);
 }
@@ -265,12 +264,25 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 	return chunk == GVM_NO_CHUNK ? -ENOENT : evict_picked(device, chunk, fence);
 }
 
+/* Can nothing of its container go, whatever it lacks? */
+static bool evictor_is_stuck(const struct gvm_evictor *evictor)
+{
+	bool stuck;
+
+	gvm_spin_lock(&evictor->device->lock);
+	stuck = evictor->container && evictor->container->is_swap_full;
+	gvm_spin_unlock(&evictor->device->lock);
+	return stuck;
+}
+
 static void evictor_run(struct gvm_evictor *evictor)
 {
 	struct gvm_fence fence = { 0 };
 	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_lack(evictor));
 
 	evictor_post(evictor);
+	if (evictor_is_stuck(evictor))
+		return;
 	while (most-- && !gvm_give_way() && evictor_lack(evictor)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
@@ -367,7 +379,7 @@ static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 {
 	if (!evictor)
 		return;
-	evictor->demand = chunks;
+	evictor->demand = chunks ? chunks : evictor->demand;
 	if (evictor->kicked || !evictor_is_due_locked(evictor))
 		return;
 	evictor->kicked = true;

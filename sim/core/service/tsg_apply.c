@@ -9,6 +9,7 @@
  * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so whatever was
  * wished of it holds; its owner will detach it in time.
  */
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 static int tsg_rpc_error(int error)
@@ -33,7 +34,7 @@ static int tsg_disable(struct gvm_tsg *tsg)
 	const struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsg_disable(device->gpu, tsg->id));
+	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1));
 	if (!error)
 		tsg->disabled = true;
 	return error;
@@ -55,7 +56,7 @@ static int tsg_enable(struct gvm_tsg *tsg)
 	const struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsg_enable(device->gpu, tsg->id));
+	error = tsg_rpc_error(device->ops->tsgs_enable(device->gpu, &tsg->id, 1));
 	if (!error) {
 		tsg->disabled = false;
 		tsg->preempted = false;
@@ -121,11 +122,15 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	tsg->timeslice_us = device->default_timeslice_us;
 	tsg->disabled = false;
 	tsg->preempted = false;
+	tsg->runtime_ns = 0;
 
 	gvm_mutex_lock(&device->tsg_mutex);
+	if (list_empty(&container->tsgs))
+		list_add_tail(&container->compute_node, &device->compute);
 	list_add_tail(&tsg->node, &container->tsgs);
 	error = tsg_apply_locked(tsg);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_scheduler_kick(device);
 	return error;
 }
 
@@ -136,7 +141,12 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 
 	gvm_mutex_lock(&container->device->tsg_mutex);
 	list_del_init(&tsg->node);
+	if (list_empty(&container->tsgs)) {
+		list_del_init(&container->compute_node);
+		memset(&container->share, 0, sizeof(container->share));
+	}
 	gvm_mutex_unlock(&container->device->tsg_mutex);
+	gvm_scheduler_kick(container->device);
 	tsg->container = NULL;
 	gvm_container_put(container);
 }
@@ -153,9 +163,9 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 		return -EINTR;
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
-	container->timeslice_set = true;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_scheduler_kick(device);
 	return error;
 }
 
@@ -170,10 +180,24 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 	if (gvm_mutex_lock_killable(&device->tsg_mutex))
 		return -EINTR;
 	container->timeslice_us = timeslice_us;
-	container->timeslice_set = true;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	return error;
+}
+
+/* CONTEXT: process. */
+int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
+{
+	struct gvm_device *device = container->device;
+
+	if (weight < GVM_WEIGHT_MIN || weight > GVM_WEIGHT_MAX)
+		return -EINVAL;
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
+	container->weight = weight;
+	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_scheduler_kick(device);
+	return 0;
 }
 
 static int compute_set_frozen(struct gvm_container *container, bool frozen)
@@ -186,6 +210,7 @@ static int compute_set_frozen(struct gvm_container *container, bool frozen)
 	container->frozen = frozen;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_scheduler_kick(device);
 	return error;
 }
 

@@ -140,8 +140,9 @@ void gvm_pinned_release(struct gvm_pinned *pinned);
 /*
  * Take @bytes more, in whole chunks, and charge them to the container. Others are evicted for it as
  * for a page; where the container's limits let nothing of its own go, its usage passes
- * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or an eviction's
- * error. CONTEXT: process, no range's lock held.
+ * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or -EINTR. What
+ * was taken until then stays, and is used first by the next call. CONTEXT: process, no range's lock
+ * held.
  */
 int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes);
 
@@ -190,7 +191,10 @@ void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *fault
 void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
 bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
 
-/* A chunk came into a block, or (range NULL) has left it. CONTEXT: atomic. */
+/*
+ * A chunk came into a block, or (range NULL) has left it; or it is pinned memory, and @index the next
+ * chunk of that. CONTEXT: atomic.
+ */
 void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
 
 /*

@@ -23,6 +23,16 @@ enum gvm_event {
 	GVM_EVENTS,
 };
 
+/* What the scheduler keeps of a container while it has TSGs; guarded by the device's tsg_mutex. */
+struct gvm_share {
+	bool work;     /* seen at the last look; a frozen container's does not count */
+	bool held;     /* its TSGs should be off the runlist */
+	u64 slice_us;  /* timeslice in place of its own setting; 0: none */
+	u64 quiet_ns;  /* priority: until then it is waited for, though it may have no work */
+	u64 ran_ns;    /* weighted: GPU time used that has not been paid for */
+	s64 credit_ns; /* weighted: GPU time that it is owed; negative: that it owes */
+};
+
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
@@ -43,7 +53,7 @@ struct gvm_container {
 	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
 	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
-	u64 evicted_chunks; /* chunks taken from it by eviction, ever */
+	u64 evicted_chunks; /* chunks that went after they were picked, ever */
 
 	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
 	struct gvm_ring
@@ -58,11 +68,13 @@ struct gvm_container {
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
 
 	/* Compute settings; guarded by the device's tsg_mutex. */
-	struct list_head tsgs; /* gvm_tsg.node */
-	u64 timeslice_us;      /* what its TSGs should have */
-	bool timeslice_set;    /* somebody wrote it: new TSGs are programmed with it */
-	u8 priority;	       /* last compute.priority written; see gvm_container_priority() */
-	bool frozen;	       /* what its TSGs should be */
+	struct list_head tsgs;	       /* gvm_tsg.node */
+	struct list_head compute_node; /* in gvm_device.compute, while it has TSGs */
+	u64 timeslice_us; /* what its TSGs should have, unless the scheduler knows better */
+	u32 weight;	  /* compute.weight */
+	u8 priority;	  /* last compute.priority written; see gvm_container_priority() */
+	bool frozen;	  /* what its TSGs should be */
+	struct gvm_share share;
 
 	/* Launches reported by the user-space shim (gcgroup.stat). */
 	u64 kernels_submitted;
@@ -76,6 +88,13 @@ struct gvm_container {
 static inline bool gvm_container_is_shielded(const struct gvm_container *container)
 {
 	return container->is_protected || container->is_swap_full;
+}
+
+/* How many chunks are bound to it, so that they stand on its ring. Lock held. CONTEXT: atomic. */
+static inline u32 gvm_container_bound_chunks(const struct gvm_container *container)
+{
+	return container->charged_chunks - container->reserved_chunks -
+	       container->pinned_chunks;
 }
 
 /*
@@ -105,7 +124,10 @@ struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid);
 void gvm_container_get(struct gvm_container *container);
 void gvm_container_put(struct gvm_container *container);
 
-/* Count @submitted launches and @ended completions (the shim's ioctl). CONTEXT: atomic. */
+/*
+ * Count @submitted launches and @ended completions (the shim's ioctl). Who reports a first launch
+ * has the scheduler look at once: gvm_scheduler_kick(). CONTEXT: atomic.
+ */
 void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended);
 
 /*

@@ -15,6 +15,7 @@
 
 struct gvm_container;
 struct gvm_evictor;
+struct gvm_scheduler;
 
 /* The two orders in which a chunk stands (GVM 4.3, Figure 10). Each has its own hand. */
 enum gvm_order {
@@ -92,6 +93,7 @@ struct gvm_device {
 	u32 chunk_count;
 
 	struct gvm_mutex tsg_mutex;
+	struct list_head compute; /* gvm_container.compute_node: those with TSGs; tsg_mutex */
 
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */
@@ -113,6 +115,7 @@ struct gvm_device {
 	u32 stash_count;
 	struct list_head listening;  /* gvm_container.listening: those who hear of pressure */
 	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
+	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
 };
 
 /*

@@ -27,10 +27,11 @@ enum gvm_need {
 /*
  * Evict one chunk so that @container can have one. Returns 0: somebody's charge has become less,
  * try again; -EAGAIN: all that could go are in service or on their way in or out; -ENOENT: there is
- * no victim (its limit is below a chunk; or nobody has anything, which on a device that was full
- * may have come about since: try once more); -ENOSPC: there are chunks, and hmem.limit lets none of
- * them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's), until something comes
- * back from the host or is given up; or what the device's evict_chunk returned. @fence as there.
+ * no victim (its limit is below a chunk; or nobody has anything); -ENOSPC: there are chunks, and
+ * hmem.limit lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's),
+ * until something comes back from the host or is given up; or what the device's evict_chunk returned.
+ * That nobody can give on a device that was full may have come about since, and left room: try once
+ * more. @fence as there.
  * CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);
@@ -43,6 +44,12 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
  * faults. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
  */
 u32 gvm_reclaim(struct gvm_container *container);
+
+/* Did gvm_evict_for() say that nobody can give anything? CONTEXT: atomic. */
+static inline bool gvm_evict_found_nobody(int status)
+{
+	return status == -ENOENT || status == -ENOSPC;
+}
 
 /* A background evictor, of one container or (container NULL) of a device. Owner's memory. */
 struct gvm_evictor {
@@ -66,8 +73,8 @@ int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 void gvm_evictor_stop(struct gvm_evictor *evictor);
 
 /*
- * A batch of faults has taken up to @chunks for @container: wake its evictor and the device's if they
- * are due. CONTEXT: process.
+ * A batch of faults has taken up to @chunks for @container (0: it was not a batch, and says nothing of
+ * the next one): wake its evictor and the device's if they are due. CONTEXT: process.
  */
 void gvm_evictors_kick(struct gvm_container *container, u32 chunks);
 

@@ -49,6 +49,16 @@ struct gvm_fence {
 	u64 sequence[GVM_ENGINES];
 };
 
+/*
+ * A look at a TSG. NVIDIA's channel RAM has the bits (NV_CHRAM_CHANNEL: BUSY, ON_ENG) from Ampere on;
+ * the time is in the log of context switches that its FECS firmware writes to memory.
+ */
+struct gvm_tsg_sample {
+	bool busy;	/* a channel has work queued or running */
+	bool on_gpu;	/* its context is loaded, or being loaded */
+	u64 runtime_ns; /* that it had the GPU and was not idle, waits for its faults included */
+};
+
 /* Calls of the service layer: one GPU with its fault buffer, its TSGs and its memory. */
 struct gvm_gpu_ops {
 	/*
@@ -95,11 +105,18 @@ struct gvm_gpu_ops {
 
 	/* RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. */
 	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);
-	int (*tsg_disable)(void *gpu, u32 tsg);
-	int (*tsg_enable)(void *gpu, u32 tsg);
 	int (*tsg_preempt)(void *gpu, u32 tsg);
-	/* Atomic: does the TSG have work queued or running? */
-	bool (*tsg_busy)(void *gpu, u32 tsg);
+	/*
+	 * One RPC about @count TSGs, 1 to 64: off the runlist, or back on it. Those that are gone are
+	 * passed over. Returns 0, -ENODEV (all are gone) or -errno, and nothing has been done.
+	 */
+	int (*tsgs_disable)(void *gpu, const u32 *tsgs, u32 count);
+	int (*tsgs_enable)(void *gpu, const u32 *tsgs, u32 count);
+	/*
+	 * Atomic: what the device knows of a TSG without an RPC. Only for a scheduler. Of one that is
+	 * gone, *ret_sample is left as it is.
+	 */
+	void (*tsg_sample)(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample);
 };
 
 /* One contiguous run of pages to move or clear, inside one block. */

@@ -28,6 +28,7 @@ struct gvm_tsg {
 	struct gvm_container *container; /* a reference */
 	u32 id;				 /* what the device calls it */
 	u64 timeslice_us;		 /* programmed, as far as we know */
+	u64 runtime_ns;			 /* the scheduler: at its last look */
 	bool disabled;			 /* off the runlist, as far as we know */
 	bool preempted;			 /* and off the GPU since then */
 };
@@ -48,8 +49,8 @@ u64 gvm_priority_to_timeslice_us(u32 priority);
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
 
 /*
- * All TSGs of the container are off the runlist and off the GPU (and there may be none).
- * tsg_mutex held.
+ * All TSGs of the container are off the runlist and off the GPU (and there may be none), and it is
+ * not only the scheduler that holds them. tsg_mutex held.
  */
 bool gvm_tsgs_frozen_locked(const struct gvm_container *container);
 
@@ -63,11 +64,13 @@ void gvm_tsg_detach(struct gvm_tsg *tsg);
 
 /*
  * Change a setting of the container and apply it to all its TSGs. Returns 0, -EINVAL (out of
- * range, nothing changed), -EINTR (being killed, nothing changed), or the first RPC's error; the others are still tried, and the next
- * write tries again. A TSG that is gone (-ENODEV) is no error. CONTEXT: process.
+ * range, nothing changed), -EINTR (being killed, nothing changed), or the first RPC's error; the
+ * others are still tried, and the next write tries again. A TSG that is gone (-ENODEV) is no error. A
+ * weight is for the scheduler, and makes no RPC by itself. CONTEXT: process.
  */
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority);
 int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us);
+int gvm_compute_set_weight(struct gvm_container *container, u32 weight);
 int gvm_compute_freeze(struct gvm_container *container);
 int gvm_compute_thaw(struct gvm_container *container);
 

@@ -1,36 +1,17 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Bars of five statistics, ours beside the published ones. Run by "gvmsim figure ablation", which
-# sets every variable that is used here and not set here. Rows of the file are panel by panel,
-# five bars each; columns are addressed by name.
-#
-# Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
+# Panels of bars, one for each statistic, ours beside the published ones. Run by "gvmsim figure"
+# (figure_bars.c), which sets every variable that is used here and not set here. Rows of the file are
+# panel by panel, as many as there are bars; columns are addressed by name.
 
-# An SVG's unit is smaller than a point.
-size = terminal eq "svg" ? 18 : 13
-font_text = sprintf("DejaVu Sans,%d", size)
-font_number = sprintf(",%d", size * 0.88)
-font_panel = sprintf(",%d", size * 1.15)
-font_subline = sprintf(",%d", size * 1.08)
-font_headline = sprintf(",%d", size * 1.5)
-if (terminal eq "svg") {
-	set terminal svg size 1720,1000 dynamic noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-} else {
-	set terminal pngcairo size 1720,1000 noenhanced background rgb "white" \
-		font font_text linewidth 1.5
-}
-set output output
-set encoding utf8
-set datafile separator comma
-set datafile columnheaders
+page_width = 1720
+page_height = 1000
+load style_file
 
 c_ours = "#0072B2"
 c_published = "#E69F00"
-c_text = "#333333"
-bars = 5
 width = 0.38
-apart = 0.02 # numbers stand a little further out than their bars
+apart = 0.055 # numbers stand a little further out than their bars
 
 # --- What all panels have in common -------------------------------------------------------------
 
@@ -39,21 +20,20 @@ set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 set xrange [-0.6:bars - 0.4]
 set xtics scale 0 font font_number
-bar_names = "UVM +MemIso +ComIso +SwapOpt Ghost"
 failed(i) = value(sprintf("failed_%d", i))
 set xtics () # as a list, and empty
 do for [i = 1:bars] {
-	set xtics add (word(bar_names, i) . (failed(i) ? " *" : "") i - 1)
+	set xtics add (value(sprintf("bar_%d", i)) . (failed(i) ? " *" : "") i - 1)
 }
 set boxwidth width
 set style fill solid 1.0 noborder
 unset key
 
-# Three columns of panels, two rows.
+# Three columns of panels, two rows; the first panel above the second.
 left(i) = 0.055 + i * 0.325
 right(i) = left(i) + 0.277
 top(j) = 0.838 - j * 0.450
-bottom(j) = top(j) - 0.325
+bottom(j) = top(j) - (panels < 6 ? 0.325 : 0.315)
 
 # The bar's place in its panel, and its value if it belongs to the panel and has one.
 place(i) = int(i) % bars
@@ -84,37 +64,25 @@ draw(panel, text) = "plot numbers_csv using (place($0) - width / 2):(ours(\"" . 
 	. " textcolor rgb c_ours"
 
 set multiplot
-headline = "GVM's mechanisms one after the other, and Ghost: vLLM beside diffusion"
-subline = scenario . " on " . gpu . "; published: GVM paper, Figure 14; latencies on logarithmic axes"
+subline = scenario . " on " . gpu . "; published: " . source . "; latencies on logarithmic axes"
 if (changed) {
 	subline = subline . ".  CHANGED by --scenario or --set: not the published set-up"
 }
 set label 10 headline at screen 0.055,0.960 left font font_headline textcolor rgb "black"
 set label 11 subline at screen 0.055,0.922 left font font_subline textcolor rgb c_text
 
-panel_keys = "ttft_ms.p50 itl_ms.p50 throughput ttft_ms.p99 itl_ms.p99"
-array panel_index[5] = [1, 3, 5, 2, 4]
-array panel_title[5] = ["vLLM: median time to first token (ms)", \
-	"vLLM: median inter-token latency (ms)", \
-	"Diffusion: throughput, 1 is that of UVM", \
-	"vLLM: P99 time to first token (ms)", "vLLM: P99 inter-token latency (ms)"]
-
-do for [i = 1:5] {
-	set lmargin at screen left((i - 1) % 3)
-	set rmargin at screen right((i - 1) % 3)
-	set tmargin at screen top((i - 1) / 3)
-	set bmargin at screen bottom((i - 1) / 3)
-	set label 1 panel_title[i] at graph 0,1.095 left font font_panel textcolor rgb c_text
-	low = value(sprintf("low_%d", panel_index[i]))
-	high = value(sprintf("high_%d", panel_index[i]))
-	if (i == 3) {
-		unset logscale y
-		set format y "%g"
-		set ytics autofreq
-		floor_y = 0
-		set yrange [0:high > 0 ? 1.12 * high : 1]
-		eval draw(word(panel_keys, i), "plain")
-	} else {
+do for [i = 1:panels] {
+	column = (i - 1) / 2
+	row = (i - 1) % 2
+	set lmargin at screen left(column)
+	set rmargin at screen right(column)
+	set tmargin at screen top(row)
+	set bmargin at screen bottom(row)
+	set label 1 value(sprintf("title_%d", i)) at graph 0,1.095 left font font_panel \
+		textcolor rgb c_text
+	low = value(sprintf("low_%d", i))
+	high = value(sprintf("high_%d", i))
+	if (value(sprintf("is_ms_%d", i))) {
 		# Half a decade of room below the shortest bar, so that it is one.
 		set logscale y
 		set format y "%.0f"
@@ -126,18 +94,26 @@ do for [i = 1:5] {
 		} else {
 			set ytics autofreq
 		}
-		eval draw(word(panel_keys, i), "number")
+		eval draw(value(sprintf("panel_%d", i)), "number")
+	} else {
+		unset logscale y
+		set format y "%g"
+		set ytics autofreq
+		floor_y = 0
+		set yrange [0:high > 0 ? 1.12 * high : 1]
+		eval draw(value(sprintf("panel_%d", i)), "plain")
 	}
 	unset label 10
 	unset label 11
 }
 
-# --- The sixth place: what the colours are ------------------------------------------------------
+# --- What the colours and the bars are: in the sixth place, or below ----------------------------
 
-set lmargin at screen left(2)
-set rmargin at screen right(2)
-set tmargin at screen top(1)
-set bmargin at screen bottom(1)
+in_place = panels < 6
+set lmargin at screen in_place ? left(2) : 0.840
+set rmargin at screen 0.990
+set tmargin at screen in_place ? top(1) : 0.975
+set bmargin at screen in_place ? bottom(1) : 0.900
 unset label 1
 unset logscale y
 unset border
@@ -147,12 +123,21 @@ set xrange [0:1]
 set yrange [0:1]
 set key at graph 0.0,1.0 left top Left reverse samplen 2 spacing 1.35 textcolor rgb c_text
 any_failed = sum [i = 1:bars] failed(i)
-set label 20 "UVM: the stock driver\n+MemIso: gvm, memory isolation only\n" \
-	. "+ComIso: with compute isolation, too\n+SwapOpt: with fast paging, too\n" \
-	. "Ghost: not in the published figure\n\"none\": no value, the container" \
-	. "\nfailed or completed nothing." \
-	. (any_failed ? "\n* A container of this run died: the other one\nhad the GPU to itself, and its bars are of that." : "") at graph 0.015,0.68 left font font_number \
-	textcolor rgb c_text
+notes = notes . "\n\"none\": no value, the container failed or completed nothing."
+if (any_failed) {
+	notes = notes . "\n* A container of this run died: the other one had\nthe GPU to itself, and its bars are of that."
+}
+if (in_place) {
+	set label 20 notes at graph 0.015,0.68 left font font_number textcolor rgb c_text
+} else {
+	# One line, if they are not too many.
+	do for [i = 1:strlen(notes)] {
+		if (notes[i:i] eq "\n") {
+			notes = notes[1:i - 1] . (notes[i - 1:i - 1] eq "." ? " " : "; ") . notes[i + 1:*]
+		}
+	}
+	set label 20 notes at screen 0.055,0.016 left font font_number textcolor rgb c_text
+}
 plot NaN notitle, keyentry with boxes linecolor rgb c_ours title "ours, simulated", \
 	keyentry with boxes linecolor rgb c_published title "published, measured"
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# What a simulated second costs with 2 to 64 containers that always have work and page nothing, by
+# who shares out GPU time: wall time in us for a simulated second, and of that for each container,
+# best of three. Switches and looks come at their own pace, and each of them looks at every container,
+# so the cost is linear in containers once they outweigh what a run costs anyway.
+set -eu
+
+gvmsim=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A scenario of $1 containers; their kernels of 1 ms come in rounds of a second.
+scenario() {
+	printf '{"name": "tenants", "duration": "60s", "gpu": {"profile": "a100-40g"}, "containers": {'
+	i=0
+	while [ "$i" -lt "$1" ]; do
+		[ "$i" -eq 0 ] || printf ','
+		printf '"t%d": {"app": {"type": "pages", "bytes": "2M", "on_host": false,' "$i"
+		printf '"kernels": 1024, "kernel_blocks": 1, "kernel_time": "1ms"},'
+		printf '"compute.priority": %d, "compute.weight": %d}' $((i % 2 + 9)) $((i % 4 + 1))
+		i=$((i + 1))
+	done
+	printf '}}\n'
+}
+
+printf '\n%-12s %-10s %10s %16s %12s\n' scheduler tracking containers 'us/simulated s' 'us each'
+measure() {
+	for containers in 2 4 8 16 32 64; do
+		scenario "$containers" >"$work/tenants.json"
+		for _ in 1 2 3; do
+			"$gvmsim" run "$work/tenants.json" --system gvm --quiet --out "$work/out" \
+				--set "system.scheduler=$1" --set "system.tracking=$2"
+			sed -n 's/^  "wall_seconds": \([0-9.e+-]*\),*$/\1/p' "$work/out/summary.json"
+		done | sort -g | head -n 1 | awk -v scheduler="$1" -v tracking="$2" -v n="$containers" '{
+			us = $1 / 60 * 1e6
+			printf "%-12s %-10s %10d %16.0f %12.1f\n", scheduler, tracking, n, us, us / n
+		}'
+	done
+}
+
+measure timeslices events
+measure priority events
+measure weighted events
+measure weighted busy_bits

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* RPCs to the simulated GSP; see rpc.h. */
+#include "gsp/rpc.h"
+
+/* Since all take the same time, a queue of them is the date at which the last one is done. */
+static void rpc_take_turn(struct gsp_rpc *rpc)
+{
+	u64 end;
+
+	eng_pay_debt();
+	end = max((u64)eng_now(), rpc->end_ns) + rpc->latency_ns;
+	rpc->end_ns = end;
+	rpc->count++;
+	while (eng_now() < end)
+		eng_wait(&rpc->waitq, end, false);
+}
+
+int gsp_rpc_set_timeslice(struct gsp_rpc *rpc, u32 tsg, u64 timeslice_us)
+{
+	struct gsp_tsg *found;
+
+	rpc_take_turn(rpc);
+	found = gsp_find(rpc->gsp, tsg);
+	if (!found)
+		return -ENODEV;
+	gsp_set_timeslice(found, timeslice_us * 1000);
+	return 0;
+}
+
+int gsp_rpc_preempt(struct gsp_rpc *rpc, u32 tsg)
+{
+	struct gsp_tsg *found;
+
+	rpc_take_turn(rpc);
+	found = gsp_find(rpc->gsp, tsg);
+	if (!found)
+		return -ENODEV;
+	gsp_preempt(found);
+	return 0;
+}
+
+static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
+			void (*apply)(struct gsp_tsg *tsg))
+{
+	int status = -ENODEV;
+	u32 i;
+
+	rpc_take_turn(rpc);
+	for (i = 0; i < count; i++) {
+		struct gsp_tsg *tsg = gsp_find(rpc->gsp, tsgs[i]);
+
+		if (!tsg)
+			continue;
+		apply(tsg);
+		status = 0;
+	}
+	return status;
+}
+
+int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)
+{
+	return rpc_for_each(rpc, tsgs, count, gsp_disable);
+}
+
+int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)
+{
+	return rpc_for_each(rpc, tsgs, count, gsp_enable);
+}

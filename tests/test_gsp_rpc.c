@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What the driver asks of the GSP, and how much of it there is: RPCs in a queue, 64 channels. */
+#include "gsp/rpc.h"
+#include "runner.h"
+
+#define RPC_NS 100u
+
+static struct gmmu gmmu;
+static struct gsp gsp;
+static struct gsp_rpc rpc;
+static struct gsp_tsg tsgs[GSP_CHANNELS_MAX + 1];
+
+static void simulate(void (*body)(void *data))
+{
+	static const struct gsp_config config = { 1000, 1000000, 10, 0, 256, 32 };
+
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	gsp_init(&gsp, &config, &gmmu);
+	rpc = (struct gsp_rpc){ .gsp = &gsp, .latency_ns = RPC_NS };
+	eng_spawn("test", body, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	gsp_destroy(&gsp);
+	gmmu_destroy(&gmmu);
+}
+
+static void second_caller(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(eng_sleep_until(30), 0);
+	ck_assert_int_eq(gsp_rpc_preempt(&rpc, tsgs[1].id), 0);
+	ck_assert_uint_eq(eng_now(), 200);
+}
+
+static void third_caller(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(eng_sleep_until(40), 0);
+	ck_assert_int_eq(gsp_rpc_set_timeslice(&rpc, tsgs[0].id, 5), 0);
+	ck_assert_uint_eq(eng_now(), 300);
+	ck_assert_uint_eq(tsgs[0].timeslice_ns, 5000);
+}
+
+static void three_callers(void *data)
+{
+	struct eng_actor *second = eng_spawn("second", second_caller, NULL);
+	struct eng_actor *third = eng_spawn("third", third_caller, NULL);
+	u32 ids[2];
+
+	(void)data;
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[0], NULL), 0);
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[1], NULL), 0);
+	ids[0] = tsgs[0].id;
+	ids[1] = tsgs[1].id;
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2), 0);
+	ck_assert_uint_eq(eng_now(), 100);
+	ck_assert(!tsgs[0].enabled && !tsgs[1].enabled);
+	eng_join(second);
+	eng_join(third);
+	ck_assert_uint_eq(rpc.count, 3);
+}
+
+START_TEST(rpcs_are_done_one_at_a_time_in_the_order_in_which_they_come)
+{
+	simulate(three_callers);
+}
+END_TEST
+
+static void impatient_caller(void *data)
+{
+	(void)data;
+	eng_interrupt(eng_self());
+	ck_assert_int_eq(gsp_rpc_preempt(&rpc, tsgs[0].id), -ENODEV);
+	ck_assert_uint_eq(eng_now(), RPC_NS);
+}
+
+START_TEST(an_rpc_on_its_way_is_not_called_back)
+{
+	simulate(impatient_caller);
+}
+END_TEST
+
+static void gone_tsgs(void *data)
+{
+	u32 ids[2];
+
+	(void)data;
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[0], NULL), 0);
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[1], NULL), 0);
+	ids[0] = tsgs[0].id;
+	ids[1] = tsgs[1].id;
+	gsp_tsg_destroy(&tsgs[0]);
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2), 0);
+	ck_assert(!tsgs[1].enabled);
+	gsp_tsg_destroy(&tsgs[1]);
+	ck_assert_int_eq(gsp_rpc_enable(&rpc, ids, 2), -ENODEV);
+}
+
+START_TEST(tsgs_that_are_gone_are_passed_over)
+{
+	simulate(gone_tsgs);
+}
+END_TEST
+
+static void fill_runlist(void *data)
+{
+	u32 last, i;
+
+	(void)data;
+	for (i = 0; i < GSP_CHANNELS_MAX; i++)
+		ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[i], NULL), 0);
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[i], NULL), -ENOSPC);
+	for (i = 0; i < GSP_CHANNELS_MAX; i++)
+		ck_assert_ptr_eq(gsp_find(&gsp, tsgs[i].id), &tsgs[i]);
+	last = tsgs[17].id;
+	gsp_tsg_destroy(&tsgs[17]);
+	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[GSP_CHANNELS_MAX], NULL), 0);
+	/* Who asks for the one that is gone does not get the one that has its place. */
+	ck_assert_uint_gt(tsgs[GSP_CHANNELS_MAX].id, last);
+	ck_assert_ptr_null(gsp_find(&gsp, last));
+}
+
+START_TEST(there_are_64_channels_and_numbers_are_not_used_again)
+{
+	simulate(fill_runlist);
+}
+END_TEST
+
+TEST_MAIN("gsp rpc", rpcs_are_done_one_at_a_time_in_the_order_in_which_they_come,
+	  an_rpc_on_its_way_is_not_called_back, tsgs_that_are_gone_are_passed_over,
+	  there_are_64_channels_and_numbers_are_not_used_again)

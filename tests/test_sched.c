@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The compute scheduler in the core: decisions worked out by hand. Invariants and RPCs that fail are
+ * in test_sched_random.c; what comes of it on a GPU is in test_scheduling.c.
+ */
+#include "gvm/control.h"
+#include "sched_world.h"
+
+static struct gvm_device *const device = &world.device;
+
+static void expect_credits(s64 a, s64 b, s64 c, s64 d)
+{
+	const s64 credits[TENANTS] = { a, b, c, d };
+	u32 i;
+
+	for (i = 0; i < TENANTS; i++)
+		ck_assert_int_eq(tenants[i]->share.credit_ns, credits[i]);
+}
+
+static void decide(enum gvm_sched_policy policy, u64 now_ns)
+{
+	gvm_mutex_lock(&device->tsg_mutex);
+	gvm_sched_decide_locked(device, policy, now_ns);
+	gvm_mutex_unlock(&device->tsg_mutex);
+}
+
+/* Who is held: a letter each. */
+static const char *held(void)
+{
+	static char text[TENANTS + 1];
+	u32 i, n = 0;
+
+	for (i = 0; i < TENANTS; i++)
+		if (tenants[i]->share.held)
+			text[n++] = (char)('a' + i);
+	text[n] = '\0';
+	return text;
+}
+
+/* Priority. */
+
+START_TEST(while_one_has_work_all_that_come_after_it_are_held)
+{
+	set_priorities(2, 5, 5, 10);
+	tenants[1]->share.work = true;
+	decide(GVM_SCHED_PRIORITY, 100 * MS);
+	ck_assert_str_eq(held(), "d");
+	tenants[0]->share.work = true;
+	decide(GVM_SCHED_PRIORITY, 101 * MS);
+	ck_assert_str_eq(held(), "bcd");
+}
+END_TEST
+
+START_TEST(the_others_are_let_go_when_it_has_been_quiet_for_long_enough)
+{
+	set_priorities(2, 10, 10, 10);
+	tenants[0]->share.work = true;
+	decide(GVM_SCHED_PRIORITY, 100 * MS);
+	tenants[0]->share.work = false;
+	decide(GVM_SCHED_PRIORITY, 100 * MS + GVM_SCHED_QUIET_NS - 1);
+	ck_assert_str_eq(held(), "bcd");
+	decide(GVM_SCHED_PRIORITY, 100 * MS + GVM_SCHED_QUIET_NS);
+	ck_assert_str_eq(held(), "");
+}
+END_TEST
+
+START_TEST(who_is_frozen_holds_nobody)
+{
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	round_ok();
+	ck_assert_str_eq(held(), "bcd");
+	ck_assert_int_eq(gvm_compute_freeze(tenants[0]), 0);
+	round_ok();
+	ck_assert_str_eq(held(), "");
+	ck_assert_int_eq(gvm_compute_thaw(tenants[0]), 0);
+	round_ok();
+	ck_assert_str_eq(held(), "bcd");
+}
+END_TEST
+
+START_TEST(all_are_held_with_one_call_and_who_is_on_the_gpu_leaves_it)
+{
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	world.samples[12].on_gpu = true;
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 2);
+	expect_call(0, WORLD_DISABLE, 11, 3);
+	expect_call(1, WORLD_PREEMPT, 12, 0);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 2);
+}
+END_TEST
+
+START_TEST(in_a_gap_they_are_let_go_with_one_call)
+{
+	struct gvm_waitqueue never;
+
+	gvm_waitqueue_init(&never);
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	round_ok();
+	set_busy(0, false);
+	gvm_wait_event_timeout_ns(&never, false, GVM_SCHED_QUIET_NS);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 2);
+	expect_call(1, WORLD_ENABLE, 11, 3);
+}
+END_TEST
+
+START_TEST(by_events_launches_that_have_not_ended_are_work)
+{
+	use_policy(GVM_SCHED_PRIORITY);
+	scheduler.config.tracking = GVM_TRACK_EVENTS;
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	round_ok();
+	ck_assert_str_eq(held(), "");
+	gvm_container_count_kernels(tenants[0], 3, 2);
+	round_ok();
+	ck_assert_str_eq(held(), "bcd");
+}
+END_TEST
+
+START_TEST(a_new_tsg_of_a_held_container_is_held)
+{
+	struct gvm_tsg late;
+
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	round_ok();
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_tsg_attach(tenants[3], &late, 20), 0);
+	expect_call(0, WORLD_DISABLE, 20, 1);
+	gvm_tsg_detach(&late);
+}
+END_TEST
+
+/* D18 */
+START_TEST(more_tsgs_than_one_rpc_takes_need_two)
+{
+	static struct gvm_tsg many[GVM_SCHED_BATCH];
+	u32 i;
+
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	for (i = 0; i < GVM_SCHED_BATCH; i++)
+		ck_assert_int_eq(gvm_tsg_attach(tenants[3], &many[i], 20 + i), 0);
+	world_expect_calls(U32_MAX, 0);
+	set_busy(0, true);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 2);
+	expect_call(0, WORLD_DISABLE, 11, GVM_SCHED_BATCH);
+	expect_call(1, WORLD_DISABLE, 20 + GVM_SCHED_BATCH - 3, 3);
+	for (i = 0; i < GVM_SCHED_BATCH; i++)
+		gvm_tsg_detach(&many[i]);
+}
+END_TEST
+
+/* What compute.freeze reads, as a number. */
+static char frozen(u32 tenant)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_int_gt(
+		gvm_control_read(tenants[tenant], "compute.freeze", text, sizeof(text)), 0);
+	return text[0];
+}
+
+START_TEST(held_is_not_frozen_and_both_have_to_end)
+{
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	set_busy(0, true);
+	world.samples[11].on_gpu = true;
+	round_ok();
+	ck_assert(frozen(1) == '0' && tsgs[1].disabled && tsgs[1].preempted);
+	ck_assert_int_eq(gvm_compute_freeze(tenants[1]), 0);
+	ck_assert_int_eq(gvm_compute_freeze(tenants[2]), 0);
+	ck_assert(frozen(1) == '1' && frozen(2) == '1' && frozen(3) == '0');
+	ck_assert_int_eq(gvm_compute_thaw(tenants[1]), 0);
+	ck_assert(frozen(1) == '0' && world.off[11]);
+	ck_assert_int_eq(gvm_compute_freeze(tenants[0]), 0);
+	round_ok();
+	ck_assert(!world.off[11] && world.off[12] && !world.off[13]);
+	ck_assert_uint_eq(world.idle_moves, 0);
+}
+END_TEST
+
+/* Weighted. */
+
+START_TEST(slices_are_in_proportion_to_weights_and_bounded)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(100, 250, 400, 10000);
+	round_ok();
+	/* The smallest keeps what the device gives to everybody, 1000 us. */
+	ck_assert_uint_eq(world.call_count, 3);
+	expect_call(0, WORLD_TIMESLICE, 11, 2500);
+	expect_call(1, WORLD_TIMESLICE, 12, 4000);
+	expect_call(2, WORLD_TIMESLICE, 13, GVM_SCHED_SLICE_MAX_US);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 3);
+}
+END_TEST
+
+START_TEST(time_is_paid_out_by_weight_and_paid_for_by_who_used_it)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(100, 200, 400, 100);
+	set_busy(0, true);
+	set_busy(1, true);
+	set_busy(2, true);
+	let_run(0, 7000);
+	round_ok();
+	expect_credits(-6000, 2000, 4000, 0);
+	let_run(2, 7000);
+	round_ok();
+	expect_credits(-5000, 4000, 1000, 0);
+	/* 10 ns for 7 parts: every nanosecond goes somewhere. */
+	let_run(1, 10);
+	round_ok();
+	expect_credits(-4999, 3993, 1006, 0);
+}
+END_TEST
+
+START_TEST(credit_that_is_not_wanted_lapses_and_as_much_of_debts)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(100, 200, 400, 100);
+	set_busy(0, true);
+	set_busy(1, true);
+	set_busy(2, true);
+	let_run(0, 7000);
+	round_ok();
+	set_busy(2, false);
+	round_ok();
+	expect_credits(-2000, 2000, 0, 0);
+	/* Nor does a debt go by sleeping, but by what is left to others: here 100 parts of 300. */
+	set_busy(0, false);
+	round_ok();
+	expect_credits(-2000, 2000, 0, 0);
+	let_run(1, 3000);
+	round_ok();
+	expect_credits(-1000, 1000, 0, 0);
+	let_run(1, 9000);
+	round_ok();
+	expect_credits(0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(who_is_alone_owes_nothing)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_busy(1, true);
+	let_run(1, 5000 * MS);
+	round_ok();
+	expect_credits(0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(who_owes_too_much_is_held_until_he_owes_nothing)
+{
+	const u64 limit = GVM_SCHED_OVERDRAFT_NS;
+
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_busy(0, true);
+	set_busy(1, true);
+	let_run(0, 2 * limit);
+	round_ok();
+	expect_credits(-(s64)limit, (s64)limit, 0, 0);
+	ck_assert_str_eq(held(), "");
+	let_run(0, 2);
+	round_ok();
+	ck_assert_str_eq(held(), "a");
+	let_run(1, 2 * limit);
+	round_ok();
+	expect_credits(-1, 1, 0, 0);
+	ck_assert_str_eq(held(), "a");
+	let_run(1, 2);
+	round_ok();
+	ck_assert_str_eq(held(), "");
+	/* No preemption, one call for each. */
+	ck_assert_uint_eq(world.call_count, 2);
+	expect_call(0, WORLD_DISABLE, 10, 1);
+	expect_call(1, WORLD_ENABLE, 10, 1);
+}
+END_TEST
+
+START_TEST(what_is_long_ago_is_forgotten)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_busy(0, true);
+	set_busy(1, true);
+	let_run(0, 100000 * MS);
+	round_ok();
+	expect_credits(-GVM_SCHED_CREDIT_MAX_NS, GVM_SCHED_CREDIT_MAX_NS, 0, 0);
+}
+END_TEST
+
+START_TEST(a_container_without_tsgs_has_no_share)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(1, 100, 100, 100);
+	set_busy(0, true);
+	set_busy(1, true);
+	let_run(0, 1000 * MS);
+	round_ok();
+	ck_assert_str_eq(held(), "a");
+	gvm_tsg_detach(&tsgs[0]);
+	world.samples[10].runtime_ns = 0;
+	round_ok();
+	expect_credits(0, 0, 0, 0);
+	ck_assert_uint_eq(tenants[1]->share.slice_us, WORLD_TIMESLICE_US);
+	ck_assert_int_eq(gvm_tsg_attach(tenants[0], &tsgs[0], 10), 0);
+	ck_assert(!tsgs[0].disabled);
+}
+END_TEST
+
+static void add_priority_tests(TCase *tests)
+{
+	tcase_add_test(tests, while_one_has_work_all_that_come_after_it_are_held);
+	tcase_add_test(tests, the_others_are_let_go_when_it_has_been_quiet_for_long_enough);
+	tcase_add_test(tests, who_is_frozen_holds_nobody);
+	tcase_add_test(tests, all_are_held_with_one_call_and_who_is_on_the_gpu_leaves_it);
+	tcase_add_test(tests, in_a_gap_they_are_let_go_with_one_call);
+	tcase_add_test(tests, by_events_launches_that_have_not_ended_are_work);
+	tcase_add_test(tests, a_new_tsg_of_a_held_container_is_held);
+	tcase_add_test(tests, more_tsgs_than_one_rpc_takes_need_two);
+	tcase_add_test(tests, held_is_not_frozen_and_both_have_to_end);
+}
+
+static void add_weighted_tests(TCase *tests)
+{
+	tcase_add_test(tests, slices_are_in_proportion_to_weights_and_bounded);
+	tcase_add_test(tests, time_is_paid_out_by_weight_and_paid_for_by_who_used_it);
+	tcase_add_test(tests, credit_that_is_not_wanted_lapses_and_as_much_of_debts);
+	tcase_add_test(tests, who_is_alone_owes_nothing);
+	tcase_add_test(tests, who_owes_too_much_is_held_until_he_owes_nothing);
+	tcase_add_test(tests, what_is_long_ago_is_forgotten);
+	tcase_add_test(tests, a_container_without_tsgs_has_no_share);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("sched");
+
+	world_add_case(suite, "priority", sched_world_setup, sched_world_teardown,
+		       add_priority_tests);
+	world_add_case(suite, "weighted", sched_world_setup, sched_world_teardown,
+		       add_weighted_tests);
+	return world_run(suite);
+}
