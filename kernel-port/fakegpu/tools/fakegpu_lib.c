@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "fakegpu_lib.h"
 
 #include <errno.h>
