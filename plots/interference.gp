@@ -102,9 +102,9 @@ set label 20 "The neighbour touches no managed memory. Its kernel waits for\n" \
 	. "its turn: a context that has page faults outstanding cannot be\n" \
 	. "switched out. It keeps the GPU for as long as its driver takes\n" \
 	. "to serve all that one of its kernels misses.\n\n" \
-	. "Measured: hardware/h200-580-detail.txt. The host makes the\n" \
-	. "difference: 512 MiB by faults take 18 ms there, and 46 ms on the\n" \
-	. "H100 that the simulated one is like (hardware/h100-580.txt)." \
+	. "Measured: hardware/h100-580-detail.txt, on another H100 than the\n" \
+	. "simulated one: 512 MiB by faults take 26 to 61 ms there, 46 ms on\n" \
+	. "the one that is simulated (hardware/h100-580.txt)." \
 	at screen left(2),0.250 left font font_number textcolor rgb c_text
 plot numbers_csv using (where(-1)):(bar("ours")) with boxes linecolor rgb c_ours \
 		title "ours, simulated", \
