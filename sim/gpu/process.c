@@ -97,6 +97,21 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	return range;
 }
 
+bool sim_range_covers(const struct gvm_range *range, u64 va)
+{
+	return va >= range->va && va - range->va < (u64)range->block_count << GVM_CHUNK_SHIFT;
+}
+
+struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va)
+{
+	u32 i;
+
+	for (i = 0; i < process->range_count; i++)
+		if (sim_range_covers(&process->ranges[i], va))
+			return &process->ranges[i];
+	return NULL;
+}
+
 int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
 			 enum nvuvm_processor to)
 {

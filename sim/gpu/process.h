@@ -54,6 +54,10 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
+/* Is @va in the blocks of a range? And the range of a process that it is in, or NULL. */
+bool sim_range_covers(const struct gvm_range *range, u64 va);
+struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
+
 /*
  * Blocking: the application has all of a range prefetched to the GPU, or to the CPU, and waits for it.
  * NVIDIA's driver only (nvuvm). Returns what nvuvm_migrate() does.

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The memory of a simulated GPU, for the core's block layer: chunks come off a ring, copies go onto
+ * the link, clears become dates of an engine of their own, PTEs pushes of a channel. See memory.h.
+ */
+#include "gpu/memory.h"
+
+#include "gpu/process.h"
+
+#define NS_PER_S 1000000000ull
+
+static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+
+	return pcie_is_done(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]) &&
+	       pcie_is_done(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]) &&
+	       fence->sequence[GVM_ENGINE_CLEAR] <= eng_now_busy();
+}
+
+/*
+ * Who has been waited for in @waited ns, in which the directions of the link were busy for @in and
+ * @out: when both were at it side by side, each counts by its share. What is neither's is driver.
+ */
+static void process_count_wait(struct sim_process *process, u64 waited, u64 in, u64 out)
+{
+	if (in + out > waited) {
+		in = (u64)((unsigned __int128)waited * in / (in + out));
+		out = waited - in;
+	}
+	process->stats.stall_h2d_ns += in;
+	process->stats.stall_d2h_ns += out;
+}
+
+static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
+{
+	int status;
+
+	status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
+	if (!status)
+		status = pcie_wait(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]);
+	/* The clearing engine's sequence numbers are the dates at which it will be done. */
+	if (!status && fence->sequence[GVM_ENGINE_CLEAR] > eng_now())
+		status = eng_sleep_until(fence->sequence[GVM_ENGINE_CLEAR]);
+	return status;
+}
+
+int sim_gpu_fence_wait(void *data, const struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	u64 in, out, start;
+	int status;
+
+	eng_pay_debt();
+	start = eng_now();
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
+	status = fence_wait(gpu, fence);
+	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
+	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
+	/* The process may have exited meanwhile. */
+	if (gpu->servicing && gpu->servicer == eng_self())
+		process_count_wait(gpu->servicing, eng_now() - start, in, out);
+	return status;
+}
+
+u64 sim_gpu_push(struct sim_gpu *gpu, u64 after_ns)
+{
+	gpu->push_end_ns = max(after_ns, gpu->push_end_ns) + gpu->profile->fault.push;
+	return gpu->push_end_ns;
+}
+
+static int gpu_chunk_alloc(void *data, u32 *ret_chunk)
+{
+	struct sim_gpu *gpu = data;
+
+	if (!gpu->free_count)
+		return -ENOMEM;
+	*ret_chunk = gpu->free_chunks[gpu->free_first];
+	gpu->free_first = (gpu->free_first + 1) % gpu->device.chunk_count;
+	gpu->free_count--;
+	return 0;
+}
+
+static void gpu_chunk_free(void *data, u32 chunk)
+{
+	struct sim_gpu *gpu = data;
+	u32 last = (gpu->free_first + gpu->free_count++) % gpu->device.chunk_count;
+
+	gpu->free_chunks[last] = chunk;
+}
+
+/* Whose page run is this? Its block has the chunk and its lock is held. */
+static struct sim_process *run_process(const struct sim_gpu *gpu,
+				       const struct gvm_page_run *run)
+{
+	return gpu->memory.frames[run->chunk].range->space;
+}
+
+static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+
+	frame->in_sequence =
+		pcie_copy_pieces(&gpu->link, PCIE_H2D, bytes, run->pieces, eng_now_busy(),
+				 frame->out_sequence, &run_process(gpu, run)->stats.bytes_h2d);
+	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
+	return 0;
+}
+
+static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	u64 unmapped_ns = max((u64)eng_now_busy(), gpu->push_end_ns);
+	u64 doorbell = max(unmapped_ns, frame->clear_end_ns);
+
+	frame->out_sequence =
+		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
+				 frame->in_sequence, &run_process(gpu, run)->stats.bytes_d2h);
+	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
+	return 0;
+}
+
+/* Clears take dates and not turns, so one that comes behind copies waits for them here. */
+static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_frame *frame = &gpu->frames[run->chunk];
+	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	struct gvm_fence copies = { .sequence = { [GVM_ENGINE_IN] = frame->in_sequence,
+						  [GVM_ENGINE_OUT] = frame->out_sequence } };
+	u64 start;
+
+	if (!gpu_fence_passed(gpu, &copies) && sim_gpu_fence_wait(gpu, &copies))
+		return -EINTR;
+	start = max((u64)eng_now_busy(), gpu->clear_end_ns);
+	gpu->clear_end_ns = start + bytes * NS_PER_S / gpu->profile->fault.zero_bandwidth;
+	frame->clear_end_ns = gpu->clear_end_ns;
+	fence->sequence[GVM_ENGINE_CLEAR] = gpu->clear_end_ns;
+	return 0;
+}
+
+/* Pushed now, behind the copy of its data: done before the replay. */
+static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+		    enum gvm_access access)
+{
+	struct sim_gpu *gpu = data;
+
+	(void)space;
+	(void)va;
+	(void)chunk;
+	(void)access; /* the GMMU finds it in the block's masks */
+	if (!page_mask)
+		return;
+	sim_gpu_push(gpu, eng_now_busy());
+	gpu->batch_maps = true;
+}
+
+/*
+ * What is unmapped will miss when the work in execution gets there. Nobody waits for the unmapping
+ * of a process that exits.
+ */
+static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_process *process = space;
+	struct gvm_range *range = sim_process_find_range(process, va);
+
+	if (!page_mask || !range || !process->running)
+		return;
+	sim_gpu_push(gpu, eng_now_busy());
+	gsp_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
+}
+
+const struct gvm_mmu_ops sim_gpu_mmu_ops = {
+	.chunk_alloc = gpu_chunk_alloc,
+	.chunk_free = gpu_chunk_free,
+	.copy_in = gpu_copy_in,
+	.copy_out = gpu_copy_out,
+	.clear = gpu_clear,
+	.fence_wait = sim_gpu_fence_wait,
+	.fence_passed = gpu_fence_passed,
+	.map = gpu_map,
+	.unmap = gpu_unmap,
+};
