@@ -30,7 +30,7 @@ static void tenants_shuffle(struct tenants *tenants, u32 chunks)
 
 	tenants->shuffled = world_buffer(chunks, sizeof(*tenants->shuffled));
 	for (i = 0; i < chunks; i++) {
-		u32 other = (u32)(world_random(&state) % (i + 1));
+		u32 other = (u32)(gvm_port_draw(&state) % (i + 1));
 
 		tenants->shuffled[i] = tenants->shuffled[other];
 		tenants->shuffled[other] = i;

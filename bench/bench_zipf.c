@@ -43,7 +43,7 @@ static void zipf_draw(void)
 	for (i = 0; i < ZIPF_OBJECTS; i++)
 		cdf[i] /= total;
 	for (i = 0; i < request_count; i++)
-		requests[i] = zipf_object(cdf, (double)(world_random(&state) >> 11) * 0x1p-53);
+		requests[i] = zipf_object(cdf, (double)(gvm_port_draw(&state) >> 11) * 0x1p-53);
 	free(cdf);
 }
 

@@ -80,15 +80,6 @@ void world_reset(void)
 	}
 }
 
-u64 world_random(u64 *state)
-{
-	u64 z = *state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return z ^ z >> 31;
-}
-
 u64 world_now_ns(void)
 {
 	struct timespec now;

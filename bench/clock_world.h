@@ -61,9 +61,6 @@ static inline u32 world_pick_global(void)
 /* Zeroed memory of the benchmark's own; says so and exits if there is none. */
 void *world_buffer(size_t count, size_t bytes);
 
-/* splitmix64: the next random word of a state. */
-u64 world_random(u64 *state);
-
 /* A date in ns, for differences. */
 u64 world_now_ns(void);
 

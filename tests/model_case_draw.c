@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Cases drawn at random. */
 #include "model_case.h"
+#include "draw.h"
 
 u64 case_random(u64 *state)
 {
-	u64 z = *state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return z ^ z >> 31;
+	return draw_bits(state);
 }
 
 static u32 below(u64 *state, u32 bound)

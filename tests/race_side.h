@@ -5,6 +5,7 @@
 
 #include "gvm/port.h"
 #include "runner.h"
+#include "draw.h"
 
 /* A kernel under emulation is slow, and its threads meet more often. */
 #ifdef __KERNEL__
@@ -18,14 +19,9 @@ struct race_dice {
 	u64 state;
 };
 
-/* splitmix64 */
 static inline u32 race_roll(struct race_dice *dice, u32 below)
 {
-	u64 z = dice->state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)(z ^ z >> 31) % below;
+	return draw_below(&dice->state, below);
 }
 
 /* A thread: one that has so much to do, or one that goes on until those are done. */

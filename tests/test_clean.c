@@ -29,11 +29,7 @@ static struct gvm_range *begin(u32 chunks, u32 blocks)
 
 static void end(void)
 {
-	u32 space;
-
-	for (space = 0; space < TOY_RANGES_MAX; space++)
-		if (toy.spaces[space].mapped)
-			toy_unmap_range(space);
+	toy_unmap_all();
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(one->clean_bytes, 0);
 	gvm_container_detach(one);

@@ -21,43 +21,12 @@ static void begin(u32 chunks)
 
 static void end(void)
 {
-	u32 space;
-
-	for (space = 0; space < TOY_RANGES_MAX; space++)
-		if (toy.spaces[space].mapped)
-			toy_unmap_range(space);
+	toy_unmap_all();
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(two->swapped_bytes, 0);
 	gvm_container_detach(one);
 	gvm_container_detach(two);
 	toy_destroy();
-}
-
-static void write_file(struct gvm_container *container, const char *file, const char *text)
-{
-	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
-}
-
-/* Write a tag into the first page of @count blocks from @first on. */
-static void store_blocks(u32 space, u32 first, u32 count)
-{
-	u32 i;
-
-	for (i = first; i < first + count; i++)
-		ck_assert(toy_store(space, 32 * i, 1000 * (space + 1) + i));
-}
-
-static void load_blocks(u32 space, u32 first, u32 count)
-{
-	u32 i;
-
-	for (i = first; i < first + count; i++)
-		ck_assert(toy_load(space, 32 * i, 1000 * (space + 1) + i));
-}
-
-static bool on_device(u32 space, u32 block)
-{
-	return toy.spaces[space].range.blocks[block].resident != 0;
 }
 
 /*
@@ -71,8 +40,8 @@ START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
 	begin(8);
 	gvm_limit_set_high(one, 4 * CHUNK + CHUNK / 2);
 	toy_map_range(0, one, 5 * CHUNK, false);
-	store_blocks(0, 0, 5);
-	load_blocks(0, 0, 5);
+	toy_store_blocks(0, 0, 5);
+	toy_load_blocks(0, 0, 5);
 	ck_assert_uint_eq(toy.handler.stats.faults, 10);
 	ck_assert_uint_eq(toy.handler.stats.batches, 10);
 	ck_assert_uint_eq(one->evicted_chunks, 6);
@@ -92,15 +61,15 @@ START_TEST(a_container_at_its_limit_evicts_its_own_only)
 {
 	begin(8);
 	toy_map_range(1, two, 4 * CHUNK, false);
-	store_blocks(1, 0, 4);
-	write_file(one, "gmem.limit.high", "4M");
+	toy_store_blocks(1, 0, 4);
+	toy_write_file(one, "gmem.limit.high", "4M");
 	toy_map_range(0, one, 6 * CHUNK, false);
-	store_blocks(0, 0, 6);
+	toy_store_blocks(0, 0, 6);
 	ck_assert_uint_eq(one->evicted_chunks, 4);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
 	ck_assert_uint_eq(two->charged_chunks, 4);
-	load_blocks(0, 0, 6);
-	load_blocks(1, 0, 4);
+	toy_load_blocks(0, 0, 6);
+	toy_load_blocks(1, 0, 4);
 	end();
 }
 END_TEST
@@ -111,16 +80,16 @@ START_TEST(without_limits_the_coldest_chunk_of_all_goes)
 	begin(8);
 	toy_map_range(0, one, 6 * CHUNK, false);
 	toy_map_range(1, two, 6 * CHUNK, false);
-	store_blocks(0, 0, 6);
-	store_blocks(1, 0, 2);
+	toy_store_blocks(0, 0, 6);
+	toy_store_blocks(1, 0, 2);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	/* All were touched when they came: the hand goes round once and takes them in order. */
-	store_blocks(1, 2, 3);
+	toy_store_blocks(1, 2, 3);
 	ck_assert_uint_eq(one->evicted_chunks, 3);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
-	ck_assert(!on_device(0, 0) && !on_device(0, 1) && !on_device(0, 2));
-	load_blocks(1, 0, 5);
-	load_blocks(0, 0, 6);
+	ck_assert(!toy_on_device(0, 0) && !toy_on_device(0, 1) && !toy_on_device(0, 2));
+	toy_load_blocks(1, 0, 5);
+	toy_load_blocks(0, 0, 6);
 	end();
 }
 END_TEST
@@ -129,18 +98,18 @@ END_TEST
 START_TEST(a_protected_container_loses_nothing_while_another_has_something)
 {
 	begin(8);
-	write_file(one, "gmem.limit.low", "8M");
+	toy_write_file(one, "gmem.limit.low", "8M");
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 12 * CHUNK, false);
-	store_blocks(0, 0, 4);
-	store_blocks(1, 0, 12);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 8);
 	/* Above its low limit it is fair game again. */
-	write_file(one, "gmem.limit.low", "7M");
-	store_blocks(1, 0, 12);
+	toy_write_file(one, "gmem.limit.low", "7M");
+	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_gt(one->evicted_chunks, 0);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -148,15 +117,15 @@ END_TEST
 START_TEST(protection_gives_way_when_all_are_protected)
 {
 	begin(4);
-	write_file(one, "gmem.limit.low", "max");
-	write_file(two, "gmem.limit.low", "max");
+	toy_write_file(one, "gmem.limit.low", "max");
+	toy_write_file(two, "gmem.limit.low", "max");
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	store_blocks(0, 0, 4);
-	store_blocks(1, 0, 1);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -175,19 +144,19 @@ static void pin_victim(u32 chunk)
 START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 {
 	begin(4);
-	write_file(one, "gmem.limit.low", "max");
-	write_file(two, "gmem.limit.low", "max");
+	toy_write_file(one, "gmem.limit.low", "max");
+	toy_write_file(two, "gmem.limit.low", "max");
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	toy.on_evict = pin_victim;
-	store_blocks(1, 0, 1);
+	toy_store_blocks(1, 0, 1);
 	ck_assert_ptr_null(toy.on_evict);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	ck_assert_ptr_eq(toy.device.chunks[pinned_victim].owner, one);
 	gvm_frame_pin(&toy.memory, pinned_victim, false);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -197,14 +166,14 @@ START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 {
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
-	store_blocks(0, 0, 8);
-	write_file(one, "gmem.limit.high", "6291456");
+	toy_store_blocks(0, 0, 8);
+	toy_write_file(one, "gmem.limit.high", "6291456");
 	ck_assert_uint_eq(one->charged_chunks, 3);
 	ck_assert_uint_eq(one->evicted_chunks, 5);
 	ck_assert_uint_eq(one->swapped_bytes, 5 * CHUNK);
-	ck_assert(!on_device(0, 0) && !on_device(0, 4));
-	ck_assert(on_device(0, 5) && on_device(0, 7));
-	load_blocks(0, 0, 8);
+	ck_assert(!toy_on_device(0, 0) && !toy_on_device(0, 4));
+	ck_assert(toy_on_device(0, 5) && toy_on_device(0, 7));
+	toy_load_blocks(0, 0, 8);
 	ck_assert_uint_eq(one->charged_chunks, 3);
 	end();
 }
@@ -223,9 +192,9 @@ START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
 {
 	begin(8);
 	toy_map_range(0, one, 4 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	toy.on_evict = fault_during_reclaim;
-	write_file(one, "gmem.limit.high", "2M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_ptr_null(toy.on_evict);
 	ck_assert_uint_eq(one->charged_chunks, 1);
 	end();
@@ -236,13 +205,13 @@ START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 {
 	begin(8);
 	toy_map_range(0, one, 4 * CHUNK, false);
-	store_blocks(0, 0, 4);
-	write_file(one, "gmem.limit.high", "0");
+	toy_store_blocks(0, 0, 4);
+	toy_write_file(one, "gmem.limit.high", "0");
 	ck_assert_uint_eq(one->charged_chunks, 0);
 	ck_assert(!toy_store(0, 0, 1));
 	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
-	write_file(one, "gmem.limit.high", "max");
-	load_blocks(0, 0, 4);
+	toy_write_file(one, "gmem.limit.high", "max");
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -252,7 +221,7 @@ START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 {
 	begin(4);
 	toy_map_range(0, one, 6 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	toy.fail_out = 1;
 	ck_assert(!toy_store(0, 32 * 4, 1));
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
@@ -260,16 +229,16 @@ START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	/* For ever: a reclaim gives up, too, and says by how much. */
 	toy.fail_out = U32_MAX;
 	gvm_limit_set_high(one, CHUNK);
 	ck_assert_uint_eq(gvm_reclaim(one), 3);
-	write_file(one, "gmem.limit.high", "2M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(one->charged_chunks, 4);
 	toy.fail_out = 0;
-	write_file(one, "gmem.limit.high", "2M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(one->charged_chunks, 1);
 	end();
 }
@@ -280,7 +249,7 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 {
 	begin(2);
 	toy_map_range(0, one, 3 * CHUNK, false);
-	store_blocks(0, 0, 2);
+	toy_store_blocks(0, 0, 2);
 	toy.fail_out = 1;
 	toy.out_error = -EINTR;
 	toy_fault(0, 64, GVM_ACCESS_WRITE);
@@ -290,9 +259,9 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 	ck_assert_uint_eq(one->charged_chunks, 2);
 	ck_assert_uint_eq(one->reserved_chunks, 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	load_blocks(0, 0, 2);
-	store_blocks(0, 2, 1);
-	load_blocks(0, 0, 3);
+	toy_load_blocks(0, 0, 2);
+	toy_store_blocks(0, 2, 1);
+	toy_load_blocks(0, 0, 3);
 	end();
 }
 END_TEST
@@ -303,7 +272,7 @@ START_TEST(room_that_came_by_itself_is_taken)
 	begin(2);
 	toy_map_range(0, one, 1 * CHUNK, false);
 	toy.refuse_alloc = 1;
-	store_blocks(0, 0, 1);
+	toy_store_blocks(0, 0, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
 	/* Nobody has anything, and still there is no room. */
@@ -329,7 +298,7 @@ START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	gvm_charge_cancel(one);
-	store_blocks(0, 0, 1);
+	toy_store_blocks(0, 0, 1);
 	end();
 }
 END_TEST
@@ -340,7 +309,7 @@ START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
 	begin(4);
 	toy_map_range(0, one, 1 * CHUNK, true);
 	toy_map_range(1, two, 2 * CHUNK, false);
-	store_blocks(1, 0, 2);
+	toy_store_blocks(1, 0, 2);
 	toy.fail_copy = 1;
 	toy.copy_error = -ENOMEM;
 	ck_assert(!toy_load(0, 0, 0));
@@ -357,11 +326,11 @@ START_TEST(nobody_locks_two_ranges_at_once)
 	begin(4);
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 4 * CHUNK, false);
-	store_blocks(0, 0, 4);
-	store_blocks(1, 0, 4);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 4);
 	ck_assert_uint_gt(one->evicted_chunks, 0);
-	write_file(two, "gmem.limit.high", "2M");
-	load_blocks(0, 0, 4);
+	toy_write_file(two, "gmem.limit.high", "2M");
+	toy_load_blocks(0, 0, 4);
 	ck_assert_uint_eq(toy.locks_most, 1);
 	end();
 }
@@ -395,12 +364,12 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 	begin(4);
 	gvm_limit_set_high(one, CHUNK);
 	toy_map_range(0, one, 2 * CHUNK, false);
-	store_blocks(0, 0, 2);
+	toy_store_blocks(0, 0, 2);
 	ck_assert_uint_eq(toy.host_waits, 0);
-	load_blocks(0, 0, 1);
+	toy_load_blocks(0, 0, 1);
 	ck_assert_uint_eq(toy.host_waits, 0);
 	toy.out_in_flight = true;
-	load_blocks(0, 1, 1);
+	toy_load_blocks(0, 1, 1);
 	ck_assert_uint_eq(toy.host_waits, 1);
 	end();
 }
@@ -412,7 +381,7 @@ START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 	begin(4);
 	gvm_limit_set_high(one, CHUNK);
 	toy_map_range(0, one, 2 * CHUNK, false);
-	store_blocks(0, 0, 2);
+	toy_store_blocks(0, 0, 2);
 	toy.out_in_flight = true;
 	toy.wait_error = -EINTR;
 	toy_fault(0, 0, GVM_ACCESS_READ);
@@ -420,9 +389,9 @@ START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 	toy.wait_error = 0;
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
 	ck_assert_uint_eq(toy.host_waits, 1);
-	load_blocks(0, 1, 1);
+	toy_load_blocks(0, 1, 1);
 	ck_assert_uint_eq(toy.host_waits, 2);
-	load_blocks(0, 0, 1);
+	toy_load_blocks(0, 0, 1);
 	ck_assert_uint_eq(toy.host_waits, 3);
 	end();
 }
@@ -454,7 +423,7 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 
 	begin(2);
 	toy_map_range(0, one, 2 * CHUNK, false);
-	store_blocks(0, 0, 2);
+	toy_store_blocks(0, 0, 2);
 	do
 		chunk = gvm_clock_pick_own(one);
 	while (chunk == GVM_NO_CHUNK);
@@ -462,7 +431,7 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
 	/* Even if it is somebody else's by then, or the same one's again. */
 	toy_map_range(1, two, 2 * CHUNK, false);
-	store_blocks(1, 0, 2);
+	toy_store_blocks(1, 0, 2);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
 	ck_assert_uint_eq(two->charged_chunks, 2);
 	/* Or picked again by somebody: then it goes, once. */
@@ -474,7 +443,7 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 	ck_assert_uint_eq(two->evicted_chunks, 1);
 	if (toy.device.chunks[1 - chunk].state == GVM_CHUNK_EVICTING)
 		gvm_clock_putback(&toy.device, 1 - chunk);
-	load_blocks(1, 0, 2);
+	toy_load_blocks(1, 0, 2);
 	end();
 }
 END_TEST
@@ -487,13 +456,13 @@ START_TEST(a_batch_does_not_evict_what_it_brings)
 	begin(8);
 	gvm_limit_set_high(one, 4 * CHUNK);
 	toy_map_range(0, one, 8 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	for (i = 4; i < 8; i++)
 		toy_fault(0, 32 * i, GVM_ACCESS_WRITE);
 	toy_service_all();
 	ck_assert_uint_eq(toy.handler.stats.deferred, 0);
 	for (i = 0; i < 8; i++)
-		ck_assert_int_eq(on_device(0, i), i >= 4);
+		ck_assert_int_eq(toy_on_device(0, i), i >= 4);
 	ck_assert_uint_eq(one->evicted_chunks, 4);
 	end();
 }
@@ -515,7 +484,7 @@ START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
 	begin(8);
 	gvm_limit_set_high(one, 4 * CHUNK);
 	toy_map_range(0, one, 8 * CHUNK, false);
-	store_blocks(0, 0, 1);
+	toy_store_blocks(0, 0, 1);
 	for (i = 4; i < 8; i++)
 		toy_fault(0, 32 * i, GVM_ACCESS_WRITE);
 	toy.on_evict = lower_limit;
@@ -561,9 +530,9 @@ START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 {
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
-	store_blocks(0, 0, 8);
+	toy_store_blocks(0, 0, 8);
 	toy.on_evict = kill_the_writer;
-	write_file(one, "gmem.limit.high", "2M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
 	ck_assert_uint_eq(one->charged_chunks, TOY_CAN_KILL ? 7 : 1);
 	/* The next fault does it. */

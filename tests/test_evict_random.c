@@ -4,6 +4,7 @@
  * promises of limits and protection, counted at every victim, and every byte compared.
  */
 #include "gvm/clock.h"
+#include "draw.h"
 #include "runner.h"
 #include "toy_gpu.h"
 
@@ -17,14 +18,9 @@ static u32 tags[SPACES][BLOCKS * 32];
 static struct gvm_container *faulting;
 static u64 foreign; /* victims of somebody else's need */
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 /* Could a chunk of an unprotected container have gone in place of this one? */

@@ -4,6 +4,7 @@
  * forms against a statement of the same rules that remembers nothing but what is done and granted.
  */
 #include "gsp/gsp.h"
+#include "draw.h"
 #include "runner.h"
 
 #define BLOCKS	  12u
@@ -18,14 +19,9 @@ static struct gvm_block blocks[BLOCKS];
 static struct gvm_range range = { .blocks = blocks, .block_count = BLOCKS };
 static u64 random_state;
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 /* One case: a train, memory at first, when the driver answers and when it takes blocks away. */

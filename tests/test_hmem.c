@@ -21,43 +21,12 @@ static void begin(u32 chunks)
 
 static void end(void)
 {
-	u32 space;
-
-	for (space = 0; space < TOY_RANGES_MAX; space++)
-		if (toy.spaces[space].mapped)
-			toy_unmap_range(space);
+	toy_unmap_all();
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(two->swapped_bytes, 0);
 	gvm_container_detach(one);
 	gvm_container_detach(two);
 	toy_destroy();
-}
-
-static void write_file(struct gvm_container *container, const char *file, const char *text)
-{
-	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
-}
-
-/* Write a tag into the first page of @count blocks from @first on, or expect it there. */
-static void store_blocks(u32 space, u32 first, u32 count)
-{
-	u32 i;
-
-	for (i = first; i < first + count; i++)
-		ck_assert(toy_store(space, 32 * i, 1000 * (space + 1) + i));
-}
-
-static void load_blocks(u32 space, u32 first, u32 count)
-{
-	u32 i;
-
-	for (i = first; i < first + count; i++)
-		ck_assert(toy_load(space, 32 * i, 1000 * (space + 1) + i));
-}
-
-static bool on_device(u32 space, u32 block)
-{
-	return toy.spaces[space].range.blocks[block].resident != 0;
 }
 
 static void expect_events(const struct gvm_container *container, u64 high, u64 hmem, u64 oom)
@@ -74,12 +43,12 @@ static void expect_events(const struct gvm_container *container, u64 high, u64 h
 START_TEST(who_has_filled_device_and_host_dies_and_nobody_else)
 {
 	begin(16);
-	write_file(one, "gmem.limit.high", "8M");
-	write_file(one, "hmem.limit", "4M");
+	toy_write_file(one, "gmem.limit.high", "8M");
+	toy_write_file(one, "hmem.limit", "4M");
 	toy_map_range(0, one, 8 * CHUNK, false);
 	toy_map_range(1, two, 8 * CHUNK, false);
-	store_blocks(1, 0, 4);
-	store_blocks(0, 0, 6);
+	toy_store_blocks(1, 0, 4);
+	toy_store_blocks(0, 0, 6);
 	expect_events(one, 2, 0, 0);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	ck_assert(!toy_store(0, 32 * 6, 1));
@@ -87,9 +56,9 @@ START_TEST(who_has_filled_device_and_host_dies_and_nobody_else)
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	ck_assert_uint_eq(toy.pages[TOY_OUT], 2 * 32);
-	load_blocks(0, 2, 4);
-	store_blocks(1, 4, 4);
-	load_blocks(1, 0, 8);
+	toy_load_blocks(0, 2, 4);
+	toy_store_blocks(1, 4, 4);
+	toy_load_blocks(1, 0, 8);
 	expect_events(two, 0, 0, 0);
 	end();
 }
@@ -98,15 +67,15 @@ END_TEST
 START_TEST(zero_switches_swapping_off)
 {
 	begin(8);
-	write_file(one, "hmem.limit", "0");
-	write_file(one, "gmem.limit.high", "4M");
+	toy_write_file(one, "hmem.limit", "0");
+	toy_write_file(one, "gmem.limit.high", "4M");
 	toy_map_range(0, one, 3 * CHUNK, false);
-	store_blocks(0, 0, 2);
+	toy_store_blocks(0, 0, 2);
 	ck_assert(!toy_store(0, 64, 1));
 	expect_events(one, 1, 1, 1);
 	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
-	load_blocks(0, 0, 2);
+	toy_load_blocks(0, 0, 2);
 	end();
 }
 END_TEST
@@ -115,18 +84,18 @@ END_TEST
 START_TEST(on_a_full_device_those_with_room_on_the_host_pay)
 {
 	begin(8);
-	write_file(one, "hmem.limit", "0");
+	toy_write_file(one, "hmem.limit", "0");
 	toy_map_range(0, one, 6 * CHUNK, false);
 	toy_map_range(1, two, 8 * CHUNK, false);
-	store_blocks(0, 0, 4);
-	store_blocks(1, 0, 8);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 8);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 4);
-	store_blocks(0, 4, 2);
+	toy_store_blocks(0, 4, 2);
 	ck_assert_uint_eq(one->charged_chunks, 6);
 	ck_assert_uint_eq(two->charged_chunks, 2);
-	load_blocks(1, 0, 8);
-	load_blocks(0, 0, 6);
+	toy_load_blocks(1, 0, 8);
+	toy_load_blocks(0, 0, 6);
 	expect_events(one, 0, 0, 0);
 	end();
 }
@@ -135,14 +104,14 @@ END_TEST
 START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
 {
 	begin(4);
-	write_file(one, "hmem.limit", "0");
+	toy_write_file(one, "hmem.limit", "0");
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	ck_assert(!toy_store(1, 0, 1));
 	expect_events(one, 0, 0, 0);
 	expect_events(two, 0, 0, 1);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -151,14 +120,14 @@ END_TEST
 START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
 {
 	begin(4);
-	write_file(one, "hmem.limit", "0");
+	toy_write_file(one, "hmem.limit", "0");
 	toy_map_range(0, one, 3 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	store_blocks(0, 0, 3);
+	toy_store_blocks(0, 0, 3);
 	toy.refuse_alloc = 1;
 	ck_assert(toy_store(1, 0, 7));
 	expect_events(two, 0, 0, 0);
-	load_blocks(0, 0, 3);
+	toy_load_blocks(0, 0, 3);
 	end();
 }
 END_TEST
@@ -169,17 +138,17 @@ START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
 	u64 copied;
 
 	begin(8);
-	write_file(one, "gmem.limit.high", "4M");
+	toy_write_file(one, "gmem.limit.high", "4M");
 	toy_map_range(0, one, 5 * CHUNK, false);
-	store_blocks(0, 0, 5);
+	toy_store_blocks(0, 0, 5);
 	copied = toy.pages[TOY_COPY];
-	write_file(one, "hmem.limit", "2M");
+	toy_write_file(one, "hmem.limit", "2M");
 	ck_assert_int_gt(gvm_control_read(one, "gmem.swap.current", text, sizeof(text)), 0);
 	ck_assert_str_eq(text, "6291456\n");
 	ck_assert_uint_eq(toy.pages[TOY_COPY], copied);
 	/* More room on the device, and it comes back by being used. */
-	write_file(one, "gmem.limit.high", "max");
-	load_blocks(0, 0, 5);
+	toy_write_file(one, "gmem.limit.high", "max");
+	toy_load_blocks(0, 0, 5);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	expect_events(one, 3, 0, 0);
 	end();
@@ -193,19 +162,19 @@ END_TEST
 START_TEST(room_that_the_same_batch_will_free_is_waited_for)
 {
 	begin(8);
-	write_file(one, "gmem.limit.high", "4M");
-	write_file(one, "hmem.limit", "6M");
+	toy_write_file(one, "gmem.limit.high", "4M");
+	toy_write_file(one, "hmem.limit", "6M");
 	toy_map_range(0, one, 4 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	toy_fault(0, 0, GVM_ACCESS_READ);
 	toy_fault(0, 32, GVM_ACCESS_READ);
 	toy_service_all();
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
-	ck_assert(on_device(0, 0) && !on_device(0, 1));
+	ck_assert(toy_on_device(0, 0) && !toy_on_device(0, 1));
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
-	load_blocks(0, 0, 4);
+	toy_load_blocks(0, 0, 4);
 	end();
 }
 END_TEST
@@ -226,12 +195,12 @@ START_TEST(swap_never_passes_the_limit_in_a_thousand_turns)
 	begin(8);
 	swap_most = 0;
 	toy.on_evict = watch_swap;
-	write_file(one, "gmem.limit.high", "8M");
-	write_file(one, "hmem.limit", "8M");
+	toy_write_file(one, "gmem.limit.high", "8M");
+	toy_write_file(one, "hmem.limit", "8M");
 	toy_map_range(0, one, 7 * CHUNK, false);
-	store_blocks(0, 0, 7);
+	toy_store_blocks(0, 0, 7);
 	for (turn = 0; turn < 1000; turn++) {
-		load_blocks(0, turn % 7, 1);
+		toy_load_blocks(0, turn % 7, 1);
 		ck_assert_uint_le(one->swapped_bytes, 4 * CHUNK);
 	}
 	ck_assert_uint_eq(swap_most, 3 * CHUNK);
@@ -244,9 +213,9 @@ START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
 {
 	begin(8);
 	toy_map_range(0, one, 6 * CHUNK, false);
-	store_blocks(0, 0, 6);
-	write_file(one, "hmem.limit", "4M");
-	write_file(one, "gmem.limit.high", "2M");
+	toy_store_blocks(0, 0, 6);
+	toy_write_file(one, "hmem.limit", "4M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	expect_events(one, 0, 1, 0);
@@ -259,15 +228,15 @@ START_TEST(a_raised_limit_takes_what_gmem_could_not)
 {
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
-	store_blocks(0, 0, 8);
-	write_file(one, "hmem.limit", "0");
-	write_file(one, "gmem.limit.high", "4194304");
+	toy_store_blocks(0, 0, 8);
+	toy_write_file(one, "hmem.limit", "0");
+	toy_write_file(one, "gmem.limit.high", "4194304");
 	ck_assert_uint_eq(one->charged_chunks, 8);
-	write_file(one, "hmem.limit", "8388608");
+	toy_write_file(one, "hmem.limit", "8388608");
 	ck_assert_uint_eq(one->charged_chunks, 4);
-	write_file(one, "hmem.limit", "max");
+	toy_write_file(one, "hmem.limit", "max");
 	ck_assert_uint_eq(one->charged_chunks, 2);
-	load_blocks(0, 0, 8);
+	toy_load_blocks(0, 0, 8);
 	end();
 }
 END_TEST
@@ -280,7 +249,7 @@ START_TEST(a_discarded_chunk_is_free_at_once_and_crosses_no_link)
 
 	begin(8);
 	range = toy_map_range(0, one, 4 * CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	ck_assert_uint_eq(gvm_range_discard(range, CHUNK, 2 * CHUNK), 2 * CHUNK);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
 	ck_assert_uint_eq(toy.free_count, 6);
@@ -290,8 +259,8 @@ START_TEST(a_discarded_chunk_is_free_at_once_and_crosses_no_link)
 	/* As if they had never been written. */
 	ck_assert(toy_load(0, 32, 0) && toy_load(0, 64, 0));
 	ck_assert_uint_eq(toy.kinds[TOY_COPY], 0);
-	load_blocks(0, 0, 1);
-	load_blocks(0, 3, 1);
+	toy_load_blocks(0, 0, 1);
+	toy_load_blocks(0, 3, 1);
 	end();
 }
 END_TEST
@@ -301,15 +270,15 @@ START_TEST(what_was_swapped_out_can_be_discarded_as_well)
 	struct gvm_range *range;
 
 	begin(8);
-	write_file(one, "gmem.limit.high", "4M");
+	toy_write_file(one, "gmem.limit.high", "4M");
 	range = toy_map_range(0, one, 5 * CHUNK, false);
-	store_blocks(0, 0, 5);
+	toy_store_blocks(0, 0, 5);
 	ck_assert_uint_eq(one->swapped_bytes, 3 * CHUNK);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, 3 * CHUNK), 0);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert(toy_load(0, 0, 0));
 	ck_assert_uint_eq(toy.kinds[TOY_COPY], 0);
-	load_blocks(0, 4, 1);
+	toy_load_blocks(0, 4, 1);
 	end();
 }
 END_TEST
@@ -345,11 +314,11 @@ START_TEST(a_block_in_service_is_not_discarded)
 
 	begin(8);
 	range = toy_map_range(0, one, CHUNK, false);
-	store_blocks(0, 0, 1);
+	toy_store_blocks(0, 0, 1);
 	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, true);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, CHUNK), 0);
 	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, false);
-	load_blocks(0, 0, 1);
+	toy_load_blocks(0, 0, 1);
 	end();
 }
 END_TEST
@@ -367,9 +336,9 @@ START_TEST(a_victim_that_is_discarded_meanwhile_is_gone)
 	begin(4);
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, CHUNK, false);
-	store_blocks(0, 0, 4);
+	toy_store_blocks(0, 0, 4);
 	toy.on_evict = discard_victim;
-	store_blocks(1, 0, 1);
+	toy_store_blocks(1, 0, 1);
 	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
@@ -382,15 +351,15 @@ START_TEST(what_is_discarded_gives_its_room_on_the_host_back)
 	struct gvm_range *range;
 
 	begin(8);
-	write_file(one, "gmem.limit.high", "4M");
-	write_file(one, "hmem.limit", "2M");
+	toy_write_file(one, "gmem.limit.high", "4M");
+	toy_write_file(one, "hmem.limit", "2M");
 	range = toy_map_range(0, one, 4 * CHUNK, false);
-	store_blocks(0, 0, 3);
+	toy_store_blocks(0, 0, 3);
 	ck_assert(one->is_swap_full);
 	gvm_range_discard(range, 0, CHUNK);
-	store_blocks(0, 3, 1);
+	toy_store_blocks(0, 3, 1);
 	expect_events(one, 2, 0, 0);
-	load_blocks(0, 2, 2);
+	toy_load_blocks(0, 2, 2);
 	end();
 }
 END_TEST
@@ -414,13 +383,13 @@ START_TEST(pinned_memory_takes_whole_chunks_and_stays)
 	ck_assert_uint_eq(toy.free_count, 5);
 	/* A device full of others does not get at it. */
 	toy_map_range(1, two, 12 * CHUNK, false);
-	store_blocks(1, 0, 12);
+	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(two->evicted_chunks, 7);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	gvm_pinned_release(&pinned);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
-	load_blocks(1, 0, 12);
+	toy_load_blocks(1, 0, 12);
 	end();
 }
 END_TEST
@@ -431,12 +400,12 @@ START_TEST(others_are_evicted_for_pinned_memory_as_for_a_page)
 
 	begin(4);
 	toy_map_range(1, two, 4 * CHUNK, false);
-	store_blocks(1, 0, 4);
+	toy_store_blocks(1, 0, 4);
 	gvm_pinned_init(&pinned, &toy.memory, one);
 	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(two->evicted_chunks, 2);
 	gvm_pinned_release(&pinned);
-	load_blocks(1, 0, 4);
+	toy_load_blocks(1, 0, 4);
 	end();
 }
 END_TEST
@@ -446,9 +415,9 @@ START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 	struct gvm_pinned pinned;
 
 	begin(8);
-	write_file(one, "gmem.limit.high", "6M");
+	toy_write_file(one, "gmem.limit.high", "6M");
 	toy_map_range(0, one, 3 * CHUNK, false);
-	store_blocks(0, 0, 3);
+	toy_store_blocks(0, 0, 3);
 	gvm_pinned_init(&pinned, &toy.memory, one);
 	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
@@ -470,16 +439,16 @@ START_TEST(pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
 	struct gvm_pinned pinned;
 
 	begin(4);
-	write_file(two, "hmem.limit", "0");
+	toy_write_file(two, "hmem.limit", "0");
 	toy_map_range(1, two, 3 * CHUNK, false);
-	store_blocks(1, 0, 3);
+	toy_store_blocks(1, 0, 3);
 	gvm_pinned_init(&pinned, &toy.memory, one);
 	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), -ENOMEM);
 	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	gvm_pinned_release(&pinned);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
-	load_blocks(1, 0, 3);
+	toy_load_blocks(1, 0, 3);
 	end();
 }
 END_TEST

@@ -8,6 +8,7 @@
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "draw.h"
 #include "runner.h"
 #include "toy_gpu.h"
 
@@ -35,14 +36,9 @@ static struct {
 	u64 hints, freed, pinned, refused, events, stuck, meanwhile;
 } seen;
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 static struct tenant *tenant_of(u32 space)

@@ -6,6 +6,7 @@
 #include "gpu/process.h"
 #include "gvm/control.h"
 #include "gvm/pressure.h"
+#include "draw.h"
 #include "runner.h"
 
 #define US     1000ull
@@ -288,14 +289,9 @@ static struct tenant {
 } tenants[TENANTS];
 static bool over;
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 /* A process that works until somebody ends it. */

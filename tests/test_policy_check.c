@@ -4,6 +4,7 @@
  * finds none after a hundred thousand random operations.
  */
 #include "core_world.h"
+#include "draw.h"
 #include "gvm/pressure.h"
 
 #include <stdio.h>
@@ -285,11 +286,7 @@ static struct {
 
 static u32 draw(u32 below)
 {
-	u64 z = model.state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&model.state, below);
 }
 
 static void expect(bool condition, const char *what)

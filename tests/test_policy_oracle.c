@@ -4,6 +4,7 @@
  * exactly as often as two independent programs do.
  */
 #include "core_world.h"
+#include "draw.h"
 
 #include <math.h>
 
@@ -38,18 +39,9 @@ static void oracle_init(void)
 		oracle_cdf[i] /= total;
 }
 
-static u64 splitmix64(u64 *state)
-{
-	u64 z = *state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return z ^ z >> 31;
-}
-
 static u32 oracle_request(u64 *state)
 {
-	double u = (double)(splitmix64(state) >> 11) * 0x1p-53;
+	double u = (double)(draw_bits(state) >> 11) * 0x1p-53;
 	u32 low = 0, high = ORACLE_OBJECTS - 1;
 
 	while (low < high) {

@@ -26,21 +26,12 @@ static void begin(u32 chunks)
 
 static void end(void)
 {
-	u32 space;
-
 	gvm_listener_close(&ear);
 	gvm_listener_close(&other);
-	for (space = 0; space < TOY_RANGES_MAX; space++)
-		if (toy.spaces[space].mapped)
-			toy_unmap_range(space);
+	toy_unmap_all();
 	gvm_container_detach(one);
 	gvm_container_detach(two);
 	toy_destroy();
-}
-
-static void write_file(struct gvm_container *container, const char *file, const char *text)
-{
-	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
 }
 
 static void open_ear(void)
@@ -189,12 +180,12 @@ START_TEST(pressure_on_the_device_reaches_those_who_could_pay)
 	gvm_pressure_post_device(&toy.device, 3 * CHUNK);
 	expect_event(&ear, 3 * CHUNK, 1);
 	expect_event(&other, 3 * CHUNK, 1);
-	write_file(one, "gmem.limit.low", "2M");
-	write_file(two, "hmem.limit", "0");
+	toy_write_file(one, "gmem.limit.low", "2M");
+	toy_write_file(two, "hmem.limit", "0");
 	gvm_pressure_post_device(&toy.device, 3 * CHUNK);
 	expect_nothing(&ear);
 	expect_nothing(&other);
-	write_file(two, "hmem.limit", "max");
+	toy_write_file(two, "hmem.limit", "max");
 	gvm_pressure_post_device(&toy.device, 4 * CHUNK);
 	expect_nothing(&ear);
 	expect_event(&other, 4 * CHUNK, 2);
@@ -232,26 +223,18 @@ START_TEST(pressure_on_the_device_goes_round_when_there_are_too_many)
 }
 END_TEST
 
-static void store_blocks(u32 space, u32 count)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		ck_assert(toy_store(space, 32 * i, 1000 * (space + 1) + i));
-}
-
 START_TEST(a_lowered_limit_tells_its_excess_before_it_takes_it)
 {
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
 	open_ear();
-	store_blocks(0, 8);
+	toy_store_blocks(0, 0, 8);
 	expect_nothing(&ear);
-	write_file(one, "gmem.limit.high", "6M");
+	toy_write_file(one, "gmem.limit.high", "6M");
 	expect_event(&ear, 5 * CHUNK, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 5);
 	/* Nothing to take, nothing to tell. */
-	write_file(one, "gmem.limit.high", "16M");
+	toy_write_file(one, "gmem.limit.high", "16M");
 	expect_nothing(&ear);
 	end();
 }
@@ -262,7 +245,7 @@ START_TEST(a_limit_that_is_set_without_waiting_tells_its_excess_and_takes_nothin
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
 	open_ear();
-	store_blocks(0, 8);
+	toy_store_blocks(0, 0, 8);
 	ck_assert_int_eq(gvm_control_set(one, "gmem.limit.high", "6M", 2), 0);
 	expect_event(&ear, 5 * CHUNK, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
@@ -279,14 +262,14 @@ static void work(void)
 
 	toy_map_range(0, one, 8 * CHUNK, false);
 	toy_map_range(1, two, 8 * CHUNK, false);
-	store_blocks(0, 8);
-	store_blocks(1, 8);
-	write_file(one, "gmem.limit.high", "4M");
+	toy_store_blocks(0, 0, 8);
+	toy_store_blocks(1, 0, 8);
+	toy_write_file(one, "gmem.limit.high", "4M");
 	for (i = 0; i < 8; i++) {
 		ck_assert(toy_load(0, 32 * i, 1000 + i));
 		ck_assert(toy_load(1, 32 * i, 2000 + i));
 	}
-	write_file(one, "gmem.limit.high", "2M");
+	toy_write_file(one, "gmem.limit.high", "2M");
 }
 
 /* Ways to misbehave, each when a victim of any container is about to go. */
@@ -406,9 +389,9 @@ START_TEST(a_listener_that_keeps_its_word_ends_the_eviction)
 	begin(8);
 	toy_map_range(0, one, 8 * CHUNK, false);
 	open_ear();
-	store_blocks(0, 8);
+	toy_store_blocks(0, 0, 8);
 	toy.on_evict = cooperate;
-	write_file(one, "gmem.limit.high", "6M");
+	toy_write_file(one, "gmem.limit.high", "6M");
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
 	ck_assert_uint_eq(one->swapped_bytes, 0);

@@ -7,6 +7,7 @@
 
 #include "gpu/process.h"
 #include "runner.h"
+#include "draw.h"
 
 #define US     1000ull
 #define S      1000000000ull
@@ -32,14 +33,9 @@ static struct sim_gpu gpu;
 static struct sim_process process;
 static u64 random_state;
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 static struct gmmu_touch draw_touch(struct gvm_range *range)

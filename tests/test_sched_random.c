@@ -4,19 +4,15 @@
  * RPC that fails at every call, and its start and stop.
  */
 #include "runner.h"
+#include "draw.h"
 #include "sched_world.h"
 
 static struct gvm_device *const device = &world.device;
 static u64 random_state;
 
-/* splitmix64 */
 static u32 draw(u32 below)
 {
-	u64 z = random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return (u32)((z ^ z >> 31) % below);
+	return draw_below(&random_state, below);
 }
 
 static void random_step(void)

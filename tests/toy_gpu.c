@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "toy_gpu.h"
 
+#include "gvm/control.h"
+
 struct toy toy;
 
 static void toy_log(enum toy_call_kind kind, u32 chunk, u32 first, u32 count)
@@ -290,6 +292,20 @@ void toy_unmap_range(u32 space)
 	toy.spaces[space].mapped = false;
 }
 
+void toy_unmap_all(void)
+{
+	u32 space;
+
+	for (space = 0; space < TOY_RANGES_MAX; space++)
+		if (toy.spaces[space].mapped)
+			toy_unmap_range(space);
+}
+
+void toy_write_file(struct gvm_container *container, const char *file, const char *text)
+{
+	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
+}
+
 void toy_fault(u32 space, u64 page, enum gvm_access access)
 {
 	ck_assert_uint_lt(toy.script_length, ARRAY_SIZE(toy.script));
@@ -353,6 +369,27 @@ bool toy_load(u32 space, u64 page, u32 tag)
 	if (place)
 		ck_assert_uint_eq(*place, tag);
 	return place;
+}
+
+void toy_store_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_store(space, GVM_PAGES_PER_BLOCK * i, 1000 * (space + 1) + i));
+}
+
+void toy_load_blocks(u32 space, u32 first, u32 count)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		ck_assert(toy_load(space, GVM_PAGES_PER_BLOCK * i, 1000 * (space + 1) + i));
+}
+
+bool toy_on_device(u32 space, u32 block)
+{
+	return toy.spaces[space].range.blocks[block].resident != 0;
 }
 
 void toy_kill(void)

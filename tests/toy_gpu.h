@@ -101,6 +101,12 @@ struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 
 				bool on_host);
 void toy_unmap_range(u32 space);
 
+/* Take away all that is still mapped. */
+void toy_unmap_all(void);
+
+/* Write a control file of a container, as an operator would; it has to be accepted. */
+void toy_write_file(struct gvm_container *container, const char *file, const char *text);
+
 /* Put a fault into the script; service all that is there, and expect @batches batches. */
 void toy_fault(u32 space, u64 page, enum gvm_access access);
 void toy_service_all(void);
@@ -111,6 +117,13 @@ void toy_service_all(void);
  */
 bool toy_store(u32 space, u64 page, u32 tag);
 bool toy_load(u32 space, u64 page, u32 tag);
+
+/* A store into, and a load from, the first page of @count blocks, each with a tag of its own. */
+void toy_store_blocks(u32 space, u32 first, u32 count);
+void toy_load_blocks(u32 space, u32 first, u32 count);
+
+/* Is anything of a block on the device? */
+bool toy_on_device(u32 space, u32 block);
 
 /* Kill the running thread, for good, where a test can do that to itself. */
 #ifdef __KERNEL__

@@ -14,27 +14,12 @@
 /* It takes these macros for calls: */
 /* clang-format off */
 
-/* gvm_trace(): something happened in the core; what a and b mean depends on the event. */
-TRACE_EVENT(gvm_event,
-	TP_PROTO(const char *event, u64 a, u64 b),
-	TP_ARGS(event, a, b),
-	TP_STRUCT__entry(
-		__array(char, event, 24)
-		__field(u64, a)
-		__field(u64, b)
-	),
-	TP_fast_assign(
-		strscpy(__entry->event, event, sizeof(__entry->event));
-		__entry->a = a;
-		__entry->b = b;
-	),
-	TP_printk("%s a=%llu b=%llu", __entry->event, __entry->a, __entry->b)
-);
-
 TRACE_DEFINE_ENUM(GVM_COST_BATCH);
 TRACE_DEFINE_ENUM(GVM_COST_ENTRY);
 TRACE_DEFINE_ENUM(GVM_COST_BLOCK);
+TRACE_DEFINE_ENUM(GVM_COST_PAGE);
 TRACE_DEFINE_ENUM(GVM_COST_REPLAY);
+TRACE_DEFINE_ENUM(GVM_COST_EVICT);
 
 /* gvm_cost(): the driver has just worked on n things of a kind. */
 TRACE_EVENT(gvm_cost,
@@ -53,7 +38,9 @@ TRACE_EVENT(gvm_cost,
 			{ GVM_COST_BATCH, "batch" },
 			{ GVM_COST_ENTRY, "entry" },
 			{ GVM_COST_BLOCK, "block" },
-			{ GVM_COST_REPLAY, "replay" }),
+			{ GVM_COST_PAGE, "page" },
+			{ GVM_COST_REPLAY, "replay" },
+			{ GVM_COST_EVICT, "evict" }),
 		__entry->n)
 );
 

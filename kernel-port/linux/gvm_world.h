@@ -256,9 +256,6 @@ static inline u64 gvm_ktime_ns(void)
 
 #include "gvm_trace.h"
 
-/* Tracepoint gvm:gvm_event. */
-#define gvm_trace(event, a, b) trace_gvm_event((event), (a), (b))
-
 /* Tracepoint gvm:gvm_cost; the time itself has passed already. CONTEXT: atomic. */
 static inline void gvm_cost(enum gvm_cost kind, u32 n)
 {

@@ -34,20 +34,10 @@ struct pages {
 	u64 rounds;	/* started */
 };
 
-/* splitmix64 */
-static u64 pages_random(struct pages *pages)
-{
-	u64 z = pages->random_state += 0x9E3779B97F4A7C15ull;
-
-	z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ z >> 27) * 0x94D049BB133111EBull;
-	return z ^ z >> 31;
-}
-
 /* A random number below @bound. */
 static u64 pages_draw(struct pages *pages, u64 bound)
 {
-	return (u64)((unsigned __int128)pages_random(pages) * bound >> 64);
+	return (u64)((unsigned __int128)gvm_port_draw(&pages->random_state) * bound >> 64);
 }
 
 /* @base to the power of @exponent in ppm: whole powers, then the binary digits of the rest. */
@@ -90,7 +80,7 @@ static int zipf_init(struct pages *pages)
 /* The first block whose share reaches a random number from 0 to 1. */
 static u32 zipf_draw(struct pages *pages)
 {
-	double u = (double)(pages_random(pages) >> 11) * 0x1p-53;
+	double u = (double)(gvm_port_draw(&pages->random_state) >> 11) * 0x1p-53;
 	u32 low = 0, high = pages->range->block_count - 1;
 
 	while (low < high) {

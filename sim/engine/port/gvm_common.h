@@ -149,7 +149,4 @@ __attribute__((noreturn)) void gvm_port_assert_failed(const char *what, const ch
 #define GVM_ASSERT(condition) \
 	((condition) ? (void)0 : gvm_port_assert_failed(#condition, __FILE__, __LINE__))
 
-/* Tracepoints have no listener in the simulator yet; the arguments are still checked. */
-#define gvm_trace(event, a, b) ((void)(event), (void)(a), (void)(b))
-
 #endif

@@ -53,7 +53,6 @@
  *   u64 gvm_ktime_ns(void)            monotonic
  *   gvm_info gvm_warn (printf style, no newline at the end), GVM_WARN_ONCE(condition, ...)
  *   GVM_ASSERT(condition)             a broken invariant; stays in release builds
- *   gvm_trace(event, a, b)            a tracepoint with two numbers
  *   void gvm_cost(enum gvm_cost kind, u32 n)
  *                                     the driver has just spent CPU time on n things of a kind.
  *                                     Never yields. The simulator turns it into time before
