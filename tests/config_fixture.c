@@ -65,7 +65,7 @@ static const char app_profile[] =
 	"  \"attention_flops\": {\"value\": 344064, \"source\": \"test\"},"
 	"  \"efficiency\": {\"value\": 0.49, \"source\": \"test\"},"
 	"  \"kernels_per_step\": {\"value\": 300, \"source\": \"test\"},"
-	"  \"host_per_sequence\": {\"value\": \"0.1ms\", \"source\": \"test\"}}}";
+	"  \"kv_bandwidth\": {\"value\": 0.4, \"source\": \"test\"}}}";
 
 const char config_scenario[] = "{\n"
 			       "\"name\": \"small\",\n"

@@ -22,6 +22,7 @@
 
 /* What a fresh TSG has on this GPU; no priority maps to it. */
 #define WORLD_TIMESLICE_US 1000ull
+#define WORLD_PRIORITY	   9u /* 1024 us */
 
 /* An RPC that the core made. */
 enum world_rpc {

@@ -83,7 +83,7 @@ static void init_llm(void)
 		.attention_flops = 2,
 		.efficiency = CFG_PPM / 2,
 		.kernels_per_step = 10,
-		.host_per_sequence = 300,
+		.kv_bandwidth = CFG_PPM / 2,
 		.client = { .divide = CFG_PPM, .first_request = ZERO },
 	};
 }
@@ -227,9 +227,9 @@ static void expect_refused(size_t index, u64 at)
 }
 
 /*
- * Prefill of 20: max(1000, 20 * 100) + 20 * 10 + 210 pairs * 2 = 2620, as 10 kernels of 262 that
- * start with the first launch at 50; the host works 300 / 2: first token at 2820.
- * Second: max(1000, 100) + 21 * 10 = 1210, 50 before and 150 after it: 1410. Third: 1420.
+ * Prefill of 20: max(1000, 20 * 100) + 20 * 10 * 2 + 210 pairs * 2 = 2820, as 10 kernels of 282
+ * that start with the first launch at 50: first token at 2870.
+ * Second: max(1000, 100) + 21 * 10 * 2 = 1420, and 50 before it: 1470. Third: 1490.
  */
 START_TEST(a_request_takes_the_time_of_its_steps)
 {
@@ -238,30 +238,30 @@ START_TEST(a_request_takes_the_time_of_its_steps)
 	simulate();
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_log.arrived, 1);
-	expect_record(0, APP_COMPLETED, ZERO, 2820, 2820 + 1410 + 1420);
+	expect_record(0, APP_COMPLETED, ZERO, 2870, 2870 + 1470 + 1490);
 	ck_assert_uint_eq(app_log.records[0].prompt_tokens, 20);
 	ck_assert_uint_eq(app_log.records[0].output_tokens, 3);
 	ck_assert_uint_eq(app_log.gap_count, 2);
-	ck_assert_uint_eq(app_log.gaps_ns[0], 1410);
-	ck_assert_uint_eq(app_log.gaps_ns[1], 1420);
-	ck_assert_uint_eq(app_end_ns, ZERO + 5650);
+	ck_assert_uint_eq(app_log.gaps_ns[0], 1470);
+	ck_assert_uint_eq(app_log.gaps_ns[1], 1490);
+	ck_assert_uint_eq(app_end_ns, ZERO + 5830);
 }
 END_TEST
 
-/* Launches of 500 are slower than kernels of 262 and 121: the last kernel starts at 5000. */
+/* Launches of 500 are slower than kernels of 282 and 142: the last kernel starts at 5000. */
 START_TEST(an_eager_step_is_bound_by_the_host)
 {
 	init_llm();
 	config.host.kernel_launch = 500;
 	arrive(0, 20, 2);
 	simulate();
-	expect_record(0, APP_COMPLETED, ZERO, 5000 + 262 + 150, 5412 + 5000 + 121 + 150);
+	expect_record(0, APP_COMPLETED, ZERO, 5000 + 282, 5282 + 5000 + 142);
 }
 END_TEST
 
 /*
- * Two prompts of 10 in one step: max(1000, 2000) + 200 + 110 pairs * 2 = 2420, and 2 * 150 of
- * host work. The third, sent meanwhile, waits for the step to end.
+ * Two prompts of 10 in one step: max(1000, 2000) + 200 * 2 + 110 pairs * 2 = 2620. The third,
+ * sent meanwhile, waits for the step to end.
  */
 START_TEST(requests_share_steps)
 {
@@ -270,10 +270,10 @@ START_TEST(requests_share_steps)
 	arrive(0, 10, 1);
 	arrive(100, 10, 1);
 	simulate();
-	expect_record(0, APP_COMPLETED, ZERO, 2770, 2770);
-	expect_record(1, APP_COMPLETED, ZERO, 2770, 2770);
-	/* max(1000, 1000) + 100 + 55 * 2 = 1210; 50 and 150 around it. */
-	expect_record(2, APP_COMPLETED, ZERO + 100, 2670 + 1410, 2670 + 1410);
+	expect_record(0, APP_COMPLETED, ZERO, 2670, 2670);
+	expect_record(1, APP_COMPLETED, ZERO, 2670, 2670);
+	/* max(1000, 1000) + 100 * 2 + 55 * 2 = 1310, and 50 before it. */
+	expect_record(2, APP_COMPLETED, ZERO + 100, 2570 + 1360, 2570 + 1360);
 }
 END_TEST
 
@@ -313,26 +313,26 @@ START_TEST(a_client_holds_so_many_requests_open)
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
-	arrive(2769, 10, 1);
-	arrive(2771, 10, 1);
+	arrive(2669, 10, 1);
+	arrive(2671, 10, 1);
 	simulate();
 	ck_assert_uint_eq(app_log.arrived, 5);
 	ck_assert_uint_eq(app_log.record_count, 5);
 	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
 	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
 	expect_refused(2, ZERO);
-	expect_refused(3, ZERO + 2769);
-	expect_record(4, APP_COMPLETED, ZERO + 2771, 1410, 1410);
+	expect_refused(3, ZERO + 2669);
+	expect_record(4, APP_COMPLETED, ZERO + 2671, 1360, 1360);
 }
 END_TEST
 
 /*
  * The client stops 7000 after its first request, which comes at 500: number 1 is in flight then
  * and dropped, its gaps with it; number 2, at that very date, is not sent. Steps:
- *   500 to 3320: 20 tokens of number 0, as above
- *  3320 to 5190: one of 0, 10 of 1: 1100 + 31 * 10 + 55 * 2 = 1520, 50 and 300 around it
- *  5190 to 6870: one each: 1000 + 33 * 10 = 1330, 50 and 300
- *  6870 to 8190: one of 1: 1000 + 12 * 10 = 1120, 50 and 150; the client left in the midst of it
+ *   500 to 3370: 20 tokens of number 0, as above
+ *  3370 to 5250: one of 0, 10 of 1: 1100 + 31 * 10 * 2 + 55 * 2 = 1830, and 50 before it
+ *  5250 to 6960: one each: 1000 + 33 * 10 * 2 = 1660, and 50
+ *  6960 to 8250: one of 1: 1000 + 12 * 10 * 2 = 1240, and 50; the client left in the midst of it
  */
 START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 {
@@ -346,12 +346,12 @@ START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_log.arrived, 2);
 	ck_assert_uint_eq(app_log.record_count, 2);
-	expect_record(0, APP_COMPLETED, ZERO + 500, 2820, 6370);
-	expect_record(1, APP_DROPPED, ZERO + 3000, 2190, 0);
+	expect_record(0, APP_COMPLETED, ZERO + 500, 2870, 6460);
+	expect_record(1, APP_DROPPED, ZERO + 3000, 2250, 0);
 	ck_assert_uint_eq(app_log.gap_count, 2);
-	ck_assert_uint_eq(app_log.gaps_ns[0], 1870);
-	ck_assert_uint_eq(app_log.gaps_ns[1], 1680);
-	ck_assert_uint_eq(app_end_ns, ZERO + 8190);
+	ck_assert_uint_eq(app_log.gaps_ns[0], 1880);
+	ck_assert_uint_eq(app_log.gaps_ns[1], 1710);
+	ck_assert_uint_eq(app_end_ns, ZERO + 8250);
 }
 END_TEST
 
@@ -484,7 +484,7 @@ START_TEST(the_end_of_the_run_drops_open_requests)
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_end_ns, ZERO + 3000);
 	ck_assert_uint_eq(app_log.arrived, 1);
-	expect_record(0, APP_DROPPED, ZERO, 2820, 0);
+	expect_record(0, APP_DROPPED, ZERO, 2870, 0);
 	ck_assert_uint_eq(app_log.gap_count, 0);
 }
 END_TEST

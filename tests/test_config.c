@@ -39,7 +39,7 @@ START_TEST(everything_is_bound)
 	ck_assert_int_eq(vllm->app_type, CFG_APP_LLM_SERVER);
 	ck_assert_str_eq(vllm->app_profile, "llm");
 	ck_assert_uint_eq(vllm->llm.gpu_memory_utilization, 800000);
-	ck_assert_uint_eq(vllm->llm.host_per_sequence, 100000);
+	ck_assert_uint_eq(vllm->llm.kv_bandwidth, 400000);
 	ck_assert_uint_eq(vllm->llm.client.divide, CFG_PPM);
 	ck_assert_uint_eq(vllm->llm.client.response, TRACE_RESPONSE_GENERATED);
 	ck_assert_uint_eq(vllm->llm.client.slo_ttft, 7463000000);

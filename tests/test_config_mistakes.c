@@ -146,7 +146,7 @@ START_TEST(unknown_keys_are_named)
 		   "gpu_memory_utilization, "
 		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
 		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
-		   "host_per_sequence, boot, slo_ttft, "
+		   "kv_bandwidth, boot, slo_ttft, "
 		   "trace, client");
 }
 END_TEST

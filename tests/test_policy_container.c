@@ -57,7 +57,7 @@ START_TEST(a_new_container_has_no_limits_and_touched_nothing)
 	ck_assert_uint_eq(container->tgid, 7);
 	ck_assert_uint_eq(container->gmem_high_bytes, GVM_NO_LIMIT);
 	ck_assert_uint_eq(container->gmem_low_bytes, 0);
-	ck_assert_uint_eq(container->priority, GVM_PRIORITY_DEFAULT);
+	ck_assert_uint_eq(container->priority, WORLD_PRIORITY);
 	ck_assert_uint_eq(container->timeslice_us, WORLD_TIMESLICE_US);
 	ck_assert(!container->frozen && !container->is_protected);
 	ck_assert_uint_eq(world.call_count, 0);

@@ -21,7 +21,7 @@ static struct cfg_gpu profile = {
 	.link = { .setup = 2500 },
 	.sched = { .timeslice = 1024 * US,
 		   .timeslice_scale = CFG_PPM,
-		   .context_switch = 420 * US,
+		   .context_switch = 445 * US,
 		   .rpc = 104 * US },
 	.fault = { .buffer_entries = 4096,
 		   .outstanding = 256,

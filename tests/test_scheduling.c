@@ -11,14 +11,14 @@
 #define SEC	1000000000ull
 #define TENANTS GSP_CHANNELS_MAX
 
-#define SWITCH	(420 * US)
+#define SWITCH	(445 * US)
 #define RPC	(104 * US)
 #define LOOK	(2 * MS)
 
 static struct cfg_gpu profile = {
 	.memory = 16 * GVM_CHUNK_BYTES,
 	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
-	.sched = { .timeslice = 1024 * US,
+	.sched = { .timeslice = 2048 * US,
 		   .timeslice_scale = CFG_PPM,
 		   .context_switch = SWITCH,
 		   .rpc = RPC },

@@ -104,6 +104,23 @@ START_TEST(a_priority_programs_every_tsg_once)
 }
 END_TEST
 
+/* Each priority is found again by its timeslice, and by what lies nearer to it than to another. */
+START_TEST(priorities_and_timeslices_are_each_others_inverse)
+{
+	u32 p;
+
+	for (p = 0; p <= GVM_PRIORITY_MAX; p++) {
+		u64 us = gvm_priority_to_timeslice_us(p);
+
+		ck_assert_uint_eq(gvm_timeslice_us_to_priority(us), p);
+		ck_assert_uint_eq(gvm_timeslice_us_to_priority(us * 3 / 4), p);
+		ck_assert_uint_eq(gvm_timeslice_us_to_priority(us * 5 / 4), p);
+	}
+	ck_assert_uint_eq(gvm_timeslice_us_to_priority(0), GVM_PRIORITY_MAX);
+	ck_assert_uint_eq(gvm_timeslice_us_to_priority(GVM_TIMESLICE_MAX_US), 0);
+}
+END_TEST
+
 /* F15 */
 START_TEST(settings_out_of_range_change_nothing)
 {
@@ -114,7 +131,7 @@ START_TEST(settings_out_of_range_change_nothing)
 			 -EINVAL);
 	ck_assert_uint_eq(world.call_count, 0);
 	ck_assert_uint_eq(container->timeslice_us, WORLD_TIMESLICE_US);
-	ck_assert_uint_eq(container->priority, GVM_PRIORITY_DEFAULT);
+	ck_assert_uint_eq(container->priority, WORLD_PRIORITY);
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MIN_US), 0);
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MAX_US), 0);
 	ck_assert_uint_eq(world.call_count, 2 * TSGS);
@@ -395,6 +412,7 @@ static void add_setting_tests(TCase *tests)
 	tcase_add_test(tests, priorities_map_to_the_published_timeslices);
 	tcase_add_test(tests, an_untouched_container_programs_nothing);
 	tcase_add_test(tests, a_priority_programs_every_tsg_once);
+	tcase_add_test(tests, priorities_and_timeslices_are_each_others_inverse);
 	tcase_add_test(tests, settings_out_of_range_change_nothing);
 	tcase_add_test(tests, freeze_disables_then_preempts_and_thaw_enables);
 	tcase_add_test(tests, a_new_tsg_inherits_timeslice_and_freeze);

@@ -169,10 +169,11 @@ static u64 server_step_gpu_ns(const struct llm_server *server, const struct llm_
 	unsigned __int128 tokens = step->prefill_tokens + step->decode_tokens;
 	unsigned __int128 context = step->kv_tokens_read;
 	unsigned __int128 pairs = step->attention_pairs;
+	unsigned __int128 kv_bytes = context * cfg->kv_bytes_per_token;
 	u64 products = max(app_bytes_ns(gpu, cfg->weights),
 			   app_flops_ns(gpu, cfg->efficiency, tokens * cfg->flops_per_token));
 
-	return products + app_bytes_ns(gpu, context * cfg->kv_bytes_per_token) +
+	return products + app_bytes_ns(gpu, kv_bytes * CFG_PPM / cfg->kv_bandwidth) +
 	       app_flops_ns(gpu, cfg->efficiency, pairs * cfg->attention_flops);
 }
 
@@ -190,15 +191,6 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 	};
 	gsp_submit(&server->env->process->tsg, &server->train);
 	return gsp_wait(&server->train);
-}
-
-/* Blocking: the host's share of a step. */
-static int server_host_work(const struct llm_server *server, const struct llm_step *step)
-{
-	unsigned __int128 work = server->cfg->host_per_sequence;
-	u64 ns = app_host_ns(&server->env->config->host, work * step->sequences);
-
-	return ns ? eng_sleep_until(eng_now() + ns) : 0;
 }
 
 /* Forget a session; whoever closes it has written its record. */
@@ -249,8 +241,6 @@ static int server_step(struct llm_server *server)
 
 	llm_scheduler_schedule(scheduler, &step);
 	status = server_compute(server, &step);
-	if (!status)
-		status = server_host_work(server, &step);
 	if (status)
 		return status;
 	llm_scheduler_complete(scheduler);

@@ -108,12 +108,12 @@ struct cfg_llm {
 	uint64_t block_tokens;		 /* KV block size */
 	uint64_t max_batched_tokens;	 /* token budget of a step */
 	uint64_t max_sequences;
-	uint64_t max_model_len;	    /* tokens */
-	uint64_t flops_per_token;   /* FLOP of one forward pass per token, without attention */
-	uint64_t attention_flops;   /* FLOP of one query token per earlier token, all layers */
-	uint64_t efficiency;	    /* ppm of gpu.flops_bf16 that its matrix products reach */
-	uint64_t kernels_per_step;  /* kernels launched by one eager step */
-	uint64_t host_per_sequence; /* ns of host work per sequence in a step, reference host */
+	uint64_t max_model_len;	   /* tokens */
+	uint64_t flops_per_token;  /* FLOP of one forward pass per token, without attention */
+	uint64_t attention_flops;  /* FLOP of one query token per earlier token, all layers */
+	uint64_t efficiency;	   /* ppm of gpu.flops_bf16 that its matrix products reach */
+	uint64_t kernels_per_step; /* kernels launched by one eager step */
+	uint64_t kv_bandwidth;	   /* ppm of gpu.memory_bandwidth that attention reads KV at */
 	uint64_t
 		boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;

@@ -198,7 +198,7 @@ const struct cfg_key cfg_schema[] = {
 	LLM(INTEGER, attention_flops, 0, FLOPS_MAX),
 	LLM(PPM, efficiency, 1, CFG_PPM),
 	LLM(INTEGER, kernels_per_step, 1, COUNT_MAX),
-	LLM(DURATION, host_per_sequence, 0, SEC),
+	LLM(PPM, kv_bandwidth, 1, CFG_PPM),
 	CONTAINER("app.boot", CFG_APP_LLM_SERVER, DURATION, llm.boot, RANGE(0, HOUR),
 		  DEFAULT("5s")),
 	CLIENT("slo_ttft", DURATION, slo_ttft, RANGE(1, HOUR), DEFAULT("7.463s")),

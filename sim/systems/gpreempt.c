@@ -20,7 +20,7 @@
  * not help against a best-effort kernel that has faulted: it cannot be switched out.
  *
  * The scenario's own control files are listed as ignored: what they say does not happen. Containers
- * of the same, most important priority all get 0, and one that has none counts as the driver's 9.
+ * of the same, most important priority all get 0, and one that has none counts as its default timeslice.
  *
  *
  * How it differs from GPreempt
@@ -48,7 +48,8 @@ static bool gpreempt_honours(const struct config *config, const char *control_fi
 }
 
 /* How important the scenario takes a container to be: the smaller, the more. */
-static unsigned long container_priority(const struct cfg_container *container)
+static unsigned long container_priority(const struct config *config,
+					const struct cfg_container *container)
 {
 	for (size_t i = 0; i < container->control_count; i++) {
 		const struct cfg_control *control = &container->controls[i];
@@ -56,21 +57,21 @@ static unsigned long container_priority(const struct cfg_container *container)
 		if (!strcmp(control->file, PRIORITY_FILE) && control->text[0])
 			return strtoul(control->text, NULL, 10);
 	}
-	return GVM_PRIORITY_DEFAULT;
+	return gvm_timeslice_us_to_priority(config->gpu.sched.timeslice / 1000);
 }
 
 static const char *gpreempt_setting(const struct config *config,
 				    const struct cfg_container *container,
 				    const char *control_file)
 {
-	unsigned long own = container_priority(container);
+	unsigned long own = container_priority(config, container);
 
 	if (strcmp(control_file, PRIORITY_FILE) != 0)
 		return NULL;
 	for (size_t i = 0; i < config->container_count; i++) {
 		const struct cfg_container *other = &config->containers[i];
 
-		if (other->enabled && container_priority(other) < own)
+		if (other->enabled && container_priority(config, other) < own)
 			return "15";
 	}
 	return "0";

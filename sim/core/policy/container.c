@@ -60,7 +60,7 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	INIT_LIST_HEAD(&container->listening);
 	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
-	container->priority = GVM_PRIORITY_DEFAULT;
+	container->priority = (u8)gvm_timeslice_us_to_priority(device->default_timeslice_us);
 	container->weight = GVM_WEIGHT_DEFAULT;
 	return container;
 }

@@ -40,6 +40,18 @@ u64 gvm_priority_to_timeslice_us(u32 priority)
 	return GVM_PRIORITY_BASE_US >> priority;
 }
 
+/* CONTEXT: atomic. */
+u32 gvm_timeslice_us_to_priority(u64 timeslice_us)
+{
+	u32 priority = 0;
+
+	/* Each is half the one before: past the middle between two, the shorter is nearer. */
+	while (priority < GVM_PRIORITY_MAX &&
+	       gvm_priority_to_timeslice_us(priority) * 3 / 4 > timeslice_us)
+		priority++;
+	return priority;
+}
+
 /* CONTEXT: process, tsg_mutex held. */
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
 {

@@ -15,8 +15,6 @@
 /* The published map of priorities: a timeslice of 524288 us >> p (the public GVM driver). */
 #define GVM_PRIORITY_BASE_US 524288ull
 #define GVM_PRIORITY_MAX     16u
-/* 524288 us >> 9 = 1024 us: what RM programs when nobody asks, so it is where we start. */
-#define GVM_PRIORITY_DEFAULT 9u
 
 /* Limits of compute.timeslice. */
 #define GVM_TIMESLICE_MIN_US 1ull
@@ -44,6 +42,12 @@ struct gvm_tsg_plan {
 
 /* The timeslice in us of a priority of 0 to GVM_PRIORITY_MAX. CONTEXT: atomic. */
 u64 gvm_priority_to_timeslice_us(u32 priority);
+
+/*
+ * The priority whose timeslice is nearest to @timeslice_us: what a container shows that nobody has
+ * given one, and whose TSGs run for the device's default. CONTEXT: atomic.
+ */
+u32 gvm_timeslice_us_to_priority(u64 timeslice_us);
 
 /* What has to be done so that @tsg matches its container. tsg_mutex held. */
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
