@@ -98,6 +98,7 @@ EXPORT_SYMBOL_GPL(gvm_compute_set_timeslice_us);
 EXPORT_SYMBOL_GPL(gvm_compute_set_weight);
 EXPORT_SYMBOL_GPL(gvm_compute_thaw);
 EXPORT_SYMBOL_GPL(gvm_priority_to_timeslice_us);
+EXPORT_SYMBOL_GPL(gvm_timeslice_us_to_priority);
 EXPORT_SYMBOL_GPL(gvm_tsg_plan_locked);
 EXPORT_SYMBOL_GPL(gvm_sched_decide_locked);
 EXPORT_SYMBOL_GPL(gvm_scheduler_kick);

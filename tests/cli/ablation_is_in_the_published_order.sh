@@ -9,6 +9,7 @@
 cat >exceptions <<'END'
 ttft_ms.p50,UVM,0.1,2
 ttft_ms.p50,+MemIso,0.5,3
+itl_ms.p50,UVM,0.5,2.5
 itl_ms.p99,+MemIso,0.4,2
 END
 
