@@ -66,7 +66,7 @@ static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
 	u32 i;
 
 	for (i = 0; i < count && !status; i++) {
-		bool off = rpc == WORLD_DISABLE;
+		bool off = rpc != WORLD_ENABLE;
 
 		ck_assert_uint_lt(tsgs[i], WORLD_TSGS);
 		me->idle_moves += me->off[tsgs[i]] == off;
@@ -75,9 +75,9 @@ static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
 	return status;
 }
 
-static int world_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
+static int world_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
 {
-	return world_move(gpu, WORLD_DISABLE, tsgs, count);
+	return world_move(gpu, preempt ? WORLD_TAKE_OFF : WORLD_DISABLE, tsgs, count);
 }
 
 static int world_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)

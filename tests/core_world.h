@@ -28,6 +28,7 @@
 enum world_rpc {
 	WORLD_TIMESLICE,
 	WORLD_DISABLE,
+	WORLD_TAKE_OFF, /* disable and preempt at once */
 	WORLD_ENABLE,
 	WORLD_PREEMPT,
 };
@@ -35,7 +36,7 @@ enum world_rpc {
 struct world_call {
 	enum world_rpc rpc;
 	u32 tsg;
-	u64 value; /* of WORLD_TIMESLICE: us; of WORLD_DISABLE and _ENABLE: TSGs, @tsg the first */
+	u64 value; /* of WORLD_TIMESLICE: us; of those below: TSGs, @tsg the first */
 };
 
 struct world {

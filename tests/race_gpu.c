@@ -316,9 +316,10 @@ static int race_tsgs_move(const u32 *tsgs, u32 count, bool disable)
 	return status;
 }
 
-static int race_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
+static int race_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
 {
 	(void)gpu;
+	(void)preempt;
 	return race_tsgs_move(tsgs, count, true);
 }
 
@@ -344,7 +345,6 @@ static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sampl
 	(void)gpu;
 	(void)tsg;
 	ret_sample->busy = chance & 1;
-	ret_sample->on_gpu = chance & 2;
 	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
 }
 

@@ -52,7 +52,7 @@ static void three_callers(void *data)
 	ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[1], NULL), 0);
 	ids[0] = tsgs[0].id;
 	ids[1] = tsgs[1].id;
-	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2), 0);
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2, false), 0);
 	ck_assert_uint_eq(eng_now(), 100);
 	ck_assert(!tsgs[0].enabled && !tsgs[1].enabled);
 	eng_join(second);
@@ -90,7 +90,7 @@ static void gone_tsgs(void *data)
 	ids[0] = tsgs[0].id;
 	ids[1] = tsgs[1].id;
 	gsp_tsg_destroy(&tsgs[0]);
-	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2), 0);
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2, false), 0);
 	ck_assert(!tsgs[1].enabled);
 	gsp_tsg_destroy(&tsgs[1]);
 	ck_assert_int_eq(gsp_rpc_enable(&rpc, ids, 2), -ENODEV);
@@ -99,6 +99,40 @@ static void gone_tsgs(void *data)
 START_TEST(tsgs_that_are_gone_are_passed_over)
 {
 	simulate(gone_tsgs);
+}
+END_TEST
+
+/* Both have work. The first has its turn from 10 on, and keeps it unless it is preempted. */
+static void take_off_all(void *data)
+{
+	struct gsp_train trains[2] = { { .kernels = 1, .kernel_ns = 5000 },
+				       { .kernels = 1, .kernel_ns = 5000 } };
+	u32 ids[2], i;
+
+	(void)data;
+	for (i = 0; i < 2; i++) {
+		ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[i], NULL), 0);
+		ids[i] = tsgs[i].id;
+		gsp_submit(&tsgs[i], &trains[i]);
+	}
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2, false), 0);
+	eng_sleep_until(150);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(tsgs[0].busy_ns, 140);
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2, true), 0);
+	ck_assert_uint_eq(eng_now(), 250);
+	eng_sleep_until(2000);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(tsgs[0].busy_ns, 240);
+	ck_assert_uint_eq(tsgs[1].busy_ns, 0);
+	for (i = 0; i < 2; i++)
+		gsp_kill(&gsp, ids[i]);
+	ck_assert_uint_eq(rpc.count, 2);
+}
+
+START_TEST(one_rpc_takes_all_off_the_runlist_and_the_gpu)
+{
+	simulate(take_off_all);
 }
 END_TEST
 
@@ -128,4 +162,5 @@ END_TEST
 
 TEST_MAIN("gsp rpc", rpcs_are_done_one_at_a_time_in_the_order_in_which_they_come,
 	  an_rpc_on_its_way_is_not_called_back, tsgs_that_are_gone_are_passed_over,
+	  one_rpc_takes_all_off_the_runlist_and_the_gpu,
 	  there_are_64_channels_and_numbers_are_not_used_again)

@@ -80,18 +80,18 @@ START_TEST(who_is_frozen_holds_nobody)
 }
 END_TEST
 
-START_TEST(all_are_held_with_one_call_and_who_is_on_the_gpu_leaves_it)
+START_TEST(all_are_held_and_leave_the_gpu_with_one_call)
 {
 	use_policy(GVM_SCHED_PRIORITY);
 	set_priorities(2, 10, 10, 10);
 	set_busy(0, true);
-	world.samples[12].on_gpu = true;
 	round_ok();
-	ck_assert_uint_eq(world.call_count, 2);
-	expect_call(0, WORLD_DISABLE, 11, 3);
-	expect_call(1, WORLD_PREEMPT, 12, 0);
+	ck_assert_uint_eq(world.call_count, 1);
+	expect_call(0, WORLD_TAKE_OFF, 11, 3);
+	ck_assert(!tsgs[0].preempted && tsgs[1].preempted && tsgs[2].preempted &&
+		  tsgs[3].preempted);
 	round_ok();
-	ck_assert_uint_eq(world.call_count, 2);
+	ck_assert_uint_eq(world.call_count, 1);
 }
 END_TEST
 
@@ -136,7 +136,7 @@ START_TEST(a_new_tsg_of_a_held_container_is_held)
 	round_ok();
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_tsg_attach(tenants[3], &late, 20), 0);
-	expect_call(0, WORLD_DISABLE, 20, 1);
+	expect_call(0, WORLD_TAKE_OFF, 20, 1);
 	gvm_tsg_detach(&late);
 }
 END_TEST
@@ -155,8 +155,8 @@ START_TEST(more_tsgs_than_one_rpc_takes_need_two)
 	set_busy(0, true);
 	round_ok();
 	ck_assert_uint_eq(world.call_count, 2);
-	expect_call(0, WORLD_DISABLE, 11, GVM_SCHED_BATCH);
-	expect_call(1, WORLD_DISABLE, 20 + GVM_SCHED_BATCH - 3, 3);
+	expect_call(0, WORLD_TAKE_OFF, 11, GVM_SCHED_BATCH);
+	expect_call(1, WORLD_TAKE_OFF, 20 + GVM_SCHED_BATCH - 3, 3);
 	for (i = 0; i < GVM_SCHED_BATCH; i++)
 		gvm_tsg_detach(&many[i]);
 }
@@ -177,7 +177,6 @@ START_TEST(held_is_not_frozen_and_both_have_to_end)
 	use_policy(GVM_SCHED_PRIORITY);
 	set_priorities(2, 10, 10, 10);
 	set_busy(0, true);
-	world.samples[11].on_gpu = true;
 	round_ok();
 	ck_assert(frozen(1) == '0' && tsgs[1].disabled && tsgs[1].preempted);
 	ck_assert_int_eq(gvm_compute_freeze(tenants[1]), 0);
@@ -327,7 +326,7 @@ static void add_priority_tests(TCase *tests)
 	tcase_add_test(tests, while_one_has_work_all_that_come_after_it_are_held);
 	tcase_add_test(tests, the_others_are_let_go_when_it_has_been_quiet_for_long_enough);
 	tcase_add_test(tests, who_is_frozen_holds_nobody);
-	tcase_add_test(tests, all_are_held_with_one_call_and_who_is_on_the_gpu_leaves_it);
+	tcase_add_test(tests, all_are_held_and_leave_the_gpu_with_one_call);
 	tcase_add_test(tests, in_a_gap_they_are_let_go_with_one_call);
 	tcase_add_test(tests, by_events_launches_that_have_not_ended_are_work);
 	tcase_add_test(tests, a_new_tsg_of_a_held_container_is_held);

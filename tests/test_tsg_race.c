@@ -27,9 +27,10 @@ static int rpc(char what, u32 tsg)
 	return eng_sleep_until(eng_now() + RPC_NS);
 }
 
-static int rpc_disable(void *gpu, const u32 *ids, u32 count)
+static int rpc_disable(void *gpu, const u32 *ids, u32 count, bool preempt)
 {
 	(void)gpu;
+	ck_assert(!preempt);
 	ck_assert_uint_eq(count, 1);
 	return rpc('d', ids[0]);
 }

@@ -297,7 +297,7 @@ bool fakegpu_tsg_given_up(struct fakegpu_tsg *tsg);
 
 /* RPCs of gvm_gpu_ops, and the end of a TSG. CONTEXT: process; sample, kill: atomic. */
 int fakegpu_tsg_set_timeslice(void *gpu, u32 id, u64 timeslice_us);
-int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count);
+int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count, bool preempt);
 int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count);
 int fakegpu_tsg_preempt(void *gpu, u32 id);
 void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);

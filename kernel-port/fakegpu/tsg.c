@@ -291,16 +291,6 @@ static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool
 	return status;
 }
 
-int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count)
-{
-	return tsgs_set_enabled(gpu, ids, count, false);
-}
-
-int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count)
-{
-	return tsgs_set_enabled(gpu, ids, count, true);
-}
-
 static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
 {
 	bool left;
@@ -310,6 +300,34 @@ static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
 	tsg->preempt = !left;
 	spin_unlock(&gpu->lock);
 	return left;
+}
+
+/* They have left the runlist, so the one that is waited for does not come back. */
+static void tsgs_await_leaving(struct fakegpu *gpu, const u32 *ids, u32 count)
+{
+	struct fakegpu_tsg *tsg;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		tsg = xa_load(&gpu->tsgs, ids[i]);
+		if (tsg)
+			wait_event_idle(gpu->idle, tsg_has_left(gpu, tsg));
+	}
+}
+
+int fakegpu_tsgs_disable(void *data, const u32 *ids, u32 count, bool preempt)
+{
+	struct fakegpu *gpu = data;
+	int status = tsgs_set_enabled(gpu, ids, count, false);
+
+	if (!status && preempt)
+		tsgs_await_leaving(gpu, ids, count);
+	return status;
+}
+
+int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count)
+{
+	return tsgs_set_enabled(gpu, ids, count, true);
 }
 
 int fakegpu_tsg_preempt(void *data, u32 id)
@@ -334,7 +352,6 @@ void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 	if (tsg) {
 		spin_lock(&gpu->lock);
 		ret_sample->busy = !list_empty(&tsg->jobs);
-		ret_sample->on_gpu = tsg->sm;
 		ret_sample->runtime_ns = tsg->runtime_ns;
 		if (tsg->sm)
 			ret_sample->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;

@@ -170,7 +170,7 @@ static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return selftest_take_failure();
 }
 
-static int selftest_tsgs_disable(void *gpu, const u32 *tsgs, u32 count)
+static int selftest_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
 {
 	u32 i;
 

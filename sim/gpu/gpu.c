@@ -246,11 +246,11 @@ static int gpu_tsg_preempt(void *data, u32 tsg)
 	return gsp_rpc_preempt(&gpu->rpc, tsg);
 }
 
-static int gpu_tsgs_disable(void *data, const u32 *tsgs, u32 count)
+static int gpu_tsgs_disable(void *data, const u32 *tsgs, u32 count, bool preempt)
 {
 	struct sim_gpu *gpu = data;
 
-	return gsp_rpc_disable(&gpu->rpc, tsgs, count);
+	return gsp_rpc_disable(&gpu->rpc, tsgs, count, preempt);
 }
 
 static int gpu_tsgs_enable(void *data, const u32 *tsgs, u32 count)
@@ -270,7 +270,6 @@ static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample
 	gsp_update(&gpu->gsp);
 	*ret_sample = (struct gvm_tsg_sample){
 		.busy = gsp_pending_kernels(tsg),
-		.on_gpu = gpu->gsp.current == tsg,
 		.runtime_ns = tsg->busy_ns + tsg->stall_ns,
 	};
 }

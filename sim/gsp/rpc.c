@@ -57,9 +57,15 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 	return status;
 }
 
-int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)
+static void rpc_take_off(struct gsp_tsg *tsg)
 {
-	return rpc_for_each(rpc, tsgs, count, gsp_disable);
+	gsp_disable(tsg);
+	gsp_preempt(tsg);
+}
+
+int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt)
+{
+	return rpc_for_each(rpc, tsgs, count, preempt ? rpc_take_off : gsp_disable);
 }
 
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)

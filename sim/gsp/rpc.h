@@ -23,8 +23,11 @@ struct gsp_rpc {
 int gsp_rpc_set_timeslice(struct gsp_rpc *rpc, u32 tsg, u64 timeslice_us);
 int gsp_rpc_preempt(struct gsp_rpc *rpc, u32 tsg);
 
-/* One RPC for several TSGs. Those that are gone are passed over; -ENODEV: all are. */
-int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count);
+/*
+ * One RPC for several TSGs. Those that are gone are passed over; -ENODEV: all are. @preempt: they do
+ * not only leave the runlist, but the GPU as well.
+ */
+int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt);
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count);
 
 #endif

@@ -68,6 +68,12 @@ static int gpu_move(void *unused, const u32 *tsgs, u32 count)
 	return gpu_rpc(unused, tsgs[0]);
 }
 
+static int gpu_disable(void *unused, const u32 *tsgs, u32 count, bool preempt)
+{
+	FUZZ_ASSERT(!preempt); /* there is no scheduler */
+	return gpu_move(unused, tsgs, count);
+}
+
 static int gpu_set_timeslice(void *unused, u32 tsg, u64 timeslice_us)
 {
 	FUZZ_ASSERT(timeslice_us >= GVM_TIMESLICE_MIN_US &&
@@ -79,7 +85,7 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.evict_chunk = gpu_evict_chunk,
 	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_set_timeslice,
-	.tsgs_disable = gpu_move,
+	.tsgs_disable = gpu_disable,
 	.tsgs_enable = gpu_move,
 	.tsg_preempt = gpu_rpc,
 };

@@ -19,16 +19,16 @@
  * While a container has work, all that come after it (larger compute.priority) are held, whether
  * they have work or not: one that starts to work later would be seen only after it had run. In the
  * gaps they are let go. A gap begins when there has been no work for GVM_SCHED_QUIET_NS, so a pause
- * between two kernels is none, and there is a bound on RPCs: a hold and its release are three, and
+ * between two kernels is none, and there is a bound on RPCs: a hold and its release are two, and
  * there is no more than one of each in that time.
  *
  *	high  ####...####____________________########________
  *	low   _______________############____________________###
  *	             |quiet |let go     |held
  *
- * A kernel of the high one that comes in a gap waits for a look, for the RPC that takes all the
- * others off the runlist and the one that takes whoever is on the GPU off that; or, if it comes
- * earlier, for the end of the turns that were ahead of it.
+ * A kernel of the high one that comes in a gap waits for a look and for the RPC that takes all the
+ * others off the runlist and whoever is on the GPU off that; or, if it comes earlier, for the end
+ * of the turns that were ahead of it.
  *
  *
  * Weighted

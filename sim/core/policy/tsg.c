@@ -17,7 +17,9 @@
  * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which
  * takes it off the GPU; in the other order the runlist could put it right back. They can fail
  * apart, so they are known apart: a TSG that was disabled but not preempted is not frozen yet,
- * and has to be enabled all the same when the container thaws.
+ * and has to be enabled all the same when the container thaws. One RPC could do both, and does for
+ * the scheduler; but who freezes may be killed while he waits for a TSG that has faults to leave
+ * the GPU, and then it has to be known that it is off the runlist.
  *
  *
  * How it differs from the papers (GVM 4.4) and the published driver

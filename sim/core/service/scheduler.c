@@ -8,9 +8,9 @@
  *
  * What an RPC of a round could not do is found undone by the next round, and done then.
  *
- * First those who shall not run leave the runlist, all of them with one RPC, and the one that is
- * on the GPU leaves that; in the other order the runlist could put on the next of them. Then
- * those who may run come back, with one RPC as well, and timeslices come last.
+ * First those who shall not run leave the runlist, all of them with one RPC, which takes the one
+ * that is on the GPU off that as well. Then those who may run come back, with one RPC as well,
+ * and timeslices come last.
  */
 #include "gvm/sched.h"
 
@@ -71,6 +71,15 @@ static int sched_rpc_done(struct gvm_scheduler *scheduler, int error)
 	return error;
 }
 
+/*
+ * Does the one of them that is on the GPU leave it at once? Nobody who runs at low priority ends his
+ * timeslice first. A debtor may: it would win a part of one timeslice.
+ */
+static bool sched_preempts(const struct gvm_scheduler *scheduler)
+{
+	return scheduler->config.policy == GVM_SCHED_PRIORITY;
+}
+
 /* Make one RPC for the TSGs of the batch, and empty it. */
 static int sched_send_batch(struct gvm_scheduler *scheduler, bool disable)
 {
@@ -83,13 +92,14 @@ static int sched_send_batch(struct gvm_scheduler *scheduler, bool disable)
 	if (!count)
 		return 0;
 	if (disable)
-		error = device->ops->tsgs_disable(device->gpu, scheduler->batch_ids, count);
+		error = device->ops->tsgs_disable(device->gpu, scheduler->batch_ids, count,
+						  sched_preempts(scheduler));
 	else
 		error = device->ops->tsgs_enable(device->gpu, scheduler->batch_ids, count);
 	error = sched_rpc_done(scheduler, error);
 	for (i = 0; i < count && !error; i++) {
 		scheduler->batch[i]->disabled = disable;
-		scheduler->batch[i]->preempted = false;
+		scheduler->batch[i]->preempted = disable && sched_preempts(scheduler);
 	}
 	return error;
 }
@@ -132,41 +142,6 @@ static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
 	return first ? first : error;
 }
 
-/* The TSG is off the runlist, but is it still on the GPU? Then it leaves. */
-static int sched_preempt_tsg(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg)
-{
-	const struct gvm_device *device = scheduler->device;
-	struct gvm_tsg_sample sample = { .on_gpu = false };
-	int error;
-
-	device->ops->tsg_sample(device->gpu, tsg->id, &sample);
-	if (!sample.on_gpu)
-		return 0;
-	error = sched_rpc_done(scheduler, device->ops->tsg_preempt(device->gpu, tsg->id));
-	if (!error)
-		tsg->preempted = true;
-	return error;
-}
-
-static int sched_preempt_held(struct gvm_scheduler *scheduler)
-{
-	struct gvm_container *container;
-	struct gvm_tsg *tsg;
-	int first = 0, error;
-
-	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
-		if (!container->share.held)
-			continue;
-		list_for_each_entry(tsg, &container->tsgs, node) {
-			if (!tsg->disabled || tsg->preempted)
-				continue;
-			error = sched_preempt_tsg(scheduler, tsg);
-			first = first ? first : error;
-		}
-	}
-	return first;
-}
-
 static int sched_set_timeslice(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg)
 {
 	const struct gvm_device *device = scheduler->device;
@@ -197,19 +172,11 @@ static int sched_set_timeslices(struct gvm_scheduler *scheduler)
 	return first;
 }
 
-/*
- * Nobody who runs at low priority ends his timeslice first. A debtor may: taking him off the GPU
- * would cost an RPC and win a part of one timeslice.
- */
 static int sched_apply_locked(struct gvm_scheduler *scheduler)
 {
 	int first, error;
 
 	first = sched_move_tsgs(scheduler, true);
-	if (scheduler->config.policy == GVM_SCHED_PRIORITY) {
-		error = sched_preempt_held(scheduler);
-		first = first ? first : error;
-	}
 	error = sched_move_tsgs(scheduler, false);
 	first = first ? first : error;
 	error = sched_set_timeslices(scheduler);

@@ -29,14 +29,18 @@ static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
 	return error;
 }
 
+/* What is held has to leave the GPU at once; what is frozen does so by a step of its own. */
 static int tsg_disable(struct gvm_tsg *tsg)
 {
 	const struct gvm_device *device = tsg->container->device;
+	bool held = tsg->container->share.held;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1));
-	if (!error)
+	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1, held));
+	if (!error) {
 		tsg->disabled = true;
+		tsg->preempted = held;
+	}
 	return error;
 }
 
@@ -71,7 +75,7 @@ static int tsg_freeze(struct gvm_tsg *tsg, const struct gvm_tsg_plan *plan)
 
 	if (plan->disable)
 		error = tsg_disable(tsg);
-	if (plan->preempt && !error)
+	if (plan->preempt && !tsg->preempted && !error)
 		error = tsg_preempt(tsg);
 	return error;
 }

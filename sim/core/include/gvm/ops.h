@@ -55,7 +55,6 @@ struct gvm_fence {
  */
 struct gvm_tsg_sample {
 	bool busy;	/* a channel has work queued or running */
-	bool on_gpu;	/* its context is loaded, or being loaded */
 	u64 runtime_ns; /* that it had the GPU and was not idle, waits for its faults included */
 };
 
@@ -103,14 +102,19 @@ struct gvm_gpu_ops {
 	/* Atomic, under the device's leaf lock: would the device let this chunk go now? */
 	bool (*chunk_evictable)(void *gpu, u32 chunk);
 
-	/* RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. */
+	/*
+	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. Preempt takes a
+	 * TSG that is off the runlist off the GPU; -EINTR: whoever waited for it to leave was killed.
+	 */
 	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);
 	int (*tsg_preempt)(void *gpu, u32 tsg);
 	/*
-	 * One RPC about @count TSGs, 1 to 64: off the runlist, or back on it. Those that are gone are
-	 * passed over. Returns 0, -ENODEV (all are gone) or -errno, and nothing has been done.
+	 * One RPC about @count TSGs, 1 to 64: off the runlist, with @preempt off the GPU as well
+	 * (NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS without bOnlyDisableScheduling), or back on it.
+	 * Those that are gone are passed over. Returns 0, -ENODEV (all are gone) or -errno, and
+	 * nothing has been done.
 	 */
-	int (*tsgs_disable)(void *gpu, const u32 *tsgs, u32 count);
+	int (*tsgs_disable)(void *gpu, const u32 *tsgs, u32 count, bool preempt);
 	int (*tsgs_enable)(void *gpu, const u32 *tsgs, u32 count);
 	/*
 	 * Atomic: what the device knows of a TSG without an RPC. Only for a scheduler. Of one that is
