@@ -8,9 +8,14 @@
  */
 #include "fakegpu.h"
 
+#include <linux/moduleparam.h>
 #include <linux/vmalloc.h>
 
 #include "gvm_registry.h"
+
+static unsigned long context_bytes;
+module_param(context_bytes, ulong, 0444);
+MODULE_PARM_DESC(context_bytes, "memory that a context takes beside its page tables");
 
 #define CONTEXT_FIRST_VA 0x700000000000ull
 #define CONTEXT_LAST_VA	 0x7fff00000000ull
@@ -118,7 +123,8 @@ static int context_attach(struct fakegpu_context *context,
 		return status;
 	}
 	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
-	status = gvm_pinned_add(&context->pinned, gvm_page_table_space_bytes());
+	status = gvm_pinned_add(&context->pinned,
+				context_bytes + gvm_page_table_space_bytes());
 	if (!status)
 		status = context_create_tsgs(context, create->tsgs);
 	if (!status)
