@@ -123,8 +123,7 @@ static int context_attach(struct fakegpu_context *context,
 		return status;
 	}
 	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
-	status = gvm_pinned_add(&context->pinned,
-				context_bytes + gvm_page_table_space_bytes());
+	status = gvm_pinned_add(&context->pinned, context_bytes + gvm_page_table_space_bytes());
 	if (!status)
 		status = context_create_tsgs(context, create->tsgs);
 	if (!status)

@@ -192,8 +192,9 @@ static int check_event_touch(struct cfg_load *load, size_t index)
 		return 0;
 	snprintf(wrong, sizeof(wrong), "\"%s\" is no block of its region, nor a run of them",
 		 event->touch);
-	snprintf(allowed, sizeof(allowed), "\"0\" to \"%" PRIu64 "\", or such as \"0-%" PRIu64 "\"",
-		 blocks - 1, blocks - 1);
+	snprintf(allowed, sizeof(allowed),
+		 "\"0\" to \"%" PRIu64 "\", or such as \"0-%" PRIu64 "\"", blocks - 1,
+		 blocks - 1);
 	return reject_event(load, index, "touch", wrong, allowed);
 }
 

@@ -228,7 +228,8 @@ static void tenant_write_controls(struct tenant *tenant)
 static int tenant_live(struct tenant *tenant)
 {
 	struct sim_process *process = &tenant->process;
-	int status = sim_process_start(process, tenant->gpu, MACHINE_FIRST_TGID + tenant->index);
+	int status =
+		sim_process_start(process, tenant->gpu, MACHINE_FIRST_TGID + tenant->index);
 
 	if (status) {
 		tenant->failed_ns = eng_now();

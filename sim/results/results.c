@@ -10,12 +10,8 @@
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 
 static const char *const result_files[] = {
-	RESULTS_CONFIG,
-	RESULTS_REQUESTS,
-	RESULTS_TIMELINE,
-	RESULTS_CONTROLS,
-	RESULTS_EVICTIONS,
-	RESULTS_SUMMARY,
+	RESULTS_CONFIG,	  RESULTS_REQUESTS,  RESULTS_TIMELINE,
+	RESULTS_CONTROLS, RESULTS_EVICTIONS, RESULTS_SUMMARY,
 };
 
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
@@ -258,8 +254,8 @@ static int write_controls(struct writer *writer, const struct machine *machine,
 		const struct record_control *row = &machine->record.controls[i];
 
 		results_put_control(writer, row->time_ns,
-				    machine->tenants[row->tenant].cfg->name,
-				    row->file, row->text);
+				    machine->tenants[row->tenant].cfg->name, row->file,
+				    row->text);
 	}
 	return writer_end(writer, err);
 }

@@ -30,10 +30,10 @@ struct replay_order {
 /* A container: a process with one context and one mapping. */
 struct replay_tenant {
 	char name[REPLAY_NAME_MAX];
-	bool writes; /* its kernels do, or they verify */
-	pid_t pid;   /* 0: not running */
-	int orders;  /* where they are written to, */
-	int answers; /* and these read from */
+	bool writes;   /* its kernels do, or they verify */
+	pid_t pid;     /* 0: not running */
+	int orders;    /* where they are written to, */
+	int answers;   /* and these read from */
 	uint32_t late; /* orders that wait for a thaw */
 };
 

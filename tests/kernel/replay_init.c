@@ -24,9 +24,9 @@
 
 /* All control files, as sim/core/service/control.c has them. */
 static const char *const files[] = {
-	"gmem.limit.high",    "gmem.limit.low", "gmem.current",	     "gmem.peak",
-	"gmem.events",	      "gmem.swap.current", "gmem.clean.current", "hmem.limit",
-	"compute.timeslice",  "compute.priority",  "compute.weight",     "compute.freeze",
+	"gmem.limit.high",   "gmem.limit.low",	  "gmem.current",	"gmem.peak",
+	"gmem.events",	     "gmem.swap.current", "gmem.clean.current", "hmem.limit",
+	"compute.timeslice", "compute.priority",  "compute.weight",	"compute.freeze",
 	"gcgroup.stat",
 };
 #define FILES (sizeof(files) / sizeof(files[0]))
@@ -223,8 +223,8 @@ static void trace_evictions(void)
 {
 	guest_expect_write("tracing/trace_clock", "counter", 0);
 	guest_expect_write("tracing/events/gvm/gvm_evict/enable", "1", 0);
-	replay.evictions = open(GUEST_DEBUGFS "/tracing/trace_pipe",
-				O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	replay.evictions =
+		open(GUEST_DEBUGFS "/tracing/trace_pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	guest_check(replay.evictions >= 0, "trace_pipe can be read");
 }
 
