@@ -54,8 +54,8 @@ simulate order-priority eviction-order --set system.scheduler=priority
 simulate ahead eviction-ahead
 # shellcheck disable=SC2086 # they are several words
 simulate ahead-ideas eviction-ahead $ideas
-for name in $(ls "$out/scripts"); do
-	simulated "$name"
+for script in "$out"/scripts/*; do
+	simulated "$(basename "$script")"
 done | sort -s -k1,1 -k2,2n >"$out/simulated"
 
 "$here/boot.sh" "$source" "$modules" "$vmlinuz" "$out/boot" replay cc "$out/scripts"
