@@ -299,6 +299,10 @@ int results_write(struct writer *writer, const struct machine *machine,
 		rc = results_write_summary(writer, summary, err);
 	if (!rc)
 		rc = writer_commit(writer, err);
+	if (!rc && !machine->config->record_controls)
+		writer_remove(writer, RESULTS_CONTROLS);
+	if (!rc && !machine->config->record_evictions)
+		writer_remove(writer, RESULTS_EVICTIONS);
 	if (rc)
 		writer_abort(writer);
 	return rc;

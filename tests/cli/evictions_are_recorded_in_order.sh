@@ -33,9 +33,16 @@ jq -e '.containers.third.status | startswith("context died")' ghost/summary.json
 tail -n +2 ghost/controls.csv | awk -F, '$2 == "first" && $1 > 32e9 { exit 1 }' ||
 	fail "the first one has gone"
 
-# Unasked, there are no such files, and the others are what they were.
+# What a results folder keeps can be run again, events and all.
+"$gvmsim" run ghost/config.json --quiet --out again >.out 2>&1 || fail "again: $(cat .out)"
+for file in config.json requests.csv timeline.csv controls.csv evictions.csv; do
+	cmp "ghost/$file" "again/$file" >&2 || fail "again: $file"
+done
+
+# Unasked, there are no such files, not even old ones, and the others are what they were.
 for system in ghost stock gvm; do
 	run "$system" --system "$system"
+	cp -r "$system" plain
 	run plain --system "$system" --set output.evictions=false --set output.controls=false
 	[ "$(tail -n +2 "$system/evictions.csv" | wc -l)" -gt 0 ] || fail "$system: no evictions"
 	[ ! -e plain/evictions.csv ] && [ ! -e plain/controls.csv ] || fail "$system: unasked"
