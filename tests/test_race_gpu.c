@@ -503,7 +503,7 @@ END_TEST
 START_TEST(so_they_do_with_all_ideas_beyond_the_papers)
 {
 	race(GVM_CLEAN_DROP | GVM_PRIORITY_BATCHES | GVM_HINT_FAULTS);
-	ck_assert_uint_gt(race_gpu.hints, 10);
+	ck_assert_uint_gt(race_gpu.hints, 0);
 }
 END_TEST
 

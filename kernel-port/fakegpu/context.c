@@ -383,18 +383,28 @@ static struct fakegpu_mapping *context_enter(struct fakegpu_context *context, u6
 	return mapping;
 }
 
-/* Service the faults at the head that are in one mapping, or one that is in none. Their number. */
+/*
+ * Service the faults at the head that are in one mapping, or one that is in none. Their number. What a
+ * TSG had posted when it died is for nobody: one death counts once in gmem.events.
+ */
 static u32 context_service(struct fakegpu_context *context, struct gvm_fault *faults, u32 count)
 {
-	struct fakegpu_mapping *mapping = context_enter(context, faults[0].va);
 	struct gvm_block_stats stats = { 0 };
+	struct fakegpu_mapping *mapping;
 	u32 run = 1;
+
+	if (fakegpu_tsg_is_dead(context->gpu, faults[0].tsg)) {
+		faults[0].status = 0;
+		return 1;
+	}
+	mapping = context_enter(context, faults[0].va);
 
 	if (!mapping) {
 		faults[0].status = -EFAULT;
 		return 1;
 	}
-	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes)
+	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes &&
+	       !fakegpu_tsg_is_dead(context->gpu, faults[run].tsg))
 		run++;
 	gvm_range_service(&mapping->range, faults, run, &stats, &context->gpu->batch);
 	gvm_range_leave(&mapping->range);

@@ -312,6 +312,9 @@ int fakegpu_tsg_preempt(void *gpu, u32 id);
 void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
 
+/* Has a TSG been killed, or gone? CONTEXT: atomic. */
+bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id);
+
 /* context.c: what a process does. CONTEXT: process. */
 struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu);
 void fakegpu_context_close(struct fakegpu_context *context);

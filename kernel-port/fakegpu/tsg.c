@@ -363,3 +363,17 @@ void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 	xa_unlock(&gpu->tsgs);
 	wake_up_all(&gpu->faults.replayed);
 }
+
+bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id)
+{
+	struct fakegpu_tsg *tsg;
+	bool dead;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	spin_lock(&gpu->lock);
+	dead = !tsg || tsg->error;
+	spin_unlock(&gpu->lock);
+	xa_unlock(&gpu->tsgs);
+	return dead;
+}

@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,6 +151,28 @@ static bool finish(struct replay_tenant *tenant)
 	return well;
 }
 
+static bool has_pending_kernel(pid_t pid)
+{
+	static const char field[] = "nr_pending_kernels: ";
+	char path[64], text[GUEST_TEXT_MAX];
+	const char *found;
+
+	snprintf(path, sizeof(path), "gvm/%d/0/gcgroup.stat", pid);
+	if (guest_read(path, text, sizeof(text)))
+		return false;
+	found = strstr(text, field);
+	return found && strtoul(found + strlen(field), NULL, 10) > 0;
+}
+
+/* What a frozen tenant was told is under way as far as it gets: launched, or refused at once. */
+static void wait_for_launch(const struct replay_tenant *tenant)
+{
+	struct pollfd answer = { .fd = tenant->answers, .events = POLLIN };
+
+	while (!has_pending_kernel(tenant->pid) && poll(&answer, 1, 1) == 0)
+		;
+}
+
 bool replay_tenant_tell(struct replay_tenant *tenant, const struct replay_order *order)
 {
 	int error;
@@ -157,10 +181,11 @@ bool replay_tenant_tell(struct replay_tenant *tenant, const struct replay_order 
 		return false;
 	if (order->verb == REPLAY_EXIT)
 		return finish(tenant);
-	tenant->late++;
-	if (order->verb == REPLAY_TOUCH && control_get(tenant->pid, "compute.freeze") == 1)
+	if (order->verb == REPLAY_TOUCH && control_get(tenant->pid, "compute.freeze") == 1) {
+		tenant->late++;
+		wait_for_launch(tenant);
 		return true;
-	tenant->late--;
+	}
 	return take_answer(tenant, &error) && is_answer_fine(error);
 }
 
