@@ -13,7 +13,12 @@ vmlinuz=$3
 out=$4
 gvmsim=$5
 here=$source/tests/kernel
+export LC_ALL=C # the order of names
 
+if ! command -v jq >/dev/null; then
+	echo "jq is missing: install the package jq" >&2
+	exit 1
+fi
 rm -rf "$out"
 mkdir -p "$out/scripts"
 
@@ -28,7 +33,7 @@ simulate() {
 		cat "$out/$name.log" >&2
 		exit 1
 	}
-	jq -e '.ignored_keys == []' "$out/$name/summary.json" >"$out/$name.log" || {
+	jq -e '.ignored_keys == []' "$out/$name/summary.json" >/dev/null || {
 		echo "$name: the simulator ignores something" >&2
 		exit 1
 	}
@@ -36,8 +41,7 @@ simulate() {
 }
 
 # What the simulator recorded, in the words of replay_init.c. A step takes less than a second, and
-# ends with a sample. What both count of launches is alike only where a scheduler wants to know:
-# else the simulator's processes have no shim that would report them.
+# ends with a sample.
 simulated() {
 	tail -n +2 "$out/$1/evictions.csv" |
 		awk -F, -v name="$1" \
@@ -60,6 +64,9 @@ done | sort -s -k1,1 -k2,2n >"$out/simulated"
 
 "$here/boot.sh" "$source" "$modules" "$vmlinuz" "$out/boot" replay cc "$out/scripts"
 sed -n 's/^tap: trace: //p' "$out/boot/guest.log" >"$out/played"
+
+# Launches are counted alike only where a scheduler wants to know of them: else the simulator's
+# processes have no shim that would report any.
 for log in simulated played; do
 	sed '/^order [0-9]* [a-z]* gcgroup.stat /d' "$out/$log" >"$out/$log.compared"
 done
@@ -68,5 +75,9 @@ if ! diff -u "$out/simulated.compared" "$out/played.compared"; then
 	echo "the kernel (+) does not do what the simulator (-) does: NAME STEP, and what happened" >&2
 	exit 1
 fi
+grep -q ' evicted ' "$out/played" || {
+	echo "nothing was evicted" >&2
+	exit 1
+}
 echo "$(grep -c ' evicted ' "$out/played") evictions and $(grep -vc ' evicted ' "$out/played")" \
 	"changes of control files are the same"
