@@ -5,7 +5,7 @@
  * work, and each ratio is turned round once: no bias of the machine passes for both. Nothing is timed.
  *
  * A timeslice is wall time, of which a busy host takes what it likes from the virtual machine. So the
- * bounds are far from what is due, which is 64 times, 8 times and nothing at all: on the other side of
+ * bounds are far from what is due, which is 1000 times, 16 times and nothing at all: on the other side of
  * them is a setting that has no effect.
  */
 #define _GNU_SOURCE
@@ -119,13 +119,13 @@ static void stop(const pid_t *pids, uint32_t count)
 		guest_check(tenant_kill(pids[i]), "tenant %u was well until the end", i);
 }
 
-/* The first one gets at least twice of what the second one does, and that one gets something. */
+/* The first one gets at least twice of what the second one does. */
 static void expect_more(uint32_t first, uint32_t second, const char *why)
 {
 	uint64_t progress[TENANTS];
 
 	watch(KERNELS, progress);
-	guest_check(progress[first] >= 2 * progress[second] && gets_on(second),
+	guest_check(progress[first] >= 2 * progress[second],
 		    "%s: %llu kernels, and %llu of the other one", why,
 		    (unsigned long long)progress[first], (unsigned long long)progress[second]);
 }
@@ -137,18 +137,18 @@ static void set_both(const pid_t *pids, const char *file, const char *first, con
 		    "%s is %s and %s", file, first, second);
 }
 
-/* Turns of the hardware: 16384 us and 256 us. */
+/* Turns of the hardware: a quarter of a second and a quarter of a millisecond. */
 static void test_timeslices(void)
 {
 	pid_t pids[2];
 
 	gpu_load("chunks=16 sms=1 scheduler=timeslices");
 	start_two(pids);
-	set_both(pids, "compute.priority", "5", "11");
+	set_both(pids, "compute.priority", "1", "11");
 	expect_more(0, 1, "the first is more important");
-	set_both(pids, "compute.priority", "11", "5");
+	set_both(pids, "compute.priority", "11", "1");
 	expect_more(1, 0, "the second is");
-	set_both(pids, "compute.timeslice", "16", "256us");
+	set_both(pids, "compute.timeslice", "250", "256us");
 	expect_more(0, 1, "the first has the longer timeslice");
 	stop(pids, 2);
 	gpu_unload();
@@ -160,10 +160,11 @@ static void test_weighted(const char *parameters)
 
 	gpu_load(parameters);
 	start_two(pids);
-	set_both(pids, "compute.weight", "800", "100");
-	expect_more(0, 1, "the first weighs eight times as much");
-	set_both(pids, "compute.weight", "100", "800");
+	set_both(pids, "compute.weight", "1600", "100");
+	expect_more(0, 1, "the first weighs 16 times as much");
+	set_both(pids, "compute.weight", "100", "1600");
 	expect_more(1, 0, "the second does");
+	guest_check(gets_on(0), "and the light one gets on");
 	stop(pids, 2);
 	gpu_unload();
 }
