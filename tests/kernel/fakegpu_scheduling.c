@@ -124,7 +124,7 @@ static void expect_more(uint32_t first, uint32_t second, const char *why)
 {
 	uint64_t progress[TENANTS];
 
-	watch(KERNELS, progress);
+	watch(2 * KERNELS, progress); /* several turns of the longest */
 	guest_check(progress[first] >= 2 * progress[second],
 		    "%s: %llu kernels, and %llu of the other one", why,
 		    (unsigned long long)progress[first], (unsigned long long)progress[second]);
