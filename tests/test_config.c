@@ -266,6 +266,31 @@ START_TEST(events_are_in_time_order)
 }
 END_TEST
 
+START_TEST(events_tell_page_players_what_to_do)
+{
+	json_t *events;
+
+	load("containers.p={\"app\": {\"type\": \"pages\", \"bytes\": \"6M\", \"pattern\": "
+	     "\"events\"}}",
+	     "events=[{\"at\": \"1s\", \"container\": \"p\", \"touch\": 2}, {\"at\": \"2s\", "
+	     "\"container\": \"p\", \"touch\": \"2-0\"}, {\"at\": \"3s\", \"container\": "
+	     "\"p\", "
+	     "\"exit\": true}]");
+	ck_assert_uint_eq(config.event_count, 3);
+	ck_assert_uint_eq(config.events[0].first_block, 2);
+	ck_assert_uint_eq(config.events[0].last_block, 2);
+	ck_assert_uint_eq(config.events[1].first_block, 2);
+	ck_assert_uint_eq(config.events[1].last_block, 0);
+	ck_assert(config.events[2].exit && !config.events[1].exit);
+	/* What is told of an event is what it has, so that it can be read again. */
+	events = json_object_get(config.resolved, "events");
+	ck_assert_uint_eq(json_object_size(json_array_get(events, 0)), 3);
+	ck_assert_uint_eq(json_object_size(json_array_get(events, 2)), 3);
+	ck_assert_str_eq(json_string_value(json_object_get(json_array_get(events, 0), "touch")),
+			 "2");
+}
+END_TEST
+
 START_TEST(hash_does_not_see_order_or_spelling)
 {
 	char hash[33];
@@ -560,6 +585,7 @@ static void add_layers(Suite *suite)
 	tcase_add_test(tcase, set_takes_objects_and_lists);
 	tcase_add_test(tcase, set_can_add_a_whole_container);
 	tcase_add_test(tcase, events_are_in_time_order);
+	tcase_add_test(tcase, events_tell_page_players_what_to_do);
 }
 
 static void add_results(Suite *suite)

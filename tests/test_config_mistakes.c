@@ -167,7 +167,7 @@ START_TEST(wrong_types_are_named)
 		   "or false");
 	assert_bad("[]", "{}",
 		   "s.json:events: is not a list, allowed: a list of objects with "
-		   "at, container, file, value");
+		   "at, container, file, value, touch, exit");
 	assert_bad(
 		"{\"file\": \"head.trace\"}", "\"head.trace\"",
 		"s.json:containers.vllm.app.trace: is not an object, allowed: an object with "
@@ -326,7 +326,47 @@ START_TEST(bad_events_are_named)
 		"s.json:events.0.value: is missing, allowed: a number or a text of 1 to 63 "
 		"bytes");
 	assert_bad_event("5", "s.json:events.0: is not an object, allowed: an object with at, "
-			      "container, file, value");
+			      "container, file, value, touch, exit");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\"}",
+			 "s.json:events.0.file: is missing, allowed: 1 to 63 letters, digits, "
+			 "\"_\", \"-\" and \".\" (not first)");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
+			 "s.json:events.0.touch: nobody there listens to events, allowed: a "
+			 "container with app.type \"pages\" and app.pattern \"events\"");
+	assert_bad_event(
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"exit\": true, "
+		"\"touch\": \"3\"}",
+		"s.json:events.0.touch: is not all that is asked for, allowed: file and "
+		"value, or touch, or exit");
+}
+END_TEST
+
+#define PAGES_SET                                                                       \
+	"containers.p={\"app\": {\"type\": \"pages\", \"bytes\": \"5M\", \"pattern\": " \
+	"\"events\"}}"
+
+/* Three blocks, the last of which is half a one. */
+START_TEST(bad_touches_are_named)
+{
+	static const char *const bad[] = {
+		"3",   "0-3", "4294967296", "-1", "1-",
+		"0-x", "1 ",  "0-1-2",	    "+1", "99999999999999999999"
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char set[200], message[300];
+
+		snprintf(set, sizeof(set),
+			 "events=[{\"at\": \"1s\", \"container\": \"p\", \"touch\": \"%s\"}]",
+			 bad[i]);
+		snprintf(message, sizeof(message),
+			 "--set:events.0.touch: \"%s\" is no block of its region, nor a run of "
+			 "them, allowed: \"0\" to \"2\", or such as \"0-2\"",
+			 bad[i]);
+		write_file("s.json", config_scenario);
+		ck_assert_int_eq(load_path("s.json", PAGES_SET, set), -SIM_EXIT_USER);
+		ck_assert_str_eq(error.text, message);
+	}
 }
 END_TEST
 
@@ -426,6 +466,7 @@ int main(void)
 	tcase_add_test(tcase, messages_are_one_line);
 	tcase_add_test(tcase, a_missing_trace_says_where_it_was_sought);
 	tcase_add_test(tcase, bad_events_are_named);
+	tcase_add_test(tcase, bad_touches_are_named);
 	tcase_add_test(tcase, events_without_any_key_are_not_lost);
 	tcase_add_test(tcase, profiles_must_say_where_numbers_come_from);
 	tcase_add_test(tcase, bad_profiles_are_named);

@@ -482,6 +482,7 @@ static void killed(void *data)
 	ck_assert_int_eq(gsp_wait(&a), -EIO);
 	gsp_submit(&tsg_a, &late);
 	ck_assert_int_eq(gsp_wait(&late), -EIO);
+	ck_assert_uint_eq(gsp_ended_kernels(&tsg_a), 1);
 	expect_end(&b, 90);
 }
 

@@ -83,7 +83,8 @@ static void supervisor(void *data)
 	app_actor = eng_spawn("app", app_main, NULL);
 	eng_join(app_actor);
 	ck_assert(!gsp_busy(&process.tsg));
-	look_what_was_touched();
+	if (process.running)
+		look_what_was_touched();
 	sim_process_exit(&process);
 	sim_gpu_stop(&gpu);
 	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
@@ -227,9 +228,90 @@ START_TEST(pages_of_a_block_are_touched_side_by_side)
 }
 END_TEST
 
+/* What events tell this player to do; the others are not for it. */
+static void be_told(const struct cfg_event *events, size_t count)
+{
+	config.events = calloc(count, sizeof(*events));
+	memcpy(config.events, events, count * sizeof(*events));
+	config.event_count = count;
+	container.pages.pattern = CFG_PATTERN_EVENTS;
+	container.pages.kernels = 1;
+	container.pages.pause = 5 * US;
+}
+
+/* A block a round: 2 and 3, then 9 down to 7; and what took longer than it should is late. */
+START_TEST(events_say_what_is_touched_and_when)
+{
+	static const struct cfg_event events[] = {
+		{ .at = 10 * US,
+		  .container = "pages",
+		  .touch = "2-3",
+		  .first_block = 2,
+		  .last_block = 3 },
+		{ .at = 20 * US,
+		  .container = "other",
+		  .touch = "15",
+		  .first_block = 15,
+		  .last_block = 15 },
+		{ .at = 20 * US, .container = "pages", .file = "gmem.limit.low", .value = "0" },
+		{ .at = 20 * US,
+		  .container = "pages",
+		  .touch = "9-7",
+		  .first_block = 9,
+		  .last_block = 7 },
+		{ .at = 500 * US,
+		  .container = "pages",
+		  .touch = "0",
+		  .first_block = 0,
+		  .last_block = 0 },
+	};
+
+	be_told(events, ARRAY_SIZE(events));
+	play(300 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, BIT(2) | BIT(3) | BIT(7) | BIT(8) | BIT(9));
+	ck_assert_uint_eq(app_log.record_count, 5);
+	ck_assert_uint_eq(app_log.records[0].arrival_ns, 10 * US);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, app_log.records[0].finish_ns + 5 * US);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, app_log.records[1].finish_ns + 5 * US);
+	free(config.events);
+}
+END_TEST
+
+/* The process stays while its context is dead, and goes when it is told to. */
+START_TEST(who_is_told_to_exit_gives_everything_back)
+{
+	static const struct cfg_event events[] = {
+		{ .at = 10 * US,
+		  .container = "pages",
+		  .touch = "0",
+		  .first_block = 0,
+		  .last_block = 0 },
+		{ .at = 200 * US,
+		  .container = "pages",
+		  .touch = "1-2",
+		  .first_block = 1,
+		  .last_block = 2 },
+		{ .at = 300 * US, .container = "pages", .exit = true },
+	};
+
+	end_by_death = true;
+	be_told(events, ARRAY_SIZE(events));
+	play(150 * US);
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert(!process.running);
+	ck_assert_uint_eq(app_log.record_count, 2);
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_FAILED);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, 200 * US);
+	free(config.events);
+}
+END_TEST
+
 TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
 	  a_round_touches_no_more_than_it_says, memory_of_its_own_is_cleared_and_not_copied,
 	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
 	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
 	  kernels_without_blocks_only_compute, the_host_pauses_between_two_rounds,
-	  a_region_that_is_sent_back_misses_again, pages_of_a_block_are_touched_side_by_side)
+	  a_region_that_is_sent_back_misses_again, events_say_what_is_touched_and_when,
+	  who_is_told_to_exit_gives_everything_back, pages_of_a_block_are_touched_side_by_side)

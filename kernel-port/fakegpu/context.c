@@ -8,9 +8,14 @@
  */
 #include "fakegpu.h"
 
+#include <linux/moduleparam.h>
 #include <linux/vmalloc.h>
 
 #include "gvm_registry.h"
+
+static unsigned long context_bytes;
+module_param(context_bytes, ulong, 0444);
+MODULE_PARM_DESC(context_bytes, "memory that a context takes beside its page tables");
 
 #define CONTEXT_FIRST_VA 0x700000000000ull
 #define CONTEXT_LAST_VA	 0x7fff00000000ull
@@ -118,7 +123,7 @@ static int context_attach(struct fakegpu_context *context,
 		return status;
 	}
 	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
-	status = gvm_pinned_add(&context->pinned, gvm_page_table_space_bytes());
+	status = gvm_pinned_add(&context->pinned, context_bytes + gvm_page_table_space_bytes());
 	if (!status)
 		status = context_create_tsgs(context, create->tsgs);
 	if (!status)
@@ -378,18 +383,28 @@ static struct fakegpu_mapping *context_enter(struct fakegpu_context *context, u6
 	return mapping;
 }
 
-/* Service the faults at the head that are in one mapping, or one that is in none. Their number. */
+/*
+ * Service the faults at the head that are in one mapping, or one that is in none. Their number. What a
+ * TSG had posted when it died is for nobody: one death counts once in gmem.events.
+ */
 static u32 context_service(struct fakegpu_context *context, struct gvm_fault *faults, u32 count)
 {
-	struct fakegpu_mapping *mapping = context_enter(context, faults[0].va);
 	struct gvm_block_stats stats = { 0 };
+	struct fakegpu_mapping *mapping;
 	u32 run = 1;
+
+	if (fakegpu_tsg_is_dead(context->gpu, faults[0].tsg)) {
+		faults[0].status = 0;
+		return 1;
+	}
+	mapping = context_enter(context, faults[0].va);
 
 	if (!mapping) {
 		faults[0].status = -EFAULT;
 		return 1;
 	}
-	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes)
+	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes &&
+	       !fakegpu_tsg_is_dead(context->gpu, faults[run].tsg))
 		run++;
 	gvm_range_service(&mapping->range, faults, run, &stats, &context->gpu->batch);
 	gvm_range_leave(&mapping->range);

@@ -309,6 +309,7 @@ static const struct file_operations fakegpu_fops = {
 /* Undo fakegpu_start(), which may have got anywhere. No file is open. */
 static void fakegpu_stop(struct fakegpu *gpu)
 {
+	fakegpu_scheduling_stop(gpu);
 	gvm_evictor_stop(&gpu->evictor);
 	fakegpu_sms_stop(gpu);
 	if (gpu->handler.worker.task)
@@ -330,6 +331,8 @@ static int fakegpu_start(struct fakegpu *gpu)
 		status = fakegpu_sms_start(gpu, sms);
 	if (!status)
 		status = gvm_evictor_start(&gpu->evictor, gpu->device, NULL);
+	if (!status)
+		status = fakegpu_scheduling_start(gpu);
 	if (!status)
 		status = misc_register(&gpu->misc);
 	if (status)

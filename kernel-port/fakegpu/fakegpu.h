@@ -24,6 +24,7 @@
 #include "gvm/block.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 #include <linux/hrtimer.h>
@@ -173,6 +174,7 @@ struct fakegpu {
 	struct gvm_memory memory;
 	struct gvm_fault_handler handler;
 	struct gvm_evictor evictor;
+	struct gvm_scheduler scheduler; /* unless TSGs take the turns of the runlist */
 	struct miscdevice misc;
 	char name[24];
 
@@ -265,6 +267,13 @@ u32 fakegpu_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max);
 int fakegpu_wait_for_faults(void *gpu);
 int fakegpu_flush_and_replay(void *gpu);
 
+/*
+ * scheduling.c: the core's scheduler, as the module's parameters want it. start: 0, -EINVAL (there is
+ * no such scheduler or tracking, or the interval is 0) or -ENOMEM. CONTEXT: process.
+ */
+int fakegpu_scheduling_start(struct fakegpu *gpu);
+void fakegpu_scheduling_stop(struct fakegpu *gpu);
+
 /* sm.c. start: 0 or -ENOMEM. CONTEXT: process. */
 int fakegpu_sms_start(struct fakegpu *gpu, u32 count);
 void fakegpu_sms_stop(struct fakegpu *gpu);
@@ -302,6 +311,9 @@ int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count);
 int fakegpu_tsg_preempt(void *gpu, u32 id);
 void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
+
+/* Has a TSG been killed, or gone? CONTEXT: atomic. */
+bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id);
 
 /* context.c: what a process does. CONTEXT: process. */
 struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu);

@@ -209,6 +209,7 @@ int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 	if (status)
 		return status;
 	gvm_container_count_kernels(tsg->context->container, 1, 0);
+	gvm_scheduler_kick(gpu->device);
 	if (wait_event_interruptible(gpu->idle, job_is_done(gpu, job)))
 		job_abort(tsg, job);
 	gvm_container_count_kernels(tsg->context->container, 0, 1);
@@ -378,4 +379,18 @@ void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 	}
 	xa_unlock(&gpu->tsgs);
 	wake_up_all(&gpu->faults.replayed);
+}
+
+bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id)
+{
+	struct fakegpu_tsg *tsg;
+	bool dead;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	spin_lock(&gpu->lock);
+	dead = !tsg || tsg->error;
+	spin_unlock(&gpu->lock);
+	xa_unlock(&gpu->tsgs);
+	return dead;
 }

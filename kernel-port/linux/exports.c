@@ -56,6 +56,11 @@ EXPORT_SYMBOL_GPL(gvm_tsg_detach);
 EXPORT_SYMBOL_GPL(gvm_fault_handler_start);
 EXPORT_SYMBOL_GPL(gvm_fault_handler_stop);
 
+/* The scheduler. */
+EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
+EXPORT_SYMBOL_GPL(gvm_scheduler_start);
+EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
+
 /* What only the tests of the core call: a driver has gvm_registry.h, a user the control files. */
 EXPORT_SYMBOL_GPL(gvm_port_alloc_hook);
 
@@ -101,10 +106,7 @@ EXPORT_SYMBOL_GPL(gvm_priority_to_timeslice_us);
 EXPORT_SYMBOL_GPL(gvm_timeslice_us_to_priority);
 EXPORT_SYMBOL_GPL(gvm_tsg_plan_locked);
 EXPORT_SYMBOL_GPL(gvm_sched_decide_locked);
-EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
 EXPORT_SYMBOL_GPL(gvm_scheduler_round);
-EXPORT_SYMBOL_GPL(gvm_scheduler_start);
-EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
 EXPORT_SYMBOL_GPL(gvm_tsgs_frozen_locked);
 
 EXPORT_SYMBOL_GPL(gvm_control_at);

@@ -44,6 +44,32 @@ TRACE_EVENT(gvm_cost,
 		__entry->n)
 );
 
+/*
+ * A block has left the device: whose, where it is mapped, which chunk it left, how many of its pages
+ * of 64 KB were resident. Who made it go is the thread that the event is of: "gvm faults", "gvm
+ * evictor", or who wrote a limit. A tgid may be that of just before a container's leader left.
+ */
+TRACE_EVENT(gvm_evict,
+	TP_PROTO(const struct gvm_container *container, u64 va, u32 chunk, u32 pages),
+	TP_ARGS(container, va, chunk, pages),
+	TP_STRUCT__entry(
+		__string(gpu, container->device->name)
+		__field(u32, tgid)
+		__field(u64, va)
+		__field(u32, chunk)
+		__field(u32, pages)
+	),
+	TP_fast_assign(
+		__assign_str(gpu, container->device->name);
+		__entry->tgid = READ_ONCE(container->tgid);
+		__entry->va = va;
+		__entry->chunk = chunk;
+		__entry->pages = pages;
+	),
+	TP_printk("gpu=%s tgid=%u va=0x%llx chunk=%u pages=%u",
+		__get_str(gpu), __entry->tgid, __entry->va, __entry->chunk, __entry->pages)
+);
+
 /* clang-format on */
 
 #endif

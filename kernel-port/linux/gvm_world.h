@@ -262,4 +262,11 @@ static inline void gvm_cost(enum gvm_cost kind, u32 n)
 	trace_gvm_cost(kind, n);
 }
 
+/* Tracepoint gvm:gvm_evict. CONTEXT: atomic. */
+static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
+				   u32 pages)
+{
+	trace_gvm_evict(container, va, chunk, pages);
+}
+
 #endif

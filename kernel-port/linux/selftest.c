@@ -572,6 +572,7 @@ static int __init selftest_init(void)
 /* What a GPU's driver does when it goes: nobody faults any more, then TSGs, memory, device. */
 static void __exit selftest_exit(void)
 {
+	struct gvm_container *container;
 	struct selftest_tsg *entry;
 	struct selftest_tsg *next;
 	u32 i;
@@ -583,6 +584,9 @@ static void __exit selftest_exit(void)
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
+	/* Also of who has no chunk left. Whoever is attached by hand goes with the device, below. */
+	list_for_each_entry(container, &selftest.device->containers, node)
+		selftest_forget_swap(container);
 	selftest_second_set(false);
 	gvm_device_unregister(selftest.device);
 }

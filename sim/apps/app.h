@@ -55,7 +55,8 @@ struct app_env {
 /*
  * Blocking: run the application in the calling actor until it is done, its context dies or it is
  * interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return nothing of it is
- * queued on the GPU any more and its own actors have ended; the process is the caller's to end.
+ * queued on the GPU any more and its own actors have ended; the process is the caller's to end, if
+ * it has not ended itself.
  */
 int llm_server_run(const struct app_env *env);
 int diffusion_run(const struct app_env *env);

@@ -13,6 +13,9 @@
  *                  one has stopped
  *     random       each block is as likely as any other
  *     zipf         the i-th block is touched in proportion to i^-alpha: the first one most often
+ *     events       what the scenario's events say, and when: each block that they name is a round.
+ *                  While the context is frozen it is late, and not lost. When the context dies the
+ *                  process stays, and its touches fail, until it is told to exit
  *
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
  * square roots, which every machine rounds alike, and pow() is not.
@@ -21,6 +24,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct pages {
 	const struct app_env *env;
@@ -125,6 +129,10 @@ static void pages_add_kernel(struct pages *pages)
 	enum gvm_access access = writes ? GVM_ACCESS_WRITE : GVM_ACCESS_READ;
 	u32 i;
 
+	if (cfg->pattern == CFG_PATTERN_EVENTS) {
+		pages_touch(pages, pages->next_block, 1, access);
+		return;
+	}
 	if (cfg->pattern == CFG_PATTERN_SEQUENTIAL) {
 		pages_walk(pages, (u32)cfg->kernel_blocks, access);
 		return;
@@ -197,6 +205,54 @@ static int pages_pause(struct pages *pages)
 	return status;
 }
 
+/* Blocking: touch the blocks that an event names, in its order. 0, -EIO or -EINTR. */
+static int pages_follow(struct pages *pages, const struct cfg_event *event)
+{
+	bool backward = event->last_block < event->first_block;
+	int status = eng_sleep_until(event->at);
+
+	pages->next_block = event->first_block;
+	while (!status) {
+		u32 block = pages->next_block;
+
+		status = pages_log_round(pages);
+		if (!status)
+			status = pages_pause(pages);
+		if (block == event->last_block)
+			break;
+		pages->next_block = backward ? block - 1 : block + 1;
+	}
+	return status;
+}
+
+/*
+ * Blocking: what events have for this container, up to its exit or the end of the run. 0, or -EIO: its
+ * context has died in between.
+ */
+static int pages_follow_events(struct pages *pages)
+{
+	const struct config *config = pages->env->config;
+	int status = 0, died = 0;
+	size_t i;
+
+	for (i = 0; i < config->event_count && status != -EINTR; i++) {
+		const struct cfg_event *event = &config->events[i];
+
+		if (strcmp(event->container, pages->env->container->name) != 0)
+			continue;
+		if (event->touch[0])
+			status = pages_follow(pages, event);
+		if (status == -EIO)
+			died = -EIO;
+		if (event->exit && !eng_sleep_until(event->at)) {
+			sim_process_exit(pages->env->process);
+			return died;
+		}
+	}
+	eng_sleep_until(ENG_NEVER);
+	return died;
+}
+
 /* Containers of one scenario draw differently. */
 static u64 pages_seed(const struct app_env *env)
 {
@@ -214,11 +270,25 @@ static int pages_init(struct pages *pages)
 
 	pages->random_state = pages_seed(pages->env);
 	pages->range = sim_process_map(pages->env->process, cfg->bytes, cfg->on_host);
-	/* One more, so that NULL means no memory. */
-	pages->touches = calloc(cfg->kernels * cfg->kernel_blocks + 1, sizeof(*pages->touches));
+	/* At least one a kernel, for events; and then NULL means no memory. */
+	pages->touches = calloc(cfg->kernels * max(cfg->kernel_blocks, (uint64_t)1),
+				sizeof(*pages->touches));
 	if (!pages->range || !pages->touches)
 		return -ENOMEM;
 	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
+}
+
+/* Blocking: round after round. -EIO, -EINTR, or what a prefetch failed with. */
+static int pages_go_round(struct pages *pages)
+{
+	int status = 0;
+
+	while (!status) {
+		status = pages_log_round(pages);
+		if (!status)
+			status = pages_pause(pages);
+	}
+	return status;
 }
 
 int pages_run(const struct app_env *env)
@@ -226,11 +296,10 @@ int pages_run(const struct app_env *env)
 	struct pages pages = { .env = env, .cfg = &env->container->pages };
 	int status = pages_init(&pages);
 
-	while (!status) {
-		status = pages_log_round(&pages);
-		if (!status)
-			status = pages_pause(&pages);
-	}
+	if (!status && pages.cfg->pattern == CFG_PATTERN_EVENTS)
+		status = pages_follow_events(&pages);
+	else if (!status)
+		status = pages_go_round(&pages);
 	free(pages.cdf);
 	free(pages.touches);
 	return status == -EINTR ? 0 : status;

@@ -334,7 +334,7 @@ static int sample(const struct sample_args *args, struct sampler *sampler,
 			return rc;
 	}
 	signals_take(&signals);
-	rc = collected_prepare(&writer, args->out, err);
+	rc = results_prepare(&writer, args->out, err);
 	if (!rc) {
 		collected.start_ns = clock_ns();
 		collected.start_date = time(NULL);

@@ -14,18 +14,6 @@
 
 #define NS_PER_S 1e9
 
-int collected_prepare(struct writer *writer, const char *folder, struct sim_error *err)
-{
-	int rc = results_prepare(writer, folder, err);
-
-	if (rc)
-		return rc;
-	rc = writer_check(writer, COLLECTED_CONTROLS, err);
-	if (rc)
-		writer_abort(writer);
-	return rc;
-}
-
 /* The last value of a file, if it was ever seen. */
 static void set_last(struct summary_container *container, enum summary_metric_id metric,
 		     const struct sampler_file *file)
@@ -187,17 +175,16 @@ static int write_timeline(const struct sampler *sampler, struct writer *writer,
 static int write_controls(const struct sampler *sampler, struct writer *writer,
 			  struct sim_error *err)
 {
-	int rc = writer_begin(writer, COLLECTED_CONTROLS, err);
+	int rc = results_begin_controls(writer, err);
 
 	if (rc)
 		return rc;
-	writer_printf(writer, "time_ns,container,file,value\n");
 	for (size_t i = 0; i < sampler->change_count; i++) {
 		const struct sampler_change *change = &sampler->changes[i];
 
-		writer_printf(writer, "%llu,%s,%s,%s\n", change->time_ns,
-			      sampler->containers[change->container].name,
-			      host_files[change->file].name, change->text);
+		results_put_control(writer, change->time_ns,
+				    sampler->containers[change->container].name,
+				    host_files[change->file].name, change->text);
 	}
 	return writer_end(writer, err);
 }

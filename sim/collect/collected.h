@@ -15,8 +15,6 @@
 #include "collect/sampler.h"
 #include "results/results.h"
 
-#define COLLECTED_CONTROLS "controls.csv"
-
 /* A collection that has ended. */
 struct collected {
 	const struct sampler *sampler; /* borrowed */
@@ -29,9 +27,6 @@ struct collected {
 	u64 skipped;   /* of which the date had passed before we were let run */
 	bool complete; /* not interrupted */
 };
-
-/* Before sampling: results_prepare(), and for our own file. */
-int collected_prepare(struct writer *writer, const char *folder, struct sim_error *err);
 
 /*
  * Fill in the summary: memory, and who was there. Of applications nothing is known yet. Owned by

@@ -4,13 +4,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
 #include "config/message.h"
 #include "config/units.h"
 
-#define TEXT_MAX 512
+#define TEXT_MAX    512
+#define BLOCK_BYTES (UINT64_C(2) << 20)
 
 static int check_gpu(struct cfg_load *load)
 {
@@ -69,6 +71,18 @@ static int reject_event(struct cfg_load *load, size_t index, const char *leaf,
 	return cfg_reject(load, path, "%s, allowed: %s", wrong, allowed);
 }
 
+/* A key that an event of this kind cannot do without. */
+static int missing_event_key(struct cfg_load *load, size_t index, const char *leaf)
+{
+	char path[CFG_PATH_MAX];
+	char allowed[TEXT_MAX];
+
+	snprintf(path, sizeof(path), "events.%zu.%s", index, leaf);
+	cfg_describe_allowed(cfg_schema_find(path, CFG_APP_ANY), allowed, sizeof(allowed));
+	return cfg_error(load->err, load->settings.event_origins[index], path,
+			 "is missing, allowed: %s", allowed);
+}
+
 static int check_event_container(struct cfg_load *load, size_t index)
 {
 	const struct config *config = load->config;
@@ -113,8 +127,12 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	json_t *json;
 	bool right;
 
+	if (!event->file[0])
+		return missing_event_key(load, index, "file");
 	if (!key)
 		return reject_event_file(load, index);
+	if (!event->value[0])
+		return missing_event_key(load, index, "value");
 	json = json_string(event->value);
 	if (!json)
 		return sim_runtime_error(load->err, "out of memory");
@@ -127,6 +145,83 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	snprintf(event->file, sizeof(event->file), "%s", cfg_key_leaf(key));
 	cfg_value_control_text(key, &value, event->value, sizeof(event->value));
 	return 0;
+}
+
+/* The container that an event is about, which is there. */
+static const struct cfg_container *event_container(const struct cfg_load *load, size_t index)
+{
+	const struct cfg_container *container = load->config->containers;
+
+	while (strcmp(container->name, load->config->events[index].container) != 0)
+		container++;
+	return container;
+}
+
+/* A number of a block, and where the text goes on; NULL: there is none. */
+static const char *parse_block(const char *text, uint32_t *ret_block)
+{
+	unsigned long block;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return NULL;
+	block = strtoul(text, &end, 10);
+	*ret_block = block < UINT32_MAX ? (uint32_t)block : UINT32_MAX;
+	return end;
+}
+
+/* "3", "0-7", "7-0". */
+static bool parse_touch(struct cfg_event *event)
+{
+	const char *rest = parse_block(event->touch, &event->first_block);
+
+	event->last_block = event->first_block;
+	if (rest && *rest == '-')
+		rest = parse_block(rest + 1, &event->last_block);
+	return rest && !*rest;
+}
+
+static int check_event_touch(struct cfg_load *load, size_t index)
+{
+	struct cfg_event *event = &load->config->events[index];
+	uint64_t blocks =
+		(event_container(load, index)->pages.bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
+	char wrong[CFG_WRONG_MAX], allowed[CFG_WRONG_MAX];
+
+	if (parse_touch(event) && event->first_block < blocks && event->last_block < blocks)
+		return 0;
+	snprintf(wrong, sizeof(wrong), "\"%s\" is no block of its region, nor a run of them",
+		 event->touch);
+	snprintf(allowed, sizeof(allowed),
+		 "\"0\" to \"%" PRIu64 "\", or such as \"0-%" PRIu64 "\"", blocks - 1,
+		 blocks - 1);
+	return reject_event(load, index, "touch", wrong, allowed);
+}
+
+/* Only a page player that waits for events can be told anything. */
+static int check_event_told(struct cfg_load *load, size_t index)
+{
+	const struct cfg_container *container = event_container(load, index);
+	const struct cfg_event *event = &load->config->events[index];
+	const char *leaf = event->touch[0] ? "touch" : "exit";
+
+	if (event->file[0] || event->value[0] || (event->touch[0] && event->exit))
+		return reject_event(load, index, leaf, "is not all that is asked for",
+				    "file and value, or touch, or exit");
+	if (container->app_type != CFG_APP_PAGES ||
+	    container->pages.pattern != CFG_PATTERN_EVENTS)
+		return reject_event(load, index, leaf, "nobody there listens to events",
+				    "a container with app.type \"pages\" and app.pattern "
+				    "\"events\"");
+	return event->exit ? 0 : check_event_touch(load, index);
+}
+
+static int check_event_kind(struct cfg_load *load, size_t index)
+{
+	const struct cfg_event *event = &load->config->events[index];
+
+	return event->touch[0] || event->exit ? check_event_told(load, index) :
+						check_event_write(load, index);
 }
 
 static int check_event_time(struct cfg_load *load, size_t index)
@@ -165,7 +260,7 @@ static int check_events(struct cfg_load *load)
 	for (size_t i = 0; !rc && i < load->config->event_count; i++) {
 		rc = check_event_container(load, i);
 		if (!rc)
-			rc = check_event_write(load, i);
+			rc = check_event_kind(load, i);
 		if (!rc)
 			rc = check_event_time(load, i);
 	}

@@ -145,7 +145,12 @@ struct cfg_diffusion {
 };
 
 /* In which order a page player touches the blocks of its region. */
-enum cfg_pattern { CFG_PATTERN_SEQUENTIAL, CFG_PATTERN_RANDOM, CFG_PATTERN_ZIPF };
+enum cfg_pattern {
+	CFG_PATTERN_SEQUENTIAL,
+	CFG_PATTERN_RANDOM,
+	CFG_PATTERN_ZIPF,
+	CFG_PATTERN_EVENTS, /* as the scenario's events say */
+};
 
 /* A page player: an access pattern in a closed loop. Keys under "containers.<name>.app.". */
 struct cfg_pages {
@@ -200,12 +205,19 @@ enum cfg_tracking {
 	CFG_TRACKING_BUSY_BITS,
 };
 
-/* A control-file write at a time. */
+/*
+ * What happens to a container at a time, one of three: a control file is written; a page player
+ * whose pattern is "events" touches blocks, one after the other; or it exits.
+ */
 struct cfg_event {
 	uint64_t at; /* ns */
 	char container[CFG_NAME_MAX];
-	char file[CFG_NAME_MAX];
+	char file[CFG_NAME_MAX]; /* empty: none is written */
 	char value[CFG_NAME_MAX];
+	char touch[CFG_NAME_MAX]; /* "3", "0-7" or "7-0"; empty: nothing is touched */
+	uint32_t first_block;	  /* of these */
+	uint32_t last_block;
+	bool exit;
 };
 
 /* The whole of it. Owned by the caller: config_load(), then config_destroy(). */
@@ -237,6 +249,8 @@ struct config {
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
 	uint64_t timeline_interval; /* "output.timeline_interval", ns */
+	bool record_controls;	    /* "output.controls": control files, as often */
+	bool record_evictions;	    /* "output.evictions": each of them */
 	/*
 	 * Keys that were checked but that nothing honours yet, whichever the system: full paths
 	 * in schema order, of those only that the scenario or --set has. What a profile says is

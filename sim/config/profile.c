@@ -103,7 +103,7 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	return rc;
 }
 
-/* Add the profile that the key at @path names, if any layer sets it. */
+/* Add the profile that the key at @path names, if any layer sets it and it is not none, "". */
 static int profile_add(struct cfg_load *load, const struct profile_kind *kind, const char *path,
 		       const char *prefix)
 {
@@ -115,8 +115,9 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 	if (!setting)
 		return 0;
 	rc = cfg_load_value(load, cfg_schema_find(path, CFG_APP_ANY), setting, &name);
-	if (!rc)
-		rc = profile_find(load, kind, path, name.text, file, sizeof(file));
+	if (rc || !*name.text)
+		return rc;
+	rc = profile_find(load, kind, path, name.text, file, sizeof(file));
 	return rc ? rc : profile_read(load, kind, file, prefix);
 }
 

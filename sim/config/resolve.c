@@ -74,12 +74,19 @@ static int dump_container(json_t *containers, const struct cfg_container *contai
 	return rc;
 }
 
+/* An event has the keys of its kind. */
 static int dump_event(json_t *events, const struct cfg_event *event)
 {
+	static const char *const kinds[] = { "file", "value", "touch" };
 	json_t *object = json_object();
+	int rc = dump_scope(object, CFG_SCOPE_EVENT, CFG_APP_ANY, event);
 
-	return dump_scope(object, CFG_SCOPE_EVENT, CFG_APP_ANY, event) |
-	       json_array_append_new(events, object);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!json_string_length(json_object_get(object, kinds[i])))
+			json_object_del(object, kinds[i]);
+	if (!event->exit)
+		json_object_del(object, "exit");
+	return rc | json_array_append_new(events, object);
 }
 
 /* Keys without a member, as they were set: one that was left out has no value to tell. */

@@ -98,6 +98,7 @@ static const char *const patterns[] = {
 	[CFG_PATTERN_SEQUENTIAL] = "sequential",
 	[CFG_PATTERN_RANDOM] = "random",
 	[CFG_PATTERN_ZIPF] = "zipf",
+	[CFG_PATTERN_EVENTS] = "events",
 	NULL,
 };
 
@@ -256,11 +257,15 @@ const struct cfg_key cfg_schema[] = {
 
 	EVENT("at", DURATION, at, RANGE(0, 24 * HOUR)),
 	EVENT("container", NAME, container),
-	EVENT("file", NAME, file),
-	EVENT("value", WRITE, value),
+	EVENT("file", NAME, file, DEFAULT("")),
+	EVENT("value", WRITE, value, DEFAULT("")),
+	EVENT("touch", WRITE, touch, DEFAULT("")),
+	EVENT("exit", BOOL, exit, DEFAULT("false")),
 
 	ROOT("output.timeline_interval", DURATION, timeline_interval, RANGE(MSEC, HOUR),
 	     DEFAULT("100ms")),
+	ROOT("output.controls", BOOL, record_controls, DEFAULT("false")),
+	ROOT("output.evictions", BOOL, record_evictions, DEFAULT("false")),
 };
 
 const size_t cfg_schema_count = sizeof(cfg_schema) / sizeof(cfg_schema[0]);

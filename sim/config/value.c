@@ -125,7 +125,7 @@ static const char *value_text(const struct cfg_key *key, const json_t *json,
 	if (!json_is_string(json))
 		return "is not a text";
 	if (!length)
-		return key->type == CFG_TYPE_STRING && key->fallback ? NULL : "is empty";
+		return key->fallback ? NULL : "is empty"; /* it is what a default may be */
 	if (length >= key->size)
 		return "is too long";
 	memcpy(value->text, json_string_value(json), length + 1);

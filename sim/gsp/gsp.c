@@ -439,6 +439,13 @@ void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
 	GVM_ASSERT(train->kernel_ns <= GSP_TRAIN_MAX_NS / train->kernels);
 	GVM_ASSERT(train->launch_ns <= GSP_TRAIN_MAX_NS / train->kernels);
 	gsp_update(gsp);
+	/* The launch fails: nothing of it is submitted, or counted. */
+	if (tsg->dead) {
+		train->finished = true;
+		train->status = -EIO;
+		train->finished_ns = eng_now();
+		return;
+	}
 	train->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(train->launch_start_ns <= GSP_TRAIN_MAX_NS);
 	tsg->launch_end_ns = train->launch_start_ns + train->kernels * train->launch_ns;
@@ -447,9 +454,7 @@ void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train)
 	else
 		tsg->first = train;
 	tsg->last = train;
-	if (tsg->dead)
-		tsg_fail_all(tsg);
-	else if (tsg == gsp->current && tsg->first == train && !gsp->switching && tsg->enabled)
+	if (tsg == gsp->current && tsg->first == train && !gsp->switching && tsg->enabled)
 		gsp_start_slice(gsp); /* it was idle: it is scheduled anew */
 	gsp_plan(gsp);
 }

@@ -121,7 +121,10 @@ void gsp_tsg_destroy(struct gsp_tsg *tsg);
 /* No train takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
 #define GSP_TRAIN_MAX_NS 315360000000000000ull
 
-/* Queue a train behind earlier ones of the TSG. Launching starts when the host thread is free. */
+/*
+ * Queue a train behind earlier ones of the TSG. Launching starts when the host thread is free. On a
+ * dead TSG it fails at once, and has not been launched.
+ */
 void gsp_submit(struct gsp_tsg *tsg, struct gsp_train *train);
 
 /* Blocking: wait for a train. 0, -EIO (the TSG died) or -EINTR (the train is still queued). */

@@ -17,7 +17,6 @@
 #include "trace/trace.h"
 
 #define POLL_EVENTS 4096
-#define FIRST_TGID  1000
 #define NS_PER_S    1000000000ull
 
 /* What the actors of a run share. One simulation a process, so one of these. */
@@ -229,7 +228,8 @@ static void tenant_write_controls(struct tenant *tenant)
 static int tenant_live(struct tenant *tenant)
 {
 	struct sim_process *process = &tenant->process;
-	int status = sim_process_start(process, tenant->gpu, FIRST_TGID + tenant->index);
+	int status =
+		sim_process_start(process, tenant->gpu, MACHINE_FIRST_TGID + tenant->index);
 
 	if (status) {
 		tenant->failed_ns = eng_now();
@@ -304,7 +304,9 @@ static void events_main(void *data)
 	for (i = 0; i < config->event_count; i++) {
 		if (eng_sleep_until(config->events[i].at))
 			return;
-		if (machine->system->honours(config, config->events[i].file))
+		/* The others are for page players. */
+		if (config->events[i].file[0] &&
+		    machine->system->honours(config, config->events[i].file))
 			event_apply(machine, i);
 	}
 }
@@ -397,11 +399,12 @@ static void supervisor_main(void *data)
 {
 	struct machine *machine = data;
 	struct eng_actor *actors[CFG_CONTAINERS_MAX];
-	struct eng_actor *events;
+	struct eng_actor *events, *recorder;
 
 	run_state.status = machine_start_all(machine, actors);
 	events = eng_spawn("events", events_main, machine);
-	if (run_state.status || !events) {
+	recorder = eng_spawn("recorder", record_main, machine);
+	if (run_state.status || !events || !recorder) {
 		run_state.status = -ENOMEM;
 		eng_stop();
 		return;
@@ -411,6 +414,8 @@ static void supervisor_main(void *data)
 	machine_close_books(machine);
 	eng_interrupt(events);
 	eng_join(events);
+	eng_interrupt(recorder);
+	eng_join(recorder);
 	machine_stop_all(machine, actors);
 }
 
@@ -574,6 +579,8 @@ int machine_run(struct machine *machine, const struct config *config,
 	};
 	status = machine_build(machine, err);
 	if (!status)
+		status = record_init(machine, err);
+	if (!status)
 		status = machine_build_gpus(machine, err);
 	if (!status)
 		status = machine_simulate(machine, err);
@@ -592,6 +599,7 @@ void machine_destroy(struct machine *machine)
 			trace_destroy(machine->tenants[i].trace);
 		free(machine->tenants[i].trace);
 	}
+	record_destroy(machine);
 	free(machine->timeline);
 	free(machine->tenants);
 	free(machine->gpus);

@@ -7,7 +7,11 @@
 #define SIM_MACHINE_MACHINE_H
 
 #include "apps/app.h"
+#include "machine/record.h"
 #include "systems/system.h"
+
+/* The tgid of the first container's process; the next one's is one more. */
+#define MACHINE_FIRST_TGID 1000u
 
 /* Where a container's time went and what paging moved for it: ever, or in an interval. */
 struct tenant_usage {
@@ -70,6 +74,7 @@ struct machine {
 	size_t row_count;
 	size_t row_room;
 	u64 sampled_ns; /* date of the last sample */
+	struct record record;
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
 

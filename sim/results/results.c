@@ -10,10 +10,8 @@
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 
 static const char *const result_files[] = {
-	RESULTS_CONFIG,
-	RESULTS_REQUESTS,
-	RESULTS_TIMELINE,
-	RESULTS_SUMMARY,
+	RESULTS_CONFIG,	  RESULTS_REQUESTS,  RESULTS_TIMELINE,
+	RESULTS_CONTROLS, RESULTS_EVICTIONS, RESULTS_SUMMARY,
 };
 
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
@@ -227,6 +225,62 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
+int results_begin_controls(struct writer *writer, struct sim_error *err)
+{
+	int rc = writer_begin(writer, RESULTS_CONTROLS, err);
+
+	if (!rc)
+		writer_printf(writer, "time_ns,container,file,value\n");
+	return rc;
+}
+
+void results_put_control(struct writer *writer, u64 time_ns, const char *container,
+			 const char *file, const char *value)
+{
+	writer_printf(writer, "%llu,%s,%s,%s\n", time_ns, container, file, value);
+}
+
+static int write_controls(struct writer *writer, const struct machine *machine,
+			  struct sim_error *err)
+{
+	int rc;
+
+	if (!machine->config->record_controls)
+		return 0;
+	rc = results_begin_controls(writer, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < machine->record.control_count; i++) {
+		const struct record_control *row = &machine->record.controls[i];
+
+		results_put_control(writer, row->time_ns,
+				    machine->tenants[row->tenant].cfg->name, row->file,
+				    row->text);
+	}
+	return writer_end(writer, err);
+}
+
+static int write_evictions(struct writer *writer, const struct machine *machine,
+			   struct sim_error *err)
+{
+	int rc;
+
+	if (!machine->config->record_evictions)
+		return 0;
+	rc = writer_begin(writer, RESULTS_EVICTIONS, err);
+	if (rc)
+		return rc;
+	writer_printf(writer, "time_ns,container,va,chunk,pages\n");
+	for (size_t i = 0; i < machine->record.eviction_count; i++) {
+		const struct record_eviction *row = &machine->record.evictions[i];
+
+		writer_printf(writer, "%llu,%s,0x%llx,%u,%u\n", row->time_ns,
+			      machine->tenants[row->tenant].cfg->name, row->va, row->chunk,
+			      row->pages);
+	}
+	return writer_end(writer, err);
+}
+
 /* The summary comes last: where it is new, the rest is. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err)
@@ -238,9 +292,17 @@ int results_write(struct writer *writer, const struct machine *machine,
 	if (!rc)
 		rc = write_timeline(writer, machine, err);
 	if (!rc)
+		rc = write_controls(writer, machine, err);
+	if (!rc)
+		rc = write_evictions(writer, machine, err);
+	if (!rc)
 		rc = results_write_summary(writer, summary, err);
 	if (!rc)
 		rc = writer_commit(writer, err);
+	if (!rc && !machine->config->record_controls)
+		writer_remove(writer, RESULTS_CONTROLS);
+	if (!rc && !machine->config->record_evictions)
+		writer_remove(writer, RESULTS_EVICTIONS);
 	if (rc)
 		writer_abort(writer);
 	return rc;

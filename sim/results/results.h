@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv.
+ * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv, and on request
+ * controls.csv and evictions.csv.
  *
  * requests.csv: a row per request or image; dates and times are integer nanoseconds of simulated
  * time, and the field of a date that did not happen is empty.
@@ -11,6 +12,12 @@
  * while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
  * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
  * container are the totals of summary.json. What nobody knows is an empty field.
+ *
+ * controls.csv (output.controls): a row per control file and change that a sample of the timeline
+ * found; lines are joined by blanks. gvmcollect always writes it, for files that the timeline has not.
+ *
+ * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it is
+ * mapped, the chunk that it left, and how many of its pages of 64 KB were resident.
  */
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H
@@ -18,10 +25,12 @@
 #include "results/summary.h"
 #include "results/writer.h"
 
-#define RESULTS_SUMMARY	 "summary.json"
-#define RESULTS_CONFIG	 "config.json"
-#define RESULTS_REQUESTS "requests.csv"
-#define RESULTS_TIMELINE "timeline.csv"
+#define RESULTS_SUMMARY	  "summary.json"
+#define RESULTS_CONFIG	  "config.json"
+#define RESULTS_REQUESTS  "requests.csv"
+#define RESULTS_TIMELINE  "timeline.csv"
+#define RESULTS_CONTROLS  "controls.csv"
+#define RESULTS_EVICTIONS "evictions.csv"
 
 /*
  * Before simulating: make sure that results can be written to @folder. Returns 0 with an open
@@ -29,7 +38,7 @@
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
 
-/* Write all four files, or none. Returns 0 or -SIM_EXIT_RUNTIME; the writer is done with. */
+/* Write all files, or none. Returns 0 or -SIM_EXIT_RUNTIME; the writer is done with. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err);
 
@@ -44,6 +53,11 @@ int results_write_summary(struct writer *writer, const struct summary *summary,
 			  struct sim_error *err);
 int results_begin_requests(struct writer *writer, struct sim_error *err);
 int results_begin_timeline(struct writer *writer, struct sim_error *err);
+int results_begin_controls(struct writer *writer, struct sim_error *err);
+
+/* A row of controls.csv. */
+void results_put_control(struct writer *writer, u64 time_ns, const char *container,
+			 const char *file, const char *value);
 
 /* A row for each record of what an application of this type logged. */
 void results_put_log(struct writer *writer, const char *container, enum cfg_app_type type,

@@ -141,7 +141,9 @@ static int find_ignored_events(struct summary *summary, const struct machine *ma
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < machine->config->event_count; i++) {
-		if (machine->system->honours(machine->config, machine->config->events[i].file))
+		const char *file = machine->config->events[i].file;
+
+		if (!file[0] || machine->system->honours(machine->config, file))
 			continue;
 		snprintf(key, sizeof(key), "events.%zu.file", i);
 		rc = add_ignored(summary, key);

@@ -216,6 +216,14 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 	return 0;
 }
 
+void writer_remove(const struct writer *writer, const char *name)
+{
+	char path[PATH_MAX];
+
+	writer_path(writer, name, path, sizeof(path));
+	unlink(path);
+}
+
 void writer_abort(struct writer *writer)
 {
 	char path[PATH_MAX];

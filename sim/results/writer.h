@@ -59,6 +59,9 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 /* Put all files in place. On failure the rest is removed. Returns 0 or -SIM_EXIT_RUNTIME. */
 int writer_commit(struct writer *writer, struct sim_error *err);
 
+/* After writer_commit(): an older file of this name is no part of what was written, and goes. */
+void writer_remove(const struct writer *writer, const char *name);
+
 /* Remove whatever is not committed. After writer_commit() or a second time: nothing. */
 void writer_abort(struct writer *writer);
 

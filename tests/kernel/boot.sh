@@ -5,8 +5,9 @@
 # anything that the kernel complains about. What it boots into:
 #   guest    guest_init.c: gvm.ko from outside, and the tests of the core inside
 #   fakegpu  fakegpu_init.c: gvm.ko on a GPU made of RAM. GVM_TEST_SEED=n repeats a run
+#   replay   replay_init.c: the same GPU, which plays what is in the folder SCRIPTS
 #
-#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu [CC]]
+#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay [CC [SCRIPTS]]]
 set -eu
 
 source=$1
@@ -15,6 +16,8 @@ vmlinuz=$3
 out=$4
 program=${5:-guest}
 cc=${6:-cc}
+scripts=${7:-}
+tools=$source/kernel-port/fakegpu/tools
 log=$out/console.log
 seconds=${GVM_BOOT_SECONDS:-180}
 
@@ -37,8 +40,12 @@ make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
 	cp "$modules/gvm.ko" "$out/root/"
-	if [ "$program" = fakegpu ]; then
-		tools=$source/kernel-port/fakegpu/tools
+	if [ "$program" = replay ]; then
+		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/replay_*.c \
+			"$source"/tests/kernel/fakegpu_guest.c "$tools"/fakegpu_lib.c
+		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
+		cp -r "$scripts" "$out/root/scripts"
+	elif [ "$program" = fakegpu ]; then
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/fakegpu_*.c \
 			"$tools"/fakegpu_lib.c
 		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c

@@ -17,8 +17,10 @@ need_vm() {
 # boot SECONDS VMLINUZ INITRAMFS [PARAMETER...]: the console on standard output.
 # slub_debug: a use after free finds poison, and allocations know who made them.
 # preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
-# busy machine, which is no fault of ours. A thread that cannot be killed for long is reported. What
-# the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the first process.
+# busy machine, which is no fault of ours; and no_timer_check: at boot the kernel counts interrupts of
+# the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
+# reported. What the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the
+# first process.
 boot() {
 	limit=$1
 	kernel=$2
@@ -29,7 +31,7 @@ boot() {
 		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU preempt=full nowatchdog \
-sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
+no_timer_check sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
 rdinit=/init $*" </dev/null
 }
 

@@ -513,6 +513,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 		return status;
 	}
 	block_leave_device_locked(range, block, pages, dirty, fence);
+	gvm_trace_evict(range->container, block_va(range, index), chunk, hweight32(pages));
 	return 0;
 }
 

@@ -101,4 +101,15 @@ u64 gvm_ktime_ns(void);
 extern u64 gvm_port_cost_ns[GVM_COST_KINDS];
 void gvm_cost(enum gvm_cost kind, u32 n);
 
+/* Who records evictions, if anybody does: set before the simulation starts. Must not block. */
+extern void (*gvm_port_evicted)(const struct gvm_container *container, u64 va, u32 chunk,
+				u32 pages);
+
+static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
+				   u32 pages)
+{
+	if (gvm_port_evicted)
+		gvm_port_evicted(container, va, chunk, pages);
+}
+
 #endif

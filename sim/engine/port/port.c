@@ -5,6 +5,7 @@
 u64 gvm_port_cost_ns[GVM_COST_KINDS];
 const struct gvm_spinlock *gvm_port_spin_held;
 bool gvm_port_yield_at_spinlocks;
+void (*gvm_port_evicted)(const struct gvm_container *container, u64 va, u32 chunk, u32 pages);
 
 void gvm_port_assert_may_sleep(void)
 {

@@ -92,4 +92,14 @@ static inline void gvm_cost(enum gvm_cost kind, u32 n)
 	(void)n;
 }
 
+/* Nobody listens. */
+static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
+				   u32 pages)
+{
+	(void)container;
+	(void)va;
+	(void)chunk;
+	(void)pages;
+}
+
 #endif

@@ -58,6 +58,11 @@
  *                                     Never yields. The simulator turns it into time before
  *                                     others can see the thread's next effect; the kernel, where
  *                                     the time has really passed, has a tracepoint.
+ *   void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk, u32 pages)
+ *                                     the block at @va of an address space of the container has
+ *                                     just left @chunk, with so many resident pages; under its
+ *                                     range's lock. Never waits. The kernel has a tracepoint, the
+ *                                     simulator's machine records it (output.evictions).
  */
 #ifndef GVM_PORT_H
 #define GVM_PORT_H
@@ -72,6 +77,8 @@ enum gvm_cost {
 	GVM_COST_EVICT,	 /* evicting one chunk: unmapping, host memory, push */
 	GVM_COST_KINDS,
 };
+
+struct gvm_container;
 
 #include "gvm_world.h"
 

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# With output.evictions and output.controls a run tells which block left when and what was in control
+# files; to look changes nothing, whoever manages the memory.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+run() {
+	"$gvmsim" run eviction-order --quiet --out "$@" >.out 2>&1 || fail "$*: $(cat .out)"
+}
+
+# By hand: 24 chunks, of which page tables have two and the first tenant's 12 blocks 12; the second one
+# may have 8 beside its tables, and gives up its oldest for the next ones.
+run ghost
+sed -n '2,7s/^\([0-9]*\)[0-9]\{9\},\(.*\),[0-9]*,32$/\1 \2/p' ghost/evictions.csv >.first
+cat >.wanted <<-END
+	4 second,0x700000000000
+	4 second,0x700000200000
+	4 second,0x700000400000
+	4 second,0x700000600000
+	7 first,0x700000000000
+	8 first,0x700000200000
+END
+diff .wanted .first >&2 || fail "the first evictions"
+[ "$(tail -n +2 ghost/evictions.csv | wc -l)" -eq \
+	"$(jq '[.containers[].evictions] | add' ghost/summary.json)" ] || fail "not all of them"
+
+# A row for each change, found by the next sample; and nothing of who has gone.
+grep -q "^5000000000,second,gmem.events,high 4 hmem 0 oom 0$" ghost/controls.csv || fail "events"
+[ "$(grep -c ",second,compute.freeze," ghost/controls.csv)" -eq 3 ] || fail "freeze"
+jq -e '.containers.third.status | startswith("context died")' ghost/summary.json >.out ||
+	fail "third: $(cat ghost/summary.json)"
+tail -n +2 ghost/controls.csv | awk -F, '$2 == "first" && $1 > 32e9 { exit 1 }' ||
+	fail "the first one has gone"
+
+# What a results folder keeps can be run again, events and all.
+"$gvmsim" run ghost/config.json --quiet --out again >.out 2>&1 || fail "again: $(cat .out)"
+for file in config.json requests.csv timeline.csv controls.csv evictions.csv; do
+	cmp "ghost/$file" "again/$file" >&2 || fail "again: $file"
+done
+
+# Unasked, there are no such files, not even old ones, and the others are what they were.
+for system in ghost stock gvm; do
+	run "$system" --system "$system"
+	cp -r "$system" plain
+	run plain --system "$system" --set output.evictions=false --set output.controls=false
+	[ "$(tail -n +2 "$system/evictions.csv" | wc -l)" -gt 0 ] || fail "$system: no evictions"
+	[ ! -e plain/evictions.csv ] && [ ! -e plain/controls.csv ] || fail "$system: unasked"
+	cmp "$system/requests.csv" plain/requests.csv >&2 || fail "$system: requests"
+	cmp "$system/timeline.csv" plain/timeline.csv >&2 || fail "$system: timeline"
+	rm -r plain
+done

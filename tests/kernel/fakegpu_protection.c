@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What gmem.limit.low keeps on the GPU, and what hmem.limit does not let off it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+#define QUIET_CHUNKS   5u
+#define STORM_CHUNKS   9u /* of each of two */
+#define STORM_ROUNDS   3u
+
+#define HIGH_CHUNKS    6u /* two are for the page tables of two processes */
+#define HMEM_CHUNKS    2u
+#define FITTING	       (HIGH_CHUNKS - 2 + HMEM_CHUNKS - 1) /* chunks beside the other process's */
+#define NEIGHBOUR_HIGH 4u
+
+static volatile uint32_t *step; /* how far the parent, and whoever it watches, have come */
+static volatile pid_t *leader;
+
+static void wait_for_step(uint32_t wanted)
+{
+	for (uint32_t i = 0; i < 4000 && *step < wanted; i++)
+		sleep_ms(5);
+	require(*step >= wanted, "step %u does not come", wanted);
+}
+
+/* Fills its memory once, leaves it alone, and finds it as it was. */
+static void keep_quiet(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, QUIET_CHUNKS * CHUNK);
+
+	(void)index;
+	require(fakegpu_fill(context, va, QUIET_CHUNKS * CHUNK, 3) == 0, "fill");
+	*step = 1;
+	wait_for_step(2);
+	require(fakegpu_verify(context, va, QUIET_CHUNKS * CHUNK, 3, NULL) == 0, "verify");
+	close(context);
+}
+
+/* Two of these want more than there is. */
+static void storm(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, STORM_CHUNKS * CHUNK);
+
+	for (uint32_t i = 0; i < STORM_ROUNDS; i++) {
+		uint64_t seed = 10 * index + i;
+
+		require(fakegpu_fill(context, va, STORM_CHUNKS * CHUNK, seed) == 0, "fill");
+		require(fakegpu_verify(context, va, STORM_CHUNKS * CHUNK, seed, NULL) == 0,
+			"verify");
+	}
+	close(context);
+}
+
+/* D24: protected, nothing of it is taken; without protection the same storm takes some. */
+static void test_low(uint64_t low, bool keeps)
+{
+	long long before, after, swapped;
+	pid_t pid;
+
+	*step = 0;
+	pid = tenant_start(keep_quiet, 0);
+	wait_for_step(1);
+	guest_check(control_set_number(pid, "gmem.limit.low", low) == 0, "gmem.limit.low: %llu",
+		    (unsigned long long)low);
+	before = control_get(pid, "gmem.current");
+	guest_check(before == (long long)((QUIET_CHUNKS + 1) * CHUNK), "it has %lld bytes",
+		    before);
+	guest_check(tenants_run(storm, 2) == 2, "two others storm");
+	after = control_get(pid, "gmem.current");
+	swapped = control_get(pid, "gmem.swap.current");
+	guest_check(keeps ? after == before && swapped == 0 : after < before && swapped > 0,
+		    "it has %lld, and %lld are on the host: %s", after, swapped,
+		    keeps ? "it kept all" : "it had to give");
+	*step = 2;
+	guest_check(tenant_finish(pid), "what it had stored is there");
+}
+
+/* One count of gmem.events. */
+static unsigned long event_count(pid_t pid, const char *event)
+{
+	char path[64], text[GUEST_TEXT_MAX];
+	const char *found;
+
+	snprintf(path, sizeof(path), "gvm/%d/0/gmem.events", pid);
+	if (guest_read(path, text, sizeof(text)))
+		return 0;
+	found = strstr(text, event);
+	return found ? strtoul(found + strlen(event), NULL, 10) : 0;
+}
+
+/* The other process of the container: a chunk of its own, and nothing to do with what comes. */
+static void stay_within(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, CHUNK);
+
+	(void)index;
+	require(fakegpu_fill(context, va, CHUNK, 8) == 0, "fill");
+	*leader = getpid();
+	*step = 1;
+	wait_for_step(4);
+	require(fakegpu_verify(context, va, CHUNK, 8, NULL) == 0, "verify");
+	close(context);
+}
+
+/* Stores what the limits hold, to the last chunk, and then one more. */
+static void exceed(uint32_t index)
+{
+	int context = tenant_open((uint32_t)*leader);
+	uint64_t va = tenant_map(context, (FITTING + 1) * CHUNK);
+	int error;
+
+	(void)index;
+	for (uint32_t i = 0; i < FITTING; i++) {
+		error = fakegpu_fill(context, va + i * CHUNK, CHUNK, 5);
+		require(error == 0, "chunk %u: %s", i, guest_error_name(error));
+	}
+	error = fakegpu_fill(context, va + FITTING * CHUNK, CHUNK, 5);
+	require(error == EDQUOT, "one too many: %s", guest_error_name(error));
+	error = fakegpu_verify(context, va, CHUNK, 5, NULL);
+	require(error == EIO, "and after that: %s", guest_error_name(error));
+	*step = 2;
+	wait_for_step(3);
+	close(context);
+}
+
+/* Pages all the while, within a limit of its own. */
+static void neighbour(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, STORM_CHUNKS * CHUNK);
+
+	require(control_set_number(getpid(), "gmem.limit.high", NEIGHBOUR_HIGH * CHUNK) == 0,
+		"limit");
+	for (uint64_t seed = index;; seed += 2) {
+		require(fakegpu_fill(context, va, STORM_CHUNKS * CHUNK, seed) == 0, "fill");
+		require(fakegpu_verify(context, va, STORM_CHUNKS * CHUNK, seed, NULL) == 0,
+			"verify");
+	}
+}
+
+static void expect_exceeded(pid_t pid)
+{
+	long long current = control_get(pid, "gmem.current");
+	long long swapped = control_get(pid, "gmem.swap.current");
+
+	guest_check(event_count(pid, "hmem ") >= 1 && event_count(pid, "oom ") == 1,
+		    "gmem.events: hmem %lu, oom %lu", event_count(pid, "hmem "),
+		    event_count(pid, "oom "));
+	guest_check(current == (long long)(HIGH_CHUNKS * CHUNK) &&
+			    swapped == (long long)(HMEM_CHUNKS * CHUNK),
+		    "both limits are used up, and no more: %lld and %lld", current, swapped);
+}
+
+/* One context dies of it; the other one of that container lives on, as do neighbours. */
+static void test_hmem(void)
+{
+	pid_t neighbours[2], pids[2];
+
+	*step = 0;
+	for (uint32_t i = 0; i < 2; i++)
+		neighbours[i] = tenant_start(neighbour, i);
+	pids[0] = tenant_start(stay_within, 0);
+	wait_for_step(1);
+	guest_check(control_set_number(pids[0], "gmem.limit.high", HIGH_CHUNKS * CHUNK) == 0 &&
+			    control_set_number(pids[0], "hmem.limit", HMEM_CHUNKS * CHUNK) == 0,
+		    "a container with limits on the GPU and on the host");
+	pids[1] = tenant_start(exceed, 1);
+	wait_for_step(2);
+	expect_exceeded(pids[0]);
+	*step = 3;
+	guest_check(tenant_finish(pids[1]), "one process found that it had exceeded them");
+	*step = 4;
+	guest_check(tenant_finish(pids[0]), "the other one found its memory as it was");
+	for (uint32_t i = 0; i < 2; i++)
+		guest_check(control_get(neighbours[i], "gmem.swap.current") > 0 &&
+				    event_count(neighbours[i], "oom ") == 0 &&
+				    tenant_kill(neighbours[i]),
+			    "neighbour %u paged and was well until the end", i);
+}
+
+void test_protection(void)
+{
+	step = shared_alloc(sizeof(*step));
+	leader = shared_alloc(sizeof(*leader));
+	gpu_load("chunks=16");
+	test_low((QUIET_CHUNKS + 1) * CHUNK, true);
+	test_low(0, false);
+	gpu_unload();
+	gpu_load("chunks=24");
+	test_hmem();
+	gpu_unload();
+}

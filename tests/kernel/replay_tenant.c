@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Containers of a replay; see replay.h. */
+#define _GNU_SOURCE
+#include "replay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What its memory holds, whoever wrote it: the CPU before the first touch, kernels later. */
+#define PATTERN 0x9e7ull
+
+/* A thread of gvm.ko that has something to do: "PID (gvm evictor) S ..." does not sleep. */
+static bool is_busy_worker(const char *pid)
+{
+	char path[300], text[256];
+	ssize_t length;
+	char state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	if (sscanf(text, "%*d (gvm evictor) %c", &state) != 1 &&
+	    sscanf(text, "%*d (gvm faults) %c", &state) != 1)
+		return false;
+	return state != 'S';
+}
+
+static bool are_workers_busy(void)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	bool busy = false;
+
+	while (processes && !busy && (entry = readdir(processes)))
+		busy = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+		       is_busy_worker(entry->d_name);
+	if (processes)
+		closedir(processes);
+	return busy;
+}
+
+/*
+ * A batch of faults wakes the evictors before it is replayed, and a thread that has been woken does
+ * not sleep, whether it runs yet or not. So when a kernel has ended, those with work are seen. One
+ * that sleeps has none, but for one: it waits for a copy engine whose queue is full, and what little
+ * is evicted here fills none.
+ */
+void replay_settle(void)
+{
+	while (are_workers_busy())
+		sleep_ms(1);
+}
+
+static int touch_block(int context, uint64_t va, const struct replay_order *order)
+{
+	int error = order->writes ? fakegpu_fill(context, va, CHUNK, PATTERN) :
+				    fakegpu_verify(context, va, CHUNK, PATTERN, NULL);
+
+	replay_settle();
+	return error;
+}
+
+/* Blocks one after the other, forwards or backwards, until one cannot be had. */
+static int touch(int context, uint64_t va, const struct replay_order *order)
+{
+	uint32_t block = order->first;
+	int error;
+
+	for (;;) {
+		error = touch_block(context, va + block * CHUNK, order);
+		if (error || block == order->last)
+			return error;
+		block = order->last < order->first ? block - 1 : block + 1;
+	}
+}
+
+static int map(int context, const struct replay_order *order, uint64_t *ret_va)
+{
+	return order->on_host ? fakegpu_map_on_host(context, order->bytes, PATTERN, ret_va) :
+				fakegpu_map(context, order->bytes, ret_va);
+}
+
+void replay_tenant_main(int orders, int answers)
+{
+	struct replay_order order;
+	uint64_t va = 0;
+	int context;
+	int error = fakegpu_open(0, 0, 1, &context);
+
+	while (write(answers, &error, sizeof(error)) == sizeof(error) &&
+	       read(orders, &order, sizeof(order)) == sizeof(order) &&
+	       order.verb != REPLAY_EXIT)
+		error = order.verb == REPLAY_MAP ? map(context, &order, &va) :
+						   touch(context, va, &order);
+	close(context);
+	_exit(0);
+}
+
+/* Wait for one answer; *ret_error is what it was. */
+static bool take_answer(struct replay_tenant *tenant, int *ret_error)
+{
+	return read(tenant->answers, ret_error, sizeof(*ret_error)) == sizeof(*ret_error);
+}
+
+bool replay_tenant_start(struct replay_tenant *tenant)
+{
+	int down[2], up[2];
+	int error;
+
+	if (pipe2(down, O_CLOEXEC) || pipe2(up, O_CLOEXEC))
+		return false;
+	tenant->pid = fork();
+	if (tenant->pid == 0) {
+		close(down[1]);
+		close(up[0]);
+		replay_tenant_main(down[0], up[1]);
+	}
+	close(down[0]);
+	close(up[1]);
+	tenant->orders = down[1];
+	tenant->answers = up[0];
+	return tenant->pid > 0 && take_answer(tenant, &error) && !error;
+}
+
+/* A word that is not what was stored is a mistake; that it got no memory is for the trace to tell. */
+static bool is_answer_fine(int error)
+{
+	return error == 0 || error == EDQUOT || error == ENOMEM || error == EIO;
+}
+
+static bool finish(struct replay_tenant *tenant)
+{
+	bool well = tenant_finish(tenant->pid);
+
+	close(tenant->orders);
+	close(tenant->answers);
+	tenant->pid = 0;
+	return well;
+}
+
+static bool has_pending_kernel(pid_t pid)
+{
+	static const char field[] = "nr_pending_kernels: ";
+	char path[64], text[GUEST_TEXT_MAX];
+	const char *found;
+
+	snprintf(path, sizeof(path), "gvm/%d/0/gcgroup.stat", pid);
+	if (guest_read(path, text, sizeof(text)))
+		return false;
+	found = strstr(text, field);
+	return found && strtoul(found + strlen(field), NULL, 10) > 0;
+}
+
+/* What a frozen tenant was told is under way as far as it gets: launched, or refused at once. */
+static void wait_for_launch(const struct replay_tenant *tenant)
+{
+	struct pollfd answer = { .fd = tenant->answers, .events = POLLIN };
+
+	while (!has_pending_kernel(tenant->pid) && poll(&answer, 1, 1) == 0)
+		;
+}
+
+bool replay_tenant_tell(struct replay_tenant *tenant, const struct replay_order *order)
+{
+	int error;
+
+	if (write(tenant->orders, order, sizeof(*order)) != sizeof(*order))
+		return false;
+	if (order->verb == REPLAY_EXIT)
+		return finish(tenant);
+	if (order->verb == REPLAY_TOUCH && control_get(tenant->pid, "compute.freeze") == 1) {
+		tenant->late++;
+		wait_for_launch(tenant);
+		return true;
+	}
+	return take_answer(tenant, &error) && is_answer_fine(error);
+}
+
+bool replay_tenant_catch_up(struct replay_tenant *tenant)
+{
+	bool fine = true;
+	int error;
+
+	for (; tenant->late; tenant->late--)
+		fine &= take_answer(tenant, &error) && is_answer_fine(error);
+	return fine;
+}
