@@ -39,12 +39,12 @@ make_initramfs() {
 	cp "$modules/gvm.ko" "$out/root/"
 	if [ "$program" = fakegpu ]; then
 		tools=$source/kernel-port/fakegpu/tools
-		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/fakegpu_*.c \
-			"$tools"/fakegpu_lib.c
+		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/inject.c \
+			"$source"/tests/kernel/fakegpu_*.c "$tools"/fakegpu_lib.c
 		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
-		compile init "$source"/tests/kernel/guest*.c
+		compile init "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c
 		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
 		cp "$modules/gvm_selftest.ko" "$out/root/"
 	fi

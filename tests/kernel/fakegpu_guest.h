@@ -75,5 +75,6 @@ void test_containers(void);
 void test_reload(void);
 void test_tool(void);
 void test_errors(void);
+void test_stress(void);
 
 #endif

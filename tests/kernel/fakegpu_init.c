@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The first process of a virtual machine in which gvm.ko drives a GPU made of RAM. */
-#include <sys/reboot.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "fakegpu_guest.h"
 
@@ -21,6 +19,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "containers", test_containers },
 	{ "reload", test_reload },
 	{ "tool", test_tool },
+	{ "stress", test_stress },
 };
 
 int main(void)
@@ -28,6 +27,7 @@ int main(void)
 	struct timespec now;
 
 	guest_mount();
+	guest_watch_begin();
 	guest_log("begin");
 	fakegpu_seed_init();
 	guest_expect_load("gvm", 0);
@@ -37,10 +37,7 @@ int main(void)
 		fakegpu_tests[i].run();
 	}
 	guest_expect_unload("gvm", 0);
-	guest_expect_no_kmemleak();
-	guest_expect_taint();
-	guest_plan();
-	sync();
-	reboot(RB_POWER_OFF);
+	guest_watch_end();
+	guest_end();
 	return 1;
 }

@@ -18,13 +18,16 @@ need_vm() {
 # slub_debug: a use after free finds poison, and allocations know who made them.
 # preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
 # busy machine, which is no fault of ours. A thread that cannot be killed for long is reported. What
-# the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the first process.
+# the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the first process;
+# what of these is in ours gets there.
 boot() {
 	limit=$1
 	kernel=$2
 	initramfs=$3
 	shift 3
-	[ -z "${GVM_TEST_SEED:-}" ] || set -- "$@" "GVM_TEST_SEED=$GVM_TEST_SEED"
+	for parameter in $(env | grep -E '^GVM_TEST_(SEED|RELOADS|STRESS_SECONDS)=[0-9a-fx]+$'); do
+		set -- "$@" "$parameter"
+	done
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
 		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
