@@ -534,6 +534,7 @@ static void selftest_create_files(void)
 	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
 	debugfs_create_file("break", 0200, dir, NULL, &selftest_break_fops);
+	debugfs_create_file("wrong", 0200, dir, NULL, &selftest_wrong_fops);
 	debugfs_create_file("hold", 0200, dir, NULL, &selftest_hold_fops);
 	debugfs_create_file("second", 0200, dir, NULL, &selftest_second_fops);
 	debugfs_create_file("space", 0200, dir, selftest.device, &selftest_space_fops);

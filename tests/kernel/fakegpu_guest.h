@@ -76,5 +76,6 @@ void test_reload(void);
 void test_tool(void);
 void test_errors(void);
 void test_stress(void);
+void test_injection(void);
 
 #endif

@@ -200,9 +200,11 @@ static void tenant(uint32_t life)
 	}
 }
 
+/* A tenant and its children are a process group, so that nobody is left, frozen for ever. */
 static void start(struct stress_round *round, uint32_t index)
 {
 	round->pids[index] = tenant_start(tenant, (uint32_t)lives++);
+	setpgid(round->pids[index], round->pids[index]);
 }
 
 /* kill -9; the books must be in order whatever it was at. */
@@ -210,7 +212,7 @@ static void kill_tenant(struct stress_round *round, uint32_t index)
 {
 	int status;
 
-	kill(round->pids[index], SIGKILL);
+	kill(-round->pids[index], SIGKILL);
 	waitpid(round->pids[index], &status, 0);
 	round->kills++;
 	round->died += !WIFSIGNALED(status);
@@ -225,6 +227,7 @@ static void revive(struct stress_round *round)
 
 		if (waitpid(round->pids[i], &status, WNOHANG) != round->pids[i])
 			continue;
+		kill(-round->pids[i], SIGKILL);
 		round->died++;
 		round->broken += !WIFEXITED(status) || WEXITSTATUS(status);
 		start(round, i);
@@ -301,16 +304,11 @@ static long now_s(void)
 	return (long)now.tv_sec;
 }
 
-/* Who was killed may have left a child behind that was on its way into the container. */
-static void wait_until_all_have_gone(void)
+/* Children of who was killed are the first process' own from then on. */
+static void wait_for_all(void)
 {
-	for (uint32_t i = 0; i < 3000; i++) {
-		struct gvm_fakegpu_info info = gpu_info();
-
-		if (info.free_chunks == info.chunks)
-			return;
-		sleep_ms(10);
-	}
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 }
 
 static void stress_for(struct stress_round *round, long seconds)
@@ -322,8 +320,8 @@ static void stress_for(struct stress_round *round, long seconds)
 	while (now_s() < end)
 		stress_step(round);
 	for (uint32_t i = 0; i < TENANTS; i++)
-		tenant_kill(round->pids[i]);
-	wait_until_all_have_gone();
+		kill(-round->pids[i], SIGKILL);
+	wait_for_all();
 }
 
 static void stress_round(uint32_t number, long seconds)

@@ -59,6 +59,7 @@ void guest_test_injection(void);
 
 /* guest_broken.c, instead of all others: nothing is loaded. */
 void guest_test_broken(void);
+void guest_test_wrong(void);
 
 /*
  * What @module has allocated and not freed: objects in the kernel's kmalloc caches, by the stack

@@ -531,6 +531,8 @@ int main(void)
 	guest_log("begin");
 	if (test && strcmp(test, "broken") == 0)
 		guest_test_broken();
+	else if (test && strcmp(test, "wrong") == 0)
+		guest_test_wrong();
 	else
 		test_all();
 	guest_end();

@@ -25,7 +25,7 @@ boot() {
 	kernel=$2
 	initramfs=$3
 	shift 3
-	for parameter in $(env | grep -E '^GVM_TEST_(SEED|RELOADS|STRESS_SECONDS)=[0-9a-fx]+$'); do
+	for parameter in $(env | grep -E '^GVM_TEST=[a-z]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
 		set -- "$@" "$parameter"
 	done
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
