@@ -161,7 +161,7 @@ static int mapping_fill(struct fakegpu_mapping *mapping, u64 seed)
 		u64 *words;
 
 		if (!*host)
-			*host = vmalloc(GVM_CHUNK_BYTES);
+			*host = __vmalloc(GVM_CHUNK_BYTES, GFP_KERNEL | __GFP_NOWARN);
 		if (!*host)
 			return -ENOMEM;
 		words = *host;
@@ -202,8 +202,8 @@ static struct fakegpu_mapping *mapping_alloc(u32 count)
 
 	if (!mapping)
 		return NULL;
-	mapping->ptes = kvcalloc(count, sizeof(*mapping->ptes), GFP_KERNEL);
-	mapping->host = kvcalloc(count, sizeof(*mapping->host), GFP_KERNEL);
+	mapping->ptes = kvcalloc(count, sizeof(*mapping->ptes), GFP_KERNEL | __GFP_NOWARN);
+	mapping->host = kvcalloc(count, sizeof(*mapping->host), GFP_KERNEL | __GFP_NOWARN);
 	if (!mapping->ptes || !mapping->host) {
 		mapping_free(mapping, 0);
 		return NULL;

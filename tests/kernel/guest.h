@@ -82,6 +82,12 @@ void guest_expect_no_leak(const char *module, long before);
 void guest_watch_begin(void);
 void guest_watch_end(void);
 
+/*
+ * Let the end of the watch not mind that something was warned of: boot.sh does, who reads what, and of
+ * whom.
+ */
+void guest_allow_warnings(void);
+
 /* A number from the kernel's command line. */
 unsigned long guest_number(const char *name, unsigned long otherwise);
 

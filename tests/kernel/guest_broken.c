@@ -34,7 +34,7 @@ void guest_test_broken(void)
 /* Each mistake of selftest_wrong.c; what the kernel says to them, debug_kernel.sh looks for. */
 void guest_test_wrong(void)
 {
-	static const char *const wrongs[] = { "sleep", "use", "shift", "order", "lose" };
+	static const char *const wrongs[] = { "order", "sleep", "use", "shift", "lose" };
 
 	guest_expect_load("gvm", 0);
 	guest_expect_load("gvm_selftest", 0);

@@ -52,9 +52,16 @@ static int open_file(const char *path, int flags)
 
 /* Modules. */
 
+/* With its files. */
 static int load_gvm(void)
 {
-	return guest_load("gvm", "");
+	int error = guest_load("gvm", "");
+
+	if (!error && (access(GUEST_DEBUGFS "/gvm/devices", F_OK) ||
+		       access(GUEST_DEBUGFS "/gvm/attach", F_OK) ||
+		       access(GUEST_DEBUGFS "/gvm/detach", F_OK)))
+		error = ENOTDIR;
+	return error;
 }
 
 static void unload_gvm(void)
