@@ -52,16 +52,23 @@ static int open_file(const char *path, int flags)
 
 /* Modules. */
 
+/* Is there a file in debugfs? To look may take memory, too. */
+static int find_file(const char *path)
+{
+	char full[128];
+
+	snprintf(full, sizeof(full), GUEST_DEBUGFS "/%s", path);
+	return access(full, F_OK) ? errno : 0;
+}
+
 /* With its files. */
 static int load_gvm(void)
 {
 	int error = guest_load("gvm", "");
 
-	if (!error && (access(GUEST_DEBUGFS "/gvm/devices", F_OK) ||
-		       access(GUEST_DEBUGFS "/gvm/attach", F_OK) ||
-		       access(GUEST_DEBUGFS "/gvm/detach", F_OK)))
-		error = ENOTDIR;
-	return error;
+	error = error ? error : find_file("gvm/devices");
+	error = error ? error : find_file("gvm/attach");
+	return error ? error : find_file("gvm/detach");
 }
 
 static void unload_gvm(void)
@@ -97,8 +104,8 @@ static int attach(void)
 	char path[128];
 
 	for (size_t i = 0; i < FILES && !error; i++) {
-		snprintf(path, sizeof(path), GUEST_DEBUGFS "/" CONTAINER "%s", files[i].name);
-		error = access(path, F_OK) ? ENOTDIR : 0;
+		snprintf(path, sizeof(path), CONTAINER "%s", files[i].name);
+		error = find_file(path);
 	}
 	return error;
 }
