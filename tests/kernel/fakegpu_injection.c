@@ -24,6 +24,7 @@
 
 static int context = -1;
 static uint64_t va;
+static uint32_t lost; /* how often evict() has left other bytes behind than there were */
 
 static void close_context(void)
 {
@@ -114,7 +115,7 @@ static int evict(void)
 static void verify_and_close(void)
 {
 	control_set(getpid(), "gmem.limit.high", "max");
-	guest_check(verify_filled() == 0, "what could not be evicted is there");
+	lost += verify_filled() != 0;
 	close_context();
 }
 
@@ -383,6 +384,7 @@ void test_injection(void)
 	gpu_load("chunks=24");
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		inject_entry(&entries[i]);
+	guest_check(lost == 0, "what could not be evicted is there");
 	test_exits();
 	gpu_unload();
 	gpu_load("chunks=4");
