@@ -499,6 +499,12 @@ static void test_container(long objects)
 	test_open_file();
 }
 
+static void test_injection(void)
+{
+	guest_test_injection();
+	guest_watch_end();
+}
+
 static void test_all(void)
 {
 	unsigned long reloads = guest_number("GVM_TEST_RELOADS", GUEST_RELOADS);
@@ -518,23 +524,36 @@ static void test_all(void)
 	for (unsigned int round = 1; round <= reloads; round++)
 		test_reload(round);
 	guest_log("# %lu loads and unloads", reloads);
-	guest_test_injection();
-	guest_watch_end();
+	test_injection();
+}
+
+/* What to do instead of everything, by the name that it has on the kernel's command line. */
+static const struct {
+	const char *name;
+	void (*run)(void);
+} guest_parts[] = {
+	{ "broken", guest_test_broken },
+	{ "wrong", guest_test_wrong },
+	{ "injection", test_injection },
+};
+
+static void test(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(guest_parts) / sizeof(guest_parts[0]); i++) {
+		if (strcmp(name, guest_parts[i].name) == 0) {
+			guest_parts[i].run();
+			return;
+		}
+	}
+	test_all();
 }
 
 int main(void)
 {
-	const char *test = getenv("GVM_TEST"); /* from the kernel's command line */
-
 	guest_mount();
 	guest_watch_begin();
 	guest_log("begin");
-	if (test && strcmp(test, "broken") == 0)
-		guest_test_broken();
-	else if (test && strcmp(test, "wrong") == 0)
-		guest_test_wrong();
-	else
-		test_all();
+	test(getenv("GVM_TEST"));
 	guest_end();
 	return 1;
 }

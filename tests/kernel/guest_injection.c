@@ -55,7 +55,7 @@ static int open_file(const char *path, int flags)
 /* Is there a file in debugfs? To look may take memory, too. */
 static int find_file(const char *path)
 {
-	char full[128];
+	char full[192];
 
 	snprintf(full, sizeof(full), GUEST_DEBUGFS "/%s", path);
 	return access(full, F_OK) ? errno : 0;
