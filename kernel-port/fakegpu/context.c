@@ -80,13 +80,16 @@ static int context_create_tsgs(struct fakegpu_context *context, u32 count)
 	return 0;
 }
 
-/* One of the container's contexts has its evictor. If that one has gone, it is us from now on. */
+/*
+ * One of the container's contexts has its evictor. If that one has gone, it is us from now on. Who is
+ * being killed gets no thread, and needs none.
+ */
 static void context_evict(struct fakegpu_context *context)
 {
 	int status =
 		gvm_evictor_start(&context->evictor, context->gpu->device, context->container);
 
-	if (status && status != -EBUSY)
+	if (status && status != -EBUSY && !fatal_signal_pending(current))
 		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
 }
 

@@ -346,6 +346,7 @@ static void test_storm(void)
 	for (uint32_t i = 0; i < STORM_TENANTS; i++)
 		pids[i] = tenant_start(storm, i);
 	for (uint32_t i = 0; i < STORM_SECONDS * 10; i++) {
+		inject_into_threads(); /* evictors come and go with containers */
 		control_set(pids[i % STORM_TENANTS], "gmem.limit.high", i % 2 ? "9M" : "max");
 		well += gpu_check();
 		sleep_ms(100);

@@ -232,7 +232,7 @@ pid_t inject_find_thread(const char *wanted)
 	return found;
 }
 
-static void inject_let_threads_fail(void)
+void inject_into_threads(void)
 {
 	DIR *dir = opendir("/proc");
 	const char *task;
@@ -250,7 +250,6 @@ void inject_at_random(unsigned int one_in)
 
 	snprintf(interval, sizeof(interval), "%u", one_in);
 	snprintf(times, sizeof(times), "%d", INJECT_TIMES);
-	inject_let_threads_fail();
 	for (size_t i = 0; i < INJECT_KINDS; i++) {
 		inject_set(inject_kinds[i], "task-filter", "Y");
 		inject_set(inject_kinds[i], "interval", interval);

@@ -39,11 +39,12 @@ void inject_entry(const struct inject_entry *entry);
 pid_t inject_find_thread(const char *name);
 
 /*
- * Let one in @one_in allocations fail, until inject_nothing(): of all kernel threads that the modules
- * have now, and of processes that have asked for it, or whose parent had.
+ * Let one in @one_in allocations fail, until inject_nothing(), of those who have been chosen: the calling
+ * process, with all that it forks from then on; the kernel threads that the modules have now.
  */
 void inject_at_random(unsigned int one_in);
 void inject_into_me(void);
+void inject_into_threads(void);
 void inject_nothing(void);
 
 /* How many have failed since inject_at_random(). */
