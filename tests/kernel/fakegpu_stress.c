@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
@@ -296,14 +295,6 @@ static void stress_step(struct stress_round *round)
 	sleep_ms((unsigned int)roll(&round->dice, 30));
 }
 
-static long now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (long)now.tv_sec;
-}
-
 /* Children of who was killed are the first process' own from then on. */
 static void wait_for_all(void)
 {
@@ -313,11 +304,11 @@ static void wait_for_all(void)
 
 static void stress_for(struct stress_round *round, long seconds)
 {
-	long end = now_s() + seconds;
+	long end = guest_seconds() + seconds;
 
 	for (uint32_t i = 0; i < TENANTS; i++)
 		start(round, i);
-	while (now_s() < end)
+	while (guest_seconds() < end)
 		stress_step(round);
 	for (uint32_t i = 0; i < TENANTS; i++)
 		kill(-round->pids[i], SIGKILL);

@@ -14,6 +14,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Taints of a module that was built out of tree and not signed; of a warning. */
@@ -361,6 +362,14 @@ unsigned long guest_number(const char *name, unsigned long otherwise)
 	const char *text = getenv(name);
 
 	return text ? strtoul(text, NULL, 0) : otherwise;
+}
+
+long guest_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long)now.tv_sec;
 }
 
 /* Not every kernel can switch the power off; a reset ends QEMU as well (vm.sh). */

@@ -91,6 +91,9 @@ void guest_allow_warnings(void);
 /* A number from the kernel's command line. */
 unsigned long guest_number(const char *name, unsigned long otherwise);
 
+/* Since the machine was started. */
+long guest_seconds(void);
+
 /* Make the file systems that the first process of a machine finds missing. */
 void guest_mount(void);
 

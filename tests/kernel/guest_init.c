@@ -454,13 +454,14 @@ static void test_stress(void)
 	struct guest_stress attacher = { .name = "attacher", .step = guest_stress_attach };
 	struct guest_stress writer = { .name = "writer", .step = guest_stress_control };
 	unsigned long seconds = guest_number("GVM_TEST_STRESS_SECONDS", GUEST_STRESS_SECONDS);
+	long end = guest_seconds() + (long)seconds;
 	char text[64];
 	int error;
 
 	guest_expect_load("gvm_selftest", 0);
 	guest_stress_start(&attacher);
 	guest_stress_start(&writer);
-	for (unsigned long i = 0; i < seconds * 10; i++) {
+	while (guest_seconds() < end) {
 		usleep(100000);
 		error = guest_read("gvm_selftest/check", text, sizeof(text));
 		if (error || strcmp(text, "ok\n") != 0)
