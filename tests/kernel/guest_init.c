@@ -271,8 +271,14 @@ static void test_charge(void)
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "33554432\n");
 	guest_expect_books();
 	guest_expect_write("gvm/detach", GUEST_TGID " 0", EBUSY);
-	guest_expect_write("gvm_selftest/uncharge", "1000 16", 0);
+	guest_expect_write("gvm_selftest/uncharge", "1000 15", 0);
+
+	/* What is in host memory has no other owner either. */
+	guest_expect_write("gvm_selftest/evict", "1000 1", 0);
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "0\n");
+	guest_expect_write("gvm/detach", GUEST_TGID " 0", EBUSY);
+	guest_expect_write("gvm_selftest/uncharge", "1000 0", 0);
+	guest_expect_read(GUEST_CONTAINER "gmem.swap.current", "0\n");
 	guest_expect_books();
 }
 
@@ -364,7 +370,7 @@ static void test_open_file(void)
 	guest_expect_read("gvm/devices", "");
 }
 
-/* The test's device goes with containers, memory, TSGs and a frozen setting still there. */
+/* The test's device goes with containers, memory, swap, TSGs and a frozen setting still there. */
 static void test_reload(unsigned int round)
 {
 	guest_log("reload %u", round);
@@ -375,6 +381,7 @@ static void test_reload(unsigned int round)
 	guest_expect_write("gvm_selftest/tsg_attach", "1000 1", 0);
 	guest_expect_write(GUEST_CONTAINER "compute.freeze", "1", 0);
 	guest_expect_write("gvm_selftest/charge", "1000 4", 0);
+	guest_expect_write("gvm_selftest/evict", "1000 1", 0);
 	guest_expect_write("gvm_selftest/charge", "1001 4", 0);
 	guest_expect_write("gvm_selftest/tsg_attach", "1001 2", 0);
 	guest_expect_write("gvm_selftest/uncharge", "1001 4", 0);
