@@ -570,6 +570,32 @@ static int __init selftest_init(void)
 	return 0;
 }
 
+/* A container that has something in host memory, held; or NULL. */
+static struct gvm_container *selftest_find_swapped(void)
+{
+	struct gvm_container *container;
+	struct gvm_container *found = NULL;
+
+	gvm_spin_lock(&selftest.device->lock);
+	list_for_each_entry(container, &selftest.device->containers, node)
+		if (container->swapped_bytes)
+			found = container;
+	if (found)
+		found->refs++;
+	gvm_spin_unlock(&selftest.device->lock);
+	return found;
+}
+
+static void selftest_forget_all_swap(void)
+{
+	struct gvm_container *container;
+
+	while ((container = selftest_find_swapped())) {
+		selftest_forget_swap(container);
+		gvm_container_put(container);
+	}
+}
+
 /* What a GPU's driver does when it goes: nobody faults any more, then TSGs, memory, device. */
 static void __exit selftest_exit(void)
 {
@@ -584,6 +610,7 @@ static void __exit selftest_exit(void)
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
+	selftest_forget_all_swap();
 	selftest_second_set(false);
 	gvm_device_unregister(selftest.device);
 }

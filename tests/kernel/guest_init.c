@@ -507,6 +507,15 @@ static void test_container(long objects)
 	test_open_file();
 }
 
+static void test_reloads(void)
+{
+	unsigned long reloads = guest_number("GVM_TEST_RELOADS", GUEST_RELOADS);
+
+	for (unsigned int round = 1; round <= reloads; round++)
+		test_reload(round);
+	guest_log("# %lu loads and unloads", reloads);
+}
+
 static void test_injection(void)
 {
 	guest_test_injection();
@@ -515,7 +524,6 @@ static void test_injection(void)
 
 static void test_all(void)
 {
-	unsigned long reloads = guest_number("GVM_TEST_RELOADS", GUEST_RELOADS);
 	long objects;
 
 	objects = guest_baseline();
@@ -529,10 +537,14 @@ static void test_all(void)
 	guest_expect_unload("gvm_selftest", 0);
 	guest_expect_no_leak("gvm", objects);
 	guest_expect_unload("gvm", 0);
-	for (unsigned int round = 1; round <= reloads; round++)
-		test_reload(round);
-	guest_log("# %lu loads and unloads", reloads);
+	test_reloads();
 	test_injection();
+}
+
+static void test_reloads_alone(void)
+{
+	test_reloads();
+	guest_watch_end();
 }
 
 /* What to do instead of everything, by the name that it has on the kernel's command line. */
@@ -543,6 +555,7 @@ static const struct {
 	{ "broken", guest_test_broken },
 	{ "wrong", guest_test_wrong },
 	{ "injection", test_injection },
+	{ "reload", test_reloads_alone },
 };
 
 static void test(const char *name)
