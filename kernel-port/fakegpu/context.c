@@ -85,13 +85,16 @@ static int context_create_tsgs(struct fakegpu_context *context, u32 count)
 	return 0;
 }
 
-/* One of the container's contexts has its evictor. If that one has gone, it is us from now on. */
+/*
+ * One of the container's contexts has its evictor. If that one has gone, it is us from now on. Who is
+ * being killed gets no thread, and needs none.
+ */
 static void context_evict(struct fakegpu_context *context)
 {
 	int status =
 		gvm_evictor_start(&context->evictor, context->gpu->device, context->container);
 
-	if (status && status != -EBUSY)
+	if (status && status != -EBUSY && !fatal_signal_pending(current))
 		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
 }
 
@@ -166,7 +169,7 @@ static int mapping_fill(struct fakegpu_mapping *mapping, u64 seed)
 		u64 *words;
 
 		if (!*host)
-			*host = vmalloc(GVM_CHUNK_BYTES);
+			*host = __vmalloc(GVM_CHUNK_BYTES, GFP_KERNEL | __GFP_NOWARN);
 		if (!*host)
 			return -ENOMEM;
 		words = *host;
@@ -207,8 +210,8 @@ static struct fakegpu_mapping *mapping_alloc(u32 count)
 
 	if (!mapping)
 		return NULL;
-	mapping->ptes = kvcalloc(count, sizeof(*mapping->ptes), GFP_KERNEL);
-	mapping->host = kvcalloc(count, sizeof(*mapping->host), GFP_KERNEL);
+	mapping->ptes = kvcalloc(count, sizeof(*mapping->ptes), GFP_KERNEL | __GFP_NOWARN);
+	mapping->host = kvcalloc(count, sizeof(*mapping->host), GFP_KERNEL | __GFP_NOWARN);
 	if (!mapping->ptes || !mapping->host) {
 		mapping_free(mapping, 0);
 		return NULL;

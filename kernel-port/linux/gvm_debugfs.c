@@ -163,6 +163,16 @@ static umode_t gvm_control_mode(const struct gvm_control_file *control)
 	return mode;
 }
 
+/*
+ * What became of an entry: 0 or -ENOMEM. A container whose limits nobody can write because a file is
+ * missing is worse than none. Where debugfs refuses, since it is not built in or locked down, entries
+ * are missing and it is no error, as everywhere in Linux.
+ */
+static int gvm_debugfs_error(const struct dentry *entry)
+{
+	return PTR_ERR_OR_ZERO(entry) == -ENOMEM ? -ENOMEM : 0;
+}
+
 /* Find <tgid>/ or make it, and count one more user. Returns NULL when out of memory. */
 static struct gvm_debugfs_group *gvm_debugfs_group_get(u32 tgid)
 {
@@ -182,6 +192,10 @@ static struct gvm_debugfs_group *gvm_debugfs_group_get(u32 tgid)
 	group->users = 1;
 	scnprintf(name, sizeof(name), "%u", tgid);
 	group->dir = debugfs_create_dir(name, gvm_debugfs_root);
+	if (gvm_debugfs_error(group->dir)) {
+		kfree(group);
+		return NULL;
+	}
 	list_add_tail(&group->node, &gvm_debugfs_groups);
 	return group;
 }
@@ -196,27 +210,44 @@ static void gvm_debugfs_group_put(struct gvm_debugfs_group *group)
 	kfree(group);
 }
 
-/* Make the file of one entry of the core's table, and its alias. */
-static void gvm_debugfs_add_control(struct gvm_debugfs_dir *dir, struct gvm_debugfs_file *file)
+/* Make the file of one entry of the core's table, and its alias. Returns 0 or -ENOMEM. */
+static int gvm_debugfs_add_control(struct gvm_debugfs_dir *dir, struct gvm_debugfs_file *file)
 {
 	const struct gvm_control_file *control = file->control;
 	umode_t mode = gvm_control_mode(control);
+	struct dentry *entry;
 
-	debugfs_create_file(control->name, mode, dir->dir, file, &gvm_control_fops);
-	if (control->alias)
-		debugfs_create_file(control->alias, mode, dir->dir, file, &gvm_control_fops);
+	entry = debugfs_create_file(control->name, mode, dir->dir, file, &gvm_control_fops);
+	if (control->alias && !gvm_debugfs_error(entry))
+		entry = debugfs_create_file(control->alias, mode, dir->dir, file,
+					    &gvm_control_fops);
+	return gvm_debugfs_error(entry);
 }
 
-/* As everywhere in Linux, an entry that debugfs could not make is missing and no error. */
+/* Make all files. Returns 0 or -ENOMEM: some are missing. */
+static int gvm_debugfs_add_controls(struct gvm_debugfs_dir *dir,
+				    struct gvm_container *container)
+{
+	u32 count = gvm_control_count();
+	int ret = gvm_debugfs_error(dir->dir);
+	u32 i;
+
+	for (i = 0; i < count && !ret; i++) {
+		dir->files[i].container = container;
+		dir->files[i].control = gvm_control_at(i);
+		ret = gvm_debugfs_add_control(dir, &dir->files[i]);
+	}
+	return ret;
+}
+
 int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 			   struct gvm_debugfs_dir **ret_dir)
 {
-	u32 count = gvm_control_count();
 	struct gvm_debugfs_dir *dir;
 	char name[16];
-	u32 i;
+	int ret;
 
-	dir = kzalloc(struct_size(dir, files, count), GFP_KERNEL);
+	dir = kzalloc(struct_size(dir, files, gvm_control_count()), GFP_KERNEL);
 	if (!dir)
 		return -ENOMEM;
 	dir->group = gvm_debugfs_group_get(tgid);
@@ -226,10 +257,12 @@ int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 	}
 	scnprintf(name, sizeof(name), "%u", gpu);
 	dir->dir = debugfs_create_dir(name, dir->group->dir);
-	for (i = 0; i < count; i++) {
-		dir->files[i].container = container;
-		dir->files[i].control = gvm_control_at(i);
-		gvm_debugfs_add_control(dir, &dir->files[i]);
+	ret = gvm_debugfs_add_controls(dir, container);
+	if (ret) {
+		/* Under the mutex: nobody has been told of these files, so hardly anybody is inside. */
+		gvm_debugfs_dir_remove(dir);
+		gvm_debugfs_dir_free(dir);
+		return ret;
 	}
 	*ret_dir = dir;
 	return 0;
@@ -327,12 +360,20 @@ static int gvm_devices_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(gvm_devices);
 
-void gvm_debugfs_init(void)
+int gvm_debugfs_init(void)
 {
+	struct dentry *attach, *detach, *devices;
+
 	gvm_debugfs_root = debugfs_create_dir("gvm", NULL);
-	debugfs_create_file("devices", 0444, gvm_debugfs_root, NULL, &gvm_devices_fops);
-	debugfs_create_file("attach", 0200, gvm_debugfs_root, NULL, &gvm_attach_fops);
-	debugfs_create_file("detach", 0200, gvm_debugfs_root, NULL, &gvm_detach_fops);
+	devices =
+		debugfs_create_file("devices", 0444, gvm_debugfs_root, NULL, &gvm_devices_fops);
+	attach = debugfs_create_file("attach", 0200, gvm_debugfs_root, NULL, &gvm_attach_fops);
+	detach = debugfs_create_file("detach", 0200, gvm_debugfs_root, NULL, &gvm_detach_fops);
+	if (!gvm_debugfs_error(devices) && !gvm_debugfs_error(attach) &&
+	    !gvm_debugfs_error(detach))
+		return 0;
+	gvm_debugfs_exit();
+	return -ENOMEM;
 }
 
 void gvm_debugfs_exit(void)

@@ -14,13 +14,16 @@
 
 struct gvm_debugfs_dir;
 
-/* Make and remove the tree. All directories of containers must have gone. CONTEXT: process. */
-void gvm_debugfs_init(void);
+/*
+ * Make and remove the tree. init: 0 or -ENOMEM. At exit, all directories of containers must have gone.
+ * CONTEXT: process.
+ */
+int gvm_debugfs_init(void);
 void gvm_debugfs_exit(void);
 
 /*
- * Make <tgid>/<gpu>/ with the control files of @container, which must outlive it. Returns 0 or
- * -ENOMEM. CONTEXT: process, the registry's mutex held.
+ * Make <tgid>/<gpu>/ with the control files of @container, which must outlive it: all of them, or none.
+ * Returns 0 or -ENOMEM. CONTEXT: process, the registry's mutex held.
  */
 int gvm_debugfs_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 			   struct gvm_debugfs_dir **ret_dir);

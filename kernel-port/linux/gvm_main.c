@@ -13,8 +13,10 @@ static int __init gvm_init(void)
 
 	if (ret)
 		return ret;
-	gvm_debugfs_init();
-	return 0;
+	ret = gvm_debugfs_init();
+	if (ret)
+		gvm_pressure_file_exit();
+	return ret;
 }
 
 /* Devices hold the module through the symbols that their drivers use, so none is left. */

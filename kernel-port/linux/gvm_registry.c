@@ -318,8 +318,19 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 	return ret;
 }
 
+/* Has it anything on the device or in host memory? */
+static bool gvm_container_has_memory(struct gvm_container *container)
+{
+	bool has_memory;
+
+	gvm_spin_lock(&container->device->lock);
+	has_memory = container->charged_chunks || container->swapped_bytes;
+	gvm_spin_unlock(&container->device->lock);
+	return has_memory;
+}
+
 /*
- * Detach @tgid, unless that would leave chunks without an owner. A driver that charges a process
+ * Detach @tgid, unless that would leave memory without an owner. A driver that charges a process
  * holds it attached itself, so nothing can be charged between the look and the detach.
  */
 static int gvm_registry_detach_locked(struct gvm_registration *registration, u32 tgid)
@@ -331,7 +342,7 @@ static int gvm_registry_detach_locked(struct gvm_registration *registration, u32
 		return -ENOENT;
 	other = gvm_member_other_locked(registration, member);
 	if (member->spaces == 1 && (!other || other->leaving) &&
-	    gvm_charged_bytes(member->container))
+	    gvm_container_has_memory(member->container))
 		return -EBUSY;
 	member->by_hand = false;
 	gvm_member_detach_locked(registration, member);

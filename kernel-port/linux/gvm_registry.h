@@ -74,7 +74,8 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid);
 
 /*
  * Undo gvm_registry_attach(). Returns 0, -ENODEV, -ENOENT (not attached by hand), or -EBUSY: the
- * container would lose its last process, and is still charged for memory. CONTEXT: process.
+ * container would lose its last process, and still has memory, on the device or on the host. CONTEXT:
+ * process.
  */
 int gvm_registry_detach(u32 tgid, u32 gpu);
 

@@ -4,11 +4,12 @@
 
 const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 
+/* How much is asked for may be a user's choice, who shall not fill the log with what is refused. */
 void *gvm_alloc(size_t bytes)
 {
 	if (gvm_port_alloc_hook)
 		return gvm_port_alloc_hook->alloc(bytes);
-	return kvzalloc(bytes, GFP_KERNEL);
+	return kvzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
 }
 
 void gvm_free(void *memory)

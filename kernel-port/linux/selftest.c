@@ -534,6 +534,7 @@ static void selftest_create_files(void)
 	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
 	debugfs_create_file("break", 0200, dir, NULL, &selftest_break_fops);
+	debugfs_create_file("wrong", 0200, dir, NULL, &selftest_wrong_fops);
 	debugfs_create_file("hold", 0200, dir, NULL, &selftest_hold_fops);
 	debugfs_create_file("second", 0200, dir, NULL, &selftest_second_fops);
 	debugfs_create_file("space", 0200, dir, selftest.device, &selftest_space_fops);
@@ -569,10 +570,35 @@ static int __init selftest_init(void)
 	return 0;
 }
 
+/* A container that has something in host memory, held; or NULL. */
+static struct gvm_container *selftest_find_swapped(void)
+{
+	struct gvm_container *container;
+	struct gvm_container *found = NULL;
+
+	gvm_spin_lock(&selftest.device->lock);
+	list_for_each_entry(container, &selftest.device->containers, node)
+		if (container->swapped_bytes)
+			found = container;
+	if (found)
+		found->refs++;
+	gvm_spin_unlock(&selftest.device->lock);
+	return found;
+}
+
+static void selftest_forget_all_swap(void)
+{
+	struct gvm_container *container;
+
+	while ((container = selftest_find_swapped())) {
+		selftest_forget_swap(container);
+		gvm_container_put(container);
+	}
+}
+
 /* What a GPU's driver does when it goes: nobody faults any more, then TSGs, memory, device. */
 static void __exit selftest_exit(void)
 {
-	struct gvm_container *container;
 	struct selftest_tsg *entry;
 	struct selftest_tsg *next;
 	u32 i;
@@ -584,9 +610,7 @@ static void __exit selftest_exit(void)
 	for (i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
-	/* Also of who has no chunk left. Whoever is attached by hand goes with the device, below. */
-	list_for_each_entry(container, &selftest.device->containers, node)
-		selftest_forget_swap(container);
+	selftest_forget_all_swap();
 	selftest_second_set(false);
 	gvm_device_unregister(selftest.device);
 }

@@ -15,6 +15,9 @@ extern const struct file_operations selftest_tap_fops;
 /* selftest_space.c. Data: the device. */
 extern const struct file_operations selftest_space_fops;
 
+/* selftest_wrong.c. */
+extern const struct file_operations selftest_wrong_fops;
+
 /* selftest_second.c. The GPU appears or goes; returns 0 or -errno. CONTEXT: process. */
 int selftest_second_set(bool present);
 extern const struct file_operations selftest_second_fops;

@@ -9,13 +9,17 @@
 
 static struct gvm_container *container;
 
-/* Leaves memory behind, a TSG of its own stack in a list, and a locked mutex. */
+/*
+ * Leaves memory behind, a TSG of its own stack in a list, and a locked mutex; but not where lockdep is,
+ * which says so of any thread that ends, and sees nothing more from then on.
+ */
 START_TEST(an_assertion_that_fails_ends_the_test)
 {
 	struct gvm_tsg tsg;
 
 	ck_assert_int_eq(gvm_tsg_attach(container, &tsg, 1), 0);
-	gvm_mutex_lock(&world.device.tsg_mutex);
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		gvm_mutex_lock(&world.device.tsg_mutex);
 	ck_assert_uint_lt(world.device.chunk_count, 1);
 	gvm_warn("this is never reached");
 }

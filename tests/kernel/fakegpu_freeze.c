@@ -34,7 +34,7 @@ static bool gets_on(uint32_t index)
 {
 	uint64_t before = rounds[index];
 
-	for (uint32_t i = 0; i < 500 && rounds[index] == before; i++)
+	for (uint32_t i = 0; i < 6000 && rounds[index] == before; i++)
 		sleep_ms(10);
 	return rounds[index] != before;
 }

@@ -77,5 +77,7 @@ void test_containers(void);
 void test_reload(void);
 void test_tool(void);
 void test_errors(void);
+void test_stress(void);
+void test_injection(void);
 
 #endif

@@ -60,7 +60,7 @@ static void churn(uint32_t index)
 
 static bool wait_for_usage(pid_t pid, long long at_least, long long at_most)
 {
-	for (uint32_t i = 0; i < 200; i++) {
+	for (uint32_t i = 0; i < 3000; i++) {
 		long long usage = control_get(pid, "gmem.current");
 
 		if (usage >= at_least && usage <= at_most)

@@ -8,7 +8,7 @@
 
 #include "fakegpu_guest.h"
 
-#define RELOADS	     50u
+#define RELOADS	     50u /* unless GVM_TEST_RELOADS says something else */
 #define IOCTL_ROUNDS 2000u
 
 static void use(uint32_t index)
@@ -32,13 +32,14 @@ static bool reload(void)
 
 static void test_cycles(void)
 {
-	uint32_t well = 0;
+	unsigned long reloads = guest_number("GVM_TEST_RELOADS", RELOADS), well = 0;
 	long objects;
 
 	objects = guest_count_objects("gvm");
-	for (uint32_t i = 0; i < RELOADS; i++)
+	for (unsigned long i = 0; i < reloads; i++)
 		well += reload();
-	guest_check(well == RELOADS, "%u of %u loads and unloads", well, RELOADS);
+	guest_check(well == reloads, "%lu of %lu loads and unloads", well, reloads);
+	guest_log("# %lu loads and unloads", reloads);
 	guest_expect_no_leak("gvm", objects);
 	guest_check(guest_load("gvm_fakegpu", "chunks=0") == EINVAL &&
 			    guest_load("gvm_fakegpu", "gpus=5") == EINVAL &&

@@ -21,9 +21,6 @@ void guest_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* One test point. Returns @ok. */
 bool guest_check(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The plan, last, once. */
-void guest_plan(void);
-
 /* "EINVAL"; "success" for 0. */
 const char *guest_error_name(int error);
 
@@ -57,8 +54,12 @@ void guest_test_processes(void);
 void guest_test_pressure(void);
 void guest_test_files(void);
 
+/* guest_injection.c; nothing is loaded, before and after. */
+void guest_test_injection(void);
+
 /* guest_broken.c, instead of all others: nothing is loaded. */
 void guest_test_broken(void);
+void guest_test_wrong(void);
 
 /*
  * What @module has allocated and not freed: objects in the kernel's kmalloc caches, by the stack
@@ -72,13 +73,31 @@ long guest_count_objects(const char *module);
  */
 void guest_expect_no_leak(const char *module, long before);
 
-/* Where the kernel looks for leaks itself (debug_kernel.sh): nothing that is 5 seconds old is lost. */
-void guest_expect_no_kmemleak(void);
+/*
+ * What a kernel of debug_kernel.sh watches by itself, if it is one. begin, before the log does: what the
+ * kernel has lost until then is not our business. end, after the last module: test points
+ * that nothing was lost since, that lockdep has not given up, and that the kernel is tainted by modules
+ * that are not its own, and by nothing else.
+ */
+void guest_watch_begin(void);
+void guest_watch_end(void);
 
-/* A test point: the kernel is tainted by modules that are not its own, and by nothing else. */
-void guest_expect_taint(void);
+/*
+ * Let the end of the watch not mind that something was warned of: boot.sh does, who reads what, and of
+ * whom.
+ */
+void guest_allow_warnings(void);
+
+/* A number from the kernel's command line. */
+unsigned long guest_number(const char *name, unsigned long otherwise);
+
+/* Since the machine was started. */
+long guest_seconds(void);
 
 /* Make the file systems that the first process of a machine finds missing. */
 void guest_mount(void);
+
+/* The plan, and the end of the machine. */
+void guest_end(void);
 
 #endif

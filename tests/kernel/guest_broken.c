@@ -30,3 +30,17 @@ void guest_test_broken(void)
 	guest_expect_write("gvm/detach", "2000 1", 0);
 	guest_expect_write("gvm_selftest/second", "0", 0);
 }
+
+/* Each mistake of selftest_wrong.c; what the kernel says to them, debug_kernel.sh looks for. */
+void guest_test_wrong(void)
+{
+	static const char *const wrongs[] = { "order", "sleep", "use", "shift", "lose" };
+
+	guest_expect_load("gvm", 0);
+	guest_expect_load("gvm_selftest", 0);
+	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
+		guest_expect_write("gvm_selftest/wrong", wrongs[i], 0);
+	guest_expect_unload("gvm_selftest", 0);
+	guest_expect_unload("gvm", 0);
+	guest_watch_end();
+}

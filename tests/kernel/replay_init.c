@@ -265,6 +265,7 @@ int main(void)
 	glob_t scripts;
 
 	guest_mount();
+	guest_watch_begin();
 	guest_log("begin");
 	guest_expect_load("gvm", 0);
 	guest_check(glob("/scripts/*", 0, NULL, &scripts) == 0, "there are scripts");
@@ -272,9 +273,7 @@ int main(void)
 		play(scripts.gl_pathv[i]);
 	globfree(&scripts);
 	guest_expect_unload("gvm", 0);
-	guest_expect_taint();
-	guest_plan();
-	sync();
-	reboot(RB_POWER_OFF);
+	guest_watch_end();
+	guest_end();
 	return 1;
 }

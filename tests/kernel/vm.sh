@@ -20,13 +20,15 @@ need_vm() {
 # busy machine, which is no fault of ours; and no_timer_check: at boot the kernel counts interrupts of
 # the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
 # reported. What the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the
-# first process.
+# first process; what of these is in ours gets there.
 boot() {
 	limit=$1
 	kernel=$2
 	initramfs=$3
 	shift 3
-	[ -z "${GVM_TEST_SEED:-}" ] || set -- "$@" "GVM_TEST_SEED=$GVM_TEST_SEED"
+	for parameter in $(env | grep -E '^GVM_TEST=[a-z]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
+		set -- "$@" "$parameter"
+	done
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
 		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Everything at once, at random, for GVM_TEST_STRESS_SECONDS: tenants that page, map, discard, listen
+ * and fork, on a GPU whose size and features change from round to round; and somebody who cuts their
+ * limits, freezes and thaws them, writes noise into their control files and kills them wherever they
+ * are. A tenant may die of a limit. No word that one of them reads may be another than it stored.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+#include "gvm_ioctl.h"
+
+#define STRESS_SECONDS 3u  /* unless GVM_TEST_STRESS_SECONDS says something else */
+#define ROUND_SECONDS  60u /* of these, with one GPU */
+#define TENANTS	       6u
+#define RANGES	       3u
+#define RANGE_CHUNKS   8u
+#define NOISE_MAX      300u
+
+/* What all that are alive together count. */
+struct stress_counts {
+	volatile uint64_t verified; /* pages */
+	volatile uint64_t wrong;    /* of these */
+	volatile uint64_t forks;
+	volatile uint64_t events;
+};
+
+/* Of a round: what was done to the tenants. */
+struct stress_round {
+	struct dice dice;
+	pid_t pids[TENANTS];
+	uint64_t kills, died, cuts, freezes, noise, broken;
+};
+
+static struct stress_counts *counts;
+static uint64_t lives; /* ever started: each has numbers of its own */
+
+static const char *const writable[] = {
+	"gmem.limit.high",  "gmem.limit.low", "hmem.limit",	"compute.timeslice",
+	"compute.priority", "compute.weight", "compute.freeze",
+};
+
+/* A range of a tenant, and the pattern that is in all of it. */
+struct stress_range {
+	uint64_t va; /* 0: not mapped */
+	uint64_t bytes;
+	uint64_t seed;
+};
+
+/*
+ * What becomes of a launch. A limit that leaves no room, or host memory that is limited, ends the TSG:
+ * then the tenant has come to its end. Not so a wrong word.
+ */
+static void expect_launch(int error)
+{
+	if (error == EBADMSG)
+		__sync_fetch_and_add(&counts->wrong, 1);
+	if (error == EDQUOT || error == ENOMEM || error == EIO)
+		_exit(0);
+	require(error == 0, "launch: %s", guest_error_name(error));
+}
+
+static void range_map(int context, struct stress_range *range, struct dice *dice)
+{
+	int error;
+
+	range->bytes = (1 + roll(dice, RANGE_CHUNKS * 32)) * PAGE;
+	range->seed = roll(dice, UINT64_MAX) | 1;
+	if (roll(dice, 2)) {
+		error = fakegpu_map_on_host(context, range->bytes, range->seed, &range->va);
+	} else {
+		error = fakegpu_map(context, range->bytes, &range->va);
+		range->seed = 0;
+	}
+	if (error == EDQUOT || error == ENOMEM || error == ENOSPC)
+		_exit(0);
+	require(error == 0, "map: %s", guest_error_name(error));
+}
+
+static void range_verify(int context, const struct stress_range *range)
+{
+	expect_launch(
+		range->seed ?
+			fakegpu_verify(context, range->va, range->bytes, range->seed, NULL) :
+			fakegpu_verify_zero(context, range->va, range->bytes, NULL));
+	__sync_fetch_and_add(&counts->verified, range->bytes / PAGE);
+}
+
+static void range_fill(int context, struct stress_range *range, struct dice *dice)
+{
+	struct gvm_fakegpu_launch launch = {
+		.va = range->va,
+		.bytes = range->bytes,
+		.seed = roll(dice, UINT64_MAX) | 1,
+		.op = GVM_FAKEGPU_FILL,
+		.order = (uint32_t)roll(dice, GVM_FAKEGPU_ORDERS),
+	};
+
+	expect_launch(fakegpu_launch(context, &launch));
+	range->seed = launch.seed;
+}
+
+static void range_discard(int context, struct stress_range *range)
+{
+	require(fakegpu_discard(context, range->va, range->bytes) == 0, "discard");
+	range->seed = 0;
+}
+
+static void range_unmap(int context, struct stress_range *range)
+{
+	require(fakegpu_unmap(context, range->va) == 0, "unmap");
+	range->va = 0;
+}
+
+static void range_step(int context, struct stress_range *range, struct dice *dice)
+{
+	if (!range->va) {
+		range_map(context, range, dice);
+		return;
+	}
+	switch (roll(dice, 12)) {
+	case 0:
+		range_unmap(context, range);
+		break;
+	case 1:
+		range_discard(context, range);
+		break;
+	case 2 ... 5:
+		range_fill(context, range, dice);
+		break;
+	default:
+		range_verify(context, range);
+	}
+}
+
+/* A child in its parent's container, with an address space of its own and the parent's still open. */
+static void child(pid_t parent, int inherited, const struct stress_range *range,
+		  struct dice *dice)
+{
+	struct stress_range own = { 0 };
+	int context;
+	int error;
+
+	if (range->va)
+		range_verify(inherited, range);
+	close(inherited);
+	error = fakegpu_open(0, (uint32_t)parent, 1 + (uint32_t)roll(dice, 3), &context);
+	if (error) /* the parent was killed, or its limit has no room */
+		_exit(0);
+	for (uint32_t i = 0; i < 4; i++)
+		range_step(context, &own, dice);
+	_exit(0);
+}
+
+static void fork_child(int context, const struct stress_range *range, struct dice *dice)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+
+	if (pid == 0)
+		child(parent, context, range, dice);
+	waitpid(pid, NULL, 0);
+	__sync_fetch_and_add(&counts->forks, 1);
+}
+
+/* Whoever listens may read what it is told, or not. */
+static void read_events(int listener)
+{
+	struct gvm_pressure_record event;
+
+	while (read(listener, &event, sizeof(event)) == sizeof(event))
+		__sync_fetch_and_add(&counts->events, 1);
+}
+
+static void tenant(uint32_t life)
+{
+	struct dice dice = fakegpu_dice(1000 + life);
+	struct stress_range ranges[RANGES] = { 0 };
+	int context, listener;
+
+	if (fakegpu_open(0, 0, 1 + (uint32_t)roll(&dice, 4), &context))
+		_exit(0); /* no room for page tables */
+	listener = tenant_listen();
+	for (;;) {
+		struct stress_range *range = &ranges[roll(&dice, RANGES)];
+
+		range_step(context, range, &dice);
+		if (roll(&dice, 16) == 0)
+			fork_child(context, range, &dice);
+		if (roll(&dice, 8) == 0)
+			read_events(listener);
+	}
+}
+
+/* A tenant and its children are a process group, so that nobody is left, frozen for ever. */
+static void start(struct stress_round *round, uint32_t index)
+{
+	round->pids[index] = tenant_start(tenant, (uint32_t)lives++);
+	setpgid(round->pids[index], round->pids[index]);
+}
+
+/* kill -9; the books must be in order whatever it was at. */
+static void kill_tenant(struct stress_round *round, uint32_t index)
+{
+	int status;
+
+	kill(-round->pids[index], SIGKILL);
+	waitpid(round->pids[index], &status, 0);
+	round->kills++;
+	round->died += !WIFSIGNALED(status);
+	round->broken += WIFEXITED(status) && WEXITSTATUS(status);
+	start(round, index);
+}
+
+static void revive(struct stress_round *round)
+{
+	for (uint32_t i = 0; i < TENANTS; i++) {
+		int status;
+
+		if (waitpid(round->pids[i], &status, WNOHANG) != round->pids[i])
+			continue;
+		kill(-round->pids[i], SIGKILL);
+		round->died++;
+		round->broken += !WIFEXITED(status) || WEXITSTATUS(status);
+		start(round, i);
+	}
+}
+
+static void cut_limit(struct stress_round *round, pid_t pid)
+{
+	uint64_t limit = roll(&round->dice, 16) * CHUNK + roll(&round->dice, 2) * PAGE;
+
+	control_set_number(pid, roll(&round->dice, 4) ? "gmem.limit.high" : "gmem.limit.low",
+			   limit);
+	if (roll(&round->dice, 2))
+		control_set(pid, "gmem.limit.high", "max");
+	round->cuts++;
+}
+
+static void freeze(struct stress_round *round, pid_t pid)
+{
+	control_set(pid, "compute.freeze", roll(&round->dice, 3) ? "0" : "1");
+	control_set_number(pid, "compute.priority", roll(&round->dice, 17));
+	round->freezes++;
+}
+
+/* Bytes of any kind, or digits, which may mean something. */
+static void write_noise(struct stress_round *round, pid_t pid)
+{
+	const char *name = writable[roll(&round->dice, 7)];
+	bool digits = roll(&round->dice, 2);
+	uint64_t length = roll(&round->dice, NOISE_MAX);
+	char path[128], noise[NOISE_MAX];
+	int fd;
+
+	for (uint64_t i = 0; i < length; i++)
+		noise[i] =
+			(char)(digits ? '0' + roll(&round->dice, 10) : roll(&round->dice, 256));
+	snprintf(path, sizeof(path), GUEST_DEBUGFS "/gvm/%d/0/%s", pid, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC | (roll(&round->dice, 2) ? O_NONBLOCK : 0));
+	if (fd >= 0 && write(fd, noise, digits ? length % 12 : length) >= 0)
+		round->noise++;
+	close(fd);
+}
+
+static void stress_step(struct stress_round *round)
+{
+	uint32_t index = (uint32_t)roll(&round->dice, TENANTS);
+	pid_t pid = round->pids[index];
+
+	switch (roll(&round->dice, 16)) {
+	case 0:
+		kill_tenant(round, index);
+		break;
+	case 1 ... 5:
+		cut_limit(round, pid);
+		break;
+	case 6 ... 9:
+		freeze(round, pid);
+		break;
+	case 10 ... 12:
+		write_noise(round, pid);
+		break;
+	default:
+		round->broken += !gpu_check();
+	}
+	revive(round);
+	sleep_ms((unsigned int)roll(&round->dice, 30));
+}
+
+/* Children of who was killed are the first process' own from then on. */
+static void wait_for_all(void)
+{
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static void stress_for(struct stress_round *round, long seconds)
+{
+	long end = guest_seconds() + seconds;
+
+	for (uint32_t i = 0; i < TENANTS; i++)
+		start(round, i);
+	while (guest_seconds() < end)
+		stress_step(round);
+	for (uint32_t i = 0; i < TENANTS; i++)
+		kill(-round->pids[i], SIGKILL);
+	wait_for_all();
+}
+
+static void stress_round(uint32_t number, long seconds)
+{
+	struct stress_round round = { .dice = fakegpu_dice(900 + number) };
+	char parameters[80];
+
+	snprintf(parameters, sizeof(parameters), "chunks=%u sms=%u features=%u",
+		 10 + (unsigned int)roll(&round.dice, 30),
+		 1 + (unsigned int)roll(&round.dice, 4), (unsigned int)roll(&round.dice, 8));
+	memset((void *)counts, 0, sizeof(*counts));
+	gpu_load(parameters);
+	stress_for(&round, seconds);
+	guest_log("# kills %llu, died %llu, cuts %llu, freezes %llu, noise %llu, forks %llu, "
+		  "events %llu",
+		  (unsigned long long)round.kills, (unsigned long long)round.died,
+		  (unsigned long long)round.cuts, (unsigned long long)round.freezes,
+		  (unsigned long long)round.noise, (unsigned long long)counts->forks,
+		  (unsigned long long)counts->events);
+	guest_check(round.broken == 0, "books and tenants were in order at each look");
+	guest_check(counts->verified && counts->wrong == 0,
+		    "%llu pages were looked at, %llu of them were wrong",
+		    (unsigned long long)counts->verified, (unsigned long long)counts->wrong);
+	gpu_unload();
+}
+
+void test_stress(void)
+{
+	long seconds = (long)guest_number("GVM_TEST_STRESS_SECONDS", STRESS_SECONDS);
+	uint32_t number = 0;
+
+	counts = shared_alloc(sizeof(*counts));
+	for (long left = seconds; left > 0; left -= ROUND_SECONDS)
+		stress_round(number++, left < ROUND_SECONDS ? left : ROUND_SECONDS);
+	guest_log("# %ld seconds of stress", seconds);
+}
