@@ -96,10 +96,17 @@ without_injected() {
 		END { if (held != "") print held }' "$1"
 }
 
+# Returns whether there was no end to it. Leaves QEMU's status in $status.
+boot_endlessly() {
+	status=0
+	boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
+	[ "$status" = 124 ] || [ "$status" = 137 ]
+}
+
 make_initramfs
-status=0
-boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
-if [ "$status" = 124 ] || [ "$status" = 137 ]; then
+# A kernel that patches its code while it starts is stopped for ever by QEMU 7.2, now and then (see
+# guest_mount()). None of our code has run by then.
+if boot_endlessly && { grep -aq 'tap: begin' "$log" || boot_endlessly; }; then
 	fail "no end within $seconds seconds"
 fi
 [ "$status" = 0 ] || fail "QEMU ended with status $status"
