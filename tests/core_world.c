@@ -69,7 +69,7 @@ static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
 		bool off = rpc != WORLD_ENABLE;
 
 		ck_assert_uint_lt(tsgs[i], WORLD_TSGS);
-		me->idle_moves += me->off[tsgs[i]] == off;
+		me->idle_moves += me->off[tsgs[i]] == off && rpc != WORLD_TAKE_OFF;
 		me->off[tsgs[i]] = off;
 	}
 	return status;

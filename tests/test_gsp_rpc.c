@@ -136,6 +136,37 @@ START_TEST(one_rpc_takes_all_off_the_runlist_and_the_gpu)
 }
 END_TEST
 
+/* Three have work. Two of them are taken off, the one that has its turn first: the third is next. */
+static void take_off_two(void *data)
+{
+	struct gsp_train trains[3];
+	u32 ids[3], i;
+
+	(void)data;
+	for (i = 0; i < 3; i++) {
+		trains[i] = (struct gsp_train){ .kernels = 1, .kernel_ns = 5000 };
+		ck_assert_int_eq(gsp_tsg_init(&gsp, &tsgs[i], NULL), 0);
+		ids[i] = tsgs[i].id;
+		gsp_submit(&tsgs[i], &trains[i]);
+	}
+	eng_sleep_until(100);
+	ck_assert_uint_eq(gsp.switches, 1);
+	ck_assert_int_eq(gsp_rpc_disable(&rpc, ids, 2, true), 0);
+	eng_sleep_until(1000);
+	gsp_update(&gsp);
+	ck_assert_uint_eq(gsp.switches, 2);
+	ck_assert_uint_eq(tsgs[1].busy_ns, 0);
+	ck_assert_uint_eq(tsgs[2].busy_ns, 1000 - 200 - 10);
+	for (i = 0; i < 3; i++)
+		gsp_kill(&gsp, ids[i]);
+}
+
+START_TEST(nobody_who_is_to_be_taken_off_gets_another_turn)
+{
+	simulate(take_off_two);
+}
+END_TEST
+
 static void fill_runlist(void *data)
 {
 	u32 last, i;
@@ -163,4 +194,5 @@ END_TEST
 TEST_MAIN("gsp rpc", rpcs_are_done_one_at_a_time_in_the_order_in_which_they_come,
 	  an_rpc_on_its_way_is_not_called_back, tsgs_that_are_gone_are_passed_over,
 	  one_rpc_takes_all_off_the_runlist_and_the_gpu,
+	  nobody_who_is_to_be_taken_off_gets_another_turn,
 	  there_are_64_channels_and_numbers_are_not_used_again)

@@ -136,8 +136,39 @@ START_TEST(a_new_tsg_of_a_held_container_is_held)
 	round_ok();
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_tsg_attach(tenants[3], &late, 20), 0);
-	expect_call(0, WORLD_TAKE_OFF, 20, 1);
+	expect_call(0, WORLD_DISABLE, 20, 1);
+	expect_call(1, WORLD_TIMESLICE, 20, 512);
+	round_ok();
+	expect_call(2, WORLD_TAKE_OFF, 20, 1);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 3);
 	gvm_tsg_detach(&late);
+}
+END_TEST
+
+/* What compute.freeze reads, as a number. */
+static char frozen(u32 tenant)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_int_gt(
+		gvm_control_read(tenants[tenant], "compute.freeze", text, sizeof(text)), 0);
+	return text[0];
+}
+
+/* Off the runlist by half a freeze, it may still be on the GPU for all of its timeslice. */
+START_TEST(who_is_half_frozen_is_taken_off_the_gpu_when_he_is_held)
+{
+	use_policy(GVM_SCHED_PRIORITY);
+	set_priorities(2, 10, 10, 10);
+	world_expect_calls(1, -EIO);
+	ck_assert_int_eq(gvm_compute_freeze(tenants[1]), -EIO);
+	ck_assert(tsgs[1].disabled && !tsgs[1].preempted);
+	world_expect_calls(U32_MAX, 0);
+	set_busy(0, true);
+	round_ok();
+	expect_call(0, WORLD_TAKE_OFF, 11, 3);
+	ck_assert(tsgs[1].preempted && frozen(1) == '1');
 }
 END_TEST
 
@@ -161,16 +192,6 @@ START_TEST(more_tsgs_than_one_rpc_takes_need_two)
 		gvm_tsg_detach(&many[i]);
 }
 END_TEST
-
-/* What compute.freeze reads, as a number. */
-static char frozen(u32 tenant)
-{
-	char text[GVM_CONTROL_TEXT_MAX];
-
-	ck_assert_int_gt(
-		gvm_control_read(tenants[tenant], "compute.freeze", text, sizeof(text)), 0);
-	return text[0];
-}
 
 START_TEST(held_is_not_frozen_and_both_have_to_end)
 {
@@ -327,6 +348,7 @@ static void add_priority_tests(TCase *tests)
 	tcase_add_test(tests, the_others_are_let_go_when_it_has_been_quiet_for_long_enough);
 	tcase_add_test(tests, who_is_frozen_holds_nobody);
 	tcase_add_test(tests, all_are_held_and_leave_the_gpu_with_one_call);
+	tcase_add_test(tests, who_is_half_frozen_is_taken_off_the_gpu_when_he_is_held);
 	tcase_add_test(tests, in_a_gap_they_are_let_go_with_one_call);
 	tcase_add_test(tests, by_events_launches_that_have_not_ended_are_work);
 	tcase_add_test(tests, a_new_tsg_of_a_held_container_is_held);

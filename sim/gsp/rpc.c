@@ -45,7 +45,6 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 	int status = -ENODEV;
 	u32 i;
 
-	rpc_take_turn(rpc);
 	for (i = 0; i < count; i++) {
 		struct gsp_tsg *tsg = gsp_find(rpc->gsp, tsgs[i]);
 
@@ -57,18 +56,20 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 	return status;
 }
 
-static void rpc_take_off(struct gsp_tsg *tsg)
-{
-	gsp_disable(tsg);
-	gsp_preempt(tsg);
-}
-
+/* All leave the runlist before one leaves the GPU: it would be the turn of the next of them. */
 int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt)
 {
-	return rpc_for_each(rpc, tsgs, count, preempt ? rpc_take_off : gsp_disable);
+	int status;
+
+	rpc_take_turn(rpc);
+	status = rpc_for_each(rpc, tsgs, count, gsp_disable);
+	if (preempt)
+		rpc_for_each(rpc, tsgs, count, gsp_preempt);
+	return status;
 }
 
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)
 {
+	rpc_take_turn(rpc);
 	return rpc_for_each(rpc, tsgs, count, gsp_enable);
 }

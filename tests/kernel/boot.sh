@@ -116,9 +116,11 @@ guest_log "$log" >"$out/guest.log"
 complaint='WARNING|BUG|Oops|Call Trace|Kernel panic|general protection|INFO: |lockdep|[Ll]eak'
 complaint="$complaint|refcount_t|list_(add|del) corruption|cut here|UBSAN|KASAN|segfault"
 complaint="$complaint|debugfs: |books are broken|Poison|Redzone|disagrees about|Unknown symbol"
-# The device "test" is one whose books a test breaks to see gvm_check() say so (core_world.c).
-expected='^tap: |^gvm_selftest: Unknown symbol|^gvm: test: books are broken: '
-if without_injected "$out/guest.log" | grep -aE "$complaint" | grep -avE "$expected"; then
+# The device "test" is one whose books a test breaks to see gvm_check() say so (core_world.c). What is
+# lost the guest looks at itself (guest.c), and has a test point for.
+expected='^tap: |^gvm_selftest: Unknown symbol|^gvm: test: books are broken: |^kmemleak: [0-9]* new suspected'
+without_injected "$out/guest.log" >"$out/judged.log" || fail "cannot filter the log"
+if grep -aE "$complaint" "$out/judged.log" | grep -avE "$expected"; then
 	fail "the kernel complained"
 fi
 

@@ -7,7 +7,8 @@
 # each watcher has to see its own. The kernel is kept in OUT until its sources or its configuration
 # change; building it takes many minutes, and 3 GB.
 #
-#   debug_kernel.sh SOURCE OUT [--configure]    only fetch and configure it
+#   debug_kernel.sh SOURCE OUT GVMSIM         replay.sh's scenarios on it, too
+#   debug_kernel.sh SOURCE OUT --configure    only fetch and configure it
 #
 # GVM_TEST_RELOADS and GVM_TEST_STRESS_SECONDS are for each of the two programs, and GVM_TEST_SEED.
 set -eu
@@ -58,7 +59,7 @@ if [ "$(cat "$out/built" 2>/dev/null)" != "$wanted" ]; then
 	[ "$(cat "$out/fetched" 2>/dev/null)" = "$version" ] || fetch
 	echo "$version" >"$out/fetched"
 	configure
-	[ "${3:-}" != --configure ] || exit 0
+	[ "$3" != --configure ] || exit 0
 	run_make bzImage modules
 	echo "$wanted" >"$out/built"
 fi
@@ -80,10 +81,12 @@ watchers_watch() {
 		fail "boot.sh found nothing wrong with mistakes that were made on purpose"
 	fi
 	for complaint in 'possible circular locking dependency' 'sleeping function called from invalid' \
-		'KASAN: use-after-free' 'UBSAN: shift-out-of-bounds' 'kmemleak: .* new suspected'; do
+		'KASAN: use-after-free' 'UBSAN: shift-out-of-bounds'; do
 		grep -aq "$complaint" "$out/complaints" ||
 			fail "$out/complaints has no '$complaint'"
 	done
+	grep -aq 'not ok .* kmemleak has found nothing' "$out/wrong.log" ||
+		fail "$out/wrong.log has no lost memory"
 }
 
 # count PATTERN FILE...: the sum of the numbers that PATTERN, a basic regular expression, has in \(\).
@@ -104,6 +107,7 @@ for program in guest fakegpu; do
 		fail "allocations have to fail in this kernel"
 	fi
 done
+"$here/replay.sh" "$source" "$out/linux" "$tree/arch/x86/boot/bzImage" "$out/replay" "$3"
 set -- "$out/boot-guest/guest.log" "$out/boot-fakegpu/guest.log"
 points=$(cat "$@" | grep -ac '^tap: ok ')
 injected=$(count '^tap: ok .* injection: .*: \([0-9]*\) allocations failed, .*' "$@")

@@ -116,6 +116,13 @@ static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *t
 		       0;
 }
 
+/* Does a TSG of a held container have to leave anything yet? */
+static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const struct gvm_tsg *tsg)
+{
+	return gvm_tsg_plan_locked(tsg).disable ||
+	       (sched_preempts(scheduler) && !tsg->preempted);
+}
+
 /*
  * Take all that are held off the runlist, or put back those that are not. Returns the first error.
  * A freeze that failed is for its writer to repeat.
@@ -130,9 +137,8 @@ static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
 		if (disable && !container->share.held)
 			continue;
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
-
-			if (disable ? !plan.disable : !plan.enable)
+			if (disable ? !sched_has_to_leave(scheduler, tsg) :
+				      !gvm_tsg_plan_locked(tsg).enable)
 				continue;
 			error = sched_add_to_batch(scheduler, tsg, disable);
 			first = first ? first : error;

@@ -29,18 +29,15 @@ static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
 	return error;
 }
 
-/* What is held has to leave the GPU at once; what is frozen does so by a step of its own. */
+/* What is frozen leaves the GPU by a step of its own, what is held in the scheduler's next round. */
 static int tsg_disable(struct gvm_tsg *tsg)
 {
 	const struct gvm_device *device = tsg->container->device;
-	bool held = tsg->container->share.held;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1, held));
-	if (!error) {
+	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1, false));
+	if (!error)
 		tsg->disabled = true;
-		tsg->preempted = held;
-	}
 	return error;
 }
 
@@ -75,7 +72,7 @@ static int tsg_freeze(struct gvm_tsg *tsg, const struct gvm_tsg_plan *plan)
 
 	if (plan->disable)
 		error = tsg_disable(tsg);
-	if (plan->preempt && !tsg->preempted && !error)
+	if (plan->preempt && !error)
 		error = tsg_preempt(tsg);
 	return error;
 }
