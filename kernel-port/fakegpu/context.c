@@ -9,6 +9,7 @@
 #include "fakegpu.h"
 
 #include <linux/moduleparam.h>
+#include <linux/overflow.h>
 #include <linux/vmalloc.h>
 
 #include "gvm_registry.h"
@@ -116,6 +117,7 @@ static int context_attach(struct fakegpu_context *context,
 			  const struct gvm_fakegpu_create *create)
 {
 	struct fakegpu *gpu = context->gpu;
+	u64 bytes;
 	int status;
 
 	context->tgid = current->tgid;
@@ -126,7 +128,9 @@ static int context_attach(struct fakegpu_context *context,
 		return status;
 	}
 	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
-	status = gvm_pinned_add(&context->pinned, context_bytes + gvm_page_table_space_bytes());
+	status = -ENOMEM;
+	if (!check_add_overflow((u64)context_bytes, gvm_page_table_space_bytes(), &bytes))
+		status = gvm_pinned_add(&context->pinned, bytes);
 	if (!status)
 		status = context_create_tsgs(context, create->tsgs);
 	if (!status)

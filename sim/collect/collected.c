@@ -207,5 +207,7 @@ int collected_write(const struct collected *collected, const struct summary *sum
 		rc = writer_commit(writer, err);
 	if (rc)
 		writer_abort(writer);
+	else /* of a simulation that was there before: no driver tells of them */
+		writer_remove(writer, RESULTS_EVICTIONS);
 	return rc;
 }

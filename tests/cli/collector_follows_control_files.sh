@@ -8,6 +8,8 @@
 
 # Settings are read before what they limit, so a sample with a new setting has the memory as well.
 put_all
+mkdir hw
+: >hw/evictions.csv # of a simulation, before
 collect --root "$tree" --interval 10ms --container "vllm=$nobody" --out hw
 wait_for "vllm: appeared, process $nobody"
 put gmem.current 6291456
