@@ -58,7 +58,6 @@ u32 gvm_timeslice_us_to_priority(u64 timeslice_us)
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
 {
 	const struct gvm_container *container = tsg->container;
-
 	const struct gvm_share *share = &container->share;
 	u64 timeslice_us = share->slice_us ? share->slice_us : container->timeslice_us;
 	bool off = container->frozen || share->held;
