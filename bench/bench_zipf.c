@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The requests of an outside oracle (tests/test_policy_oracle.c) over the chunks of 80 GB, through
+ * The requests of an outside oracle (tests/core/test_policy_oracle.c) over the chunks of 80 GB, through
  * the core and through CLOCK on a plain array, in turns. Whoever misses more often has a bug.
  */
 #include <math.h>

@@ -23,14 +23,14 @@ link_sources() {
 	mkdir -p "$out/fakegpu"
 	find "$out" -maxdepth 2 -type l -delete
 	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c \
-		"$source"/tests/*.c; do
+		"$source"/tests/core/*.c; do
 		basename "$file"
 	done | sort | uniq -d)
 	if [ -n "$names" ]; then
 		echo "kernel objects lie flat, so these names must be unique: $names" >&2
 		exit 1
 	fi
-	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] "$source"/tests/*.[ch] \
+	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] "$source"/tests/core/*.[ch] \
 		"$source/kernel-port/linux/Kbuild" "$source/kernel-port/linux/libc" \
 		"$source/sim/core/include" "$out/"
 	ln -s "$source"/kernel-port/fakegpu/*.[ch] "$source/kernel-port/fakegpu/Kbuild" \

@@ -59,13 +59,13 @@ struct diffusion {
 	struct gmmu_touch small_touches[PHASE_TOUCHES];
 	struct gmmu_touch decoder_touches[PHASE_TOUCHES];
 
-	/* What a phase's train looks like when it is submitted. */
-	struct gsp_train text_phase;
-	struct gsp_train denoiser_phase;
-	struct gsp_train small_phase; /* half of one */
-	struct gsp_train decoder_phase;
+	/* What a phase's burst looks like when it is submitted. */
+	struct fifo_burst text_phase;
+	struct fifo_burst denoiser_phase;
+	struct fifo_burst small_phase; /* half of one */
+	struct fifo_burst decoder_phase;
 
-	struct gsp_train *trains; /* of the image in flight */
+	struct fifo_burst *bursts; /* of the image in flight */
 	u32 text_passes;
 	u32 passes;		      /* of the denoiser */
 	u64 images;		      /* started */
@@ -97,7 +97,7 @@ static int diffusion_map(struct diffusion *diffusion)
 }
 
 /* Append a touch of the first @bytes of a range to those of a phase. */
-static void phase_touch(struct gsp_train *phase, struct gmmu_touch *touches,
+static void phase_touch(struct fifo_burst *phase, struct gmmu_touch *touches,
 			struct gvm_range *range, u64 bytes, enum gvm_access access)
 {
 	struct gmmu_touch *touch = &touches[phase->touch_count];
@@ -113,10 +113,10 @@ static void phase_touch(struct gsp_train *phase, struct gmmu_touch *touches,
 static void diffusion_init_touches(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	struct gsp_train *text = &diffusion->text_phase;
-	struct gsp_train *denoiser = &diffusion->denoiser_phase;
-	struct gsp_train *small = &diffusion->small_phase;
-	struct gsp_train *decoder = &diffusion->decoder_phase;
+	struct fifo_burst *text = &diffusion->text_phase;
+	struct fifo_burst *denoiser = &diffusion->denoiser_phase;
+	struct fifo_burst *small = &diffusion->small_phase;
+	struct fifo_burst *decoder = &diffusion->decoder_phase;
 
 	phase_touch(text, diffusion->text_touches, diffusion->clip, cfg->clip_weights,
 		    GVM_ACCESS_READ);
@@ -137,7 +137,7 @@ static void diffusion_init_touches(struct diffusion *diffusion)
 }
 
 /* Arithmetic and memory traffic do not overlap perfectly in eager kernels: their times add up. */
-static void phase_init(const struct diffusion *diffusion, struct gsp_train *phase, u64 kernels,
+static void phase_init(const struct diffusion *diffusion, struct fifo_burst *phase, u64 kernels,
 		       u64 flops, u64 traffic)
 {
 	const struct config *config = diffusion->env->config;
@@ -175,25 +175,25 @@ static int diffusion_init(struct diffusion *diffusion)
 		   cfg->decoder_flops, cfg->decoder_traffic);
 	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
 	diffusion->text_passes = (u32)cfg->text_passes;
-	diffusion->trains =
+	diffusion->bursts =
 		calloc(diffusion->text_passes + SMALL_PASSES * diffusion->passes + 1,
-		       sizeof(*diffusion->trains));
-	return diffusion->trains ? 0 : -ENOMEM;
+		       sizeof(*diffusion->bursts));
+	return diffusion->bursts ? 0 : -ENOMEM;
 }
 
 static void diffusion_submit(struct diffusion *diffusion, u32 index,
-			     const struct gsp_train *phase)
+			     const struct fifo_burst *phase)
 {
-	diffusion->trains[index] = *phase;
-	gsp_submit(&diffusion->env->process->tsg, &diffusion->trains[index]);
+	diffusion->bursts[index] = *phase;
+	fifo_submit(&diffusion->env->process->tsg, &diffusion->bursts[index]);
 }
 
-/* Blocking: all phases of an image. A TSG runs its trains in order, so the last one ends last. */
+/* Blocking: all phases of an image. A TSG runs its bursts in order, so the last one ends last. */
 static int diffusion_compute(struct diffusion *diffusion)
 {
 	u32 text_end = diffusion->text_passes;
 	u32 last = text_end + diffusion->passes * (diffusion->is_small ? SMALL_PASSES : 1);
-	const struct gsp_train *denoiser =
+	const struct fifo_burst *denoiser =
 		diffusion->is_small ? &diffusion->small_phase : &diffusion->denoiser_phase;
 	u32 i;
 
@@ -201,7 +201,7 @@ static int diffusion_compute(struct diffusion *diffusion)
 		diffusion_submit(diffusion, i,
 				 i < text_end ? &diffusion->text_phase : denoiser);
 	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
-	return gsp_wait(&diffusion->trains[last]);
+	return fifo_wait(&diffusion->bursts[last]);
 }
 
 /* Blocking: work of @ns on the reference host. */
@@ -221,20 +221,20 @@ static int diffusion_load_part(const struct diffusion *diffusion, struct gvm_ran
 		.block_count = min(LOAD_BLOCKS, range->block_count - first_block),
 		.access = GVM_ACCESS_WRITE,
 	};
-	struct gsp_train copy = {
+	struct fifo_burst copy = {
 		.kernels = 1,
 		.kernel_ns = 1,
 		.touches = &touch,
 		.touch_count = 1,
 	};
-	struct gsp_tsg *tsg = &diffusion->env->process->tsg;
+	struct fifo_tsg *tsg = &diffusion->env->process->tsg;
 	int status;
 
-	gsp_submit(tsg, &copy);
-	status = gsp_wait(&copy);
-	/* An interrupted train is still queued, and lies in this frame. */
+	fifo_submit(tsg, &copy);
+	status = fifo_wait(&copy);
+	/* An interrupted burst is still queued, and lies in this frame. */
 	if (status == -EINTR)
-		gsp_kill(tsg->gsp, tsg->id);
+		fifo_kill(tsg->fifo, tsg->id);
 	return status;
 }
 
@@ -343,12 +343,12 @@ int diffusion_run(const struct app_env *env)
 	while (!status)
 		status = diffusion_log_image(&diffusion);
 	/*
-	 * Trains that an interrupted wait left in the queue lie in memory that is freed here. Only
+	 * Bursts that an interrupted wait left in the queue lie in memory that is freed here. Only
 	 * the context is killed: the process is the caller's to look at and to end.
 	 */
 	if (status == -EINTR)
-		gsp_kill(env->process->tsg.gsp, env->process->tsg.id);
+		fifo_kill(env->process->tsg.fifo, env->process->tsg.id);
 	gvm_listener_close(&diffusion.pressure);
-	free(diffusion.trains);
+	free(diffusion.bursts);
 	return status == -EINTR ? 0 : status;
 }

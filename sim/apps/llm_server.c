@@ -14,7 +14,7 @@
  *
  *     schedule -> launch -> wait for the GPU -> host work -> tokens go out
  *
- * A step is one train of kernels_per_step kernels, which the host launches one by one. An eager
+ * A step is one burst of kernels_per_step kernels, which the host launches one by one. An eager
  * decode step is bound by that (300 kernels of 60 us make 18 ms, where the weights could be
  * read in 4), and the gaps between its kernels are there for others to use. Its GPU time is a
  * roofline:
@@ -131,20 +131,20 @@ static int server_pass(struct llm_server *server, const struct gmmu_touch *touch
 
 	for (i = 0; i < count; i++)
 		bytes += touches[i].range->bytes;
-	server->train = (struct gsp_train){
+	server->burst = (struct fifo_burst){
 		.kernels = 1,
 		.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
 		.launch_ns = config->host.kernel_launch,
 		.touches = touches,
 		.touch_count = count,
 	};
-	gsp_submit(&server->env->process->tsg, &server->train);
-	return gsp_wait(&server->train);
+	fifo_submit(&server->env->process->tsg, &server->burst);
+	return fifo_wait(&server->burst);
 }
 
 /*
  * Start-up: load the weights, then write workspace and pool. Touches in the server, not on this
- * stack: a train that is interrupted outlives the call.
+ * stack: a burst that is interrupted outlives the call.
  */
 static int server_load(struct llm_server *server)
 {
@@ -182,15 +182,15 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 {
 	u32 kernels = (u32)server->cfg->kernels_per_step;
 
-	server->train = (struct gsp_train){
+	server->burst = (struct fifo_burst){
 		.kernels = kernels,
 		.kernel_ns = max(1ull, server_step_gpu_ns(server, step) / kernels),
 		.launch_ns = server->env->config->host.kernel_launch,
 		.touches = server->touches,
 		.touch_count = server->touch_count,
 	};
-	gsp_submit(&server->env->process->tsg, &server->train);
-	return gsp_wait(&server->train);
+	fifo_submit(&server->env->process->tsg, &server->burst);
+	return fifo_wait(&server->burst);
 }
 
 /* Forget a session; whoever closes it has written its record. */
@@ -324,11 +324,11 @@ int llm_server_run(const struct app_env *env)
 	if (!status || server.dead)
 		status = server_live(&server);
 	/*
-	 * A train that was interrupted is still queued, and lies in this frame. Only the context
+	 * A burst that was interrupted is still queued, and lies in this frame. Only the context
 	 * is killed: the process and its memory are the caller's to look at and to end.
 	 */
 	if (status == -EINTR)
-		gsp_kill(env->process->tsg.gsp, env->process->tsg.id);
+		fifo_kill(env->process->tsg.fifo, env->process->tsg.id);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
 }

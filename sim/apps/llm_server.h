@@ -32,7 +32,7 @@ struct llm_server {
 	struct gvm_range *kv;
 	struct gmmu_touch touches[3]; /* of a step */
 	u32 touch_count;
-	struct gsp_train train; /* the step in flight */
+	struct fifo_burst burst; /* the step in flight */
 
 	struct list_head open; /* llm_session.node, in the order of sending */
 	u32 open_count;

@@ -5,7 +5,7 @@
  *
  * What an application with nothing but memory accesses looks like to the driver: one managed
  * region and round after round of kernels on it. Each kernel touches as many blocks as it is told
- * to, and reads or writes them. A round is submitted as one launch train, and the next one when it
+ * to, and reads or writes them. A round is submitted as one burst, and the next one when it
  * is done. The host needs no time, but for a pause if it is told to make one. Kernels that touch no
  * block only compute: a neighbour whose rounds tell how long the GPU was not there for it.
  *
@@ -149,8 +149,8 @@ static void pages_add_kernel(struct pages *pages)
 static int pages_play(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
-	struct gsp_tsg *tsg = &pages->env->process->tsg;
-	struct gsp_train train = {
+	struct fifo_tsg *tsg = &pages->env->process->tsg;
+	struct fifo_burst burst = {
 		.kernels = (u32)cfg->kernels,
 		.kernel_ns = cfg->kernel_time,
 		.pages_at_once = (u32)cfg->pages_at_once,
@@ -162,12 +162,12 @@ static int pages_play(struct pages *pages)
 	pages->touch_count = 0;
 	for (i = 0; i < cfg->kernels; i++)
 		pages_add_kernel(pages);
-	train.touch_count = pages->touch_count;
-	gsp_submit(tsg, &train);
-	status = gsp_wait(&train);
-	/* An interrupted train is still queued, and lies in this frame. */
+	burst.touch_count = pages->touch_count;
+	fifo_submit(tsg, &burst);
+	status = fifo_wait(&burst);
+	/* An interrupted burst is still queued, and lies in this frame. */
 	if (status == -EINTR)
-		gsp_kill(tsg->gsp, tsg->id);
+		fifo_kill(tsg->fifo, tsg->id);
 	return status;
 }
 

@@ -111,7 +111,7 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 	if (process->running)
 		sim_process_kill(process);
 	else
-		gsp_kill(&gpu->gsp, fault->tsg);
+		fifo_kill(&gpu->fifo, fault->tsg);
 }
 
 /*
@@ -155,7 +155,7 @@ static int gpu_flush_and_replay(void *data)
 		nvuvm_batch_end(gpu->nvuvm);
 	status = gpu_wait_for_batch(gpu);
 	gmmu_flush(&gpu->gmmu);
-	gsp_replay(&gpu->gsp);
+	fifo_replay(&gpu->fifo);
 	return status;
 }
 
@@ -263,13 +263,13 @@ static int gpu_tsgs_enable(void *data, const u32 *tsgs, u32 count)
 static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 {
 	struct sim_gpu *gpu = data;
-	const struct gsp_tsg *tsg = gsp_find(&gpu->gsp, id);
+	const struct fifo_tsg *tsg = fifo_find(&gpu->fifo, id);
 
 	if (!tsg)
 		return;
-	gsp_update(&gpu->gsp);
+	fifo_update(&gpu->fifo);
 	*ret_sample = (struct gvm_tsg_sample){
-		.busy = gsp_pending_kernels(tsg),
+		.busy = fifo_pending_kernels(tsg),
 		.runtime_ns = tsg->busy_ns + tsg->stall_ns,
 	};
 }
@@ -343,7 +343,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 static void gpu_init_engines(struct sim_gpu *gpu)
 {
 	const struct cfg_gpu *profile = gpu->profile;
-	struct gsp_config gsp = {
+	struct fifo_config fifo = {
 		.timeslice_ns = profile->sched.timeslice,
 		.timeslice_scale_ppm = profile->sched.timeslice_scale,
 		.context_switch_ns = profile->sched.context_switch,
@@ -358,8 +358,8 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.piece_ns = profile->link.piece,
 	};
 
-	gsp_init(&gpu->gsp, &gsp, &gpu->gmmu);
-	gpu->rpc = (struct gsp_rpc){ .gsp = &gpu->gsp, .latency_ns = profile->sched.rpc };
+	fifo_init(&gpu->fifo, &fifo, &gpu->gmmu);
+	gpu->rpc = (struct gsp_rpc){ .fifo = &gpu->fifo, .latency_ns = profile->sched.rpc };
 	pcie_link_init(&gpu->link, &link);
 }
 
@@ -451,7 +451,7 @@ void sim_gpu_drain(struct sim_gpu *gpu)
 
 void sim_gpu_destroy(struct sim_gpu *gpu)
 {
-	gsp_destroy(&gpu->gsp);
+	fifo_destroy(&gpu->fifo);
 	pcie_link_destroy(&gpu->link);
 	gpu_free_memory(gpu);
 }

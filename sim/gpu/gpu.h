@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One simulated GPU put together: host engine (gsp), GMMU, link, memory, and the driver core over
+ * One simulated GPU put together: host engine (fifo), GMMU, link, memory, and the driver core over
  * them. Implements the core's gvm_gpu_ops and gvm_mmu_ops.
  */
 #ifndef SIM_GPU_GPU_H
@@ -14,7 +14,7 @@
 #include "gvm/fault.h"
 #include "gvm/sched.h"
 #include "pcie/link.h"
-#include "uvm/nvuvm.h"
+#include "nvuvm/nvuvm.h"
 
 struct sim_process;
 
@@ -40,7 +40,7 @@ struct sim_gpu {
 	const struct cfg_gpu *profile; /* borrowed */
 	struct gvm_device device;
 	struct gvm_fault_handler handler;
-	struct gsp gsp;
+	struct fifo fifo;
 	struct gsp_rpc rpc;
 	struct gvm_scheduler_config
 		scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */

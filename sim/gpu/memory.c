@@ -173,7 +173,7 @@ static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 	if (!page_mask || !range || !process->running)
 		return;
 	sim_gpu_push(gpu, eng_now_busy());
-	gsp_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
+	fifo_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
 }
 
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {

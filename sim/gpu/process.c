@@ -11,7 +11,7 @@ void sim_process_kill(struct sim_process *process)
 		process->killed = true;
 		process->killed_ns = eng_now();
 	}
-	gsp_kill(process->tsg.gsp, process->tsg.id);
+	fifo_kill(process->tsg.fifo, process->tsg.id);
 }
 
 /*
@@ -45,7 +45,7 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 			return status;
 		}
 	}
-	status = gsp_tsg_init(&gpu->gsp, &process->tsg, process);
+	status = fifo_tsg_init(&gpu->fifo, &process->tsg, process);
 	if (status) {
 		gvm_evictor_stop(&process->evictor);
 		gvm_container_detach(process->container);
@@ -130,7 +130,7 @@ void sim_process_exit(struct sim_process *process)
 	if (!process->running)
 		return;
 	process->running = false;
-	gsp_tsg_destroy(&process->tsg);
+	fifo_tsg_destroy(&process->tsg);
 	sim_gpu_forget(process->gpu, process);
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);

@@ -29,7 +29,7 @@ struct sim_process {
 	struct gvm_evictor evictor; /* of its container, if the GPU's policy has any */
 	struct sim_overhead overhead;
 	struct gvm_tsg core_tsg;
-	struct gsp_tsg tsg;
+	struct fifo_tsg tsg;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
 	u32 range_count;
 	u64 next_va;

@@ -8,8 +8,8 @@
 /* Report what a process has launched and ended since its last event. True: it was idle then. */
 static bool shim_report(struct sim_process *process)
 {
-	u64 ended = gsp_ended_kernels(&process->tsg);
-	u64 launched = ended + gsp_pending_kernels(&process->tsg);
+	u64 ended = fifo_ended_kernels(&process->tsg);
+	u64 launched = ended + fifo_pending_kernels(&process->tsg);
 	bool was_idle = process->kernels_reported == process->kernels_ended;
 
 	gvm_container_count_kernels(process->container, launched - process->kernels_reported,
@@ -22,15 +22,15 @@ static bool shim_report(struct sim_process *process)
 static void shim_fire(struct eng_timer *timer)
 {
 	struct sim_shim *shim = container_of(timer, struct sim_shim, timer);
-	struct gsp *gsp = &shim->gpu->gsp;
-	struct gsp_tsg *tsg = gsp->runlist;
+	struct fifo *fifo = &shim->gpu->fifo;
+	struct fifo_tsg *tsg = fifo->runlist;
 	bool kick = false;
 
-	gsp_update(gsp);
+	fifo_update(fifo);
 	if (tsg) {
 		do
 			kick |= shim_report(tsg->space);
-		while ((tsg = tsg->next) != gsp->runlist);
+		while ((tsg = tsg->next) != fifo->runlist);
 	}
 	if (kick)
 		gvm_scheduler_kick(&shim->gpu->device);

@@ -17,36 +17,36 @@ static void rpc_take_turn(struct gsp_rpc *rpc)
 
 int gsp_rpc_set_timeslice(struct gsp_rpc *rpc, u32 tsg, u64 timeslice_us)
 {
-	struct gsp_tsg *found;
+	struct fifo_tsg *found;
 
 	rpc_take_turn(rpc);
-	found = gsp_find(rpc->gsp, tsg);
+	found = fifo_find(rpc->fifo, tsg);
 	if (!found)
 		return -ENODEV;
-	gsp_set_timeslice(found, timeslice_us * 1000);
+	fifo_set_timeslice(found, timeslice_us * 1000);
 	return 0;
 }
 
 int gsp_rpc_preempt(struct gsp_rpc *rpc, u32 tsg)
 {
-	struct gsp_tsg *found;
+	struct fifo_tsg *found;
 
 	rpc_take_turn(rpc);
-	found = gsp_find(rpc->gsp, tsg);
+	found = fifo_find(rpc->fifo, tsg);
 	if (!found)
 		return -ENODEV;
-	gsp_preempt(found);
+	fifo_preempt(found);
 	return 0;
 }
 
 static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
-			void (*apply)(struct gsp_tsg *tsg))
+			void (*apply)(struct fifo_tsg *tsg))
 {
 	int status = -ENODEV;
 	u32 i;
 
 	for (i = 0; i < count; i++) {
-		struct gsp_tsg *tsg = gsp_find(rpc->gsp, tsgs[i]);
+		struct fifo_tsg *tsg = fifo_find(rpc->fifo, tsgs[i]);
 
 		if (!tsg)
 			continue;
@@ -62,14 +62,14 @@ int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preemp
 	int status;
 
 	rpc_take_turn(rpc);
-	status = rpc_for_each(rpc, tsgs, count, gsp_disable);
+	status = rpc_for_each(rpc, tsgs, count, fifo_disable);
 	if (preempt)
-		rpc_for_each(rpc, tsgs, count, gsp_preempt);
+		rpc_for_each(rpc, tsgs, count, fifo_preempt);
 	return status;
 }
 
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count)
 {
 	rpc_take_turn(rpc);
-	return rpc_for_each(rpc, tsgs, count, gsp_enable);
+	return rpc_for_each(rpc, tsgs, count, fifo_enable);
 }

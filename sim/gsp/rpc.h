@@ -9,11 +9,11 @@
 #ifndef SIM_GSP_RPC_H
 #define SIM_GSP_RPC_H
 
-#include "gsp/gsp.h"
+#include "fifo/fifo.h"
 
 /* The queue of one GPU. */
 struct gsp_rpc {
-	struct gsp *gsp;
+	struct fifo *fifo;
 	u64 latency_ns;
 	u64 end_ns; /* when the last one that has come will be done */
 	u64 count;  /* that have come, ever */

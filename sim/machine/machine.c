@@ -73,7 +73,7 @@ static struct timeline_row *timeline_row_now(struct tenant *tenant)
 static struct tenant_usage tenant_measure(const struct tenant *tenant)
 {
 	const struct sim_process_stats *stats = &tenant->process.stats;
-	const struct gsp_tsg *tsg = &tenant->process.tsg;
+	const struct fifo_tsg *tsg = &tenant->process.tsg;
 	struct tenant_usage usage = tenant->usage;
 	u64 room = tsg->stall_ns - usage.stall_h2d_ns - usage.stall_d2h_ns;
 	u64 waited = min(stats->stall_h2d_ns - usage.stall_h2d_ns, room);
@@ -115,10 +115,10 @@ static void tenant_sample(struct tenant *tenant)
 		.usage = row->usage,
 	};
 	if (process->running) {
-		gsp_update(process->tsg.gsp);
+		fifo_update(process->tsg.fifo);
 		row->resident_bytes = gvm_charged_bytes(process->container);
 		row->swapped_bytes = process->container->swapped_bytes;
-		row->pending_kernels = gsp_pending_kernels(&process->tsg);
+		row->pending_kernels = fifo_pending_kernels(&process->tsg);
 	}
 	usage = tenant_measure(tenant);
 	usage_add(&row->usage, &tenant->usage, &usage);
@@ -387,7 +387,7 @@ static void machine_close_books(struct machine *machine)
 
 	machine->end_ns = eng_now();
 	for (i = 0; i < machine->gpu_count; i++)
-		gsp_update(&machine->gpus[i].gsp);
+		fifo_update(&machine->gpus[i].fifo);
 	if (machine->end_ns)
 		machine_sample(machine);
 	timeline_settle(machine);

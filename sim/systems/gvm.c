@@ -27,7 +27,7 @@
  *      they are gone, so that no run can be taken for one with limits that it did not have.
  *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
  *   3. Memory is managed as the published driver does it, quirks included, and not as the paper
- *      describes: see sim/uvm/nvuvm.c. What the paper describes is "ghost".
+ *      describes: see sim/nvuvm/nvuvm.c. What the paper describes is "ghost".
  */
 #include "config/config.h"
 #include "systems/system.h"

@@ -4,7 +4,7 @@
  * their contexts by equal timeslices, and demand paging brings managed memory in.
  *
  * It has no containers and so no control files: limits and priorities of a scenario are listed
- * as ignored. Its memory is managed by the model of NVIDIA's driver in sim/uvm/nvuvm.c: when the
+ * as ignored. Its memory is managed by the model of NVIDIA's driver in sim/nvuvm/nvuvm.c: when the
  * device is full, whoever faults takes the chunk that was migrated to longest ago, whoever's it is.
  */
 #include "systems/system.h"

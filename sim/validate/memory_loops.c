@@ -4,7 +4,7 @@
  *
  * Each loop has a GPU of its own that has been idle for a while: its first fault is a cold one. As
  * there, a time includes one kernel launch. A kernel's threads are all on the SMs at once and fault
- * side by side; a thread that reads one page after the other is a train for each.
+ * side by side; a thread that reads one page after the other is a burst for each.
  */
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ struct pattern {
 	u32 *masks;
 	u32 count;
 	u32 kernels;	     /* launches after each other, for more pages than threads */
-	u32 faults_per_page; /* see struct gsp_train */
+	u32 faults_per_page; /* see struct fifo_burst */
 };
 
 static void *must_alloc(size_t count, size_t size)
@@ -48,12 +48,12 @@ static void *must_alloc(size_t count, size_t size)
 }
 
 /* Launch a kernel and wait for it. Returns how long that took, in ns. */
-static u64 rig_run(struct rig *rig, struct gsp_train *train)
+static u64 rig_run(struct rig *rig, struct fifo_burst *burst)
 {
 	u64 start = eng_now();
 
-	gsp_submit(&rig->process.tsg, train);
-	if (gsp_wait(train))
+	fifo_submit(&rig->process.tsg, burst);
+	if (fifo_wait(burst))
 		rig->status = -SIM_EXIT_RUNTIME;
 	return eng_now() - start;
 }
@@ -62,7 +62,7 @@ static u64 rig_run(struct rig *rig, struct gsp_train *train)
 static void rig_start(struct rig *rig, u64 bytes, bool on_host)
 {
 	static const struct sim_memory_policy nvidia = { .nvuvm = true };
-	struct gsp_train first = { .kernels = 1, .kernel_ns = KERNEL_NS };
+	struct fifo_burst first = { .kernels = 1, .kernel_ns = KERNEL_NS };
 
 	if (!sim_gpu_init(&rig->gpu, "gpu", &rig->config->gpu, &nvidia) &&
 	    !sim_gpu_start(&rig->gpu) && !sim_process_start(&rig->process, &rig->gpu, 1))
@@ -83,7 +83,7 @@ static void rig_stop(struct rig *rig)
 
 static u64 rig_run_pattern(struct rig *rig, const struct pattern *pattern)
 {
-	struct gsp_train train = {
+	struct fifo_burst burst = {
 		.kernels = pattern->kernels,
 		.kernel_ns = KERNEL_NS,
 		.launch_ns = rig->config->host.kernel_launch,
@@ -93,7 +93,7 @@ static u64 rig_run_pattern(struct rig *rig, const struct pattern *pattern)
 		.faults_per_page = pattern->faults_per_page,
 	};
 
-	return rig_run(rig, &train);
+	return rig_run(rig, &burst);
 }
 
 static void pattern_destroy(struct pattern *pattern)
@@ -225,15 +225,15 @@ static void loop_chase(struct rig *rig, u32 step, u64 *ret_ns)
 
 	rig_start(rig, (u64)CHASE_LENGTH * step << GVM_PAGE_SHIFT, true);
 	for (i = 0; i < CHASE_LENGTH; i++) {
-		struct gsp_train train = { .kernels = 1,
-					   .kernel_ns = HIT_NS,
-					   .touch_count = 1 };
+		struct fifo_burst burst = { .kernels = 1,
+					    .kernel_ns = HIT_NS,
+					    .touch_count = 1 };
 
 		page = i * step;
 		pattern = pattern_of_pages(rig->range, &page, 1);
 		pattern.touches[0].access = GVM_ACCESS_READ;
-		train.touches = pattern.touches;
-		ret_ns[i] = rig_run(rig, &train);
+		burst.touches = pattern.touches;
+		ret_ns[i] = rig_run(rig, &burst);
 		pattern_destroy(&pattern);
 	}
 	rig_stop(rig);

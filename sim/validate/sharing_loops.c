@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "gsp/gsp.h"
+#include "fifo/fifo.h"
 #include "validate/loops.h"
 
 #define MS	       1000000ull
@@ -28,9 +28,9 @@
 
 /* A GPU of which only the host engine is needed: nothing faults. */
 struct pair {
-	struct gsp gsp;
-	struct gsp_tsg hp;
-	struct gsp_tsg lp;
+	struct fifo fifo;
+	struct fifo_tsg hp;
+	struct fifo_tsg lp;
 	const struct hw_gap *gap;
 	u64 zero_ns;
 	u64 launch_ns; /* host time to launch one kernel */
@@ -47,7 +47,7 @@ static u32 occupancy_ppm(u64 threads)
 
 static void pair_init(struct pair *pair, const struct config *config)
 {
-	struct gsp_config gsp = {
+	struct fifo_config fifo = {
 		.timeslice_ns = config->gpu.sched.timeslice,
 		.timeslice_scale_ppm = config->gpu.sched.timeslice_scale,
 		.context_switch_ns = config->gpu.sched.context_switch,
@@ -55,21 +55,21 @@ static void pair_init(struct pair *pair, const struct config *config)
 	};
 
 	*pair = (struct pair){ .zero_ns = eng_now(), .launch_ns = config->host.kernel_launch };
-	gsp_init(&pair->gsp, &gsp, NULL);
-	gsp_tsg_init(&pair->gsp, &pair->hp, NULL);
-	gsp_tsg_init(&pair->gsp, &pair->lp, NULL);
+	fifo_init(&pair->fifo, &fifo, NULL);
+	fifo_tsg_init(&pair->fifo, &pair->hp, NULL);
+	fifo_tsg_init(&pair->fifo, &pair->lp, NULL);
 }
 
 static void pair_destroy(struct pair *pair)
 {
-	gsp_tsg_destroy(&pair->hp);
-	gsp_tsg_destroy(&pair->lp);
-	gsp_destroy(&pair->gsp);
+	fifo_tsg_destroy(&pair->hp);
+	fifo_tsg_destroy(&pair->lp);
+	fifo_destroy(&pair->fifo);
 }
 
 struct hw_slices hw_run_slices(const struct config *config, u64 threads)
 {
-	struct gsp_train endless[2];
+	struct fifo_burst endless[2];
 	struct hw_slices slices;
 	struct pair pair;
 	double turns;
@@ -78,19 +78,19 @@ struct hw_slices hw_run_slices(const struct config *config, u64 threads)
 
 	pair_init(&pair, config);
 	for (i = 0; i < 2; i++) {
-		endless[i] = (struct gsp_train){ .kernels = 1,
-						 .kernel_ns = 100 * SECOND,
-						 .occupancy_ppm = occupancy_ppm(threads) };
-		gsp_submit(i ? &pair.lp : &pair.hp, &endless[i]);
+		endless[i] = (struct fifo_burst){ .kernels = 1,
+						  .kernel_ns = 100 * SECOND,
+						  .occupancy_ppm = occupancy_ppm(threads) };
+		fifo_submit(i ? &pair.lp : &pair.hp, &endless[i]);
 	}
 	/* A second of whole turns, within one in two hundred. */
 	eng_sleep_until(pair.zero_ns + SECOND);
-	gsp_update(&pair.gsp);
+	fifo_update(&pair.fifo);
 	busy = pair.hp.busy_ns;
-	turns = (double)pair.gsp.switches;
+	turns = (double)pair.fifo.switches;
 	eng_sleep_until(pair.zero_ns + 3 * SECOND);
-	gsp_update(&pair.gsp);
-	turns = ((double)pair.gsp.switches - turns) / 2;
+	fifo_update(&pair.fifo);
+	turns = ((double)pair.fifo.switches - turns) / 2;
 	slices.on_ns = (double)(pair.hp.busy_ns - busy) / turns;
 	slices.off_ns = 2 * (double)SECOND / turns - slices.on_ns;
 	slices.gap_ns = (slices.off_ns - slices.on_ns) / 2;
@@ -107,15 +107,15 @@ static void hp_main(void *data)
 	eng_sleep_until(start);
 	while (eng_now() - start < HP_RUN_NS && pair->step_count < STEPS_MAX) {
 		u64 step = eng_now();
-		struct gsp_train train = {
+		struct fifo_burst burst = {
 			.kernels = gap->kernels,
 			.kernel_ns = gap->kernel_ns,
 			.launch_ns = gap->kernels > 1 ? gap->launch_ns : pair->launch_ns,
 			.occupancy_ppm = occupancy_ppm(HP_THREADS),
 		};
 
-		gsp_submit(&pair->hp, &train);
-		gsp_wait(&train);
+		fifo_submit(&pair->hp, &burst);
+		fifo_wait(&burst);
 		pair->steps_ns[pair->step_count++] = eng_now() - step;
 	}
 }
@@ -123,23 +123,23 @@ static void hp_main(void *data)
 static void lp_main(void *data)
 {
 	struct pair *pair = data;
-	struct gsp_train queue[LP_QUEUED];
+	struct fifo_burst queue[LP_QUEUED];
 	u64 start = pair->zero_ns + LP_START_NS;
 	u64 count;
 
 	eng_sleep_until(start);
 	for (count = 0; eng_now() - start < LP_RUN_NS; count++) {
-		struct gsp_train *train = &queue[count % LP_QUEUED];
+		struct fifo_burst *burst = &queue[count % LP_QUEUED];
 
 		if (count >= LP_QUEUED)
-			gsp_wait(train);
-		*train = (struct gsp_train){ .kernels = 1,
-					     .kernel_ns = LP_KERNEL_NS,
-					     .launch_ns = pair->launch_ns,
-					     .occupancy_ppm = occupancy_ppm(LP_THREADS) };
-		gsp_submit(&pair->lp, train);
+			fifo_wait(burst);
+		*burst = (struct fifo_burst){ .kernels = 1,
+					      .kernel_ns = LP_KERNEL_NS,
+					      .launch_ns = pair->launch_ns,
+					      .occupancy_ppm = occupancy_ppm(LP_THREADS) };
+		fifo_submit(&pair->lp, burst);
 	}
-	gsp_wait(&queue[(count - 1) % LP_QUEUED]);
+	fifo_wait(&queue[(count - 1) % LP_QUEUED]);
 	pair->lp_speed = (double)(count * LP_KERNEL_NS) / (double)(eng_now() - start);
 }
 

@@ -17,7 +17,7 @@ echo 1073741824 >"$tree/9000002/0/memory.current" # as the public GVM driver nam
 start_ns=$(jq .clock.start_ns hw/config.json)
 jq --argjson start "$start_ns" '.start_times = [1, 2, 3, -10]
 	| .start_times |= map($start / 1e9 + . / 1e3)' \
-	"$source/tests/logs/vllm-bench.json" >bench.json
+	"$source/tests/collect/logs/vllm-bench.json" >bench.json
 printf 'start_ns,end_ns\n%d,%d\n%d,%d\n' \
 	$((start_ns + 10000000)) $((start_ns + 5010000000)) \
 	$((start_ns + 150000000)) $((start_ns + 4150000000)) >images.csv

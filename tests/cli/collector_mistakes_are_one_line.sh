@@ -59,11 +59,11 @@ expect 2 ".images.csv: nothing in it is within the collection, .* a log of the s
 echo "oops,9" >>.images.csv
 expect 2 ".images.csv:3: start_ns: \"oops\" is no count" logs hw --images me=.images.csv
 expect 2 "vllm-bench.json: nothing in it is within the collection" \
-	logs hw --requests "me=$source/tests/logs/vllm-bench.json"
+	logs hw --requests "me=$source/tests/collect/logs/vllm-bench.json"
 diff -r .before hw || fail "a mistake changed the folder"
 "$gvmsim" run "$scenario" --set duration=1s --quiet --out simulated
 expect 2 "simulated/config.json:source: is not \"hardware\", allowed: a folder that gvmcollect" \
-	logs simulated --requests "vllm=$source/tests/logs/vllm-bench.json"
+	logs simulated --requests "vllm=$source/tests/collect/logs/vllm-bench.json"
 
 # Help goes to stdout and is no mistake.
 for words in "--help" "sample --help" "logs --help" "logs -h hw" "--version"; do

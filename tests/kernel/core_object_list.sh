@@ -9,18 +9,14 @@ set -eu
 
 source=$1
 port=$source/kernel-port/linux
-tests=$source/tests
+tests=$source/tests/core
 failures=0
 
 # Tests of the core that no kernel can run.
 # test_alloc_failure: starts workers that must never run, out of memory that it counts.
-# test_lock_order: the checker of the user-space worlds; a kernel has lockdep.
 # test_policy_oracle: floating point; its trace is drawn by pow().
-# test_port_sim, test_port_threads: worlds of user space.
-# test_pressure_race, test_tsg_race: actors in simulated time.
 # test_reference_model: files, and processes that may crash.
-user_only='test_alloc_failure test_lock_order test_policy_oracle test_port_sim
-test_port_threads test_pressure_race test_reference_model test_tsg_race'
+user_only='test_alloc_failure test_policy_oracle test_reference_model'
 
 complain() {
 	echo "$1" >&2

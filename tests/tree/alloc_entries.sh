@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Every exported function of the core that allocates, itself or through others, is an entry of
-# tests/test_alloc_failure.c, and every entry allocates. Calls through pointers are not followed.
+# tests/core/test_alloc_failure.c, and every entry allocates. Calls through pointers are not followed.
 # Usage: alloc_entries.sh SOURCE
 set -eu
 cd "$1"
-table=tests/test_alloc_failure.c
+table=tests/core/test_alloc_failure.c
 status=0
 
 # "caller callee" for all that looks like a call. Kernel style: a function begins with its name

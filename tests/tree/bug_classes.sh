@@ -16,7 +16,7 @@ complain() {
 
 # carries TEST CLASS: the two comment lines above the test name the class
 carries() {
-	grep -h -B 2 -e "^START_TEST($1)" -e "^static void $1(" tests/*.c tests/kernel/*.c |
+	grep -h -B 2 -e "^START_TEST($1)" -e "^static void $1(" tests/*/*.c |
 		grep -qw "$2"
 }
 
@@ -26,7 +26,7 @@ check_row() {
 	for name in $names; do
 		grep -q "NAME $name\$\|NAME $name " tests/CMakeLists.txt kernel-port/CMakeLists.txt &&
 			continue
-		grep -q -e "^START_TEST($name)" tests/*.c ||
+		grep -q -e "^START_TEST($name)" tests/*/*.c ||
 			grep -q "^static void $name(" tests/kernel/*.c || { complain "$1: no test $name"; continue; }
 		carries "$name" "$1" || complain "$1: the comment of $name does not say so"
 	done

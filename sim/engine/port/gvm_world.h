@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The user-space half of the port header (sim/core/include/gvm/port.h): kernel semantics over
- * the simulation engine. Unit tests use the same file over tests/engine_null.c.
+ * the simulation engine. Unit tests use the same file over tests/core/engine_null.c.
  *
  * An actor runs until it blocks, so an uncontended lock is one field and costs no simcall. The
  * checks of a debug kernel are always on: sleeping, allocating or taking a mutex under a spinlock

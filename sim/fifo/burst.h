@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The arithmetic of a burst, for fifo.c and its tests: pure functions of dates.
+ *
+ * Kernel i (from 0) is launched at L(i) = launch_start + (i + 1) * launch_ns and takes kernel_ns
+ * of GPU time; W(i) = i * kernel_ns of work comes before it. While the burst's context is loaded
+ * it executes without a break as long as launched kernels are left, and runs dry when it catches
+ * up with the host; from then on each kernel starts when it is launched.
+ */
+#ifndef SIM_FIFO_BURST_H
+#define SIM_FIFO_BURST_H
+
+#include "fifo/fifo.h"
+
+/* All of a burst's GPU time. */
+u64 burst_work_ns(const struct fifo_burst *burst);
+
+/* How many of its kernels are launched at @now. */
+u64 burst_launched(const struct fifo_burst *burst, u64 now);
+
+/* From when on the burst has something to execute, given what is done: @now or later. */
+u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
+
+/* Executing without a break from @now, when does it run dry (or end)? @now if it is dry. */
+u64 burst_dry_date(const struct fifo_burst *burst, u64 now);
+
+/* Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? */
+u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work);
+
+/* Being loaded from @from until @now, how much is done at @now? */
+u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now);
+
+#endif

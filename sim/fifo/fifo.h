@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The simulated host engine: a runlist of TSGs, timeslices, context switches (GVM 3.2).
+ *
+ * Rules, from the papers and from measurements on real hardware:
+ *  - One context runs at a time and has the whole GPU. TSGs take turns in the order of the
+ *    runlist, each for its timeslice, which starts when it is scheduled.
+ *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of
+ *    its slice, and then gives way at once to a newcomer.
+ *  - A context switch takes time in which nobody runs: more if kernels were in execution, whose
+ *    registers and shared memory go out to memory and come back.
+ *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
+ *    kernel fault side by side, so a kernel that has begun to fault stays until it has all of
+ *    its pages, however many rounds the driver takes. A replay completes
+ *    the accesses whose pages are there by then, before anything else can happen to the pages: so
+ *    two contexts that evict each other's memory still get on.
+ *  - A kernel that never gets what it stands at, since the driver serves its other warps first and
+ *    has no room for all of them, faults one block at a time until it ends. On a GPU each warp
+ *    goes on as soon as its own page is there; here all of them have one cursor.
+ *
+ * Work is submitted as bursts: n equal kernels, one launched every so often by the host.
+ * A burst is one object that is advanced lazily to the present. There is an event per switch,
+ * fault, submission or completion, never per kernel: a run has tens of millions of those.
+ */
+#ifndef SIM_FIFO_FIFO_H
+#define SIM_FIFO_FIFO_H
+
+#include "uvm/gmmu.h"
+
+/* Channels on the runlist, a TSG has one: RM's list for one RPC has no more entries. */
+#define FIFO_CHANNELS_MAX 64u
+
+/* A burst. Memory belongs to the submitter until fifo_wait() has returned. */
+struct fifo_burst {
+	/* Set by the submitter. */
+	u32 kernels;			  /* at least 1 */
+	u64 kernel_ns;			  /* GPU time of each */
+	u64 launch_ns;			  /* host time between two launches */
+	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
+	u32 touch_count;
+	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
+	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
+	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+
+	/* Set here. */
+	struct fifo_burst *next;   /* in the TSG's queue */
+	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
+	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns */
+	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
+	struct gmmu_cursor cursor; /* first block that may miss */
+	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
+	u64 granted_ordinal;	   /* blocks before this one: accesses that have been made */
+	u64 stuck_ordinal;	   /* where it stalled last, */
+	u32 stuck_stalls;	   /* and how often there, one after the other */
+	u64 narrow_ordinal;	   /* up to here it reports one block at a time */
+	bool finished;
+	int status; /* 0, or -EIO: its TSG died */
+	u64 finished_ns;
+	struct eng_waitq waitq;
+};
+
+/* One TSG: here with one channel, as one CUDA context with one busy stream has. */
+struct fifo_tsg {
+	struct fifo *fifo;
+	struct fifo_tsg *next; /* runlist, circular */
+	u32 id;
+	void *space; /* cookie of its address space, reported with its faults */
+	u64 timeslice_ns;
+	bool enabled;
+	bool dead;	/* a fault was cancelled; submissions fail */
+	bool stalled;	/* has unserviced replayable faults */
+	bool preempted; /* to leave as soon as it can be switched out */
+	u64 stalled_ns_since;
+	struct fifo_burst *first; /* in execution */
+	struct fifo_burst *last;
+	u64 launch_end_ns; /* until when its host thread is busy launching */
+	u64 ended_kernels; /* of bursts that are through, or failed */
+
+	/* Counters. */
+	u64 busy_ns;	/* its kernels executed */
+	u64 stall_ns;	/* waited for faults */
+	u64 blocked_ns; /* had work ready while another TSG held the GPU with unserviced faults */
+};
+
+struct fifo_config {
+	u64 timeslice_ns;	 /* of a new TSG, as programmed */
+	u64 timeslice_scale_ppm; /* real over programmed */
+	u64 context_switch_ns;	 /* without any state, */
+	u64 context_state_ns;	 /* and to save or restore what all SMs can hold */
+	u32 outstanding_faults;	 /* most missing pages reported with one stall */
+	u32 faults_per_block;	 /* most of one block */
+};
+
+/* The host engine of one GPU. */
+struct fifo {
+	struct fifo_config config;
+	struct gmmu *gmmu;
+	struct fifo_tsg *runlist; /* any TSG of the circle; NULL: empty */
+	struct fifo_tsg *current; /* whose context is loaded, or being loaded */
+	bool switching;		  /* until switch_end_ns */
+	u64 switch_end_ns;
+	u64 slice_end_ns; /* of current */
+	u64 updated_ns;	  /* current's burst is advanced up to here */
+	struct eng_timer timer;
+	u32 next_id;
+	struct fifo_tsg *by_id[FIFO_CHANNELS_MAX]; /* place: its id modulo FIFO_CHANNELS_MAX */
+	u32 channels;				   /* in use */
+	u64 switches;
+};
+
+void fifo_init(struct fifo *fifo, const struct fifo_config *config, struct gmmu *gmmu);
+void fifo_destroy(struct fifo *fifo);
+
+/*
+ * Put a TSG on the runlist, with the default timeslice; or take it off, failing its bursts. init
+ * returns 0, or -ENOSPC: there are FIFO_CHANNELS_MAX.
+ */
+int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, void *space);
+void fifo_tsg_destroy(struct fifo_tsg *tsg);
+
+/* No burst takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
+#define FIFO_BURST_MAX_NS 315360000000000000ull
+
+/*
+ * Queue a burst behind earlier ones of the TSG. Launching starts when the host thread is free. On a
+ * dead TSG it fails at once, and has not been launched.
+ */
+void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst);
+
+/* Blocking: wait for a burst. 0, -EIO (the TSG died) or -EINTR (the burst is still queued). */
+int fifo_wait(struct fifo_burst *burst);
+
+/* The fault service replays: every stalled access runs again, and misses again or goes on. */
+void fifo_replay(struct fifo *fifo);
+
+/*
+ * A block of memory that a TSG may be about to touch has been unmapped (its resident mask says so
+ * already): it will miss there, unless it has been there or the access was replayed before.
+ */
+void fifo_unmapped(struct fifo_tsg *tsg, const struct gvm_range *range, u32 index);
+
+/* A fault was cancelled: the TSG's context dies with all its work. */
+void fifo_kill(struct fifo *fifo, u32 tsg_id);
+
+/* What the firmware does on an RPC. NULL: no such TSG. */
+struct fifo_tsg *fifo_find(struct fifo *fifo, u32 tsg_id);
+void fifo_set_timeslice(struct fifo_tsg *tsg, u64 timeslice_ns);
+void fifo_disable(struct fifo_tsg *tsg); /* not scheduled again; runs on until preempted */
+void fifo_enable(struct fifo_tsg *tsg);
+void fifo_preempt(struct fifo_tsg *tsg);
+bool fifo_busy(const struct fifo_tsg *tsg); /* it has bursts that have not ended */
+
+/* Bring counters up to the present. */
+void fifo_update(struct fifo *fifo);
+
+/* Kernels launched by now that have not ended. Call fifo_update() first. */
+u64 fifo_pending_kernels(const struct fifo_tsg *tsg);
+
+/* Kernels that have ended, ever. Call fifo_update() first. */
+u64 fifo_ended_kernels(const struct fifo_tsg *tsg);
+
+#endif

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Making room in the fault path, as NVIDIA's driver does it and as the published GVM driver does
+ * (open-gpu-kernel-modules 575, uvm_pmm_gpu.c and uvm_va_block.c; published GVM driver).
+ *
+ *
+ * The stock driver: one victim, here and now
+ *
+ * A block needs a chunk and none is free. Its lock is dropped, the first chunk in order is taken
+ * off the lists, its block is locked, unmapped and its copy to the host started, all in the thread
+ * that services faults (pick_and_evict_root_chunk, uvm_va_block_evict_chunks). Nobody waits for
+ * that copy on the CPU: the chunk goes to the block, which is serviced again from the beginning,
+ * and whose copy in stands behind the copy out of the same chunk. Everything that was resident is
+ * copied, always: a read fault maps for writing, so that nobody knows what is clean.
+ *
+ *
+ * The published GVM: a limit that is looked at once in 64 chunks
+ *
+ * A container may have current <= limit before each allocation. Above that its allocation has to
+ * evict, but the first thing that an allocation does is to look at the free list, and chunks come
+ * from RM 64 at a time. So the limit is enforced when the free list is empty, and until then passed
+ * by:
+ *
+ *     usage - limit, in chunks
+ *      64 |     /|     /|     /|      each step up: a chunk from the free list
+ *         |   /  |   /  |   /  |      each fall: a refill, and victims at the head of the
+ *       0 | /    | /    | /    |      container's own list until current <= limit
+ *
+ * It can be 63 chunks above it by those and one by the comparison: 128 MB. More still if others
+ * refill meanwhile, since the free list is the GPU's: each refill that another container causes puts
+ * up to 63 chunks there, which this one may claim. With fast_path a refill
+ * is tried first, and what is evicted goes to a thread that waits for the copies and gives the
+ * chunks back to RM: the fetch into the fresh chunk need not wait behind any copy out. Once RM has
+ * nothing left, the first victim's chunk is the one that the block gets, as in stock. The CPU's part
+ * of all these evictions stays in the thread that services faults. When the GPU is full and the
+ * container within its limit, the first chunk in global order goes, whoever's it is.
+ *
+ * How this differs from the published driver:
+ *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here
+ *     the refill goes back, and the fault comes again.
+ *  2. It reads usage and limit of the victim's process, before the eviction and without a lock.
+ *     Here they are the faulting container's, and current.
+ *  3. Without fast_path the first victim's chunk is used, and no refill is tried above the limit;
+ *     further victims are waited for on the spot, as NVIDIA's free_root_chunk does.
+ *  4. What sleeps while a limit write is at work are the faults of that container, by a lock that
+ *     stands for its VA space's. All other faults wait behind these, since one thread serves all.
+ */
+#include "gvm/clock.h"
+#include "nvuvm/parts.h"
+
+/* Blocks that a limit write evicts before it waits for their copies. */
+#define LIMIT_BATCH 256u
+
+bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group)
+{
+	return nvuvm->config.limits &&
+	       gvm_charged_bytes(group->container) > group->container->gmem_high_bytes;
+}
+
+/*
+ * A chunk that is EVICTING here and picked in the core's books leaves its block. -ENOENT: its owner
+ * has given it back meanwhile, so it is ours all the same.
+ */
+static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	const struct gvm_range *range = config->memory->frames[chunk].range;
+	void *space = range ? range->space : NULL;
+	int status = gvm_block_evict(config->memory, chunk, fence);
+
+	if (status && status != -ENOENT) {
+		nvuvm_pmm_putback(nvuvm, chunk);
+		return status;
+	}
+	if (!status) {
+		nvuvm->stats.evictions++;
+		config->evicted(config->gpu, space);
+	}
+	return 0;
+}
+
+int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+{
+	if (gvm_clock_take(nvuvm->config.device, chunk))
+		return evict_from_block(nvuvm, chunk, fence);
+	nvuvm_pmm_putback(nvuvm, chunk);
+	return -EBUSY;
+}
+
+int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+{
+	int status;
+
+	if (!nvuvm_pmm_take(nvuvm, chunk)) {
+		gvm_clock_putback(nvuvm->config.device, chunk);
+		return -EBUSY;
+	}
+	status = evict_from_block(nvuvm, chunk, fence);
+	if (!status)
+		nvuvm_pmm_release(nvuvm, chunk);
+	return status;
+}
+
+bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk)
+{
+	u8 state = READ_ONCE(nvuvm->chunks[chunk].state);
+
+	return (state == NVUVM_USED || state == NVUVM_UNUSED) &&
+	       gvm_block_evictable(nvuvm->config.memory, chunk);
+}
+
+/* No victim. Chunks that are on their way to RM are waited for; else it is for another batch. */
+static int room_nobody(struct nvuvm *nvuvm)
+{
+	u64 freed = nvuvm->stats.lazy_returned;
+
+	if (nvuvm->stats.lazy_given > freed)
+		return gvm_wait_event_interruptible(&nvuvm->lazy_freed,
+						    nvuvm->stats.lazy_returned > freed);
+	/* What is in a limit write's hands is charged to nobody, but will be there again. */
+	return nvuvm->config.device->charged_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
+}
+
+/* The device is full. */
+static int room_global(struct nvuvm *nvuvm)
+{
+	struct gvm_fence fence = { 0 };
+	u32 tries = nvuvm->config.device->chunk_count;
+	int status = -EBUSY;
+	u32 chunk;
+
+	while (tries-- && status == -EBUSY) {
+		chunk = nvuvm_pmm_claim(nvuvm);
+		if (chunk == GVM_NO_CHUNK)
+			chunk = nvuvm_pmm_refill(nvuvm);
+		if (chunk != GVM_NO_CHUNK) {
+			nvuvm->held = chunk;
+			return 0;
+		}
+		chunk = nvuvm_pmm_pick(nvuvm, NULL);
+		if (chunk == GVM_NO_CHUNK)
+			return room_nobody(nvuvm);
+		status = nvuvm_evict_taken(nvuvm, chunk, &fence);
+		if (!status)
+			nvuvm->held = chunk;
+	}
+	return status == -EBUSY ? -EAGAIN : status;
+}
+
+/* A victim that is not the block's: RM gets it back, when its copy is out. */
+static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *fence)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	int status = 0;
+
+	if (config->fast_path) {
+		nvuvm_pmm_release_lazily(nvuvm, chunk, fence->sequence[GVM_ENGINE_OUT]);
+		return 0;
+	}
+	status = config->mmu->fence_wait(config->gpu, fence);
+	nvuvm_pmm_release(nvuvm, chunk);
+	return status;
+}
+
+/* One of the container's own chunks. */
+static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
+{
+	struct gvm_fence fence = { 0 };
+	u32 chunk = nvuvm_pmm_pick(nvuvm, group);
+	int status;
+
+	if (chunk == GVM_NO_CHUNK)
+		return -EAGAIN;
+	status = nvuvm_evict_taken(nvuvm, chunk, &fence);
+	if (status)
+		return status == -EBUSY ? -EAGAIN : status;
+	nvuvm->stats.evictions_own++;
+	if (nvuvm->held == GVM_NO_CHUNK) {
+		nvuvm->held = chunk;
+		return 0;
+	}
+	return room_dispose(nvuvm, chunk, &fence);
+}
+
+/* There was no victim: what was refilled for it, which is all that is free, goes back. */
+static void room_undo_refill(struct nvuvm *nvuvm)
+{
+	if (nvuvm->held != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, nvuvm->held);
+	nvuvm->held = GVM_NO_CHUNK;
+	nvuvm_pmm_trim(nvuvm);
+}
+
+/* The container is above its limit. */
+static int room_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
+{
+	int status = 0;
+
+	/* What the limit was not enforced for in this batch does not get others past it. */
+	if (group->deferred_va)
+		return -EAGAIN;
+	nvuvm->held = nvuvm_pmm_claim(nvuvm);
+	if (nvuvm->held != GVM_NO_CHUNK)
+		return 0;
+	if (nvuvm->config.fast_path)
+		nvuvm->held = nvuvm_pmm_refill(nvuvm);
+	while (!status && nvuvm_over_limit(nvuvm, group))
+		status = room_evict_own(nvuvm, group);
+	if (status)
+		room_undo_refill(nvuvm);
+	return status;
+}
+
+int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_group *group, bool forced)
+{
+	return forced ? room_own(nvuvm, group) : room_global(nvuvm);
+}
+
+static bool lazy_is_there(const struct nvuvm *nvuvm)
+{
+	return nvuvm->lazy.count > 0;
+}
+
+void nvuvm_lazy_worker(void *data)
+{
+	struct nvuvm *nvuvm = data;
+	const struct nvuvm_config *config = &nvuvm->config;
+	int status = 0;
+
+	while (!status && !gvm_worker_should_stop()) {
+		struct gvm_fence fence = { 0 };
+		u32 chunk;
+
+		status = gvm_wait_event_interruptible(&nvuvm->lazy_wait, lazy_is_there(nvuvm));
+		if (status)
+			break;
+		chunk = nvuvm_pmm_take_lazy(nvuvm, &fence.sequence[GVM_ENGINE_OUT]);
+		status = config->mmu->fence_wait(config->gpu, &fence);
+		nvuvm_pmm_release(nvuvm, chunk);
+		nvuvm->stats.lazy_returned++;
+		gvm_wake_up_all(&nvuvm->lazy_freed);
+	}
+}
+
+/* Evict anybody's chunk for RM. */
+static int rm_evict(struct nvuvm *nvuvm)
+{
+	struct gvm_fence fence = { 0 };
+	u32 chunk = nvuvm_pmm_pick(nvuvm, NULL);
+	int status;
+
+	if (chunk == GVM_NO_CHUNK)
+		return -ENOMEM;
+	status = nvuvm_evict_taken(nvuvm, chunk, &fence);
+	if (!status)
+		nvuvm_pmm_release(nvuvm, chunk);
+	return status;
+}
+
+int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	u32 tries = config->device->chunk_count;
+	int status = config->mmu->chunk_alloc(config->gpu, ret_chunk);
+
+	if (status)
+		nvuvm_pmm_trim(nvuvm);
+	while (status && tries--) {
+		status = config->mmu->chunk_alloc(config->gpu, ret_chunk);
+		if (!status)
+			break;
+		status = rm_evict(nvuvm);
+		if (status && status != -EBUSY)
+			return status;
+		status = -ENOMEM;
+	}
+	return status;
+}
+
+/* A limit write. */
+
+/* What it has evicted and not waited for yet. */
+struct limit_batch {
+	u32 *chunks; /* LIMIT_BATCH of them */
+	u32 count;
+	struct gvm_fence fence;
+};
+
+/* Take the chunk of a block, EVICTING then, if it has one that can be taken. */
+static u32 limit_take(struct nvuvm *nvuvm, struct gvm_range *range, u32 index)
+{
+	u32 chunk;
+
+	gvm_mutex_lock(&range->lock);
+	chunk = range->blocks[index].chunk;
+	if (chunk != GVM_NO_CHUNK && !nvuvm_pmm_take(nvuvm, chunk))
+		chunk = GVM_NO_CHUNK;
+	gvm_mutex_unlock(&range->lock);
+	return chunk;
+}
+
+/* The second pass: wait for the copies, and give the chunks back. */
+static int limit_finish(struct nvuvm *nvuvm, struct limit_batch *batch)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	int status = config->mmu->fence_wait(config->gpu, &batch->fence);
+
+	while (batch->count)
+		nvuvm_pmm_release(nvuvm, batch->chunks[--batch->count]);
+	return status;
+}
+
+static int limit_evict_block(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
+			     struct limit_batch *batch)
+{
+	u32 chunk = limit_take(nvuvm, range, index);
+
+	/* Failures are skipped, as they are there. */
+	if (chunk == GVM_NO_CHUNK || nvuvm_evict_taken(nvuvm, chunk, &batch->fence))
+		return 0;
+	nvuvm->stats.evictions_limit++;
+	batch->chunks[batch->count++] = chunk;
+	return batch->count == LIMIT_BATCH ? limit_finish(nvuvm, batch) : 0;
+}
+
+static int limit_evict_range(struct nvuvm *nvuvm, struct nvuvm_range *entry, u64 bytes,
+			     struct limit_batch *batch)
+{
+	struct gvm_range *range = entry->range;
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < range->block_count && !status; i++) {
+		if (gvm_charged_bytes(range->container) <= bytes)
+			break;
+		status = limit_evict_block(nvuvm, range, i, batch);
+	}
+	return status;
+}
+
+/* VA space locked. */
+static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_group *group, u64 bytes,
+			   struct limit_batch *batch)
+{
+	struct nvuvm_range *entry;
+	int status = 0;
+	int waited;
+
+	list_for_each_entry(entry, &group->ranges, node) {
+		status = limit_evict_range(nvuvm, entry, bytes, batch);
+		if (status)
+			break;
+	}
+	waited = limit_finish(nvuvm, batch);
+	return status ? status : waited;
+}
+
+int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 bytes)
+{
+	struct nvuvm_group *group = nvuvm_group_get(nvuvm, container);
+	u32 chunks[LIMIT_BATCH];
+	struct limit_batch batch = { .chunks = chunks };
+	int status;
+
+	if (!group)
+		return 0;
+	gvm_mutex_lock(&group->va_space);
+	status = limit_evict_all(nvuvm, group, bytes, &batch);
+	gvm_mutex_unlock(&group->va_space);
+	nvuvm_group_put(nvuvm, group);
+	return status;
+}

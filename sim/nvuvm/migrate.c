@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Memory that moves because somebody said so or touched it on the CPU: a model of
+ * open-gpu-kernel-modules 575, uvm_migrate.c (cudaMemPrefetchAsync) and uvm_va_block.c
+ * (uvm_va_block_cpu_fault).
+ *
+ *
+ * Faster than faults
+ *
+ *     faults     batch: block, block, ... wait for the copies, replay; batch: ...
+ *     to the GPU block, block, block, ...            all copies in a row; wait for the last
+ *     to the CPU block, block, block, ...  wait for the last; then map page by page
+ *
+ * Advice has no round trip to the GPU in it and no guesses: each block moves whole, the CPU works on
+ * the next one while the copy engine has this one, and the link never rests. On its way to the CPU
+ * memory is mapped in a second pass, behind all copies (uvm_migrate's two passes): 512 PTEs of 4 KB a
+ * block, which is more work than all the rest, and the reason why this way takes three times as long.
+ */
+#include "nvuvm/parts.h"
+
+/* Pages of a block go to the CPU; @fence covers the copies. */
+static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
+			       u32 pages, struct gvm_fence *fence)
+{
+	struct gvm_block *block = &range->blocks[index];
+	u32 moved = pages & block->resident;
+	int status;
+
+	if (range->dying || (pages & ~block->valid))
+		return -EFAULT;
+	nvuvm_host_populate(nvuvm, range, index, pages);
+	status = gvm_block_push_out_locked(range, index, moved, fence);
+	if (status)
+		return status;
+	block->on_host |= pages;
+	if (!moved)
+		return 0;
+	/* What leaves is no use of the chunk: only what comes is. */
+	if (!block->resident)
+		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
+	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
+			      gvm_ktime_ns());
+	return 0;
+}
+
+int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages)
+{
+	struct gvm_fence fence = { 0 };
+	int status;
+
+	gvm_range_enter(range);
+	gvm_mutex_lock(&range->lock);
+	status = block_to_cpu_locked(nvuvm, range, index, pages, &fence);
+	/* As UVM does, with the block locked: the CPU's PTEs come after its data. */
+	if (!status)
+		status = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
+	gvm_mutex_unlock(&range->lock);
+	gvm_range_leave(range);
+	return status;
+}
+
+static int migrate_blocks_to_gpu(struct nvuvm *nvuvm, struct gvm_range *range,
+				 struct gvm_fence *fence)
+{
+	struct gvm_block_stats stats = { 0 };
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < range->block_count && !status; i++)
+		status = nvuvm_block_bring_in(nvuvm, range, i, &stats, fence);
+	return status;
+}
+
+/* @ret_pages: how many go, to be mapped when they have come. */
+static int migrate_blocks_to_cpu(struct nvuvm *nvuvm, struct gvm_range *range,
+				 struct gvm_fence *fence, u32 *ret_pages)
+{
+	int status = 0;
+	u32 i;
+
+	for (i = 0; i < range->block_count && !status; i++) {
+		gvm_mutex_lock(&range->lock);
+		gvm_cost(GVM_COST_BLOCK, 1);
+		*ret_pages += hweight32(range->blocks[i].resident);
+		status = block_to_cpu_locked(nvuvm, range, i, range->blocks[i].valid, fence);
+		gvm_mutex_unlock(&range->lock);
+	}
+	return status;
+}
+
+int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_processor to)
+{
+	struct nvuvm_group *group = nvuvm_range_of(range)->group;
+	struct gvm_fence fence = { 0 };
+	u32 pages = 0;
+	int status, waited;
+
+	gvm_range_enter(range);
+	gvm_mutex_lock(&group->va_space);
+	if (to == NVUVM_GPU)
+		status = migrate_blocks_to_gpu(nvuvm, range, &fence);
+	else
+		status = migrate_blocks_to_cpu(nvuvm, range, &fence, &pages);
+	waited = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
+	gvm_cost(GVM_COST_PAGE, pages);
+	gvm_mutex_unlock(&group->va_space);
+	gvm_range_leave(range);
+	return status ? status : waited;
+}

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * NVIDIA's UVM driver and the published GVM driver, as models
+ * ===========================================================
+ *
+ * What a container feels under memory pressure is decided by what happens between a fault and its
+ * replay. The core has its own way (core/block/block.c); this is how the driver does it that people
+ * have (open-gpu-kernel-modules 575, uvm_*.c), and how the patch to it that the GVM paper's authors
+ * have published does it. Both keep UVM's skeleton, which the core's fault loop has, too: batches of
+ * up to 256 faults, 20 in a row, sorted, each followed by a flush, a replay and a busy wait until
+ * every copy of the batch has ended. What is in here is what UVM does for each block of a batch:
+ *
+ *     block.c     service one block after the other, restart it when it needed room
+ *     prefetch.c  64 KB at least, more by the density of its neighbours
+ *     pmm.c       chunks: refills of 64, queues by last fault or migration
+ *     evict.c     eviction in the fault path, limits, lazy freeing, limit writes
+ *     thrash.c    leave pages alone that two processors fight over
+ *     nvuvm.c           this: ranges, containers, host memory, and the device seen through it
+ *
+ * Switches: "limits" and "fast_path" make the published GVM of it. Neither is stock.
+ *
+ * The books are the core's: charges, gmem.current, swap counters, clock order (nobody asks it here)
+ * and the residency of struct gvm_block, so that whatever looks at these works unchanged. In stock
+ * nobody is refused anything; in GVM the limit is enforced as the published driver does it, which is
+ * not the core's way, and usage may be above it.
+ *
+ *
+ * Host memory
+ *
+ * A block's home on the host is decided once. What the CPU wrote lies in 2 MB chunks, or in 4 KB
+ * pages if it is so flagged; what an eviction brings there first gets one chunk of 2 MB. It stays
+ * there until the range dies, also while the data is on the device: host memory knows only growth.
+ * How it lies decides how many copies a copy takes (block_copy_resident_pages_between): one for each
+ * contiguous run if both sides are one chunk of 2 MB, else one for each 4 KB.
+ *
+ * How this differs from the driver:
+ *  1. Host memory is never short, and 2 MB of it can always be had.
+ *  2. All runs of one push share one set-up there; here each run has its own. Runs are few.
+ *  3. Fresh memory is cleared page by page as pages become resident, and not the rest of a chunk
+ *     at once. No byte is cleared more than once either way.
+ *  4. It is always cleared. The driver leaves out a chunk that is fresh from RM, which scrubs what
+ *     it hands out.
+ */
+#include "nvuvm/nvuvm.h"
+
+#include "nvuvm/parts.h"
+
+/* 4 KB pages in one of ours. */
+#define SMALL_PAGES (GVM_PAGE_BYTES >> 12)
+
+struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
+{
+	struct nvuvm *nvuvm = gvm_alloc(sizeof(*nvuvm));
+
+	if (!nvuvm)
+		return NULL;
+	nvuvm->config = *config;
+	gvm_spin_init(&nvuvm->lock, "nvuvm");
+	INIT_LIST_HEAD(&nvuvm->groups);
+	gvm_waitqueue_init(&nvuvm->lazy_wait);
+	gvm_waitqueue_init(&nvuvm->lazy_freed);
+	nvuvm->batch = 1;
+	if (nvuvm_pmm_init(nvuvm)) {
+		gvm_free(nvuvm);
+		return NULL;
+	}
+	return nvuvm;
+}
+
+void nvuvm_destroy(struct nvuvm *nvuvm)
+{
+	if (!nvuvm)
+		return;
+	GVM_ASSERT(list_empty(&nvuvm->groups));
+	nvuvm_pmm_destroy(nvuvm);
+	gvm_free(nvuvm);
+}
+
+int nvuvm_start(struct nvuvm *nvuvm)
+{
+	if (!nvuvm->config.fast_path)
+		return 0;
+	return gvm_worker_start(&nvuvm->lazy_worker, "nvuvm lazy free", nvuvm_lazy_worker,
+				nvuvm);
+}
+
+void nvuvm_stop(struct nvuvm *nvuvm)
+{
+	u64 out_sequence;
+	u32 chunk;
+
+	if (nvuvm->config.fast_path)
+		gvm_worker_stop(&nvuvm->lazy_worker);
+	while ((chunk = nvuvm_pmm_take_lazy(nvuvm, &out_sequence)) != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, chunk);
+	nvuvm_pmm_trim(nvuvm);
+}
+
+const struct nvuvm_stats *nvuvm_stats(const struct nvuvm *nvuvm)
+{
+	return &nvuvm->stats;
+}
+
+/* Groups. */
+
+static struct nvuvm_group *group_find_locked(struct nvuvm *nvuvm,
+					     const struct gvm_container *container)
+{
+	struct nvuvm_group *group;
+
+	list_for_each_entry(group, &nvuvm->groups, node)
+		if (group->container == container)
+			return group;
+	return NULL;
+}
+
+struct nvuvm_group *nvuvm_group_get(struct nvuvm *nvuvm, const struct gvm_container *container)
+{
+	struct nvuvm_group *group;
+
+	gvm_spin_lock(&nvuvm->lock);
+	group = group_find_locked(nvuvm, container);
+	if (group)
+		group->users++;
+	gvm_spin_unlock(&nvuvm->lock);
+	return group;
+}
+
+void nvuvm_group_put(struct nvuvm *nvuvm, struct nvuvm_group *group)
+{
+	bool last;
+
+	gvm_spin_lock(&nvuvm->lock);
+	GVM_ASSERT(group->users > 0);
+	last = --group->users == 0;
+	if (last)
+		list_del_init(&group->node);
+	gvm_spin_unlock(&nvuvm->lock);
+	if (!last)
+		return;
+	GVM_ASSERT(!group->own.count && !group->host_bytes);
+	gvm_free(group);
+}
+
+/* The group of a container, made if there is none. NULL: no memory. */
+static struct nvuvm_group *group_get_or_make(struct nvuvm *nvuvm,
+					     struct gvm_container *container)
+{
+	struct nvuvm_group *group = nvuvm_group_get(nvuvm, container);
+
+	if (group)
+		return group;
+	group = gvm_alloc(sizeof(*group));
+	if (!group)
+		return NULL;
+	group->container = container;
+	group->users = 1;
+	group->own = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
+	gvm_mutex_init(&group->va_space, "nvuvm va space");
+	INIT_LIST_HEAD(&group->ranges);
+	gvm_spin_lock(&nvuvm->lock);
+	list_add_tail(&group->node, &nvuvm->groups);
+	gvm_spin_unlock(&nvuvm->lock);
+	return group;
+}
+
+u64 nvuvm_host_bytes(struct nvuvm *nvuvm, const struct gvm_container *container)
+{
+	struct nvuvm_group *group;
+	u64 bytes;
+
+	gvm_spin_lock(&nvuvm->lock);
+	group = group_find_locked(nvuvm, container);
+	bytes = group ? group->host_bytes : 0;
+	gvm_spin_unlock(&nvuvm->lock);
+	return bytes;
+}
+
+static void group_add_host_pages(struct nvuvm *nvuvm, struct nvuvm_group *group, s64 pages)
+{
+	gvm_spin_lock(&nvuvm->lock);
+	group->host_bytes += (u64)pages << GVM_PAGE_SHIFT;
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+/* Ranges and their host memory. */
+
+/* What the CPU wrote before the range came here. */
+static void block_init(struct nvuvm_block *entry, const struct gvm_block *block,
+		       bool small_host_pages)
+{
+	entry->host_pages = block->on_host;
+	entry->host_huge = block->on_host == GVM_BLOCK_FULL && !small_host_pages;
+}
+
+static void range_link(struct nvuvm *nvuvm, struct nvuvm_range *entry, bool small_host_pages)
+{
+	struct gvm_range *range = entry->range;
+	struct nvuvm_group *group = entry->group;
+	s64 pages = 0;
+	u32 i;
+
+	for (i = 0; i < range->block_count; i++) {
+		block_init(&entry->blocks[i], &range->blocks[i], small_host_pages);
+		pages += hweight32(entry->blocks[i].host_pages);
+	}
+	range->device_data = entry;
+	group_add_host_pages(nvuvm, group, pages);
+	gvm_mutex_lock(&group->va_space);
+	list_add_tail(&entry->node, &group->ranges);
+	gvm_mutex_unlock(&group->va_space);
+}
+
+int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
+		     const struct gvm_range_config *config, bool small_host_pages)
+{
+	struct nvuvm_range *entry;
+	int status = gvm_range_init(range, config);
+
+	if (status)
+		return status;
+	entry = gvm_alloc(sizeof(*entry));
+	if (entry) {
+		entry->range = range;
+		entry->blocks = gvm_alloc(range->block_count * sizeof(*entry->blocks));
+		entry->group = group_get_or_make(nvuvm, range->container);
+	}
+	if (entry && entry->blocks && entry->group) {
+		range_link(nvuvm, entry, small_host_pages);
+		return 0;
+	}
+	if (entry) {
+		gvm_free(entry->blocks);
+		if (entry->group)
+			nvuvm_group_put(nvuvm, entry->group);
+	}
+	gvm_free(entry);
+	gvm_range_destroy(range);
+	return -ENOMEM;
+}
+
+void nvuvm_range_destroy(struct nvuvm *nvuvm, struct gvm_range *range)
+{
+	struct nvuvm_range *entry = nvuvm_range_of(range);
+	u32 count = range->block_count;
+	s64 pages = 0;
+	u32 i;
+
+	/* First no limit write finds it any more, and none is at work in it. */
+	gvm_mutex_lock(&entry->group->va_space);
+	list_del_init(&entry->node);
+	gvm_mutex_unlock(&entry->group->va_space);
+	gvm_range_destroy(range);
+	for (i = 0; i < count; i++) {
+		pages += hweight32(entry->blocks[i].host_pages);
+		nvuvm_thrash_destroy(&entry->blocks[i].thrash);
+	}
+	group_add_host_pages(nvuvm, entry->group, -pages);
+	nvuvm_group_put(nvuvm, entry->group);
+	gvm_free(entry->blocks);
+	gvm_free(entry);
+	range->device_data = NULL;
+}
+
+void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages)
+{
+	struct nvuvm_block *entry = nvuvm_block_of(range, index);
+	u32 missing = pages & ~entry->host_pages;
+
+	entry->host_pages |= missing;
+	group_add_host_pages(nvuvm, nvuvm_range_of(range)->group, hweight32(missing));
+}
+
+/*
+ * An eviction comes to where nothing is yet: one chunk of 2 MB, if the block and the host have that.
+ * The published GVM asks for nothing else at first; UVM takes what is there. What an application
+ * staged its data in was no memory of UVM's.
+ */
+static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
+				       u32 pages)
+{
+	struct nvuvm_block *entry = nvuvm_block_of(range, index);
+
+	if (nvuvm->config.host_fragmented && !nvuvm->config.fast_path) {
+		entry->host_huge = false;
+	} else if (!entry->host_pages && range->blocks[index].valid == GVM_BLOCK_FULL) {
+		entry->host_huge = true;
+		pages = GVM_BLOCK_FULL;
+	}
+	nvuvm_host_populate(nvuvm, range, index, pages);
+}
+
+/* The device through the model: chunks by way of the PMM, copies in as many pieces as it takes. */
+
+static int nvuvm_chunk_alloc(void *data, u32 *ret_chunk)
+{
+	struct nvuvm *nvuvm = data;
+
+	*ret_chunk = nvuvm_pmm_claim(nvuvm);
+	if (*ret_chunk == GVM_NO_CHUNK)
+		*ret_chunk = nvuvm_pmm_refill(nvuvm);
+	return *ret_chunk == GVM_NO_CHUNK ? -ENOMEM : 0;
+}
+
+static void nvuvm_chunk_free(void *data, u32 chunk)
+{
+	nvuvm_pmm_leave_block(data, chunk);
+}
+
+static u32 run_pieces(const struct nvuvm_block *entry, const struct gvm_page_run *run)
+{
+	return entry->host_huge ? 1 : run->page_count * SMALL_PAGES;
+}
+
+static int nvuvm_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct nvuvm *nvuvm = data;
+	const struct gvm_frame *frame = &nvuvm->config.memory->frames[run->chunk];
+	struct gvm_page_run copy = *run;
+
+	copy.pieces = run_pieces(nvuvm_block_of(frame->range, frame->index), run);
+	nvuvm->stats.copies_in += copy.pieces;
+	return nvuvm->config.mmu->copy_in(nvuvm->config.gpu, &copy, fence);
+}
+
+static int nvuvm_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct nvuvm *nvuvm = data;
+	const struct gvm_frame *frame = &nvuvm->config.memory->frames[run->chunk];
+	u32 pages = (u32)((BIT(run->page_count) - 1) << run->first_page);
+	struct gvm_page_run copy = *run;
+
+	host_populate_for_eviction(nvuvm, frame->range, frame->index, pages);
+	copy.pieces = run_pieces(nvuvm_block_of(frame->range, frame->index), run);
+	nvuvm->stats.copies_out += copy.pieces;
+	return nvuvm->config.mmu->copy_out(nvuvm->config.gpu, &copy, fence);
+}
+
+static int nvuvm_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	struct nvuvm *nvuvm = data;
+
+	return nvuvm->config.mmu->clear(nvuvm->config.gpu, run, fence);
+}
+
+static int nvuvm_fence_wait(void *data, const struct gvm_fence *fence)
+{
+	struct nvuvm *nvuvm = data;
+
+	return nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, fence);
+}
+
+static bool nvuvm_fence_passed(void *data, const struct gvm_fence *fence)
+{
+	struct nvuvm *nvuvm = data;
+
+	return nvuvm->config.mmu->fence_passed(nvuvm->config.gpu, fence);
+}
+
+static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+		      enum gvm_access access)
+{
+	struct nvuvm *nvuvm = data;
+
+	nvuvm->config.mmu->map(nvuvm->config.gpu, space, va, chunk, page_mask, access);
+}
+
+static void nvuvm_unmap(void *data, void *space, u64 va, u32 page_mask)
+{
+	struct nvuvm *nvuvm = data;
+
+	nvuvm->config.mmu->unmap(nvuvm->config.gpu, space, va, page_mask);
+}
+
+const struct gvm_mmu_ops nvuvm_mmu_ops = {
+	.chunk_alloc = nvuvm_chunk_alloc,
+	.chunk_free = nvuvm_chunk_free,
+	.copy_in = nvuvm_copy_in,
+	.copy_out = nvuvm_copy_out,
+	.clear = nvuvm_clear,
+	.fence_wait = nvuvm_fence_wait,
+	.fence_passed = nvuvm_fence_passed,
+	.map = nvuvm_map,
+	.unmap = nvuvm_unmap,
+};

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Root chunks of 2 MB and who goes next: a model of open-gpu-kernel-modules 575, uvm_pmm_gpu.c,
+ * and of what the published GVM driver adds to it.
+ *
+ *
+ * "LRU" is a queue of the last faults
+ *
+ *      RM's allocator --- refill of 64 ---> free ---> a block's
+ *           ^                                            |
+ *           |                                            v unpin, migration
+ *           +------ free --------- victim <--- head | used     | tail
+ *                                  victim <--- head | unused   | tail   (no page resident)
+ *
+ * A chunk goes to the tail of the used ones when it is unpinned after its allocation
+ * (chunk_update_lists_locked) and whenever data migrates to its block (block_mark_memory_used). The
+ * GPU's own accesses are invisible: a block that every kernel reads and that never faults gets to
+ * the head as surely as one that is never looked at again. A cyclic walk over a little more than
+ * there is misses every time. NVIDIA's own comment in the code would like mappings to count, too.
+ *
+ * A victim is looked for (pick_root_chunk_to_evict) among the free ones, then at the head of the
+ * unused ones, whose block has lost its pages by other means than eviction, then at the head of the
+ * used ones. The published GVM keeps each chunk on a second list by process, in the same order.
+ *
+ * How this differs from the drivers:
+ *  1. The last victim of a batch that is larger than memory would be a chunk that the same batch
+ *     has filled. On a GPU each warp gets on as soon as its own page is there; our GMMU has one
+ *     cursor for all of them, so that might go round for ever. None is given that the batch in
+ *     service has migrated to; see block.c for what happens then.
+ *  2. A block at the end of a range has a whole chunk, too, as everywhere in the simulator.
+ *     NVIDIA's driver splits root chunks for these.
+ *  3. The list by process has unused chunks in the order of their last migration as well.
+ *  4. A freed chunk goes to the device's allocator as long as its copy out is in flight, and whoever
+ *     gets it is served behind it. NVIDIA's driver waits for that copy first (free_root_chunk), but
+ *     chunks are freed so only by an exit, which waits for all copies anyway.
+ */
+#include "nvuvm/parts.h"
+
+static struct nvuvm_list list_empty_new(void)
+{
+	return (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
+}
+
+static void list_append(struct nvuvm *nvuvm, struct nvuvm_list *list, enum nvuvm_order order,
+			u32 chunk)
+{
+	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
+
+	entry->next[order] = GVM_NO_CHUNK;
+	entry->prev[order] = list->tail;
+	if (list->tail == GVM_NO_CHUNK)
+		list->head = chunk;
+	else
+		nvuvm->chunks[list->tail].next[order] = chunk;
+	list->tail = chunk;
+	list->count++;
+}
+
+static void list_remove(struct nvuvm *nvuvm, struct nvuvm_list *list, enum nvuvm_order order,
+			u32 chunk)
+{
+	const struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
+
+	GVM_ASSERT(list->count > 0);
+	if (entry->prev[order] == GVM_NO_CHUNK)
+		list->head = entry->next[order];
+	else
+		nvuvm->chunks[entry->prev[order]].next[order] = entry->next[order];
+	if (entry->next[order] == GVM_NO_CHUNK)
+		list->tail = entry->prev[order];
+	else
+		nvuvm->chunks[entry->next[order]].prev[order] = entry->prev[order];
+	list->count--;
+}
+
+/* The list that a chunk in this state is on, or NULL. */
+static struct nvuvm_list *state_list(struct nvuvm *nvuvm, u8 state)
+{
+	switch (state) {
+	case NVUVM_FREE:
+		return &nvuvm->free;
+	case NVUVM_USED:
+		return &nvuvm->used;
+	case NVUVM_UNUSED:
+		return &nvuvm->unused;
+	case NVUVM_LAZY:
+		return &nvuvm->lazy;
+	}
+	return NULL;
+}
+
+static bool state_is_listed(u8 state)
+{
+	return state == NVUVM_USED || state == NVUVM_UNUSED;
+}
+
+static bool state_is_in_hands(u8 state)
+{
+	return state == NVUVM_PINNED || state == NVUVM_EVICTING;
+}
+
+/* Change a chunk's state: off its lists, to the tails of the new ones. Lock held. */
+static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_state state)
+{
+	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
+	struct nvuvm_list *from = state_list(nvuvm, entry->state);
+	struct nvuvm_list *to = state_list(nvuvm, (u8)state);
+
+	if (from)
+		list_remove(nvuvm, from, NVUVM_ORDER_STATE, chunk);
+	if (state_is_listed(entry->state))
+		list_remove(nvuvm, &entry->group->own, NVUVM_ORDER_OWN, chunk);
+	nvuvm->in_hands -= state_is_in_hands(entry->state);
+	nvuvm->in_hands += state_is_in_hands((u8)state);
+	entry->state = (u8)state;
+	if (to)
+		list_append(nvuvm, to, NVUVM_ORDER_STATE, chunk);
+	if (state_is_listed(entry->state))
+		list_append(nvuvm, &entry->group->own, NVUVM_ORDER_OWN, chunk);
+}
+
+int nvuvm_pmm_init(struct nvuvm *nvuvm)
+{
+	u32 count = nvuvm->config.device->chunk_count;
+
+	nvuvm->free = list_empty_new();
+	nvuvm->unused = list_empty_new();
+	nvuvm->used = list_empty_new();
+	nvuvm->lazy = list_empty_new();
+	nvuvm->held = GVM_NO_CHUNK;
+	nvuvm->chunks = gvm_alloc((size_t)count * sizeof(*nvuvm->chunks));
+	return nvuvm->chunks ? 0 : -ENOMEM;
+}
+
+void nvuvm_pmm_destroy(struct nvuvm *nvuvm)
+{
+	gvm_free(nvuvm->chunks);
+	nvuvm->chunks = NULL;
+}
+
+static u32 take_head_locked(struct nvuvm *nvuvm, const struct nvuvm_list *list)
+{
+	u32 chunk = list->head;
+
+	if (chunk != GVM_NO_CHUNK)
+		chunk_move_locked(nvuvm, chunk, NVUVM_PINNED);
+	return chunk;
+}
+
+u32 nvuvm_pmm_claim(struct nvuvm *nvuvm)
+{
+	u32 chunk;
+
+	gvm_spin_lock(&nvuvm->lock);
+	chunk = take_head_locked(nvuvm, &nvuvm->free);
+	gvm_spin_unlock(&nvuvm->lock);
+	return chunk;
+}
+
+/* The device's allocator has this one, and not us, or the other way round. */
+static void chunk_set_state(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_state state)
+{
+	gvm_spin_lock(&nvuvm->lock);
+	chunk_move_locked(nvuvm, chunk, state);
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+u32 nvuvm_pmm_refill(struct nvuvm *nvuvm)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+	u32 first = GVM_NO_CHUNK;
+	u32 chunk, i;
+
+	for (i = 0; i < NVUVM_REFILL_CHUNKS; i++) {
+		if (config->mmu->chunk_alloc(config->gpu, &chunk))
+			break;
+		GVM_ASSERT(nvuvm->chunks[chunk].state == NVUVM_IN_PMA);
+		chunk_set_state(nvuvm, chunk, i ? NVUVM_FREE : NVUVM_PINNED);
+		if (!i)
+			first = chunk;
+	}
+	nvuvm->stats.refills += first != GVM_NO_CHUNK;
+	return first;
+}
+
+void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk)
+{
+	chunk_set_state(nvuvm, chunk, NVUVM_IN_PMA);
+	nvuvm->config.mmu->chunk_free(nvuvm->config.gpu, chunk);
+}
+
+void nvuvm_pmm_trim(struct nvuvm *nvuvm)
+{
+	u32 chunk;
+
+	while ((chunk = nvuvm_pmm_claim(nvuvm)) != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, chunk);
+}
+
+void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence)
+{
+	gvm_spin_lock(&nvuvm->lock);
+	nvuvm->chunks[chunk].out_sequence = out_sequence;
+	chunk_move_locked(nvuvm, chunk, NVUVM_LAZY);
+	nvuvm->stats.lazy_given++;
+	gvm_wake_up_all(&nvuvm->lazy_wait);
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence)
+{
+	u32 chunk;
+
+	gvm_spin_lock(&nvuvm->lock);
+	chunk = take_head_locked(nvuvm, &nvuvm->lazy);
+	if (chunk != GVM_NO_CHUNK)
+		*ret_out_sequence = nvuvm->chunks[chunk].out_sequence;
+	gvm_spin_unlock(&nvuvm->lock);
+	return chunk;
+}
+
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_group *group, u32 chunk)
+{
+	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
+
+	gvm_spin_lock(&nvuvm->lock);
+	if (entry->state != NVUVM_EVICTING) {
+		GVM_ASSERT(!entry->group || entry->group == group);
+		entry->group = group;
+		entry->batch = nvuvm->batch;
+		chunk_move_locked(nvuvm, chunk, NVUVM_USED);
+	}
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+void nvuvm_pmm_mark_unused(struct nvuvm *nvuvm, u32 chunk)
+{
+	gvm_spin_lock(&nvuvm->lock);
+	if (state_is_listed(nvuvm->chunks[chunk].state))
+		chunk_move_locked(nvuvm, chunk, NVUVM_UNUSED);
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+/* The head of a list, unless the batch in service has just put it there. */
+static u32 list_victim(const struct nvuvm *nvuvm, const struct nvuvm_list *list)
+{
+	u32 chunk = list->head;
+
+	if (chunk == GVM_NO_CHUNK)
+		return GVM_NO_CHUNK;
+	if (nvuvm->chunks[chunk].state == NVUVM_USED &&
+	    nvuvm->chunks[chunk].batch == nvuvm->batch)
+		return GVM_NO_CHUNK;
+	return chunk;
+}
+
+u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_group *group)
+{
+	u32 chunk;
+
+	gvm_spin_lock(&nvuvm->lock);
+	chunk = list_victim(nvuvm, group ? &group->own : &nvuvm->unused);
+	if (chunk == GVM_NO_CHUNK && !group)
+		chunk = list_victim(nvuvm, &nvuvm->used);
+	if (chunk != GVM_NO_CHUNK)
+		chunk_move_locked(nvuvm, chunk, NVUVM_EVICTING);
+	gvm_spin_unlock(&nvuvm->lock);
+	return chunk;
+}
+
+bool nvuvm_pmm_take(struct nvuvm *nvuvm, u32 chunk)
+{
+	bool taken;
+
+	gvm_spin_lock(&nvuvm->lock);
+	taken = state_is_listed(nvuvm->chunks[chunk].state);
+	if (taken)
+		chunk_move_locked(nvuvm, chunk, NVUVM_EVICTING);
+	gvm_spin_unlock(&nvuvm->lock);
+	return taken;
+}
+
+void nvuvm_pmm_putback(struct nvuvm *nvuvm, u32 chunk)
+{
+	gvm_spin_lock(&nvuvm->lock);
+	GVM_ASSERT(nvuvm->chunks[chunk].state == NVUVM_EVICTING);
+	nvuvm->chunks[chunk].batch = nvuvm->batch;
+	chunk_move_locked(nvuvm, chunk, NVUVM_USED);
+	gvm_spin_unlock(&nvuvm->lock);
+}
+
+void nvuvm_pmm_leave_block(struct nvuvm *nvuvm, u32 chunk)
+{
+	bool evicted;
+
+	gvm_spin_lock(&nvuvm->lock);
+	evicted = nvuvm->chunks[chunk].state == NVUVM_EVICTING;
+	chunk_move_locked(nvuvm, chunk, NVUVM_PINNED);
+	nvuvm->chunks[chunk].group = NULL;
+	gvm_spin_unlock(&nvuvm->lock);
+	if (!evicted)
+		nvuvm_pmm_release(nvuvm, chunk);
+}

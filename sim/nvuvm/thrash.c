@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Thrashing: when two processors fight over a page, make one of them wait. A model of
+ * open-gpu-kernel-modules 575, uvm_perf_thrashing.c.
+ *
+ *
+ * What counts, and why it is nearly nothing here
+ *
+ * thrashing_event_cb() sees migrations and revocations. It returns at once for a migration whose
+ * cause is UVM_MAKE_RESIDENT_CAUSE_EVICTION, since the VA space cannot be locked there: a page that
+ * is evicted and faulted back 1000 times a second never counts as thrashing for being evicted. What
+ * counts are migrations by faults and by the prefetcher that goes with them, of whichever processor
+ * they go to. And these alone are not enough: there is no record of single pages before two
+ * migrations of one block within a lapse went to different processors (last_processor). With one
+ * GPU the other one is the CPU, so a block that the CPU leaves alone never gets that far, however
+ * often the GPU loses it. Our applications fill their memory on the CPU before the GPU sees it, and
+ * never touch it there again; the detector sleeps through all of the papers' experiments.
+ *
+ *
+ * What happens when it does not
+ *
+ *     migrations within 500 us of the one before:  1   2   3 --> the page is thrashing
+ *     fault of a thrashing page                    throttling periods of 500 us: one side, never
+ *                                                  the same twice running, may have the page; the
+ *                                                  other's faults are left to come again
+ *     after 10 throttlings                         pin it for 150 ms: to who asks, and to the CPU
+ *                                                  from the moment on at which the other side may
+ *                                                  have it, since the GPU can map host memory, and
+ *                                                  the CPU cannot map the GPU's
+ *     1 s without thrashing                        forget everything of the block; 4 times
+ *
+ * How this differs from the driver:
+ *  1. One GPU and the CPU, no NVLink, no preferred location: the branches for these are left out
+ *     of get_hint_for_migration_thrashing(), and revocations (system-wide atomics) with them.
+ *  2. A pinned page is released when its block is next looked at after its time, and not by a
+ *     work item at that time. Nobody could tell.
+ *  3. Dates have a resolution of 1 ns, there it is 64.
+ *  4. The fault handler ends its turn after 5 batches with throttled faults
+ *     (uvm_perf_fault_max_throttle_per_service). The core's loop knows only the 20 batches.
+ *  5. The service of a fault does not obey a pin to the CPU: the simulated GMMU has no mappings of
+ *     host memory. The page is migrated then.
+ */
+#include "nvuvm/parts.h"
+
+/* A pin whose time is up in this has ended. */
+#define UNPIN_GRANULARITY_NS 20000ull
+
+/* Counters of 3 and 8 bits. */
+#define EVENTS_MAX 7u
+#define COUNT_MAX  255u
+
+static void saturating_inc(u8 *counter, u8 most)
+{
+	*counter = (u8)(*counter + (*counter < most));
+}
+
+static void page_end_throttle(struct nvuvm_thrash_page *page, enum nvuvm_processor processor)
+{
+	page->throttled = (u8)(page->throttled & ~(1u << processor));
+	if (!page->throttled)
+		page->throttle_end_ns = 0;
+}
+
+/* Forget a page that was thrashing. Whom it favoured last is kept, as is how often it throttled. */
+static void thrash_reset_page(struct nvuvm_thrash *thrash, u32 number)
+{
+	struct nvuvm_thrash_page *page = &thrash->pages[number];
+
+	if (page->throttled)
+		page->throttle_end_ns = 0;
+	page->throttled = 0;
+	page->pinned_to = NVUVM_NOBODY;
+	page->last_ns = 0;
+	page->events = 0;
+	page->processors = 0;
+	thrash->pinned &= ~(1u << number);
+	thrash->thrashing &= ~(1u << number);
+}
+
+static void thrash_unpin(struct nvuvm_thrash *thrash, u64 now_ns)
+{
+	u32 pinned;
+
+	for (pinned = thrash->pinned; pinned; pinned &= pinned - 1) {
+		u32 number = (u32)__ffs(pinned);
+
+		if (thrash->pages[number].pin_deadline_ns <= now_ns + UNPIN_GRANULARITY_NS)
+			thrash_reset_page(thrash, number);
+	}
+}
+
+void nvuvm_thrash_destroy(struct nvuvm_thrash *thrash)
+{
+	gvm_free(thrash->pages);
+	thrash->pages = NULL;
+}
+
+/* Is there a fight at all? From then on each page is looked at. */
+static bool thrash_watch_pages(struct nvuvm_thrash *thrash, enum nvuvm_processor to, u64 now_ns)
+{
+	u32 i;
+
+	if (thrash->pages)
+		return true;
+	if (!thrash->last_ns || thrash->last_processor == to ||
+	    now_ns - thrash->last_ns > NVUVM_THRASH_LAPSE_NS)
+		return false;
+	thrash->pages = gvm_alloc(GVM_PAGES_PER_BLOCK * sizeof(*thrash->pages));
+	for (i = 0; thrash->pages && i < GVM_PAGES_PER_BLOCK; i++) {
+		thrash->pages[i].favoured = NVUVM_NOBODY;
+		thrash->pages[i].pinned_to = NVUVM_NOBODY;
+	}
+	return thrash->pages != NULL;
+}
+
+static void page_migrated(struct nvuvm_thrash *thrash, u32 number, enum nvuvm_processor to,
+			  u64 now_ns)
+{
+	struct nvuvm_thrash_page *page = &thrash->pages[number];
+	u64 last_ns = page->last_ns;
+
+	page->processors = (u8)(page->processors | 1u << to);
+	page->last_ns = now_ns;
+	if (!last_ns)
+		return;
+	if (now_ns - last_ns <= NVUVM_THRASH_LAPSE_NS) {
+		saturating_inc(&page->events, EVENTS_MAX);
+		if (page->events < NVUVM_THRASH_THRESHOLD)
+			return;
+		thrash->thrashing |= 1u << number;
+		thrash->last_thrashing_ns = now_ns;
+	} else if (page->events >= NVUVM_THRASH_THRESHOLD && page->pinned_to == NVUVM_NOBODY) {
+		thrash_reset_page(thrash, number);
+	}
+}
+
+void nvuvm_thrash_migrated(struct nvuvm_thrash *thrash, u32 pages, enum nvuvm_processor to,
+			   u64 now_ns)
+{
+	u32 left;
+
+	thrash_unpin(thrash, now_ns);
+	/* A migration to where all of them are pinned is the pin's doing. */
+	if (pages && !(pages & ~thrash->pinned))
+		return;
+	if (thrash_watch_pages(thrash, to, now_ns))
+		for (left = pages; left; left &= left - 1)
+			page_migrated(thrash, (u32)__ffs(left), to, now_ns);
+	thrash->last_ns = now_ns;
+	thrash->last_processor = (u8)to;
+}
+
+/* A second without thrashing: the block begins anew, if it has not done so too often. */
+static bool thrash_epoch_over(struct nvuvm_thrash *thrash, u64 now_ns)
+{
+	if (!thrash->last_thrashing_ns || thrash->pin_count ||
+	    now_ns - thrash->last_thrashing_ns <= NVUVM_THRASH_EPOCH_NS ||
+	    thrash->resets >= NVUVM_THRASH_RESETS_MAX)
+		return false;
+	nvuvm_thrash_destroy(thrash);
+	*thrash = (struct nvuvm_thrash){ .resets = (u8)(thrash->resets + 1) };
+	return true;
+}
+
+/* A new throttling period, if the last one is over: whom will it favour? */
+static void page_update_period(struct nvuvm_thrash_page *page, enum nvuvm_processor requester,
+			       u64 now_ns)
+{
+	if (now_ns > page->throttle_end_ns) {
+		page->throttle_end_ns = now_ns + NVUVM_THRASH_NAP_NS;
+		page->favoured = (u8)(page->favoured == requester ? NVUVM_NOBODY : requester);
+	} else if (page->favoured == NVUVM_NOBODY) {
+		page->favoured = (u8)requester;
+	}
+}
+
+/* Where a pinned page can be reached by all who take part: the GPU reaches the host's memory. */
+static enum nvuvm_processor page_common_location(const struct nvuvm_thrash_page *page)
+{
+	return page->processors & 1u << NVUVM_CPU ? NVUVM_CPU : NVUVM_GPU;
+}
+
+static bool processor_reaches(enum nvuvm_processor from, u8 to)
+{
+	return to == from || to == NVUVM_CPU;
+}
+
+static enum nvuvm_hint page_hint_pinned(const struct nvuvm_thrash_page *page,
+					enum nvuvm_processor requester,
+					enum nvuvm_processor *ret_residency)
+{
+	if (requester == page->favoured)
+		*ret_residency = page_common_location(page);
+	else if (processor_reaches(requester, page->pinned_to))
+		*ret_residency = page->pinned_to;
+	else
+		return NVUVM_HINT_THROTTLE;
+	return NVUVM_HINT_PIN;
+}
+
+static enum nvuvm_hint page_hint(const struct nvuvm_thrash_page *page,
+				 enum nvuvm_processor requester,
+				 enum nvuvm_processor *ret_residency)
+{
+	if (page->pinned_to != NVUVM_NOBODY)
+		return page_hint_pinned(page, requester, ret_residency);
+	if (requester != page->favoured)
+		return NVUVM_HINT_THROTTLE;
+	if (page->throttles < NVUVM_THRASH_PIN_THRESHOLD)
+		return NVUVM_HINT_NONE;
+	*ret_residency = requester;
+	return NVUVM_HINT_PIN;
+}
+
+static void thrash_pin(struct nvuvm_thrash *thrash, u32 number, enum nvuvm_processor residency,
+		       u64 now_ns)
+{
+	struct nvuvm_thrash_page *page = &thrash->pages[number];
+
+	if (page->pinned_to != residency) {
+		if (page->throttled)
+			page->throttle_end_ns = 0;
+		page->throttled = 0;
+	}
+	if (page->pinned_to == NVUVM_NOBODY) {
+		page->pin_deadline_ns = now_ns + NVUVM_THRASH_PIN_NS;
+		page->throttles = 0;
+		saturating_inc(&thrash->pin_count, COUNT_MAX);
+		thrash->pinned |= 1u << number;
+	}
+	page->pinned_to = (u8)residency;
+}
+
+static void page_throttle(struct nvuvm_thrash_page *page, enum nvuvm_processor processor)
+{
+	if (page->throttled & 1u << processor)
+		return;
+	page->throttled = (u8)(page->throttled | 1u << processor);
+	if (page->pinned_to == NVUVM_NOBODY)
+		saturating_inc(&page->throttles, COUNT_MAX);
+}
+
+/* Is a fault on this page worth a thought? Its throttling ends here, if its time has come. */
+static bool page_is_thrashing(struct nvuvm_thrash_page *page, enum nvuvm_processor requester,
+			      u64 now_ns)
+{
+	if (page->events < NVUVM_THRASH_THRESHOLD)
+		return false;
+	if (page->throttled & 1u << requester)
+		page_end_throttle(page, requester);
+	return now_ns - page->last_ns <= NVUVM_THRASH_LAPSE_NS ||
+	       page->pinned_to != NVUVM_NOBODY;
+}
+
+static bool page_is_throttled(const struct nvuvm_thrash_page *page,
+			      enum nvuvm_processor requester, u64 now_ns)
+{
+	return page->events >= NVUVM_THRASH_THRESHOLD && page->throttled & 1u << requester &&
+	       now_ns < page->throttle_end_ns && requester != page->favoured;
+}
+
+enum nvuvm_hint nvuvm_thrash_hint(struct nvuvm_thrash *thrash, u32 number,
+				  enum nvuvm_processor requester, u64 now_ns,
+				  enum nvuvm_processor *ret_residency)
+{
+	struct nvuvm_thrash_page *page;
+	enum nvuvm_hint hint;
+
+	if (!thrash->pages)
+		return NVUVM_HINT_NONE;
+	thrash_unpin(thrash, now_ns);
+	if (thrash_epoch_over(thrash, now_ns))
+		return NVUVM_HINT_NONE;
+	page = &thrash->pages[number];
+	if (page_is_throttled(page, requester, now_ns))
+		return NVUVM_HINT_THROTTLE;
+	if (!page_is_thrashing(page, requester, now_ns))
+		return NVUVM_HINT_NONE;
+	page->processors = (u8)(page->processors | 1u << requester);
+	page_update_period(page, requester, now_ns);
+	hint = page_hint(page, requester, ret_residency);
+	if (hint == NVUVM_HINT_PIN)
+		thrash_pin(thrash, number, *ret_residency, now_ns);
+	else if (hint == NVUVM_HINT_THROTTLE)
+		page_throttle(page, requester);
+	return hint;
+}

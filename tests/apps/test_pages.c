@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The page player on a simulated GPU of 32 chunks, where faults and copies take next to no time.
+ * One simulation a test.
+ */
+#include "apps/app.h"
+#include "gpu/process.h"
+#include "runner.h"
+
+#define CHUNK  GVM_CHUNK_BYTES
+#define US     1000ull
+#define BLOCKS 20u
+
+static struct config config = {
+	.gpu = { .memory = 32 * CHUNK,
+		 .link = { .bandwidth = 65536000000000, .bandwidth_both = 131072000000000 },
+		 .sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM },
+		 .fault = { .buffer_entries = 256,
+			    .outstanding = 256,
+			    .per_block = 1,
+			    .zero_bandwidth = 65536000000000 } },
+	.seed = 1,
+};
+
+static struct cfg_container container = {
+	.name = "pages",
+	.app_type = CFG_APP_PAGES,
+	.pages = { .bytes = BLOCKS * CHUNK,
+		   .on_host = true,
+		   .zipf_alpha = 800000,
+		   .write_share = CFG_PPM,
+		   .kernels = 2,
+		   .kernel_blocks = 3,
+		   .kernel_time = 10 * US },
+};
+
+static struct sim_memory_policy policy;
+static struct sim_gpu gpu;
+static struct sim_process process;
+static struct app_log app_log;
+static struct eng_actor *app_actor;
+static struct eng_timer end_timer;
+static bool end_by_death;
+static int app_status;
+static u32 touched; /* blocks that were ever touched, a bit each */
+
+static void app_main(void *data)
+{
+	struct app_env env = {
+		.config = &config,
+		.container = &container,
+		.process = &process,
+		.log = &app_log,
+	};
+
+	(void)data;
+	app_status = pages_run(&env);
+}
+
+static void fire_end(struct eng_timer *timer)
+{
+	(void)timer;
+	if (end_by_death)
+		fifo_kill(&gpu.fifo, process.tsg.id);
+	else
+		eng_interrupt(app_actor);
+}
+
+/* Nothing is ever evicted here: what is resident is what was touched. */
+static void look_what_was_touched(void)
+{
+	u32 i;
+
+	for (i = 0; i < BLOCKS; i++)
+		touched |= (u32)(process.ranges[0].blocks[i].resident != 0) << i;
+}
+
+static void supervisor(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	app_actor = eng_spawn("app", app_main, NULL);
+	eng_join(app_actor);
+	ck_assert(!fifo_busy(&process.tsg));
+	if (process.running)
+		look_what_was_touched();
+	sim_process_exit(&process);
+	sim_gpu_stop(&gpu);
+	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
+}
+
+/* Play until @end_ns. */
+static void play(u64 end_ns)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
+	eng_spawn("supervisor", supervisor, NULL);
+	end_timer.fire = fire_end;
+	eng_timer_set(&end_timer, end_ns);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+/* 6 blocks a round: the fourth one ends at block 4, and from then on nothing is missing. */
+START_TEST(a_walk_goes_on_where_the_last_round_stopped)
+{
+	play(200 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+	ck_assert_uint_eq(process.stats.faults, BLOCKS);
+	ck_assert_uint_eq(process.stats.block.pages_copied_in, BLOCKS * 32);
+	ck_assert_uint_ge(app_log.record_count, 9);
+	ck_assert_uint_eq(app_log.records[5].finish_ns - app_log.records[5].arrival_ns,
+			  20 * US);
+	ck_assert_uint_eq(app_log.records[6].arrival_ns, app_log.records[5].finish_ns);
+}
+END_TEST
+
+START_TEST(a_round_touches_no_more_than_it_says)
+{
+	play(15 * US);
+	ck_assert_uint_eq(touched, (1u << 6) - 1);
+	ck_assert_uint_eq(app_log.record_count, 1);
+	ck_assert_int_eq(app_log.records[0].outcome, APP_DROPPED);
+}
+END_TEST
+
+START_TEST(memory_of_its_own_is_cleared_and_not_copied)
+{
+	container.pages.on_host = false;
+	play(200 * US);
+	ck_assert_uint_eq(process.stats.block.pages_copied_in, 0);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, BLOCKS * 32);
+}
+END_TEST
+
+START_TEST(random_blocks_are_all_touched_in_time)
+{
+	container.pages.pattern = CFG_PATTERN_RANDOM;
+	container.pages.kernel_blocks = 100;
+	play(100 * US);
+	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+}
+END_TEST
+
+/* Block i has i^-4 of all touches, over 1.08: of 400 the second one gets 23, the last one none. */
+START_TEST(zipf_touches_the_first_blocks_most)
+{
+	container.pages.pattern = CFG_PATTERN_ZIPF;
+	container.pages.zipf_alpha = 4 * CFG_PPM;
+	container.pages.kernel_blocks = 50;
+	play(85 * US);
+	ck_assert_uint_eq(touched & 3, 3);
+	ck_assert_uint_ne(touched, (1u << BLOCKS) - 1);
+}
+END_TEST
+
+START_TEST(without_an_exponent_zipf_is_uniform)
+{
+	container.pages.pattern = CFG_PATTERN_ZIPF;
+	container.pages.zipf_alpha = 0;
+	container.pages.kernel_blocks = 100;
+	play(100 * US);
+	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+}
+END_TEST
+
+START_TEST(a_round_dies_with_its_context)
+{
+	end_by_death = true;
+	play(150 * US);
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert_int_eq(app_log.records[app_log.record_count - 1].outcome, APP_FAILED);
+	ck_assert_uint_eq(app_log.records[app_log.record_count - 1].finish_ns, 150 * US);
+}
+END_TEST
+
+START_TEST(kernels_without_blocks_only_compute)
+{
+	container.pages.kernel_blocks = 0;
+	play(110 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, 0);
+	ck_assert_uint_eq(process.stats.faults, 0);
+	ck_assert_uint_eq(app_log.record_count, 6);
+	ck_assert_uint_eq(app_log.records[4].finish_ns, 100 * US);
+}
+END_TEST
+
+START_TEST(the_host_pauses_between_two_rounds)
+{
+	container.pages.kernel_blocks = 0;
+	container.pages.pause = 30 * US;
+	play(110 * US);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	ck_assert_uint_eq(app_log.records[0].finish_ns, 20 * US);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, 50 * US);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, 100 * US);
+}
+END_TEST
+
+/* 20 blocks of 20 in every round, and nothing of them is on the GPU when the next one begins. */
+START_TEST(a_region_that_is_sent_back_misses_again)
+{
+	policy.nvuvm = true;
+	container.pages.kernel_blocks = BLOCKS / 2;
+	container.pages.prefetch_back = true;
+	play(400 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_ge(app_log.record_count, 3);
+	ck_assert_uint_ge(process.stats.block.pages_copied_in,
+			  (app_log.record_count - 1) * BLOCKS * GVM_PAGES_PER_BLOCK);
+	ck_assert_uint_ge(process.stats.bytes_d2h, (app_log.record_count - 2) * BLOCKS * CHUNK);
+}
+END_TEST
+
+/* All pages of two blocks are in one batch. */
+START_TEST(pages_of_a_block_are_touched_side_by_side)
+{
+	policy.nvuvm = true;
+	container.pages.kernels = 1;
+	container.pages.kernel_blocks = 2;
+	container.pages.pages_at_once = GVM_PAGES_PER_BLOCK;
+	play(8 * US);
+	ck_assert_uint_eq(process.stats.faults, 2 * GVM_PAGES_PER_BLOCK);
+	ck_assert_uint_eq(process.stats.fault_batches, 1);
+}
+END_TEST
+
+/* What events tell this player to do; the others are not for it. */
+static void be_told(const struct cfg_event *events, size_t count)
+{
+	config.events = calloc(count, sizeof(*events));
+	memcpy(config.events, events, count * sizeof(*events));
+	config.event_count = count;
+	container.pages.pattern = CFG_PATTERN_EVENTS;
+	container.pages.kernels = 1;
+	container.pages.pause = 5 * US;
+}
+
+/* A block a round: 2 and 3, then 9 down to 7; and what took longer than it should is late. */
+START_TEST(events_say_what_is_touched_and_when)
+{
+	static const struct cfg_event events[] = {
+		{ .at = 10 * US,
+		  .container = "pages",
+		  .touch = "2-3",
+		  .first_block = 2,
+		  .last_block = 3 },
+		{ .at = 20 * US,
+		  .container = "other",
+		  .touch = "15",
+		  .first_block = 15,
+		  .last_block = 15 },
+		{ .at = 20 * US, .container = "pages", .file = "gmem.limit.low", .value = "0" },
+		{ .at = 20 * US,
+		  .container = "pages",
+		  .touch = "9-7",
+		  .first_block = 9,
+		  .last_block = 7 },
+		{ .at = 500 * US,
+		  .container = "pages",
+		  .touch = "0",
+		  .first_block = 0,
+		  .last_block = 0 },
+	};
+
+	be_told(events, ARRAY_SIZE(events));
+	play(300 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, BIT(2) | BIT(3) | BIT(7) | BIT(8) | BIT(9));
+	ck_assert_uint_eq(app_log.record_count, 5);
+	ck_assert_uint_eq(app_log.records[0].arrival_ns, 10 * US);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, app_log.records[0].finish_ns + 5 * US);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, app_log.records[1].finish_ns + 5 * US);
+	free(config.events);
+}
+END_TEST
+
+/* The process stays while its context is dead, and goes when it is told to. */
+START_TEST(who_is_told_to_exit_gives_everything_back)
+{
+	static const struct cfg_event events[] = {
+		{ .at = 10 * US,
+		  .container = "pages",
+		  .touch = "0",
+		  .first_block = 0,
+		  .last_block = 0 },
+		{ .at = 200 * US,
+		  .container = "pages",
+		  .touch = "1-2",
+		  .first_block = 1,
+		  .last_block = 2 },
+		{ .at = 300 * US, .container = "pages", .exit = true },
+	};
+
+	end_by_death = true;
+	be_told(events, ARRAY_SIZE(events));
+	play(150 * US);
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert(!process.running);
+	ck_assert_uint_eq(app_log.record_count, 2);
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_FAILED);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, 200 * US);
+	free(config.events);
+}
+END_TEST
+
+TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
+	  a_round_touches_no_more_than_it_says, memory_of_its_own_is_cleared_and_not_copied,
+	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
+	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
+	  kernels_without_blocks_only_compute, the_host_pauses_between_two_rounds,
+	  a_region_that_is_sent_back_misses_again, events_say_what_is_touched_and_when,
+	  who_is_told_to_exit_gives_everything_back, pages_of_a_block_are_touched_side_by_side)

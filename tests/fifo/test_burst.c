@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The closed forms of fifo/burst.c against a kernel-by-kernel simulation of the same burst.
+ */
+#include <stdio.h>
+
+#include "fifo/burst.h"
+#include "runner.h"
+
+/* End of every kernel of a burst that is loaded from @from on with @done_ns done. */
+static void brute_force(const struct fifo_burst *burst, u64 from, u64 *ends)
+{
+	u64 first = burst->done_ns / burst->kernel_ns;
+	u64 at = from;
+	u64 i;
+
+	for (i = first; i < burst->kernels; i++) {
+		u64 launched = burst->launch_start_ns + (i + 1) * burst->launch_ns;
+		u64 left =
+			burst->kernel_ns - (i == first ? burst->done_ns % burst->kernel_ns : 0);
+
+		at = (at > launched ? at : launched) + left;
+		ends[i] = at;
+	}
+}
+
+static void check_burst(const struct fifo_burst *burst, u64 from)
+{
+	u64 ends[64];
+	u64 first = burst->done_ns / burst->kernel_ns;
+	u64 i;
+
+	brute_force(burst, from, ends);
+	for (i = first; i < burst->kernels; i++) {
+		u64 work = (i + 1) * burst->kernel_ns;
+
+		ck_assert_uint_eq(burst_date_of_work(burst, from, work), ends[i]);
+		ck_assert_uint_eq(burst_work_at(burst, from, ends[i]), work);
+		if (work - 1 > burst->done_ns)
+			ck_assert_uint_eq(burst_work_at(burst, from, ends[i] - 1), work - 1);
+	}
+	ck_assert_uint_eq(burst_work_at(burst, from, ends[burst->kernels - 1] + 1000),
+			  burst_work_ns(burst));
+}
+
+/* A date at which the burst's state is possible: what is done had been launched by then. */
+static u64 possible_date(const struct fifo_burst *burst, u64 slack)
+{
+	u64 kernel = burst->done_ns / burst->kernel_ns;
+	u64 within = burst->done_ns % burst->kernel_ns;
+
+	if (within)
+		return burst->launch_start_ns + (kernel + 1) * burst->launch_ns + within +
+		       slack;
+	return burst->launch_start_ns + kernel * burst->launch_ns + burst->kernel_ns + slack;
+}
+
+START_TEST(closed_forms_agree_with_a_kernel_by_kernel_simulation)
+{
+	unsigned int seed = 20261121;
+	int round;
+
+	printf("seed %u\n", seed);
+	srand(seed);
+	for (round = 0; round < 20000; round++) {
+		struct fifo_burst burst = {
+			.kernels = 1 + (u32)rand() % 40,
+			.kernel_ns = 1 + (u64)rand() % 30,
+			.launch_ns = (u64)rand() % 40,
+			.launch_start_ns = 1000,
+		};
+
+		burst.done_ns = (u64)rand() % burst_work_ns(&burst);
+		check_burst(&burst, possible_date(&burst, (u64)rand() % 500));
+	}
+}
+END_TEST
+
+START_TEST(a_launch_bound_burst_alone_ends_one_kernel_after_its_last_launch)
+{
+	/* The H100's "gap 300 17 82" row: 300 kernels of 17 us, one launched every 82 us. */
+	struct fifo_burst burst = { .kernels = 300, .kernel_ns = 17000, .launch_ns = 82000 };
+
+	ck_assert_uint_eq(burst_date_of_work(&burst, 0, burst_work_ns(&burst)),
+			  300 * 82000ull + 17000);
+}
+END_TEST
+
+START_TEST(a_gpu_bound_burst_alone_takes_its_first_launch_and_all_kernels)
+{
+	struct fifo_burst burst = { .kernels = 300, .kernel_ns = 100000, .launch_ns = 82000 };
+
+	ck_assert_uint_eq(burst_date_of_work(&burst, 0, burst_work_ns(&burst)),
+			  82000 + 300 * 100000ull);
+}
+END_TEST
+
+START_TEST(a_burst_left_behind_catches_up_and_runs_dry_again)
+{
+	/*
+	 * 10 kernels of 10, launched every 20 from 0: at 100, five are launched, none is done.
+	 * Loaded then, kernels 0-4 end at 110..150; by 150 seven are launched, so 5 and 6 follow
+	 * until 170, when eight are launched; 7 ends at 180, when nine are; 8 ends at 190, and 9
+	 * is launched at 200: dry from 190.
+	 */
+	struct fifo_burst burst = { .kernels = 10, .kernel_ns = 10, .launch_ns = 20 };
+
+	ck_assert_uint_eq(burst_launched(&burst, 100), 5);
+	ck_assert_uint_eq(burst_dry_date(&burst, 100), 190);
+	ck_assert_uint_eq(burst_date_of_work(&burst, 100, 100), 210);
+}
+END_TEST
+
+TEST_MAIN("bursts", closed_forms_agree_with_a_kernel_by_kernel_simulation,
+	  a_launch_bound_burst_alone_ends_one_kernel_after_its_last_launch,
+	  a_gpu_bound_burst_alone_takes_its_first_launch_and_all_kernels,
+	  a_burst_left_behind_catches_up_and_runs_dry_again)

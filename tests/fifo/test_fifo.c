@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The host engine: small schedules worked out by hand, checked to the nanosecond.
+ * Timeslice 100, context switch 10, unless a test says otherwise.
+ */
+#include "engine/engine.h"
+#include "fifo/fifo.h"
+#include "runner.h"
+
+static struct gmmu gmmu;
+static struct fifo fifo;
+static struct fifo_tsg tsg_a, tsg_b, tsg_c;
+
+static void simulate(void (*body)(void *data))
+{
+	static const struct fifo_config config = { 100, 1000000, 10, 0, 256, 32 };
+
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	fifo_init(&fifo, &config, &gmmu);
+	fifo_tsg_init(&fifo, &tsg_a, NULL);
+	fifo_tsg_init(&fifo, &tsg_b, NULL);
+	fifo_tsg_init(&fifo, &tsg_c, NULL);
+	eng_spawn("test", body, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	fifo_destroy(&fifo);
+	gmmu_destroy(&gmmu);
+}
+
+/* All kernels there at once. */
+static struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
+{
+	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
+}
+
+static void expect_end(struct fifo_burst *burst, u64 date)
+{
+	ck_assert_int_eq(fifo_wait(burst), 0);
+	ck_assert_uint_eq(burst->finished_ns, date);
+}
+
+static void one_alone(void *data)
+{
+	struct fifo_burst burst = ready_burst(3, 200);
+
+	(void)data;
+	fifo_submit(&tsg_a, &burst);
+	expect_end(&burst, 610);
+	ck_assert_uint_eq(tsg_a.busy_ns, 600);
+	ck_assert_uint_eq(fifo.switches, 1);
+}
+
+START_TEST(a_tsg_alone_runs_past_its_slice_without_switches)
+{
+	simulate(one_alone);
+}
+END_TEST
+
+static void two_busy(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 250);
+	struct fifo_burst b = ready_burst(1, 150);
+
+	/* a 10-110, b 120-220, a 230-330, b 340-390, a 400-450 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 390);
+	expect_end(&a, 450);
+	ck_assert_uint_eq(fifo.switches, 5);
+	ck_assert_uint_eq(tsg_a.busy_ns, 250);
+	ck_assert_uint_eq(tsg_b.busy_ns, 150);
+}
+
+START_TEST(two_busy_tsgs_alternate_by_slices_and_pay_each_switch)
+{
+	simulate(two_busy);
+}
+END_TEST
+
+static void state_in_use(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 250);
+	struct fifo_burst b = ready_burst(2, 100);
+
+	/*
+	 * 8 to save or restore a full GPU: a's kernel is in execution when b comes, and holds half of
+	 * it; b leaves between two kernels, with nothing: a 10-110, switch 10 + 4, b 124-224, switch
+	 * 10 + 4, a 238-338, 14, b 352-452, 14, a 466-516.
+	 */
+	(void)data;
+	fifo.config.context_state_ns = 8;
+	a.occupancy_ppm = 500000;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 452);
+	expect_end(&a, 516);
+	ck_assert_uint_eq(fifo.switches, 5);
+}
+
+START_TEST(a_switch_saves_and_restores_the_state_of_kernels_in_execution)
+{
+	simulate(state_in_use);
+}
+END_TEST
+
+static void newcomer(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 1000);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* a has run since 10 and outstayed its slice at 500: b 510-560, then a's 510 left: 1080 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(500);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 560);
+	expect_end(&a, 1080);
+}
+
+START_TEST(a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice)
+{
+	simulate(newcomer);
+}
+END_TEST
+
+static void newcomer_in_slice(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 1000);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* a's slice ends at 110: b 120-170 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(40);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 170);
+}
+
+START_TEST(a_newcomer_waits_for_the_end_of_a_running_slice)
+{
+	simulate(newcomer_in_slice);
+}
+END_TEST
+
+static void gaps(void *data)
+{
+	/* a: 3 kernels of 20, launched at 100, 200, 300. b: 400 of work, ready. */
+	struct fifo_burst a = { .kernels = 3, .kernel_ns = 20, .launch_ns = 100 };
+	struct fifo_burst b = ready_burst(1, 400);
+
+	/*
+	 * b 10-110 is alone, its slice ends at 110; a is there at 100, so a switches in at
+	 * 110-120, runs 120-140 and is dry. b 150-250 (a ready again at 200); a 260-280, dry; b
+	 * 290-390 (a ready at 300); a 400-420, done. b has 100 left: 430-530.
+	 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 420);
+	expect_end(&b, 530);
+	ck_assert_uint_eq(tsg_a.busy_ns, 60);
+}
+
+START_TEST(a_launch_bound_burst_gives_its_gaps_to_others)
+{
+	simulate(gaps);
+}
+END_TEST
+
+static void round_robin(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 100);
+	struct fifo_burst b = ready_burst(1, 100);
+	struct fifo_burst c = ready_burst(1, 100);
+
+	(void)data;
+	fifo_submit(&tsg_c, &c);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_a, &a);
+	/* c was first; the runlist goes a, b, c, a, ... */
+	expect_end(&c, 110);
+	expect_end(&a, 220);
+	expect_end(&b, 330);
+}
+
+START_TEST(tsgs_take_turns_in_the_order_of_the_runlist)
+{
+	simulate(round_robin);
+}
+END_TEST
+
+static void one_stream(void *data)
+{
+	struct fifo_burst first = { .kernels = 2, .kernel_ns = 10, .launch_ns = 50 };
+	struct fifo_burst second = first;
+
+	/* launches at 50, 100 and, by the same host thread, 150, 200 */
+	(void)data;
+	fifo_submit(&tsg_a, &first);
+	fifo_submit(&tsg_a, &second);
+	expect_end(&first, 110);
+	expect_end(&second, 210);
+}
+
+START_TEST(bursts_of_one_tsg_run_in_order_and_share_its_host_thread)
+{
+	simulate(one_stream);
+}
+END_TEST
+
+static void disabled(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 1000);
+	struct fifo_burst b = ready_burst(1, 30);
+
+	/* At 50 a is disabled but runs on; preempted at 60, it is off until 300. */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	fifo_disable(&tsg_a);
+	eng_sleep_until(60);
+	fifo_preempt(&tsg_a);
+	eng_sleep_until(200);
+	ck_assert_uint_eq(tsg_a.busy_ns, 50);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 240);
+	eng_sleep_until(300);
+	fifo_enable(&tsg_a);
+	/* 950 left from 310 on */
+	expect_end(&a, 1260);
+}
+
+START_TEST(a_disabled_tsg_runs_until_preempted_and_then_not_at_all)
+{
+	simulate(disabled);
+}
+END_TEST
+
+static void preempted_while_stalled(void *data)
+{
+	static struct gvm_block block = { .valid = GVM_BLOCK_FULL };
+	static struct gvm_range range = { .block_count = 1,
+					  .blocks = &block,
+					  .valid_pages = 32 };
+	struct gmmu_touch touch = { .range = &range, .block_count = 1 };
+	struct fifo_burst a = ready_burst(1, 1000);
+	struct fifo_burst b = ready_burst(1, 30);
+
+	/* a stalls at 10 on its first page. Frozen then, it cannot leave before the replay at 200. */
+	(void)data;
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	ck_assert(tsg_a.stalled);
+	fifo_disable(&tsg_a);
+	fifo_preempt(&tsg_a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(200);
+	ck_assert_uint_eq(tsg_b.busy_ns, 0);
+	block.resident = GVM_BLOCK_FULL;
+	range.resident_pages = 32;
+	fifo_replay(&fifo);
+	expect_end(&b, 240);
+	eng_sleep_until(1000);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_a.busy_ns, 0);
+	ck_assert_uint_eq(tsg_a.stall_ns, 190);
+	/* b had work from 50 on. */
+	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
+	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
+	fifo_enable(&tsg_a);
+	expect_end(&a, 2010);
+}
+
+START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
+{
+	simulate(preempted_while_stalled);
+}
+END_TEST
+
+/* A range of four blocks, all of them resident. */
+static struct gvm_block four_blocks[4];
+static struct gvm_range four = { .block_count = 4, .blocks = four_blocks, .valid_pages = 128 };
+
+static void four_set(u32 index, bool resident)
+{
+	four_blocks[index].resident = resident ? GVM_BLOCK_FULL : 0;
+	four.resident_pages += resident ? 32 : 0;
+	four.resident_pages -= resident ? 0 : 32;
+}
+
+static void four_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		four_blocks[i].valid = GVM_BLOCK_FULL;
+		four_set(i, true);
+	}
+}
+
+static void four_evict(struct fifo_tsg *tsg, u32 index)
+{
+	four_set(index, false);
+	fifo_unmapped(tsg, &four, index);
+}
+
+static void unmapped_ahead(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct fifo_burst a = ready_burst(4, 100);
+	struct gvm_fault fault;
+
+	/* A block a kernel, from 10 on. At 160 block 0 is used, block 1 in use. */
+	(void)data;
+	four_init();
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(160);
+	four_evict(&tsg_a, 0);
+	four_evict(&tsg_a, 3);
+	four_evict(&tsg_a, 2);
+	eng_sleep_until(209);
+	ck_assert(!tsg_a.stalled);
+	eng_sleep_until(300);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+	/* The kernel at block 2 reports that, all of it, and not the next one's. */
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
+	ck_assert_uint_eq(fault.va, 2 * GVM_CHUNK_BYTES);
+	gmmu_flush(&gmmu);
+	four_set(2, true);
+	fifo_replay(&fifo);
+	eng_sleep_until(450);
+	ck_assert(tsg_a.stalled);
+	four_set(3, true);
+	fifo_replay(&fifo);
+	expect_end(&a, 550);
+	ck_assert_uint_eq(tsg_a.stall_ns, 90 + 50);
+}
+
+START_TEST(work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind)
+{
+	simulate(unmapped_ahead);
+}
+END_TEST
+
+static void faulting_kernel(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct fifo_burst a = ready_burst(2, 100);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* Two blocks a kernel. a stalls at 10; its slice of 100 is long over at each replay. */
+	(void)data;
+	four_init();
+	four_set(0, false);
+	four_set(1, false);
+	four_set(3, false);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(300);
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 64);
+	gmmu_flush(&gmmu);
+	/* One of the kernel's two blocks is there: the other one's warps still fault. */
+	four_set(0, true);
+	fifo_replay(&fifo);
+	eng_sleep_until(301);
+	ck_assert(fifo.current == &tsg_a);
+	/* With block 0 come 50 ns of work, with which others would have been let in. */
+	eng_sleep_until(400);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_b.busy_ns, 0);
+	gmmu_flush(&gmmu);
+	four_set(1, true);
+	fifo_replay(&fifo);
+	/* Now it has all of its pages, and makes room at once; the next kernel's fault is its own. */
+	expect_end(&b, 460);
+	eng_sleep_until(700);
+	gmmu_flush(&gmmu);
+	four_set(3, true);
+	fifo_replay(&fifo);
+	ck_assert_int_eq(fifo_wait(&a), 0);
+}
+
+START_TEST(a_kernel_that_faults_stays_until_it_has_all_of_its_pages)
+{
+	simulate(faulting_kernel);
+}
+END_TEST
+
+static void unmapped_after_replay(void *data)
+{
+	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct fifo_burst a = ready_burst(4, 100);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* a stalls at 110 on block 1. Its slice is over when that is replayed, so b goes first. */
+	(void)data;
+	four_init();
+	four_set(1, false);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(150);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(300);
+	gmmu_flush(&gmmu);
+	four_set(1, true);
+	fifo_replay(&fifo);
+	/* b evicts it: the access was made. Block 2 was only looked at. */
+	four_evict(&tsg_a, 1);
+	four_evict(&tsg_a, 2);
+	expect_end(&b, 360);
+	eng_sleep_until(480);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+	gmmu_flush(&gmmu);
+	four_set(2, true);
+	fifo_replay(&fifo);
+	expect_end(&a, 680);
+}
+
+START_TEST(a_replayed_access_is_made_even_if_its_page_goes_at_once)
+{
+	simulate(unmapped_after_replay);
+}
+END_TEST
+
+static void turns(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 100000);
+	struct fifo_burst b = ready_burst(1, 100000);
+	struct fifo_burst c = ready_burst(1, 100000);
+	int i;
+
+	/* a is thrown off and readmitted whenever it runs: the turn goes on to b and c. */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	for (i = 0; i < 300; i++) {
+		eng_sleep_until(eng_now() + 50);
+		if (fifo.current != &tsg_a)
+			continue;
+		fifo_disable(&tsg_a);
+		fifo_preempt(&tsg_a);
+		fifo_enable(&tsg_a);
+	}
+	fifo_update(&fifo);
+	ck_assert_uint_gt(tsg_b.busy_ns, 4000);
+	ck_assert_uint_gt(tsg_c.busy_ns, 4000);
+	fifo_kill(&fifo, tsg_a.id);
+	fifo_kill(&fifo, tsg_b.id);
+	fifo_kill(&fifo, tsg_c.id);
+}
+
+START_TEST(who_is_thrown_off_does_not_take_the_turn_of_others)
+{
+	simulate(turns);
+}
+END_TEST
+
+static void killed(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 1000);
+	struct fifo_burst late = ready_burst(1, 1);
+	struct fifo_burst b = ready_burst(1, 30);
+
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(50);
+	fifo_kill(&fifo, tsg_a.id);
+	ck_assert_int_eq(fifo_wait(&a), -EIO);
+	fifo_submit(&tsg_a, &late);
+	ck_assert_int_eq(fifo_wait(&late), -EIO);
+	ck_assert_uint_eq(fifo_ended_kernels(&tsg_a), 1);
+	expect_end(&b, 90);
+}
+
+START_TEST(a_killed_tsg_fails_its_bursts_and_nobody_elses)
+{
+	simulate(killed);
+}
+END_TEST
+
+static void slices_set(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 250);
+	struct fifo_burst b = ready_burst(1, 60);
+
+	/* a 10-210 by a slice of 200, b 220-270 by one of 50, a 280-330, b 340-350 */
+	(void)data;
+	fifo_set_timeslice(&tsg_a, 200);
+	fifo_set_timeslice(&tsg_b, 50);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 330);
+	expect_end(&b, 350);
+}
+
+START_TEST(each_tsg_has_its_own_timeslice)
+{
+	simulate(slices_set);
+}
+END_TEST
+
+static void pending(void *data)
+{
+	struct fifo_burst a = { .kernels = 4, .kernel_ns = 100, .launch_ns = 10 };
+
+	/* launched at 10, 20, 30, 40; executing from 10 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(35);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(fifo_pending_kernels(&tsg_a), 3);
+	eng_sleep_until(150);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(fifo_pending_kernels(&tsg_a), 3);
+	expect_end(&a, 410 + 10);
+	ck_assert_uint_eq(fifo_pending_kernels(&tsg_a), 0);
+}
+
+START_TEST(pending_kernels_are_launched_and_not_ended)
+{
+	simulate(pending);
+}
+END_TEST
+
+static void random_load(void *data)
+{
+	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
+	static struct fifo_burst bursts[300];
+	u64 expected[3] = { 0 };
+	u64 busy = 0;
+	int i;
+
+	(void)data;
+	srand(7);
+	for (i = 0; i < 300; i++) {
+		bursts[i] = (struct fifo_burst){ .kernels = 1 + (u32)rand() % 20,
+						 .kernel_ns = 1 + (u64)rand() % 60,
+						 .launch_ns = (u64)rand() % 60 };
+		expected[i % 3] += bursts[i].kernels * bursts[i].kernel_ns;
+		fifo_submit(tsgs[i % 3], &bursts[i]);
+		eng_sleep_until(eng_now() + (u64)rand() % 300);
+	}
+	for (i = 0; i < 300; i++)
+		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
+	for (i = 0; i < 3; i++) {
+		ck_assert_uint_eq(tsgs[i]->busy_ns, expected[i]);
+		busy += tsgs[i]->busy_ns;
+	}
+	ck_assert_uint_le(busy + fifo.switches * 10, eng_now());
+}
+
+START_TEST(all_work_is_done_and_busy_time_adds_up_under_random_load)
+{
+	simulate(random_load);
+}
+END_TEST
+
+TEST_MAIN("fifo", a_tsg_alone_runs_past_its_slice_without_switches,
+	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
+	  a_switch_saves_and_restores_the_state_of_kernels_in_execution,
+	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,
+	  a_newcomer_waits_for_the_end_of_a_running_slice,
+	  a_launch_bound_burst_gives_its_gaps_to_others,
+	  tsgs_take_turns_in_the_order_of_the_runlist,
+	  bursts_of_one_tsg_run_in_order_and_share_its_host_thread,
+	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
+	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
+	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
+	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
+	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
+	  who_is_thrown_off_does_not_take_the_turn_of_others,
+	  a_killed_tsg_fails_its_bursts_and_nobody_elses, each_tsg_has_its_own_timeslice,
+	  pending_kernels_are_launched_and_not_ended,
+	  all_work_is_done_and_busy_time_adds_up_under_random_load)

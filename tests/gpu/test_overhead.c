@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Contexts and page tables on the simulated GPU, under each driver: all of them take the memory from
+ * the device, and the core alone says whose it is.
+ */
+#include "gpu/process.h"
+#include "runner.h"
+#include "nvuvm/parts.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+/* A context of 2.5 chunks, with its upper tables and those of a small range: 3 chunks. */
+static struct cfg_gpu profile = {
+	.memory = 16 * CHUNK,
+	.context = 5 * CHUNK / 2,
+	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
+	.sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
+	.fault = { .buffer_entries = 256,
+		   .outstanding = 256,
+		   .per_block = 32,
+		   .zero_bandwidth = 1000000000 },
+};
+
+static struct sim_gpu gpu;
+static struct sim_process one, two;
+static void (*body)(void);
+
+static void body_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	body();
+	sim_process_exit(&one);
+	sim_process_exit(&two);
+	sim_gpu_stop(&gpu);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	ck_assert_uint_eq(gpu.device.container_count, 0);
+	ck_assert_uint_eq(gpu.free_count, 16);
+}
+
+static void simulate(void (*function)(void), const struct sim_memory_policy *policy)
+{
+	body = function;
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
+	eng_spawn("body", body_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+static const struct sim_memory_policy core = { 0 }, ghost = { .evictors = true },
+				      stock = { .nvuvm = true },
+				      gvm = { .nvuvm = true,
+					      .limits = true,
+					      .fast_path = true };
+
+/* Start a process with a range of @blocks and touch all of it. */
+static int start_and_touch(struct sim_process *process, u32 tgid, u32 blocks)
+{
+	struct gmmu_touch touch;
+	struct fifo_burst burst = {
+		.kernels = 1,
+		.kernel_ns = 1000,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+
+	ck_assert_int_eq(sim_process_start(process, &gpu, tgid), 0);
+	touch = sim_touch_all(sim_process_map(process, blocks * CHUNK, false),
+			      GVM_ACCESS_WRITE);
+	fifo_submit(&process->tsg, &burst);
+	return fifo_wait(&burst);
+}
+
+static void take_four_and_count_all(void)
+{
+	ck_assert_int_eq(start_and_touch(&one, 1, 4), 0);
+	ck_assert_uint_eq(gpu.free_count, 16 - 3 - 4);
+	ck_assert_uint_eq(gvm_charged_bytes(one.container), 7 * CHUNK);
+	ck_assert_uint_eq(gvm_peak_bytes(one.container), 7 * CHUNK);
+}
+
+START_TEST(the_core_counts_contexts_and_page_tables)
+{
+	simulate(take_four_and_count_all, &core);
+}
+END_TEST
+
+static void take_four_and_count_pages(void)
+{
+	ck_assert_int_eq(start_and_touch(&one, 1, 4), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one.container), 4 * CHUNK);
+	/* What is left over from UVM's refill is free as well. */
+	ck_assert_uint_eq(gpu.free_count + gpu.nvuvm->free.count, 16 - 3 - 4);
+}
+
+START_TEST(nvidias_driver_takes_them_and_counts_pages_alone)
+{
+	simulate(take_four_and_count_pages, _i ? &gvm : &stock);
+}
+END_TEST
+
+/* Ten of 13 chunks are one's; two takes 3 for itself and 4, and one has to give 4. */
+static void start_beside_another(void)
+{
+	ck_assert_int_eq(start_and_touch(&one, 1, 10), 0);
+	ck_assert_int_eq(start_and_touch(&two, 2, 4), 0);
+	ck_assert_uint_ge(one.stats.evictions, 4);
+	ck_assert_uint_eq(two.stats.evictions, 0);
+	ck_assert(!two.killed);
+}
+
+START_TEST(a_context_on_a_full_gpu_evicts_pages)
+{
+	static const struct sim_memory_policy *const policies[] = { &core, &ghost, &stock,
+								    &gvm };
+
+	simulate(start_beside_another, policies[_i]);
+}
+END_TEST
+
+static void start_where_nothing_may_go(void)
+{
+	ck_assert_int_eq(start_and_touch(&one, 1, 13), 0);
+	gvm_limit_set_hmem(one.container, 0);
+	ck_assert_int_eq(start_and_touch(&two, 2, 1), -EIO);
+	ck_assert(two.killed);
+	ck_assert_uint_eq(two.container->events[GVM_EVENT_OOM], 2);
+	ck_assert(!one.killed);
+	ck_assert_uint_eq(one.stats.evictions, 0);
+}
+
+START_TEST(a_context_that_cannot_be_had_is_dead_and_others_go_on)
+{
+	simulate(start_where_nothing_may_go, &core);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("overhead");
+	TCase *tcase = tcase_create("overhead");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tcase, the_core_counts_contexts_and_page_tables);
+	tcase_add_loop_test(tcase, nvidias_driver_takes_them_and_counts_pages_alone, 0, 2);
+	tcase_add_loop_test(tcase, a_context_on_a_full_gpu_evicts_pages, 0, 4);
+	tcase_add_test(tcase, a_context_that_cannot_be_had_is_dead_and_others_go_on);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The machine around applications of our own making: limits of the run, failed set-ups, deadlock.
+ */
+#include "engine/error.h"
+#include "machine/machine.h"
+#include "runner.h"
+
+static int (*app_body)(const struct app_env *env);
+static volatile int not_interrupted;
+
+/* The applications of this test. The LLM server is never configured here. */
+int llm_server_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
+bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+{
+	return cfg && gpu;
+}
+
+int diffusion_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
+int pages_run(const struct app_env *env)
+{
+	return app_body(env);
+}
+
+void app_log_destroy(struct app_log *log)
+{
+	(void)log;
+}
+
+static const struct cfg_container containers[] = {
+	{ .name = "one", .enabled = true, .app_type = CFG_APP_DIFFUSION },
+	{ .name = "late", .enabled = true, .app_type = CFG_APP_DIFFUSION, .start = 7000000000 },
+	{ .name = "off", .app_type = CFG_APP_DIFFUSION },
+};
+
+/* Ten seconds on a GPU of 16 chunks. */
+static struct config toy_config(const char *system)
+{
+	struct config config = {
+		.duration = 10000000000,
+		.gpu = { .memory = 16 * GVM_CHUNK_BYTES,
+			 .link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
+			 .sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
+			 .fault = { .buffer_entries = 64,
+				    .outstanding = 64,
+				    .per_block = 32,
+				    .zero_bandwidth = 1000000000 } },
+		.containers = (struct cfg_container *)containers,
+		.container_count = 3,
+		.timeline_interval = 1000000000,
+	};
+
+	strcpy(config.system, system);
+	return config;
+}
+
+static int run_toy(struct machine *machine, struct config *config,
+		   int (*body)(const struct app_env *env), struct sim_error *err)
+{
+	app_body = body;
+	return machine_run(machine, config, NULL, &not_interrupted, err);
+}
+
+/* Write @chunks chunks of fresh memory, then wait for the end of the run. */
+static int touch_and_wait(const struct app_env *env, u64 chunks)
+{
+	struct gvm_range *range =
+		sim_process_map(env->process, chunks * GVM_CHUNK_BYTES, false);
+	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
+	struct fifo_burst burst = {
+		.kernels = 1,
+		.kernel_ns = 1000,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+
+	int status;
+
+	fifo_submit(&env->process->tsg, &burst);
+	status = fifo_wait(&burst);
+	if (!status)
+		ck_assert_int_eq(eng_sleep_until(ENG_NEVER), -EINTR);
+	return status;
+}
+
+static int touch_four_chunks(const struct app_env *env)
+{
+	return touch_and_wait(env, 4);
+}
+
+static int touch_ten_chunks(const struct app_env *env)
+{
+	return touch_and_wait(env, 10);
+}
+
+/* Rows of the timeline add up to the totals, and nobody waited longer than it was stalled. */
+static void check_usage(const struct machine *machine, u32 index)
+{
+	const struct tenant_usage *total = &machine->tenants[index].usage;
+	struct tenant_usage sum = { 0 };
+	u64 cpu_ns = 0;
+	size_t i;
+
+	for (i = index; i < machine->row_count; i += machine->tenant_count) {
+		const struct tenant_usage *usage = &machine->timeline[i].usage;
+
+		ck_assert_uint_eq(machine->timeline[i].tenant, index);
+		ck_assert_uint_le(usage->stall_h2d_ns + usage->stall_d2h_ns, usage->stall_ns);
+		sum.busy_ns += usage->busy_ns;
+		sum.stall_ns += usage->stall_ns;
+		sum.stall_h2d_ns += usage->stall_h2d_ns;
+		sum.stall_d2h_ns += usage->stall_d2h_ns;
+		sum.blocked_ns += usage->blocked_ns;
+		sum.evictions += usage->evictions;
+		sum.bytes_h2d += usage->bytes_h2d;
+		sum.bytes_d2h += usage->bytes_d2h;
+		cpu_ns += tenant_usage_cpu_ns(usage);
+	}
+	ck_assert_mem_eq(&sum, total, sizeof(sum));
+	ck_assert_uint_eq(cpu_ns, tenant_usage_cpu_ns(total));
+}
+
+START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, config.duration);
+	ck_assert_uint_eq(machine.tenant_count, 2);
+	ck_assert_uint_eq(machine.gpu_count, 1);
+	/* Two containers, samples at 1 to 10 s. */
+	ck_assert_uint_eq(machine.row_count, 20);
+	ck_assert_uint_eq(machine.timeline[0].resident_bytes, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.timeline[1].resident_bytes, 0);
+	ck_assert_uint_eq(machine.timeline[19].resident_bytes, 4 * GVM_CHUNK_BYTES);
+	/* 64 pages a report, 4 blocks of 32: each block comes whole, in 2 batches. */
+	ck_assert_uint_eq(machine.tenants[0].process.stats.faults, 128);
+	ck_assert_uint_eq(machine.tenants[0].process.stats.fault_batches, 2);
+	ck_assert_uint_eq(machine.tenants[0].process.stats.block.pages_cleared, 128);
+	ck_assert_uint_eq(machine.tenants[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].usage.busy_ns, 1000);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(exclusive_gives_each_enabled_container_a_gpu)
+{
+	struct config config = toy_config("exclusive");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	ck_assert_uint_eq(machine.gpu_count, 2);
+	ck_assert_ptr_ne(machine.tenants[0].gpu, machine.tenants[1].gpu);
+	machine_destroy(&machine);
+}
+END_TEST
+
+/* A container that may have nothing: 1 MB is no chunk. */
+START_TEST(a_container_that_may_have_no_memory_dies_and_others_go_on)
+{
+	static struct cfg_control no_memory = { "gmem.limit.high", "1048576" };
+	struct cfg_container forbidden[] = { containers[0], containers[1] };
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	forbidden[1].controls = &no_memory;
+	forbidden[1].control_count = 1;
+	config.containers = forbidden;
+	config.container_count = 2;
+	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	ck_assert_int_eq(machine.tenants[1].status, -EIO);
+	ck_assert_uint_ge(machine.tenants[1].failed_ns, 7000000000);
+	ck_assert_uint_eq(machine.tenants[0].gmem_current, 10 * GVM_CHUNK_BYTES);
+	check_usage(&machine, 1);
+	ck_assert_uint_eq(machine.end_ns, config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(two_containers_that_do_not_fit_share_what_there_is)
+{
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	/* 10 and 10 chunks of 16: the one that comes late takes the older chunks of the other. */
+	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	ck_assert_int_eq(machine.tenants[1].status, 0);
+	ck_assert_uint_eq(machine.tenants[0].gmem_current, 6 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].gmem_swap, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[0].usage.bytes_d2h, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[1].gmem_current, 10 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.tenants[1].gmem_swap, 0);
+	ck_assert_uint_eq(machine.tenants[0].usage.evictions, 4);
+	ck_assert_uint_gt(machine.tenants[1].usage.stall_ns, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+#define MS 1000000ull
+
+/*
+ * Counters as a GPU would count them, at dates that are its own: 100 ms of stall by the first
+ * sample; a wait of 60 ms that ended 10 ms into the next interval; both kinds in the third; and in
+ * the very moment of the last sample.
+ */
+static int count_by_hand(const struct app_env *env)
+{
+	struct sim_process_stats *stats = &env->process->stats;
+	struct fifo_tsg *tsg = &env->process->tsg;
+
+	if (env->container->start)
+		return 0;
+	eng_sleep_until(500 * MS);
+	tsg->busy_ns += 300 * MS;
+	tsg->stall_ns += 100 * MS;
+	tsg->blocked_ns += 200 * MS;
+	stats->evictions += 5;
+	stats->bytes_h2d += 7;
+	stats->bytes_d2h += 9;
+	eng_sleep_until(1500 * MS);
+	tsg->stall_ns += 10 * MS;
+	stats->stall_h2d_ns += 60 * MS;
+	eng_sleep_until(2500 * MS);
+	tsg->stall_ns += 40 * MS;
+	stats->stall_h2d_ns += 15 * MS;
+	stats->stall_d2h_ns += 20 * MS;
+	eng_sleep_until(10000 * MS);
+	tsg->stall_ns += 3 * MS;
+	stats->stall_d2h_ns += 2 * MS;
+	stats->evictions++;
+	return 0;
+}
+
+static void check_row(const struct machine *machine, size_t row, u64 cpu_ms, u64 d2h_ms,
+		      u64 h2d_ms)
+{
+	const struct tenant_usage *usage = &machine->timeline[row].usage;
+
+	ck_assert_uint_eq(tenant_usage_cpu_ns(usage), cpu_ms * MS);
+	ck_assert_uint_eq(usage->stall_d2h_ns, d2h_ms * MS);
+	ck_assert_uint_eq(usage->stall_h2d_ns, h2d_ms * MS);
+}
+
+START_TEST(time_counts_where_it_passed)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.duration = 20000 * MS;
+	ck_assert_int_eq(run_toy(&machine, &config, count_by_hand, &err), 0);
+	ck_assert_uint_eq(machine.row_count, 20);
+	check_row(&machine, 0, 50, 0, 50);
+	check_row(&machine, 2, 0, 0, 10);
+	check_row(&machine, 4, 5, 20, 15);
+	check_row(&machine, 6, 0, 0, 0);
+	check_row(&machine, 18, 1, 2, 0);
+	ck_assert_uint_eq(machine.timeline[0].usage.busy_ns, 300 * MS);
+	ck_assert_uint_eq(machine.timeline[0].usage.blocked_ns, 200 * MS);
+	ck_assert_uint_eq(machine.timeline[0].usage.evictions, 5);
+	ck_assert_uint_eq(machine.timeline[0].usage.bytes_h2d, 7);
+	ck_assert_uint_eq(machine.timeline[0].usage.bytes_d2h, 9);
+	ck_assert_uint_eq(machine.timeline[18].usage.evictions, 1);
+	ck_assert_uint_eq(machine.tenants[0].usage.stall_ns, 153 * MS);
+	ck_assert_uint_eq(machine.tenants[1].usage.stall_ns, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+/* Its context died meanwhile: the handler's waits of 30 and 5 ms end after 20 ms of stall. */
+static int wait_on_behind_the_stall(const struct app_env *env)
+{
+	struct sim_process_stats *stats = &env->process->stats;
+
+	eng_sleep_until(eng_now() + 500 * MS);
+	env->process->tsg.stall_ns = 20 * MS;
+	eng_sleep_until(eng_now() + 1000 * MS);
+	stats->stall_h2d_ns = 30 * MS;
+	stats->stall_d2h_ns = 5 * MS;
+	eng_sleep_until(ENG_NEVER);
+	return 0;
+}
+
+START_TEST(a_wait_counts_no_longer_than_its_stall)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, wait_on_behind_the_stall, &err), 0);
+	check_row(&machine, 0, 0, 0, 20);
+	check_row(&machine, 2, 0, 0, 0);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int never_return(const struct app_env *env)
+{
+	static struct eng_waitq nobody_wakes;
+
+	(void)env;
+	eng_wait(&nobody_wakes, ENG_NEVER, false);
+	return 0;
+}
+
+START_TEST(a_simulation_that_deadlocks_says_so_and_fails)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, never_return, &err), -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "deadlock: nothing can happen any more at 10.000000000 s, "
+				   "and not all actors have ended");
+}
+END_TEST
+
+static int run_out_of_memory(const struct app_env *env)
+{
+	(void)env;
+	return -ENOMEM;
+}
+
+START_TEST(an_application_without_host_memory_fails_the_run)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, run_out_of_memory, &err),
+			 -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "out of memory");
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int return_at_once(const struct app_env *env)
+{
+	(void)env;
+	return 0;
+}
+
+START_TEST(a_run_ends_with_its_last_application)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, return_at_once, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, 7000000000);
+	machine_destroy(&machine);
+}
+END_TEST
+
+static bool honours(const char *system, const struct config *config, const char *file)
+{
+	return sim_system_find(system)->honours(config, file);
+}
+
+static bool has(const char *system, const char *mechanism)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "system.mechanisms.%s", mechanism);
+	return sim_system_has_mechanism(sim_system_find(system), key);
+}
+
+/* What the core can be told, as far as the mechanism is on; nothing that it does not have. */
+START_TEST(systems_honour_what_the_core_has)
+{
+	struct config config = { .mechanisms = { true, true, true } };
+
+	for (int i = 0; i < 2; i++) {
+		const char *system = i ? "gvm" : "ghost";
+
+		ck_assert(!sim_system_find(system)->own_gpu);
+		ck_assert(honours(system, &config, "gmem.limit.high"));
+		ck_assert(honours(system, &config, "memory.limit"));
+		ck_assert(honours(system, &config, "gmem.limit.low"));
+		ck_assert(honours(system, &config, "compute.timeslice"));
+		ck_assert(honours(system, &config, "compute.priority"));
+		ck_assert(honours(system, &config, "compute.freeze"));
+		ck_assert(!honours(system, &config, "compute.weight"));
+		ck_assert_int_eq(honours(system, &config, "hmem.limit"), !i);
+		ck_assert_int_eq(sim_system_find(system)->has_pressure, !i);
+		ck_assert(!honours(system, &config, "gmem.current"));
+	}
+	ck_assert(!honours("stock", &config, "compute.priority"));
+	ck_assert(!honours("gpreempt", &config, "compute.priority"));
+	ck_assert(!honours("gpreempt", &config, "gmem.limit.high"));
+	ck_assert(has("gpreempt", "fast_paging"));
+	ck_assert(!has("gpreempt", "memory_isolation"));
+	ck_assert(has("gvm", "fast_paging"));
+	ck_assert(!has("gvm", "clean_drop"));
+	ck_assert(!has("ghost", "fast_paging"));
+	ck_assert(has("ghost", "clean_drop"));
+	ck_assert(has("ghost", "priority_batches"));
+	ck_assert(has("ghost", "hint_faults"));
+	ck_assert(!has("stock", "hint_faults"));
+	config.mechanisms.memory_isolation = false;
+	ck_assert(!honours("gvm", &config, "memory.limit"));
+	ck_assert(honours("gvm", &config, "compute.freeze"));
+	ck_assert(honours("ghost", &config, "gmem.limit.high"));
+	config.mechanisms.compute_isolation = false;
+	ck_assert(!honours("gvm", &config, "compute.freeze"));
+}
+END_TEST
+
+/* By weight, timeslices are the scheduler's own; ghost has another use for priorities. */
+START_TEST(a_scheduler_honours_what_it_takes_something_from)
+{
+	struct config config = { .mechanisms = { true, true, true },
+				 .scheduler = CFG_SCHEDULER_WEIGHTED };
+
+	ck_assert(honours("gvm", &config, "compute.weight"));
+	ck_assert(honours("ghost", &config, "compute.freeze"));
+	ck_assert(!honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("stock", &config, "compute.weight"));
+	config.mechanisms.priority_batches = true;
+	ck_assert(honours("ghost", &config, "compute.priority"));
+	ck_assert(!honours("gvm", &config, "compute.priority"));
+	config.scheduler = CFG_SCHEDULER_PRIORITY;
+	ck_assert(honours("gvm", &config, "compute.timeslice"));
+	ck_assert(!honours("gvm", &config, "compute.weight"));
+	ck_assert(sim_system_has_mechanism(sim_system_find("gvm"), "system.tracking"));
+	ck_assert(!sim_system_has_mechanism(sim_system_find("stock"), "system.scheduler"));
+}
+END_TEST
+
+/* Of each container that ran, by its place; the first one has no priority of its own: 9. */
+static u64 seen_timeslice_ns[2];
+
+static int look_at_timeslice(const struct app_env *env)
+{
+	seen_timeslice_ns[env->container->start != 0] = env->process->tsg.timeslice_ns;
+	return 0;
+}
+
+/* Run both under gpreempt, the second and a disabled third one of these priorities. */
+static void preempt(const char *second, const char *disabled)
+{
+	struct cfg_control limits[] = { { "gmem.limit.high", "1048576" },
+					{ "compute.priority", "" } };
+	struct cfg_control late = { "compute.priority", "" };
+	struct cfg_control off = { "compute.priority", "" };
+	struct cfg_container three[] = { containers[0], containers[1], containers[2] };
+	struct config config = toy_config("gpreempt");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	strcpy(late.text, second);
+	strcpy(off.text, disabled);
+	three[0].controls = limits;
+	three[0].control_count = 2;
+	three[1].controls = &late;
+	three[1].control_count = 1;
+	three[2].controls = &off;
+	three[2].control_count = 1;
+	config.containers = three;
+	ck_assert_int_eq(run_toy(&machine, &config, look_at_timeslice, &err), 0);
+	ck_assert_int_eq(machine.gpu_count, 1);
+	ck_assert_int_eq(machine.tenants[0].status, 0);
+	machine_destroy(&machine);
+}
+
+#define FIRST_NS  524288000ull /* compute.priority 0 */
+#define OTHERS_NS 16000ull     /* and 15 */
+
+START_TEST(gpreempt_puts_the_most_important_container_first)
+{
+	preempt("10", "0");
+	ck_assert_uint_eq(seen_timeslice_ns[0], FIRST_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], OTHERS_NS);
+}
+END_TEST
+
+START_TEST(gpreempt_puts_a_later_container_first_if_it_is_more_important)
+{
+	preempt("8", "");
+	ck_assert_uint_eq(seen_timeslice_ns[0], OTHERS_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], FIRST_NS);
+}
+END_TEST
+
+START_TEST(gpreempt_puts_equals_first_together)
+{
+	preempt("", "");
+	ck_assert_uint_eq(seen_timeslice_ns[0], FIRST_NS);
+	ck_assert_uint_eq(seen_timeslice_ns[1], FIRST_NS);
+}
+END_TEST
+
+TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
+	  exclusive_gives_each_enabled_container_a_gpu,
+	  a_container_that_may_have_no_memory_dies_and_others_go_on,
+	  two_containers_that_do_not_fit_share_what_there_is, time_counts_where_it_passed,
+	  a_wait_counts_no_longer_than_its_stall, a_simulation_that_deadlocks_says_so_and_fails,
+	  an_application_without_host_memory_fails_the_run,
+	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has,
+	  a_scheduler_honours_what_it_takes_something_from,
+	  gpreempt_puts_the_most_important_container_first,
+	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
+	  gpreempt_puts_equals_first_together)

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A simulated GPU whose memory the model of NVIDIA's driver looks after, in round numbers: 1 byte/ns
+ * on the link each way, 1 us of set-up, 100 ns for each further piece. There is one a test process.
+ */
+#ifndef TESTS_NVUVM_WORLD_H
+#define TESTS_NVUVM_WORLD_H
+
+#include "gpu/process.h"
+#include "nvuvm/parts.h"
+
+#include <check.h>
+
+#define US	1000ull
+#define MS	1000000ull
+#define CHUNK	GVM_CHUNK_BYTES
+#define PAGE_NS GVM_PAGE_BYTES	 /* that the link takes for a page */
+#define COPY_NS (1 * US + CHUNK) /* that it takes for a block */
+
+/* What the driver's work costs. */
+#define INTERRUPT_NS (5 * US)
+#define BATCH_NS     (10 * US)
+#define ENTRY_NS     (1 * US)
+#define BLOCK_NS     (20 * US)
+#define REPLAY_NS    (2 * US)
+#define EVICT_NS     (30 * US)
+
+extern struct cfg_gpu world_profile; /* to be changed before world_run() */
+extern struct sim_gpu world_gpu;
+extern struct sim_process world_process, world_other;
+
+/* What the model is: stock, or the published GVM with and without its fast path. */
+extern const struct sim_memory_policy world_stock, world_limits, world_gvm;
+
+/*
+ * Run @body in an actor beside a GPU with @chunks chunks, take down the two processes and the GPU,
+ * and expect that nothing is left behind.
+ */
+void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(void));
+
+/* Start a process with one range. */
+struct gvm_range *world_map(struct sim_process *process, u32 blocks, bool on_host);
+
+/*
+ * A kernel touches @count blocks from @first on, and is waited for. Returns when it had finished, in
+ * ns from its submission.
+ */
+u64 world_touch(struct sim_process *process, struct gvm_range *range, u32 first, u32 count);
+
+/*
+ * One batch by hand, without GPU: service a fault on a page of a range, and end the batch. Returns
+ * its status. No kernel may be running.
+ */
+int world_fault(struct gvm_range *range, u32 block, u32 page);
+
+/* The same for the pages 0 of @count blocks from @first on, in one batch; how many went well. */
+u32 world_fault_blocks(struct gvm_range *range, u32 first, u32 count);
+
+/* The chunk of a block. */
+u32 world_chunk(const struct gvm_range *range, u32 block);
+
+/* Every chunk is where it should be: states, lists, books. */
+void world_check(void);
+
+#endif
