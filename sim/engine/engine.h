@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/types.h"
+
 /* A date that never comes. */
 #define ENG_NEVER UINT64_MAX
 

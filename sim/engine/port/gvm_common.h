@@ -13,16 +13,7 @@
 #include <string.h>
 
 #include "engine/port/gvm_list.h"
-
-/* The kernel's own types: u64 is unsigned long long there, so that "%llu" is right in both. */
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef signed long long s64;
-
-#define U64_MAX		  (~0ull)
-#define U32_MAX		  (~0u)
+#include "engine/types.h"
 
 #define BIT(n)		  (1ul << (n))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
