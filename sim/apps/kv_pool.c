@@ -41,7 +41,9 @@ int kv_pool_init(struct kv_pool *pool, u32 block_count)
 	pool->parked = gvm_alloc(pool->group_count * sizeof(*pool->parked));
 	pool->used = gvm_alloc(pool->group_count * sizeof(*pool->used));
 	pool->masks = gvm_alloc(pool->group_count * sizeof(*pool->masks));
-	if (!pool->queue || !pool->previous || !pool->parked || !pool->used || !pool->masks) {
+	pool->present = gvm_alloc((pool->group_count + 63) / 64 * sizeof(*pool->present));
+	if (!pool->queue || !pool->previous || !pool->parked || !pool->used || !pool->masks ||
+	    !pool->present) {
 		kv_pool_destroy(pool);
 		return -ENOMEM;
 	}
@@ -57,6 +59,7 @@ void kv_pool_destroy(struct kv_pool *pool)
 	gvm_free(pool->parked);
 	gvm_free(pool->used);
 	gvm_free(pool->masks);
+	gvm_free(pool->present);
 	*pool = (struct kv_pool){ 0 };
 }
 
@@ -91,6 +94,7 @@ static u32 pool_take(struct kv_pool *pool)
 	pool->free_count--;
 	pool->used[group] |= 1ull << (block % KV_GROUP_BLOCKS);
 	pool->masks[group] |= block_page(block);
+	pool->present[group / 64] |= 1ull << group % 64;
 	return block;
 }
 
@@ -104,6 +108,8 @@ static void pool_give(struct kv_pool *pool, u32 block)
 	pool->used[group] &= ~(1ull << (block % KV_GROUP_BLOCKS));
 	if (!(pool->used[group] & pair))
 		pool->masks[group] &= ~block_page(block);
+	if (!pool->masks[group])
+		pool->present[group / 64] &= ~(1ull << group % 64);
 	pool_append_free(pool, block);
 }
 

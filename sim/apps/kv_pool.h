@@ -61,6 +61,7 @@ struct kv_pool {
 	u32 *previous;	   /* of a block in use: the one that its request got before it */
 	u64 *used;	   /* per group: a bit for each block in use */
 	u32 *masks;	   /* per group: pages that blocks in use lie on */
+	u64 *present;	   /* a bit for each group whose mask is not zero */
 };
 
 /* Returns 0 or -ENOMEM. @block_count: at least 2. */

@@ -471,6 +471,9 @@ static void check_pool(void)
 	GVM_ASSERT(owners[0] == 0);
 	for (block = 1; block < pool->block_count; block++)
 		GVM_ASSERT(owners[block] == 1);
+	for (u32 group = 0; group < pool->group_count; group++)
+		GVM_ASSERT((pool->present[group / 64] >> group % 64 & 1) ==
+			   (pool->masks[group] != 0));
 }
 
 /* No bit without a block. Slow, so only where the pool should be empty. */
