@@ -60,9 +60,9 @@ static int gvm_control_open(struct inode *inode, struct file *file)
 	const struct gvm_debugfs_file *entry = inode->i_private;
 	struct gvm_debugfs_open *open;
 
-	if ((file->f_mode & FMODE_READ) && !entry->control->show)
+	if ((file->f_mode & FMODE_READ) && !(entry->control->mode & 0444))
 		return -EACCES;
-	if ((file->f_mode & FMODE_WRITE) && !entry->control->store)
+	if ((file->f_mode & FMODE_WRITE) && !(entry->control->mode & 0222))
 		return -EACCES;
 	open = kzalloc(sizeof(*open), GFP_KERNEL);
 	if (!open)
@@ -152,17 +152,6 @@ static const struct file_operations gvm_control_fops = {
 	.llseek = default_llseek,
 };
 
-static umode_t gvm_control_mode(const struct gvm_control_file *control)
-{
-	umode_t mode = 0;
-
-	if (control->show)
-		mode |= 0444;
-	if (control->store)
-		mode |= 0200;
-	return mode;
-}
-
 /*
  * What became of an entry: 0 or -ENOMEM. A container whose limits nobody can write because a file is
  * missing is worse than none. Where debugfs refuses, since it is not built in or locked down, entries
@@ -214,12 +203,12 @@ static void gvm_debugfs_group_put(struct gvm_debugfs_group *group)
 static int gvm_debugfs_add_control(struct gvm_debugfs_dir *dir, struct gvm_debugfs_file *file)
 {
 	const struct gvm_control_file *control = file->control;
-	umode_t mode = gvm_control_mode(control);
 	struct dentry *entry;
 
-	entry = debugfs_create_file(control->name, mode, dir->dir, file, &gvm_control_fops);
+	entry = debugfs_create_file(control->name, control->mode, dir->dir, file,
+				    &gvm_control_fops);
 	if (control->alias && !gvm_debugfs_error(entry))
-		entry = debugfs_create_file(control->alias, mode, dir->dir, file,
+		entry = debugfs_create_file(control->alias, control->mode, dir->dir, file,
 					    &gvm_control_fops);
 	return gvm_debugfs_error(entry);
 }

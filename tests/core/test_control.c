@@ -5,6 +5,7 @@
 #include "core_world.h"
 #include "gvm/control.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static struct gvm_device *const device = &world.device;
@@ -48,12 +49,10 @@ static const struct {
 	  "nr_submitted_kernels: 0\nnr_ended_kernels: 0\nnr_pending_kernels: 0\n" },
 };
 
-START_TEST(the_table_lists_every_file_in_order)
+START_TEST(the_table_lists_these_files_in_order)
 {
-	u32 i;
-
-	ck_assert_uint_eq(gvm_control_count(), ARRAY_SIZE(files));
-	for (i = 0; i < ARRAY_SIZE(files); i++) {
+	ck_assert_uint_ge(gvm_control_count(), ARRAY_SIZE(files));
+	for (u32 i = 0; i < ARRAY_SIZE(files); i++) {
 		const struct gvm_control_file *file = gvm_control_at(i);
 
 		ck_assert_str_eq(file->name, files[i].name);
@@ -62,6 +61,51 @@ START_TEST(the_table_lists_every_file_in_order)
 		ck_assert_ptr_eq(gvm_control_find(files[i].name), file);
 		if (files[i].alias)
 			ck_assert_ptr_eq(gvm_control_find(files[i].alias), file);
+	}
+}
+END_TEST
+
+/* @value as a write to @file would say it. */
+static void write_value(const struct gvm_control_file *file, u64 value, int expected)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%llu%s", (unsigned long long)value,
+		 file->kind == GVM_CONTROL_TIMESLICE ? "us" : "");
+	ck_assert_int_eq(gvm_control_write(container, file->name, text, strlen(text)),
+			 expected);
+}
+
+START_TEST(the_table_gives_the_bounds_that_writes_obey)
+{
+	for (u32 i = 0; i < gvm_control_count(); i++) {
+		const struct gvm_control_file *file = gvm_control_at(i);
+
+		if (!file->store)
+			continue;
+		write_value(file, file->min, 0);
+		write_value(file, file->max, 0);
+		if (file->min > 0)
+			write_value(file, file->min - 1, -EINVAL);
+		if (file->max < U64_MAX)
+			write_value(file, file->max + 1, -EINVAL);
+	}
+}
+END_TEST
+
+START_TEST(the_table_says_all_that_documents_need)
+{
+	for (u32 i = 0; i < gvm_control_count(); i++) {
+		const struct gvm_control_file *file = gvm_control_at(i);
+		u32 mode = (file->show ? 0444u : 0) | (file->store ? 0200u : 0);
+
+		ck_assert_uint_eq(file->mode, mode);
+		ck_assert_uint_ge(strlen(file->summary), 10);
+		ck_assert_ptr_nonnull(file->unit);
+		if (file->kind == GVM_CONTROL_BYTES)
+			ck_assert_str_eq(file->unit, "bytes");
+		ck_assert(file->kind != GVM_CONTROL_TEXT || !file->store);
+		ck_assert(!file->store || file->min < file->max);
 	}
 }
 END_TEST
@@ -550,7 +594,9 @@ static void teardown(void)
 
 static void add_file_tests(TCase *tests)
 {
-	tcase_add_test(tests, the_table_lists_every_file_in_order);
+	tcase_add_test(tests, the_table_lists_these_files_in_order);
+	tcase_add_test(tests, the_table_gives_the_bounds_that_writes_obey);
+	tcase_add_test(tests, the_table_says_all_that_documents_need);
 	tcase_add_test(tests, an_untouched_container_shows_defaults);
 	tcase_add_test(tests, what_is_read_can_be_written_back);
 	tcase_add_test(tests, read_only_files_refuse_writes);

@@ -4,6 +4,7 @@
  * was not, whichever call fails.
  */
 #include "core_world.h"
+#include "gvm/control.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -125,9 +126,9 @@ END_TEST
 START_TEST(settings_out_of_range_change_nothing)
 {
 	attach_all();
-	ck_assert_int_eq(gvm_compute_set_priority(container, GVM_PRIORITY_MAX + 1), -EINVAL);
-	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 0), -EINVAL);
-	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, GVM_TIMESLICE_MAX_US + 1),
+	ck_assert_int_eq(gvm_control_write(container, "compute.priority", "17", 2), -EINVAL);
+	ck_assert_int_eq(gvm_control_write(container, "compute.timeslice", "0us", 3), -EINVAL);
+	ck_assert_int_eq(gvm_control_write(container, "compute.timeslice", "16000001us", 10),
 			 -EINVAL);
 	ck_assert_uint_eq(world.call_count, 0);
 	ck_assert_uint_eq(container->timeslice_us, WORLD_TIMESLICE_US);

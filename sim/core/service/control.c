@@ -5,10 +5,9 @@
  * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
  * they reclaim.
  *
- * This is the border. A text comes from a user who may have written anything, so it is checked
- * here, completely, and what is behind it trusts its arguments. A write that fails has changed
- * nothing, but for a setting whose RPC failed: that one stays as a wish, and the error tells.
- *
+ * This is the border. A user may have written anything, so control_parse() checks each text completely,
+ * against the bounds in the table; the functions behind it trust their arguments. A failed write
+ * has changed nothing, with one exception: a setting whose RPC failed stays wished for.
  *
  * How it differs from the papers (GVM Table 2, Ghost Table 2) and the published driver
  *
@@ -60,12 +59,8 @@ static int control_high_show(struct gvm_container *container, char *buf, size_t 
 				  control_get(container, &container->gmem_high_bytes));
 }
 
-static int control_high_store(struct gvm_container *container, const char *text)
+static int control_high_store(struct gvm_container *container, u64 bytes)
 {
-	u64 bytes;
-
-	if (gvm_parse_bytes(text, &bytes))
-		return -EINVAL;
 	gvm_limit_set_high(container, bytes);
 	return 0;
 }
@@ -85,12 +80,8 @@ static int control_low_show(struct gvm_container *container, char *buf, size_t s
 				  control_get(container, &container->gmem_low_bytes));
 }
 
-static int control_low_store(struct gvm_container *container, const char *text)
+static int control_low_store(struct gvm_container *container, u64 bytes)
 {
-	u64 bytes;
-
-	if (gvm_parse_bytes(text, &bytes))
-		return -EINVAL;
 	gvm_limit_set_low(container, bytes);
 	return 0;
 }
@@ -132,12 +123,8 @@ static int control_hmem_show(struct gvm_container *container, char *buf, size_t 
 	return control_show_limit(buf, size, control_get(container, &container->hmem_bytes));
 }
 
-static int control_hmem_store(struct gvm_container *container, const char *text)
+static int control_hmem_store(struct gvm_container *container, u64 bytes)
 {
-	u64 bytes;
-
-	if (gvm_parse_bytes(text, &bytes))
-		return -EINVAL;
 	gvm_limit_set_hmem(container, bytes);
 	return 0;
 }
@@ -155,12 +142,8 @@ static int control_timeslice_show(struct gvm_container *container, char *buf, si
 	return scnprintf(buf, size, "%lluus\n", timeslice_us);
 }
 
-static int control_timeslice_store(struct gvm_container *container, const char *text)
+static int control_timeslice_store(struct gvm_container *container, u64 timeslice_us)
 {
-	u64 timeslice_us;
-
-	if (gvm_parse_timeslice_us(text, &timeslice_us))
-		return -EINVAL;
 	return gvm_compute_set_timeslice_us(container, timeslice_us);
 }
 
@@ -175,12 +158,8 @@ static int control_priority_show(struct gvm_container *container, char *buf, siz
 	return control_show_u64(buf, size, priority);
 }
 
-static int control_priority_store(struct gvm_container *container, const char *text)
+static int control_priority_store(struct gvm_container *container, u64 priority)
 {
-	u64 priority;
-
-	if (gvm_parse_u64(text, &priority) || priority > GVM_PRIORITY_MAX)
-		return -EINVAL;
 	return gvm_compute_set_priority(container, (u32)priority);
 }
 
@@ -195,12 +174,8 @@ static int control_weight_show(struct gvm_container *container, char *buf, size_
 	return control_show_u64(buf, size, weight);
 }
 
-static int control_weight_store(struct gvm_container *container, const char *text)
+static int control_weight_store(struct gvm_container *container, u64 weight)
 {
-	u64 weight;
-
-	if (gvm_parse_u64(text, &weight) || weight > GVM_WEIGHT_MAX)
-		return -EINVAL;
 	return gvm_compute_set_weight(container, (u32)weight);
 }
 
@@ -218,12 +193,8 @@ static int control_freeze_show(struct gvm_container *container, char *buf, size_
 	return control_show_u64(buf, size, frozen);
 }
 
-static int control_freeze_store(struct gvm_container *container, const char *text)
+static int control_freeze_store(struct gvm_container *container, u64 freeze)
 {
-	u64 freeze;
-
-	if (gvm_parse_u64(text, &freeze) || freeze > 1)
-		return -EINVAL;
 	return freeze ? gvm_compute_freeze(container) : gvm_compute_thaw(container);
 }
 
@@ -244,22 +215,63 @@ static int control_stat_show(struct gvm_container *container, char *buf, size_t 
 			 submitted, ended, pending);
 }
 
+/* clang-format off */
 static const struct gvm_control_file control_files[] = {
-	{ "gmem.limit.high", "memory.limit", control_high_show, control_high_store,
-	  control_reclaim },
-	{ "gmem.limit.low", NULL, control_low_show, control_low_store, NULL },
-	{ "gmem.current", "memory.current", control_current_show, NULL, NULL },
-	{ "gmem.peak", NULL, control_peak_show, NULL, NULL },
-	{ "gmem.events", NULL, control_events_show, NULL, NULL },
-	{ "gmem.swap.current", "memory.swap.current", control_swap_show, NULL, NULL },
-	{ "gmem.clean.current", NULL, control_clean_show, NULL, NULL },
-	{ "hmem.limit", NULL, control_hmem_show, control_hmem_store, control_reclaim },
-	{ "compute.timeslice", NULL, control_timeslice_show, control_timeslice_store, NULL },
-	{ "compute.priority", NULL, control_priority_show, control_priority_store, NULL },
-	{ "compute.weight", NULL, control_weight_show, control_weight_store, NULL },
-	{ "compute.freeze", NULL, control_freeze_show, control_freeze_store, NULL },
-	{ "gcgroup.stat", NULL, control_stat_show, NULL, NULL },
+	{ .name = "gmem.limit.high", .alias = "memory.limit", .mode = 0644,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
+	  .summary = "most device memory that the container may have; a write reclaims what is above",
+	  .show = control_high_show, .store = control_high_store, .apply = control_reclaim },
+	{ .name = "gmem.limit.low", .mode = 0644,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
+	  .summary = "device memory that other containers do not take from it, as far as possible",
+	  .show = control_low_show, .store = control_low_store },
+	{ .name = "gmem.current", .alias = "memory.current", .mode = 0444,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes",
+	  .summary = "device memory charged to the container",
+	  .show = control_current_show },
+	{ .name = "gmem.peak", .mode = 0444,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes",
+	  .summary = "the highest gmem.current so far",
+	  .show = control_peak_show },
+	{ .name = "gmem.events", .mode = 0444,
+	  .kind = GVM_CONTROL_TEXT, .unit = "",
+	  .summary = "how often the container met a limit or ran out of memory",
+	  .show = control_events_show },
+	{ .name = "gmem.swap.current", .alias = "memory.swap.current", .mode = 0444,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes",
+	  .summary = "memory of the container that is in host memory only",
+	  .show = control_swap_show },
+	{ .name = "gmem.clean.current", .mode = 0444,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes",
+	  .summary = "device memory of which host memory holds a valid copy",
+	  .show = control_clean_show },
+	{ .name = "hmem.limit", .mode = 0644,
+	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
+	  .summary = "most host memory that the container's evicted memory may take",
+	  .show = control_hmem_show, .store = control_hmem_store, .apply = control_reclaim },
+	{ .name = "compute.timeslice", .mode = 0644,
+	  .kind = GVM_CONTROL_TIMESLICE, .unit = "us",
+	  .min = GVM_TIMESLICE_MIN_US, .max = GVM_TIMESLICE_MAX_US,
+	  .summary = "timeslice of the container's TSGs; a bare number is milliseconds",
+	  .show = control_timeslice_show, .store = control_timeslice_store },
+	{ .name = "compute.priority", .mode = 0644,
+	  .kind = GVM_CONTROL_NUMBER, .unit = "", .max = GVM_PRIORITY_MAX,
+	  .summary = "0 is the most important; priority p also sets a timeslice of 524288 us >> p",
+	  .show = control_priority_show, .store = control_priority_store },
+	{ .name = "compute.weight", .mode = 0644,
+	  .kind = GVM_CONTROL_NUMBER, .unit = "", .min = GVM_WEIGHT_MIN, .max = GVM_WEIGHT_MAX,
+	  .summary = "share of GPU time under the weighted scheduler",
+	  .show = control_weight_show, .store = control_weight_store },
+	{ .name = "compute.freeze", .mode = 0644,
+	  .kind = GVM_CONTROL_NUMBER, .unit = "", .max = 1,
+	  .summary = "1 takes the container's TSGs off the GPU, 0 lets them run again",
+	  .show = control_freeze_show, .store = control_freeze_store },
+	{ .name = "gcgroup.stat", .mode = 0444,
+	  .kind = GVM_CONTROL_TEXT, .unit = "",
+	  .summary = "kernels that the container submitted, ended and has pending",
+	  .show = control_stat_show },
 };
+/* clang-format on */
 
 /* CONTEXT: atomic. */
 u32 gvm_control_count(void)
@@ -277,9 +289,7 @@ const struct gvm_control_file *gvm_control_at(u32 index)
 /* CONTEXT: atomic. */
 const struct gvm_control_file *gvm_control_find(const char *name)
 {
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(control_files); i++) {
+	for (u32 i = 0; i < ARRAY_SIZE(control_files); i++) {
 		const struct gvm_control_file *file = &control_files[i];
 
 		if (strcmp(name, file->name) == 0 ||
@@ -317,36 +327,48 @@ static bool control_is_space(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Copy a written text without the white space at its end. Returns 0 or -EINVAL. */
-static int control_take_text(char *text, const char *from, size_t size)
+/*
+ * Parse a written text, which may end in white space, by the file's kind and bounds. Returns 0,
+ * -E2BIG or -EINVAL.
+ */
+static int control_parse(const struct gvm_control_file *file, const char *from, size_t size,
+			 u64 *ret_value)
 {
+	static int (*const parse[])(const char *, u64 *) = {
+		[GVM_CONTROL_BYTES] = gvm_parse_bytes,
+		[GVM_CONTROL_TIMESLICE] = gvm_parse_timeslice_us,
+		[GVM_CONTROL_NUMBER] = gvm_parse_u64,
+	};
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	if (size >= sizeof(text))
+		return -E2BIG;
 	while (size > 0 && control_is_space(from[size - 1]))
 		size--;
 	memcpy(text, from, size);
 	text[size] = '\0';
-	return size > 0 && strlen(text) == size ? 0 : -EINVAL;
+	if (strlen(text) != size || parse[file->kind](text, ret_value))
+		return -EINVAL;
+	return *ret_value < file->min || *ret_value > file->max ? -EINVAL : 0;
 }
 
 static int control_store(struct gvm_container *container, const char *name, const char *text,
 			 size_t size, bool wait)
 {
 	const struct gvm_control_file *file = gvm_control_find(name);
-	char copy[GVM_CONTROL_TEXT_MAX];
-	int error;
+	int status;
+	u64 value;
 
 	if (!file)
 		return -ENOENT;
 	if (!file->store)
 		return -EACCES;
-	if (size >= sizeof(copy))
-		return -E2BIG;
-	error = control_take_text(copy, text, size);
-	if (error)
-		return error;
-	error = file->store(container, copy);
-	if (!error && file->settle)
-		file->settle(container, wait);
-	return error;
+	status = control_parse(file, text, size, &value);
+	if (!status)
+		status = file->store(container, value);
+	if (!status && file->apply)
+		file->apply(container, wait);
+	return status;
 }
 
 /* CONTEXT: process. */

@@ -158,8 +158,6 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 	struct gvm_device *device = container->device;
 	int error;
 
-	if (priority > GVM_PRIORITY_MAX)
-		return -EINVAL;
 	if (gvm_mutex_lock_killable(&device->tsg_mutex))
 		return -EINTR;
 	WRITE_ONCE(container->priority, (u8)priority);
@@ -176,8 +174,6 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 	struct gvm_device *device = container->device;
 	int error;
 
-	if (timeslice_us < GVM_TIMESLICE_MIN_US || timeslice_us > GVM_TIMESLICE_MAX_US)
-		return -EINVAL;
 	if (gvm_mutex_lock_killable(&device->tsg_mutex))
 		return -EINTR;
 	container->timeslice_us = timeslice_us;
@@ -191,8 +187,6 @@ int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 {
 	struct gvm_device *device = container->device;
 
-	if (weight < GVM_WEIGHT_MIN || weight > GVM_WEIGHT_MAX)
-		return -EINVAL;
 	if (gvm_mutex_lock_killable(&device->tsg_mutex))
 		return -EINTR;
 	container->weight = weight;

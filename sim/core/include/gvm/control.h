@@ -11,16 +11,33 @@
 /* The longest text a control file takes or gives, with its terminating zero. */
 #define GVM_CONTROL_TEXT_MAX 256
 
-/* One control file. */
+/* What the text of a control file means, and so how it is parsed. */
+enum gvm_control_kind {
+	GVM_CONTROL_BYTES,     /* gvm_parse_bytes(); "max" is GVM_NO_LIMIT */
+	GVM_CONTROL_TIMESLICE, /* gvm_parse_timeslice_us() */
+	GVM_CONTROL_NUMBER,    /* gvm_parse_u64() */
+	GVM_CONTROL_TEXT,      /* several lines; never writable */
+};
+
+/*
+ * One control file: everything that parsers, debugfs, collectors, help and documents have to know.
+ * A new control file is a new row of the table in service/control.c and nothing else.
+ */
 struct gvm_control_file {
-	const char *name;  /* "gmem.limit.high" */
-	const char *alias; /* name in the public GVM driver, or NULL */
+	const char *name;    /* "gmem.limit.high" */
+	const char *alias;   /* name in the public GVM driver, or NULL */
+	const char *summary; /* one line for help and documents, without a full stop */
+	const char *unit; /* of the number, "bytes" or "us"; "" for a bare number or for text */
+	u32 mode;	  /* permission bits: 0444, 0644 or 0200 */
+	u8 kind;	  /* enum gvm_control_kind */
+	u64 min;	  /* smallest and largest value that a write takes, in @unit */
+	u64 max;
 	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
-	/* Take a value; text is zero-terminated and trimmed. 0 or -errno. NULL: read-only. */
-	int (*store)(struct gvm_container *container, const char *text);
-	/* What is to be done once the value holds; all that takes long only with @wait. Or NULL. */
-	void (*settle)(struct gvm_container *container, bool wait);
+	/* Take a value between min and max. 0 or -errno. NULL: read-only. */
+	int (*store)(struct gvm_container *container, u64 value);
+	/* Work that follows a stored value; long work only with @wait. Or NULL. */
+	void (*apply)(struct gvm_container *container, bool wait);
 };
 
 /* All control files, in the order in which a directory lists them. CONTEXT: atomic. */
@@ -42,8 +59,8 @@ int gvm_control_write(struct gvm_container *container, const char *name, const c
 		      size_t size);
 
 /*
- * As gvm_control_write(), for who cannot wait: a limit that is lowered holds, listeners are told, and
- * what is above it leaves when the container next needs memory. CONTEXT: process.
+ * As gvm_control_write(), but without a wait for reclaim: a lowered limit holds at once, listeners are
+ * told, and the memory above it leaves when the container next needs some. CONTEXT: process.
  */
 int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
 		    size_t size);

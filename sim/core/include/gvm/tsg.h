@@ -67,10 +67,10 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 void gvm_tsg_detach(struct gvm_tsg *tsg);
 
 /*
- * Change a setting of the container and apply it to all its TSGs. Returns 0, -EINVAL (out of
- * range, nothing changed), -EINTR (being killed, nothing changed), or the first RPC's error; the
- * others are still tried, and the next write tries again. A TSG that is gone (-ENODEV) is no error. A
- * weight is for the scheduler, and makes no RPC by itself. CONTEXT: process.
+ * Change a setting of the container and apply it to all its TSGs. The value is within the bounds that
+ * the table of control files gives. Returns 0, -EINTR (being killed, nothing changed), or the first
+ * RPC's error; the others are still tried, and the next write tries again. A TSG that is gone
+ * (-ENODEV) is no error. A weight is for the scheduler and makes no RPC. CONTEXT: process.
  */
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority);
 int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us);
