@@ -20,11 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
-#include "cli/table.h"
+#include "terminal/progress.h"
+#include "terminal/table.h"
 #include "config/config.h"
 #include "engine/error.h"
 #include "results/results.h"
+#include "results/summary_text.h"
 
 #define RUN_USAGE   "run SCENARIO [--system NAME] [--set PATH=VALUE]... [--out DIR] [--quiet]"
 #define NS_PER_S    1000000000ull
@@ -164,7 +165,8 @@ static void run_progress(const struct machine *machine)
 		run_catch_signals();
 		run_mask_signals(SIG_UNBLOCK);
 	}
-	progress_update(machine);
+	progress_update((double)eng_now() / NS_PER_S,
+			(double)machine->config->duration / NS_PER_S);
 }
 
 /* @word is where getopt stands; it has not passed a word of several short options. */
@@ -321,7 +323,7 @@ static void print_metric(struct table *table, enum summary_metric_id metric,
 	for (size_t i = 0; i < count; i++) {
 		if (!summary_has(&containers[i], metric))
 			continue;
-		table_format_value(&containers[i].values[metric], metric, text, sizeof(text));
+		summary_format(&containers[i].values[metric], metric, text, sizeof(text));
 		table_set(table, i + 1, "%s", text);
 	}
 }

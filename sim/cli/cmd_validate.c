@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/cmd_validate_results.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "validate/hardware.h"
 
 /* What counts as good: of all rows, and of each. */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/signals.h"
+#include "terminal/signals.h"
 #include "results/summary.h"
 
 struct cached_run;

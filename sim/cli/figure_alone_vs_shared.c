@@ -5,10 +5,11 @@
 
 #include "cli/figure.h"
 #include "cli/gnuplot.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "engine/error.h"
 #include "results/compare.h"
 #include "results/series.h"
+#include "results/summary_text.h"
 
 #define FIGURE_NAME   "alone-vs-shared"
 #define FIGURE_CSV    FIGURE_NAME ".csv"
@@ -67,7 +68,7 @@ static void add_table_row(void *data, const struct compare_row *row)
 	table_add(&figure->table);
 	table_set(&figure->table, 0, "  %s", summary_metrics[row->metric].label);
 	for (int run = 0; run < SERIES_RUNS; run++) {
-		table_format_value(&row->values[run], row->metric, text, sizeof(text));
+		summary_format(&row->values[run], row->metric, text, sizeof(text));
 		table_set(&figure->table, (size_t)run + 1, "%s", text);
 	}
 	if (row->ratio.known)

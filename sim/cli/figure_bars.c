@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/gnuplot.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "engine/error.h"
 #include "results/csv.h"
 #include "results/writer.h"

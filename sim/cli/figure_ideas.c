@@ -9,7 +9,7 @@
 #include "cli/figure.h"
 #include "cli/gnuplot.h"
 #include "cli/run_cache.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "gvm/port.h"
 #include "results/writer.h"
 

@@ -11,7 +11,7 @@
 #include "cli/figure.h"
 #include "cli/gnuplot.h"
 #include "cli/run_cache.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "engine/error.h"
 #include "results/csv.h"
 #include "results/writer.h"

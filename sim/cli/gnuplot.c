@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/signals.h"
+#include "terminal/signals.h"
 #include "config/config.h"
 #include "engine/error.h"
 #include "results/fixed.h"

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "cli/cache_folder.h"
-#include "cli/progress.h"
-#include "cli/signals.h"
+#include "terminal/progress.h"
+#include "terminal/signals.h"
 #include "engine/error.h"
 #include "results/writer.h"
 

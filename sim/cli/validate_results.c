@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/figure.h"
-#include "cli/table.h"
+#include "terminal/table.h"
 #include "engine/error.h"
 #include "results/folder.h"
 

@@ -15,12 +15,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/signals.h"
-#include "cli/table.h"
 #include "collect/arguments.h"
 #include "collect/collected.h"
 #include "collect/host.h"
 #include "engine/error.h"
+#include "results/summary_text.h"
+#include "terminal/signals.h"
+#include "terminal/table.h"
 
 #define SAMPLE_USAGE                                                             \
 	"sample [--container NAME=PID[:GPU]]... [--root DIR] [--interval TIME] " \
@@ -263,8 +264,7 @@ static void print_container(struct table *table, const struct summary_container 
 	table_set(table, 1, "%llu", sampled->tgid);
 	table_set(table, 2, "%s", sampled->seen ? sampled->command : "never appeared");
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
-		table_format_value(&container->values[metrics[i]], metrics[i], text,
-				   sizeof(text));
+		summary_format(&container->values[metrics[i]], metrics[i], text, sizeof(text));
 		table_set(table, 3 + i, "%s", text);
 	}
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "cli/progress.h"
+#include "terminal/progress.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "gvm/port.h"
 
 #define PROGRESS_PERIOD_NS 100000000ull /* of wall time */
 #define PROGRESS_LINE_MAX  80
@@ -74,11 +76,9 @@ static void format_eta(double seconds, char *text, size_t size)
 		snprintf(text, size, "%lu h %02lu min", whole / 3600, whole / 60 % 60);
 }
 
-void progress_update(const struct machine *machine)
+void progress_update(double done_s, double whole_s)
 {
 	u64 now_ns = progress.drawing ? wall_clock_ns() : 0;
-	double done_s = (double)eng_now() / NS_PER_S;
-	double whole_s = (double)machine->config->duration / NS_PER_S;
 	double wall_s = (double)(now_ns - progress.start_ns) / NS_PER_S;
 	char line[PROGRESS_LINE_MAX], eta[32];
 	int length;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Aligned text tables for people: the first column to the left, the others to the right. */
-#ifndef SIM_CLI_TABLE_H
-#define SIM_CLI_TABLE_H
+#ifndef SIM_TERMINAL_TABLE_H
+#define SIM_TERMINAL_TABLE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-
-#include "results/summary.h"
 
 #define TABLE_COLUMNS_MAX 8
 #define TABLE_CELL_MAX	  64
@@ -25,9 +25,5 @@ void table_set(struct table *table, size_t column, const char *fmt, ...)
 /* Print all rows and forget them. */
 void table_print(struct table *table, FILE *stream);
 void table_destroy(struct table *table);
-
-/* "412.3 ms", "17.2 GiB", "99.1 %", "3250", or "-" for what is not known. */
-void table_format_value(const struct summary_value *value, enum summary_metric_id metric,
-			char *text, size_t size);
 
 #endif

@@ -3,8 +3,8 @@
  * Signals of a command that waits, for children or for a date. They are blocked and fetched while
  * it waits, so there is no moment at which one could leave a child or a half file behind.
  */
-#ifndef SIM_CLI_SIGNALS_H
-#define SIM_CLI_SIGNALS_H
+#ifndef SIM_TERMINAL_SIGNALS_H
+#define SIM_TERMINAL_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "cli/signals.h"
+#include "terminal/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

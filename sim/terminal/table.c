@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "cli/table.h"
+#include "terminal/table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gvm/port.h"
+
 #define TABLE_GAP 3 /* blanks between two columns */
-#define KIB	  1024.0
 
 void table_add(struct table *table)
 {
@@ -78,47 +79,4 @@ void table_destroy(struct table *table)
 {
 	free(table->rows);
 	*table = (struct table){ 0 };
-}
-
-static void format_bytes(u64 bytes, char *text, size_t size)
-{
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
-	double number = (double)bytes / KIB;
-	size_t unit = 0;
-
-	if (!bytes) {
-		snprintf(text, size, "0");
-		return;
-	}
-	while (number >= KIB && unit + 1 < ARRAY_SIZE(units)) {
-		number /= KIB;
-		unit++;
-	}
-	snprintf(text, size, "%.2f %s", number, units[unit]);
-}
-
-void table_format_value(const struct summary_value *value, enum summary_metric_id metric,
-			char *text, size_t size)
-{
-	if (!value->known) {
-		snprintf(text, size, "-");
-		return;
-	}
-	switch (summary_metrics[metric].unit) {
-	case SUMMARY_UNIT_COUNT:
-		snprintf(text, size, "%llu", value->count);
-		return;
-	case SUMMARY_UNIT_BYTES:
-		format_bytes(value->count, text, size);
-		return;
-	case SUMMARY_UNIT_MS:
-		snprintf(text, size, "%.1f ms", value->real);
-		return;
-	case SUMMARY_UNIT_S:
-		snprintf(text, size, "%.3f s", value->real);
-		return;
-	case SUMMARY_UNIT_SHARE:
-		snprintf(text, size, "%.2f %%", value->real * 100);
-		return;
-	}
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Statistics as text for people, see summary_text.h. */
+#include "results/summary_text.h"
+
+#include <stdio.h>
+
+#include "gvm/port.h"
+
+#define KIB 1024.0
+
+static void format_bytes(u64 bytes, char *text, size_t size)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+	double number = (double)bytes / KIB;
+	size_t unit = 0;
+
+	if (!bytes) {
+		snprintf(text, size, "0");
+		return;
+	}
+	while (number >= KIB && unit + 1 < ARRAY_SIZE(units)) {
+		number /= KIB;
+		unit++;
+	}
+	snprintf(text, size, "%.2f %s", number, units[unit]);
+}
+
+void summary_format(const struct summary_value *value, enum summary_metric_id metric,
+		    char *text, size_t size)
+{
+	if (!value->known) {
+		snprintf(text, size, "-");
+		return;
+	}
+	switch (summary_metrics[metric].unit) {
+	case SUMMARY_UNIT_COUNT:
+		snprintf(text, size, "%llu", value->count);
+		return;
+	case SUMMARY_UNIT_BYTES:
+		format_bytes(value->count, text, size);
+		return;
+	case SUMMARY_UNIT_MS:
+		snprintf(text, size, "%.1f ms", value->real);
+		return;
+	case SUMMARY_UNIT_S:
+		snprintf(text, size, "%.3f s", value->real);
+		return;
+	case SUMMARY_UNIT_SHARE:
+		snprintf(text, size, "%.2f %%", value->real * 100);
+		return;
+	}
+}

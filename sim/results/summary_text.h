@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Statistics as text for people. */
+#ifndef SIM_RESULTS_SUMMARY_TEXT_H
+#define SIM_RESULTS_SUMMARY_TEXT_H
+
+#include "results/summary.h"
+
+/* "412.3 ms", "17.2 GiB", "99.1 %", "3250", or "-" for a value that is not known. */
+void summary_format(const struct summary_value *value, enum summary_metric_id metric,
+		    char *text, size_t size);
+
+#endif
