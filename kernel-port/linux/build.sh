@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Build gvm.ko, gvm_selftest.ko and fakegpu/gvm_fakegpu.ko in OUT, a folder of links to the sources: nothing is copied and
-# nothing is written into the source tree. Any warning of the compiler or of modpost is an error.
+# Build gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko and fakegpu/gvm_fakegpu.ko in OUT, a folder of
+# links to the sources: nothing is copied and nothing is written into the source tree. Any warning of
+# the compiler or of modpost is an error.
 #
 #   build.sh SOURCE OUT [KDIR]
 set -eu
@@ -20,19 +21,24 @@ done
 
 # Links of files that have gone must go as well, so all are made anew; make looks through them.
 link_sources() {
-	mkdir -p "$out/fakegpu"
+	mkdir -p "$out/fakegpu" "$out/coretest"
 	find "$out" -maxdepth 2 -type l -delete
 	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c \
-		"$source"/tests/core/*.c; do
+		"$source"/kernel-port/coretest/*.c "$source"/tests/core/*.c; do
 		basename "$file"
 	done | sort | uniq -d)
 	if [ -n "$names" ]; then
 		echo "kernel objects lie flat, so these names must be unique: $names" >&2
 		exit 1
 	fi
-	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] "$source"/tests/core/*.[ch] \
-		"$source/kernel-port/linux/Kbuild" "$source/kernel-port/linux/libc" \
+	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.[ch] \
+		"$source/kernel-port/linux/Kbuild" "$source/kernel-port/linux/Kbuild.core" \
 		"$source/sim/core/include" "$out/"
+	ln -s "$source"/sim/core/*/*.c "$source"/kernel-port/linux/gvm_world.[ch] \
+		"$source"/kernel-port/linux/gvm_trace.[ch] "$source"/tests/core/*.[ch] \
+		"$source"/kernel-port/coretest/*.[ch] "$source/kernel-port/coretest/Kbuild" \
+		"$source/kernel-port/linux/Kbuild.core" "$source/kernel-port/coretest/libc" \
+		"$source/sim/core/include" "$out/coretest/"
 	ln -s "$source"/kernel-port/fakegpu/*.[ch] "$source/kernel-port/fakegpu/Kbuild" \
 		"$out/fakegpu/"
 }
@@ -56,7 +62,7 @@ run_make modules >"$log" 2>&1 || fail "make failed"
 if grep -qi 'warning' "$log"; then
 	fail "there are warnings"
 fi
-for module in gvm gvm_selftest fakegpu/gvm_fakegpu; do
+for module in gvm gvm_selftest coretest/gvm_coretest fakegpu/gvm_fakegpu; do
 	[ -f "$out/$module.ko" ] || fail "$module.ko was not made"
 done
-echo "$out: gvm.ko, gvm_selftest.ko and fakegpu/gvm_fakegpu.ko for $kdir"
+echo "$out: gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko and fakegpu/gvm_fakegpu.ko for $kdir"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). Included by gvm_world.h, and once more
- * by gvm_trace.c, which makes them. A disabled tracepoint costs one no-op instruction.
+ * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). gvm_world.h includes this file, and
+ * gvm_trace.c once more to make them. GVM_TRACE_SYSTEM names another folder for another module. A disabled tracepoint costs one no-op instruction.
  */
+#ifndef GVM_TRACE_SYSTEM
+#define GVM_TRACE_SYSTEM gvm
+#endif
 #undef TRACE_SYSTEM
-#define TRACE_SYSTEM gvm
+#define TRACE_SYSTEM GVM_TRACE_SYSTEM
 
 #if !defined(GVM_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define GVM_TRACE_H

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm_selftest.ko, for tests only: a device of 16 chunks whose GPU does nothing but write down
- * what it was asked to do. Through /sys/kernel/debug/gvm_selftest a test plays the part of the
- * GPU's driver:
+ * gvm_selftest.ko, for tests only: a device of 16 chunks whose GPU only records what it is asked to
+ * do. It uses gvm.ko as the glue to NVIDIA's driver will: it owns the chunks, charges and evicts them.
+ * Through /sys/kernel/debug/gvm_selftest a test plays the part of the GPU's driver:
  *
  *   check              read: gvm_check(); "ok", or an error number
- *   tests              open: run the tests of the core that user space has, too, and those of the
- *                      port; read: TAP (selftest_check.c)
- *   failing            the same with tests that fail on purpose
  *   calls              read: what the GPU was asked to do, a line per call; write: forget it
  *   fail_next          write "<errno>": the next RPC, fault serviced or eviction fails with it
  *   charge, uncharge   write "<tgid> <n>": n chunks
@@ -530,8 +527,6 @@ static void selftest_create_files(void)
 
 	selftest.dir = dir;
 	debugfs_create_file("check", 0444, dir, NULL, &selftest_check_fops);
-	debugfs_create_file("tests", 0444, dir, selftest_run_programs, &selftest_tap_fops);
-	debugfs_create_file("failing", 0444, dir, selftest_run_failing, &selftest_tap_fops);
 	debugfs_create_file("calls", 0644, dir, NULL, &selftest_calls_fops);
 	debugfs_create_file("break", 0200, dir, NULL, &selftest_break_fops);
 	debugfs_create_file("wrong", 0200, dir, NULL, &selftest_wrong_fops);

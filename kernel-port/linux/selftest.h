@@ -5,13 +5,6 @@
 
 #include <linux/fs.h>
 
-/* The test programs: all of them, or the one that fails on purpose. For selftest_tap_fops. */
-void selftest_run_programs(void);
-void selftest_run_failing(void);
-
-/* A file that runs, when it is opened, what its data points to, and reads as TAP. */
-extern const struct file_operations selftest_tap_fops;
-
 /* selftest_space.c. Data: the device. */
 extern const struct file_operations selftest_space_fops;
 

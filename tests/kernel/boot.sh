@@ -53,7 +53,7 @@ make_initramfs() {
 	else
 		compile init "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c
 		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
-		cp "$modules/gvm_selftest.ko" "$out/root/"
+		cp "$modules/gvm_selftest.ko" "$modules/coretest/gvm_coretest.ko" "$out/root/"
 	fi
 	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 }
@@ -118,7 +118,7 @@ complaint="$complaint|refcount_t|list_(add|del) corruption|cut here|UBSAN|KASAN|
 complaint="$complaint|debugfs: |books are broken|Poison|Redzone|disagrees about|Unknown symbol"
 # The device "test" is one whose books a test breaks to see gvm_check() say so (core_world.c). What is
 # lost the guest looks at itself (guest.c), and has a test point for.
-expected='^tap: |^gvm_selftest: Unknown symbol|^gvm: test: books are broken: |^kmemleak: [0-9]* new suspected'
+expected='^tap: |^gvm_selftest: Unknown symbol|^gvm_coretest: test: books are broken: |^kmemleak: [0-9]* new suspected'
 without_injected "$out/guest.log" >"$out/judged.log" || fail "cannot filter the log"
 if grep -aE "$complaint" "$out/judged.log" | grep -avE "$expected"; then
 	fail "the kernel complained"

@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# gvm.ko is made of every file of the core, from where it lies: the Kbuild names each one once, by
-# a plain object name, and kernel-port holds no copy of any. gvm_selftest.ko has the tests of the
-# core in the same way.
+# gvm.ko is made of every file of the core, from where it lies: Kbuild.core names each one once, by a
+# plain object name, and kernel-port holds no copy of any. gvm_coretest.ko has the same files and the
+# tests of the core in the same way.
 #
 #   core_object_list.sh SOURCE
 set -eu
 
 source=$1
 port=$source/kernel-port/linux
+coretest=$source/kernel-port/coretest
 tests=$source/tests/core
 failures=0
 
@@ -23,9 +24,9 @@ complain() {
 	failures=$((failures + 1))
 }
 
-# The values of all assignments to $1 in the Kbuild, comments and continuations removed.
+# objects_of VARIABLE FILE: the values of all assignments, comments and continuations removed.
 objects_of() {
-	sed 's/#.*//' "$port/Kbuild" | sed -e ':more' -e '/\\$/{N;s/\\\n/ /;b more' -e '}' |
+	sed 's/#.*//' "$2" | sed -e ':more' -e '/\\$/{N;s/\\\n/ /;b more' -e '}' |
 		sed -n "s/^$1[[:space:]]*[:+]\{0,1\}=//p" | tr -s '[:blank:]' '\n' | sed '/^$/d'
 }
 
@@ -47,7 +48,10 @@ has() {
 	grep -qx -e "$1"
 }
 
-listed=$( (objects_of gvm-y && objects_of gvm_selftest-y) | sort)
+in_core=$(objects_of gvm_core-y "$port/Kbuild.core" | sort)
+in_port=$( (objects_of gvm-y "$port/Kbuild" && objects_of gvm_selftest-y "$port/Kbuild") |
+	grep -vF '$(gvm_core-y)' | sort)
+in_coretest=$(objects_of gvm_coretest-y "$coretest/Kbuild" | grep -vF '$(gvm_core-y)' | sort)
 core=$(find "$source"/sim/core/policy "$source"/sim/core/service "$source"/sim/core/block \
 	-name '*.c' | sort)
 all=$(find "$source/sim/core" -name '*.c' | sort)
@@ -55,48 +59,69 @@ all=$(find "$source/sim/core" -name '*.c' | sort)
 [ -n "$core" ] || complain "sim/core has no sources"
 [ "$core" = "$all" ] || complain "sim/core has sources outside of its three layers"
 
-for object in $listed; do
+for object in $in_core $in_port $in_coretest; do
 	if ! echo "$object" | grep -Eq '^[a-z0-9_]+\.o$'; then
 		complain "Kbuild: $object is no plain object name"
 	fi
 done
-if sed 's/#.*//' "$port/Kbuild" | grep -Eq 'wildcard|foreach|shell|patsubst|notdir'; then
-	complain "Kbuild: objects are listed by name, not computed"
-fi
+for kbuild in "$port/Kbuild" "$port/Kbuild.core" "$coretest/Kbuild"; do
+	if sed 's/#.*//' "$kbuild" | grep -Eq 'wildcard|foreach|shell|patsubst|notdir'; then
+		complain "$kbuild: objects are listed by name, not computed"
+	fi
+done
+for module in gvm:"$port" gvm_coretest:"$coretest"; do
+	grep -qxF "${module%%:*}-y := \$(gvm_core-y)" "${module#*:}/Kbuild" ||
+		complain "${module%%:*}.ko does not begin with the core"
+done
 
-for name in $(echo "$listed" | uniq -d); do
+for name in $( (echo "$in_core" && echo "$in_port" && echo "$in_coretest") |
+	grep -v '^gvm_\(trace\|world\)\.o$' | sort | uniq -d); do
 	complain "Kbuild: $name is listed more than once"
 done
-for name in $( (sources_of "$source/sim/core" "$port" &&
+for name in $( (sources_of "$source/sim/core" "$port" "$coretest" &&
 	sources_of "$tests" -maxdepth 1) | sort | uniq -d); do
 	complain "$name.c exists twice: objects lie flat"
 done
-for name in $(sources_of "$source/sim/core" "$port"); do
-	echo "$listed" | grep -qx "$name.o" || complain "Kbuild: $name.o is missing"
-done
-for object in $listed; do
-	(sources_of "$source/sim/core" "$port" && sources_of "$tests" -maxdepth 1) |
-		has "${object%.o}" || complain "Kbuild: there is no source for $object"
-done
-# Of the core, all of it and in gvm.ko itself, not in the test module.
-for file in $core; do
-	objects_of gvm-y | grep -qx "$(basename "$file" .c).o" ||
-		complain "Kbuild: $file is not part of gvm.ko"
-done
+
+# all_listed OBJECTS SOURCES: each source has its object
+all_listed() {
+	for name in $2; do
+		echo "$1" | has "$name.o" || complain "Kbuild: $name.o is missing"
+	done
+}
+
+# all_exist OBJECTS SOURCES: each object has its source
+all_exist() {
+	for object in $1; do
+		echo "$2" | has "${object%.o}" || complain "Kbuild: there is no source for $object"
+	done
+}
+
+core_sources=$(sources_of "$source/sim/core")
+port_sources=$(sources_of "$port")
+coretest_sources=$(sources_of "$coretest")
+all_listed "$in_core" "$core_sources"
+all_exist "$in_core" "$core_sources"
+all_listed "$in_port" "$port_sources"
+all_exist "$in_port" "$port_sources"
+all_listed "$in_coretest" "$coretest_sources"
+all_exist "$in_coretest" "$coretest_sources
+$port_sources
+$(sources_of "$tests" -maxdepth 1)"
 
 # Every test of the core is in the test module and runs there, or is left out above, and no other.
-in_kernel=$(objects_of gvm_selftest-y | sed -n 's/^\(test_.*\)\.o$/\1/p')
+in_kernel=$(echo "$in_coretest" | sed -n 's/^\(test_.*\)\.o$/\1/p')
 core_tests=$(core_tests)
 for name in $core_tests; do
 	if echo "$user_only" | tr ' ' '\n' | has "$name"; then
 		continue
 	fi
-	echo "$in_kernel" | has "$name" || complain "Kbuild: $name.o is not in gvm_selftest.ko"
+	echo "$in_kernel" | has "$name" || complain "Kbuild: $name.o is not in gvm_coretest.ko"
 done
 for name in $in_kernel; do
 	echo "$core_tests" | has "$name" || complain "Kbuild: $name.o is no test of the core"
-	grep -q "X($name)" "$port/selftest_programs.h" ||
-		complain "selftest_programs.h: $name is missing"
+	grep -q "X($name)" "$coretest/coretest_programs.h" ||
+		complain "coretest_programs.h: $name is missing"
 done
 for name in $user_only; do
 	echo "$core_tests" | has "$name" || complain "$0: $name is left out, but does not exist"
@@ -114,4 +139,4 @@ if [ "$failures" != 0 ]; then
 	exit 1
 fi
 echo "gvm.ko is made of all $(echo "$core" | wc -l) sources of the core," \
-	"gvm_selftest.ko has $(echo "$in_kernel" | wc -l) of its $(echo "$core_tests" | wc -l) test programs"
+	"gvm_coretest.ko has $(echo "$in_kernel" | wc -l) of its $(echo "$core_tests" | wc -l) test programs"

@@ -101,10 +101,18 @@ static void test_load(void)
 	guest_expect_read("gvm/devices", "");
 	guest_expect_load("gvm_selftest", 0);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
-	guest_run_failing_tests();
-	guest_run_tests();
 	guest_expect_unload("gvm", EAGAIN); /* the other module uses it */
 	guest_expect_books();
+}
+
+/* The tests of the core need no gvm.ko, and leave nothing behind. */
+static void test_core(void)
+{
+	guest_expect_load("gvm_coretest", 0);
+	guest_run_failing_tests();
+	guest_run_tests();
+	guest_expect_no_leak("gvm_coretest", 0);
+	guest_expect_unload("gvm_coretest", 0);
 }
 
 static void test_attach(long objects)
@@ -526,6 +534,7 @@ static void test_all(void)
 {
 	long objects;
 
+	test_core();
 	objects = guest_baseline();
 	test_load();
 	test_container(objects);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The tests inside gvm_selftest.ko: each of their points becomes one of the guest's. See guest.h. */
+/* The tests inside gvm_coretest.ko: each of their points becomes one of the guest's. See guest.h. */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -39,7 +39,7 @@ void guest_run_tests(void)
 {
 	static char buffer[GUEST_TAP_MAX];
 	char *text = buffer;
-	int error = guest_read("gvm_selftest/tests", buffer, sizeof(buffer));
+	int error = guest_read("gvm_coretest/tests", buffer, sizeof(buffer));
 	unsigned int points = 0;
 	unsigned int plan = 0;
 	char *line;
@@ -53,20 +53,20 @@ void guest_run_tests(void)
 		    points, plan, guest_error_name(error));
 }
 
-/* How the lines of gvm_selftest/failing begin, and what else is in them. */
+/* How the lines of gvm_coretest/failing begin, and what else is in them. */
 static const struct {
 	const char *begin;
 	const char *reason;
 } guest_failing[] = {
-	{ "not ok 1 - selftest_failing:tests:an_assertion_that_fails_ends_the_test (0): ",
+	{ "not ok 1 - coretest_failing:tests:an_assertion_that_fails_ends_the_test (0): ",
 	  "world.device.chunk_count < 1: 16 is not < 1" },
-	{ "ok 2 - selftest_failing:tests:the_next_test_passes", "" },
-	{ "not ok 3 - selftest_failing:tests:a_leak_fails_the_tear_down (0): core_world.c:",
+	{ "ok 2 - coretest_failing:tests:the_next_test_passes", "" },
+	{ "not ok 3 - coretest_failing:tests:a_leak_fails_the_tear_down (0): core_world.c:",
 	  "world.live == 0: 1 is not == 0" },
-	{ "not ok 4 - selftest_failing:tests:a_failure_in_a_worker_counts (0): ",
+	{ "not ok 4 - coretest_failing:tests:a_failure_in_a_worker_counts (0): ",
 	  "in a worker" },
-	{ "ok 5 - selftest_failing:tests:a_signal_is_not_waited_for # SKIP ", "broken" },
-	{ "not ok 6 - selftest_failing:set-up:a_failed_set_up_fails_the_test (0): ",
+	{ "ok 5 - coretest_failing:tests:a_signal_is_not_waited_for # SKIP ", "broken" },
+	{ "not ok 6 - coretest_failing:set-up:a_failed_set_up_fails_the_test (0): ",
 	  "chunk_count <= WORLD_CHUNKS_MAX: 4097 is not <= 4096" },
 	{ "1..6", "" },
 };
@@ -77,9 +77,9 @@ void guest_run_failing_tests(void)
 {
 	char buffer[GUEST_TEXT_MAX];
 	char *text = buffer;
-	int error = guest_read("gvm_selftest/failing", buffer, sizeof(buffer));
+	int error = guest_read("gvm_coretest/failing", buffer, sizeof(buffer));
 
-	guest_check(!error, "read gvm_selftest/failing: %s", guest_error_name(error));
+	guest_check(!error, "read gvm_coretest/failing: %s", guest_error_name(error));
 	for (size_t i = 0; i < GUEST_FAILING; i++) {
 		const char *begin = guest_failing[i].begin;
 		const char *line = guest_next_line(&text);

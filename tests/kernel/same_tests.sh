@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# What ran in gvm_selftest.ko is, test by test, what the programs of the same names run in user
+# What ran in gvm_coretest.ko is, test by test, what the programs of the same names run in user
 # space. What the module reports as skipped counts: only a test that got lost is missing.
 #
 #   same_tests.sh GUEST_LOG PROGRAMS

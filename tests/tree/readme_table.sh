@@ -20,7 +20,7 @@ row() {
 		[ -f "$file" ] || { complain "the row '$1' matches no file"; return; }
 		object=$(basename "$file" .c).o
 		if grep -q "^	$file\$" CMakeLists.txt; then simulator=yes; else simulator=no; fi
-		if grep -q "^gvm-y .*= $object\$" kernel-port/linux/Kbuild; then module=yes; else module=no; fi
+		if grep -q "^gvm_core-y .*= $object\$" kernel-port/linux/Kbuild.core; then module=yes; else module=no; fi
 		[ "$simulator" = "$2" ] || complain "$file: in the simulator: $simulator, table: $2"
 		[ "$module" = "$3" ] || complain "$file: in gvm.ko: $module, table: $3"
 		echo "$file" >>"$covered"

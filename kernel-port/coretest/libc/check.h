@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of the core use of libcheck, for gvm_selftest.ko, into which the same files are
+ * What the tests of the core use of libcheck, for gvm_coretest.ko, into which the same files are
  * compiled as they are. What is different:
  *
  *   - libcheck forks for each test, which a kernel cannot. Here a test and its fixtures have a
@@ -12,12 +12,13 @@
  *   - A broken invariant aborts a program and makes a kernel warn: tests that expect a signal are
  *     reported, but skipped.
  */
-#ifndef GVM_SELFTEST_CHECK_H
-#define GVM_SELFTEST_CHECK_H
+#ifndef GVM_CORETEST_CHECK_H
+#define GVM_CORETEST_CHECK_H
 
-#include "gvm/port.h"
-
-#include "selftest_programs.h"
+#include <linux/compiler.h>
+#include <linux/kthread.h>
+#include <linux/string.h>
+#include <linux/types.h>
 
 /* A test, as START_TEST() makes it. */
 typedef struct TTest {
@@ -53,13 +54,13 @@ static inline void tcase_set_timeout(TCase *tcase, int seconds)
 }
 
 /* Add @test for each _i from @start on that is less than @end; to be run, or skipped because. */
-void selftest_add(TCase *tcase, const TTest *test, int start, int end, const char *skip);
+void coretest_add(TCase *tcase, const TTest *test, int start, int end, const char *skip);
 
-#define tcase_add_test(tcase, test) selftest_add((tcase), (test), 0, 1, NULL)
+#define tcase_add_test(tcase, test) coretest_add((tcase), (test), 0, 1, NULL)
 #define tcase_add_loop_test(tcase, test, from, to) \
-	selftest_add((tcase), (test), (from), (to), NULL)
+	coretest_add((tcase), (test), (from), (to), NULL)
 #define tcase_add_test_raise_signal(tcase, test, signal) \
-	selftest_add((tcase), (test), 0, 1, "a broken invariant only warns here")
+	coretest_add((tcase), (test), 0, 1, "a broken invariant only warns here")
 
 /* Run a suite; free it with the runner. */
 SRunner *srunner_create(Suite *suite);
@@ -69,10 +70,10 @@ void srunner_free(SRunner *runner);
 
 /* The test has failed, and why. Returns what the calling thread, which must exit, completes. */
 struct completion *__printf(3, 4)
-	selftest_failed(const char *file, int line, const char *fmt, ...);
+	coretest_failed(const char *file, int line, const char *fmt, ...);
 
 /* NULL is equal to nothing but, if it may be, NULL. */
-static inline bool selftest_same_text(const char *a, const char *b, bool may_be_null)
+static inline bool coretest_same_text(const char *a, const char *b, bool may_be_null)
 {
 	return a && b ? !strcmp(a, b) : may_be_null && a == b;
 }
@@ -80,7 +81,7 @@ static inline bool selftest_same_text(const char *a, const char *b, bool may_be_
 /* The exit is called here, by a name that objtool knows not to return. */
 #define ck_abort_msg(fmt, ...)     \
 	kthread_complete_and_exit( \
-		selftest_failed(KBUILD_BASENAME, __LINE__, fmt, ##__VA_ARGS__), 0)
+		coretest_failed(KBUILD_BASENAME, __LINE__, fmt, ##__VA_ARGS__), 0)
 #define ck_assert_msg(condition, fmt, ...)                \
 	do {                                              \
 		if (!(condition))                         \
@@ -89,7 +90,7 @@ static inline bool selftest_same_text(const char *a, const char *b, bool may_be_
 #define ck_assert(condition) ck_assert_msg(condition, "%s", #condition)
 
 /* The texts come along from where the macros in them have not been expanded yet. */
-#define selftest_assert_number(type, format, a, op, b, a_text, b_text)                    \
+#define coretest_assert_number(type, format, a, op, b, a_text, b_text)                    \
 	do {                                                                              \
 		const type ck_a = (a);                                                    \
 		const type ck_b = (b);                                                    \
@@ -97,27 +98,27 @@ static inline bool selftest_same_text(const char *a, const char *b, bool may_be_
 			      "%s " #op " %s: " format " is not " #op " " format, a_text, \
 			      b_text, ck_a, ck_b);                                        \
 	} while (0)
-#define ck_assert_int_eq(a, b)	 selftest_assert_number(s64, "%lld", a, ==, b, #a, #b)
-#define ck_assert_int_gt(a, b)	 selftest_assert_number(s64, "%lld", a, >, b, #a, #b)
-#define ck_assert_uint_eq(a, b)	 selftest_assert_number(u64, "%llu", a, ==, b, #a, #b)
-#define ck_assert_uint_lt(a, b)	 selftest_assert_number(u64, "%llu", a, <, b, #a, #b)
-#define ck_assert_uint_le(a, b)	 selftest_assert_number(u64, "%llu", a, <=, b, #a, #b)
-#define ck_assert_uint_gt(a, b)	 selftest_assert_number(u64, "%llu", a, >, b, #a, #b)
-#define ck_assert_uint_ge(a, b)	 selftest_assert_number(u64, "%llu", a, >=, b, #a, #b)
+#define ck_assert_int_eq(a, b)	 coretest_assert_number(s64, "%lld", a, ==, b, #a, #b)
+#define ck_assert_int_gt(a, b)	 coretest_assert_number(s64, "%lld", a, >, b, #a, #b)
+#define ck_assert_uint_eq(a, b)	 coretest_assert_number(u64, "%llu", a, ==, b, #a, #b)
+#define ck_assert_uint_lt(a, b)	 coretest_assert_number(u64, "%llu", a, <, b, #a, #b)
+#define ck_assert_uint_le(a, b)	 coretest_assert_number(u64, "%llu", a, <=, b, #a, #b)
+#define ck_assert_uint_gt(a, b)	 coretest_assert_number(u64, "%llu", a, >, b, #a, #b)
+#define ck_assert_uint_ge(a, b)	 coretest_assert_number(u64, "%llu", a, >=, b, #a, #b)
 
 #define ck_assert_ptr_eq(a, b)	 ck_assert_msg((a) == (b), "%s", #a " == " #b)
 #define ck_assert_ptr_ne(a, b)	 ck_assert_msg((a) != (b), "%s", #a " != " #b)
 #define ck_assert_ptr_null(a)	 ck_assert_msg(!(a), "%s", #a " is NULL")
 #define ck_assert_ptr_nonnull(a) ck_assert_msg((a), "%s", #a " is not NULL")
 
-#define selftest_assert_text(a, b, a_text, may_be_null)                        \
+#define coretest_assert_text(a, b, a_text, may_be_null)                        \
 	do {                                                                   \
 		const char *ck_a = (a);                                        \
 		const char *ck_b = (b);                                        \
-		ck_assert_msg(selftest_same_text(ck_a, ck_b, may_be_null),     \
+		ck_assert_msg(coretest_same_text(ck_a, ck_b, may_be_null),     \
 			      "%s: \"%s\" is not \"%s\"", a_text, ck_a, ck_b); \
 	} while (0)
-#define ck_assert_str_eq(a, b)	selftest_assert_text(a, b, #a, false)
-#define ck_assert_pstr_eq(a, b) selftest_assert_text(a, b, #a, true)
+#define ck_assert_str_eq(a, b)	coretest_assert_text(a, b, #a, false)
+#define ck_assert_pstr_eq(a, b) coretest_assert_text(a, b, #a, true)
 
 #endif

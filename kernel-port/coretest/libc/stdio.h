@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What the tests of the core use of <stdio.h>; see check.h. */
-#ifndef GVM_SELFTEST_STDIO_H
-#define GVM_SELFTEST_STDIO_H
+#ifndef GVM_CORETEST_STDIO_H
+#define GVM_CORETEST_STDIO_H
 
-#include "gvm/port.h"
+#include <linux/printk.h>
 
 /* The text brings its newline, and is in the log at once. */
 #define printf(fmt, ...) pr_info(fmt, ##__VA_ARGS__)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What the tests of the core use of <time.h>; see check.h. */
-#ifndef GVM_SELFTEST_TIME_H
-#define GVM_SELFTEST_TIME_H
+#ifndef GVM_CORETEST_TIME_H
+#define GVM_CORETEST_TIME_H
 
-#include "gvm/port.h"
+#include <linux/timekeeping.h>
 
 /* Seconds since 1970; nobody asks for them anywhere but in the result. */
 static inline s64 time(s64 *unused)

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* What the tests of the core use of <stdlib.h>; see check.h. */
-#ifndef GVM_SELFTEST_STDLIB_H
-#define GVM_SELFTEST_STDLIB_H
+#ifndef GVM_CORETEST_STDLIB_H
+#define GVM_CORETEST_STDLIB_H
 
-#include "gvm/port.h"
+#include <linux/kernel.h>
+#include <linux/overflow.h>
+#include <linux/types.h>
 
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
 
 /* Memory of the test that runs: what is left when it has ended is freed. */
-void *selftest_calloc(size_t bytes);
-void selftest_free(void *memory);
+void *coretest_calloc(size_t bytes);
+void coretest_free(void *memory);
 
 static inline void *calloc(size_t count, size_t bytes)
 {
-	return selftest_calloc(array_size(count, bytes));
+	return coretest_calloc(array_size(count, bytes));
 }
 
 static inline void free(void *memory)
 {
-	selftest_free(memory);
+	coretest_free(memory);
 }
 
 /* There is no environment. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Does gvm_world.h keep what gvm/port.h promises? The core leans on it: a fault handler whose
- * wait cannot be interrupted would hang the removal of its device.
+ * Tests that gvm_world.h keeps the promises of gvm/port.h. The core relies on them: a fault handler whose
+ * wait cannot be interrupted would block the removal of its device for ever.
  */
 #include "gvm/port.h"
 
@@ -10,64 +10,64 @@
 
 #include <linux/delay.h>
 
-#define SELFTEST_TIMEOUT_NS (20 * NSEC_PER_MSEC)
+#define CORETEST_TIMEOUT_NS (20 * NSEC_PER_MSEC)
 
 /* A worker and what it waits for. */
-struct selftest_waiter {
+struct coretest_waiter {
 	struct gvm_worker worker;
 	struct gvm_waitqueue wq;
 	struct gvm_completion started; /* it is about to wait */
-	struct gvm_completion never;   /* nobody completes it */
-	bool ready;		       /* what the wait queue is for */
-	int (*wait)(struct selftest_waiter *waiter);
+	struct gvm_completion never;   /* is never completed */
+	bool ready;		       /* the condition of the wait queue */
+	int (*wait)(struct coretest_waiter *waiter);
 	int status; /* what the wait returned */
 };
 
-static int selftest_wait_event(struct selftest_waiter *waiter)
+static int coretest_wait_event(struct coretest_waiter *waiter)
 {
 	return gvm_wait_event_interruptible(&waiter->wq, READ_ONCE(waiter->ready));
 }
 
-static int selftest_wait_timeout(struct selftest_waiter *waiter)
+static int coretest_wait_timeout(struct coretest_waiter *waiter)
 {
 	return gvm_wait_event_timeout_ns(&waiter->wq, READ_ONCE(waiter->ready), U64_MAX);
 }
 
-static int selftest_wait_completion(struct selftest_waiter *waiter)
+static int coretest_wait_completion(struct coretest_waiter *waiter)
 {
 	return gvm_completion_wait(&waiter->never);
 }
 
 /* Stopped already, but the condition is true: the condition counts. */
-static int selftest_wait_true(struct selftest_waiter *waiter)
+static int coretest_wait_true(struct coretest_waiter *waiter)
 {
 	gvm_wait_event(&waiter->wq, gvm_worker_should_stop());
 	return gvm_wait_event_interruptible(&waiter->wq, true);
 }
 
 /* Returns at once, long before it is stopped. */
-static int selftest_wait_nothing(struct selftest_waiter *waiter)
+static int coretest_wait_nothing(struct coretest_waiter *waiter)
 {
 	return 0;
 }
 
-static void selftest_waiter_run(void *data)
+static void coretest_waiter_run(void *data)
 {
-	struct selftest_waiter *waiter = data;
+	struct coretest_waiter *waiter = data;
 
 	gvm_complete_all(&waiter->started);
 	waiter->status = waiter->wait(waiter);
 }
 
 /* Start a worker in @wait, wake it if @ready, stop it. Returns what its wait returned. */
-static int selftest_run_waiter(int (*wait)(struct selftest_waiter *waiter), bool ready)
+static int coretest_run_waiter(int (*wait)(struct coretest_waiter *waiter), bool ready)
 {
-	struct selftest_waiter waiter = { .wait = wait, .status = -EINPROGRESS };
+	struct coretest_waiter waiter = { .wait = wait, .status = -EINPROGRESS };
 
 	gvm_waitqueue_init(&waiter.wq);
 	gvm_completion_init(&waiter.started);
 	gvm_completion_init(&waiter.never);
-	ck_assert_int_eq(gvm_worker_start(&waiter.worker, "gvm_selftest", selftest_waiter_run,
+	ck_assert_int_eq(gvm_worker_start(&waiter.worker, "gvm_coretest", coretest_waiter_run,
 					  &waiter),
 			 0);
 	gvm_completion_wait(&waiter.started);
@@ -83,24 +83,24 @@ static int selftest_run_waiter(int (*wait)(struct selftest_waiter *waiter), bool
 /* Each way to wait, and what it must return when the worker is stopped. */
 static const struct {
 	const char *name;
-	int (*wait)(struct selftest_waiter *waiter);
+	int (*wait)(struct coretest_waiter *waiter);
 	bool ready;
 	int status;
-} selftest_waits[] = {
-	{ "stop during an interruptible wait", selftest_wait_event, false, -EINTR },
-	{ "wake-up of an interruptible wait", selftest_wait_event, true, 0 },
-	{ "stop during a wait without end", selftest_wait_timeout, false, -EINTR },
-	{ "wake-up of a wait without end", selftest_wait_timeout, true, 0 },
-	{ "stop during a completion wait", selftest_wait_completion, false, -EINTR },
-	{ "a true condition after stop", selftest_wait_true, false, 0 },
-	{ "stop of a worker that has ended", selftest_wait_nothing, false, 0 },
+} coretest_waits[] = {
+	{ "stop during an interruptible wait", coretest_wait_event, false, -EINTR },
+	{ "wake-up of an interruptible wait", coretest_wait_event, true, 0 },
+	{ "stop during a wait without end", coretest_wait_timeout, false, -EINTR },
+	{ "wake-up of a wait without end", coretest_wait_timeout, true, 0 },
+	{ "stop during a completion wait", coretest_wait_completion, false, -EINTR },
+	{ "a true condition after stop", coretest_wait_true, false, 0 },
+	{ "stop of a worker that has ended", coretest_wait_nothing, false, 0 },
 };
 
 START_TEST(a_wait_ends_with_a_wake_up_or_with_its_worker)
 {
-	int status = selftest_run_waiter(selftest_waits[_i].wait, selftest_waits[_i].ready);
+	int status = coretest_run_waiter(coretest_waits[_i].wait, coretest_waits[_i].ready);
 
-	ck_assert_msg(status == selftest_waits[_i].status, "%s: %d", selftest_waits[_i].name,
+	ck_assert_msg(status == coretest_waits[_i].status, "%s: %d", coretest_waits[_i].name,
 		      status);
 }
 END_TEST
@@ -111,22 +111,22 @@ START_TEST(a_wait_that_nobody_ends_takes_its_time_and_says_so)
 	u64 begin_ns = gvm_ktime_ns();
 
 	gvm_waitqueue_init(&wq);
-	ck_assert_int_eq(gvm_wait_event_timeout_ns(&wq, false, SELFTEST_TIMEOUT_NS),
+	ck_assert_int_eq(gvm_wait_event_timeout_ns(&wq, false, CORETEST_TIMEOUT_NS),
 			 -ETIMEDOUT);
-	ck_assert_uint_ge(gvm_ktime_ns() - begin_ns, SELFTEST_TIMEOUT_NS);
+	ck_assert_uint_ge(gvm_ktime_ns() - begin_ns, CORETEST_TIMEOUT_NS);
 }
 END_TEST
 
 /* Lockdep compares classes, not locks: two ranges' locks are one, whoever made them. */
 START_TEST(locks_of_one_name_are_one_class)
 {
-	char name[] = "selftest a";
-	struct gvm_lock_class *a = gvm_lock_class("selftest a");
+	char name[] = "coretest a";
+	struct gvm_lock_class *a = gvm_lock_class("coretest a");
 
 	ck_assert_ptr_eq(gvm_lock_class(name), a);
-	ck_assert_ptr_ne(gvm_lock_class("selftest b"), a);
+	ck_assert_ptr_ne(gvm_lock_class("coretest b"), a);
 	name[0] = '\0';
-	ck_assert_str_eq(a->name, "selftest a");
+	ck_assert_str_eq(a->name, "coretest a");
 }
 END_TEST
 
@@ -139,7 +139,7 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(waits, a_wait_ends_with_a_wake_up_or_with_its_worker, 0,
-			    ARRAY_SIZE(selftest_waits));
+			    ARRAY_SIZE(coretest_waits));
 	tcase_add_test(waits, a_wait_that_nobody_ends_takes_its_time_and_says_so);
 	tcase_add_test(locks, locks_of_one_name_are_one_class);
 	suite_add_tcase(suite, waits);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The test programs in gvm_selftest.ko: each is a file whose main() the Kbuild renames to
- * FILE_main(). A file that the Kbuild has and this list has not fails the build, by a warning.
+ * The test programs in gvm_coretest.ko. The Kbuild renames the main() of each file to FILE_main(), and
+ * includes this header in every file. A program that is missing here fails the build: its main() has no
+ * prototype.
  */
-#ifndef GVM_SELFTEST_PROGRAMS_H
-#define GVM_SELFTEST_PROGRAMS_H
+#ifndef GVM_CORETEST_PROGRAMS_H
+#define GVM_CORETEST_PROGRAMS_H
 
-#define SELFTEST_PROGRAMS(X)     \
-	X(selftest_world)        \
+#define CORETEST_PROGRAMS(X)     \
+	X(coretest_port)         \
 	X(test_clean)            \
 	X(test_control)          \
 	X(test_evict)            \
@@ -29,10 +30,10 @@
 	X(test_pressure)         \
 	X(test_tsg)
 
-#define SELFTEST_DECLARE(file) int file##_main(void);
-SELFTEST_PROGRAMS(SELFTEST_DECLARE)
+#define CORETEST_DECLARE(file) int file##_main(void);
+CORETEST_PROGRAMS(CORETEST_DECLARE)
 
 /* Fails on purpose: run on its own, to see that failures are reported. */
-SELFTEST_DECLARE(selftest_failing)
+CORETEST_DECLARE(coretest_failing)
 
 #endif

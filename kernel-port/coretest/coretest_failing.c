@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Tests that fail, each in its own way, and one that passes between them: does the runner say so,
- * does it go on, can the module be unloaded? tests/kernel/guest_tests.c knows what to expect.
+ * Tests that fail on purpose, each in its own way, and one that passes. They prove that the runner
+ * reports failures, goes on after them, and lets the module be unloaded. tests/kernel/guest_tests.c
+ * has the expected report.
  */
 #include "core_world.h"
 
@@ -10,8 +11,8 @@
 static struct gvm_container *container;
 
 /*
- * Leaves memory behind, a TSG of its own stack in a list, and a locked mutex; but not where lockdep is,
- * which says so of any thread that ends, and sees nothing more from then on.
+ * Leaves memory, a linked TSG of its stack, and a locked mutex behind. The mutex is left unlocked under
+ * lockdep, which reports any thread that ends with a lock held, and then switches itself off.
  */
 START_TEST(an_assertion_that_fails_ends_the_test)
 {
@@ -50,7 +51,7 @@ START_TEST(a_failure_in_a_worker_counts)
 	struct gvm_completion begun;
 
 	gvm_completion_init(&begun);
-	ck_assert_int_eq(gvm_worker_start(&worker, "gvm_selftest", fail_in_worker, &begun), 0);
+	ck_assert_int_eq(gvm_worker_start(&worker, "gvm_coretest", fail_in_worker, &begun), 0);
 	gvm_completion_wait(&begun);
 	gvm_worker_stop(&worker);
 }
