@@ -43,9 +43,10 @@ link_sources() {
 		"$out/fakegpu/"
 }
 
-# What an outer make exports would change ours. Output goes to the log, to be looked at below.
+# Variables of an outer make would change this one, and ccache's base folder the names of sources in the
+# command files (built_from_core.sh reads them). Output goes to the log, which is searched below.
 run_make() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C \
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u CCACHE_BASEDIR LC_ALL=C \
 		make -C "$kdir" M="$out" W=1 -j"$(nproc)" "$@"
 }
 
