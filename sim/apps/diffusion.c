@@ -104,8 +104,8 @@ static void phase_touch(struct fifo_burst *phase, struct gmmu_touch *touches,
 
 	if (!bytes)
 		return;
-	*touch = sim_touch_all(range, access);
-	touch->block_count = (u32)((bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+	*touch = sim_touch_blocks(
+		range, 0, (u32)((bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT), access);
 	phase->touches = touches;
 	phase->touch_count++;
 }
@@ -215,12 +215,10 @@ static int diffusion_host_work(const struct diffusion *diffusion, u64 ns)
 static int diffusion_load_part(const struct diffusion *diffusion, struct gvm_range *range,
 			       u32 first_block)
 {
-	struct gmmu_touch touch = {
-		.range = range,
-		.first_block = first_block,
-		.block_count = min(LOAD_BLOCKS, range->block_count - first_block),
-		.access = GVM_ACCESS_WRITE,
-	};
+	struct gmmu_touch touch =
+		sim_touch_blocks(range, first_block,
+				 min(LOAD_BLOCKS, range->block_count - first_block),
+				 GVM_ACCESS_WRITE);
 	struct fifo_burst copy = {
 		.kernels = 1,
 		.kernel_ns = 1,

@@ -93,17 +93,16 @@ static int server_map(struct llm_server *server, u32 groups)
 /* What every step touches: the masks of the KV pool change from step to step, in place. */
 static void server_init_touches(struct llm_server *server)
 {
-	struct gmmu_touch *kv;
+	const struct kv_pool *pool = &server->scheduler.pool;
 
 	server->touches[server->touch_count++] =
 		sim_touch_all(server->weights, GVM_ACCESS_READ);
 	if (server->workspace)
 		server->touches[server->touch_count++] =
 			sim_touch_all(server->workspace, GVM_ACCESS_WRITE);
-	kv = &server->touches[server->touch_count++];
-	*kv = sim_touch_all(server->kv, GVM_ACCESS_WRITE);
-	kv->masks = server->scheduler.pool.masks;
-	kv->blocks_per_mask = server->kv->block_count / server->scheduler.pool.group_count;
+	server->touches[server->touch_count++] =
+		sim_touch_masked(server->kv, pool->masks, pool->present,
+				 server->kv->block_count / pool->group_count, GVM_ACCESS_WRITE);
 }
 
 static int server_init(struct llm_server *server)
@@ -122,15 +121,12 @@ static int server_init(struct llm_server *server)
 	return status;
 }
 
-/* Run one kernel that passes over @touches once. */
-static int server_pass(struct llm_server *server, const struct gmmu_touch *touches, u32 count)
+/* Run one kernel that passes over @touches, of @bytes, once. */
+static int server_pass(struct llm_server *server, const struct gmmu_touch *touches, u32 count,
+		       u64 bytes)
 {
 	const struct config *config = server->env->config;
-	u64 bytes = 0;
-	u32 i;
 
-	for (i = 0; i < count; i++)
-		bytes += touches[i].range->bytes;
 	server->burst = (struct fifo_burst){
 		.kernels = 1,
 		.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
@@ -150,13 +146,14 @@ static int server_load(struct llm_server *server)
 {
 	struct gmmu_touch *kv = &server->touches[server->touch_count - 1];
 	struct gmmu_touch steps = *kv;
+	u64 written = server->kv->bytes + (server->workspace ? server->workspace->bytes : 0);
 	int status;
 
-	status = server_pass(server, server->touches, 1);
+	status = server_pass(server, server->touches, 1, server->weights->bytes);
 	if (status)
 		return status;
 	kv->masks = NULL;
-	status = server_pass(server, server->touches + 1, server->touch_count - 1);
+	status = server_pass(server, server->touches + 1, server->touch_count - 1, written);
 	if (!status)
 		*kv = steps;
 	return status;

@@ -101,12 +101,8 @@ static u32 zipf_draw(struct pages *pages)
 static void pages_touch(struct pages *pages, u32 first_block, u32 block_count,
 			enum gvm_access access)
 {
-	pages->touches[pages->touch_count++] = (struct gmmu_touch){
-		.range = pages->range,
-		.first_block = first_block,
-		.block_count = block_count,
-		.access = (u8)access,
-	};
+	pages->touches[pages->touch_count++] =
+		sim_touch_blocks(pages->range, first_block, block_count, access);
 }
 
 /* The next @left blocks of the walk, in one piece up to the region's end. */

@@ -152,9 +152,8 @@ static void burst_count_touches(struct fifo_burst *burst)
 {
 	if (burst->touch_blocks)
 		return;
-	burst->touch_blocks = gmmu_count_blocks(burst->touches, burst->touch_count);
-	burst->cursor =
-		gmmu_seek(burst->touches, burst->touch_count, burst_progress_ordinal(burst));
+	burst->touch_blocks = gmmu_count_blocks(&burst->walk);
+	burst->cursor = gmmu_seek(&burst->walk, burst_progress_ordinal(burst));
 }
 
 /*
@@ -166,10 +165,10 @@ static u64 burst_work_before_miss(struct fifo_burst *burst)
 	u64 work = burst_work_ns(burst);
 	u64 miss;
 
-	if (!burst->touch_count || gmmu_all_resident(burst->touches, burst->touch_count))
+	if (!burst->touch_count || gmmu_all_resident(&burst->walk))
 		return work;
 	burst_count_touches(burst);
-	if (!gmmu_find_miss(burst->touches, burst->touch_count, &burst->cursor))
+	if (!gmmu_find_miss(&burst->walk, &burst->cursor))
 		return work;
 	miss = (u64)((unsigned __int128)work * burst->cursor.ordinal / burst->touch_blocks);
 	return max(miss, burst->done_ns);
@@ -216,8 +215,7 @@ static void fifo_stall(struct fifo *fifo)
 	burst->granted_ordinal = burst->cursor.ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
-	gmmu_report(fifo->gmmu, tsg->space, tsg->id, burst->touches, burst->touch_count,
-		    burst->cursor, &window);
+	gmmu_report(fifo->gmmu, tsg->id, &burst->walk, burst->cursor, &window);
 }
 
 /* The accesses of a stalled TSG run again: those whose pages are there are made now. */
@@ -226,7 +224,7 @@ static void tsg_replay(struct fifo_tsg *tsg)
 	struct fifo_burst *burst = tsg->first;
 
 	tsg->stalled = false;
-	gmmu_find_miss(burst->touches, burst->touch_count, &burst->cursor);
+	gmmu_find_miss(&burst->walk, &burst->cursor);
 	burst->granted_ordinal = min(burst->cursor.ordinal, burst->faulting_ordinal);
 }
 
@@ -384,14 +382,14 @@ static u32 fifo_take_id(struct fifo *fifo, struct fifo_tsg *tsg)
 	return fifo->next_id++;
 }
 
-int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, void *space)
+int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table)
 {
 	if (fifo->channels == FIFO_CHANNELS_MAX)
 		return -ENOSPC;
 	*tsg = (struct fifo_tsg){
 		.fifo = fifo,
 		.id = fifo_take_id(fifo, tsg),
-		.space = space,
+		.table = table,
 		.timeslice_ns = fifo->config.timeslice_ns,
 		.enabled = true,
 	};
@@ -446,6 +444,7 @@ void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 		burst->finished_ns = eng_now();
 		return;
 	}
+	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
 	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
@@ -483,7 +482,7 @@ void fifo_replay(struct fifo *fifo)
 	fifo_plan(fifo);
 }
 
-void fifo_unmapped(struct fifo_tsg *tsg, const struct gvm_range *range, u32 index)
+void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 {
 	struct fifo_burst *burst = tsg->first;
 	struct gmmu_cursor cursor;
@@ -494,8 +493,7 @@ void fifo_unmapped(struct fifo_tsg *tsg, const struct gvm_range *range, u32 inde
 	fifo_update(tsg->fifo);
 	if (burst->touch_blocks) {
 		used = max(burst->granted_ordinal, burst_progress_ordinal(burst));
-		if (!gmmu_find_block(burst->touches, burst->touch_count, range, index, used,
-				     &cursor) ||
+		if (!gmmu_find_block(&burst->walk, va, used, &cursor) ||
 		    cursor.ordinal >= burst->cursor.ordinal)
 			return;
 		burst->cursor = cursor;

@@ -44,6 +44,7 @@ struct fifo_burst {
 
 	/* Set here. */
 	struct fifo_burst *next;   /* in the TSG's queue */
+	struct gmmu_walk walk;	   /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
 	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
@@ -64,7 +65,7 @@ struct fifo_tsg {
 	struct fifo *fifo;
 	struct fifo_tsg *next; /* runlist, circular */
 	u32 id;
-	void *space; /* cookie of its address space, reported with its faults */
+	const struct page_table *table; /* of its address space; NULL: it touches no memory */
 	u64 timeslice_ns;
 	bool enabled;
 	bool dead;	/* a fault was cancelled; submissions fail */
@@ -112,10 +113,10 @@ void fifo_init(struct fifo *fifo, const struct fifo_config *config, struct gmmu 
 void fifo_destroy(struct fifo *fifo);
 
 /*
- * Put a TSG on the runlist, with the default timeslice; or take it off, failing its bursts. init
- * returns 0, or -ENOSPC: there are FIFO_CHANNELS_MAX.
+ * Put a TSG on the runlist, with the default timeslice; or take it off, failing its bursts. @table
+ * is borrowed. init returns 0, or -ENOSPC: there are FIFO_CHANNELS_MAX.
  */
-int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, void *space);
+int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table);
 void fifo_tsg_destroy(struct fifo_tsg *tsg);
 
 /* No burst takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
@@ -134,10 +135,10 @@ int fifo_wait(struct fifo_burst *burst);
 void fifo_replay(struct fifo *fifo);
 
 /*
- * A block of memory that a TSG may be about to touch has been unmapped (its resident mask says so
- * already): it will miss there, unless it has been there or the access was replayed before.
+ * The block at @va, which a TSG may be about to touch, has been unmapped (its page table says so
+ * already): the TSG will miss there, unless it has been there or the access was replayed before.
  */
-void fifo_unmapped(struct fifo_tsg *tsg, const struct gvm_range *range, u32 index);
+void fifo_unmapped(struct fifo_tsg *tsg, u64 va);
 
 /* A fault was cancelled: the TSG's context dies with all its work. */
 void fifo_kill(struct fifo *fifo, u32 tsg_id);

@@ -149,13 +149,11 @@ static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 		    enum gvm_access access)
 {
 	struct sim_gpu *gpu = data;
+	struct sim_process *process = space;
 
-	(void)space;
-	(void)va;
-	(void)chunk;
-	(void)access; /* the GMMU finds it in the block's masks */
 	if (!page_mask)
 		return;
+	page_table_map(&process->page_table, va, chunk, page_mask, access >= GVM_ACCESS_WRITE);
 	sim_gpu_push(gpu, eng_now_busy());
 	gpu->batch_maps = true;
 }
@@ -168,12 +166,14 @@ static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
 	struct sim_gpu *gpu = data;
 	struct sim_process *process = space;
-	struct gvm_range *range = sim_process_find_range(process, va);
 
-	if (!page_mask || !range || !process->running)
+	if (!page_mask)
+		return;
+	page_table_unmap(&process->page_table, va, page_mask);
+	if (!process->running)
 		return;
 	sim_gpu_push(gpu, eng_now_busy());
-	fifo_unmapped(&process->tsg, range, (u32)((va - range->va) >> GVM_CHUNK_SHIFT));
+	fifo_unmapped(&process->tsg, va);
 }
 
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {

@@ -35,6 +35,7 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 	int status;
 
 	*process = (struct sim_process){ .gpu = gpu, .next_va = PROCESS_FIRST_VA };
+	page_table_init(&process->page_table, process);
 	status = gvm_container_attach(&gpu->device, tgid, &process->container);
 	if (status)
 		return status;
@@ -45,7 +46,7 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 			return status;
 		}
 	}
-	status = fifo_tsg_init(&gpu->fifo, &process->tsg, process);
+	status = fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
 	if (status) {
 		gvm_evictor_stop(&process->evictor);
 		gvm_container_detach(process->container);
@@ -88,8 +89,12 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	};
 
 	GVM_ASSERT(process->range_count < SIM_PROCESS_RANGES_MAX);
-	if (range_init(process->gpu, range, &config))
+	if (page_table_reserve(&process->page_table, config.va, bytes))
 		return NULL;
+	if (range_init(process->gpu, range, &config)) {
+		page_table_release(&process->page_table, config.va);
+		return NULL;
+	}
 	process->range_count++;
 	process_take(process, gvm_page_table_range_bytes(bytes));
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
@@ -138,17 +143,36 @@ void sim_process_exit(struct sim_process *process)
 	sim_shim_forget(process);
 	for (i = 0; i < process->range_count; i++)
 		range_destroy(process->gpu, &process->ranges[i]);
+	page_table_destroy(&process->page_table);
 	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */
 	sim_gpu_drain(process->gpu);
 	sim_overhead_end(&process->overhead);
 	gvm_container_detach(process->container);
 }
 
-struct gmmu_touch sim_touch_all(struct gvm_range *range, enum gvm_access access)
+struct gmmu_touch sim_touch_blocks(const struct gvm_range *range, u32 first, u32 count,
+				   enum gvm_access access)
 {
 	return (struct gmmu_touch){
-		.range = range,
-		.block_count = range->block_count,
+		.va = range->va + ((u64)first << GVM_CHUNK_SHIFT),
+		.block_count = count,
 		.access = (u8)access,
 	};
+}
+
+struct gmmu_touch sim_touch_all(const struct gvm_range *range, enum gvm_access access)
+{
+	return sim_touch_blocks(range, 0, range->block_count, access);
+}
+
+struct gmmu_touch sim_touch_masked(const struct gvm_range *range, const u32 *masks,
+				   const u64 *groups, u32 blocks_per_mask,
+				   enum gvm_access access)
+{
+	struct gmmu_touch touch = sim_touch_all(range, access);
+
+	touch.masks = masks;
+	touch.groups = groups;
+	touch.blocks_per_mask = blocks_per_mask;
+	return touch;
 }

@@ -30,6 +30,7 @@ struct sim_process {
 	struct sim_overhead overhead;
 	struct gvm_tsg core_tsg;
 	struct fifo_tsg tsg;
+	struct page_table page_table;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
 	u32 range_count;
 	u64 next_va;
@@ -74,7 +75,15 @@ void sim_process_exit(struct sim_process *process);
 /* The context dies, and the process has yet to find out. */
 void sim_process_kill(struct sim_process *process);
 
-/* A touch of everything in a range. */
-struct gmmu_touch sim_touch_all(struct gvm_range *range, enum gvm_access access);
+/*
+ * Touches of a range: of all its blocks; of @count blocks from number @first on; or of what masks say
+ * (masks, groups and blocks_per_mask as in struct gmmu_touch).
+ */
+struct gmmu_touch sim_touch_all(const struct gvm_range *range, enum gvm_access access);
+struct gmmu_touch sim_touch_blocks(const struct gvm_range *range, u32 first, u32 count,
+				   enum gvm_access access);
+struct gmmu_touch sim_touch_masked(const struct gvm_range *range, const u32 *masks,
+				   const u64 *groups, u32 blocks_per_mask,
+				   enum gvm_access access);
 
 #endif

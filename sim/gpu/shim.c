@@ -29,7 +29,7 @@ static void shim_fire(struct eng_timer *timer)
 	fifo_update(fifo);
 	if (tsg) {
 		do
-			kick |= shim_report(tsg->space);
+			kick |= shim_report(container_of(tsg, struct sim_process, tsg));
 		while ((tsg = tsg->next) != fifo->runlist);
 	}
 	if (kick)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define WORD_BITS 64u
+
 int gmmu_init(struct gmmu *gmmu, u32 entries)
 {
 	*gmmu = (struct gmmu){ .entries = entries };
@@ -17,126 +19,234 @@ void gmmu_destroy(struct gmmu *gmmu)
 	gmmu->buffer = NULL;
 }
 
-/* By the counters of its range alone. */
-static bool touch_may_miss(const struct gmmu_touch *touch)
+void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups)
 {
-	const struct gvm_range *range = touch->range;
-
-	return range->resident_pages != range->valid_pages || range->hinted_pages ||
-	       (touch->access >= GVM_ACCESS_WRITE && range->clean_pages);
+	memset(ret_groups, 0, GMMU_GROUP_WORDS(count) * sizeof(*ret_groups));
+	for (u32 i = 0; i < count; i++)
+		if (masks[i])
+			ret_groups[i / WORD_BITS] |= 1ull << (i % WORD_BITS);
 }
 
-bool gmmu_all_resident(const struct gmmu_touch *touches, u32 count)
-{
-	u32 i;
+/* A touch with its region's tables. */
+struct touch_view {
+	const struct gmmu_touch *touch;
+	const struct page_table_region *region; /* NULL: there is none at its address */
+	u32 first;	/* block of the region that the touch begins with */
+	u32 mapped_end; /* blocks of the touch that lie in the region */
+};
 
-	for (i = 0; i < count; i++)
-		if (touch_may_miss(&touches[i]))
+static struct touch_view touch_view(const struct gmmu_walk *walk, u32 index)
+{
+	const struct gmmu_touch *touch = &walk->touches[index];
+	const struct page_table_region *region = page_table_find(walk->table, touch->va);
+	struct touch_view view = { .touch = touch, .region = region };
+
+	if (region) {
+		view.first = (u32)((touch->va - region->va) >> GVM_CHUNK_SHIFT);
+		view.mapped_end = min(touch->block_count, region->block_count - view.first);
+	}
+	return view;
+}
+
+bool gmmu_all_resident(const struct gmmu_walk *walk)
+{
+	for (u32 i = 0; i < walk->count; i++) {
+		struct touch_view view = touch_view(walk, i);
+
+		if (view.mapped_end < view.touch->block_count ||
+		    (view.region && page_table_holes(view.region, view.touch->access)->pages))
 			return false;
+	}
 	return true;
 }
 
 /* The pages that a touch wants of its block number @index. */
-static u32 touch_pages(const struct gmmu_touch *touch, u32 index)
+static u32 touch_pages(const struct touch_view *view, u32 index)
 {
-	u32 valid = touch->range->blocks[touch->first_block + index].valid;
+	const struct gmmu_touch *touch = view->touch;
+	u32 pages =
+		touch->masks ? touch->masks[index / touch->blocks_per_mask] : GVM_BLOCK_FULL;
 
-	return touch->masks ? touch->masks[index / touch->blocks_per_mask] & valid : valid;
+	return index < view->mapped_end ?
+		       pages & page_table_covered(view->region, view->first + index) :
+		       pages;
 }
 
-static u32 touch_missing(const struct gmmu_touch *touch, u32 index)
+static u32 touch_missing(const struct touch_view *view, u32 index)
 {
-	const struct gvm_block *block = &touch->range->blocks[touch->first_block + index];
+	u32 pages = touch_pages(view, index);
 
-	return touch_pages(touch, index) & ~gvm_block_accessible(block, touch->access);
+	if (index >= view->mapped_end)
+		return pages;
+	return pages &
+	       ~page_table_accessible(view->region, view->first + index, view->touch->access);
 }
 
-/* How many of the first @blocks blocks of a touch have touched pages. */
-static u64 touch_count_blocks(const struct gmmu_touch *touch, u32 blocks)
+/* How many bits are set from bit @from on, before bit @end. */
+static u32 count_bits(const u64 *words, u32 from, u32 end)
 {
-	u64 count = 0;
-	u32 index;
+	u32 count = 0;
 
-	if (!touch->masks)
-		return blocks;
-	for (index = 0; index < blocks; index++)
-		count += touch_pages(touch, index) != 0;
+	while (from < end) {
+		u64 word = words[from / WORD_BITS] >> (from % WORD_BITS);
+		u32 bits = min(WORD_BITS - from % WORD_BITS, end - from);
+
+		if (bits < WORD_BITS)
+			word &= (1ull << bits) - 1;
+		count += (u32)__builtin_popcountll(word);
+		from += bits;
+	}
 	return count;
 }
 
-u64 gmmu_count_blocks(const struct gmmu_touch *touches, u32 count)
+/*
+ * How many of the blocks of a touch, from @from on and before @to, have touched pages. Takes time by
+ * groups, and not by blocks.
+ */
+static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
+{
+	const struct gmmu_touch *touch = view->touch;
+	u32 per_mask = touch->blocks_per_mask;
+	u32 first, last;
+	u64 count;
+
+	if (!touch->masks || from >= to)
+		return to - min(from, to);
+	first = from / per_mask;
+	last = (to - 1) / per_mask;
+	count = (u64)count_bits(touch->groups, first, last + 1) * per_mask;
+	/* Less what the first group and the last one have outside. */
+	if (touch->masks[first])
+		count -= from - first * per_mask;
+	if (touch->masks[last])
+		count -= (last + 1) * (u64)per_mask - to;
+	/* A region may end within its last block, short of all of the mask's pages. */
+	if (view->mapped_end && from < view->mapped_end && view->mapped_end <= to &&
+	    touch->masks[(view->mapped_end - 1) / per_mask] &&
+	    !touch_pages(view, view->mapped_end - 1))
+		count--;
+	return count;
+}
+
+u64 gmmu_count_blocks(const struct gmmu_walk *walk)
 {
 	u64 blocks = 0;
-	u32 i;
 
-	for (i = 0; i < count; i++)
-		blocks += touch_count_blocks(&touches[i], touches[i].block_count);
+	for (u32 i = 0; i < walk->count; i++) {
+		struct touch_view view = touch_view(walk, i);
+
+		blocks += touch_count_blocks(&view, 0, view.touch->block_count);
+	}
 	return blocks;
 }
 
-/* One block on; an ordinal passed if work was done there. */
-static void cursor_step(struct gmmu_cursor *cursor, const struct gmmu_touch *touch)
+/* The first block of a touch, from @from on, whose group has touched pages; else its block count. */
+static u32 touch_next_touched(const struct gmmu_touch *touch, u32 from)
 {
-	cursor->ordinal += touch_pages(touch, cursor->block) != 0;
-	cursor->block++;
+	u32 per_mask = touch->blocks_per_mask;
+	u32 groups, group;
+
+	if (!touch->masks || from >= touch->block_count || touch->masks[from / per_mask])
+		return from;
+	groups = (touch->block_count - 1) / per_mask + 1;
+	group = page_table_next_bit(touch->groups, from / per_mask, groups);
+	return group == groups ? touch->block_count : group * per_mask;
 }
 
-bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cursor *cursor)
+/*
+ * The first block of a touch, from @from on, with a missing page; else its block count. Skips in turn
+ * groups that are not touched and blocks that lack nothing.
+ */
+static u32 touch_next_miss(const struct touch_view *view, u32 from)
 {
-	for (; cursor->touch < count; cursor->touch++, cursor->block = 0) {
-		const struct gmmu_touch *touch = &touches[cursor->touch];
+	const struct gmmu_touch *touch = view->touch;
 
-		for (; cursor->block < touch->block_count; cursor_step(cursor, touch))
-			if (touch_missing(touch, cursor->block))
-				return true;
+	for (u32 index = from;; index++) {
+		u32 touched = touch_next_touched(touch, index);
+
+		if (touched >= touch->block_count)
+			return touch->block_count;
+		index = touched;
+		if (index < view->mapped_end)
+			index = page_table_next_hole(view->region, touch->access,
+						     view->first + index,
+						     view->first + view->mapped_end) -
+				view->first;
+		if (index < touch->block_count && touch_missing(view, index))
+			return index;
+	}
+}
+
+bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor)
+{
+	for (; cursor->touch < walk->count; cursor->touch++, cursor->block = 0) {
+		struct touch_view view = touch_view(walk, cursor->touch);
+		u32 miss = touch_next_miss(&view, cursor->block);
+
+		cursor->ordinal += touch_count_blocks(&view, cursor->block, miss);
+		cursor->block = miss;
+		if (miss < view.touch->block_count)
+			return true;
 	}
 	return false;
 }
 
-struct gmmu_cursor gmmu_seek(const struct gmmu_touch *touches, u32 count, u64 ordinal)
+/* The place in a touch right behind its first @count blocks with touched pages; it has so many. */
+static u32 touch_seek(const struct touch_view *view, u64 count)
+{
+	const struct gmmu_touch *touch = view->touch;
+	u32 low = 0, high = touch->block_count;
+
+	if (!touch->masks)
+		return (u32)count;
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (touch_count_blocks(view, 0, middle) >= count)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal)
 {
 	struct gmmu_cursor cursor = { 0 };
-	u64 blocks;
 
-	for (; cursor.touch < count; cursor.touch++) {
-		const struct gmmu_touch *touch = &touches[cursor.touch];
+	for (; cursor.touch < walk->count; cursor.touch++) {
+		struct touch_view view = touch_view(walk, cursor.touch);
+		u64 blocks = touch_count_blocks(&view, 0, view.touch->block_count);
 
-		blocks = touch_count_blocks(touch, touch->block_count);
-		if (cursor.ordinal + blocks > ordinal)
+		if (cursor.ordinal + blocks > ordinal) {
+			cursor.block = touch_seek(&view, ordinal - cursor.ordinal);
+			cursor.ordinal = ordinal;
 			break;
+		}
 		cursor.ordinal += blocks;
 	}
-	while (cursor.touch < count && cursor.ordinal < ordinal)
-		cursor_step(&cursor, &touches[cursor.touch]);
 	return cursor;
 }
 
-static bool touch_has_block(const struct gmmu_touch *touch, const struct gvm_range *range,
-			    u32 index)
-{
-	return touch->range == range && index >= touch->first_block &&
-	       index - touch->first_block < touch->block_count &&
-	       touch_pages(touch, index - touch->first_block);
-}
-
-bool gmmu_find_block(const struct gmmu_touch *touches, u32 count, const struct gvm_range *range,
-		     u32 index, u64 ordinal, struct gmmu_cursor *ret_cursor)
+bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
+		     struct gmmu_cursor *ret_cursor)
 {
 	u64 before = 0;
-	u32 i;
 
-	for (i = 0; i < count; i++) {
-		const struct gmmu_touch *touch = &touches[i];
-		u32 block = index - touch->first_block;
+	for (u32 i = 0; i < walk->count; i++) {
+		struct touch_view view = touch_view(walk, i);
+		const struct gmmu_touch *touch = view.touch;
+		u64 block = (va - touch->va) >> GVM_CHUNK_SHIFT;
 
-		if (touch_has_block(touch, range, index)) {
-			u64 at = before + touch_count_blocks(touch, block);
+		if (va >= touch->va && block < touch->block_count &&
+		    touch_pages(&view, (u32)block)) {
+			u64 at = before + touch_count_blocks(&view, 0, (u32)block);
 
-			*ret_cursor = (struct gmmu_cursor){ i, block, at };
+			*ret_cursor = (struct gmmu_cursor){ i, (u32)block, at };
 			if (at >= ordinal)
 				return true;
 		}
-		before += touch_count_blocks(touch, touch->block_count);
+		before += touch_count_blocks(&view, 0, touch->block_count);
 	}
 	return false;
 }
@@ -154,54 +264,50 @@ static u32 nth_missing(u32 missing, u32 nth)
 	return missing & -missing;
 }
 
-/* One page of one block, by as many faults as find room. Returns their number. */
-static u32 gmmu_report_page(struct gmmu *gmmu, const struct gmmu_touch *touch, u32 index,
-			    u32 page, struct gvm_fault *fault, u32 most)
-{
-	u32 i;
-
-	fault->va = touch->range->va + ((u64)(touch->first_block + index) << GVM_CHUNK_SHIFT) +
-		    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
-	fault->access = touch->access;
-	for (i = 0; i < most; i++)
-		gmmu_push(gmmu, fault);
-	return most;
-}
-
-/* Missing page number @nth of each block of the window. Returns the number of faults. */
+/*
+ * Report missing page number @nth of each block of the window, each by as many faults as threads
+ * miss in it, up to @most faults. Returns their number.
+ */
 static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
-			     const struct gmmu_touch *touches, u32 count,
-			     struct gmmu_cursor cursor, const struct gmmu_window *window,
-			     u32 nth, u32 most)
+			     const struct gmmu_walk *walk, struct gmmu_cursor cursor,
+			     const struct gmmu_window *window, u32 nth, u32 most)
 {
 	u32 reported = 0;
 
-	while (reported < most && gmmu_find_miss(touches, count, &cursor) &&
+	while (reported < most && gmmu_find_miss(walk, &cursor) &&
 	       cursor.ordinal < window->end_ordinal) {
-		const struct gmmu_touch *touch = &touches[cursor.touch];
-		u32 page = nth_missing(touch_missing(touch, cursor.block), nth);
+		struct touch_view view = touch_view(walk, cursor.touch);
+		u32 page = nth_missing(touch_missing(&view, cursor.block), nth);
 
-		if (page)
-			reported +=
-				gmmu_report_page(gmmu, touch, cursor.block, page, fault,
-						 min(window->faults_per_page, most - reported));
-		cursor_step(&cursor, touch);
+		if (page) {
+			u32 faults = min(window->faults_per_page, most - reported);
+
+			fault->va = view.touch->va + ((u64)cursor.block << GVM_CHUNK_SHIFT) +
+				    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
+			fault->access = view.touch->access;
+			for (u32 i = 0; i < faults; i++)
+				gmmu_push(gmmu, fault);
+			reported += faults;
+		}
+		/* A block with a missing page is touched: one ordinal on. */
+		cursor.block++;
+		cursor.ordinal++;
 	}
 	return reported;
 }
 
-u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
-		u32 count, struct gmmu_cursor cursor, const struct gmmu_window *window)
+u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
+		struct gmmu_cursor cursor, const struct gmmu_window *window)
 {
-	struct gvm_fault fault = { .space = space, .tsg = tsg };
+	struct gvm_fault fault = { .space = walk->table->space, .tsg = tsg };
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
 	u32 most = min(room, window->faults);
 	u32 reported = 0;
-	u32 nth, more;
 
-	for (nth = 0; nth < window->pages_per_block && reported < most; nth++) {
-		more = gmmu_report_round(gmmu, &fault, touches, count, cursor, window, nth,
-					 most - reported);
+	for (u32 nth = 0; nth < window->pages_per_block && reported < most; nth++) {
+		u32 more = gmmu_report_round(gmmu, &fault, walk, cursor, window, nth,
+					     most - reported);
+
 		if (!more)
 			break;
 		reported += more;

@@ -15,25 +15,37 @@
 #ifndef SIM_UVM_GMMU_H
 #define SIM_UVM_GMMU_H
 
-#include "gvm/block.h"
+#include "uvm/page_table.h"
 
-/* A run of blocks that work touches. */
+/*
+ * A run of blocks that work touches, by virtual address. What lies behind the end of a region has no
+ * page table entry, and is a miss.
+ */
 struct gmmu_touch {
-	struct gvm_range *range;
-	u32 first_block;
+	u64 va; /* of the first block */
 	u32 block_count;
+	u8 access; /* enum gvm_access */
 	/*
-	 * Pages touched in each block: masks[(block - first_block) / blocks_per_mask], or all
-	 * pages of the range when NULL. Borrowed until the work is done.
+	 * NULL: all pages that the region covers are touched. Else blocks come in groups that share a
+	 * mask of the pages that are touched in each, masks[block / blocks_per_mask]; and bit number
+	 * group of @groups is set if its mask is not zero (gmmu_index_masks() makes them). Both are
+	 * borrowed, and stay as they are until the work is done.
 	 */
 	const u32 *masks;
+	const u64 *groups;
 	u32 blocks_per_mask;
-	u8 access; /* enum gvm_access */
 };
 
-/* A place in a list of touches. */
+/* The touches of a piece of work, in order, in one address space. */
+struct gmmu_walk {
+	const struct page_table *table;
+	const struct gmmu_touch *touches;
+	u32 count;
+};
+
+/* A place in a walk. */
 struct gmmu_cursor {
-	u32 touch;   /* index into the list; its length at the end */
+	u32 touch;   /* index into the touches; their number at the end */
 	u32 block;   /* index into that touch's blocks */
 	u64 ordinal; /* blocks with touched pages passed so far */
 };
@@ -42,8 +54,8 @@ struct gmmu_cursor {
 struct gmmu {
 	struct gvm_fault *buffer;
 	u32 entries;
-	u64 get;
-	u64 put;		/* both run on for ever; put - get records are in the buffer */
+	u64 get; /* both run on for ever; put - get records are in the buffer */
+	u64 put;
 	struct eng_waitq waitq; /* the fault service thread, for records to appear */
 };
 
@@ -51,14 +63,20 @@ struct gmmu {
 int gmmu_init(struct gmmu *gmmu, u32 entries);
 void gmmu_destroy(struct gmmu *gmmu);
 
-/* Nothing in these touches can miss, by their ranges' counters alone. */
-bool gmmu_all_resident(const struct gmmu_touch *touches, u32 count);
+/* Words of a bitmap with a bit for each of @masks. */
+#define GMMU_GROUP_WORDS(masks) (((masks) + 63) / 64)
 
-/* How many blocks of the list have touched pages: what ordinals run up to. */
-u64 gmmu_count_blocks(const struct gmmu_touch *touches, u32 count);
+/* Set the bits of @ret_groups, of GMMU_GROUP_WORDS(count) words, for masks that are not zero. */
+void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups);
+
+/* Nothing in this walk can miss: the regions that it touches are mapped from end to end. */
+bool gmmu_all_resident(const struct gmmu_walk *walk);
+
+/* How many blocks of a walk have touched pages: what ordinals run up to. */
+u64 gmmu_count_blocks(const struct gmmu_walk *walk);
 
 /* Move the cursor on to the first block with a missing page; false: there is none. */
-bool gmmu_find_miss(const struct gmmu_touch *touches, u32 count, struct gmmu_cursor *cursor);
+bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 
 /* How far one stall looks ahead. */
 struct gmmu_window {
@@ -70,21 +88,21 @@ struct gmmu_window {
 
 /*
  * Report the missing pages from the cursor on, as far as the window goes and the buffer holds, as
- * faults of @tsg in @space: one page of each block, and then the next one of each, as they come
- * from SMs that fault side by side. Wakes the service thread. Returns how many were reported.
+ * faults of @tsg: one page of each block, and then the next one of each, as they come from SMs that
+ * fault side by side. Wakes the service thread. Returns how many were reported.
  */
-u32 gmmu_report(struct gmmu *gmmu, void *space, u32 tsg, const struct gmmu_touch *touches,
-		u32 count, struct gmmu_cursor cursor, const struct gmmu_window *window);
+u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
+		struct gmmu_cursor cursor, const struct gmmu_window *window);
 
-/* The place of the block with touched pages that comes @ordinal-th in the list, from 0. */
-struct gmmu_cursor gmmu_seek(const struct gmmu_touch *touches, u32 count, u64 ordinal);
+/* The place of the block with touched pages that comes @ordinal-th in the walk, from 0. */
+struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal);
 
 /*
- * The first place of the list at or behind @ordinal where block @index of a range is touched.
- * False: there is none.
+ * The first place of the walk at or behind @ordinal where the block at @va is touched. False: there
+ * is none.
  */
-bool gmmu_find_block(const struct gmmu_touch *touches, u32 count, const struct gvm_range *range,
-		     u32 index, u64 ordinal, struct gmmu_cursor *ret_cursor);
+bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
+		     struct gmmu_cursor *ret_cursor);
 
 /* Take up to @max records out of the buffer. */
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max);

@@ -33,6 +33,7 @@ struct rig {
 struct pattern {
 	struct gmmu_touch *touches;
 	u32 *masks;
+	u64 *groups; /* see struct gmmu_touch */
 	u32 count;
 	u32 kernels;	     /* launches after each other, for more pages than threads */
 	u32 faults_per_page; /* see struct fifo_burst */
@@ -100,6 +101,7 @@ static void pattern_destroy(struct pattern *pattern)
 {
 	free(pattern->touches);
 	free(pattern->masks);
+	free(pattern->groups);
 }
 
 /* A touch for each page, in the order of @pages; @at(i) is page number i. */
@@ -110,16 +112,16 @@ static struct pattern pattern_of_pages(struct gvm_range *range, const u32 *pages
 
 	pattern.touches = must_alloc(count, sizeof(*pattern.touches));
 	pattern.masks = must_alloc(count, sizeof(*pattern.masks));
+	/* Each touch has one group. */
+	pattern.groups = must_alloc(1, sizeof(*pattern.groups));
+	pattern.groups[0] = 1;
 	for (i = 0; i < count; i++) {
 		pattern.masks[i] = 1u << pages[i] % GVM_PAGES_PER_BLOCK;
-		pattern.touches[i] = (struct gmmu_touch){
-			.range = range,
-			.first_block = pages[i] / GVM_PAGES_PER_BLOCK,
-			.block_count = 1,
-			.masks = &pattern.masks[i],
-			.blocks_per_mask = 1,
-			.access = GVM_ACCESS_WRITE,
-		};
+		pattern.touches[i] = sim_touch_blocks(range, pages[i] / GVM_PAGES_PER_BLOCK, 1,
+						      GVM_ACCESS_WRITE);
+		pattern.touches[i].masks = &pattern.masks[i];
+		pattern.touches[i].groups = pattern.groups;
+		pattern.touches[i].blocks_per_mask = 1;
 	}
 	return pattern;
 }
@@ -135,9 +137,11 @@ static struct pattern pattern_of_blocks(struct gvm_range *range, u32 count, u32 
 	for (i = 0; i < count; i++)
 		pattern.masks[i * step / GVM_PAGES_PER_BLOCK] |=
 			1u << i * step % GVM_PAGES_PER_BLOCK;
-	pattern.touches[0] = sim_touch_all(range, GVM_ACCESS_WRITE);
-	pattern.touches[0].masks = pattern.masks;
-	pattern.touches[0].blocks_per_mask = 1;
+	pattern.groups =
+		must_alloc(GMMU_GROUP_WORDS(range->block_count), sizeof(*pattern.groups));
+	gmmu_index_masks(pattern.masks, range->block_count, pattern.groups);
+	pattern.touches[0] =
+		sim_touch_masked(range, pattern.masks, pattern.groups, 1, GVM_ACCESS_WRITE);
 	return pattern;
 }
 

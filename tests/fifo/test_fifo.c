@@ -7,9 +7,13 @@
 #include "fifo/fifo.h"
 #include "runner.h"
 
+#define VA 0x700000000000ull
+
 static struct gmmu gmmu;
 static struct fifo fifo;
 static struct fifo_tsg tsg_a, tsg_b, tsg_c;
+/* The address space of all three: four blocks, nothing mapped. */
+static struct page_table table;
 
 static void simulate(void (*body)(void *data))
 {
@@ -17,14 +21,34 @@ static void simulate(void (*body)(void *data))
 
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	page_table_init(&table, NULL);
+	ck_assert_int_eq(page_table_reserve(&table, VA, 4 * GVM_CHUNK_BYTES), 0);
 	fifo_init(&fifo, &config, &gmmu);
-	fifo_tsg_init(&fifo, &tsg_a, NULL);
-	fifo_tsg_init(&fifo, &tsg_b, NULL);
-	fifo_tsg_init(&fifo, &tsg_c, NULL);
+	fifo_tsg_init(&fifo, &tsg_a, &table);
+	fifo_tsg_init(&fifo, &tsg_b, &table);
+	fifo_tsg_init(&fifo, &tsg_c, &table);
 	eng_spawn("test", body, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	fifo_destroy(&fifo);
 	gmmu_destroy(&gmmu);
+	page_table_destroy(&table);
+}
+
+static void map_block(u32 index)
+{
+	page_table_map(&table, VA + index * GVM_CHUNK_BYTES, index, GVM_BLOCK_FULL, true);
+}
+
+static void map_four_blocks(void)
+{
+	for (u32 i = 0; i < 4; i++)
+		map_block(i);
+}
+
+static void evict_block(struct fifo_tsg *tsg, u32 index)
+{
+	page_table_unmap(&table, VA + index * GVM_CHUNK_BYTES, GVM_BLOCK_FULL);
+	fifo_unmapped(tsg, VA + index * GVM_CHUNK_BYTES);
 }
 
 /* All kernels there at once. */
@@ -239,11 +263,7 @@ END_TEST
 
 static void preempted_while_stalled(void *data)
 {
-	static struct gvm_block block = { .valid = GVM_BLOCK_FULL };
-	static struct gvm_range range = { .block_count = 1,
-					  .blocks = &block,
-					  .valid_pages = 32 };
-	struct gmmu_touch touch = { .range = &range, .block_count = 1 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 30);
 
@@ -259,8 +279,7 @@ static void preempted_while_stalled(void *data)
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(200);
 	ck_assert_uint_eq(tsg_b.busy_ns, 0);
-	block.resident = GVM_BLOCK_FULL;
-	range.resident_pages = 32;
+	map_block(0);
 	fifo_replay(&fifo);
 	expect_end(&b, 240);
 	eng_sleep_until(1000);
@@ -280,49 +299,22 @@ START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
 }
 END_TEST
 
-/* A range of four blocks, all of them resident. */
-static struct gvm_block four_blocks[4];
-static struct gvm_range four = { .block_count = 4, .blocks = four_blocks, .valid_pages = 128 };
-
-static void four_set(u32 index, bool resident)
-{
-	four_blocks[index].resident = resident ? GVM_BLOCK_FULL : 0;
-	four.resident_pages += resident ? 32 : 0;
-	four.resident_pages -= resident ? 0 : 32;
-}
-
-static void four_init(void)
-{
-	u32 i;
-
-	for (i = 0; i < 4; i++) {
-		four_blocks[i].valid = GVM_BLOCK_FULL;
-		four_set(i, true);
-	}
-}
-
-static void four_evict(struct fifo_tsg *tsg, u32 index)
-{
-	four_set(index, false);
-	fifo_unmapped(tsg, &four, index);
-}
-
 static void unmapped_ahead(void *data)
 {
-	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
 	struct fifo_burst a = ready_burst(4, 100);
 	struct gvm_fault fault;
 
 	/* A block a kernel, from 10 on. At 160 block 0 is used, block 1 in use. */
 	(void)data;
-	four_init();
+	map_four_blocks();
 	a.touches = &touch;
 	a.touch_count = 1;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(160);
-	four_evict(&tsg_a, 0);
-	four_evict(&tsg_a, 3);
-	four_evict(&tsg_a, 2);
+	evict_block(&tsg_a, 0);
+	evict_block(&tsg_a, 3);
+	evict_block(&tsg_a, 2);
 	eng_sleep_until(209);
 	ck_assert(!tsg_a.stalled);
 	eng_sleep_until(300);
@@ -331,13 +323,13 @@ static void unmapped_ahead(void *data)
 	/* The kernel at block 2 reports that, all of it, and not the next one's. */
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
-	ck_assert_uint_eq(fault.va, 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(fault.va, VA + 2 * GVM_CHUNK_BYTES);
 	gmmu_flush(&gmmu);
-	four_set(2, true);
+	map_block(2);
 	fifo_replay(&fifo);
 	eng_sleep_until(450);
 	ck_assert(tsg_a.stalled);
-	four_set(3, true);
+	map_block(3);
 	fifo_replay(&fifo);
 	expect_end(&a, 550);
 	ck_assert_uint_eq(tsg_a.stall_ns, 90 + 50);
@@ -351,16 +343,13 @@ END_TEST
 
 static void faulting_kernel(void *data)
 {
-	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
 	struct fifo_burst a = ready_burst(2, 100);
 	struct fifo_burst b = ready_burst(1, 50);
 
 	/* Two blocks a kernel. a stalls at 10; its slice of 100 is long over at each replay. */
 	(void)data;
-	four_init();
-	four_set(0, false);
-	four_set(1, false);
-	four_set(3, false);
+	map_block(2);
 	a.touches = &touch;
 	a.touch_count = 1;
 	fifo_submit(&tsg_a, &a);
@@ -370,7 +359,7 @@ static void faulting_kernel(void *data)
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 64);
 	gmmu_flush(&gmmu);
 	/* One of the kernel's two blocks is there: the other one's warps still fault. */
-	four_set(0, true);
+	map_block(0);
 	fifo_replay(&fifo);
 	eng_sleep_until(301);
 	ck_assert(fifo.current == &tsg_a);
@@ -379,13 +368,13 @@ static void faulting_kernel(void *data)
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_b.busy_ns, 0);
 	gmmu_flush(&gmmu);
-	four_set(1, true);
+	map_block(1);
 	fifo_replay(&fifo);
 	/* Now it has all of its pages, and makes room at once; the next kernel's fault is its own. */
 	expect_end(&b, 460);
 	eng_sleep_until(700);
 	gmmu_flush(&gmmu);
-	four_set(3, true);
+	map_block(3);
 	fifo_replay(&fifo);
 	ck_assert_int_eq(fifo_wait(&a), 0);
 }
@@ -398,14 +387,15 @@ END_TEST
 
 static void unmapped_after_replay(void *data)
 {
-	struct gmmu_touch touch = { .range = &four, .block_count = 4 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
 	struct fifo_burst a = ready_burst(4, 100);
 	struct fifo_burst b = ready_burst(1, 50);
 
 	/* a stalls at 110 on block 1. Its slice is over when that is replayed, so b goes first. */
 	(void)data;
-	four_init();
-	four_set(1, false);
+	map_block(0);
+	map_block(2);
+	map_block(3);
 	a.touches = &touch;
 	a.touch_count = 1;
 	fifo_submit(&tsg_a, &a);
@@ -413,17 +403,17 @@ static void unmapped_after_replay(void *data)
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(300);
 	gmmu_flush(&gmmu);
-	four_set(1, true);
+	map_block(1);
 	fifo_replay(&fifo);
 	/* b evicts it: the access was made. Block 2 was only looked at. */
-	four_evict(&tsg_a, 1);
-	four_evict(&tsg_a, 2);
+	evict_block(&tsg_a, 1);
+	evict_block(&tsg_a, 2);
 	expect_end(&b, 360);
 	eng_sleep_until(480);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_a.busy_ns, 200);
 	gmmu_flush(&gmmu);
-	four_set(2, true);
+	map_block(2);
 	fifo_replay(&fifo);
 	expect_end(&a, 680);
 }

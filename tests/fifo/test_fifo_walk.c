@@ -15,8 +15,7 @@
 static struct gmmu gmmu;
 static struct fifo fifo;
 static struct fifo_tsg tsg;
-static struct gvm_block blocks[BLOCKS];
-static struct gvm_range range = { .blocks = blocks, .block_count = BLOCKS };
+static struct page_table table; /* BLOCKS blocks at address 0 */
 static u64 random_state;
 
 static u32 draw(u32 below)
@@ -29,24 +28,26 @@ static struct walk {
 	struct fifo_burst burst;
 	struct gmmu_touch touches[TOUCHES];
 	u32 masks[TOUCHES][BLOCKS];
+	u64 groups[TOUCHES];
 	u32 resident[BLOCKS];
 	u64 service_ns;
 	u64 evict_ns[EVICTIONS]; /* from the submission on; rising */
 	u32 evict_block[EVICTIONS];
 } walk;
 
-static void draw_touch(struct gmmu_touch *touch, u32 *masks)
+static void draw_touch(struct gmmu_touch *touch, u32 *masks, u64 *groups)
 {
 	u32 first = draw(BLOCKS);
 	u32 i;
 
 	for (i = 0; i < BLOCKS; i++)
 		masks[i] = draw(3) ? draw(U32_MAX) & draw(U32_MAX) : 0;
+	gmmu_index_masks(masks, BLOCKS, groups);
 	*touch = (struct gmmu_touch){
-		.range = &range,
-		.first_block = first,
+		.va = first * GVM_CHUNK_BYTES,
 		.block_count = 1 + draw(BLOCKS - first),
 		.masks = draw(2) ? masks : NULL,
+		.groups = groups,
 		.blocks_per_mask = 1 + draw(3),
 	};
 }
@@ -66,7 +67,7 @@ static void draw_walk(void)
 		.service_ns = 1 + draw(200),
 	};
 	for (i = 0; i < TOUCHES; i++)
-		draw_touch(&walk.touches[i], walk.masks[i]);
+		draw_touch(&walk.touches[i], walk.masks[i], &walk.groups[i]);
 	for (i = 0; i < BLOCKS; i++)
 		walk.resident[i] = draw(3) ? GVM_BLOCK_FULL : draw(U32_MAX);
 	for (i = 0; i < EVICTIONS; i++) {
@@ -90,14 +91,14 @@ static void list_accesses(void)
 	access_count = 0;
 	for (i = 0; i < walk.burst.touch_count; i++) {
 		const struct gmmu_touch *touch = &walk.touches[i];
+		u32 first = (u32)(touch->va >> GVM_CHUNK_SHIFT);
 
 		for (j = 0; j < touch->block_count; j++) {
 			u32 pages = touch->masks ? touch->masks[j / touch->blocks_per_mask] :
 						   GVM_BLOCK_FULL;
 
 			if (pages)
-				accesses[access_count++] =
-					(struct access){ touch->first_block + j, pages };
+				accesses[access_count++] = (struct access){ first + j, pages };
 		}
 	}
 }
@@ -180,9 +181,10 @@ static u64 naive_end(void)
 
 static void set_resident(u32 block, u32 pages)
 {
-	range.resident_pages -= hweight32(blocks[block].resident);
-	blocks[block].resident = pages;
-	range.resident_pages += hweight32(pages);
+	u64 va = block * GVM_CHUNK_BYTES;
+
+	page_table_unmap(&table, va, GVM_BLOCK_FULL);
+	page_table_map(&table, va, block, pages, true);
 }
 
 /* Bring in what faulted. */
@@ -194,7 +196,7 @@ static void serve(void)
 		u32 block = (u32)(fault.va >> GVM_CHUNK_SHIFT);
 		u32 page = (u32)(fault.va >> GVM_PAGE_SHIFT) % GVM_PAGES_PER_BLOCK;
 
-		set_resident(block, blocks[block].resident | 1u << page);
+		page_table_map(&table, block * GVM_CHUNK_BYTES, block, 1u << page, true);
 	}
 	fifo_replay(&fifo);
 }
@@ -219,7 +221,7 @@ static u64 real_end(void)
 			serve();
 		} else if (eng_now() == evict_at) {
 			set_resident(walk.evict_block[evicted], 0);
-			fifo_unmapped(&tsg, &range, walk.evict_block[evicted++]);
+			fifo_unmapped(&tsg, walk.evict_block[evicted++] * GVM_CHUNK_BYTES);
 		} else {
 			eng_sleep_until(eng_now() + 1);
 		}
@@ -258,20 +260,19 @@ START_TEST(a_burst_walks_as_the_rules_say)
 		.outstanding_faults = BLOCKS * GVM_PAGES_PER_BLOCK * TOUCHES,
 		.faults_per_block = GVM_PAGES_PER_BLOCK,
 	};
-	u32 i;
 
 	random_state = runner_seed();
-	for (i = 0; i < BLOCKS; i++)
-		blocks[i].valid = GVM_BLOCK_FULL;
-	range.valid_pages = BLOCKS * GVM_PAGES_PER_BLOCK;
+	page_table_init(&table, NULL);
+	ck_assert_int_eq(page_table_reserve(&table, 0, BLOCKS * GVM_CHUNK_BYTES), 0);
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(gmmu_init(&gmmu, config.outstanding_faults), 0);
 	fifo_init(&fifo, &config, &gmmu);
-	fifo_tsg_init(&fifo, &tsg, NULL);
+	fifo_tsg_init(&fifo, &tsg, &table);
 	eng_spawn("walks", walks, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	fifo_destroy(&fifo);
 	gmmu_destroy(&gmmu);
+	page_table_destroy(&table);
 }
 END_TEST
 

@@ -209,20 +209,22 @@ static void faults_after_pauses(void)
 		{ 160 * US, 5 * US + 200 * US },
 	};
 	u64 work = (10 + 1 + 20) * US + 1000 + GVM_CHUNK_BYTES + 1000;
-	u32 mask = 1;
+	const u32 mask = 1;
+	const u64 group = 1;
 	struct gmmu_touch touch;
 	struct fifo_burst burst;
+	struct gvm_range *range;
 	size_t i;
 
 	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
-	touch = sim_touch_all(sim_process_map(&process, 6 * GVM_CHUNK_BYTES, true),
-			      GVM_ACCESS_READ);
-	touch.block_count = 1;
-	touch.masks = &mask;
-	touch.blocks_per_mask = 1;
-	for (i = 0; i < ARRAY_SIZE(cases); i++, touch.first_block++) {
+	range = sim_process_map(&process, 6 * GVM_CHUNK_BYTES, true);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		u64 start;
 
+		touch = sim_touch_blocks(range, (u32)i, 1, GVM_ACCESS_READ);
+		touch.masks = &mask;
+		touch.groups = &group;
+		touch.blocks_per_mask = 1;
 		eng_sleep_until(eng_now() + cases[i].pause_ns);
 		start = eng_now();
 		burst = touching_burst(&touch);

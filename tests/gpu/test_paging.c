@@ -63,8 +63,9 @@ static const struct sim_memory_policy with_evictors = { .evictors = true };
 /* Touch memory once, a block a kernel. */
 static int touch_with(struct sim_process *process, const struct gmmu_touch *touches, u32 count)
 {
+	struct gmmu_walk walk = { &process->page_table, touches, count };
 	struct fifo_burst burst = {
-		.kernels = (u32)gmmu_count_blocks(touches, count),
+		.kernels = (u32)gmmu_count_blocks(&walk),
 		.kernel_ns = 1000,
 		.touches = touches,
 		.touch_count = count,
@@ -240,16 +241,15 @@ END_TEST
 static void use_and_scan(void)
 {
 	struct gmmu_touch touches[2];
+	struct gvm_range *scanned;
 	int step;
 
 	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
 	touches[0] =
 		sim_touch_all(sim_process_map(&process, 20 * CHUNK, true), GVM_ACCESS_READ);
-	touches[1] =
-		sim_touch_all(sim_process_map(&process, 400 * CHUNK, true), GVM_ACCESS_READ);
-	touches[1].block_count = 4;
+	scanned = sim_process_map(&process, 400 * CHUNK, true);
 	for (step = 0; step < 400; step++) {
-		touches[1].first_block = 4 * (u32)step % 400;
+		touches[1] = sim_touch_blocks(scanned, 4 * (u32)step % 400, 4, GVM_ACCESS_READ);
 		ck_assert_int_eq(touch_with(&process, touches, 2), 0);
 	}
 	ring_in = process.stats.bytes_h2d;

@@ -42,12 +42,10 @@ static struct gmmu_touch draw_touch(struct gvm_range *range)
 {
 	u32 first = draw(range->block_count);
 
-	return (struct gmmu_touch){
-		.range = range,
-		.first_block = first,
-		.block_count = 1 + draw(range->block_count - first),
-		.access = draw(2) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE,
-	};
+	u32 count = 1 + draw(range->block_count - first);
+
+	return sim_touch_blocks(range, first, count,
+				draw(2) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE);
 }
 
 /* One burst over pieces of three ranges in any order, some of them twice. */

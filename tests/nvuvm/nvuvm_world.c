@@ -69,12 +69,7 @@ struct gvm_range *world_map(struct sim_process *process, u32 blocks, bool on_hos
 
 u64 world_touch(struct sim_process *process, struct gvm_range *range, u32 first, u32 count)
 {
-	struct gmmu_touch touch = {
-		.range = range,
-		.first_block = first,
-		.block_count = count,
-		.access = GVM_ACCESS_WRITE,
-	};
+	struct gmmu_touch touch = sim_touch_blocks(range, first, count, GVM_ACCESS_WRITE);
 	struct fifo_burst burst = {
 		.kernels = 1,
 		.kernel_ns = 1 * US,

@@ -275,6 +275,8 @@ static void small_host_pages(void)
 	range = &world_process.ranges[world_process.range_count++];
 	config.container = world_process.container;
 	config.va = world_process.next_va;
+	ck_assert_int_eq(page_table_reserve(&world_process.page_table, config.va, config.bytes),
+			 0);
 	ck_assert_int_eq(nvuvm_range_init(world_gpu.nvuvm, range, &config, true), 0);
 	ck_assert_uint_eq(world_touch(&world_process, range, 0, 1),
 			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + BLOCK_NS + COPY_NS +
@@ -355,12 +357,7 @@ static void tiny_memory(void)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(order); i++)
-		touches[i] = (struct gmmu_touch){
-			.range = range,
-			.first_block = order[i],
-			.block_count = 1,
-			.access = GVM_ACCESS_WRITE,
-		};
+		touches[i] = sim_touch_blocks(range, order[i], 1, GVM_ACCESS_WRITE);
 	fifo_submit(&world_process.tsg, &burst);
 	ck_assert_int_eq(fifo_wait(&burst), 0);
 	ck_assert_uint_ge(world_process.stats.evictions, 6);

@@ -5,79 +5,73 @@
 
 #define VA 0x700000000000ull
 
-static struct gvm_block blocks[6];
-static struct gvm_range range;
+/* Six blocks; the last has four pages. Nothing is mapped. */
+static struct page_table table;
 
-/* Six blocks; the last has four valid pages. Nothing is resident. */
 static void set_up_range(void)
 {
-	u32 i;
-
-	memset(blocks, 0, sizeof(blocks));
-	for (i = 0; i < 6; i++)
-		blocks[i].valid = i < 5 ? GVM_BLOCK_FULL : 0xf;
-	range = (struct gvm_range){
-		.va = VA, .block_count = 6, .blocks = blocks, .valid_pages = 164
-	};
+	page_table_init(&table, NULL);
+	ck_assert_int_eq(
+		page_table_reserve(&table, VA, 5 * GVM_CHUNK_BYTES + 4 * GVM_PAGE_BYTES), 0);
 }
 
-static void make_resident(u32 block, u32 pages)
+static void map(u32 block, u32 pages)
 {
-	range.resident_pages += hweight32(pages & ~blocks[block].resident);
-	blocks[block].resident |= pages;
+	page_table_map(&table, VA + block * GVM_CHUNK_BYTES, block, pages, true);
 }
+
+/* A walk over @count touches in the address space of the test. */
+#define WALK(touches, count) (&(struct gmmu_walk){ &table, touches, count })
 
 START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 {
 	static const u32 masks[] = { 0x1, 0x0, 0x8 };
-	struct gmmu_touch touch = {
-		.range = &range, .block_count = 6, .masks = masks, .blocks_per_mask = 2
-	};
+	static const u64 groups[] = { 0x5 };
+	struct gmmu_touch touch = { .va = VA,
+				    .block_count = 6,
+				    .masks = masks,
+				    .groups = groups,
+				    .blocks_per_mask = 2 };
 	struct gmmu_cursor cursor = { 0 };
 
 	/* Touched: page 0 of blocks 0 and 1, nothing of 2 and 3, page 3 of 4 and 5. */
 	set_up_range();
-	ck_assert_uint_eq(gmmu_count_blocks(&touch, 1), 4);
-	make_resident(0, 0x1);
-	make_resident(1, 0xff);
-	make_resident(4, 0x8);
-	ck_assert(!gmmu_all_resident(&touch, 1));
-	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert_uint_eq(gmmu_count_blocks(WALK(&touch, 1)), 4);
+	map(0, 0x1);
+	map(1, 0xff);
+	map(4, 0x8);
+	ck_assert(!gmmu_all_resident(WALK(&touch, 1)));
+	ck_assert(gmmu_find_miss(WALK(&touch, 1), &cursor));
 	ck_assert_uint_eq(cursor.block, 5);
 	ck_assert_uint_eq(cursor.ordinal, 3);
-	make_resident(5, 0x8);
-	ck_assert(!gmmu_find_miss(&touch, 1, &cursor));
+	map(5, 0x8);
+	ck_assert(!gmmu_find_miss(WALK(&touch, 1), &cursor));
 }
 END_TEST
 
 /* Block 1 is mapped read-only, and block 2 not at all. */
 START_TEST(what_the_ptes_do_not_permit_is_a_miss)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 2 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 2 };
 	struct gmmu_cursor cursor = { 0 };
-	u32 i;
 
 	set_up_range();
-	for (i = 0; i < 6; i++)
-		make_resident(i, blocks[i].valid);
-	blocks[1].clean = 0xff;
-	range.clean_pages = 8;
+	for (u32 i = 0; i < 6; i++)
+		map(i, i < 5 ? GVM_BLOCK_FULL : 0xf);
+	page_table_map(&table, VA + GVM_CHUNK_BYTES, 1, 0xff, false);
 	touch.access = GVM_ACCESS_READ;
-	ck_assert(gmmu_all_resident(&touch, 1));
-	ck_assert(!gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert(gmmu_all_resident(WALK(&touch, 1)));
+	ck_assert(!gmmu_find_miss(WALK(&touch, 1), &cursor));
 	touch.access = GVM_ACCESS_WRITE;
 	cursor = (struct gmmu_cursor){ 0 };
-	ck_assert(!gmmu_all_resident(&touch, 1));
-	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert(!gmmu_all_resident(WALK(&touch, 1)));
+	ck_assert(gmmu_find_miss(WALK(&touch, 1), &cursor));
 	ck_assert_uint_eq(cursor.block, 1);
-	blocks[2].hinted = 1;
-	range.hinted_pages = 1;
-	touch = (struct gmmu_touch){ .range = &range,
-				     .block_count = 6,
-				     .access = GVM_ACCESS_READ };
+	page_table_unmap(&table, VA + 2 * GVM_CHUNK_BYTES, 1);
+	touch = (struct gmmu_touch){ .va = VA, .block_count = 6, .access = GVM_ACCESS_READ };
 	cursor = (struct gmmu_cursor){ 0 };
-	ck_assert(!gmmu_all_resident(&touch, 1));
-	ck_assert(gmmu_find_miss(&touch, 1, &cursor));
+	ck_assert(!gmmu_all_resident(WALK(&touch, 1)));
+	ck_assert(gmmu_find_miss(WALK(&touch, 1), &cursor));
 	ck_assert_uint_eq(cursor.block, 2);
 }
 END_TEST
@@ -93,9 +87,7 @@ static const struct gmmu_window *window(u32 pages)
 
 START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 {
-	struct gmmu_touch touch = { .range = &range,
-				    .block_count = 6,
-				    .access = GVM_ACCESS_WRITE };
+	struct gmmu_touch touch = { .va = VA, .block_count = 6, .access = GVM_ACCESS_WRITE };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -104,9 +96,9 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	 * 5, 5, then 4 a round; the last 2 of the 40 are page 8 of blocks 1 and 2.
 	 */
 	set_up_range();
-	make_resident(0, 0x3fffffff);
+	map(0, 0x3fffffff);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+	ck_assert_uint_eq(gmmu_report(&gmmu, 9, WALK(&touch, 1), (struct gmmu_cursor){ 0 },
 				      window(40)),
 			  40);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 40);
@@ -123,7 +115,7 @@ END_TEST
 
 START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
 	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4 };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
@@ -131,7 +123,7 @@ START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 22), 0);
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+	ck_assert_uint_eq(gmmu_report(&gmmu, 9, WALK(&touch, 1), (struct gmmu_cursor){ 0 },
 				      &four_threads),
 			  22);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 22);
@@ -143,17 +135,17 @@ END_TEST
 
 START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
 	struct gmmu_window three_blocks = { 4, 100, 2, 1 };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
 	/* Block 0 is there, block 1 lacks one page; the kernel at block 1 goes up to block 3. */
 	set_up_range();
-	make_resident(0, GVM_BLOCK_FULL);
-	make_resident(1, 0x7fffffff);
+	map(0, GVM_BLOCK_FULL);
+	map(1, 0x7fffffff);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 9, &touch, 1, (struct gmmu_cursor){ 0 },
+	ck_assert_uint_eq(gmmu_report(&gmmu, 9, WALK(&touch, 1), (struct gmmu_cursor){ 0 },
 				      &three_blocks),
 			  5);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 5);
@@ -169,35 +161,40 @@ END_TEST
 START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 {
 	static const u32 masks[] = { 1, 0, 1 };
+	static const u64 groups[] = { 0x5 };
 	struct gmmu_touch touches[] = {
-		{ .range = &range, .first_block = 4, .block_count = 2 },
+		{ .va = VA + 4 * GVM_CHUNK_BYTES, .block_count = 2 },
 		/* Blocks 0 to 5 by two: 0, 1, 4 and 5 are touched. */
-		{ .range = &range, .block_count = 6, .masks = masks, .blocks_per_mask = 2 },
+		{ .va = VA,
+		  .block_count = 6,
+		  .masks = masks,
+		  .groups = groups,
+		  .blocks_per_mask = 2 },
 	};
 	struct gmmu_cursor cursor;
 
 	set_up_range();
-	ck_assert_uint_eq(gmmu_count_blocks(touches, 2), 6);
-	cursor = gmmu_seek(touches, 2, 1);
+	ck_assert_uint_eq(gmmu_count_blocks(WALK(touches, 2)), 6);
+	cursor = gmmu_seek(WALK(touches, 2), 1);
 	ck_assert(cursor.touch == 0 && cursor.block == 1 && cursor.ordinal == 1);
-	cursor = gmmu_seek(touches, 2, 4);
+	cursor = gmmu_seek(WALK(touches, 2), 4);
 	ck_assert(cursor.touch == 1 && cursor.ordinal == 4);
 	ck_assert(cursor.block == 2 || cursor.block == 4);
-	cursor = gmmu_seek(touches, 2, 6);
+	cursor = gmmu_seek(WALK(touches, 2), 6);
 	ck_assert_uint_eq(cursor.ordinal, 6);
 	/* Block 4 is touched first of all and again as the fifth. */
-	ck_assert(gmmu_find_block(touches, 2, &range, 4, 0, &cursor));
+	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 0, &cursor));
 	ck_assert(cursor.touch == 0 && cursor.block == 0 && cursor.ordinal == 0);
-	ck_assert(gmmu_find_block(touches, 2, &range, 4, 1, &cursor));
+	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 1, &cursor));
 	ck_assert(cursor.touch == 1 && cursor.block == 4 && cursor.ordinal == 4);
-	ck_assert(!gmmu_find_block(touches, 2, &range, 4, 5, &cursor));
-	ck_assert(!gmmu_find_block(touches, 2, &range, 2, 0, &cursor));
+	ck_assert(!gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 5, &cursor));
+	ck_assert(!gmmu_find_block(WALK(touches, 2), VA + 2 * GVM_CHUNK_BYTES, 0, &cursor));
 }
 END_TEST
 
 START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
 	int i;
@@ -205,17 +202,17 @@ START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
 	for (i = 0; i < 5; i++) {
-		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
+		ck_assert_uint_eq(gmmu_report(&gmmu, 1, WALK(&touch, 1),
 					      (struct gmmu_cursor){ 0 }, window(7)),
 				  7);
-		ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1,
+		ck_assert_uint_eq(gmmu_report(&gmmu, 1, WALK(&touch, 1),
 					      (struct gmmu_cursor){ 0 }, window(7)),
 				  3);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 6), 6);
 		ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 4);
 		ck_assert(!gmmu_pending(&gmmu));
 	}
-	gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(7));
+	gmmu_report(&gmmu, 1, WALK(&touch, 1), (struct gmmu_cursor){ 0 }, window(7));
 	gmmu_flush(&gmmu);
 	ck_assert(!gmmu_pending(&gmmu));
 	gmmu_destroy(&gmmu);
@@ -224,7 +221,7 @@ END_TEST
 
 START_TEST(the_ring_goes_on_past_four_billion_records)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 1 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
 	u32 i;
@@ -232,7 +229,7 @@ START_TEST(the_ring_goes_on_past_four_billion_records)
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
 	gmmu.get = gmmu.put = 0xfffffffd;
-	ck_assert_uint_eq(gmmu_report(&gmmu, NULL, 1, &touch, 1, (struct gmmu_cursor){ 0 },
+	ck_assert_uint_eq(gmmu_report(&gmmu, 1, WALK(&touch, 1), (struct gmmu_cursor){ 0 },
 				      window(9)),
 			  9);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 9);
@@ -244,20 +241,22 @@ END_TEST
 
 START_TEST(a_space_that_goes_away_takes_its_records_and_no_others)
 {
-	struct gmmu_touch touch = { .range = &range, .block_count = 6 };
+	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
 	int here, gone;
-	u32 i;
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 16), 0);
-	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(3));
-	gmmu_report(&gmmu, &gone, 2, &touch, 1, (struct gmmu_cursor){ 0 }, window(5));
-	gmmu_report(&gmmu, &here, 1, &touch, 1, (struct gmmu_cursor){ 0 }, window(2));
+	table.space = &here;
+	gmmu_report(&gmmu, 1, WALK(&touch, 1), (struct gmmu_cursor){ 0 }, window(3));
+	table.space = &gone;
+	gmmu_report(&gmmu, 2, WALK(&touch, 1), (struct gmmu_cursor){ 0 }, window(5));
+	table.space = &here;
+	gmmu_report(&gmmu, 1, WALK(&touch, 1), (struct gmmu_cursor){ 0 }, window(2));
 	gmmu_drop(&gmmu, &gone);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 5);
-	for (i = 0; i < 5; i++)
+	for (u32 i = 0; i < 5; i++)
 		ck_assert_ptr_eq(faults[i].space, &here);
 	gmmu_destroy(&gmmu);
 }

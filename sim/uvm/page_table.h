@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The page tables of one address space of a simulated GPU. The driver writes them through
+ * gvm_mmu_ops.map and unmap; the GMMU reads them. They are the hardware's own record: nothing here
+ * looks at what the driver believes to be mapped, so a mapping that it forgets shows.
+ *
+ * An address space has regions, one for each managed range. A region has an entry for each 2 MB
+ * block: which of its 64 KB pages are valid, which of these permit writes, and the chunk they lie in.
+ *
+ * Finding the next miss
+ * =====================
+ *
+ * Kernels pass over thousands of blocks of which few or none miss. So a region also keeps, for reads
+ * and for writes, one bit for each block that lacks a page (a hole), and one bit for each 64 of those
+ * bits that has one set:
+ *
+ *     summary   | 1 0 1 0 ...                          one bit for 64 blocks (a word of holes)
+ *     holes     | 0010..0 | 0000..0 | 1..1 | 0..0 |    one bit for a block
+ *
+ * The next hole is found by scanning words: 640 GB of blocks are 80 words of the summary.
+ *
+ * LOCKING: none. The simulator's code runs without interruption between two blocking calls.
+ */
+#ifndef SIM_UVM_PAGE_TABLE_H
+#define SIM_UVM_PAGE_TABLE_H
+
+#include "gvm/ops.h"
+
+/* The entry of one 2 MB block. */
+struct page_table_entry {
+	u32 valid;    /* pages that an access finds */
+	u32 writable; /* of these, pages that permit writes */
+	u32 chunk;    /* where they lie; meaningless while no page is valid */
+};
+
+/* The blocks of a region that lack a page for one kind of access. */
+struct page_table_holes {
+	u64 *blocks;  /* one bit for each block */
+	u64 *summary; /* one bit for each word of blocks */
+	u64 pages;    /* missing in all, of those that the region covers */
+};
+
+/* The tables of one managed range. */
+struct page_table_region {
+	u64 va; /* of its first block */
+	u32 block_count;
+	u32 last_pages; /* pages of the last block that the range covers; of all others, all */
+	struct page_table_entry *entries;
+	struct page_table_holes reads;	/* pages that are not valid */
+	struct page_table_holes writes; /* pages that are not valid and writable */
+};
+
+/* The tables of one address space. */
+struct page_table {
+	void *space; /* cookie of the address space, reported with its faults */
+	struct page_table_region *regions; /* sorted by address */
+	u32 region_count;
+};
+
+/* Begin with no regions; end with freeing all that are left. */
+void page_table_init(struct page_table *table, void *space);
+void page_table_destroy(struct page_table *table);
+
+/*
+ * Make the tables of a range of @bytes at @va, which is aligned to a block; nothing is valid yet.
+ * Returns 0, -EINVAL (not aligned, empty, or it runs into another region) or -ENOMEM.
+ */
+int page_table_reserve(struct page_table *table, u64 va, u64 bytes);
+
+/* Free the tables of the range that begins at @va. */
+void page_table_release(struct page_table *table, u64 va);
+
+/* The region whose blocks @va lies in, or NULL. The pointer holds until the next reserve or release. */
+const struct page_table_region *page_table_find(const struct page_table *table, u64 va);
+
+/*
+ * Write the entry of the block at @va, which lies in a region: @pages of it become valid in @chunk,
+ * and writable or not; or they become invalid.
+ */
+void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 pages, bool writable);
+void page_table_unmap(struct page_table *table, u64 va, u32 pages);
+
+/* The pages that the region covers of its block @index. */
+static inline u32 page_table_covered(const struct page_table_region *region, u32 index)
+{
+	return index + 1 == region->block_count ? region->last_pages : GVM_BLOCK_FULL;
+}
+
+/* The pages of block @index that an access finds, and finds mapped for it. */
+static inline u32 page_table_accessible(const struct page_table_region *region, u32 index,
+					u8 access)
+{
+	const struct page_table_entry *entry = &region->entries[index];
+
+	return access >= GVM_ACCESS_WRITE ? entry->writable : entry->valid;
+}
+
+/* What @access finds missing in a region. */
+static inline const struct page_table_holes *
+page_table_holes(const struct page_table_region *region, u8 access)
+{
+	return access >= GVM_ACCESS_WRITE ? &region->writes : &region->reads;
+}
+
+/* The first set bit of @words from @from on, before @end; @end: none is. */
+u32 page_table_next_bit(const u64 *words, u32 from, u32 end);
+
+/* The first block from @from on, before @end, that lacks a page for @access; @end: none does. */
+u32 page_table_next_hole(const struct page_table_region *region, u8 access, u32 from, u32 end);
+
+#endif
