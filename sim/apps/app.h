@@ -6,6 +6,9 @@
 #ifndef SIM_APPS_APP_H
 #define SIM_APPS_APP_H
 
+#include <string.h>
+
+#include "config/config.h"
 #include "gpu/process.h"
 
 /* How a request or an image ended. */
@@ -52,15 +55,50 @@ struct app_env {
 	bool listens; /* it is to listen for pressure events of its container */
 };
 
-/*
- * Blocking: run the application in the calling actor until it is done, its context dies or it is
- * interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return nothing of it is
- * queued on the GPU any more and its own actors have ended; the process is the caller's to end, if
- * it has not ended itself.
- */
-int llm_server_run(const struct app_env *env);
-int diffusion_run(const struct app_env *env);
-int pages_run(const struct app_env *env);
+/* An application type. */
+struct sim_app {
+	struct cfg_keys keys; /* its name and its keys of a scenario */
+	/*
+	 * Blocking: run the application in the calling actor until it is done, its context dies
+	 * or it is interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return
+	 * nothing of it is queued on the GPU any more and its own actors have ended; the process
+	 * is the caller's to end, if it has not ended itself.
+	 */
+	int (*run)(const struct app_env *env);
+};
+
+extern const struct sim_app llm_server_app;
+extern const struct sim_app diffusion_app;
+extern const struct sim_app pages_app;
+
+/* The keys of all of them, NULL at the end: what a scenario can name as app.type. */
+extern const struct cfg_keys *const sim_app_types[];
+
+/* The application type with these keys. */
+static inline const struct sim_app *sim_app_of(const struct cfg_keys *keys)
+{
+	return container_of(keys, struct sim_app, keys);
+}
+
+struct cfg_llm;
+
+/* Application types as results know them; a container that was watched on real hardware has none. */
+enum cfg_app_type {
+	CFG_APP_LLM_SERVER,
+	CFG_APP_DIFFUSION,
+	CFG_APP_PAGES,
+	CFG_APP_UNKNOWN,
+};
+
+static inline enum cfg_app_type cfg_app_type_of(const struct cfg_container *container)
+{
+	static const char *const names[] = { "llm-server", "diffusion", "pages" };
+	u32 type = 0;
+
+	while (type < CFG_APP_UNKNOWN && strcmp(container->app_type->name, names[type]) != 0)
+		type++;
+	return (enum cfg_app_type)type;
+}
 
 /* Does the server's share of the GPU hold weights, workspace and some KV blocks? */
 bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);

@@ -33,6 +33,7 @@
 #include <stdlib.h>
 
 #include "apps/app_cost.h"
+#include "apps/diffusion.h"
 #include "gvm/pressure.h"
 
 enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
@@ -329,9 +330,9 @@ static int diffusion_log_image(struct diffusion *diffusion)
 	return status;
 }
 
-int diffusion_run(const struct app_env *env)
+static int diffusion_run(const struct app_env *env)
 {
-	struct diffusion diffusion = { .env = env, .cfg = &env->container->diffusion };
+	struct diffusion diffusion = { .env = env, .cfg = env->container->app };
 	int status = diffusion_init(&diffusion);
 
 	if (!status && env->listens)
@@ -350,3 +351,52 @@ int diffusion_run(const struct app_env *env)
 	free(diffusion.bursts);
 	return status == -EINTR ? 0 : status;
 }
+
+/* Constants of the pipeline are required; a profile gives them. */
+#define DIFFUSION(type_, member_, min_, max_, help_)                       \
+	CFG_APP_KEY(#member_, type_, struct cfg_diffusion, member_, help_, \
+		    CFG_RANGE(min_, max_))
+
+static const struct cfg_key diffusion_keys[] = {
+	DIFFUSION(SIZE, text_weights, 0, 16 * CFG_TIB, "bytes of the large text encoder (T5)"),
+	DIFFUSION(SIZE, clip_weights, 0, 16 * CFG_TIB, "bytes of the small text encoders"),
+	DIFFUSION(SIZE, denoiser_weights, 1, 16 * CFG_TIB, "bytes of the denoiser (MMDiT)"),
+	DIFFUSION(SIZE, decoder_weights, 0, 16 * CFG_TIB, "bytes of the decoder (VAE)"),
+	DIFFUSION(SIZE, denoiser_activation, 0, 16 * CFG_TIB,
+		  "bytes touched by one denoising pass"),
+	DIFFUSION(SIZE, decoder_activation, 0, 16 * CFG_TIB, "bytes touched by the decoder"),
+	DIFFUSION(INTEGER, steps, 1, 10000, "denoising steps an image"),
+	DIFFUSION(INTEGER, passes_per_step, 1, 16, "passes through the denoiser a step"),
+	DIFFUSION(INTEGER, text_passes, 1, 16,
+		  "passes through all text encoders an image: one a prompt"),
+	DIFFUSION(INTEGER, text_flops, 0, CFG_FLOPS_MAX, "FLOP of one pass of the encoders"),
+	DIFFUSION(INTEGER, denoiser_flops, 1, CFG_FLOPS_MAX, "FLOP of one denoising pass"),
+	DIFFUSION(SIZE, denoiser_traffic, 0, CFG_BANDWIDTH_MAX,
+		  "bytes of device memory moved by one denoising pass"),
+	DIFFUSION(INTEGER, decoder_flops, 0, CFG_FLOPS_MAX, "FLOP of decoding an image"),
+	DIFFUSION(SIZE, decoder_traffic, 0, CFG_BANDWIDTH_MAX,
+		  "bytes of device memory moved by decoding"),
+	DIFFUSION(PPM, efficiency, 1, CFG_PPM,
+		  "share of gpu.flops_bf16 that its kernels reach"),
+	DIFFUSION(INTEGER, kernels_per_pass, 1, CFG_COUNT_MAX, "kernels of one denoising pass"),
+	DIFFUSION(INTEGER, kernels_text, 1, CFG_COUNT_MAX,
+		  "kernels of one pass of the encoders"),
+	DIFFUSION(INTEGER, kernels_decoder, 1, CFG_COUNT_MAX, "kernels of the decoder"),
+	DIFFUSION(DURATION, host_per_image, 0, CFG_HOUR,
+		  "host work an image, on the reference host"),
+	DIFFUSION(DURATION, warmup, 0, CFG_HOUR,
+		  "host work before the first image only, on the reference host"),
+	CFG_APP_KEY("load_bandwidth", SIZE, struct cfg_diffusion, load_bandwidth,
+		    "bytes/s at which weights are loaded; 0: faulted in by use",
+		    CFG_RANGE(0, CFG_BANDWIDTH_MAX), CFG_DEFAULT("0")),
+};
+
+const struct sim_app diffusion_app = {
+	.keys = {
+		.name = "diffusion",
+		.summary = "a diffusion pipeline that makes one image after the other",
+		CFG_KEYS(diffusion_keys),
+		.bytes = sizeof(struct cfg_diffusion),
+	},
+	.run = diffusion_run,
+};

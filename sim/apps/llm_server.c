@@ -310,9 +310,9 @@ static int server_live(struct llm_server *server)
 	return status;
 }
 
-int llm_server_run(const struct app_env *env)
+static int llm_server_run(const struct app_env *env)
 {
-	struct llm_server server = { .env = env, .cfg = &env->container->llm };
+	struct llm_server server = { .env = env, .cfg = env->container->app };
 	int status = server_init(&server);
 
 	if (!status)
@@ -389,3 +389,79 @@ void llm_server_send(struct llm_server *server, u64 id, const struct trace_reque
 	server->open_count++;
 	eng_wake_all(&server->work);
 }
+
+/* Constants of the model and of the server are required; a profile gives them. */
+#define LLM(type_, member_, min_, max_, help_) \
+	CFG_APP_KEY(#member_, type_, struct cfg_llm, member_, help_, CFG_RANGE(min_, max_))
+#define CLIENT(leaf_, type_, member_, help_, ...) \
+	CFG_APP_KEY(leaf_, type_, struct cfg_llm, client.member_, help_, __VA_ARGS__)
+
+static const char *const responses[] = {
+	[TRACE_RESPONSE_GENERATED] = "generated",
+	[TRACE_RESPONSE_RECORDED] = "recorded",
+	NULL,
+};
+
+static const struct cfg_key llm_server_keys[] = {
+	LLM(SIZE, weights, 1, 16 * CFG_TIB, "bytes of the model's weights"),
+	LLM(SIZE, kv_bytes_per_token, 1, CFG_GIB, "bytes of the KV cache per token"),
+	LLM(SIZE, workspace, 0, 16 * CFG_TIB, "bytes of activations that the server reserves"),
+	LLM(PPM, gpu_memory_utilization, 1, CFG_PPM, "share of gpu.memory_total that it takes"),
+	LLM(INTEGER, block_tokens, 1, 1024, "tokens of a KV block"),
+	LLM(INTEGER, max_batched_tokens, 1, 1 << 20, "token budget of a step"),
+	LLM(INTEGER, max_sequences, 1, 1 << 16, "most sequences in a step"),
+	LLM(INTEGER, max_model_len, 2, 1 << 24, "most tokens of a sequence"),
+	LLM(INTEGER, flops_per_token, 1, CFG_FLOPS_MAX,
+	    "FLOP of one forward pass per token, without attention"),
+	LLM(INTEGER, attention_flops, 0, CFG_FLOPS_MAX,
+	    "FLOP of one query token per earlier token, all layers"),
+	LLM(PPM, efficiency, 1, CFG_PPM,
+	    "share of gpu.flops_bf16 that its matrix products reach"),
+	LLM(INTEGER, kernels_per_step, 1, CFG_COUNT_MAX, "kernels launched by one eager step"),
+	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
+	    "share of gpu.memory_bandwidth at which attention reads KV"),
+	CFG_APP_KEY("boot", DURATION, struct cfg_llm, boot,
+		    "its process starts this long before the container's start",
+		    CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("5s")),
+	CLIENT("slo_ttft", DURATION, slo_ttft, "promised time to the first token",
+	       CFG_RANGE(1, CFG_HOUR), CFG_DEFAULT("7.463s")),
+	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
+	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",
+	       CFG_RANGE(1, 1000000 * UINT64_C(1000000)), CFG_DEFAULT("1")),
+	CLIENT("trace.response", ENUM, response,
+	       "lengths of answers: as the trace recorded them, or generated",
+	       .words = responses, CFG_DEFAULT("generated")),
+	CLIENT("client.start", DURATION, first_request,
+	       "from the container's start to the first request", CFG_RANGE(0, 24 * CFG_HOUR),
+	       CFG_DEFAULT("0s")),
+	CLIENT("client.stop", DURATION, stop,
+	       "from the first request to the last; 0s: requests do not stop",
+	       CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	CLIENT("client.max_open", INTEGER, max_open, "most open requests; 0: no limit",
+	       CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
+	CLIENT("client.drop_in_flight", BOOL, drop_in_flight,
+	       "requests in flight at client.stop are dropped", CFG_DEFAULT("false")),
+};
+
+/* As vLLM itself demands. */
+static int llm_server_check(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct cfg_llm *llm = container->app;
+
+	if (llm->max_sequences <= llm->max_batched_tokens)
+		return 0;
+	return cfg_reject_app(load, container, "max_sequences",
+			      "%llu is too many, allowed: at most max_batched_tokens, %llu",
+			      (u64)llm->max_sequences, (u64)llm->max_batched_tokens);
+}
+
+const struct sim_app llm_server_app = {
+	.keys = {
+		.name = "llm-server",
+		.summary = "vLLM serving one model to a client that replays a trace",
+		CFG_KEYS(llm_server_keys),
+		.bytes = sizeof(struct cfg_llm),
+		.check = llm_server_check,
+	},
+	.run = llm_server_run,
+};

@@ -20,11 +20,14 @@
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
  * square roots, which every machine rounds alike, and pow() is not.
  */
-#include "apps/app.h"
+#include "apps/pages.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "apps/app.h"
 
 struct pages {
 	const struct app_env *env;
@@ -287,9 +290,9 @@ static int pages_go_round(struct pages *pages)
 	return status;
 }
 
-int pages_run(const struct app_env *env)
+static int pages_run(const struct app_env *env)
 {
-	struct pages pages = { .env = env, .cfg = &env->container->pages };
+	struct pages pages = { .env = env, .cfg = env->container->app };
 	int status = pages_init(&pages);
 
 	if (!status && pages.cfg->pattern == CFG_PATTERN_EVENTS)
@@ -300,3 +303,75 @@ int pages_run(const struct app_env *env)
 	free(pages.touches);
 	return status == -EINTR ? 0 : status;
 }
+
+#define PAGES(leaf_, type_, member_, help_, ...) \
+	CFG_APP_KEY(leaf_, type_, struct cfg_pages, member_, help_, __VA_ARGS__)
+
+static const char *const patterns[] = {
+	[CFG_PATTERN_SEQUENTIAL] = "sequential",
+	[CFG_PATTERN_RANDOM] = "random",
+	[CFG_PATTERN_ZIPF] = "zipf",
+	[CFG_PATTERN_EVENTS] = "events",
+	NULL,
+};
+
+static const struct cfg_key pages_keys[] = {
+	PAGES("bytes", SIZE, bytes, "size of its region", CFG_RANGE(1, CFG_TIB)),
+	PAGES("on_host", BOOL, on_host, "filled by the CPU: first touches copy it in",
+	      CFG_DEFAULT("true")),
+	PAGES("pattern", ENUM, pattern, "order in which it touches blocks", .words = patterns,
+	      CFG_DEFAULT("sequential")),
+	PAGES("zipf_alpha", PPM, zipf_alpha,
+	      "zipf: the i-th block is touched in proportion to i^-alpha",
+	      CFG_RANGE(0, 4 * CFG_PPM), CFG_DEFAULT("0.8")),
+	PAGES("write_share", PPM, write_share, "share of its kernels that write",
+	      CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("1")),
+	PAGES("kernels", INTEGER, kernels, "kernels of a round", CFG_RANGE(1, 1024),
+	      CFG_DEFAULT("1")),
+	PAGES("kernel_blocks", INTEGER, kernel_blocks,
+	      "2 MB blocks that each kernel touches; 0: it computes only", CFG_RANGE(0, 4096),
+	      CFG_DEFAULT("256")),
+	PAGES("kernel_time", DURATION, kernel_time, "GPU time of a kernel",
+	      CFG_RANGE(1, CFG_HOUR), CFG_DEFAULT("10us")),
+	PAGES("pages_at_once", INTEGER, pages_at_once,
+	      "pages of a block that are touched side by side; 0: gpu.fault.per_block",
+	      CFG_RANGE(0, 32), CFG_DEFAULT("0")),
+	PAGES("pause", DURATION, pause, "between two rounds", CFG_RANGE(0, CFG_HOUR),
+	      CFG_DEFAULT("0s")),
+	PAGES("prefetch_back", BOOL, prefetch_back,
+	      "after a round the region is prefetched to the host", CFG_DEFAULT("false")),
+};
+
+#define LISTENERS "a container with app.type \"pages\" and app.pattern \"events\""
+
+/* Only a player whose pattern is "events" listens; it can touch the blocks of its region. */
+static int pages_check_event(struct cfg_load *load, const struct cfg_container *container,
+			     const struct cfg_event *event, size_t index)
+{
+	const struct cfg_pages *cfg = container->app;
+	u64 blocks = (cfg->bytes + GVM_CHUNK_BYTES - 1) / GVM_CHUNK_BYTES;
+	char wrong[128], allowed[128];
+
+	if (cfg->pattern != CFG_PATTERN_EVENTS)
+		return cfg_reject_event(load, index, event->touch[0] ? "touch" : "exit",
+					"nobody there listens to events", LISTENERS);
+	if (!event->touch[0] || (event->first_block < blocks && event->last_block < blocks))
+		return 0;
+	snprintf(wrong, sizeof(wrong), "\"%s\" is no block of its region, nor a run of them",
+		 event->touch);
+	snprintf(allowed, sizeof(allowed), "\"0\" to \"%llu\", or such as \"0-%llu\"",
+		 blocks - 1, blocks - 1);
+	return cfg_reject_event(load, index, "touch", wrong, allowed);
+}
+
+const struct sim_app pages_app = {
+	.keys = {
+		.name = "pages",
+		.summary = "a page player: an access pattern over one region",
+		CFG_KEYS(pages_keys),
+		.bytes = sizeof(struct cfg_pages),
+		.check_event = pages_check_event,
+		.listeners = LISTENERS,
+	},
+	.run = pages_run,
+};

@@ -267,7 +267,7 @@ static int run_print_help(struct sim_error *err)
 	fputs(run_help, stdout);
 	config_list_scenarios(scenarios, sizeof(scenarios));
 	printf("Scenarios that come with gvmsim:\n  %s\n\nSystems:\n", scenarios);
-	for (const struct sim_system *const *system = sim_systems; *system; system++)
+	for (const struct cfg_keys *const *system = sim_systems; *system; system++)
 		printf("  %-16s  %s\n", (*system)->name, (*system)->summary);
 	fputs(run_help_files, stdout);
 	return run_flush(err);
@@ -462,7 +462,7 @@ static int run_config(const struct run_args *args, const struct config *config,
 	struct writer writer;
 	int rc;
 
-	snprintf(folder, sizeof(folder), "results/%s-%s", config->name, config->system);
+	snprintf(folder, sizeof(folder), "results/%s-%s", config->name, config->system->name);
 	run_mask_signals(SIG_BLOCK);
 	rc = results_prepare(&writer, args->out ? args->out : folder, err);
 	if (!rc)
@@ -480,7 +480,8 @@ static int run_scenario(int argc, char **argv, struct run_args *args, struct sim
 		return rc;
 	if (args->help)
 		return run_print_help(err);
-	rc = config_load(args->scenario, args->overrides, args->override_count, &config, err);
+	rc = config_load(&machine_registry, args->scenario, args->overrides,
+			 args->override_count, &config, err);
 	if (rc)
 		return rc;
 	rc = run_config(args, &config, err);

@@ -10,6 +10,7 @@
 
 #include "cli/cmd_validate_results.h"
 #include "terminal/table.h"
+#include "machine/machine.h"
 #include "validate/hardware.h"
 
 /* What counts as good: of all rows, and of each. */
@@ -209,8 +210,8 @@ static int validate_hardware(const struct validate_args *args, struct sim_error 
 					sizeof(file), err)))
 		return rc;
 	/* Its applications do not run: of the scenario, only the machine counts. */
-	rc = config_load("vllm-diffusion-80g", args->overrides, args->override_count, &config,
-			 err);
+	rc = config_load(&machine_registry, "vllm-diffusion-80g", args->overrides,
+			 args->override_count, &config, err);
 	if (rc)
 		return rc;
 	rc = hw_load(file, &rows, err);

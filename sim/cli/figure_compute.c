@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "apps/llm_server.h"
 #include "cli/figure_bars.h"
 #include "gvm/port.h"
 
@@ -23,8 +24,10 @@ static u64 first_request_ns(const struct cached_run *run)
 	for (size_t i = 0; i < run->config.container_count; i++) {
 		const struct cfg_container *container = &run->config.containers[i];
 
-		if (container->enabled && container->app_type == CFG_APP_LLM_SERVER)
-			return container->start + container->llm.client.first_request;
+		const struct cfg_llm *llm = container->app;
+
+		if (container->enabled && cfg_app_type_of(container) == CFG_APP_LLM_SERVER)
+			return container->start + llm->client.first_request;
 	}
 	return ENG_NEVER;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/llm_server.h"
 #include "cli/figure.h"
 #include "cli/gnuplot.h"
 #include "cli/run_cache.h"
@@ -226,10 +227,12 @@ static void add_stages(struct gnuplot *gnuplot, const struct config *config)
 	for (size_t i = config->container_count; i-- > 0;) {
 		const struct cfg_container *container = &config->containers[i];
 
-		if (container->app_type == CFG_APP_DIFFUSION)
+		const struct cfg_llm *llm = container->app;
+
+		if (cfg_app_type_of(container) == CFG_APP_DIFFUSION)
 			diffusion_ns = container->start;
 		else
-			requests_ns = container->start + container->llm.client.first_request;
+			requests_ns = container->start + llm->client.first_request;
 	}
 	gnuplot_add_seconds(gnuplot, "diffusion_s", diffusion_ns);
 	gnuplot_add_seconds(gnuplot, "requests_s", requests_ns);

@@ -149,7 +149,7 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < count; i++)
 		overrides[i].path_and_value = run_set(run, i);
-	rc = config_load(run->scenario, overrides, count, &run->config, err);
+	rc = config_load(&machine_registry, run->scenario, overrides, count, &run->config, err);
 	free(overrides);
 	return rc;
 }

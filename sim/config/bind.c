@@ -122,14 +122,15 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	return 0;
 }
 
-static int bind_scope(struct cfg_load *load, enum cfg_scope scope, int app,
+/* Bind all rows of @scope that came with @set (NULL: with none). */
+static int bind_scope(struct cfg_load *load, enum cfg_scope scope, const struct cfg_keys *set,
 		      const char *instance, void *base)
 {
 	int rc = 0;
 
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(&load->schema, key)
 	{
-		if (!rc && key->scope == scope && cfg_key_has_app(key, app))
+		if (!rc && key->scope == scope && key->set == set)
 			rc = bind_key(load, key, instance, base);
 	}
 	return rc;
@@ -138,10 +139,10 @@ static int bind_scope(struct cfg_load *load, enum cfg_scope scope, int app,
 /* The control files of a container, those that are left alone included. */
 static int bind_controls(struct cfg_load *load, struct cfg_container *container)
 {
-	container->controls = calloc(cfg_schema_count, sizeof(*container->controls));
+	container->controls = calloc(load->schema.count, sizeof(*container->controls));
 	if (!container->controls)
 		return sim_runtime_error(load->err, "out of memory");
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(&load->schema, key)
 	{
 		const struct cfg_setting *setting;
 		struct cfg_control *control;
@@ -183,8 +184,39 @@ static int bind_container_types(struct cfg_load *load)
 		snprintf(path, sizeof(path), "%s.app.type", mention->path);
 		if (mention->origin != load->file && !cfg_settings_find(settings, path))
 			return missing_container(load, mention);
-		rc = bind_key(load, cfg_schema_find(path, CFG_APP_ANY), container->name,
+		rc = bind_key(load, cfg_schema_find(&load->schema, path, NULL), container->name,
 			      container);
+	}
+	return rc;
+}
+
+/* The struct of a set's keys, or NULL: no memory. A set without a struct gets some, too. */
+static void *alloc_keys(struct cfg_load *load, const struct cfg_keys *set)
+{
+	void *keys = calloc(1, set->bytes + 1);
+
+	if (!keys)
+		sim_runtime_error(load->err, "out of memory");
+	return keys;
+}
+
+/* Keys of all systems: config.json has them, so that it can be run under another system. */
+static int bind_systems(struct cfg_load *load)
+{
+	const struct cfg_keys *const *systems = load->schema.registry->systems;
+	size_t count = 0;
+	int rc = 0;
+
+	while (systems[count])
+		count++;
+	load->systems = calloc(count + 1, sizeof(*load->systems));
+	if (!load->systems)
+		return sim_runtime_error(load->err, "out of memory");
+	for (size_t i = 0; !rc && i < count; i++) {
+		load->systems[i] = alloc_keys(load, systems[i]);
+		if (!load->systems[i])
+			return -SIM_EXIT_RUNTIME;
+		rc = bind_scope(load, CFG_SCOPE_SYSTEM, systems[i], "", load->systems[i]);
 	}
 	return rc;
 }
@@ -196,8 +228,13 @@ static int bind_containers(struct cfg_load *load)
 	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
 		struct cfg_container *container = &load->config->containers[i];
 
-		rc = bind_scope(load, CFG_SCOPE_CONTAINER, (int)container->app_type,
-				container->name, container);
+		container->app = alloc_keys(load, container->app_type);
+		if (!container->app)
+			return -SIM_EXIT_RUNTIME;
+		rc = bind_scope(load, CFG_SCOPE_CONTAINER, NULL, container->name, container);
+		if (!rc)
+			rc = bind_scope(load, CFG_SCOPE_APP, container->app_type,
+					container->name, container->app);
 		if (!rc)
 			rc = bind_controls(load, container);
 	}
@@ -217,36 +254,36 @@ static int bind_events(struct cfg_load *load)
 		char index[24];
 
 		snprintf(index, sizeof(index), "%zu", i);
-		rc = bind_scope(load, CFG_SCOPE_EVENT, CFG_APP_ANY, index, &config->events[i]);
+		rc = bind_scope(load, CFG_SCOPE_EVENT, NULL, index, &config->events[i]);
 	}
 	return rc;
 }
 
-/* The application type of the container that @path is in, or CFG_APP_ANY. */
-static int app_of_path(const struct config *config, const char *path)
+/* The application type of the container that @path is in, or NULL. */
+static const struct cfg_keys *app_of_path(const struct config *config, const char *path)
 {
 	char name[CFG_PATH_MAX];
 
 	if (!cfg_path_container(path, name, sizeof(name)))
-		return CFG_APP_ANY;
+		return NULL;
 	for (size_t i = 0; i < config->container_count; i++) {
 		if (!strcmp(config->containers[i].name, name))
-			return (int)config->containers[i].app_type;
+			return config->containers[i].app_type;
 	}
-	return CFG_APP_ANY;
+	return NULL;
 }
 
 /* A setting must be right even where a later layer overrides it. */
 static int check_setting(struct cfg_load *load, const struct cfg_setting *setting)
 {
-	int app = app_of_path(load->config, setting->path);
-	const struct cfg_key *key = cfg_schema_find(setting->path, app);
+	const struct cfg_keys *app = app_of_path(load->config, setting->path);
+	const struct cfg_key *key = cfg_schema_find(&load->schema, setting->path, app);
 	struct cfg_value value;
 	char allowed[TEXT_MAX];
 
 	if (key)
 		return cfg_load_value(load, key, setting, &value);
-	cfg_describe_unknown(setting->path, app, allowed, sizeof(allowed));
+	cfg_describe_unknown(&load->schema, setting->path, app, allowed, sizeof(allowed));
 	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
 			 "no key of this app.type, %s", allowed);
 }
@@ -259,28 +296,42 @@ static bool is_asked_for(const struct cfg_load *load, const char *path)
 	return setting && setting->source.layer != CFG_LAYER_PROFILE;
 }
 
-static bool is_unused(const struct cfg_key *key)
+static bool is_unused(const struct config *config, const struct cfg_key *key)
 {
+	(void)config;
 	return key->unused;
 }
 
-static bool is_mechanism(const struct cfg_key *key)
+/* A key of systems that the scenario's system does not have. */
+static bool is_foreign(const struct config *config, const struct cfg_key *key)
 {
-	return key->mechanism;
+	return key->scope == CFG_SCOPE_SYSTEM && !cfg_keys_has(config->system, key->path);
+}
+
+/* Several systems may have the same key. */
+static bool is_listed(char **keys, size_t count, const char *path)
+{
+	while (count--) {
+		if (!strcmp(keys[count], path))
+			return true;
+	}
+	return false;
 }
 
 /* List what the user asked for, of the rows for which @is is true. */
-static int bind_asked(struct cfg_load *load, bool (*is)(const struct cfg_key *key),
+static int bind_asked(struct cfg_load *load,
+		      bool (*is)(const struct config *config, const struct cfg_key *key),
 		      char ***ret_keys, size_t *ret_count)
 {
-	char **keys = calloc(cfg_schema_count, sizeof(*keys));
+	char **keys = calloc(load->schema.count, sizeof(*keys));
 
 	*ret_keys = keys;
 	if (!keys)
 		return sim_runtime_error(load->err, "out of memory");
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(&load->schema, key)
 	{
-		if (!is(key) || !is_asked_for(load, key->path))
+		if (!is(load->config, key) || !is_asked_for(load, key->path) ||
+		    is_listed(keys, *ret_count, key->path))
 			continue;
 		keys[*ret_count] = strdup(key->path);
 		if (!keys[*ret_count])
@@ -297,7 +348,9 @@ int cfg_bind(struct cfg_load *load)
 	for (size_t i = 0; !rc && i < load->settings.count; i++)
 		rc = check_setting(load, &load->settings.list[i]);
 	if (!rc)
-		rc = bind_scope(load, CFG_SCOPE_CONFIG, CFG_APP_ANY, "", load->config);
+		rc = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", load->config);
+	if (!rc)
+		rc = bind_systems(load);
 	if (!rc)
 		rc = bind_containers(load);
 	if (!rc)
@@ -306,7 +359,7 @@ int cfg_bind(struct cfg_load *load)
 		rc = bind_asked(load, is_unused, &load->config->unused_keys,
 				&load->config->unused_count);
 	if (!rc)
-		rc = bind_asked(load, is_mechanism, &load->config->mechanism_keys,
-				&load->config->mechanism_count);
+		rc = bind_asked(load, is_foreign, &load->config->foreign_keys,
+				&load->config->foreign_count);
 	return rc;
 }

@@ -3,6 +3,7 @@
 #include "config/load.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,7 @@
 #include "config/message.h"
 #include "config/units.h"
 
-#define TEXT_MAX    512
-#define BLOCK_BYTES (UINT64_C(2) << 20)
+#define TEXT_MAX 512
 
 static int check_gpu(struct cfg_load *load)
 {
@@ -45,25 +45,22 @@ static int check_containers(struct cfg_load *load)
 	return cfg_reject(load, "containers", "none is enabled, allowed: at least one that is");
 }
 
-/* As vLLM itself demands. */
-static int check_llm(struct cfg_load *load, const struct cfg_container *container)
+int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
+		   const char *leaf, const char *fmt, ...)
 {
-	const struct cfg_llm *llm = &container->llm;
 	char path[CFG_PATH_MAX];
+	char text[TEXT_MAX];
+	va_list args;
 
-	if (container->app_type != CFG_APP_LLM_SERVER)
-		return 0;
-	if (llm->max_sequences <= llm->max_batched_tokens)
-		return 0;
-	snprintf(path, sizeof(path), "containers.%s.app.max_sequences", container->name);
-	return cfg_reject(load, path,
-			  "%" PRIu64
-			  " is too many, allowed: at most max_batched_tokens, %" PRIu64,
-			  llm->max_sequences, llm->max_batched_tokens);
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	snprintf(path, sizeof(path), "containers.%s.app.%s", container->name, leaf);
+	return cfg_reject(load, path, "%s", text);
 }
 
-static int reject_event(struct cfg_load *load, size_t index, const char *leaf,
-			const char *wrong, const char *allowed)
+int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, const char *wrong,
+		     const char *allowed)
 {
 	char path[CFG_PATH_MAX];
 
@@ -78,7 +75,8 @@ static int missing_event_key(struct cfg_load *load, size_t index, const char *le
 	char allowed[TEXT_MAX];
 
 	snprintf(path, sizeof(path), "events.%zu.%s", index, leaf);
-	cfg_describe_allowed(cfg_schema_find(path, CFG_APP_ANY), allowed, sizeof(allowed));
+	cfg_describe_allowed(cfg_schema_find(&load->schema, path, NULL), allowed,
+			     sizeof(allowed));
 	return cfg_error(load->err, load->settings.event_origins[index], path,
 			 "is missing, allowed: %s", allowed);
 }
@@ -97,7 +95,7 @@ static int check_event_container(struct cfg_load *load, size_t index)
 			   config->containers[i].name);
 	}
 	snprintf(wrong, sizeof(wrong), "no container \"%s\"", name);
-	return reject_event(load, index, "container", wrong, known);
+	return cfg_reject_event(load, index, "container", wrong, known);
 }
 
 static int reject_event_file(struct cfg_load *load, size_t index)
@@ -105,7 +103,7 @@ static int reject_event_file(struct cfg_load *load, size_t index)
 	char wrong[CFG_WRONG_MAX];
 	char known[TEXT_MAX] = "";
 
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(&load->schema, key)
 	{
 		if (key->scope == CFG_SCOPE_CONTROL)
 			cfg_append(known, sizeof(known), "%s\"%s\"", *known ? ", " : "",
@@ -113,14 +111,14 @@ static int reject_event_file(struct cfg_load *load, size_t index)
 	}
 	snprintf(wrong, sizeof(wrong), "no control file \"%s\"",
 		 load->config->events[index].file);
-	return reject_event(load, index, "file", wrong, known);
+	return cfg_reject_event(load, index, "file", wrong, known);
 }
 
 /* What is written must be right for the file; both become their one spelling. */
 static int check_event_write(struct cfg_load *load, size_t index)
 {
 	struct cfg_event *event = &load->config->events[index];
-	const struct cfg_key *key = cfg_schema_find_control(event->file);
+	const struct cfg_key *key = cfg_schema_find_control(&load->schema, event->file);
 	char wrong[CFG_WRONG_MAX];
 	char allowed[TEXT_MAX];
 	struct cfg_value value;
@@ -140,7 +138,7 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	json_decref(json);
 	if (!right) {
 		cfg_describe_allowed(key, allowed, sizeof(allowed));
-		return reject_event(load, index, "value", wrong, allowed);
+		return cfg_reject_event(load, index, "value", wrong, allowed);
 	}
 	snprintf(event->file, sizeof(event->file), "%s", cfg_key_leaf(key));
 	cfg_value_control_text(key, &value, event->value, sizeof(event->value));
@@ -181,39 +179,38 @@ static bool parse_touch(struct cfg_event *event)
 	return rest && !*rest;
 }
 
-static int check_event_touch(struct cfg_load *load, size_t index)
+/* Containers of which types can be told something, and when. */
+static void list_listeners(const struct cfg_load *load, char *text, size_t size)
 {
-	struct cfg_event *event = &load->config->events[index];
-	uint64_t blocks =
-		(event_container(load, index)->pages.bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-	char wrong[CFG_WRONG_MAX], allowed[CFG_WRONG_MAX];
+	const struct cfg_keys *const *apps = load->schema.registry->apps;
 
-	if (parse_touch(event) && event->first_block < blocks && event->last_block < blocks)
-		return 0;
-	snprintf(wrong, sizeof(wrong), "\"%s\" is no block of its region, nor a run of them",
-		 event->touch);
-	snprintf(allowed, sizeof(allowed),
-		 "\"0\" to \"%" PRIu64 "\", or such as \"0-%" PRIu64 "\"", blocks - 1,
-		 blocks - 1);
-	return reject_event(load, index, "touch", wrong, allowed);
+	*text = '\0';
+	for (; *apps; apps++) {
+		if ((*apps)->check_event)
+			cfg_append(text, size, "%s%s", *text ? ", " : "", (*apps)->listeners);
+	}
 }
 
-/* Only a page player that waits for events can be told anything. */
+/* Something other than a write: the application has to listen for it. */
 static int check_event_told(struct cfg_load *load, size_t index)
 {
 	const struct cfg_container *container = event_container(load, index);
-	const struct cfg_event *event = &load->config->events[index];
+	struct cfg_event *event = &load->config->events[index];
 	const char *leaf = event->touch[0] ? "touch" : "exit";
+	char listeners[TEXT_MAX];
 
 	if (event->file[0] || event->value[0] || (event->touch[0] && event->exit))
-		return reject_event(load, index, leaf, "is not all that is asked for",
-				    "file and value, or touch, or exit");
-	if (container->app_type != CFG_APP_PAGES ||
-	    container->pages.pattern != CFG_PATTERN_EVENTS)
-		return reject_event(load, index, leaf, "nobody there listens to events",
-				    "a container with app.type \"pages\" and app.pattern "
-				    "\"events\"");
-	return event->exit ? 0 : check_event_touch(load, index);
+		return cfg_reject_event(load, index, leaf, "is not all that is asked for",
+					"file and value, or touch, or exit");
+	list_listeners(load, listeners, sizeof(listeners));
+	if (!container->app_type->check_event)
+		return cfg_reject_event(load, index, leaf, "nobody there listens to events",
+					listeners);
+	if (event->touch[0] && !parse_touch(event)) {
+		event->first_block = UINT32_MAX; /* the application says which ones there are */
+		event->last_block = UINT32_MAX;
+	}
+	return container->app_type->check_event(load, container, event, index);
 }
 
 static int check_event_kind(struct cfg_load *load, size_t index)
@@ -237,7 +234,7 @@ static int check_event_time(struct cfg_load *load, size_t index)
 	units_format_duration(load->config->duration, end, sizeof(end));
 	snprintf(wrong, sizeof(wrong), "%s is after the end", at);
 	snprintf(allowed, sizeof(allowed), "at most duration, %s", end);
-	return reject_event(load, index, "at", wrong, allowed);
+	return cfg_reject_event(load, index, "at", wrong, allowed);
 }
 
 /* By time, equal times in the order of the file. Lists are short, and mostly sorted already. */
@@ -269,6 +266,13 @@ static int check_events(struct cfg_load *load)
 	return rc;
 }
 
+static int check_app(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct cfg_keys *type = container->app_type;
+
+	return type->check ? type->check(load, container) : 0;
+}
+
 int cfg_check(struct cfg_load *load)
 {
 	int rc = check_gpu(load);
@@ -276,6 +280,6 @@ int cfg_check(struct cfg_load *load)
 	if (!rc)
 		rc = check_containers(load);
 	for (size_t i = 0; !rc && i < load->config->container_count; i++)
-		rc = check_llm(load, &load->config->containers[i]);
+		rc = check_app(load, &load->config->containers[i]);
 	return rc ? rc : check_events(load);
 }

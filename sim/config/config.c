@@ -138,18 +138,37 @@ static int load_layers(struct cfg_load *load, const char *path,
 
 static void load_destroy(struct cfg_load *load)
 {
+	for (size_t i = 0; load->systems && load->schema.registry->systems[i]; i++)
+		free(load->systems[i]);
+	free(load->systems);
+	cfg_schema_destroy(&load->schema);
 	cfg_settings_destroy(&load->settings);
 	for (size_t i = 0; i < load->origin_count; i++)
 		free(load->origins[i]);
 }
 
-int config_load(const char *path, const struct cfg_override *overrides, size_t count,
-		struct config *config, struct sim_error *err)
+/* Of all systems' keys the config keeps those of its own. */
+static void take_system(struct cfg_load *load)
+{
+	size_t i = 0;
+
+	while (load->schema.registry->systems[i] != load->config->system)
+		i++;
+	load->config->system_keys = load->systems[i];
+	load->systems[i] = NULL;
+}
+
+int config_load(const struct cfg_registry *registry, const char *path,
+		const struct cfg_override *overrides, size_t count, struct config *config,
+		struct sim_error *err)
 {
 	struct cfg_load load = { .config = config, .err = err };
 	int rc;
 
 	*config = (struct config){ 0 };
+	if (cfg_schema_init(&load.schema, registry))
+		return sim_runtime_error(err, "out of memory");
+	load.settings.schema = &load.schema;
 	rc = load_layers(&load, path, overrides, count);
 	if (!rc)
 		rc = cfg_bind(&load);
@@ -157,6 +176,8 @@ int config_load(const char *path, const struct cfg_override *overrides, size_t c
 		rc = cfg_check(&load);
 	if (!rc)
 		rc = cfg_resolve(&load);
+	if (!rc)
+		take_system(&load);
 	snprintf(config->file, sizeof(config->file), "%.*s", CFG_TEXT_MAX - 1, load.file);
 	load_destroy(&load);
 	if (rc)
@@ -173,12 +194,15 @@ static void destroy_keys(char **keys, size_t count)
 
 void config_destroy(struct config *config)
 {
-	for (size_t i = 0; i < config->container_count; i++)
+	for (size_t i = 0; i < config->container_count; i++) {
 		free(config->containers[i].controls);
+		free(config->containers[i].app);
+	}
 	free(config->containers);
+	free(config->system_keys);
 	free(config->events);
 	destroy_keys(config->unused_keys, config->unused_count);
-	destroy_keys(config->mechanism_keys, config->mechanism_count);
+	destroy_keys(config->foreign_keys, config->foreign_count);
 	json_decref(config->resolved);
 	*config = (struct config){ 0 };
 }

@@ -18,7 +18,9 @@
 struct cfg_load {
 	char file[PATH_MAX];   /* the scenario, as messages name it */
 	char folder[PATH_MAX]; /* where it lies, absolute */
+	struct cfg_schema schema;
 	struct cfg_settings settings;
+	void **systems; /* for each system of the registry the struct of its keys, bound */
 	char *origins[CFG_ORIGINS_MAX]; /* names of the profile files that settings point to */
 	size_t origin_count;
 	struct config *config;

@@ -85,8 +85,8 @@ static void describe_range(const struct cfg_key *key, const char *what, const ch
 static void describe_words(const struct cfg_key *key, char *text, size_t size)
 {
 	*text = '\0';
-	for (size_t i = 0; key->words[i]; i++)
-		cfg_append(text, size, "%s\"%s\"", i ? ", " : "", key->words[i]);
+	for (size_t i = 0; cfg_key_word(key, i); i++)
+		cfg_append(text, size, "%s\"%s\"", i ? ", " : "", cfg_key_word(key, i));
 }
 
 void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
@@ -114,6 +114,7 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 		describe_range(key, "a number", " of at most 6 decimals", text, size);
 		return;
 	case CFG_TYPE_STRING:
+	case CFG_TYPE_TRACE:
 		snprintf(text, size, "a text of 1 to %zu bytes", key->size - 1);
 		return;
 	case CFG_TYPE_NAME:
@@ -123,6 +124,7 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 		return;
 	case CFG_TYPE_WORD:
 	case CFG_TYPE_ENUM:
+	case CFG_TYPE_SET:
 		describe_words(key, text, size);
 		return;
 	case CFG_TYPE_WRITE:
@@ -205,16 +207,17 @@ static void fill_wildcard(const char *pattern, const char *path, char *text, siz
 		snprintf(text, size, "%.*s", before ? (int)before - 1 : 0, pattern);
 }
 
-/* Does application type @app have @key? CFG_APP_ANY: any of them will do. */
-static bool app_has_key(int app, const struct cfg_key *key)
+/* Does application type @app have @key? NULL: any of them will do. */
+static bool app_has_key(const struct cfg_keys *app, const struct cfg_key *key)
 {
-	return app == CFG_APP_ANY || cfg_key_has_app(key, app);
+	return !app || cfg_key_has_app(key, app);
 }
 
 /* Is @path an object in which application type @app has keys? */
-static bool is_branch(const char *path, int app)
+static bool is_branch(const struct cfg_schema *schema, const char *path,
+		      const struct cfg_keys *app)
 {
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		const char *rest = cfg_path_match(path, key->path);
 
@@ -225,7 +228,8 @@ static bool is_branch(const char *path, int app)
 }
 
 /* Length of the longest beginning of @path that is such a branch. */
-static size_t known_length(const char *path, int app)
+static size_t known_length(const struct cfg_schema *schema, const char *path,
+			   const struct cfg_keys *app)
 {
 	char parent[CFG_PATH_MAX];
 
@@ -234,7 +238,7 @@ static size_t known_length(const char *path, int app)
 		char *dot = strrchr(parent, '.');
 
 		*(dot ? dot : parent) = '\0';
-	} while (!is_branch(parent, app));
+	} while (!is_branch(schema, parent, app));
 	return strlen(parent);
 }
 
@@ -251,11 +255,12 @@ static bool child_name(const char *parent, const struct cfg_key *key, char *name
 }
 
 /* Has a row of @app before @key the same @name under @parent? */
-static bool is_listed(const char *parent, int app, const struct cfg_key *key, const char *name)
+static bool is_listed(const struct cfg_schema *schema, const char *parent,
+		      const struct cfg_keys *app, const struct cfg_key *key, const char *name)
 {
 	char other[CFG_PATH_MAX];
 
-	while (key-- > cfg_schema) {
+	while (key-- > schema->rows) {
 		if (app_has_key(app, key) && child_name(parent, key, other, sizeof(other)) &&
 		    !strcmp(name, other))
 			return true;
@@ -272,23 +277,25 @@ static const char *child_word(const char *name)
 }
 
 /* List what @parent holds, each name once. */
-static void describe_children(const char *parent, int app, char *text, size_t size)
+static void describe_children(const struct cfg_schema *schema, const char *parent,
+			      const struct cfg_keys *app, char *text, size_t size)
 {
 	const char *between = "";
 
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		char name[CFG_PATH_MAX];
 
 		if (!app_has_key(app, key) || !child_name(parent, key, name, sizeof(name)) ||
-		    is_listed(parent, app, key, name))
+		    is_listed(schema, parent, app, key, name))
 			continue;
 		cfg_append(text, size, "%s%s", between, child_word(name));
 		between = ", ";
 	}
 }
 
-void cfg_describe_branch(const char *path, char *text, size_t size)
+void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char *text,
+			 size_t size)
 {
 	if (!strcmp(path, "events")) {
 		snprintf(text, size, "allowed: a list of objects with ");
@@ -299,19 +306,20 @@ void cfg_describe_branch(const char *path, char *text, size_t size)
 	} else {
 		snprintf(text, size, "allowed: an object with ");
 	}
-	describe_children(path, CFG_APP_ANY, text, size);
+	describe_children(schema, path, NULL, text, size);
 }
 
-void cfg_describe_unknown(const char *path, int app, char *text, size_t size)
+void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
+			  const struct cfg_keys *app, char *text, size_t size)
 {
-	size_t known = known_length(path, app);
+	size_t known = known_length(schema, path, app);
 	const char *unknown = path + known + (known ? 1 : 0);
 	struct guess guess = { .distance = guess_limit(unknown) };
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		const char *rest = cfg_path_match(parent, key->path);
 
@@ -326,5 +334,5 @@ void cfg_describe_unknown(const char *path, int app, char *text, size_t size)
 		return;
 	}
 	snprintf(text, size, "allowed: ");
-	describe_children(parent, app, text, size);
+	describe_children(schema, parent, app, text, size);
 }

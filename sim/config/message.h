@@ -24,12 +24,14 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
 
 /*
  * What to say about an unknown @path: the nearest known key if one is close, otherwise the keys
- * that its parent has. With @app only keys of that application type count; CFG_APP_ANY: all.
+ * that its parent has. With @app only keys of that application type count; NULL: all.
  */
-void cfg_describe_unknown(const char *path, int app, char *text, size_t size);
+void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
+			  const struct cfg_keys *app, char *text, size_t size);
 
 /* What must stand at @path, a branch: "allowed: an object with bandwidth, setup". */
-void cfg_describe_branch(const char *path, char *text, size_t size);
+void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char *text,
+			 size_t size);
 
 /* Append to the text in @text, as far as it has room. */
 void cfg_append(char *text, size_t size, const char *fmt, ...)

@@ -19,7 +19,8 @@
 static const char origin[] = "--set";
 
 /* @bad was found in what should be the object at @path. */
-static int bad_object(const char *path, const json_error_t *bad, struct sim_error *err)
+static int bad_object(const struct cfg_schema *schema, const char *path,
+		      const json_error_t *bad, struct sim_error *err)
 {
 	char key[CFG_PATH_MAX];
 	char allowed[512];
@@ -27,7 +28,7 @@ static int bad_object(const char *path, const json_error_t *bad, struct sim_erro
 	if (cfg_value_twice(bad, key, sizeof(key)))
 		return cfg_error(err, origin, path, "%s is given twice, allowed: once",
 				 *key ? key : "a key");
-	cfg_describe_branch(path, allowed, sizeof(allowed));
+	cfg_describe_branch(schema, path, allowed, sizeof(allowed));
 	return cfg_error(err, origin, path, "%s, %s", bad->text, allowed);
 }
 
@@ -51,8 +52,8 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	json = cfg_value_from_text(equals + 1, &bad);
 	if (!json)
 		return cfg_error(err, origin, path, "is not in UTF-8, allowed: text that is");
-	if (*bad.text && cfg_schema_classify(path) == CFG_PATH_BRANCH)
-		rc = bad_object(path, &bad, err);
+	if (*bad.text && cfg_schema_classify(settings->schema, path) == CFG_PATH_BRANCH)
+		rc = bad_object(settings->schema, path, &bad, err);
 	else
 		rc = cfg_settings_add(settings, &source, path, json, err);
 	json_decref(json);

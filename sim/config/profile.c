@@ -114,7 +114,7 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 
 	if (!setting)
 		return 0;
-	rc = cfg_load_value(load, cfg_schema_find(path, CFG_APP_ANY), setting, &name);
+	rc = cfg_load_value(load, cfg_schema_find(&load->schema, path, NULL), setting, &name);
 	if (rc || !*name.text)
 		return rc;
 	rc = profile_find(load, kind, path, name.text, file, sizeof(file));

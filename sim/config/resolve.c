@@ -45,24 +45,27 @@ static int dump_at(json_t *object, const char *path, json_t *value)
 	return json_object_set_new(object, path, value);
 }
 
-/* All keys of @scope with their values in @base. */
-static int dump_scope(json_t *object, enum cfg_scope scope, int app, const void *base)
+/* All keys of @scope that came with @set (NULL: with none), with their values in @base. */
+static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_scope scope,
+		      const struct cfg_keys *set, const void *base)
 {
 	int rc = 0;
 
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
-		if (!rc && key->scope == scope && cfg_key_has_app(key, app))
+		if (!rc && key->scope == scope && key->set == set)
 			rc = dump_at(object, cfg_key_leaf(key), cfg_value_dump(key, base));
 	}
 	return rc;
 }
 
 /* A control file that is left alone has no value to tell. */
-static int dump_container(json_t *containers, const struct cfg_container *container)
+static int dump_container(const struct cfg_schema *schema, json_t *containers,
+			  const struct cfg_container *container)
 {
 	json_t *object = child_object(containers, container->name);
-	int rc = dump_scope(object, CFG_SCOPE_CONTAINER, (int)container->app_type, container);
+	int rc = dump_scope(schema, object, CFG_SCOPE_CONTAINER, NULL, container) |
+		 dump_scope(schema, object, CFG_SCOPE_APP, container->app_type, container->app);
 
 	for (size_t i = 0; !rc && i < container->control_count; i++) {
 		const struct cfg_control *control = &container->controls[i];
@@ -75,11 +78,12 @@ static int dump_container(json_t *containers, const struct cfg_container *contai
 }
 
 /* An event has the keys of its kind. */
-static int dump_event(json_t *events, const struct cfg_event *event)
+static int dump_event(const struct cfg_schema *schema, json_t *events,
+		      const struct cfg_event *event)
 {
 	static const char *const kinds[] = { "file", "value", "touch" };
 	json_t *object = json_object();
-	int rc = dump_scope(object, CFG_SCOPE_EVENT, CFG_APP_ANY, event);
+	int rc = dump_scope(schema, object, CFG_SCOPE_EVENT, NULL, event);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!json_string_length(json_object_get(object, kinds[i])))
@@ -90,11 +94,12 @@ static int dump_event(json_t *events, const struct cfg_event *event)
 }
 
 /* Keys without a member, as they were set: one that was left out has no value to tell. */
-static int dump_unused(json_t *root, const struct cfg_settings *settings)
+static int dump_unused(const struct cfg_schema *schema, json_t *root,
+		       const struct cfg_settings *settings)
 {
 	int rc = 0;
 
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		const struct cfg_setting *setting;
 
@@ -107,40 +112,92 @@ static int dump_unused(json_t *root, const struct cfg_settings *settings)
 	return rc;
 }
 
+/*
+ * Keys of the scenario, of all systems and of the machine in the order of the schema: the rows of
+ * systems stand between those of the scenario.
+ */
+static int dump_root(json_t *root, const struct cfg_load *load)
+{
+	const struct cfg_keys *const *systems = load->schema.registry->systems;
+	int rc = 0;
+
+	cfg_schema_for_each(&load->schema, key)
+	{
+		const void *base = key->scope == CFG_SCOPE_CONFIG ? load->config : NULL;
+
+		for (size_t i = 0; key->scope == CFG_SCOPE_SYSTEM && systems[i]; i++) {
+			if (systems[i] == key->set)
+				base = load->systems[i];
+		}
+		if (base)
+			rc |= dump_at(root, key->path, cfg_value_dump(key, base));
+	}
+	return rc;
+}
+
 static int dump_config(json_t *root, const struct cfg_load *load)
 {
+	const struct cfg_schema *schema = &load->schema;
 	const struct config *config = load->config;
 	json_t *containers;
 	json_t *events = json_array();
-	int rc = dump_scope(root, CFG_SCOPE_CONFIG, CFG_APP_ANY, config) |
-		 dump_unused(root, &load->settings);
+	int rc = dump_root(root, load) | dump_unused(schema, root, &load->settings);
 
 	containers = child_object(root, "containers");
 	for (size_t i = 0; !rc && i < config->container_count; i++)
-		rc = dump_container(containers, &config->containers[i]);
+		rc = dump_container(schema, containers, &config->containers[i]);
 	for (size_t i = 0; !rc && i < config->event_count; i++)
-		rc = dump_event(events, &config->events[i]);
+		rc = dump_event(schema, events, &config->events[i]);
 	return rc | json_object_set_new(root, "events", events);
 }
 
-/* Name the trace of @container in what is told of the configuration. */
-static int name_trace(const struct config *config, const struct cfg_container *container,
-		      const char *name)
+/* The file that the key @key, a trace's, of @container names. */
+static char *trace_file(const struct cfg_container *container, const struct cfg_key *key)
 {
-	json_t *containers = json_object_get(config->resolved, "containers");
+	return (char *)container->app + key->offset;
+}
 
-	return dump_at(json_object_get(containers, container->name), "app.trace.file",
-		       json_string(name));
+/* Call @act for each key of a container that names a trace, until one fails. */
+static int for_each_trace(struct cfg_load *load,
+			  int (*act)(struct cfg_load *load, struct cfg_container *container,
+				     const struct cfg_key *key, XXH3_state_t *state),
+			  XXH3_state_t *state)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < load->config->container_count; i++) {
+		struct cfg_container *container = &load->config->containers[i];
+		const struct cfg_keys *type = container->app_type;
+
+		for (size_t k = 0; !rc && k < type->key_count; k++) {
+			if (type->keys[k].type == CFG_TYPE_TRACE)
+				rc = act(load, container, &type->keys[k], state);
+		}
+	}
+	return rc;
+}
+
+/* Name a trace of @container in what is told of the configuration. */
+static int name_trace(struct cfg_load *load, const struct cfg_container *container,
+		      const struct cfg_key *key, const char *name)
+{
+	json_t *containers = json_object_get(load->config->resolved, "containers");
+
+	if (!dump_at(json_object_get(containers, container->name), cfg_key_leaf(key),
+		     json_string(name)))
+		return 0;
+	return sim_runtime_error(load->err, "out of memory");
 }
 
 /*
- * Where the trace of @container is, as an absolute path: beside the scenario, or with gvmsim.
+ * Where a trace of @container is, as an absolute path: beside the scenario, or with gvmsim.
  * *ret_name is the name under which any other scenario finds it.
  */
 static int find_trace(struct cfg_load *load, const struct cfg_container *container,
-		      char *ret_file, size_t size, const char **ret_name)
+		      const struct cfg_key *key, char *ret_file, size_t size,
+		      const char **ret_name)
 {
-	const char *name = container->llm.client.file;
+	const char *name = trace_file(container, key);
 	struct sim_error ignored = { 0 };
 	char path[CFG_PATH_MAX];
 	char beside[PATH_MAX];
@@ -154,58 +211,37 @@ static int find_trace(struct cfg_load *load, const struct cfg_container *contain
 	if (!config_find_data("traces", name, ret_file, size, &ignored) &&
 	    cfg_path_is_file(ret_file))
 		return 0;
-	snprintf(path, sizeof(path), "containers.%s.app.trace.file", container->name);
+	cfg_key_path(key, container->name, path, sizeof(path));
 	cfg_append(folders, sizeof(folders), "%s", load->folder);
 	cfg_path_list_data("traces", folders, sizeof(folders));
 	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);
 }
 
-/* Find and hash the trace of @container. */
+/* Find and hash a trace. */
 static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
-			 XXH3_state_t *state)
+			 const struct cfg_key *key, XXH3_state_t *state)
 {
 	char file[CFG_TEXT_MAX];
 	const char *name;
-	int rc = find_trace(load, container, file, sizeof(file), &name);
+	int rc = find_trace(load, container, key, file, sizeof(file), &name);
 
+	if (!rc)
+		rc = name_trace(load, container, key, name);
 	if (rc)
 		return rc;
-	if (name_trace(load->config, container, name))
-		return sim_runtime_error(load->err, "out of memory");
-	memcpy(container->llm.client.file, file, sizeof(file));
+	snprintf(trace_file(container, key), key->size, "%s", file);
 	return cfg_hash_file(state, file, load->err);
 }
 
-/* Every container that replays a trace. */
-static int resolve_traces(struct cfg_load *load, XXH3_state_t *state)
+/* For the hash, a trace has no folder: a config.json that names it has the same hash. */
+static int strip_trace(struct cfg_load *load, struct cfg_container *container,
+		       const struct cfg_key *key, XXH3_state_t *state)
 {
-	int rc = 0;
+	const char *file = trace_file(container, key);
+	const char *slash = strrchr(file, '/');
 
-	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
-		struct cfg_container *container = &load->config->containers[i];
-
-		if (container->app_type == CFG_APP_LLM_SERVER)
-			rc = resolve_trace(load, container, state);
-	}
-	return rc;
-}
-
-/* For the hash, traces have no folder: a config.json that names it has the same hash. */
-static int strip_traces(const struct config *config)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < config->container_count; i++) {
-		const struct cfg_container *container = &config->containers[i];
-		const char *slash;
-
-		if (container->app_type != CFG_APP_LLM_SERVER)
-			continue;
-		slash = strrchr(container->llm.client.file, '/');
-		rc |= name_trace(config, container,
-				 slash ? slash + 1 : container->llm.client.file);
-	}
-	return rc;
+	(void)state;
+	return name_trace(load, container, key, slash ? slash + 1 : file);
 }
 
 /* Sorted, so that the order of keys in the files does not matter. */
@@ -229,7 +265,7 @@ static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
 	XXH3_128bits_reset(state);
 	rc = hash_resolved(state, config->resolved, load->err);
 	if (!rc)
-		rc = resolve_traces(load, state);
+		rc = for_each_trace(load, resolve_trace, state);
 	if (rc)
 		return rc;
 	cfg_hash_finish(state, config->hash, sizeof(config->hash));
@@ -244,9 +280,11 @@ int cfg_resolve(struct cfg_load *load)
 	int rc;
 
 	load->config->resolved = json_object();
-	if (!state || dump_config(load->config->resolved, load) || strip_traces(load->config))
+	if (!state || dump_config(load->config->resolved, load))
 		rc = sim_runtime_error(load->err, "out of memory");
 	else
+		rc = for_each_trace(load, strip_trace, state);
+	if (!rc)
 		rc = resolve_hash(load, state);
 	XXH3_freeState(state);
 	return rc;

@@ -1,274 +1,242 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/schema.h"
 
+#include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
 
-#define KIB	      UINT64_C(1024)
-#define MIB	      (1024 * KIB)
-#define GIB	      (1024 * MIB)
-#define TIB	      (1024 * GIB)
-
-#define USEC	      UINT64_C(1000)
-#define MSEC	      (1000 * USEC)
-#define SEC	      (1000 * MSEC)
-#define HOUR	      (3600 * SEC)
-
-#define COUNT_MAX     UINT64_C(1000000000)
-#define BANDWIDTH_MIN UINT64_C(1000000)
-#define BANDWIDTH_MAX UINT64_C(1000000000000000)
-#define FLOPS_MAX     UINT64_C(1000000000000000000)
-
-#define MEMBER(type_, member_) \
-	.offset = offsetof(type_, member_), .size = sizeof(((type_ *)NULL)->member_)
-#define RANGE(min_, max_) .min = (min_), .max = (max_)
-#define TYPE(type_)	  .type = CFG_TYPE_##type_
-#define DEFAULT(text_)	  .fallback = (text_)
+#define TYPE(type_) .type = CFG_TYPE_##type_
 
 /* A key of the scenario itself. */
-#define ROOT(path_, type_, member_, ...)                                                     \
-	{                                                                                    \
-		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_CONFIG, .app = CFG_APP_ANY, \
-		MEMBER(struct config, member_), __VA_ARGS__                                  \
+#define ROOT(path_, type_, member_, help_, ...)                                \
+	{                                                                      \
+		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_CONFIG,       \
+		CFG_MEMBER(struct config, member_), .help = help_, __VA_ARGS__ \
 	}
 
 /* A key whose path is that of its member: "gpu.link.bandwidth". All of them are required. */
-#define MACHINE(type_, member_, min_, max_) ROOT(#member_, type_, member_, RANGE(min_, max_))
+#define MACHINE(type_, member_, min_, max_, help_) \
+	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_))
 
 /* A key that is bound, but that nothing reads yet. */
-#define UNREAD(type_, member_, min_, max_) \
-	ROOT(#member_, type_, member_, RANGE(min_, max_), .unused = true)
-
-/* A switch that the systems with this mechanism honour. */
-#define MECHANISM(member_, default_)                                                     \
-	ROOT("system.mechanisms." #member_, BOOL, mechanisms.member_, .mechanism = true, \
-	     DEFAULT(default_))
+#define UNREAD(type_, member_, min_, max_, help_) \
+	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_), .unused = true)
 
 /* A key of the design that no system honours yet. Never required. */
-#define UNUSED(path_, type_, ...)                                                        \
+#define UNUSED(path_, type_, help_, ...)                                                 \
 	{                                                                                \
 		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_UNUSED, .unused = true, \
-		.app = CFG_APP_ANY, DEFAULT(""), __VA_ARGS__                             \
+		CFG_DEFAULT(""), .help = help_, __VA_ARGS__                              \
 	}
 
-/* A key of a container, for one application type or for any. */
-#define CONTAINER(leaf_, app_, type_, member_, ...)                                       \
+/* A key of any container. */
+#define CONTAINER(leaf_, type_, member_, help_, ...)                                      \
 	{                                                                                 \
 		.path = "containers.*." leaf_, TYPE(type_), .scope = CFG_SCOPE_CONTAINER, \
-		.app = (app_), MEMBER(struct cfg_container, member_), __VA_ARGS__         \
+		CFG_MEMBER(struct cfg_container, member_), .help = help_, __VA_ARGS__     \
 	}
-
-/* Constants of real applications. All of them are required; a profile gives them. */
-#define LLM(type_, member_, min_, max_) \
-	CONTAINER("app." #member_, CFG_APP_LLM_SERVER, type_, llm.member_, RANGE(min_, max_))
-#define DIFFUSION(type_, member_, min_, max_)                                   \
-	CONTAINER("app." #member_, CFG_APP_DIFFUSION, type_, diffusion.member_, \
-		  RANGE(min_, max_))
-
-#define PAGES(leaf_, type_, member_, ...) \
-	CONTAINER("app." leaf_, CFG_APP_PAGES, type_, pages.member_, __VA_ARGS__)
-
-#define CLIENT(leaf_, type_, member_, ...) \
-	CONTAINER("app." leaf_, CFG_APP_LLM_SERVER, type_, llm.client.member_, __VA_ARGS__)
 
 /* A control file: never required, and bound by its name. */
-#define CONTROL(file_, type_, min_, max_)                                               \
+#define CONTROL(file_, type_, min_, max_, help_)                                        \
 	{                                                                               \
 		.path = "containers.*." file_, TYPE(type_), .scope = CFG_SCOPE_CONTROL, \
-		.app = CFG_APP_ANY, RANGE(min_, max_), DEFAULT("")                      \
+		CFG_RANGE(min_, max_), CFG_DEFAULT(""), .help = help_                   \
 	}
 
-#define EVENT(leaf_, type_, member_, ...)                                          \
-	{                                                                          \
-		.path = "events.#." leaf_, TYPE(type_), .scope = CFG_SCOPE_EVENT,  \
-		.app = CFG_APP_ANY, MEMBER(struct cfg_event, member_), __VA_ARGS__ \
+#define EVENT(leaf_, type_, member_, help_, ...)                                  \
+	{                                                                         \
+		.path = "events.#." leaf_, TYPE(type_), .scope = CFG_SCOPE_EVENT, \
+		CFG_MEMBER(struct cfg_event, member_), .help = help_, __VA_ARGS__ \
 	}
-
-static const char *const app_types[] = {
-	[CFG_APP_LLM_SERVER] = "llm-server",
-	[CFG_APP_DIFFUSION] = "diffusion",
-	[CFG_APP_PAGES] = "pages",
-	NULL,
-};
-
-static const char *const patterns[] = {
-	[CFG_PATTERN_SEQUENTIAL] = "sequential",
-	[CFG_PATTERN_RANDOM] = "random",
-	[CFG_PATTERN_ZIPF] = "zipf",
-	[CFG_PATTERN_EVENTS] = "events",
-	NULL,
-};
-
-static const char *const responses[] = {
-	[TRACE_RESPONSE_GENERATED] = "generated",
-	[TRACE_RESPONSE_RECORDED] = "recorded",
-	NULL,
-};
-
-static const char *const schedulers[] = {
-	[CFG_SCHEDULER_TIMESLICES] = "timeslices",
-	[CFG_SCHEDULER_PRIORITY] = "priority",
-	[CFG_SCHEDULER_WEIGHTED] = "weighted",
-	NULL,
-};
-
-static const char *const trackings[] = {
-	[CFG_TRACKING_EVENTS] = "events",
-	[CFG_TRACKING_BUSY_BITS] = "busy_bits",
-	NULL,
-};
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
-const struct cfg_key cfg_schema[] = {
-	ROOT("name", NAME, name),
-	ROOT("description", STRING, description, DEFAULT("")),
-	ROOT("duration", DURATION, duration, RANGE(1, 24 * HOUR)),
-	ROOT("seed", INTEGER, seed, RANGE(0, INT64_MAX), DEFAULT("1")),
-	ROOT("system.name", WORD, system, .words = config_known_systems, DEFAULT("stock")),
-	ROOT("system.scheduler", ENUM, scheduler, .words = schedulers, .mechanism = true,
-	     DEFAULT("timeslices")),
-	ROOT("system.tracking", ENUM, tracking, .words = trackings, .mechanism = true,
-	     DEFAULT("events")),
-	ROOT("system.tracking_interval", DURATION, tracking_interval, RANGE(10 * USEC, SEC),
-	     .mechanism = true, DEFAULT("2ms")),
-	MECHANISM(memory_isolation, "true"),
-	MECHANISM(compute_isolation, "true"),
-	MECHANISM(fast_paging, "true"),
-	MECHANISM(clean_drop, "false"),
-	MECHANISM(priority_batches, "false"),
-	MECHANISM(hint_faults, "false"),
-	UNUSED("system.mechanisms.block", WORD, .words = blocks),
-
-	ROOT("gpu.profile", NAME, gpu.profile, DEFAULT("")),
-	MACHINE(SIZE, gpu.memory, 2 * MIB, 16 * TIB),
-	MACHINE(SIZE, gpu.memory_total, 2 * MIB, 16 * TIB),
-	MACHINE(SIZE, gpu.context, 0, 16 * TIB),
-	MACHINE(SIZE, gpu.memory_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
-	MACHINE(INTEGER, gpu.flops_bf16, 1000000, FLOPS_MAX),
-	MACHINE(SIZE, gpu.link.bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
-	MACHINE(SIZE, gpu.link.bandwidth_both, BANDWIDTH_MIN, BANDWIDTH_MAX),
-	MACHINE(DURATION, gpu.link.setup, 0, SEC),
-	MACHINE(DURATION, gpu.link.piece, 0, SEC),
-	MACHINE(DURATION, gpu.sched.timeslice, USEC, 16 * SEC),
-	MACHINE(PPM, gpu.sched.timeslice_scale, CFG_PPM / 100, 100 * CFG_PPM),
-	MACHINE(DURATION, gpu.sched.context_switch, 0, SEC),
-	MACHINE(DURATION, gpu.sched.context_state, 0, SEC),
-	MACHINE(DURATION, gpu.sched.rpc, 0, SEC),
-	MACHINE(INTEGER, gpu.fault.buffer_entries, 1, 1 << 20),
-	MACHINE(INTEGER, gpu.fault.outstanding, 1, 1 << 20),
-	MACHINE(INTEGER, gpu.fault.per_block, 1, 32),
-	MACHINE(DURATION, gpu.fault.interrupt, 0, SEC),
-	MACHINE(DURATION, gpu.fault.linger, 0, SEC),
-	MACHINE(DURATION, gpu.fault.cold_wake, 0, SEC),
-	MACHINE(DURATION, gpu.fault.cold_after, 0, SEC),
-	MACHINE(DURATION, gpu.fault.batch, 0, SEC),
-	MACHINE(DURATION, gpu.fault.entry, 0, SEC),
-	MACHINE(DURATION, gpu.fault.block, 0, SEC),
-	MACHINE(DURATION, gpu.fault.page, 0, SEC),
-	MACHINE(DURATION, gpu.fault.replay, 0, SEC),
-	MACHINE(DURATION, gpu.fault.evict, 0, SEC),
-	MACHINE(DURATION, gpu.fault.push, 0, SEC),
-	MACHINE(SIZE, gpu.fault.zero_bandwidth, BANDWIDTH_MIN, BANDWIDTH_MAX),
-
-	UNREAD(SIZE, host.memory, 2 * MIB, 64 * TIB),
-	UNREAD(INTEGER, host.cores, 1, 4096),
-	MACHINE(DURATION, host.kernel_launch, 0, SEC),
-	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM),
-
-	ROOT("host.fragmented", BOOL, host.fragmented, DEFAULT("false")),
-
-	CONTAINER("enabled", CFG_APP_ANY, BOOL, enabled, DEFAULT("true")),
-	CONTAINER("start", CFG_APP_ANY, DURATION, start, RANGE(0, 24 * HOUR), DEFAULT("0s")),
-	CONTAINER("app.type", CFG_APP_ANY, ENUM, app_type, .words = app_types),
-	CONTAINER("app.profile", CFG_APP_ANY, NAME, app_profile, DEFAULT("")),
-	CONTAINER("app.pressure", CFG_APP_ANY, BOOL, pressure, DEFAULT("false")),
-
-	LLM(SIZE, weights, 1, 16 * TIB),
-	LLM(SIZE, kv_bytes_per_token, 1, GIB),
-	LLM(SIZE, workspace, 0, 16 * TIB),
-	LLM(PPM, gpu_memory_utilization, 1, CFG_PPM),
-	LLM(INTEGER, block_tokens, 1, 1024),
-	LLM(INTEGER, max_batched_tokens, 1, 1 << 20),
-	LLM(INTEGER, max_sequences, 1, 1 << 16),
-	LLM(INTEGER, max_model_len, 2, 1 << 24),
-	LLM(INTEGER, flops_per_token, 1, FLOPS_MAX),
-	LLM(INTEGER, attention_flops, 0, FLOPS_MAX),
-	LLM(PPM, efficiency, 1, CFG_PPM),
-	LLM(INTEGER, kernels_per_step, 1, COUNT_MAX),
-	LLM(PPM, kv_bandwidth, 1, CFG_PPM),
-	CONTAINER("app.boot", CFG_APP_LLM_SERVER, DURATION, llm.boot, RANGE(0, HOUR),
-		  DEFAULT("5s")),
-	CLIENT("slo_ttft", DURATION, slo_ttft, RANGE(1, HOUR), DEFAULT("7.463s")),
-	CLIENT("trace.file", STRING, file),
-	CLIENT("trace.divide", PPM, divide, RANGE(1, 1000000 * UINT64_C(1000000)),
-	       DEFAULT("1")),
-	CLIENT("trace.response", ENUM, response, .words = responses, DEFAULT("generated")),
-	CLIENT("client.start", DURATION, first_request, RANGE(0, 24 * HOUR), DEFAULT("0s")),
-	CLIENT("client.stop", DURATION, stop, RANGE(0, 24 * HOUR), DEFAULT("0s")),
-	CLIENT("client.max_open", INTEGER, max_open, RANGE(0, COUNT_MAX), DEFAULT("0")),
-	CLIENT("client.drop_in_flight", BOOL, drop_in_flight, DEFAULT("false")),
-
-	DIFFUSION(SIZE, text_weights, 0, 16 * TIB),
-	DIFFUSION(SIZE, clip_weights, 0, 16 * TIB),
-	DIFFUSION(SIZE, denoiser_weights, 1, 16 * TIB),
-	DIFFUSION(SIZE, decoder_weights, 0, 16 * TIB),
-	DIFFUSION(SIZE, denoiser_activation, 0, 16 * TIB),
-	DIFFUSION(SIZE, decoder_activation, 0, 16 * TIB),
-	DIFFUSION(INTEGER, steps, 1, 10000),
-	DIFFUSION(INTEGER, passes_per_step, 1, 16),
-	DIFFUSION(INTEGER, text_passes, 1, 16),
-	DIFFUSION(INTEGER, text_flops, 0, FLOPS_MAX),
-	DIFFUSION(INTEGER, denoiser_flops, 1, FLOPS_MAX),
-	DIFFUSION(SIZE, denoiser_traffic, 0, BANDWIDTH_MAX),
-	DIFFUSION(INTEGER, decoder_flops, 0, FLOPS_MAX),
-	DIFFUSION(SIZE, decoder_traffic, 0, BANDWIDTH_MAX),
-	DIFFUSION(PPM, efficiency, 1, CFG_PPM),
-	DIFFUSION(INTEGER, kernels_per_pass, 1, COUNT_MAX),
-	DIFFUSION(INTEGER, kernels_text, 1, COUNT_MAX),
-	DIFFUSION(INTEGER, kernels_decoder, 1, COUNT_MAX),
-	DIFFUSION(DURATION, host_per_image, 0, HOUR),
-	DIFFUSION(DURATION, warmup, 0, HOUR),
-	CONTAINER("app.load_bandwidth", CFG_APP_DIFFUSION, SIZE, diffusion.load_bandwidth,
-		  RANGE(0, BANDWIDTH_MAX), DEFAULT("0")),
-
-	PAGES("bytes", SIZE, bytes, RANGE(1, TIB)),
-	PAGES("on_host", BOOL, on_host, DEFAULT("true")),
-	PAGES("pattern", ENUM, pattern, .words = patterns, DEFAULT("sequential")),
-	PAGES("zipf_alpha", PPM, zipf_alpha, RANGE(0, 4 * CFG_PPM), DEFAULT("0.8")),
-	PAGES("write_share", PPM, write_share, RANGE(0, CFG_PPM), DEFAULT("1")),
-	PAGES("kernels", INTEGER, kernels, RANGE(1, 1024), DEFAULT("1")),
-	PAGES("kernel_blocks", INTEGER, kernel_blocks, RANGE(0, 4096), DEFAULT("256")),
-	PAGES("kernel_time", DURATION, kernel_time, RANGE(1, HOUR), DEFAULT("10us")),
-	PAGES("pages_at_once", INTEGER, pages_at_once, RANGE(0, 32), DEFAULT("0")),
-	PAGES("pause", DURATION, pause, RANGE(0, HOUR), DEFAULT("0s")),
-	PAGES("prefetch_back", BOOL, prefetch_back, DEFAULT("false")),
-
-	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX),
-	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX),
-	CONTROL("hmem.limit", SIZE, 0, UINT64_MAX),
-	CONTROL("compute.timeslice", TIMESLICE, 1, 16 * SEC / USEC),
-	CONTROL("compute.priority", INTEGER, 0, 16),
-	CONTROL("compute.weight", INTEGER, 1, 10000),
-	CONTROL("compute.freeze", INTEGER, 0, 1),
-
-	EVENT("at", DURATION, at, RANGE(0, 24 * HOUR)),
-	EVENT("container", NAME, container),
-	EVENT("file", NAME, file, DEFAULT("")),
-	EVENT("value", WRITE, value, DEFAULT("")),
-	EVENT("touch", WRITE, touch, DEFAULT("")),
-	EVENT("exit", BOOL, exit, DEFAULT("false")),
-
-	ROOT("output.timeline_interval", DURATION, timeline_interval, RANGE(MSEC, HOUR),
-	     DEFAULT("100ms")),
-	ROOT("output.controls", BOOL, record_controls, DEFAULT("false")),
-	ROOT("output.evictions", BOOL, record_evictions, DEFAULT("false")),
+/* Up to the name of the system, whose own rows come next. */
+static const struct cfg_key scenario_rows[] = {
+	ROOT("name", NAME, name, "name of the scenario"),
+	ROOT("description", STRING, description, "what it shows", CFG_DEFAULT("")),
+	ROOT("duration", DURATION, duration, "simulated time that a run takes",
+	     CFG_RANGE(1, 24 * CFG_HOUR)),
+	ROOT("seed", INTEGER, seed, "of all random numbers", CFG_RANGE(0, INT64_MAX),
+	     CFG_DEFAULT("1")),
+	ROOT("system.name", SET, system, "who manages the GPU", CFG_DEFAULT("stock")),
 };
 
-const size_t cfg_schema_count = sizeof(cfg_schema) / sizeof(cfg_schema[0]);
+static const struct cfg_key machine_rows[] = {
+	UNUSED("system.mechanisms.block", WORD, "who owns pages and copies below the driver",
+	       .words = blocks),
+
+	ROOT("gpu.profile", NAME, gpu.profile, "file in gpus/ with the constants of a GPU",
+	     CFG_DEFAULT("")),
+	MACHINE(SIZE, gpu.memory, 2 * CFG_MIB, 16 * CFG_TIB,
+		"device memory that containers can use, contexts included"),
+	MACHINE(SIZE, gpu.memory_total, 2 * CFG_MIB, 16 * CFG_TIB,
+		"device memory that CUDA reports"),
+	MACHINE(SIZE, gpu.context, 0, 16 * CFG_TIB,
+		"device memory of a context beside its page tables; 0: neither is modelled"),
+	MACHINE(SIZE, gpu.memory_bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
+		"of device memory, bytes/s"),
+	MACHINE(INTEGER, gpu.flops_bf16, 1000000, CFG_FLOPS_MAX, "dense bf16 peak, FLOP/s"),
+	MACHINE(SIZE, gpu.link.bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
+		"of each direction of the link, large copies, bytes/s"),
+	MACHINE(SIZE, gpu.link.bandwidth_both, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
+		"of both directions of the link together, bytes/s"),
+	MACHINE(DURATION, gpu.link.setup, 0, CFG_SEC, "of a copy before its first byte"),
+	MACHINE(DURATION, gpu.link.piece, 0, CFG_SEC,
+		"of each further copy of one push: scattered host memory"),
+	MACHINE(DURATION, gpu.sched.timeslice, CFG_USEC, 16 * CFG_SEC,
+		"timeslice that RM programs by default"),
+	MACHINE(PPM, gpu.sched.timeslice_scale, CFG_PPM / 100, 100 * CFG_PPM,
+		"real timeslice over programmed timeslice"),
+	MACHINE(DURATION, gpu.sched.context_switch, 0, CFG_SEC,
+		"time of a context switch in which no context runs"),
+	MACHINE(DURATION, gpu.sched.context_state, 0, CFG_SEC,
+		"more to save or restore what all SMs can hold"),
+	MACHINE(DURATION, gpu.sched.rpc, 0, CFG_SEC, "time of a control RPC to the GSP"),
+	MACHINE(INTEGER, gpu.fault.buffer_entries, 1, 1 << 20,
+		"entries of the replayable fault buffer"),
+	MACHINE(INTEGER, gpu.fault.outstanding, 1, 1 << 20,
+		"faulting 64 KB pages that one context has in flight"),
+	MACHINE(INTEGER, gpu.fault.per_block, 1, 32, "of these, most in one 2 MB block"),
+	MACHINE(DURATION, gpu.fault.interrupt, 0, CFG_SEC,
+		"from a fault to the service thread running"),
+	MACHINE(DURATION, gpu.fault.linger, 0, CFG_SEC,
+		"after a replay in which a fault needs no interrupt"),
+	MACHINE(DURATION, gpu.fault.cold_wake, 0, CFG_SEC,
+		"more for an interrupt if the service thread has slept for cold_after"),
+	MACHINE(DURATION, gpu.fault.cold_after, 0, CFG_SEC, "see cold_wake"),
+	MACHINE(DURATION, gpu.fault.batch, 0, CFG_SEC, "CPU time of a fault batch"),
+	MACHINE(DURATION, gpu.fault.entry, 0, CFG_SEC, "CPU time of a fault record"),
+	MACHINE(DURATION, gpu.fault.block, 0, CFG_SEC, "CPU time of a block with faults"),
+	MACHINE(DURATION, gpu.fault.page, 0, CFG_SEC,
+		"CPU time of a page of it that comes from the host"),
+	MACHINE(DURATION, gpu.fault.replay, 0, CFG_SEC, "CPU time of a flush and replay"),
+	MACHINE(DURATION, gpu.fault.evict, 0, CFG_SEC, "CPU time of an eviction"),
+	MACHINE(DURATION, gpu.fault.push, 0, CFG_SEC,
+		"GPU time of a push of PTEs, TLB invalidations or a replay"),
+	MACHINE(SIZE, gpu.fault.zero_bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
+		"at which fresh memory is cleared, bytes/s"),
+
+	UNREAD(SIZE, host.memory, 2 * CFG_MIB, 64 * CFG_TIB, "of the host"),
+	UNREAD(INTEGER, host.cores, 1, 4096, "CPU cores of the host"),
+	MACHINE(DURATION, host.kernel_launch, 0, CFG_SEC,
+		"host time to launch one kernel from an eager framework"),
+	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM,
+		"CPU speed relative to the reference host of the applications"),
+	ROOT("host.fragmented", BOOL, host.fragmented,
+	     "the host has no free 2 MB of memory in one piece", CFG_DEFAULT("false")),
+};
+
+/* Up to the application, whose own rows come next. */
+static const struct cfg_key container_rows[] = {
+	CONTAINER("enabled", BOOL, enabled, "the container takes part", CFG_DEFAULT("true")),
+	CONTAINER("start", DURATION, start, "when its application starts",
+		  CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	CONTAINER("app.type", SET, app_type, "what runs in it"),
+	CONTAINER("app.profile", NAME, app_profile,
+		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),
+	CONTAINER("app.pressure", BOOL, pressure,
+		  "it listens for pressure events and gives memory back", CFG_DEFAULT("false")),
+};
+
+static const struct cfg_key control_rows[] = {
+	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX, "GPU memory that it may hold"),
+	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX, "GPU memory that others cannot take"),
+	CONTROL("hmem.limit", SIZE, 0, UINT64_MAX,
+		"host memory that its swapped pages may take"),
+	CONTROL("compute.timeslice", TIMESLICE, 1, 16 * CFG_SEC / CFG_USEC,
+		"timeslice of its contexts"),
+	CONTROL("compute.priority", INTEGER, 0, 16, "0 is the most important"),
+	CONTROL("compute.weight", INTEGER, 1, 10000, "share of GPU time"),
+	CONTROL("compute.freeze", INTEGER, 0, 1, "1 takes its contexts off the runlist"),
+};
+
+static const struct cfg_key event_rows[] = {
+	EVENT("at", DURATION, at, "when it happens", CFG_RANGE(0, 24 * CFG_HOUR)),
+	EVENT("container", NAME, container, "to which container"),
+	EVENT("file", NAME, file, "control file that is written", CFG_DEFAULT("")),
+	EVENT("value", WRITE, value, "what is written to it", CFG_DEFAULT("")),
+	EVENT("touch", WRITE, touch, "blocks that a page player touches: \"3\" or \"0-7\"",
+	      CFG_DEFAULT("")),
+	EVENT("exit", BOOL, exit, "the page player's process ends", CFG_DEFAULT("false")),
+};
+
+static const struct cfg_key output_rows[] = {
+	ROOT("output.timeline_interval", DURATION, timeline_interval,
+	     "between two samples of the timeline", CFG_RANGE(CFG_MSEC, CFG_HOUR),
+	     CFG_DEFAULT("100ms")),
+	ROOT("output.controls", BOOL, record_controls,
+	     "record the content of control files in controls.csv", CFG_DEFAULT("false")),
+	ROOT("output.evictions", BOOL, record_evictions,
+	     "record each eviction in evictions.csv", CFG_DEFAULT("false")),
+};
+
+static size_t count_set_rows(const struct cfg_keys *const *sets)
+{
+	size_t count = 0;
+
+	for (; *sets; sets++)
+		count += (*sets)->key_count;
+	return count;
+}
+
+static void append_rows(struct cfg_schema *schema, const struct cfg_key *rows, size_t count,
+			const struct cfg_keys *set)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct cfg_key *row = &schema->rows[schema->count++];
+
+		*row = rows[i];
+		row->set = set;
+		if (row->type == CFG_TYPE_SET)
+			row->sets = row->scope == CFG_SCOPE_CONTAINER ?
+					    schema->registry->apps :
+					    schema->registry->systems;
+	}
+}
+
+static void append_sets(struct cfg_schema *schema, const struct cfg_keys *const *sets)
+{
+	for (; *sets; sets++)
+		append_rows(schema, (*sets)->keys, (*sets)->key_count, *sets);
+}
+
+#define APPEND(schema_, rows_) \
+	append_rows(schema_, rows_, sizeof(rows_) / sizeof((rows_)[0]), NULL)
+
+int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *registry)
+{
+	size_t own = sizeof(scenario_rows) + sizeof(machine_rows) + sizeof(container_rows) +
+		     sizeof(control_rows) + sizeof(event_rows) + sizeof(output_rows);
+	size_t count = own / sizeof(struct cfg_key) + count_set_rows(registry->apps) +
+		       count_set_rows(registry->systems);
+
+	*schema = (struct cfg_schema){ .registry = registry };
+	schema->rows = calloc(count, sizeof(*schema->rows));
+	if (!schema->rows)
+		return -ENOMEM;
+	APPEND(schema, scenario_rows);
+	append_sets(schema, registry->systems);
+	APPEND(schema, machine_rows);
+	APPEND(schema, container_rows);
+	append_sets(schema, registry->apps);
+	APPEND(schema, control_rows);
+	APPEND(schema, event_rows);
+	APPEND(schema, output_rows);
+	assert(schema->count == count);
+	return 0;
+}
+
+void cfg_schema_destroy(struct cfg_schema *schema)
+{
+	free(schema->rows);
+	*schema = (struct cfg_schema){ 0 };
+}
 
 /* Names that the public GVM driver gives to the same control files. */
 static const struct {
@@ -324,9 +292,9 @@ const char *cfg_path_match(const char *path, const char *pattern)
 	return pattern;
 }
 
-enum cfg_path_kind cfg_schema_classify(const char *path)
+enum cfg_path_kind cfg_schema_classify(const struct cfg_schema *schema, const char *path)
 {
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		const char *rest = cfg_path_match(path, key->path);
 
@@ -336,14 +304,15 @@ enum cfg_path_kind cfg_schema_classify(const char *path)
 	return CFG_PATH_UNKNOWN;
 }
 
-bool cfg_key_has_app(const struct cfg_key *key, int app)
+bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app)
 {
-	return key->app == CFG_APP_ANY || key->app == app;
+	return key->scope != CFG_SCOPE_APP || key->set == app;
 }
 
-const struct cfg_key *cfg_schema_find(const char *path, int app)
+const struct cfg_key *cfg_schema_find(const struct cfg_schema *schema, const char *path,
+				      const struct cfg_keys *app)
 {
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		const char *rest = cfg_path_match(path, key->path);
 
@@ -353,18 +322,34 @@ const struct cfg_key *cfg_schema_find(const char *path, int app)
 	return NULL;
 }
 
-const struct cfg_key *cfg_schema_find_control(const char *file)
+bool cfg_keys_has(const struct cfg_keys *keys, const char *path)
+{
+	for (size_t i = 0; i < keys->key_count; i++) {
+		if (!strcmp(keys->keys[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+const struct cfg_key *cfg_schema_find_control(const struct cfg_schema *schema, const char *file)
 {
 	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
 		if (!strcmp(file, aliases[i].alias))
 			file = aliases[i].file;
 	}
-	cfg_schema_for_each(key)
+	cfg_schema_for_each(schema, key)
 	{
 		if (key->scope == CFG_SCOPE_CONTROL && !strcmp(cfg_key_leaf(key), file))
 			return key;
 	}
 	return NULL;
+}
+
+const char *cfg_key_word(const struct cfg_key *key, size_t index)
+{
+	if (key->type != CFG_TYPE_SET)
+		return key->words[index];
+	return key->sets[index] ? key->sets[index]->name : NULL;
 }
 
 const char *cfg_key_leaf(const struct cfg_key *key)

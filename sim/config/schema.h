@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Every key that a scenario may hold, in one table.
+ * The keys that a scenario may hold, as rows of tables.
  *
- * Validation, defaults, binding to struct config, --set, the texts of error messages and the
- * dump of the resolved configuration all walk this table, so a new key is a new row. A path is
- * the names of the nested objects joined by dots. In a row's path "*" stands for a container's
- * name and "#" for the index of an event.
+ * Validation, defaults, binding to structs, --set, error messages, --help, completion, the
+ * reference document and the dump of the resolved configuration all walk these rows. A new key is
+ * a new row. A path is the names of the nested objects joined by dots; in a row's path "*" stands
+ * for a container's name and "#" for the index of an event.
  *
- * The same path may occur once per application type, bound to different members.
+ * The rows of a scenario itself are in schema.c. An application type and a system bring rows of
+ * their own as a set (struct cfg_keys), which is bound to a struct of their own. Sets come to
+ * config_load() in a registry, since this folder knows neither applications nor systems. Several
+ * application types may have the same path, each bound to its own member. Several systems may,
+ * too, and then mean the same by it.
  */
 #ifndef SIM_CONFIG_SCHEMA_H
 #define SIM_CONFIG_SCHEMA_H
@@ -18,7 +22,27 @@
 
 #define CFG_PATH_MAX 192
 
-#define CFG_APP_ANY  (-1) /* belongs to every application type */
+/* Units in which bounds are written. */
+#define CFG_PPM	 1000000u
+#define CFG_KIB	 UINT64_C(1024)
+#define CFG_MIB	 (1024 * CFG_KIB)
+#define CFG_GIB	 (1024 * CFG_MIB)
+#define CFG_TIB	 (1024 * CFG_GIB)
+#define CFG_USEC UINT64_C(1000)
+#define CFG_MSEC (1000 * CFG_USEC)
+#define CFG_SEC	 (1000 * CFG_MSEC)
+#define CFG_HOUR (3600 * CFG_SEC)
+
+/* Bounds beyond which a value is a slip. */
+#define CFG_COUNT_MAX	  UINT64_C(1000000000)
+#define CFG_BANDWIDTH_MIN UINT64_C(1000000)
+#define CFG_BANDWIDTH_MAX UINT64_C(1000000000000000)
+#define CFG_FLOPS_MAX	  UINT64_C(1000000000000000000)
+
+struct cfg_container;
+struct cfg_event;
+struct cfg_keys;
+struct cfg_load;
 
 /* What a value may look like, and how it is stored. */
 enum cfg_type {
@@ -32,13 +56,17 @@ enum cfg_type {
 	CFG_TYPE_NAME,	    /* char[], safe as a file name */
 	CFG_TYPE_WORD,	    /* char[], one of the key's words */
 	CFG_TYPE_ENUM,	    /* uint64_t or an enum: index into the key's words */
+	CFG_TYPE_SET,	    /* const struct cfg_keys *, one of the key's sets by name */
+	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
 	CFG_TYPE_WRITE,	    /* char[], what is written to a control file: number or text */
 };
 
 /* What a key is bound to. */
 enum cfg_scope {
 	CFG_SCOPE_CONFIG,    /* struct config */
+	CFG_SCOPE_SYSTEM,    /* the struct of a system's set */
 	CFG_SCOPE_CONTAINER, /* struct cfg_container */
+	CFG_SCOPE_APP,	     /* the struct of an application's set, cfg_container.app */
 	CFG_SCOPE_CONTROL,   /* struct cfg_control, as text */
 	CFG_SCOPE_EVENT,     /* struct cfg_event */
 	CFG_SCOPE_UNUSED,    /* nothing: BOOL or WORD, whose JSON has one spelling */
@@ -49,16 +77,71 @@ struct cfg_key {
 	const char *path;
 	enum cfg_type type;
 	enum cfg_scope scope;
-	int app;		  /* enum cfg_app_type or CFG_APP_ANY */
 	size_t offset;		  /* of the member that it is bound to */
 	size_t size;		  /* of that member */
 	uint64_t min;		  /* for numbers, inclusive */
 	uint64_t max;		  /* for numbers, inclusive */
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
-	const char *const *words; /* NULL-terminated */
-	bool unused;	/* checked, but nothing reads it yet; no wildcard in its path */
-	bool mechanism; /* for systems that have it only; no wildcard, either */
+	const char *const *words; /* of WORD and ENUM, NULL-terminated */
+	const char *help;	  /* one line: what it is */
+	bool unused; /* checked, but nothing reads it yet; no wildcard in its path */
+	/* Filled in by cfg_schema_init(). */
+	const struct cfg_keys *set;	    /* that it came with; NULL: every scenario has it */
+	const struct cfg_keys *const *sets; /* of SET: what it chooses from, NULL at the end */
 };
+
+/* Rows that belong together, bound to a struct of their own: an application type, a system. */
+struct cfg_keys {
+	const char *name;    /* "llm-server", "ghost": the value of app.type or system.name */
+	const char *summary; /* one line for --help and the reference */
+	const struct cfg_key *keys;
+	size_t key_count;
+	size_t bytes; /* of the struct that they are bound to; 0: there is none */
+	/*
+	 * Of an application: check how the keys of @container relate; each by itself is right.
+	 * Reports through cfg_reject_app(). Returns 0 or a negative enum sim_exit. NULL: no rules.
+	 */
+	int (*check)(struct cfg_load *load, const struct cfg_container *container);
+	/*
+	 * Of an application: check what event @index (@event) tells @container, "touch" or
+	 * "exit". Reports through cfg_reject_event(). NULL: this type listens to no events.
+	 */
+	int (*check_event)(struct cfg_load *load, const struct cfg_container *container,
+			   const struct cfg_event *event, size_t index);
+	/* Which containers of this type listen, for messages. Goes with check_event. */
+	const char *listeners;
+};
+
+/* What a caller of config_load() knows of. */
+struct cfg_registry {
+	const struct cfg_keys *const *apps;    /* application types, NULL at the end */
+	const struct cfg_keys *const *systems; /* NULL at the end */
+};
+
+/* A member of @type_, for a row. */
+#define CFG_MEMBER(type_, member_) \
+	.offset = offsetof(type_, member_), .size = sizeof(((type_ *)NULL)->member_)
+#define CFG_RANGE(min_, max_) .min = (min_), .max = (max_)
+#define CFG_DEFAULT(text_)    .fallback = (text_)
+
+/* A row "app.LEAF" of an application's set. */
+#define CFG_APP_KEY(leaf_, type_, struct_, member_, help_, ...)                      \
+	{                                                                            \
+		.path = "containers.*.app." leaf_, .type = CFG_TYPE_##type_,         \
+		.scope = CFG_SCOPE_APP, CFG_MEMBER(struct_, member_), .help = help_, \
+		__VA_ARGS__                                                          \
+	}
+
+/* A row "system.LEAF" of a system's set. Never required. */
+#define CFG_SYSTEM_KEY(leaf_, type_, struct_, member_, default_, help_, ...)                  \
+	{                                                                                     \
+		.path = "system." leaf_, .type = CFG_TYPE_##type_, .scope = CFG_SCOPE_SYSTEM, \
+		CFG_MEMBER(struct_, member_), CFG_DEFAULT(default_), .help = help_,           \
+		__VA_ARGS__                                                                   \
+	}
+
+/* The rows of a set from an array. */
+#define CFG_KEYS(rows_) .keys = (rows_), .key_count = sizeof(rows_) / sizeof((rows_)[0])
 
 /* What a path is to the schema. */
 enum cfg_path_kind {
@@ -67,27 +150,40 @@ enum cfg_path_kind {
 	CFG_PATH_KEY,
 };
 
-/* The systems that this program was built with, NULL-terminated. Defined by sim/systems. */
-extern const char *const config_known_systems[];
+/* All rows: those of every scenario and those of the registry. In the order of config.json. */
+struct cfg_schema {
+	const struct cfg_registry *registry; /* borrowed */
+	struct cfg_key *rows;
+	size_t count;
+};
 
-/* The rows. */
-extern const struct cfg_key cfg_schema[];
-extern const size_t cfg_schema_count;
+/* Make the schema of @registry, which outlives it. Returns 0 or -ENOMEM. */
+int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *registry);
+void cfg_schema_destroy(struct cfg_schema *schema);
 
-#define cfg_schema_for_each(key) \
-	for (const struct cfg_key *key = cfg_schema; key < cfg_schema + cfg_schema_count; key++)
+#define cfg_schema_for_each(schema_, key)                 \
+	for (const struct cfg_key *key = (schema_)->rows; \
+	     key < (schema_)->rows + (schema_)->count; key++)
 
 /* Classify @path. The empty path is the scenario itself, a branch. */
-enum cfg_path_kind cfg_schema_classify(const char *path);
+enum cfg_path_kind cfg_schema_classify(const struct cfg_schema *schema, const char *path);
 
-/* The row of @path that belongs to application type @app (or to any), or NULL. */
-const struct cfg_key *cfg_schema_find(const char *path, int app);
+/* The row of @path that application type @app has (NULL: that any container has), or NULL. */
+const struct cfg_key *cfg_schema_find(const struct cfg_schema *schema, const char *path,
+				      const struct cfg_keys *app);
 
 /* The row of a control file by its name in a container's directory, or NULL. */
-const struct cfg_key *cfg_schema_find_control(const char *file);
+const struct cfg_key *cfg_schema_find_control(const struct cfg_schema *schema,
+					      const char *file);
 
-/* Does @key exist for application type @app? */
-bool cfg_key_has_app(const struct cfg_key *key, int app);
+/* Does @key exist for a container of application type @app (NULL: of a type not known)? */
+bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app);
+
+/* Is a row of @path in the set @keys? */
+bool cfg_keys_has(const struct cfg_keys *keys, const char *path);
+
+/* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
+const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
 /* What follows the wildcard: "app.weights" of "containers.*.app.weights", or the whole path. */
 const char *cfg_key_leaf(const struct cfg_key *key);
@@ -112,5 +208,15 @@ bool cfg_path_event(const char *path, size_t *ret_index);
  * @path itself if it has none.
  */
 void cfg_path_canonical(const char *path, char *ret_path, size_t size);
+
+/*
+ * For checks of sets: report a mistake in the key "app.LEAF" of @container, or in the key @leaf of
+ * event @index, naming the layer that set it. Both return -SIM_EXIT_USER.
+ */
+int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
+		   const char *leaf, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, const char *wrong,
+		     const char *allowed);
 
 #endif

@@ -238,7 +238,8 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 	if (is_list && json_is_array(json))
 		return walk_events(walk, place, json);
 	if (is_list || !json_is_object(json)) {
-		cfg_describe_branch(place->path, allowed, sizeof(allowed));
+		cfg_describe_branch(walk->settings->schema, place->path, allowed,
+				    sizeof(allowed));
 		return walk_error(walk, place, is_list ? "is not a list" : "is not an object",
 				  allowed);
 	}
@@ -270,13 +271,14 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 		return rc;
 	note_event(walk, place->path);
 	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
-	switch (cfg_schema_classify(canonical.path)) {
+	switch (cfg_schema_classify(walk->settings->schema, canonical.path)) {
 	case CFG_PATH_KEY:
 		return walk_key(walk, &canonical, json);
 	case CFG_PATH_BRANCH:
 		return walk_branch(walk, place, json);
 	default:
-		cfg_describe_unknown(place->path, CFG_APP_ANY, allowed, sizeof(allowed));
+		cfg_describe_unknown(walk->settings->schema, place->path, NULL, allowed,
+				     sizeof(allowed));
 		return walk_error(walk, place, "unknown key", allowed);
 	}
 }

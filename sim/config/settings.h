@@ -48,8 +48,9 @@ struct cfg_mention {
 	const char *origin;	      /* of the first mention */
 };
 
-/* Zero-initialise, then cfg_settings_destroy(). */
+/* Zero-initialise but for the schema, then cfg_settings_destroy(). */
 struct cfg_settings {
+	const struct cfg_schema *schema; /* borrowed */
 	struct cfg_setting *list;
 	size_t count;
 	size_t capacity;

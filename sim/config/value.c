@@ -137,13 +137,15 @@ static const char *value_text(const struct cfg_key *key, const json_t *json,
 static const char *value_word(const struct cfg_key *key, const json_t *json,
 			      struct cfg_value *value)
 {
+	const char *word;
+
 	if (!json_is_string(json))
 		return "is not a text";
-	for (size_t i = 0; key->words[i]; i++) {
-		if (strcmp(json_string_value(json), key->words[i]) != 0)
+	for (size_t i = 0; (word = cfg_key_word(key, i)); i++) {
+		if (strcmp(json_string_value(json), word) != 0)
 			continue;
 		value->number = i;
-		snprintf(value->text, sizeof(value->text), "%s", key->words[i]);
+		snprintf(value->text, sizeof(value->text), "%s", word);
 		return NULL;
 	}
 	return "is not known";
@@ -165,9 +167,11 @@ static const char *value_parse(const struct cfg_key *key, const json_t *json,
 		return value_bool(json, value);
 	case CFG_TYPE_STRING:
 	case CFG_TYPE_NAME:
+	case CFG_TYPE_TRACE:
 		return value_text(key, json, value);
 	case CFG_TYPE_WORD:
 	case CFG_TYPE_ENUM:
+	case CFG_TYPE_SET:
 		return value_word(key, json, value);
 	case CFG_TYPE_WRITE:
 		return value_write(key, json, value);
@@ -194,7 +198,8 @@ bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_v
 static bool is_text_member(const struct cfg_key *key)
 {
 	return key->type == CFG_TYPE_STRING || key->type == CFG_TYPE_NAME ||
-	       key->type == CFG_TYPE_WORD || key->type == CFG_TYPE_WRITE;
+	       key->type == CFG_TYPE_TRACE || key->type == CFG_TYPE_WORD ||
+	       key->type == CFG_TYPE_WRITE;
 }
 
 void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, void *base)
@@ -203,6 +208,8 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 
 	if (is_text_member(key))
 		snprintf(member, key->size, "%s", value->text);
+	else if (key->type == CFG_TYPE_SET)
+		*(const struct cfg_keys **)member = key->sets[value->number];
 	else if (key->type == CFG_TYPE_BOOL)
 		*(bool *)member = value->number;
 	else if (key->size == sizeof(uint32_t))
@@ -229,6 +236,10 @@ json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 
 	if (is_text_member(key))
 		return json_string((const char *)base + key->offset);
+	if (key->type == CFG_TYPE_SET)
+		return json_string(
+			(*(const struct cfg_keys *const *)((const char *)base + key->offset))
+				->name);
 	number = load_number(key, base);
 	switch (key->type) {
 	case CFG_TYPE_BOOL:

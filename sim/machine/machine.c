@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "apps/llm_server.h"
+#include "apps/pages.h"
 #include "engine/error.h"
 #include "gvm/control.h"
 #include "trace/trace.h"
@@ -160,17 +162,7 @@ static int tenant_run_app(struct tenant *tenant)
 		.listens = tenant->cfg->pressure && tenant->machine->system->has_pressure,
 	};
 
-	switch (tenant->cfg->app_type) {
-	case CFG_APP_LLM_SERVER:
-		return llm_server_run(&env);
-	case CFG_APP_DIFFUSION:
-		return diffusion_run(&env);
-	case CFG_APP_PAGES:
-		return pages_run(&env);
-	case CFG_APP_UNKNOWN:
-		break;
-	}
-	return 0;
+	return sim_app_of(tenant->cfg->app_type)->run(&env);
 }
 
 /* What goes into the results, as it is at the end of the run. Of a dead process no memory is left. */
@@ -250,7 +242,8 @@ static int tenant_live(struct tenant *tenant)
 static u64 tenant_start_ns(const struct tenant *tenant)
 {
 	const struct cfg_container *cfg = tenant->cfg;
-	u64 ahead = cfg->app_type == CFG_APP_LLM_SERVER ? cfg->llm.boot : 0;
+	const struct cfg_llm *llm = cfg->app;
+	u64 ahead = cfg_app_type_of(cfg) == CFG_APP_LLM_SERVER ? llm->boot : 0;
 
 	return cfg->start - min((u64)cfg->start, ahead);
 }
@@ -444,25 +437,28 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 static int check_prefetch(const struct tenant *tenant, struct sim_error *err)
 {
 	const struct machine *machine = tenant->machine;
+	const struct cfg_pages *pages = tenant->cfg->app;
 
-	if (tenant->cfg->app_type != CFG_APP_PAGES || !tenant->cfg->pages.prefetch_back ||
+	if (cfg_app_type_of(tenant->cfg) != CFG_APP_PAGES || !pages->prefetch_back ||
 	    machine_memory_policy(machine).nvuvm)
 		return 0;
 	return sim_user_error(err,
 			      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
 			      "allowed: false, or a system with NVIDIA's driver",
-			      machine->config->file, tenant->cfg->name, machine->system->name);
+			      machine->config->file, tenant->cfg->name,
+			      machine->system->keys.name);
 }
 
 static int tenant_prepare(struct tenant *tenant, struct sim_error *err)
 {
 	int status = check_prefetch(tenant, err);
+	const struct cfg_llm *llm = tenant->cfg->app;
 
 	if (status)
 		return status;
-	if (tenant->cfg->app_type != CFG_APP_LLM_SERVER)
+	if (cfg_app_type_of(tenant->cfg) != CFG_APP_LLM_SERVER)
 		return 0;
-	if (!llm_server_fits(&tenant->cfg->llm, &tenant->machine->config->gpu))
+	if (!llm_server_fits(llm, &tenant->machine->config->gpu))
 		return sim_user_error(
 			err,
 			"%s:containers.%s.app.gpu_memory_utilization: this share of "
@@ -473,8 +469,7 @@ static int tenant_prepare(struct tenant *tenant, struct sim_error *err)
 	if (!tenant->trace)
 		return sim_runtime_error(err, "out of memory");
 	trace_init(tenant->trace);
-	return trace_read(tenant->cfg->llm.client.file, TRACE_BAD_ROWS_FAIL, tenant->trace,
-			  err);
+	return trace_read(llm->client.file, TRACE_BAD_ROWS_FAIL, tenant->trace, err);
 }
 
 /* Lay out tenants and GPUs. Nothing runs yet. */
@@ -570,7 +565,7 @@ int machine_run(struct machine *machine, const struct config *config,
 
 	*machine = (struct machine){
 		.config = config,
-		.system = sim_system_find(config->system),
+		.system = sim_system_of(config->system),
 	};
 	run_state = (struct machine_run_state){
 		.machine = machine,

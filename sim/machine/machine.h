@@ -84,6 +84,9 @@ struct machine {
 	u64 wall_ns;	   /* of the simulation alone */
 };
 
+/* All application types and systems of gvmsim, for config_load(). */
+extern const struct cfg_registry machine_registry;
+
 /*
  * Build and run. @progress (may be NULL) is called every few thousand events with the machine,
  * from inside the simulation: it must not block. @interrupted is polled; when it becomes non-zero

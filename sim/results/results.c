@@ -136,7 +136,8 @@ static int write_requests(struct writer *writer, const struct machine *machine,
 	for (u32 t = 0; t < machine->tenant_count; t++) {
 		const struct tenant *tenant = &machine->tenants[t];
 
-		results_put_log(writer, tenant->cfg->name, tenant->cfg->app_type, &tenant->log);
+		results_put_log(writer, tenant->cfg->name, cfg_app_type_of(tenant->cfg),
+				&tenant->log);
 	}
 	return writer_end(writer, err);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/llm_server.h"
 #include "engine/error.h"
 
 #ifndef GVMSIM_VERSION
@@ -82,11 +83,11 @@ static int compute_container(struct summary_container *container, const struct t
 	u64 slo_ns = 0;
 
 	snprintf(container->name, sizeof(container->name), "%s", tenant->cfg->name);
-	container->type = tenant->cfg->app_type;
+	container->type = cfg_app_type_of(tenant->cfg);
 	compute_status(container, tenant);
 	compute_gpu(container, tenant);
 	if (container->type == CFG_APP_LLM_SERVER)
-		slo_ns = tenant->cfg->llm.client.slo_ttft;
+		slo_ns = ((const struct cfg_llm *)tenant->cfg->app)->client.slo_ttft;
 	return summary_set_log(container, &tenant->log, slo_ns);
 }
 
@@ -161,15 +162,13 @@ static int find_ignored_unused(struct summary *summary, const struct config *con
 	return rc;
 }
 
-/* Switches of mechanisms that this system does not have. */
-static int find_ignored_mechanisms(struct summary *summary, const struct machine *machine)
+/* Keys of mechanisms that this system does not have. */
+static int find_ignored_mechanisms(struct summary *summary, const struct config *config)
 {
-	const struct config *config = machine->config;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < config->mechanism_count; i++)
-		if (!sim_system_has_mechanism(machine->system, config->mechanism_keys[i]))
-			rc = add_ignored(summary, config->mechanism_keys[i]);
+	for (size_t i = 0; !rc && i < config->foreign_count; i++)
+		rc = add_ignored(summary, config->foreign_keys[i]);
 	return rc;
 }
 
@@ -178,7 +177,7 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 	int rc = find_ignored_unused(summary, machine->config);
 
 	if (!rc)
-		rc = find_ignored_mechanisms(summary, machine);
+		rc = find_ignored_mechanisms(summary, machine->config);
 	for (u32 i = 0; !rc && i < machine->tenant_count; i++) {
 		rc = find_ignored_pressure(summary, &machine->tenants[i]);
 		if (!rc)
@@ -192,7 +191,7 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 	const struct config *config = machine->config;
 
 	snprintf(summary->name, sizeof(summary->name), "%s", config->name);
-	snprintf(summary->system, sizeof(summary->system), "%s", machine->system->name);
+	snprintf(summary->system, sizeof(summary->system), "%s", machine->system->keys.name);
 	snprintf(summary->config_hash, sizeof(summary->config_hash), "%s", config->hash);
 	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
 	summary->complete = !machine->interrupted;

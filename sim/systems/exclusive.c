@@ -16,8 +16,10 @@ static bool exclusive_honours(const struct config *config, const char *control_f
 }
 
 const struct sim_system system_exclusive = {
-	.name = "exclusive",
-	.summary = "every container has a whole GPU of its own",
+	.keys = {
+		.name = "exclusive",
+		.summary = "every container has a whole GPU of its own",
+	},
 	.own_gpu = true,
 	.honours = exclusive_honours,
 };

@@ -19,43 +19,68 @@
  */
 #include <string.h>
 
-#include "config/config.h"
 #include "systems/system.h"
+
+struct ghost_keys {
+	struct sim_scheduler_keys scheduling;
+	/* enum gvm_feature */
+	bool clean_drop;
+	bool priority_batches;
+	bool hint_faults;
+};
+
+static const struct cfg_key ghost_rows[] = {
+	SIM_SCHEDULER_KEYS(struct ghost_keys, scheduling),
+	CFG_SYSTEM_KEY("mechanisms.clean_drop", BOOL, struct ghost_keys, clean_drop, "false",
+		       "pages that were not written are evicted without a copy"),
+	CFG_SYSTEM_KEY("mechanisms.priority_batches", BOOL, struct ghost_keys, priority_batches,
+		       "false", "faults are serviced in the order of compute.priority"),
+	CFG_SYSTEM_KEY("mechanisms.hint_faults", BOOL, struct ghost_keys, hint_faults, "false",
+		       "hint faults give the clock a reference bit"),
+};
 
 static bool ghost_honours(const struct config *config, const char *control_file)
 {
-	if (!strcmp(control_file, "compute.priority") && config->mechanisms.priority_batches)
+	const struct ghost_keys *keys = config->system_keys;
+
+	if (!strcmp(control_file, "compute.priority") && keys->priority_batches)
 		return true;
 	return sim_system_core_takes(control_file, "gmem.") ||
 	       sim_system_core_takes(control_file, "hmem.") ||
-	       sim_system_scheduler_takes(config, control_file);
+	       sim_system_scheduler_takes(&keys->scheduling, control_file);
 }
 
 static struct sim_memory_policy ghost_memory(const struct config *config)
 {
+	const struct ghost_keys *keys = config->system_keys;
 	u32 features = 0;
 
-	if (config->mechanisms.clean_drop)
+	if (keys->clean_drop)
 		features |= GVM_CLEAN_DROP;
-	if (config->mechanisms.priority_batches)
+	if (keys->priority_batches)
 		features |= GVM_PRIORITY_BATCHES;
-	if (config->mechanisms.hint_faults)
+	if (keys->hint_faults)
 		features |= GVM_HINT_FAULTS;
 	return (struct sim_memory_policy){ .evictors = true, .features = features };
 }
 
-static const char *const ghost_mechanisms[] = {
-	"clean_drop",	   "priority_batches",	       "hint_faults", "system.scheduler",
-	"system.tracking", "system.tracking_interval", NULL
-};
+static struct gvm_scheduler_config ghost_scheduling(const struct config *config)
+{
+	const struct ghost_keys *keys = config->system_keys;
+
+	return sim_system_scheduling(&keys->scheduling);
+}
 
 const struct sim_system system_ghost = {
-	.name = "ghost",
-	.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
+	.keys = {
+		.name = "ghost",
+		.summary = "one GPU, limits and timeslices by container: the Ghost paper's driver",
+		CFG_KEYS(ghost_rows),
+		.bytes = sizeof(struct ghost_keys),
+	},
 	.own_gpu = false,
-	.mechanisms = ghost_mechanisms,
 	.has_pressure = true,
 	.honours = ghost_honours,
 	.memory = ghost_memory,
-	.scheduling = sim_system_scheduling,
+	.scheduling = ghost_scheduling,
 };

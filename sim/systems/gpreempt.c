@@ -34,11 +34,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
 #include "gvm/tsg.h"
 #include "systems/system.h"
 
 #define PRIORITY_FILE "compute.priority"
+
+struct gpreempt_keys {
+	bool fast_paging;
+};
+
+static const struct cfg_key gpreempt_rows[] = {
+	CFG_SYSTEM_KEY("mechanisms.fast_paging", BOOL, struct gpreempt_keys, fast_paging,
+		       "true", "swapping that overlaps copies"),
+};
 
 static bool gpreempt_honours(const struct config *config, const char *control_file)
 {
@@ -79,20 +87,23 @@ static const char *gpreempt_setting(const struct config *config,
 
 static struct sim_memory_policy gpreempt_memory(const struct config *config)
 {
+	const struct gpreempt_keys *keys = config->system_keys;
+
 	return (struct sim_memory_policy){
 		.nvuvm = true,
-		.fast_path = config->mechanisms.fast_paging,
+		.fast_path = keys->fast_paging,
 		.host_fragmented = config->host.fragmented,
 	};
 }
 
-static const char *const gpreempt_mechanisms[] = { "fast_paging", NULL };
-
 const struct sim_system system_gpreempt = {
-	.name = "gpreempt",
-	.summary = "one GPU, the most important container first, no memory limits: GPreempt",
+	.keys = {
+		.name = "gpreempt",
+		.summary = "one GPU, the most important container first, no memory limits: GPreempt",
+		CFG_KEYS(gpreempt_rows),
+		.bytes = sizeof(struct gpreempt_keys),
+	},
 	.own_gpu = false,
-	.mechanisms = gpreempt_mechanisms,
 	.honours = gpreempt_honours,
 	.setting = gpreempt_setting,
 	.memory = gpreempt_memory,

@@ -29,44 +29,64 @@
  *   3. Memory is managed as the published driver does it, quirks included, and not as the paper
  *      describes: see sim/nvuvm/nvuvm.c. What the paper describes is "ghost".
  */
-#include "config/config.h"
 #include "systems/system.h"
+
+struct gvm_keys {
+	struct sim_scheduler_keys scheduling;
+	bool memory_isolation;
+	bool compute_isolation;
+	bool fast_paging;
+};
+
+static const struct cfg_key gvm_rows[] = {
+	SIM_SCHEDULER_KEYS(struct gvm_keys, scheduling),
+	CFG_SYSTEM_KEY("mechanisms.memory_isolation", BOOL, struct gvm_keys, memory_isolation,
+		       "true", "gmem.* control files"),
+	CFG_SYSTEM_KEY("mechanisms.compute_isolation", BOOL, struct gvm_keys, compute_isolation,
+		       "true", "compute.* control files"),
+	CFG_SYSTEM_KEY("mechanisms.fast_paging", BOOL, struct gvm_keys, fast_paging, "true",
+		       "swapping that overlaps copies"),
+};
 
 static bool gvm_honours(const struct config *config, const char *control_file)
 {
+	const struct gvm_keys *keys = config->system_keys;
+
 	if (sim_system_core_takes(control_file, "gmem."))
-		return config->mechanisms.memory_isolation;
-	return config->mechanisms.compute_isolation &&
-	       sim_system_scheduler_takes(config, control_file);
+		return keys->memory_isolation;
+	return keys->compute_isolation &&
+	       sim_system_scheduler_takes(&keys->scheduling, control_file);
 }
 
 static struct sim_memory_policy gvm_memory(const struct config *config)
 {
+	const struct gvm_keys *keys = config->system_keys;
+
 	return (struct sim_memory_policy){
 		.nvuvm = true,
-		.limits = config->mechanisms.memory_isolation,
-		.fast_path = config->mechanisms.fast_paging,
+		.limits = keys->memory_isolation,
+		.fast_path = keys->fast_paging,
 		.host_fragmented = config->host.fragmented,
 	};
 }
 
 static struct gvm_scheduler_config gvm_scheduling(const struct config *config)
 {
-	if (!config->mechanisms.compute_isolation)
+	const struct gvm_keys *keys = config->system_keys;
+
+	if (!keys->compute_isolation)
 		return (struct gvm_scheduler_config){ .policy = GVM_SCHED_TIMESLICES };
-	return sim_system_scheduling(config);
+	return sim_system_scheduling(&keys->scheduling);
 }
 
-static const char *const gvm_mechanisms[] = {
-	"memory_isolation", "compute_isolation",	"fast_paging", "system.scheduler",
-	"system.tracking",  "system.tracking_interval", NULL
-};
-
 const struct sim_system system_gvm = {
-	.name = "gvm",
-	.summary = "one GPU, limits and timeslices by container: the GVM paper's driver",
+	.keys = {
+		.name = "gvm",
+		.summary = "one GPU, limits and timeslices by container: the GVM paper's driver",
+		CFG_KEYS(gvm_rows),
+		.bytes = sizeof(struct gvm_keys),
+	},
 	.own_gpu = false,
-	.mechanisms = gvm_mechanisms,
 	.honours = gvm_honours,
 	.memory = gvm_memory,
 	.scheduling = gvm_scheduling,

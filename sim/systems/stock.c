@@ -25,8 +25,10 @@ static struct sim_memory_policy stock_memory(const struct config *config)
 }
 
 const struct sim_system system_stock = {
-	.name = "stock",
-	.summary = "one GPU, equal timeslices, demand paging: NVIDIA's driver as it comes",
+	.keys = {
+		.name = "stock",
+		.summary = "one GPU, equal timeslices, demand paging: NVIDIA's driver as it comes",
+	},
 	.own_gpu = false,
 	.honours = stock_honours,
 	.memory = stock_memory,

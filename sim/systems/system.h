@@ -8,19 +8,14 @@
 
 #include <stdbool.h>
 
+#include "config/config.h"
 #include "gpu/gpu.h"
-
-struct cfg_container;
-struct config;
 
 /* One way of managing the GPU. */
 struct sim_system {
-	const char *name;
-	const char *summary;	       /* one line for --help */
-	bool own_gpu;		       /* every container has a whole GPU of its own */
-	const char *const *mechanisms; /* keys below system.mechanisms that it has; NULL ends
-					  them, or there are none */
-	bool has_pressure;	       /* applications can listen for pressure events */
+	struct cfg_keys keys; /* its name, and its own keys: parts that can be switched */
+	bool own_gpu;	      /* every container has a whole GPU of its own */
+	bool has_pressure;    /* applications can listen for pressure events */
 	/*
 	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
 	 * "compute.priority", ...)?
@@ -44,21 +39,59 @@ extern const struct sim_system system_gpreempt;
 extern const struct sim_system system_gvm;
 extern const struct sim_system system_ghost;
 
-/* All of them, NULL at the end; and their names, for the configuration's messages. */
-extern const struct sim_system *const sim_systems[];
-extern const char *const config_known_systems[];
+/* The keys of all of them, NULL at the end: what a scenario can name as system.name. */
+extern const struct cfg_keys *const sim_systems[];
 
-/* What system.scheduler and system.tracking ask for, for systems that have the core's scheduler. */
-struct gvm_scheduler_config sim_system_scheduling(const struct config *config);
-
-/* Is this a compute.* file that the scheduler asked for takes something from? */
-bool sim_system_scheduler_takes(const struct config *config, const char *control_file);
-
-/* Has it the mechanism of this key, "system.mechanisms.fast_paging" or "system.scheduler"? */
-bool sim_system_has_mechanism(const struct sim_system *system, const char *key);
+/* The system with these keys. */
+static inline const struct sim_system *sim_system_of(const struct cfg_keys *keys)
+{
+	return container_of(keys, struct sim_system, keys);
+}
 
 /* NULL: there is no such system. */
 const struct sim_system *sim_system_find(const char *name);
+
+/* Who shares out GPU time, of systems that have the core's scheduler: gvm/sched.h. */
+enum sim_scheduler {
+	SIM_SCHEDULER_TIMESLICES,
+	SIM_SCHEDULER_PRIORITY,
+	SIM_SCHEDULER_WEIGHTED,
+};
+
+/* How it learns which containers have work. */
+enum sim_tracking {
+	SIM_TRACKING_EVENTS,
+	SIM_TRACKING_BUSY_BITS,
+};
+
+/* The keys of systems that have the core's scheduler: a member of the struct of their keys. */
+struct sim_scheduler_keys {
+	uint64_t scheduler; /* "system.scheduler": enum sim_scheduler */
+	uint64_t tracking;  /* "system.tracking": enum sim_tracking */
+	uint64_t
+		interval; /* "system.tracking_interval", ns: between two events, and two looks */
+};
+
+/* Their rows, for a set whose struct @struct_ has the member @member_. */
+#define SIM_SCHEDULER_KEYS(struct_, member_)                                             \
+	CFG_SYSTEM_KEY("scheduler", ENUM, struct_, member_.scheduler, "timeslices",      \
+		       "how GPU time is shared", .words = sim_scheduler_words),          \
+		CFG_SYSTEM_KEY("tracking", ENUM, struct_, member_.tracking, "events",    \
+			       "how the driver learns which containers have work",       \
+			       .words = sim_tracking_words),                             \
+		CFG_SYSTEM_KEY("tracking_interval", DURATION, struct_, member_.interval, \
+			       "2ms", "between two events, and two looks at busy bits",  \
+			       CFG_RANGE(10 * CFG_USEC, CFG_SEC))
+
+extern const char *const sim_scheduler_words[];
+extern const char *const sim_tracking_words[];
+
+/* What these keys ask for. */
+struct gvm_scheduler_config sim_system_scheduling(const struct sim_scheduler_keys *keys);
+
+/* Is this a compute.* file that the scheduler asked for takes something from? */
+bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys,
+				const char *control_file);
 
 /* Is this a control file of the core's that starts with @prefix and that can be written? */
 bool sim_system_core_takes(const char *control_file, const char *prefix);

@@ -6,6 +6,8 @@
  * switches that cost nothing, and a host of twice the reference speed. One simulation a test.
  */
 #include "apps/app.h"
+#include "apps/diffusion.h"
+#include "apps/llm_server.h"
 #include "gpu/process.h"
 #include "gvm/pressure.h"
 #include "runner.h"
@@ -21,6 +23,8 @@
 
 static struct config config;
 static struct cfg_container container;
+static struct cfg_llm llm;
+static struct cfg_diffusion diffusion;
 static struct sim_gpu gpu;
 static struct sim_process process;
 static u64 limit_bytes = GVM_NO_LIMIT; /* of its container */
@@ -69,9 +73,9 @@ static void init_machine(void)
 static void init_llm(void)
 {
 	init_machine();
-	app_run = llm_server_run;
-	container = (struct cfg_container){ .app_type = CFG_APP_LLM_SERVER };
-	container.llm = (struct cfg_llm){
+	app_run = llm_server_app.run;
+	container = (struct cfg_container){ .app_type = &llm_server_app.keys, .app = &llm };
+	llm = (struct cfg_llm){
 		.weights = 1000,
 		.kv_bytes_per_token = 10,
 		.gpu_memory_utilization = CFG_PPM / 4,
@@ -91,10 +95,11 @@ static void init_llm(void)
 static void init_diffusion(void)
 {
 	init_machine();
-	app_run = diffusion_run;
+	app_run = diffusion_app.run;
 	config.host.kernel_launch = 10;
-	container = (struct cfg_container){ .app_type = CFG_APP_DIFFUSION };
-	container.diffusion = (struct cfg_diffusion){
+	container =
+		(struct cfg_container){ .app_type = &diffusion_app.keys, .app = &diffusion };
+	diffusion = (struct cfg_diffusion){
 		.text_weights = 300,
 		.clip_weights = 200,
 		.denoiser_weights = 1000,
@@ -282,7 +287,7 @@ START_TEST(arrivals_are_replayed_at_their_dates)
 {
 	init_llm();
 	container.start = MS;
-	container.llm.client.divide = 4 * CFG_PPM;
+	llm.client.divide = 4 * CFG_PPM;
 	arrive(8 * MS, 1, 1);
 	arrive(16 * MS, 1, 1);
 	simulate();
@@ -295,7 +300,7 @@ END_TEST
 START_TEST(a_client_waits_for_the_server_to_be_ready)
 {
 	init_llm();
-	container.llm.client.first_request = 0;
+	llm.client.first_request = 0;
 	arrive(0, 1, 1);
 	arrive(3 * MS, 1, 1);
 	simulate();
@@ -309,7 +314,7 @@ END_TEST
 START_TEST(a_client_holds_so_many_requests_open)
 {
 	init_llm();
-	container.llm.client.max_open = 2;
+	llm.client.max_open = 2;
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
@@ -337,8 +342,8 @@ END_TEST
 START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 {
 	init_llm();
-	container.llm.client.stop = 7000;
-	container.llm.client.drop_in_flight = true;
+	llm.client.stop = 7000;
+	llm.client.drop_in_flight = true;
 	arrive(500, 20, 3);
 	arrive(3000, 10, 100);
 	arrive(7500, 1, 1);
@@ -358,7 +363,7 @@ END_TEST
 START_TEST(or_it_is_awaited)
 {
 	init_llm();
-	container.llm.client.stop = 7000;
+	llm.client.stop = 7000;
 	arrive(500, 20, 3);
 	arrive(3000, 10, 100);
 	arrive(7500, 1, 1);
@@ -390,7 +395,7 @@ START_TEST(a_dead_context_fails_open_and_later_requests)
 {
 	init_llm();
 	kill_ns = ZERO + 1000;
-	container.llm.client.stop = 1 * MS;
+	llm.client.stop = 1 * MS;
 	arrive(0, 10, 5);
 	arrive(10, 10, 5);
 	arrive(MS / 2, 10, 5);
@@ -422,8 +427,8 @@ START_TEST(a_server_that_cannot_load_dies_and_refuses)
 {
 	init_llm();
 	config.gpu.memory_total = 20 * CHUNK;
-	container.llm.gpu_memory_utilization = CFG_PPM;
-	container.llm.weights = 17 * CHUNK;
+	llm.gpu_memory_utilization = CFG_PPM;
+	llm.weights = 17 * CHUNK;
 	limit_bytes = 0;
 	arrive(0, 10, 5);
 	simulate();
@@ -438,7 +443,7 @@ END_TEST
 START_TEST(a_server_without_room_for_a_pool_does_not_start)
 {
 	init_llm();
-	container.llm.weights = 3 * CHUNK + 1;
+	llm.weights = 3 * CHUNK + 1;
 	arrive(0, 10, 5);
 	simulate();
 	ck_assert_int_eq(app_status, -ENOMEM);
@@ -450,12 +455,12 @@ END_TEST
 START_TEST(a_group_of_blocks_may_be_larger_than_four_gigabytes)
 {
 	init_llm();
-	container.llm.kv_bytes_per_token = 8 << 20;
-	container.llm.block_tokens = 16;
-	ck_assert(!llm_server_fits(&container.llm, &config.gpu));
+	llm.kv_bytes_per_token = 8 << 20;
+	llm.block_tokens = 16;
+	ck_assert(!llm_server_fits(&llm, &config.gpu));
 	config.gpu.memory_total = 64ull << 30;
-	container.llm.gpu_memory_utilization = CFG_PPM;
-	ck_assert(llm_server_fits(&container.llm, &config.gpu));
+	llm.gpu_memory_utilization = CFG_PPM;
+	ck_assert(llm_server_fits(&llm, &config.gpu));
 }
 END_TEST
 
@@ -463,7 +468,7 @@ END_TEST
 START_TEST(a_server_takes_its_whole_share_at_the_start)
 {
 	init_llm();
-	container.llm.workspace = CHUNK / 2;
+	llm.workspace = CHUNK / 2;
 	simulate();
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(process.range_count, 3);
@@ -555,11 +560,11 @@ END_TEST
 START_TEST(phases_without_memory_touch_nothing)
 {
 	init_diffusion();
-	container.diffusion.text_weights = 0;
-	container.diffusion.clip_weights = 0;
-	container.diffusion.decoder_weights = 0;
-	container.diffusion.denoiser_activation = 0;
-	container.diffusion.decoder_activation = 0;
+	diffusion.text_weights = 0;
+	diffusion.clip_weights = 0;
+	diffusion.decoder_weights = 0;
+	diffusion.denoiser_activation = 0;
+	diffusion.decoder_activation = 0;
 	interrupt_ns = 30000;
 	simulate();
 	ck_assert_uint_eq(process.range_count, 1);

@@ -4,6 +4,7 @@
  * One simulation a test.
  */
 #include "apps/app.h"
+#include "apps/pages.h"
 #include "gpu/process.h"
 #include "runner.h"
 
@@ -22,16 +23,20 @@ static struct config config = {
 	.seed = 1,
 };
 
+static struct cfg_pages keys = {
+	.bytes = BLOCKS * CHUNK,
+	.on_host = true,
+	.zipf_alpha = 800000,
+	.write_share = CFG_PPM,
+	.kernels = 2,
+	.kernel_blocks = 3,
+	.kernel_time = 10 * US,
+};
+
 static struct cfg_container container = {
 	.name = "pages",
-	.app_type = CFG_APP_PAGES,
-	.pages = { .bytes = BLOCKS * CHUNK,
-		   .on_host = true,
-		   .zipf_alpha = 800000,
-		   .write_share = CFG_PPM,
-		   .kernels = 2,
-		   .kernel_blocks = 3,
-		   .kernel_time = 10 * US },
+	.app_type = &pages_app.keys,
+	.app = &keys,
 };
 
 static struct sim_memory_policy policy;
@@ -54,7 +59,7 @@ static void app_main(void *data)
 	};
 
 	(void)data;
-	app_status = pages_run(&env);
+	app_status = pages_app.run(&env);
 }
 
 static void fire_end(struct eng_timer *timer)
@@ -128,7 +133,7 @@ END_TEST
 
 START_TEST(memory_of_its_own_is_cleared_and_not_copied)
 {
-	container.pages.on_host = false;
+	keys.on_host = false;
 	play(200 * US);
 	ck_assert_uint_eq(process.stats.block.pages_copied_in, 0);
 	ck_assert_uint_eq(process.stats.block.pages_cleared, BLOCKS * 32);
@@ -137,8 +142,8 @@ END_TEST
 
 START_TEST(random_blocks_are_all_touched_in_time)
 {
-	container.pages.pattern = CFG_PATTERN_RANDOM;
-	container.pages.kernel_blocks = 100;
+	keys.pattern = CFG_PATTERN_RANDOM;
+	keys.kernel_blocks = 100;
 	play(100 * US);
 	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
 }
@@ -147,9 +152,9 @@ END_TEST
 /* Block i has i^-4 of all touches, over 1.08: of 400 the second one gets 23, the last one none. */
 START_TEST(zipf_touches_the_first_blocks_most)
 {
-	container.pages.pattern = CFG_PATTERN_ZIPF;
-	container.pages.zipf_alpha = 4 * CFG_PPM;
-	container.pages.kernel_blocks = 50;
+	keys.pattern = CFG_PATTERN_ZIPF;
+	keys.zipf_alpha = 4 * CFG_PPM;
+	keys.kernel_blocks = 50;
 	play(85 * US);
 	ck_assert_uint_eq(touched & 3, 3);
 	ck_assert_uint_ne(touched, (1u << BLOCKS) - 1);
@@ -158,9 +163,9 @@ END_TEST
 
 START_TEST(without_an_exponent_zipf_is_uniform)
 {
-	container.pages.pattern = CFG_PATTERN_ZIPF;
-	container.pages.zipf_alpha = 0;
-	container.pages.kernel_blocks = 100;
+	keys.pattern = CFG_PATTERN_ZIPF;
+	keys.zipf_alpha = 0;
+	keys.kernel_blocks = 100;
 	play(100 * US);
 	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
 }
@@ -178,7 +183,7 @@ END_TEST
 
 START_TEST(kernels_without_blocks_only_compute)
 {
-	container.pages.kernel_blocks = 0;
+	keys.kernel_blocks = 0;
 	play(110 * US);
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(touched, 0);
@@ -190,8 +195,8 @@ END_TEST
 
 START_TEST(the_host_pauses_between_two_rounds)
 {
-	container.pages.kernel_blocks = 0;
-	container.pages.pause = 30 * US;
+	keys.kernel_blocks = 0;
+	keys.pause = 30 * US;
 	play(110 * US);
 	ck_assert_uint_eq(app_log.record_count, 3);
 	ck_assert_uint_eq(app_log.records[0].finish_ns, 20 * US);
@@ -204,8 +209,8 @@ END_TEST
 START_TEST(a_region_that_is_sent_back_misses_again)
 {
 	policy.nvuvm = true;
-	container.pages.kernel_blocks = BLOCKS / 2;
-	container.pages.prefetch_back = true;
+	keys.kernel_blocks = BLOCKS / 2;
+	keys.prefetch_back = true;
 	play(400 * US);
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_ge(app_log.record_count, 3);
@@ -219,9 +224,9 @@ END_TEST
 START_TEST(pages_of_a_block_are_touched_side_by_side)
 {
 	policy.nvuvm = true;
-	container.pages.kernels = 1;
-	container.pages.kernel_blocks = 2;
-	container.pages.pages_at_once = GVM_PAGES_PER_BLOCK;
+	keys.kernels = 1;
+	keys.kernel_blocks = 2;
+	keys.pages_at_once = GVM_PAGES_PER_BLOCK;
 	play(8 * US);
 	ck_assert_uint_eq(process.stats.faults, 2 * GVM_PAGES_PER_BLOCK);
 	ck_assert_uint_eq(process.stats.fault_batches, 1);
@@ -234,9 +239,9 @@ static void be_told(const struct cfg_event *events, size_t count)
 	config.events = calloc(count, sizeof(*events));
 	memcpy(config.events, events, count * sizeof(*events));
 	config.event_count = count;
-	container.pages.pattern = CFG_PATTERN_EVENTS;
-	container.pages.kernels = 1;
-	container.pages.pause = 5 * US;
+	keys.pattern = CFG_PATTERN_EVENTS;
+	keys.kernels = 1;
+	keys.pause = 5 * US;
 }
 
 /* A block a round: 2 and 3, then 9 down to 7; and what took longer than it should is late. */

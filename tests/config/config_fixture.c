@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const config_known_systems[] = { "exclusive", "stock", NULL };
+#include "machine/machine.h"
 
 const char config_gpu_profile[] =
 	"{\"gpu\": {"
@@ -135,7 +135,8 @@ int load_path(const char *path, const char *first, const char *second)
 
 	config_destroy(&config);
 	error.text[0] = '\0';
-	return config_load(path, overrides, first ? second ? 2 : 1 : 0, &config, &error);
+	return config_load(&machine_registry, path, overrides, first ? second ? 2 : 1 : 0,
+			   &config, &error);
 }
 
 void load(const char *first, const char *second)
@@ -189,6 +190,18 @@ void keep_hash(char hash[33], const char *set)
 {
 	load(set, NULL);
 	memcpy(hash, config.hash, 33);
+}
+
+const struct cfg_llm *llm_keys(void)
+{
+	return config.containers[0].app;
+}
+
+bool system_flag(const char *mechanism)
+{
+	json_t *system = json_object_get(config.resolved, "system");
+
+	return json_is_true(json_object_get(json_object_get(system, "mechanisms"), mechanism));
 }
 
 const char *control_text(const char *file)

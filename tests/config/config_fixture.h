@@ -6,6 +6,9 @@
 #ifndef TESTS_CONFIG_FIXTURE_H
 #define TESTS_CONFIG_FIXTURE_H
 
+#include <jansson.h>
+
+#include "apps/llm_server.h"
 #include "config/config.h"
 #include "engine/error.h"
 
@@ -55,5 +58,11 @@ void assert_bad(const char *from, const char *to, const char *message);
 void assert_bad_set(const char *set, const char *message);
 void assert_bad_event(const char *event, const char *message);
 void assert_bad_profile(const char *file, const char *text, const char *message);
+
+/* The keys of the first container's application, an LLM server. */
+const struct cfg_llm *llm_keys(void);
+
+/* Is this mechanism on in the resolved configuration? */
+bool system_flag(const char *mechanism);
 
 #endif

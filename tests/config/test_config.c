@@ -22,7 +22,7 @@ START_TEST(everything_is_bound)
 	ck_assert_str_eq(config.name, "small");
 	ck_assert_uint_eq(config.duration, 10000000000);
 	ck_assert_uint_eq(config.seed, 1);
-	ck_assert_str_eq(config.system, "stock");
+	ck_assert_str_eq(config.system->name, "stock");
 	ck_assert_uint_eq(config.timeline_interval, 100000000);
 	ck_assert_str_eq(config.gpu.profile, "tiny");
 	ck_assert_uint_eq(config.gpu.memory, 32 << 20);
@@ -36,14 +36,14 @@ START_TEST(everything_is_bound)
 	vllm = &config.containers[0];
 	ck_assert_str_eq(vllm->name, "vllm");
 	ck_assert(vllm->enabled);
-	ck_assert_int_eq(vllm->app_type, CFG_APP_LLM_SERVER);
+	ck_assert_str_eq(vllm->app_type->name, "llm-server");
 	ck_assert_str_eq(vllm->app_profile, "llm");
-	ck_assert_uint_eq(vllm->llm.gpu_memory_utilization, 800000);
-	ck_assert_uint_eq(vllm->llm.kv_bandwidth, 400000);
-	ck_assert_uint_eq(vllm->llm.client.divide, CFG_PPM);
-	ck_assert_uint_eq(vllm->llm.client.response, TRACE_RESPONSE_GENERATED);
-	ck_assert_uint_eq(vllm->llm.client.slo_ttft, 7463000000);
-	ck_assert(!vllm->llm.client.drop_in_flight);
+	ck_assert_uint_eq(llm_keys()->gpu_memory_utilization, 800000);
+	ck_assert_uint_eq(llm_keys()->kv_bandwidth, 400000);
+	ck_assert_uint_eq(llm_keys()->client.divide, CFG_PPM);
+	ck_assert_uint_eq(llm_keys()->client.response, TRACE_RESPONSE_GENERATED);
+	ck_assert_uint_eq(llm_keys()->client.slo_ttft, 7463000000);
+	ck_assert(!llm_keys()->client.drop_in_flight);
 	ck_assert_str_eq(control_text("gmem.limit.high"), "16777216");
 	ck_assert_str_eq(control_text("gmem.limit.low"), "");
 	ck_assert_uint_eq(config.event_count, 0);
@@ -94,7 +94,6 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	assert_unused(3, expected);
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
-	ck_assert_uint_eq(config.scheduler, CFG_SCHEDULER_WEIGHTED);
 	resolved = json_object_get(resolved, "mechanisms");
 	ck_assert_uint_eq(json_object_size(resolved), 7);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
@@ -106,27 +105,27 @@ END_TEST
 START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 {
 	load(NULL, NULL);
-	ck_assert(config.mechanisms.memory_isolation);
-	ck_assert(config.mechanisms.compute_isolation);
-	ck_assert(config.mechanisms.fast_paging);
-	ck_assert(!config.mechanisms.clean_drop);
-	ck_assert(!config.mechanisms.priority_batches);
-	ck_assert(!config.mechanisms.hint_faults);
-	ck_assert_uint_eq(config.mechanism_count, 0);
+	ck_assert(system_flag("memory_isolation"));
+	ck_assert(system_flag("compute_isolation"));
+	ck_assert(system_flag("fast_paging"));
+	ck_assert(!system_flag("clean_drop"));
+	ck_assert(!system_flag("priority_batches"));
+	ck_assert(!system_flag("hint_faults"));
+	ck_assert_uint_eq(config.foreign_count, 0);
 	load("system.mechanisms={\"clean_drop\": true, \"hint_faults\": true}",
 	     "system.mechanisms.priority_batches=true");
-	ck_assert(config.mechanisms.clean_drop);
-	ck_assert(config.mechanisms.priority_batches);
-	ck_assert(config.mechanisms.hint_faults);
-	ck_assert_uint_eq(config.mechanism_count, 3);
+	ck_assert(system_flag("clean_drop"));
+	ck_assert(system_flag("priority_batches"));
+	ck_assert(system_flag("hint_faults"));
+	ck_assert_uint_eq(config.foreign_count, 3);
 	load("system.mechanisms={\"compute_isolation\": false}",
 	     "system.mechanisms.fast_paging=true");
-	ck_assert(config.mechanisms.memory_isolation);
-	ck_assert(!config.mechanisms.compute_isolation);
-	ck_assert(config.mechanisms.fast_paging);
-	ck_assert_uint_eq(config.mechanism_count, 2);
-	ck_assert_str_eq(config.mechanism_keys[0], "system.mechanisms.compute_isolation");
-	ck_assert_str_eq(config.mechanism_keys[1], "system.mechanisms.fast_paging");
+	ck_assert(system_flag("memory_isolation"));
+	ck_assert(!system_flag("compute_isolation"));
+	ck_assert(system_flag("fast_paging"));
+	ck_assert_uint_eq(config.foreign_count, 2);
+	ck_assert_str_eq(config.foreign_keys[0], "system.mechanisms.compute_isolation");
+	ck_assert_str_eq(config.foreign_keys[1], "system.mechanisms.fast_paging");
 	assert_unused(0, NULL);
 }
 END_TEST
@@ -172,14 +171,14 @@ END_TEST
 START_TEST(numbers_may_be_numbers_or_texts)
 {
 	load("containers.vllm.app.trace.divide=198.9", NULL);
-	ck_assert_uint_eq(config.containers[0].llm.client.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.divide, 198900000);
 	load("containers.vllm.app.trace.divide=\"198.9\"", NULL);
-	ck_assert_uint_eq(config.containers[0].llm.client.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.divide, 198900000);
 	load("gpu.memory_total=6e9", NULL);
 	ck_assert_uint_eq(config.gpu.memory_total, 6000000000);
 	load("gpu.flops_bf16=312e12", "containers.vllm.app.efficiency=0.1");
 	ck_assert_uint_eq(config.gpu.flops_bf16, 312000000000000);
-	ck_assert_uint_eq(config.containers[0].llm.efficiency, 100000);
+	ck_assert_uint_eq(llm_keys()->efficiency, 100000);
 }
 END_TEST
 
@@ -190,8 +189,7 @@ START_TEST(real_numbers_keep_every_decimal)
 
 		snprintf(set, sizeof(set), "containers.vllm.app.trace.divide=%u.%06u", i, i);
 		load(set, NULL);
-		ck_assert_uint_eq(config.containers[0].llm.client.divide,
-				  i * (UINT64_C(1000000) + 1));
+		ck_assert_uint_eq(llm_keys()->client.divide, i * (UINT64_C(1000000) + 1));
 	}
 }
 END_TEST
@@ -214,7 +212,7 @@ START_TEST(set_means_the_longest_known_key)
 	load("containers.vllm.memory.limit=7e9", NULL);
 	ck_assert_str_eq(control_text("gmem.limit.high"), "7000000000");
 	load("containers.vllm.app.client.max_open=1012", NULL);
-	ck_assert_uint_eq(config.containers[0].llm.client.max_open, 1012);
+	ck_assert_uint_eq(llm_keys()->client.max_open, 1012);
 }
 END_TEST
 
@@ -406,7 +404,7 @@ START_TEST(the_resolved_configuration_finds_its_trace_from_elsewhere)
 	load_elsewhere(NULL);
 	ck_assert_str_eq(config.hash, hash);
 	ck_assert_str_eq(resolved_trace(), trace);
-	ck_assert_str_eq(config.containers[0].llm.client.file, trace);
+	ck_assert_str_eq(llm_keys()->client.file, trace);
 }
 END_TEST
 
@@ -461,7 +459,7 @@ START_TEST(scenarios_are_found_from_any_folder)
 	snprintf(trace, sizeof(trace), "%s/head.trace", folder);
 	ck_assert_int_eq(chdir("/"), 0);
 	ck_assert_msg(load_path(path, NULL, NULL) == 0, "%s", error.text);
-	ck_assert_str_eq(config.containers[0].llm.client.file, trace);
+	ck_assert_str_eq(llm_keys()->client.file, trace);
 }
 END_TEST
 
@@ -478,7 +476,7 @@ START_TEST(shipped_scenarios_are_right)
 		ck_assert_msg(load_path(names[i], set, NULL) == 0, "%s", error.text);
 		ck_assert_uint_eq(config.container_count, 2);
 		ck_assert_str_eq(config.containers[1].name, "diffusion");
-		llm = &config.containers[0].llm;
+		llm = llm_keys();
 		ck_assert_uint_eq(llm->client.stop, 583750000000);
 		ck_assert_uint_eq(llm->client.divide, 198900000);
 		ck_assert_uint_eq(llm->gpu_memory_utilization, i ? 700000 : 800000);

@@ -29,7 +29,8 @@ START_TEST(set_mistakes_are_named)
 		       "bandwidth, bandwidth_both, setup, piece");
 	assert_bad_set("name=caf\xe9", "--set:name: is not in UTF-8, allowed: text that is");
 	assert_bad_set("system.name=gvmx", "--set:system.name: \"gvmx\" is not known, allowed: "
-					   "\"exclusive\", \"stock\"");
+					   "\"exclusive\", \"stock\", \"gvm\", \"ghost\", "
+					   "\"gpreempt\"");
 }
 END_TEST
 

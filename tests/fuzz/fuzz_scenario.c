@@ -6,11 +6,10 @@
  */
 #include "config/config.h"
 #include "fuzz.h"
+#include "machine/machine.h"
 
 #include <jansson.h>
 #include <string.h>
-
-const char *const config_known_systems[] = { "exclusive", "stock", "gvm", "ghost", NULL };
 
 #define OVERRIDES_MAX 4u
 
@@ -22,7 +21,7 @@ static int load(const void *text, size_t size, const struct cfg_override *overri
 	int status;
 
 	fuzz_file_open(&file, text, size);
-	status = config_load(file.path, overrides, count, ret_config, &err);
+	status = config_load(&machine_registry, file.path, overrides, count, ret_config, &err);
 	if (status) {
 		fuzz_check_mistake(status, &err);
 		FUZZ_ASSERT(!ret_config->containers && !ret_config->resolved);

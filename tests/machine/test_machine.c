@@ -9,25 +9,20 @@
 static int (*app_body)(const struct app_env *env);
 static volatile int not_interrupted;
 
-/* The applications of this test. The LLM server is never configured here. */
-int llm_server_run(const struct app_env *env)
+/* The application of this test; there is no LLM server. */
+static int test_app_run(const struct app_env *env)
 {
 	return app_body(env);
 }
+
+static const struct sim_app test_app = {
+	.keys = { .name = "test" },
+	.run = test_app_run,
+};
 
 bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
 {
 	return cfg && gpu;
-}
-
-int diffusion_run(const struct app_env *env)
-{
-	return app_body(env);
-}
-
-int pages_run(const struct app_env *env)
-{
-	return app_body(env);
 }
 
 void app_log_destroy(struct app_log *log)
@@ -36,10 +31,24 @@ void app_log_destroy(struct app_log *log)
 }
 
 static const struct cfg_container containers[] = {
-	{ .name = "one", .enabled = true, .app_type = CFG_APP_DIFFUSION },
-	{ .name = "late", .enabled = true, .app_type = CFG_APP_DIFFUSION, .start = 7000000000 },
-	{ .name = "off", .app_type = CFG_APP_DIFFUSION },
+	{ .name = "one", .enabled = true, .app_type = &test_app.keys },
+	{ .name = "late", .enabled = true, .app_type = &test_app.keys, .start = 7000000000 },
+	{ .name = "off", .app_type = &test_app.keys },
 };
+
+/* Room for the struct of any system's keys. All zero: everything is switched off. */
+static u64 system_keys[16];
+
+static const struct cfg_key *find_key(const char *system, const char *path)
+{
+	const struct cfg_keys *keys = &sim_system_find(system)->keys;
+
+	ck_assert_uint_le(keys->bytes, sizeof(system_keys));
+	for (size_t i = 0; i < keys->key_count; i++)
+		if (!strcmp(keys->keys[i].path, path))
+			return &keys->keys[i];
+	return NULL;
+}
 
 /* Ten seconds on a GPU of 16 chunks. */
 static struct config toy_config(const char *system)
@@ -56,9 +65,10 @@ static struct config toy_config(const char *system)
 		.containers = (struct cfg_container *)containers,
 		.container_count = 3,
 		.timeline_interval = 1000000000,
+		.system = &sim_system_find(system)->keys,
+		.system_keys = system_keys,
 	};
 
-	strcpy(config.system, system);
 	return config;
 }
 
@@ -375,9 +385,50 @@ START_TEST(a_run_ends_with_its_last_application)
 }
 END_TEST
 
-static bool honours(const char *system, const struct config *config, const char *file)
+/* A configuration of a system, with room for its keys. */
+struct system_config {
+	struct config config;
+	u64 keys[16];
+};
+
+static struct system_config system_gvm_config, system_ghost_config;
+
+static struct system_config *config_of(const char *system)
 {
-	return sim_system_find(system)->honours(config, file);
+	struct system_config *config = &system_ghost_config;
+
+	if (!strcmp(system, "gvm"))
+		config = &system_gvm_config;
+	config->config.system_keys = config->keys;
+	return config;
+}
+
+static void set_flag(const char *system, const char *path, bool on)
+{
+	const struct cfg_key *key = find_key(system, path);
+
+	ck_assert_int_eq(key->type, CFG_TYPE_BOOL);
+	*((bool *)config_of(system)->keys + key->offset) = on;
+}
+
+static void set_scheduler(const char *system, enum sim_scheduler scheduler)
+{
+	const struct cfg_key *key = find_key(system, "system.scheduler");
+
+	ck_assert_int_eq(key->type, CFG_TYPE_ENUM);
+	config_of(system)->keys[key->offset / sizeof(u64)] = scheduler;
+}
+
+static void switch_gvm_on(void)
+{
+	set_flag("gvm", "system.mechanisms.memory_isolation", true);
+	set_flag("gvm", "system.mechanisms.compute_isolation", true);
+	set_flag("gvm", "system.mechanisms.fast_paging", true);
+}
+
+static bool honours(const char *system, const char *file)
+{
+	return sim_system_find(system)->honours(&config_of(system)->config, file);
 }
 
 static bool has(const char *system, const char *mechanism)
@@ -385,32 +436,31 @@ static bool has(const char *system, const char *mechanism)
 	char key[64];
 
 	snprintf(key, sizeof(key), "system.mechanisms.%s", mechanism);
-	return sim_system_has_mechanism(sim_system_find(system), key);
+	return find_key(system, key);
 }
 
 /* What the core can be told, as far as the mechanism is on; nothing that it does not have. */
 START_TEST(systems_honour_what_the_core_has)
 {
-	struct config config = { .mechanisms = { true, true, true } };
-
+	switch_gvm_on();
 	for (int i = 0; i < 2; i++) {
 		const char *system = i ? "gvm" : "ghost";
 
 		ck_assert(!sim_system_find(system)->own_gpu);
-		ck_assert(honours(system, &config, "gmem.limit.high"));
-		ck_assert(honours(system, &config, "memory.limit"));
-		ck_assert(honours(system, &config, "gmem.limit.low"));
-		ck_assert(honours(system, &config, "compute.timeslice"));
-		ck_assert(honours(system, &config, "compute.priority"));
-		ck_assert(honours(system, &config, "compute.freeze"));
-		ck_assert(!honours(system, &config, "compute.weight"));
-		ck_assert_int_eq(honours(system, &config, "hmem.limit"), !i);
+		ck_assert(honours(system, "gmem.limit.high"));
+		ck_assert(honours(system, "memory.limit"));
+		ck_assert(honours(system, "gmem.limit.low"));
+		ck_assert(honours(system, "compute.timeslice"));
+		ck_assert(honours(system, "compute.priority"));
+		ck_assert(honours(system, "compute.freeze"));
+		ck_assert(!honours(system, "compute.weight"));
+		ck_assert_int_eq(honours(system, "hmem.limit"), !i);
 		ck_assert_int_eq(sim_system_find(system)->has_pressure, !i);
-		ck_assert(!honours(system, &config, "gmem.current"));
+		ck_assert(!honours(system, "gmem.current"));
 	}
-	ck_assert(!honours("stock", &config, "compute.priority"));
-	ck_assert(!honours("gpreempt", &config, "compute.priority"));
-	ck_assert(!honours("gpreempt", &config, "gmem.limit.high"));
+	ck_assert(!honours("stock", "compute.priority"));
+	ck_assert(!honours("gpreempt", "compute.priority"));
+	ck_assert(!honours("gpreempt", "gmem.limit.high"));
 	ck_assert(has("gpreempt", "fast_paging"));
 	ck_assert(!has("gpreempt", "memory_isolation"));
 	ck_assert(has("gvm", "fast_paging"));
@@ -420,34 +470,34 @@ START_TEST(systems_honour_what_the_core_has)
 	ck_assert(has("ghost", "priority_batches"));
 	ck_assert(has("ghost", "hint_faults"));
 	ck_assert(!has("stock", "hint_faults"));
-	config.mechanisms.memory_isolation = false;
-	ck_assert(!honours("gvm", &config, "memory.limit"));
-	ck_assert(honours("gvm", &config, "compute.freeze"));
-	ck_assert(honours("ghost", &config, "gmem.limit.high"));
-	config.mechanisms.compute_isolation = false;
-	ck_assert(!honours("gvm", &config, "compute.freeze"));
+	set_flag("gvm", "system.mechanisms.memory_isolation", false);
+	ck_assert(!honours("gvm", "memory.limit"));
+	ck_assert(honours("gvm", "compute.freeze"));
+	ck_assert(honours("ghost", "gmem.limit.high"));
+	set_flag("gvm", "system.mechanisms.compute_isolation", false);
+	ck_assert(!honours("gvm", "compute.freeze"));
 }
 END_TEST
 
 /* By weight, timeslices are the scheduler's own; ghost has another use for priorities. */
 START_TEST(a_scheduler_honours_what_it_takes_something_from)
 {
-	struct config config = { .mechanisms = { true, true, true },
-				 .scheduler = CFG_SCHEDULER_WEIGHTED };
-
-	ck_assert(honours("gvm", &config, "compute.weight"));
-	ck_assert(honours("ghost", &config, "compute.freeze"));
-	ck_assert(!honours("gvm", &config, "compute.timeslice"));
-	ck_assert(!honours("ghost", &config, "compute.priority"));
-	ck_assert(!honours("stock", &config, "compute.weight"));
-	config.mechanisms.priority_batches = true;
-	ck_assert(honours("ghost", &config, "compute.priority"));
-	ck_assert(!honours("gvm", &config, "compute.priority"));
-	config.scheduler = CFG_SCHEDULER_PRIORITY;
-	ck_assert(honours("gvm", &config, "compute.timeslice"));
-	ck_assert(!honours("gvm", &config, "compute.weight"));
-	ck_assert(sim_system_has_mechanism(sim_system_find("gvm"), "system.tracking"));
-	ck_assert(!sim_system_has_mechanism(sim_system_find("stock"), "system.scheduler"));
+	switch_gvm_on();
+	set_scheduler("gvm", SIM_SCHEDULER_WEIGHTED);
+	set_scheduler("ghost", SIM_SCHEDULER_WEIGHTED);
+	ck_assert(honours("gvm", "compute.weight"));
+	ck_assert(honours("ghost", "compute.freeze"));
+	ck_assert(!honours("gvm", "compute.timeslice"));
+	ck_assert(!honours("ghost", "compute.priority"));
+	ck_assert(!honours("stock", "compute.weight"));
+	set_flag("ghost", "system.mechanisms.priority_batches", true);
+	ck_assert(honours("ghost", "compute.priority"));
+	ck_assert(!honours("gvm", "compute.priority"));
+	set_scheduler("gvm", SIM_SCHEDULER_PRIORITY);
+	ck_assert(honours("gvm", "compute.timeslice"));
+	ck_assert(!honours("gvm", "compute.weight"));
+	ck_assert_ptr_nonnull(find_key("gvm", "system.tracking"));
+	ck_assert_ptr_null(find_key("stock", "system.scheduler"));
 }
 END_TEST
 

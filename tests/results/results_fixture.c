@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "results_fixture.h"
 
+#include "apps/llm_server.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,26 +90,30 @@ static bool test_honours(const struct config *unused, const char *control_file)
 	return !strcmp(control_file, "compute.priority");
 }
 
-static const struct sim_system test_system = { .name = "test", .honours = test_honours };
+static const struct sim_system test_system = {
+	.keys = { .name = "test" },
+	.honours = test_honours,
+};
+static struct cfg_llm llm = { .client.slo_ttft = 1 * SEC };
 
 static void make_config(void)
 {
 	containers[0] = (struct cfg_container){
 		.name = "vllm",
 		.enabled = true,
-		.app_type = CFG_APP_LLM_SERVER,
-		.llm.client.slo_ttft = 1 * SEC,
+		.app_type = &llm_server_app.keys,
+		.app = &llm,
 	};
 	containers[1] = (struct cfg_container){
 		.name = "diffusion",
 		.enabled = true,
-		.app_type = CFG_APP_DIFFUSION,
+		.app_type = &diffusion_app.keys,
 		.controls = controls,
 		.control_count = COUNT(controls),
 	};
 	config = (struct config){
 		.name = "golden",
-		.system = "test",
+		.system = &test_system.keys,
 		.duration = 10 * SEC,
 		.seed = 7,
 		.gpu.profile = "a100-40g",

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What a scenario can name: see machine_registry in machine.h. */
+#include "machine/machine.h"
+
+const struct cfg_registry machine_registry = {
+	.apps = sim_app_types,
+	.systems = sim_systems,
+};
