@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "gvm/control.h"
 #include "config/message.h"
 
 #define TEXT_MAX 512
@@ -102,6 +103,21 @@ static void default_value(const struct cfg_key *key, struct cfg_value *ret_value
 	json_decref(json);
 }
 
+void *cfg_keys_defaults(const struct cfg_keys *set)
+{
+	void *base = calloc(1, set->bytes + 1);
+
+	for (size_t i = 0; base && i < set->key_count; i++) {
+		struct cfg_value value;
+
+		if (!set->keys[i].fallback)
+			continue;
+		default_value(&set->keys[i], &value);
+		cfg_value_store(&set->keys[i], &value, base);
+	}
+	return base;
+}
+
 /* Bind one row in @base; "*" and "#" in its path stand for @instance. */
 static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char *instance,
 		    void *base)
@@ -152,7 +168,7 @@ static int bind_controls(struct cfg_load *load, struct cfg_container *container)
 		if (key->scope != CFG_SCOPE_CONTROL)
 			continue;
 		control = &container->controls[container->control_count++];
-		control->file = cfg_key_leaf(key);
+		control->file = key->control->name;
 		cfg_key_path(key, container->name, path, sizeof(path));
 		setting = cfg_settings_find(&load->settings, path);
 		if (!setting)

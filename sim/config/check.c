@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "gvm/control.h"
 #include "config/message.h"
 #include "config/units.h"
 
@@ -140,7 +141,7 @@ static int check_event_write(struct cfg_load *load, size_t index)
 		cfg_describe_allowed(key, allowed, sizeof(allowed));
 		return cfg_reject_event(load, index, "value", wrong, allowed);
 	}
-	snprintf(event->file, sizeof(event->file), "%s", cfg_key_leaf(key));
+	snprintf(event->file, sizeof(event->file), "%s", key->control->name);
 	cfg_value_control_text(key, &value, event->value, sizeof(event->value));
 	return 0;
 }

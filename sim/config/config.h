@@ -95,7 +95,7 @@ struct cfg_container {
 	 * "max", "<n>us", or a number.
 	 */
 	struct cfg_control {
-		const char *file;	 /* "gmem.limit.high", ...: points into the schema */
+		const char *file;	 /* "gmem.limit.high": its name in the core's table */
 		char text[CFG_NAME_MAX]; /* written to the file at start */
 	} * controls;
 	size_t control_count;

@@ -133,6 +133,41 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 	}
 }
 
+const char *cfg_type_name(enum cfg_type type)
+{
+	static const char *const names[] = {
+		[CFG_TYPE_BOOL] = "truth value",
+		[CFG_TYPE_INTEGER] = "integer",
+		[CFG_TYPE_SIZE] = "size",
+		[CFG_TYPE_DURATION] = "duration",
+		[CFG_TYPE_TIMESLICE] = "timeslice",
+		[CFG_TYPE_PPM] = "number",
+		[CFG_TYPE_STRING] = "text",
+		[CFG_TYPE_NAME] = "name",
+		[CFG_TYPE_WORD] = "word",
+		[CFG_TYPE_ENUM] = "word",
+		[CFG_TYPE_SET] = "word",
+		[CFG_TYPE_TRACE] = "trace file",
+		[CFG_TYPE_WRITE] = "number or text",
+	};
+
+	return names[type];
+}
+
+const char *cfg_type_unit(enum cfg_type type)
+{
+	switch (type) {
+	case CFG_TYPE_SIZE:
+		return "bytes";
+	case CFG_TYPE_DURATION:
+		return "ns, us, ms, s, min or h";
+	case CFG_TYPE_TIMESLICE:
+		return "us or ms";
+	default:
+		return "";
+	}
+}
+
 static size_t min3(size_t a, size_t b, size_t c)
 {
 	size_t least = a < b ? a : b;

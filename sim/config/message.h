@@ -19,9 +19,6 @@ struct sim_error;
 int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What @key accepts: "a duration from 1ns to 86400s such as "640s", "24.6ms" or "5us"". */
-void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
-
 /*
  * What to say about an unknown @path: the nearest known key if one is close, otherwise the keys
  * that its parent has. With @app only keys of that application type count; NULL: all.

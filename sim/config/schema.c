@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "gvm/control.h"
 
 #define TYPE(type_) .type = CFG_TYPE_##type_
 
@@ -39,13 +40,6 @@
 	{                                                                                 \
 		.path = "containers.*." leaf_, TYPE(type_), .scope = CFG_SCOPE_CONTAINER, \
 		CFG_MEMBER(struct cfg_container, member_), .help = help_, __VA_ARGS__     \
-	}
-
-/* A control file: never required, and bound by its name. */
-#define CONTROL(file_, type_, min_, max_, help_)                                        \
-	{                                                                               \
-		.path = "containers.*." file_, TYPE(type_), .scope = CFG_SCOPE_CONTROL, \
-		CFG_RANGE(min_, max_), CFG_DEFAULT(""), .help = help_                   \
 	}
 
 #define EVENT(leaf_, type_, member_, help_, ...)                                  \
@@ -144,18 +138,6 @@ static const struct cfg_key container_rows[] = {
 		  "it listens for pressure events and gives memory back", CFG_DEFAULT("false")),
 };
 
-static const struct cfg_key control_rows[] = {
-	CONTROL("gmem.limit.high", SIZE, 0, UINT64_MAX, "GPU memory that it may hold"),
-	CONTROL("gmem.limit.low", SIZE, 0, UINT64_MAX, "GPU memory that others cannot take"),
-	CONTROL("hmem.limit", SIZE, 0, UINT64_MAX,
-		"host memory that its swapped pages may take"),
-	CONTROL("compute.timeslice", TIMESLICE, 1, 16 * CFG_SEC / CFG_USEC,
-		"timeslice of its contexts"),
-	CONTROL("compute.priority", INTEGER, 0, 16, "0 is the most important"),
-	CONTROL("compute.weight", INTEGER, 1, 10000, "share of GPU time"),
-	CONTROL("compute.freeze", INTEGER, 0, 1, "1 takes its contexts off the runlist"),
-};
-
 static const struct cfg_key event_rows[] = {
 	EVENT("at", DURATION, at, "when it happens", CFG_RANGE(0, 24 * CFG_HOUR)),
 	EVENT("container", NAME, container, "to which container"),
@@ -206,45 +188,75 @@ static void append_sets(struct cfg_schema *schema, const struct cfg_keys *const 
 		append_rows(schema, (*sets)->keys, (*sets)->key_count, *sets);
 }
 
+/* The type of a key for a control file of this kind. */
+static enum cfg_type control_type(const struct gvm_control_file *file)
+{
+	switch (file->kind) {
+	case GVM_CONTROL_BYTES:
+		return CFG_TYPE_SIZE;
+	case GVM_CONTROL_TIMESLICE:
+		return CFG_TYPE_TIMESLICE;
+	default:
+		return CFG_TYPE_INTEGER;
+	}
+}
+
+/* A key for each control file that can be written: never required, and bound by its name. */
+static void append_controls(struct cfg_schema *schema)
+{
+	for (u32 i = 0; i < gvm_control_count(); i++) {
+		const struct gvm_control_file *file = gvm_control_at(i);
+
+		if (!file->store)
+			continue;
+		snprintf(schema->control_paths[i], CFG_PATH_MAX, "containers.*.%s", file->name);
+		schema->rows[schema->count++] = (struct cfg_key){
+			.path = schema->control_paths[i],
+			.type = control_type(file),
+			.scope = CFG_SCOPE_CONTROL,
+			CFG_RANGE(file->min, file->max),
+			CFG_DEFAULT(""),
+			.help = file->summary,
+			.control = file,
+		};
+	}
+}
+
 #define APPEND(schema_, rows_) \
 	append_rows(schema_, rows_, sizeof(rows_) / sizeof((rows_)[0]), NULL)
 
 int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *registry)
 {
 	size_t own = sizeof(scenario_rows) + sizeof(machine_rows) + sizeof(container_rows) +
-		     sizeof(control_rows) + sizeof(event_rows) + sizeof(output_rows);
+		     sizeof(event_rows) + sizeof(output_rows);
 	size_t count = own / sizeof(struct cfg_key) + count_set_rows(registry->apps) +
-		       count_set_rows(registry->systems);
+		       count_set_rows(registry->systems) + gvm_control_count();
 
 	*schema = (struct cfg_schema){ .registry = registry };
 	schema->rows = calloc(count, sizeof(*schema->rows));
-	if (!schema->rows)
+	schema->control_paths = calloc(gvm_control_count(), sizeof(*schema->control_paths));
+	if (!schema->rows || !schema->control_paths) {
+		cfg_schema_destroy(schema);
 		return -ENOMEM;
+	}
 	APPEND(schema, scenario_rows);
 	append_sets(schema, registry->systems);
 	APPEND(schema, machine_rows);
 	APPEND(schema, container_rows);
 	append_sets(schema, registry->apps);
-	APPEND(schema, control_rows);
+	append_controls(schema);
 	APPEND(schema, event_rows);
 	APPEND(schema, output_rows);
-	assert(schema->count == count);
+	assert(schema->count <= count);
 	return 0;
 }
 
 void cfg_schema_destroy(struct cfg_schema *schema)
 {
 	free(schema->rows);
+	free(schema->control_paths);
 	*schema = (struct cfg_schema){ 0 };
 }
-
-/* Names that the public GVM driver gives to the same control files. */
-static const struct {
-	const char *alias;
-	const char *file;
-} aliases[] = {
-	{ "memory.limit", "gmem.limit.high" },
-};
 
 /* An index as it is printed: digits without leading zeros, small enough for the event list. */
 static bool component_is_index(const char *text, size_t length, size_t *ret_index)
@@ -333,13 +345,11 @@ bool cfg_keys_has(const struct cfg_keys *keys, const char *path)
 
 const struct cfg_key *cfg_schema_find_control(const struct cfg_schema *schema, const char *file)
 {
-	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-		if (!strcmp(file, aliases[i].alias))
-			file = aliases[i].file;
-	}
+	const struct gvm_control_file *control = gvm_control_find(file);
+
 	cfg_schema_for_each(schema, key)
 	{
-		if (key->scope == CFG_SCOPE_CONTROL && !strcmp(cfg_key_leaf(key), file))
+		if (control && key->control == control)
 			return key;
 	}
 	return NULL;
@@ -405,11 +415,11 @@ bool cfg_path_event(const char *path, size_t *ret_index)
 void cfg_path_canonical(const char *path, char *ret_path, size_t size)
 {
 	const char *leaf = path_in_container(path);
+	const struct gvm_control_file *file =
+		leaf && *leaf == '.' ? gvm_control_find(leaf + 1) : NULL;
 
-	snprintf(ret_path, size, "%s", path);
-	for (size_t i = 0; leaf && i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-		if (*leaf == '.' && !strcmp(leaf + 1, aliases[i].alias))
-			snprintf(ret_path, size, "%.*s%s", (int)(leaf + 1 - path), path,
-				 aliases[i].file);
-	}
+	if (file)
+		snprintf(ret_path, size, "%.*s%s", (int)(leaf + 1 - path), path, file->name);
+	else
+		snprintf(ret_path, size, "%s", path);
 }

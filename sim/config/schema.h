@@ -7,7 +7,8 @@
  * a new row. A path is the names of the nested objects joined by dots; in a row's path "*" stands
  * for a container's name and "#" for the index of an event.
  *
- * The rows of a scenario itself are in schema.c. An application type and a system bring rows of
+ * The rows of a scenario itself are in schema.c. Those of control files are made from the core's
+ * table: each file that can be written is a key. An application type and a system bring rows of
  * their own as a set (struct cfg_keys), which is bound to a struct of their own. Sets come to
  * config_load() in a registry, since this folder knows neither applications nor systems. Several
  * application types may have the same path, each bound to its own member. Several systems may,
@@ -43,6 +44,7 @@ struct cfg_container;
 struct cfg_event;
 struct cfg_keys;
 struct cfg_load;
+struct gvm_control_file;
 
 /* What a value may look like, and how it is stored. */
 enum cfg_type {
@@ -86,6 +88,7 @@ struct cfg_key {
 	const char *help;	  /* one line: what it is */
 	bool unused; /* checked, but nothing reads it yet; no wildcard in its path */
 	/* Filled in by cfg_schema_init(). */
+	const struct gvm_control_file *control; /* of scope CONTROL: the file that is written */
 	const struct cfg_keys *set;	    /* that it came with; NULL: every scenario has it */
 	const struct cfg_keys *const *sets; /* of SET: what it chooses from, NULL at the end */
 };
@@ -155,6 +158,7 @@ struct cfg_schema {
 	const struct cfg_registry *registry; /* borrowed */
 	struct cfg_key *rows;
 	size_t count;
+	char (*control_paths)[CFG_PATH_MAX]; /* of the rows of control files */
 };
 
 /* Make the schema of @registry, which outlives it. Returns 0 or -ENOMEM. */
@@ -181,6 +185,20 @@ bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app);
 
 /* Is a row of @path in the set @keys? */
 bool cfg_keys_has(const struct cfg_keys *keys, const char *path);
+
+/*
+ * For help and documents. The name of a type ("size"), the unit of its numbers in a dump ("bytes",
+ * "" for a bare number or a text), and a sentence on what @key accepts with bounds and examples.
+ */
+const char *cfg_type_name(enum cfg_type type);
+const char *cfg_type_unit(enum cfg_type type);
+void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
+
+/*
+ * A struct of the keys of @set in which each has its default; required ones are zero. The caller
+ * frees it. NULL: no memory.
+ */
+void *cfg_keys_defaults(const struct cfg_keys *set);
 
 /* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
