@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the commands of gvmcollect have in common in their options: NAME=VALUE, and mistakes. */
+/* Options of gvmcollect's commands: NAME=VALUE, durations, and messages about mistakes. */
 #ifndef SIM_COLLECT_ARGUMENTS_H
 #define SIM_COLLECT_ARGUMENTS_H
 
 #include <stddef.h>
+
+#include "engine/types.h"
+
 #include <stdint.h>
 
 struct sim_error;
 
 /*
- * Check a name, as it stands in CSV files and paths of keys: letters, digits, "-" and "_". Returns
- * 0 or -SIM_EXIT_USER.
+ * Check a name: letters, digits, "-" and "_". It goes into CSV files and paths of keys. Returns 0 or
+ * -SIM_EXIT_USER.
  */
 int arguments_name(const char *option, const char *text, struct sim_error *err);
 
@@ -19,10 +22,10 @@ int arguments_split(const char *option, char *text, const char **ret_name,
 		    const char **ret_value, struct sim_error *err);
 
 /* A duration of @least ns to a day. Returns 0 or -SIM_EXIT_USER. */
-int arguments_duration(const char *option, const char *text, uint64_t least, uint64_t *ret_ns,
+int arguments_duration(const char *option, const char *text, u64 least, uint64_t *ret_ns,
 		       struct sim_error *err);
 
-/* getopt found an option that is unknown ('?') or lacks its value (':'); @word is where it is. */
+/* Report an option of @word that is unknown (kind '?') or lacks its value (':'). -SIM_EXIT_USER. */
 int arguments_bad_option(int kind, const char *word, const char *usage, struct sim_error *err);
 
 /* Print a help text. Returns 0 or -SIM_EXIT_RUNTIME. */

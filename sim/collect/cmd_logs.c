@@ -13,36 +13,30 @@
 #define LOGS_USAGE \
 	"logs DIR [--requests NAME=FILE]... [--images NAME=FILE]... [--slo NAME=TIME]..."
 
+/* clang-format off */
 static const char logs_help[] =
-	"Usage: gvmcollect " LOGS_USAGE "\n"
-	"\n"
-	"Puts what applications logged into DIR, a folder of \"gvmcollect sample\": every "
-	"request and\n"
-	"image into requests.csv, their statistics into summary.json. What is not given this "
-	"time\n"
-	"is not in there afterwards, so give all logs at once.\n"
-	"\n"
-	"  --requests NAME=FILE  container NAME is an LLM server, and FILE is what vLLM's "
-	"benchmark\n"
-	"                        client wrote: vllm bench serve --save-result "
-	"--save-detailed.\n"
-	"                        It needs start_times, which vLLM writes since January 2026\n"
-	"  --images NAME=FILE    container NAME is a diffusion pipeline, and FILE a CSV with a "
-	"row\n"
-	"                        per image: start_ns,end_ns. In Python, time.monotonic_ns() "
-	"before\n"
-	"                        and after the call of the pipeline\n"
-	"  --slo NAME=TIME       what time to first token NAME's users were promised: 7.463s\n"
-	"\n"
-	"Both clocks are CLOCK_MONOTONIC of the host that was sampled: run the clients there. "
-	"What\n"
-	"began before or after the collection is left out, and told.\n"
-	"\n"
-	"Example:\n"
-	"  gvmcollect logs results/hardware --requests vllm=bench.json --images "
-	"sd=images.csv \\\n"
-	"             --slo vllm=7.463s\n"
-	"  gvmsim figure alone-vs-shared results/hardware results/vllm-diffusion-80g-stock\n";
+"Usage: gvmcollect " LOGS_USAGE "\n"
+"\n"
+"Puts what applications logged into DIR, a folder of \"gvmcollect sample\": every request and\n"
+"image into requests.csv, their statistics into summary.json. Each call replaces the logs of the\n"
+"call before, so give all logs at once.\n"
+"\n"
+"  --requests NAME=FILE  container NAME is an LLM server, and FILE is the result of vLLM's\n"
+"                        benchmark client: vllm bench serve --save-result --save-detailed.\n"
+"                        It needs start_times, which vLLM writes since January 2026\n"
+"  --images NAME=FILE    container NAME is a diffusion pipeline, and FILE a CSV with a row per\n"
+"                        image: start_ns,end_ns. In Python: time.monotonic_ns() before and\n"
+"                        after the call of the pipeline\n"
+"  --slo NAME=TIME       the time to first token that NAME's users were promised: 7.463s\n"
+"\n"
+"Both clocks are CLOCK_MONOTONIC of the host that was sampled, so run the clients there.\n"
+"Requests and images outside of the collection are left out and reported.\n"
+"\n"
+"Example:\n"
+"  gvmcollect logs results/hardware --requests vllm=bench.json --images sd=images.csv \\\n"
+"             --slo vllm=7.463s\n"
+"  gvmsim figure alone-vs-shared results/hardware results/vllm-diffusion-80g-stock\n";
+/* clang-format on */
 
 enum logs_option { LOGS_REQUESTS = 256, LOGS_IMAGES, LOGS_SLO };
 
@@ -72,24 +66,24 @@ static int add_entry(struct logs_args *args, const char *option, enum cfg_app_ty
 		     struct sim_error *err)
 {
 	struct logs_entry *entry = &args->entries[args->count];
-	int rc = arguments_split(option, optarg, &entry->container, &entry->file, err);
+	int status = arguments_split(option, optarg, &entry->container, &entry->file, err);
 
 	entry->type = type;
-	for (size_t i = 0; !rc && i < args->count; i++)
+	for (size_t i = 0; !status && i < args->count; i++)
 		if (!strcmp(args->entries[i].container, entry->container))
-			rc = sim_user_error(err, "option '%s': %s has a log already", option,
-					    entry->container);
+			status = sim_user_error(err, "option '%s': %s has a log already",
+						option, entry->container);
 	args->count++;
-	return rc;
+	return status;
 }
 
 static int add_slo(struct logs_args *args, struct sim_error *err)
 {
 	struct logs_slo *slo = &args->slos[args->slo_count++];
 	const char *text;
-	int rc = arguments_split("--slo", optarg, &slo->container, &text, err);
+	int status = arguments_split("--slo", optarg, &slo->container, &text, err);
 
-	return rc ? rc : arguments_duration("--slo", text, 1, &slo->ns, err);
+	return status ? status : arguments_duration("--slo", text, 1, &slo->ns, err);
 }
 
 /* A promise belongs to an LLM server whose log is given. */
@@ -135,7 +129,7 @@ static int take_option(struct logs_args *args, int option, const char *word,
 
 static int run(int argc, char **argv, struct logs_args *args, struct sim_error *err)
 {
-	int option, rc;
+	int option, status;
 
 	args->entries = calloc((size_t)argc, sizeof(*args->entries));
 	args->slos = calloc((size_t)argc, sizeof(*args->slos));
@@ -143,28 +137,28 @@ static int run(int argc, char **argv, struct logs_args *args, struct sim_error *
 		return sim_runtime_error(err, "out of memory");
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", logs_options, NULL)) != -1) {
-		rc = take_option(args, option, argv[optind - 1], err);
-		if (rc || args->help)
-			return rc ? rc : arguments_print(logs_help, err);
+		status = take_option(args, option, argv[optind - 1], err);
+		if (status || args->help)
+			return status ? status : arguments_print(logs_help, err);
 	}
 	if (argc - optind != 1)
 		return sim_user_error(err, "%d folders, expected 1, usage: gvmcollect %s",
 				      argc - optind, LOGS_USAGE);
 	if (!args->count)
 		return sim_user_error(err, "no log is given, usage: gvmcollect %s", LOGS_USAGE);
-	rc = apply_slos(args, err);
-	return rc ? rc : logs_add(argv[optind], args->entries, args->count, err);
+	status = apply_slos(args, err);
+	return status ? status : logs_add(argv[optind], args->entries, args->count, err);
 }
 
 int cmd_logs(int argc, char **argv)
 {
 	struct logs_args args = { 0 };
 	struct sim_error err = { 0 };
-	int rc = run(argc, argv, &args, &err);
+	int status = run(argc, argv, &args, &err);
 
-	if (rc)
+	if (status)
 		fprintf(stderr, "gvmcollect: logs: %s\n", err.text);
 	free(args.entries);
 	free(args.slos);
-	return -rc;
+	return -status;
 }

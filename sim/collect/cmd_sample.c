@@ -2,10 +2,10 @@
 /*
  * "gvmcollect sample", see cmd_sample.h.
  *
- * Signals that end us are blocked from before anything is written, and fetched while we wait for
- * the date of the next sample: none is lost, and none leaves half a folder behind. They stay
- * blocked to the end, which is near: timeout(1) and terminals send more than one, and the second
- * would kill us before we said what became of the first.
+ * Signals that end the program are blocked before anything is written. They are fetched during the wait
+ * for the next sample, so none is lost and none leaves half a folder behind. They stay blocked to the
+ * end: timeout(1) and terminals send more than one, and a second one would end the program before it
+ * has reported the first.
  */
 #include "collect/cmd_sample.h"
 
@@ -33,57 +33,62 @@
 #define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 
+/* clang-format off */
 static const char sample_help[] =
-	"Usage: gvmcollect " SAMPLE_USAGE "\n"
-	"\n"
-	"Watches the containers of a GPU host by the control files that their driver keeps, "
-	"and\n"
-	"writes the results folder that gvmsim writes, so that hardware can be put beside a\n"
-	"simulation. debugfs is root's: run it as root. Without any option it takes in every\n"
-	"container that appears, until all have gone or it is interrupted.\n"
-	"\n"
-	"  --container NAME=PID[:GPU]  watch this process group only, and call it NAME; as "
-	"often as\n"
-	"                              needed. Give it the name that it has in the scenario\n"
-	"  --root DIR        where DIR/<tgid>/<gpu>/ are; by default /sys/kernel/debug/gvm "
-	"and\n"
-	"                    the GVM paper's /sys/kernel/debug/nvidia-uvm/processes\n"
-	"  --interval TIME   between samples, 1ms and more; by default 100ms\n"
-	"  --duration TIME   end after that time; by default when all containers have gone\n"
-	"  --system NAME     who manages the GPU, for titles: stock, gvm, ... By default "
-	"hardware\n"
-	"  --out DIR         where results go, by default " SAMPLE_OUT "\n"
-	"  --quiet           no news and no table\n"
-	"\n"
-	"Sampled are, where the driver has them: gmem.current (or memory.current), "
-	"gmem.swap.current,\n"
-	"gmem.clean.current, gmem.peak, gmem.events, gmem.limit.high and .low, hmem.limit, "
-	"compute.timeslice,\n"
-	".priority and .freeze, gcgroup.stat. What is missing is said once and stays unknown. "
-	"A\n"
-	"stock driver has none of them; then the folder tells which processes ran when, and\n"
-	"\"gvmcollect logs\" adds what they logged. (nvidia-smi is no help: what it counts for "
-	"a\n"
-	"process leaves managed memory out.)\n"
-	"\n"
-	"The folder gets timeline.csv (memory and pending kernels; fields that no driver can "
-	"fill\n"
-	"are empty), controls.csv (a row whenever another control file changed), "
-	"summary.json,\n"
-	"config.json (host, driver, GPUs, containers, what was missing) and an empty "
-	"requests.csv.\n"
-	"\n"
-	"Exit code: 0 done; 1 something failed, such as a full disk; 2 a mistake in the "
-	"command\n"
-	"line; 130 interrupted, what there was is written and marked with \"complete\": "
-	"false.\n"
-	"\n"
-	"Examples:\n"
-	"  Two processes, until both have gone:\n"
-	"    gvmcollect sample --container vllm=$(pgrep -of vllm) --container "
-	"diffusion=4242\n"
-	"  Whatever there is, for ten minutes, every 10 ms:\n"
-	"    gvmcollect sample --interval 10ms --duration 10min --out results/ten-minutes\n";
+"Usage: gvmcollect " SAMPLE_USAGE "\n"
+"\n"
+"Watches the containers of a GPU host by the control files of their driver, and writes the\n"
+"results folder that gvmsim writes, to put hardware beside a simulation. Only root may read\n"
+"debugfs, so run it as root. Without options it takes in every container that appears, until all\n"
+"have gone or it is interrupted.\n"
+"\n"
+"  --container NAME=PID[:GPU]  watch this process group only and call it NAME, the name that it\n"
+"                              has in the scenario; may be repeated\n"
+"  --root DIR        where DIR/<tgid>/<gpu>/ are; by default /sys/kernel/debug/gvm and the GVM\n"
+"                    paper's /sys/kernel/debug/nvidia-uvm/processes\n"
+"  --interval TIME   between samples, 1ms and more; by default 100ms\n"
+"  --duration TIME   end after that time; by default when all containers have gone\n"
+"  --system NAME     who manages the GPU, for titles: stock, gvm, ... By default hardware\n"
+"  --out DIR         where results go, by default " SAMPLE_OUT "\n"
+"  --quiet           no news and no table\n"
+"\n"
+"Control files that are sampled, where the driver has them:\n";
+
+/* Comes after the list of control files. */
+static const char sample_help_end[] =
+"\n"
+"A missing file is reported once, and its value stays unknown. A stock driver has none of these\n"
+"files. Then the folder tells which process ran when, and \"gvmcollect logs\" adds what the\n"
+"applications logged. (nvidia-smi does not help: it leaves managed memory out of the memory of a\n"
+"process.)\n"
+"\n"
+"The folder gets timeline.csv (memory and pending kernels; fields that no driver can fill are\n"
+"empty), controls.csv (a row for each change of another control file), summary.json, config.json\n"
+"(host, driver, GPUs, containers, missing files) and an empty requests.csv.\n"
+"\n"
+"Exit code: 0 done; 1 something failed, such as a full disk; 2 a mistake in the command line; 130\n"
+"interrupted: the results so far are written and marked with \"complete\": false.\n"
+"\n"
+"Examples:\n"
+"  Two processes, until both have gone:\n"
+"    gvmcollect sample --container vllm=$(pgrep -of vllm) --container diffusion=4242\n"
+"  All containers, for ten minutes, every 10 ms:\n"
+"    gvmcollect sample --interval 10ms --duration 10min --out results/ten-minutes\n";
+/* clang-format on */
+
+/* The list in the middle is the core's table of control files. */
+static int print_help(struct sim_error *err)
+{
+	fputs(sample_help, stdout);
+	for (u32 i = 0; i < gvm_control_count(); i++) {
+		const struct gvm_control_file *file = gvm_control_at(i);
+
+		printf("  %-18s  %s\n", file->name, file->summary);
+		if (file->alias)
+			printf("  %-18s  the same in the public GVM driver\n", file->alias);
+	}
+	return arguments_print(sample_help_end, err);
+}
 
 enum sample_option {
 	SAMPLE_CONTAINER = 256,
@@ -159,16 +164,16 @@ static int take_option(struct sample_args *args, int option, const char *word,
 
 static int parse(int argc, char **argv, struct sample_args *args, struct sim_error *err)
 {
-	int option, rc;
+	int option, status;
 
 	args->containers = calloc((size_t)argc, sizeof(*args->containers));
 	if (!args->containers)
 		return sim_runtime_error(err, "out of memory");
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":h", sample_options, NULL)) != -1) {
-		rc = take_option(args, option, argv[optind - 1], err);
-		if (rc || args->help)
-			return rc;
+		status = take_option(args, option, argv[optind - 1], err);
+		if (status || args->help)
+			return status;
 	}
 	if (argc == optind)
 		return 0;
@@ -183,23 +188,23 @@ static int add_container(struct sampler *sampler, const char *argument, struct s
 	const char *name, *value;
 	char *text = strdup(argument);
 	char *colon = NULL;
-	int rc = text ? arguments_split("--container", text, &name, &value, err) :
-			sim_runtime_error(err, "out of memory");
+	int status = text ? arguments_split("--container", text, &name, &value, err) :
+			    sim_runtime_error(err, "out of memory");
 
-	if (!rc)
+	if (!status)
 		colon = strchr(value, ':');
 	if (colon)
 		*colon++ = '\0';
-	if (!rc && (gvm_parse_u64(value, &tgid) || !tgid || tgid > PID_LIMIT ||
-		    (colon && gvm_parse_u64(colon, &gpu))))
-		rc = sim_user_error(err,
-				    "option '--container': \"%s\", allowed: NAME=PID or "
-				    "NAME=PID:GPU in numbers, a PID is at most %llu",
-				    argument, PID_LIMIT);
-	if (!rc)
-		rc = sampler_add(sampler, name, tgid, gpu, err);
+	if (!status && (gvm_parse_u64(value, &tgid) || !tgid || tgid > PID_LIMIT ||
+			(colon && gvm_parse_u64(colon, &gpu))))
+		status = sim_user_error(err,
+					"option '--container': \"%s\", allowed: NAME=PID or "
+					"NAME=PID:GPU in numbers, a PID is at most %llu",
+					argument, PID_LIMIT);
+	if (!status)
+		status = sampler_add(sampler, name, tgid, gpu, err);
 	free(text);
-	return rc;
+	return status;
 }
 
 static u64 clock_ns(void)
@@ -230,7 +235,7 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 {
 	u64 end_ns = args->duration_ns ? args->duration_ns : U64_MAX;
 	u64 date_ns = 0;
-	int rc;
+	int status;
 
 	for (;;) {
 		date_ns = min(date_ns + collected->interval_ns, end_ns);
@@ -240,9 +245,9 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 		}
 		date_ns = next_date(collected, date_ns, end_ns);
 		collected->end_ns = date_ns;
-		rc = sampler_take(sampler, date_ns, err);
-		if (rc)
-			return rc;
+		status = sampler_take(sampler, date_ns, err);
+		if (status)
+			return status;
 		collected->taken++;
 		if (date_ns == end_ns || (!args->duration_ns && sampler_is_over(sampler)))
 			break;
@@ -297,18 +302,18 @@ static int report(const struct sample_args *args, const struct collected *collec
 		  struct writer *writer, int failed, struct sim_error *err)
 {
 	struct summary summary;
-	int rc = collected_summary(collected, &summary, err);
+	int status = collected_summary(collected, &summary, err);
 
-	if (rc) {
+	if (status) {
 		writer_abort(writer);
-		return rc;
+		return status;
 	}
-	rc = collected_write(collected, &summary, writer, err);
-	if (!rc && !args->quiet)
-		rc = print_summary(collected, &summary, writer->folder, err);
+	status = collected_write(collected, &summary, writer, err);
+	if (!status && !args->quiet)
+		status = print_summary(collected, &summary, writer->folder, err);
 	summary_destroy(&summary);
-	if (rc || failed || collected->complete)
-		return rc ? rc : failed;
+	if (status || failed || collected->complete)
+		return status ? status : failed;
 	sim_runtime_error(err,
 			  "interrupted after %llu.%03llu s; results up to there, marked "
 			  "incomplete, are in %s",
@@ -326,22 +331,22 @@ static int sample(const struct sample_args *args, struct sampler *sampler,
 				       .interval_ns = args->interval_ns };
 	struct signals signals;
 	struct writer writer;
-	int rc;
+	int status;
 
 	for (size_t i = 0; i < args->container_count; i++) {
-		rc = add_container(sampler, args->containers[i], err);
-		if (rc)
-			return rc;
+		status = add_container(sampler, args->containers[i], err);
+		if (status)
+			return status;
 	}
 	signals_take(&signals);
-	rc = results_prepare(&writer, args->out, err);
-	if (!rc) {
+	status = results_prepare(&writer, args->out, err);
+	if (!status) {
 		collected.start_ns = clock_ns();
 		collected.start_date = time(NULL);
-		rc = collect(args, sampler, &collected, &signals, err);
-		rc = report(args, &collected, &writer, rc, err);
+		status = collect(args, sampler, &collected, &signals, err);
+		status = report(args, &collected, &writer, status, err);
 	}
-	return rc;
+	return status;
 }
 
 int cmd_sample(int argc, char **argv)
@@ -351,16 +356,15 @@ int cmd_sample(int argc, char **argv)
 				    .out = SAMPLE_OUT };
 	struct sim_error err = { 0 };
 	struct sampler sampler;
-	int rc = parse(argc, argv, &args, &err);
+	int status = parse(argc, argv, &args, &err);
 
 	sampler_init(&sampler, args.root);
 	sampler.quiet = args.quiet;
-	if (!rc)
-		rc = args.help ? arguments_print(sample_help, &err) :
-				 sample(&args, &sampler, &err);
-	if (rc)
+	if (!status)
+		status = args.help ? print_help(&err) : sample(&args, &sampler, &err);
+	if (status)
 		fprintf(stderr, "gvmcollect: sample: %s\n", err.text);
 	sampler_destroy(&sampler);
 	free(args.containers);
-	return -rc;
+	return -status;
 }

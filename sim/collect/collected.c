@@ -14,28 +14,30 @@
 
 #define NS_PER_S 1e9
 
-/* The last value of a file, if it was ever seen. */
-static void set_last(struct summary_container *container, enum summary_metric_id metric,
-		     const struct sampler_file *file)
+/* The last value of a file, if it was ever seen. Returns whether it was. */
+static bool set_last(struct summary_container *container, enum summary_metric_id metric,
+		     const struct sampler_container *sampled, const char *name)
 {
-	if (file->seen)
+	const struct sampler_file *file = sampler_last(sampled, name);
+
+	if (file)
 		summary_set_count(container, metric, file->number);
+	return file;
 }
 
 static void summarise_container(struct summary_container *container,
 				const struct sampler_container *sampled)
 {
-	const struct sampler_file *files = sampled->files;
+	bool has_current;
 
 	strcpy(container->name, sampled->name);
 	container->type = CFG_APP_UNKNOWN;
 	snprintf(container->status, sizeof(container->status), "%s",
 		 sampled->seen ? SUMMARY_OK : "never appeared");
-	set_last(container, SUMMARY_GMEM_CURRENT, &files[HOST_CURRENT]);
-	set_last(container, SUMMARY_GMEM_SWAP, &files[HOST_SWAP]);
-	set_last(container, SUMMARY_GMEM_PEAK, &files[HOST_PEAK]);
-	/* The public GVM driver keeps no peak: the highest sample is what we have of it. */
-	if (!files[HOST_PEAK].seen && files[HOST_CURRENT].seen)
+	has_current = set_last(container, SUMMARY_GMEM_CURRENT, sampled, "gmem.current");
+	set_last(container, SUMMARY_GMEM_SWAP, sampled, "gmem.swap.current");
+	/* The public GVM driver has no peak: the highest sample stands for it. */
+	if (!set_last(container, SUMMARY_GMEM_PEAK, sampled, "gmem.peak") && has_current)
 		summary_set_count(container, SUMMARY_GMEM_PEAK, sampled->resident_max_bytes);
 }
 
@@ -135,27 +137,27 @@ static int write_config(const struct collected *collected, struct writer *writer
 			struct sim_error *err)
 {
 	json_t *root = config_json(collected);
-	int rc = results_write_json(writer, RESULTS_CONFIG, root, err);
+	int status = results_write_json(writer, RESULTS_CONFIG, root, err);
 
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 /* No application has told anything yet. */
 static int write_requests(struct writer *writer, struct sim_error *err)
 {
-	int rc = results_begin_requests(writer, err);
+	int status = results_begin_requests(writer, err);
 
-	return rc ? rc : writer_end(writer, err);
+	return status ? status : writer_end(writer, err);
 }
 
 static int write_timeline(const struct sampler *sampler, struct writer *writer,
 			  struct sim_error *err)
 {
-	int rc = results_begin_timeline(writer, err);
+	int status = results_begin_timeline(writer, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	for (size_t i = 0; i < sampler->row_count; i++) {
 		const struct sampler_row *row = &sampler->rows[i];
 		struct results_sample sample = {
@@ -175,16 +177,16 @@ static int write_timeline(const struct sampler *sampler, struct writer *writer,
 static int write_controls(const struct sampler *sampler, struct writer *writer,
 			  struct sim_error *err)
 {
-	int rc = results_begin_controls(writer, err);
+	int status = results_begin_controls(writer, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	for (size_t i = 0; i < sampler->change_count; i++) {
 		const struct sampler_change *change = &sampler->changes[i];
 
 		results_put_control(writer, change->time_ns,
 				    sampler->containers[change->container].name,
-				    host_files[change->file].name, change->text);
+				    change->file->name, change->text);
 	}
 	return writer_end(writer, err);
 }
@@ -193,21 +195,21 @@ static int write_controls(const struct sampler *sampler, struct writer *writer,
 int collected_write(const struct collected *collected, const struct summary *summary,
 		    struct writer *writer, struct sim_error *err)
 {
-	int rc = write_config(collected, writer, err);
+	int status = write_config(collected, writer, err);
 
-	if (!rc)
-		rc = write_requests(writer, err);
-	if (!rc)
-		rc = write_timeline(collected->sampler, writer, err);
-	if (!rc)
-		rc = write_controls(collected->sampler, writer, err);
-	if (!rc)
-		rc = results_write_summary(writer, summary, err);
-	if (!rc)
-		rc = writer_commit(writer, err);
-	if (rc)
+	if (!status)
+		status = write_requests(writer, err);
+	if (!status)
+		status = write_timeline(collected->sampler, writer, err);
+	if (!status)
+		status = write_controls(collected->sampler, writer, err);
+	if (!status)
+		status = results_write_summary(writer, summary, err);
+	if (!status)
+		status = writer_commit(writer, err);
+	if (status)
 		writer_abort(writer);
 	else /* of a simulation that was there before: no driver tells of them */
 		writer_remove(writer, RESULTS_EVICTIONS);
-	return rc;
+	return status;
 }

@@ -8,39 +8,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STAT_FILE   "gcgroup.stat"
 #define PENDING_KEY "nr_pending_kernels"
 
-const struct host_file host_files[HOST_FILES] = {
-	[HOST_LIMIT_HIGH] = { "gmem.limit.high", "memory.limit", HOST_BYTES, true },
-	[HOST_LIMIT_LOW] = { "gmem.limit.low", NULL, HOST_BYTES, true },
-	[HOST_HMEM_LIMIT] = { "hmem.limit", NULL, HOST_BYTES, true },
-	[HOST_TIMESLICE] = { "compute.timeslice", NULL, HOST_MICROSECONDS, true },
-	[HOST_PRIORITY] = { "compute.priority", NULL, HOST_NUMBER, true },
-	[HOST_WEIGHT] = { "compute.weight", NULL, HOST_NUMBER, true },
-	[HOST_FREEZE] = { "compute.freeze", NULL, HOST_NUMBER, true },
-	[HOST_CURRENT] = { "gmem.current", "memory.current", HOST_BYTES, false },
-	[HOST_PEAK] = { "gmem.peak", NULL, HOST_BYTES, false },
-	[HOST_SWAP] = { "gmem.swap.current", "memory.swap.current", HOST_BYTES, false },
-	[HOST_CLEAN] = { "gmem.clean.current", NULL, HOST_BYTES, false },
-	[HOST_EVENTS] = { "gmem.events", NULL, HOST_KEYED, false },
-	[HOST_STAT] = { "gcgroup.stat", NULL, HOST_KEYED, false },
-};
-
-const char *host_file_allowed(enum host_file_id id)
+static bool is_stat(const struct gvm_control_file *file)
 {
-	static const char *const allowed[] = {
-		[HOST_BYTES] = "bytes, or max",
-		[HOST_NUMBER] = "a number",
-		[HOST_MICROSECONDS] = "microseconds such as 2048us",
-		[HOST_KEYED] = "lines of a key and a number",
-	};
-
-	if (id == HOST_STAT)
-		return "lines of a key and a number, with " PENDING_KEY;
-	return allowed[host_files[id].kind];
+	return !strcmp(file->name, STAT_FILE);
 }
 
-/* Without waiting for whoever writes a FIFO: only a file is a control file. Returns -errno. */
+const char *host_file_allowed(const struct gvm_control_file *file)
+{
+	static const char *const allowed[] = {
+		[GVM_CONTROL_BYTES] = "bytes, or max",
+		[GVM_CONTROL_TIMESLICE] = "microseconds such as 2048us",
+		[GVM_CONTROL_NUMBER] = "a number",
+		[GVM_CONTROL_TEXT] = "lines of a key and a number",
+	};
+
+	if (is_stat(file))
+		return "lines of a key and a number, with " PENDING_KEY;
+	return allowed[file->kind];
+}
+
+/* O_NONBLOCK: a FIFO of that name does not block us. Only a regular file is a control file. */
 static int open_file(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -55,8 +45,8 @@ static int open_file(int dir, const char *name)
 }
 
 /*
- * Read to the end, in as many pieces as the file gives. One byte more than fits is too much. What
- * debugfs and the public GVM driver say when the process has gone means that the file has, too.
+ * Read to the end, in as many pieces as the file gives. One byte more than fits is too much. EIO of
+ * debugfs and ENODEV of the public GVM driver mean that the process, and so the file, is gone.
  */
 static int read_all(int fd, char *text, size_t size)
 {
@@ -108,12 +98,12 @@ static bool parse_pair(char *line, u64 *ret_number)
 	return *line && strspn(line, "abcdefghijklmnopqrstuvwxyz_.") == strlen(line);
 }
 
-/* All lines; a stat file has to tell the pending kernels. */
-static bool parse_keyed(const char *text, enum host_file_id id, u64 *ret_number)
+/* All lines. A stat file must have a line of pending kernels. */
+static bool parse_keyed(const char *text, const struct gvm_control_file *file, u64 *ret_number)
 {
 	char copy[GVM_CONTROL_TEXT_MAX];
 	char *rest = copy;
-	bool found = id != HOST_STAT;
+	bool found = !is_stat(file);
 	char *line;
 	u64 number;
 
@@ -130,22 +120,22 @@ static bool parse_keyed(const char *text, enum host_file_id id, u64 *ret_number)
 	return found;
 }
 
-static bool parse(const char *text, enum host_file_id id, u64 *ret_number)
+static bool parse(const char *text, const struct gvm_control_file *file, u64 *ret_number)
 {
-	switch (host_files[id].kind) {
-	case HOST_BYTES:
+	switch (file->kind) {
+	case GVM_CONTROL_BYTES:
 		return parse_bytes(text, ret_number);
-	case HOST_NUMBER:
-		return !gvm_parse_u64(text, ret_number);
-	case HOST_MICROSECONDS:
+	case GVM_CONTROL_TIMESLICE:
 		return parse_microseconds(text, ret_number);
-	case HOST_KEYED:
-		return parse_keyed(text, id, ret_number);
+	case GVM_CONTROL_NUMBER:
+		return !gvm_parse_u64(text, ret_number);
+	case GVM_CONTROL_TEXT:
+		return parse_keyed(text, file, ret_number);
 	}
 	return false;
 }
 
-/* Whatever was in the file, it becomes a field of a CSV file and a part of a message. */
+/* Make any content a field of a CSV file and a part of a message. */
 static void make_line(char *text)
 {
 	for (; *text; text++)
@@ -155,25 +145,25 @@ static void make_line(char *text)
 			*text = '?';
 }
 
-int host_file_read(int dir, enum host_file_id id, struct host_value *ret_value)
+int host_file_read(int dir, const struct gvm_control_file *file, struct host_value *ret_value)
 {
-	int fd = open_file(dir, host_files[id].name);
+	int fd = open_file(dir, file->name);
 	char *text = ret_value->text;
 	size_t length;
-	int rc;
+	int status;
 
-	if (fd == -ENOENT && host_files[id].alias)
-		fd = open_file(dir, host_files[id].alias);
+	if (fd == -ENOENT && file->alias)
+		fd = open_file(dir, file->alias);
 	*text = '\0';
 	if (fd < 0)
 		return fd;
-	rc = read_all(fd, text, sizeof(ret_value->text));
+	status = read_all(fd, text, sizeof(ret_value->text));
 	close(fd);
 	length = strlen(text);
 	if (length && text[length - 1] == '\n')
 		text[length - 1] = '\0';
-	if (!rc && !parse(text, id, &ret_value->number))
-		rc = -EINVAL;
+	if (!status && !parse(text, file, &ret_value->number))
+		status = -EINVAL;
 	make_line(text);
-	return rc;
+	return status;
 }

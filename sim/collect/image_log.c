@@ -13,20 +13,20 @@ static int image_add(const struct csv *csv, const struct app_log_window *window,
 {
 	struct app_record record = { .id = log->record_count + *outside };
 	uint64_t start_ns, end_ns;
-	int rc = 0;
+	int status = 0;
 
 	if (!csv_has(csv, IMAGE_START))
-		rc = sim_user_error(err, "%s:%zu: start_ns: is empty, allowed: digits",
-				    csv->file, csv->line);
-	if (!rc)
-		rc = csv_u64(csv, IMAGE_START, &start_ns, err);
-	if (!rc)
-		rc = csv_u64(csv, IMAGE_END, &end_ns, err);
-	if (!rc && csv_has(csv, IMAGE_END) && end_ns < start_ns)
-		rc = sim_user_error(err, "%s:%zu: end_ns: is before start_ns", csv->file,
-				    csv->line);
-	if (rc)
-		return rc;
+		status = sim_user_error(err, "%s:%zu: start_ns: is empty, allowed: digits",
+					csv->file, csv->line);
+	if (!status)
+		status = csv_u64(csv, IMAGE_START, &start_ns, err);
+	if (!status)
+		status = csv_u64(csv, IMAGE_END, &end_ns, err);
+	if (!status && csv_has(csv, IMAGE_END) && end_ns < start_ns)
+		status = sim_user_error(err, "%s:%zu: end_ns: is before start_ns", csv->file,
+					csv->line);
+	if (status)
+		return status;
 	if (start_ns < window->start_ns || start_ns > window->end_ns) {
 		++*outside;
 		return 0;
@@ -46,16 +46,16 @@ int app_logs_read_images(struct app_log *log, const char *file,
 			 struct sim_error *err)
 {
 	struct csv csv;
-	int rc = csv_open(&csv, file, image_columns, IMAGE_COLUMNS, err);
+	int status = csv_open(&csv, file, image_columns, IMAGE_COLUMNS, err);
 
 	*ret_outside = 0;
-	if (rc)
-		return rc;
-	while ((rc = csv_next(&csv, err)) == 1) {
-		rc = image_add(&csv, window, log, ret_outside, err);
-		if (rc)
+	if (status)
+		return status;
+	while ((status = csv_next(&csv, err)) == 1) {
+		status = image_add(&csv, window, log, ret_outside, err);
+		if (status)
 			break;
 	}
 	csv_close(&csv);
-	return rc;
+	return status;
 }

@@ -48,19 +48,19 @@ static int logs_read_window(struct logs *logs, struct sim_error *err)
 static int logs_open(struct logs *logs, const char *folder, struct sim_error *err)
 {
 	char file[PATH_MAX];
-	int rc;
+	int status;
 
 	if (strlen(folder) > PATH_MAX - WRITER_NAME_MAX)
 		return sim_user_error(err, "%.60s...: name of a folder is too long", folder);
 	sprintf(file, "%s/" RESULTS_SUMMARY, folder);
 	sprintf(logs->config_file, "%s/" RESULTS_CONFIG, folder);
-	rc = summary_load(&logs->summary, file, err);
-	if (!rc)
-		rc = results_load_json(logs->config_file, &logs->config, err);
-	if (!rc && logs->summary.container_count > CFG_CONTAINERS_MAX)
-		rc = sim_user_error(err, "%s:containers: too many, allowed: %d", file,
-				    CFG_CONTAINERS_MAX);
-	return rc ? rc : logs_read_window(logs, err);
+	status = summary_load(&logs->summary, file, err);
+	if (!status)
+		status = results_load_json(logs->config_file, &logs->config, err);
+	if (!status && logs->summary.container_count > CFG_CONTAINERS_MAX)
+		status = sim_user_error(err, "%s:containers: too many, allowed: %d", file,
+					CFG_CONTAINERS_MAX);
+	return status ? status : logs_read_window(logs, err);
 }
 
 static void logs_close(struct logs *logs)
@@ -84,14 +84,14 @@ static int logs_read(struct logs *logs, const struct logs_entry *entry, struct a
 		     struct sim_error *err)
 {
 	u64 outside;
-	int rc;
+	int status;
 
 	if (entry->type == CFG_APP_LLM_SERVER)
-		rc = app_logs_read_vllm(log, entry->file, &logs->window, &outside, err);
+		status = app_logs_read_vllm(log, entry->file, &logs->window, &outside, err);
 	else
-		rc = app_logs_read_images(log, entry->file, &logs->window, &outside, err);
-	if (rc || !outside)
-		return rc;
+		status = app_logs_read_images(log, entry->file, &logs->window, &outside, err);
+	if (status || !outside)
+		return status;
 	if (!log->record_count)
 		return sim_user_error(err,
 				      "%s: nothing in it is within the collection, %.3f s to "
@@ -138,15 +138,15 @@ static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
 {
 	struct summary_container *container = &logs->summary.containers[index];
 	const struct logs_entry *entry = logs_find(logs, container->name);
-	int rc = 0;
+	int status = 0;
 
 	logs_forget(container);
 	if (entry) {
 		container->type = entry->type;
-		rc = logs_read(logs, entry, &logs->logs[index], err);
+		status = logs_read(logs, entry, &logs->logs[index], err);
 	}
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	if (logs_set_config(logs, container, entry))
 		return logs_mistake(logs, "containers: one is missing", err);
 	if (entry && summary_set_log(container, &logs->logs[index], entry->slo_ns))
@@ -170,10 +170,10 @@ static int logs_check_names(const struct logs *logs, struct sim_error *err)
 static int logs_write_requests(const struct logs *logs, struct writer *writer,
 			       struct sim_error *err)
 {
-	int rc = results_begin_requests(writer, err);
+	int status = results_begin_requests(writer, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	for (size_t i = 0; i < logs->summary.container_count; i++)
 		results_put_log(writer, logs->summary.containers[i].name,
 				logs->summary.containers[i].type, &logs->logs[i]);
@@ -183,40 +183,40 @@ static int logs_write_requests(const struct logs *logs, struct writer *writer,
 static int logs_write(const struct logs *logs, const char *folder, struct sim_error *err)
 {
 	struct writer writer;
-	int rc = results_prepare(&writer, folder, err);
+	int status = results_prepare(&writer, folder, err);
 
-	if (rc)
-		return rc;
-	rc = results_write_json(&writer, RESULTS_CONFIG, logs->config, err);
-	if (!rc)
-		rc = logs_write_requests(logs, &writer, err);
-	if (!rc)
-		rc = results_write_summary(&writer, &logs->summary, err);
-	if (!rc)
-		rc = writer_commit(&writer, err);
-	if (rc)
+	if (status)
+		return status;
+	status = results_write_json(&writer, RESULTS_CONFIG, logs->config, err);
+	if (!status)
+		status = logs_write_requests(logs, &writer, err);
+	if (!status)
+		status = results_write_summary(&writer, &logs->summary, err);
+	if (!status)
+		status = writer_commit(&writer, err);
+	if (status)
 		writer_abort(&writer);
-	return rc;
+	return status;
 }
 
 int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
 	     struct sim_error *err)
 {
 	struct logs *logs = calloc(1, sizeof(*logs));
-	int rc;
+	int status;
 
 	if (!logs)
 		return sim_runtime_error(err, "out of memory");
 	logs->entries = entries;
 	logs->count = count;
-	rc = logs_open(logs, folder, err);
-	if (!rc)
-		rc = logs_check_names(logs, err);
-	for (size_t i = 0; !rc && i < logs->summary.container_count; i++)
-		rc = logs_apply(logs, i, err);
-	if (!rc)
-		rc = logs_write(logs, folder, err);
+	status = logs_open(logs, folder, err);
+	if (!status)
+		status = logs_check_names(logs, err);
+	for (size_t i = 0; !status && i < logs->summary.container_count; i++)
+		status = logs_apply(logs, i, err);
+	if (!status)
+		status = logs_write(logs, folder, err);
 	logs_close(logs);
 	free(logs);
-	return rc;
+	return status;
 }

@@ -13,38 +13,36 @@
 #define GVMSIM_VERSION "unknown"
 #endif
 
+/* clang-format off */
 static const char main_help[] =
-	"Usage: gvmcollect COMMAND ...\n"
-	"\n"
-	"gvmcollect runs on a host with a real GPU. It watches the containers that share it "
-	"and\n"
-	"writes the results folder that gvmsim writes, to put hardware beside a simulation.\n"
-	"\n"
-	"  gvmcollect sample ...  watch control files, write a results folder\n"
-	"  gvmcollect logs DIR    put what applications logged into such a folder\n"
-	"  gvmcollect --version   print the version\n"
-	"\n"
-	"\"gvmcollect COMMAND --help\" teaches both of them.\n"
-	"\n"
-	"Example: an LLM server and a diffusion pipeline run; collect while a benchmark does, "
-	"then\n"
-	"compare with the scenario that describes them.\n"
-	"    gvmcollect sample --container vllm=4201 --container diffusion=4242 --duration "
-	"640s\n"
-	"    gvmcollect logs results/hardware --requests vllm=bench.json --images "
-	"diffusion=images.csv\n"
-	"    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
-	"    gvmsim validate results results/hardware results/simulated\n"
-	"    gvmsim figure alone-vs-shared results/hardware results/simulated\n";
+"Usage: gvmcollect COMMAND ...\n"
+"\n"
+"gvmcollect runs on a host with a real GPU. It watches the containers that share it and writes\n"
+"the results folder that gvmsim writes, to put hardware beside a simulation.\n"
+"\n"
+"  gvmcollect sample ...  watch control files, write a results folder\n"
+"  gvmcollect logs DIR    put what applications logged into such a folder\n"
+"  gvmcollect --version   print the version\n"
+"\n"
+"\"gvmcollect COMMAND --help\" explains each of them.\n"
+"\n"
+"Example: an LLM server and a diffusion pipeline run. Collect during a benchmark, then compare\n"
+"with the scenario that describes them.\n"
+"    gvmcollect sample --container vllm=4201 --container diffusion=4242 --duration 640s\n"
+"    gvmcollect logs results/hardware --requests vllm=bench.json --images diffusion=images.csv\n"
+"    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
+"    gvmsim validate results results/hardware results/simulated\n"
+"    gvmsim figure alone-vs-shared results/hardware results/simulated\n";
+/* clang-format on */
 
 static int main_print(const char *text)
 {
 	struct sim_error err = { 0 };
-	int rc = arguments_print(text, &err);
+	int status = arguments_print(text, &err);
 
-	if (rc)
+	if (status)
 		fprintf(stderr, "gvmcollect: %s\n", err.text);
-	return -rc;
+	return -status;
 }
 
 int main(int argc, char **argv)

@@ -2,15 +2,12 @@
 /*
  * Sampling; see sampler.h.
  *
- * Files are opened anew for each sample. To keep them open would save microseconds, and in the
- * public GVM driver a process that ends spins until nobody has its files open.
+ * Files are opened anew for each sample. To keep them open would save microseconds, but a process
+ * of the public GVM driver that ends spins until all its files are closed.
  */
 #include "collect/sampler.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +17,8 @@
 #include "engine/error.h"
 #include "results/results.h"
 
-#define SAMPLER_PATH_MAX (PATH_MAX + 64)
-#define MISSED_FOR_GOOD	 2 /* samples; in the first a directory may be half made */
-#define NS_PER_MS	 1000000ull
+#define MISSED_FOR_GOOD 2 /* samples; in the first a directory may be half made */
+#define NS_PER_MS	1000000ull
 
 /* debugfs of gvm.ko (kernel-port/linux/gvm_debugfs.c), and of the GVM paper's driver. */
 static const char *const default_roots[] = {
@@ -32,6 +28,7 @@ static const char *const default_roots[] = {
 
 void sampler_init(struct sampler *sampler, const char *root)
 {
+	GVM_ASSERT(gvm_control_count() <= 64); /* missing_told has a bit for each */
 	*sampler = (struct sampler){ 0 };
 	if (root)
 		sampler->roots[sampler->root_count++] = root;
@@ -45,6 +42,8 @@ void sampler_destroy(struct sampler *sampler)
 		free(sampler->changes[i].text);
 	for (size_t i = 0; i < sampler->note_count; i++)
 		free(sampler->notes[i]);
+	for (u32 i = 0; i < sampler->container_count; i++)
+		free(sampler->containers[i].files);
 	free(sampler->containers);
 	free(sampler->rows);
 	free(sampler->changes);
@@ -60,10 +59,7 @@ static void *array_room(void *array, size_t count, size_t element)
 	return reallocarray(array, count ? 2 * count : 1, element);
 }
 
-/* Tell what cannot be sampled, and keep it for the results. */
-static int sampler_note(struct sampler *sampler, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-static int sampler_note(struct sampler *sampler, const char *fmt, ...)
+int sampler_note(struct sampler *sampler, const char *fmt, ...)
 {
 	char **notes = array_room(sampler->notes, sampler->note_count, sizeof(*notes));
 	va_list args;
@@ -81,7 +77,7 @@ static int sampler_note(struct sampler *sampler, const char *fmt, ...)
 	return 0;
 }
 
-/* A line for who watches. */
+/* A line of news on standard output. */
 static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 			 const struct sampler_container *container, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -101,18 +97,21 @@ static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 	fflush(stdout);
 }
 
-/* Append a container; it has no name yet. NULL: no memory. */
-static struct sampler_container *new_container(struct sampler *sampler, u64 tgid, u64 gpu)
+struct sampler_container *sampler_new_container(struct sampler *sampler, u64 tgid, u64 gpu)
 {
 	struct sampler_container *containers =
 		array_room(sampler->containers, sampler->container_count, sizeof(*containers));
+	struct sampler_file *files = calloc(gvm_control_count(), sizeof(*files));
 	struct sampler_container *container;
 
-	if (!containers)
+	if (containers)
+		sampler->containers = containers;
+	if (!containers || !files) {
+		free(files);
 		return NULL;
-	sampler->containers = containers;
+	}
 	container = &containers[sampler->container_count++];
-	*container = (struct sampler_container){ .tgid = tgid, .gpu = gpu };
+	*container = (struct sampler_container){ .tgid = tgid, .gpu = gpu, .files = files };
 	return container;
 }
 
@@ -126,174 +125,59 @@ int sampler_add(struct sampler *sampler, const char *name, u64 tgid, u64 gpu,
 			return sim_user_error(err, "container \"%s\" is named twice", name);
 	if (sampler->container_count == CFG_CONTAINERS_MAX)
 		return sim_user_error(err, "more than %d containers", CFG_CONTAINERS_MAX);
-	container = new_container(sampler, tgid, gpu);
+	container = sampler_new_container(sampler, tgid, gpu);
 	if (!container)
 		return sim_runtime_error(err, "out of memory");
 	snprintf(container->name, sizeof(container->name), "%s", name);
-	sampler->told = true;
+	sampler->named = true;
 	return 0;
 }
 
-/* Directories: <root>/<tgid>/<gpu>/. */
-
-static int is_number(const struct dirent *entry)
+/* The fields of a row of the timeline that a control file fills. */
+static bool is_current(const struct gvm_control_file *file)
 {
-	return strspn(entry->d_name, "0123456789") == strlen(entry->d_name);
+	return !strcmp(file->name, "gmem.current");
 }
 
-/* Numbered entries in ascending order; negative: there is no such directory. */
-static int list_numbers(const char *path, struct dirent ***ret_entries)
+static bool is_swap(const struct gvm_control_file *file)
 {
-	return scandir(path, ret_entries, is_number, versionsort);
+	return !strcmp(file->name, "gmem.swap.current");
 }
 
-static void free_list(struct dirent **entries, int count)
+static bool is_stat(const struct gvm_control_file *file)
 {
-	for (int i = 0; i < count; i++)
-		free(entries[i]);
-	if (count >= 0)
-		free(entries);
+	return !strcmp(file->name, "gcgroup.stat");
 }
 
-static int open_directory(const char *path)
+/* Say once of each file that it is missing, for all containers. */
+static int note_missing(struct sampler *sampler, u32 index, const char *path)
 {
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
+	const struct gvm_control_file *file = gvm_control_at(index);
 
-/* The first GPU of a process group that has a directory, or SAMPLER_ANY_GPU. */
-static u64 first_gpu(const char *root, u64 tgid)
-{
-	char path[SAMPLER_PATH_MAX];
-	struct dirent **entries;
-	u64 gpu = SAMPLER_ANY_GPU;
-	int count;
-
-	snprintf(path, sizeof(path), "%s/%llu", root, tgid);
-	count = list_numbers(path, &entries);
-	if (count > 0)
-		gpu = strtoull(entries[0]->d_name, NULL, 10);
-	free_list(entries, count);
-	return gpu;
-}
-
-/* Open a container's directory and write its path. Returns a descriptor, or -1. */
-static int open_container(const struct sampler *sampler, struct sampler_container *container,
-			  char path[SAMPLER_PATH_MAX])
-{
-	int dir = -1;
-
-	for (size_t i = 0; dir < 0 && i < sampler->root_count; i++) {
-		u64 gpu = container->gpu;
-
-		if (gpu == SAMPLER_ANY_GPU)
-			gpu = first_gpu(sampler->roots[i], container->tgid);
-		if (gpu == SAMPLER_ANY_GPU)
-			continue;
-		snprintf(path, SAMPLER_PATH_MAX, "%s/%llu/%llu", sampler->roots[i],
-			 container->tgid, gpu);
-		dir = open_directory(path);
-		if (dir >= 0)
-			container->gpu = gpu;
-	}
-	return dir;
-}
-
-static bool is_known(const struct sampler *sampler, u64 tgid, u64 gpu)
-{
-	for (u32 i = 0; i < sampler->container_count; i++)
-		if (sampler->containers[i].tgid == tgid && sampler->containers[i].gpu == gpu)
-			return true;
-	return false;
-}
-
-/* Take in a directory that was found. A file of such a name is nobody. */
-static int discover_container(struct sampler *sampler, const char *path, u64 tgid, u64 gpu)
-{
-	struct sampler_container *container;
-	int dir;
-
-	if (is_known(sampler, tgid, gpu))
+	if (sampler->missing_told & 1ull << index)
 		return 0;
-	if (sampler->container_count == CFG_CONTAINERS_MAX) {
-		if (sampler->too_many_told)
-			return 0;
-		sampler->too_many_told = true;
-		return sampler_note(sampler, "%s: more than %d containers, it is not sampled",
-				    path, CFG_CONTAINERS_MAX);
-	}
-	dir = open_directory(path);
-	if (dir < 0)
-		return 0;
-	close(dir);
-	container = new_container(sampler, tgid, gpu);
-	if (!container)
-		return -ENOMEM;
-	snprintf(container->name, sizeof(container->name), "%llu-%llu", tgid, gpu);
-	return 0;
-}
-
-static int discover_group(struct sampler *sampler, const char *root, const char *tgid)
-{
-	char path[SAMPLER_PATH_MAX];
-	struct dirent **gpus;
-	int count, rc = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", root, tgid);
-	count = list_numbers(path, &gpus);
-	for (int i = 0; !rc && i < count; i++) {
-		snprintf(path, sizeof(path), "%s/%s/%s", root, tgid, gpus[i]->d_name);
-		rc = discover_container(sampler, path, strtoull(tgid, NULL, 10),
-					strtoull(gpus[i]->d_name, NULL, 10));
-	}
-	free_list(gpus, count);
-	return rc;
-}
-
-static int discover(struct sampler *sampler)
-{
-	int rc = 0;
-
-	for (size_t i = 0; !rc && i < sampler->root_count; i++) {
-		struct dirent **groups;
-		int count = list_numbers(sampler->roots[i], &groups);
-
-		for (int j = 0; !rc && j < count; j++)
-			rc = discover_group(sampler, sampler->roots[i], groups[j]->d_name);
-		free_list(groups, count);
-	}
-	return rc;
-}
-
-/* One sample of one container. */
-
-/* Say once of each file that it is not there, whoever's it is. */
-static int note_missing(struct sampler *sampler, enum host_file_id id, const char *path)
-{
-	const char *alias = host_files[id].alias;
-
-	if (sampler->missing_told & 1u << id)
-		return 0;
-	sampler->missing_told |= 1u << id;
+	sampler->missing_told |= 1ull << index;
 	return sampler_note(sampler, "%s/%s%s%s is missing: it is not sampled", path,
-			    host_files[id].name, alias ? " or " : "", alias ? alias : "");
+			    file->name, file->alias ? " or " : "",
+			    file->alias ? file->alias : "");
 }
 
-static int note_unreadable(struct sampler *sampler, enum host_file_id id, const char *path,
-			   const char *text, int error)
+static int note_unreadable(struct sampler *sampler, const struct gvm_control_file *file,
+			   const char *path, const char *text, int error)
 {
 	if (error == -EINVAL)
 		return sampler_note(sampler, "%s/%s: \"%.40s\" is not known, allowed: %s", path,
-				    host_files[id].name, text, host_file_allowed(id));
-	return sampler_note(sampler, "%s/%s: cannot be read: %s", path, host_files[id].name,
+				    file->name, text, host_file_allowed(file));
+	return sampler_note(sampler, "%s/%s: cannot be read: %s", path, file->name,
 			    strerror(-error));
 }
 
-static int add_change(struct sampler *sampler, u64 time_ns, u32 container, enum host_file_id id,
-		      const char *text)
+static int add_change(struct sampler *sampler, u64 time_ns, u32 container,
+		      const struct gvm_control_file *file, const char *text)
 {
 	struct sampler_change *changes =
 		array_room(sampler->changes, sampler->change_count, sizeof(*changes));
-	struct sampler_change change = { time_ns, container, id, strdup(text) };
+	struct sampler_change change = { time_ns, container, file, strdup(text) };
 
 	if (changes)
 		sampler->changes = changes;
@@ -305,102 +189,102 @@ static int add_change(struct sampler *sampler, u64 time_ns, u32 container, enum 
 	return 0;
 }
 
-/* A value was read: remember it. What the timeline has is no change. */
-static int take_value(struct sampler *sampler, u64 time_ns, u32 index, enum host_file_id id,
+/* Remember a value that was read. The timeline's values change often and are no changes. */
+static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index,
 		      const struct host_value *value)
 {
 	struct sampler_container *container = &sampler->containers[index];
-	struct sampler_file *file = &container->files[id];
+	const struct gvm_control_file *control = gvm_control_at(file_index);
+	struct sampler_file *file = &container->files[file_index];
 	bool news = !file->seen || strcmp(file->text, value->text) != 0;
 
-	if (news && file->seen && host_files[id].setting)
-		sampler_tell(sampler, time_ns, container, "%s is %s", host_files[id].name,
+	if (news && file->seen && host_file_is_setting(control))
+		sampler_tell(sampler, time_ns, container, "%s is %s", control->name,
 			     value->text);
 	file->seen = true;
 	file->missed = 0;
 	file->number = value->number;
 	strcpy(file->text, value->text);
-	if (!news || id == HOST_CURRENT || id == HOST_SWAP)
+	if (!news || is_current(control) || is_swap(control))
 		return 0;
-	return add_change(sampler, time_ns, index, id, value->text);
+	return add_change(sampler, time_ns, index, control, value->text);
 }
 
 /* Read one file. Returns 1: it is known now, 0: it is not, or -ENOMEM. */
-static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, enum host_file_id id,
-		       int dir, const char *path)
+static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index, int dir,
+		       const char *path)
 {
-	struct sampler_file *file = &sampler->containers[index].files[id];
+	const struct gvm_control_file *control = gvm_control_at(file_index);
+	struct sampler_file *file = &sampler->containers[index].files[file_index];
 	struct host_value value;
-	int rc = host_file_read(dir, id, &value);
+	int status = host_file_read(dir, control, &value);
 
-	if (!rc) {
-		rc = take_value(sampler, time_ns, index, id, &value);
-		return rc ? rc : 1;
+	if (!status) {
+		status = take_value(sampler, time_ns, index, file_index, &value);
+		return status ? status : 1;
 	}
-	if (rc == -ENOENT) {
+	if (status == -ENOENT) {
 		if (++file->missed != MISSED_FOR_GOOD || file->seen)
 			return 0;
-		return note_missing(sampler, id, path);
+		return note_missing(sampler, file_index, path);
 	}
 	if (file->told)
 		return 0;
 	file->told = true;
-	return note_unreadable(sampler, id, path, value.text, rc);
-}
-
-static int add_row(struct sampler *sampler, const struct sampler_row *row)
-{
-	struct sampler_row *rows = array_room(sampler->rows, sampler->row_count, sizeof(*rows));
-
-	if (!rows)
-		return -ENOMEM;
-	sampler->rows = rows;
-	rows[sampler->row_count++] = *row;
-	return 0;
+	return note_unreadable(sampler, control, path, value.text, status);
 }
 
 /* Put the value of a file that was just read into the row. */
-static void fill_row(struct sampler_row *row, struct sampler_container *container,
-		     enum host_file_id id)
+static void fill_row(struct sampler_row *row, struct sampler_container *container, u32 index)
 {
-	u64 number = container->files[id].number;
+	const struct gvm_control_file *file = gvm_control_at(index);
+	u64 number = container->files[index].number;
 
-	switch (id) {
-	case HOST_CURRENT:
+	if (is_current(file)) {
 		row->known |= RESULTS_RESIDENT;
 		row->resident_bytes = number;
 		container->resident_max_bytes = max(container->resident_max_bytes, number);
-		break;
-	case HOST_SWAP:
+	} else if (is_swap(file)) {
 		row->known |= RESULTS_SWAPPED;
 		row->swapped_bytes = number;
-		break;
-	case HOST_STAT:
+	} else if (is_stat(file)) {
 		row->known |= RESULTS_PENDING;
 		row->pending_kernels = number;
-		break;
-	default:
-		break;
 	}
 }
 
+/*
+ * Read all files in @dir (-1: none) into a row. Settings come first: a sample with a new setting then
+ * has a usage that is no older than the setting.
+ */
 static int sample_files(struct sampler *sampler, u64 time_ns, u32 index, int dir,
 			const char *path)
 {
 	struct sampler_row row = { .time_ns = time_ns, .container = index };
-	int rc = 0;
+	struct sampler_row *rows;
 
-	for (int i = 0; rc >= 0 && dir >= 0 && i < HOST_FILES; i++) {
-		enum host_file_id id = (enum host_file_id)i;
+	for (u32 i = 0; dir >= 0 && i < 2 * gvm_control_count(); i++) {
+		u32 file = i % gvm_control_count();
+		bool settings = i < gvm_control_count();
+		int status;
 
-		rc = sample_file(sampler, time_ns, index, id, dir, path);
-		if (rc == 1)
-			fill_row(&row, &sampler->containers[index], id);
+		if (host_file_is_setting(gvm_control_at(file)) != settings)
+			continue;
+		status = sample_file(sampler, time_ns, index, file, dir, path);
+		if (status < 0)
+			return status;
+		if (status)
+			fill_row(&row, &sampler->containers[index], file);
 	}
-	return rc < 0 ? rc : add_row(sampler, &row);
+	rows = array_room(sampler->rows, sampler->row_count, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	sampler->rows = rows;
+	rows[sampler->row_count++] = row;
+	return 0;
 }
 
-/* What the process calls itself; read when it appears. */
+/* The name that the process gives itself; read when it appears. */
 static void read_command(struct sampler_container *container)
 {
 	char path[64];
@@ -423,7 +307,7 @@ static bool process_exists(u64 tgid)
 	return !access(path, F_OK);
 }
 
-/* It is there: as a directory of control files, or at least as a process. */
+/* A container is present as a directory of control files, or at least as a process. */
 static void set_present(struct sampler *sampler, struct sampler_container *container,
 			u64 time_ns, bool present)
 {
@@ -446,57 +330,30 @@ static int sample_container(struct sampler *sampler, u64 time_ns, u32 index)
 {
 	struct sampler_container *container = &sampler->containers[index];
 	char path[SAMPLER_PATH_MAX] = "";
-	int dir = open_container(sampler, container, path);
-	int rc = 0;
+	int dir = directories_open(sampler, container, path);
+	int status = 0;
 
 	set_present(sampler, container, time_ns, dir >= 0 || process_exists(container->tgid));
 	if (container->present)
-		rc = sample_files(sampler, time_ns, index, dir, path);
+		status = sample_files(sampler, time_ns, index, dir, path);
 	else if (!sampler->began)
-		rc = sampler_note(sampler, "%s: no process %llu yet", container->name,
-				  container->tgid);
+		status = sampler_note(sampler, "%s: no process %llu yet", container->name,
+				      container->tgid);
 	if (dir >= 0)
 		close(dir);
-	return rc;
-}
-
-/* A stock driver has no control files: name them all, once. */
-static int note_no_roots(struct sampler *sampler)
-{
-	char files[512] = "", where[2 * SAMPLER_PATH_MAX] = "";
-	size_t length = 0;
-	int error = 0;
-
-	for (size_t i = 0; i < sampler->root_count; i++) {
-		int dir = open_directory(sampler->roots[i]);
-
-		if (dir >= 0) {
-			close(dir);
-			return 0;
-		}
-		error = errno;
-		length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s",
-					   i ? " and " : "", sampler->roots[i]);
-	}
-	length = 0;
-	for (int i = 0; i < HOST_FILES; i++)
-		length += (size_t)snprintf(files + length, sizeof(files) - length, "%s%s",
-					   i ? ", " : "", host_files[i].name);
-	return sampler_note(sampler, "%s: %s%s; missing and not sampled: %s", where,
-			    strerror(error), error == EACCES ? " (debugfs is root's)" : "",
-			    files);
+	return status;
 }
 
 int sampler_take(struct sampler *sampler, u64 time_ns, struct sim_error *err)
 {
-	int rc = sampler->began ? 0 : note_no_roots(sampler);
+	int status = sampler->began ? 0 : directories_note_no_roots(sampler);
 
-	if (!rc && !sampler->told)
-		rc = discover(sampler);
-	for (u32 i = 0; !rc && i < sampler->container_count; i++)
-		rc = sample_container(sampler, time_ns, i);
+	if (!status && !sampler->named)
+		status = directories_discover(sampler);
+	for (u32 i = 0; !status && i < sampler->container_count; i++)
+		status = sample_container(sampler, time_ns, i);
 	sampler->began = true;
-	return rc ? sim_runtime_error(err, "out of memory for samples") : 0;
+	return status ? sim_runtime_error(err, "out of memory for samples") : 0;
 }
 
 bool sampler_is_over(const struct sampler *sampler)
@@ -505,4 +362,13 @@ bool sampler_is_over(const struct sampler *sampler)
 		if (!sampler->containers[i].seen || sampler->containers[i].present)
 			return false;
 	return sampler->container_count > 0;
+}
+
+const struct sampler_file *sampler_last(const struct sampler_container *container,
+					const char *name)
+{
+	for (u32 i = 0; i < gvm_control_count(); i++)
+		if (!strcmp(gvm_control_at(i)->name, name) && container->files[i].seen)
+			return &container->files[i];
+	return NULL;
 }

@@ -117,7 +117,7 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 {
 	const json_t *gaps = json_array_get(vllm->arrays[VLLM_ITLS], index);
 	char path[64];
-	int rc = 0;
+	int status = 0;
 	u64 gap_ns;
 
 	*ret_sum_ns = 0;
@@ -125,41 +125,41 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 		return sim_user_error(vllm->err,
 				      "%s:itls[%zu]: is no array, allowed: an array of seconds",
 				      vllm->file, index);
-	for (size_t i = 0; !rc && i < json_array_size(gaps); i++) {
+	for (size_t i = 0; !status && i < json_array_size(gaps); i++) {
 		snprintf(path, sizeof(path), "itls[%zu][%zu]", index, i);
-		rc = vllm_seconds(vllm, path, json_array_get(gaps, i), &gap_ns);
-		if (rc)
+		status = vllm_seconds(vllm, path, json_array_get(gaps, i), &gap_ns);
+		if (status)
 			break;
 		*ret_sum_ns += gap_ns;
 		if (log)
 			app_log_add_gap(log, gap_ns);
 	}
-	return rc;
+	return status;
 }
 
 /* Times are durations in *record, and its arrival is on the host's clock. */
 static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_record *record)
 {
 	const json_t *error = json_array_get(vllm->arrays[VLLM_ERRORS], index);
-	int rc = vllm_time(vllm, VLLM_START_TIMES, index, &record->arrival_ns);
+	int status = vllm_time(vllm, VLLM_START_TIMES, index, &record->arrival_ns);
 
-	if (!rc)
-		rc = vllm_time(vllm, VLLM_TTFTS, index, &record->first_ns);
-	if (!rc)
-		rc = vllm_gaps(vllm, index, NULL, &record->finish_ns);
-	if (!rc)
-		rc = vllm_tokens(vllm, VLLM_INPUT_LENS, index, &record->prompt_tokens);
-	if (!rc)
-		rc = vllm_tokens(vllm, VLLM_OUTPUT_LENS, index, &record->output_tokens);
-	if (!rc && !json_is_string(error))
-		rc = sim_user_error(vllm->err,
-				    "%s:errors[%zu]: is no string, allowed: \"\" or an error",
-				    vllm->file, index);
+	if (!status)
+		status = vllm_time(vllm, VLLM_TTFTS, index, &record->first_ns);
+	if (!status)
+		status = vllm_gaps(vllm, index, NULL, &record->finish_ns);
+	if (!status)
+		status = vllm_tokens(vllm, VLLM_INPUT_LENS, index, &record->prompt_tokens);
+	if (!status)
+		status = vllm_tokens(vllm, VLLM_OUTPUT_LENS, index, &record->output_tokens);
+	if (!status && !json_is_string(error))
+		status = sim_user_error(
+			vllm->err, "%s:errors[%zu]: is no string, allowed: \"\" or an error",
+			vllm->file, index);
 	record->id = index;
 	record->outcome = APP_COMPLETED;
-	if (!rc && (json_string_length(error) || !record->first_ns))
+	if (!status && (json_string_length(error) || !record->first_ns))
 		record->outcome = APP_FAILED;
-	return rc;
+	return status;
 }
 
 /* Durations to dates since the collection began; of a failed request only its first token. */
@@ -178,10 +178,10 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 {
 	struct app_record record = { 0 };
 	u64 unused;
-	int rc = vllm_record(vllm, index, &record);
+	int status = vllm_record(vllm, index, &record);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	if (record.arrival_ns < window->start_ns || record.arrival_ns > window->end_ns) {
 		++*outside;
 		return 0;
@@ -199,13 +199,13 @@ int app_logs_read_vllm(struct app_log *log, const char *file,
 		       struct sim_error *err)
 {
 	struct vllm_file vllm = { .file = file, .err = err };
-	int rc = vllm_open(&vllm);
+	int status = vllm_open(&vllm);
 
 	*ret_outside = 0;
-	if (!rc)
-		rc = vllm_find_arrays(&vllm);
-	for (size_t i = 0; !rc && i < vllm.count; i++)
-		rc = vllm_add(&vllm, i, window, log, ret_outside);
+	if (!status)
+		status = vllm_find_arrays(&vllm);
+	for (size_t i = 0; !status && i < vllm.count; i++)
+		status = vllm_add(&vllm, i, window, log, ret_outside);
 	json_decref(vllm.root);
-	return rc;
+	return status;
 }

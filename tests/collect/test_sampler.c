@@ -97,7 +97,7 @@ START_TEST(controls_are_kept_when_they_change)
 	name_vllm();
 	take();
 	first = sampler.change_count;
-	ck_assert_uint_eq(first, HOST_FILES - 2); /* memory now is in the timeline */
+	ck_assert_uint_eq(first, gvm_control_count() - 2); /* memory now is in the timeline */
 	take();
 	ck_assert_uint_eq(sampler.change_count, first);
 	tree_put(VLLM_DIR "/gmem.limit.high", "6000000000\n");
@@ -105,7 +105,7 @@ START_TEST(controls_are_kept_when_they_change)
 	take();
 	ck_assert_uint_eq(sampler.change_count, first + 1);
 	ck_assert_uint_eq(sampler.changes[first].time_ns, 300 * MS);
-	ck_assert_int_eq(sampler.changes[first].file, HOST_LIMIT_HIGH);
+	ck_assert_str_eq(sampler.changes[first].file->name, "gmem.limit.high");
 	ck_assert_str_eq(sampler.changes[first].text, "6000000000");
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(what_a_driver_does_not_have_is_told_once)
 	for (int i = 0; i < 5; i++)
 		take();
 	ck_assert_uint_eq(last_row()->known, RESULTS_RESIDENT);
-	ck_assert_uint_eq(sampler.note_count, HOST_FILES - 1);
+	ck_assert_uint_eq(sampler.note_count, gvm_control_count() - 1);
 	ck_assert_uint_eq(count_notes("/gmem.peak is missing"), 1);
 	ck_assert_uint_eq(count_notes("/gmem.limit.high or memory.limit is missing"), 1);
 	ck_assert_uint_eq(count_notes("gmem.current"), 0);
@@ -172,10 +172,10 @@ START_TEST(a_container_that_goes_ends_its_rows_and_may_come_back)
 	make_vllm();
 	name_vllm();
 	take();
-	for (int i = 0; i < HOST_FILES; i++) {
+	for (u32 i = 0; i < gvm_control_count(); i++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), VLLM_DIR "/%s", host_files[i].name);
+		snprintf(name, sizeof(name), VLLM_DIR "/%s", gvm_control_at(i)->name);
 		tree_remove(name);
 	}
 	tree_remove(VLLM_DIR);
@@ -276,8 +276,8 @@ START_TEST(without_control_files_a_process_is_at_least_there)
 	ck_assert_uint_eq(last_row()->known, 0);
 	ck_assert_str_eq(sampler.containers[0].command, "test_sampler");
 	ck_assert_uint_eq(sampler.note_count, 1);
-	for (int i = 0; i < HOST_FILES; i++)
-		ck_assert_uint_eq(count_notes(host_files[i].name), 1);
+	for (u32 i = 0; i < gvm_control_count(); i++)
+		ck_assert_uint_eq(count_notes(gvm_control_at(i)->name), 1);
 }
 END_TEST
 
