@@ -8,52 +8,29 @@
 
 #include <string.h>
 
+#include "apps/app_log.h"
 #include "config/config.h"
-#include "gpu/process.h"
-
-/* How a request or an image ended. */
-enum app_outcome {
-	APP_COMPLETED,
-	APP_FAILED,  /* the client could not even open a connection, or the context died */
-	APP_DROPPED, /* in flight when the client stopped, or the run ended */
-};
-
-/* One request or image. Dates in ns of simulated time; 0: did not happen. */
-struct app_record {
-	u64 id;
-	u64 arrival_ns;
-	u64 first_ns; /* first token; an image's only date is its end */
-	u64 finish_ns;
-	u32 prompt_tokens;
-	u32 output_tokens;
-	enum app_outcome outcome;
-};
-
-/* What an application logged. Owned by it. */
-struct app_log {
-	struct app_record *records; /* in order of arrival */
-	size_t record_count;
-	size_t record_room;
-	u64 *gaps_ns; /* inter-token gaps of completed requests, pooled */
-	size_t gap_count;
-	size_t gap_room;
-	u64 arrived; /* requests that the client tried to send */
-};
-
-/* Append; returns the record's index, or aborts the program when there is no memory. */
-size_t app_log_add(struct app_log *log, const struct app_record *record);
-void app_log_add_gap(struct app_log *log, u64 gap_ns);
-void app_log_destroy(struct app_log *log);
+#include "cuda/cuda.h"
+#include "gvm/pressure.h"
 
 /* What an application is given. Borrowed for its life. */
 struct app_env {
 	const struct config *config;
 	const struct cfg_container *container;
-	struct sim_process *process; /* started */
-	const struct trace *trace;   /* of an LLM server's client; else NULL */
+	struct cuda_context *cuda; /* of its process, which has started */
+	const struct trace *trace; /* of an LLM server's client; else NULL */
 	struct app_log *log;
 	bool listens; /* it is to listen for pressure events of its container */
 };
+
+/*
+ * Open a listener for pressure events of the container, if the application is to listen. Returns
+ * 0 or -ENOMEM. gvm_listener_close() is due, and right for one that was not opened.
+ */
+int app_listen(const struct app_env *env, struct gvm_listener *listener);
+
+/* Blocking: host work of @ns on the reference host. Returns 0 or -EINTR. */
+int app_host_work(const struct app_env *env, u64 ns);
 
 /* An application type. */
 struct sim_app {
@@ -61,8 +38,8 @@ struct sim_app {
 	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return
-	 * nothing of it is queued on the GPU any more and its own actors have ended; the process
-	 * is the caller's to end, if it has not ended itself.
+	 * its own actors have ended. The caller destroys the context, and ends the process if it
+	 * has not ended itself.
 	 */
 	int (*run)(const struct app_env *env);
 };

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What an application logged; see app.h. */
-#include "apps/app.h"
+/* What an application logged; see app_log.h. */
+#include "apps/app_log.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #define LOG_FIRST_ROOM 256
 
-/*
- * Room for one more in an array. A simulation that cannot keep its results is worth nothing and
- * has no caller that could help, so it ends here.
- */
-static void *log_grow(void *array, size_t count, size_t *room, size_t size)
+/* Room for one more element in an array, which doubles. Returns 0 or -ENOMEM. */
+static int log_grow(void **array, size_t count, size_t *room, size_t size)
 {
 	size_t wanted = *room ? 2 * *room : LOG_FIRST_ROOM;
 	void *grown;
 
 	if (count < *room)
-		return array;
-	grown = reallocarray(array, wanted, size);
-	if (!grown) {
-		fprintf(stderr, "gvmsim: out of memory for %zu results\n", wanted);
-		abort();
-	}
+		return 0;
+	grown = reallocarray(*array, wanted, size);
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
 	*room = wanted;
-	return grown;
+	return 0;
 }
 
-size_t app_log_add(struct app_log *log, const struct app_record *record)
+int app_log_add(struct app_log *log, const struct app_record *record)
 {
-	log->records = log_grow(log->records, log->record_count, &log->record_room,
-				sizeof(*log->records));
-	log->records[log->record_count] = *record;
-	return log->record_count++;
+	int status = log_grow((void **)&log->records, log->record_count, &log->record_room,
+			      sizeof(*log->records));
+
+	if (!status)
+		log->records[log->record_count++] = *record;
+	return status;
 }
 
-void app_log_add_gap(struct app_log *log, u64 gap_ns)
+int app_log_add_gap(struct app_log *log, u64 gap_ns)
 {
-	log->gaps_ns =
-		log_grow(log->gaps_ns, log->gap_count, &log->gap_room, sizeof(*log->gaps_ns));
-	log->gaps_ns[log->gap_count++] = gap_ns;
+	int status = log_grow((void **)&log->gaps_ns, log->gap_count, &log->gap_room,
+			      sizeof(*log->gaps_ns));
+
+	if (!status)
+		log->gaps_ns[log->gap_count++] = gap_ns;
+	return status;
 }
 
 void app_log_destroy(struct app_log *log)

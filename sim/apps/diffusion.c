@@ -30,243 +30,142 @@
  */
 #include "apps/app.h"
 
-#include <stdlib.h>
-
 #include "apps/app_cost.h"
 #include "apps/diffusion.h"
-#include "gvm/pressure.h"
-
-enum { TEXT_TOUCHES = 2, PHASE_TOUCHES = 2 };
 
 /* Passes that one becomes when the batch is halved. */
 #define SMALL_PASSES 2u
 
-/* Weights are loaded in parts of this many blocks. */
-#define LOAD_BLOCKS 32u
+/* Weights are loaded in parts of this many chunks. */
+#define LOAD_CHUNKS 32u
 
-/* The pipeline. Ranges of size 0 are NULL. */
+/* A pass of one phase: what its burst looks like, and what that accesses. */
+struct diffusion_phase {
+	struct cuda_burst_config burst;
+	struct cuda_access accesses[2];
+};
+
 struct diffusion {
 	const struct app_env *env;
 	const struct cfg_diffusion *cfg;
-	struct gvm_range *clip;
-	struct gvm_range *text;
-	struct gvm_range *denoiser;
-	struct gvm_range *decoder;
-	struct gvm_range *pool;
+	struct cuda_memory clip;
+	struct cuda_memory text;
+	struct cuda_memory denoiser;
+	struct cuda_memory decoder;
+	struct cuda_memory pool;
 
-	/* Touches of each phase. */
-	struct gmmu_touch text_touches[TEXT_TOUCHES];
-	struct gmmu_touch denoiser_touches[PHASE_TOUCHES];
-	struct gmmu_touch small_touches[PHASE_TOUCHES];
-	struct gmmu_touch decoder_touches[PHASE_TOUCHES];
+	struct diffusion_phase text_phase;
+	struct diffusion_phase denoiser_phase;
+	struct diffusion_phase small_phase; /* half of one */
+	struct diffusion_phase decoder_phase;
 
-	/* What a phase's burst looks like when it is submitted. */
-	struct fifo_burst text_phase;
-	struct fifo_burst denoiser_phase;
-	struct fifo_burst small_phase; /* half of one */
-	struct fifo_burst decoder_phase;
-
-	struct fifo_burst *bursts; /* of the image in flight */
-	u32 text_passes;
-	u32 passes;		      /* of the denoiser */
 	u64 images;		      /* started */
 	struct gvm_listener pressure; /* open if it listens */
 	bool is_small;		      /* the image in flight is made in smaller batches */
 };
 
-static bool map_one(struct diffusion *diffusion, u64 bytes, bool on_host,
-		    struct gvm_range **ret_range)
-{
-	if (!bytes)
-		return true;
-	*ret_range = sim_process_map(diffusion->env->process, bytes, on_host);
-	return *ret_range != NULL;
-}
-
-static int diffusion_map(struct diffusion *diffusion)
+static int diffusion_allocate(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	u64 pool = max(cfg->denoiser_activation, cfg->decoder_activation);
+	const struct {
+		struct cuda_memory *memory;
+		u64 bytes;
+		bool on_host;
+	} parts[] = {
+		{ &diffusion->clip, cfg->clip_weights, true },
+		{ &diffusion->text, cfg->text_weights, true },
+		{ &diffusion->denoiser, cfg->denoiser_weights, true },
+		{ &diffusion->decoder, cfg->decoder_weights, true },
+		{ &diffusion->pool, max(cfg->denoiser_activation, cfg->decoder_activation),
+		  false },
+	};
+	int status = 0;
 
-	if (map_one(diffusion, cfg->clip_weights, true, &diffusion->clip) &&
-	    map_one(diffusion, cfg->text_weights, true, &diffusion->text) &&
-	    map_one(diffusion, cfg->denoiser_weights, true, &diffusion->denoiser) &&
-	    map_one(diffusion, cfg->decoder_weights, true, &diffusion->decoder) &&
-	    map_one(diffusion, pool, false, &diffusion->pool))
-		return 0;
-	return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && !status; i++)
+		status = cuda_malloc_managed(diffusion->env->cuda, parts[i].bytes,
+					     parts[i].on_host, parts[i].memory);
+	return status;
 }
 
-/* Append a touch of the first @bytes of a range to those of a phase. */
-static void phase_touch(struct fifo_burst *phase, struct gmmu_touch *touches,
-			struct gvm_range *range, u64 bytes, enum gvm_access access)
-{
-	struct gmmu_touch *touch = &touches[phase->touch_count];
-
-	if (!bytes)
-		return;
-	*touch = sim_touch_blocks(
-		range, 0, (u32)((bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT), access);
-	phase->touches = touches;
-	phase->touch_count++;
-}
-
-static void diffusion_init_touches(struct diffusion *diffusion)
-{
-	const struct cfg_diffusion *cfg = diffusion->cfg;
-	struct fifo_burst *text = &diffusion->text_phase;
-	struct fifo_burst *denoiser = &diffusion->denoiser_phase;
-	struct fifo_burst *small = &diffusion->small_phase;
-	struct fifo_burst *decoder = &diffusion->decoder_phase;
-
-	phase_touch(text, diffusion->text_touches, diffusion->clip, cfg->clip_weights,
-		    GVM_ACCESS_READ);
-	phase_touch(text, diffusion->text_touches, diffusion->text, cfg->text_weights,
-		    GVM_ACCESS_READ);
-	phase_touch(denoiser, diffusion->denoiser_touches, diffusion->denoiser,
-		    cfg->denoiser_weights, GVM_ACCESS_READ);
-	phase_touch(denoiser, diffusion->denoiser_touches, diffusion->pool,
-		    cfg->denoiser_activation, GVM_ACCESS_WRITE);
-	phase_touch(small, diffusion->small_touches, diffusion->denoiser, cfg->denoiser_weights,
-		    GVM_ACCESS_READ);
-	phase_touch(small, diffusion->small_touches, diffusion->pool,
-		    cfg->denoiser_activation / SMALL_PASSES, GVM_ACCESS_WRITE);
-	phase_touch(decoder, diffusion->decoder_touches, diffusion->decoder,
-		    cfg->decoder_weights, GVM_ACCESS_READ);
-	phase_touch(decoder, diffusion->decoder_touches, diffusion->pool,
-		    cfg->decoder_activation, GVM_ACCESS_WRITE);
-}
-
-/* Arithmetic and memory traffic do not overlap perfectly in eager kernels: their times add up. */
-static void phase_init(const struct diffusion *diffusion, struct fifo_burst *phase, u64 kernels,
-		       u64 flops, u64 traffic)
+/*
+ * A phase of @kernels kernels: their time, and what they access. Arithmetic and memory traffic do
+ * not overlap perfectly in eager kernels: their times add up.
+ */
+static void phase_init(const struct diffusion *diffusion, struct diffusion_phase *phase,
+		       u64 kernels, u64 flops, u64 traffic, struct cuda_access first,
+		       struct cuda_access second)
 {
 	const struct config *config = diffusion->env->config;
 	u64 gpu_ns = app_flops_ns(&config->gpu, diffusion->cfg->efficiency, flops) +
 		     app_bytes_ns(&config->gpu, traffic);
 
-	phase->kernels = (u32)kernels;
-	phase->kernel_ns = max(1ull, gpu_ns / kernels);
-	phase->launch_ns = config->host.kernel_launch;
+	phase->accesses[0] = first;
+	phase->accesses[1] = second;
+	phase->burst = (struct cuda_burst_config){
+		.kernels = (u32)kernels,
+		.kernel_ns = max(1ull, gpu_ns / kernels),
+		.launch_ns = config->host.kernel_launch,
+		.accesses = phase->accesses,
+		.access_count = ARRAY_SIZE(phase->accesses),
+	};
 }
 
-/* What a pass moves is its weights and, in proportion to its batch, all else. */
-static u64 small_traffic(const struct cfg_diffusion *cfg)
-{
-	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
-
-	return weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
-}
-
-static int diffusion_init(struct diffusion *diffusion)
+static void diffusion_init_phases(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	int status = diffusion_map(diffusion);
+	struct cuda_access denoiser = cuda_access_all(&diffusion->denoiser, CUDA_READ);
+	/* A pass moves its weights and, in proportion to its batch, everything else. */
+	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
+	u64 small_traffic = weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
 
-	if (status)
-		return status;
-	diffusion_init_touches(diffusion);
 	phase_init(diffusion, &diffusion->text_phase, cfg->kernels_text, cfg->text_flops,
-		   cfg->text_weights + cfg->clip_weights);
+		   cfg->text_weights + cfg->clip_weights,
+		   cuda_access_all(&diffusion->clip, CUDA_READ),
+		   cuda_access_all(&diffusion->text, CUDA_READ));
 	phase_init(diffusion, &diffusion->denoiser_phase, cfg->kernels_per_pass,
-		   cfg->denoiser_flops, cfg->denoiser_traffic);
+		   cfg->denoiser_flops, cfg->denoiser_traffic, denoiser,
+		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation, CUDA_WRITE));
 	phase_init(diffusion, &diffusion->small_phase, cfg->kernels_per_pass,
-		   cfg->denoiser_flops / SMALL_PASSES, small_traffic(cfg));
+		   cfg->denoiser_flops / SMALL_PASSES, small_traffic, denoiser,
+		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation / SMALL_PASSES,
+				    CUDA_WRITE));
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
-		   cfg->decoder_flops, cfg->decoder_traffic);
-	diffusion->passes = (u32)(cfg->steps * cfg->passes_per_step);
-	diffusion->text_passes = (u32)cfg->text_passes;
-	diffusion->bursts =
-		calloc(diffusion->text_passes + SMALL_PASSES * diffusion->passes + 1,
-		       sizeof(*diffusion->bursts));
-	return diffusion->bursts ? 0 : -ENOMEM;
+		   cfg->decoder_flops, cfg->decoder_traffic,
+		   cuda_access_all(&diffusion->decoder, CUDA_READ),
+		   cuda_access_head(&diffusion->pool, cfg->decoder_activation, CUDA_WRITE));
 }
 
-static void diffusion_submit(struct diffusion *diffusion, u32 index,
-			     const struct fifo_burst *phase)
-{
-	diffusion->bursts[index] = *phase;
-	fifo_submit(&diffusion->env->process->tsg, &diffusion->bursts[index]);
-}
-
-/* Blocking: all phases of an image. A TSG runs its bursts in order, so the last one ends last. */
-static int diffusion_compute(struct diffusion *diffusion)
-{
-	u32 text_end = diffusion->text_passes;
-	u32 last = text_end + diffusion->passes * (diffusion->is_small ? SMALL_PASSES : 1);
-	const struct fifo_burst *denoiser =
-		diffusion->is_small ? &diffusion->small_phase : &diffusion->denoiser_phase;
-	u32 i;
-
-	for (i = 0; i < last; i++)
-		diffusion_submit(diffusion, i,
-				 i < text_end ? &diffusion->text_phase : denoiser);
-	diffusion_submit(diffusion, last, &diffusion->decoder_phase);
-	return fifo_wait(&diffusion->bursts[last]);
-}
-
-/* Blocking: work of @ns on the reference host. */
-static int diffusion_host_work(const struct diffusion *diffusion, u64 ns)
-{
-	ns = app_host_ns(&diffusion->env->config->host, ns);
-	return ns ? eng_sleep_until(eng_now() + ns) : 0;
-}
-
-/* Blocking: put one part of a range's weights on the device. */
-static int diffusion_load_part(const struct diffusion *diffusion, struct gvm_range *range,
-			       u32 first_block)
-{
-	struct gmmu_touch touch =
-		sim_touch_blocks(range, first_block,
-				 min(LOAD_BLOCKS, range->block_count - first_block),
-				 GVM_ACCESS_WRITE);
-	struct fifo_burst copy = {
-		.kernels = 1,
-		.kernel_ns = 1,
-		.touches = &touch,
-		.touch_count = 1,
-	};
-	struct fifo_tsg *tsg = &diffusion->env->process->tsg;
-	int status;
-
-	fifo_submit(tsg, &copy);
-	status = fifo_wait(&copy);
-	/* An interrupted burst is still queued, and lies in this frame. */
-	if (status == -EINTR)
-		fifo_kill(tsg->fifo, tsg->id);
-	return status;
-}
-
-/* Blocking: load a range, each part when the host has it ready. *date: when the last one was. */
-static int diffusion_load_range(const struct diffusion *diffusion, struct gvm_range *range,
-				u64 *date)
-{
-	u64 part_ns = app_host_ns(&diffusion->env->config->host,
-				  (LOAD_BLOCKS << GVM_CHUNK_SHIFT) * 1000000000ull /
-					  diffusion->cfg->load_bandwidth);
-	int status = 0;
-	u32 block;
-
-	for (block = 0; range && block < range->block_count && !status; block += LOAD_BLOCKS) {
-		*date += part_ns;
-		status = eng_sleep_until(*date);
-		if (!status)
-			status = diffusion_load_part(diffusion, range, block);
-	}
-	return status;
-}
-
-/* Blocking: load all weights. 0, -EIO or -EINTR. */
+/*
+ * Blocking: load all weights in parts, each of them when the host has it ready. Returns 0, -EIO,
+ * -EINTR or -ENOMEM.
+ */
 static int diffusion_load(const struct diffusion *diffusion)
 {
-	struct gvm_range *const ranges[] = { diffusion->clip, diffusion->text,
-					     diffusion->denoiser, diffusion->decoder };
+	const struct cuda_memory *const parts[] = { &diffusion->clip, &diffusion->text,
+						    &diffusion->denoiser, &diffusion->decoder };
+	u64 bandwidth = diffusion->cfg->load_bandwidth;
 	u64 date = eng_now();
+	u64 part_ns;
 	int status = 0;
-	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(ranges) && !status && diffusion->cfg->load_bandwidth; i++)
-		status = diffusion_load_range(diffusion, ranges[i], &date);
+	if (!bandwidth)
+		return 0;
+	part_ns = app_host_ns(&diffusion->env->config->host,
+			      (LOAD_CHUNKS << GVM_CHUNK_SHIFT) * 1000000000ull / bandwidth);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		struct cuda_access part = cuda_access_all(parts[i], CUDA_WRITE);
+		struct cuda_burst_config copy = {
+			.kernels = 1, .kernel_ns = 1, .accesses = &part, .access_count = 1
+		};
+
+		for (; part.first < parts[i]->chunks && !status; part.first += LOAD_CHUNKS) {
+			part.chunks = min(LOAD_CHUNKS, parts[i]->chunks - part.first);
+			date += part_ns;
+			status = eng_sleep_until(date);
+			if (!status)
+				status = cuda_run(diffusion->env->cuda, &copy);
+		}
+	}
 	return status;
 }
 
@@ -278,13 +177,30 @@ static void diffusion_yield(struct diffusion *diffusion)
 	diffusion->is_small =
 		diffusion->env->listens &&
 		gvm_listener_read(&diffusion->pressure, &event, sizeof(event), false) > 0;
-	if (!diffusion->is_small || !diffusion->pool)
-		return;
-	gvm_range_discard(diffusion->pool, 0, diffusion->pool->bytes);
-	eng_pay_debt();
+	if (diffusion->is_small)
+		cuda_discard(&diffusion->pool, 0, diffusion->pool.bytes);
 }
 
-/* Blocking: make one image. 0, -EIO or -EINTR. */
+/* Blocking: all phases of an image on the GPU. */
+static int diffusion_compute(const struct diffusion *diffusion)
+{
+	const struct diffusion_phase *denoiser =
+		diffusion->is_small ? &diffusion->small_phase : &diffusion->denoiser_phase;
+	u64 passes = diffusion->cfg->steps * diffusion->cfg->passes_per_step *
+		     (diffusion->is_small ? SMALL_PASSES : 1);
+	struct cuda_context *cuda = diffusion->env->cuda;
+	int status = 0;
+
+	for (u64 i = 0; i < diffusion->cfg->text_passes && !status; i++)
+		status = cuda_launch(cuda, &diffusion->text_phase.burst);
+	for (u64 i = 0; i < passes && !status; i++)
+		status = cuda_launch(cuda, &denoiser->burst);
+	if (!status)
+		status = cuda_launch(cuda, &diffusion->decoder_phase.burst);
+	return status ? status : cuda_synchronize(cuda);
+}
+
+/* Blocking: make one image. Returns 0, -EIO, -EINTR or -ENOMEM. */
 static int diffusion_make_image(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
@@ -295,19 +211,12 @@ static int diffusion_make_image(struct diffusion *diffusion)
 	diffusion_yield(diffusion);
 	if (!diffusion->images++)
 		before += cfg->warmup;
-	status = diffusion_host_work(diffusion, before);
+	status = app_host_work(diffusion->env, before);
 	if (!status)
 		status = diffusion_compute(diffusion);
 	if (!status)
-		status = diffusion_host_work(diffusion, after);
+		status = app_host_work(diffusion->env, after);
 	return status;
-}
-
-static enum app_outcome image_outcome(int status)
-{
-	if (!status)
-		return APP_COMPLETED;
-	return status == -EIO ? APP_FAILED : APP_DROPPED;
 }
 
 /* Blocking: make one image and log it: as dropped until it is known how it ended. */
@@ -319,36 +228,37 @@ static int diffusion_log_image(struct diffusion *diffusion)
 		.arrival_ns = eng_now(),
 		.outcome = APP_DROPPED,
 	};
-	size_t index = app_log_add(log, &record);
-	int status;
+	struct app_record *logged;
+	int status = app_log_add(log, &record);
 
+	if (status)
+		return status;
+	logged = &log->records[log->record_count - 1];
 	log->arrived++;
 	status = diffusion_make_image(diffusion);
-	log->records[index].outcome = image_outcome(status);
+	if (!status)
+		logged->outcome = APP_COMPLETED;
+	else if (status == -EIO)
+		logged->outcome = APP_FAILED;
 	if (status != -EINTR)
-		log->records[index].finish_ns = eng_now();
+		logged->finish_ns = eng_now();
 	return status;
 }
 
 static int diffusion_run(const struct app_env *env)
 {
 	struct diffusion diffusion = { .env = env, .cfg = env->container->app };
-	int status = diffusion_init(&diffusion);
+	int status = diffusion_allocate(&diffusion);
 
-	if (!status && env->listens)
-		status = gvm_listener_open(&diffusion.pressure, env->process->container);
+	if (status)
+		return status;
+	diffusion_init_phases(&diffusion);
+	status = app_listen(env, &diffusion.pressure);
 	if (!status)
 		status = diffusion_load(&diffusion);
 	while (!status)
 		status = diffusion_log_image(&diffusion);
-	/*
-	 * Bursts that an interrupted wait left in the queue lie in memory that is freed here. Only
-	 * the context is killed: the process is the caller's to look at and to end.
-	 */
-	if (status == -EINTR)
-		fifo_kill(env->process->tsg.fifo, env->process->tsg.id);
 	gvm_listener_close(&diffusion.pressure);
-	free(diffusion.bursts);
 	return status == -EINTR ? 0 : status;
 }
 

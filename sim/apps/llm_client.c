@@ -49,22 +49,22 @@ static struct client_dates client_plan(const struct llm_server *server)
 	return dates;
 }
 
-/* Returns 0 or -EINTR. */
+/* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */
 static int client_send_all(struct llm_server *server, const struct client_dates *dates)
 {
 	const struct trace *trace = server->env->trace;
-	size_t i;
+	int status = 0;
 
-	for (i = 0; i < trace->count; i++) {
+	for (size_t i = 0; i < trace->count && !status; i++) {
 		u64 date = dates->zero_ns + client_offset_ns(server, i);
 
 		if (date >= dates->stop_ns)
 			return 0;
 		if (date > eng_now() && eng_sleep_until(date))
 			return -EINTR;
-		llm_server_send(server, i, &trace->requests[i]);
+		status = llm_server_send(server, i, &trace->requests[i]);
 	}
-	return 0;
+	return status;
 }
 
 /* Take what is still coming: until the stop date if that cuts off answers in flight. */
@@ -81,11 +81,15 @@ void llm_client_main(void *data)
 {
 	struct llm_server *server = data;
 	struct client_dates dates;
+	int status;
 
 	if (server->env->trace->count) {
 		dates = client_plan(server);
-		if (!client_send_all(server, &dates))
+		status = client_send_all(server, &dates);
+		if (!status)
 			client_drain(server, &dates);
+		if (status == -ENOMEM)
+			server->status = status;
 	}
 	server->client_done = true;
 	eng_wake_all(&server->work);

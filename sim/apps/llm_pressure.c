@@ -25,13 +25,12 @@
 static bool pressure_drop_group(struct llm_server *server, u64 *freed)
 {
 	struct kv_pool *pool = &server->scheduler.pool;
-	u64 bytes = ((u64)server->kv->block_count / pool->group_count) << GVM_CHUNK_SHIFT;
+	u64 bytes = ((u64)server->kv.chunks / pool->group_count) << GVM_CHUNK_SHIFT;
 	u32 group = kv_pool_take_group(pool);
 
 	if (group == KV_NO_GROUP)
 		return false;
-	*freed += gvm_range_discard(server->kv, group * bytes, bytes);
-	eng_pay_debt();
+	*freed += cuda_discard(&server->kv, group * bytes, bytes);
 	kv_pool_park_group(pool, group);
 	return true;
 }
@@ -55,7 +54,7 @@ int llm_pressure_start(struct llm_server *server)
 
 	if (!server->env->listens)
 		return 0;
-	status = gvm_listener_open(&server->pressure, server->env->process->container);
+	status = app_listen(server->env, &server->pressure);
 	if (status)
 		return status;
 	server->pressure_actor = eng_spawn("llm-pressure", pressure_main, server);

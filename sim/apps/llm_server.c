@@ -62,9 +62,12 @@ bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
 	return server_group_count(cfg, gpu) > 0;
 }
 
-static int server_init_scheduler(struct llm_server *server, u32 groups)
+/* The scheduler, memory, and what every step accesses: masks of the KV pool change in place. */
+static int server_init(struct llm_server *server)
 {
 	const struct cfg_llm *cfg = server->cfg;
+	struct cuda_context *cuda = server->env->cuda;
+	u32 groups = server_group_count(cfg, &server->env->config->gpu);
 	struct llm_scheduler_config config = {
 		.block_count = groups * KV_GROUP_BLOCKS,
 		.block_tokens = (u32)cfg->block_tokens,
@@ -72,91 +75,57 @@ static int server_init_scheduler(struct llm_server *server, u32 groups)
 		.max_sequences = (u32)cfg->max_sequences,
 		.max_model_len = (u32)cfg->max_model_len,
 	};
-
-	return llm_scheduler_init(&server->scheduler, &config);
-}
-
-static int server_map(struct llm_server *server, u32 groups)
-{
-	struct sim_process *process = server->env->process;
-	const struct cfg_llm *cfg = server->cfg;
-
-	server->weights = sim_process_map(process, cfg->weights, true);
-	if (cfg->workspace)
-		server->workspace = sim_process_map(process, cfg->workspace, false);
-	server->kv = sim_process_map(process, groups * server_group_bytes(cfg), false);
-	if (!server->weights || !server->kv || (cfg->workspace && !server->workspace))
-		return -ENOMEM;
-	return 0;
-}
-
-/* What every step touches: the masks of the KV pool change from step to step, in place. */
-static void server_init_touches(struct llm_server *server)
-{
-	const struct kv_pool *pool = &server->scheduler.pool;
-
-	server->touches[server->touch_count++] =
-		sim_touch_all(server->weights, GVM_ACCESS_READ);
-	if (server->workspace)
-		server->touches[server->touch_count++] =
-			sim_touch_all(server->workspace, GVM_ACCESS_WRITE);
-	server->touches[server->touch_count++] =
-		sim_touch_masked(server->kv, pool->masks, pool->present,
-				 server->kv->block_count / pool->group_count, GVM_ACCESS_WRITE);
-}
-
-static int server_init(struct llm_server *server)
-{
-	u32 groups = server_group_count(server->cfg, &server->env->config->gpu);
+	struct cuda_access *kv = &server->accesses[2];
 	int status;
 
 	INIT_LIST_HEAD(&server->open);
 	if (!groups)
 		return -ENOMEM;
-	status = server_init_scheduler(server, groups);
+	status = llm_scheduler_init(&server->scheduler, &config);
 	if (!status)
-		status = server_map(server, groups);
+		status = cuda_malloc_managed(cuda, cfg->weights, true, &server->weights);
 	if (!status)
-		server_init_touches(server);
-	return status;
-}
-
-/* Run one kernel that passes over @touches, of @bytes, once. */
-static int server_pass(struct llm_server *server, const struct gmmu_touch *touches, u32 count,
-		       u64 bytes)
-{
-	const struct config *config = server->env->config;
-
-	server->burst = (struct fifo_burst){
-		.kernels = 1,
-		.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
-		.launch_ns = config->host.kernel_launch,
-		.touches = touches,
-		.touch_count = count,
-	};
-	fifo_submit(&server->env->process->tsg, &server->burst);
-	return fifo_wait(&server->burst);
-}
-
-/*
- * Start-up: load the weights, then write workspace and pool. Touches in the server, not on this
- * stack: a burst that is interrupted outlives the call.
- */
-static int server_load(struct llm_server *server)
-{
-	struct gmmu_touch *kv = &server->touches[server->touch_count - 1];
-	struct gmmu_touch steps = *kv;
-	u64 written = server->kv->bytes + (server->workspace ? server->workspace->bytes : 0);
-	int status;
-
-	status = server_pass(server, server->touches, 1, server->weights->bytes);
+		status = cuda_malloc_managed(cuda, cfg->workspace, false, &server->workspace);
+	if (!status)
+		status = cuda_malloc_managed(cuda, groups * server_group_bytes(cfg), false,
+					     &server->kv);
 	if (status)
 		return status;
-	kv->masks = NULL;
-	status = server_pass(server, server->touches + 1, server->touch_count - 1, written);
-	if (!status)
-		*kv = steps;
-	return status;
+	server->accesses[0] = cuda_access_all(&server->weights, CUDA_READ);
+	server->accesses[1] = cuda_access_all(&server->workspace, CUDA_WRITE);
+	*kv = cuda_access_all(&server->kv, CUDA_WRITE);
+	kv->masks = server->scheduler.pool.masks;
+	kv->groups = server->scheduler.pool.present;
+	kv->chunks_per_mask = kv->chunks / groups;
+	return 0;
+}
+
+/* Blocking: run one kernel that passes over all memory of @accesses once. */
+static int server_pass(struct llm_server *server, const struct cuda_access *accesses, u32 count)
+{
+	const struct config *config = server->env->config;
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < count; i++)
+		bytes += accesses[i].memory->bytes;
+	return cuda_run(server->env->cuda,
+			&(struct cuda_burst_config){
+				.kernels = 1,
+				.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
+				.launch_ns = config->host.kernel_launch,
+				.accesses = accesses,
+				.access_count = count,
+			});
+}
+
+/* Blocking: start-up loads the weights, and then writes all of workspace and pool. */
+static int server_load(struct llm_server *server)
+{
+	struct cuda_access fresh[] = { server->accesses[1], server->accesses[2] };
+	int status = server_pass(server, server->accesses, 1);
+
+	fresh[1].masks = NULL;
+	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
 }
 
 static u64 server_step_gpu_ns(const struct llm_server *server, const struct llm_step *step)
@@ -179,15 +148,15 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 {
 	u32 kernels = (u32)server->cfg->kernels_per_step;
 
-	server->burst = (struct fifo_burst){
-		.kernels = kernels,
-		.kernel_ns = max(1ull, server_step_gpu_ns(server, step) / kernels),
-		.launch_ns = server->env->config->host.kernel_launch,
-		.touches = server->touches,
-		.touch_count = server->touch_count,
-	};
-	fifo_submit(&server->env->process->tsg, &server->burst);
-	return fifo_wait(&server->burst);
+	return cuda_run(server->env->cuda,
+			&(struct cuda_burst_config){
+				.kernels = kernels,
+				.kernel_ns =
+					max(1ull, server_step_gpu_ns(server, step) / kernels),
+				.launch_ns = server->env->config->host.kernel_launch,
+				.accesses = server->accesses,
+				.access_count = ARRAY_SIZE(server->accesses),
+			});
 }
 
 /* Forget a session; whoever closes it has written its record. */
@@ -199,24 +168,13 @@ static void session_close(struct llm_server *server, struct llm_session *session
 		eng_wake_all(&server->drained);
 }
 
-static void session_complete(struct llm_server *server, struct llm_session *session)
+/* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
+static int session_emit(struct llm_server *server, struct llm_session *session)
 {
 	struct app_log *log = server->env->log;
 	struct app_record *record = &log->records[session->record];
-	u32 i;
-
-	record->finish_ns = session->last_token_ns;
-	record->outcome = APP_COMPLETED;
-	for (i = 0; i < session->gap_count; i++)
-		app_log_add_gap(log, session->gaps_ns[i]);
-	session_close(server, session);
-}
-
-/* A token reaches its client now. */
-static void session_emit(struct llm_server *server, struct llm_session *session)
-{
-	struct app_record *record = &server->env->log->records[session->record];
 	u64 now = eng_now();
+	int status = 0;
 
 	if (session->last_token_ns)
 		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
@@ -224,8 +182,14 @@ static void session_emit(struct llm_server *server, struct llm_session *session)
 		record->first_ns = now;
 	session->last_token_ns = now;
 	record->output_tokens++;
-	if (session->request.state == LLM_FINISHED)
-		session_complete(server, session);
+	if (session->request.state != LLM_FINISHED)
+		return 0;
+	record->finish_ns = now;
+	record->outcome = APP_COMPLETED;
+	for (u32 i = 0; i < session->gap_count && !status; i++)
+		status = app_log_add_gap(log, session->gaps_ns[i]);
+	session_close(server, session);
+	return status;
 }
 
 /* Blocking: one step. A client that has gone meanwhile gets nothing of it. */
@@ -234,20 +198,19 @@ static int server_step(struct llm_server *server)
 	struct llm_scheduler *scheduler = &server->scheduler;
 	struct llm_step step;
 	int status;
-	u32 i;
 
 	llm_scheduler_schedule(scheduler, &step);
 	status = server_compute(server, &step);
 	if (status)
 		return status;
 	llm_scheduler_complete(scheduler);
-	for (i = 0; i < scheduler->emitted_count && !server->client_done; i++)
-		session_emit(server,
-			     container_of(scheduler->emitted[i], struct llm_session, request));
-	return 0;
+	for (u32 i = 0; i < scheduler->emitted_count && !server->client_done && !status; i++)
+		status = session_emit(server, container_of(scheduler->emitted[i],
+							   struct llm_session, request));
+	return status;
 }
 
-/* Blocking: until the client is done. 0, -EIO or -EINTR. */
+/* Blocking: until the client is done. Returns 0, -EIO, -EINTR or -ENOMEM. */
 static int server_serve(struct llm_server *server)
 {
 	int status = 0;
@@ -258,7 +221,7 @@ static int server_serve(struct llm_server *server)
 		else
 			status = eng_wait(&server->work, ENG_NEVER, true);
 	}
-	return status;
+	return status ? status : server->status;
 }
 
 /* End of open sessions: failed with the context, else left in the log as dropped. */
@@ -304,7 +267,7 @@ static int server_live(struct llm_server *server)
 	llm_pressure_stop(server);
 	/* A process whose context died ends, and its memory goes back. */
 	if (server->dead)
-		sim_process_exit(server->env->process);
+		cuda_process_exit(server->env->cuda);
 	server_close_all(server, server->dead);
 	server_end_client(server);
 	return status;
@@ -320,47 +283,30 @@ static int llm_server_run(const struct app_env *env)
 	server.dead = status == -EIO;
 	if (!status || server.dead)
 		status = server_live(&server);
-	/*
-	 * A burst that was interrupted is still queued, and lies in this frame. Only the context
-	 * is killed: the process and its memory are the caller's to look at and to end.
-	 */
-	if (status == -EINTR)
-		fifo_kill(env->process->tsg.fifo, env->process->tsg.id);
+	/* Until the context is gone, a step that was interrupted reads the masks of the pool. */
+	cuda_context_destroy(env->cuda);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
 }
 
-static struct llm_session *session_open(const struct app_record *record, u32 target_tokens)
-{
-	size_t gaps = (target_tokens - 1) * sizeof(u64);
-	struct llm_session *session = calloc(1, sizeof(*session) + gaps);
-
-	GVM_ASSERT(session);
-	session->request.prompt_tokens = record->prompt_tokens;
-	session->request.target_tokens = target_tokens;
-	return session;
-}
-
-static bool server_refuses(const struct llm_server *server)
-{
-	u64 max_open = server->cfg->client.max_open;
-
-	return server->dead || (max_open && server->open_count >= max_open);
-}
-
-static void log_failure(struct llm_server *server, struct app_record *record)
+/* A request that fails at once. Returns 0 or -ENOMEM. */
+static int log_failure(struct llm_server *server, struct app_record *record)
 {
 	record->outcome = APP_FAILED;
 	record->finish_ns = record->arrival_ns;
-	app_log_add(server->env->log, record);
+	return app_log_add(server->env->log, record);
 }
 
 /*
  * A record is born as dropped: that is what it is if the run ends now. No prompt is empty: a
  * tokenizer puts a token at its beginning.
  */
-void llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request)
+int llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request)
 {
+	const struct cfg_client *client = &server->cfg->client;
+	/* Nothing gets longer than the model, so absurd traces cost no memory. */
+	u32 tokens = min(request->response_tokens[client->response],
+			 (u32)server->cfg->max_model_len);
 	struct app_record record = {
 		.id = id,
 		.arrival_ns = eng_now(),
@@ -368,26 +314,24 @@ void llm_server_send(struct llm_server *server, u64 id, const struct trace_reque
 		.outcome = APP_DROPPED,
 	};
 	struct llm_session *session;
-	u32 tokens;
 
 	server->env->log->arrived++;
-	if (server_refuses(server)) {
-		log_failure(server, &record);
-		return;
-	}
-	/* Nothing gets longer than the model, so absurd traces cost no memory. */
-	tokens = min(request->response_tokens[server->cfg->client.response],
-		     (u32)server->cfg->max_model_len);
-	session = session_open(&record, tokens);
+	if (server->dead || (client->max_open && server->open_count >= client->max_open))
+		return log_failure(server, &record);
+	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64));
+	if (!session)
+		return -ENOMEM;
+	session->request.prompt_tokens = record.prompt_tokens;
+	session->request.target_tokens = tokens;
+	session->record = server->env->log->record_count;
 	if (llm_scheduler_add(&server->scheduler, &session->request)) {
-		log_failure(server, &record);
 		free(session);
-		return;
+		return log_failure(server, &record);
 	}
-	session->record = app_log_add(server->env->log, &record);
 	list_add_tail(&session->node, &server->open);
 	server->open_count++;
 	eng_wake_all(&server->work);
+	return app_log_add(server->env->log, &record);
 }
 
 /* Constants of the model and of the server are required; a profile gives them. */

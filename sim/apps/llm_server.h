@@ -12,7 +12,6 @@
 #include "apps/app.h"
 #include "apps/llm_scheduler.h"
 #include "config/config.h"
-#include "gvm/pressure.h"
 #include "trace/trace.h"
 
 /* The request source of an LLM server and the habits of its benchmark client. */
@@ -61,12 +60,11 @@ struct llm_server {
 	const struct app_env *env;
 	const struct cfg_llm *cfg;
 	struct llm_scheduler scheduler;
-	struct gvm_range *weights;
-	struct gvm_range *workspace; /* NULL: of size 0 */
-	struct gvm_range *kv;
-	struct gmmu_touch touches[3]; /* of a step */
-	u32 touch_count;
-	struct fifo_burst burst; /* the step in flight */
+	struct cuda_memory weights;
+	struct cuda_memory workspace; /* may be empty */
+	struct cuda_memory kv;
+	struct cuda_access accesses[3]; /* of a step: those three, in this order */
+	int status;			/* of the client: 0 or -ENOMEM */
 
 	struct list_head open; /* llm_session.node, in the order of sending */
 	u32 open_count;
@@ -80,9 +78,10 @@ struct llm_server {
 };
 
 /*
- * A client sends request number @id now. The answer, or how it failed, goes to the log.
+ * A client sends request number @id now. The answer, or how it failed, goes to the log. Returns 0
+ * or -ENOMEM.
  */
-void llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request);
+int llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request);
 
 /*
  * Start and stop listening for pressure: an actor gives memory of free KV blocks back. start:

@@ -32,9 +32,9 @@
 struct pages {
 	const struct app_env *env;
 	const struct cfg_pages *cfg;
-	struct gvm_range *range;
-	struct gmmu_touch *touches; /* of a round, at most one a block */
-	u32 touch_count;
+	struct cuda_memory region;
+	struct cuda_access *accesses; /* of a round, at most one a block */
+	u32 access_count;
 	u64 random_state;
 	u32 next_block; /* of the sequential walk */
 	double *cdf;	/* zipf: share of all touches that the blocks up to this one get */
@@ -69,7 +69,7 @@ static double power_ppm(double base, u64 exponent)
 
 static int zipf_init(struct pages *pages)
 {
-	u32 count = pages->range->block_count, i;
+	u32 count = pages->region.chunks, i;
 	double total = 0;
 
 	pages->cdf = calloc(count, sizeof(*pages->cdf));
@@ -88,7 +88,7 @@ static int zipf_init(struct pages *pages)
 static u32 zipf_draw(struct pages *pages)
 {
 	double u = (double)(gvm_port_draw(&pages->random_state) >> 11) * 0x1p-53;
-	u32 low = 0, high = pages->range->block_count - 1;
+	u32 low = 0, high = pages->region.chunks - 1;
 
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
@@ -102,20 +102,24 @@ static u32 zipf_draw(struct pages *pages)
 }
 
 static void pages_touch(struct pages *pages, u32 first_block, u32 block_count,
-			enum gvm_access access)
+			enum cuda_mode mode)
 {
-	pages->touches[pages->touch_count++] =
-		sim_touch_blocks(pages->range, first_block, block_count, access);
+	pages->accesses[pages->access_count++] = (struct cuda_access){
+		.memory = &pages->region,
+		.first = first_block,
+		.chunks = block_count,
+		.mode = mode,
+	};
 }
 
 /* The next @left blocks of the walk, in one piece up to the region's end. */
-static void pages_walk(struct pages *pages, u32 left, enum gvm_access access)
+static void pages_walk(struct pages *pages, u32 left, enum cuda_mode mode)
 {
 	while (left) {
-		u32 run = min(left, pages->range->block_count - pages->next_block);
+		u32 run = min(left, pages->region.chunks - pages->next_block);
 
-		pages_touch(pages, pages->next_block, run, access);
-		pages->next_block = (pages->next_block + run) % pages->range->block_count;
+		pages_touch(pages, pages->next_block, run, mode);
+		pages->next_block = (pages->next_block + run) % pages->region.chunks;
 		left -= run;
 	}
 }
@@ -125,49 +129,40 @@ static void pages_add_kernel(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
 	bool writes = pages_draw(pages, CFG_PPM) < cfg->write_share;
-	enum gvm_access access = writes ? GVM_ACCESS_WRITE : GVM_ACCESS_READ;
+	enum cuda_mode mode = writes ? CUDA_WRITE : CUDA_READ;
 	u32 i;
 
 	if (cfg->pattern == CFG_PATTERN_EVENTS) {
-		pages_touch(pages, pages->next_block, 1, access);
+		pages_touch(pages, pages->next_block, 1, mode);
 		return;
 	}
 	if (cfg->pattern == CFG_PATTERN_SEQUENTIAL) {
-		pages_walk(pages, (u32)cfg->kernel_blocks, access);
+		pages_walk(pages, (u32)cfg->kernel_blocks, mode);
 		return;
 	}
 	for (i = 0; i < cfg->kernel_blocks; i++)
 		pages_touch(pages,
 			    cfg->pattern == CFG_PATTERN_ZIPF ?
 				    zipf_draw(pages) :
-				    (u32)pages_draw(pages, pages->range->block_count),
-			    1, access);
+				    (u32)pages_draw(pages, pages->region.chunks),
+			    1, mode);
 }
 
-/* Blocking: one round. 0, -EIO or -EINTR. */
+/* Blocking: one round. Returns 0, -EIO, -EINTR or -ENOMEM. */
 static int pages_play(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
-	struct fifo_tsg *tsg = &pages->env->process->tsg;
-	struct fifo_burst burst = {
-		.kernels = (u32)cfg->kernels,
-		.kernel_ns = cfg->kernel_time,
-		.pages_at_once = (u32)cfg->pages_at_once,
-		.touches = pages->touches,
-	};
-	int status;
-	u32 i;
 
-	pages->touch_count = 0;
-	for (i = 0; i < cfg->kernels; i++)
+	pages->access_count = 0;
+	for (u64 i = 0; i < cfg->kernels; i++)
 		pages_add_kernel(pages);
-	burst.touch_count = pages->touch_count;
-	fifo_submit(tsg, &burst);
-	status = fifo_wait(&burst);
-	/* An interrupted burst is still queued, and lies in this frame. */
-	if (status == -EINTR)
-		fifo_kill(tsg->fifo, tsg->id);
-	return status;
+	return cuda_run(pages->env->cuda, &(struct cuda_burst_config){
+						  .kernels = (u32)cfg->kernels,
+						  .kernel_ns = cfg->kernel_time,
+						  .pages_at_once = (u32)cfg->pages_at_once,
+						  .accesses = pages->accesses,
+						  .access_count = pages->access_count,
+					  });
 }
 
 /* Blocking: one round, logged as dropped until it is known how it ended. */
@@ -179,15 +174,18 @@ static int pages_log_round(struct pages *pages)
 		.arrival_ns = eng_now(),
 		.outcome = APP_DROPPED,
 	};
-	size_t index = app_log_add(log, &record);
-	int status;
+	struct app_record *logged;
+	int status = app_log_add(log, &record);
 
+	if (status)
+		return status;
+	logged = &log->records[log->record_count - 1];
 	log->arrived++;
 	status = pages_play(pages);
 	if (status == -EINTR)
 		return status;
-	log->records[index].outcome = status ? APP_FAILED : APP_COMPLETED;
-	log->records[index].finish_ns = eng_now();
+	logged->outcome = status ? APP_FAILED : APP_COMPLETED;
+	logged->finish_ns = eng_now();
 	return status;
 }
 
@@ -198,7 +196,7 @@ static int pages_pause(struct pages *pages)
 	int status = 0;
 
 	if (cfg->prefetch_back)
-		status = sim_process_prefetch(pages->env->process, pages->range, NVUVM_CPU);
+		status = cuda_prefetch(&pages->region, CUDA_HOST);
 	if (!status && cfg->pause)
 		status = eng_sleep_until(eng_now() + cfg->pause);
 	return status;
@@ -244,7 +242,7 @@ static int pages_follow_events(struct pages *pages)
 		if (status == -EIO)
 			died = -EIO;
 		if (event->exit && !eng_sleep_until(event->at)) {
-			sim_process_exit(pages->env->process);
+			cuda_process_exit(pages->env->cuda);
 			return died;
 		}
 	}
@@ -266,13 +264,17 @@ static u64 pages_seed(const struct app_env *env)
 static int pages_init(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
+	int status;
 
 	pages->random_state = pages_seed(pages->env);
-	pages->range = sim_process_map(pages->env->process, cfg->bytes, cfg->on_host);
+	status =
+		cuda_malloc_managed(pages->env->cuda, cfg->bytes, cfg->on_host, &pages->region);
+	if (status)
+		return status;
 	/* At least one a kernel, for events; and then NULL means no memory. */
-	pages->touches = calloc(cfg->kernels * max(cfg->kernel_blocks, (uint64_t)1),
-				sizeof(*pages->touches));
-	if (!pages->range || !pages->touches)
+	pages->accesses = calloc(cfg->kernels * max(cfg->kernel_blocks, (uint64_t)1),
+				 sizeof(*pages->accesses));
+	if (!pages->accesses)
 		return -ENOMEM;
 	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
 }
@@ -300,7 +302,7 @@ static int pages_run(const struct app_env *env)
 	else if (!status)
 		status = pages_go_round(&pages);
 	free(pages.cdf);
-	free(pages.touches);
+	free(pages.accesses);
 	return status == -EINTR ? 0 : status;
 }
 

@@ -9,7 +9,7 @@
 #ifndef SIM_COLLECT_APP_LOGS_H
 #define SIM_COLLECT_APP_LOGS_H
 
-#include "apps/app.h"
+#include "apps/app_log.h"
 
 struct sim_error;
 

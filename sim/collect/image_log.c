@@ -37,7 +37,8 @@ static int image_add(const struct csv *csv, const struct app_log_window *window,
 		record.finish_ns = end_ns - window->start_ns;
 		record.outcome = APP_COMPLETED;
 	}
-	app_log_add(log, &record);
+	if (app_log_add(log, &record))
+		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	return 0;
 }
 

@@ -399,8 +399,6 @@ static int gpu_start_scheduler(struct sim_gpu *gpu)
 
 	if (config->policy == GVM_SCHED_TIMESLICES)
 		return 0;
-	if (config->tracking == GVM_TRACK_EVENTS)
-		sim_shim_start(&gpu->shim, gpu, config->interval_ns);
 	return gvm_scheduler_start(&gpu->scheduler, &gpu->device, config);
 }
 
@@ -419,7 +417,6 @@ int sim_gpu_start(struct sim_gpu *gpu)
 
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
-	sim_shim_stop(&gpu->shim);
 	gvm_scheduler_stop(&gpu->scheduler);
 	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);

@@ -7,7 +7,6 @@
 #define SIM_GPU_GPU_H
 
 #include "config/config.h"
-#include "gpu/shim.h"
 #include "gsp/rpc.h"
 #include "gvm/block.h"
 #include "gvm/evict.h"
@@ -45,7 +44,6 @@ struct sim_gpu {
 	struct gvm_scheduler_config
 		scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */
 	struct gvm_scheduler scheduler;
-	struct sim_shim shim; /* with GVM_TRACK_EVENTS */
 	struct gmmu gmmu;
 	struct pcie_link link;
 	struct sim_memory_policy policy;

@@ -140,7 +140,6 @@ void sim_process_exit(struct sim_process *process)
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
-	sim_shim_forget(process);
 	for (i = 0; i < process->range_count; i++)
 		range_destroy(process->gpu, &process->ranges[i]);
 	page_table_destroy(&process->page_table);

@@ -35,8 +35,6 @@ struct sim_process {
 	u32 range_count;
 	u64 next_va;
 	struct sim_process_stats stats;
-	u64 kernels_reported; /* by its shim: launches, */
-	u64 kernels_ended;    /* and ends */
 	bool running;
 	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
 	u64 killed_ns; /* since when */

@@ -156,7 +156,7 @@ static int tenant_run_app(struct tenant *tenant)
 	struct app_env env = {
 		.config = tenant->machine->config,
 		.container = tenant->cfg,
-		.process = &tenant->process,
+		.cuda = &tenant->cuda,
 		.trace = tenant->trace,
 		.log = &tenant->log,
 		.listens = tenant->cfg->pressure && tenant->machine->system->has_pressure,
@@ -227,14 +227,16 @@ static int tenant_live(struct tenant *tenant)
 		tenant->failed_ns = eng_now();
 		return status;
 	}
+	cuda_context_create(&tenant->cuda, tenant->device, process);
 	tenant->started = true;
 	tenant->container = process->container;
 	gvm_container_get(tenant->container);
 	tenant_write_controls(tenant);
 	status = tenant_run_app(tenant);
+	cuda_context_destroy(&tenant->cuda);
 	tenant->failed_ns = process->killed_ns;
 	if (status)
-		sim_process_exit(process);
+		cuda_process_exit(&tenant->cuda);
 	return status;
 }
 
@@ -258,7 +260,7 @@ static void tenant_main(void *data)
 	eng_wake_all(&run_state.finished);
 	/* A server whose clients have gone stays up, with its memory, until the run ends. */
 	eng_sleep_until(ENG_NEVER);
-	sim_process_exit(&tenant->process);
+	cuda_process_exit(&tenant->cuda);
 	if (tenant->container)
 		gvm_container_put(tenant->container);
 }
@@ -308,9 +310,11 @@ static int machine_start_all(struct machine *machine, struct eng_actor **actors)
 {
 	u32 i;
 
-	for (i = 0; i < machine->gpu_count; i++)
+	for (i = 0; i < machine->gpu_count; i++) {
+		cuda_device_start(&machine->devices[i]);
 		if (sim_gpu_start(&machine->gpus[i]))
 			return -ENOMEM;
+	}
 	for (i = 0; i < machine->tenant_count; i++) {
 		run_state.running++;
 		actors[i] = eng_spawn(machine->tenants[i].cfg->name, tenant_main,
@@ -337,6 +341,7 @@ static void machine_stop_all(struct machine *machine, struct eng_actor **actors)
 	for (i = 0; i < machine->tenant_count; i++)
 		eng_join(actors[i]);
 	for (i = 0; i < machine->gpu_count; i++) {
+		cuda_device_stop(&machine->devices[i]);
 		sim_gpu_stop(&machine->gpus[i]);
 		GVM_ASSERT(gvm_check(&machine->gpus[i].device) == 0);
 		GVM_ASSERT(machine->gpus[i].device.charged_chunks == 0);
@@ -481,7 +486,8 @@ static int machine_build(struct machine *machine, struct sim_error *err)
 
 	machine->tenants = calloc(config->container_count, sizeof(*machine->tenants));
 	machine->gpus = calloc(config->container_count, sizeof(*machine->gpus));
-	if (!machine->tenants || !machine->gpus)
+	machine->devices = calloc(config->container_count, sizeof(*machine->devices));
+	if (!machine->tenants || !machine->gpus || !machine->devices)
 		return sim_runtime_error(err, "out of memory");
 	for (i = 0; i < config->container_count; i++) {
 		struct tenant *tenant = &machine->tenants[machine->tenant_count];
@@ -513,10 +519,15 @@ static int machine_build_gpus(struct machine *machine, struct sim_error *err)
 		if (machine->system->scheduling)
 			machine->gpus[i].scheduling =
 				machine->system->scheduling(machine->config);
+		cuda_device_init(&machine->devices[i], &machine->gpus[i]);
 		machine->gpu_count++;
 	}
-	for (i = 0; i < machine->tenant_count; i++)
-		machine->tenants[i].gpu = &machine->gpus[machine->system->own_gpu ? i : 0];
+	for (i = 0; i < machine->tenant_count; i++) {
+		u32 gpu = machine->system->own_gpu ? i : 0;
+
+		machine->tenants[i].gpu = &machine->gpus[gpu];
+		machine->tenants[i].device = &machine->devices[gpu];
+	}
 	return 0;
 }
 
@@ -598,4 +609,5 @@ void machine_destroy(struct machine *machine)
 	free(machine->timeline);
 	free(machine->tenants);
 	free(machine->gpus);
+	free(machine->devices);
 }

@@ -7,6 +7,7 @@
 #define SIM_MACHINE_MACHINE_H
 
 #include "apps/app.h"
+#include "cuda/device.h"
 #include "machine/record.h"
 #include "systems/system.h"
 
@@ -37,7 +38,9 @@ struct tenant {
 	struct machine *machine;
 	u32 index; /* in machine.tenants, and in order of the scenario */
 	struct sim_gpu *gpu;
+	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
 	struct sim_process process;
+	struct cuda_context cuda; /* of the process, once it has started */
 	struct app_log log;
 	struct trace *trace;
 	bool started;			 /* its process has */
@@ -67,6 +70,7 @@ struct machine {
 	const struct config *config;
 	const struct sim_system *system;
 	struct sim_gpu *gpus;
+	struct cuda_device *devices; /* one for each GPU */
 	u32 gpu_count;
 	struct tenant *tenants; /* enabled containers only */
 	u32 tenant_count;

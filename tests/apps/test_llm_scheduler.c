@@ -427,7 +427,7 @@ START_TEST(running_out_of_memory_at_the_start_is_an_error)
 	struct llm_scheduler_config config = { 8, 4, 16, 4, 64 };
 
 	gvm_port_alloc_hook = &hook;
-	for (failing = 0; failing < 7; failing++) {
+	for (failing = 0; failing < 8; failing++) {
 		allocations = 0;
 		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), -ENOMEM);
 	}

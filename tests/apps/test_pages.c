@@ -5,7 +5,7 @@
  */
 #include "apps/app.h"
 #include "apps/pages.h"
-#include "gpu/process.h"
+#include "cuda/device.h"
 #include "runner.h"
 
 #define CHUNK  GVM_CHUNK_BYTES
@@ -42,6 +42,8 @@ static struct cfg_container container = {
 static struct sim_memory_policy policy;
 static struct sim_gpu gpu;
 static struct sim_process process;
+static struct cuda_device device;
+static struct cuda_context cuda;
 static struct app_log app_log;
 static struct eng_actor *app_actor;
 static struct eng_timer end_timer;
@@ -54,12 +56,13 @@ static void app_main(void *data)
 	struct app_env env = {
 		.config = &config,
 		.container = &container,
-		.process = &process,
+		.cuda = &cuda,
 		.log = &app_log,
 	};
 
 	(void)data;
 	app_status = pages_app.run(&env);
+	cuda_context_destroy(&cuda);
 }
 
 static void fire_end(struct eng_timer *timer)
@@ -85,12 +88,13 @@ static void supervisor(void *data)
 	(void)data;
 	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
 	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	cuda_context_create(&cuda, &device, &process);
 	app_actor = eng_spawn("app", app_main, NULL);
 	eng_join(app_actor);
 	ck_assert(!fifo_busy(&process.tsg));
 	if (process.running)
 		look_what_was_touched();
-	sim_process_exit(&process);
+	cuda_process_exit(&cuda);
 	sim_gpu_stop(&gpu);
 	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
 }
@@ -100,6 +104,7 @@ static void play(u64 end_ns)
 {
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
+	cuda_device_init(&device, &gpu);
 	eng_spawn("supervisor", supervisor, NULL);
 	end_timer.fire = fire_end;
 	eng_timer_set(&end_timer, end_ns);

@@ -4,6 +4,7 @@
  * "vllm bench serve --save-result --save-detailed"; nothing in it was measured.
  */
 #include "collect/app_logs.h"
+#include "gvm/port.h"
 #include "collect_fixture.h"
 #include "engine/error.h"
 

@@ -3,7 +3,7 @@
  * What comes of the core's scheduler on a simulated GPU with an A100's timeslices and switches:
  * shares, waits, and that nothing is left idle. Up to 64 containers of one process without memory.
  */
-#include "gpu/process.h"
+#include "cuda/device.h"
 #include "runner.h"
 
 #define US	1000ull
@@ -30,6 +30,8 @@ static struct cfg_gpu profile = {
 
 static struct sim_gpu gpu;
 static struct sim_process tenants[TENANTS];
+static struct cuda_device device;
+static struct cuda_context contexts[TENANTS];
 static struct fifo_burst endless[TENANTS];
 static u32 tenant_count;
 static void (*body)(void);
@@ -39,12 +41,17 @@ static void body_main(void *data)
 	u32 i;
 
 	(void)data;
+	cuda_device_init(&device, &gpu);
+	cuda_device_start(&device);
 	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	for (i = 0; i < tenant_count; i++)
+	for (i = 0; i < tenant_count; i++) {
 		ck_assert_int_eq(sim_process_start(&tenants[i], &gpu, 1 + i), 0);
+		cuda_context_create(&contexts[i], &device, &tenants[i]);
+	}
 	body();
 	for (i = 0; i < tenant_count; i++)
-		sim_process_exit(&tenants[i]);
+		cuda_process_exit(&contexts[i]);
+	cuda_device_stop(&device);
 	sim_gpu_stop(&gpu);
 	ck_assert_int_eq(gvm_check(&gpu.device), 0);
 }
@@ -395,7 +402,7 @@ static void one_too_many(void)
 
 	ck_assert_int_eq(sim_process_start(&another, &gpu, 1000), -ENOSPC);
 	ck_assert(!another.running);
-	sim_process_exit(&tenants[7]);
+	cuda_process_exit(&contexts[7]);
 	ck_assert_int_eq(sim_process_start(&another, &gpu, 1000), 0);
 	sim_process_exit(&another);
 }

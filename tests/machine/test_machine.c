@@ -82,20 +82,17 @@ static int run_toy(struct machine *machine, struct config *config,
 /* Write @chunks chunks of fresh memory, then wait for the end of the run. */
 static int touch_and_wait(const struct app_env *env, u64 chunks)
 {
-	struct gvm_range *range =
-		sim_process_map(env->process, chunks * GVM_CHUNK_BYTES, false);
-	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
-	struct fifo_burst burst = {
-		.kernels = 1,
-		.kernel_ns = 1000,
-		.touches = &touch,
-		.touch_count = 1,
-	};
+	struct cuda_memory memory;
+	struct cuda_access access;
+	int status = cuda_malloc_managed(env->cuda, chunks * GVM_CHUNK_BYTES, false, &memory);
 
-	int status;
-
-	fifo_submit(&env->process->tsg, &burst);
-	status = fifo_wait(&burst);
+	if (status)
+		return status;
+	access = cuda_access_all(&memory, CUDA_WRITE);
+	status = cuda_run(env->cuda, &(struct cuda_burst_config){ .kernels = 1,
+								  .kernel_ns = 1000,
+								  .accesses = &access,
+								  .access_count = 1 });
 	if (!status)
 		ck_assert_int_eq(eng_sleep_until(ENG_NEVER), -EINTR);
 	return status;
@@ -234,8 +231,8 @@ END_TEST
  */
 static int count_by_hand(const struct app_env *env)
 {
-	struct sim_process_stats *stats = &env->process->stats;
-	struct fifo_tsg *tsg = &env->process->tsg;
+	struct sim_process_stats *stats = &env->cuda->process->stats;
+	struct fifo_tsg *tsg = &env->cuda->process->tsg;
 
 	if (env->container->start)
 		return 0;
@@ -301,10 +298,10 @@ END_TEST
 /* Its context died meanwhile: the handler's waits of 30 and 5 ms end after 20 ms of stall. */
 static int wait_on_behind_the_stall(const struct app_env *env)
 {
-	struct sim_process_stats *stats = &env->process->stats;
+	struct sim_process_stats *stats = &env->cuda->process->stats;
 
 	eng_sleep_until(eng_now() + 500 * MS);
-	env->process->tsg.stall_ns = 20 * MS;
+	env->cuda->process->tsg.stall_ns = 20 * MS;
 	eng_sleep_until(eng_now() + 1000 * MS);
 	stats->stall_h2d_ns = 30 * MS;
 	stats->stall_d2h_ns = 5 * MS;
@@ -506,7 +503,7 @@ static u64 seen_timeslice_ns[2];
 
 static int look_at_timeslice(const struct app_env *env)
 {
-	seen_timeslice_ns[env->container->start != 0] = env->process->tsg.timeslice_ns;
+	seen_timeslice_ns[env->container->start != 0] = env->cuda->process->tsg.timeslice_ns;
 	return 0;
 }
 

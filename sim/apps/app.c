@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What applications share; see app.h. */
+#include "apps/app.h"
+
+#include "apps/app_cost.h"
+
+int app_listen(const struct app_env *env, struct gvm_listener *listener)
+{
+	return env->listens ? gvm_listener_open(listener, env->cuda->process->container) : 0;
+}
+
+int app_host_work(const struct app_env *env, u64 ns)
+{
+	ns = app_host_ns(&env->config->host, ns);
+	return ns ? eng_sleep_until(eng_now() + ns) : 0;
+}

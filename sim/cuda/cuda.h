@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A small CUDA runtime over a simulated GPU: what an application sees of the machine.
+ *
+ *     application     cuda_malloc_managed()  cuda_launch()  cuda_synchronize()  cuda_prefetch()
+ *     this room       memory                 stream of bursts                    launch counts
+ *     sim/gpu         managed ranges         TSG of the host engine              memory manager
+ *
+ * Applications know memory by its virtual address and size, and work as bursts of equal kernels
+ * with a list of what they access. They know nothing of ranges, page tables or channels.
+ *
+ * The runtime owns each burst from its launch to its end. An application that is interrupted
+ * simply returns: cuda_context_destroy() takes back what is still queued.
+ *
+ * The runtime also counts launches, as the user-space shim of GVM 4.4 does by interposing CUDA
+ * calls: device.h.
+ */
+#ifndef SIM_CUDA_CUDA_H
+#define SIM_CUDA_CUDA_H
+
+#include "gpu/process.h"
+
+struct cuda_burst;
+struct cuda_device;
+
+/*
+ * The GPU context of a process. Owned by the caller: cuda_context_create(), cuda_context_destroy().
+ * All calls of one context come from one actor, but cuda_discard().
+ */
+struct cuda_context {
+	struct sim_process *process; /* borrowed */
+	struct cuda_device *device;  /* it counts launches of this context */
+	struct list_head node;	     /* in cuda_device.contexts */
+	struct cuda_burst *first;    /* launched and not yet recycled, in order */
+	struct cuda_burst *last;
+	struct cuda_burst *free; /* ended, to be used again */
+	u64 launches_reported;	 /* kernels that the driver was told of */
+	u64 ends_reported;
+};
+
+/*
+ * Managed memory (cudaMallocManaged). It stays until the process exits. All-zero is an allocation
+ * of no bytes, and may be given to every call.
+ */
+struct cuda_memory {
+	struct cuda_context *context;
+	u64 va;	   /* a multiple of a chunk */
+	u64 bytes; /* as asked for */
+	u32 chunks;
+	struct gvm_range *range; /* of sim/gpu */
+};
+
+enum cuda_mode { CUDA_READ, CUDA_WRITE };
+
+/*
+ * What a kernel accesses: @chunks chunks of 2 MB of an allocation, from chunk @first on, in order.
+ * Without @masks these are all pages. Else chunks come in groups of @chunks_per_mask, which share
+ * a mask of the pages of 64 KB that are accessed in each, masks[(chunk - first) / chunks_per_mask];
+ * and bit number group of @groups is set if its mask is not zero. Both are borrowed until the
+ * kernels have ended, and stay as they are until then.
+ */
+struct cuda_access {
+	const struct cuda_memory *memory;
+	u32 first;
+	u32 chunks;
+	enum cuda_mode mode;
+	const u32 *masks;
+	const u64 *groups;
+	u32 chunks_per_mask;
+};
+
+/* A burst: equal kernels that the host launches one after the other. */
+struct cuda_burst_config {
+	u32 kernels;	   /* at least 1 */
+	u64 kernel_ns;	   /* GPU time of each, at least 1 */
+	u64 launch_ns;	   /* host time of each launch */
+	u32 occupancy_ppm; /* share of what all SMs can hold; 0 is all */
+	u32 pages_at_once; /* pages of one chunk that its warps access side by side; 0: the GPU's */
+	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	const struct cuda_access *accesses; /* in order; copied. Empty ones are left out */
+	u32 access_count;
+};
+
+/* Where cuda_prefetch() moves memory to. */
+enum cuda_location { CUDA_DEVICE, CUDA_HOST };
+
+/* Give a started process a context on @device. */
+void cuda_context_create(struct cuda_context *context, struct cuda_device *device,
+			 struct sim_process *process);
+
+/*
+ * The application has returned: kill the context if it has work in the queue, and free the
+ * runtime's memory. The process stays, with its memory. Twice is once.
+ */
+void cuda_context_destroy(struct cuda_context *context);
+
+/*
+ * Blocking: the process exits. Its queued work fails, its memory goes back, its launches count as
+ * ended. Twice is once.
+ */
+void cuda_process_exit(struct cuda_context *context);
+
+/*
+ * Blocking: allocate @bytes of managed memory; 0 gives an empty allocation. @on_host: the
+ * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM.
+ */
+int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
+			struct cuda_memory *ret_memory);
+
+/* All of an allocation; or the chunks of its first @bytes. */
+struct cuda_access cuda_access_all(const struct cuda_memory *memory, enum cuda_mode mode);
+struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
+				    enum cuda_mode mode);
+
+/*
+ * Launch a burst behind earlier ones, and do not wait. Returns 0 or -ENOMEM. In a dead context
+ * it fails at once, which cuda_synchronize() reports.
+ */
+int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *config);
+
+/*
+ * Blocking: wait until all that was launched has ended. Returns 0, -EIO (the context died) or
+ * -EINTR (the work is still queued).
+ */
+int cuda_synchronize(struct cuda_context *context);
+
+/* cuda_launch() and cuda_synchronize(). */
+int cuda_run(struct cuda_context *context, const struct cuda_burst_config *config);
+
+/*
+ * Blocking: move all pages of an allocation to the GPU or to the host (cudaMemPrefetchAsync), and
+ * wait for it. Only on a GPU with NVIDIA's driver. Returns 0, -EINTR or another negative errno.
+ */
+int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to);
+
+/*
+ * Blocking: the contents of [@offset, @offset + @bytes) are not needed any more
+ * (cudaMemDiscardBatchAsync): the driver frees the chunks without a copy. May be called from other
+ * actors of the application. Returns how many bytes of GPU memory that freed.
+ */
+u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes);
+
+#endif
