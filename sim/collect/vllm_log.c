@@ -132,7 +132,7 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 			break;
 		*ret_sum_ns += gap_ns;
 		if (log && app_log_add_gap(log, gap_ns))
-			rc = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
+			status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
 	}
 	return status;
 }
@@ -188,11 +188,11 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 	}
 	log->arrived++;
 	if (record.outcome == APP_COMPLETED)
-		rc = vllm_gaps(vllm, index, log, &unused);
+		status = vllm_gaps(vllm, index, log, &unused);
 	vllm_place(&record, window);
-	if (!rc && app_log_add(log, &record))
-		rc = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
-	return rc;
+	if (!status && app_log_add(log, &record))
+		status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
+	return status;
 }
 
 int app_logs_read_vllm(struct app_log *log, const char *file,

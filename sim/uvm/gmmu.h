@@ -15,6 +15,7 @@
 #ifndef SIM_UVM_GMMU_H
 #define SIM_UVM_GMMU_H
 
+#include "engine/engine.h"
 #include "uvm/page_table.h"
 
 /*
