@@ -22,6 +22,7 @@
 	X(test_policy_clock)     \
 	X(test_policy_container) \
 	X(test_policy_hmem)      \
+	X(test_policy_parts)     \
 	X(test_policy_stash)     \
 	X(test_sched)            \
 	X(test_sched_random)     \

@@ -74,8 +74,8 @@ EXPORT_SYMBOL_GPL(gvm_container_find);
 EXPORT_SYMBOL_GPL(gvm_container_put);
 
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */
-EXPORT_SYMBOL_GPL(gvm_charge_reserve);
-EXPORT_SYMBOL_GPL(gvm_charge_cancel);
+EXPORT_SYMBOL_GPL(gvm_charge_reserve_bytes);
+EXPORT_SYMBOL_GPL(gvm_charge_cancel_bytes);
 EXPORT_SYMBOL_GPL(gvm_charge_bind);
 EXPORT_SYMBOL_GPL(gvm_uncharge);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);

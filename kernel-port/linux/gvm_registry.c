@@ -324,7 +324,7 @@ static bool gvm_container_has_memory(struct gvm_container *container)
 	bool has_memory;
 
 	gvm_spin_lock(&container->device->lock);
-	has_memory = container->charged_chunks || container->swapped_bytes;
+	has_memory = container->charged_bytes || container->swapped_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return has_memory;
 }

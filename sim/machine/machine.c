@@ -344,7 +344,7 @@ static void machine_stop_all(struct machine *machine, struct eng_actor **actors)
 		cuda_device_stop(&machine->devices[i]);
 		sim_gpu_stop(&machine->gpus[i]);
 		GVM_ASSERT(gvm_check(&machine->gpus[i].device) == 0);
-		GVM_ASSERT(machine->gpus[i].device.charged_chunks == 0);
+		GVM_ASSERT(machine->gpus[i].device.bound_chunks == 0);
 	}
 }
 

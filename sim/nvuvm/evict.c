@@ -118,7 +118,7 @@ static int room_nobody(struct nvuvm *nvuvm)
 		return gvm_wait_event_interruptible(&nvuvm->lazy_freed,
 						    nvuvm->stats.lazy_returned > freed);
 	/* What is in a limit write's hands is charged to nobody, but will be there again. */
-	return nvuvm->config.device->charged_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
+	return nvuvm->config.device->bound_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
 }
 
 /* The device is full. */

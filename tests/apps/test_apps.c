@@ -198,7 +198,7 @@ static void supervisor(void *data)
 	GVM_ASSERT(!fifo_busy(&process.tsg));
 	cuda_process_exit(&cuda);
 	sim_gpu_stop(&gpu);
-	GVM_ASSERT(gpu.device.charged_chunks == 0);
+	GVM_ASSERT(gpu.device.bound_chunks == 0);
 }
 
 static void simulate(void)

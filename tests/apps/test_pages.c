@@ -96,7 +96,7 @@ static void supervisor(void *data)
 		look_what_was_touched();
 	cuda_process_exit(&cuda);
 	sim_gpu_stop(&gpu);
-	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
 }
 
 /* Play until @end_ns. */

@@ -109,12 +109,18 @@ static const struct gvm_gpu_ops world_ops = {
 
 void world_init(u32 chunk_count)
 {
+	world_init_with(chunk_count, false);
+}
+
+void world_init_with(u32 chunk_count, bool sub_chunks)
+{
 	struct gvm_device_config config = {
 		.name = "test",
 		.chunk_count = chunk_count,
 		.ops = &world_ops,
 		.gpu = &world,
 		.default_timeslice_us = WORLD_TIMESLICE_US,
+		.sub_chunks = sub_chunks,
 	};
 
 	ck_assert_uint_le(chunk_count, WORLD_CHUNKS_MAX);

@@ -64,6 +64,7 @@ struct world {
 extern struct world world;
 
 void world_init(u32 chunk_count);
+void world_init_with(u32 chunk_count, bool sub_chunks); /* parts of chunks can be charged */
 void world_destroy(void);
 
 /* Fail the test unless gvm_check() is content. */

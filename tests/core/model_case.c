@@ -107,10 +107,10 @@ static u32 core_empty(const struct model_op *op)
 		if (device->chunks[i].owner == container)
 			gvm_uncharge(device, i);
 	}
-	while (container->reserved_chunks)
+	while ((container->reserved_bytes >> GVM_CHUNK_SHIFT))
 		gvm_charge_cancel(container);
-	while (container->pinned_chunks)
-		gvm_charge_unpin(container);
+	while ((container->unevictable_bytes >> GVM_CHUNK_SHIFT))
+		gvm_uncharge_unevictable(container, GVM_CHUNK_BYTES);
 	return 0;
 }
 
@@ -212,13 +212,13 @@ static u32 core_hmem(const struct model_op *op)
 
 static u32 core_charge_pin(const struct model_op *op)
 {
-	gvm_charge_pin(containers[op->container]);
+	gvm_charge_bind_unevictable(containers[op->container], GVM_CHUNK_BYTES);
 	return 0;
 }
 
 static u32 core_charge_unpin(const struct model_op *op)
 {
-	gvm_charge_unpin(containers[op->container]);
+	gvm_uncharge_unevictable(containers[op->container], GVM_CHUNK_BYTES);
 	return 0;
 }
 
@@ -329,12 +329,12 @@ static void compare_container(u32 slot)
 		return;
 	expect("charged bytes", slot, gvm_charged_bytes(core), model_charged_bytes(expected));
 	expect("peak bytes", slot, gvm_peak_bytes(core), expected->peak * GVM_CHUNK_BYTES);
-	expect("reserved", slot, core->reserved_chunks, expected->reserved);
+	expect("reserved", slot, (core->reserved_bytes >> GVM_CHUNK_SHIFT), expected->reserved);
 	expect("swapped bytes", slot, core->swapped_bytes, expected->swapped_bytes);
 	expect("high events", slot, core->events[GVM_EVENT_HIGH], expected->high_events);
 	expect("oom events", slot, core->events[GVM_EVENT_OOM], expected->oom_events);
 	expect("evicted", slot, core->evicted_chunks, expected->evicted);
-	expect("pinned", slot, core->pinned_chunks, expected->pinned);
+	expect("pinned", slot, (core->unevictable_bytes >> GVM_CHUNK_SHIFT), expected->pinned);
 	expect("protected", slot, core->is_protected, model_is_protected(expected));
 	expect("full", slot, core->is_swap_full, model_is_full(expected));
 	expect("references", slot, core->refs, expected->refs);
@@ -360,7 +360,7 @@ static void compare_all(void)
 	for (i = 0; i < model.chunk_count; i++)
 		compare_chunk(i);
 	expect("containers on the device", 0, device->container_count, model.turns.count);
-	expect("chunks charged on the device", 0, device->charged_chunks, model_bound());
+	expect("chunks charged on the device", 0, device->bound_chunks, model_bound());
 	expect("questions to the device", 0, world.asks, model.asks);
 }
 

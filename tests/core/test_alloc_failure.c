@@ -222,8 +222,8 @@ static void charge_and_pick(void)
 	gvm_swap_uncharge(container, GVM_CHUNK_BYTES);
 	gvm_limit_set_hmem(container, GVM_CHUNK_BYTES);
 	ck_assert_int_eq(gvm_charge_reserve(container), 0);
-	gvm_charge_pin(container);
-	gvm_charge_unpin(container);
+	gvm_charge_bind_unevictable(container, GVM_CHUNK_BYTES);
+	gvm_uncharge_unevictable(container, GVM_CHUNK_BYTES);
 	gvm_limit_set_low(container, GVM_NO_LIMIT);
 	gvm_limit_set_high(container, 0);
 	ck_assert_int_eq(gvm_charge_reserve(container), -EDQUOT);

@@ -50,7 +50,7 @@ static void evict_all(void)
 {
 	gvm_limit_set_high(one, 0);
 	ck_assert_uint_eq(gvm_reclaim(one), 0);
-	ck_assert_uint_eq(one->charged_chunks, 0);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	gvm_limit_set_high(one, GVM_NO_LIMIT);
 }
 

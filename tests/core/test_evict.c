@@ -48,8 +48,8 @@ START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
 	ck_assert_uint_eq(toy.pages[TOY_OUT], 6 * 32);
 	ck_assert_uint_eq(toy.pages[TOY_CLEAR], 5 * 32);
 	ck_assert_uint_eq(toy.pages[TOY_COPY], 5 * 32);
-	ck_assert_uint_eq(one->charged_chunks, 4);
-	ck_assert_uint_eq(one->peak_chunks, 4);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
+	ck_assert_uint_eq((one->peak_bytes >> GVM_CHUNK_SHIFT), 4);
 	ck_assert_uint_eq(one->events[GVM_EVENT_HIGH], 6);
 	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
 	end();
@@ -67,7 +67,7 @@ START_TEST(a_container_at_its_limit_evicts_its_own_only)
 	toy_store_blocks(0, 0, 6);
 	ck_assert_uint_eq(one->evicted_chunks, 4);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
-	ck_assert_uint_eq(two->charged_chunks, 4);
+	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 4);
 	toy_load_blocks(0, 0, 6);
 	toy_load_blocks(1, 0, 4);
 	end();
@@ -168,13 +168,13 @@ START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 	toy_map_range(0, one, 8 * CHUNK, false);
 	toy_store_blocks(0, 0, 8);
 	toy_write_file(one, "gmem.limit.high", "6291456");
-	ck_assert_uint_eq(one->charged_chunks, 3);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 3);
 	ck_assert_uint_eq(one->evicted_chunks, 5);
 	ck_assert_uint_eq(one->swapped_bytes, 5 * CHUNK);
 	ck_assert(!toy_on_device(0, 0) && !toy_on_device(0, 4));
 	ck_assert(toy_on_device(0, 5) && toy_on_device(0, 7));
 	toy_load_blocks(0, 0, 8);
-	ck_assert_uint_eq(one->charged_chunks, 3);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 3);
 	end();
 }
 END_TEST
@@ -196,7 +196,7 @@ START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
 	toy.on_evict = fault_during_reclaim;
 	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_ptr_null(toy.on_evict);
-	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);
 	end();
 }
 END_TEST
@@ -207,7 +207,7 @@ START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_store_blocks(0, 0, 4);
 	toy_write_file(one, "gmem.limit.high", "0");
-	ck_assert_uint_eq(one->charged_chunks, 0);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert(!toy_store(0, 0, 1));
 	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
 	toy_write_file(one, "gmem.limit.high", "max");
@@ -225,7 +225,7 @@ START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 	toy.fail_out = 1;
 	ck_assert(!toy_store(0, 32 * 4, 1));
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
-	ck_assert_uint_eq(one->charged_chunks, 4);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
@@ -236,10 +236,10 @@ START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
 	gvm_limit_set_high(one, CHUNK);
 	ck_assert_uint_eq(gvm_reclaim(one), 3);
 	toy_write_file(one, "gmem.limit.high", "2M");
-	ck_assert_uint_eq(one->charged_chunks, 4);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
 	toy.fail_out = 0;
 	toy_write_file(one, "gmem.limit.high", "2M");
-	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);
 	end();
 }
 END_TEST
@@ -256,8 +256,8 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 	toy_service_all();
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
-	ck_assert_uint_eq(one->charged_chunks, 2);
-	ck_assert_uint_eq(one->reserved_chunks, 0);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 2);
+	ck_assert_uint_eq((one->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	toy_load_blocks(0, 0, 2);
 	toy_store_blocks(0, 2, 1);
@@ -433,7 +433,7 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 	toy_map_range(1, two, 2 * CHUNK, false);
 	toy_store_blocks(1, 0, 2);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
-	ck_assert_uint_eq(two->charged_chunks, 2);
+	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 2);
 	/* Or picked again by somebody: then it goes, once. */
 	do
 		other = gvm_clock_pick_own(two);
@@ -490,7 +490,7 @@ START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
 	toy.on_evict = lower_limit;
 	toy_service_all();
 	ck_assert_ptr_null(toy.on_evict);
-	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	end();
 }
@@ -534,11 +534,11 @@ START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 	toy.on_evict = kill_the_writer;
 	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
-	ck_assert_uint_eq(one->charged_chunks, TOY_CAN_KILL ? 7 : 1);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), TOY_CAN_KILL ? 7 : 1);
 	/* The next fault does it. */
 	toy_fault(0, 0, GVM_ACCESS_READ);
 	toy_service_all();
-	ck_assert_uint_eq(one->charged_chunks, 1);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);
 	end();
 }
 END_TEST

@@ -31,7 +31,7 @@ static bool another_could_go(u32 chunk)
 	for (i = 0; i < toy.device.chunk_count; i++) {
 		const struct gvm_chunk *entry = &toy.device.chunks[i];
 
-		if (i != chunk && entry->state == GVM_CHUNK_CHARGED &&
+		if (i != chunk && entry->state == GVM_CHUNK_BOUND &&
 		    !entry->owner->is_protected && gvm_block_evictable(&toy.memory, i))
 			return true;
 	}
@@ -41,8 +41,8 @@ static bool another_could_go(u32 chunk)
 static void judge_victim(u32 chunk)
 {
 	const struct gvm_container *owner = toy.device.chunks[chunk].owner;
-	bool at_limit =
-		faulting->charged_chunks >= faulting->gmem_high_bytes >> GVM_CHUNK_SHIFT;
+	bool at_limit = (faulting->charged_bytes >> GVM_CHUNK_SHIFT) >=
+			faulting->gmem_high_bytes >> GVM_CHUNK_SHIFT;
 
 	ck_assert(!(at_limit && owner != faulting));
 	ck_assert(!(owner->is_protected && owner != faulting && another_could_go(chunk)));
@@ -82,7 +82,7 @@ static void check_promises(void)
 
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	for (i = 0; i < SPACES; i++)
-		ck_assert_uint_le((u64)tenants[i]->charged_chunks * CHUNK,
+		ck_assert_uint_le((u64)(tenants[i]->charged_bytes >> GVM_CHUNK_SHIFT) * CHUNK,
 				  tenants[i]->gmem_high_bytes);
 }
 

@@ -264,8 +264,8 @@ START_TEST(what_a_batch_leaves_no_room_for_is_left_to_fault_again)
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
 	ck_assert_uint_eq(container->events[GVM_EVENT_OOM], 0);
-	ck_assert_uint_eq(container->charged_chunks, TOY_CHUNKS);
-	ck_assert_uint_eq(container->reserved_chunks, 0);
+	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT), TOY_CHUNKS);
+	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	/* By itself it has what the others may lose by then. */
 	toy_fault(0, 32 * TOY_CHUNKS, GVM_ACCESS_WRITE);

@@ -92,8 +92,8 @@ START_TEST(on_a_full_device_those_with_room_on_the_host_pay)
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 4);
 	toy_store_blocks(0, 4, 2);
-	ck_assert_uint_eq(one->charged_chunks, 6);
-	ck_assert_uint_eq(two->charged_chunks, 2);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 6);
+	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 2);
 	toy_load_blocks(1, 0, 8);
 	toy_load_blocks(0, 0, 6);
 	expect_events(one, 0, 0, 0);
@@ -231,11 +231,11 @@ START_TEST(a_raised_limit_takes_what_gmem_could_not)
 	toy_store_blocks(0, 0, 8);
 	toy_write_file(one, "hmem.limit", "0");
 	toy_write_file(one, "gmem.limit.high", "4194304");
-	ck_assert_uint_eq(one->charged_chunks, 8);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 8);
 	toy_write_file(one, "hmem.limit", "8388608");
-	ck_assert_uint_eq(one->charged_chunks, 4);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
 	toy_write_file(one, "hmem.limit", "max");
-	ck_assert_uint_eq(one->charged_chunks, 2);
+	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 2);
 	toy_load_blocks(0, 0, 8);
 	end();
 }

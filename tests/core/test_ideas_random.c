@@ -76,10 +76,10 @@ static void end_tenant(struct tenant *tenant)
 	for (space = (u32)(tenant - tenants); space < SPACES; space += TENANTS)
 		toy_unmap_range(space);
 	gvm_pinned_release(&tenant->pinned);
-	ck_assert_uint_eq(container->charged_chunks, 0);
+	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_eq(container->swapped_bytes, 0);
 	ck_assert_uint_eq(container->clean_bytes, 0);
-	ck_assert_uint_eq(container->evicting_chunks, 0);
+	ck_assert_uint_eq((container->evicting_bytes >> GVM_CHUNK_SHIFT), 0);
 	gvm_container_detach(container);
 	gvm_listener_close(&tenant->listener);
 }
@@ -136,11 +136,13 @@ static void check_tenant(struct tenant *tenant)
 		check_space(&toy.spaces[space], &sums);
 	ck_assert_uint_eq(container->clean_bytes, sums.clean * PAGE);
 	ck_assert_uint_eq(container->swapped_bytes, sums.swapped * PAGE);
-	ck_assert_uint_eq(container->pinned_chunks, tenant->pinned.chunks);
-	ck_assert_uint_eq(container->charged_chunks, sums.chunks + tenant->pinned.chunks);
+	ck_assert_uint_eq((container->unevictable_bytes >> GVM_CHUNK_SHIFT),
+			  tenant->pinned.chunks);
+	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT),
+			  sums.chunks + tenant->pinned.chunks);
 	/* Between two steps nothing is on its way. */
-	ck_assert_uint_eq(container->reserved_chunks, 0);
-	ck_assert_uint_eq(container->evicting_chunks, 0);
+	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
+	ck_assert_uint_eq((container->evicting_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_le(container->swapped_bytes, tenant->swap_most);
 	tenant->swap_most = max(container->hmem_bytes, container->swapped_bytes);
 }
@@ -151,7 +153,9 @@ static void check_books(void)
 
 	for (i = 0; i < TENANTS; i++)
 		check_tenant(&tenants[i]);
-	ck_assert_uint_eq(toy.device.charged_chunks + toy.device.pinned_chunks + toy.free_count,
+	ck_assert_uint_eq(toy.device.bound_chunks +
+				  (toy.device.unevictable_bytes >> GVM_CHUNK_SHIFT) +
+				  toy.free_count,
 			  CHUNKS);
 	for (i = 0; i < CHUNKS; i++)
 		in_service += gvm_frame_is_pinned(&toy.memory, i);
@@ -191,7 +195,7 @@ static void discard(u32 space)
 	bool whole = draw(2);
 	u32 first = whole ? 32 * draw(BLOCKS - 1) : draw(PAGES), page;
 	u32 count = whole ? 64 : min(1 + draw(40), PAGES - first);
-	u32 before = range->container->charged_chunks;
+	u64 before = range->container->charged_bytes;
 	u64 freed;
 
 	if (space == busy_space && first / 32 <= busy_block &&
@@ -204,7 +208,7 @@ static void discard(u32 space)
 			tags[space][page] = 0;
 	}
 	freed = gvm_range_discard(range, first * PAGE, count * PAGE);
-	ck_assert_uint_eq(freed, (before - range->container->charged_chunks) * CHUNK);
+	ck_assert_uint_eq(freed, before - range->container->charged_bytes);
 	seen.freed += freed / CHUNK;
 }
 
@@ -214,7 +218,7 @@ static void set_hmem(struct tenant *tenant)
 
 	/* What is being picked has been promised its place already. */
 	tenant->swap_most = max(bytes, tenant->container->swapped_bytes +
-					       tenant->container->evicting_chunks * CHUNK);
+					       tenant->container->evicting_bytes);
 	gvm_limit_set_hmem(tenant->container, bytes);
 }
 

@@ -126,7 +126,7 @@ static void pin(struct gvm_container *container, u32 count)
 {
 	while (count--) {
 		ck_assert_int_eq(gvm_charge_reserve(container), 0);
-		gvm_charge_pin(container);
+		gvm_charge_bind_unevictable(container, GVM_CHUNK_BYTES);
 	}
 }
 
@@ -136,8 +136,8 @@ START_TEST(pinned_memory_is_usage_and_no_victim)
 	pin(a, 3);
 	ck_assert_uint_eq(gvm_charged_bytes(a), 3 * CHUNK);
 	ck_assert_uint_eq(gvm_peak_bytes(a), 3 * CHUNK);
-	ck_assert_uint_eq(device->pinned_chunks, 3);
-	ck_assert_uint_eq(device->charged_chunks, 0);
+	ck_assert_uint_eq((device->unevictable_bytes >> GVM_CHUNK_SHIFT), 3);
+	ck_assert_uint_eq(device->bound_chunks, 0);
 	world_check();
 	ck_assert_uint_eq(world_charge(a), 0);
 	ck_assert_int_eq(gvm_charge_reserve(a), -EDQUOT);
@@ -145,8 +145,8 @@ START_TEST(pinned_memory_is_usage_and_no_victim)
 	ck_assert_uint_eq(world_pick_own(a, 4), GVM_NO_CHUNK);
 	gvm_uncharge(device, 0);
 	ck_assert_uint_eq(gvm_charged_bytes(a), 3 * CHUNK);
-	while (a->pinned_chunks)
-		gvm_charge_unpin(a);
+	while ((a->unevictable_bytes >> GVM_CHUNK_SHIFT))
+		gvm_uncharge_unevictable(a, GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(gvm_charged_bytes(a), 0);
 	ck_assert_uint_eq(gvm_peak_bytes(a), 4 * CHUNK);
 }
@@ -160,7 +160,7 @@ START_TEST(pinned_memory_counts_for_protection)
 	pin(a, 1);
 	ck_assert(!a->is_protected);
 	ck_assert_uint_eq(device->exposed_chunks, 2);
-	gvm_charge_unpin(a);
+	gvm_uncharge_unevictable(a, GVM_CHUNK_BYTES);
 	ck_assert(a->is_protected);
 	world_check();
 }
@@ -168,14 +168,14 @@ END_TEST
 
 START_TEST(to_pin_without_a_reservation_is_a_broken_invariant)
 {
-	gvm_charge_pin(a);
+	gvm_charge_bind_unevictable(a, GVM_CHUNK_BYTES);
 }
 END_TEST
 
 START_TEST(to_unpin_what_was_not_pinned_is_a_broken_invariant)
 {
 	world_charge(a);
-	gvm_charge_unpin(a);
+	gvm_uncharge_unevictable(a, GVM_CHUNK_BYTES);
 }
 END_TEST
 

@@ -238,13 +238,13 @@ static void books_destroy(struct books *me)
 	for (i = 0; i < BOOKS_CHUNKS; i++)
 		books_free_one(me, NULL, i);
 	for (i = 0; i < BOOKS_CONTAINERS; i++) {
-		ck_assert_uint_eq(me->containers[i]->charged_chunks, 0);
+		ck_assert_uint_eq((me->containers[i]->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 		ck_assert_uint_eq(me->containers[i]->swapped_bytes, 0);
 		ck_assert_uint_eq(me->containers[i]->refs, 1);
 		gvm_container_detach(me->containers[i]);
 	}
 	ck_assert_uint_eq(me->free_count, BOOKS_CHUNKS);
-	ck_assert_uint_eq(me->device.charged_chunks, 0);
+	ck_assert_uint_eq(me->device.bound_chunks, 0);
 	ck_assert_uint_eq(me->device.container_count, 0);
 	gvm_device_destroy(&me->device);
 }

@@ -234,7 +234,13 @@ void toy_init(u32 chunks)
 
 void toy_init_with(u32 chunks, u32 features)
 {
-	struct gvm_device_config config = { "toy", chunks, &toy_gpu_ops, NULL, 1024, features };
+	struct gvm_device_config config = {
+		.name = "toy",
+		.chunk_count = chunks,
+		.ops = &toy_gpu_ops,
+		.default_timeslice_us = 1024,
+		.features = features,
+	};
 
 	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
 	memset(&toy, 0, sizeof(toy));
@@ -249,7 +255,7 @@ void toy_init_with(u32 chunks, u32 features)
 
 void toy_destroy(void)
 {
-	ck_assert_uint_eq(toy.device.charged_chunks, 0);
+	ck_assert_uint_eq(toy.device.bound_chunks, 0);
 	ck_assert_uint_eq(toy.free_count, toy.device.chunk_count);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	gvm_memory_destroy(&toy.memory);

@@ -42,7 +42,7 @@ static void body_main(void *data)
 	body();
 	sim_gpu_stop(&gpu);
 	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
 	ck_assert_uint_eq(gpu.device.container_count, 0);
 	ck_assert_uint_eq(gpu.free_count, CHUNKS);
 }
@@ -110,9 +110,10 @@ static void walk_with_evictor(void)
 	ck_assert_int_eq(touch_once(&process, range), 0);
 	ck_assert_int_eq(eng_sleep_until(eng_now() + 10 * MS), 0);
 	ck_assert_uint_eq(process.container->events[GVM_EVENT_HIGH], 0);
-	ck_assert_uint_le(process.container->charged_chunks, 62);
-	ck_assert_uint_ge(process.container->charged_chunks, 60);
-	ck_assert_uint_eq(process.stats.evictions, 80 - process.container->charged_chunks);
+	ck_assert_uint_le((process.container->charged_bytes >> GVM_CHUNK_SHIFT), 62);
+	ck_assert_uint_ge((process.container->charged_bytes >> GVM_CHUNK_SHIFT), 60);
+	ck_assert_uint_eq(process.stats.evictions,
+			  80 - (process.container->charged_bytes >> GVM_CHUNK_SHIFT));
 	ck_assert_uint_eq(process.stats.bytes_d2h, process.stats.evictions * CHUNK);
 	ck_assert_uint_eq(process.stats.faults, 80);
 	sim_process_exit(&process);
@@ -144,7 +145,7 @@ static void fill_without_a_way_out(void)
 	ck_assert_int_eq(gvm_listener_read(&listener, &event, sizeof(event), false),
 			 (int)sizeof(event));
 	ck_assert_uint_eq(event.target_bytes, 3 * CHUNK);
-	ck_assert_uint_eq(process.container->charged_chunks, 63);
+	ck_assert_uint_eq((process.container->charged_bytes >> GVM_CHUNK_SHIFT), 63);
 	gvm_listener_close(&listener);
 	sim_process_exit(&process);
 }

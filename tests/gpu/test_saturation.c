@@ -101,7 +101,7 @@ static void body(void *data)
 	walk_rounds(sim_process_map(&process, BLOCKS * CHUNK, true));
 	/* The evictor goes on until the next batch of that kind finds room for all of it. */
 	ck_assert_int_eq(eng_sleep_until(eng_now() + 100000 * US), 0);
-	ck_assert_uint_eq(CHUNKS - gpu.device.charged_chunks, BATCH);
+	ck_assert_uint_eq(CHUNKS - gpu.device.bound_chunks, BATCH);
 	sim_process_exit(&process);
 	sim_gpu_stop(&gpu);
 	ck_assert_int_eq(gvm_check(&gpu.device), 0);

@@ -37,7 +37,7 @@ static void body_main(void *data)
 	sim_process_exit(&world_other);
 	sim_gpu_stop(&world_gpu);
 	world_check();
-	ck_assert_uint_eq(world_gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_uint_eq(world_gpu.device.container_count, 0);
 	ck_assert_uint_eq(world_gpu.free_count, world_gpu.device.chunk_count);
 	ck_assert(list_empty(&world_gpu.nvuvm->groups));
@@ -172,5 +172,5 @@ void world_check(void)
 	ck_assert_uint_eq(states[NVUVM_IN_PMA], world_gpu.free_count);
 	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_PINNED], nvuvm->in_hands);
 	/* With a limit write in between, some may be in its hands. */
-	ck_assert_uint_ge(world_gpu.device.charged_chunks, own);
+	ck_assert_uint_ge(world_gpu.device.bound_chunks, own);
 }

@@ -73,7 +73,7 @@ static void rounds_of_a_block(void)
 	for (i = 0; i < ARRAY_SIZE(walk_pages); i++) {
 		ck_assert_int_eq(world_fault(range, 0, walk_pages[i]), 0);
 		ck_assert_uint_eq(range->blocks[0].resident, resident[i]);
-		ck_assert_uint_eq(world_gpu.device.charged_chunks, 1);
+		ck_assert_uint_eq(world_gpu.device.bound_chunks, 1);
 	}
 	/* Memory that is nowhere takes the same way, and is cleared. */
 	ck_assert_uint_eq(world_process.stats.block.pages_cleared, 32);
@@ -392,7 +392,7 @@ static void rivals(void)
 	ck_assert_int_eq(fifo_wait(&burst_b), 0);
 	/* Nobody is protected: what one has the other takes, whoever's turn it is. */
 	ck_assert_uint_ge(world_process.stats.evictions + world_other.stats.evictions, 16);
-	ck_assert_uint_eq(world_gpu.device.charged_chunks, 16);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 16);
 }
 
 START_TEST(anybody_is_a_victim_in_stock)
@@ -430,7 +430,7 @@ static void behind_the_end(void)
 	world_map(&world_process, 1, false);
 	range = sim_process_map(&world_process, 3 * GVM_PAGE_BYTES, false);
 	ck_assert_int_eq(world_fault(range, 0, 5), -EFAULT);
-	ck_assert_uint_eq(world_gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_int_eq(world_fault(range, 0, 1), 0);
 	/* 2 of 3 pages: the third comes along. */
@@ -480,7 +480,7 @@ static void exit_after(u64 ns, struct sim_process *who)
 	sim_process_exit(&world_process);
 	sim_process_exit(&world_other);
 	world_check();
-	ck_assert_uint_eq(world_gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 }
 
 static void exits(void)

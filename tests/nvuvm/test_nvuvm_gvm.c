@@ -16,7 +16,7 @@ static const struct nvuvm_stats *stats(void)
 
 static u32 charged(const struct sim_process *process)
 {
-	return process->container->charged_chunks;
+	return (u32)(process->container->charged_bytes >> GVM_CHUNK_SHIFT);
 }
 
 static void set_limit(struct sim_process *process, u32 chunks)
@@ -479,7 +479,7 @@ static void fault_under_limit_write(void)
 	fault_blocks(range, 0, 16);
 	writer = eng_spawn("writer", limit_zero, NULL);
 	eng_sleep_until(eng_now() + 100 * US);
-	ck_assert_uint_eq(world_gpu.device.charged_chunks, 0);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_int_eq(world_fault(other, 0, 0), -EAGAIN);
 	eng_join(writer);
 	ck_assert_int_eq(world_fault(other, 0, 0), 0);

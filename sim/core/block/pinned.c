@@ -123,7 +123,7 @@ static int pinned_add_chunk(struct gvm_pinned *pinned)
 		gvm_charge_cancel(pinned->container);
 		return status;
 	}
-	gvm_charge_pin(pinned->container);
+	gvm_charge_bind_unevictable(pinned->container, GVM_CHUNK_BYTES);
 	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
 	gvm_frame_set(pinned->memory, chunk, NULL, pinned->first_chunk);
 	pinned->first_chunk = chunk;
@@ -153,7 +153,7 @@ void gvm_pinned_release(struct gvm_pinned *pinned)
 
 		pinned->first_chunk = memory->frames[chunk].index;
 		pinned->chunks--;
-		gvm_charge_unpin(pinned->container);
+		gvm_uncharge_unevictable(pinned->container, GVM_CHUNK_BYTES);
 		memory->mmu->chunk_free(memory->gpu, chunk);
 	}
 	pinned->bytes = 0;

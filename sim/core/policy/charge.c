@@ -1,114 +1,188 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Charging: whose chunks are whose, and how many anybody may have.
+ * Charging: which container pays for which memory, and how much it may have.
  *
  * Layer: policy. Never waits, never calls back, takes only the device's leaf lock.
  *
  *
- * Charge before use, uncharge once, by what is written down
+ * Charge before use, uncharge once, from the record
  *
  * A charge is a promise before it is a chunk:
  *
- *              reserve              bind                   uncharge
- *     (nothing) ------> reserved ----------> bound to a chunk ------> (nothing)
- *                           |
- *                           '---> cancel ---> (nothing)
+ *              reserve           allocated             bind             uncharge
+ *     (nothing) ------> reserved ---------> allocated ------> on rings ---------> (nothing)
+ *                           |                   |
+ *                           '---> cancel        '---> uncharge ---> (nothing)
  *
- *     charged_chunks    +1                    .                 -1
- *     reserved_chunks   +1          -1 (or -1 in cancel)
+ *     charged_bytes     +                                                 -
+ *     reserved_bytes    +                             -
  *
- * The usage rises in the first step, under the lock that checks the limit. Whatever the device's
- * allocator does next, in whatever batches and however many threads, the sum of promises and
- * chunks was never above the limit. From bind to uncharge the chunk itself says who pays for
- * it, so that a chunk which is freed by somebody else's eviction is taken off the right account,
- * once, at its one size.
+ * The usage rises in the first step, under the lock that checks the limit. So the sum of promises
+ * and chunks never exceeds the limit, whatever the device's allocator does next, in whatever batches
+ * and on however many threads. From the second step on the chunk itself says who pays for it: when
+ * another container's thread evicts it, the right account is credited, once, with the bytes that
+ * were charged.
  *
- * gmem.limit.low is settled here as well: any change of the usage or of the limit may put the
- * container on the other side of it, which costs the clock O(1). So is hmem.limit, and in the same
- * manner as gmem.limit.high: the promise comes first. A chunk that is picked may become a chunk in
- * host memory, and until it is known what became of it, it counts as one. A container with no room
- * for one more is "full": its chunks are nobody's victims, not even its own. So gmem.swap.current is
- * never above hmem.limit, however many evictors are at work; and what was swapped in before the
- * limit was lowered is not brought back, it has only become less to pick from.
+ * A change of usage may put the container on the other side of its gmem.limit.low, which costs the
+ * clock O(1). hmem.limit works like gmem.limit.high: the promise comes first. A picked chunk
+ * may become memory of the host, and counts as such until its eviction ends. A container without
+ * room for one more chunk is "full", and none of its chunks is picked, not even for itself. So
+ * gmem.swap.current never exceeds hmem.limit, however many evictors work. A limit that is lowered
+ * below the swap brings nothing back; it only stops further evictions.
  *
- * Page tables and contexts are charged, too, and pinned: they are in gmem.current and gmem.peak and
- * count against the limits, but the clock has never heard of them.
+ *
+ * Parts of a chunk
+ *
+ * With sub_chunks, each page of a chunk has a payer. One chunk then serves several VA blocks:
+ *
+ *     page     0    1    2    3    4    5    6  ...  31
+ *     payer    A    A    A    A    B    B    -   -   -      owner A, 6 pages charged
+ *
+ * The owner is the container whose rings the chunk stands on. It is the payer of the first part, and
+ * when its last page leaves, another payer. Eviction works on whole root chunks in NVIDIA's driver as
+ * well, so a pick of A's may cost B its two pages; each payer is credited with its own. A
+ * container that has only parts of others' chunks has no victim of its own: less than a chunk each.
+ * The dead alternative, the first owner pays for the whole root, lets B use memory at A's cost.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
  *
- *   1. GVM "first accounts the new pages, then checks": usage above the limit is normal there
- *      and eviction brings it down again. Here a charge above the limit is refused and the
- *      caller makes room first. Usage is above a limit only after somebody lowered the limit.
+ *   1. GVM "first accounts the new pages, then checks": usage above the limit is normal there and
+ *      eviction brings it down again. Here a charge above the limit is refused and the caller makes
+ *      room first. Usage exceeds a limit only after the limit was lowered.
  *   2. The published driver compares before the allocation, adds after it, and enforces only
  *      when its allocator has no free chunk left from its last batch: up to 64 chunks over.
  *   3. It uncharges the size of a root chunk per VA block and clamps at zero, which hides chunks
- *      counted twice or never. Here below zero is a broken invariant.
+ *      that are counted twice or never. Here a charge below zero is a broken invariant.
  *   4. It has no hmem.limit and counts neither page tables nor contexts; GVM's Table 2 and section
  *      4.3 want both. The papers do not say who pays when hmem.limit is used up: here the owner
- *      alone does, when its own next page finds no room. Whoever has hmem.limit but no
+ *      alone does, when its own next page finds no room. A container with hmem.limit but without
  *      gmem.limit.high keeps all that it ever got. Less than a chunk of room is none.
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
 
-static u64 charge_bytes(u32 chunks)
+static void charge_add_locked(struct gvm_container *container, u64 bytes)
 {
-	return (u64)chunks << GVM_CHUNK_SHIFT;
-}
-
-/* gmem.limit.high in whole chunks. */
-static u64 charge_limit_chunks(const struct gvm_container *container)
-{
-	return container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-}
-
-static void charge_add_locked(struct gvm_container *container)
-{
-	container->charged_chunks++;
-	container->reserved_chunks++;
-	container->peak_chunks = max(container->peak_chunks, container->charged_chunks);
-	gvm_container_settle_locked(container);
-}
-
-static int charge_reserve_locked(struct gvm_container *container)
-{
-	if (container->charged_chunks >= charge_limit_chunks(container)) {
-		container->events[GVM_EVENT_HIGH]++;
-		return -EDQUOT;
-	}
-	charge_add_locked(container);
-	return 0;
+	container->charged_bytes += bytes;
+	container->reserved_bytes += bytes;
+	container->peak_bytes = max(container->peak_bytes, container->charged_bytes);
+	gvm_container_update_shield_locked(container);
 }
 
 /* CONTEXT: under a VA-block lock. */
-int gvm_charge_reserve(struct gvm_container *container)
+int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 {
-	int error;
+	int status = 0;
 
 	gvm_spin_lock(&container->device->lock);
-	error = charge_reserve_locked(container);
+	if (container->charged_bytes + bytes > container->gmem_high_bytes) {
+		container->events[GVM_EVENT_HIGH]++;
+		status = -EDQUOT;
+	} else {
+		charge_add_locked(container, bytes);
+	}
 	gvm_spin_unlock(&container->device->lock);
-	return error;
+	return status;
 }
 
 /* CONTEXT: atomic. */
 void gvm_charge_force(struct gvm_container *container)
 {
 	gvm_spin_lock(&container->device->lock);
-	charge_add_locked(container);
+	charge_add_locked(container, GVM_CHUNK_BYTES);
 	gvm_spin_unlock(&container->device->lock);
 }
 
 /* CONTEXT: atomic. */
-void gvm_charge_cancel(struct gvm_container *container)
+void gvm_charge_cancel_bytes(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->reserved_chunks > 0);
-	container->reserved_chunks--;
-	container->charged_chunks--;
-	gvm_container_settle_locked(container);
+	GVM_ASSERT(container->reserved_bytes >= bytes);
+	container->reserved_bytes -= bytes;
+	container->charged_bytes -= bytes;
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
+}
+
+/* Who pays for a page. Without sub_chunks a chunk has one payer. */
+static struct gvm_container **charge_payer(const struct gvm_device *device, u32 chunk, u32 page)
+{
+	return &device->payers[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
+}
+
+static bool charge_is_on_rings(const struct gvm_chunk *entry)
+{
+	return entry->state == GVM_CHUNK_BOUND || entry->state == GVM_CHUNK_EVICTING;
+}
+
+/* Record the payer of a part. Its reservation is used up now if the chunk is bound already. */
+static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u32 first_page,
+				   u32 pages)
+{
+	struct gvm_device *device = container->device;
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	u32 bytes = pages << GVM_PAGE_SHIFT;
+
+	GVM_ASSERT(entry->state != GVM_CHUNK_EVICTING);
+	GVM_ASSERT(container->reserved_bytes >= bytes);
+	if (entry->state == GVM_CHUNK_FREE) {
+		entry->state = GVM_CHUNK_ALLOCATED;
+		entry->owner = container;
+	} else {
+		GVM_ASSERT(device->payers);
+	}
+	for (u32 page = first_page; device->payers && page < first_page + pages; page++) {
+		struct gvm_container **payer = charge_payer(device, chunk, page);
+
+		GVM_ASSERT(!*payer);
+		*payer = container;
+	}
+	entry->bytes += bytes;
+	if (entry->state == GVM_CHUNK_BOUND)
+		container->reserved_bytes -= bytes;
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_allocated(struct gvm_container *container, u32 chunk)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(chunk < device->chunk_count &&
+		   device->chunks[chunk].state == GVM_CHUNK_FREE);
+	charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 first_page,
+			       u32 pages)
+{
+	struct gvm_device *device = container->device;
+
+	GVM_ASSERT(device->payers && chunk < device->chunk_count);
+	GVM_ASSERT(pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
+	gvm_spin_lock(&device->lock);
+	charge_allocate_locked(container, chunk, first_page, pages);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* The payers of an allocated chunk have used up their reservations of it. */
+static void charge_use_reservations_locked(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+
+	if (!device->payers) {
+		entry->owner->reserved_bytes -= entry->bytes;
+		return;
+	}
+	for (u32 page = 0; page < GVM_PAGES_PER_BLOCK; page++) {
+		struct gvm_container *payer = *charge_payer(device, chunk, page);
+
+		if (payer)
+			payer->reserved_bytes -= GVM_PAGE_BYTES;
+	}
 }
 
 /* CONTEXT: atomic. */
@@ -118,70 +192,185 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk)
 	struct gvm_chunk *entry = &device->chunks[chunk];
 
 	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(chunk < device->chunk_count && entry->state == GVM_CHUNK_FREE);
-	GVM_ASSERT(container->reserved_chunks > 0);
-	container->reserved_chunks--;
-	device->charged_chunks++;
-	entry->owner = container;
-	entry->state = GVM_CHUNK_CHARGED;
+	GVM_ASSERT(chunk < device->chunk_count);
+	if (entry->state == GVM_CHUNK_FREE)
+		charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
+	if (entry->state == GVM_CHUNK_ALLOCATED) {
+		charge_use_reservations_locked(device, chunk);
+		entry->state = GVM_CHUNK_BOUND;
+		entry->owner->bound_chunks++;
+		device->bound_chunks++;
+		gvm_clock_insert_locked(device, chunk);
+	} else {
+		/* Bound with an earlier part. A whole chunk is bound once. */
+		GVM_ASSERT(device->payers && entry->state == GVM_CHUNK_BOUND);
+	}
+	gvm_spin_unlock(&device->lock);
+}
+
+/* Take a chunk off the rings of its owner, or put it on those of a new one. */
+static void charge_leave_rings_locked(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	struct gvm_container *owner = entry->owner;
+
+	GVM_ASSERT(owner->bound_chunks > 0 && device->bound_chunks > 0);
+	gvm_clock_remove_locked(device, chunk);
+	owner->bound_chunks--;
+	device->bound_chunks--;
+}
+
+/* The owner's last page has left: the payer of the first page that is left gets the chunk. */
+static void charge_change_owner_locked(struct gvm_device *device, u32 chunk)
+{
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	struct gvm_container *heir = NULL;
+
+	for (u32 page = 0; page < GVM_PAGES_PER_BLOCK; page++) {
+		struct gvm_container *payer = *charge_payer(device, chunk, page);
+
+		if (payer == entry->owner)
+			return;
+		heir = heir ? heir : payer;
+	}
+	if (!charge_is_on_rings(entry)) {
+		entry->owner = heir;
+		return;
+	}
+	if (entry->state == GVM_CHUNK_EVICTING) {
+		entry->owner->evicting_bytes -= entry->bytes;
+		heir->evicting_bytes += entry->bytes;
+	}
+	charge_leave_rings_locked(device, chunk);
+	gvm_container_update_shield_locked(entry->owner);
+	entry->owner = heir;
+	heir->bound_chunks++;
+	device->bound_chunks++;
 	gvm_clock_insert_locked(device, chunk);
-	gvm_spin_unlock(&device->lock);
+	gvm_container_update_shield_locked(heir);
 }
 
-/* CONTEXT: atomic. */
-void gvm_charge_pin(struct gvm_container *container)
+/* Take @bytes of one payer off the books. The chunk may stay, or be free now. */
+static void charge_credit_locked(struct gvm_device *device, u32 chunk,
+				 struct gvm_container *payer, u32 bytes)
 {
-	struct gvm_device *device = container->device;
+	struct gvm_chunk *entry = &device->chunks[chunk];
+	struct gvm_container *owner = entry->owner;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->reserved_chunks > 0);
-	container->reserved_chunks--;
-	container->pinned_chunks++;
-	device->pinned_chunks++;
-	gvm_spin_unlock(&device->lock);
+	GVM_ASSERT(entry->bytes >= bytes && payer->charged_bytes >= bytes);
+	entry->bytes -= bytes;
+	if (entry->state == GVM_CHUNK_EVICTING)
+		owner->evicting_bytes -= bytes;
+	if (entry->state == GVM_CHUNK_ALLOCATED)
+		payer->reserved_bytes -= bytes;
+	if (!entry->bytes) {
+		if (charge_is_on_rings(entry))
+			charge_leave_rings_locked(device, chunk);
+		if (entry->state == GVM_CHUNK_EVICTING) {
+			owner->evicted_chunks++;
+			device->evicting_chunks--;
+		}
+		entry->state = GVM_CHUNK_FREE;
+		entry->owner = NULL;
+	}
+	payer->charged_bytes -= bytes;
+	gvm_container_update_shield_locked(payer);
+	if (owner != payer)
+		gvm_container_update_shield_locked(owner);
 }
 
-/* CONTEXT: atomic. */
-void gvm_charge_unpin(struct gvm_container *container)
+static void uncharge_pages_locked(struct gvm_device *device, u32 chunk, u32 first_page,
+				  u32 pages)
 {
-	struct gvm_device *device = container->device;
+	struct gvm_chunk *entry = &device->chunks[chunk];
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->pinned_chunks > 0);
-	container->pinned_chunks--;
-	container->charged_chunks--;
-	device->pinned_chunks--;
-	gvm_container_settle_locked(container);
-	gvm_spin_unlock(&device->lock);
+	for (u32 page = first_page; page < first_page + pages; page++) {
+		struct gvm_container **payer = charge_payer(device, chunk, page);
+		struct gvm_container *credited = *payer;
+
+		if (!credited)
+			continue;
+		*payer = NULL;
+		charge_credit_locked(device, chunk, credited, GVM_PAGE_BYTES);
+	}
+	if (entry->bytes)
+		charge_change_owner_locked(device, chunk);
 }
 
 static void uncharge_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
-	struct gvm_container *owner = entry->owner;
 
-	GVM_ASSERT(owner->charged_chunks > owner->reserved_chunks + owner->pinned_chunks);
-	GVM_ASSERT(device->charged_chunks > 0);
-	gvm_clock_remove_locked(device, chunk);
-	if (entry->state == GVM_CHUNK_EVICTING) {
-		owner->evicted_chunks++;
-		owner->evicting_chunks--;
-		device->evicting_chunks--;
-	}
-	entry->state = GVM_CHUNK_FREE;
-	entry->owner = NULL;
-	owner->charged_chunks--;
-	device->charged_chunks--;
-	gvm_container_settle_locked(owner);
+	GVM_ASSERT(chunk < device->chunk_count && entry->state != GVM_CHUNK_FREE);
+	if (device->payers)
+		uncharge_pages_locked(device, chunk, 0, GVM_PAGES_PER_BLOCK);
+	else
+		charge_credit_locked(device, chunk, entry->owner, entry->bytes);
 }
 
 /* CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk)
 {
 	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(chunk < device->chunk_count &&
-		   device->chunks[chunk].state != GVM_CHUNK_FREE);
 	uncharge_locked(device, chunk);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages)
+{
+	GVM_ASSERT(device->payers && chunk < device->chunk_count);
+	GVM_ASSERT(pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
+	gvm_spin_lock(&device->lock);
+	for (u32 page = first_page; page < first_page + pages; page++)
+		GVM_ASSERT(*charge_payer(device, chunk, page));
+	uncharge_pages_locked(device, chunk, first_page, pages);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* Gives up the lock between two chunks. CONTEXT: process. */
+u32 gvm_charge_reap_allocated(struct gvm_container *container, u32 *ret_chunks, u32 max)
+{
+	struct gvm_device *device = container->device;
+	u32 found = 0;
+
+	for (u32 chunk = 0; chunk < device->chunk_count && found < max; chunk++) {
+		struct gvm_chunk *entry = &device->chunks[chunk];
+
+		gvm_spin_lock(&device->lock);
+		if (entry->state == GVM_CHUNK_ALLOCATED && entry->owner == container) {
+			uncharge_locked(device, chunk);
+			ret_chunks[found++] = chunk;
+		}
+		gvm_spin_unlock(&device->lock);
+	}
+	return found;
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->reserved_bytes >= bytes);
+	container->reserved_bytes -= bytes;
+	container->unevictable_bytes += bytes;
+	device->unevictable_bytes += bytes;
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
+{
+	struct gvm_device *device = container->device;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->unevictable_bytes >= bytes);
+	container->unevictable_bytes -= bytes;
+	container->charged_bytes -= bytes;
+	device->unevictable_bytes -= bytes;
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -191,10 +380,12 @@ u32 gvm_charge_excess(struct gvm_container *container)
 	u64 limit, charged;
 
 	gvm_spin_lock(&container->device->lock);
-	limit = charge_limit_chunks(container);
-	charged = container->charged_chunks;
+	limit = container->gmem_high_bytes;
+	charged = container->charged_bytes;
 	gvm_spin_unlock(&container->device->lock);
-	return charged > limit ? (u32)(charged - limit) : 0;
+	return charged > limit ?
+		       (u32)((charged - limit + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT) :
+		       0;
 }
 
 /* CONTEXT: atomic. */
@@ -202,27 +393,37 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->swapped_bytes += bytes;
-	gvm_container_settle_locked(container);
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* CONTEXT: atomic. */
+/*
+ * A wrap to 2^64 would fill the container's hmem.limit for ever. NVIDIA's driver moves pages in ways
+ * that no hook sees, so the books survive a credit too many and say so. CONTEXT: atomic.
+ */
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 {
+	bool too_much;
+
 	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->swapped_bytes >= bytes);
-	container->swapped_bytes -= bytes;
-	gvm_container_settle_locked(container);
+	too_much = bytes > container->swapped_bytes;
+	container->swapped_bytes -= min(bytes, container->swapped_bytes);
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
+	GVM_WARN_ONCE(too_much, "more swap was credited than charged");
 }
 
 /* CONTEXT: atomic. */
 void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after)
 {
+	bool too_much;
+
 	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->clean_bytes >= before);
-	container->clean_bytes += after - before;
+	too_much = before > container->clean_bytes;
+	container->clean_bytes -= min(before, container->clean_bytes);
+	container->clean_bytes += after;
 	gvm_spin_unlock(&container->device->lock);
+	GVM_WARN_ONCE(too_much, "more clean memory was credited than charged");
 }
 
 /* CONTEXT: process. */
@@ -238,7 +439,7 @@ void gvm_limit_set_low(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->gmem_low_bytes = bytes;
-	gvm_container_settle_locked(container);
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -247,7 +448,7 @@ void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->hmem_bytes = bytes;
-	gvm_container_settle_locked(container);
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -257,7 +458,7 @@ u64 gvm_charged_bytes(struct gvm_container *container)
 	u64 bytes;
 
 	gvm_spin_lock(&container->device->lock);
-	bytes = charge_bytes(container->charged_chunks);
+	bytes = container->charged_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return bytes;
 }
@@ -268,7 +469,7 @@ u64 gvm_peak_bytes(struct gvm_container *container)
 	u64 bytes;
 
 	gvm_spin_lock(&container->device->lock);
-	bytes = charge_bytes(container->peak_chunks);
+	bytes = container->peak_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return bytes;
 }

@@ -7,22 +7,23 @@
  *
  * What is trusted when
  *
- * The books may be broken in any way, so no pointer or index is followed before something else
- * has vouched for it. The steps build on each other:
+ * The books may be broken in any way, so a pointer or index is followed only after an earlier step
+ * has verified it. The steps build on each other:
  *
- *   1. chunks       Every link of a charged chunk is a valid index of a charged chunk which
- *                   links back. So each order is a set of disjoint closed rings, and a walk from
- *                   any charged chunk comes back to it. A free chunk has no owner and no links.
- *   2. containers   The list is closed. Each container's ring holds as many chunks as were
- *                   charged to it, all its own, beside what is reserved and pinned. Together
- *                   these are all charged chunks: now every chunk's owner is known to be a
- *                   container of this device. Flags follow limits, the device's counts are the
- *                   sums of theirs.
- *   3. global order The global ring and the shielded rings, which are disjoint, hold all charged
+ *   1. chunks       Every link of a bound chunk is a valid index of a bound chunk which links
+ *                   back. So each order is a set of disjoint closed rings, and a walk from
+ *                   any bound chunk comes back to it. Other chunks have no links, and free ones
+ *                   no owner and no payers.
+ *   2. containers   The list is closed. Each container's ring holds its bound chunks and no
+ *                   others. All rings together hold all bound chunks: now every owner is known
+ *                   to be a container of this device. Each container pays for what it
+ *                   reserved, for its unevictable memory and for its parts of bound chunks.
+ *                   Flags follow limits, the device's counts are the sums of theirs.
+ *   3. global order The global ring and the shielded rings, which are disjoint, hold all bound
  *                   chunks together. So each chunk is on exactly one of them.
- *   4. stash        Distinct charged chunks, and those that say so.
+ *   4. stash        Distinct bound chunks, and those that say so.
  *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
- *   6. listening    Whoever has listeners is on the device's list of them, and nobody else.
+ *   6. listening    The device's list holds the containers that have listeners.
  *
  * Nothing here shares code with what it checks, least of all the definition of "protected".
  */
@@ -39,29 +40,54 @@ static int check_failed(const struct gvm_device *device, const char *what, u32 n
 }
 
 /* Is @index a chunk that may stand on a ring? */
-static bool check_is_charged(const struct gvm_device *device, u32 index)
+static bool check_is_bound(const struct gvm_device *device, u32 index)
 {
 	return index < device->chunk_count &&
-	       (device->chunks[index].state == GVM_CHUNK_CHARGED ||
+	       (device->chunks[index].state == GVM_CHUNK_BOUND ||
 		device->chunks[index].state == GVM_CHUNK_EVICTING);
 }
 
 /* Step 1. */
 
-static int check_free_chunk(const struct gvm_device *device, u32 index)
+/* A chunk that is free, or allocated and not bound yet. */
+static int check_unbound_chunk(const struct gvm_device *device, u32 index)
 {
 	const struct gvm_chunk *chunk = &device->chunks[index];
-	u32 order;
 
-	if (chunk->owner)
-		return check_failed(device, "free chunk has an owner", index);
+	if (!chunk->owner != (chunk->state == GVM_CHUNK_FREE))
+		return check_failed(
+			device, "free chunk has an owner, or allocated one has none", index);
 	if (chunk->stashed)
-		return check_failed(device, "free chunk is stashed", index);
-	for (order = 0; order < GVM_ORDERS; order++) {
+		return check_failed(device, "unbound chunk is stashed", index);
+	for (u32 order = 0; order < GVM_ORDERS; order++) {
 		if (chunk->next[order] != GVM_NO_CHUNK || chunk->prev[order] != GVM_NO_CHUNK)
-			return check_failed(device, "free chunk is on a ring", index);
+			return check_failed(device, "unbound chunk is on a ring", index);
 	}
 	return 0;
+}
+
+/* The bytes of a chunk are those of the pages that have a payer, and its owner pays for some. */
+static int check_payers(const struct gvm_device *device, u32 index)
+{
+	const struct gvm_chunk *chunk = &device->chunks[index];
+	bool owner_pays = !chunk->owner;
+	u64 bytes = 0;
+
+	for (u32 page = 0; device->payers && page < GVM_PAGES_PER_BLOCK; page++) {
+		const struct gvm_container *payer =
+			device->payers[(size_t)index * GVM_PAGES_PER_BLOCK + page];
+
+		bytes += payer ? GVM_PAGE_BYTES : 0;
+		owner_pays |= payer && payer == chunk->owner;
+	}
+	if (!device->payers && chunk->state != GVM_CHUNK_FREE) {
+		bytes = GVM_CHUNK_BYTES;
+		owner_pays = true;
+	}
+	if (chunk->bytes != bytes)
+		return check_failed(device, "chunk's bytes are not those of its payers", index);
+	return owner_pays ? 0 :
+			    check_failed(device, "chunk's owner pays for nothing of it", index);
 }
 
 static int check_links(const struct gvm_device *device, u32 index, u32 order)
@@ -69,8 +95,8 @@ static int check_links(const struct gvm_device *device, u32 index, u32 order)
 	const struct gvm_chunk *chunk = &device->chunks[index];
 	u32 next = chunk->next[order], prev = chunk->prev[order];
 
-	if (!check_is_charged(device, next) || !check_is_charged(device, prev))
-		return check_failed(device, "chunk links to no charged chunk", index);
+	if (!check_is_bound(device, next) || !check_is_bound(device, prev))
+		return check_failed(device, "chunk links to no bound chunk", index);
 	if (device->chunks[next].prev[order] != index)
 		return check_failed(device, "next chunk does not link back", index);
 	if (device->chunks[prev].next[order] != index)
@@ -82,14 +108,16 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 {
 	const struct gvm_chunk *chunk = &device->chunks[index];
 	u32 order;
-	int error;
+	int error = check_payers(device, index);
 
-	if (chunk->state == GVM_CHUNK_FREE)
-		return check_free_chunk(device, index);
-	if (!check_is_charged(device, index))
+	if (error)
+		return error;
+	if (chunk->state == GVM_CHUNK_FREE || chunk->state == GVM_CHUNK_ALLOCATED)
+		return check_unbound_chunk(device, index);
+	if (!check_is_bound(device, index))
 		return check_failed(device, "chunk has no valid state", index);
 	if (!chunk->owner)
-		return check_failed(device, "charged chunk has no owner", index);
+		return check_failed(device, "bound chunk has no owner", index);
 	if (READ_ONCE(device->referenced[index]) >
 	    GVM_REFERENCED_ALL) /* set without the lock */
 		return check_failed(device, "no such reference bit", index);
@@ -105,17 +133,17 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 
 static int check_chunks(const struct gvm_device *device)
 {
-	u32 charged = 0, i;
+	u32 bound = 0, i;
 
 	for (i = 0; i < device->chunk_count; i++) {
 		int error = check_chunk(device, i);
 
 		if (error)
 			return error;
-		charged += device->chunks[i].state != GVM_CHUNK_FREE;
+		bound += check_is_bound(device, i);
 	}
-	if (charged != device->charged_chunks)
-		return check_failed(device, "device's count of charged chunks is off", charged);
+	if (bound != device->bound_chunks)
+		return check_failed(device, "device's count of bound chunks is off", bound);
 	return 0;
 }
 
@@ -137,8 +165,8 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 
 	if (index == GVM_NO_CHUNK)
 		return check_front(device, front_met);
-	if (!check_is_charged(device, index))
-		return check_failed(device, "hand is on no charged chunk", owner->tgid);
+	if (!check_is_bound(device, index))
+		return check_failed(device, "hand is on no bound chunk", owner->tgid);
 	do {
 		if (device->chunks[index].owner != owner)
 			return check_failed(device, "chunk on a foreign ring", index);
@@ -150,32 +178,64 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 }
 
 /* On its own ring, whose links and length have been checked. */
-static u32 check_count_evicting(const struct gvm_container *container)
+static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks_evicting)
 {
 	const struct gvm_chunk *chunks = container->device->chunks;
-	u32 index = container->own.hand, count = 0;
+	u32 index = container->own.hand;
+	u64 bytes = 0;
 
 	if (index == GVM_NO_CHUNK)
 		return 0;
 	do {
-		count += chunks[index].state == GVM_CHUNK_EVICTING;
+		if (chunks[index].state == GVM_CHUNK_EVICTING) {
+			bytes += chunks[index].bytes;
+			(*chunks_evicting)++;
+		}
 		index = chunks[index].next[GVM_ORDER_OWN];
 	} while (index != container->own.hand);
-	return count;
+	return bytes;
+}
+
+/* Pages of chunks that a container pays for: of bound ones, and of those that are allocated only. */
+struct check_paid {
+	u64 bound_bytes;
+	u64 allocated_bytes;
+};
+
+static struct check_paid check_paid(const struct gvm_container *container)
+{
+	const struct gvm_device *device = container->device;
+	struct check_paid paid = { 0 };
+
+	for (u32 i = 0; i < device->chunk_count; i++) {
+		u64 bytes = 0;
+
+		if (!device->payers && device->chunks[i].owner == container)
+			bytes = device->chunks[i].bytes;
+		for (u32 page = 0; device->payers && page < GVM_PAGES_PER_BLOCK; page++) {
+			if (device->payers[(size_t)i * GVM_PAGES_PER_BLOCK + page] == container)
+				bytes += GVM_PAGE_BYTES;
+		}
+		if (check_is_bound(device, i))
+			paid.bound_bytes += bytes;
+		else
+			paid.allocated_bytes += bytes;
+	}
+	return paid;
 }
 
 /* Room for the picked chunks and for one more is what it takes not to be full. */
 static bool check_swap_is_full(const struct gvm_container *container)
 {
-	u64 used = container->swapped_bytes + container->evicting_chunks * GVM_CHUNK_BYTES;
+	u64 used = container->swapped_bytes + container->evicting_bytes;
 
 	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
 }
 
 static int check_protection(const struct gvm_container *container)
 {
-	u64 usage_bytes = container->charged_chunks * GVM_CHUNK_BYTES;
-	bool protect = container->gmem_low_bytes && container->gmem_low_bytes >= usage_bytes;
+	bool protect = container->gmem_low_bytes &&
+		       container->gmem_low_bytes >= container->charged_bytes;
 
 	if (container->is_protected != protect)
 		return check_failed(container->device, "protection does not follow the limit",
@@ -230,9 +290,19 @@ static int check_listeners(const struct gvm_container *container)
 	return 0;
 }
 
-static int check_container(const struct gvm_container *container, u32 *chunks)
+/* What the containers come to together. */
+struct check_sums {
+	u32 chunks; /* on own rings */
+	u32 exposed;
+	u32 stuck;
+	u32 evicting;
+	u64 unevictable_bytes;
+};
+
+static int check_container(const struct gvm_container *container, struct check_sums *sums)
 {
 	const struct gvm_device *device = container->device;
+	struct check_paid paid;
 	u32 own = 0;
 	int error;
 
@@ -241,18 +311,29 @@ static int check_container(const struct gvm_container *container, u32 *chunks)
 	if (container->attached != (container->processes > 0))
 		return check_failed(device, "attached without processes, or the reverse",
 				    container->tgid);
-	if (container->charged_chunks > container->peak_chunks)
+	if (container->charged_bytes > container->peak_bytes)
 		return check_failed(device, "usage is above its peak", container->tgid);
 	error = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
 	if (error)
 		return error;
-	*chunks += own;
-	if (container->charged_chunks !=
-	    (u64)own + container->reserved_chunks + container->pinned_chunks)
-		return check_failed(device, "usage is not what was reserved, bound and pinned",
+	if (own != container->bound_chunks)
+		return check_failed(device, "count of bound chunks is off", container->tgid);
+	paid = check_paid(container);
+	if (container->charged_bytes !=
+	    paid.bound_bytes + container->reserved_bytes + container->unevictable_bytes)
+		return check_failed(device,
+				    "usage is not reserved, bound and unevictable bytes",
 				    container->tgid);
-	if (container->evicting_chunks != check_count_evicting(container))
-		return check_failed(device, "count of picked chunks is off", container->tgid);
+	if (container->reserved_bytes < paid.allocated_bytes)
+		return check_failed(device, "more is allocated than reserved", container->tgid);
+	if (container->evicting_bytes != check_add_evicting(container, &sums->evicting))
+		return check_failed(device, "bytes of picked chunks are off", container->tgid);
+	sums->chunks += own;
+	if (!container->is_protected && !container->is_swap_full)
+		sums->exposed += own;
+	if (container->is_swap_full)
+		sums->stuck += own;
+	sums->unevictable_bytes += container->unevictable_bytes;
 	error = check_protection(container);
 	return error ? error : check_listeners(container);
 }
@@ -270,36 +351,10 @@ static bool check_tgid_is_unique(const struct gvm_device *device,
 	return true;
 }
 
-/* What the containers come to together. */
-struct check_sums {
-	u32 chunks; /* on own rings */
-	u32 exposed;
-	u32 stuck;
-	u32 evicting;
-	u32 pinned;
-};
-
-static int check_add_container(const struct gvm_container *container, struct check_sums *sums)
-{
-	u32 own = 0;
-	int error = check_container(container, &own);
-
-	if (error)
-		return error;
-	sums->chunks += own;
-	if (!container->is_protected && !container->is_swap_full)
-		sums->exposed += own;
-	if (container->is_swap_full)
-		sums->stuck += own;
-	sums->evicting += container->evicting_chunks;
-	sums->pinned += container->pinned_chunks;
-	return 0;
-}
-
 static int check_sums(const struct gvm_device *device, const struct check_sums *sums)
 {
-	if (sums->chunks != device->charged_chunks)
-		return check_failed(device, "chunks are charged to nobody on the list",
+	if (sums->chunks != device->bound_chunks)
+		return check_failed(device, "chunks are bound to no container on the list",
 				    sums->chunks);
 	if (sums->exposed != device->exposed_chunks)
 		return check_failed(device, "device's count of exposed chunks is off",
@@ -310,9 +365,9 @@ static int check_sums(const struct gvm_device *device, const struct check_sums *
 	if (sums->evicting != device->evicting_chunks)
 		return check_failed(device, "device's count of picked chunks is off",
 				    sums->evicting);
-	if (sums->pinned != device->pinned_chunks)
-		return check_failed(device, "device's count of pinned chunks is off",
-				    sums->pinned);
+	if (sums->unevictable_bytes != device->unevictable_bytes)
+		return check_failed(device, "device's unevictable bytes are off",
+				    (u32)(sums->unevictable_bytes >> GVM_CHUNK_SHIFT));
 	return 0;
 }
 
@@ -330,7 +385,7 @@ static int check_containers(const struct gvm_device *device)
 
 		if (container->device != device)
 			return check_failed(device, "foreign container", container->tgid);
-		error = check_add_container(container, &sums);
+		error = check_container(container, &sums);
 		if (error)
 			return error;
 		if (container->attached && !check_tgid_is_unique(device, container))
@@ -348,8 +403,8 @@ static int check_global_ring(const struct gvm_device *device, u32 *length)
 
 	if (index == GVM_NO_CHUNK)
 		return check_front(device, front_met);
-	if (!check_is_charged(device, index))
-		return check_failed(device, "global hand is on no charged chunk", index);
+	if (!check_is_bound(device, index))
+		return check_failed(device, "global hand is on no bound chunk", index);
 	do {
 		if (device->chunks[index].owner->shielded.hand == index)
 			return check_failed(device, "shielded ring is the global ring", index);
@@ -375,7 +430,7 @@ static int check_global_order(const struct gvm_device *device)
 		if (error)
 			return error;
 	}
-	if (length != device->charged_chunks)
+	if (length != device->bound_chunks)
 		return check_failed(device, "chunks missing from the global order", length);
 	return 0;
 }
@@ -402,7 +457,7 @@ static int check_stash(const struct gvm_device *device)
 	for (i = 0; i < device->stash_count; i++) {
 		u32 index = device->stash[i];
 
-		if (!check_is_charged(device, index) || !device->chunks[index].stashed)
+		if (!check_is_bound(device, index) || !device->chunks[index].stashed)
 			return check_failed(device, "stash holds what was not stashed", index);
 		if (check_is_stashed_before(device, i))
 			return check_failed(device, "stash holds a chunk twice", index);
@@ -457,7 +512,7 @@ static int check_listening(const struct gvm_device *device)
 	u32 listed = 0, with_listeners = 0;
 
 	if (!check_list_is_closed(&device->listening, device->container_count, &listed))
-		return check_failed(device, "list of who listens is broken", listed);
+		return check_failed(device, "list of listening containers is broken", listed);
 	list_for_each_entry(container, &device->containers, node)
 		with_listeners += container->listener_count > 0;
 	if (listed != with_listeners)

@@ -212,7 +212,7 @@ static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 {
 	const struct gvm_chunk *entry = &device->chunks[chunk];
 
-	return entry->state == GVM_CHUNK_CHARGED &&
+	return entry->state == GVM_CHUNK_BOUND &&
 	       !(READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(GVM_ORDER_GLOBAL)) &&
 	       !gvm_container_is_shielded(entry->owner);
 }
@@ -237,7 +237,7 @@ static void stash_prune(struct gvm_device *device, u32 leaving)
 /* Not in eviction already, and not pinned: only the device knows of pins. */
 static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 {
-	return device->chunks[chunk].state == GVM_CHUNK_CHARGED &&
+	return device->chunks[chunk].state == GVM_CHUNK_BOUND &&
 	       device->ops->chunk_evictable(device->gpu, chunk);
 }
 
@@ -286,7 +286,7 @@ static u32 clock_sweep_own(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	/* One turn clears every bit, the second takes the first cold chunk. */
-	u32 looks = min(GVM_PICK_LOOKS, 2 * gvm_container_bound_chunks(container));
+	u32 looks = min(GVM_PICK_LOOKS, 2 * container->bound_chunks);
 
 	if (container->is_swap_full)
 		return GVM_NO_CHUNK;
@@ -320,7 +320,7 @@ static u32 clock_take_stashed(struct gvm_device *device, u32 *looks)
 static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_obstructed)
 {
 	*ret_obstructed = false;
-	looks = min(looks, 2 * device->charged_chunks);
+	looks = min(looks, 2 * device->bound_chunks);
 	while (looks-- && device->global.hand != GVM_NO_CHUNK) {
 		u32 chunk;
 		enum clock_verdict verdict = clock_step_global(device, &chunk);
@@ -337,7 +337,7 @@ static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_ob
 static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 {
 	struct gvm_device *device = container->device;
-	u32 turn = min(*looks, gvm_container_bound_chunks(container));
+	u32 turn = min(*looks, container->bound_chunks);
 
 	*looks -= turn;
 	while (turn--) {
@@ -397,8 +397,8 @@ static void clock_mark_victim(struct gvm_device *device, u32 victim)
 	owner = device->chunks[victim].owner;
 	device->chunks[victim].state = GVM_CHUNK_EVICTING;
 	device->evicting_chunks++;
-	owner->evicting_chunks++;
-	gvm_container_settle_locked(owner);
+	owner->evicting_bytes += device->chunks[victim].bytes;
+	gvm_container_update_shield_locked(owner);
 }
 
 /* CONTEXT: atomic. */
@@ -445,10 +445,30 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk)
 	bool taken;
 
 	gvm_spin_lock(&device->lock);
-	taken = entry->state == GVM_CHUNK_CHARGED && !entry->owner->is_swap_full;
+	taken = entry->state == GVM_CHUNK_BOUND && !entry->owner->is_swap_full;
 	if (taken)
 		clock_mark_victim(device, chunk);
 	gvm_spin_unlock(&device->lock);
+	return taken;
+}
+
+/* One chunk at a time under the lock, so that a large range holds nobody up. CONTEXT: atomic. */
+u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count)
+{
+	u32 taken = 0;
+
+	GVM_ASSERT(first <= device->chunk_count && count <= device->chunk_count - first);
+	for (u32 chunk = first; chunk < first + count; chunk++) {
+		struct gvm_chunk *entry = &device->chunks[chunk];
+
+		gvm_spin_lock(&device->lock);
+		if (entry->state == GVM_CHUNK_BOUND) {
+			entry->owner->events[GVM_EVENT_TAKEN]++;
+			clock_mark_victim(device, chunk);
+			taken++;
+		}
+		gvm_spin_unlock(&device->lock);
+	}
 	return taken;
 }
 
@@ -470,10 +490,10 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(entry->state == GVM_CHUNK_EVICTING);
-	entry->state = GVM_CHUNK_CHARGED;
+	entry->state = GVM_CHUNK_BOUND;
 	device->evicting_chunks--;
-	entry->owner->evicting_chunks--;
-	gvm_container_settle_locked(entry->owner);
+	entry->owner->evicting_bytes -= entry->bytes;
+	gvm_container_update_shield_locked(entry->owner);
 	gvm_clock_touch(device, chunk);
 	gvm_spin_unlock(&device->lock);
 }
@@ -566,10 +586,10 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 	struct gvm_device *device = container->device;
 
 	gvm_spin_assert_held(&device->lock);
-	clock_leave_side(container, gvm_container_bound_chunks(container));
+	clock_leave_side(container, container->bound_chunks);
 	container->is_protected = is_protected;
 	container->is_swap_full = is_swap_full;
-	clock_join_side(container, gvm_container_bound_chunks(container));
+	clock_join_side(container, container->bound_chunks);
 	if (!gvm_container_is_shielded(container))
 		ring_splice(device->chunks, &container->shielded, &device->global,
 			    GVM_ORDER_GLOBAL);

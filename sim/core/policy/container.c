@@ -166,8 +166,9 @@ void gvm_container_get(struct gvm_container *container)
 static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
-	GVM_ASSERT(container->charged_chunks == 0 && container->reserved_chunks == 0);
-	GVM_ASSERT(container->pinned_chunks == 0 && container->evicting_chunks == 0);
+	GVM_ASSERT(container->charged_bytes == 0 && container->reserved_bytes == 0);
+	GVM_ASSERT(container->unevictable_bytes == 0 && container->evicting_bytes == 0);
+	GVM_ASSERT(container->bound_chunks == 0);
 	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
 	GVM_ASSERT(list_empty(&container->listeners));

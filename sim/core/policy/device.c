@@ -44,6 +44,15 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 				   (sizeof(*device->chunks) + sizeof(*device->referenced)));
 	if (!device->chunks)
 		return -ENOMEM;
+	if (config->sub_chunks) {
+		device->payers = gvm_alloc((size_t)device->chunk_count * GVM_PAGES_PER_BLOCK *
+					   sizeof(struct gvm_container *));
+		if (!device->payers) {
+			gvm_free(device->chunks);
+			device->chunks = NULL;
+			return -ENOMEM;
+		}
+	}
 	device->referenced = (u8 *)(device->chunks + device->chunk_count);
 	for (i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
@@ -54,11 +63,13 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 void gvm_device_destroy(struct gvm_device *device)
 {
 	GVM_ASSERT(list_empty(&device->containers));
-	GVM_ASSERT(device->container_count == 0 && device->charged_chunks == 0);
+	GVM_ASSERT(device->container_count == 0 && device->bound_chunks == 0);
 	GVM_ASSERT(device->exposed_chunks == 0 && device->stuck_chunks == 0);
 	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
-	GVM_ASSERT(device->pinned_chunks == 0 && list_empty(&device->listening));
+	GVM_ASSERT(device->unevictable_bytes == 0 && list_empty(&device->listening));
 	GVM_ASSERT(!device->evictor && !device->scheduler);
+	gvm_free(device->payers);
 	gvm_free(device->chunks);
+	device->payers = NULL;
 	device->chunks = NULL;
 }

@@ -66,7 +66,7 @@
 static u32 hint_ring_count(const struct gvm_device *device,
 			   const struct gvm_container *container)
 {
-	return container ? gvm_container_bound_chunks(container) : device->exposed_chunks;
+	return container ? container->bound_chunks : device->exposed_chunks;
 }
 
 /* Is it worth asking? Its bit is clear from now on. */
@@ -75,7 +75,7 @@ static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	bool spared = order == GVM_ORDER_GLOBAL && gvm_container_is_shielded(entry->owner);
 
-	if (entry->state != GVM_CHUNK_CHARGED || entry->stashed || spared)
+	if (entry->state != GVM_CHUNK_BOUND || entry->stashed || spared)
 		return false;
 	WRITE_ONCE(device->referenced[chunk],
 		   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));

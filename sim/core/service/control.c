@@ -108,14 +108,20 @@ static int control_clean_show(struct gvm_container *container, char *buf, size_t
 
 static int control_events_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u64 high, hmem, oom;
+	u64 high, hmem, oom, taken;
+	int length;
 
 	gvm_spin_lock(&container->device->lock);
 	high = container->events[GVM_EVENT_HIGH];
 	hmem = container->events[GVM_EVENT_HMEM];
 	oom = container->events[GVM_EVENT_OOM];
+	taken = container->events[GVM_EVENT_TAKEN];
 	gvm_spin_unlock(&container->device->lock);
-	return scnprintf(buf, size, "high %llu\nhmem %llu\noom %llu\n", high, hmem, oom);
+	length = scnprintf(buf, size, "high %llu\nhmem %llu\noom %llu\n", high, hmem, oom);
+	/* Only a device whose driver takes memory by force has this line. */
+	if (taken)
+		length += scnprintf(buf + length, size - (size_t)length, "taken %llu\n", taken);
+	return length;
 }
 
 static int control_hmem_show(struct gvm_container *container, char *buf, size_t size)

@@ -79,12 +79,12 @@ static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *
 static int evict_none_own_locked(const struct gvm_container *container)
 {
 	/* Since it was refused, the container may have given back what it had. */
-	if (container->charged_chunks < container->gmem_high_bytes >> GVM_CHUNK_SHIFT)
+	if (container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_high_bytes)
 		return 0;
-	if (container->charged_chunks == container->pinned_chunks)
+	if (container->charged_bytes == container->unevictable_bytes)
 		return -ENOENT;
 	/* Picks are promises, and may be taken back; reservations will be chunks soon. */
-	if (container->is_swap_full && !container->evicting_chunks)
+	if (container->is_swap_full && !container->evicting_bytes)
 		return -ENOSPC;
 	return -EAGAIN;
 }
@@ -115,16 +115,16 @@ static bool evict_has_exposed(struct gvm_device *device)
 /* Why not even a protected chunk of the device could go, likewise. */
 static int evict_none_protected(struct gvm_device *device)
 {
-	u32 charged, stuck, evicting;
+	u32 bound, stuck, evicting;
 
 	gvm_spin_lock(&device->lock);
-	charged = device->charged_chunks;
+	bound = device->bound_chunks;
 	stuck = device->stuck_chunks;
 	evicting = device->evicting_chunks;
 	gvm_spin_unlock(&device->lock);
-	if (charged > stuck || evicting)
+	if (bound > stuck || evicting)
 		return -EAGAIN;
-	return charged ? -ENOSPC : -ENOENT;
+	return bound ? -ENOSPC : -ENOENT;
 }
 
 /* Everybody who has anything is shielded. */
@@ -188,14 +188,15 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 {
 	const struct gvm_device *device = evictor->device;
 	u64 limit = device->chunk_count;
-	u32 used = device->charged_chunks + device->pinned_chunks;
+	u64 used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
 
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-		used = evictor->container->charged_chunks;
+		used = (evictor->container->charged_bytes + GVM_CHUNK_BYTES - 1) >>
+		       GVM_CHUNK_SHIFT;
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);
-	return used < *ret_total ? *ret_total - used : 0;
+	return used < *ret_total ? *ret_total - (u32)used : 0;
 }
 
 static bool evictor_is_due_locked(const struct gvm_evictor *evictor)

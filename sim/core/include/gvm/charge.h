@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Charging device memory to containers: reserve, then allocate, then bind.
+ * Charging device memory to containers: reserve, allocate, bind, uncharge.
  *
- * The published driver checks its limit before an allocation and adds to the usage after it, and
- * so overshoots by up to 64 chunks when its allocator hands out memory in batches. Here a chunk
- * is charged before it exists; the books can never exceed the limit, whatever the allocator does.
+ * The published driver checks its limit before an allocation and adds to the usage after it. It
+ * overshoots by up to 64 chunks when its allocator hands out memory in batches. Here memory is
+ * charged before it exists, so usage never exceeds the limit, whatever the allocator does.
  *
- *   gvm_charge_reserve()  the container's usage rises by one chunk, or the call is refused
- *   (allocate a chunk)
- *   gvm_charge_bind()     the reservation becomes that chunk's charge; the clock knows it
- *   gvm_charge_cancel()   ... or the allocation failed, and the reservation is returned
- *   gvm_uncharge()        exactly once per bind, by the owner recorded in the chunk
+ *   gvm_charge_reserve()    the container's usage rises, or the call is refused
+ *   (the device allocates a chunk)
+ *   gvm_charge_allocated()  the reservation is tied to that chunk
+ *   gvm_charge_bind()       the chunk enters the clock
+ *   gvm_charge_cancel()     the allocation failed: the reservation is returned
+ *   gvm_uncharge()          exactly once per chunk, credited to the payers that the books recorded
  *
- * Memory that no clock has to know, page tables and context buffers, is charged likewise; its chunk
- * is whoever took it to remember:
+ * gvm_charge_bind() of a free chunk does both steps. A driver that can lose its thread between the
+ * two calls gvm_charge_allocated() at once: gvm_charge_reap_allocated() finds such chunks.
  *
- *   gvm_charge_pin()      in place of bind
- *   gvm_charge_unpin()    in place of uncharge
+ * Parts of a chunk. NVIDIA's driver splits a root chunk of 2 MB into sub-chunks of 64 KB and more,
+ * which may serve several VA blocks, even of several containers. With gvm_device_config.sub_chunks
+ * the books charge exactly the bytes that the driver allocated and freed: its hooks see both, at
+ * block_alloc_gpu_chunk() and free_chunk(). The clock works on root chunks, as eviction does.
+ * A root chunk stands on the rings of the container that got its first part.
+ *
+ * Contexts and page tables are charged as unevictable memory, which no clock sees:
+ *
+ *   gvm_charge_bind_unevictable()  in place of bind
+ *   gvm_uncharge_unevictable()     in place of uncharge
  */
 #ifndef GVM_CHARGE_H
 #define GVM_CHARGE_H
@@ -24,59 +33,99 @@
 #include "gvm/container.h"
 
 /*
- * Charge one chunk ahead of its allocation. Returns 0, or -EDQUOT at gmem.limit.high (rounded
- * down to chunks), counted as GVM_EVENT_HIGH. CONTEXT: under a VA-block lock.
+ * Charge @bytes ahead of their allocation. Returns 0, or -EDQUOT at gmem.limit.high, counted as
+ * GVM_EVENT_HIGH. CONTEXT: under a VA-block lock.
  */
-int gvm_charge_reserve(struct gvm_container *container);
+int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes);
+
+/* The same of one chunk. */
+static inline int gvm_charge_reserve(struct gvm_container *container)
+{
+	return gvm_charge_reserve_bytes(container, GVM_CHUNK_BYTES);
+}
 
 /*
- * Charge one chunk whatever the limit is: for memory that is there already, and whose owner only
- * has to be told. Usage above the limit is then the reclaimer's to lower. CONTEXT: atomic.
+ * Charge one chunk whatever the limit is: for memory that the device has already given away. Reclaim
+ * lowers a usage above the limit. CONTEXT: atomic.
  */
 void gvm_charge_force(struct gvm_container *container);
 
-/* Return a reservation. CONTEXT: atomic. */
-void gvm_charge_cancel(struct gvm_container *container);
+/* Return a reservation of @bytes, or of one chunk. CONTEXT: atomic. */
+void gvm_charge_cancel_bytes(struct gvm_container *container, u64 bytes);
+static inline void gvm_charge_cancel(struct gvm_container *container)
+{
+	gvm_charge_cancel_bytes(container, GVM_CHUNK_BYTES);
+}
 
 /*
- * Bind a reservation to a free chunk, which enters both clock orders with its reference bits
- * clear, just behind each hand. CONTEXT: atomic.
+ * Tie a reservation to a free chunk, which becomes GVM_CHUNK_ALLOCATED: it cannot be picked yet, and
+ * gvm_uncharge() returns the reservation. CONTEXT: atomic.
+ */
+void gvm_charge_allocated(struct gvm_container *container, u32 chunk);
+
+/*
+ * With sub_chunks: the same of @pages pages from @first_page on, none of which is charged. A part of
+ * a bound chunk is bound at once. The chunk is not being evicted. CONTEXT: atomic.
+ */
+void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 first_page,
+			       u32 pages);
+
+/*
+ * Bind a chunk: an allocated one with all parts that it has, or a free one, which takes a reservation
+ * of @container. It enters both clock orders just behind each hand, with clear reference bits. A
+ * bound chunk stays as it is. CONTEXT: atomic.
  */
 void gvm_charge_bind(struct gvm_container *container, u32 chunk);
 
-/* A reservation becomes pinned memory: charged, and never a victim. CONTEXT: atomic. */
-void gvm_charge_pin(struct gvm_container *container);
-
-/* One chunk of pinned memory goes back to the device. CONTEXT: atomic. */
-void gvm_charge_unpin(struct gvm_container *container);
-
-/* The chunk goes back to the device: leaves the clock, lowers its owner's usage. CONTEXT: atomic. */
+/* Uncharge a chunk with all its parts: it leaves the clock, its payers are credited. CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk);
 
-/* By how many chunks a container is above its gmem.limit.high. CONTEXT: atomic. */
+/*
+ * With sub_chunks: uncharge @pages charged pages from @first_page on. The chunk stays charged for
+ * the rest. It is free when the last page leaves. When the last page of its owner leaves, another
+ * payer becomes the owner. CONTEXT: atomic.
+ */
+void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages);
+
+/*
+ * Uncharge the chunks that are allocated for @container and were never bound, because their threads
+ * died. Returns how many there were; the caller gives them back to the device. No thread may be
+ * about to bind one. Writes the first @max of them to @ret_chunks. CONTEXT: process.
+ */
+u32 gvm_charge_reap_allocated(struct gvm_container *container, u32 *ret_chunks, u32 max);
+
+/* Reserved bytes become unevictable memory, or unevictable memory is given back. CONTEXT: atomic. */
+void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
+void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
+
+/* By how many chunks, rounded up, a container is above its gmem.limit.high. CONTEXT: atomic. */
 u32 gvm_charge_excess(struct gvm_container *container);
 
-/* @bytes of the container moved to host memory, or came back from it. CONTEXT: atomic. */
+/*
+ * @bytes of the container moved to host memory, or left it. The caller credits the container that it
+ * charged, also when another process brings the page back: a range remembers its container.
+ * A credit of more than was charged warns once and leaves 0. CONTEXT: atomic.
+ */
 void gvm_swap_charge(struct gvm_container *container, u64 bytes);
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes);
 
 /*
- * Of a part of the container's memory, host memory held copies of @before bytes, and now does so of
- * @after bytes. Counted, and charged to no limit: see block/clean.c. CONTEXT: atomic.
+ * Of a part of the container's memory, host memory held copies of @before bytes and now holds copies
+ * of @after bytes. Counted, and charged to no limit: see block/clean.c. CONTEXT: atomic.
  */
 void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after);
 
 /*
- * Set a limit in bytes; any value is legal, also above the device. It holds for the next charge
- * at once; usage above it is the reclaimer's to lower, and gmem.current reports reality.
- * CONTEXT: process.
+ * Set a limit in bytes; any value is legal, also one above the device. It holds for the next charge.
+ * Reclaim lowers a usage above it. CONTEXT: process.
  */
 void gvm_limit_set_high(struct gvm_container *container, u64 bytes);
 void gvm_limit_set_low(struct gvm_container *container, u64 bytes);
 
 /*
- * Set hmem.limit in bytes: from now on no chunk is picked unless all of it would fit, beside what is
- * swapped out and what is on its way. What is on the host already stays there. CONTEXT: process.
+ * Set hmem.limit in bytes: from now on a chunk is picked only if all of it would fit beside the memory
+ * that is swapped out or on its way. Memory that is on the host already stays there.
+ * CONTEXT: process.
  */
 void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes);
 

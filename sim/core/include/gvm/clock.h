@@ -37,10 +37,19 @@ u32 gvm_clock_pick_protected(struct gvm_device *device);
 
 /*
  * The device's own driver has chosen this chunk: it is picked from now on, as if by one of the
- * above. False: it is not charged, picked already, or its owner's hmem.limit is used up.
+ * above. False: it is not bound, picked already, or its owner's hmem.limit is used up.
  * CONTEXT: atomic.
  */
 bool gvm_clock_take(struct gvm_device *device, u32 chunk);
+
+/*
+ * The device's allocator needs a range of physical memory, holds locks of its own and cannot be
+ * refused (NVIDIA's RM: the eviction callbacks of its PMA). Every bound chunk of the range is
+ * picked, whatever gmem.limit.low and hmem.limit say, and counted as GVM_EVENT_TAKEN of its owner.
+ * The caller evicts and uncharges them. Returns how many it picked; chunks that were picked
+ * before are left to those who picked them. Never sleeps, makes no RPC. CONTEXT: atomic.
+ */
+u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count);
 
 /* Is this chunk picked, and neither given back nor put back yet? CONTEXT: atomic. */
 bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk);
@@ -65,22 +74,22 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 static inline bool gvm_container_is_low(const struct gvm_container *container)
 {
 	return container->gmem_low_bytes &&
-	       (u64)container->charged_chunks << GVM_CHUNK_SHIFT <= container->gmem_low_bytes;
+	       container->charged_bytes <= container->gmem_low_bytes;
 }
 
 /* Would one more chunk on the host, beside those that are on their way there, be too many? */
 static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
 {
-	u64 promised = (u64)(container->evicting_chunks + 1) << GVM_CHUNK_SHIFT;
+	u64 promised = container->evicting_bytes + GVM_CHUNK_BYTES;
 
 	return container->swapped_bytes + promised > container->hmem_bytes;
 }
 
 /*
- * Usage, swap or picks of a container have changed. Is it still on its side of gmem.limit.low and of
- * hmem.limit? In line, since each charge and each pick asks. Lock held.
+ * Usage, swap or picks of a container have changed: move its chunks if that changed whether they are
+ * shielded. In line, since each charge and each pick asks. Lock held.
  */
-static inline void gvm_container_settle_locked(struct gvm_container *container)
+static inline void gvm_container_update_shield_locked(struct gvm_container *container)
 {
 	bool low = gvm_container_is_low(container);
 	bool full = gvm_container_swap_is_full(container);

@@ -17,9 +17,10 @@
 
 /* Things that happened to a container's memory, counted since it was made (gmem.events). */
 enum gvm_event {
-	GVM_EVENT_HIGH, /* a charge was refused at gmem.limit.high */
-	GVM_EVENT_HMEM, /* it had to give memory, and hmem.limit let nothing of it go */
-	GVM_EVENT_OOM,	/* a fault was cancelled: no memory and no victim */
+	GVM_EVENT_HIGH,	 /* a charge was refused at gmem.limit.high */
+	GVM_EVENT_HMEM,	 /* it had to give memory, and hmem.limit let nothing of it go */
+	GVM_EVENT_OOM,	 /* a fault was cancelled: no memory and no victim */
+	GVM_EVENT_TAKEN, /* a chunk was taken by force, for the device's own driver */
 	GVM_EVENTS,
 };
 
@@ -42,16 +43,17 @@ struct gvm_container {
 	bool attached; /* findable by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
 
-	u64 gmem_high_bytes; /* gmem.limit.high */
-	u64 gmem_low_bytes;  /* gmem.limit.low */
-	u64 hmem_bytes;	     /* hmem.limit */
-	u32 charged_chunks;  /* reserved, bound and pinned */
-	u32 reserved_chunks; /* of these, charged ahead of allocation, no chunk yet */
-	u32 pinned_chunks; /* of these, page tables and contexts: not the clock's, never evicted */
-	u32 evicting_chunks; /* of these, picked and not gone: each may become a chunk of swap */
-	u32 peak_chunks;     /* highest charged_chunks ever */
-	u64 swapped_bytes;   /* this container's bytes that live in host memory only */
-	u64 clean_bytes;     /* its bytes on the device that host memory has, too */
+	u64 gmem_high_bytes;   /* gmem.limit.high */
+	u64 gmem_low_bytes;    /* gmem.limit.low */
+	u64 hmem_bytes;	       /* hmem.limit */
+	u64 charged_bytes;     /* reserved, bound and unevictable */
+	u64 reserved_bytes;    /* of these, charged ahead of use: no chunk is bound yet */
+	u64 unevictable_bytes; /* of these, contexts and page tables: never a victim */
+	u64 peak_bytes;	       /* highest charged_bytes ever */
+	u64 evicting_bytes;    /* of its picked chunks: all of it may become swap */
+	u32 bound_chunks;      /* chunks on its ring, whoever pays for parts of them */
+	u64 swapped_bytes;     /* this container's bytes that live in host memory only */
+	u64 clean_bytes;       /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
 	u64 evicted_chunks; /* chunks that went after they were picked, ever */
 
@@ -88,13 +90,6 @@ struct gvm_container {
 static inline bool gvm_container_is_shielded(const struct gvm_container *container)
 {
 	return container->is_protected || container->is_swap_full;
-}
-
-/* How many chunks are bound to it, so that they stand on its ring. Lock held. CONTEXT: atomic. */
-static inline u32 gvm_container_bound_chunks(const struct gvm_container *container)
-{
-	return container->charged_chunks - container->reserved_chunks -
-	       container->pinned_chunks;
 }
 
 /*

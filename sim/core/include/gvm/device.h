@@ -24,22 +24,24 @@ enum gvm_order {
 	GVM_ORDERS,
 };
 
-/* What a chunk is doing, and who may change that. */
+/* The state of a chunk. */
 enum gvm_chunk_state {
-	GVM_CHUNK_FREE,	   /* charged to nobody, on no ring */
-	GVM_CHUNK_CHARGED, /* charged to its owner, on its rings, may be picked */
-	GVM_CHUNK_EVICTING, /* picked as a victim: still charged and on its rings, not pickable */
+	GVM_CHUNK_FREE,	     /* charged to no container, on no ring */
+	GVM_CHUNK_ALLOCATED, /* a reservation is tied to it; on no ring yet, cannot be picked */
+	GVM_CHUNK_BOUND,     /* charged, on the rings of its owner, may be picked */
+	GVM_CHUNK_EVICTING,  /* picked as a victim: still charged and on its rings */
 };
 
 /*
  * What the core keeps per physical chunk, in a flat array indexed by its number: no allocation
- * and no search on any hot path. Guarded by the device's lock. Its reference bits are not in here
- * but side by side in gvm_device.referenced.
+ * and no search on any hot path. Guarded by the device's lock. The reference bits are in
+ * gvm_device.referenced, the payers of parts of a chunk in gvm_device.payers.
  */
 struct gvm_chunk {
-	struct gvm_container *owner;
+	struct gvm_container *owner; /* on whose rings it stands; NULL: free */
 	u32 next[GVM_ORDERS];
 	u32 prev[GVM_ORDERS];
+	u32 bytes;  /* charged for it, to all who have a part */
 	u8 state;   /* enum gvm_chunk_state */
 	u8 stashed; /* in gvm_device.stash */
 };
@@ -81,6 +83,7 @@ struct gvm_device_config {
 	void *gpu;		       /* passed to every call of ops */
 	u64 default_timeslice_us;      /* what a TSG has before anybody writes */
 	u32 features;		       /* set of enum gvm_feature */
+	bool sub_chunks; /* containers may get parts of a chunk: a payer is kept for each page */
 };
 
 /* One GPU. */
@@ -98,6 +101,11 @@ struct gvm_device {
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */
 	/*
+	 * With sub_chunks: who pays for each page of each chunk, GVM_PAGES_PER_BLOCK a chunk; NULL:
+	 * not charged. Else NULL: a chunk is charged as a whole to its owner.
+	 */
+	struct gvm_container **payers;
+	/*
 	 * GVM_REFERENCED bits, a byte per chunk, in the memory behind them: a use writes nothing
 	 * else, and 64 chunks share a cache line. gvm_clock_touch() writes without the lock; a
 	 * use that loses the race with a hand is forgotten, which costs one second chance.
@@ -106,11 +114,11 @@ struct gvm_device {
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
 	u32 container_count;
-	u32 charged_chunks;	   /* bound to a chunk, over all containers */
+	u32 bound_chunks;	   /* on rings, over all containers */
 	u32 exposed_chunks;	   /* of these, of containers that are not shielded */
 	u32 stuck_chunks;	   /* of these, of containers whose hmem.limit is used up */
 	u32 evicting_chunks;	   /* of these, picked */
-	u32 pinned_chunks;	   /* beside these: taken for page tables and contexts */
+	u64 unevictable_bytes;	   /* beside these: contexts and page tables */
 	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
 	struct list_head listening;  /* gvm_container.listening: those who hear of pressure */

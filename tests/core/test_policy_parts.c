@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Parts of a chunk: each container pays for the bytes that it was given, whoever owns the chunk.
+ * Also here: chunks that are allocated and not bound yet, and chunks taken by force.
+ */
+#include "core_world.h"
+#include "draw.h"
+#include "gvm/control.h"
+
+#include <stdlib.h>
+
+#define PAGE  GVM_PAGE_BYTES
+#define PAGES GVM_PAGES_PER_BLOCK
+
+static struct gvm_device *const device = &world.device;
+static struct gvm_container *a, *b, *c;
+
+/* Give @pages of a chunk to a container, as NVIDIA's driver gives a sub-chunk. */
+static void give(struct gvm_container *container, u32 chunk, u32 first, u32 pages)
+{
+	ck_assert_int_eq(gvm_charge_reserve_bytes(container, pages * PAGE), 0);
+	gvm_charge_allocated_part(container, chunk, first, pages);
+	gvm_charge_bind(container, chunk);
+}
+
+static u8 state_of(u32 chunk)
+{
+	return device->chunks[chunk].state;
+}
+
+START_TEST(each_part_is_paid_by_the_container_that_got_it)
+{
+	give(a, 3, 0, 4);
+	give(b, 3, 4, 2);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 4 * PAGE);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 2 * PAGE);
+	ck_assert_uint_eq(device->bound_chunks, 1);
+	ck_assert_ptr_eq(device->chunks[3].owner, a);
+	world_check();
+	gvm_uncharge_part(device, 3, 4, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(b), PAGE);
+	gvm_uncharge(device, 3);
+	ck_assert_uint_eq(gvm_charged_bytes(a) + gvm_charged_bytes(b), 0);
+	ck_assert_uint_eq(state_of(3), GVM_CHUNK_FREE);
+}
+END_TEST
+
+/* D15 */
+START_TEST(a_limit_counts_parts_to_the_byte)
+{
+	gvm_limit_set_high(a, 5 * PAGE);
+	give(a, 0, 0, 3);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, 3 * PAGE), -EDQUOT);
+	give(a, 1, 7, 2);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, PAGE), -EDQUOT);
+	ck_assert_uint_eq(a->events[GVM_EVENT_HIGH], 2);
+	gvm_limit_set_high(a, PAGE);
+	ck_assert_uint_eq(gvm_charge_excess(a), 1);
+}
+END_TEST
+
+START_TEST(another_payer_owns_the_chunk_when_the_owner_has_left)
+{
+	give(a, 5, 0, 1);
+	give(b, 5, 9, 1);
+	gvm_uncharge_part(device, 5, 0, 1);
+	ck_assert_ptr_eq(device->chunks[5].owner, b);
+	ck_assert_uint_eq(b->bound_chunks, 1);
+	ck_assert_uint_eq(a->bound_chunks, 0);
+	world_check();
+	ck_assert_uint_eq(world_pick_own(b, 2), 5);
+	gvm_uncharge_part(device, 5, 9, 1);
+	ck_assert_uint_eq(b->evicted_chunks, 1);
+}
+END_TEST
+
+START_TEST(an_eviction_of_a_part_leaves_the_rest_charged)
+{
+	give(a, 2, 0, PAGES);
+	ck_assert_uint_eq(world_pick_own(a, 2), 2);
+	ck_assert_uint_eq(a->evicting_bytes, GVM_CHUNK_BYTES);
+	gvm_uncharge_part(device, 2, 0, 20);
+	ck_assert_uint_eq(a->evicting_bytes, 12 * PAGE);
+	world_check();
+	gvm_clock_putback(device, 2);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 12 * PAGE);
+	ck_assert_uint_eq(a->evicting_bytes, 0);
+	ck_assert_uint_eq(a->evicted_chunks, 0);
+}
+END_TEST
+
+START_TEST(an_owner_can_leave_while_its_chunk_is_evicted)
+{
+	give(a, 2, 0, 2);
+	give(b, 2, 2, 3);
+	ck_assert_uint_eq(world_pick_own(a, 2), 2);
+	gvm_uncharge_part(device, 2, 0, 2);
+	ck_assert_uint_eq(a->evicting_bytes, 0);
+	ck_assert_uint_eq(b->evicting_bytes, 3 * PAGE);
+	world_check();
+	gvm_uncharge(device, 2);
+	ck_assert_uint_eq(device->evicting_chunks, 0);
+}
+END_TEST
+
+static u64 random_state = 12;
+
+static u32 draw(u32 below)
+{
+	return draw_below(&random_state, below);
+}
+
+/* Random parts of a few chunks against one array that says who has which page. */
+START_TEST(random_parts_agree_with_a_plain_array)
+{
+	struct gvm_container *const containers[] = { a, b, c };
+	u8 has[WORLD_CHUNKS][PAGES] = { 0 };
+
+	for (u32 step = 0; step < 4000; step++) {
+		u32 chunk = draw(WORLD_CHUNKS), first = draw(PAGES), who = draw(3);
+		u32 most = PAGES - first, pages = 0;
+		bool free = !has[chunk][first];
+
+		if (state_of(chunk) == GVM_CHUNK_EVICTING && (free || draw(2))) {
+			gvm_clock_putback(device, chunk);
+			continue;
+		}
+		if (state_of(chunk) == GVM_CHUNK_BOUND && draw(8) == 0) {
+			ck_assert(gvm_clock_take(device, chunk));
+			continue;
+		}
+		while (pages < most && !has[chunk][first + pages] == free && draw(5))
+			pages++;
+		if (!pages)
+			continue;
+		if (free)
+			give(containers[who], chunk, first, pages);
+		else
+			gvm_uncharge_part(device, chunk, first, pages);
+		for (u32 page = first; page < first + pages; page++)
+			has[chunk][page] = (u8)(free ? who + 1 : 0);
+		if (step % 16 == 0)
+			world_check();
+	}
+	for (u32 who = 0; who < 3; who++) {
+		u64 bytes = 0;
+
+		for (u32 i = 0; i < WORLD_CHUNKS * PAGES; i++)
+			bytes += has[i / PAGES][i % PAGES] == who + 1 ? PAGE : 0;
+		ck_assert_uint_eq(gvm_charged_bytes(containers[who]), bytes);
+	}
+	for (u32 chunk = 0; chunk < WORLD_CHUNKS; chunk++) {
+		if (state_of(chunk) != GVM_CHUNK_FREE)
+			gvm_uncharge(device, chunk);
+	}
+}
+END_TEST
+
+/* Allocated. */
+
+START_TEST(an_allocated_chunk_is_charged_and_is_no_victim)
+{
+	ck_assert_int_eq(gvm_charge_reserve(a), 0);
+	gvm_charge_allocated(a, 4);
+	ck_assert_uint_eq(state_of(4), GVM_CHUNK_ALLOCATED);
+	ck_assert_uint_eq(gvm_charged_bytes(a), GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_clock_pick_own(a), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert(!gvm_clock_take(device, 4));
+	world_check();
+	gvm_charge_bind(a, 4);
+	ck_assert_uint_eq(a->reserved_bytes, 0);
+	ck_assert_uint_eq(world_pick_own(a, 1), 4);
+}
+END_TEST
+
+START_TEST(what_a_dead_thread_allocated_is_found_and_uncharged)
+{
+	u32 found[4] = { 0 };
+
+	for (u32 i = 0; i < 3; i++) {
+		ck_assert_int_eq(gvm_charge_reserve(i == 2 ? b : a), 0);
+		gvm_charge_allocated(i == 2 ? b : a, 6 + i);
+	}
+	world_charge_chunk(a, 1);
+	ck_assert_uint_eq(gvm_charge_reap_allocated(a, found, 4), 2);
+	ck_assert_uint_eq(found[0], 6);
+	ck_assert_uint_eq(found[1], 7);
+	ck_assert_uint_eq(gvm_charged_bytes(a), GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(a->reserved_bytes, 0);
+	ck_assert_uint_eq(state_of(8), GVM_CHUNK_ALLOCATED);
+	gvm_uncharge(device, 8);
+}
+END_TEST
+
+/* Taken by force. */
+
+START_TEST(a_range_is_taken_whatever_the_limits_say)
+{
+	world_charge_chunk(a, 2);
+	world_charge_chunk(a, 3);
+	world_charge_chunk(b, 4);
+	world_charge_chunk(b, 9);
+	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	gvm_limit_set_hmem(b, 0);
+	ck_assert_uint_eq(gvm_clock_take_range(device, 1, 4), 3);
+	ck_assert_uint_eq(a->events[GVM_EVENT_TAKEN], 2);
+	ck_assert_uint_eq(b->events[GVM_EVENT_TAKEN], 1);
+	ck_assert_uint_eq(state_of(9), GVM_CHUNK_BOUND);
+	world_check();
+	/* A second request for the same range leaves them to the first. */
+	ck_assert_uint_eq(gvm_clock_take_range(device, 0, WORLD_CHUNKS), 1);
+	for (u32 chunk = 2; chunk <= 4; chunk++)
+		gvm_uncharge(device, chunk);
+	gvm_uncharge(device, 9);
+	ck_assert_uint_eq(a->evicted_chunks, 2);
+}
+END_TEST
+
+START_TEST(a_forced_take_is_a_line_of_gmem_events)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	world_charge_chunk(a, 0);
+	gvm_control_read(a, "gmem.events", text, sizeof(text));
+	ck_assert_str_eq(text, "high 0\nhmem 0\noom 0\n");
+	gvm_clock_take_range(device, 0, 1);
+	gvm_control_read(a, "gmem.events", text, sizeof(text));
+	ck_assert_str_eq(text, "high 0\nhmem 0\noom 0\ntaken 1\n");
+}
+END_TEST
+
+/* Swap. */
+
+START_TEST(a_credit_too_many_of_swap_clamps_at_zero)
+{
+	gvm_limit_set_hmem(a, 4 * GVM_CHUNK_BYTES);
+	gvm_swap_charge(a, PAGE);
+	gvm_swap_uncharge(a, 2 * PAGE);
+	ck_assert_uint_eq(a->swapped_bytes, 0);
+	ck_assert(!a->is_swap_full);
+	gvm_clean_charge(a, PAGE, 0);
+	ck_assert_uint_eq(a->clean_bytes, 0);
+}
+END_TEST
+
+static void setup(void)
+{
+	world_init_with(WORLD_CHUNKS, true);
+	a = world_attach(1);
+	b = world_attach(2);
+	c = world_attach(3);
+}
+
+static void teardown(void)
+{
+	world_check();
+	world_detach(a);
+	world_detach(b);
+	world_detach(c);
+	world_destroy();
+}
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, each_part_is_paid_by_the_container_that_got_it);
+	tcase_add_test(tests, a_limit_counts_parts_to_the_byte);
+	tcase_add_test(tests, another_payer_owns_the_chunk_when_the_owner_has_left);
+	tcase_add_test(tests, an_eviction_of_a_part_leaves_the_rest_charged);
+	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
+	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
+	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
+	tcase_add_test(tests, what_a_dead_thread_allocated_is_found_and_uncharged);
+	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
+	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
+	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("policy parts");
+
+	world_add_case(suite, "parts", setup, teardown, add_tests);
+	return world_run(suite);
+}
