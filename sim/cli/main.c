@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cmd_figure.h"
+#include "cli/cmd_reference.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_trace.h"
 #include "cli/cmd_validate.h"
@@ -30,6 +31,7 @@ static const char main_help[] =
 	"  gvmsim validate hardware what a real GPU took, and what the simulated one takes\n"
 	"  gvmsim validate results  a simulation beside what gvmcollect saw on a real host\n"
 	"  gvmsim trace ...         import request traces and look at them\n"
+	"  gvmsim reference ...     keys, control files, systems: the reference documents\n"
 	"  gvmsim --version         print the version\n"
 	"\n"
 	"\"gvmsim COMMAND --help\" teaches each of them.\n"
@@ -52,10 +54,8 @@ struct main_command {
 };
 
 static const struct main_command main_commands[] = {
-	{ "run", cmd_run },
-	{ "figure", cmd_figure },
-	{ "validate", cmd_validate },
-	{ "trace", cmd_trace },
+	{ "run", cmd_run },	{ "figure", cmd_figure },	{ "validate", cmd_validate },
+	{ "trace", cmd_trace }, { "reference", cmd_reference },
 };
 
 static int main_print(const char *text)
@@ -70,7 +70,7 @@ static int main_print(const char *text)
 int main(int argc, char **argv)
 {
 	static const char allowed[] =
-		"allowed are run, figure, validate, trace, --help and --version";
+		"allowed are run, figure, validate, trace, reference, --help and --version";
 
 	/* A limit on file sizes is an error like a full disk, not the end of us. */
 	signal(SIGXFSZ, SIG_IGN);
