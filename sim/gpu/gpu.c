@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gpu/check.h"
 #include "gpu/memory.h"
 #include "gpu/process.h"
 #include "gvm/control.h"
@@ -154,6 +155,7 @@ static int gpu_flush_and_replay(void *data)
 	if (gpu->nvuvm)
 		nvuvm_batch_end(gpu->nvuvm);
 	status = gpu_wait_for_batch(gpu);
+	sim_gpu_check_at_replay(gpu);
 	gmmu_flush(&gpu->gmmu);
 	fifo_replay(&gpu->fifo);
 	return status;
@@ -381,6 +383,7 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 	*gpu = (struct sim_gpu){ .profile = profile, .policy = *policy };
 	INIT_LIST_HEAD(&gpu->device.containers);
 	snprintf(gpu->name, sizeof(gpu->name), "%s", name);
+	gpu->check_interval = sim_gpu_check_interval();
 	status = gmmu_init(&gpu->gmmu, (u32)profile->fault.buffer_entries);
 	if (!status)
 		status = gpu_init_memory(gpu);

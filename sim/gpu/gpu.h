@@ -63,6 +63,8 @@ struct sim_gpu {
 	struct sim_process *in_service; /* whose are in service just now */
 	struct eng_waitq serviced;	/* for that to change */
 	bool batch_maps;		/* it writes PTEs */
+	u32 check_interval; /* check page tables every so many replays; 0: never; check.h */
+	u64 replays;	    /* counted for that */
 };
 
 /* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */

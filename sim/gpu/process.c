@@ -2,6 +2,8 @@
 /* A process with a GPU context; see process.h. */
 #include "gpu/process.h"
 
+#include "gpu/check.h"
+
 /* Managed ranges start at the same place in every process, as real ones more or less do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
 
@@ -134,6 +136,7 @@ void sim_process_exit(struct sim_process *process)
 
 	if (!process->running)
 		return;
+	sim_gpu_check_at_exit(process->gpu);
 	process->running = false;
 	fifo_tsg_destroy(&process->tsg);
 	sim_gpu_forget(process->gpu, process);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The check of page tables, against drivers with a defect: each is the true driver with one call of
+ * its gvm_mmu_ops left out or changed. The true driver passes the same run.
+ */
+#include "gpu/check.h"
+#include "gpu/process.h"
+#include "gvm/device.h"
+#include "nvuvm/parts.h"
+#include "runner.h"
+
+#define CHUNKS 8u
+#define CHUNK  GVM_CHUNK_BYTES
+#define US     1000ull
+
+static struct cfg_gpu profile = {
+	.memory = CHUNKS * CHUNK,
+	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000, .setup = 1000 },
+	.sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM, .rpc = 100 * US },
+	.fault = { .buffer_entries = 256,
+		   .outstanding = 256,
+		   .per_block = 1,
+		   .interrupt = 5 * US,
+		   .block = 14 * US,
+		   .zero_bandwidth = 1000000000000 },
+};
+
+static const struct sim_memory_policy core = { 0 };
+static const struct sim_memory_policy clean_drop = { .features = GVM_CLEAN_DROP };
+static const struct sim_memory_policy model = { .nvuvm = true };
+
+static struct sim_gpu gpu;
+static struct sim_process process, other;
+
+/* The defect; calls of the true driver go on to sim_gpu_mmu_ops. */
+static struct gvm_mmu_ops driver;
+static u32 changed; /* calls that the mutant has left out or changed */
+
+static void unmap_nothing(void *data, void *space, u64 va, u32 pages)
+{
+	(void)data;
+	(void)space;
+	(void)va;
+	(void)pages;
+	changed++;
+}
+
+/* All but the last page. */
+static void unmap_too_few(void *data, void *space, u64 va, u32 pages)
+{
+	changed++;
+	sim_gpu_mmu_ops.unmap(data, space, va, pages & GVM_BLOCK_FULL >> 1);
+}
+
+static void map_wrong_chunk(void *data, void *space, u64 va, u32 chunk, u32 pages,
+			    enum gvm_access access)
+{
+	changed++;
+	sim_gpu_mmu_ops.map(data, space, va, (chunk + 1) % CHUNKS, pages, access);
+}
+
+static void map_writable(void *data, void *space, u64 va, u32 chunk, u32 pages,
+			 enum gvm_access access)
+{
+	changed += access < GVM_ACCESS_WRITE;
+	sim_gpu_mmu_ops.map(data, space, va, chunk, pages, GVM_ACCESS_WRITE);
+}
+
+static void map_one_page_less(void *data, void *space, u64 va, u32 chunk, u32 pages,
+			      enum gvm_access access)
+{
+	changed++;
+	sim_gpu_mmu_ops.map(data, space, va, chunk, pages & (pages - 1), access);
+}
+
+static enum sim_pte_error found; /* by the first check that found anything */
+static struct sim_process *found_in;
+
+static void check(void)
+{
+	struct sim_pte_finding finding;
+
+	if (found)
+		return;
+	finding = sim_gpu_check_page_tables(&gpu);
+	if (!finding.error)
+		return;
+	found = finding.error;
+	found_in = finding.tsg == process.tsg.id ? &process : &other;
+}
+
+/* Touch @count blocks from @first on. A mutant's kernels may never end: give up after 100 ms. */
+static void touch(struct sim_process *toucher, u32 first, u32 count, enum gvm_access access)
+{
+	struct gmmu_touch touch = sim_touch_blocks(&toucher->ranges[0], first, count, access);
+	struct fifo_burst burst = {
+		.kernels = 1,
+		.kernel_ns = 1 * US,
+		.touches = &touch,
+		.touch_count = 1,
+	};
+	u64 end = eng_now() + 100000 * US;
+
+	fifo_submit(&toucher->tsg, &burst);
+	while (!burst.finished && eng_now() < end) {
+		eng_sleep_until(eng_now() + 10 * US);
+		check();
+	}
+	if (!burst.finished)
+		fifo_kill(&gpu.fifo, toucher->tsg.id);
+}
+
+/*
+ * One container reads 4 blocks and writes 2 of them; the other one writes 7, which takes all of the
+ * first one's but one; then the first one comes back, and takes from the other.
+ */
+static void body(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	ck_assert_int_eq(sim_process_start(&other, &gpu, 2), 0);
+	ck_assert_ptr_nonnull(sim_process_map(&process, 4 * CHUNK, true));
+	ck_assert_ptr_nonnull(sim_process_map(&other, 7 * CHUNK, true));
+	touch(&process, 0, 4, GVM_ACCESS_READ);
+	touch(&process, 0, 2, GVM_ACCESS_WRITE);
+	touch(&other, 0, 7, GVM_ACCESS_WRITE);
+	touch(&process, 0, 4, GVM_ACCESS_READ);
+	sim_process_exit(&process);
+	sim_process_exit(&other);
+	sim_gpu_stop(&gpu);
+}
+
+static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops *mmu)
+{
+	driver = *mmu;
+	ck_assert_int_eq(eng_init(), 0);
+	sim_gpu_set_costs(&profile);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
+	gpu.check_interval = 0; /* it is the test that looks */
+	if (gpu.nvuvm)
+		gpu.nvuvm->config.mmu = &driver;
+	else
+		gpu.memory.mmu = &driver;
+	eng_spawn("body", body, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+/* The driver with its unmap or its map replaced. */
+static struct gvm_mmu_ops with_unmap(void (*unmap)(void *, void *, u64, u32))
+{
+	struct gvm_mmu_ops ops = sim_gpu_mmu_ops;
+
+	ops.unmap = unmap;
+	return ops;
+}
+
+static struct gvm_mmu_ops with_map(void (*map)(void *, void *, u64, u32, u32, enum gvm_access))
+{
+	struct gvm_mmu_ops ops = sim_gpu_mmu_ops;
+
+	ops.map = map;
+	return ops;
+}
+
+/* The policies by number, for tests that loop over them. */
+static const struct sim_memory_policy *const policies[] = { &core, &clean_drop, &model };
+
+START_TEST(the_true_driver_passes)
+{
+	run(policies[_i], &sim_gpu_mmu_ops);
+	ck_assert_int_eq(found, SIM_PTE_OK);
+	ck_assert_uint_gt(process.stats.evictions, 2);
+}
+END_TEST
+
+/* The chunk goes to the other container, and the one that lost it still reaches it. */
+START_TEST(a_forgotten_unmap_at_eviction_is_found)
+{
+	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
+
+	run(policies[_i], &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+START_TEST(an_unmap_of_too_few_pages_is_found)
+{
+	struct gvm_mmu_ops mutant = with_unmap(unmap_too_few);
+
+	run(policies[_i], &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+START_TEST(a_wrong_chunk_in_a_map_is_found)
+{
+	struct gvm_mmu_ops mutant = with_map(map_wrong_chunk);
+
+	run(policies[_i], &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_ne(found, SIM_PTE_OK);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+/* Only where clean pages are mapped read-only is there something to get wrong. */
+START_TEST(an_entry_that_permits_writes_to_a_clean_page_is_found)
+{
+	struct gvm_mmu_ops mutant = with_map(map_writable);
+
+	run(&clean_drop, &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_WRITABLE);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+START_TEST(a_map_of_too_few_pages_is_found)
+{
+	struct gvm_mmu_ops mutant = with_map(map_one_page_less);
+
+	run(policies[_i], &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_MISSING);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("check");
+	TCase *tcase = tcase_create("check");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_loop_test(tcase, the_true_driver_passes, 0, 3);
+	tcase_add_loop_test(tcase, a_forgotten_unmap_at_eviction_is_found, 0, 3);
+	tcase_add_loop_test(tcase, an_unmap_of_too_few_pages_is_found, 0, 3);
+	tcase_add_loop_test(tcase, a_wrong_chunk_in_a_map_is_found, 0, 3);
+	tcase_add_test(tcase, an_entry_that_permits_writes_to_a_clean_page_is_found);
+	tcase_add_loop_test(tcase, a_map_of_too_few_pages_is_found, 0, 3);
+	suite_add_tcase(suite, tcase);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
