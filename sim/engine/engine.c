@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The engine over SimGrid; see engine.h for the idea.
+ * The event loop of a node, and the fibres it lets run; see engine.h for the idea.
  *
- * Why timers of our own on top of a simulator that has them: SimGrid wakes sleepers of one date
- * in reverse order and keeps its clock in a double, a sleep costs it 1 us of wall time, and a
- * handoff to an actor about 2. Here hardware needs no actor at all, and dates stay integers from end
- * to end. Each actor parks on a semaphore of its own. When all are parked, the clock actor goes on
- * to the date of the next timer; SimGrid's own clock stands still.
- *
- * Every simcall lets other actors run, also those that only wake somebody. So wakes are put on a
- * list and made when the running actor blocks or returns: between two blocking calls nothing else
- * runs, as engine.h promises.
+ * A fibre that blocks suspends itself to the loop. The loop lets run all that were woken, in the
+ * order of their wakes; when nothing is left to run it goes on to the date of the next timer. A
+ * wake only appends to that list: between two blocking calls nothing else runs, as engine.h
+ * promises.
  */
 #include "engine/engine.h"
 
@@ -18,27 +13,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <simgrid/actor.h>
-#include <simgrid/engine.h>
-#include <simgrid/host.h>
-#include <simgrid/semaphore.h>
-
+#include "engine/fibre.h"
+#include "engine/simgrid.h"
 #include "engine/timers.h"
 
-#define ACTOR_NAME_MAX	48
-#define ACTOR_STACK_KIB 64
-#define ENG_HOST	"host"
+#define ACTOR_NAME_MAX 48
 
 /* One thread of software. */
 struct eng_actor {
 	char name[ACTOR_NAME_MAX];
+	struct fibre fibre;
 	void (*function)(void *data);
 	void *data;
-	sg_sem_t wakeup;
 
 	struct eng_waitq *waitq; /* where it waits, or NULL */
 	struct eng_actor *next;	 /* neighbours in that queue */
@@ -48,103 +35,72 @@ struct eng_actor {
 	bool interruptible; /* the present wait is */
 	bool interrupted;   /* sticky */
 	int wake_status;    /* what the present wait returns */
-	uint64_t debt_ns;
-	bool started;
+	u64 debt_ns;
 	bool returned;
 	struct eng_waitq joiners;
-	uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
-	struct eng_actor *next_woken; /* in engine.woken */
-	struct eng_actor *next_live;  /* in engine.live */
+	u64 local[ENG_LOCAL_BYTES / sizeof(u64)];
+	struct eng_actor *next_woken; /* in node.woken */
+	struct eng_actor *next_live;  /* in node.live */
 	struct eng_actor *prev_live;
 };
 
-static struct {
+/* A simulated machine: everything that shares one clock and reaches each other by memory. */
+struct eng_node {
 	struct eng_timers timers;
-	uint64_t now_ns;
-	uint64_t events;
-	sg_host_t host;
-	uint32_t running; /* actors that were started or woken and have not parked */
-	struct eng_actor *woken_first; /* to be started or woken, in this order */
+	u64 now_ns;
+	u64 events;
+	struct fibre loop;	       /* the stack of the event loop */
+	struct eng_actor *current;     /* NULL: the loop itself runs */
+	struct eng_actor *woken_first; /* to be started or resumed, in this order */
 	struct eng_actor *woken_last;
-	bool stopping;
 	struct eng_actor *live; /* actors that have not returned */
-	struct eng_actor *current;
+	bool stopping;
 	void (*poll)(void *data);
 	void *poll_data;
-	uint32_t poll_events;
-} engine;
+	u32 poll_events;
+	u32 until_poll; /* events until the next poll */
+};
 
-static const char platform_xml[] =
-	"<?xml version='1.0'?>\n"
-	"<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-	"<platform version=\"4.1\"><zone id=\"node\" routing=\"Full\">\n"
-	"<host id=\"" ENG_HOST "\" speed=\"1Gf\"/>\n"
-	"</zone></platform>\n";
+/* There is one so far. Of several, this is to be the one whose SimGrid actor runs. */
+static struct eng_node node;
+static bool under_simgrid;
 
-/* SimGrid reads platforms from files only; this one has no name on any disk. */
-static int engine_load_platform(void)
-{
-	char path[64];
-	int fd = memfd_create("gvmsim-platform.xml", 0);
-
-	if (fd < 0)
-		return -1;
-	if (write(fd, platform_xml, sizeof(platform_xml) - 1) !=
-	    (ssize_t)sizeof(platform_xml) - 1) {
-		close(fd);
-		return -1;
-	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	simgrid_load_platform(path);
-	close(fd);
-	return 0;
-}
-
-/*
- * GVMSIM_CONTEXT_FACTORY: "raw" contexts are the fastest; sanitizers and debuggers want "thread".
- * Results are the same with either.
- */
 int eng_init(void)
 {
-	const char *factory = getenv("GVMSIM_CONTEXT_FACTORY");
-	char contexts[64];
-	char program[] = "gvmsim";
-	char quiet[] = "--log=root.threshold:critical";
-	char precision[] = "--cfg=surf/precision:1e-12";
-	char stack[] = "--cfg=contexts/stack-size:64";
-	char threads[] = "--cfg=contexts/nthreads:1";
-	char *argv[] = { program, quiet, precision, stack, threads, contexts, NULL };
-	int argc = 6;
-
-	snprintf(contexts, sizeof(contexts), "--cfg=contexts/factory:%s",
-		 factory ? factory : "raw");
-	simgrid_init(&argc, argv);
-	if (engine_load_platform() < 0)
-		return -1;
-	engine.host = sg_host_by_name(ENG_HOST);
-	return engine.host ? 0 : -1;
+	return fibre_watch_stacks();
 }
 
-uint64_t eng_now(void)
+int eng_use_simgrid(void)
 {
-	return engine.now_ns;
+	int status = eng_simgrid_init(1);
+
+	/* SimGrid takes the signal of a bad access for itself. */
+	if (!status)
+		status = fibre_watch_stacks();
+	under_simgrid = !status;
+	return status;
 }
 
-uint64_t eng_events(void)
+u64 eng_now(void)
 {
-	return engine.events;
+	return node.now_ns;
+}
+
+u64 eng_events(void)
+{
+	return node.events;
 }
 
 struct eng_actor *eng_self(void)
 {
-	return engine.current;
+	return node.current;
 }
 
 void *eng_local(void)
 {
-	static uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
+	static u64 local[ENG_LOCAL_BYTES / sizeof(u64)];
 
-	return engine.current ? engine.current->local : local;
+	return node.current ? node.current->local : local;
 }
 
 const char *eng_actor_name(const struct eng_actor *actor)
@@ -155,62 +111,33 @@ const char *eng_actor_name(const struct eng_actor *actor)
 static void woken_append(struct eng_actor *actor)
 {
 	actor->next_woken = NULL;
-	if (engine.woken_last)
-		engine.woken_last->next_woken = actor;
+	if (node.woken_last)
+		node.woken_last->next_woken = actor;
 	else
-		engine.woken_first = actor;
-	engine.woken_last = actor;
+		node.woken_first = actor;
+	node.woken_last = actor;
 }
 
 static struct eng_actor *woken_pop(void)
 {
-	struct eng_actor *actor = engine.woken_first;
+	struct eng_actor *actor = node.woken_first;
 
 	if (actor)
-		engine.woken_first = actor->next_woken;
-	if (!engine.woken_first)
-		engine.woken_last = NULL;
+		node.woken_first = actor->next_woken;
+	if (!node.woken_first)
+		node.woken_last = NULL;
 	return actor;
 }
 
-static void actor_main(int argc, char **argv);
-
-static void actor_start(struct eng_actor *actor)
+void eng_timer_set(struct eng_timer *timer, u64 date)
 {
-	sg_actor_t handle = sg_actor_init(actor->name, engine.host);
-
-	sg_actor_set_data(handle, actor);
-	sg_actor_start_(handle, actor_main, 0, NULL);
-}
-
-/*
- * Let those run who were woken since the last time. Only where the caller blocks or returns next:
- * others run inside, and may wake more, also the caller.
- */
-static void engine_let_woken_run(void)
-{
-	struct eng_actor *actor;
-
-	while ((actor = woken_pop())) {
-		engine.running++;
-		if (actor->started) {
-			sg_sem_release(actor->wakeup);
-		} else {
-			actor->started = true;
-			actor_start(actor);
-		}
-	}
-}
-
-void eng_timer_set(struct eng_timer *timer, uint64_t date)
-{
-	assert(date >= engine.now_ns && "hardware does not act in the past");
-	eng_timers_set(&engine.timers, timer, date);
+	assert(date >= node.now_ns && "hardware does not act in the past");
+	eng_timers_set(&node.timers, timer, date);
 }
 
 void eng_timer_cancel(struct eng_timer *timer)
 {
-	eng_timers_cancel(&engine.timers, timer);
+	eng_timers_cancel(&node.timers, timer);
 }
 
 static void waitq_append(struct eng_waitq *waitq, struct eng_actor *actor)
@@ -245,7 +172,7 @@ static void waitq_remove(struct eng_actor *actor)
 static void actor_wake(struct eng_actor *actor, int status)
 {
 	waitq_remove(actor);
-	eng_timers_cancel(&engine.timers, &actor->timeout);
+	eng_timers_cancel(&node.timers, &actor->timeout);
 	actor->wake_status = status;
 	actor->parked = false;
 	woken_append(actor);
@@ -261,9 +188,9 @@ static void actor_timeout(struct eng_timer *timer)
 }
 
 /* Park the running actor until actor_wake(). */
-static int actor_park(struct eng_waitq *waitq, uint64_t date, bool interruptible)
+static int actor_park(struct eng_waitq *waitq, u64 date, bool interruptible)
 {
-	struct eng_actor *self = engine.current;
+	struct eng_actor *self = node.current;
 
 	assert(self && "only actors can wait");
 	if (interruptible && eng_interrupted())
@@ -273,29 +200,26 @@ static int actor_park(struct eng_waitq *waitq, uint64_t date, bool interruptible
 	if (waitq)
 		waitq_append(waitq, self);
 	if (date != ENG_NEVER)
-		eng_timer_set(&self->timeout, date > engine.now_ns ? date : engine.now_ns);
-	engine_let_woken_run();
-	engine.running--;
-	sg_sem_acquire(self->wakeup);
-	engine.current = self;
+		eng_timer_set(&self->timeout, date > node.now_ns ? date : node.now_ns);
+	fibre_suspend(&self->fibre);
 	return self->wake_status;
 }
 
-void eng_add_debt(uint64_t ns)
+void eng_add_debt(u64 ns)
 {
-	if (engine.current)
-		engine.current->debt_ns += ns;
+	if (node.current)
+		node.current->debt_ns += ns;
 }
 
-uint64_t eng_now_busy(void)
+u64 eng_now_busy(void)
 {
-	return engine.now_ns + (engine.current ? engine.current->debt_ns : 0);
+	return node.now_ns + (node.current ? node.current->debt_ns : 0);
 }
 
 void eng_pay_debt(void)
 {
-	struct eng_actor *self = engine.current;
-	uint64_t date = eng_now_busy();
+	struct eng_actor *self = node.current;
+	u64 date = eng_now_busy();
 
 	if (!self || !self->debt_ns)
 		return;
@@ -303,7 +227,7 @@ void eng_pay_debt(void)
 	actor_park(NULL, date, false);
 }
 
-int eng_sleep_until(uint64_t date)
+int eng_sleep_until(u64 date)
 {
 	int status;
 
@@ -312,10 +236,10 @@ int eng_sleep_until(uint64_t date)
 	return status == -ETIMEDOUT ? 0 : status;
 }
 
-int eng_wait(struct eng_waitq *waitq, uint64_t date, bool interruptible)
+int eng_wait(struct eng_waitq *waitq, u64 date, bool interruptible)
 {
 	/* Time passes while a debt is paid: the caller has to look at its condition again. */
-	if (engine.current && engine.current->debt_ns) {
+	if (node.current && node.current->debt_ns) {
 		eng_pay_debt();
 		return 0;
 	}
@@ -343,25 +267,25 @@ void eng_interrupt(struct eng_actor *actor)
 
 bool eng_interrupted(void)
 {
-	return engine.stopping || (engine.current && engine.current->interrupted);
+	return node.stopping || (node.current && node.current->interrupted);
 }
 
 void eng_stop(void)
 {
 	struct eng_actor *actor;
 
-	engine.stopping = true;
-	for (actor = engine.live; actor; actor = actor->next_live)
+	node.stopping = true;
+	for (actor = node.live; actor; actor = actor->next_live)
 		if (actor->parked && actor->interruptible)
 			actor_wake(actor, -EINTR);
 }
 
 static void actor_add_live(struct eng_actor *actor)
 {
-	actor->next_live = engine.live;
-	if (engine.live)
-		engine.live->prev_live = actor;
-	engine.live = actor;
+	actor->next_live = node.live;
+	if (node.live)
+		node.live->prev_live = actor;
+	node.live = actor;
 }
 
 static void actor_remove_live(struct eng_actor *actor)
@@ -369,25 +293,20 @@ static void actor_remove_live(struct eng_actor *actor)
 	if (actor->prev_live)
 		actor->prev_live->next_live = actor->next_live;
 	else
-		engine.live = actor->next_live;
+		node.live = actor->next_live;
 	if (actor->next_live)
 		actor->next_live->prev_live = actor->prev_live;
 }
 
-static void actor_main(int argc, char **argv)
+static void actor_main(void *data)
 {
-	struct eng_actor *self = sg_actor_self_get_data();
+	struct eng_actor *self = data;
 
-	(void)argc;
-	(void)argv;
-	engine.current = self;
 	self->function(self->data);
 	eng_pay_debt();
 	self->returned = true;
 	actor_remove_live(self);
 	eng_wake_all(&self->joiners);
-	engine_let_woken_run();
-	engine.running--;
 }
 
 struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
@@ -396,11 +315,14 @@ struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void
 
 	if (!actor)
 		return NULL;
+	if (fibre_init(&actor->fibre, actor->name, actor_main, actor)) {
+		free(actor);
+		return NULL;
+	}
 	snprintf(actor->name, sizeof(actor->name), "%s", name);
 	actor->function = function;
 	actor->data = data;
 	actor->timeout.fire = actor_timeout;
-	actor->wakeup = sg_sem_init(0);
 	actor_add_live(actor);
 	woken_append(actor);
 	return actor;
@@ -410,58 +332,65 @@ void eng_join(struct eng_actor *actor)
 {
 	while (!actor->returned)
 		eng_wait(&actor->joiners, ENG_NEVER, false);
-	sg_sem_destroy(actor->wakeup);
 	free(actor);
 }
 
-/* Let software run, until all of it waits. */
-static void clock_let_actors_run(void)
+/* Let software run until all of it waits. */
+static void node_run_woken(void)
 {
-	engine_let_woken_run();
-	while (engine.running)
-		sg_actor_yield();
-	engine.current = NULL;
+	struct eng_actor *actor;
+
+	while ((actor = woken_pop())) {
+		node.current = actor;
+		fibre_resume(&node.loop, &actor->fibre);
+	}
+	node.current = NULL;
 }
 
-static void clock_fire_due(void)
+/* Fire what is due now. An actor that the poll woke gets to run even if this date never ends. */
+static void node_fire_due(void)
 {
 	struct eng_timer *timer;
 
-	while ((timer = eng_timers_pop_due(&engine.timers, engine.now_ns))) {
+	while ((timer = eng_timers_pop_due(&node.timers, node.now_ns))) {
 		timer->fire(timer);
-		if (++engine.events % engine.poll_events || !engine.poll)
+		node.events++;
+		if (!node.poll || --node.until_poll)
 			continue;
-		engine.poll(engine.poll_data);
-		/* Whoever is to end the run gets to it, also if this date never ends. */
-		if (engine.woken_first)
+		node.until_poll = node.poll_events;
+		node.poll(node.poll_data);
+		if (node.woken_first)
 			break;
 	}
 }
 
-/* With every actor parked nothing can happen before the next timer, and without one nothing at all. */
-static void clock_main(int argc, char **argv)
+/* With every actor parked nothing happens before the next timer, and without one nothing at all. */
+static void node_main(void *data)
 {
-	uint64_t date;
+	u64 date;
 
-	(void)argc;
-	(void)argv;
+	(void)data;
 	for (;;) {
-		if (engine.woken_first)
-			clock_let_actors_run();
-		date = eng_timers_next(&engine.timers);
-		if (!engine.live || date == ENG_NEVER)
+		node_run_woken();
+		date = eng_timers_next(&node.timers);
+		if (!node.live || date == ENG_NEVER)
 			return;
-		engine.now_ns = date;
-		clock_fire_due();
+		node.now_ns = date;
+		node_fire_due();
 	}
 }
 
-enum eng_end eng_run(void (*poll)(void *data), void *data, uint32_t poll_events)
+enum eng_end eng_run(void (*poll)(void *data), void *data, u32 poll_events)
 {
-	engine.poll = poll;
-	engine.poll_data = data;
-	engine.poll_events = poll_events ? poll_events : 1;
-	sg_actor_start_(sg_actor_init("clock", engine.host), clock_main, 0, NULL);
-	simgrid_run();
-	return engine.live ? ENG_END_DEADLOCK : ENG_END_DONE;
+	void *nodes[] = { &node };
+
+	node.poll = poll;
+	node.poll_data = data;
+	node.poll_events = poll_events ? poll_events : 1;
+	node.until_poll = node.poll_events;
+	if (under_simgrid)
+		eng_simgrid_run(node_main, nodes, 1);
+	else
+		node_main(&node);
+	return node.live ? ENG_END_DEADLOCK : ENG_END_DONE;
 }

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The engine: simulated time, timers and actors, over SimGrid.
+ * The engine: simulated time, timers and actors of one node.
  *
  * Hardware is made of timers: state machines whose steps are callbacks at a date. Software is
  * made of actors: threads of the driver and of applications, each with a stack of its own, which
- * block. Time is a u64 of nanoseconds and moves in one place only, the clock actor, which lets the
- * others run until all of them wait, goes on to the date of the earliest timer, and fires what is
- * due in the order of (date, sequence in which it was set). So equal dates have a defined order, no
- * date is ever computed from a floating-point clock, and hardware costs no simcall at all.
+ * block. An actor is a fibre (fibre.h): to let another one run costs a few nanoseconds. Time is a
+ * u64 of nanoseconds and moves in one place only, the node's event loop. It lets actors run until
+ * all of them wait, goes on to the date of the earliest timer, and fires what is due in the order
+ * of (date, sequence in which it was set). So equal dates have a defined order, and no date is
+ * ever computed from a floating-point clock.
  *
- * Code between two blocking calls is atomic: nothing else runs. Blocking calls are marked.
- * One simulation a process (SimGrid's own limit).
+ * Code between two blocking calls is atomic: nothing else runs. Blocking calls are marked. An
+ * actor that is woken runs once the running one blocks or returns; woken actors run in the order
+ * of their wakes.
+ *
+ * One simulation a process. SimGrid carries nodes, each in an actor of its own, and the network
+ * between them (simgrid.h). A node alone needs neither.
  */
 #ifndef SIM_ENGINE_ENGINE_H
 #define SIM_ENGINE_ENGINE_H
@@ -21,16 +26,19 @@
 #include "engine/types.h"
 
 /* A date that never comes. */
-#define ENG_NEVER UINT64_MAX
+#define ENG_NEVER U64_MAX
 
 struct eng_actor;
 
 /* A callback at a date. Memory belongs to the caller and is zeroed before first use. */
 struct eng_timer {
 	void (*fire)(struct eng_timer *timer); /* must not block */
-	uint64_t date;			       /* ns */
-	uint64_t sequence;		       /* order among equal dates */
-	uint32_t slot;			       /* place in the heap plus one; 0: not set */
+	u64 date;			       /* ns */
+	u64 sequence;			       /* order among equal dates */
+	bool set;
+	struct eng_timer *child;    /* the engine's: see timers.h */
+	struct eng_timer *sibling;  /* next child of the same timer */
+	struct eng_timer *previous; /* child of the same timer, or the parent of the first */
 };
 
 /* Actors waiting for something, in order of arrival. All-zero is empty. */
@@ -45,20 +53,26 @@ enum eng_end {
 	ENG_END_DEADLOCK, /* actors were left that nothing could wake */
 };
 
-/* Prepare the one simulation of this process. Returns 0, or -1 if SimGrid refuses. */
+/* Prepare the one simulation of this process. Returns 0, or -EINVAL if the system refuses. */
 int eng_init(void);
+
+/*
+ * Let SimGrid run the node, as an actor on a host. After eng_init(), before eng_run(). Results are
+ * the same; see simgrid.h for what it costs. Returns 0, or -ENOENT without SimGrid.
+ */
+int eng_use_simgrid(void);
 
 /*
  * Run until every actor has returned. Calls @poll (may be NULL) between events, about every
  * @poll_events of them, from the clock: it must not block and may call eng_stop().
  */
-enum eng_end eng_run(void (*poll)(void *data), void *data, uint32_t poll_events);
+enum eng_end eng_run(void (*poll)(void *data), void *data, u32 poll_events);
 
 /* Simulated time in ns. */
-uint64_t eng_now(void);
+u64 eng_now(void);
 
 /* Events fired so far: the engine's unit of work. */
-uint64_t eng_events(void);
+u64 eng_events(void);
 
 /*
  * Ask everybody to finish: every interruptible wait returns -EINTR from now on. Time goes on, so
@@ -67,7 +81,7 @@ uint64_t eng_events(void);
 void eng_stop(void);
 
 /* Set a timer (again) for a date, now or later, never earlier; or unset it. */
-void eng_timer_set(struct eng_timer *timer, uint64_t date);
+void eng_timer_set(struct eng_timer *timer, u64 date);
 void eng_timer_cancel(struct eng_timer *timer);
 
 /*
@@ -93,13 +107,13 @@ void eng_interrupt(struct eng_actor *actor);
 bool eng_interrupted(void);
 
 /* Blocking: sleep until a date; the past is now. Returns 0, or -EINTR if interrupted (also when already so). */
-int eng_sleep_until(uint64_t date);
+int eng_sleep_until(u64 date);
 
 /*
  * Blocking: wait in @waitq until woken. Returns 0, -ETIMEDOUT at @date, or -EINTR when
  * @interruptible and interrupted. Callers check their condition in a loop.
  */
-int eng_wait(struct eng_waitq *waitq, uint64_t date, bool interruptible);
+int eng_wait(struct eng_waitq *waitq, u64 date, bool interruptible);
 
 /* Wake the first waiter, or all. Cheap when there is none. */
 void eng_wake_one(struct eng_waitq *waitq);
@@ -113,8 +127,8 @@ void eng_join(struct eng_actor *actor);
  * sleep by eng_pay_debt(), which everything that others can see calls first. eng_now_busy() is
  * the date at which the actor's work so far is really done.
  */
-void eng_add_debt(uint64_t ns);
+void eng_add_debt(u64 ns);
 void eng_pay_debt(void);
-uint64_t eng_now_busy(void);
+u64 eng_now_busy(void);
 
 #endif

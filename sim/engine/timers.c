@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "engine/timers.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 static bool timer_before(const struct eng_timer *a, const struct eng_timer *b)
 {
@@ -11,103 +10,98 @@ static bool timer_before(const struct eng_timer *a, const struct eng_timer *b)
 	return a->sequence < b->sequence;
 }
 
-static void timers_place(struct eng_timers *timers, uint32_t index, struct eng_timer *timer)
+/* Make the later of two heaps the first child of the earlier one, which is returned. */
+static struct eng_timer *heap_meld(struct eng_timer *a, struct eng_timer *b)
 {
-	timers->heap[index] = timer;
-	timer->slot = index + 1;
-}
+	if (timer_before(b, a)) {
+		struct eng_timer *later = a;
 
-static void timers_sift_up(struct eng_timers *timers, uint32_t index)
-{
-	struct eng_timer *timer = timers->heap[index];
-
-	while (index > 0) {
-		uint32_t parent = (index - 1) / 2;
-
-		if (!timer_before(timer, timers->heap[parent]))
-			break;
-		timers_place(timers, index, timers->heap[parent]);
-		index = parent;
+		a = b;
+		b = later;
 	}
-	timers_place(timers, index, timer);
+	b->sibling = a->child;
+	if (b->sibling)
+		b->sibling->previous = b;
+	b->previous = a;
+	a->child = b;
+	return a;
 }
 
-static void timers_sift_down(struct eng_timers *timers, uint32_t index)
+/* One heap of a list of siblings: melded by pairs from the left, then into one from the right. */
+static struct eng_timer *heap_meld_siblings(struct eng_timer *sibling)
 {
-	struct eng_timer *timer = timers->heap[index];
+	struct eng_timer *pairs = NULL;
+	struct eng_timer *heap;
 
-	for (;;) {
-		uint32_t child = 2 * index + 1;
+	while (sibling) {
+		struct eng_timer *second = sibling->sibling;
+		struct eng_timer *rest = second ? second->sibling : NULL;
+		struct eng_timer *pair = second ? heap_meld(sibling, second) : sibling;
 
-		if (child >= timers->count)
-			break;
-		if (child + 1 < timers->count &&
-		    timer_before(timers->heap[child + 1], timers->heap[child]))
-			child++;
-		if (!timer_before(timers->heap[child], timer))
-			break;
-		timers_place(timers, index, timers->heap[child]);
-		index = child;
+		pair->sibling = pairs;
+		pairs = pair;
+		sibling = rest;
 	}
-	timers_place(timers, index, timer);
-}
+	heap = pairs;
+	if (!heap)
+		return NULL;
+	pairs = heap->sibling;
+	while (pairs) {
+		struct eng_timer *next = pairs->sibling;
 
-static void timers_remove_at(struct eng_timers *timers, uint32_t index)
-{
-	struct eng_timer *last = timers->heap[--timers->count];
-
-	timers->heap[index]->slot = 0;
-	if (index == timers->count)
-		return;
-	timers_place(timers, index, last);
-	timers_sift_up(timers, index);
-	timers_sift_down(timers, last->slot - 1);
-}
-
-static void timers_make_room(struct eng_timers *timers)
-{
-	uint32_t room = timers->room ? 2 * timers->room : 64;
-	struct eng_timer **heap;
-
-	if (timers->count < timers->room)
-		return;
-	heap = realloc(timers->heap, room * sizeof(struct eng_timer *));
-	if (!heap) {
-		fputs("gvmsim: out of memory for timers\n", stderr);
-		exit(1);
+		heap = heap_meld(heap, pairs);
+		pairs = next;
 	}
-	timers->heap = heap;
-	timers->room = room;
+	heap->sibling = NULL;
+	heap->previous = NULL;
+	return heap;
 }
 
-void eng_timers_set(struct eng_timers *timers, struct eng_timer *timer, uint64_t date)
+void eng_timers_set(struct eng_timers *timers, struct eng_timer *timer, u64 date)
 {
 	eng_timers_cancel(timers, timer);
-	timers_make_room(timers);
 	timer->date = date;
 	timer->sequence = timers->next_sequence++;
-	timers_place(timers, timers->count++, timer);
-	timers_sift_up(timers, timers->count - 1);
+	timer->set = true;
+	timer->child = NULL;
+	timer->sibling = NULL;
+	timer->previous = NULL;
+	timers->first = timers->first ? heap_meld(timers->first, timer) : timer;
 }
 
 void eng_timers_cancel(struct eng_timers *timers, struct eng_timer *timer)
 {
-	if (timer->slot)
-		timers_remove_at(timers, timer->slot - 1);
+	struct eng_timer *children;
+
+	if (!timer->set)
+		return;
+	timer->set = false;
+	children = heap_meld_siblings(timer->child);
+	if (timer == timers->first) {
+		timers->first = children;
+		return;
+	}
+	if (timer->previous->child == timer)
+		timer->previous->child = timer->sibling;
+	else
+		timer->previous->sibling = timer->sibling;
+	if (timer->sibling)
+		timer->sibling->previous = timer->previous;
+	if (children)
+		timers->first = heap_meld(timers->first, children);
 }
 
-uint64_t eng_timers_next(const struct eng_timers *timers)
+u64 eng_timers_next(const struct eng_timers *timers)
 {
-	return timers->count ? timers->heap[0]->date : ENG_NEVER;
+	return timers->first ? timers->first->date : ENG_NEVER;
 }
 
-struct eng_timer *eng_timers_pop_due(struct eng_timers *timers, uint64_t now)
+struct eng_timer *eng_timers_pop_due(struct eng_timers *timers, u64 now)
 {
-	struct eng_timer *timer;
+	struct eng_timer *timer = timers->first;
 
-	if (eng_timers_next(timers) > now || !timers->count)
+	if (!timer || timer->date > now)
 		return NULL;
-	timer = timers->heap[0];
-	timers_remove_at(timers, 0);
+	eng_timers_cancel(timers, timer);
 	return timer;
 }

@@ -556,7 +556,7 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 	enum eng_end end;
 
 	if (eng_init())
-		return sim_runtime_error(err, "SimGrid could not be started");
+		return sim_runtime_error(err, "the simulation could not be started");
 	supervisor = eng_spawn("supervisor", supervisor_main, machine);
 	if (!supervisor)
 		return sim_runtime_error(err, "out of memory");

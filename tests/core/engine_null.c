@@ -11,15 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static uint64_t null_now_ns;
-static uint64_t null_debt_ns;
+static u64 null_now_ns;
+static u64 null_debt_ns;
 static bool null_interrupted;
 
 struct eng_actor {
 	bool interrupted;
 };
 
-uint64_t eng_now(void)
+u64 eng_now(void)
 {
 	return null_now_ns;
 }
@@ -31,7 +31,7 @@ struct eng_actor *eng_self(void)
 
 void *eng_local(void)
 {
-	static uint64_t local[ENG_LOCAL_BYTES / sizeof(uint64_t)];
+	static u64 local[ENG_LOCAL_BYTES / sizeof(u64)];
 
 	return local;
 }
@@ -64,12 +64,12 @@ bool eng_interrupted(void)
 	return null_interrupted;
 }
 
-void eng_add_debt(uint64_t ns)
+void eng_add_debt(u64 ns)
 {
 	null_debt_ns += ns;
 }
 
-uint64_t eng_now_busy(void)
+u64 eng_now_busy(void)
 {
 	return null_now_ns + null_debt_ns;
 }
@@ -80,7 +80,7 @@ void eng_pay_debt(void)
 	null_debt_ns = 0;
 }
 
-int eng_sleep_until(uint64_t date)
+int eng_sleep_until(u64 date)
 {
 	eng_pay_debt();
 	if (null_now_ns < date)
@@ -88,7 +88,7 @@ int eng_sleep_until(uint64_t date)
 	return null_interrupted ? -EINTR : 0;
 }
 
-int eng_wait(struct eng_waitq *waitq, uint64_t date, bool interruptible)
+int eng_wait(struct eng_waitq *waitq, u64 date, bool interruptible)
 {
 	(void)waitq;
 	if (interruptible && null_interrupted)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # The whole program under AddressSanitizer and UBSan, through start-up, sharing, eviction and
-# tear-down; its results are those of the ordinary build. SimGrid's thread contexts
-# are what the sanitizers understand; they are slow, so the runs are short.
+# tear-down; its results are those of the ordinary build. The engine tells the sanitizers when
+# it switches stacks.
 # Usage: sanitized.sh GVMSIM SOURCE WORK
 set -eu
 gvmsim=$1
@@ -22,7 +22,7 @@ compare() {
 	name=$1
 	shift
 	rm -rf "$work/$name-checked" "$work/$name-plain"
-	GVMSIM_CONTEXT_FACTORY=thread "$work/build/gvmsim" run "$@" --quiet --out "$work/$name-checked"
+	"$work/build/gvmsim" run "$@" --quiet --out "$work/$name-checked"
 	"$gvmsim" run "$@" --quiet --out "$work/$name-plain"
 	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' "$work/$name"-*/summary.json
 	diff -r "$work/$name-checked" "$work/$name-plain"
