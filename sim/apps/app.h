@@ -13,14 +13,17 @@
 #include "cuda/cuda.h"
 #include "gvm/pressure.h"
 
+struct sim_error;
+
 /* What an application is given. Borrowed for its life. */
 struct app_env {
 	const struct config *config;
 	const struct cfg_container *container;
 	struct cuda_context *cuda; /* of its process, which has started */
-	const struct trace *trace; /* of an LLM server's client; else NULL */
+	struct trace *trace;	   /* made by prepare: of an LLM server's client; else NULL */
 	struct app_log *log;
-	bool listens; /* it is to listen for pressure events of its container */
+	bool listens;	   /* it is to listen for pressure events of its container */
+	bool can_prefetch; /* the driver prefetches memory to the host on request */
 };
 
 /*
@@ -35,6 +38,15 @@ int app_host_work(const struct app_env *env, u64 ns);
 /* An application type. */
 struct sim_app {
 	struct cfg_keys keys; /* its name and its keys of a scenario */
+	/*
+	 * Before the simulation: check what needs the whole machine, read files. The process has
+	 * not started yet. Returns 0 or a negative enum sim_exit. NULL: nothing to prepare.
+	 */
+	int (*prepare)(struct app_env *env, struct sim_error *err);
+	/* Free what prepare made, also after it failed. NULL: nothing. */
+	void (*discard)(struct app_env *env);
+	/* How long before the container's start its process starts, ns. NULL: it starts then. */
+	u64 (*ahead_ns)(const struct cfg_container *container);
 	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return
@@ -57,8 +69,6 @@ static inline const struct sim_app *sim_app_of(const struct cfg_keys *keys)
 	return container_of(keys, struct sim_app, keys);
 }
 
-struct cfg_llm;
-
 /* Application types as results know them; a container that was watched on real hardware has none. */
 enum cfg_app_type {
 	CFG_APP_LLM_SERVER,
@@ -76,8 +86,5 @@ static inline enum cfg_app_type cfg_app_type_of(const struct cfg_container *cont
 		type++;
 	return (enum cfg_app_type)type;
 }
-
-/* Does the server's share of the GPU hold weights, workspace and some KV blocks? */
-bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);
 
 #endif

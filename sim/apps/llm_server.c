@@ -36,6 +36,7 @@
 #include <stdlib.h>
 
 #include "apps/app_cost.h"
+#include "engine/error.h"
 
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)
@@ -55,11 +56,6 @@ static u32 server_group_count(const struct cfg_llm *cfg, const struct cfg_gpu *g
 		return 0;
 	return (u32)min((share - cfg->weights - cfg->workspace) / group,
 			(u64)(U32_MAX / KV_GROUP_BLOCKS));
-}
-
-bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
-{
-	return server_group_count(cfg, gpu) > 0;
 }
 
 /* The scheduler, memory, and what every step accesses: masks of the KV pool change in place. */
@@ -399,6 +395,41 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 			      (u64)llm->max_sequences, (u64)llm->max_batched_tokens);
 }
 
+/* The server's share of the GPU has to hold weights, workspace and some KV blocks. */
+static int llm_server_prepare(struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_llm *cfg = env->container->app;
+
+	if (!server_group_count(cfg, &env->config->gpu))
+		return sim_user_error(
+			err,
+			"%s:containers.%s.app.gpu_memory_utilization: this share of "
+			"gpu.memory_total does not hold weights and workspace, "
+			"allowed: more, with room for KV blocks",
+			env->config->file, env->container->name);
+	env->trace = malloc(sizeof(*env->trace));
+	if (!env->trace)
+		return sim_runtime_error(err, "out of memory");
+	trace_init(env->trace);
+	return trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, env->trace, err);
+}
+
+static void llm_server_discard(struct app_env *env)
+{
+	if (env->trace)
+		trace_destroy(env->trace);
+	free(env->trace);
+	env->trace = NULL;
+}
+
+/* As a deployment waits until the server is ready. */
+static u64 llm_server_ahead_ns(const struct cfg_container *container)
+{
+	const struct cfg_llm *cfg = container->app;
+
+	return cfg->boot;
+}
+
 const struct sim_app llm_server_app = {
 	.keys = {
 		.name = "llm-server",
@@ -407,5 +438,8 @@ const struct sim_app llm_server_app = {
 		.bytes = sizeof(struct cfg_llm),
 		.check = llm_server_check,
 	},
+	.prepare = llm_server_prepare,
+	.discard = llm_server_discard,
+	.ahead_ns = llm_server_ahead_ns,
 	.run = llm_server_run,
 };

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "engine/error.h"
 
 struct pages {
 	const struct app_env *env;
@@ -366,6 +367,20 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 	return cfg_reject_event(load, index, "touch", wrong, allowed);
 }
 
+/* Only the model of NVIDIA's driver prefetches. */
+static int pages_prepare(struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_pages *cfg = env->container->app;
+
+	if (!cfg->prefetch_back || env->can_prefetch)
+		return 0;
+	return sim_user_error(err,
+			      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
+			      "allowed: false, or a system with NVIDIA's driver",
+			      env->config->file, env->container->name,
+			      env->config->system->name);
+}
+
 const struct sim_app pages_app = {
 	.keys = {
 		.name = "pages",
@@ -375,5 +390,6 @@ const struct sim_app pages_app = {
 		.check_event = pages_check_event,
 		.listeners = LISTENERS,
 	},
+	.prepare = pages_prepare,
 	.run = pages_run,
 };

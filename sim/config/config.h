@@ -31,7 +31,8 @@ struct sim_error;
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
-	uint64_t memory; /* bytes that tenants can use, contexts included, after RM's reserve */
+	uint64_t
+		memory; /* bytes that containers can use, contexts included, after RM's reserve */
 	uint64_t memory_total; /* bytes that CUDA reports as total */
 	uint64_t
 		context; /* bytes of a context beside its page tables; 0: neither is modelled */

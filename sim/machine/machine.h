@@ -2,6 +2,9 @@
 /*
  * The simulated machine: GPUs, containers and their applications, as a configuration describes
  * them and a system (sim/systems) arranges them; run from start to end; with a timeline.
+ *
+ * build.c lays it out, machine.c runs it, container.c is the life of one container, timeline.c and
+ * record.c note what happens.
  */
 #ifndef SIM_MACHINE_MACHINE_H
 #define SIM_MACHINE_MACHINE_H
@@ -15,7 +18,7 @@
 #define MACHINE_FIRST_TGID 1000u
 
 /* Where a container's time went and what paging moved for it: ever, or in an interval. */
-struct tenant_usage {
+struct sim_usage {
 	u64 busy_ns;	  /* its kernels executed */
 	u64 stall_ns;	  /* its kernels waited for its faults */
 	u64 stall_h2d_ns; /* of that, for copies from host memory */
@@ -26,44 +29,46 @@ struct tenant_usage {
 	u64 bytes_d2h;
 };
 
-/* What the CPU took to handle faults, clearing included: all of a stall but waiting for copies. */
-static inline u64 tenant_usage_cpu_ns(const struct tenant_usage *usage)
+/* The CPU time of fault handling, clearing included: all of a stall but waiting for copies. */
+static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
 {
 	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;
 }
 
 /* One container at run time. */
-struct tenant {
+struct sim_container {
 	const struct cfg_container *cfg;
+	const struct sim_app *app;
 	struct machine *machine;
-	u32 index; /* in machine.tenants, and in order of the scenario */
+	u32 index; /* in machine.containers, and in order of the scenario */
 	struct sim_gpu *gpu;
 	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
 	struct sim_process process;
 	struct cuda_context cuda; /* of the process, once it has started */
 	struct app_log log;
-	struct trace *trace;
-	bool started;			 /* its process has */
-	struct gvm_container *container; /* a reference, then */
-	int status;    /* of its application: 0, or -EIO when its context died */
-	u64 failed_ns; /* when that happened */
+	struct app_env env; /* what its application is given */
+	struct eng_actor *actor;
+	bool started;		   /* its process has */
+	struct gvm_container *gvm; /* the driver's; a reference once it has started */
+	int status;		   /* of its application: 0, or -EIO when its context died */
+	u64 failed_ns;		   /* when that happened */
 	/* At the end of the run, before its memory went back. */
 	u64 gmem_current;
 	u64 gmem_peak;
 	u64 gmem_swap;
 	u64 events[GVM_EVENTS]; /* gmem.events */
 	struct sim_process_stats stats;
-	struct tenant_usage usage; /* up to the last sample of the timeline */
+	struct sim_usage usage; /* up to the last sample of the timeline */
 };
 
 /* One sample of one container. */
 struct timeline_row {
 	u64 time_ns; /* end of the interval */
-	u32 tenant;
+	u32 container;
 	u64 resident_bytes;
 	u64 swapped_bytes;
 	u64 pending_kernels;
-	struct tenant_usage usage; /* in the interval */
+	struct sim_usage usage; /* in the interval */
 };
 
 struct machine {
@@ -72,8 +77,8 @@ struct machine {
 	struct sim_gpu *gpus;
 	struct cuda_device *devices; /* one for each GPU */
 	u32 gpu_count;
-	struct tenant *tenants; /* enabled containers only */
-	u32 tenant_count;
+	struct sim_container *containers; /* enabled ones only */
+	u32 container_count;
 	struct timeline_row *timeline;
 	size_t row_count;
 	size_t row_room;
@@ -81,6 +86,14 @@ struct machine {
 	struct record record;
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
+
+	/* While it runs. */
+	void (*progress)(const struct machine *machine); /* or NULL */
+	const volatile int *interrupt_flag;
+	struct eng_waitq finished; /* the supervisor waits here for the end of the run */
+	u32 running;		   /* applications that have not returned */
+	bool time_is_up;
+	int status; /* 0, or -ENOMEM: the run stops */
 
 	u64 end_ns;	   /* simulated time at which the run ended */
 	bool interrupted;  /* SIGINT: results are incomplete */
@@ -95,7 +108,8 @@ extern const struct cfg_registry machine_registry;
  * Build and run. @progress (may be NULL) is called every few thousand events with the machine,
  * from inside the simulation: it must not block. @interrupted is polled; when it becomes non-zero
  * the run ends early. One call a process. Returns 0 or a negative enum sim_exit with *err; a
- * deadlock is such an error, an interrupted run or a failed container is not.
+ * deadlock is such an error, an interrupted run or a failed container is not. machine_destroy()
+ * is due after an error, too, but for a deadlock.
  */
 int machine_run(struct machine *machine, const struct config *config,
 		void (*progress)(const struct machine *machine),

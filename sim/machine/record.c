@@ -2,30 +2,32 @@
 /* See record.h. Nothing of this takes simulated time: a run is the same with it and without. */
 #include "machine/record.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "machine/machine.h"
+#include "machine/machine_internal.h"
 
 /* One simulation a process, and the port's hook knows no machine. */
 static struct machine *recorded;
 
-/* Room for one more element, or the end. */
-static void *record_grow(void *array, size_t count, size_t *room, size_t element)
+/* Room for one more element of *@array. Without memory the run ends, and this returns false. */
+static bool record_grow(struct machine *machine, void **array, size_t count, size_t *room,
+			size_t element)
 {
+	size_t wanted = *room ? 2 * *room : 256;
+	void *grown;
+
 	if (count < *room)
-		return array;
-	*room = *room ? 2 * *room : 256;
-	array = realloc(array, *room * element);
-	if (!array) {
-		fputs("gvmsim: out of memory for what output.controls and output.evictions "
-		      "record\n",
-		      stderr);
-		exit(SIM_EXIT_RUNTIME);
+		return true;
+	grown = realloc(*array, wanted * element);
+	if (!grown) {
+		machine_fail(machine, -ENOMEM);
+		return false;
 	}
-	return array;
+	*array = grown;
+	*room = wanted;
+	return true;
 }
 
 /* The port's hook. */
@@ -33,11 +35,12 @@ static void record_evicted(const struct gvm_container *container, u64 va, u32 ch
 {
 	struct record *record = &recorded->record;
 
-	record->evictions = record_grow(record->evictions, record->eviction_count,
-					&record->eviction_room, sizeof(*record->evictions));
+	if (!record_grow(recorded, (void **)&record->evictions, record->eviction_count,
+			 &record->eviction_room, sizeof(*record->evictions)))
+		return;
 	record->evictions[record->eviction_count++] = (struct record_eviction){
 		.time_ns = eng_now(),
-		.tenant = container->tgid - MACHINE_FIRST_TGID,
+		.container = container->tgid - MACHINE_FIRST_TGID,
 		.va = va,
 		.chunk = chunk,
 		.pages = pages,
@@ -50,7 +53,7 @@ int record_init(struct machine *machine, struct sim_error *err)
 
 	recorded = machine;
 	gvm_port_evicted = machine->config->record_evictions ? record_evicted : NULL;
-	record->newest = calloc((size_t)machine->tenant_count * gvm_control_count(),
+	record->newest = calloc((size_t)machine->container_count * gvm_control_count(),
 				sizeof(*record->newest));
 	return record->newest ? 0 : sim_runtime_error(err, "out of memory");
 }
@@ -76,36 +79,36 @@ static void join_lines(char *text)
 }
 
 /* Blocking: look into a file, and note what is new in it. */
-static void record_file(struct tenant *tenant, u32 file)
+static void record_file(struct sim_container *container, u32 file)
 {
-	struct record *record = &tenant->machine->record;
-	size_t *newest = &record->newest[tenant->index * gvm_control_count() + file];
-	struct record_control row = { .tenant = tenant->index,
+	struct record *record = &container->machine->record;
+	size_t *newest = &record->newest[container->index * gvm_control_count() + file];
+	struct record_control row = { .container = container->index,
 				      .file = gvm_control_at(file)->name };
 
-	if (gvm_control_read(tenant->process.container, row.file, row.text, sizeof(row.text)) <
-	    0)
+	if (gvm_control_read(container->process.container, row.file, row.text,
+			     sizeof(row.text)) < 0)
 		return;
 	join_lines(row.text);
 	if (*newest && !strcmp(record->controls[*newest - 1].text, row.text))
 		return;
 	row.time_ns = eng_now();
-	record->controls = record_grow(record->controls, record->control_count,
-				       &record->control_room, sizeof(*record->controls));
+	if (!record_grow(container->machine, (void **)&record->controls, record->control_count,
+			 &record->control_room, sizeof(*record->controls)))
+		return;
 	record->controls[record->control_count++] = row;
 	*newest = record->control_count;
 }
 
 /* Blocking: the process may exit meanwhile, so its container is held. */
-static void record_files(struct tenant *tenant)
+static void record_files(struct sim_container *container)
 {
-	struct gvm_container *container = tenant->process.container;
-	u32 file;
+	struct gvm_container *gvm = container->process.container;
 
-	gvm_container_get(container);
-	for (file = 0; file < gvm_control_count() && tenant->process.running; file++)
-		record_file(tenant, file);
-	gvm_container_put(container);
+	gvm_container_get(gvm);
+	for (u32 file = 0; file < gvm_control_count() && container->process.running; file++)
+		record_file(container, file);
+	gvm_container_put(gvm);
 }
 
 void record_main(void *data)
@@ -113,12 +116,11 @@ void record_main(void *data)
 	struct machine *machine = data;
 	u64 interval = machine->config->timeline_interval;
 	u64 date = 0;
-	u32 i;
 
 	if (!machine->config->record_controls)
 		return;
 	while (!eng_sleep_until(date += interval))
-		for (i = 0; i < machine->tenant_count; i++)
-			if (machine->tenants[i].process.running)
-				record_files(&machine->tenants[i]);
+		for (u32 i = 0; i < machine->container_count; i++)
+			if (machine->containers[i].process.running)
+				record_files(&machine->containers[i]);
 }

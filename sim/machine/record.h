@@ -14,7 +14,7 @@ struct sim_error;
 /* A control file that has another content than a sample before. */
 struct record_control {
 	u64 time_ns;
-	u32 tenant;
+	u32 container;
 	const char *file;		 /* its name */
 	char text[GVM_CONTROL_TEXT_MAX]; /* lines joined by blanks */
 };
@@ -22,7 +22,7 @@ struct record_control {
 /* A block that left the GPU. */
 struct record_eviction {
 	u64 time_ns;
-	u32 tenant;
+	u32 container;
 	u64 va;
 	u32 chunk; /* that it left */
 	u32 pages; /* of 64 KB, that were resident */
@@ -32,7 +32,7 @@ struct record {
 	struct record_control *controls; /* in the order of time, as the others */
 	size_t control_count;
 	size_t control_room;
-	size_t *newest; /* by tenant and file: 1 + its last one in controls; 0: none */
+	size_t *newest; /* by container and file: 1 + its last one in controls; 0: none */
 	struct record_eviction *evictions;
 	size_t eviction_count;
 	size_t eviction_room;

@@ -133,11 +133,11 @@ static int write_requests(struct writer *writer, const struct machine *machine,
 
 	if (rc)
 		return rc;
-	for (u32 t = 0; t < machine->tenant_count; t++) {
-		const struct tenant *tenant = &machine->tenants[t];
+	for (u32 t = 0; t < machine->container_count; t++) {
+		const struct sim_container *container = &machine->containers[t];
 
-		results_put_log(writer, tenant->cfg->name, cfg_app_type_of(tenant->cfg),
-				&tenant->log);
+		results_put_log(writer, container->cfg->name, cfg_app_type_of(container->cfg),
+				&container->log);
 	}
 	return writer_end(writer, err);
 }
@@ -164,14 +164,14 @@ static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 
 static void put_usage(struct writer *writer, const struct results_sample *sample)
 {
-	const struct tenant_usage *usage = &sample->usage;
+	const struct sim_usage *usage = &sample->usage;
 	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
 
 	fixed_format(usage->busy_ns, sample->interval_ns, share);
 	link_use(usage->bytes_h2d, sample->link_bandwidth, sample->interval_ns, h2d);
 	link_use(usage->bytes_d2h, sample->link_bandwidth, sample->interval_ns, d2h);
 	writer_printf(writer, "%llu,%s,", usage->busy_ns, share);
-	writer_printf(writer, "%llu,%llu,%llu,%llu,%llu,", tenant_usage_cpu_ns(usage),
+	writer_printf(writer, "%llu,%llu,%llu,%llu,%llu,", sim_usage_cpu_ns(usage),
 		      usage->stall_d2h_ns, usage->stall_h2d_ns, usage->blocked_ns,
 		      usage->evictions);
 	writer_printf(writer, "%llu,%llu,%s,%s,", usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
@@ -209,10 +209,10 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 	for (size_t i = 0; i < machine->row_count; i++) {
 		const struct timeline_row *row = &machine->timeline[i];
 		struct results_sample sample = {
-			.container = machine->tenants[row->tenant].cfg->name,
+			.container = machine->containers[row->container].cfg->name,
 			.known = RESULTS_ALL,
 			.time_ns = row->time_ns,
-			.interval_ns = row->time_ns - sampled_ns[row->tenant],
+			.interval_ns = row->time_ns - sampled_ns[row->container],
 			.link_bandwidth = machine->config->gpu.link.bandwidth,
 			.resident_bytes = row->resident_bytes,
 			.swapped_bytes = row->swapped_bytes,
@@ -221,7 +221,7 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 		};
 
 		results_put_sample(writer, &sample);
-		sampled_ns[row->tenant] = row->time_ns;
+		sampled_ns[row->container] = row->time_ns;
 	}
 	return writer_end(writer, err);
 }
@@ -255,7 +255,7 @@ static int write_controls(struct writer *writer, const struct machine *machine,
 		const struct record_control *row = &machine->record.controls[i];
 
 		results_put_control(writer, row->time_ns,
-				    machine->tenants[row->tenant].cfg->name, row->file,
+				    machine->containers[row->container].cfg->name, row->file,
 				    row->text);
 	}
 	return writer_end(writer, err);
@@ -276,8 +276,8 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 		const struct record_eviction *row = &machine->record.evictions[i];
 
 		writer_printf(writer, "%llu,%s,0x%llx,%u,%u\n", row->time_ns,
-			      machine->tenants[row->tenant].cfg->name, row->va, row->chunk,
-			      row->pages);
+			      machine->containers[row->container].cfg->name, row->va,
+			      row->chunk, row->pages);
 	}
 	return writer_end(writer, err);
 }

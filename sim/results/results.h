@@ -79,7 +79,7 @@ struct results_sample {
 	u64 resident_bytes;
 	u64 swapped_bytes;
 	u64 pending_kernels;
-	struct tenant_usage usage; /* in the interval */
+	struct sim_usage usage; /* in the interval */
 };
 
 void results_put_sample(struct writer *writer, const struct results_sample *sample);

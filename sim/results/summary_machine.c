@@ -24,71 +24,71 @@ static void set_seconds(struct summary_container *container, enum summary_metric
 	summary_set_real(container, metric, (double)ns / NS_PER_S);
 }
 
-static void compute_times(struct summary_container *container, const struct tenant_usage *usage)
+static void compute_times(struct summary_container *container, const struct sim_usage *usage)
 {
 	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
 	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
-	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, tenant_usage_cpu_ns(usage));
+	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, sim_usage_cpu_ns(usage));
 	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
 	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
 	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
 }
 
-static void compute_gpu(struct summary_container *container, const struct tenant *tenant)
+static void compute_gpu(struct summary_container *container, const struct sim_container *ran)
 {
-	const struct sim_process_stats *stats = &tenant->stats;
-	const struct tenant_usage *usage = &tenant->usage;
+	const struct sim_process_stats *stats = &ran->stats;
+	const struct sim_usage *usage = &ran->usage;
 
-	summary_set_count(container, SUMMARY_GMEM_CURRENT, tenant->gmem_current);
-	summary_set_count(container, SUMMARY_GMEM_PEAK, tenant->gmem_peak);
-	summary_set_count(container, SUMMARY_GMEM_SWAP, tenant->gmem_swap);
-	summary_set_count(container, SUMMARY_EVENTS_HIGH, tenant->events[GVM_EVENT_HIGH]);
-	summary_set_count(container, SUMMARY_EVENTS_HMEM, tenant->events[GVM_EVENT_HMEM]);
-	summary_set_count(container, SUMMARY_EVENTS_OOM, tenant->events[GVM_EVENT_OOM]);
+	summary_set_count(container, SUMMARY_GMEM_CURRENT, ran->gmem_current);
+	summary_set_count(container, SUMMARY_GMEM_PEAK, ran->gmem_peak);
+	summary_set_count(container, SUMMARY_GMEM_SWAP, ran->gmem_swap);
+	summary_set_count(container, SUMMARY_EVENTS_HIGH, ran->events[GVM_EVENT_HIGH]);
+	summary_set_count(container, SUMMARY_EVENTS_HMEM, ran->events[GVM_EVENT_HMEM]);
+	summary_set_count(container, SUMMARY_EVENTS_OOM, ran->events[GVM_EVENT_OOM]);
 	summary_set_count(container, SUMMARY_FAULTS, stats->faults);
 	summary_set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
 	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);
 	summary_set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
 	summary_set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
 	compute_times(container, usage);
-	if (tenant->machine->end_ns)
+	if (ran->machine->end_ns)
 		summary_set_real(container, SUMMARY_GPU_SHARE,
-				 (double)usage->busy_ns / (double)tenant->machine->end_ns);
+				 (double)usage->busy_ns / (double)ran->machine->end_ns);
 }
 
 /* What became of the container, in words. A dead context is a result, not an error of ours. */
-static void compute_status(struct summary_container *container, const struct tenant *tenant)
+static void compute_status(struct summary_container *container, const struct sim_container *ran)
 {
-	u64 ms = tenant->failed_ns / NS_PER_MS_INT;
+	u64 ms = ran->failed_ns / NS_PER_MS_INT;
 	const char *what = "context died";
 	const char *why = "a page fault found no free memory and nothing to evict";
 
-	if (!tenant->status) {
+	if (!ran->status) {
 		snprintf(container->status, sizeof(container->status), "%s",
-			 tenant->cfg->start < tenant->machine->end_ns ? SUMMARY_OK :
-									"not started");
+			 ran->cfg->start < ran->machine->end_ns ? SUMMARY_OK : "not started");
 		return;
 	}
-	if (tenant->status != -EIO) {
+	if (ran->status != -EIO) {
 		what = "application failed";
-		why = tenant->status == -ENOSPC ? "the GPU has no channel left" :
-						  strerror(-tenant->status);
+		why = ran->status == -ENOSPC ? "the GPU has no channel left" :
+					       strerror(-ran->status);
 	}
 	snprintf(container->status, sizeof(container->status), "%s at %llu.%03llu s: %s", what,
 		 ms / 1000, ms % 1000, why);
 }
 
-static int compute_container(struct summary_container *container, const struct tenant *tenant)
+static int compute_container(struct summary_container *container,
+			     const struct sim_container *ran)
 {
 	u64 slo_ns = 0;
 
-	snprintf(container->name, sizeof(container->name), "%s", tenant->cfg->name);
-	container->type = cfg_app_type_of(tenant->cfg);
-	compute_status(container, tenant);
-	compute_gpu(container, tenant);
+	snprintf(container->name, sizeof(container->name), "%s", ran->cfg->name);
+	container->type = cfg_app_type_of(ran->cfg);
+	compute_status(container, ran);
+	compute_gpu(container, ran);
 	if (container->type == CFG_APP_LLM_SERVER)
-		slo_ns = ((const struct cfg_llm *)tenant->cfg->app)->client.slo_ttft;
-	return summary_set_log(container, &tenant->log, slo_ns);
+		slo_ns = ((const struct cfg_llm *)ran->cfg->app)->client.slo_ttft;
+	return summary_set_log(container, &ran->log, slo_ns);
 }
 
 static int add_ignored(struct summary *summary, const char *key)
@@ -106,32 +106,31 @@ static int add_ignored(struct summary *summary, const char *key)
 	return 0;
 }
 
-static int find_ignored_controls(struct summary *summary, const struct tenant *tenant)
+static int find_ignored_controls(struct summary *summary, const struct sim_container *ran)
 {
-	const struct machine *machine = tenant->machine;
+	const struct machine *machine = ran->machine;
 	char key[IGNORED_MAX];
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < tenant->cfg->control_count; i++) {
-		const struct cfg_control *control = &tenant->cfg->controls[i];
+	for (size_t i = 0; !rc && i < ran->cfg->control_count; i++) {
+		const struct cfg_control *control = &ran->cfg->controls[i];
 
 		if (!*control->text || machine->system->honours(machine->config, control->file))
 			continue;
-		snprintf(key, sizeof(key), "containers.%s.%s", tenant->cfg->name,
-			 control->file);
+		snprintf(key, sizeof(key), "containers.%s.%s", ran->cfg->name, control->file);
 		rc = add_ignored(summary, key);
 	}
 	return rc;
 }
 
 /* A wish to listen where nobody is told anything. */
-static int find_ignored_pressure(struct summary *summary, const struct tenant *tenant)
+static int find_ignored_pressure(struct summary *summary, const struct sim_container *ran)
 {
 	char key[IGNORED_MAX];
 
-	if (!tenant->cfg->pressure || tenant->machine->system->has_pressure)
+	if (!ran->cfg->pressure || ran->machine->system->has_pressure)
 		return 0;
-	snprintf(key, sizeof(key), "containers.%s.app.pressure", tenant->cfg->name);
+	snprintf(key, sizeof(key), "containers.%s.app.pressure", ran->cfg->name);
 	return add_ignored(summary, key);
 }
 
@@ -178,10 +177,10 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 
 	if (!rc)
 		rc = find_ignored_mechanisms(summary, machine->config);
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++) {
-		rc = find_ignored_pressure(summary, &machine->tenants[i]);
+	for (u32 i = 0; !rc && i < machine->container_count; i++) {
+		rc = find_ignored_pressure(summary, &machine->containers[i]);
 		if (!rc)
-			rc = find_ignored_controls(summary, &machine->tenants[i]);
+			rc = find_ignored_controls(summary, &machine->containers[i]);
 	}
 	return rc ? rc : find_ignored_events(summary, machine);
 }
@@ -213,12 +212,13 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 
 	*summary = (struct summary){ 0 };
 	compute_head(summary, machine);
-	summary->containers = calloc(machine->tenant_count + 1, sizeof(*summary->containers));
+	summary->containers =
+		calloc(machine->container_count + 1, sizeof(*summary->containers));
 	if (!summary->containers)
 		return sim_runtime_error(err, "out of memory for the results");
-	for (u32 i = 0; !rc && i < machine->tenant_count; i++)
+	for (u32 i = 0; !rc && i < machine->container_count; i++)
 		rc = compute_container(&summary->containers[summary->container_count++],
-				       &machine->tenants[i]);
+				       &machine->containers[i]);
 	if (!rc)
 		rc = find_ignored(summary, machine);
 	if (!rc)

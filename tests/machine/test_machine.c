@@ -20,11 +20,6 @@ static const struct sim_app test_app = {
 	.run = test_app_run,
 };
 
-bool llm_server_fits(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
-{
-	return cfg && gpu;
-}
-
 void app_log_destroy(struct app_log *log)
 {
 	(void)log;
@@ -111,15 +106,15 @@ static int touch_ten_chunks(const struct app_env *env)
 /* Rows of the timeline add up to the totals, and nobody waited longer than it was stalled. */
 static void check_usage(const struct machine *machine, u32 index)
 {
-	const struct tenant_usage *total = &machine->tenants[index].usage;
-	struct tenant_usage sum = { 0 };
+	const struct sim_usage *total = &machine->containers[index].usage;
+	struct sim_usage sum = { 0 };
 	u64 cpu_ns = 0;
 	size_t i;
 
-	for (i = index; i < machine->row_count; i += machine->tenant_count) {
-		const struct tenant_usage *usage = &machine->timeline[i].usage;
+	for (i = index; i < machine->row_count; i += machine->container_count) {
+		const struct sim_usage *usage = &machine->timeline[i].usage;
 
-		ck_assert_uint_eq(machine->timeline[i].tenant, index);
+		ck_assert_uint_eq(machine->timeline[i].container, index);
 		ck_assert_uint_le(usage->stall_h2d_ns + usage->stall_d2h_ns, usage->stall_ns);
 		sum.busy_ns += usage->busy_ns;
 		sum.stall_ns += usage->stall_ns;
@@ -129,10 +124,10 @@ static void check_usage(const struct machine *machine, u32 index)
 		sum.evictions += usage->evictions;
 		sum.bytes_h2d += usage->bytes_h2d;
 		sum.bytes_d2h += usage->bytes_d2h;
-		cpu_ns += tenant_usage_cpu_ns(usage);
+		cpu_ns += sim_usage_cpu_ns(usage);
 	}
 	ck_assert_mem_eq(&sum, total, sizeof(sum));
-	ck_assert_uint_eq(cpu_ns, tenant_usage_cpu_ns(total));
+	ck_assert_uint_eq(cpu_ns, sim_usage_cpu_ns(total));
 }
 
 START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
@@ -143,7 +138,7 @@ START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
 
 	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
 	ck_assert_uint_eq(machine.end_ns, config.duration);
-	ck_assert_uint_eq(machine.tenant_count, 2);
+	ck_assert_uint_eq(machine.container_count, 2);
 	ck_assert_uint_eq(machine.gpu_count, 1);
 	/* Two containers, samples at 1 to 10 s. */
 	ck_assert_uint_eq(machine.row_count, 20);
@@ -151,11 +146,11 @@ START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
 	ck_assert_uint_eq(machine.timeline[1].resident_bytes, 0);
 	ck_assert_uint_eq(machine.timeline[19].resident_bytes, 4 * GVM_CHUNK_BYTES);
 	/* 64 pages a report, 4 blocks of 32: each block comes whole, in 2 batches. */
-	ck_assert_uint_eq(machine.tenants[0].process.stats.faults, 128);
-	ck_assert_uint_eq(machine.tenants[0].process.stats.fault_batches, 2);
-	ck_assert_uint_eq(machine.tenants[0].process.stats.block.pages_cleared, 128);
-	ck_assert_uint_eq(machine.tenants[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[0].usage.busy_ns, 1000);
+	ck_assert_uint_eq(machine.containers[0].process.stats.faults, 128);
+	ck_assert_uint_eq(machine.containers[0].process.stats.fault_batches, 2);
+	ck_assert_uint_eq(machine.containers[0].process.stats.block.pages_cleared, 128);
+	ck_assert_uint_eq(machine.containers[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[0].usage.busy_ns, 1000);
 	check_usage(&machine, 0);
 	check_usage(&machine, 1);
 	machine_destroy(&machine);
@@ -170,7 +165,7 @@ START_TEST(exclusive_gives_each_enabled_container_a_gpu)
 
 	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
 	ck_assert_uint_eq(machine.gpu_count, 2);
-	ck_assert_ptr_ne(machine.tenants[0].gpu, machine.tenants[1].gpu);
+	ck_assert_ptr_ne(machine.containers[0].gpu, machine.containers[1].gpu);
 	machine_destroy(&machine);
 }
 END_TEST
@@ -189,10 +184,10 @@ START_TEST(a_container_that_may_have_no_memory_dies_and_others_go_on)
 	config.containers = forbidden;
 	config.container_count = 2;
 	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
-	ck_assert_int_eq(machine.tenants[0].status, 0);
-	ck_assert_int_eq(machine.tenants[1].status, -EIO);
-	ck_assert_uint_ge(machine.tenants[1].failed_ns, 7000000000);
-	ck_assert_uint_eq(machine.tenants[0].gmem_current, 10 * GVM_CHUNK_BYTES);
+	ck_assert_int_eq(machine.containers[0].status, 0);
+	ck_assert_int_eq(machine.containers[1].status, -EIO);
+	ck_assert_uint_ge(machine.containers[1].failed_ns, 7000000000);
+	ck_assert_uint_eq(machine.containers[0].gmem_current, 10 * GVM_CHUNK_BYTES);
 	check_usage(&machine, 1);
 	ck_assert_uint_eq(machine.end_ns, config.duration);
 	machine_destroy(&machine);
@@ -207,15 +202,15 @@ START_TEST(two_containers_that_do_not_fit_share_what_there_is)
 
 	/* 10 and 10 chunks of 16: the one that comes late takes the older chunks of the other. */
 	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
-	ck_assert_int_eq(machine.tenants[0].status, 0);
-	ck_assert_int_eq(machine.tenants[1].status, 0);
-	ck_assert_uint_eq(machine.tenants[0].gmem_current, 6 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[0].gmem_swap, 4 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[0].usage.bytes_d2h, 4 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[1].gmem_current, 10 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(machine.tenants[1].gmem_swap, 0);
-	ck_assert_uint_eq(machine.tenants[0].usage.evictions, 4);
-	ck_assert_uint_gt(machine.tenants[1].usage.stall_ns, 0);
+	ck_assert_int_eq(machine.containers[0].status, 0);
+	ck_assert_int_eq(machine.containers[1].status, 0);
+	ck_assert_uint_eq(machine.containers[0].gmem_current, 6 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[0].gmem_swap, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[0].usage.bytes_d2h, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[1].gmem_current, 10 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[1].gmem_swap, 0);
+	ck_assert_uint_eq(machine.containers[0].usage.evictions, 4);
+	ck_assert_uint_gt(machine.containers[1].usage.stall_ns, 0);
 	check_usage(&machine, 0);
 	check_usage(&machine, 1);
 	machine_destroy(&machine);
@@ -260,9 +255,9 @@ static int count_by_hand(const struct app_env *env)
 static void check_row(const struct machine *machine, size_t row, u64 cpu_ms, u64 d2h_ms,
 		      u64 h2d_ms)
 {
-	const struct tenant_usage *usage = &machine->timeline[row].usage;
+	const struct sim_usage *usage = &machine->timeline[row].usage;
 
-	ck_assert_uint_eq(tenant_usage_cpu_ns(usage), cpu_ms * MS);
+	ck_assert_uint_eq(sim_usage_cpu_ns(usage), cpu_ms * MS);
 	ck_assert_uint_eq(usage->stall_d2h_ns, d2h_ms * MS);
 	ck_assert_uint_eq(usage->stall_h2d_ns, h2d_ms * MS);
 }
@@ -287,8 +282,8 @@ START_TEST(time_counts_where_it_passed)
 	ck_assert_uint_eq(machine.timeline[0].usage.bytes_h2d, 7);
 	ck_assert_uint_eq(machine.timeline[0].usage.bytes_d2h, 9);
 	ck_assert_uint_eq(machine.timeline[18].usage.evictions, 1);
-	ck_assert_uint_eq(machine.tenants[0].usage.stall_ns, 153 * MS);
-	ck_assert_uint_eq(machine.tenants[1].usage.stall_ns, 0);
+	ck_assert_uint_eq(machine.containers[0].usage.stall_ns, 153 * MS);
+	ck_assert_uint_eq(machine.containers[1].usage.stall_ns, 0);
 	check_usage(&machine, 0);
 	check_usage(&machine, 1);
 	machine_destroy(&machine);
@@ -530,7 +525,7 @@ static void preempt(const char *second, const char *disabled)
 	config.containers = three;
 	ck_assert_int_eq(run_toy(&machine, &config, look_at_timeslice, &err), 0);
 	ck_assert_int_eq(machine.gpu_count, 1);
-	ck_assert_int_eq(machine.tenants[0].status, 0);
+	ck_assert_int_eq(machine.containers[0].status, 0);
 	machine_destroy(&machine);
 }
 

@@ -61,7 +61,7 @@ static struct cfg_event events[] = {
 };
 static struct timeline_row rows[] = {
 	{ .time_ns = 5 * SEC,
-	  .tenant = 0,
+	  .container = 0,
 	  .resident_bytes = 4096,
 	  .pending_kernels = 3,
 	  .usage = { .busy_ns = 1 * SEC,
@@ -71,16 +71,16 @@ static struct timeline_row rows[] = {
 		     .blocked_ns = 4 * MS,
 		     .evictions = 6,
 		     .bytes_h2d = 25 * 1000000000ull } },
-	{ .time_ns = 5 * SEC, .tenant = 1, .usage = { .busy_ns = 2 * SEC, .bytes_d2h = 1 } },
+	{ .time_ns = 5 * SEC, .container = 1, .usage = { .busy_ns = 2 * SEC, .bytes_d2h = 1 } },
 	{ .time_ns = 8 * SEC,
-	  .tenant = 0,
+	  .container = 0,
 	  .swapped_bytes = 65536,
 	  .usage = { .busy_ns = 1 * SEC, .stall_ns = 5 * MS } },
-	{ .time_ns = 8 * SEC, .tenant = 1, .usage = { .busy_ns = 2 * SEC } },
+	{ .time_ns = 8 * SEC, .container = 1, .usage = { .busy_ns = 2 * SEC } },
 };
 
 struct cfg_container containers[2];
-struct tenant tenants[2];
+struct sim_container sim_containers[2];
 struct config config;
 struct machine machine;
 
@@ -130,10 +130,10 @@ static void make_config(void)
 	};
 }
 
-static void make_tenants(void)
+static void make_containers(void)
 {
 	for (u32 i = 0; i < 2; i++)
-		tenants[i] = (struct tenant){
+		sim_containers[i] = (struct sim_container){
 			.cfg = &containers[i],
 			.machine = &machine,
 			.index = i,
@@ -154,14 +154,15 @@ static void make_tenants(void)
 				   .bytes_h2d = 1ull << 40,
 				   .bytes_d2h = 4096 },
 		};
-	tenants[0].log = (struct app_log){
+	sim_containers[0].log = (struct app_log){
 		.records = llm_records,
 		.record_count = COUNT(llm_records),
 		.gaps_ns = llm_gaps,
 		.gap_count = COUNT(llm_gaps),
 		.arrived = 6,
 	};
-	tenants[1].log = (struct app_log){ .records = images, .record_count = COUNT(images) };
+	sim_containers[1].log =
+		(struct app_log){ .records = images, .record_count = COUNT(images) };
 }
 
 static void setup(void)
@@ -171,12 +172,12 @@ static void setup(void)
 	snprintf(folder, sizeof(folder), "%s/results/run", above);
 	memset(&error, 0, sizeof(error));
 	make_config();
-	make_tenants();
+	make_containers();
 	machine = (struct machine){
 		.config = &config,
 		.system = &test_system,
-		.tenants = tenants,
-		.tenant_count = 2,
+		.containers = sim_containers,
+		.container_count = 2,
 		.timeline = rows,
 		.row_count = COUNT(rows),
 		.end_ns = 10 * SEC,

@@ -22,7 +22,7 @@ extern struct sim_error error; /* why writing or reading failed */
 
 extern struct app_record llm_records[6];
 extern struct cfg_container containers[2];
-extern struct tenant tenants[2];
+extern struct sim_container sim_containers[2];
 extern struct config config;
 extern struct machine machine;
 

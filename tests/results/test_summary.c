@@ -62,8 +62,8 @@ START_TEST(no_samples_are_null)
 	struct summary summary;
 	struct summary_value *values;
 
-	tenants[0].log = (struct app_log){ 0 };
-	tenants[1].log = (struct app_log){ 0 };
+	sim_containers[0].log = (struct app_log){ 0 };
+	sim_containers[1].log = (struct app_log){ 0 };
 	machine.wall_ns = 0;
 	must_compute(&summary);
 	values = summary.containers[0].values;
@@ -87,8 +87,8 @@ START_TEST(only_dropped_requests_attain_nothing)
 {
 	struct summary summary;
 
-	tenants[0].log.records = &llm_records[5];
-	tenants[0].log.record_count = 1;
+	sim_containers[0].log.records = &llm_records[5];
+	sim_containers[0].log.record_count = 1;
 	must_compute(&summary);
 	ck_assert(!summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
 	summary_destroy(&summary);
@@ -99,8 +99,8 @@ START_TEST(only_failed_requests_attain_zero)
 {
 	struct summary summary;
 
-	tenants[0].log.records = &llm_records[4];
-	tenants[0].log.record_count = 1;
+	sim_containers[0].log.records = &llm_records[4];
+	sim_containers[0].log.record_count = 1;
 	must_compute(&summary);
 	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
 	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].real <= 0);
@@ -113,8 +113,8 @@ START_TEST(status_tells_what_became_of_a_container)
 {
 	struct summary summary;
 
-	tenants[0].status = -EIO;
-	tenants[0].failed_ns = 57 * SEC + 100 * MS;
+	sim_containers[0].status = -EIO;
+	sim_containers[0].failed_ns = 57 * SEC + 100 * MS;
 	containers[1].start = 10 * SEC;
 	machine.interrupted = true;
 	must_compute(&summary);

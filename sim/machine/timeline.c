@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The timeline: what each container had and used, sampled every output.timeline_interval. */
+#include "machine/machine_internal.h"
+
+#include <stdlib.h>
+
+/* Append an empty row. NULL: no memory; the run ends. */
+static struct timeline_row *timeline_append(struct machine *machine)
+{
+	if (machine->row_count == machine->row_room) {
+		size_t room = machine->row_room ? 2 * machine->row_room : 4096;
+		struct timeline_row *rows =
+			realloc(machine->timeline, room * sizeof(*machine->timeline));
+
+		if (!rows) {
+			machine_fail(machine, -ENOMEM);
+			return NULL;
+		}
+		machine->timeline = rows;
+		machine->row_room = room;
+	}
+	machine->timeline[machine->row_count] = (struct timeline_row){ 0 };
+	return &machine->timeline[machine->row_count++];
+}
+
+/* The row of a container at the present date: the run may end where a sample was just taken. */
+static struct timeline_row *timeline_row_now(struct sim_container *container)
+{
+	struct machine *machine = container->machine;
+
+	if (machine->row_count && machine->sampled_ns == eng_now())
+		return &machine->timeline[machine->row_count - machine->container_count +
+					  container->index];
+	return timeline_append(machine);
+}
+
+/* The counters as of now. A wait that outlives its stall counts no longer than that. */
+static struct sim_usage container_measure(const struct sim_container *container)
+{
+	const struct sim_process_stats *stats = &container->process.stats;
+	const struct fifo_tsg *tsg = &container->process.tsg;
+	struct sim_usage usage = container->usage;
+	u64 room = tsg->stall_ns - usage.stall_h2d_ns - usage.stall_d2h_ns;
+	u64 waited = min(stats->stall_h2d_ns - usage.stall_h2d_ns, room);
+
+	usage.stall_h2d_ns += waited;
+	usage.stall_d2h_ns += min(stats->stall_d2h_ns - usage.stall_d2h_ns, room - waited);
+	usage.stall_ns = tsg->stall_ns;
+	usage.busy_ns = tsg->busy_ns;
+	usage.blocked_ns = tsg->blocked_ns;
+	usage.evictions = stats->evictions;
+	usage.bytes_h2d = stats->bytes_h2d;
+	usage.bytes_d2h = stats->bytes_d2h;
+	return usage;
+}
+
+/* Add to @usage what came between @from and @to. */
+static void usage_add(struct sim_usage *usage, const struct sim_usage *from,
+		      const struct sim_usage *to)
+{
+	usage->busy_ns += to->busy_ns - from->busy_ns;
+	usage->stall_ns += to->stall_ns - from->stall_ns;
+	usage->stall_h2d_ns += to->stall_h2d_ns - from->stall_h2d_ns;
+	usage->stall_d2h_ns += to->stall_d2h_ns - from->stall_d2h_ns;
+	usage->blocked_ns += to->blocked_ns - from->blocked_ns;
+	usage->evictions += to->evictions - from->evictions;
+	usage->bytes_h2d += to->bytes_h2d - from->bytes_h2d;
+	usage->bytes_d2h += to->bytes_d2h - from->bytes_d2h;
+}
+
+static void container_sample(struct sim_container *container)
+{
+	struct timeline_row *row = timeline_row_now(container);
+	struct sim_process *process = &container->process;
+	struct sim_usage usage;
+
+	if (!row)
+		return;
+	*row = (struct timeline_row){
+		.time_ns = eng_now(),
+		.container = container->index,
+		.usage = row->usage,
+	};
+	if (process->running) {
+		fifo_update(process->tsg.fifo);
+		row->resident_bytes = gvm_charged_bytes(process->container);
+		row->swapped_bytes = process->container->swapped_bytes;
+		row->pending_kernels = fifo_pending_kernels(&process->tsg);
+	}
+	usage = container_measure(container);
+	usage_add(&row->usage, &container->usage, &usage);
+	container->usage = usage;
+}
+
+void timeline_sample(struct machine *machine)
+{
+	for (u32 i = 0; i < machine->container_count; i++)
+		container_sample(&machine->containers[i]);
+	machine->sampled_ns = eng_now();
+}
+
+static void timeline_fire(struct eng_timer *timer)
+{
+	struct machine *machine = container_of(timer, struct machine, sample_timer);
+
+	timeline_sample(machine);
+	eng_timer_set(timer, eng_now() + machine->config->timeline_interval);
+}
+
+void timeline_start(struct machine *machine)
+{
+	machine->sample_timer.fire = timeline_fire;
+	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
+}
+
+/* Move up to @ns from the later of two counters to the earlier. Returns what is left of @ns. */
+static u64 move_back(u64 *later, u64 *earlier, u64 ns)
+{
+	u64 moved = min(*later, ns);
+
+	*later -= moved;
+	*earlier += moved;
+	return ns - moved;
+}
+
+/*
+ * A wait for copies counts where it ends, the stall meanwhile where it passes. So what an interval
+ * has waited longer than it was stalled belongs to the one before.
+ */
+void timeline_close_books(struct machine *machine)
+{
+	for (size_t i = machine->row_count; i > machine->container_count; i--) {
+		struct sim_usage *usage = &machine->timeline[i - 1].usage;
+		struct sim_usage *before =
+			&machine->timeline[i - 1 - machine->container_count].usage;
+		u64 waited = usage->stall_h2d_ns + usage->stall_d2h_ns;
+		u64 excess = waited - min(waited, usage->stall_ns);
+
+		excess = move_back(&usage->stall_h2d_ns, &before->stall_h2d_ns, excess);
+		move_back(&usage->stall_d2h_ns, &before->stall_d2h_ns, excess);
+	}
+}
