@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What all figures have in common: fonts, terminal, input. Each loads it first, after it has set
-# page_width and page_height, in pixels; "terminal", "output" and "style_file" come from gvmsim.
+# What all figures have in common: fonts, colours, terminal, input. figure.gp loads it first;
+# page_width, page_height (pixels), "terminal" and "output" come from gvmsim.
 #
 # Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.
 
@@ -26,3 +26,18 @@ set datafile separator comma
 set datafile columnheaders
 
 c_text = "#333333"
+c_ours = "#0072B2"
+c_published = "#E69F00"
+c_load = "#C9CED6"
+array c_run[6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#999999"]
+array c_series[6] = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#999999"]
+array c_part[6] = ["#C9CED6", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442"]
+array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
+# Bars that are coloured by run: the first is what the others are compared with.
+c_ours_number = 0x0072B2
+array c_run_number[6] = [0x999999, 0x0072B2, 0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7]
+# Triangle, circle, square, diamond, filled and open.
+array p_filled[6] = [9, 7, 5, 13, 11, 15]
+array p_open[6] = [8, 6, 4, 12, 10, 14]
+array p_run[6] = [7, 9, 5, 13, 11, 15]
+point_size = terminal eq "svg" ? 0.8 : 1.2

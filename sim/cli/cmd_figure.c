@@ -1,232 +1,208 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* "gvmsim figure", see cmd_figure.h: the table of figures, and their options. */
+/* "gvmsim figure", see cmd_figure.h. Figures are files: plots/figures, or the user's own. */
 #include "cli/cmd_figure.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/figure.h"
 #include "engine/error.h"
+#include "figures/figure.h"
+#include "figures/make.h"
 #include "gvm/port.h"
+#include "terminal/command.h"
+#include "terminal/signals.h"
 
-#define FIGURE_USAGE "figure NAME ..."
+#define OPERANDS_MAX 256
 
-static const char figure_help[] = "Usage: gvmsim " FIGURE_USAGE "\n"
-				  "\n"
-				  "Prints a table, writes what is in it as CSV files, and "
-				  "draws a picture with gnuplot (PNG\n"
-				  "and SVG). The last line printed is the picture's path.\n"
-				  "\n"
-				  "Figures:\n";
-
-static const char figure_help_more[] =
-	"\n"
-	"\"gvmsim figure NAME --help\" teaches each of them. All take\n"
-	"  --out DIR           where files go, by default results/figures\n"
-	"\n"
-	"Examples:\n";
-
-static const char figure_help_runs[] =
-	"  --scenario FILE     simulate this scenario, not the figure's own\n"
-	"  --set PATH=VALUE    change any key of it for all runs; as often as needed. "
-	"Published\n"
-	"                      values stay what they are\n"
-	"  --fresh             run everything again, even if results/cache has it\n"
-	"\n"
-	"What it simulates is kept in results/cache, and run again only if the scenario, a "
-	"trace\n"
-	"or this program has changed. Of these runs, the 200 used last are kept.\n";
-
-static const struct figure *const figures[] = {
-	&figure_ablation,	   &figure_isolation,
-	&figure_compute,	   &figure_interference,
-	&figure_memory_contention, &figure_throughput_vs_memory,
-	&figure_fault_breakdown,   &figure_ideas,
-	&figure_alone_vs_shared,
+static const struct command_option options[] = {
+	{ "out", "DIR", false, "where files go, by default results/figures" },
+	{ "scenario", "FILE", false, "simulate this scenario, not the figure's own" },
+	{ "set", "PATH=VALUE", true,
+	  "change any key of it for all runs; as often as needed.\n"
+	  "Published values stay what they are" },
+	{ "fresh", NULL, false, "make all runs again, even if results/cache has them" },
+	{ NULL, NULL, false, NULL },
 };
 
-/* Numbered above all characters, so that getopt's optopt tells short options from long ones. */
-enum figure_option { FIGURE_OUT = 256, FIGURE_SCENARIO, FIGURE_SET, FIGURE_FRESH };
-
-static const struct option figure_options[] = {
-	{ "out", required_argument, NULL, FIGURE_OUT },
-	{ "scenario", required_argument, NULL, FIGURE_SCENARIO },
-	{ "set", required_argument, NULL, FIGURE_SET },
-	{ "fresh", no_argument, NULL, FIGURE_FRESH },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
+/* A figure of results folders makes no runs. */
+static const struct command_option folder_options[] = {
+	{ "out", "DIR", false, "where files go, by default results/figures" },
+	{ NULL, NULL, false, NULL },
 };
 
-/* NULL: there is no such figure. */
-static const struct figure *figure_find(const char *name)
+const struct command command_figure = {
+	.name = "gvmsim figure",
+	.operands = "NAME",
+	.summary = "a published figure or a comparison, as table and picture",
+	.about = "Prints a table, writes its numbers as CSV files, and draws a picture with "
+		 "gnuplot\n"
+		 "(PNG and SVG). The last line printed is the picture's path. A figure is a "
+		 "JSON\n"
+		 "file: NAME is one of those below, or the path of your own.\n",
+	.options = options,
+	.more = "Runs are kept in results/cache, and made again only if the scenario, a trace "
+		"or\n"
+		"this program has changed. The 200 runs used last are kept.\n"
+		"\n"
+		"\"gvmsim figure NAME --help\" teaches each figure. plots/figures/README.md "
+		"says how\n"
+		"to write one.\n",
+	.examples = "  A published figure, ours beside theirs:\n"
+		    "    gvmsim figure ablation\n"
+		    "  The same for another scenario, which takes no --out:\n"
+		    "    gvmsim figure isolation --set duration=120s\n"
+		    "  A figure of your own:\n"
+		    "    gvmsim figure my-figure.json --out results/mine\n",
+	.run = cmd_figure,
+};
+
+/* A parsed command line. Strings are borrowed from argv. */
+struct figure_args {
+	struct figure_request request;
+	const char **sets;
+};
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		if (!strcmp(figures[i]->name, name))
-			return figures[i];
-	return NULL;
-}
+	struct figure_args *args = data;
 
-/* The figure that the command line speaks of, wherever it stands. */
-static const struct figure *figure_named(int argc, char **argv)
-{
-	const struct figure *figure = NULL;
-
-	for (int i = 1; !figure && i < argc; i++)
-		figure = figure_find(argv[i]);
-	return figure;
-}
-
-/* "figure ablation [--out DIR]" or, without a figure, how to name one. */
-static void figure_describe(const struct figure *figure, char *text, size_t size)
-{
-	if (figure)
-		snprintf(text, size, "gvmsim figure %s %s", figure->name, figure->usage);
-	else
-		snprintf(text, size, "gvmsim " FIGURE_USAGE);
-}
-
-static int figure_bad_option(const struct figure *figure, const char *word, const char *what,
-			     struct sim_error *err)
-{
-	char usage[256];
-
-	figure_describe(figure, usage, sizeof(usage));
-	return sim_user_error(err, "figure: option '%s' %s, usage: %s", word, what, usage);
-}
-
-static int figure_option(const struct figure *figure, int option, const char *word,
-			 struct figure_args *args, struct sim_error *err)
-{
-	const char letter[] = { '-', (char)optopt, '\0' };
-
-	if (figure && !figure->runs &&
-	    (option == FIGURE_SCENARIO || option == FIGURE_SET || option == FIGURE_FRESH))
-		return figure_bad_option(figure, word, "is not one of this figure", err);
-	switch (option) {
-	case FIGURE_OUT:
-		args->out = optarg;
-		return *optarg ? 0 :
-				 sim_user_error(err, "figure: option '--out': is empty, "
-						     "allowed: the name of a folder");
-	case FIGURE_SCENARIO:
-		args->scenario = optarg;
-		return 0;
-	case FIGURE_SET:
-		args->sets[args->set_count++] = optarg;
-		return 0;
-	case FIGURE_FRESH:
-		args->fresh = true;
-		return 0;
-	case 'h':
-		args->help = true;
-		return 0;
-	default:
-		if (optopt && optopt < FIGURE_OUT)
-			word = letter;
-		return figure_bad_option(figure, word,
-					 option == ':' ? "needs a value" : "is not valid here",
-					 err);
+	if (!strcmp(option, "out")) {
+		args->request.out = value;
+		if (!*value)
+			return sim_user_error(err, "figure: option '--out': is empty, "
+						   "allowed: the name of a folder");
+	} else if (!strcmp(option, "scenario")) {
+		args->request.scenario = value;
+	} else if (!strcmp(option, "set")) {
+		args->sets[args->request.set_count++] = value;
+	} else {
+		args->request.fresh = true;
 	}
-}
-
-/* The words that are no options: the figure's name, and folders. */
-static int figure_operands(const struct figure **ret_figure, int argc, char **argv,
-			   struct figure_args *args, struct sim_error *err)
-{
-	char names[256] = "", usage[256];
-	const struct figure *figure;
-	size_t count;
-
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", figures[i]->name);
-	if (!argc)
-		return sim_user_error(err,
-				      "figure: which one is missing, allowed are %s, usage: "
-				      "gvmsim " FIGURE_USAGE,
-				      names);
-	figure = figure_find(argv[0]);
-	if (!figure)
-		return sim_user_error(err, "figure: unknown figure '%s', allowed are %s",
-				      argv[0], names);
-	count = (size_t)argc - 1;
-	figure_describe(figure, usage, sizeof(usage));
-	if (count != figure->folder_count)
-		return sim_user_error(err, "figure: %zu folders, expected %zu, usage: %s",
-				      count, figure->folder_count, usage);
-	for (size_t i = 0; i < count; i++)
-		args->folders[i] = argv[1 + i];
-	*ret_figure = figure;
 	return 0;
 }
 
-/* *ret_figure is NULL for help on all of them. */
-static int figure_parse(int argc, char **argv, const struct figure **ret_figure,
-			struct figure_args *args, struct sim_error *err)
+/* The word that names the figure, wherever it stands among the options; NULL: there is none. */
+static const char *find_name(int argc, char **argv)
 {
-	int option, rc;
+	for (int i = 1; i < argc; i++) {
+		bool takes_value = !strcmp(argv[i], "--out") || !strcmp(argv[i], "--set") ||
+				   !strcmp(argv[i], "--scenario");
 
-	*ret_figure = figure_named(argc, argv);
-	optind = 0; /* glibc: start afresh */
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", figure_options, NULL)) != -1) {
-		rc = figure_option(*ret_figure, option, argv[optind - 1], args, err);
-		if (rc || args->help)
-			return rc;
+		if (*argv[i] != '-')
+			return argv[i];
+		i += takes_value;
 	}
-	return figure_operands(ret_figure, argc - optind, argv + optind, args, err);
+	return NULL;
 }
 
-static int figure_print_help(const struct figure *figure, struct sim_error *err)
+static int print_summary(void *data, const struct figure *figure, struct sim_error *err)
 {
-	char usage[256];
-
-	figure_describe(figure, usage, sizeof(usage));
-	if (figure) {
-		printf("Usage: %s\n\n%s\n", usage, figure->help);
-		printf("  --out DIR           where files go, by default results/figures\n%s\n",
-		       figure->runs ? figure_help_runs : "");
-		printf("Example:\n%s", figure->example);
-		return figure_flush(err);
-	}
-	fputs(figure_help, stdout);
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		printf("  %-20s  %s\n", figures[i]->name, figures[i]->summary);
-	fputs(figure_help_more, stdout);
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		fputs(figures[i]->example, stdout);
-	return figure_flush(err);
+	(void)data;
+	(void)err;
+	printf("  %-20s  %s\n", figure->name, figure->summary);
+	return 0;
 }
 
-static int figure_run(int argc, char **argv, struct figure_args *args, struct sim_error *err)
+static int print_help(const struct command *command, const struct figure *figure,
+		      struct sim_error *err)
 {
-	const struct figure *figure;
-	int rc;
+	int status = 0;
 
-	args->sets = calloc((size_t)argc + 1, sizeof(*args->sets));
-	if (!args->sets)
-		return sim_runtime_error(err, "out of memory");
-	rc = figure_parse(argc, argv, &figure, args, err);
-	if (rc)
-		return rc;
-	if (args->help)
-		return figure_print_help(figure, err);
-	signals_take(&args->signals);
-	rc = figure->draw(args, err);
-	signals_release(&args->signals);
-	return rc;
+	command_print_head(command);
+	if (!figure) {
+		printf("Figures:\n");
+		status = figure_each(print_summary, NULL, err);
+		putchar('\n');
+	}
+	if (figure && figure->examples) {
+		printf("Examples:\n");
+		for (size_t i = 0; figure->examples[i]; i++)
+			printf("    %s\n", figure->examples[i]);
+	} else if (figure) {
+		printf("Example:\n    gvmsim figure %s\n", figure->name);
+	} else {
+		command_print_tail(command);
+	}
+	return status ? status : command_flush(err);
+}
+
+/* The figure's own command: its folders are operands, and its help is what it shows. */
+static int run_figure(const struct figure *figure, int argc, char **argv,
+		      struct figure_args *args, struct sim_error *err)
+{
+	char name[FIGURE_NAME_MAX + 16], operands[OPERANDS_MAX] = "", about[4096];
+	struct command command = command_figure;
+	struct command_line line;
+	struct signals signals;
+	int status;
+
+	snprintf(name, sizeof(name), "gvmsim figure %s", figure->name);
+	snprintf(about, sizeof(about), "%s\n", figure->help ? figure->help : figure->title);
+	for (size_t i = 0; i < figure->run_count; i++)
+		if (figure->runs[i].folder)
+			snprintf(operands + strlen(operands),
+				 sizeof(operands) - strlen(operands), "%s%s",
+				 *operands ? " " : "", figure->runs[i].folder);
+	command.name = name;
+	command.operands = *operands ? operands : NULL;
+	command.about = about;
+	command.options = figure->folder_count ? folder_options : options;
+	status = command_parse(&command, argc, argv, take_option, args, &line, err);
+	if (status)
+		return status;
+	if (line.help)
+		return print_help(&command, figure, err);
+	if ((size_t)line.operand_count != figure->folder_count + 1)
+		return command_mistake(&command, err, "%d folders, expected %zu",
+				       line.operand_count - 1, figure->folder_count);
+	args->request.sets = args->sets;
+	args->request.folders = (const char *const *)(line.operands + 1);
+	signals_take(&signals);
+	status = figure_make(figure, &args->request, &signals, err);
+	signals_release(&signals);
+	return status;
+}
+
+static int run(int argc, char **argv, struct figure_args *args, struct sim_error *err)
+{
+	const char *name = find_name(argc, argv);
+	struct command_line line;
+	struct figure figure;
+	char known[512];
+	int status;
+
+	if (name) {
+		status = figure_read(&figure, name, err);
+		if (!status) {
+			status = run_figure(&figure, argc, argv, args, err);
+			figure_destroy(&figure);
+		}
+		return status;
+	}
+	status = command_parse(&command_figure, argc, argv, take_option, args, &line, err);
+	if (status)
+		return status;
+	if (line.help)
+		return print_help(&command_figure, NULL, err);
+	figure_list_names(known, sizeof(known));
+	return command_mistake(&command_figure, err, "which one is missing, allowed are %s",
+			       known);
 }
 
 int cmd_figure(int argc, char **argv)
 {
-	struct figure_args args = { .out = "results/figures" };
+	struct figure_args args = { .request = { .out = "results/figures" } };
 	struct sim_error err = { 0 };
-	int rc = figure_run(argc, argv, &args, &err);
+	int status;
 
-	if (rc)
+	args.sets = calloc((size_t)argc + 1, sizeof(*args.sets));
+	if (args.sets)
+		status = run(argc, argv, &args, &err);
+	else
+		status = sim_runtime_error(&err, "out of memory");
+	if (status)
 		fprintf(stderr, "gvmsim: %s\n", err.text);
 	free(args.sets);
-	return -rc;
+	return -status;
 }

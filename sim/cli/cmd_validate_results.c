@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/figure.h"
 #include "cli/validate_results.h"
 #include "engine/error.h"
+#include "terminal/command.h"
 
 #define VALIDATE_USAGE "validate results MEASURED PREDICTED"
 
@@ -36,7 +36,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 					      "gvmsim " VALIDATE_USAGE,
 					      argv[i]);
 		fputs(validate_help, stdout);
-		return figure_flush(err);
+		return command_flush(err);
 	}
 	if (argc != 3)
 		return sim_user_error(

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/figure.h"
+#include "terminal/command.h"
 #include "terminal/table.h"
 #include "engine/error.h"
 #include "results/folder.h"
@@ -249,7 +249,7 @@ static int compare(struct validation *validation, const char *measured, const ch
 	print_head(validation);
 	print_rows(validation);
 	print_errors(validation);
-	return figure_flush(err);
+	return command_flush(err);
 }
 
 int validate_results(const char *measured, const char *predicted, struct sim_error *err)

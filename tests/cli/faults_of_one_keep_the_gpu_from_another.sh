@@ -17,14 +17,14 @@ END
 awk -F, '
 	FILENAME == "exceptions" { least[$1, $2] = $3; most[$1, $2] = $4; next }
 	FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
-	{ name = $column["case"]; key = $column["key"]; ours = $column["ours"] }
-	name == "sweep" { ms[$column["system"], $column["blocks"], key] = ours; next }
-	$column["measured"] != "" {
-		ratio = ours / $column["measured"]
+	{ name = $column["panel"]; key = $column["part"]; ours = $column["ours"] }
+	sub("^sweep[.]", "", name) { ms[$column["run"], $column["x"], name] = ours; next }
+	$column["published"] != "" {
+		ratio = ours / $column["published"]
 		low = (name, key) in least ? least[name, key] : 0.7
 		high = (name, key) in most ? most[name, key] : 1.3
 		if (ours == "" || ratio < low || ratio > high)
-			print key " beside " name ": ours " ours ", measured " $column["measured"]
+			print key " beside " name ": ours " ours ", measured " $column["published"]
 		compared++
 	}
 	END {

@@ -14,7 +14,7 @@ draw() {
 	[ "$(dd if="$1/alone-vs-shared.png" bs=1 skip=1 count=3 2>/dev/null)" = PNG ] ||
 		fail "$1: no picture"
 	grep -q "</svg>" "$1/alone-vs-shared.svg" || fail "$1: no SVG"
-	[ "$(ls "$1" | wc -l)" -eq 7 ] || fail "$1: files: $(ls "$1")"
+	[ "$(ls "$1" | wc -l)" -eq 4 ] || fail "$1: files: $(ls "$1")"
 	grep -q "^container,metric,unit,alone,shared,shared_over_alone$" \
 		"$1/alone-vs-shared.csv" || fail "$1: no header"
 }
@@ -52,7 +52,7 @@ PATH=$work/empty "$gvmsim" figure alone-vs-shared alone shared --out bare >.out 
 [ "$(wc -l <.err)" -eq 1 ] || fail "without gnuplot: $(cat .err)"
 grep -q "gnuplot: cannot be started: No such file or directory; .*gnuplot-nox" .err ||
 	fail "without gnuplot: $(cat .err)"
-[ "$(ls bare | wc -l)" -eq 5 ] || fail "without gnuplot: files: $(ls bare)"
+[ "$(ls bare | wc -l)" -eq 2 ] || fail "without gnuplot: files: $(ls bare)"
 
 rm shared/requests.csv
 expect 2 "shared/requests.csv: cannot be read" figure alone-vs-shared alone shared --out none

@@ -6,11 +6,14 @@
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
+# Of all CSV files.
+columns=panel,run,x,part,unit,ours,published,ours_over_published,ours_below,published_below,failed_containers
+
 # short NAME ARGUMENTS...: figure NAME of twenty seconds, with requests, images and room for both
 short() {
 	name=$1
 	shift
-	# What the other figures vary is not the user's to set.
+	# The user may not set what the other figures vary.
 	case $name in
 	ablation | isolation | memory-contention)
 		set -- --set containers.diffusion.gmem.limit.high=max "$@"
@@ -38,8 +41,10 @@ draw() {
 	[ "$(dd if="$out/$name.png" bs=1 skip=1 count=3 2>/dev/null)" = PNG ] ||
 		fail "$name: no picture"
 	grep -q "</svg>" "$out/$name.svg" || fail "$name: no SVG"
-	[ "$(ls "$out")" = "$(printf '%s\n' "$name.csv" "$name.png" "$name.svg")" ] ||
+	[ "$(ls "$out" | grep -v -- '-curves.csv$')" = \
+		"$(printf '%s\n' "$name.csv" "$name.png" "$name.svg")" ] ||
 		fail "$name: files: $(ls "$out")"
+	[ "$(head -n 1 "$out/$name.csv")" = "$columns" ] || fail "$name: $(head -n 1 "$out/$name.csv")"
 	[ -z "$(find results/cache -mindepth 1 -name '*[!0-9a-f]*' ! -name '*.json' ! -name '*.csv')" ] ||
 		fail "$name: $(find results/cache)"
 }
@@ -69,54 +74,50 @@ cycle() {
 }
 
 cycle ablation 5
-[ "$(head -n 1 first/ablation.csv)" = "panel,bar,unit,ours,published,ours_over_published,failed_containers" ] ||
-	fail "ablation: $(head -n 1 first/ablation.csv)"
 for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
 	for bar in UVM +MemIso +ComIso +SwapOpt Ghost; do
-		[ "$(grep -c "^$panel,$bar,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,0$" first/ablation.csv)" -eq 1 ] ||
+		[ "$(grep -c "^$panel,$bar,,,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,,,0$" first/ablation.csv)" -eq 1 ] ||
 			fail "ablation: no row $panel, $bar: $(cat first/ablation.csv)"
 	done
 done
-grep -q "^throughput,UVM,x,1,1,1,0$" first/ablation.csv || fail "UVM is not 1"
-grep -q "^itl_ms.p99,+SwapOpt,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
+grep -q "^throughput,UVM,,,x,1,1,1,,,0$" first/ablation.csv || fail "UVM is not 1"
+grep -q "^itl_ms.p99,+SwapOpt,,,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
 
 # Every system, in the same order.
 for figure in isolation compute; do
 	cycle "$figure" 5
-	[ "$(head -n 1 first/$figure.csv)" = "panel,bar,unit,ours,published,ours_over_published,failed_containers" ] ||
-		fail "$figure: $(head -n 1 first/$figure.csv)"
 	for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
 		[ "$(cut -d, -f1,2 first/$figure.csv | grep "^$panel," | tr '\n' ' ')" = \
 			"$panel,exclusive $panel,stock $panel,gpreempt $panel,gvm $panel,ghost " ] ||
 			fail "$figure: $panel: $(cat first/$figure.csv)"
 	done
-	grep -q "^throughput,exclusive,x,1,1,1,0$" first/$figure.csv || fail "$figure: exclusive is not 1"
+	grep -q "^throughput,exclusive,,,x,1,1,1,,,0$" first/$figure.csv || fail "$figure: exclusive is not 1"
 done
 # The run is too short for a speed of its first 70 s.
-grep -q "^light_progress,gvm,x,,0.29[0-9]*,,0$" first/compute.csv || fail "compute: $(cat first/compute.csv)"
+grep -q "^light_progress,gvm,,,x,,0.29[0-9]*,,,,0$" first/compute.csv || fail "compute: $(cat first/compute.csv)"
 
 # Three systems of five points, and three cases that were measured.
 cycle interference 18
-[ "$(head -n 1 first/interference.csv)" = "case,system,blocks,key,unit,ours,measured,ours_over_measured" ] ||
-	fail "interference: $(head -n 1 first/interference.csv)"
 for system in stock gvm ghost; do
-	[ "$(grep -c "^sweep,$system,[0-9]*,[a-z0-9]*,ms,[0-9.]*,,$" first/interference.csv)" -eq 20 ] ||
+	[ "$(grep -c "^sweep.[a-z0-9]*,$system,[0-9]*,,ms,[0-9.]*,,,,,0$" first/interference.csv)" -eq 20 ] ||
 		fail "interference: $system: $(cat first/interference.csv)"
 done
 for case in nothing compute fault; do
-	[ "$(grep -c "^$case,stock,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.][0-9.]*,[0-9.]*$" first/interference.csv)" -eq 3 ] ||
+	[ "$(grep -c "^$case,$case,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.][0-9.]*,[0-9.]*,,,0$" first/interference.csv)" -eq 3 ] ||
 		fail "interference: $case: $(cat first/interference.csv)"
 done
 
 cycle memory-contention 1
-[ "$(head -n 1 first/memory-contention.csv)" = "process,source,time_s,gib" ] ||
-	fail "memory: $(head -n 1 first/memory-contention.csv)"
-for curve in vLLM,ours vLLM,published Diffusion,ours Diffusion,published; do
-	[ "$(grep -c "^$curve,[0-9.]*,[0-9.]*$" first/memory-contention.csv)" -gt 100 ] ||
-		fail "memory: $curve: $(grep -c "^$curve" first/memory-contention.csv) rows"
+curves=first/memory-contention-curves.csv
+[ "$(head -n 1 $curves)" = "curve,panel,run,container,label,unit,time_s,value,below" ] ||
+	fail "memory: $(head -n 1 $curves)"
+for curve in vLLM,memory-contention,vllm vLLM,published, Diffusion,memory-contention,diffusion \
+	Diffusion,published,; do
+	[ "$(grep -c "^[1-4],$curve,,GiB,[0-9.]*,[0-9.]*,0$" $curves)" -gt 100 ] ||
+		fail "memory: $curve: $(grep -c ",$curve," $curves) rows"
 done
-[ "$(grep -vc "^vLLM,\|^Diffusion," first/memory-contention.csv)" -eq 1 ] || fail "memory: rows"
-# What the log says is read off it, and not written down twice.
+[ "$(grep -vc ",vLLM,\|,Diffusion," $curves)" -eq 1 ] || fail "memory: rows"
+# The published values are read off the log, and not written down twice.
 for value in 19.451 19.004 3.842 38.662 18.383; do
 	grep -q "  $value GiB" .first || fail "memory: no $value: $(cat .first)"
 done
@@ -124,42 +125,41 @@ grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(ca
 
 # Diffusion alone; its images have two steps, so that each run completes some.
 cycle throughput-vs-memory 30 --set containers.diffusion.app.steps=2
-[ "$(head -n 1 first/throughput-vs-memory.csv)" = "system,memory_percent,image_p50_s,ours,published,ours_over_published" ] ||
-	fail "throughput: $(head -n 1 first/throughput-vs-memory.csv)"
 for system in stock gvm; do
-	[ "$(grep -c "^$system,[1-9]*0,[0-9.]*,[0-9.]*,0.[0-9]*,[0-9.]*$" first/throughput-vs-memory.csv)" -eq 5 ] ||
+	[ "$(grep -c "^throughput,$system,[1-9]*0,,x,[0-9.]*,0.[0-9]*,[0-9.]*,,,0$" first/throughput-vs-memory.csv)" -eq 5 ] ||
 		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
-	[ "$(grep -c "^$system,[1-9]0,[0-9.]*,0[0-9.]*,,$" first/throughput-vs-memory.csv)" -eq 4 ] ||
+	[ "$(grep -c "^throughput,$system,[1-9]0,,x,0[0-9.]*,,,,,0$" first/throughput-vs-memory.csv)" -eq 4 ] ||
 		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
-	grep -q "^$system,100,[0-9.]*,1,1,1$" first/throughput-vs-memory.csv || fail "throughput: 100 %"
+	grep -q "^throughput,$system,100,,x,1,1,1,,,0$" first/throughput-vs-memory.csv || fail "throughput: 100 %"
 done
-[ "$(grep -c "^ghost,[0-9]*,[0-9.]*,[0-9.]*,,$" first/throughput-vs-memory.csv)" -eq 10 ] ||
-	fail "throughput: ghost: $(cat first/throughput-vs-memory.csv)"
-grep -q "^gvm,40,[0-9.]*,[0-9.]*,0.507452," first/throughput-vs-memory.csv || fail "0.507452"
+for panel in throughput image_s.p50; do
+	[ "$(grep -c "^$panel,ghost,[0-9]*,,[xs],[0-9.]*,,,,,0$" first/throughput-vs-memory.csv)" -eq 10 ] ||
+		fail "throughput: ghost: $(cat first/throughput-vs-memory.csv)"
+done
+grep -q "^throughput,gvm,40,,x,[0-9.]*,0.507452," first/throughput-vs-memory.csv || fail "0.507452"
 # The error is that of the ten pairs, and 100 % is none of them.
-awk -F, 'NR > 1 && $5 != "" && $2 != 100 { print ($6 > 1 ? $6 : 1 / $6) - 1 }' first/throughput-vs-memory.csv |
+awk -F, 'NR > 1 && $7 != "" && $3 != 100 { print ($8 > 1 ? $8 : 1 / $8) - 1 }' first/throughput-vs-memory.csv |
 	sort -g | awk '{ e[NR] = $1 } END { printf "%.1f %%\n", 50 * (e[5] + e[6]) }' >.error
-grep -q "^of both  *$(cat .error)$" .first || fail "throughput: no $(cat .error): $(cat .first)"
+grep -q "^of all  *$(cat .error)$" .first || fail "throughput: no $(cat .error): $(cat .first)"
 
 cycle fault-breakdown 2 --set containers.diffusion.app.steps=2
-[ "$(head -n 1 first/fault-breakdown.csv)" = "system,part,ours,published,ours_over_published,ours_below,published_below" ] ||
-	fail "breakdown: $(head -n 1 first/fault-breakdown.csv)"
 for system in stock gvm; do
-	grep -q "^$system,compute,1,1,1,0,0$" first/fault-breakdown.csv ||
+	grep -q "^$system,$system,,compute,x,1,1,1,0,0,0$" first/fault-breakdown.csv ||
 		fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
 	for part in cpu d2h h2d; do
-		grep -q "^$system,$part,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*$" first/fault-breakdown.csv ||
+		grep -q "^$system,$system,,$part,x,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,0$" \
+			first/fault-breakdown.csv ||
 			fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
 	done
 done
 grep -q "^  all together  *[0-9.]*  *15.196  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
 grep -q "^  all together  *[0-9.]*  *2.097  *[0-9.]*$" .first || fail "breakdown: $(cat .first)"
+grep -q "^swap_bandwidth,stock,,h2d,GB/s,[0-9.]*,3.4," first/fault-breakdown.csv || fail "breakdown: 3.4"
 
-# Too little memory for both, so that somebody is always on the way out.
+# Too little memory for both, so that one of them always waits for eviction.
 cycle ideas 5 --set gpu.memory=24e9 --set containers.diffusion.app.steps=2
-[ "$(head -n 1 first/ideas.csv)" = "panel,bar,unit,ours" ] || fail "ideas: $(head -n 1 first/ideas.csv)"
 for panel in image_s.mean ttft_ms.p50 ttft_ms.p99 itl_ms.p99 in_gib out_gib; do
-	[ "$(grep -c "^$panel,[^,]*,[A-Za-z]*,[0-9.]*$" first/ideas.csv)" -eq 5 ] ||
+	[ "$(grep -c "^$panel,[^,]*,,,[A-Za-z]*,[0-9.]*,,,,,0$" first/ideas.csv)" -eq 5 ] ||
 		fail "ideas: $panel: $(cat first/ideas.csv)"
 done
 # One context at a time: batches are of one address space, and their order is the only one.
@@ -167,30 +167,30 @@ sed -n 's/^\(.*\),Ghost,/\1,/p' first/ideas.csv >.ghost
 sed -n 's/^\(.*\),+priority_batches,/\1,/p' first/ideas.csv | cmp - .ghost ||
 	fail "ideas: priority_batches: $(cat first/ideas.csv)"
 for bar in +clean_drop +hint_faults; do
-	awk -F, -v bar="$bar" '$1 == "out_gib" { out[$2] = $4 } END { exit !(out[bar] < out["Ghost"]) }' \
+	awk -F, -v bar="$bar" '$1 == "out_gib" { out[$2] = $6 } END { exit !(out[bar] < out["Ghost"]) }' \
 		first/ideas.csv || fail "ideas: $bar: $(cat first/ideas.csv)"
 done
 
 # A disabled container has no values: empty cells, and no failure.
 rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
-[ "$(grep -c "^throughput,[^,]*,x,,[0-9.]*,,0$" first/ablation.csv)" -eq 5 ] ||
+[ "$(grep -c "^throughput,[^,]*,,,x,,[0-9.]*,,,,0$" first/ablation.csv)" -eq 5 ] ||
 	fail "no diffusion: $(cat first/ablation.csv)"
 
 rm -r first
 draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
-grep -q "^vLLM,ours" first/memory-contention.csv && fail "memory: of a disabled server"
+grep -q ",vLLM,memory-contention," $curves && fail "memory: of a disabled server"
 
 # Neither has one that only loads.
 rm -r first
 draw fault-breakdown first "2 of 2 runs" --set duration=1s
-[ "$(grep -c "^[a-z]*,[a-z0-9]*,,[0-9.]*,,[0-9.]*,[0-9.]*$" first/fault-breakdown.csv)" -eq 8 ] ||
+[ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0$" first/fault-breakdown.csv)" -eq 2 ] ||
 	fail "breakdown: only loads: $(cat first/fault-breakdown.csv)"
 rm -r first
 draw throughput-vs-memory first "30 of 30 runs" --set duration=1s
-[ "$(grep -c "^[a-z]*,[0-9]*,,,[0-9.]*,$" first/throughput-vs-memory.csv)" -eq 30 ] ||
+[ "$(grep -c "^throughput,[a-z]*,[0-9]*,,x,,[0-9.]*,,,,0$" first/throughput-vs-memory.csv)" -eq 30 ] ||
 	fail "throughput: only loads: $(cat first/throughput-vs-memory.csv)"
-grep -q "^of both  *-$" .out || fail "throughput: only loads: $(cat .out)"
+grep -q "^of all  *-$" .out || fail "throughput: only loads: $(cat .out)"
 
 # A context that dies is a result: no values of it, and the others of its run carry a star.
 rm -r first results
@@ -200,7 +200,7 @@ jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.
 	"$summary" >.dead
 mv .dead "$summary"
 draw ablation first "no run, all 5 come"
-grep -q "^ttft_ms.p50,UVM,ms,,26238.69,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
+grep -q "^ttft_ms.p50,UVM,,,ms,,26238.69,,,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
 grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
 grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
 
@@ -294,7 +294,7 @@ for signal in INT TERM HUP; do
 	kill -0 "$(cat .gnuplot)" 2>/dev/null && fail "SIG$signal: gnuplot is left"
 	[ "$status" -eq 130 ] || fail "SIG$signal, drawing: exit code $status: $(cat .err)"
 	grep -q "^gvmsim: interrupted while gnuplot drew" .err || fail "SIG$signal: $(cat .err)"
-	[ "$(ls cut)" = memory-contention.csv ] || fail "SIG$signal, drawing: $(ls cut)"
+	[ "$(ls cut | tr '\n' " ")" = "memory-contention-curves.csv memory-contention.csv " ] || fail "SIG$signal, drawing: $(ls cut)"
 	rm -r cut
 done
 rm -r results slow

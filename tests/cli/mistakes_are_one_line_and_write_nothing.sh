@@ -23,12 +23,12 @@ expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=n
 
 expect 2 "figure: which one is missing, allowed are ablation, .*, usage: gvmsim figure" figure
 expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
-expect 2 "figure: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
+expect 2 "figure alone-vs-shared: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
 	figure alone-vs-shared a
-expect 2 "figure: 1 folders, expected 0, usage: gvmsim figure ablation" figure ablation a
-expect 2 "figure: option '--fresh' is not one of this figure" figure alone-vs-shared a b --fresh
-expect 2 "figure: option '--frobnicate' is not valid here" figure ablation --frobnicate
-expect 2 "figure: option '--set' needs a value" figure ablation --set
+expect 2 "figure ablation: 1 folders, expected 0, usage: gvmsim figure ablation" figure ablation a
+expect 2 "figure alone-vs-shared: option '--fresh' is not valid here" figure alone-vs-shared a b --fresh
+expect 2 "figure ablation: option '--frobnicate' is not valid here" figure ablation --frobnicate
+expect 2 "figure ablation: option '--set' needs a value" figure ablation --set
 expect 2 "no-such.json: no such scenario" figure ablation --scenario no-such.json
 expect 2 "--set:no.such.key" figure ablation --set no.such.key=1
 expect 2 "--set:system.name: is what the runs of this figure differ in, allowed: any other key" \

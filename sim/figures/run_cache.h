@@ -8,9 +8,10 @@
  * old result, and nobody has to remember to clear anything; the folder may be removed at any time.
  * Entries used longest ago go by themselves, see cache_folder.h. Children die with us, however we do.
  */
-#ifndef SIM_CLI_RUN_CACHE_H
-#define SIM_CLI_RUN_CACHE_H
+#ifndef SIM_FIGURES_RUN_CACHE_H
+#define SIM_FIGURES_RUN_CACHE_H
 
+#include <limits.h>
 #include <sys/types.h>
 
 #include "config/hash.h"
@@ -18,8 +19,7 @@
 
 struct signals;
 
-#define RUN_CACHE_FOLDER   "results/cache"
-#define RUN_CACHE_SETS_MAX 8
+#define RUN_CACHE_FOLDER "results/cache"
 
 /* How far a run is. */
 enum run_cache_state {
@@ -33,14 +33,14 @@ enum run_cache_state {
 struct cached_run {
 	const char *label; /* for people: "+MemIso" */
 	const char *scenario;
-	const char *const
-		*defaults; /* PATH=VALUE, applied first; NULL ends them, or there are none */
-	const char *const *sets; /* of the user's, applied next */
+	const char *const *defaults; /* PATH=VALUE, applied first; NULL ends them; NULL: none */
+	const char *const *sets;     /* of the user's, applied next */
 	size_t set_count;
-	const char *own_sets[RUN_CACHE_SETS_MAX]; /* applied last; NULL ends them */
+	const char *const *own_sets; /* applied last, like defaults; not the user's to change */
 
+	char path[PATH_MAX];  /* its results folder */
 	struct config config; /* as it was run */
-	struct folder folder; /* what it came to */
+	struct folder folder; /* its results */
 
 	char key[CFG_HASH_MAX];
 	enum run_cache_state state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "cli/gnuplot.h"
+#include "figures/gnuplot.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,12 +15,16 @@
 
 static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 {
-	if (!text || gnuplot->count == GNUPLOT_ARGS) {
+	char **list = realloc(gnuplot->list, (gnuplot->count + 1) * sizeof(*list));
+
+	if (list)
+		gnuplot->list = list;
+	if (!text || !list) {
 		gnuplot->failed = true;
 		free(text);
 		return;
 	}
-	gnuplot->list[gnuplot->count++] = text;
+	list[gnuplot->count++] = text;
 }
 
 /*
@@ -86,6 +90,7 @@ void gnuplot_destroy(struct gnuplot *gnuplot)
 {
 	for (size_t i = 0; i < gnuplot->count; i++)
 		free(gnuplot->list[i]);
+	free(gnuplot->list);
 }
 
 /* Wait for gnuplot, or for a signal that ends both of us. */
@@ -108,12 +113,14 @@ static int wait_for_gnuplot(const struct signals *signals, pid_t child, int *ret
 static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
 		       const char *script, struct sim_error *err)
 {
-	const char *argv[2 * GNUPLOT_ARGS + 4];
+	const char **argv = calloc(2 * gnuplot->count + 4, sizeof(*argv));
 	size_t argc = 0;
-	int status;
+	int child_status;
 	pid_t child;
-	int error, rc;
+	int error, status;
 
+	if (!argv)
+		return sim_runtime_error(err, "out of memory");
 	/* In a locale without UTF-8, gnuplot complains about its own degree sign. */
 	setenv("LC_ALL", "C.UTF-8", 1);
 	argv[argc++] = "gnuplot";
@@ -125,18 +132,19 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 	argv[argc++] = script;
 	argv[argc] = NULL;
 	error = signals_spawn(signals, &child, argv[0], argv, -1, -1);
+	free(argv);
 	if (error)
 		return sim_runtime_error(
 			err,
 			"gnuplot: cannot be started: %s; it draws the picture, "
 			"Debian has it in the package gnuplot-nox",
 			strerror(error));
-	rc = wait_for_gnuplot(signals, child, &status, err);
-	if (rc || (WIFEXITED(status) && !WEXITSTATUS(status)))
-		return rc;
+	status = wait_for_gnuplot(signals, child, &child_status, err);
+	if (status || (WIFEXITED(child_status) && !WEXITSTATUS(child_status)))
+		return status;
 	return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
-				 WIFEXITED(status) ? WEXITSTATUS(status) :
-						     128 + WTERMSIG(status));
+				 WIFEXITED(child_status) ? WEXITSTATUS(child_status) :
+							   128 + WTERMSIG(child_status));
 }
 
 /* An empty file is no picture: gnuplot also ends well when its terminal could not draw. */
@@ -150,51 +158,52 @@ static int check_picture(const char *path, struct sim_error *err)
 	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
 }
 
-/* Draw one picture: gnuplot writes the temporary file of @name. */
-static int draw_picture(const struct gnuplot *common, const struct signals *signals,
+/* Draw one picture: gnuplot writes the temporary file of @name. Two variables are this picture's. */
+static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
 			const char *terminal, const char *name, const char *script,
 			struct writer *writer, struct sim_error *err)
 {
-	struct gnuplot gnuplot = *common;
+	size_t common = gnuplot->count;
 	char path[PATH_MAX];
-	int rc = writer_begin(writer, name, err);
+	int status = writer_begin(writer, name, err);
 
-	if (!rc)
-		rc = writer_end(writer, err);
-	if (rc)
-		return rc;
+	if (!status)
+		status = writer_end(writer, err);
+	if (status)
+		return status;
 	writer_temporary_path(writer, name, path, sizeof(path));
-	gnuplot_add_string(&gnuplot, "output", path);
-	gnuplot_add_string(&gnuplot, "terminal", terminal);
-	if (common->failed || gnuplot.failed)
-		rc = sim_runtime_error(err, "out of memory");
+	gnuplot_add_string(gnuplot, "output", path);
+	gnuplot_add_string(gnuplot, "terminal", terminal);
+	if (gnuplot->failed)
+		status = sim_runtime_error(err, "out of memory");
 	else
-		rc = run_gnuplot(&gnuplot, signals, script, err);
-	for (size_t i = common->count; i < gnuplot.count; i++)
-		free(gnuplot.list[i]);
-	return rc ? rc : check_picture(path, err);
+		status = run_gnuplot(gnuplot, signals, script, err);
+	while (gnuplot->count > common)
+		free(gnuplot->list[--gnuplot->count]);
+	return status ? status : check_picture(path, err);
 }
 
-int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
-		 const struct signals *signals, struct writer *writer, struct sim_error *err)
+int gnuplot_draw(struct gnuplot *gnuplot, const char *figure, const struct signals *signals,
+		 struct writer *writer, struct sim_error *err)
 {
 	static const char *const terminals[] = { "png", "svg" };
-	char name[WRITER_NAME_MAX], path[PATH_MAX], style[PATH_MAX];
-	int rc;
+	char name[WRITER_NAME_MAX], script[PATH_MAX], *slash;
+	int status = config_find_data("plots", "figure.gp", script, sizeof(script), err);
 
-	snprintf(name, sizeof(name), "%s.gp", script);
-	rc = config_find_data("plots", name, path, sizeof(path), err);
-	if (!rc)
-		rc = config_find_data("plots", "style.gp", style, sizeof(style), err);
-	if (!rc)
-		gnuplot_add_string(gnuplot, "style_file", style);
-	for (size_t i = 0; !rc && i < ARRAY_SIZE(terminals); i++) {
+	if (status)
+		return status;
+	slash = strrchr(script, '/');
+	*slash = '\0';
+	gnuplot_add_string(gnuplot, "scripts", script);
+	*slash = '/';
+	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		rc = draw_picture(gnuplot, signals, terminals[i], name, path, writer, err);
+		status =
+			draw_picture(gnuplot, signals, terminals[i], name, script, writer, err);
 	}
-	if (!rc)
-		rc = writer_commit(writer, err);
+	if (!status)
+		status = writer_commit(writer, err);
 	else
 		writer_abort(writer);
-	return rc;
+	return status;
 }

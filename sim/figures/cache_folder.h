@@ -5,8 +5,8 @@
  * is alone when it enters tidies up: what is on its way is of processes that were killed, and of
  * the entries the ones used longest ago go. Other files in the folder are nobody's business.
  */
-#ifndef SIM_CLI_CACHE_FOLDER_H
-#define SIM_CLI_CACHE_FOLDER_H
+#ifndef SIM_FIGURES_CACHE_FOLDER_H
+#define SIM_FIGURES_CACHE_FOLDER_H
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * See cache_folder.h. A lock and not the PID in a name tells whether somebody is still at it: a
  * folder can be shared by containers, where the same numbers are other processes.
  */
-#include "cli/cache_folder.h"
+#include "figures/cache_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>

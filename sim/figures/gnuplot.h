@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Drawing a figure: gnuplot runs a script of plots, which finds what it needs in variables that are
+ * Drawing a figure: gnuplot runs a script of plots/, which finds what it needs in variables that are
  * set before it. All reading, counting and binning is done by us, into CSV files with named
  * columns, so that what is in a picture can be looked up beside it.
  */
-#ifndef SIM_CLI_GNUPLOT_H
-#define SIM_CLI_GNUPLOT_H
+#ifndef SIM_FIGURES_GNUPLOT_H
+#define SIM_FIGURES_GNUPLOT_H
 
 #include "gvm/port.h"
 
@@ -13,11 +13,9 @@ struct signals;
 struct sim_error;
 struct writer;
 
-#define GNUPLOT_ARGS 64
-
 /* Variables of a script, each as "name=value". All-zero is none. */
 struct gnuplot {
-	char *list[GNUPLOT_ARGS];
+	char **list;
 	size_t count;
 	bool failed; /* out of memory: gnuplot_draw() tells */
 };
@@ -34,12 +32,12 @@ void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct wr
 void gnuplot_destroy(struct gnuplot *gnuplot);
 
 /*
- * Draw @figure.png and @figure.svg by plots/@script.gp into the writer's folder and commit them. The
- * script gets the variables "terminal" ("png" or "svg"), "output" and "style_file" (plots/style.gp), too.
- * The caller has taken @signals: one of them ends it. Returns 0 or a negative enum sim_exit; then
- * neither picture is there, and the caller aborts the writer.
+ * Draw @figure.png and @figure.svg by plots/figure.gp into the writer's folder and commit them.
+ * The script gets the variables "terminal" ("png" or "svg"), "output" and "scripts" (the folder
+ * plots), too. The caller has taken @signals: one of them ends it. Returns 0 or a negative enum
+ * sim_exit; then neither picture is there, and the caller aborts the writer.
  */
-int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
-		 const struct signals *signals, struct writer *writer, struct sim_error *err);
+int gnuplot_draw(struct gnuplot *gnuplot, const char *figure, const struct signals *signals,
+		 struct writer *writer, struct sim_error *err);
 
 #endif

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# A figure: a page of panels. Run by "gvmsim figure", which sets every variable that is used here and
+# not set here (sim/figures/draw.c). A panel is drawn by the script of its layout: bars.gp, stacked.gp,
+# lines.gp or time.gp. All numbers come from CSV files whose columns are addressed by name.
+
+load scripts . "/style.gp"
+
+# --- The page, in pixels from the upper left corner -----------------------------------------------
+
+left_px = 20
+top_px = 112
+has_bars = 0; has_stacked = 0; has_lines = 0; has_time = 0
+has_x_label = 0; has_y_label = 0; has_published = 0
+do for [p = 1:panels] {
+	layout = value(sprintf("layout_%d", p))
+	has_bars = has_bars || layout eq "bars"
+	has_stacked = has_stacked || layout eq "stacked"
+	has_lines = has_lines || layout eq "lines"
+	has_time = has_time || layout eq "time"
+	has_x_label = has_x_label || value(sprintf("xlabel_%d", p)) ne ""
+	has_y_label = has_y_label || value(sprintf("ylabel_%d", p)) ne ""
+	has_published = has_published || value(sprintf("published_%d", p))
+}
+columns = panels < columns ? panels : columns
+rows = (panels + columns - 1) / columns
+# The key stands in a place that no panel needs, at the right, or above the panels.
+free_place = rows * columns > panels
+simple_key = !has_stacked && !has_lines
+key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
+side_px = key_place eq "side" ? 300 : key_place eq "panels" ? 330 : 0
+notes_px = (key_place eq "top" || key_place eq "panels") && notes ne "" ? 40 : 0
+place_width = (page_width - left_px - 10 - side_px) / (1.0 * columns)
+place_height = (page_height - top_px - 8 - notes_px) / (1.0 * rows)
+column_of(p) = across ? (p - 1) % columns : (p - 1) / rows
+row_of(p) = across ? (p - 1) / columns : (p - 1) % rows
+left_of(p) = (left_px + column_of(p) * place_width + (has_y_label ? 104.0 : 74.0)) / page_width
+right_of(p) = (left_px + (column_of(p) + 1) * place_width - 26.0) / page_width
+top_of(p) = 1 - (top_px + row_of(p) * place_height + 44.0) / page_height
+bottom_of(p) = 1 - (top_px + (row_of(p) + 1) * place_height - (has_x_label ? 78.0 : 54.0)) \
+	/ page_height
+
+# --- What all panels have in common ---------------------------------------------------------------
+
+set border 3 linecolor rgb c_text linewidth 0.8
+set tics nomirror scale 0.6 textcolor rgb c_text
+set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
+set style fill solid 1.0 noborder
+unset key
+failed_note = any_failed ? "\n* A container of this run died: the others had the\nGPU to themselves." : ""
+notes = notes . failed_note
+
+# A number in at most four digits; long times in milliseconds become seconds.
+number(x) = unit eq "ms" && x >= 99995 ? sprintf("%.0f s", x / 1000) \
+	: unit eq "ms" && x >= 9999.5 ? sprintf("%.1f s", x / 1000) \
+	: unit eq "ms" && x >= 999.5 ? sprintf("%.2f s", x / 1000) \
+	: x >= 9999.5 ? sprintf("%.1fk", x / 1000) \
+	: x >= 99.95 ? sprintf("%.0f", x) : x >= 9.995 ? sprintf("%.1f", x) : sprintf("%.2f", x)
+of_panel(name) = strcol("panel") eq key && strcol(name) ne "" ? column(name) : NaN
+
+# --- The panels -----------------------------------------------------------------------------------
+
+set multiplot
+set label 10 headline at screen left_of(1),1 - 38.0 / page_height left font font_headline \
+	textcolor rgb "black"
+set label 11 subline at screen left_of(1),1 - 76.0 / page_height left font font_subline \
+	textcolor rgb c_text
+do for [p = 1:panels] {
+	set lmargin at screen left_of(p)
+	set rmargin at screen right_of(p)
+	set tmargin at screen top_of(p)
+	set bmargin at screen bottom_of(p)
+	key = value(sprintf("key_%d", p))
+	unit = value(sprintf("unit_%d", p))
+	low = value(sprintf("low_%d", p))
+	high = value(sprintf("high_%d", p))
+	is_log = value(sprintf("log_%d", p))
+	set label 1 value(sprintf("title_%d", p)) . (is_log ? "   [log]" : "") \
+		at graph 0,1.0 left offset 0,1.1 font font_panel textcolor rgb c_text
+	set xlabel value(sprintf("xlabel_%d", p)) offset 0,0.3 font (columns > 2 ? font_number : font_text) \
+		textcolor rgb c_text
+	# At one distance from all axes, however wide their numbers are.
+	set label 4 value(sprintf("ylabel_%d", p)) at screen left_of(p) - 84.0 / page_width, \
+		screen (top_of(p) + bottom_of(p)) / 2 center rotate textcolor rgb c_text
+	unset logscale
+	set format x "%g"
+	set format y "%g"
+	set xtics autofreq scale 0.6
+	set ytics autofreq
+	if (is_log) {
+		# Half a decade of room below the shortest bar, so that it is one.
+		set logscale y
+		floor_y = high > 0 ? low / 2.5 : 1
+		set yrange [floor_y:high > 0 ? 2 * high : 10]
+		# Where there is hardly a decade, its parts need numbers, too.
+		if (high > 0 && high < 20 * low) {
+			set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, \
+				1e4, 2e4, 5e4, 1e5)
+		}
+	} else {
+		floor_y = 0
+		set yrange [0:high > 0 ? 1.12 * high : 1]
+	}
+	load scripts . "/" . value(sprintf("layout_%d", p)) . ".gp"
+	unset label
+	unset arrow
+	unset key
+}
+
+# --- What the colours mean, and notes -------------------------------------------------------------
+
+unset logscale
+unset border
+unset tics
+unset grid
+unset xlabel
+set xrange [0:1]
+set yrange [0:1]
+key_left = key_place eq "place" ? left_of(panels + 1) : 1 - (side_px - 6.0) / page_width
+key_top = key_place eq "place" ? top_of(panels + 1) : top_of(1)
+key_rows = 0
+key_plot = "NaN notitle"
+if (key_place ne "panels") {
+	set lmargin at screen 0
+	set rmargin at screen 1
+	set tmargin at screen 1
+	set bmargin at screen 0
+	if (has_bars || has_time) {
+		shape = has_bars ? "boxes" : "lines linewidth 2.4"
+		if (has_published || has_time) {
+			key_plot = key_plot . ", keyentry with " . shape . " linecolor rgb c_ours title \"ours, simulated\"" \
+				. ", keyentry with " . shape . " linecolor rgb c_published title word_published"
+			key_rows = key_rows + 2
+		}
+	}
+	if (has_stacked) {
+		do for [i = 1:parts_1] {
+			key_plot = key_plot . sprintf(", keyentry with boxes linecolor rgb c_part[%d] title part_label_1_%d", \
+				parts_1 - i + 1, parts_1 - i + 1)
+			key_rows = key_rows + 1
+		}
+	}
+	if (has_lines) {
+		first_lines = 1
+		do for [p = 1:panels] {
+			if (value(sprintf("layout_%d", panels - p + 1)) eq "lines") { first_lines = panels - p + 1 }
+		}
+		series = value(sprintf("series_count_%d", first_lines))
+		do for [s = 1:series] {
+			key_plot = key_plot . sprintf(", keyentry with linespoints linewidth 2 pointtype p_filled[%d]", s) \
+				. sprintf(" linecolor rgb c_series[%d] title series_%d_%d . \", ours\"", s, first_lines, s)
+			key_rows = key_rows + 1
+		}
+		do for [s = 1:series] {
+			if (value(sprintf("series_published_%d_%d", first_lines, s))) {
+				key_plot = key_plot . sprintf(", keyentry with points linewidth 1.6 pointtype p_open[%d]", s) \
+					. sprintf(" pointsize 1.7 * point_size linecolor rgb c_series[%d]", s) \
+					. sprintf(" title series_%d_%d . \", published\"", first_lines, s)
+				key_rows = key_rows + 1
+			}
+		}
+	}
+	if (key_place eq "top") {
+		set key at screen 1 - 20.0 / page_width,1 - 18.0 / page_height right top Right samplen 2 \
+			spacing 1.3 textcolor rgb c_text
+	} else {
+		set key at screen key_left,key_top left top Left reverse samplen 2 spacing 1.35 \
+			textcolor rgb c_text
+	}
+}
+if (key_place eq "top" || key_place eq "panels") {
+	# One line, if they are not too many.
+	do for [i = 1:strlen(notes)] {
+		if (notes[i:i] eq "\n") {
+			notes = notes[1:i - 1] . (notes[i - 1:i - 1] eq "." ? " " : "; ") . notes[i + 1:*]
+		}
+	}
+	set label 20 notes at screen left_of(1),18.0 / page_height left font font_number \
+		textcolor rgb c_text
+} else {
+	set label 20 notes at screen key_left + 4.0 / page_width,key_top - (40.0 + 26 * key_rows) / page_height \
+		left font font_number textcolor rgb c_text
+}
+eval "plot " . key_plot
+
+unset multiplot
+set output

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# A panel of two bars, ours and the published one, of parts that stand on each other. Loaded by
+# figure.gp for panel p. A row is a part and says what stands below it.
+
+parts = value(sprintf("parts_%d", p))
+sum_ours = value(sprintf("sum_ours_%d", p))
+sum_published = value(sprintf("sum_published_%d", p))
+half = 0.31 # of a bar's width
+
+set xrange [-0.5:1.5]
+set xtics scale 0 ("ours, simulated" 0, word_published 1)
+part(i, name) = strcol("part") eq value(sprintf("part_%d_%d", p, i)) ? of_panel(name) : NaN
+middle(i, name) = part(i, name . "_below") + part(i, name) / 2
+# Where there is no room for a number there is none.
+fitting(x) = x > 0.025 * high ? sprintf("%.2f", x) : ""
+total(x) = x > 0 ? sprintf("%.2f", x) : "none"
+
+set label 2 total(sum_ours) at 0,sum_ours center offset 0,0.7 textcolor rgb c_text
+set label 3 total(sum_published) at 1,sum_published center offset 0,0.7 textcolor rgb c_text
+set style fill solid 1.0 border rgb "white"
+plot NaN notitle, \
+	for [i = 1:parts] numbers_csv using (0):(part(i, "ours")):(-half):(half):(part(i, "ours_below")): \
+		(part(i, "ours_below") + part(i, "ours")) with boxxyerror fillcolor rgb c_part[i], \
+	for [i = 1:parts] numbers_csv using (1):(part(i, "published")):(1 - half):(1 + half): \
+		(part(i, "published_below")):(part(i, "published_below") + part(i, "published")) \
+		with boxxyerror fillcolor rgb c_part[i], \
+	for [i = 1:parts] numbers_csv using (0):(middle(i, "ours")):(fitting(part(i, "ours"))) \
+		with labels center textcolor rgb "black", \
+	for [i = 1:parts] numbers_csv using (1):(middle(i, "published")):(fitting(part(i, "published"))) \
+		with labels center textcolor rgb "black"
+set style fill solid 1.0 noborder

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The numbers of a figure, see data.h. */
+#include "figures/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "engine/error.h"
+#include "figures/curves.h"
+#include "figures/value.h"
+#include "gvm/port.h"
+#include "results/csv.h"
+#include "results/writer.h"
+
+bool figure_panel_has_run(const struct figure *figure, size_t panel, size_t run)
+{
+	const struct figure_panel *shown = &figure->panels[panel];
+
+	for (size_t i = 0; i < shown->run_count; i++)
+		if (!strcmp(shown->runs[i], figure->runs[run].label))
+			return true;
+	return !shown->runs;
+}
+
+double figure_ratio(const struct figure_pair *pair)
+{
+	return pair->published > 0 ? pair->ours / pair->published : (double)NAN;
+}
+
+struct figure_cell *figure_find_cell(const struct figure_data *data, size_t panel, size_t run,
+				     size_t part)
+{
+	for (size_t i = 0; i < data->cell_count; i++)
+		if (data->cells[i].panel == panel && data->cells[i].run == run &&
+		    data->cells[i].part == part)
+			return &data->cells[i];
+	return NULL;
+}
+
+const char *figure_container(const struct figure_data *data, size_t run, const char *name)
+{
+	json_t *containers = json_object_get(data->summaries[run], "containers");
+	const char *key;
+	json_t *container;
+
+	if (json_object_get(containers, name))
+		return json_object_iter_key(json_object_iter_at(containers, name));
+	json_object_foreach(containers, key, container) {
+		const char *type = json_string_value(json_object_get(container, "type"));
+
+		if (type && !strcmp(type, name))
+			return key;
+	}
+	return NULL;
+}
+
+size_t figure_count_failed(const struct figure_data *data, size_t run)
+{
+	const struct summary *summary = &data->runs[run].folder.summary;
+	size_t count = 0;
+
+	for (size_t i = 0; i < summary->container_count; i++)
+		count += strchr(summary->containers[i].status, ':') != NULL;
+	return count;
+}
+
+static int make_cells(struct figure_data *data, struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	size_t count = 0;
+
+	for (size_t panel = 0; panel < figure->panel_count; panel++)
+		count += figure->panels[panel].part_count * figure->run_count;
+	data->cells = calloc(count + 1, sizeof(*data->cells));
+	if (!data->cells)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t panel = 0; panel < figure->panel_count; panel++)
+		for (size_t run = 0; run < figure->run_count; run++)
+			for (size_t part = 0; part < figure->panels[panel].part_count; part++)
+				if (figure_panel_has_run(figure, panel, run))
+					data->cells[data->cell_count++] = (struct figure_cell){
+						panel, run, part, { NAN, NAN }, { 0, 0 }
+					};
+	return 0;
+}
+
+/* The reference file's columns, in the order in which they are asked for. */
+enum {
+	REFERENCE_PANEL,
+	REFERENCE_RUN,
+	REFERENCE_X,
+	REFERENCE_PART,
+	REFERENCE_PUBLISHED,
+	REFERENCE_COLUMNS
+};
+
+static bool is_of_reference(const struct figure_reference *reference, const char *panel)
+{
+	for (size_t i = 0; i < reference->panel_count; i++)
+		if (!strcmp(reference->panels[i], panel))
+			return true;
+	return !reference->panels;
+}
+
+/* Is the row of the reference file about this cell? What it has no column for is the same for all. */
+static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
+		       const struct figure_cell *cell)
+{
+	const struct figure_reference *reference = &data->figure->reference;
+	const struct figure_panel *panel = &data->figure->panels[cell->panel];
+	const struct figure_run *run = &data->figure->runs[cell->run];
+	struct sim_error ignored = { 0 };
+	double x;
+
+	if (!is_of_reference(reference, panel->key) ||
+	    (reference->panel && strcmp(csv_text(csv, REFERENCE_PANEL), panel->key) != 0) ||
+	    (reference->run && strcmp(csv_text(csv, REFERENCE_RUN), run->label) != 0) ||
+	    (reference->part &&
+	     strcmp(csv_text(csv, REFERENCE_PART), panel->parts[cell->part].key) != 0))
+		return false;
+	return !reference->x || (!csv_real(csv, REFERENCE_X, &x, &ignored) && x == run->x);
+}
+
+static int read_row(struct figure_data *data, const struct csv *csv, struct sim_error *err)
+{
+	bool found = false;
+	double published;
+	int status = csv_real(csv, REFERENCE_PUBLISHED, &published, err);
+
+	for (size_t i = 0; !status && i < data->cell_count; i++) {
+		if (!is_of_cell(data, csv, &data->cells[i]))
+			continue;
+		data->cells[i].pair.published = published;
+		found = true;
+	}
+	if (status || found)
+		return status;
+	return sim_user_error(err, "%s:%zu: is of no value of this figure, %s", csv->file,
+			      csv->line, data->figure->file);
+}
+
+static int read_reference(struct figure_data *data, struct sim_error *err)
+{
+	const struct figure_reference *reference = &data->figure->reference;
+	const char *const names[REFERENCE_COLUMNS] = {
+		reference->panel ? reference->panel : reference->published,
+		reference->run ? reference->run : reference->published,
+		reference->x ? reference->x : reference->published,
+		reference->part ? reference->part : reference->published,
+		reference->published,
+	};
+	char name[FIGURE_FILE_MAX], file[PATH_MAX];
+	struct csv csv;
+	int status;
+
+	if (!reference->file)
+		return 0;
+	snprintf(name, sizeof(name), "reference/%s", reference->file);
+	status = config_find_data("plots", name, file, sizeof(file), err);
+	if (!status)
+		status = csv_open(&csv, file, names, REFERENCE_COLUMNS, err);
+	if (status)
+		return status;
+	while ((status = csv_next(&csv, err)) == 1) {
+		status = read_row(data, &csv, err);
+		if (status)
+			break;
+	}
+	csv_close(&csv);
+	return status;
+}
+
+int figure_data_init(struct figure_data *data, const struct figure *figure,
+		     struct cached_run *runs, struct sim_error *err)
+{
+	int status;
+
+	*data = (struct figure_data){ .figure = figure, .runs = runs };
+	data->summaries = calloc(figure->run_count + 1, sizeof(*data->summaries));
+	data->configs = calloc(figure->run_count + 1, sizeof(*data->configs));
+	if (!data->summaries || !data->configs)
+		return sim_runtime_error(err, "out of memory");
+	status = make_cells(data, err);
+	if (!status)
+		status = read_reference(data, err);
+	return status ? status : curves_read_published(data, err);
+}
+
+/* Stacks stand on the parts before them in the same run. */
+static void stack_cells(struct figure_data *data)
+{
+	for (size_t i = 1; i < data->cell_count; i++) {
+		struct figure_cell *cell = &data->cells[i], *before = cell - 1;
+
+		if (cell->panel != before->panel || cell->run != before->run)
+			continue;
+		cell->below.ours = before->below.ours + before->pair.ours;
+		cell->below.published = before->below.published + before->pair.published;
+	}
+}
+
+int figure_data_take(struct figure_data *data, struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	struct sim_error ignored = { 0 };
+	char file[FIGURE_FILE_MAX];
+	int status = 0;
+
+	for (size_t run = 0; !status && run < figure->run_count; run++) {
+		snprintf(file, sizeof(file), "%s/summary.json", data->runs[run].path);
+		status = results_load_json(file, &data->summaries[run], err);
+		snprintf(file, sizeof(file), "%s/config.json", data->runs[run].path);
+		if (!status && results_load_json(file, &data->configs[run], &ignored))
+			data->configs[run] = NULL;
+	}
+	if (!status)
+		status = curves_take(data, err);
+	for (size_t i = 0; !status && i < data->cell_count; i++) {
+		struct figure_cell *cell = &data->cells[i];
+		const json_t *value = figure->panels[cell->panel].parts[cell->part].value;
+
+		cell->pair.ours = value_of(data, cell->run, value, false);
+		/* What is published as a curve is read off that curve. */
+		if (isnan(cell->pair.published))
+			cell->pair.published = json_is_number(value) ?
+						       (double)NAN :
+						       value_of(data, cell->run, value, true);
+	}
+	stack_cells(data);
+	return status;
+}
+
+void figure_data_destroy(struct figure_data *data)
+{
+	for (size_t run = 0; run < data->figure->run_count; run++) {
+		if (data->summaries)
+			json_decref(data->summaries[run]);
+		if (data->configs)
+			json_decref(data->configs[run]);
+	}
+	for (size_t i = 0; i < data->line_count; i++)
+		free(data->lines[i].points);
+	free(data->summaries);
+	free(data->configs);
+	free(data->cells);
+	free(data->lines);
+}
+
+/* A comma and the number, or nothing behind the comma for NAN. */
+static void write_real(struct writer *writer, double value)
+{
+	if (isnan(value))
+		writer_printf(writer, ",");
+	else
+		writer_printf(writer, ",%.12g", value);
+}
+
+int figure_write_cells(const struct figure_data *data, struct writer *writer, const char *name,
+		       struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	int status = writer_begin(writer, name, err);
+
+	if (status)
+		return status;
+	writer_printf(writer, "panel,run,x,part,unit,ours,published,ours_over_published,"
+			      "ours_below,published_below,failed_containers\n");
+	for (size_t i = 0; i < data->cell_count; i++) {
+		const struct figure_cell *cell = &data->cells[i];
+		const struct figure_panel *panel = &figure->panels[cell->panel];
+		const struct figure_run *run = &figure->runs[cell->run];
+		bool stacked = panel->layout == FIGURE_STACKED;
+
+		writer_printf(writer, "%s,%s", panel->key, run->label);
+		write_real(writer, run->x);
+		writer_printf(writer, ",%s,%s", panel->parts[cell->part].key, panel->unit);
+		write_real(writer, cell->pair.ours);
+		write_real(writer, cell->pair.published);
+		write_real(writer, figure_ratio(&cell->pair));
+		write_real(writer, stacked ? cell->below.ours : (double)NAN);
+		write_real(writer, stacked ? cell->below.published : (double)NAN);
+		writer_printf(writer, ",%zu\n", figure_count_failed(data, cell->run));
+	}
+	return writer_end(writer, err);
+}
+
+int figure_write_lines(const struct figure_data *data, struct writer *writer, const char *name,
+		       struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	int status = writer_begin(writer, name, err);
+
+	if (status)
+		return status;
+	writer_printf(writer, "curve,panel,run,container,label,unit,time_s,value,below\n");
+	for (size_t i = 0; i < data->line_count; i++) {
+		const struct figure_line *line = &data->lines[i];
+		const struct figure_panel *panel = &figure->panels[line->panel];
+
+		for (size_t k = 0; k < line->count; k++)
+			writer_printf(writer, "%zu,%s,%s,%s,%s,%s,%.12g,%.12g,%.12g\n", i + 1,
+				      panel->key,
+				      line->curve ? figure->runs[line->run].label : "published",
+				      line->curve ? line->container : "",
+				      line->curve ? line->curve->label : "", panel->unit,
+				      line->points[k].x_s, line->points[k].y,
+				      line->points[k].below);
+	}
+	return writer_end(writer, err);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The numbers of a figure: taken from the results of its runs, beside what was published. */
+#ifndef SIM_FIGURES_DATA_H
+#define SIM_FIGURES_DATA_H
+
+#include "figures/figure.h"
+#include "figures/run_cache.h"
+
+struct writer;
+
+/* The two numbers of a cell. NAN: there is none. */
+struct figure_pair {
+	double ours;
+	double published;
+};
+
+/* One value of one run in a panel that is not over time. */
+struct figure_cell {
+	size_t panel, run, part; /* indices into the figure and the panel */
+	struct figure_pair pair;
+	struct figure_pair below; /* of a stack: what is below it */
+};
+
+struct figure_point {
+	double x_s;
+	double y;     /* in the unit of its panel */
+	double below; /* of an area: the areas of its run before it; else 0 */
+};
+
+/* A curve of one run, or the published one of a panel. Points are in the order of time. */
+struct figure_line {
+	size_t panel;
+	const struct figure_curve *curve; /* NULL: published */
+	size_t run;			  /* of ours */
+	const char *container;		  /* of ours; borrowed from the results */
+	struct figure_point *points;
+	size_t count;
+};
+
+/* All of a figure. Owned by the caller: figure_data_init(), figure_data_destroy(). */
+struct figure_data {
+	const struct figure *figure;
+	struct cached_run *runs;   /* by run of the figure */
+	json_t **summaries;	   /* summary.json of each, from figure_data_take() on */
+	json_t **configs;	   /* config.json of each; NULL: it has none */
+	struct figure_cell *cells; /* panel by panel, run by run, part by part */
+	size_t cell_count;
+	struct figure_line *lines; /* panel by panel */
+	size_t line_count;
+	double end_s; /* of the longest run */
+	double bin_s; /* of curves in bins */
+};
+
+/*
+ * Make the cells of @figure, and read what was published. @runs, one for each of the figure, are
+ * borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in any case.
+ */
+int figure_data_init(struct figure_data *data, const struct figure *figure,
+		     struct cached_run *runs, struct sim_error *err);
+/* The runs are there: take all values and curves from them. Returns 0 or a negative enum sim_exit. */
+int figure_data_take(struct figure_data *data, struct sim_error *err);
+void figure_data_destroy(struct figure_data *data);
+
+/* Is @run in @panel? */
+bool figure_panel_has_run(const struct figure *figure, size_t panel, size_t run);
+
+/* Ours over published; NAN: there are not both. */
+double figure_ratio(const struct figure_pair *pair);
+
+/* The cell of a panel; NULL: it has no such cell. */
+struct figure_cell *figure_find_cell(const struct figure_data *data, size_t panel, size_t run,
+				     size_t part);
+
+/*
+ * Containers of a run whose context died. Numbers of the other containers of that run come from a
+ * GPU that they had to themselves.
+ */
+size_t figure_count_failed(const struct figure_data *data, size_t run);
+
+/*
+ * The name of a container of a run: of that name, or the first of that type; NULL: there is none.
+ * Borrowed from the results.
+ */
+const char *figure_container(const struct figure_data *data, size_t run, const char *name);
+
+/* Write all cells, and all points of curves, as a CSV file each; see plots/figures/README.md. */
+int figure_write_cells(const struct figure_data *data, struct writer *writer, const char *name,
+		       struct sim_error *err);
+int figure_write_lines(const struct figure_data *data, struct writer *writer, const char *name,
+		       struct sim_error *err);
+
+#endif

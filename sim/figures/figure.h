@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A figure is data: one JSON file says which runs it needs, which values it takes from them, what
+ * was published, and how all of it is laid out. docs: plots/figures/README.md.
+ *
+ * A figure has runs and panels. A cell of a panel is one value of one run, ours beside the
+ * published one. Bars, stacks and lines are three ways of drawing the same cells. A panel over
+ * time has curves in place of cells.
+ */
+#ifndef SIM_FIGURES_FIGURE_H
+#define SIM_FIGURES_FIGURE_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sim_error;
+
+#define FIGURE_NAME_MAX 48		/* WRITER_NAME_MAX less an ending */
+#define FIGURE_FILE_MAX (PATH_MAX + 32) /* a file in a folder */
+
+/* How a panel is drawn: an index into figure_layouts[]. */
+enum figure_layout {
+	FIGURE_BARS,	/* a bar for each run and part, ours beside published */
+	FIGURE_STACKED, /* two bars, ours and published, of the parts of one run */
+	FIGURE_LINES,	/* a line for each series of runs, over their x */
+	FIGURE_TIME,	/* curves over simulated time */
+	FIGURE_TABLE,	/* not in the picture: table and CSV file only */
+};
+
+extern const char *const figure_layouts[]; /* NULL ends them */
+
+/* A run, or one point of a series of runs. Texts are borrowed from the file. */
+struct figure_run {
+	const char *label; /* of the run or its series, as in the reference file */
+	const char *tick;  /* below a bar of it; lines are separated by "\n" */
+	const char
+		*folder; /* what the command line calls its results folder; NULL: simulated */
+	const char *scenario;	    /* NULL: the figure's, which the user may replace */
+	double x;		    /* of a point; NAN: no point */
+	char name[FIGURE_NAME_MAX]; /* for people: "stock, 10" */
+	char **defaults;	    /* PATH=VALUE, applied before the user's; NULL ends them */
+	char **sets;		    /* PATH=VALUE, not the user's to change; NULL ends them */
+};
+
+/* A value of a panel. A panel of a single "value" has one part without a key. */
+struct figure_part {
+	const char *key;   /* as in the reference file */
+	const char *label; /* for people */
+	json_t *value;	   /* see value.h; checked */
+};
+
+/* What of a row of a results folder makes a point of a curve. */
+enum figure_curve_kind {
+	FIGURE_CURVE_VALUES, /* a point a row: its value */
+	FIGURE_CURVE_RATE,   /* rows a second, in bins */
+	FIGURE_CURVE_OPEN,   /* rows at a time, from their begin to their end, in bins */
+	FIGURE_CURVE_SHARE,  /* the value over the length of the bin, in bins */
+};
+
+enum figure_curve_draw {
+	FIGURE_DRAW_LINE,
+	FIGURE_DRAW_POINTS,
+	FIGURE_DRAW_BARS,
+	FIGURE_DRAW_AREA,
+	FIGURE_DRAW_MARKS
+};
+
+/* A curve of a panel over time, one for each run that it is of. */
+struct figure_curve {
+	const char *label; /* in the key; the run's label is added where there are several */
+	const char *run;   /* label of the run; NULL: all */
+	const char *file;  /* "timeline" or "requests" */
+	const char *container; /* a name or type; "*": a curve for each container */
+	const char *outcome;   /* only rows of this outcome; NULL: all */
+	const char *x;	       /* column, ns */
+	const char *y;	       /* column; NULL: it takes none */
+	const char *minus;     /* column to subtract from y; NULL: none */
+	double scale;	       /* factor */
+	enum figure_curve_kind kind;
+	enum figure_curve_draw draw;
+	bool right; /* on the axis to the right */
+};
+
+/* What a published curve is read from. */
+struct figure_published_curve {
+	const char *file; /* NULL: nothing is published */
+	const char *x, *y;
+	const char *column, *text; /* only rows with this text in this column */
+};
+
+/* A moment in all panels over time, or a level in one of them: a dashed line. */
+struct figure_mark {
+	const char *label;
+	json_t *value; /* seconds, or in the panel's unit; see value.h; of the first run */
+};
+
+struct figure_panel {
+	const char *key; /* in the CSV file and the reference file */
+	const char *label, *title;
+	const char *unit; /* "ms", "GiB", ...; "x": a ratio */
+	const char *x_label, *y_label, *y2_label;
+	const char *x_unit; /* follows numbers of x: " %" */
+	const char *over;   /* label of the run that the table compares with; NULL: none */
+	enum figure_layout layout;
+	int digits; /* in the table */
+	bool log_x, log_y, total, colour_by_run;
+	double errors_without_x; /* the median error does not count it; NAN: there is no such line */
+	const char **runs;	 /* labels; NULL: all of the figure */
+	size_t run_count;
+	struct figure_part *parts;
+	size_t part_count;
+	struct figure_curve *curves;
+	size_t curve_count;
+	struct figure_published_curve published;
+	struct figure_mark *levels;
+	size_t level_count;
+	json_t *y_max; /* value of the first run, in the panel's unit; NULL: by the curves */
+};
+
+/* Columns of the reference file; NULL: it has no such column. */
+struct figure_reference {
+	const char *file; /* in plots/reference; NULL: nothing is published */
+	const char *panel, *run, *x, *part, *published;
+	const char **panels; /* keys that it is about; NULL: all */
+	size_t panel_count;
+};
+
+/* A figure as its file describes it. Owned by the caller: figure_read(), figure_destroy(). */
+struct figure {
+	json_t *root;
+	char file[PATH_MAX];
+	char name[FIGURE_NAME_MAX]; /* of the file without ".json", and of what is written */
+	const char *title, *summary, *help;
+	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: nothing */
+	const char *source;	     /* of what is published; NULL: nothing is */
+	const char *published_label; /* "published" or "measured" */
+	const char *notes;	     /* on the picture; NULL: none */
+	const char *scenario;	     /* NULL: all runs have their own */
+	bool comparison;	     /* the table compares all statistics of two folders */
+	bool across;		     /* panels go row by row; else column by column */
+	unsigned int columns, width, height;
+	struct figure_run *runs;
+	size_t run_count;
+	size_t folder_count; /* runs that the command line names */
+	struct figure_panel *panels;
+	size_t panel_count;
+	struct figure_mark *marks;
+	size_t mark_count;
+	struct figure_reference reference;
+	const char **examples; /* NULL ends them */
+};
+
+/*
+ * Read a figure: @name is that of a file in plots/figures, without ".json", or the path of a file
+ * that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
+ * sim_exit; on failure *figure is empty.
+ */
+int figure_read(struct figure *figure, const char *name, struct sim_error *err);
+void figure_destroy(struct figure *figure);
+
+/*
+ * Call @use for each file in plots/figures, by name: for lists, completion and documents. A
+ * negative enum sim_exit of @use, or of a file that is wrong, ends it and is returned.
+ */
+int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
+		void *data, struct sim_error *err);
+
+/* The names in plots/figures, "a, b"; empty if there are none. */
+void figure_list_names(char *text, size_t size);
+
+#endif

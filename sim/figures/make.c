@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* See make.h. */
+#include "figures/make.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "figures/data.h"
+#include "figures/show.h"
+#include "results/compare.h"
+#include "results/writer.h"
+
+/* What did not reach the user is an error. */
+static int flush(struct sim_error *err)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return sim_runtime_error(err, "standard output: cannot write: %s",
+					 strerror(errno));
+	return 0;
+}
+
+/* Runs as the cache makes them, or folders of the user's. */
+static int prepare_runs(const struct figure *figure, const struct figure_request *request,
+			struct cached_run *runs, struct sim_error *err)
+{
+	size_t folders = 0;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < figure->run_count; i++) {
+		const struct figure_run *run = &figure->runs[i];
+		const char *scenario = request->scenario ? request->scenario : figure->scenario;
+
+		runs[i] = (struct cached_run){
+			.label = run->name,
+			/* --scenario is about the figure's own scenario. */
+			.scenario = run->scenario ? run->scenario : scenario,
+			.defaults = (const char *const *)run->defaults,
+			.sets = request->sets,
+			.set_count = request->set_count,
+			.own_sets = (const char *const *)run->sets,
+		};
+		if (!run->folder)
+			continue;
+		snprintf(runs[i].path, sizeof(runs[i].path), "%s", request->folders[folders++]);
+		status = folder_load(&runs[i].folder, runs[i].path, err);
+		if (!status)
+			runs[i].state = RUN_CACHE_READ;
+	}
+	return status;
+}
+
+/* NAME.csv, and NAME-curves.csv if there are panels over time. */
+static int write_numbers(const struct figure_data *data, struct writer *writer,
+			 struct sim_error *err)
+{
+	char name[WRITER_NAME_MAX];
+	int status;
+
+	snprintf(name, sizeof(name), "%s.csv", data->figure->name);
+	if (data->figure->comparison)
+		status = compare_write(&data->runs[COMPARE_ALONE].folder.summary,
+				       &data->runs[COMPARE_SHARED].folder.summary, writer, name,
+				       err);
+	else
+		status = figure_write_cells(data, writer, name, err);
+	snprintf(name, sizeof(name), "%s-curves.csv", data->figure->name);
+	if (!status && data->line_count)
+		status = figure_write_lines(data, writer, name, err);
+	return status ? status : writer_commit(writer, err);
+}
+
+/* The numbers are kept also if they cannot be drawn. */
+static int show(const struct figure_data *data, const struct figure_request *request,
+		const struct signals *signals, struct writer *writer, struct sim_error *err)
+{
+	const char *name = data->figure->name;
+	int status;
+
+	if (data->figure->comparison)
+		figure_print_comparison(data);
+	else
+		figure_print(data);
+	status = flush(err);
+	if (!status)
+		status = write_numbers(data, writer, err);
+	if (!status)
+		status = figure_draw(data, request->set_count || request->scenario, signals,
+				     writer, err);
+	if (status)
+		return status;
+	printf("numbers     %s/%s.csv\n", writer->folder, name);
+	if (data->line_count)
+		printf("curves      %s/%s-curves.csv\n", writer->folder, name);
+	printf("picture     %s/%s.svg\n%s/%s.png\n", writer->folder, name, writer->folder,
+	       name);
+	return flush(err);
+}
+
+static int make(struct figure_data *data, const struct figure_request *request,
+		const struct signals *signals, struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	struct writer writer;
+	int status = writer_open(&writer, request->out, err);
+
+	if (status)
+		return status;
+	if (!figure->folder_count)
+		status = run_cache_get(data->runs, figure->run_count, request->fresh, signals,
+				       err);
+	if (!status)
+		status = figure_data_take(data, err);
+	if (!status)
+		status = show(data, request, signals, &writer, err);
+	if (status)
+		writer_abort(&writer);
+	return status;
+}
+
+int figure_make(const struct figure *figure, const struct figure_request *request,
+		const struct signals *signals, struct sim_error *err)
+{
+	struct cached_run *runs = calloc(figure->run_count + 1, sizeof(*runs));
+	struct figure_data data;
+	int status;
+
+	if (!runs)
+		return sim_runtime_error(err, "out of memory");
+	status = prepare_runs(figure, request, runs, err);
+	if (!status) {
+		status = figure_data_init(&data, figure, runs, err);
+		if (!status)
+			status = make(&data, request, signals, err);
+		figure_data_destroy(&data);
+	}
+	run_cache_destroy(runs, figure->run_count);
+	free(runs);
+	return status;
+}

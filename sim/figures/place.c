@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "figures/place.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/message.h"
+
+void place_fail(const struct place *place, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (place->reader->status)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	place->reader->status =
+		cfg_error(place->reader->err, place->reader->file, place->path, "%s", text);
+}
+
+static bool is_allowed(const char *key, const char *const *allowed)
+{
+	while (*allowed && strcmp(*allowed, key) != 0)
+		allowed++;
+	return *allowed;
+}
+
+static void list_names(const char *const *names, char *text, size_t size)
+{
+	*text = '\0';
+	for (size_t i = 0; names[i]; i++)
+		cfg_append(text, size, "%s%s", i ? ", " : "", names[i]);
+}
+
+bool place_is_object(const struct place *place, const char *const *allowed)
+{
+	char names[320];
+	const char *key;
+	json_t *value;
+
+	list_names(allowed, names, sizeof(names));
+	if (!json_is_object(place->json)) {
+		place_fail(place, "%s, allowed: an object with %s",
+			   place->json ? "is no object" : "is missing", names);
+		return false;
+	}
+	json_object_foreach(place->json, key, value) {
+		struct place member = place_member(place, key);
+
+		if (is_allowed(key, allowed))
+			continue;
+		place_fail(&member, "unknown key, allowed: %s", names);
+		return false;
+	}
+	return true;
+}
+
+bool place_is_array(const struct place *place)
+{
+	if (json_array_size(place->json))
+		return true;
+	place_fail(place, "%s, allowed: an array that is not empty",
+		   json_is_array(place->json) ? "is empty" :
+		   place->json		      ? "is no array" :
+						"is missing");
+	return false;
+}
+
+/* A path that is too long loses its end. */
+struct place place_member(const struct place *object, const char *key)
+{
+	struct place member = *object;
+
+	member.json = json_object_get(object->json, key);
+	cfg_append(member.path, sizeof(member.path), "%s%s", *object->path ? "." : "", key);
+	return member;
+}
+
+struct place place_element(const struct place *array, size_t index)
+{
+	struct place element = *array;
+
+	element.json = json_array_get(array->json, index);
+	cfg_append(element.path, sizeof(element.path), "[%zu]", index);
+	return element;
+}
+
+const char *place_text(const struct place *object, const char *key, const char *standard)
+{
+	struct place member = place_member(object, key);
+
+	if (json_is_string(member.json) && json_string_length(member.json))
+		return json_string_value(member.json);
+	if (member.json || standard == PLACE_NEEDED)
+		place_fail(&member, "%s, allowed: a text",
+			   member.json ? "is no text" : "is missing");
+	return standard == PLACE_NEEDED ? "" : standard;
+}
+
+double place_real(const struct place *object, const char *key, double standard)
+{
+	struct place member = place_member(object, key);
+
+	if (json_is_number(member.json))
+		return json_number_value(member.json);
+	if (member.json)
+		place_fail(&member, "is no number, allowed: a number");
+	return standard;
+}
+
+bool place_bool(const struct place *object, const char *key, bool standard)
+{
+	struct place member = place_member(object, key);
+
+	if (json_is_boolean(member.json))
+		return json_boolean_value(member.json);
+	if (member.json)
+		place_fail(&member, "is neither true nor false, allowed: true, false");
+	return standard;
+}
+
+size_t place_choice(const struct place *object, const char *key, const char *const *names,
+		    size_t standard)
+{
+	struct place member = place_member(object, key);
+	const char *text = json_string_value(member.json);
+	char allowed[256];
+
+	if (!member.json)
+		return standard;
+	for (size_t i = 0; text && names[i]; i++)
+		if (!strcmp(names[i], text))
+			return i;
+	list_names(names, allowed, sizeof(allowed));
+	place_fail(&member, "is none of them, allowed: %s", allowed);
+	return standard;
+}

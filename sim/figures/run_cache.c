@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Entries of the cache, see run_cache.h. run_pool.c makes the runs. */
+#include "figures/run_cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "figures/cache_folder.h"
+#include "figures/run_pool.h"
+#include "machine/machine.h"
+
+#define PROGRAM "/proc/self/exe"
+
+/* Hash of this program: another one may come to other results. */
+static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
+{
+	XXH3_state_t *state = XXH3_createState();
+	int status;
+
+	if (!state)
+		return sim_runtime_error(err, "out of memory");
+	XXH3_128bits_reset(state);
+	status = cfg_hash_file(state, PROGRAM, err);
+	cfg_hash_finish(state, ret_hash, CFG_HASH_MAX);
+	XXH3_freeState(state);
+	return status;
+}
+
+/* The entry's name and path: a hash of all that the result depends on. */
+static int make_key(struct cached_run *run, const char *program, struct sim_error *err)
+{
+	XXH3_state_t *state = XXH3_createState();
+
+	if (!state)
+		return sim_runtime_error(err, "out of memory");
+	XXH3_128bits_reset(state);
+	XXH3_128bits_update(state, run->config.hash, sizeof(run->config.hash));
+	XXH3_128bits_update(state, program, CFG_HASH_MAX);
+	cfg_hash_finish(state, run->key, sizeof(run->key));
+	XXH3_freeState(state);
+	snprintf(run->path, sizeof(run->path), RUN_CACHE_FOLDER "/%s", run->key);
+	return 0;
+}
+
+/* The user may not set the keys that make the runs of a figure differ. */
+static int check_own_sets(const struct cached_run *run, struct sim_error *err)
+{
+	for (size_t own = 0; run->own_sets && run->own_sets[own]; own++) {
+		const char *set = run->own_sets[own];
+		size_t length = strcspn(set, "=");
+
+		for (size_t i = 0; i < run->set_count; i++)
+			if (length == strcspn(run->sets[i], "=") &&
+			    !strncmp(run->sets[i], set, length))
+				return sim_user_error(
+					err,
+					"--set:%.*s: is what the runs of this "
+					"figure differ in, allowed: any other key",
+					(int)length, set);
+	}
+	return 0;
+}
+
+/* Load the configuration: mistakes in it are found before anything is run. */
+static int load_config(struct cached_run *run, struct sim_error *err)
+{
+	struct cfg_override *overrides;
+	size_t count = 0;
+	int status = check_own_sets(run, err);
+
+	if (status)
+		return status;
+	while (run_pool_set(run, count))
+		count++;
+	overrides = calloc(count + 1, sizeof(*overrides));
+	if (!overrides)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		overrides[i].path_and_value = run_pool_set(run, i);
+	status = config_load(&machine_registry, run->scenario, overrides, count, &run->config,
+			     err);
+	free(overrides);
+	return status;
+}
+
+/* Read an entry. One that is damaged, or of another run, is as good as none. */
+static int read_entry(struct cached_run *run, struct sim_error *err)
+{
+	int status = folder_load(&run->folder, run->path, err);
+
+	if (status)
+		return status;
+	if (run->folder.summary.complete &&
+	    !strcmp(run->folder.summary.config_hash, run->config.hash)) {
+		run->state = RUN_CACHE_READ;
+		cache_folder_touch(run->path);
+		return 0;
+	}
+	folder_destroy(&run->folder);
+	return sim_runtime_error(err, "%s: is not the run that it should be", run->path);
+}
+
+/* Two runs of a figure may be the same, as the user has set things: it is made once. */
+static bool is_duplicate(const struct cached_run *runs, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(runs[i].key, runs[index].key))
+			return true;
+	return false;
+}
+
+/* Look up what the cache has. Returns how many runs are to be made. */
+static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
+{
+	size_t wanted = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct sim_error ignored = { 0 };
+
+		if (!fresh && !read_entry(&runs[i], &ignored))
+			continue;
+		if (is_duplicate(runs, i))
+			runs[i].state = RUN_CACHE_MADE;
+		else
+			wanted++;
+	}
+	return wanted;
+}
+
+int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
+		  const struct signals *signals, struct sim_error *err)
+{
+	char program[CFG_HASH_MAX];
+	size_t wanted;
+	int status = hash_program(program, err);
+
+	for (size_t i = 0; !status && i < count; i++) {
+		status = load_config(&runs[i], err);
+		if (!status)
+			status = make_key(&runs[i], program, err);
+	}
+	if (status)
+		return status;
+	wanted = look_up(runs, count, fresh);
+	if (wanted)
+		status = run_pool_make(runs, count, wanted, signals, err);
+	else
+		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
+			count);
+	for (size_t i = 0; !status && i < count; i++)
+		if (runs[i].state != RUN_CACHE_READ)
+			status = read_entry(&runs[i], err);
+	return status;
+}
+
+void run_cache_destroy(struct cached_run *runs, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		folder_destroy(&runs[i].folder);
+		config_destroy(&runs[i].config);
+	}
+}

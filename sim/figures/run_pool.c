@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * See run_pool.h. Processes and not threads, since a process can make one simulation. A child
+ * writes to a folder of its own beside the entries; when it has ended well, one rename makes that
+ * the entry.
+ */
+#include "figures/run_pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/error.h"
+#include "figures/cache_folder.h"
+#include "figures/run_cache.h"
+#include "gvm/port.h"
+#include "results/writer.h"
+#include "terminal/progress.h"
+#include "terminal/signals.h"
+
+#define PROGRAM	    "/proc/self/exe"
+#define REPLACE_MAX 3
+#define PATH_ROOM   (sizeof(RUN_CACHE_FOLDER) + CFG_HASH_MAX + 32)
+#define SAYS_MAX    1024
+
+/* Runs on their way. */
+struct pool {
+	struct cached_run *runs;
+	size_t count;
+	size_t wanted; /* to be made; the cache had the others */
+	size_t made;
+	size_t running;
+	size_t cores;
+	const struct signals *signals;
+	struct timespec began;
+};
+
+const char *run_pool_set(const struct cached_run *run, size_t index)
+{
+	const char *const *lists[] = { run->defaults, NULL, run->own_sets };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		size_t count = 0;
+
+		while (lists[i] && lists[i][count])
+			count++;
+		if (i == 1)
+			count = run->set_count;
+		if (index < count)
+			return i == 1 ? run->sets[index] : lists[i][index];
+		index -= count;
+	}
+	return NULL;
+}
+
+/* Where this process makes a run. */
+static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM])
+{
+	snprintf(ret_path, PATH_ROOM, RUN_CACHE_FOLDER "/%s.tmp-%ld", run->key, (long)getpid());
+}
+
+/*
+ * Start a child. What it says on standard error is kept in memory; its standard output goes
+ * nowhere. Returns 0 or an errno.
+ */
+static int spawn(const struct pool *pool, struct cached_run *run, const char *const *argv)
+{
+	int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int error = nowhere < 0 ? errno : 0;
+
+	run->child_says = -1;
+	if (error)
+		return error;
+	run->child_says = memfd_create("gvmsim", MFD_CLOEXEC);
+	error = run->child_says < 0 ? errno : 0;
+	if (!error)
+		error = signals_spawn(pool->signals, &run->child, PROGRAM, argv, nowhere,
+				      run->child_says);
+	close(nowhere);
+	if (error && run->child_says >= 0)
+		close(run->child_says);
+	return error;
+}
+
+/* gvmsim run --quiet --out FOLDER --set ... -- SCENARIO */
+static int start(struct pool *pool, struct cached_run *run, struct sim_error *err)
+{
+	char folder[PATH_ROOM];
+	size_t count = 0, argc = 0;
+	const char **argv;
+	int error;
+
+	while (run_pool_set(run, count))
+		count++;
+	argv = calloc(2 * count + 8, sizeof(*argv));
+	if (!argv)
+		return sim_runtime_error(err, "out of memory");
+	temporary_path(run, folder);
+	cache_folder_remove(folder); /* left by a dead process of our number */
+	argv[argc++] = "gvmsim";
+	argv[argc++] = "run";
+	argv[argc++] = "--quiet";
+	argv[argc++] = "--out";
+	argv[argc++] = folder;
+	for (size_t i = 0; i < count; i++) {
+		argv[argc++] = "--set";
+		argv[argc++] = run_pool_set(run, i);
+	}
+	argv[argc++] = "--";
+	argv[argc++] = run->scenario;
+	error = spawn(pool, run, argv);
+	free(argv);
+	if (error)
+		return sim_runtime_error(err, "%s: cannot be started: %s", run->label,
+					 strerror(error));
+	run->state = RUN_CACHE_RUNNING;
+	pool->running++;
+	return 0;
+}
+
+static int start_more(struct pool *pool, struct sim_error *err)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < pool->count && pool->running < pool->cores; i++)
+		if (pool->runs[i].state == RUN_CACHE_WANTED)
+			status = start(pool, &pool->runs[i], err);
+	return status;
+}
+
+/*
+ * One rename puts a run in place. An older entry changes places with it, so that other processes
+ * find an entry at any time. A file system that cannot exchange two folders removes the old one
+ * first. Another process may put the same entry there meanwhile: retry a few times.
+ */
+static int put_in_place(const struct cached_run *run, const char *temporary,
+			struct sim_error *err)
+{
+	char aside[PATH_ROOM + 8];
+	int error = 0;
+
+	snprintf(aside, sizeof(aside), "%s-old", temporary);
+	for (int i = 0; i < REPLACE_MAX; i++) {
+		if (!rename(temporary, run->path))
+			return 0;
+		error = errno;
+		if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR)
+			break;
+		if (!renameat2(AT_FDCWD, temporary, AT_FDCWD, run->path, RENAME_EXCHANGE)) {
+			cache_folder_remove(temporary);
+			return 0;
+		}
+		if (errno == EINVAL || errno == ENOSYS)
+			rename(run->path, aside);
+		cache_folder_remove(aside);
+	}
+	return sim_runtime_error(err, "%s: cannot be put in place: %s", run->path,
+				 strerror(error));
+}
+
+/* Pass on why a child failed: its last line, without "gvmsim: "; notes may stand before it. */
+static int child_error(const struct cached_run *run, int child_status, struct sim_error *err)
+{
+	static const char prefix[] = "gvmsim: ";
+	off_t size = lseek(run->child_says, 0, SEEK_END);
+	char text[SAYS_MAX];
+	ssize_t length = pread(run->child_says, text, SAYS_MAX - 1,
+			       max(size - (SAYS_MAX - 1), (off_t)0));
+	char *line = text, *next = text;
+
+	if (WIFSIGNALED(child_status))
+		return sim_runtime_error(err, "%s: its run was killed by signal %d", run->label,
+					 WTERMSIG(child_status));
+	text[max(length, (ssize_t)0)] = '\0';
+	while ((next = strstr(next, prefix))) {
+		bool begins_line = next == text || next[-1] == '\n';
+
+		next += strlen(prefix);
+		if (begins_line)
+			line = next;
+	}
+	line[strcspn(line, "\n")] = '\0';
+	sim_runtime_error(err, "%s: its run failed: %s", run->label,
+			  *line ? line : "it did not say why");
+	return WEXITSTATUS(child_status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
+}
+
+static int finish(struct pool *pool, struct cached_run *run, int child_status,
+		  struct sim_error *err)
+{
+	char temporary[PATH_ROOM];
+	int status;
+
+	temporary_path(run, temporary);
+	if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
+		status = put_in_place(run, temporary, err);
+	else
+		status = child_error(run, child_status, err);
+	close(run->child_says);
+	run->state = RUN_CACHE_MADE;
+	pool->running--;
+	pool->made++;
+	if (status)
+		cache_folder_remove(temporary);
+	return status;
+}
+
+/* Take the children that have ended. */
+static int reap(struct pool *pool, struct sim_error *err)
+{
+	int status = 0;
+	int child_status;
+
+	for (size_t i = 0; !status && i < pool->count; i++) {
+		struct cached_run *run = &pool->runs[i];
+
+		if (run->state == RUN_CACHE_RUNNING &&
+		    waitpid(run->child, &child_status, WNOHANG) == run->child)
+			status = finish(pool, run, child_status, err);
+	}
+	return status;
+}
+
+/* Kill the children that still run and remove what they have written. */
+static void kill_all(struct pool *pool)
+{
+	char temporary[PATH_ROOM];
+
+	for (size_t i = 0; i < pool->count; i++) {
+		struct cached_run *run = &pool->runs[i];
+
+		if (run->state != RUN_CACHE_RUNNING)
+			continue;
+		signals_kill(run->child);
+		close(run->child_says);
+		temporary_path(run, temporary);
+		cache_folder_remove(temporary);
+		run->state = RUN_CACHE_WANTED;
+		pool->running--;
+	}
+}
+
+static double seconds_since(const struct timespec *began)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - began->tv_sec) +
+	       (double)(now.tv_nsec - began->tv_nsec) / 1e9;
+}
+
+static void draw_progress(const struct pool *pool)
+{
+	char text[128];
+	size_t length;
+
+	snprintf(text, sizeof(text), "%zu of %zu runs made, %.0f s, running:", pool->made,
+		 pool->wanted, seconds_since(&pool->began));
+	for (size_t i = 0; i < pool->count; i++) {
+		length = strlen(text);
+		if (pool->runs[i].state == RUN_CACHE_RUNNING)
+			snprintf(text + length, sizeof(text) - length, " %s",
+				 pool->runs[i].label);
+	}
+	progress_line(text);
+}
+
+/* Until all is made, a run fails, or a signal comes that ends us. */
+static int run_all(struct pool *pool, struct sim_error *err)
+{
+	int status = start_more(pool, err);
+
+	while (!status && pool->running) {
+		if (signals_wait(pool->signals)) {
+			sim_runtime_error(err,
+					  "interrupted; %zu of %zu runs were made and are "
+					  "in " RUN_CACHE_FOLDER,
+					  pool->made, pool->wanted);
+			status = -SIM_EXIT_INTERRUPTED;
+		} else {
+			status = reap(pool, err);
+		}
+		if (!status)
+			status = start_more(pool, err);
+		draw_progress(pool);
+	}
+	kill_all(pool);
+	return status;
+}
+
+static size_t count_cores(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t set;
+
+	if (!sched_getaffinity(0, sizeof(set), &set))
+		return (size_t)CPU_COUNT(&set);
+	return online > 0 ? (size_t)online : 1;
+}
+
+int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
+		  const struct signals *signals, struct sim_error *err)
+{
+	struct pool pool = {
+		.runs = runs,
+		.count = count,
+		.wanted = wanted,
+		.cores = count_cores(),
+		.signals = signals,
+	};
+	struct writer writer; /* removes the folder again if nothing came of it */
+	int status = writer_open(&writer, RUN_CACHE_FOLDER, err);
+	int folder;
+
+	if (status)
+		return status;
+	folder = cache_folder_enter(RUN_CACHE_FOLDER, wanted);
+	clock_gettime(CLOCK_MONOTONIC, &pool.began);
+	progress_start(true);
+	status = run_all(&pool, err);
+	progress_end();
+	if (!status)
+		status = writer_commit(&writer, err);
+	if (status)
+		writer_abort(&writer);
+	else
+		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s%s\n", wanted, count,
+			seconds_since(&pool.began),
+			wanted < count ? ", the others come from " RUN_CACHE_FOLDER : "");
+	cache_folder_leave(folder);
+	return status;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* A figure as tables on the terminal and as pictures. */
+#ifndef SIM_FIGURES_SHOW_H
+#define SIM_FIGURES_SHOW_H
+
+#include "figures/data.h"
+
+struct signals;
+struct writer;
+
+/* Print the table of each panel, and a line for each container that something happened to. */
+void figure_print(const struct figure_data *data);
+
+/* Print the statistics of two runs side by side: what "table": "comparison" asks for. */
+void figure_print_comparison(const struct figure_data *data);
+
+/*
+ * Draw NAME.png and NAME.svg by plots/figure.gp, from files that the writer has put in place.
+ * @changed: the user has changed the scenario. @signals as for gnuplot_draw(). Returns 0 or a
+ * negative enum sim_exit.
+ */
+int figure_draw(const struct figure_data *data, bool changed, const struct signals *signals,
+		struct writer *writer, struct sim_error *err);
+
+/* What two runs are called: "measured" and "simulated" where one of both is real. */
+const char *figure_run_word(const struct figure_data *data, size_t run);
+
+#endif

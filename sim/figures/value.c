@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Values of a figure, see value.h. Expressions are checked once and then trusted. */
+#include "figures/value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+#include "figures/data.h"
+#include "figures/place.h"
+#include "gvm/port.h"
+#include "results/csv.h"
+
+#define NS_PER_S  1e9
+#define DEPTH_MAX 8
+
+static const char *const takes[] = { "mean", "least", "last", "most", NULL };
+enum take { TAKE_MEAN, TAKE_LEAST, TAKE_LAST, TAKE_MOST };
+
+/* Operators over a list of values, and how many they take. */
+static const struct {
+	const char *name;
+	size_t least, most;
+} operators[] = {
+	{ "add", 2, 16 },   { "multiply", 2, 16 }, { "subtract", 2, 2 },
+	{ "divide", 2, 2 }, { "when", 2, 2 },
+};
+
+static void check(const struct place *place, const struct figure *figure, size_t depth);
+
+static void check_statistic(const struct place *place)
+{
+	const char *text = json_string_value(place->json);
+	const char *dot = text ? strchr(text, '.') : NULL;
+
+	if (!dot || dot == text || !dot[1])
+		place_fail(place, "is no path, allowed: CONTAINER.PATH, such as "
+				  "\"diffusion.latency_s.mean\"");
+}
+
+static void check_of(const struct place *place, const struct figure *figure)
+{
+	static const char *const keys[] = { "of", "run", "x", NULL };
+	struct place of = place_member(place, "of");
+	struct place run = place_member(place, "run");
+	const char *label = place_text(place, "run", NULL);
+	double x = place_real(place, "x", (double)NAN);
+	bool found = false;
+
+	if (!place_is_object(place, keys))
+		return;
+	check_statistic(&of);
+	for (size_t i = 0; i < figure->run_count; i++)
+		found = found || ((!label || !strcmp(figure->runs[i].label, label)) &&
+				  (isnan(x) || figure->runs[i].x == x));
+	if (!found)
+		place_fail(&run, "no run has this label and x");
+}
+
+static void check_covered(const struct place *place, const struct figure *figure, size_t depth)
+{
+	static const char *const keys[] = { "container", "outcome", "begin", "end",
+					    "from",	 "to",	    NULL };
+	struct place from = place_member(place, "from"), to = place_member(place, "to");
+
+	if (!place_is_object(place, keys))
+		return;
+	place_text(place, "container", PLACE_NEEDED);
+	place_text(place, "outcome", PLACE_NEEDED);
+	place_text(place, "begin", PLACE_NEEDED);
+	place_text(place, "end", PLACE_NEEDED);
+	check(&from, figure, depth);
+	check(&to, figure, depth);
+}
+
+static void check_curve(const struct place *place)
+{
+	static const char *const keys[] = { "panels", "take", "from_s", "to_s", NULL };
+	struct place panels = place_member(place, "panels");
+
+	if (!place_is_object(place, keys) || !place_is_array(&panels))
+		return;
+	place_choice(place, "take", takes, TAKE_MEAN);
+	place_real(place, "from_s", 0);
+	place_real(place, "to_s", 0);
+	for (size_t i = 0; i < json_array_size(panels.json); i++) {
+		struct place element = place_element(&panels, i);
+
+		if (!json_is_string(element.json))
+			place_fail(&element, "is no text, allowed: the key of a panel");
+	}
+}
+
+static void check_operator(const struct place *place, const struct figure *figure, size_t depth)
+{
+	const char *key = json_object_iter_key(json_object_iter(place->json));
+
+	for (size_t i = 0; key && i < ARRAY_SIZE(operators); i++) {
+		struct place list = place_member(place, operators[i].name);
+		size_t count = json_array_size(list.json);
+
+		if (strcmp(key, operators[i].name) != 0)
+			continue;
+		if (json_object_size(place->json) != 1 || count < operators[i].least ||
+		    count > operators[i].most) {
+			place_fail(&list, "is wrong, allowed: an array of %zu to %zu values",
+				   operators[i].least, operators[i].most);
+			return;
+		}
+		for (size_t k = 0; k < count; k++) {
+			struct place element = place_element(&list, k);
+
+			check(&element, figure, depth);
+		}
+		return;
+	}
+	place_fail(place, "is no value, allowed: a number, a path, of, config, add, subtract, "
+			  "multiply, divide, when, covered, curve");
+}
+
+static void check(const struct place *place, const struct figure *figure, size_t depth)
+{
+	struct place inner;
+
+	if (!depth) {
+		place_fail(place, "is too deep, allowed: %d levels", DEPTH_MAX);
+		return;
+	}
+	if (json_is_number(place->json))
+		return;
+	if (json_is_string(place->json)) {
+		check_statistic(place);
+		return;
+	}
+	if (json_object_get(place->json, "of")) {
+		check_of(place, figure);
+		return;
+	}
+	inner = place_member(place, "config");
+	if (inner.json) {
+		place_text(place, "config", PLACE_NEEDED);
+		return;
+	}
+	inner = place_member(place, "covered");
+	if (inner.json) {
+		check_covered(&inner, figure, depth - 1);
+		return;
+	}
+	inner = place_member(place, "curve");
+	if (inner.json) {
+		check_curve(&inner);
+		return;
+	}
+	check_operator(place, figure, depth - 1);
+}
+
+void value_check(const struct place *place, const struct figure *figure)
+{
+	check(place, figure, DEPTH_MAX);
+}
+
+/* The value at a dotted path below @json; NULL: there is none. */
+static const json_t *walk(const json_t *json, const char *path)
+{
+	while (json && *path) {
+		size_t length = strcspn(path, ".");
+		char key[64];
+
+		if (length >= sizeof(key))
+			return NULL;
+		memcpy(key, path, length);
+		key[length] = '\0';
+		json = json_object_get(json, key);
+		path += length + (path[length] == '.');
+	}
+	return json;
+}
+
+static double number(const json_t *json)
+{
+	return json_is_number(json) ? json_number_value(json) : (double)NAN;
+}
+
+/* A statistic of one container, or the sum over all that have it. */
+static double statistic(const struct figure_data *data, size_t run, const char *text)
+{
+	const json_t *containers = json_object_get(data->summaries[run], "containers");
+	const char *path = strchr(text, '.') + 1;
+	char name[64];
+	const char *found, *key;
+	double sum = 0;
+	json_t *container;
+	bool known = false;
+
+	if (strncmp(text, "*.", 2) != 0) {
+		snprintf(name, sizeof(name), "%.*s", (int)(path - 1 - text), text);
+		found = figure_container(data, run, name);
+		return found ? number(walk(json_object_get(containers, found), path)) :
+			       (double)NAN;
+	}
+	json_object_foreach((json_t *)containers, key, container) {
+		double value = number(walk(container, path));
+
+		if (isnan(value))
+			continue;
+		sum += value;
+		known = true;
+	}
+	return known ? sum : (double)NAN;
+}
+
+/* The run that "of" speaks of: other coordinates than ours only where it says so. */
+static size_t other_run(const struct figure_data *data, size_t run, const json_t *value)
+{
+	const struct figure_run *runs = data->figure->runs;
+	const char *label = json_string_value(json_object_get(value, "run"));
+	const json_t *x = json_object_get(value, "x");
+
+	for (size_t i = 0; i < data->figure->run_count; i++) {
+		bool same_x = isnan(runs[run].x) ? isnan(runs[i].x) : runs[i].x == runs[run].x;
+
+		if (strcmp(runs[i].label, label ? label : runs[run].label) != 0)
+			continue;
+		if (x ? runs[i].x == json_number_value(x) : same_x)
+			return i;
+	}
+	return run;
+}
+
+/* A key of the configuration. Texts are durations, in seconds, or numbers. */
+static double config_value(const struct figure_data *data, size_t run, const char *path)
+{
+	const json_t *config = data->configs[run];
+	const json_t *value = walk(config, path);
+	const char *dot = strchr(path, '.');
+	char name[64];
+	uint64_t ns;
+
+	if (!value && dot) {
+		snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);
+		if (!figure_container(data, run, name))
+			return (double)NAN;
+		value = walk(json_object_get(json_object_get(config, "containers"),
+					     figure_container(data, run, name)),
+			     dot + 1);
+	}
+	if (!json_is_string(value))
+		return number(value);
+	if (units_parse_duration(json_string_value(value), &ns) == UNITS_OK)
+		return (double)ns / NS_PER_S;
+	return strtod(json_string_value(value), NULL);
+}
+
+/* How much of the time from @from to @to a row covers; 1: it lies in it. */
+static double row_share(const struct csv *csv, double from, double to)
+{
+	struct sim_error ignored = { 0 };
+	double begin = 0, end = 0;
+
+	if (!csv_has(csv, 2) || !csv_has(csv, 3) || csv_real(csv, 2, &begin, &ignored) ||
+	    csv_real(csv, 3, &end, &ignored))
+		return 0;
+	return begin >= to || end <= from || end <= begin ?
+		       0 :
+		       (fmin(end, to) - fmax(begin, from)) / (end - begin);
+}
+
+/* Rows of requests.csv that lie between two moments; a row that lies there in part counts so. */
+static double covered(const struct figure_data *data, size_t run, const json_t *value)
+{
+	const char *names[] = { "container", "outcome",
+				json_string_value(json_object_get(value, "begin")),
+				json_string_value(json_object_get(value, "end")) };
+	const char *outcome = json_string_value(json_object_get(value, "outcome"));
+	const char *container = figure_container(
+		data, run, json_string_value(json_object_get(value, "container")));
+	double from = value_of(data, run, json_object_get(value, "from"), false) * NS_PER_S;
+	double to = value_of(data, run, json_object_get(value, "to"), false) * NS_PER_S;
+	double end_s = number(json_object_get(data->summaries[run], "sim_seconds"));
+	struct sim_error ignored = { 0 };
+	char file[FIGURE_FILE_MAX];
+	double sum = 0;
+	struct csv csv;
+
+	snprintf(file, sizeof(file), "%s/requests.csv", data->runs[run].path);
+	if (!container || !(from < to) || end_s * NS_PER_S < to ||
+	    csv_open(&csv, file, names, ARRAY_SIZE(names), &ignored))
+		return (double)NAN;
+	while (csv_next(&csv, &ignored) == 1)
+		if (!strcmp(csv_text(&csv, 0), container) &&
+		    !strcmp(csv_text(&csv, 1), outcome))
+			sum += row_share(&csv, from, to);
+	csv_close(&csv);
+	return sum;
+}
+
+/* Our first curve of a panel in @run, or the published one; NULL: there is none. */
+static const struct figure_line *find_line(const struct figure_data *data, size_t run,
+					   const char *panel, bool published)
+{
+	for (size_t i = 0; i < data->line_count; i++) {
+		const struct figure_line *line = &data->lines[i];
+
+		if (!strcmp(data->figure->panels[line->panel].key, panel) &&
+		    (published ? !line->curve : line->curve && line->run == run))
+			return line;
+	}
+	return NULL;
+}
+
+/* Mean, least, last or most of one curve, or of the sum of several, in a span of time. */
+static double read_off(const struct figure_data *data, size_t run, const json_t *value,
+		       bool published)
+{
+	const json_t *panels = json_object_get(value, "panels");
+	const json_t *to = json_object_get(value, "to_s");
+	const char *take = json_string_value(json_object_get(value, "take"));
+	double from_s = json_number_value(json_object_get(value, "from_s"));
+	double to_s = to ? json_number_value(to) : (double)INFINITY;
+	const struct figure_line *lines[8];
+	size_t at[8] = { 0 };
+	size_t count = min(json_array_size(panels), (size_t)8);
+	double sum = 0, least = INFINITY, most = -INFINITY, last = NAN;
+	size_t taken = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		lines[i] = find_line(data, run, json_string_value(json_array_get(panels, i)),
+				     published);
+		if (!lines[i])
+			return (double)NAN;
+	}
+	/* Moments of the first curve that all have. */
+	for (; at[0] < lines[0]->count; at[0]++) {
+		double x_s = lines[0]->points[at[0]].x_s;
+		double y = lines[0]->points[at[0]].y;
+		size_t all = 1;
+
+		for (size_t i = 1; i < count; i++) {
+			const struct figure_line *line = lines[i];
+
+			while (at[i] < line->count && line->points[at[i]].x_s < x_s)
+				at[i]++;
+			if (at[i] == line->count || line->points[at[i]].x_s > x_s)
+				break;
+			y += line->points[at[i]].y;
+			all++;
+		}
+		if (all < count || x_s < from_s || x_s > to_s)
+			continue;
+		last = y;
+		least = fmin(least, y);
+		most = fmax(most, y);
+		sum += y;
+		taken++;
+	}
+	if (!taken)
+		return (double)NAN;
+	if (take && !strcmp(take, takes[TAKE_LEAST]))
+		return least;
+	if (take && !strcmp(take, takes[TAKE_MOST]))
+		return most;
+	return take && !strcmp(take, takes[TAKE_LAST]) ? last : sum / (double)taken;
+}
+
+static double apply(const struct figure_data *data, size_t run, const char *name,
+		    const json_t *list, bool published)
+{
+	double result = value_of(data, run, json_array_get(list, 0), published);
+
+	for (size_t i = 1; i < json_array_size(list); i++) {
+		double next = value_of(data, run, json_array_get(list, i), published);
+
+		if (!strcmp(name, "add"))
+			result += next;
+		else if (!strcmp(name, "multiply"))
+			result *= next;
+		else if (!strcmp(name, "subtract"))
+			result -= next;
+		else if (!strcmp(name, "divide"))
+			result /= next;
+		else
+			result = result > 0 ? next : (double)NAN;
+	}
+	return isfinite(result) ? result : (double)NAN;
+}
+
+double value_of(const struct figure_data *data, size_t run, const json_t *value, bool published)
+{
+	const char *key;
+	json_t *inner;
+
+	if (json_is_number(value))
+		return json_number_value(value);
+	key = json_is_object(value) ? json_object_iter_key(json_object_iter((json_t *)value)) :
+				      "";
+	inner = json_object_get(value, "curve");
+	if (inner)
+		return read_off(data, run, inner, published);
+	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
+		if (!strcmp(key, operators[i].name))
+			return apply(data, run, key, json_object_get(value, key), published);
+	/* What follows is known of our runs alone. */
+	if (published)
+		return (double)NAN;
+	if (json_is_string(value))
+		return statistic(data, run, json_string_value(value));
+	inner = json_object_get(value, "of");
+	if (inner)
+		return statistic(data, other_run(data, run, value), json_string_value(inner));
+	inner = json_object_get(value, "config");
+	if (inner)
+		return config_value(data, run, json_string_value(inner));
+	return covered(data, run, json_object_get(value, "covered"));
+}

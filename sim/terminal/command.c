@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "terminal/command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/error.h"
+
+#define OPTIONS_MAX 16
+#define USAGE_MAX   512
+#define HELP_COLUMN 22
+/* Above all characters, so that getopt's optopt tells short options from long ones. */
+#define OPTION_BASE 256
+
+static size_t count_options(const struct command *command)
+{
+	size_t count = 0;
+
+	while (command->options && command->options[count].name)
+		count++;
+	return count;
+}
+
+const char *command_word(const struct command *command)
+{
+	const char *blank = strrchr(command->name, ' ');
+
+	return blank ? blank + 1 : command->name;
+}
+
+const struct command *command_find(const struct command *const *commands, const char *word)
+{
+	while (*commands && strcmp(command_word(*commands), word) != 0)
+		commands++;
+	return *commands;
+}
+
+static void append(char *text, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *fmt, ...)
+{
+	size_t length = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + length, size - length, fmt, args);
+	va_end(args);
+}
+
+void command_usage(const struct command *command, char *text, size_t size)
+{
+	snprintf(text, size, "%s%s%s", command->name, command->operands ? " " : "",
+		 command->operands ? command->operands : "");
+	for (size_t i = 0; i < count_options(command); i++) {
+		const struct command_option *option = &command->options[i];
+
+		append(text, size, " [--%s%s%s]%s", option->name, option->value ? " " : "",
+		       option->value ? option->value : "", option->repeats ? "..." : "");
+	}
+}
+
+int command_mistake(const struct command *command, struct sim_error *err, const char *fmt, ...)
+{
+	const char *blank = strchr(command->name, ' ');
+	char mistake[256], usage[USAGE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(mistake, sizeof(mistake), fmt, args);
+	va_end(args);
+	command_usage(command, usage, sizeof(usage));
+	/* The program's own name stands before every error already. */
+	return sim_user_error(err, "%s: %s, usage: %s", blank ? blank + 1 : command->name,
+			      mistake, usage);
+}
+
+int command_parse(const struct command *command, int argc, char **argv,
+		  int (*take)(void *data, const char *option, const char *value,
+			      struct sim_error *err),
+		  void *data, struct command_line *ret_line, struct sim_error *err)
+{
+	struct option options[OPTIONS_MAX + 2] = { 0 };
+	size_t count = count_options(command);
+	int found, status = 0;
+
+	*ret_line = (struct command_line){ 0 };
+	for (size_t i = 0; i < count && i < OPTIONS_MAX; i++)
+		options[i] = (struct option){ command->options[i].name,
+					      command->options[i].value ? required_argument :
+									  no_argument,
+					      NULL, OPTION_BASE + (int)i };
+	options[count] = (struct option){ "help", no_argument, NULL, 'h' };
+	optind = 0; /* glibc: start afresh, also with what getopt remembers */
+	opterr = 0;
+	while (!status && (found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		const char letter[] = { '-', (char)optopt, '\0' };
+
+		if (found == 'h') {
+			ret_line->help = true;
+			return 0;
+		}
+		if (found >= OPTION_BASE) {
+			status = take(data, command->options[found - OPTION_BASE].name, optarg,
+				      err);
+			continue;
+		}
+		/* getopt has not passed a word of several short options. */
+		status = command_mistake(command, err, "option '%s' %s",
+					 optopt && optopt < OPTION_BASE ? letter :
+									  argv[optind - 1],
+					 found == ':' ? "needs a value" : "is not valid here");
+	}
+	ret_line->operands = argv + optind;
+	ret_line->operand_count = argc - optind;
+	return status;
+}
+
+/* "  --out DIR           where files go", with more lines below the first. */
+static void print_option(const struct command_option *option)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "--%s%s%s", option->name, option->value ? " " : "",
+		 option->value ? option->value : "");
+	printf("  %-*s", HELP_COLUMN - 3, name);
+	for (const char *line = option->help;; line += strcspn(line, "\n") + 1) {
+		printf(" %.*s\n", (int)strcspn(line, "\n"), line);
+		if (!line[strcspn(line, "\n")])
+			return;
+		printf("%*s", HELP_COLUMN - 1, "");
+	}
+}
+
+void command_print_head(const struct command *command)
+{
+	char usage[USAGE_MAX];
+
+	command_usage(command, usage, sizeof(usage));
+	printf("Usage: %s\n\n%s\n", usage, command->about);
+	for (size_t i = 0; i < count_options(command); i++)
+		print_option(&command->options[i]);
+	if (count_options(command))
+		putchar('\n');
+}
+
+void command_print_tail(const struct command *command)
+{
+	if (command->more)
+		printf("%s\n", command->more);
+	if (command->examples)
+		printf("Examples:\n%s", command->examples);
+}
+
+int command_flush(struct sim_error *err)
+{
+	if (fflush(stdout) || ferror(stdout))
+		return sim_runtime_error(err, "standard output: cannot write: %s",
+					 strerror(errno));
+	return 0;
+}
