@@ -2,20 +2,103 @@
 #include "engine/stats.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-static int stats_compare_u64(const void *a, const void *b)
+#define SORT_SHORT 16 /* so many are sorted by insertion */
+
+static void sort_by_insertion(uint64_t *values, size_t n)
 {
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
+	for (size_t i = 1; i < n; i++) {
+		uint64_t value = values[i];
+		size_t hole = i;
 
-	return (x > y) - (x < y);
+		for (; hole > 0 && values[hole - 1] > value; hole--)
+			values[hole] = values[hole - 1];
+		values[hole] = value;
+	}
+}
+
+/* Let the value at @i sink in a heap of @n, whose greatest value is first. */
+static void heap_sink(uint64_t *values, size_t i, size_t n)
+{
+	uint64_t value = values[i];
+
+	for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+		if (child + 1 < n && values[child + 1] > values[child])
+			child++;
+		if (values[child] <= value)
+			break;
+		values[i] = values[child];
+		i = child;
+	}
+	values[i] = value;
+}
+
+static void sort_by_heap(uint64_t *values, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		heap_sink(values, i, n);
+	while (n-- > 1) {
+		uint64_t greatest = values[0];
+
+		values[0] = values[n];
+		values[n] = greatest;
+		heap_sink(values, 0, n);
+	}
+}
+
+static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
+{
+	if ((a < b) == (b < c))
+		return b;
+	return (b < a) == (a < c) ? a : c;
+}
+
+/* Part @values around a pivot. Returns how many came to the left, at least 1 and less than @n. */
+static size_t sort_part(uint64_t *values, size_t n)
+{
+	uint64_t pivot = median_of_three(values[0], values[(n - 1) / 2], values[n - 2]);
+	size_t left = 0, right = n - 1;
+
+	for (;;) {
+		uint64_t value;
+
+		while (values[left] < pivot)
+			left++;
+		while (values[right] > pivot)
+			right--;
+		if (left >= right)
+			return right + 1;
+		value = values[left];
+		values[left++] = values[right];
+		values[right--] = value;
+	}
+}
+
+/* Quicksort, which a heap takes over from where the pivots were bad for too long (introsort). */
+static void sort_to_depth(uint64_t *values, size_t n, u32 depth)
+{
+	while (n > SORT_SHORT) {
+		size_t left;
+
+		if (depth-- == 0) {
+			sort_by_heap(values, n);
+			return;
+		}
+		left = sort_part(values, n);
+		sort_to_depth(values, left, depth);
+		values += left;
+		n -= left;
+	}
+	sort_by_insertion(values, n);
 }
 
 void stats_sort_u64(uint64_t *values, size_t n)
 {
-	if (n > 1)
-		qsort(values, n, sizeof(*values), stats_compare_u64);
+	u32 depth = 0;
+
+	for (size_t rest = n; rest > 1; rest /= 2)
+		depth += 2;
+	sort_to_depth(values, n, depth);
 }
 
 double stats_percentile_u64(const uint64_t *sorted, size_t n, unsigned int percent)

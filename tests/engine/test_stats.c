@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Sorting in place, on inputs of every kind that sorts are bad at. */
+#include "engine/stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/port/gvm_common.h"
+#include "runner.h"
+
+#define VALUES 5000
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a;
+	uint64_t y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void check_sort(const uint64_t *values, size_t n)
+{
+	static uint64_t sorted[VALUES], expected[VALUES];
+
+	memcpy(sorted, values, n * sizeof(*values));
+	memcpy(expected, values, n * sizeof(*values));
+	stats_sort_u64(sorted, n);
+	qsort(expected, n, sizeof(*expected), compare);
+	ck_assert_mem_eq(sorted, expected, n * sizeof(*values));
+}
+
+START_TEST(random_values_are_sorted)
+{
+	static uint64_t values[VALUES];
+	u64 random = runner_seed();
+
+	for (int round = 0; round < 500; round++) {
+		size_t n = gvm_port_draw(&random) % (round % 10 ? 100 : VALUES);
+		uint64_t distinct = 1 + gvm_port_draw(&random) % (round % 3 ? 5 : U64_MAX);
+
+		for (size_t i = 0; i < n; i++)
+			values[i] = gvm_port_draw(&random) % distinct;
+		check_sort(values, n);
+	}
+}
+END_TEST
+
+START_TEST(runs_and_equal_values_are_sorted)
+{
+	static uint64_t rising[VALUES], falling[VALUES], pipes[VALUES], equal[VALUES],
+		extremes[VALUES];
+
+	for (size_t i = 0; i < VALUES; i++) {
+		rising[i] = i;
+		falling[i] = VALUES - i;
+		pipes[i] = i < VALUES / 2 ? i : VALUES - i;
+		equal[i] = 7;
+		extremes[i] = i % 2 ? U64_MAX : 0;
+	}
+	for (size_t n = 0; n < VALUES; n += n < 40 ? 1 : 997) {
+		check_sort(rising, n);
+		check_sort(falling, n);
+		check_sort(pipes, n);
+		check_sort(equal, n);
+		check_sort(extremes, n);
+	}
+}
+END_TEST
+
+static uint64_t *killer;
+
+/* The values that make each pivot one of the two smallest: McIlroy, "A Killer Adversary". */
+static void make_killer(size_t n)
+{
+	size_t *places = malloc(n * sizeof(*places));
+	uint64_t next = 0;
+
+	ck_assert_ptr_nonnull(places);
+	for (size_t i = 0; i < n; i++)
+		places[i] = i;
+	for (size_t left = 0; left + 3 < n; left += 2) {
+		size_t middle = left + (n - left - 1) / 2;
+		size_t place = places[middle];
+
+		killer[places[left]] = next++;
+		killer[place] = next++;
+		places[middle] = places[left + 1];
+		places[left + 1] = place;
+	}
+	for (size_t i = n - n % 2 - 2; i < n; i++)
+		killer[places[i]] = next++;
+	free(places);
+}
+
+/* With a quadratic sort this takes minutes, and the runner gives it one. */
+START_TEST(no_input_makes_the_sort_quadratic)
+{
+	const size_t n = 1000000;
+
+	killer = calloc(n, sizeof(*killer));
+	ck_assert_ptr_nonnull(killer);
+	make_killer(n);
+	stats_sort_u64(killer, n);
+	for (size_t i = 1; i < n; i++)
+		if (killer[i - 1] > killer[i])
+			ck_abort_msg("not sorted at %zu", i);
+	free(killer);
+}
+END_TEST
+
+TEST_MAIN("stats", random_values_are_sorted, runs_and_equal_values_are_sorted,
+	  no_input_makes_the_sort_quadratic)
