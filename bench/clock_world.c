@@ -17,12 +17,6 @@ static void *world_alloc(size_t bytes)
 
 static const struct gvm_port_alloc_hook world_alloc_hook = { world_alloc, free };
 
-static bool world_chunk_evictable(void *gpu, u32 chunk)
-{
-	return gvm_block_evictable(gpu, chunk);
-}
-
-static const struct gvm_gpu_ops world_ops = { .chunk_evictable = world_chunk_evictable };
 static const struct gvm_mmu_ops world_mmu = { 0 };
 
 static void world_out_of_memory(void)
@@ -45,8 +39,8 @@ void world_init(u32 chunks)
 	struct gvm_device_config config = {
 		.name = "bench",
 		.chunk_count = chunks,
-		.ops = &world_ops,
-		.gpu = &world.memory,
+		.memory_ops = &gvm_block_memory_ops,
+		.memory = &world.memory,
 	};
 
 	gvm_port_alloc_hook = &world_alloc_hook;

@@ -11,7 +11,7 @@
 
 struct clock_world {
 	struct gvm_device device;
-	struct gvm_memory memory; /* its frames answer chunk_evictable, as in production */
+	struct gvm_memory memory; /* its frames answer evictable, as in production */
 	u32 allocations;	  /* made by the core since the program started */
 	u64 allocated_bytes;	  /* in them */
 };

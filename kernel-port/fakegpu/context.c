@@ -2,9 +2,9 @@
 /*
  * Contexts: address spaces of processes, what is mapped in them, and their TSGs.
  *
- * A record in the fault buffer may outlive the context that it is about. It names it by number, and
- * whoever services it looks for the context and for the mapping, and holds both while at work. So
- * closing never has to wait for the fault buffer.
+ * A record in the fault buffer may outlive the context that it is about. It names it by number, and the
+ * block layer finds the range by number and address and holds it while at work. So closing never has to
+ * wait for the fault buffer.
  */
 #include "fakegpu.h"
 
@@ -44,19 +44,6 @@ static void context_put(struct fakegpu_context *context)
 	fakegpu_page_table_destroy(&context->table);
 	mutex_destroy(&context->mutex);
 	kfree(context);
-}
-
-/* The context that faults call @id, held; or NULL. */
-static struct fakegpu_context *context_find(struct fakegpu *gpu, u32 id)
-{
-	struct fakegpu_context *context;
-
-	xa_lock(&gpu->contexts);
-	context = xa_load(&gpu->contexts, id);
-	if (context && !refcount_inc_not_zero(&context->refs))
-		context = NULL;
-	xa_unlock(&gpu->contexts);
-	return context;
 }
 
 static void context_destroy_tsgs(struct fakegpu_context *context)
@@ -108,7 +95,7 @@ static void context_detach(struct fakegpu_context *context)
 		xa_erase(&gpu->contexts, context->id);
 	context_destroy_tsgs(context);
 	gvm_evictor_stop(&context->evictor);
-	gvm_pinned_release(&context->pinned);
+	gvm_unevictable_release(&gpu->memory, &context->unevictable);
 	gvm_process_detach(gpu->device, context->tgid, context->container);
 	context->container = NULL;
 }
@@ -127,10 +114,10 @@ static int context_attach(struct fakegpu_context *context,
 		context->container = NULL;
 		return status;
 	}
-	gvm_pinned_init(&context->pinned, &gpu->memory, context->container);
+	gvm_unevictable_init(&context->unevictable, context->container);
 	status = -ENOMEM;
 	if (!check_add_overflow((u64)context_bytes, gvm_page_table_space_bytes(), &bytes))
-		status = gvm_pinned_add(&context->pinned, bytes);
+		status = gvm_unevictable_add(&gpu->memory, &context->unevictable, bytes);
 	if (!status)
 		status = context_create_tsgs(context, create->tsgs);
 	if (!status)
@@ -163,9 +150,9 @@ int fakegpu_context_create(struct fakegpu_context *context,
 /* Mappings. */
 
 /* Host memory that an application has written: the pattern of @seed. */
-static int mapping_fill(struct fakegpu_mapping *mapping, u64 seed)
+static int mapping_fill(struct fakegpu_mapping *mapping, const struct gvm_range_config *range,
+			u64 seed)
 {
-	const struct gvm_range *range = &mapping->range;
 	u64 at;
 
 	for (at = 0; at < range->bytes; at += sizeof(u64)) {
@@ -223,15 +210,14 @@ static struct fakegpu_mapping *mapping_alloc(u32 count)
 	return mapping;
 }
 
-/* Make a mapping that nobody can find yet. */
+/* Make a mapping. Faults find its range, so that comes last. */
 static int mapping_create(struct fakegpu_context *context, const struct gvm_fakegpu_map *map,
 			  struct fakegpu_mapping **ret_mapping)
 {
 	u32 count = (u32)((map->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
 	struct gvm_range_config config = {
 		.container = context->container,
-		.memory = &context->gpu->memory,
-		.space = &context->table,
+		.space = (void *)(unsigned long)context->id,
 		.va = context->next_va,
 		.bytes = map->bytes,
 		.on_host = map->flags & GVM_FAKEGPU_MAP_ON_HOST,
@@ -244,22 +230,19 @@ static int mapping_create(struct fakegpu_context *context, const struct gvm_fake
 	status = fakegpu_page_table_reserve(&context->table, config.va, mapping->ptes, count);
 	if (status)
 		goto err_free;
-	status = gvm_range_init(&mapping->range, &config);
+	if (config.on_host)
+		status = mapping_fill(mapping, &config, map->seed);
+	if (!status)
+		status = gvm_range_init(&context->gpu->memory, &mapping->range, &config);
 	if (status)
 		goto err_release;
-	if (config.on_host)
-		status = mapping_fill(mapping, map->seed);
-	if (status) {
-		mapping_destroy(context, mapping);
-		return status;
-	}
 	*ret_mapping = mapping;
 	return 0;
 
 err_release:
 	fakegpu_page_table_release(&context->table, config.va, count);
 err_free:
-	mapping_free(mapping, 0);
+	mapping_free(mapping, count);
 	return status;
 }
 
@@ -274,7 +257,8 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 		return -ENOSPC;
 	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
 		return -ENOMEM;
-	status = gvm_pinned_add(&context->pinned, gvm_page_table_range_bytes(map->bytes));
+	status = gvm_unevictable_add(&context->gpu->memory, &context->unevictable,
+				     gvm_page_table_range_bytes(map->bytes));
 	if (!status)
 		status = mapping_create(context, map, &mapping);
 	if (status)
@@ -317,7 +301,6 @@ static struct fakegpu_mapping *context_find_mapping(struct fakegpu_context *cont
 	return NULL;
 }
 
-/* From here on no fault finds it. */
 static void context_unlink(struct fakegpu_context *context, struct fakegpu_mapping *mapping)
 {
 	spin_lock(&context->lock);
@@ -377,62 +360,35 @@ void fakegpu_context_close(struct fakegpu_context *context)
 
 /* Faults. */
 
-/* The mapping of a fault, kept until gvm_range_leave(); or NULL. */
-static struct fakegpu_mapping *context_enter(struct fakegpu_context *context, u64 va)
-{
-	struct fakegpu_mapping *mapping;
-
-	spin_lock(&context->lock);
-	mapping = context_find_mapping(context, va);
-	if (mapping)
-		gvm_range_enter(&mapping->range);
-	spin_unlock(&context->lock);
-	return mapping;
-}
-
 /*
- * Service the faults at the head that are in one mapping, or one that is in none. Their number. What a
- * TSG had posted when it died is for nobody: one death counts once in gmem.events.
+ * The block layer's service, but for what a TSG had posted when it died, or whose context has gone: one
+ * death counts once in gmem.events.
  */
-static u32 context_service(struct fakegpu_context *context, struct gvm_fault *faults, u32 count)
+void fakegpu_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
+		     struct gvm_fence *fence)
 {
-	struct gvm_block_stats stats = { 0 };
-	struct fakegpu_mapping *mapping;
-	u32 run = 1;
+	struct fakegpu *gpu = container_of(memory, struct fakegpu, memory);
+	u32 done, run;
 
-	if (fakegpu_tsg_is_dead(context->gpu, faults[0].tsg)) {
-		faults[0].status = 0;
-		return 1;
-	}
-	mapping = context_enter(context, faults[0].va);
+	for (done = 0; done < count; done += run) {
+		bool dead = fakegpu_tsg_is_dead(gpu, faults[done].tsg);
 
-	if (!mapping) {
-		faults[0].status = -EFAULT;
-		return 1;
+		run = 1;
+		if (dead) {
+			faults[done].status = 0;
+			continue;
+		}
+		while (done + run < count && !fakegpu_tsg_is_dead(gpu, faults[done + run].tsg))
+			run++;
+		gvm_block_memory_ops.service(memory, space, faults + done, run, fence);
 	}
-	while (run < count && faults[run].va - mapping->range.va < mapping->range.bytes &&
-	       !fakegpu_tsg_is_dead(context->gpu, faults[run].tsg))
-		run++;
-	gvm_range_service(&mapping->range, faults, run, &stats, &context->gpu->batch);
-	gvm_range_leave(&mapping->range);
-	return run;
 }
 
-void fakegpu_service_faults(void *data, void *space, struct gvm_fault *faults, u32 count)
+struct fakegpu_page_table *fakegpu_space_table(struct fakegpu *gpu, void *space)
 {
-	struct fakegpu *gpu = data;
-	struct fakegpu_context *context = context_find(gpu, (u32)(unsigned long)space);
-	u32 done = 0;
+	struct fakegpu_context *context = xa_load(&gpu->contexts, (u32)(unsigned long)space);
 
-	/* Whoever faulted has gone: there is nobody to be told. */
-	if (!context) {
-		while (done < count)
-			faults[done++].status = 0;
-		return;
-	}
-	while (done < count)
-		done += context_service(context, faults + done, count - done);
-	context_put(context);
+	return &context->table;
 }
 
 u8 fakegpu_space_priority(void *data, const void *space)

@@ -35,43 +35,21 @@ static void fakegpu_cancel_fault(void *gpu, const struct gvm_fault *fault)
 	fakegpu_tsg_kill(gpu, fault->tsg, fault->status);
 }
 
-static int fakegpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
-{
-	struct fakegpu *gpu = data;
-
-	return gvm_block_evict(&gpu->memory, chunk, fence);
-}
-
-static int fakegpu_hint_chunk(void *data, u32 chunk)
-{
-	struct fakegpu *gpu = data;
-
-	return gvm_block_hint(&gpu->memory, chunk);
-}
-
-static bool fakegpu_chunk_evictable(void *data, u32 chunk)
-{
-	struct fakegpu *gpu = data;
-
-	return gvm_block_evictable(&gpu->memory, chunk);
-}
-
 static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.fetch_faults = fakegpu_fetch_faults,
-	.service_faults = fakegpu_service_faults,
 	.space_priority = fakegpu_space_priority,
 	.cancel_fault = fakegpu_cancel_fault,
 	.flush_and_replay = fakegpu_flush_and_replay,
 	.wait_for_faults = fakegpu_wait_for_faults,
-	.evict_chunk = fakegpu_evict_chunk,
-	.hint_chunk = fakegpu_hint_chunk,
-	.chunk_evictable = fakegpu_chunk_evictable,
 	.tsg_set_timeslice = fakegpu_tsg_set_timeslice,
 	.tsg_preempt = fakegpu_tsg_preempt,
 	.tsgs_disable = fakegpu_tsgs_disable,
 	.tsgs_enable = fakegpu_tsgs_enable,
 	.tsg_sample = fakegpu_tsg_sample,
 };
+
+/* The block layer's, but for service. */
+static struct gvm_memory_ops fakegpu_memory_ops;
 
 static const struct gvm_mmu_ops fakegpu_mmu_ops = {
 	.chunk_alloc = fakegpu_chunk_alloc,
@@ -371,6 +349,8 @@ static int fakegpu_add(u32 number)
 		.chunk_count = chunks,
 		.ops = &fakegpu_gpu_ops,
 		.gpu = gpu,
+		.memory_ops = &fakegpu_memory_ops,
+		.memory = gpu ? &gpu->memory : NULL,
 		.default_timeslice_us = 1024, /* what RM programs */
 		.features = features,
 	};
@@ -430,6 +410,8 @@ static int __init fakegpu_init(void)
 	if (!gpus || gpus > FAKEGPU_GPUS_MAX || !chunks || chunks > FAKEGPU_CHUNKS_MAX ||
 	    !sms || sms > FAKEGPU_SMS_MAX)
 		return -EINVAL;
+	fakegpu_memory_ops = gvm_block_memory_ops;
+	fakegpu_memory_ops.service = fakegpu_service;
 	for (i = 0; i < gpus && !status; i++)
 		status = fakegpu_add(i);
 	if (status)

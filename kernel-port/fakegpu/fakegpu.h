@@ -135,8 +135,8 @@ struct fakegpu_context {
 	bool created; /* released when all of what follows is there */
 	u32 tgid;
 	struct gvm_container *container;
-	struct gvm_pinned pinned;
-	struct gvm_evictor evictor; /* the container's, if no other context has it */
+	struct gvm_unevictable unevictable; /* its buffers and page tables */
+	struct gvm_evictor evictor;	    /* the container's, if no other context has it */
 	struct fakegpu_page_table table;
 	u64 next_va;
 	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */
@@ -205,7 +205,6 @@ struct fakegpu {
 		copied; /* engines for work, others for fences and for room in queues */
 
 	struct fakegpu_fault_buffer faults;
-	struct gvm_fence batch; /* what the replay waits for; the fault handler's own */
 
 	u32 sm_count; /* set once */
 	struct fakegpu_sm sms[FAKEGPU_SMS_MAX];
@@ -265,7 +264,7 @@ u64 fakegpu_fault_post(struct fakegpu *gpu, const struct gvm_fault *fault);
 u64 fakegpu_replays(struct fakegpu *gpu);
 u32 fakegpu_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max);
 int fakegpu_wait_for_faults(void *gpu);
-int fakegpu_flush_and_replay(void *gpu);
+int fakegpu_flush_and_replay(void *gpu, const struct gvm_fence *fence);
 
 /*
  * scheduling.c: the core's scheduler, as the module's parameters want it. start: 0, -EINVAL (there is
@@ -325,8 +324,12 @@ int fakegpu_context_unmap(struct fakegpu_context *context, u64 va);
 int fakegpu_context_discard(struct fakegpu_context *context,
 			    const struct gvm_fakegpu_span *span);
 
-/* Calls of gvm_gpu_ops about address spaces. */
-void fakegpu_service_faults(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+/* Calls about address spaces: of gvm_memory_ops, and of gvm_gpu_ops. */
+void fakegpu_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
+		     struct gvm_fence *fence);
 u8 fakegpu_space_priority(void *gpu, const void *space);
+
+/* The page table of a space that has mappings. CONTEXT: atomic. */
+struct fakegpu_page_table *fakegpu_space_table(struct fakegpu *gpu, void *space);
 
 #endif

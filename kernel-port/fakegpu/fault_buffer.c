@@ -64,11 +64,11 @@ int fakegpu_wait_for_faults(void *data)
  * What is in the buffer when the replay comes is stale: it was flushed, and who still misses its
  * page faults again. Both under one lock, so that no stalled warp is forgotten in between.
  */
-int fakegpu_flush_and_replay(void *data)
+int fakegpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 {
 	struct fakegpu *gpu = data;
 	struct fakegpu_fault_buffer *buffer = &gpu->faults;
-	int status = fakegpu_fence_wait(gpu, &gpu->batch);
+	int status = fakegpu_fence_wait(gpu, fence);
 
 	if (status)
 		return status;

@@ -60,7 +60,7 @@ void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 		 enum gvm_access access)
 {
 	struct fakegpu *gpu = data;
-	struct fakegpu_page_table *table = space;
+	struct fakegpu_page_table *table = fakegpu_space_table(gpu, space);
 	struct gvm_fence fence = fakegpu_chunk_fence(gpu, chunk);
 	void *bytes = fakegpu_chunk_bytes(gpu, chunk);
 	struct fakegpu_pte *pte;
@@ -81,7 +81,7 @@ void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 
 void fakegpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
-	struct fakegpu_page_table *table = space;
+	struct fakegpu_page_table *table = fakegpu_space_table(data, space);
 	struct fakegpu_pte *pte;
 
 	spin_lock(&table->lock);

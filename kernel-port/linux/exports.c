@@ -47,18 +47,12 @@ EXPORT_SYMBOL_GPL(gvm_memory_init);
 EXPORT_SYMBOL_GPL(gvm_memory_destroy);
 EXPORT_SYMBOL_GPL(gvm_range_init);
 EXPORT_SYMBOL_GPL(gvm_range_destroy);
-EXPORT_SYMBOL_GPL(gvm_range_enter);
-EXPORT_SYMBOL_GPL(gvm_range_leave);
-EXPORT_SYMBOL_GPL(gvm_range_service);
 EXPORT_SYMBOL_GPL(gvm_range_discard);
-EXPORT_SYMBOL_GPL(gvm_block_evict);
-EXPORT_SYMBOL_GPL(gvm_block_evictable);
-EXPORT_SYMBOL_GPL(gvm_block_hint);
+EXPORT_SYMBOL_GPL(gvm_block_memory_ops);
 EXPORT_SYMBOL_GPL(gvm_page_table_range_bytes);
 EXPORT_SYMBOL_GPL(gvm_page_table_space_bytes);
-EXPORT_SYMBOL_GPL(gvm_pinned_init);
-EXPORT_SYMBOL_GPL(gvm_pinned_add);
-EXPORT_SYMBOL_GPL(gvm_pinned_release);
+EXPORT_SYMBOL_GPL(gvm_unevictable_add);
+EXPORT_SYMBOL_GPL(gvm_unevictable_release);
 
 /* The port. */
 EXPORT_SYMBOL_GPL(gvm_worker_start);

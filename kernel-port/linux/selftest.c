@@ -106,7 +106,8 @@ static u32 selftest_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max)
 	return count;
 }
 
-static void selftest_service_faults(void *gpu, void *space, struct gvm_fault *faults, u32 count)
+static void selftest_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
+			     struct gvm_fence *fence)
 {
 	u32 i;
 
@@ -120,7 +121,7 @@ static void selftest_cancel_fault(void *gpu, const struct gvm_fault *fault)
 	selftest_log("cancel %llu\n", fault->va);
 }
 
-static int selftest_flush_and_replay(void *gpu)
+static int selftest_flush_and_replay(void *gpu, const struct gvm_fence *fence)
 {
 	selftest_log("replay\n");
 	gvm_spin_lock(&selftest.lock);
@@ -135,7 +136,7 @@ static int selftest_wait_for_faults(void *gpu)
 	return gvm_wait_event_interruptible(&selftest.wq, READ_ONCE(selftest.queued));
 }
 
-static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fence)
+static int selftest_evict_chunk(void *memory, u32 chunk, struct gvm_eviction *eviction)
 {
 	int ret = -ENOENT;
 
@@ -155,7 +156,7 @@ static int selftest_evict_chunk(void *gpu, u32 chunk, struct gvm_fence *ret_fenc
 	return ret;
 }
 
-static bool selftest_chunk_evictable(void *gpu, u32 chunk)
+static bool selftest_evictable(void *memory, u32 chunk)
 {
 	return true;
 }
@@ -193,16 +194,19 @@ static int selftest_tsg_preempt(void *gpu, u32 tsg)
 
 static const struct gvm_gpu_ops selftest_ops = {
 	.fetch_faults = selftest_fetch_faults,
-	.service_faults = selftest_service_faults,
 	.cancel_fault = selftest_cancel_fault,
 	.flush_and_replay = selftest_flush_and_replay,
 	.wait_for_faults = selftest_wait_for_faults,
-	.evict_chunk = selftest_evict_chunk,
-	.chunk_evictable = selftest_chunk_evictable,
 	.tsg_set_timeslice = selftest_tsg_set_timeslice,
 	.tsgs_disable = selftest_tsgs_disable,
 	.tsgs_enable = selftest_tsgs_enable,
 	.tsg_preempt = selftest_tsg_preempt,
+};
+
+static const struct gvm_memory_ops selftest_memory_ops = {
+	.service = selftest_service,
+	.evictable = selftest_evictable,
+	.evict = selftest_evict_chunk,
 };
 
 /* Find a chunk that @owner has; NULL finds a free one. */
@@ -545,6 +549,7 @@ static int __init selftest_init(void)
 		.name = "selftest",
 		.chunk_count = SELFTEST_CHUNKS,
 		.ops = &selftest_ops,
+		.memory_ops = &selftest_memory_ops,
 		.default_timeslice_us = 1024,
 	};
 	int ret;

@@ -180,7 +180,7 @@ int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to)
 	if (!memory->range)
 		return 0;
 	return sim_process_prefetch(memory->context->process, memory->range,
-				    to == CUDA_HOST ? NVUVM_CPU : NVUVM_GPU);
+				    to == CUDA_HOST ? GVM_PROCESSOR_CPU : GVM_PROCESSOR_GPU);
 }
 
 u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes)
@@ -189,7 +189,7 @@ u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes)
 
 	if (!memory->range)
 		return 0;
-	freed = gvm_range_discard(memory->range, offset, bytes);
+	freed = sim_process_discard(memory->context->process, memory->range, offset, bytes);
 	eng_pay_debt();
 	return freed;
 }

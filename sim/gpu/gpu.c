@@ -2,9 +2,8 @@
 /*
  * One simulated GPU: the devices behind the core's two tables of calls. See gpu.h.
  *
- * The glue decides nothing. Fault service finds the process and the range of each fault and hands
- * them to the core's block layer; TSG calls become RPCs that take their time. Calls about memory are
- * in memory.c.
+ * The glue decides nothing. Pages are the memory manager's (manager.h); TSG calls become RPCs that take
+ * their time. What a manager asks of the hardware is in memory.c.
  */
 #include "gpu/gpu.h"
 
@@ -14,7 +13,6 @@
 #include "gpu/check.h"
 #include "gpu/memory.h"
 #include "gpu/process.h"
-#include "gvm/control.h"
 
 static u32 gpu_fetch_faults(void *data, struct gvm_fault *faults, u32 max)
 {
@@ -23,63 +21,26 @@ static u32 gpu_fetch_faults(void *data, struct gvm_fault *faults, u32 max)
 	return gmmu_fetch(&gpu->gmmu, faults, max);
 }
 
-/* Faults outside of any range are the application's bug, or it is exiting: they are cancelled. */
-static void faults_reject(struct gvm_fault *faults, u32 count)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		faults[i].status = -EFAULT;
-}
-
-/* The length of the run of faults at the head that fall into @range. */
-static u32 faults_in_range(const struct gvm_range *range, const struct gvm_fault *faults,
-			   u32 count)
-{
-	u32 run = 1;
-
-	while (run < count && sim_range_covers(range, faults[run].va))
-		run++;
-	return run;
-}
-
-static void gpu_service_range(struct sim_gpu *gpu, struct gvm_range *range,
-			      struct gvm_fault *faults, u32 count,
-			      struct gvm_block_stats *stats)
-{
-	if (gpu->nvuvm)
-		nvuvm_service(gpu->nvuvm, range, faults, count, stats, &gpu->batch);
-	else
-		gvm_range_service(range, faults, count, stats, &gpu->batch);
-}
-
-static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults, u32 count)
+static int gpu_space_enter(void *data, void *space, u32 count)
 {
 	struct sim_gpu *gpu = data;
 	struct sim_process *process = space;
-	struct gvm_range *range;
-	u32 done, run;
 
-	if (!process->running) {
-		faults_reject(faults, count);
-		return;
-	}
+	if (!process->running)
+		return -EFAULT;
 	gpu->servicing = process;
 	gpu->servicer = eng_self();
 	gpu->in_service = process;
 	process->stats.faults += count;
 	process->stats.fault_batches++;
-	for (done = 0; done < count && process->running; done += run) {
-		run = 1;
-		range = sim_process_find_range(process, faults[done].va);
-		if (!range) {
-			faults_reject(faults + done, 1);
-			continue;
-		}
-		run = faults_in_range(range, faults + done, count - done);
-		gpu_service_range(gpu, range, faults + done, run, &process->stats.block);
-	}
-	faults_reject(faults + done, count - done);
+	return 0;
+}
+
+static void gpu_space_leave(void *data, void *space)
+{
+	struct sim_gpu *gpu = data;
+
+	(void)space;
 	gpu->in_service = NULL;
 	eng_wake_all(&gpu->serviced);
 }
@@ -87,6 +48,7 @@ static void gpu_service_faults(void *data, void *space, struct gvm_fault *faults
 void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
 {
 	gmmu_drop(&gpu->gmmu, process);
+	gpu->device.memory_ops->space_close(gpu->device.memory, process);
 	while (gpu->in_service == process)
 		eng_wait(&gpu->serviced, ENG_NEVER, false);
 	if (gpu->servicing == process)
@@ -134,27 +96,21 @@ static int gpu_wait_for_replay(struct sim_gpu *gpu)
 }
 
 /* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
-static int gpu_wait_for_batch(struct sim_gpu *gpu)
+static int gpu_wait_for_batch(struct sim_gpu *gpu, const struct gvm_fence *fence)
 {
-	struct gvm_fence batch = gpu->batch;
-	int status;
+	int status = sim_gpu_fence_wait(gpu, fence);
 
-	gpu->batch = (struct gvm_fence){ 0 };
-	status = sim_gpu_fence_wait(gpu, &batch);
 	if (!status)
 		status = gpu_wait_for_replay(gpu);
 	gpu->servicing = NULL;
 	return status;
 }
 
-static int gpu_flush_and_replay(void *data)
+static int gpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
-	int status;
+	int status = gpu_wait_for_batch(gpu, fence);
 
-	if (gpu->nvuvm)
-		nvuvm_batch_end(gpu->nvuvm);
-	status = gpu_wait_for_batch(gpu);
 	sim_gpu_check_at_replay(gpu);
 	gmmu_flush(&gpu->gmmu);
 	fifo_replay(&gpu->fifo);
@@ -186,52 +142,6 @@ static int gpu_wait_for_faults(void *data)
 	if (status == -EINTR)
 		return status;
 	return eng_sleep_until(eng_now() + gpu_wake_latency(gpu, eng_now() - idle_since));
-}
-
-static void gpu_count_eviction(void *data, void *space)
-{
-	struct sim_process *loser = space;
-
-	(void)data;
-	loser->stats.evictions++;
-}
-
-static int gpu_evict_chunk(void *data, u32 chunk, struct gvm_fence *fence)
-{
-	struct sim_gpu *gpu = data;
-	const struct gvm_range *range;
-	void *loser;
-	int status;
-
-	/* Evictors and reclaim take their time beside the fault handler, who pays at its replay. */
-	if (eng_self() != gpu->handler.worker.actor)
-		eng_pay_debt();
-	if (gpu->nvuvm)
-		return nvuvm_evict_chunk(gpu->nvuvm, chunk, fence);
-	range = gpu->memory.frames[chunk].range;
-	loser = range ? range->space : NULL;
-	status = gvm_block_evict(&gpu->memory, chunk, fence);
-	if (!status && loser)
-		gpu_count_eviction(gpu, loser);
-	return status;
-}
-
-/* Evictors alone do it, on their own time. */
-static int gpu_hint_chunk(void *data, u32 chunk)
-{
-	struct sim_gpu *gpu = data;
-
-	eng_pay_debt();
-	return gvm_block_hint(&gpu->memory, chunk);
-}
-
-static bool gpu_chunk_evictable(void *data, u32 chunk)
-{
-	struct sim_gpu *gpu = data;
-
-	if (gpu->nvuvm)
-		return nvuvm_chunk_evictable(gpu->nvuvm, chunk);
-	return gvm_block_evictable(&gpu->memory, chunk);
 }
 
 static int gpu_tsg_set_timeslice(void *data, u32 tsg, u64 timeslice_us)
@@ -278,14 +188,12 @@ static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample
 
 static const struct gvm_gpu_ops gpu_ops = {
 	.fetch_faults = gpu_fetch_faults,
-	.service_faults = gpu_service_faults,
+	.space_enter = gpu_space_enter,
+	.space_leave = gpu_space_leave,
 	.space_priority = gpu_space_priority,
 	.cancel_fault = gpu_cancel_fault,
 	.flush_and_replay = gpu_flush_and_replay,
 	.wait_for_faults = gpu_wait_for_faults,
-	.evict_chunk = gpu_evict_chunk,
-	.hint_chunk = gpu_hint_chunk,
-	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_tsg_set_timeslice,
 	.tsg_preempt = gpu_tsg_preempt,
 	.tsgs_disable = gpu_tsgs_disable,
@@ -293,26 +201,18 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.tsg_sample = gpu_tsg_sample,
 };
 
-/* The memory of the device, looked after by the core or by the model of NVIDIA's driver. */
-static int gpu_init_blocks(struct sim_gpu *gpu)
+/* Once there is a device for it. */
+static int gpu_init_manager(struct sim_gpu *gpu)
 {
-	struct nvuvm_config config = {
+	struct sim_memory_config config = {
 		.device = &gpu->device,
-		.memory = &gpu->memory,
 		.mmu = &sim_gpu_mmu_ops,
 		.gpu = gpu,
-		.evicted = gpu_count_eviction,
-		.limits = gpu->policy.limits,
-		.fast_path = gpu->policy.fast_path,
-		.host_fragmented = gpu->policy.host_fragmented,
+		.policy = &gpu->policy,
 	};
 
-	if (!gpu->policy.nvuvm)
-		return gvm_memory_init(&gpu->memory, &gpu->device, &sim_gpu_mmu_ops, gpu);
-	gpu->nvuvm = nvuvm_create(&config);
-	if (!gpu->nvuvm)
-		return -ENOMEM;
-	return gvm_memory_init(&gpu->memory, &gpu->device, &nvuvm_mmu_ops, gpu->nvuvm);
+	gpu->device.memory = gpu->manager->create(&config);
+	return gpu->device.memory ? 0 : -ENOMEM;
 }
 
 static int gpu_init_memory(struct sim_gpu *gpu)
@@ -323,10 +223,10 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.chunk_count = count,
 		.ops = &gpu_ops,
 		.gpu = gpu,
+		.memory_ops = gpu->manager->ops,
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
 		.features = gpu->policy.features,
 	};
-
 	int status;
 
 	gpu->free_chunks = calloc(count, sizeof(*gpu->free_chunks));
@@ -338,7 +238,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		gpu->free_chunks[gpu->free_count] = gpu->free_count;
 	status = gvm_device_init(&gpu->device, &config);
 	if (!status)
-		status = gpu_init_blocks(gpu);
+		status = gpu_init_manager(gpu);
 	return status;
 }
 
@@ -367,8 +267,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 
 static void gpu_free_memory(struct sim_gpu *gpu)
 {
-	nvuvm_destroy(gpu->nvuvm);
-	gvm_memory_destroy(&gpu->memory);
+	gpu->manager->destroy(gpu->device.memory);
 	gvm_device_destroy(&gpu->device);
 	free(gpu->free_chunks);
 	free(gpu->frames);
@@ -380,7 +279,11 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 {
 	int status;
 
-	*gpu = (struct sim_gpu){ .profile = profile, .policy = *policy };
+	*gpu = (struct sim_gpu){
+		.profile = profile,
+		.policy = *policy,
+		.manager = sim_memory_manager(policy),
+	};
 	INIT_LIST_HEAD(&gpu->device.containers);
 	snprintf(gpu->name, sizeof(gpu->name), "%s", name);
 	gpu->check_interval = sim_gpu_check_interval();
@@ -411,8 +314,8 @@ int sim_gpu_start(struct sim_gpu *gpu)
 
 	if (!status && gpu->policy.evictors)
 		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
-	if (!status && gpu->nvuvm)
-		status = nvuvm_start(gpu->nvuvm);
+	if (!status && gpu->manager->start)
+		status = gpu->manager->start(gpu->device.memory);
 	if (!status)
 		status = gpu_start_scheduler(gpu);
 	return status;
@@ -423,20 +326,8 @@ void sim_gpu_stop(struct sim_gpu *gpu)
 	gvm_scheduler_stop(&gpu->scheduler);
 	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);
-	if (gpu->nvuvm)
-		nvuvm_stop(gpu->nvuvm);
-}
-
-int sim_gpu_control_write(struct sim_gpu *gpu, struct gvm_container *container,
-			  const char *file, const char *text)
-{
-	bool is_limit = gvm_control_find(file) == gvm_control_find("gmem.limit.high");
-	int status = 0;
-	u64 bytes;
-
-	if (gpu->nvuvm && gpu->policy.limits && is_limit && !gvm_parse_bytes(text, &bytes))
-		status = nvuvm_limit_write(gpu->nvuvm, container, bytes);
-	return status ? status : gvm_control_write(container, file, text, strlen(text));
+	if (gpu->manager->stop)
+		gpu->manager->stop(gpu->device.memory);
 }
 
 void sim_gpu_drain(struct sim_gpu *gpu)

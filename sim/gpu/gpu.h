@@ -7,25 +7,15 @@
 #define SIM_GPU_GPU_H
 
 #include "config/config.h"
+#include "gpu/manager.h"
 #include "gsp/rpc.h"
 #include "gvm/block.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
 #include "gvm/sched.h"
 #include "pcie/link.h"
-#include "nvuvm/nvuvm.h"
 
 struct sim_process;
-
-/* Who looks after the memory of a simulated GPU; a system's choice. All zero: the core alone. */
-struct sim_memory_policy {
-	bool evictors;	/* the core, with its background evictors */
-	u32 features;	/* the core's: set of enum gvm_feature */
-	bool nvuvm;	/* the model of NVIDIA's driver in place of the core's block layer */
-	bool limits;	/* nvuvm: the published GVM's limits and its victims by container */
-	bool fast_path; /* nvuvm: the published GVM's promotion to 2 MB and lazy freeing */
-	bool host_fragmented; /* nvuvm: the host gives 4 KB pages, unless fast_path insists */
-};
 
 /* The last copies of a chunk, each way: what later ones on it come behind. */
 struct sim_frame {
@@ -47,17 +37,15 @@ struct sim_gpu {
 	struct gmmu gmmu;
 	struct pcie_link link;
 	struct sim_memory_policy policy;
-	struct gvm_memory memory;
-	struct gvm_evictor evictor; /* of the device, if the policy has any */
-	struct nvuvm *nvuvm;	    /* NULL: the core's block layer services faults */
-	struct sim_frame *frames;   /* one for each chunk */
-	u32 *free_chunks;	    /* ring, longest free first */
+	const struct sim_memory_manager *manager; /* the policy's */
+	struct gvm_evictor evictor;		  /* of the device, if the policy has any */
+	struct sim_frame *frames;		  /* one for each chunk */
+	u32 *free_chunks;			  /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
 	u64 clear_end_ns;		/* until when the clearing engine is busy */
 	u64 push_end_ns;		/* the same of the channel for PTEs and TLBs */
 	struct eng_waitq drain;		/* who waits for that date; never woken before it */
-	struct gvm_fence batch;		/* device work of the batch in service */
 	struct sim_process *servicing;	/* whose faults that batch is about */
 	struct eng_actor *servicer;	/* who services them */
 	struct sim_process *in_service; /* whose are in service just now */
@@ -87,14 +75,7 @@ void sim_gpu_drain(struct sim_gpu *gpu);
  */
 void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process);
 
-/*
- * Blocking: write a control file of a container, as gvm_control_write() does. The published GVM
- * driver evicts before it sets a limit. Returns what gvm_control_write() does, or -EINTR.
- */
-int sim_gpu_control_write(struct sim_gpu *gpu, struct gvm_container *container,
-			  const char *file, const char *text);
-
-/* The memory of a simulated GPU, for the core's block layer. */
+/* The memory of a simulated GPU, for whatever manages it. */
 extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
 
 /* The costs of the driver's CPU work from the profile, for gvm_cost(). Once per simulation. */

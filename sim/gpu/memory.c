@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The memory of a simulated GPU, for the core's block layer: chunks come off a ring, copies go onto
+ * The memory of a simulated GPU, for its manager: chunks come off a ring, copies go onto
  * the link, clears become dates of an engine of their own, PTEs pushes of a channel. See memory.h.
  */
 #include "gpu/memory.h"
@@ -90,11 +90,11 @@ static void gpu_chunk_free(void *data, u32 chunk)
 	gpu->free_chunks[last] = chunk;
 }
 
-/* Whose page run is this? Its block has the chunk and its lock is held. */
-static struct sim_process *run_process(const struct sim_gpu *gpu,
-				       const struct gvm_page_run *run)
+static struct sim_process_stats *run_stats(const struct gvm_page_run *run)
 {
-	return gpu->memory.frames[run->chunk].range->space;
+	struct sim_process *process = run->space;
+
+	return &process->stats;
 }
 
 static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
@@ -105,7 +105,7 @@ static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fe
 
 	frame->in_sequence =
 		pcie_copy_pieces(&gpu->link, PCIE_H2D, bytes, run->pieces, eng_now_busy(),
-				 frame->out_sequence, &run_process(gpu, run)->stats.bytes_h2d);
+				 frame->out_sequence, &run_stats(run)->bytes_h2d);
 	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
 	return 0;
 }
@@ -120,7 +120,7 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 
 	frame->out_sequence =
 		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
-				 frame->in_sequence, &run_process(gpu, run)->stats.bytes_d2h);
+				 frame->in_sequence, &run_stats(run)->bytes_d2h);
 	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
 	return 0;
 }
@@ -176,6 +176,15 @@ static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 	fifo_unmapped(&process->tsg, va);
 }
 
+/* Evictors and reclaim take their time beside the fault handler, who pays at its replay. */
+static void gpu_evict_begin(void *data)
+{
+	const struct sim_gpu *gpu = data;
+
+	if (eng_self() != gpu->handler.worker.actor)
+		eng_pay_debt();
+}
+
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.chunk_alloc = gpu_chunk_alloc,
 	.chunk_free = gpu_chunk_free,
@@ -186,4 +195,5 @@ const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.fence_passed = gpu_fence_passed,
 	.map = gpu_map,
 	.unmap = gpu_unmap,
+	.evict_begin = gpu_evict_begin,
 };

@@ -17,15 +17,19 @@ void sim_process_kill(struct sim_process *process)
 }
 
 /*
- * Memory for the driver's own use on behalf of the process, unless the GPU is one without. An
- * interrupted process ends anyway.
+ * Context memory, unless the GPU is one without: every driver takes it from the device. The core
+ * charges it to the container. NVIDIA's driver and the published GVM do not: RM's allocations pass UVM's
+ * accounting by, so there gmem.current is the pages alone, as their memory.current is. An interrupted
+ * process ends anyway.
  */
 static void process_take(struct sim_process *process, u64 bytes)
 {
+	const struct gvm_memory_ops *ops = process->gpu->device.memory_ops;
+	void *memory = process->gpu->device.memory;
 	int status = 0;
 
 	if (process->gpu->profile->context)
-		status = sim_overhead_add(&process->overhead, bytes);
+		status = ops->unevictable_add(memory, &process->context, bytes);
 	if (!status || status == -EINTR)
 		return;
 	gvm_container_count_event(process->container, GVM_EVENT_OOM);
@@ -56,26 +60,9 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 	}
 	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
-	sim_overhead_begin(&process->overhead, gpu, process->container);
+	gvm_unevictable_init(&process->context, process->container);
 	process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
 	return 0;
-}
-
-/* Frameworks fill memory through pinned buffers: on the host it lies in large pages. */
-static int range_init(struct sim_gpu *gpu, struct gvm_range *range,
-		      const struct gvm_range_config *config)
-{
-	if (gpu->nvuvm)
-		return nvuvm_range_init(gpu->nvuvm, range, config, false);
-	return gvm_range_init(range, config);
-}
-
-static void range_destroy(struct sim_gpu *gpu, struct gvm_range *range)
-{
-	if (gpu->nvuvm)
-		nvuvm_range_destroy(gpu->nvuvm, range);
-	else
-		gvm_range_destroy(range);
 }
 
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
@@ -83,17 +70,18 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	struct gvm_range *range = &process->ranges[process->range_count];
 	struct gvm_range_config config = {
 		.container = process->container,
-		.memory = &process->gpu->memory,
 		.space = process,
 		.va = process->next_va,
 		.bytes = bytes,
 		.on_host = on_host,
+		.stats = &process->stats.block,
 	};
+	struct gvm_device *device = &process->gpu->device;
 
 	GVM_ASSERT(process->range_count < SIM_PROCESS_RANGES_MAX);
 	if (page_table_reserve(&process->page_table, config.va, bytes))
 		return NULL;
-	if (range_init(process->gpu, range, &config)) {
+	if (device->memory_ops->range_init(device->memory, range, &config)) {
 		page_table_release(&process->page_table, config.va);
 		return NULL;
 	}
@@ -104,34 +92,41 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	return range;
 }
 
-bool sim_range_covers(const struct gvm_range *range, u64 va)
-{
-	return va >= range->va && va - range->va < (u64)range->block_count << GVM_CHUNK_SHIFT;
-}
-
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va)
 {
 	u32 i;
 
 	for (i = 0; i < process->range_count; i++)
-		if (sim_range_covers(&process->ranges[i], va))
+		if (gvm_range_covers(&process->ranges[i], va))
 			return &process->ranges[i];
 	return NULL;
 }
 
 int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
-			 enum nvuvm_processor to)
+			 enum gvm_processor to)
 {
+	struct gvm_device *device = &process->gpu->device;
 	int status;
 
-	GVM_ASSERT(process->gpu->nvuvm);
-	status = nvuvm_migrate(process->gpu->nvuvm, range, to);
+	if (!device->memory_ops->migrate)
+		return -EOPNOTSUPP;
+	status = device->memory_ops->migrate(device->memory, range, to);
 	eng_pay_debt();
 	return status;
 }
 
+u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u64 offset,
+			u64 bytes)
+{
+	struct gvm_device *device = &process->gpu->device;
+	if (!device->memory_ops->discard)
+		return 0;
+	return device->memory_ops->discard(device->memory, range, offset, bytes);
+}
+
 void sim_process_exit(struct sim_process *process)
 {
+	struct gvm_device *device = &process->gpu->device;
 	u32 i;
 
 	if (!process->running)
@@ -144,11 +139,11 @@ void sim_process_exit(struct sim_process *process)
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
 	for (i = 0; i < process->range_count; i++)
-		range_destroy(process->gpu, &process->ranges[i]);
+		device->memory_ops->range_destroy(device->memory, &process->ranges[i]);
 	page_table_destroy(&process->page_table);
 	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */
 	sim_gpu_drain(process->gpu);
-	sim_overhead_end(&process->overhead);
+	device->memory_ops->unevictable_release(device->memory, &process->context);
 	gvm_container_detach(process->container);
 }
 

@@ -6,7 +6,6 @@
 #define SIM_GPU_PROCESS_H
 
 #include "gpu/gpu.h"
-#include "gpu/overhead.h"
 #include "gvm/tsg.h"
 
 #define SIM_PROCESS_RANGES_MAX 16
@@ -15,19 +14,19 @@
 struct sim_process_stats {
 	u64 faults;	   /* fault records serviced, without duplicates */
 	u64 fault_batches; /* batches with a fault of this process in them */
-	u64 evictions;	   /* chunks taken from it */
 	uint64_t bytes_h2d;
 	uint64_t bytes_d2h;
 	u64 stall_h2d_ns; /* of its stall: the fault handler waited for copies from host memory */
-	u64 stall_d2h_ns; /* ... for copies to host memory (evictions) */
-	struct gvm_block_stats block;
+	u64 stall_d2h_ns;	      /* ... for copies to host memory (evictions) */
+	struct gvm_range_stats block; /* of its ranges */
 };
 
 struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
 	struct gvm_evictor evictor; /* of its container, if the GPU's policy has any */
-	struct sim_overhead overhead;
+	struct gvm_unevictable
+		context; /* what it costs beside its pages: buffers, page tables */
 	struct gvm_tsg core_tsg;
 	struct fifo_tsg tsg;
 	struct page_table page_table;
@@ -53,16 +52,22 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
-/* Is @va in the blocks of a range? And the range of a process that it is in, or NULL. */
-bool sim_range_covers(const struct gvm_range *range, u64 va);
+/* The range of a process that @va is in, or NULL. */
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
 
 /*
  * Blocking: the application has all of a range prefetched to the GPU, or to the CPU, and waits for it.
- * NVIDIA's driver only (nvuvm). Returns what nvuvm_migrate() does.
+ * Returns what gvm_memory_ops.migrate does, or -EOPNOTSUPP.
  */
 int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
-			 enum nvuvm_processor to);
+			 enum gvm_processor to);
+
+/*
+ * The application gives up @bytes of a range from @offset on (gvm_memory_ops.discard).
+ * Returns the bytes of device memory that became free; 0 also where there is no such call.
+ */
+u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u64 offset,
+			u64 bytes);
 
 /*
  * Blocking: destroy the context. Its work fails; once the copy engines have let go of its memory,

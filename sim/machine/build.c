@@ -19,6 +19,7 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 static int prepare_app(struct sim_container *container, struct sim_error *err)
 {
 	const struct machine *machine = container->machine;
+	struct sim_memory_policy policy = machine_memory_policy(machine);
 
 	container->app = sim_app_of(container->cfg->app_type);
 	container->env = (struct app_env){
@@ -27,7 +28,7 @@ static int prepare_app(struct sim_container *container, struct sim_error *err)
 		.cuda = &container->cuda,
 		.log = &container->log,
 		.listens = container->cfg->pressure && machine->system->has_pressure,
-		.can_prefetch = machine_memory_policy(machine).nvuvm,
+		.can_prefetch = sim_memory_manager(&policy)->ops->migrate != NULL,
 	};
 	return container->app->prepare ? container->app->prepare(&container->env, err) : 0;
 }

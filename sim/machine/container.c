@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gvm/control.h"
+
 /* What goes into the results, as it is at the end of the run. Of a dead process no memory is left. */
 void sim_container_close_books(struct sim_container *container)
 {
@@ -24,7 +26,7 @@ static void container_write_file(struct sim_container *container, const char *fi
 	struct gvm_container *gvm = container->process.container;
 
 	gvm_container_get(gvm);
-	sim_gpu_control_write(container->gpu, gvm, file, text);
+	gvm_control_write(gvm, file, text, strlen(text));
 	gvm_container_put(gvm);
 }
 

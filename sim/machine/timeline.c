@@ -48,7 +48,7 @@ static struct sim_usage container_measure(const struct sim_container *container)
 	usage.stall_ns = tsg->stall_ns;
 	usage.busy_ns = tsg->busy_ns;
 	usage.blocked_ns = tsg->blocked_ns;
-	usage.evictions = stats->evictions;
+	usage.evictions = stats->block.evictions;
 	usage.bytes_h2d = stats->bytes_h2d;
 	usage.bytes_d2h = stats->bytes_d2h;
 	return usage;

@@ -45,7 +45,6 @@ struct block_visit {
 	u32 faulted;   /* pages, of those that can be serviced */
 	u32 throttled; /* of these, pages to be left alone in this batch */
 	bool advised;  /* not faults: the application has asked for these pages */
-	struct gvm_block_stats *stats;
 	struct gvm_fence *fence;
 };
 
@@ -132,7 +131,7 @@ static int visit_populate_locked(const struct block_visit *visit)
 	int status;
 
 	if (visit_block(visit)->chunk != GVM_NO_CHUNK) {
-		gvm_frame_pin(visit->range->memory, visit_block(visit)->chunk, true);
+		gvm_frame_set_in_service(visit->range->memory, visit_block(visit)->chunk, true);
 		return 0;
 	}
 	status = visit_find_chunk(visit, &chunk);
@@ -153,9 +152,9 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	/* For each 4 KB of what a fault brings in, its policy is looked at: advice is looked at once. */
 	if (!visit->advised)
 		gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
-	status = gvm_block_fill_locked(range, visit->index, wanted, visit->stats, visit->fence);
+	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
 	if (status)
-		gvm_frame_pin(range->memory, block->chunk, false);
+		gvm_frame_set_in_service(range->memory, block->chunk, false);
 	else
 		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
 	nvuvm_pmm_mark_used(visit->nvuvm, visit_group(visit), block->chunk);
@@ -289,7 +288,7 @@ static void service_block(struct block_visit *visit, struct gvm_fault *faults, u
 }
 
 void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_fault *faults,
-		   u32 count, struct gvm_block_stats *stats, struct gvm_fence *fence)
+		   u32 count, struct gvm_fence *fence)
 {
 	struct nvuvm_group *group = nvuvm_group_get(nvuvm, range->container);
 	u32 done, run;
@@ -301,7 +300,6 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 			.nvuvm = nvuvm,
 			.range = range,
 			.index = gvm_fault_block_index(range, &faults[done]),
-			.stats = stats,
 			.fence = fence,
 		};
 
@@ -314,7 +312,7 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 }
 
 int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
-			 struct gvm_block_stats *stats, struct gvm_fence *fence)
+			 struct gvm_fence *fence)
 {
 	struct block_visit visit = {
 		.nvuvm = nvuvm,
@@ -322,7 +320,6 @@ int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 		.index = index,
 		.faulted = range->blocks[index].valid,
 		.advised = true,
-		.stats = stats,
 		.fence = fence,
 	};
 

@@ -59,35 +59,34 @@ bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group
 
 /*
  * A chunk that is EVICTING here and picked in the core's books leaves its block. -ENOENT: its owner
- * has given it back meanwhile, so it is ours all the same.
+ * has given it back meanwhile, and it is the evictor's all the same.
  */
-static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
-	const struct nvuvm_config *config = &nvuvm->config;
-	const struct gvm_range *range = config->memory->frames[chunk].range;
-	void *space = range ? range->space : NULL;
-	int status = gvm_block_evict(config->memory, chunk, fence);
+	int status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
 
-	if (status && status != -ENOENT) {
+	if (status && status != -ENOENT)
 		nvuvm_pmm_putback(nvuvm, chunk);
-		return status;
-	}
-	if (!status) {
+	else if (!status)
 		nvuvm->stats.evictions++;
-		config->evicted(config->gpu, space);
-	}
-	return 0;
+	return status;
 }
 
 int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 {
-	if (gvm_clock_take(nvuvm->config.device, chunk))
-		return evict_from_block(nvuvm, chunk, fence);
-	nvuvm_pmm_putback(nvuvm, chunk);
-	return -EBUSY;
+	struct gvm_eviction eviction = { .fence = *fence };
+	int status;
+
+	if (!gvm_clock_take(nvuvm->config.device, chunk)) {
+		nvuvm_pmm_putback(nvuvm, chunk);
+		return -EBUSY;
+	}
+	status = evict_from_block(nvuvm, chunk, &eviction);
+	*fence = eviction.fence;
+	return status == -ENOENT ? 0 : status;
 }
 
-int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
 	int status;
 
@@ -95,8 +94,9 @@ int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 		gvm_clock_putback(nvuvm->config.device, chunk);
 		return -EBUSY;
 	}
-	status = evict_from_block(nvuvm, chunk, fence);
-	if (!status)
+	status = evict_from_block(nvuvm, chunk, eviction);
+	/* What its owner gave back was given to the evictor, but the caller does not get it. */
+	if (status == -ENOENT || (!status && !eviction->keep))
 		nvuvm_pmm_release(nvuvm, chunk);
 	return status;
 }
@@ -106,7 +106,7 @@ bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk)
 	u8 state = READ_ONCE(nvuvm->chunks[chunk].state);
 
 	return (state == NVUVM_USED || state == NVUVM_UNUSED) &&
-	       gvm_block_evictable(nvuvm->config.memory, chunk);
+	       gvm_block_evictable(&nvuvm->memory, chunk);
 }
 
 /* No victim. Chunks that are on their way to RM are waited for; else it is for another batch. */
@@ -257,7 +257,7 @@ static int rm_evict(struct nvuvm *nvuvm)
 	return status;
 }
 
-int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
+static int rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
 	u32 tries = config->device->chunk_count;
@@ -275,6 +275,36 @@ int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
 		status = -ENOMEM;
 	}
 	return status;
+}
+
+int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes)
+{
+	int status = 0;
+	u32 chunk;
+
+	taken->bytes += bytes;
+	while ((u64)taken->chunks << GVM_CHUNK_SHIFT < taken->bytes) {
+		status = rm_alloc(nvuvm, &chunk);
+		if (status)
+			break;
+		gvm_frame_set(&nvuvm->memory, chunk, NULL, taken->first_chunk);
+		taken->first_chunk = chunk;
+		taken->chunks++;
+	}
+	return status;
+}
+
+void nvuvm_rm_release(struct nvuvm *nvuvm, struct gvm_unevictable *taken)
+{
+	const struct nvuvm_config *config = &nvuvm->config;
+
+	for (; taken->chunks; taken->chunks--) {
+		u32 chunk = taken->first_chunk;
+
+		taken->first_chunk = nvuvm->memory.frames[chunk].index;
+		config->mmu->chunk_free(config->gpu, chunk);
+	}
+	taken->bytes = 0;
 }
 
 /* A limit write. */
@@ -357,11 +387,12 @@ static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_group *group, u64 b
 
 int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 bytes)
 {
-	struct nvuvm_group *group = nvuvm_group_get(nvuvm, container);
+	struct nvuvm_group *group;
 	u32 chunks[LIMIT_BATCH];
 	struct limit_batch batch = { .chunks = chunks };
 	int status;
 
+	group = nvuvm_group_get(nvuvm, container);
 	if (!group)
 		return 0;
 	gvm_mutex_lock(&group->va_space);

@@ -62,12 +62,11 @@ int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32
 static int migrate_blocks_to_gpu(struct nvuvm *nvuvm, struct gvm_range *range,
 				 struct gvm_fence *fence)
 {
-	struct gvm_block_stats stats = { 0 };
 	int status = 0;
 	u32 i;
 
 	for (i = 0; i < range->block_count && !status; i++)
-		status = nvuvm_block_bring_in(nvuvm, range, i, &stats, fence);
+		status = nvuvm_block_bring_in(nvuvm, range, i, fence);
 	return status;
 }
 

@@ -60,11 +60,13 @@ struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
 	gvm_waitqueue_init(&nvuvm->lazy_wait);
 	gvm_waitqueue_init(&nvuvm->lazy_freed);
 	nvuvm->batch = 1;
-	if (nvuvm_pmm_init(nvuvm)) {
-		gvm_free(nvuvm);
-		return NULL;
+	if (!gvm_memory_init(&nvuvm->memory, config->device, &nvuvm_mmu_ops, nvuvm)) {
+		if (!nvuvm_pmm_init(nvuvm))
+			return nvuvm;
+		gvm_memory_destroy(&nvuvm->memory);
 	}
-	return nvuvm;
+	gvm_free(nvuvm);
+	return NULL;
 }
 
 void nvuvm_destroy(struct nvuvm *nvuvm)
@@ -73,6 +75,7 @@ void nvuvm_destroy(struct nvuvm *nvuvm)
 		return;
 	GVM_ASSERT(list_empty(&nvuvm->groups));
 	nvuvm_pmm_destroy(nvuvm);
+	gvm_memory_destroy(&nvuvm->memory);
 	gvm_free(nvuvm);
 }
 
@@ -215,7 +218,7 @@ int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
 		     const struct gvm_range_config *config, bool small_host_pages)
 {
 	struct nvuvm_range *entry;
-	int status = gvm_range_init(range, config);
+	int status = gvm_range_init(&nvuvm->memory, range, config);
 
 	if (status)
 		return status;
@@ -315,7 +318,7 @@ static u32 run_pieces(const struct nvuvm_block *entry, const struct gvm_page_run
 static int nvuvm_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct nvuvm *nvuvm = data;
-	const struct gvm_frame *frame = &nvuvm->config.memory->frames[run->chunk];
+	const struct gvm_frame *frame = &nvuvm->memory.frames[run->chunk];
 	struct gvm_page_run copy = *run;
 
 	copy.pieces = run_pieces(nvuvm_block_of(frame->range, frame->index), run);
@@ -326,7 +329,7 @@ static int nvuvm_copy_in(void *data, const struct gvm_page_run *run, struct gvm_
 static int nvuvm_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct nvuvm *nvuvm = data;
-	const struct gvm_frame *frame = &nvuvm->config.memory->frames[run->chunk];
+	const struct gvm_frame *frame = &nvuvm->memory.frames[run->chunk];
 	u32 pages = (u32)((BIT(run->page_count) - 1) << run->first_page);
 	struct gvm_page_run copy = *run;
 

@@ -13,20 +13,21 @@ struct nvuvm;
 
 /* What nvuvm_create() needs. All borrowed for the model's life. */
 struct nvuvm_config {
-	struct gvm_device *device;
-	struct gvm_memory *memory; /* to be initialised with nvuvm_mmu_ops and the model */
+	struct gvm_device *device; /* initialised */
 	const struct gvm_mmu_ops
-		*mmu; /* the device's own: its chunk_alloc stands for RM's PMA */
-	void *gpu;    /* passed to every call of mmu */
-	/* A chunk was taken from this address space. CONTEXT: process. */
-	void (*evicted)(void *gpu, void *space);
+		*mmu;	      /* the device's own: its chunk_alloc stands for RM's PMA */
+	void *gpu;	      /* passed to every call of mmu */
 	bool limits;	      /* the published GVM's limits and victims by container */
 	bool fast_path;	      /* its promotion to 2 MB and its lazy freeing */
 	bool host_fragmented; /* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
 };
 
 /* Who can have pages. */
-enum nvuvm_processor { NVUVM_CPU, NVUVM_GPU, NVUVM_NOBODY };
+enum nvuvm_processor {
+	NVUVM_CPU = GVM_PROCESSOR_CPU,
+	NVUVM_GPU = GVM_PROCESSOR_GPU,
+	NVUVM_NOBODY,
+};
 
 /* Events, ever. */
 struct nvuvm_stats {
@@ -47,7 +48,7 @@ struct nvuvm_stats {
 };
 
 /*
- * Make the model for a device, which is initialised. Returns NULL when there is no memory.
+ * Make the model for a device. Returns NULL when there is no memory.
  * destroy: after stop, when no range is left.
  */
 struct nvuvm *nvuvm_create(const struct nvuvm_config *config);
@@ -60,8 +61,8 @@ void nvuvm_destroy(struct nvuvm *nvuvm);
 int nvuvm_start(struct nvuvm *nvuvm);
 void nvuvm_stop(struct nvuvm *nvuvm);
 
-/* What the memory of the model's device has to be initialised with; the argument is the model. */
-extern const struct gvm_mmu_ops nvuvm_mmu_ops;
+/* The model as a memory manager; the argument is the model. */
+extern const struct gvm_memory_ops nvuvm_memory_ops;
 
 /*
  * gvm_range_init() and gvm_range_destroy() of a range that the model services. @small_host_pages:
@@ -72,24 +73,25 @@ int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
 		     const struct gvm_range_config *config, bool small_host_pages);
 void nvuvm_range_destroy(struct nvuvm *nvuvm, struct gvm_range *range);
 
-/* In place of gvm_range_service(), with the same contract. CONTEXT: process. */
+/* gvm_memory_ops.service for faults that are all in one range. CONTEXT: process. */
 void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_fault *faults,
-		   u32 count, struct gvm_block_stats *stats, struct gvm_fence *fence);
+		   u32 count, struct gvm_fence *fence);
 
 /* All faults of a batch have been serviced; the replay is next. CONTEXT: atomic. */
 void nvuvm_batch_end(struct nvuvm *nvuvm);
 
-/* gvm_gpu_ops.evict_chunk and chunk_evictable, with their contracts. */
-int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence);
+/* gvm_memory_ops.evict and evictable, with their contracts. */
+int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction);
 bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk);
 
 /*
- * RM needs a chunk for itself, of the device's own allocator, and gives it back there: contexts and
- * page tables. If there is none, what the model keeps free goes back, then the first chunk in global
- * order is evicted (uvm_pmm_gpu_pma_evict_pages), whoever's it is. Returns 0, -ENOMEM, or an
+ * gvm_memory_ops.unevictable_add and release: contexts and page tables, which RM takes for itself from
+ * the device's own allocator and gives back there, and which nobody is charged. If there is none, what the model keeps free goes back, then the first chunk in global
+ * order is evicted (uvm_pmm_gpu_pma_evict_pages), whoever's it is. add returns 0, -ENOMEM, or an
  * eviction's error. CONTEXT: process, no range's lock held.
  */
-int nvuvm_rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk);
+int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes);
+void nvuvm_rm_release(struct nvuvm *nvuvm, struct gvm_unevictable *taken);
 
 /*
  * What the published GVM does when a limit is written, before it sets it: evict the container's

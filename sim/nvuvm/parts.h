@@ -148,6 +148,7 @@ struct nvuvm_range {
 
 struct nvuvm {
 	struct nvuvm_config config;
+	struct gvm_memory memory; /* over nvuvm_mmu_ops: frames and ranges */
 	struct gvm_spinlock lock;
 	struct nvuvm_chunk *chunks; /* one for each of the device */
 	struct nvuvm_list free;
@@ -166,6 +167,9 @@ struct nvuvm {
 
 int nvuvm_pmm_init(struct nvuvm *nvuvm);
 void nvuvm_pmm_destroy(struct nvuvm *nvuvm);
+
+/* The device through the model, which is the argument. */
+extern const struct gvm_mmu_ops nvuvm_mmu_ops;
 
 /* All of these: CONTEXT: atomic. */
 
@@ -235,7 +239,7 @@ void nvuvm_lazy_worker(void *data);
  * fence as nvuvm_service()'s. CONTEXT: process, the group's va_space held, no range's lock.
  */
 int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
-			 struct gvm_block_stats *stats, struct gvm_fence *fence);
+			 struct gvm_fence *fence);
 
 /* Groups and ranges: nvuvm.c. */
 

@@ -90,7 +90,7 @@ static struct sim_memory_policy gpreempt_memory(const struct config *config)
 	const struct gpreempt_keys *keys = config->system_keys;
 
 	return (struct sim_memory_policy){
-		.nvuvm = true,
+		.manager = &sim_manager_nvuvm,
 		.fast_path = keys->fast_paging,
 		.host_fragmented = config->host.fragmented,
 	};

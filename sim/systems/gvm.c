@@ -63,7 +63,7 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 	const struct gvm_keys *keys = config->system_keys;
 
 	return (struct sim_memory_policy){
-		.nvuvm = true,
+		.manager = &sim_manager_nvuvm,
 		.limits = keys->memory_isolation,
 		.fast_path = keys->fast_paging,
 		.host_fragmented = config->host.fragmented,

@@ -19,7 +19,7 @@ static bool stock_honours(const struct config *config, const char *control_file)
 static struct sim_memory_policy stock_memory(const struct config *config)
 {
 	return (struct sim_memory_policy){
-		.nvuvm = true,
+		.manager = &sim_manager_nvuvm,
 		.host_fragmented = config->host.fragmented,
 	};
 }

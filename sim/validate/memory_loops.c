@@ -62,7 +62,7 @@ static u64 rig_run(struct rig *rig, struct fifo_burst *burst)
 /* The context is loaded, and the driver has gone to sleep. */
 static void rig_start(struct rig *rig, u64 bytes, bool on_host)
 {
-	static const struct sim_memory_policy nvidia = { .nvuvm = true };
+	static const struct sim_memory_policy nvidia = { .manager = &sim_manager_nvuvm };
 	struct fifo_burst first = { .kernels = 1, .kernel_ns = KERNEL_NS };
 
 	if (!sim_gpu_init(&rig->gpu, "gpu", &rig->config->gpu, &nvidia) &&
@@ -206,12 +206,13 @@ static u64 loop_random(struct rig *rig, u64 bytes)
 	return ns;
 }
 
-static u64 loop_prefetch(struct rig *rig, u64 bytes, enum nvuvm_processor to)
+static u64 loop_prefetch(struct rig *rig, u64 bytes, enum gvm_processor to)
 {
 	u64 start, ns;
 
 	rig_start(rig, bytes, true);
-	if (to == NVUVM_CPU && sim_process_prefetch(&rig->process, rig->range, NVUVM_GPU))
+	if (to == GVM_PROCESSOR_CPU &&
+	    sim_process_prefetch(&rig->process, rig->range, GVM_PROCESSOR_GPU))
 		rig->status = -SIM_EXIT_RUNTIME;
 	start = eng_now();
 	if (sim_process_prefetch(&rig->process, rig->range, to))
@@ -305,9 +306,9 @@ static u64 loop_run(struct rig *rig, enum hw_loop loop, u64 size)
 	case HW_ONE_TOUCH:
 		return loop_blocks(rig, size, pages / GVM_PAGES_PER_BLOCK, GVM_PAGES_PER_BLOCK);
 	case HW_PREFETCH_IN:
-		return loop_prefetch(rig, size, NVUVM_GPU);
+		return loop_prefetch(rig, size, GVM_PROCESSOR_GPU);
 	case HW_PREFETCH_OUT:
-		return loop_prefetch(rig, size, NVUVM_CPU);
+		return loop_prefetch(rig, size, GVM_PROCESSOR_CPU);
 	case HW_FAULT:
 		return loop_fault(rig);
 	case HW_WIDTH_CONTIGUOUS:

@@ -213,7 +213,7 @@ END_TEST
 /* 20 blocks of 20 in every round, and nothing of them is on the GPU when the next one begins. */
 START_TEST(a_region_that_is_sent_back_misses_again)
 {
-	policy.nvuvm = true;
+	policy.manager = &sim_manager_nvuvm;
 	keys.kernel_blocks = BLOCKS / 2;
 	keys.prefetch_back = true;
 	play(400 * US);
@@ -228,7 +228,7 @@ END_TEST
 /* All pages of two blocks are in one batch. */
 START_TEST(pages_of_a_block_are_touched_side_by_side)
 {
-	policy.nvuvm = true;
+	policy.manager = &sim_manager_nvuvm;
 	keys.kernels = 1;
 	keys.kernel_blocks = 2;
 	keys.pages_at_once = GVM_PAGES_PER_BLOCK;

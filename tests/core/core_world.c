@@ -30,9 +30,9 @@ static void world_release(void *memory)
 
 static const struct gvm_port_alloc_hook world_alloc_hook = { world_alloc, world_release };
 
-static bool world_chunk_evictable(void *gpu, u32 chunk)
+static bool world_evictable(void *memory, u32 chunk)
 {
-	struct world *me = gpu;
+	struct world *me = memory;
 
 	/* No ck_assert here: each one costs a system call, and this is asked a million times. */
 	gvm_spin_assert_held(&me->device.lock);
@@ -99,13 +99,14 @@ static void world_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_samp
 }
 
 static const struct gvm_gpu_ops world_ops = {
-	.chunk_evictable = world_chunk_evictable,
 	.tsg_set_timeslice = world_tsg_set_timeslice,
 	.tsgs_disable = world_tsgs_disable,
 	.tsgs_enable = world_tsgs_enable,
 	.tsg_preempt = world_tsg_preempt,
 	.tsg_sample = world_tsg_sample,
 };
+
+static const struct gvm_memory_ops world_memory_ops = { .evictable = world_evictable };
 
 void world_init(u32 chunk_count)
 {
@@ -119,6 +120,8 @@ void world_init_with(u32 chunk_count, bool sub_chunks)
 		.chunk_count = chunk_count,
 		.ops = &world_ops,
 		.gpu = &world,
+		.memory_ops = &world_memory_ops,
+		.memory = &world,
 		.default_timeslice_us = WORLD_TIMESLICE_US,
 		.sub_chunks = sub_chunks,
 	};

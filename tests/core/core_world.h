@@ -42,8 +42,8 @@ struct world_call {
 struct world {
 	struct gvm_device device;
 
-	bool pinned[WORLD_CHUNKS_MAX]; /* chunk_evictable says no */
-	u32 asks;		       /* calls of chunk_evictable */
+	bool pinned[WORLD_CHUNKS_MAX]; /* evictable says no */
+	u32 asks;		       /* calls of evictable */
 	u32 asked[WORLD_CHUNKS_MAX];   /* the same per chunk */
 
 	struct world_call calls[WORLD_CALLS_MAX];

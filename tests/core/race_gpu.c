@@ -196,40 +196,16 @@ static u32 race_fetch(void *gpu, struct gvm_fault *faults, u32 most)
 	return count;
 }
 
-/* What an address space of a real driver does: find the range and keep it, under a lock. */
-static bool race_enter(struct race_space *space)
+static void race_service(void *memory, void *cookie, struct gvm_fault *faults, u32 count,
+			 struct gvm_fence *fence)
 {
-	bool open;
-
-	gvm_spin_lock(&space->lock);
-	open = space->open;
-	if (open)
-		gvm_range_enter(&space->range);
-	gvm_spin_unlock(&space->lock);
-	return open;
-}
-
-static void race_service(void *gpu, void *cookie, struct gvm_fault *faults, u32 count)
-{
-	struct race_space *space = cookie;
-	struct gvm_block_stats stats = { 0 };
-	struct gvm_fence fence = { 0 };
-	u32 i;
-
-	(void)gpu;
-	if (!race_enter(space)) {
-		for (i = 0; i < count; i++)
-			faults[i].status = -EFAULT;
-		return;
-	}
-	gvm_range_service(&space->range, faults, count, &stats, &fence);
-	gvm_range_leave(&space->range);
+	gvm_block_memory_ops.service(memory, cookie, faults, count, fence);
 	gvm_spin_lock(&race_gpu.lock);
 	race_gpu.services++;
 	gvm_spin_unlock(&race_gpu.lock);
 }
 
-/* Likewise: the container is there for as long as the range. */
+/* The container is there for as long as the range is open. */
 static u8 race_space_priority(void *gpu, const void *cookie)
 {
 	struct race_space *space = (struct race_space *)cookie;
@@ -253,9 +229,10 @@ static void race_cancel(void *gpu, const struct gvm_fault *fault)
 	gvm_spin_unlock(&space->lock);
 }
 
-static int race_replay(void *gpu)
+static int race_replay(void *gpu, const struct gvm_fence *fence)
 {
 	(void)gpu;
+	(void)fence;
 	gvm_spin_lock(&race_gpu.lock);
 	race_gpu.replays++;
 	gvm_spin_unlock(&race_gpu.lock);
@@ -263,26 +240,18 @@ static int race_replay(void *gpu)
 	return 0;
 }
 
-static int race_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
+static int race_hint(void *memory, u32 chunk)
 {
-	(void)gpu;
-	return gvm_block_evict(&race_gpu.memory, chunk, fence);
-}
-
-static int race_hint(void *gpu, u32 chunk)
-{
-	(void)gpu;
 	gvm_spin_lock(&race_gpu.lock);
 	race_gpu.hints++;
 	gvm_spin_unlock(&race_gpu.lock);
-	return gvm_block_hint(&race_gpu.memory, chunk);
+	return gvm_block_memory_ops.hint(memory, chunk);
 }
 
-static bool race_evictable(void *gpu, u32 chunk)
+static bool race_evictable(void *memory, u32 chunk)
 {
-	(void)gpu;
 	gvm_spin_assert_held(&race_gpu.device.lock);
-	return gvm_block_evictable(&race_gpu.memory, chunk);
+	return gvm_block_memory_ops.evictable(memory, chunk);
 }
 
 /* RPCs: one at a time, and one in 16 fails, half of these because the TSG is gone. */
@@ -357,14 +326,10 @@ void race_new_tsg(u32 id)
 
 static const struct gvm_gpu_ops race_gpu_ops = {
 	.fetch_faults = race_fetch,
-	.service_faults = race_service,
 	.space_priority = race_space_priority,
 	.cancel_fault = race_cancel,
 	.flush_and_replay = race_replay,
 	.wait_for_faults = race_wait_for_faults,
-	.evict_chunk = race_evict,
-	.hint_chunk = race_hint,
-	.chunk_evictable = race_evictable,
 	.tsg_set_timeslice = race_tsg_set_timeslice,
 	.tsgs_disable = race_tsgs_disable,
 	.tsgs_enable = race_tsgs_enable,
@@ -390,6 +355,8 @@ int race_gpu_init(u64 seed, u32 features)
 		.name = "race",
 		.chunk_count = RACE_CHUNKS,
 		.ops = &race_gpu_ops,
+		.memory_ops = &race_gpu.memory_ops,
+		.memory = &race_gpu.memory,
 		.default_timeslice_us = 1000,
 		.features = features,
 	};
@@ -397,6 +364,11 @@ int race_gpu_init(u64 seed, u32 features)
 	u32 i;
 
 	memset(&race_gpu, 0, sizeof(race_gpu));
+	/* The block layer, watched. */
+	race_gpu.memory_ops = gvm_block_memory_ops;
+	race_gpu.memory_ops.service = race_service;
+	race_gpu.memory_ops.hint = race_hint;
+	race_gpu.memory_ops.evictable = race_evictable;
 	race_gpu.dice.state = seed;
 	gvm_spin_init(&race_gpu.lock, "race gpu");
 	gvm_waitqueue_init(&race_gpu.faulted);
@@ -426,7 +398,6 @@ int race_map_range(struct race_space *space, struct gvm_container *container, bo
 {
 	struct gvm_range_config config = {
 		.container = container,
-		.memory = &race_gpu.memory,
 		.space = space,
 		.va = RACE_VA,
 		.bytes = RACE_BLOCKS * GVM_CHUNK_BYTES,
@@ -435,7 +406,7 @@ int race_map_range(struct race_space *space, struct gvm_container *container, bo
 	int status;
 
 	memset(space->host, 0, sizeof(space->host));
-	status = gvm_range_init(&space->range, &config);
+	status = gvm_range_init(&race_gpu.memory, &space->range, &config);
 	if (status)
 		return status;
 	gvm_spin_lock(&space->lock);

@@ -28,7 +28,7 @@
 struct race_space {
 	struct gvm_range range;
 	struct gvm_spinlock lock; /* guards what follows */
-	bool open;		  /* the fault handler may enter the range */
+	bool open;		  /* the range is there */
 	u64 cancelled;		  /* faults, ever */
 	struct race_pte {
 		u32 chunk;
@@ -42,6 +42,7 @@ struct race_space {
 struct race_gpu {
 	struct gvm_device device;
 	struct gvm_memory memory;
+	struct gvm_memory_ops memory_ops;
 	struct gvm_fault_handler handler;
 	struct race_space spaces[RACE_SPACES];
 	struct gvm_waitqueue faulted;  /* for the queue to have something */

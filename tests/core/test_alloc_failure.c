@@ -63,11 +63,10 @@ static void undo_attach(void)
 static int call_range_init(void)
 {
 	struct gvm_range_config config = { .container = container,
-					   .memory = &memory,
 					   .va = VA,
 					   .bytes = 3 * GVM_CHUNK_BYTES };
 
-	return gvm_range_init(&range, &config);
+	return gvm_range_init(&memory, &range, &config);
 }
 
 static void undo_range_init(void)
@@ -248,7 +247,7 @@ static void listen_and_discard(void)
 {
 	struct gvm_listener listener = { 0 };
 	struct gvm_pressure_event event;
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	ck_assert_int_eq(gvm_listener_open(&listener, container), 0);
 	gvm_pressure_post(container, GVM_CHUNK_BYTES);
@@ -256,8 +255,8 @@ static void listen_and_discard(void)
 	ck_assert_int_gt(gvm_listener_read(&listener, &event, sizeof(event), true), 0);
 	gvm_listener_close(&listener);
 	ck_assert_uint_eq(gvm_range_discard(&range, 0, U64_MAX), 0);
-	gvm_pinned_init(&pinned, &memory, container);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_init(&pinned, container);
+	gvm_unevictable_release(&memory, &pinned);
 }
 
 /*

@@ -200,7 +200,7 @@ END_TEST
 /* The copy of the dirty pages fails: all are mapped again, each as it was. */
 START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	struct gvm_range *range = begin(4, 1);
 	u32 chunk;
 
@@ -211,7 +211,7 @@ START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
 	chunk = gvm_clock_pick_own(one);
 	if (chunk == GVM_NO_CHUNK) /* its second chance */
 		chunk = gvm_clock_pick_own(one);
-	ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, chunk, &fence), -EIO);
+	ck_assert_int_eq(toy.device.memory_ops->evict(&toy.memory, chunk, &eviction), -EIO);
 	ck_assert_uint_eq(range->blocks[0].clean, 0x0000ffff);
 	ck_assert_uint_eq(range->clean_pages, 16);
 	ck_assert_uint_eq(toy.spaces[0].readable[0], GVM_BLOCK_FULL);

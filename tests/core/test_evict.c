@@ -137,7 +137,7 @@ static void pin_victim(u32 chunk)
 {
 	toy.on_evict = NULL;
 	pinned_victim = chunk;
-	gvm_frame_pin(&toy.memory, chunk, true);
+	gvm_frame_set_in_service(&toy.memory, chunk, true);
 }
 
 /* D8: nobody's context dies because a victim was busy, not even when all are protected. */
@@ -155,7 +155,7 @@ START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	ck_assert_ptr_eq(toy.device.chunks[pinned_victim].owner, one);
-	gvm_frame_pin(&toy.memory, pinned_victim, false);
+	gvm_frame_set_in_service(&toy.memory, pinned_victim, false);
 	toy_load_blocks(0, 0, 4);
 	end();
 }
@@ -418,7 +418,7 @@ END_TEST
 /* F11: a victim that was picked, and whose owner was faster. */
 START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	u32 chunk, other;
 
 	begin(2);
@@ -428,18 +428,18 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 		chunk = gvm_clock_pick_own(one);
 	while (chunk == GVM_NO_CHUNK);
 	toy_unmap_range(0);
-	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	/* Even if it is somebody else's by then, or the same one's again. */
 	toy_map_range(1, two, 2 * CHUNK, false);
 	toy_store_blocks(1, 0, 2);
-	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 2);
 	/* Or picked again by somebody: then it goes, once. */
 	do
 		other = gvm_clock_pick_own(two);
 	while (other != chunk);
-	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), 0);
-	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &fence), -ENOENT);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), 0);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	ck_assert_uint_eq(two->evicted_chunks, 1);
 	if (toy.device.chunks[1 - chunk].state == GVM_CHUNK_EVICTING)
 		gvm_clock_putback(&toy.device, 1 - chunk);

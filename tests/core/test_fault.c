@@ -348,26 +348,24 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 {
 	static const struct gvm_port_alloc_hook no_memory = { refuse_memory, never_called };
 	struct gvm_container *container = toy_begin();
-	struct gvm_range_config config = {
-		.container = container, .memory = &toy.memory, .va = TOY_VA, .bytes = 1
-	};
+	struct gvm_range_config config = { .container = container, .va = TOY_VA, .bytes = 1 };
 	struct gvm_range range;
 	u32 refs = container->refs;
 
 	gvm_port_alloc_hook = &no_memory;
-	ck_assert_int_eq(gvm_range_init(&range, &config), -ENOMEM);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &range, &config), -ENOMEM);
 	gvm_port_alloc_hook = NULL;
 	config.bytes = 0;
-	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &range, &config), -EINVAL);
 	config.bytes = U64_MAX;
-	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &range, &config), -EINVAL);
 	/* Its second block would begin at address 0. */
 	config.bytes = GVM_CHUNK_BYTES + 1;
 	config.va = 0 - GVM_CHUNK_BYTES;
-	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &range, &config), -EINVAL);
 	config.bytes = 1;
 	config.va = TOY_VA + GVM_PAGE_BYTES;
-	ck_assert_int_eq(gvm_range_init(&range, &config), -EINVAL);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &range, &config), -EINVAL);
 	ck_assert_uint_eq(container->refs, refs);
 	toy_end(container);
 }

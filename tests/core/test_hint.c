@@ -36,7 +36,7 @@ static void end(void)
 
 static int unmap(u32 chunk)
 {
-	return toy.device.ops->hint_chunk(NULL, chunk);
+	return toy.device.memory_ops->hint(&toy.memory, chunk);
 }
 
 /*
@@ -113,9 +113,9 @@ END_TEST
 START_TEST(what_is_in_service_or_in_no_block_is_left_alone)
 {
 	begin(GVM_HINT_FAULTS);
-	gvm_frame_pin(&toy.memory, 4, true);
+	gvm_frame_set_in_service(&toy.memory, 4, true);
 	ck_assert_int_eq(unmap(4), -EBUSY);
-	gvm_frame_pin(&toy.memory, 4, false);
+	gvm_frame_set_in_service(&toy.memory, 4, false);
 	ck_assert_uint_eq(toy.kinds[TOY_UNMAP], 0);
 	toy_unmap_range(0);
 	ck_assert_int_eq(unmap(4), -ENOENT);
@@ -129,7 +129,7 @@ END_TEST
 /* Unmapped once already: its eviction has nothing left to unmap, and loses nothing. */
 START_TEST(what_is_evicted_while_it_is_asked_about_comes_back_whole)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 
 	begin(GVM_HINT_FAULTS);
 	ck_assert(toy_store(0, 32 * 2, 4));
@@ -137,7 +137,7 @@ START_TEST(what_is_evicted_while_it_is_asked_about_comes_back_whole)
 		;
 	ck_assert_int_eq(unmap(2), 0);
 	ck_assert_uint_eq(gvm_clock_pick_own(one), 2);
-	ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, 2, &fence), 0);
+	ck_assert_int_eq(toy.device.memory_ops->evict(&toy.memory, 2, &eviction), 0);
 	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
 	ck_assert_uint_eq(range->hinted_pages, 0);
 	ck_assert(toy_load(0, 32 * 2, 4));
@@ -166,7 +166,7 @@ END_TEST
 /* Chunks under the front hand, before and behind it leave. */
 START_TEST(the_front_hand_steps_off_what_leaves)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	u32 i;
 
 	begin(GVM_HINT_FAULTS);
@@ -177,7 +177,8 @@ START_TEST(the_front_hand_steps_off_what_leaves)
 		u32 chunk = (4 + 3 * i) % 16;
 
 		ck_assert(gvm_clock_take(&toy.device, chunk));
-		ck_assert_int_eq(toy.device.ops->evict_chunk(NULL, chunk, &fence), 0);
+		ck_assert_int_eq(toy.device.memory_ops->evict(&toy.memory, chunk, &eviction),
+				 0);
 		ck_assert_int_eq(gvm_check(&toy.device), 0);
 	}
 	ck_assert_uint_eq(one->own.lead, 0);
@@ -237,16 +238,16 @@ END_TEST
 /* Half of the device is page tables: a quarter of the other half is 2. */
 START_TEST(pinned_memory_is_no_part_of_the_ring)
 {
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	begin(GVM_HINT_FAULTS);
 	gvm_range_discard(range, 8 * CHUNK, 8 * CHUNK);
-	gvm_pinned_init(&pinned, &toy.memory, one);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 8 * CHUNK), 0);
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 8 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 1);
 	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), GVM_NO_CHUNK);
 	ck_assert_uint_eq(one->own.lead, 2);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_release(&toy.memory, &pinned);
 	end();
 }
 END_TEST

@@ -315,9 +315,9 @@ START_TEST(a_block_in_service_is_not_discarded)
 	begin(8);
 	range = toy_map_range(0, one, CHUNK, false);
 	toy_store_blocks(0, 0, 1);
-	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, true);
+	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, true);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, CHUNK), 0);
-	gvm_frame_pin(&toy.memory, range->blocks[0].chunk, false);
+	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, false);
 	toy_load_blocks(0, 0, 1);
 	end();
 }
@@ -368,17 +368,17 @@ END_TEST
 
 START_TEST(pinned_memory_takes_whole_chunks_and_stays)
 {
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	begin(8);
-	gvm_pinned_init(&pinned, &toy.memory, one);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 0), 0);
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 0), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 1), 0);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 1), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, CHUNK - 1), 0);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK - 1), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(toy.free_count, 5);
 	/* A device full of others does not get at it. */
@@ -387,7 +387,7 @@ START_TEST(pinned_memory_takes_whole_chunks_and_stays)
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(two->evicted_chunks, 7);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_release(&toy.memory, &pinned);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
 	toy_load_blocks(1, 0, 12);
 	end();
@@ -396,15 +396,15 @@ END_TEST
 
 START_TEST(others_are_evicted_for_pinned_memory_as_for_a_page)
 {
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	begin(4);
 	toy_map_range(1, two, 4 * CHUNK, false);
 	toy_store_blocks(1, 0, 4);
-	gvm_pinned_init(&pinned, &toy.memory, one);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(two->evicted_chunks, 2);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_release(&toy.memory, &pinned);
 	toy_load_blocks(1, 0, 4);
 	end();
 }
@@ -412,41 +412,41 @@ END_TEST
 
 START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 {
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	begin(8);
 	toy_write_file(one, "gmem.limit.high", "6M");
 	toy_map_range(0, one, 3 * CHUNK, false);
 	toy_store_blocks(0, 0, 3);
-	gvm_pinned_init(&pinned, &toy.memory, one);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(one->evicted_chunks, 2);
 	/* Nothing is left to go but the page in use: it goes, and then the limit gives way. */
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), 0);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
 	ck_assert_uint_eq(gvm_charge_excess(one), 1);
 	/* Of such a container no page can be had any more. */
 	ck_assert(!toy_load(0, 0, 1000));
 	expect_events(one, one->events[GVM_EVENT_HIGH], 0, 1);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_release(&toy.memory, &pinned);
 	end();
 }
 END_TEST
 
 START_TEST(pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
 {
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 
 	begin(4);
 	toy_write_file(two, "hmem.limit", "0");
 	toy_map_range(1, two, 3 * CHUNK, false);
 	toy_store_blocks(1, 0, 3);
-	gvm_pinned_init(&pinned, &toy.memory, one);
-	ck_assert_int_eq(gvm_pinned_add(&pinned, 2 * CHUNK), -ENOMEM);
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), -ENOMEM);
 	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	gvm_pinned_release(&pinned);
+	gvm_unevictable_release(&toy.memory, &pinned);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
 	toy_load_blocks(1, 0, 3);
 	end();

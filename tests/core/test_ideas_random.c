@@ -23,7 +23,7 @@ enum { TENANTS = 2, SPACES = 4, BLOCKS = 10, STEPS = 10000, CHUNKS = 12, TRIES =
 /* A container, with what is needed to know whether it keeps its promises. */
 static struct tenant {
 	struct gvm_container *container;
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 	struct gvm_listener listener;
 	u64 swap_most; /* hmem.limit, or what was on the host when that was lowered */
 } tenants[TENANTS];
@@ -63,7 +63,7 @@ static void begin_tenant(struct tenant *tenant)
 
 	tenant->container = toy_attach(1 + index);
 	tenant->swap_most = GVM_NO_LIMIT;
-	gvm_pinned_init(&tenant->pinned, &toy.memory, tenant->container);
+	gvm_unevictable_init(&tenant->pinned, tenant->container);
 	for (space = index; space < SPACES; space += TENANTS)
 		map_space(space);
 }
@@ -75,7 +75,7 @@ static void end_tenant(struct tenant *tenant)
 
 	for (space = (u32)(tenant - tenants); space < SPACES; space += TENANTS)
 		toy_unmap_range(space);
-	gvm_pinned_release(&tenant->pinned);
+	gvm_unevictable_release(&toy.memory, &tenant->pinned);
 	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_eq(container->swapped_bytes, 0);
 	ck_assert_uint_eq(container->clean_bytes, 0);
@@ -158,7 +158,7 @@ static void check_books(void)
 				  toy.free_count,
 			  CHUNKS);
 	for (i = 0; i < CHUNKS; i++)
-		in_service += gvm_frame_is_pinned(&toy.memory, i);
+		in_service += gvm_frame_in_service(&toy.memory, i);
 	ck_assert_uint_eq(in_service, 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 }
@@ -171,21 +171,21 @@ static void hint(struct gvm_container *container)
 	if (chunk == GVM_NO_CHUNK)
 		return;
 	ck_assert(!toy.device.chunks[chunk].owner->is_swap_full);
-	ck_assert(toy.device.ops->hint_chunk(NULL, chunk) != -ENOENT);
+	ck_assert(toy.device.memory_ops->hint(&toy.memory, chunk) != -ENOENT);
 	seen.hints++;
 }
 
 /* Likewise. */
 static void evict_ahead(void)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	u32 chunk;
 
 	gvm_pressure_post_device(&toy.device, CHUNK);
 	gvm_clock_refill_stash(&toy.device, draw(20));
 	chunk = gvm_clock_pick_global(&toy.device);
 	if (chunk != GVM_NO_CHUNK)
-		(void)toy.device.ops->evict_chunk(NULL, chunk, &fence);
+		(void)toy.device.memory_ops->evict(&toy.memory, chunk, &eviction);
 }
 
 /* Two blocks, or up to 40 pages; what is in service stays. */
@@ -204,7 +204,7 @@ static void discard(u32 space)
 	for (page = first; page < first + count; page++) {
 		u32 chunk = range->blocks[page / 32].chunk;
 
-		if (chunk == GVM_NO_CHUNK || !gvm_frame_is_pinned(&toy.memory, chunk))
+		if (chunk == GVM_NO_CHUNK || !gvm_frame_in_service(&toy.memory, chunk))
 			tags[space][page] = 0;
 	}
 	freed = gvm_range_discard(range, first * PAGE, count * PAGE);
@@ -240,11 +240,11 @@ static void listen_or_not(struct tenant *tenant)
 static void pin_or_not(struct tenant *tenant)
 {
 	if (tenant->pinned.chunks >= CHUNKS / 4) {
-		gvm_pinned_release(&tenant->pinned);
-		gvm_pinned_init(&tenant->pinned, &toy.memory, tenant->container);
+		gvm_unevictable_release(&toy.memory, &tenant->pinned);
+		gvm_unevictable_init(&tenant->pinned, tenant->container);
 		return;
 	}
-	if (gvm_pinned_add(&tenant->pinned, 1 + draw(2 * (u32)CHUNK)))
+	if (gvm_unevictable_add(&toy.memory, &tenant->pinned, 1 + draw(2 * (u32)CHUNK)))
 		seen.refused++;
 	seen.pinned++;
 }

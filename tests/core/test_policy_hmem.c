@@ -179,7 +179,7 @@ START_TEST(to_unpin_what_was_not_pinned_is_a_broken_invariant)
 }
 END_TEST
 
-/* The numbers are worked out from the format, see block/pinned.c. */
+/* The numbers are worked out from the format, see block/unevictable.c. */
 START_TEST(page_tables_take_what_their_format_says)
 {
 	ck_assert_uint_eq(gvm_page_table_space_bytes(), 12288);

@@ -127,9 +127,9 @@ START_TEST(a_refill_replaces_entries_gone_bad)
 END_TEST
 
 /* Chunk 0 is used by somebody else while the device is asked about another one. */
-static bool evictable_but_zero_is_used(void *gpu, u32 chunk)
+static bool evictable_but_zero_is_used(void *memory, u32 chunk)
 {
-	(void)gpu;
+	(void)memory;
 	(void)chunk;
 	gvm_clock_touch(device, 0);
 	return true;
@@ -138,16 +138,16 @@ static bool evictable_but_zero_is_used(void *gpu, u32 chunk)
 START_TEST(a_use_during_a_refill_saves_a_chunk_that_was_stashed_before)
 {
 	struct gvm_container *container = world_attach(1);
-	const struct gvm_gpu_ops *ops = device->ops;
-	struct gvm_gpu_ops touching = *ops;
+	const struct gvm_memory_ops *ops = device->memory_ops;
+	struct gvm_memory_ops touching = *ops;
 
 	world_charge_many(container, 3);
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 1), 1);
-	touching.chunk_evictable = evictable_but_zero_is_used;
-	device->ops = &touching;
+	touching.evictable = evictable_but_zero_is_used;
+	device->memory_ops = &touching;
 	/* The hand looks at 1 and 2, and passes 0: what it clears there, the stash never sees. */
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 3), 3);
-	device->ops = ops;
+	device->memory_ops = ops;
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
 	ck_assert(world_is_referenced(0, GVM_ORDER_GLOBAL));
 	world_detach(container);

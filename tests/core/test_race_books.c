@@ -36,23 +36,23 @@ static struct books {
 } books[BOOKS_DEVICES];
 
 /* Asked about every candidate, under the device's lock. */
-static bool books_evictable(void *gpu, u32 chunk)
+static bool books_evictable(void *memory, u32 chunk)
 {
-	struct books *me = gpu;
+	struct books *me = memory;
 
 	gvm_spin_assert_held(&me->device.lock);
 	return !READ_ONCE(me->chunks[chunk].pinned);
 }
 
-static const struct gvm_gpu_ops books_ops = { .chunk_evictable = books_evictable };
+static const struct gvm_memory_ops books_ops = { .evictable = books_evictable };
 
 static void books_init(struct books *me)
 {
 	struct gvm_device_config config = {
 		.name = "books",
 		.chunk_count = BOOKS_CHUNKS,
-		.ops = &books_ops,
-		.gpu = me,
+		.memory_ops = &books_ops,
+		.memory = me,
 	};
 	u32 i;
 

@@ -32,7 +32,7 @@ static struct process {
 	struct race_space *space;
 	struct gvm_container *container; /* a reference */
 	bool mapped;
-	struct gvm_pinned pinned;
+	struct gvm_unevictable pinned;
 	u32 tags[RACE_PAGES];	    /* what is in its pages, wherever they are */
 	bool discarded[RACE_PAGES]; /* ... or zero, unless they were in service just then */
 } processes[RACE_SPACES];
@@ -50,14 +50,14 @@ static void process_begin(struct process *me)
 {
 	GVM_ASSERT(gvm_container_attach(&race_gpu.device, 1 + me->side.index % TENANTS,
 					&me->container) == 0);
-	gvm_pinned_init(&me->pinned, &race_gpu.memory, me->container);
+	gvm_unevictable_init(&me->pinned, me->container);
 	process_map(me);
 }
 
 static void process_end(struct process *me)
 {
 	race_unmap_range(me->space);
-	gvm_pinned_release(&me->pinned);
+	gvm_unevictable_release(&race_gpu.memory, &me->pinned);
 	gvm_container_detach(me->container);
 }
 
@@ -91,11 +91,11 @@ static void process_discard(struct process *me)
 static void process_pin(struct process *me)
 {
 	if (me->pinned.chunks < PINNED_MAX) {
-		(void)gvm_pinned_add(&me->pinned, CHUNK);
+		(void)gvm_unevictable_add(&race_gpu.memory, &me->pinned, CHUNK);
 		return;
 	}
-	gvm_pinned_release(&me->pinned);
-	gvm_pinned_init(&me->pinned, &race_gpu.memory, me->container);
+	gvm_unevictable_release(&race_gpu.memory, &me->pinned);
+	gvm_unevictable_init(&me->pinned, me->container);
 }
 
 static void process_step(struct process *me)
@@ -383,7 +383,7 @@ static void picker_step(struct picker *me)
 	struct gvm_device *device = &race_gpu.device;
 	struct race_dice *dice = &me->side.dice;
 	u32 chunk = race_roll(dice, RACE_CHUNKS);
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 
 	switch (race_roll(dice, 13)) {
 	case 8:
@@ -395,7 +395,7 @@ static void picker_step(struct picker *me)
 		break;
 	case 1 ... 2:
 		if (gvm_clock_take(device, chunk))
-			(void)device->ops->evict_chunk(device->gpu, chunk, &fence);
+			(void)device->memory_ops->evict(device->memory, chunk, &eviction);
 		break;
 	case 3:
 		gvm_evictor_stop(&me->evictor);
@@ -410,7 +410,7 @@ static void picker_step(struct picker *me)
 		if (race_roll(dice, 2))
 			chunk = gvm_hint_next(device, NULL);
 		if (chunk != GVM_NO_CHUNK)
-			(void)device->ops->hint_chunk(device->gpu, chunk);
+			(void)device->memory_ops->hint(device->memory, chunk);
 		break;
 	default:
 		gvm_clock_touch(device, chunk);

@@ -23,16 +23,14 @@ static u32 toy_fetch(void *gpu, struct gvm_fault *faults, u32 most)
 	return count;
 }
 
-static void toy_service(void *gpu, void *space, struct gvm_fault *faults, u32 count)
+static void toy_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
+			struct gvm_fence *fence)
 {
-	struct toy_space *me = space;
-	u32 i;
-
-	(void)gpu;
 	toy.services++;
-	for (i = 1; i < count; i++)
+	for (u32 i = 1; i < count; i++)
 		ck_assert(faults[i - 1].va < faults[i].va);
-	gvm_range_service(&me->range, faults, count, &toy.stats, &toy.fence);
+	gvm_block_memory_ops.service(memory, space, faults, count, fence);
+	toy.fence = *fence;
 }
 
 static u8 toy_space_priority(void *gpu, const void *space)
@@ -49,42 +47,26 @@ static void toy_cancel(void *gpu, const struct gvm_fault *fault)
 	toy_log(TOY_CANCEL, (u32)((fault->va - TOY_VA) >> GVM_PAGE_SHIFT), 0, 0);
 }
 
-static int toy_replay(void *gpu)
+static int toy_replay(void *gpu, const struct gvm_fence *fence)
 {
 	(void)gpu;
+	(void)fence;
 	toy_log(TOY_REPLAY, 0, 0, 0);
 	return toy.replay_error;
 }
 
-static int toy_evict(void *gpu, u32 chunk, struct gvm_fence *fence)
+static int toy_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 {
-	(void)gpu;
 	if (toy.on_evict)
 		toy.on_evict(chunk);
-	return gvm_block_evict(&toy.memory, chunk, fence);
-}
-
-static int toy_hint(void *gpu, u32 chunk)
-{
-	(void)gpu;
-	return gvm_block_hint(&toy.memory, chunk);
-}
-
-static bool toy_evictable(void *gpu, u32 chunk)
-{
-	(void)gpu;
-	return gvm_block_evictable(&toy.memory, chunk);
+	return gvm_block_memory_ops.evict(memory, chunk, eviction);
 }
 
 static const struct gvm_gpu_ops toy_gpu_ops = {
 	.fetch_faults = toy_fetch,
-	.service_faults = toy_service,
 	.space_priority = toy_space_priority,
 	.cancel_fault = toy_cancel,
 	.flush_and_replay = toy_replay,
-	.evict_chunk = toy_evict,
-	.hint_chunk = toy_hint,
-	.chunk_evictable = toy_evictable,
 };
 
 static int toy_chunk_alloc(void *gpu, u32 *ret_chunk)
@@ -238,6 +220,8 @@ void toy_init_with(u32 chunks, u32 features)
 		.name = "toy",
 		.chunk_count = chunks,
 		.ops = &toy_gpu_ops,
+		.memory_ops = &toy.memory_ops,
+		.memory = &toy.memory,
 		.default_timeslice_us = 1024,
 		.features = features,
 	};
@@ -245,6 +229,10 @@ void toy_init_with(u32 chunks, u32 features)
 	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
 	memset(&toy, 0, sizeof(toy));
 	toy.handler.device = &toy.device;
+	/* The block layer, watched. */
+	toy.memory_ops = gvm_block_memory_ops;
+	toy.memory_ops.service = toy_service;
+	toy.memory_ops.evict = toy_evict;
 	for (; toy.free_count < chunks; toy.free_count++)
 		toy.free[toy.free_count] = toy.free_count;
 	/* What a former owner may have left there. */
@@ -276,16 +264,16 @@ struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 
 	struct toy_space *me = &toy.spaces[space];
 	struct gvm_range_config config = {
 		.container = container,
-		.memory = &toy.memory,
 		.space = me,
 		.va = TOY_VA,
 		.bytes = bytes,
 		.on_host = on_host,
+		.stats = &toy.stats,
 	};
 
 	ck_assert(!me->mapped);
 	memset(me->host, 0, sizeof(me->host));
-	ck_assert_int_eq(gvm_range_init(&me->range, &config), 0);
+	ck_assert_int_eq(gvm_range_init(&toy.memory, &me->range, &config), 0);
 	ck_assert_uint_le(me->range.block_count, TOY_BLOCKS_MAX);
 	me->mapped = true;
 	return &me->range;

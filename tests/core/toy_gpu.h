@@ -56,6 +56,7 @@ struct toy_space {
 struct toy {
 	struct gvm_device device;
 	struct gvm_memory memory;
+	struct gvm_memory_ops memory_ops;
 	struct gvm_fault_handler handler;
 	struct gvm_fault script[8192];
 	u32 script_length;
@@ -82,7 +83,7 @@ struct toy {
 	int replay_error;	     /* what a replay returns */
 	u32 host_waits;		     /* fences that were waited for */
 	void (*on_evict)(u32 chunk); /* called for each victim, unless NULL */
-	struct gvm_block_stats stats;
+	struct gvm_range_stats stats;
 	struct gvm_fence fence;
 };
 

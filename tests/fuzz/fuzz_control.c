@@ -37,16 +37,16 @@ struct snapshot {
 	char text[CONTAINERS][FILES_MAX][GVM_CONTROL_TEXT_MAX];
 };
 
-static int gpu_evict_chunk(void *unused, u32 chunk, struct gvm_fence *fence)
+static int gpu_evict(void *unused, u32 chunk, struct gvm_eviction *eviction)
 {
 	(void)unused;
-	fence->sequence[GVM_ENGINE_OUT]++;
+	eviction->fence.sequence[GVM_ENGINE_OUT]++;
 	gvm_uncharge(&gpu.device, chunk);
 	return 0;
 }
 
 /* One in 8 is in service. */
-static bool gpu_chunk_evictable(void *unused, u32 chunk)
+static bool gpu_evictable(void *unused, u32 chunk)
 {
 	(void)unused;
 	return chunk % 8 != 7;
@@ -82,12 +82,15 @@ static int gpu_set_timeslice(void *unused, u32 tsg, u64 timeslice_us)
 }
 
 static const struct gvm_gpu_ops gpu_ops = {
-	.evict_chunk = gpu_evict_chunk,
-	.chunk_evictable = gpu_chunk_evictable,
 	.tsg_set_timeslice = gpu_set_timeslice,
 	.tsgs_disable = gpu_disable,
 	.tsgs_enable = gpu_move,
 	.tsg_preempt = gpu_rpc,
+};
+
+static const struct gvm_memory_ops memory_ops = {
+	.evict = gpu_evict,
+	.evictable = gpu_evictable,
 };
 
 static void take_snapshot(struct snapshot *snapshot)
@@ -249,6 +252,7 @@ static void gpu_init(void)
 		.name = "fuzz",
 		.chunk_count = CHUNKS,
 		.ops = &gpu_ops,
+		.memory_ops = &memory_ops,
 		.default_timeslice_us = 1000,
 	};
 	u32 i;

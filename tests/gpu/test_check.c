@@ -27,7 +27,7 @@ static struct cfg_gpu profile = {
 
 static const struct sim_memory_policy core = { 0 };
 static const struct sim_memory_policy clean_drop = { .features = GVM_CLEAN_DROP };
-static const struct sim_memory_policy model = { .nvuvm = true };
+static const struct sim_memory_policy model = { .manager = &sim_manager_nvuvm };
 
 static struct sim_gpu gpu;
 static struct sim_process process, other;
@@ -138,10 +138,10 @@ static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops
 	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
 	gpu.check_interval = 0; /* it is the test that looks */
-	if (gpu.nvuvm)
-		gpu.nvuvm->config.mmu = &driver;
+	if (gpu.manager == &sim_manager_nvuvm)
+		((struct nvuvm *)gpu.device.memory)->config.mmu = &driver;
 	else
-		gpu.memory.mmu = &driver;
+		((struct gvm_memory *)gpu.device.memory)->mmu = &driver;
 	eng_spawn("body", body, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	sim_gpu_destroy(&gpu);
@@ -171,7 +171,7 @@ START_TEST(the_true_driver_passes)
 {
 	run(policies[_i], &sim_gpu_mmu_ops);
 	ck_assert_int_eq(found, SIM_PTE_OK);
-	ck_assert_uint_gt(process.stats.evictions, 2);
+	ck_assert_uint_gt(process.stats.block.evictions, 2);
 }
 END_TEST
 

@@ -5,6 +5,7 @@
  * one. Each run is a process of its own.
  */
 #include "gpu/process.h"
+#include "gvm/control.h"
 #include "gvm/pressure.h"
 #include "runner.h"
 
@@ -177,7 +178,7 @@ static void body_main(void *data)
 	for (i = 0; i < TENANTS; i++)
 		actors[i] = eng_spawn("tenant", tenant_main, &tenants[i]);
 	eng_sleep_until(10 * MS);
-	sim_gpu_control_write(&gpu, tenants[LOUD].container, "gmem.limit.high", "80M");
+	gvm_control_write(tenants[LOUD].container, "gmem.limit.high", "80M", 3);
 	for (i = 0; i < TENANTS; i++)
 		eng_join(actors[i]);
 	listen_no_more();
@@ -227,8 +228,8 @@ START_TEST(a_misbehaving_listener_changes_nothing_for_anybody)
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(outcome, MAP_FAILED);
 	without = run(NULL);
-	ck_assert_uint_gt(without.stats[LOUD].evictions, 100);
-	ck_assert_uint_gt(without.stats[QUIET].evictions, 0);
+	ck_assert_uint_gt(without.stats[LOUD].block.evictions, 100);
+	ck_assert_uint_gt(without.stats[QUIET].block.evictions, 0);
 	for (i = 0; i < ARRAY_SIZE(ways); i++) {
 		with = run(ways[i]);
 		heard += with.heard;

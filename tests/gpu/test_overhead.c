@@ -49,8 +49,8 @@ static void simulate(void (*function)(void), const struct sim_memory_policy *pol
 }
 
 static const struct sim_memory_policy core = { 0 }, ghost = { .evictors = true },
-				      stock = { .nvuvm = true },
-				      gvm = { .nvuvm = true,
+				      stock = { .manager = &sim_manager_nvuvm },
+				      gvm = { .manager = &sim_manager_nvuvm,
 					      .limits = true,
 					      .fast_path = true };
 
@@ -88,10 +88,12 @@ END_TEST
 
 static void take_four_and_count_pages(void)
 {
+	const struct nvuvm *nvuvm = gpu.device.memory;
+
 	ck_assert_int_eq(start_and_touch(&one, 1, 4), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one.container), 4 * CHUNK);
 	/* What is left over from UVM's refill is free as well. */
-	ck_assert_uint_eq(gpu.free_count + gpu.nvuvm->free.count, 16 - 3 - 4);
+	ck_assert_uint_eq(gpu.free_count + nvuvm->free.count, 16 - 3 - 4);
 }
 
 START_TEST(nvidias_driver_takes_them_and_counts_pages_alone)
@@ -105,8 +107,8 @@ static void start_beside_another(void)
 {
 	ck_assert_int_eq(start_and_touch(&one, 1, 10), 0);
 	ck_assert_int_eq(start_and_touch(&two, 2, 4), 0);
-	ck_assert_uint_ge(one.stats.evictions, 4);
-	ck_assert_uint_eq(two.stats.evictions, 0);
+	ck_assert_uint_ge(one.stats.block.evictions, 4);
+	ck_assert_uint_eq(two.stats.block.evictions, 0);
 	ck_assert(!two.killed);
 }
 
@@ -127,7 +129,7 @@ static void start_where_nothing_may_go(void)
 	ck_assert(two.killed);
 	ck_assert_uint_eq(two.container->events[GVM_EVENT_OOM], 2);
 	ck_assert(!one.killed);
-	ck_assert_uint_eq(one.stats.evictions, 0);
+	ck_assert_uint_eq(one.stats.block.evictions, 0);
 }
 
 START_TEST(a_context_that_cannot_be_had_is_dead_and_others_go_on)

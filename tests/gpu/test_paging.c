@@ -112,9 +112,9 @@ static void walk_with_evictor(void)
 	ck_assert_uint_eq(process.container->events[GVM_EVENT_HIGH], 0);
 	ck_assert_uint_le((process.container->charged_bytes >> GVM_CHUNK_SHIFT), 62);
 	ck_assert_uint_ge((process.container->charged_bytes >> GVM_CHUNK_SHIFT), 60);
-	ck_assert_uint_eq(process.stats.evictions,
+	ck_assert_uint_eq(process.stats.block.evictions,
 			  80 - (process.container->charged_bytes >> GVM_CHUNK_SHIFT));
-	ck_assert_uint_eq(process.stats.bytes_d2h, process.stats.evictions * CHUNK);
+	ck_assert_uint_eq(process.stats.bytes_d2h, process.stats.block.evictions * CHUNK);
 	ck_assert_uint_eq(process.stats.faults, 80);
 	sim_process_exit(&process);
 }
@@ -346,7 +346,9 @@ static void write_limit(struct gvm_container *container)
 
 	ck_assert_int_gt(length, 0);
 	gvm_container_get(container);
-	sim_gpu_control_write(&gpu, container, file, which || draw(4) ? text : "max");
+	if (!which && !draw(4))
+		snprintf(text, sizeof(text), "max");
+	gvm_control_write(container, file, text, strlen(text));
 	gvm_container_put(container);
 }
 
@@ -373,9 +375,10 @@ static void meddle(void *data)
 		/* Its memory is there a moment after its context. */
 		if (!tenant->process.running || !tenant->process.range_count)
 			continue;
-		/* What is in use may be given up at any time, but under models of other drivers. */
-		if (what == 0 && !gpu.nvuvm)
-			gvm_range_discard(tenant->range, draw(40) * CHUNK, draw(40) * CHUNK);
+		/* What is in use may be given up at any time. */
+		if (what == 0)
+			sim_process_discard(&tenant->process, tenant->range, draw(40) * CHUNK,
+					    draw(40) * CHUNK);
 		else if (what == 1)
 			listen_to(tenant->process.container);
 		else
@@ -416,9 +419,9 @@ static const struct sim_memory_policy policies[POLICIES] = {
 	{ .evictors = true },
 	{ .evictors = true,
 	  .features = GVM_CLEAN_DROP | GVM_PRIORITY_BATCHES | GVM_HINT_FAULTS },
-	{ .nvuvm = true },
-	{ .nvuvm = true, .limits = true },
-	{ .nvuvm = true, .limits = true, .fast_path = true },
+	{ .manager = &sim_manager_nvuvm },
+	{ .manager = &sim_manager_nvuvm, .limits = true },
+	{ .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true },
 };
 
 START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
@@ -435,7 +438,7 @@ START_TEST(nothing_is_left_behind_wherever_actors_give_way)
 {
 	random_state = 1;
 	gvm_port_yield_seed = runner_seed_or(1) + (u64)(_i / POLICIES);
-	gvm_port_yield_at_spinlocks = !policies[_i % POLICIES].nvuvm;
+	gvm_port_yield_at_spinlocks = !policies[_i % POLICIES].manager;
 	steps = 60;
 	profile.context = 2 * CHUNK + 1;
 	simulate(live_and_die, &policies[_i % POLICIES]);

@@ -112,9 +112,9 @@ static const struct sim_memory_policy policies[] = {
 	{ 0 },
 	{ .evictors = true },
 	{ .evictors = true, .features = GVM_CLEAN_DROP | GVM_HINT_FAULTS },
-	{ .nvuvm = true },
-	{ .nvuvm = true, .limits = true },
-	{ .nvuvm = true, .limits = true, .fast_path = true },
+	{ .manager = &sim_manager_nvuvm },
+	{ .manager = &sim_manager_nvuvm, .limits = true },
+	{ .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true },
 };
 
 START_TEST(every_kernel_ends)

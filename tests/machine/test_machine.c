@@ -235,7 +235,7 @@ static int count_by_hand(const struct app_env *env)
 	tsg->busy_ns += 300 * MS;
 	tsg->stall_ns += 100 * MS;
 	tsg->blocked_ns += 200 * MS;
-	stats->evictions += 5;
+	stats->block.evictions += 5;
 	stats->bytes_h2d += 7;
 	stats->bytes_d2h += 9;
 	eng_sleep_until(1500 * MS);
@@ -248,7 +248,7 @@ static int count_by_hand(const struct app_env *env)
 	eng_sleep_until(10000 * MS);
 	tsg->stall_ns += 3 * MS;
 	stats->stall_d2h_ns += 2 * MS;
-	stats->evictions++;
+	stats->block.evictions++;
 	return 0;
 }
 

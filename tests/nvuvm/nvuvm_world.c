@@ -22,9 +22,11 @@ struct cfg_gpu world_profile = {
 struct sim_gpu world_gpu;
 struct sim_process world_process, world_other;
 
-const struct sim_memory_policy world_stock = { .nvuvm = true };
-const struct sim_memory_policy world_limits = { .nvuvm = true, .limits = true };
-const struct sim_memory_policy world_gvm = { .nvuvm = true, .limits = true, .fast_path = true };
+const struct sim_memory_policy world_stock = { .manager = &sim_manager_nvuvm };
+const struct sim_memory_policy world_limits = { .manager = &sim_manager_nvuvm, .limits = true };
+const struct sim_memory_policy world_gvm = { .manager = &sim_manager_nvuvm,
+					     .limits = true,
+					     .fast_path = true };
 
 static void (*world_body)(void);
 
@@ -40,7 +42,7 @@ static void body_main(void *data)
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_uint_eq(world_gpu.device.container_count, 0);
 	ck_assert_uint_eq(world_gpu.free_count, world_gpu.device.chunk_count);
-	ck_assert(list_empty(&world_gpu.nvuvm->groups));
+	ck_assert(list_empty(&world_nvuvm()->groups));
 }
 
 void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(void))
@@ -87,11 +89,11 @@ u64 world_touch(struct sim_process *process, struct gvm_range *range, u32 first,
 /* Service the faults of a batch that was made by hand. */
 static void service(struct gvm_range *range, struct gvm_fault *faults, u32 count)
 {
-	struct sim_process *process = range->space;
+	struct gvm_fence fence = { 0 };
 
-	nvuvm_service(world_gpu.nvuvm, range, faults, count, &process->stats.block,
-		      &world_gpu.batch);
-	ck_assert_int_eq(world_gpu.device.ops->flush_and_replay(&world_gpu), 0);
+	nvuvm_service(world_nvuvm(), range, faults, count, &fence);
+	nvuvm_batch_end(world_nvuvm());
+	ck_assert_int_eq(world_gpu.device.ops->flush_and_replay(&world_gpu, &fence), 0);
 	world_check();
 }
 
@@ -149,7 +151,7 @@ static u32 count_list(const struct nvuvm *nvuvm, const struct nvuvm_list *list,
 
 void world_check(void)
 {
-	const struct nvuvm *nvuvm = world_gpu.nvuvm;
+	const struct nvuvm *nvuvm = world_nvuvm();
 	const struct nvuvm_group *group;
 	u32 states[NVUVM_LAZY + 1] = { 0 };
 	u32 own = 0;

@@ -29,6 +29,12 @@ extern struct cfg_gpu world_profile; /* to be changed before world_run() */
 extern struct sim_gpu world_gpu;
 extern struct sim_process world_process, world_other;
 
+/* The model of world_gpu. */
+static inline struct nvuvm *world_nvuvm(void)
+{
+	return world_gpu.device.memory;
+}
+
 /* What the model is: stock, or the published GVM with and without its fast path. */
 extern const struct sim_memory_policy world_stock, world_limits, world_gvm;
 

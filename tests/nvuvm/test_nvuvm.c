@@ -11,7 +11,7 @@
 
 static const struct nvuvm_stats *stats(void)
 {
-	return nvuvm_stats(world_gpu.nvuvm);
+	return nvuvm_stats(world_nvuvm());
 }
 
 /* Faults that make a block resident, one after the other: 1, 1, 2, 4, 8 and 16 pages. */
@@ -98,14 +98,14 @@ static void advised(void)
 	struct gvm_range *range = world_map(&world_process, 3, true);
 	u64 start = eng_now();
 
-	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
 	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS);
 	ck_assert_uint_eq(range->resident_pages, 96);
 	ck_assert_uint_eq(stats()->rounds, 3);
 	ck_assert_uint_eq(stats()->pages_prefetched, 0);
 	ck_assert_uint_eq(world_process.stats.faults, 0);
 	start = eng_now();
-	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_CPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_CPU), 0);
 	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS + 96 * 5 * US);
 	ck_assert_uint_eq(range->resident_pages, 0);
 	ck_assert_uint_eq(range->blocks[2].on_host, GVM_BLOCK_FULL);
@@ -114,8 +114,8 @@ static void advised(void)
 	ck_assert_uint_eq(world_process.stats.bytes_d2h, 3 * CHUNK);
 	/* What is there already costs nothing. */
 	start = eng_now();
-	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
-	ck_assert_int_eq(sim_process_prefetch(&world_process, range, NVUVM_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
 	ck_assert_uint_eq(eng_now() - start, BLOCK_NS + 3 * COPY_NS);
 }
 
@@ -175,7 +175,7 @@ static void ring_walk(void)
 	ck_assert_uint_eq(ring_touch(range), 17 * full_ns);
 	ck_assert_uint_eq(world_process.stats.faults, 34 * 32);
 	ck_assert_uint_eq(world_process.stats.fault_batches, 34);
-	ck_assert_uint_eq(world_process.stats.evictions, 18);
+	ck_assert_uint_eq(world_process.stats.block.evictions, 18);
 	ck_assert_uint_eq(world_process.container->evicted_chunks, 18);
 	ck_assert_uint_eq(stats()->evictions, 18);
 	ck_assert_uint_eq(stats()->restarts, 18);
@@ -185,8 +185,7 @@ static void ring_walk(void)
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 34 * CHUNK);
 	ck_assert_uint_eq(world_process.stats.bytes_d2h, 18 * CHUNK);
 	/* All 17 blocks are as they were on the host; it grew by nothing. */
-	ck_assert_uint_eq(nvuvm_host_bytes(world_gpu.nvuvm, world_process.container),
-			  17 * CHUNK);
+	ck_assert_uint_eq(nvuvm_host_bytes(world_nvuvm(), world_process.container), 17 * CHUNK);
 	ck_assert_uint_eq(world_process.container->swapped_bytes, CHUNK);
 }
 
@@ -233,21 +232,21 @@ static void victim_order(void)
 		chunk[i] = world_chunk(range, i);
 	}
 	/* A migration counts, to whatever small a part; hits do not, and leaving does not. */
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, range, 0, 1u << 3), 0);
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, range, 2, 1u << 3), 0);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1u << 3), 0);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 2, 1u << 3), 0);
 	ck_assert_int_eq(world_fault(range, 0, 3), 0);
 	ck_assert_uint_eq(world_touch(&world_process, range, 1, 1), 1 * US);
 	ck_assert_int_eq(world_fault(other, 0, 0), 0);
 	ck_assert_uint_eq(world_chunk(other, 0), chunk[1]);
 	/* A block without pages goes before the longest used one, which is 2. */
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, range, 9, GVM_BLOCK_FULL), 0);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 9, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(world_fault(other, 1, 0), 0);
 	ck_assert_uint_eq(world_chunk(other, 1), chunk[9]);
 	ck_assert_int_eq(world_fault(other, 2, 0), 0);
 	ck_assert_uint_eq(world_chunk(other, 2), chunk[2]);
 	ck_assert_uint_eq(world_chunk(range, 0), chunk[0]);
-	ck_assert_uint_eq(world_process.stats.evictions, 3);
-	ck_assert_uint_eq(world_other.stats.evictions, 0);
+	ck_assert_uint_eq(world_process.stats.block.evictions, 3);
+	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 	/* Of block 2, 31 pages were there; of 9 none; of 1 all. */
 	ck_assert_uint_eq(world_process.container->swapped_bytes, 63 * GVM_PAGE_BYTES);
 }
@@ -263,7 +262,6 @@ static void small_host_pages(void)
 {
 	struct gvm_range_config config = {
 		.container = NULL,
-		.memory = &world_gpu.memory,
 		.space = &world_process,
 		.bytes = CHUNK,
 		.on_host = true,
@@ -277,21 +275,21 @@ static void small_host_pages(void)
 	config.va = world_process.next_va;
 	ck_assert_int_eq(page_table_reserve(&world_process.page_table, config.va, config.bytes),
 			 0);
-	ck_assert_int_eq(nvuvm_range_init(world_gpu.nvuvm, range, &config, true), 0);
+	ck_assert_int_eq(nvuvm_range_init(world_nvuvm(), range, &config, true), 0);
 	ck_assert_uint_eq(world_touch(&world_process, range, 0, 1),
 			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + BLOCK_NS + COPY_NS +
 				  511 * 100 + 1 * US);
 	ck_assert_uint_eq(stats()->copies_in, 512);
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_uint_eq(stats()->copies_out, 512);
-	ck_assert_uint_eq(nvuvm_host_bytes(world_gpu.nvuvm, world_process.container), CHUNK);
+	ck_assert_uint_eq(nvuvm_host_bytes(world_nvuvm(), world_process.container), CHUNK);
 
 	/* One page of memory that was nowhere: an eviction gives the block its 2 MB for life. */
 	range = &world_process.ranges[0];
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_uint_eq(stats()->copies_out, 513);
-	bytes = nvuvm_host_bytes(world_gpu.nvuvm, world_process.container);
+	bytes = nvuvm_host_bytes(world_nvuvm(), world_process.container);
 	ck_assert_uint_eq(bytes, 2 * CHUNK);
 	ck_assert_uint_eq(
 		world_process.container->swapped_bytes,
@@ -299,7 +297,7 @@ static void small_host_pages(void)
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_uint_eq(stats()->copies_in, 513);
 	ck_assert_uint_eq(world_process.container->swapped_bytes, CHUNK);
-	ck_assert_uint_eq(nvuvm_host_bytes(world_gpu.nvuvm, world_process.container), bytes);
+	ck_assert_uint_eq(nvuvm_host_bytes(world_nvuvm(), world_process.container), bytes);
 }
 
 START_TEST(host_memory_in_4_kb_pages_takes_512_copies_a_block)
@@ -360,7 +358,7 @@ static void tiny_memory(void)
 		touches[i] = sim_touch_blocks(range, order[i], 1, GVM_ACCESS_WRITE);
 	fifo_submit(&world_process.tsg, &burst);
 	ck_assert_int_eq(fifo_wait(&burst), 0);
-	ck_assert_uint_ge(world_process.stats.evictions, 6);
+	ck_assert_uint_ge(world_process.stats.block.evictions, 6);
 	ck_assert_uint_eq(world_gpu.handler.stats.cancelled, 0);
 }
 
@@ -391,7 +389,8 @@ static void rivals(void)
 	ck_assert_int_eq(fifo_wait(&burst_a), 0);
 	ck_assert_int_eq(fifo_wait(&burst_b), 0);
 	/* Nobody is protected: what one has the other takes, whoever's turn it is. */
-	ck_assert_uint_ge(world_process.stats.evictions + world_other.stats.evictions, 16);
+	ck_assert_uint_ge(
+		world_process.stats.block.evictions + world_other.stats.block.evictions, 16);
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 16);
 }
 
@@ -407,7 +406,7 @@ static void cpu_against_gpu(void)
 	u32 rounds = 0;
 
 	while (world_fault(range, 0, 0) == 0 && rounds++ < 50)
-		ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, range, 0, 1), 0);
+		ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1), 0);
 	/* Faults go well until the page thrashes and a period is not the GPU's. */
 	ck_assert_uint_lt(rounds, 20);
 	ck_assert_uint_eq(stats()->throttled, 1);
@@ -435,10 +434,10 @@ static void behind_the_end(void)
 	ck_assert_int_eq(world_fault(range, 0, 1), 0);
 	/* 2 of 3 pages: the third comes along. */
 	ck_assert_uint_eq(range->blocks[0].resident, 7);
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	/* Less than 2 MB has no huge page on the host. */
 	ck_assert_uint_eq(stats()->copies_out, 48);
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, range, 0, 1u << 3), -EFAULT);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1u << 3), -EFAULT);
 }
 
 START_TEST(the_end_of_a_range_is_its_end)
@@ -463,7 +462,7 @@ static void exit_after(u64 ns, struct sim_process *who)
 	struct gvm_range *a = world_map(&world_process, 20, true);
 	struct gvm_range *b = world_map(&world_other, 20, false);
 
-	if (world_gpu.nvuvm->config.limits) {
+	if (world_nvuvm()->config.limits) {
 		gvm_limit_set_high(world_process.container, 6 * CHUNK);
 		gvm_limit_set_high(world_other.container, 12 * CHUNK);
 	}

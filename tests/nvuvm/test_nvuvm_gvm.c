@@ -3,6 +3,7 @@
  * The model of the published GVM driver on the simulated GPU: promotion, limits with their
  * overshoot, lazy freeing, limit writes. Numbers are worked out by hand, see nvuvm_world.h.
  */
+#include "gvm/control.h"
 #include "nvuvm_world.h"
 #include "runner.h"
 
@@ -11,7 +12,7 @@
 
 static const struct nvuvm_stats *stats(void)
 {
-	return nvuvm_stats(world_gpu.nvuvm);
+	return nvuvm_stats(world_nvuvm());
 }
 
 static u32 charged(const struct sim_process *process)
@@ -45,7 +46,7 @@ static void evict_and_return(u32 expected)
 		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
 	ck_assert_uint_eq(stats()->rounds, 6);
 	ck_assert_uint_eq(stats()->promoted, 0);
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_uint_eq(charged(&world_process), 0);
 	ck_assert_int_eq(world_fault(range, 0, 13), 0);
 	ck_assert_uint_eq(range->blocks[0].resident, expected);
@@ -91,7 +92,7 @@ static void out_and_back(void)
 	ck_assert_uint_eq(range->blocks[0].resident, GVM_BLOCK_FULL);
 	ck_assert_uint_le(stats()->copies_in, 6);
 	in = stats()->copies_in;
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	copies_of_block = stats()->copies_out;
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	copies_of_page = stats()->copies_in - in;
@@ -99,7 +100,7 @@ static void out_and_back(void)
 
 START_TEST(a_fragmented_host_takes_4_kb_pages)
 {
-	static const struct sim_memory_policy policy = { .nvuvm = true,
+	static const struct sim_memory_policy policy = { .manager = &sim_manager_nvuvm,
 							 .limits = true,
 							 .host_fragmented = true };
 
@@ -111,9 +112,10 @@ END_TEST
 
 START_TEST(fast_path_insists_on_2_mb_of_host_memory)
 {
-	static const struct sim_memory_policy policy = {
-		.nvuvm = true, .limits = true, .fast_path = true, .host_fragmented = true
-	};
+	static const struct sim_memory_policy policy = { .manager = &sim_manager_nvuvm,
+							 .limits = true,
+							 .fast_path = true,
+							 .host_fragmented = true };
 
 	world_run(16, &policy, out_and_back);
 	ck_assert_uint_eq(copies_of_block, 1);
@@ -132,17 +134,17 @@ static void conditions(void)
 	ck_assert_uint_eq(staged->blocks[0].resident, GVM_BLOCK_FULL);
 	/* A block of which only a part was on the device, and is on the host, is not. */
 	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[0].resident, 1);
 	/* What the CPU wrote page by page is not, nor is less than a block. */
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, fresh, 1, GVM_BLOCK_FULL), 0);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), fresh, 1, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(world_fault(fresh, 1, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[1].resident, 1);
 	ck_assert_int_eq(world_fault(end, 0, 0), 0);
 	ck_assert_uint_eq(end->blocks[0].resident, 1);
 	/* Once something of it is resident, it is as in stock. */
-	ck_assert_int_eq(nvuvm_cpu_touch(world_gpu.nvuvm, staged, 0, 0xffff), 0);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), staged, 0, 0xffff), 0);
 	ck_assert_uint_eq(stats()->promoted, 1);
 }
 
@@ -224,9 +226,9 @@ static void neighbours_refill(void)
 	set_limit(&world_process, 8);
 	fault_blocks(range, 0, 128);
 	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT);
-	ck_assert_uint_eq(world_gpu.nvuvm->free.count, 0);
+	ck_assert_uint_eq(world_nvuvm()->free.count, 0);
 	fault_blocks(other, 0, 1);
-	ck_assert_uint_eq(world_gpu.nvuvm->free.count, 63);
+	ck_assert_uint_eq(world_nvuvm()->free.count, 63);
 	fault_blocks(range, 128, 63);
 	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT + 63);
 }
@@ -255,8 +257,8 @@ static void full_gpu(void)
 	fault_blocks(range, 8, 1);
 	ck_assert_uint_eq(world_chunk(range, 8), first);
 	ck_assert_uint_eq(charged(&world_process), 5);
-	ck_assert_uint_eq(world_process.stats.evictions, 4);
-	ck_assert_uint_eq(world_other.stats.evictions, 0);
+	ck_assert_uint_eq(world_process.stats.block.evictions, 4);
+	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 	ck_assert_uint_eq(stats()->lazy_given, 3);
 	/* Once their copies are out, there is room for 3 more; then the neighbour, who has no
 	 * limit, takes the longest unused, which is its own. */
@@ -264,14 +266,14 @@ static void full_gpu(void)
 	ck_assert_uint_eq(stats()->lazy_returned, 3);
 	fault_blocks(other, 8, 3);
 	fault_blocks(other, 11, 1);
-	ck_assert_uint_eq(world_other.stats.evictions, 1);
+	ck_assert_uint_eq(world_other.stats.block.evictions, 1);
 	ck_assert_uint_eq(charged(&world_other), 11);
 	/* The next 7 as well. Then this container's come, though it is not above its limit. */
 	set_limit(&world_process, 5);
 	fault_blocks(other, 12, 7);
-	ck_assert_uint_eq(world_process.stats.evictions, 4);
+	ck_assert_uint_eq(world_process.stats.block.evictions, 4);
 	fault_blocks(other, 19, 1);
-	ck_assert_uint_eq(world_process.stats.evictions, 5);
+	ck_assert_uint_eq(world_process.stats.block.evictions, 5);
 }
 
 START_TEST(own_victims_at_the_limit_and_anybodys_on_a_full_gpu)
@@ -349,8 +351,8 @@ static void address_order(void)
 	for (i = 20; i-- > 0;)
 		ck_assert_int_eq(world_fault(range, i, 0), 0);
 	start = eng_now();
-	ck_assert_int_eq(
-		nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 12 * CHUNK), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 12 * CHUNK),
+			 0);
 	ck_assert_uint_eq(eng_now() - start, EVICT_NS + 8 * COPY_NS);
 	for (i = 0; i < 20; i++)
 		ck_assert_int_eq(world_chunk(range, i) == GVM_NO_CHUNK, i < 8);
@@ -359,8 +361,8 @@ static void address_order(void)
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_uint_eq(charged(&world_process), 13);
 	/* Nothing to do; and a container that has nothing. */
-	ck_assert_int_eq(
-		nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 13 * CHUNK), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 13 * CHUNK),
+			 0);
 	ck_assert_uint_eq(stats()->evictions_limit, 8);
 }
 
@@ -377,18 +379,13 @@ static void control_file(void)
 	struct gvm_container *container = world_process.container;
 
 	fault_blocks(range, 0, 20);
-	ck_assert_int_ge(
-		sim_gpu_control_write(&world_gpu, container, "gmem.limit.high", "33554432"), 0);
+	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.high", "33554432", 8), 0);
 	ck_assert_uint_eq(stats()->evictions_limit, 4);
 	ck_assert_uint_eq(container->gmem_high_bytes, 16 * CHUNK);
-	ck_assert_int_ge(
-		sim_gpu_control_write(&world_gpu, container, "memory.limit", "31457280"), 0);
+	ck_assert_int_ge(gvm_control_write(container, "memory.limit", "31457280", 8), 0);
 	ck_assert_uint_eq(stats()->evictions_limit, 5);
-	ck_assert_int_eq(sim_gpu_control_write(&world_gpu, container, "gmem.limit.high",
-					       "some"),
-			 -EINVAL);
-	ck_assert_int_ge(sim_gpu_control_write(&world_gpu, container, "gmem.limit.low", "0"),
-			 0);
+	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "some", 4), -EINVAL);
+	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.low", "0", 1), 0);
 	ck_assert_uint_eq(stats()->evictions, 5);
 	ck_assert_uint_eq(charged(&world_process), 15);
 }
@@ -407,7 +404,7 @@ static void in_batches(void)
 
 	fault_blocks(range, 0, 300);
 	start = eng_now();
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_uint_eq(eng_now() - start,
 			  EVICT_NS + 256 * COPY_NS + EVICT_NS + 44 * COPY_NS);
 	ck_assert_uint_eq(charged(&world_process), 0);
@@ -445,7 +442,7 @@ static void write_blocks_faults(void)
 	for (i = 0; i < 2; i++) {
 		start = eng_now();
 		actors[i] = eng_spawn("faults", fault_main, (void *)i);
-		ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0),
+		ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0),
 				 0);
 		end = eng_now();
 		eng_join(actors[i]);
@@ -466,7 +463,7 @@ END_TEST
 static void limit_zero(void *data)
 {
 	(void)data;
-	ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container, 0), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 }
 
 /* All of the GPU is in a limit write's hands, nothing charged: who faults then has to wait, not to die. */
@@ -518,12 +515,12 @@ static void random_limits(void)
 	for (i = 0; i < 3000; i++) {
 		ck_assert_int_eq(world_fault(range, draw(150), draw(32)), 0);
 		ck_assert_uint_le(charged(&world_process), limit + OVERSHOOT);
-		ck_assert_uint_eq(world_other.stats.evictions, 0);
+		ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 		ck_assert_uint_eq(charged(&world_other), 40);
 		if (draw(100))
 			continue;
 		limit = draw(130);
-		ck_assert_int_eq(nvuvm_limit_write(world_gpu.nvuvm, world_process.container,
+		ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container,
 						   limit * CHUNK),
 				 0);
 		ck_assert_uint_le(charged(&world_process), limit);

@@ -18,8 +18,8 @@
  *
  * Making room needs other blocks' locks, which may be in the same range, so a block that finds
  * none drops its lock, has somebody evicted and starts again (as UVM does). What the batch has
- * started by then is pinned until its PTEs are written: no evictor can take it. If a batch has
- * pinned all that its container may have, the rest of it is left to fault again.
+ * started by then is in service until its PTEs are written: no evictor can take it. If all that its
+ * container may have is in service, the rest of the batch is left to fault again.
  *
  * How it differs from the paper:
  *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
@@ -44,10 +44,12 @@ static u32 block_valid_mask(u64 bytes_from_block)
 	return pages >= GVM_PAGES_PER_BLOCK ? GVM_BLOCK_FULL : (1u << pages) - 1;
 }
 
-int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *config)
+int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
+		   const struct gvm_range_config *config)
 {
 	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
 	u64 i;
+	int status;
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
 		return -EINVAL;
@@ -59,8 +61,9 @@ int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *confi
 		return -ENOMEM;
 	range->container = config->container;
 	gvm_container_get(config->container);
-	range->memory = config->memory;
+	range->memory = memory;
 	range->space = config->space;
+	range->stats = config->stats;
 	range->va = config->va;
 	range->bytes = config->bytes;
 	range->block_count = (u32)count;
@@ -74,7 +77,10 @@ int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *confi
 		block->on_host = config->on_host ? block->valid : 0;
 		range->valid_pages += hweight32(block->valid);
 	}
-	return 0;
+	status = gvm_range_publish(range);
+	if (status)
+		gvm_range_destroy(range);
+	return status;
 }
 
 static u64 block_va(const struct gvm_range *range, u32 index)
@@ -130,16 +136,17 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
-void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block)
+void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep)
 {
 	struct gvm_memory *memory = range->memory;
 	u32 chunk = block->chunk;
 
 	block->chunk = GVM_NO_CHUNK;
-	gvm_frame_pin(memory, chunk, false);
+	gvm_frame_set_in_service(memory, chunk, false);
 	gvm_frame_set(memory, chunk, NULL, 0);
 	gvm_uncharge(memory->device, chunk);
-	memory->mmu->chunk_free(memory->gpu, chunk);
+	if (!keep)
+		memory->mmu->chunk_free(memory->gpu, chunk);
 }
 
 /* Take a block's pages and its chunk away; the data is lost. Range lock held. */
@@ -152,13 +159,14 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
 	gvm_block_unmap_locked(range, index, block->resident);
-	gvm_block_drop_chunk_locked(range, block);
+	gvm_block_drop_chunk_locked(range, block, false);
 }
 
 void gvm_range_destroy(struct gvm_range *range)
 {
 	u32 i;
 
+	gvm_range_hide(range);
 	gvm_mutex_lock(&range->lock);
 	range->dying = true;
 	for (i = 0; i < range->block_count; i++)
@@ -171,10 +179,10 @@ void gvm_range_destroy(struct gvm_range *range)
 	range->blocks = NULL;
 }
 
-/* The pin comes before the clock knows the chunk. */
+/* In service before the clock knows the chunk. */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
-	gvm_frame_pin(range->memory, chunk, true);
+	gvm_frame_set_in_service(range->memory, chunk, true);
 	gvm_frame_set(range->memory, chunk, range, index);
 	gvm_charge_bind(range->container, chunk);
 	range->blocks[index].chunk = chunk;
@@ -205,12 +213,13 @@ static int block_populate_locked(struct gvm_range *range, u32 index)
 typedef int (*block_move)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
 
 /* The lowest contiguous run of pages in a non-empty mask. */
-static struct gvm_page_run mask_first_run(u32 chunk, u32 mask)
+static struct gvm_page_run mask_first_run(void *space, u32 chunk, u32 mask)
 {
 	u32 first = (u32)__ffs(mask);
 	u32 above = ~(mask >> first); /* zero bits of the mask, from @first on */
 
 	return (struct gvm_page_run){
+		.space = space,
 		.chunk = chunk,
 		.first_page = first,
 		.page_count = above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK,
@@ -227,7 +236,7 @@ static int block_move_runs(struct gvm_range *range, const struct gvm_block *bloc
 			   block_move move, struct gvm_fence *fence)
 {
 	while (mask) {
-		struct gvm_page_run run = mask_first_run(block->chunk, mask);
+		struct gvm_page_run run = mask_first_run(range->space, block->chunk, mask);
 		int status = move(range->memory->gpu, &run, fence);
 
 		if (status)
@@ -250,7 +259,7 @@ static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *
 
 /* Start the copies and clears of a block that has a chunk. */
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
-			  struct gvm_block_stats *stats, struct gvm_fence *fence)
+			  struct gvm_fence *fence)
 {
 	const struct gvm_mmu_ops *mmu = range->memory->mmu;
 	struct gvm_block *block = &range->blocks[index];
@@ -264,16 +273,16 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 		status = block_move_runs(range, block, copy, mmu->copy_in, fence);
 	if (!status)
 		status = block_move_runs(range, block, clear, mmu->clear, fence);
-	if (status)
-		return status;
-	stats->pages_copied_in += hweight32(copy);
-	stats->pages_cleared += hweight32(clear);
-	return 0;
+	if (!status && range->stats) {
+		range->stats->pages_copied_in += hweight32(copy);
+		range->stats->pages_cleared += hweight32(clear);
+	}
+	return status;
 }
 
-/* First half of servicing a block: its chunk, pinned, and its data, in flight on return. */
+/* First half of servicing a block: its chunk, and its data, in flight on return. */
 static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
-			      struct gvm_block_stats *stats, struct gvm_fence *fence)
+			      struct gvm_fence *fence)
 {
 	struct gvm_block *block = &range->blocks[index];
 	int status = 0;
@@ -281,13 +290,13 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 	if (block->chunk == GVM_NO_CHUNK)
 		status = block_populate_locked(range, index);
 	else
-		gvm_frame_pin(range->memory, block->chunk, true);
+		gvm_frame_set_in_service(range->memory, block->chunk, true);
 	if (status)
 		return status;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	status = gvm_block_fill_locked(range, index, wanted, stats, fence);
+	status = gvm_block_fill_locked(range, index, wanted, fence);
 	if (status)
-		gvm_frame_pin(range->memory, block->chunk, false);
+		gvm_frame_set_in_service(range->memory, block->chunk, false);
 	return status;
 }
 
@@ -304,7 +313,7 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 	block->swapped &= ~wanted;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_clock_touch(range->memory->device, block->chunk);
-	gvm_frame_pin(range->memory, block->chunk, false);
+	gvm_frame_set_in_service(range->memory, block->chunk, false);
 }
 
 /* What the faults of a batch ask for of one block. */
@@ -348,8 +357,7 @@ static u32 block_remapped(const struct gvm_block *block, const struct block_requ
  * by making room, and nobody has to pay for it.
  */
 static int range_try_block(struct gvm_range *range, const struct block_request *request,
-			   struct gvm_block_stats *stats, struct gvm_fence *fence,
-			   bool *ret_needs_room)
+			   struct gvm_fence *fence, bool *ret_needs_room)
 {
 	struct gvm_block *block = &range->blocks[request->index];
 	int status = 0;
@@ -360,7 +368,7 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 	if (range->dying)
 		status = -EFAULT;
 	else if (wanted || block_remapped(block, request))
-		status = block_start_locked(range, request->index, wanted, stats, fence);
+		status = block_start_locked(range, request->index, wanted, fence);
 	*ret_needs_room =
 		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
@@ -380,8 +388,7 @@ static int range_out_of_room(struct gvm_range *range, int status)
  * up only without @others in this batch, which may be bringing back what they had on the host.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
-			     bool others, struct gvm_block_stats *stats,
-			     struct gvm_fence *fence)
+			     bool others, struct gvm_fence *fence)
 {
 	struct gvm_fence evictions = { 0 };
 	bool none = false, none_before, needs_room;
@@ -389,7 +396,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 	u32 tries;
 
 	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, request, stats, fence, &needs_room);
+		status = range_try_block(range, request, fence, &needs_room);
 		if (!needs_room)
 			return status;
 		room = gvm_evict_for(range->container,
@@ -414,10 +421,10 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 
 	gvm_mutex_lock(&range->lock);
 	/*
-	 * Not pinned: its first half failed, or it had all that was asked for, and may even have
-	 * lost it since. A range that is dying has nothing pinned.
+	 * Not in service: its first half failed, or it had all that was asked for, and may even have
+	 * lost it since. A range that is dying has nothing in service.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && gvm_frame_is_pinned(range->memory, block->chunk))
+	if (block->chunk != GVM_NO_CHUNK && gvm_frame_in_service(range->memory, block->chunk))
 		gvm_block_finish_locked(range, request->index,
 					block_wanted(block, request) |
 						block_remapped(block, request),
@@ -437,7 +444,7 @@ static void range_keep_limit(struct gvm_range *range, u32 blocks)
 }
 
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
-		       struct gvm_block_stats *stats, struct gvm_fence *fence)
+		       struct gvm_fence *fence)
 {
 	struct block_request request;
 	u32 done, blocks = 0, started = 0;
@@ -446,7 +453,7 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	gvm_range_enter(range);
 	for (done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
-		status = range_start_block(range, &request, started > 0, stats, fence);
+		status = range_start_block(range, &request, started > 0, fence);
 		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
 				     status);
 		started += !status;
@@ -463,14 +470,17 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 
 /* The copies of an eviction, of @copied, are started: the block lives on the host now. */
 static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
-				      u32 pages, u32 copied, const struct gvm_fence *fence)
+				      u32 pages, u32 copied,
+				      const struct gvm_eviction *eviction)
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
 	if (copied) /* else what left it before may still be under way */
-		block->out_sequence = fence->sequence[GVM_ENGINE_OUT];
+		block->out_sequence = eviction->fence.sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
-	gvm_block_drop_chunk_locked(range, block);
+	gvm_block_drop_chunk_locked(range, block, eviction->keep);
+	if (range->stats)
+		range->stats->evictions++;
 }
 
 /* First nobody can write to them any more, then they are copied. */
@@ -490,7 +500,7 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 }
 
 static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
-			      struct gvm_fence *fence)
+			      struct gvm_eviction *eviction)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
@@ -500,34 +510,35 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	/* The chunk may have gone elsewhere before the lock was ours. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
-	if (gvm_frame_is_pinned(memory, chunk)) {
+	if (gvm_frame_in_service(memory, chunk)) {
 		gvm_clock_putback(memory->device, chunk);
 		return -EBUSY;
 	}
 	gvm_cost(GVM_COST_EVICT, 1);
 	pages = block->resident;
 	dirty = pages & ~block->clean;
-	status = gvm_block_push_out_locked(range, index, pages, fence);
+	status = gvm_block_push_out_locked(range, index, pages, &eviction->fence);
 	if (status) {
 		gvm_clock_putback(memory->device, chunk);
 		return status;
 	}
-	block_leave_device_locked(range, block, pages, dirty, fence);
+	block_leave_device_locked(range, block, pages, dirty, eviction);
 	gvm_trace_evict(range->container, block_va(range, index), chunk, hweight32(pages));
 	return 0;
 }
 
-int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence)
+int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *eviction)
 {
 	struct gvm_range *range;
 	int status;
 	u32 index;
 
+	eviction->left_bytes = 0;
 	range = gvm_frame_enter_range(memory, chunk, &index);
 	if (!range)
 		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
-	status = block_evict_locked(range, index, chunk, fence);
+	status = block_evict_locked(range, index, chunk, eviction);
 	gvm_mutex_unlock(&range->lock);
 	gvm_range_leave(range);
 	return status;
@@ -541,7 +552,7 @@ static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
 
 	if (block->chunk != chunk)
 		return -ENOENT;
-	if (gvm_frame_is_pinned(memory, chunk))
+	if (gvm_frame_in_service(memory, chunk))
 		return -EBUSY;
 	if (!mapped)
 		return 0;
@@ -569,5 +580,5 @@ int gvm_block_hint(struct gvm_memory *memory, u32 chunk)
 
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
 {
-	return !gvm_frame_is_pinned(memory, chunk);
+	return !gvm_frame_in_service(memory, chunk);
 }

@@ -39,14 +39,14 @@ static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
 		discard_host_locked(range, block, pages);
 		return false;
 	}
-	if (gvm_frame_is_pinned(range->memory, block->chunk))
+	if (gvm_frame_in_service(range->memory, block->chunk))
 		return false;
 	gvm_cost(GVM_COST_BLOCK, 1);
 	discard_host_locked(range, block, pages);
 	gvm_block_unmap_locked(range, index, pages & block->resident);
 	if (block->resident)
 		return false;
-	gvm_block_drop_chunk_locked(range, block);
+	gvm_block_drop_chunk_locked(range, block, false);
 	return true;
 }
 

@@ -2,7 +2,7 @@
 /*
  * The dual CLOCK: which chunk leaves the device next.
  *
- * Layer: policy. Never waits; calls back only the device's atomic chunk_evictable(); takes only
+ * Layer: policy. Never waits; calls back only the memory manager's atomic evictable(); takes only
  * the device's leaf lock.
  *
  *
@@ -238,7 +238,7 @@ static void stash_prune(struct gvm_device *device, u32 leaving)
 static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 {
 	return device->chunks[chunk].state == GVM_CHUNK_BOUND &&
-	       device->ops->chunk_evictable(device->gpu, chunk);
+	       device->memory_ops->evictable(device->memory, chunk);
 }
 
 /* One look: what the hand of @order makes of @chunk. */

@@ -30,6 +30,8 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->name = config->name;
 	device->ops = config->ops;
 	device->gpu = config->gpu;
+	device->memory_ops = config->memory_ops;
+	device->memory = config->memory;
 	device->default_timeslice_us = config->default_timeslice_us;
 	device->features = config->features;
 	device->chunk_count = config->chunk_count;

@@ -59,6 +59,16 @@ static int control_high_show(struct gvm_container *container, char *buf, size_t 
 				  control_get(container, &container->gmem_high_bytes));
 }
 
+/* The published GVM evicts before the limit holds: its manager's business. */
+static int control_high_prepare(struct gvm_container *container, u64 bytes)
+{
+	const struct gvm_device *device = container->device;
+
+	if (!device->memory_ops || !device->memory_ops->limit_write)
+		return 0;
+	return device->memory_ops->limit_write(device->memory, container, bytes);
+}
+
 static int control_high_store(struct gvm_container *container, u64 bytes)
 {
 	gvm_limit_set_high(container, bytes);
@@ -226,7 +236,8 @@ static const struct gvm_control_file control_files[] = {
 	{ .name = "gmem.limit.high", .alias = "memory.limit", .mode = 0644,
 	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
 	  .summary = "most device memory that the container may have; a write reclaims what is above",
-	  .show = control_high_show, .store = control_high_store, .apply = control_reclaim },
+	  .show = control_high_show, .prepare = control_high_prepare,
+	  .store = control_high_store, .apply = control_reclaim },
 	{ .name = "gmem.limit.low", .mode = 0644,
 	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
 	  .summary = "device memory that other containers do not take from it, as far as possible",
@@ -370,6 +381,8 @@ static int control_store(struct gvm_container *container, const char *name, cons
 	if (!file->store)
 		return -EACCES;
 	status = control_parse(file, text, size, &value);
+	if (!status && wait && file->prepare)
+		status = file->prepare(container, value);
 	if (!status)
 		status = file->store(container, value);
 	if (!status && file->apply)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: service. Blocks; works over struct gvm_gpu_ops only.
+ * Layer: service. Blocks; works over struct gvm_memory_ops only.
  *
  * Eviction: who has to give, and when
  * ===================================
@@ -70,8 +70,10 @@ static u32 evict_pick(struct gvm_container *container, enum gvm_need need)
 /* Evict a chunk that was picked. Gone by itself is as good as evicted. */
 static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *fence)
 {
-	int status = device->ops->evict_chunk(device->gpu, chunk, fence);
+	struct gvm_eviction eviction = { .fence = *fence };
+	int status = device->memory_ops->evict(device->memory, chunk, &eviction);
 
+	*fence = eviction.fence;
 	return status == -ENOENT ? 0 : status;
 }
 
@@ -233,7 +235,7 @@ static void evictor_hint(struct gvm_evictor *evictor)
 		chunk = gvm_hint_next(device, evictor->container);
 		if (chunk == GVM_NO_CHUNK)
 			break;
-		if (!device->ops->hint_chunk(device->gpu, chunk))
+		if (!device->memory_ops->hint(device->memory, chunk))
 			evictor->hinted++;
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: service. Blocks; works over struct gvm_gpu_ops only.
+ * Layer: service. Blocks; works over struct gvm_gpu_ops and the memory manager's service().
  *
  * Fault service: the outer loop
  * =============================
@@ -14,8 +14,7 @@
  *       +---- up to 20 batches a wake-up <- flush and replay <-+
  *
  * One thread per GPU does this for all processes, as NVIDIA's does; what differs between drivers
- * is what happens inside "service", which the device implements (over block/ in the simulator
- * and on the fake GPU, over uvm_va_block on a real one).
+ * is what happens inside "service", which is the memory manager's (struct gvm_memory_ops).
  *
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
  * counts it, and everybody else goes on. It must never block the batch that it came with. One for
@@ -162,21 +161,42 @@ static void fault_cancel_failed(struct gvm_fault_handler *handler,
 	}
 }
 
+/* Service faults of one address space, unless it is going away. */
+static void fault_service_space(struct gvm_device *device, struct gvm_fault *faults, u32 count,
+				struct gvm_fence *fence)
+{
+	void *space = faults[0].space;
+	int status = 0;
+
+	if (device->ops->space_enter)
+		status = device->ops->space_enter(device->gpu, space, count);
+	if (status) {
+		for (u32 i = 0; i < count; i++)
+			faults[i].status = status;
+		return;
+	}
+	device->memory_ops->service(device->memory, space, faults, count, fence);
+	if (device->ops->space_leave)
+		device->ops->space_leave(device->gpu, space);
+}
+
 /* Service and replay faults, sorted by address space. Returns 0 or -EINTR. */
 static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault *faults,
 			     u32 count)
 {
 	struct gvm_device *device = handler->device;
+	struct gvm_fence fence = { 0 };
 	u32 done, run;
 
 	for (done = 0; done < count; done += run) {
 		run = fault_space_run(faults + done, count - done);
-		device->ops->service_faults(device->gpu, faults[done].space, faults + done,
-					    run);
+		fault_service_space(device, faults + done, run, &fence);
 	}
 	fault_cancel_failed(handler, faults, count);
 	gvm_cost(GVM_COST_REPLAY, 1);
-	return device->ops->flush_and_replay(device->gpu);
+	if (device->memory_ops->batch_end)
+		device->memory_ops->batch_end(device->memory);
+	return device->ops->flush_and_replay(device->gpu, &fence);
 }
 
 /* Sort, service and replay one fetched batch. Returns 0 or -EINTR. */

@@ -13,8 +13,8 @@ struct gvm_range;
 /* Where a chunk is: the reverse of gvm_block.chunk. */
 struct gvm_frame {
 	struct gvm_range *range; /* NULL: in no block. Guarded by gvm_memory.lock */
-	u32 index; /* of the block in it; guarded likewise. Of pinned memory: its next chunk */
-	u8 pinned; /* its block is in service; see READ_ONCE() in chunk_evictable */
+	u32 index; /* of the block in it; guarded likewise. Of unevictable memory: its next chunk */
+	u8 in_service; /* its block is; read without a lock by gvm_block_evictable() */
 };
 
 /*
@@ -24,9 +24,12 @@ struct gvm_frame {
 struct gvm_memory {
 	struct gvm_device *device;
 	const struct gvm_mmu_ops *mmu;
-	void *gpu;		  /* passed to every call of mmu */
-	struct gvm_spinlock lock; /* leaf: frames, and who is at work in a range */
-	struct gvm_frame *frames; /* one for each chunk of the device */
+	void *gpu;		   /* passed to every call of mmu */
+	struct gvm_spinlock lock;  /* leaf: what follows, and who is at work in a range */
+	struct gvm_frame *frames;  /* one for each chunk of the device */
+	struct gvm_range **ranges; /* those that faults find, by address space and address */
+	u32 range_count;
+	u32 range_room; /* that the array has */
 };
 
 /* One 2 MB block. Guarded by its range's lock. */
@@ -47,6 +50,7 @@ struct gvm_range {
 	struct gvm_memory *memory;	 /* borrowed */
 	void *space;			 /* the device's cookie of the address space */
 	void *device_data;		 /* the device's own, NULL at first */
+	struct gvm_range_stats *stats;	 /* borrowed, or NULL; counted under its lock */
 	u64 va;				 /* first byte, aligned to a block */
 	u64 bytes;
 	struct gvm_mutex lock; /* the VA-block lock */
@@ -61,6 +65,12 @@ struct gvm_range {
 	struct gvm_waitqueue idle; /* for users to become 0 */
 };
 
+/* Is @va in the blocks of a range? The last one counts whole. CONTEXT: atomic. */
+static inline bool gvm_range_covers(const struct gvm_range *range, u64 va)
+{
+	return va >= range->va && va - range->va < (u64)range->block_count << GVM_CHUNK_SHIFT;
+}
+
 /* The pages of a block that an access finds mapped, and mapped for it. CONTEXT: atomic. */
 static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_access access)
 {
@@ -69,21 +79,8 @@ static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_a
 	return access >= GVM_ACCESS_WRITE ? mapped & ~block->clean : mapped;
 }
 
-/* What happened to a range's pages while faults were serviced. */
-struct gvm_block_stats {
-	u64 pages_copied_in;
-	u64 pages_cleared;
-};
-
-/* What gvm_range_init() needs. */
-struct gvm_range_config {
-	struct gvm_container *container; /* init takes a reference of its own */
-	struct gvm_memory *memory;	 /* of the container's device */
-	void *space;
-	u64 va;	      /* aligned to a block */
-	u64 bytes;    /* at least 1; the last block may be partial */
-	bool on_host; /* the application wrote it on the CPU: first touches copy it in */
-};
+/* The block layer as a memory manager: its argument is a struct gvm_memory. */
+extern const struct gvm_memory_ops gvm_block_memory_ops;
 
 /* Returns 0 or -ENOMEM. @mmu is borrowed for life. CONTEXT: process. */
 int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
@@ -92,69 +89,28 @@ int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
 /* No range may be left. CONTEXT: process. */
 void gvm_memory_destroy(struct gvm_memory *memory);
 
-/* Returns 0, -EINVAL or -ENOMEM. CONTEXT: process. */
-int gvm_range_init(struct gvm_range *range, const struct gvm_range_config *config);
-
-/*
- * Unmap, uncharge and free everything, once those who are at work in it have found out and left.
- * No access may be in flight, and nobody may come in anew. CONTEXT: process.
- */
+/* The calls of the table about ranges, with their contracts. CONTEXT: process. */
+int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
+		   const struct gvm_range_config *config);
 void gvm_range_destroy(struct gvm_range *range);
 
-/*
- * Make the pages of @faults resident and mapped: all in this range, sorted, no duplicates. Makes
- * room where limit or device are full. Sets each fault's status: 0; -EAGAIN (no room now, but there
- * will be: let it fault again); -EFAULT (behind the range's end), -EDQUOT (the container may have
- * nothing), -ENOMEM (nobody can give), or an eviction's or a copy's error. @fence is raised to
- * cover the device work: wait for it before replaying. Calls for one device, from its fault
- * handler, never overlap. CONTEXT: process, no range's lock held.
- */
+/* gvm_memory_ops.service for faults that are all in this range. CONTEXT: process. */
 void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
-		       struct gvm_block_stats *stats, struct gvm_fence *fence);
+		       struct gvm_fence *fence);
 
-/*
- * The application gives up what is in the whole pages between @offset and @offset + @bytes of the
- * range (block/discard.c): it is gone wherever it was, and the next touch finds zeros. Blocks in
- * service are left alone. Returns the bytes of device memory that became free. Not for a range that
- * a model of another driver services. CONTEXT: process, no range's lock held.
- */
+/* gvm_memory_ops.discard. Blocks in service are left alone. CONTEXT: process. */
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
 
-/*
- * Device memory for what is not paged: page tables and context buffers (block/pinned.c). Used by one
- * thread at a time.
- */
-struct gvm_pinned {
-	struct gvm_container *container; /* a reference */
-	struct gvm_memory *memory;	 /* borrowed */
-	u64 bytes;			 /* asked for */
-	u32 chunks;			 /* taken for them */
-	u32 first_chunk;		 /* of a list through gvm_frame.index */
-};
-
-/* Begin with nothing, and end with it: release gives everything back. CONTEXT: process. */
-void gvm_pinned_init(struct gvm_pinned *pinned, struct gvm_memory *memory,
-		     struct gvm_container *container);
-void gvm_pinned_release(struct gvm_pinned *pinned);
-
-/*
- * Take @bytes more, in whole chunks, and charge them to the container. Others are evicted for it as
- * for a page; where the container's limits let nothing of its own go, its usage passes
- * gmem.limit.high. Returns 0, -ENOMEM: the device has no room, nor can it be made; or -EINTR. What
- * was taken until then stays, and is used first by the next call. CONTEXT: process, no range's lock
- * held.
- */
-int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes);
+/* Unevictable memory that is charged to its container (block/unevictable.c). CONTEXT: process. */
+int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes);
+void gvm_unevictable_release(struct gvm_memory *memory, struct gvm_unevictable *taken);
 
 /* What the page tables of an address space take, and what a range of @bytes adds. CONTEXT: atomic. */
 u64 gvm_page_table_space_bytes(void);
 u64 gvm_page_table_range_bytes(u64 bytes);
 
-/*
- * What a device does about gvm_gpu_ops.evict_chunk, hint_chunk and chunk_evictable when its memory
- * is in blocks: the same contracts. CONTEXT: process, no range's lock held; likewise; atomic.
- */
-int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_fence *fence);
+/* The calls of the table about chunks, with their contracts. CONTEXT: process; process; atomic. */
+int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *eviction);
 int gvm_block_hint(struct gvm_memory *memory, u32 chunk);
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
@@ -166,6 +122,23 @@ bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 /* Be at work in a range without its lock: it is not destroyed meanwhile. CONTEXT: atomic. */
 void gvm_range_enter(struct gvm_range *range);
 void gvm_range_leave(struct gvm_range *range);
+
+/*
+ * The faults at the head of @faults that are in one range: their number, and the range in *ret_range,
+ * entered; NULL: the first fault is in no range. CONTEXT: atomic.
+ */
+u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gvm_fault *faults,
+			 u32 count, struct gvm_range **ret_range);
+
+/* gvm_memory_ops.space_close. CONTEXT: atomic. */
+void gvm_memory_close_space(struct gvm_memory *memory, void *space);
+
+/*
+ * Faults find a range, or do so no more, which is fine for one that they never found. publish: 0 or
+ * -ENOMEM. CONTEXT: process; atomic.
+ */
+int gvm_range_publish(struct gvm_range *range);
+void gvm_range_hide(struct gvm_range *range);
 
 /* Wait until nobody is at work in a range that no frame leads to. CONTEXT: process. */
 void gvm_range_wait_idle(struct gvm_range *range);
@@ -187,13 +160,13 @@ u32 gvm_fault_page_mask(const struct gvm_fault *fault);
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status);
 
-/* Keep an evictor away from a chunk whose block is in service, or let it again. CONTEXT: atomic. */
-void gvm_frame_pin(struct gvm_memory *memory, u32 chunk, bool pin);
-bool gvm_frame_is_pinned(const struct gvm_memory *memory, u32 chunk);
+/* The block of a chunk is in service, and no evictor takes it; or it is no longer. CONTEXT: atomic. */
+void gvm_frame_set_in_service(struct gvm_memory *memory, u32 chunk, bool in_service);
+bool gvm_frame_in_service(const struct gvm_memory *memory, u32 chunk);
 
 /*
- * A chunk came into a block, or (range NULL) has left it; or it is pinned memory, and @index the next
- * chunk of that. CONTEXT: atomic.
+ * A chunk came into a block, or (range NULL) has left it; or it is unevictable memory, and @index the
+ * next chunk of that. CONTEXT: atomic.
  */
 void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
 
@@ -206,11 +179,14 @@ struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u3
 /* Pages of a block that has a chunk cease to be resident and mapped. CONTEXT: process. */
 void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
 
-/* The block gives its chunk back, of which nothing is mapped any more. CONTEXT: atomic. */
-void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block);
+/*
+ * The block loses its chunk, of which nothing is mapped any more; unless @keep, the chunk is given
+ * back. CONTEXT: atomic.
+ */
+void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
 
 /*
- * Give a block that has none the chunk @chunk, pinned: the container's reservation becomes its
+ * Give a block that has none the chunk @chunk, in service: the container's reservation becomes its
  * charge. CONTEXT: atomic.
  */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
@@ -221,11 +197,11 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
  * process.
  */
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
-			  struct gvm_block_stats *stats, struct gvm_fence *fence);
+			  struct gvm_fence *fence);
 
 /*
  * Then: books and PTEs, while the copies fly. Maps @wanted, whose data is on the device or on its
- * way there, so that @access does not fault. Unpins the chunk. CONTEXT: atomic.
+ * way there, so that @access does not fault. The block is no longer in service. CONTEXT: atomic.
  */
 void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access);

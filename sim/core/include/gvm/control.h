@@ -34,6 +34,8 @@ struct gvm_control_file {
 	u64 max;
 	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
+	/* Work that precedes a value that is to hold, for a writer who can wait. 0 or -EINTR. Or NULL. */
+	int (*prepare)(struct gvm_container *container, u64 value);
 	/* Take a value between min and max. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, u64 value);
 	/* Work that follows a stored value; long work only with @wait. Or NULL. */

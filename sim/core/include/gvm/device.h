@@ -11,7 +11,7 @@
 #ifndef GVM_DEVICE_H
 #define GVM_DEVICE_H
 
-#include "gvm/ops.h"
+#include "gvm/memory.h"
 
 struct gvm_container;
 struct gvm_evictor;
@@ -77,12 +77,14 @@ enum gvm_feature {
 
 /* What a device is made of, given once by whoever drives it. */
 struct gvm_device_config {
-	const char *name;	       /* borrowed for the device's life */
-	u32 chunk_count;	       /* at least 1 */
-	const struct gvm_gpu_ops *ops; /* borrowed for the device's life */
-	void *gpu;		       /* passed to every call of ops */
-	u64 default_timeslice_us;      /* what a TSG has before anybody writes */
-	u32 features;		       /* set of enum gvm_feature */
+	const char *name;			 /* borrowed for the device's life */
+	u32 chunk_count;			 /* at least 1 */
+	const struct gvm_gpu_ops *ops;		 /* borrowed for the device's life */
+	void *gpu;				 /* passed to every call of ops */
+	const struct gvm_memory_ops *memory_ops; /* its memory manager; borrowed likewise */
+	void *memory; /* passed to every call of memory_ops; or set in the device later */
+	u64 default_timeslice_us; /* what a TSG has before anybody writes */
+	u32 features;		  /* set of enum gvm_feature */
 	bool sub_chunks; /* containers may get parts of a chunk: a payer is kept for each page */
 };
 
@@ -91,6 +93,8 @@ struct gvm_device {
 	const char *name;
 	const struct gvm_gpu_ops *ops;
 	void *gpu;
+	const struct gvm_memory_ops *memory_ops;
+	void *memory;
 	u64 default_timeslice_us;
 	u32 features; /* set of enum gvm_feature; never changes */
 	u32 chunk_count;

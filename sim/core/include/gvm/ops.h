@@ -3,7 +3,9 @@
  * What the core needs from a GPU. Two tables of calls, implemented by the simulator, by the fake
  * GPU of the kernel tests and (the first table only) by the glue to NVIDIA's driver.
  *
- * The service layer works over struct gvm_gpu_ops, the block layer over struct gvm_mmu_ops.
+ * struct gvm_gpu_ops is what a GPU is to the service layer: its fault buffer and its TSGs. Its memory
+ * is a manager's: struct gvm_memory_ops in gvm/memory.h. struct gvm_mmu_ops is what a manager that
+ * moves pages itself, such as the block layer, needs of the hardware.
  * Unless a call says "atomic", it may sleep, and is made from process context without the
  * device's leaf lock.
  */
@@ -58,7 +60,7 @@ struct gvm_tsg_sample {
 	u64 runtime_ns; /* that it had the GPU and was not idle, waits for its faults included */
 };
 
-/* Calls of the service layer: one GPU with its fault buffer, its TSGs and its memory. */
+/* Calls of the service layer: one GPU with its fault buffer and its TSGs. */
 struct gvm_gpu_ops {
 	/*
 	 * Take up to @max fault records from the fault buffer. Returns how many were written to
@@ -66,11 +68,12 @@ struct gvm_gpu_ops {
 	 */
 	u32 (*fetch_faults)(void *gpu, struct gvm_fault *faults, u32 max);
 	/*
-	 * Make the pages of @count faults of one address space usable. They are sorted by
-	 * address without duplicates. Sets each one's status. Device work may still be in
-	 * flight on return: flush_and_replay waits for it.
+	 * @count faults of one address space are about to be serviced: the device keeps the space until
+	 * space_leave. 0, or what all of these faults get for status: the space is going, and it is not
+	 * entered. Both or neither are NULL.
 	 */
-	void (*service_faults)(void *gpu, void *space, struct gvm_fault *faults, u32 count);
+	int (*space_enter)(void *gpu, void *space, u32 count);
+	void (*space_leave)(void *gpu, void *space);
 	/*
 	 * Atomic, with GVM_PRIORITY_BATCHES: the compute.priority of the container that an address
 	 * space belongs to, of which records have just been fetched.
@@ -79,28 +82,12 @@ struct gvm_gpu_ops {
 	/* Give up a fault that cannot be serviced: its TSG dies, nobody else is touched. */
 	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
 	/*
-	 * Wait for the device work of the batch, drop stale records, let stalled accesses run
-	 * again. Returns 0 or -EINTR.
+	 * Wait for the device work of the batch, which @fence covers, drop stale records, let stalled
+	 * accesses run again. Returns 0 or -EINTR.
 	 */
-	int (*flush_and_replay)(void *gpu);
+	int (*flush_and_replay)(void *gpu, const struct gvm_fence *fence);
 	/* Sleep until the fault buffer has something. Returns 0 or -EINTR (shutdown). */
 	int (*wait_for_faults)(void *gpu);
-
-	/*
-	 * Move a picked chunk's pages out to host memory and give the chunk back. On 0 it is
-	 * unmapped, uncharged and free; @fence covers the copies that may still be in flight, and
-	 * whoever gets the chunk next is served behind them. -ENOENT: its owner gave it back
-	 * meanwhile, which is as good. Else (-EBUSY: in service; -EINTR, or a copy's error) the
-	 * data is where it was and the chunk has been put back (gvm_clock_putback).
-	 */
-	int (*evict_chunk)(void *gpu, u32 chunk, struct gvm_fence *fence);
-	/*
-	 * With GVM_HINT_FAULTS: take away the mappings of a chunk and leave its data where it is, so
-	 * that the next access to it faults. 0; -ENOENT: it is in no block; -EBUSY: in service.
-	 */
-	int (*hint_chunk)(void *gpu, u32 chunk);
-	/* Atomic, under the device's leaf lock: would the device let this chunk go now? */
-	bool (*chunk_evictable)(void *gpu, u32 chunk);
 
 	/*
 	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. Preempt takes a
@@ -125,6 +112,7 @@ struct gvm_gpu_ops {
 
 /* One contiguous run of pages to move or clear, inside one block. */
 struct gvm_page_run {
+	void *space;	/* whose pages: the device's cookie of the address space */
 	u32 chunk;	/* physical chunk on the device */
 	u32 first_page; /* 0 to 31 */
 	u32 page_count; /* 1 to 32 */
@@ -132,7 +120,7 @@ struct gvm_page_run {
 };
 
 /*
- * Calls of the block layer: the memory of one GPU. Operations on one chunk take effect in the
+ * Calls of a manager that moves pages itself: the memory of one GPU. Operations on one chunk take effect in the
  * order in which they were started, whichever engine works on them: a chunk whose copy out is
  * still in flight can be freed, allocated and filled again, and nobody has to wait for that.
  */
@@ -160,6 +148,11 @@ struct gvm_mmu_ops {
 		    enum gvm_access access);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
 	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);
+	/*
+	 * A thread is about to evict or hint a chunk that the core picked, and holds no lock: for a device
+	 * that takes time for the driver's own work (the simulator). Or NULL.
+	 */
+	void (*evict_begin)(void *gpu);
 };
 
 #endif

@@ -3,8 +3,8 @@
  * Layer: block. Simulator and fake GPU only: on a real GPU, RM and UVM take this memory themselves,
  * and hooks tell policy.
  *
- * Pinned memory: page tables and contexts
- * =======================================
+ * Unevictable memory: page tables and contexts
+ * ============================================
  *
  * A process on the GPU needs memory that is no page of it: tables that say where its pages are, and
  * buffers for its context, its stacks and its code. GVM counts them, "so that gmem.current reflects
@@ -35,75 +35,63 @@
 #include "gvm/block.h"
 #include "gvm/evict.h"
 
-#define PINNED_TABLE_BYTES     4096ull
-#define PINNED_PTE_TABLE_BYTES 256ull
-#define PINNED_UPPER_TABLES    3ull
-#define PINNED_PDE0_SPAN_BYTES (512ull << 20)
+#define UNEVICTABLE_TABLE_BYTES	    4096ull
+#define UNEVICTABLE_PTE_TABLE_BYTES 256ull
+#define UNEVICTABLE_UPPER_TABLES    3ull
+#define UNEVICTABLE_PDE0_SPAN_BYTES (512ull << 20)
 
 /* Evictions that one chunk may cause. */
-#define PINNED_TRIES_MAX 64u
+#define UNEVICTABLE_TRIES_MAX 64u
 
 /* CONTEXT: atomic. */
 u64 gvm_page_table_space_bytes(void)
 {
-	return PINNED_UPPER_TABLES * PINNED_TABLE_BYTES;
+	return UNEVICTABLE_UPPER_TABLES * UNEVICTABLE_TABLE_BYTES;
 }
 
 /* CONTEXT: atomic. */
 u64 gvm_page_table_range_bytes(u64 bytes)
 {
 	u64 blocks = (bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
-	u64 blocks_per_table = PINNED_PDE0_SPAN_BYTES >> GVM_CHUNK_SHIFT;
+	u64 blocks_per_table = UNEVICTABLE_PDE0_SPAN_BYTES >> GVM_CHUNK_SHIFT;
 	/* One more: a range need not begin where a table does. */
 	u64 tables = div64_u64(blocks + blocks_per_table - 1, blocks_per_table) + 1;
 
-	return tables * PINNED_TABLE_BYTES + blocks * PINNED_PTE_TABLE_BYTES;
-}
-
-void gvm_pinned_init(struct gvm_pinned *pinned, struct gvm_memory *memory,
-		     struct gvm_container *container)
-{
-	memset(pinned, 0, sizeof(*pinned));
-	pinned->memory = memory;
-	pinned->container = container;
-	pinned->first_chunk = GVM_NO_CHUNK;
-	gvm_container_get(container);
+	return tables * UNEVICTABLE_TABLE_BYTES + blocks * UNEVICTABLE_PTE_TABLE_BYTES;
 }
 
 /* Charge a chunk within the limit if that can be had by eviction, else beyond it. */
-static int pinned_reserve(struct gvm_pinned *pinned)
+static int unevictable_reserve(struct gvm_unevictable *taken)
 {
 	struct gvm_fence fence = { 0 };
-	u32 tries;
 	int status;
 
-	for (tries = 0; tries < PINNED_TRIES_MAX; tries++) {
-		if (!gvm_charge_reserve(pinned->container))
+	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
+		if (!gvm_charge_reserve(taken->container))
 			return 0;
-		status = gvm_evict_for(pinned->container, GVM_NEED_CHARGE, &fence);
+		status = gvm_evict_for(taken->container, GVM_NEED_CHARGE, &fence);
 		if (status == -EINTR)
 			return status;
 		if (status)
 			break;
 	}
-	gvm_charge_force(pinned->container);
+	gvm_charge_force(taken->container);
 	return 0;
 }
 
 /* A chunk of the device, for a charge that is there. */
-static int pinned_alloc(struct gvm_pinned *pinned, u32 *ret_chunk)
+static int unevictable_alloc(struct gvm_memory *memory, struct gvm_unevictable *taken,
+			     u32 *ret_chunk)
 {
-	struct gvm_memory *memory = pinned->memory;
 	struct gvm_fence fence = { 0 };
 	bool none = false;
-	u32 tries;
 	int status;
 
-	for (tries = 0; tries < PINNED_TRIES_MAX; tries++) {
+	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
 		status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
 		if (status != -ENOMEM || none)
 			return status;
-		status = gvm_evict_for(pinned->container, GVM_NEED_MEMORY, &fence);
+		status = gvm_evict_for(taken->container, GVM_NEED_MEMORY, &fence);
 		if (status == -EINTR)
 			return status;
 		none = gvm_evict_found_nobody(status);
@@ -111,51 +99,48 @@ static int pinned_alloc(struct gvm_pinned *pinned, u32 *ret_chunk)
 	return -ENOMEM;
 }
 
-static int pinned_add_chunk(struct gvm_pinned *pinned)
+static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
+	int status = unevictable_reserve(taken);
 	u32 chunk;
-	int status = pinned_reserve(pinned);
 
 	if (status)
 		return status;
-	status = pinned_alloc(pinned, &chunk);
+	status = unevictable_alloc(memory, taken, &chunk);
 	if (status) {
-		gvm_charge_cancel(pinned->container);
+		gvm_charge_cancel(taken->container);
 		return status;
 	}
-	gvm_charge_bind_unevictable(pinned->container, GVM_CHUNK_BYTES);
+	gvm_charge_bind_unevictable(taken->container, GVM_CHUNK_BYTES);
 	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
-	gvm_frame_set(pinned->memory, chunk, NULL, pinned->first_chunk);
-	pinned->first_chunk = chunk;
-	pinned->chunks++;
+	gvm_frame_set(memory, chunk, NULL, taken->first_chunk);
+	taken->first_chunk = chunk;
+	taken->chunks++;
 	return 0;
 }
 
-int gvm_pinned_add(struct gvm_pinned *pinned, u64 bytes)
+int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes)
 {
-	u64 total = pinned->bytes + bytes;
+	u64 total = taken->bytes + bytes;
 	int status = 0;
 
-	while (!status && (u64)pinned->chunks << GVM_CHUNK_SHIFT < total)
-		status = pinned_add_chunk(pinned);
+	while (!status && (u64)taken->chunks << GVM_CHUNK_SHIFT < total)
+		status = unevictable_add_chunk(memory, taken);
 	if (!status)
-		pinned->bytes = total;
-	gvm_evictors_kick(pinned->container, 0);
+		taken->bytes = total;
+	gvm_evictors_kick(taken->container, 0);
 	return status;
 }
 
-void gvm_pinned_release(struct gvm_pinned *pinned)
+void gvm_unevictable_release(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
-	struct gvm_memory *memory = pinned->memory;
+	while (taken->chunks) {
+		u32 chunk = taken->first_chunk;
 
-	while (pinned->chunks) {
-		u32 chunk = pinned->first_chunk;
-
-		pinned->first_chunk = memory->frames[chunk].index;
-		pinned->chunks--;
-		gvm_uncharge_unevictable(pinned->container, GVM_CHUNK_BYTES);
+		taken->first_chunk = memory->frames[chunk].index;
+		taken->chunks--;
+		gvm_uncharge_unevictable(taken->container, GVM_CHUNK_BYTES);
 		memory->mmu->chunk_free(memory->gpu, chunk);
 	}
-	pinned->bytes = 0;
-	gvm_container_put(pinned->container);
+	taken->bytes = 0;
 }

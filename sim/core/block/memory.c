@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: block. The block layer as a memory manager: struct gvm_memory_ops over the other files of
+ * this folder. The contracts are in gvm/memory.h.
+ */
+#include "gvm/block.h"
+
+static int memory_range_init(void *data, struct gvm_range *range,
+			     const struct gvm_range_config *config)
+{
+	return gvm_range_init(data, range, config);
+}
+
+static void memory_range_destroy(void *data, struct gvm_range *range)
+{
+	(void)data;
+	gvm_range_destroy(range);
+}
+
+static void memory_space_close(void *data, void *space)
+{
+	gvm_memory_close_space(data, space);
+}
+
+static void memory_service(void *data, void *space, struct gvm_fault *faults, u32 count,
+			   struct gvm_fence *fence)
+{
+	struct gvm_range *range;
+	u32 run;
+
+	for (u32 done = 0; done < count; done += run) {
+		run = gvm_memory_enter_run(data, space, faults + done, count - done, &range);
+		if (!range) {
+			faults[done].status = -EFAULT;
+			continue;
+		}
+		gvm_range_service(range, faults + done, run, fence);
+		gvm_range_leave(range);
+	}
+}
+
+static bool memory_evictable(void *data, u32 chunk)
+{
+	return gvm_block_evictable(data, chunk);
+}
+
+static void memory_evict_begin(struct gvm_memory *memory)
+{
+	if (memory->mmu->evict_begin)
+		memory->mmu->evict_begin(memory->gpu);
+}
+
+static int memory_evict(void *data, u32 chunk, struct gvm_eviction *eviction)
+{
+	memory_evict_begin(data);
+	return gvm_block_evict(data, chunk, eviction);
+}
+
+static int memory_hint(void *data, u32 chunk)
+{
+	memory_evict_begin(data);
+	return gvm_block_hint(data, chunk);
+}
+
+static int memory_unevictable_add(void *data, struct gvm_unevictable *taken, u64 bytes)
+{
+	return gvm_unevictable_add(data, taken, bytes);
+}
+
+static void memory_unevictable_release(void *data, struct gvm_unevictable *taken)
+{
+	gvm_unevictable_release(data, taken);
+}
+
+static u64 memory_discard(void *data, struct gvm_range *range, u64 offset, u64 bytes)
+{
+	(void)data;
+	return gvm_range_discard(range, offset, bytes);
+}
+
+const struct gvm_memory_ops gvm_block_memory_ops = {
+	.range_init = memory_range_init,
+	.range_destroy = memory_range_destroy,
+	.space_close = memory_space_close,
+	.service = memory_service,
+	.evictable = memory_evictable,
+	.evict = memory_evict,
+	.hint = memory_hint,
+	.unevictable_add = memory_unevictable_add,
+	.unevictable_release = memory_unevictable_release,
+	.discard = memory_discard,
+};
