@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The arithmetic of a burst, for fifo.c and its tests: pure functions of dates.
+ * The arithmetic of a burst, for the host engine and its tests: pure functions of dates.
  *
  * Kernel i (from 0) is launched at L(i) = launch_start + (i + 1) * launch_ns and takes kernel_ns
  * of GPU time; W(i) = i * kernel_ns of work comes before it. While the burst's context is loaded
  * it executes without a break as long as launched kernels are left, and runs dry when it catches
  * up with the host; from then on each kernel starts when it is launched.
+ *
+ * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed a
+ * date is the first whole ns at which something is done.
  */
 #ifndef SIM_FIFO_BURST_H
 #define SIM_FIFO_BURST_H
@@ -27,7 +30,10 @@ u64 burst_dry_date(const struct fifo_burst *burst, u64 now);
 /* Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? */
 u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work);
 
-/* Being loaded from @from until @now, how much is done at @now? */
-u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now);
+/*
+ * Being loaded from @from until @now, how much is done at @now? In ns; *ret_ppm: and so many
+ * millionths of the next one.
+ */
+u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_ppm);
 
 #endif

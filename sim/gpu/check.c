@@ -79,14 +79,13 @@ struct sim_pte_finding sim_gpu_check_page_tables(struct sim_gpu *gpu)
 {
 	struct sim_pte_finding found = { 0 };
 	u8 *seen = calloc(gpu->device.chunk_count, sizeof(*seen));
-	const struct fifo_tsg *tsg = gpu->fifo.runlist;
+	const struct fifo_tsg *tsg;
+	u32 i;
 
 	if (!seen)
 		found.error = SIM_PTE_NO_MEMORY;
-	for (u32 i = 0; seen && tsg && i < gpu->fifo.channels && !found.error; i++) {
-		found = check_process(container_of(tsg, struct sim_process, tsg), seen);
-		tsg = tsg->next;
-	}
+	fifo_for_each_tsg(&gpu->fifo, i, tsg) if (!found.error) found =
+		check_process(container_of(tsg, struct sim_process, tsg), seen);
 	if (found.error)
 		gvm_warn("%s: %s (TSG %u, address 0x%llx, chunk %u)", gpu->name,
 			 pte_errors[found.error], found.tsg, found.va, found.chunk);

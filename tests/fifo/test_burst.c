@@ -24,6 +24,14 @@ static void brute_force(const struct fifo_burst *burst, u64 from, u64 *ends)
 	}
 }
 
+/* Whole ns of work. */
+static u64 work_at(const struct fifo_burst *burst, u64 from, u64 now)
+{
+	u32 ppm;
+
+	return burst_work_at(burst, from, now, &ppm);
+}
+
 static void check_burst(const struct fifo_burst *burst, u64 from)
 {
 	u64 ends[64];
@@ -35,11 +43,11 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 		u64 work = (i + 1) * burst->kernel_ns;
 
 		ck_assert_uint_eq(burst_date_of_work(burst, from, work), ends[i]);
-		ck_assert_uint_eq(burst_work_at(burst, from, ends[i]), work);
+		ck_assert_uint_eq(work_at(burst, from, ends[i]), work);
 		if (work - 1 > burst->done_ns)
-			ck_assert_uint_eq(burst_work_at(burst, from, ends[i] - 1), work - 1);
+			ck_assert_uint_eq(work_at(burst, from, ends[i] - 1), work - 1);
 	}
-	ck_assert_uint_eq(burst_work_at(burst, from, ends[burst->kernels - 1] + 1000),
+	ck_assert_uint_eq(work_at(burst, from, ends[burst->kernels - 1] + 1000),
 			  burst_work_ns(burst));
 }
 
@@ -111,7 +119,70 @@ START_TEST(a_burst_left_behind_catches_up_and_runs_dry_again)
 }
 END_TEST
 
-TEST_MAIN("bursts", closed_forms_agree_with_a_kernel_by_kernel_simulation,
+/*
+ * The same at less than full speed, in millionths of a ns: a kernel takes a million times its time,
+ * and a ns brings as many as the speed is in ppm. Work is looked at twice on the way, and picked up
+ * again from there: nothing may be lost.
+ */
+static void check_slow_burst(const struct fifo_burst *start, u64 from)
+{
+	unsigned __int128 speed = start->speed_ppm, at = from * speed;
+	u64 first = start->done_ns / start->kernel_ns;
+	struct fifo_burst burst = *start;
+	u64 seen = from;
+
+	for (u64 i = first; i < start->kernels; i++) {
+		unsigned __int128 launched =
+			start->launch_start_ns * speed + (i + 1) * start->launch_ns * speed;
+		u64 left = i == first ? start->kernel_ns - start->done_ns % start->kernel_ns :
+					start->kernel_ns;
+		u64 end, middle;
+
+		at = (at > launched ? at : launched) + (unsigned __int128)left * FIFO_ALL_PPM;
+		if (i == first)
+			at -= start->done_ppm;
+		end = (u64)((at + speed - 1) / speed);
+		ck_assert_uint_eq(burst_date_of_work(start, from, (i + 1) * start->kernel_ns),
+				  end);
+		ck_assert_uint_eq(burst_date_of_work(&burst, seen, (i + 1) * start->kernel_ns),
+				  end);
+		ck_assert_uint_ge(work_at(start, from, end), (i + 1) * start->kernel_ns);
+		if (end > from + 1)
+			ck_assert_uint_lt(work_at(start, from, end - 1),
+					  (i + 1) * start->kernel_ns);
+		/* Another look at the burst, somewhere before this end. */
+		middle = seen + (u64)rand() % (end - seen + 1);
+		if (middle == end)
+			continue;
+		burst.done_ns = burst_work_at(&burst, seen, middle, &burst.done_ppm);
+		seen = middle;
+	}
+}
+
+START_TEST(closed_forms_at_less_than_full_speed_lose_nothing)
+{
+	srand(20261122);
+	for (int round = 0; round < 20000; round++) {
+		struct fifo_burst burst = {
+			.kernels = 1 + (u32)rand() % 40,
+			.kernel_ns = 1 + (u64)rand() % 30,
+			.launch_ns = (u64)rand() % 40,
+			.launch_start_ns = 1000,
+			.speed_ppm = 1 + (u32)rand() % FIFO_ALL_PPM,
+		};
+
+		if (rand() % 4)
+			burst.speed_ppm = max(burst.speed_ppm, 100000u);
+		burst.done_ns = (u64)rand() % burst_work_ns(&burst);
+		if (burst.done_ns % burst.kernel_ns)
+			burst.done_ppm = (u32)rand() % FIFO_ALL_PPM;
+		check_slow_burst(&burst, possible_date(&burst, (u64)rand() % 500));
+	}
+}
+END_TEST
+
+TEST_MAIN("bursts", closed_forms_at_less_than_full_speed_lose_nothing,
+	  closed_forms_agree_with_a_kernel_by_kernel_simulation,
 	  a_launch_bound_burst_alone_ends_one_kernel_after_its_last_launch,
 	  a_gpu_bound_burst_alone_takes_its_first_launch_and_all_kernels,
 	  a_burst_left_behind_catches_up_and_runs_dry_again)

@@ -17,7 +17,13 @@ static struct page_table table;
 
 static void simulate(void (*body)(void *data))
 {
-	static const struct fifo_config config = { 100, 1000000, 10, 0, 256, 32 };
+	static const struct fifo_config config = {
+		.timeslice_ns = 100,
+		.timeslice_scale_ppm = 1000000,
+		.context_switch_ns = 10,
+		.outstanding_faults = 256,
+		.faults_per_block = 32,
+	};
 
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
@@ -362,7 +368,7 @@ static void faulting_kernel(void *data)
 	map_block(0);
 	fifo_replay(&fifo);
 	eng_sleep_until(301);
-	ck_assert(fifo.current == &tsg_a);
+	ck_assert(fifo_is_current(&tsg_a));
 	/* With block 0 come 50 ns of work, with which others would have been let in. */
 	eng_sleep_until(400);
 	ck_assert(tsg_a.stalled);
@@ -438,7 +444,7 @@ static void turns(void *data)
 	fifo_submit(&tsg_c, &c);
 	for (i = 0; i < 300; i++) {
 		eng_sleep_until(eng_now() + 50);
-		if (fifo.current != &tsg_a)
+		if (!fifo_is_current(&tsg_a))
 			continue;
 		fifo_disable(&tsg_a);
 		fifo_preempt(&tsg_a);

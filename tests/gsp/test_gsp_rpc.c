@@ -12,7 +12,13 @@ static struct fifo_tsg tsgs[FIFO_CHANNELS_MAX + 1];
 
 static void simulate(void (*body)(void *data))
 {
-	static const struct fifo_config config = { 1000, 1000000, 10, 0, 256, 32 };
+	static const struct fifo_config config = {
+		.timeslice_ns = 1000,
+		.timeslice_scale_ppm = 1000000,
+		.context_switch_ns = 10,
+		.outstanding_faults = 256,
+		.faults_per_block = 32,
+	};
 
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);

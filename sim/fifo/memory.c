@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Bursts on memory: how far one gets before it misses, stalls and replays; see fifo.h. */
+#include "fifo/burst.h"
+#include "fifo/parts.h"
+
+/* Stalls at one block before a kernel is stuck: several turns of all pages, one by one. */
+#define STUCK_STALLS (4 * GVM_PAGES_PER_BLOCK)
+
+/* @a * @b / @c, with a product of more than 64 bits where it has to be. */
+static u64 mul_div(u64 a, u64 b, u64 c)
+{
+	u64 product;
+
+	if (!__builtin_mul_overflow(a, b, &product))
+		return product / c;
+	return (u64)((unsigned __int128)a * b / c);
+}
+
+u64 burst_progress_ordinal(const struct fifo_burst *burst)
+{
+	return mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
+}
+
+u64 burst_work_before_miss(struct fifo_burst *burst)
+{
+	u64 work = burst_work_ns(burst);
+	u64 miss;
+
+	if (!burst->touch_count || gmmu_all_resident(&burst->walk))
+		return work;
+	/* The first look at its touches: what they amount to, and where in them it is. */
+	if (!burst->touch_blocks) {
+		burst->touch_blocks = gmmu_count_blocks(&burst->walk);
+		burst->cursor = gmmu_seek(&burst->walk, burst_progress_ordinal(burst));
+	}
+	if (!gmmu_find_miss(&burst->walk, &burst->cursor))
+		return work;
+	miss = mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
+	return max(miss, burst->done_ns);
+}
+
+bool runner_at_miss(const struct fifo_runner *runner)
+{
+	const struct fifo_tsg *tsg = runner->current;
+
+	return tsg && tsg_work_date(tsg) <= eng_now() &&
+	       burst_work_before_miss(tsg->first) == tsg->first->done_ns;
+}
+
+bool runner_is_faulting(const struct fifo_runner *runner)
+{
+	const struct fifo_tsg *tsg = runner->current;
+
+	return tsg && tsg->first && tsg->first->faulting_ordinal &&
+	       burst_work_before_miss(tsg->first) < burst_work_ns(tsg->first) &&
+	       tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
+}
+
+/* Blocks are touched evenly over a burst's kernels: those that the one at its cursor touches. */
+static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
+{
+	u64 blocks = burst->touch_blocks;
+	u64 kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
+	unsigned __int128 next = (unsigned __int128)(kernel + 1) * blocks;
+	u64 end = (u64)((next + burst->kernels - 1) / burst->kernels);
+
+	return max(end, burst->cursor.ordinal + 1);
+}
+
+/* A burst stalls at its cursor, in a kernel that ends at @end: how far does it look ahead? */
+static u64 burst_window_end(struct fifo_burst *burst, u64 end)
+{
+	u64 at = burst->cursor.ordinal;
+
+	burst->stuck_stalls = at == burst->stuck_ordinal ? burst->stuck_stalls + 1 : 0;
+	burst->stuck_ordinal = at;
+	if (burst->stuck_stalls >= STUCK_STALLS)
+		burst->narrow_ordinal = end;
+	return at < burst->narrow_ordinal ? at + 1 : end;
+}
+
+void runner_stall(struct fifo_runner *runner)
+{
+	struct fifo *fifo = runner->partition->fifo;
+	struct fifo_tsg *tsg = runner->current;
+	struct fifo_burst *burst = tsg->first;
+	u64 kernel_end = burst_kernel_end_ordinal(burst);
+	struct gmmu_window window = {
+		.end_ordinal = burst_window_end(burst, kernel_end),
+		.faults = fifo->config.outstanding_faults,
+		.pages_per_block = burst->pages_at_once ? burst->pages_at_once :
+							  fifo->config.faults_per_block,
+		.faults_per_page = max(burst->faults_per_page, 1u),
+	};
+
+	burst->faulting_ordinal = kernel_end;
+	/* Work is rounded down to where a miss is: the block before that is used, too. */
+	burst->granted_ordinal = burst->cursor.ordinal;
+	tsg->stalled = true;
+	tsg->stalled_ns_since = eng_now();
+	gmmu_report(fifo->gmmu, tsg->id, &burst->walk, burst->cursor, &window);
+}
+
+void tsg_replay(struct fifo_tsg *tsg)
+{
+	struct fifo_burst *burst = tsg->first;
+
+	tsg->stalled = false;
+	gmmu_find_miss(&burst->walk, &burst->cursor);
+	burst->granted_ordinal = min(burst->cursor.ordinal, burst->faulting_ordinal);
+}

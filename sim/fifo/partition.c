@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What the TSGs of a partition get of its SMs and bandwidth; see fifo.h for the rules. */
+#include "fifo/burst.h"
+#include "fifo/parts.h"
+
+/* The part @ppm of @whole. */
+static u32 part_of(u32 whole, u32 ppm)
+{
+	return (u32)((u64)whole * ppm / FIFO_ALL_PPM);
+}
+
+/* Does a runner's TSG execute, or wait for its faults, right now? */
+static bool runner_is_active(const struct fifo_runner *runner)
+{
+	const struct fifo_tsg *tsg = runner->current;
+
+	return tsg && tsg->first && !runner->switching &&
+	       (tsg->stalled || tsg_work_date(tsg) <= eng_now());
+}
+
+/* Runners with work on their hands, now or when their host has launched it. */
+static u32 partition_count_busy(const struct fifo_partition *partition)
+{
+	u32 busy = 0;
+
+	for (const struct fifo_runner *runner = partition->runners; runner;
+	     runner = runner->next)
+		busy += runner->current && runner->current->first;
+	return busy;
+}
+
+/*
+ * Max-min: share @total among @count that want @wants, which become what they get. Those that want no
+ * more than an equal share of what is left get it; when there are none of those any more, the others
+ * get equal shares, in whole ppm.
+ */
+static void share_max_min(u32 total, u32 *wants, u32 count)
+{
+	u64 satisfied = 0; /* set of those that have got what they want */
+	u32 left = count;
+	bool again = true;
+
+	while (again && left) {
+		u32 equal = total / left;
+
+		again = false;
+		for (u32 i = 0; i < count && left; i++) {
+			if (satisfied & 1ull << i || wants[i] > equal)
+				continue;
+			satisfied |= 1ull << i;
+			total -= wants[i];
+			left--;
+			again = true;
+		}
+	}
+	for (u32 i = 0; i < count; i++)
+		if (!(satisfied & 1ull << i))
+			wants[i] = total / left;
+}
+
+/* What one kernel of a partition is given. */
+struct partition_claim {
+	struct fifo_burst *burst;
+	u32 fills; /* SMs that its kernel can fill */
+	bool stalled;
+};
+
+/* The claims of the kernels that are on the SMs. Returns their number. */
+static u32 partition_collect(const struct fifo_partition *partition,
+			     struct partition_claim *claims, u32 *ret_sms)
+{
+	/* One alone is planned ahead through the gaps between its kernels. */
+	bool alone = partition_count_busy(partition) == 1;
+	u32 count = 0;
+
+	for (const struct fifo_runner *runner = partition->runners; runner;
+	     runner = runner->next) {
+		struct fifo_tsg *tsg = runner->current;
+		struct fifo_burst *burst = tsg ? tsg->first : NULL;
+		u32 fills;
+
+		if (!burst)
+			continue;
+		burst->speed_ppm = 0;
+		if (!alone && !runner_is_active(runner))
+			continue;
+		fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
+		claims[count] = (struct partition_claim){ burst, fills, tsg->stalled };
+		ret_sms[count++] = min(fills, tsg->sm_limit_ppm);
+	}
+	return count;
+}
+
+/* Give each kernel on the partition the speed that its shares permit. */
+static void partition_set_speeds(struct fifo_partition *partition)
+{
+	struct partition_claim claims[FIFO_CHANNELS_MAX];
+	u32 sms[FIFO_CHANNELS_MAX], bandwidth[FIFO_CHANNELS_MAX];
+	u32 count = partition_collect(partition, claims, sms);
+
+	share_max_min(partition->share.sm_ppm, sms, count);
+	for (u32 i = 0; i < count; i++) {
+		sms[i] = (u32)((u64)sms[i] * FIFO_ALL_PPM / claims[i].fills);
+		bandwidth[i] =
+			claims[i].stalled ? 0 : part_of(claims[i].burst->bandwidth_ppm, sms[i]);
+	}
+	share_max_min(partition->share.bandwidth_ppm, bandwidth, count);
+	for (u32 i = 0; i < count; i++) {
+		struct fifo_burst *burst = claims[i].burst;
+		u32 speed = sms[i];
+
+		if (bandwidth[i] < part_of(burst->bandwidth_ppm, speed))
+			speed = (u32)((u64)bandwidth[i] * FIFO_ALL_PPM / burst->bandwidth_ppm);
+		burst->speed_ppm = max(speed, 1u);
+	}
+}
+
+/*
+ * When another kernel comes onto a runner's SMs or leaves them, between two kernels of its burst.
+ * Of interest to the other runners of the partition.
+ */
+static u64 runner_gap_date(const struct fifo_runner *runner)
+{
+	const struct fifo_tsg *tsg = runner->current;
+	u64 now = eng_now(), ready;
+
+	if (!tsg || tsg->stalled || runner->switching)
+		return ENG_NEVER;
+	ready = tsg_work_date(tsg);
+	return ready > now ? ready : burst_dry_date(tsg->first, now);
+}
+
+void partition_plan(struct fifo_partition *partition)
+{
+	const struct fifo_share *share = &partition->share;
+	u64 date = ENG_NEVER;
+	bool gaps;
+
+	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next)
+		runner_decide(runner);
+	partition_set_speeds(partition);
+	gaps = share->in_space && partition_count_busy(partition) > 1;
+	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next) {
+		date = min(date, runner_next_date(runner));
+		if (gaps)
+			date = min(date, runner_gap_date(runner));
+	}
+	if (date == ENG_NEVER)
+		eng_timer_cancel(&partition->timer);
+	else
+		eng_timer_set(&partition->timer, date);
+}
+
+static void partition_fire(struct eng_timer *timer)
+{
+	struct fifo_partition *partition = container_of(timer, struct fifo_partition, timer);
+
+	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next) {
+		runner_update(runner);
+		if (runner->switching && runner->switch_end_ns <= eng_now()) {
+			runner->switching = false;
+			runner_start_slice(runner);
+		}
+	}
+	partition_plan(partition);
+}
+
+static void partition_add_runner(struct fifo_partition *partition, struct fifo_runner *runner)
+{
+	*runner = (struct fifo_runner){
+		.partition = partition,
+		.next = partition->runners,
+		.updated_ns = eng_now(),
+	};
+	partition->runners = runner;
+}
+
+void partition_init(struct fifo_partition *partition, struct fifo *fifo,
+		    const struct fifo_share *share)
+{
+	GVM_ASSERT(share->sm_ppm && share->sm_ppm <= FIFO_ALL_PPM);
+	GVM_ASSERT(share->bandwidth_ppm && share->bandwidth_ppm <= FIFO_ALL_PPM);
+	*partition = (struct fifo_partition){ .fifo = fifo, .share = *share };
+	partition->timer.fire = partition_fire;
+	if (!share->in_space)
+		partition_add_runner(partition, &partition->time_slots);
+}
+
+void partition_add(struct fifo_partition *partition, struct fifo_tsg *tsg, u32 limit_ppm)
+{
+	tsg->sm_limit_ppm = part_of(partition->share.sm_ppm, limit_ppm);
+	if (partition->share.in_space)
+		partition_add_runner(partition, &tsg->own);
+	runner_add(partition->share.in_space ? &tsg->own : &partition->time_slots, tsg);
+}
+
+void partition_remove(struct fifo_partition *partition, struct fifo_tsg *tsg)
+{
+	struct fifo_runner **link = &partition->runners;
+
+	runner_remove(tsg->runner, tsg);
+	if (!partition->share.in_space)
+		return;
+	while (*link != &tsg->own)
+		link = &(*link)->next;
+	*link = tsg->own.next;
+}

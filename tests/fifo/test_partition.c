@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * GPUs that contexts share in space, and in parts: small schedules worked out by hand, checked to the
+ * nanosecond. Timeslice 100, context switch 10 where a partition is shared in time.
+ */
+#include "engine/engine.h"
+#include "fifo/fifo.h"
+#include "runner.h"
+
+#define VA   0x700000000000ull
+#define HALF (FIFO_ALL_PPM / 2)
+
+static struct gmmu gmmu;
+static struct fifo fifo;
+static struct fifo_tsg tsg_a, tsg_b, tsg_c;
+/* The address space of all: one block, not mapped. */
+static struct page_table table;
+
+static const struct fifo_share everything_in_space = { FIFO_ALL_PPM, FIFO_ALL_PPM, true };
+static const struct fifo_share half_in_time = { HALF, HALF, false };
+
+static void simulate(const struct fifo_share *first, const struct fifo_share *second,
+		     void (*body)(void *data))
+{
+	struct fifo_config config = { .timeslice_ns = 100,
+				      .timeslice_scale_ppm = 1000000,
+				      .context_switch_ns = 10,
+				      .outstanding_faults = 256,
+				      .faults_per_block = 32,
+				      .partition_count = second ? 2 : 1,
+				      .partitions = { *first } };
+
+	if (second)
+		config.partitions[1] = *second;
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	page_table_init(&table, NULL);
+	ck_assert_int_eq(page_table_reserve(&table, VA, GVM_CHUNK_BYTES), 0);
+	fifo_init(&fifo, &config, &gmmu);
+	eng_spawn("test", body, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	fifo_destroy(&fifo);
+	gmmu_destroy(&gmmu);
+	page_table_destroy(&table);
+}
+
+static void join(struct fifo_tsg *tsg, u32 partition, u32 limit_ppm)
+{
+	ck_assert_int_eq(fifo_tsg_init_in(&fifo, tsg, &table, partition, limit_ppm), 0);
+}
+
+/* One kernel that is there at once, and can fill so many of the SMs. */
+static struct fifo_burst kernel(u64 kernel_ns, u32 sm_ppm, u32 bandwidth_ppm)
+{
+	return (struct fifo_burst){ .kernels = 1,
+				    .kernel_ns = kernel_ns,
+				    .sm_ppm = sm_ppm,
+				    .bandwidth_ppm = bandwidth_ppm };
+}
+
+static void expect_end(struct fifo_burst *burst, u64 date)
+{
+	ck_assert_int_eq(fifo_wait(burst), 0);
+	ck_assert_uint_eq(burst->finished_ns, date);
+}
+
+static void two_equal(void *data)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
+
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 2000);
+	expect_end(&b, 2000);
+	fifo_submit(&tsg_a, &alone);
+	expect_end(&alone, 3000);
+	ck_assert_uint_eq(tsg_a.busy_ns, 2000);
+	ck_assert_uint_eq(fifo.switches, 0);
+}
+
+START_TEST(two_that_can_use_all_sms_take_twice_as_long_beside_each_other)
+{
+	simulate(&everything_in_space, NULL, two_equal);
+}
+END_TEST
+
+static void two_limited(void *data)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
+
+	/* With half of the SMs it takes twice as long, with or without a neighbour. */
+	(void)data;
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, HALF);
+	fifo_submit(&tsg_a, &alone);
+	expect_end(&alone, 2000);
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(2500);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 4000);
+	expect_end(&b, 4500);
+}
+
+START_TEST(two_that_are_limited_to_half_do_not_disturb_each_other)
+{
+	simulate(&everything_in_space, NULL, two_limited);
+}
+END_TEST
+
+static void small_and_large(void *data)
+{
+	struct fifo_burst small = kernel(1000, 300000, 0), large = kernel(1000, 700000, 0);
+	struct fifo_burst second = kernel(1000, 300000, 0), all = kernel(1000, 0, 0);
+
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &large);
+	expect_end(&small, 1000);
+	expect_end(&large, 1000);
+	/* One that can use all takes the 70 % that are left: 700 by 2000, then 300 alone. */
+	fifo_submit(&tsg_a, &second);
+	fifo_submit(&tsg_b, &all);
+	expect_end(&second, 2000);
+	expect_end(&all, 2300);
+}
+
+START_TEST(a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70)
+{
+	simulate(&everything_in_space, NULL, small_and_large);
+}
+END_TEST
+
+static void bound_by_memory(void *data)
+{
+	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
+
+	/*
+	 * Together they want 120 % of the bandwidth. b gets its 40 %; a gets 60 of the 80 it wants:
+	 * 675 by 900. Then it is alone and has what it wants: 225 more.
+	 */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 900);
+	expect_end(&a, 1125);
+}
+
+START_TEST(a_pair_that_is_bound_by_memory_shares_bandwidth_max_min)
+{
+	simulate(&everything_in_space, NULL, bound_by_memory);
+}
+END_TEST
+
+static void thirds(void *data)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = a;
+
+	/* 333,333 ppm each: 1000 ns of work are through at 3000.003, and 3001 is the first ns after. */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	while (eng_now() < 2900) {
+		eng_sleep_until(eng_now() + 7);
+		fifo_update(&fifo);
+	}
+	expect_end(&a, 3001);
+	expect_end(&b, 3001);
+	expect_end(&c, 3001);
+}
+
+START_TEST(what_is_less_than_a_ns_of_work_is_not_lost_between_looks)
+{
+	simulate(&everything_in_space, NULL, thirds);
+}
+END_TEST
+
+static void gaps(void *data)
+{
+	struct fifo_burst a = { .kernels = 2, .kernel_ns = 100, .launch_ns = 300 };
+	struct fifo_burst b = kernel(1000, 0, 0);
+
+	/*
+	 * a's kernels are there at 300 and 600, and take 200 beside b. b: 300 by 300, 400 by 500, 500
+	 * by 600, 600 by 800, and then 400 alone.
+	 */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 800);
+	expect_end(&b, 1200);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+}
+
+START_TEST(one_in_space_gets_all_sms_in_the_gaps_of_another)
+{
+	simulate(&everything_in_space, NULL, gaps);
+}
+END_TEST
+
+static void map_page(void)
+{
+	page_table_map(&table, VA, 0, GVM_BLOCK_FULL, true);
+	gmmu_flush(&gmmu);
+	fifo_replay(&fifo);
+}
+
+static void stalled_in_space(void *data)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = kernel(1000, 0, 0), b = a;
+
+	/* a stalls until 500, and holds half of the SMs; b has 250 by then, and ends at 2000. */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(500);
+	ck_assert(tsg_a.stalled);
+	map_page();
+	expect_end(&b, 2000);
+	expect_end(&a, 2250);
+	ck_assert_uint_eq(tsg_a.stall_ns, 500);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
+}
+
+START_TEST(one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_other)
+{
+	simulate(&everything_in_space, NULL, stalled_in_space);
+}
+END_TEST
+
+static void stalled_in_a_partition(void *data)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0),
+			  c = kernel(100, HALF, 0);
+
+	/*
+	 * a and c share one half, b has the other. a stalls at 10, and c has to wait for it; b takes
+	 * twice its time. From the replay at 5000 on a takes 200, is switched out after 100 - its slice
+	 * was over long ago - and so on.
+	 */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 1, FIFO_ALL_PPM);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(100);
+	fifo_submit(&tsg_c, &c);
+	expect_end(&b, 2010);
+	eng_sleep_until(5000);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
+	ck_assert_uint_eq(tsg_c.busy_ns, 0);
+	map_page();
+	ck_assert_uint_eq(tsg_c.blocked_ns, 4900);
+	/* c 5010-5110; a 5120-5320 */
+	expect_end(&c, 5110);
+	expect_end(&a, 5320);
+}
+
+START_TEST(a_stall_in_one_partition_blocks_no_other)
+{
+	simulate(&half_in_time, &half_in_time, stalled_in_a_partition);
+}
+END_TEST
+
+static void slices_in_a_partition(void *data)
+{
+	struct fifo_burst a = kernel(250, HALF, 0), b = kernel(150, HALF, 0);
+	struct fifo_burst c = kernel(1000, HALF, 0);
+
+	/* a 10-110, b 120-220, a 230-330, b 340-390, a 400-450; c has the other half for itself. */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	join(&tsg_c, 1, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	expect_end(&b, 390);
+	expect_end(&a, 450);
+	expect_end(&c, 1010);
+	ck_assert_uint_eq(fifo.switches, 6);
+}
+
+START_TEST(a_partition_slices_time_among_its_own)
+{
+	simulate(&half_in_time, &half_in_time, slices_in_a_partition);
+}
+END_TEST
+
+static void random_load(void *data)
+{
+	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
+	static struct fifo_burst bursts[300];
+	u64 expected[3] = { 0 };
+	u64 busy = 0;
+
+	(void)data;
+	srand(7);
+	for (int i = 0; i < 3; i++)
+		join(tsgs[i], 0, FIFO_ALL_PPM);
+	for (int i = 0; i < 300; i++) {
+		bursts[i] = (struct fifo_burst){ .kernels = 1 + (u32)rand() % 20,
+						 .kernel_ns = 1 + (u64)rand() % 60,
+						 .launch_ns = (u64)rand() % 60 };
+		expected[i % 3] += bursts[i].kernels * bursts[i].kernel_ns;
+		fifo_submit(tsgs[i % 3], &bursts[i]);
+		eng_sleep_until(eng_now() + (u64)rand() % 300);
+	}
+	for (int i = 0; i < 300; i++)
+		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_uint_eq(tsgs[i]->busy_ns, expected[i]);
+		busy += tsgs[i]->busy_ns;
+	}
+	/* All of them can use all SMs: together they never do more than one at full speed. */
+	ck_assert_uint_le(busy, eng_now());
+}
+
+START_TEST(all_work_is_done_in_space_and_no_more_than_one_gpu_can_do)
+{
+	simulate(&everything_in_space, NULL, random_load);
+}
+END_TEST
+
+static void killed_in_space(void *data)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a;
+
+	/* b has 250 when a is killed, and all SMs from then on. */
+	(void)data;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(500);
+	fifo_kill(&fifo, tsg_a.id);
+	ck_assert_int_eq(fifo_wait(&a), -EIO);
+	fifo_tsg_destroy(&tsg_a);
+	expect_end(&b, 1250);
+}
+
+START_TEST(one_that_is_killed_in_space_leaves_its_sms_to_others)
+{
+	simulate(&everything_in_space, NULL, killed_in_space);
+}
+END_TEST
+
+TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
+	  two_that_are_limited_to_half_do_not_disturb_each_other,
+	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
+	  a_pair_that_is_bound_by_memory_shares_bandwidth_max_min,
+	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
+	  one_in_space_gets_all_sms_in_the_gaps_of_another,
+	  one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_other,
+	  a_stall_in_one_partition_blocks_no_other, a_partition_slices_time_among_its_own,
+	  all_work_is_done_in_space_and_no_more_than_one_gpu_can_do,
+	  one_that_is_killed_in_space_leaves_its_sms_to_others)
