@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# The README's table of which core files run in which world is true: every layer that it says runs
-# in the simulator is in CMakeLists.txt, every layer that runs in gvm.ko is in the module's Kbuild,
-# and every file of sim/core belongs to a row. Usage: readme_table.sh SOURCE
+# The table of core files and worlds in docs/kernel-modules.md is true: every layer that it says runs in
+# the simulator is in CMakeLists.txt, every layer that runs in gvm.ko is in Kbuild.core, and every file of
+# sim/core belongs to a row. Usage: worlds_table.sh SOURCE
 set -eu
 cd "$1"
 status=0
 rows=0
 
 complain() {
-	echo "README.md: $1"
+	echo "docs/kernel-modules.md: $1"
 	status=1
 }
 
@@ -30,7 +30,7 @@ row() {
 
 covered=$(mktemp)
 trap 'rm -f "$covered"' EXIT
-table=$(sed -n 's/^| `\(sim\/core\/[^`]*\)` | \([a-z]*\) | \([a-z]*\) .*/\1 \2 \3/p' README.md)
+table=$(sed -n 's/^| `\(sim\/core\/[^`]*\)` | \([a-z]*\) | \([a-z]*\) .*/\1 \2 \3/p' docs/kernel-modules.md)
 while read -r pattern simulator module; do
 	row "$pattern" "$simulator" "$module"
 done <<EOF
