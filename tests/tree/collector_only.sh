@@ -18,4 +18,5 @@ export PKG_CONFIG_LIBDIR="$work/pkgconfig"
 } >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 "$work/installed/usr/bin/gvmcollect" --version
 if ldd "$work/build/gvmcollect" | grep -i simgrid; then exit 1; fi
-[ "$(cd "$work/installed" && find . -type f)" = ./usr/bin/gvmcollect ]
+[ "$(cd "$work/installed" && find . -type f | sort | tr '\n' ' ')" = "./usr/bin/gvmcollect \
+./usr/share/bash-completion/completions/gvmcollect ./usr/share/man/man1/gvmcollect.1 " ]

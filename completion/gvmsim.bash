@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# shellcheck shell=bash
+# Completion of gvmsim and gvmcollect for bash. The words come from the programs themselves: commands and
+# options from --help, names from "gvmsim reference --words". So nothing here has to follow a change.
+
+# Commands: the second words of lines such as "  gvmsim run SCENARIO ...".
+_gvmsim_commands() {
+	"$1" --help 2>/dev/null | sed -n "s/^  ${1##*/} \([a-z][a-z]*\) .*/\1/p" | sort -u
+}
+
+# Options of a command.
+_gvmsim_options() {
+	"$@" --help 2>/dev/null | grep -oE '(^|[ [])--[a-z-]+' | tr -d ' [' | sort -u
+	echo --help
+}
+
+# Names of figures: "  NAME   summary" below "Figures:".
+_gvmsim_figures() {
+	"$1" figure --help 2>/dev/null | sed -n '/^Figures:/,/^$/s/^  \([a-z-]*\) .*/\1/p'
+}
+
+# Containers of a scenario file or of a scenario that comes with the program.
+_gvmsim_keys() {
+	"$1" reference --words keys 2>/dev/null | sed 's/^containers\.\*\./containers.NAME./; /#/d; s/$/=/'
+}
+
+_gvmsim_set() {
+	local program=$1 now=$2 name
+	# containers.vllm.ap: the keys of any container, with this one's name.
+	case $now in
+	containers.*.*)
+		name=${now#containers.}
+		name=${name%%.*}
+		_gvmsim_keys "$program" | sed "s/^containers\.NAME\./containers.$name./"
+		;;
+	*) _gvmsim_keys "$program" ;;
+	esac
+}
+
+_gvmsim() {
+	local program=${COMP_WORDS[0]} now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+	local command=${COMP_WORDS[1]} words=
+
+	COMPREPLY=()
+	if [ "$COMP_CWORD" = 1 ]; then
+		words="$(_gvmsim_commands "$program") --help --version"
+	elif [ "$before" = --set ]; then
+		words=$(_gvmsim_set "$program" "$now")
+		compopt -o nospace 2>/dev/null
+	elif [ "$before" = --system ] && [ "${program##*/}" = gvmsim ]; then
+		words=$("$program" reference --words systems)
+	elif [ "$before" = --words ]; then
+		words=$("$program" reference --help | sed -n '/^Lists/,/^$/s/^  \([a-z-]*\) .*/\1/p')
+	elif [[ $now == -* ]]; then
+		case $command:${COMP_WORDS[2]} in
+		figure:[a-z]*) words=$(_gvmsim_options "$program" figure "${COMP_WORDS[2]}") ;;
+		validate:results) words=--help ;;
+		*) words=$(_gvmsim_options "$program" "$command") ;;
+		esac
+	else
+		case $command:$COMP_CWORD in
+		run:2) words=$("$program" reference --words scenarios) ;;
+		figure:2) words=$(_gvmsim_figures "$program") ;;
+		validate:2) words="hardware results" ;;
+		trace:2) words="import info" ;;
+		reference:2) words="$("$program" reference --words documents) --words" ;;
+		esac
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$now")
+	# A file is possible where no word fits: scenarios, folders, traces.
+	if [ ${#COMPREPLY[@]} = 0 ] && [[ $now != -* ]] && [ "$before" != --set ]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$now")
+		compopt -o filenames 2>/dev/null
+	fi
+}
+
+complete -F _gvmsim gvmsim gvmcollect

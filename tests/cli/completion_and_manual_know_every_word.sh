@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The manual pages have every command and option of --help, and no others. Completion in bash offers
+# commands, options, systems, scenarios, figures, and keys after --set. Usage: NAME.sh GVMSIM SOURCE
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+bin=$(dirname "$gvmsim")
+
+# Options in the help of every command, and what the manual page has.
+help_of() {
+	program=$1
+	"$bin/$program" --help
+	for command in $("$bin/$program" --help | sed -n "s/^  $program \([a-z][a-z]*\) .*/\1/p" | sort -u); do
+		echo "@command $command"
+		"$bin/$program" "$command" --help
+	done
+}
+
+for program in gvmsim gvmcollect; do
+	page=$source/docs/man/$program.1
+	mandoc -Tlint -Wwarning "$page" || fail "$page: mandoc complains"
+	help_of $program >.help
+	if [ $program = gvmsim ]; then
+		"$gvmsim" figure ablation --help >>.help
+		"$gvmsim" validate results --help >>.help
+	fi
+	grep -oE -- '(^|[ [])--[a-z-]+' .help | tr -d ' [' | grep -vxE -- '--save-result|--save-detailed' | sort -u >.options
+	{
+		sed -n 's/^\.\(Op\|It\) Fl -\([a-z-]*\).*/--\2/p; s/^\.Fl -\([a-z-]*\) .*/--\1/p' "$page"
+		echo --version
+		echo --help
+	} | sort -u >.manual
+	diff .options .manual || fail "$page: options (>) are not those of --help (<)"
+	sed -n 's/^@command //p' .help | sort -u | while read -r command; do
+		grep -q "^\.Cm $command" "$page" || fail "$page: no command $command"
+	done
+done
+
+# completed WORD...: what completion offers for the last word
+completed() {
+	bash -c '
+		. "$1/completion/gvmsim.bash"
+		shift
+		COMP_WORDS=("$@")
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+		_gvmsim
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$source" "$@"
+}
+
+# offers "WORDS" EXPECTED: one of the lines
+offers() {
+	expected=$1
+	shift
+	completed "$@" | grep -qxF -e "$expected" || fail "completion of '$*' lacks '$expected': $(completed "$@" | tr '\n' ' ')"
+}
+
+offers run "$gvmsim" r
+offers reference "$gvmsim" ""
+offers vllm-diffusion-40g "$gvmsim" run vllm
+offers --system "$gvmsim" run x --s
+offers ghost "$gvmsim" run x --system g
+offers gpu.link.bandwidth= "$gvmsim" run x --set gpu.link
+offers containers.vllm.gmem.limit.high= "$gvmsim" run x --set containers.vllm.gmem
+offers ablation "$gvmsim" figure ab
+offers --fresh "$gvmsim" figure ablation --f
+offers --gpu "$gvmsim" validate hardware --g
+offers control-files "$gvmsim" reference con
+offers keys "$gvmsim" reference --words k
+offers --container "$bin/gvmcollect" sample --c
+offers logs "$bin/gvmcollect" l
+for name in $("$gvmsim" reference --words systems); do
+	offers "$name" "$gvmsim" run x --system "$name"
+done

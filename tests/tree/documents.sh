@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# What documents speak of exists: relative links, paths in backticks, functions (`name()`), macros
+# (`GVM_NAME`), keys of scenarios, subcommands and options. README has at most 120 lines.
+# Usage: documents.sh SOURCE GVMSIM GVMCOLLECT
+set -eu
+cd "$1"
+gvmsim=$2
+gvmcollect=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+complain() {
+	echo "$1"
+	status=1
+}
+
+documents="README.md CONTRIBUTING.md CHANGELOG.md DEVIATIONS.md tests/README.md traces/README.md
+	$(find docs -name '*.md' ! -path 'docs/reference/*' | sort)"
+[ "$(echo "$documents" | wc -w)" -ge 15 ] || complain "too few documents"
+
+git ls-files >"$work/files" 2>/dev/null || find . -type f | sed 's,^\./,,' >"$work/files"
+grep -E '\.([ch]|sh|cmake|py)$' "$work/files" | xargs cat >"$work/code"
+grep -oE '\b[A-Za-z_][A-Za-z0-9_]*\b' "$work/code" | sort -u >"$work/names"
+for list in keys control-files systems applications scenarios documents; do
+	"$gvmsim" reference --words $list
+done | sed 's/^containers\.\*\.//' | sort -u >"$work/words"
+"$gvmsim" reference --words keys | sort -u >>"$work/words"
+
+# exists FOLDER PATH: from the top or from FOLDER; a pattern matches a file; X/ is a folder
+exists() {
+	for base in . "$1" sim sim/collect sim/core/include kernel-port tests plots scenarios; do
+		for found in "$base"/$2; do
+			[ -e "$found" ] && return 0
+		done
+	done
+	return 1
+}
+
+# in_some_folder NAME: a file of that name is anywhere in the tree; * stands for anything
+in_some_folder() {
+	grep -qE "(^|/)$(echo "$1" | sed 's/[.]/\\./g; s/\*/[^\/]*/g')\$" "$work/files"
+}
+
+# Paths that a run or an installation makes, and patterns with parts to be filled in.
+made() {
+	case $1 in
+	results* | build/* | /* | *'<'* | '~'* | *NAME* | *ROOM* | *FILE* | *.csv | cases/ | summary.json | config.json | bench.json) return 0 ;;
+	esac
+	return 1
+}
+
+check_links() {
+	grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//; s/#.*//' | sort -u | while read -r link; do
+		case $link in
+		'' | http*) continue ;;
+		esac
+		[ -e "$(dirname "$1")/$link" ] || echo "$1: no file for the link $link"
+	done
+}
+
+# Words in backticks, code blocks left out.
+words_of() {
+	awk '/^```/ { block = !block; next } !block && !/^    / && !/^\t/' "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u
+}
+
+check_words() {
+	words_of "$1" | while read -r word; do
+		case $word in
+		*[!a-zA-Z0-9_]*'()' | *' '*) continue ;;
+		*'()')
+			grep -qx "${word%()}" "$work/names" || echo "$1: no function $word"
+			;;
+		GVM_* | NVUVM_* | SIM_* | CFG_* | CORETEST_*)
+			case $word in *'*'* | *=*) continue ;; esac
+			grep -qxF "$word" "$work/names" || echo "$1: no name $word"
+			;;
+		gpu.* | host.* | app.* | containers.* | output.* | system.* | gmem.* | compute.* | hmem.* | gcgroup.*)
+			case $word in *'*' | *=* | app.* | *NAME* | gmem.current.*) continue ;; esac
+			grep -qxF "$word" "$work/words" || echo "$1: no key or control file $word"
+			;;
+		*/* | *.c | *.h | *.sh | *.json | *.md | *.gp)
+			made "$word" && continue
+			case $word in
+			*/*) ;;
+			*) in_some_folder "$word" && continue ;;
+			esac
+			exists "$(dirname "$1")" "$word" || echo "$1: no file $word"
+			;;
+		esac
+	done
+}
+
+# Commands of the two programs, anywhere in a document: subcommands and options are in --help.
+check_commands() {
+	grep -ohE '(gvmsim|gvmcollect) [a-z]+( [a-z-]+)?' "$1" | sort -u | while read -r program command rest; do
+		case $program in
+		gvmsim) run=$gvmsim ;;
+		*) run=$gvmcollect ;;
+		esac
+		"$run" --help | grep -qE "^  $program $command( |\$)" && continue
+		# Prose such as "gvmsim is ..." has no command.
+		grep -qE "(\`|^    |\\\$)(build/[a-z]*/)?$program $command" "$1" &&
+			echo "$1: no command $program $command $rest"
+	done
+}
+
+for document in $documents; do
+	[ -f "$document" ] || { complain "no $document"; continue; }
+	{
+		check_links "$document"
+		check_words "$document"
+		check_commands "$document"
+	} >"$work/found" || true
+	[ ! -s "$work/found" ] || complain "$(cat "$work/found")"
+done
+[ "$(wc -l <README.md)" -le 120 ] || complain "README.md has more than 120 lines"
+exit $status
