@@ -14,12 +14,7 @@ _gvmsim_options() {
 	echo --help
 }
 
-# Names of figures: "  NAME   summary" below "Figures:".
-_gvmsim_figures() {
-	"$1" figure --help 2>/dev/null | sed -n '/^Figures:/,/^$/s/^  \([a-z-]*\) .*/\1/p'
-}
-
-# Containers of a scenario file or of a scenario that comes with the program.
+# Keys of scenarios; those with an index of an event are left out.
 _gvmsim_keys() {
 	"$1" reference --words keys 2>/dev/null | sed 's/^containers\.\*\./containers.NAME./; /#/d; s/$/=/'
 }
@@ -60,7 +55,7 @@ _gvmsim() {
 	else
 		case $command:$COMP_CWORD in
 		run:2) words=$("$program" reference --words scenarios) ;;
-		figure:2) words=$(_gvmsim_figures "$program") ;;
+		figure:2) words=$("$program" reference --words figures) ;;
 		validate:2) words="hardware results" ;;
 		trace:2) words="import info" ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;

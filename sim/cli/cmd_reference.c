@@ -15,14 +15,14 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "engine/error.h"
+#include "figures/figure.h"
 #include "gvm/control.h"
 #include "machine/machine.h"
 #include "results/summary.h"
 #include "systems/system.h"
+#include "terminal/command.h"
 
-#define CELL_MAX	512
-
-#define REFERENCE_USAGE "reference DOCUMENT | reference --words LIST"
+#define CELL_MAX 512
 
 /* Print a text as a cell of a Markdown table. */
 static void print_cell(const char *text)
@@ -261,6 +261,59 @@ static int print_applications(void)
 	return 0;
 }
 
+static int print_figure(void *data, const struct figure *figure, struct sim_error *err)
+{
+	(void)data;
+	(void)err;
+	printf("\n## %s\n\n%s.\n\n%s\n", figure->name, figure->summary, figure->help);
+	printf("\n- data: `plots/figures/%s.json`", figure->name);
+	if (figure->scenario)
+		printf("\n- scenario: `%s`", figure->scenario);
+	if (figure->reference.file)
+		printf("\n- published values: `plots/reference/%s` (%s)",
+		       figure->reference.file, figure->source ? figure->source : "our own");
+	printf("\n- panels:");
+	for (size_t i = 0; i < figure->panel_count; i++)
+		printf("%s %s (%s)", i ? "," : "",
+		       figure->panels[i].label ? figure->panels[i].label :
+						 figure->panels[i].key,
+		       figure_layouts[figure->panels[i].layout]);
+	printf("\n");
+	return 0;
+}
+
+static int print_figures(void)
+{
+	struct sim_error err = { 0 };
+
+	print_generated("Figures", "figures");
+	printf("`gvmsim figure NAME` makes a figure. Each is a file in `plots/figures/`; "
+	       "`plots/figures/README.md` says how to write one.\n");
+	return figure_each(print_figure, NULL, &err) ? -EIO : 0;
+}
+
+static int print_results(void)
+{
+	static const char *const units[] = {
+		[SUMMARY_UNIT_COUNT] = "count",	 [SUMMARY_UNIT_BYTES] = "bytes",
+		[SUMMARY_UNIT_MS] = "ms",	 [SUMMARY_UNIT_S] = "s",
+		[SUMMARY_UNIT_SHARE] = "0 to 1",
+	};
+
+	print_generated("Results", "results");
+	printf("A results folder holds `summary.json`, `config.json`, `requests.csv` and "
+	       "`timeline.csv`; with `output.controls`\nalso `controls.csv`, with "
+	       "`output.evictions` also `evictions.csv`.\n\n"
+	       "## summary.json\n\n"
+	       "Paths below `containers.NAME`. A value that is not known is null.\n\n"
+	       "| path | unit | meaning |\n"
+	       "|---|---|---|\n");
+	for (size_t i = 0; i < SUMMARY_METRICS; i++)
+		printf("| `%s` | %s | %s |\n", summary_metrics[i].key,
+		       units[summary_metrics[i].unit], summary_metrics[i].label);
+	return 0;
+}
+
 /* One list of words, a line each. */
 static int words_systems(void)
 {
@@ -297,6 +350,19 @@ static int words_scenarios(void)
 	return 0;
 }
 
+static int words_figures(void)
+{
+	char text[4096] = "";
+	char *rest = text;
+	char *name;
+
+	figure_list_names(text, sizeof(text));
+	while ((name = strsep(&rest, ",")))
+		if (*name)
+			puts(name + strspn(name, " "));
+	return 0;
+}
+
 static int words_keys(void)
 {
 	struct cfg_schema schema;
@@ -324,6 +390,8 @@ static const struct reference documents[] = {
 	{ "systems", "systems, their keys, and the control files that they honour",
 	  print_systems },
 	{ "applications", "application types and their keys", print_applications },
+	{ "figures", "figures, their data and panels", print_figures },
+	{ "results", "statistics and files of a results folder", print_results },
 };
 
 static const struct reference word_lists[] = {
@@ -332,6 +400,7 @@ static const struct reference word_lists[] = {
 	{ "applications", "what containers.NAME.app.type takes", words_applications },
 	{ "control-files", "control files", words_control_files },
 	{ "scenarios", "scenarios that come with gvmsim", words_scenarios },
+	{ "figures", "figures in plots/figures", words_figures },
 	{ "keys", "paths for --set, with * for a container and # for an event", words_keys },
 };
 
@@ -342,23 +411,34 @@ static int words_documents(void)
 	return 0;
 }
 
+static const struct command_option options[] = {
+	{ "words", "LIST", false, "print names, one a line, for scripts and completion" },
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_reference = {
+	.name = "gvmsim reference",
+	.operands = "[DOCUMENT]",
+	.summary = "keys, control files, systems, figures: the reference documents",
+	.about = "Prints the tables that the program works by, as Markdown: the documents in\n"
+		 "docs/reference.\n",
+	.options = options,
+	.examples = "    gvmsim reference scenario\n"
+		    "    gvmsim reference --words keys\n",
+	.run = cmd_reference,
+};
+
 static void print_help(void)
 {
-	printf("Usage: gvmsim " REFERENCE_USAGE "\n"
-	       "\n"
-	       "Prints the tables that the program works by, as Markdown: the documents in\n"
-	       "docs/reference. With --words it prints names, one a line, for scripts and for\n"
-	       "completion in the shell.\n"
-	       "\n"
-	       "Documents:\n");
+	command_print_head(&command_reference);
+	printf("Documents:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++)
 		printf("  %-15s %s\n", documents[i].name, documents[i].summary);
 	printf("\nLists of words:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(word_lists); i++)
 		printf("  %-15s %s\n", word_lists[i].name, word_lists[i].summary);
-	printf("\nExamples:\n"
-	       "  gvmsim reference scenario\n"
-	       "  gvmsim reference --words keys\n");
+	printf("\n");
+	command_print_tail(&command_reference);
 }
 
 static int print_named(const struct reference *list, size_t count, const char *what,
@@ -370,7 +450,7 @@ static int print_named(const struct reference *list, size_t count, const char *w
 		int (*print)(void) = list[i].print ? list[i].print : words_documents;
 
 		if (!strcmp(list[i].name, name))
-			return print() ? sim_runtime_error(err, "out of memory") : 0;
+			return print() ? sim_runtime_error(err, "reference: out of memory") : 0;
 		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
 			 i ? ", " : "", list[i].name);
 	}
@@ -378,20 +458,35 @@ static int print_named(const struct reference *list, size_t count, const char *w
 			      allowed);
 }
 
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	const char **list = data;
+
+	(void)option;
+	(void)err;
+	*list = value;
+	return 0;
+}
+
 static int run(int argc, char **argv, struct sim_error *err)
 {
-	bool words = argc > 1 && !strcmp(argv[1], "--words");
+	const char *list = NULL;
+	struct command_line line;
+	int status =
+		command_parse(&command_reference, argc, argv, take_option, &list, &line, err);
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (status)
+		return status;
+	if (line.help) {
 		print_help();
 		return 0;
 	}
-	if (argc != 2 + words)
-		return sim_user_error(err, "reference: %d words, expected %d, usage: gvmsim %s",
-				      argc - 1, 1 + words, REFERENCE_USAGE);
-	if (words)
-		return print_named(word_lists, ARRAY_SIZE(word_lists), "list", argv[2], err);
-	return print_named(documents, ARRAY_SIZE(documents), "document", argv[1], err);
+	if (line.operand_count != !list)
+		return command_mistake(&command_reference, err, "%d documents, expected %d",
+				       line.operand_count, !list);
+	if (list)
+		return print_named(word_lists, ARRAY_SIZE(word_lists), "list", list, err);
+	return print_named(documents, ARRAY_SIZE(documents), "document", line.operands[0], err);
 }
 
 int cmd_reference(int argc, char **argv)
@@ -399,9 +494,8 @@ int cmd_reference(int argc, char **argv)
 	struct sim_error err = { 0 };
 	int status = run(argc, argv, &err);
 
-	if (!status && (fflush(stdout) || ferror(stdout)))
-		status = sim_runtime_error(&err, "standard output: cannot write: %s",
-					   strerror(errno));
+	if (!status)
+		status = command_flush(&err);
 	if (status)
 		fprintf(stderr, "gvmsim: %s\n", err.text);
 	return -status;

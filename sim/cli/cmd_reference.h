@@ -6,6 +6,10 @@
 #ifndef SIM_CLI_CMD_REFERENCE_H
 #define SIM_CLI_CMD_REFERENCE_H
 
+#include "terminal/command.h"
+
+extern const struct command command_reference;
+
 /* Run the command; argv[0] is "reference". Returns an exit code, enum sim_exit. */
 int cmd_reference(int argc, char **argv);
 

@@ -201,7 +201,6 @@ START_TEST(to_bind_what_the_device_does_not_have_is_a_broken_invariant)
 }
 END_TEST
 
-/* D16 */
 /* Huge pages. */
 
 START_TEST(the_first_fault_of_a_block_brings_all_of_it)

@@ -232,6 +232,7 @@ END_TEST
 
 /* Swap. */
 
+/* D16 */
 START_TEST(a_credit_too_many_of_swap_clamps_at_zero)
 {
 	gvm_limit_set_hmem(a, 4 * GVM_CHUNK_BYTES);
