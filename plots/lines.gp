@@ -23,8 +23,11 @@ if (value(sprintf("log_x_%d", p))) {
 at(s, name) = strcol("run") eq value(sprintf("series_%d_%d", p, s)) ? of_panel(name) : NaN
 drawn = "NaN notitle"
 do for [s = 1:series] {
-	drawn = drawn . sprintf(", numbers_csv using \"x\":(at(%d, \"ours\")) with linespoints linewidth 2", s) \
-		. sprintf(" pointtype p_filled[%d] pointsize point_size linecolor rgb c_series[%d] notitle", s, s)
+	if (value(sprintf("series_ours_%d_%d", p, s))) {
+		drawn = drawn . sprintf(", numbers_csv using \"x\":(at(%d, \"ours\")) with linespoints", s) \
+			. sprintf(" linewidth 2 pointtype p_filled[%d] pointsize point_size", s) \
+			. sprintf(" linecolor rgb c_series[%d] notitle", s)
+	}
 	if (value(sprintf("series_published_%d_%d", p, s))) {
 		drawn = drawn . sprintf(", numbers_csv using \"x\":(at(%d, \"published\")) with points linewidth 1.6", s) \
 			. sprintf(" pointtype p_open[%d] pointsize 1.7 * point_size", s) \

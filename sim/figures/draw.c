@@ -127,7 +127,7 @@ static void add_series(struct drawing *drawing)
 	for (size_t i = 0; i < data->cell_count; i++) {
 		const struct figure_cell *cell = &data->cells[i];
 		const char *label = data->figure->runs[cell->run].label;
-		bool published = false;
+		bool ours = false, published = false;
 
 		if (cell->panel != drawing->panel)
 			continue;
@@ -137,12 +137,16 @@ static void add_series(struct drawing *drawing)
 			continue;
 		last = label;
 		add_string_of(drawing, "series", ++count, label);
-		for (size_t k = i; k < data->cell_count; k++)
-			published =
-				published ||
-				(data->cells[k].panel == drawing->panel &&
-				 !strcmp(data->figure->runs[data->cells[k].run].label, label) &&
-				 !isnan(data->cells[k].pair.published));
+		for (size_t k = i; k < data->cell_count; k++) {
+			const struct figure_cell *point = &data->cells[k];
+
+			if (point->panel != drawing->panel ||
+			    strcmp(data->figure->runs[point->run].label, label) != 0)
+				continue;
+			ours = ours || !isnan(point->pair.ours);
+			published = published || !isnan(point->pair.published);
+		}
+		add_real_of(drawing, "series_ours", count, ours);
 		add_real_of(drawing, "series_published", count, published);
 	}
 	add_real(drawing, "series_count", (double)count);

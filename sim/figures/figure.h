@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A figure is data: one JSON file says which runs it needs, which values it takes from them, what
- * was published, and how all of it is laid out. docs: plots/figures/README.md.
+ * was published, and how all of it is laid out. plots/figures/README.md has all keys.
  *
  * A figure has runs and panels. A cell of a panel is one value of one run, ours beside the
  * published one. Bars, stacks and lines are three ways of drawing the same cells. A panel over

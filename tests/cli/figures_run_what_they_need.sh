@@ -41,8 +41,8 @@ draw() {
 	[ "$(dd if="$out/$name.png" bs=1 skip=1 count=3 2>/dev/null)" = PNG ] ||
 		fail "$name: no picture"
 	grep -q "</svg>" "$out/$name.svg" || fail "$name: no SVG"
-	[ "$(ls "$out" | grep -v -- '-curves.csv$')" = \
-		"$(printf '%s\n' "$name.csv" "$name.png" "$name.svg")" ] ||
+	[ "$(find "$out" -type f ! -name '*-curves.csv' | sort)" = \
+		"$(printf "$out/%s\n" "$name.csv" "$name.png" "$name.svg")" ] ||
 		fail "$name: files: $(ls "$out")"
 	[ "$(head -n 1 "$out/$name.csv")" = "$columns" ] || fail "$name: $(head -n 1 "$out/$name.csv")"
 	[ -z "$(find results/cache -mindepth 1 -name '*[!0-9a-f]*' ! -name '*.json' ! -name '*.csv')" ] ||
@@ -111,8 +111,8 @@ cycle memory-contention 1
 curves=first/memory-contention-curves.csv
 [ "$(head -n 1 $curves)" = "curve,panel,run,container,label,unit,time_s,value,below" ] ||
 	fail "memory: $(head -n 1 $curves)"
-for curve in vLLM,memory-contention,vllm vLLM,published, Diffusion,memory-contention,diffusion \
-	Diffusion,published,; do
+for curve in vLLM,memory-contention,vllm "vLLM,published," Diffusion,memory-contention,diffusion \
+	"Diffusion,published,"; do
 	[ "$(grep -c "^[1-4],$curve,,GiB,[0-9.]*,[0-9.]*,0$" $curves)" -gt 100 ] ||
 		fail "memory: $curve: $(grep -c ",$curve," $curves) rows"
 done
@@ -184,7 +184,7 @@ grep -q ",vLLM,memory-contention," $curves && fail "memory: of a disabled server
 # Neither has one that only loads.
 rm -r first
 draw fault-breakdown first "2 of 2 runs" --set duration=1s
-[ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0$" first/fault-breakdown.csv)" -eq 2 ] ||
+[ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0$" first/fault-breakdown.csv)" -eq 8 ] ||
 	fail "breakdown: only loads: $(cat first/fault-breakdown.csv)"
 rm -r first
 draw throughput-vs-memory first "30 of 30 runs" --set duration=1s
