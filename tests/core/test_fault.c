@@ -4,6 +4,7 @@
  * in which order, with exact counts.
  */
 #include "gvm/control.h"
+#include "gvm/quiesce.h"
 #include "runner.h"
 #include "toy_gpu.h"
 
@@ -478,6 +479,96 @@ START_TEST(an_interrupted_replay_leaves_the_less_important_to_fault_again)
 }
 END_TEST
 
+/* A second instance behind the toy's fault buffer: it services, refuses and remembers. */
+static struct {
+	u32 services;
+	u32 replays;
+	struct gvm_fault cancelled;
+} instance;
+
+static void instance_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
+			     struct gvm_fence *fence)
+{
+	(void)memory;
+	(void)space;
+	(void)fence;
+	instance.services++;
+	for (u32 i = 0; i < count; i++)
+		faults[i].status = -EFAULT;
+}
+
+static void instance_cancel(void *gpu, const struct gvm_fault *fault)
+{
+	(void)gpu;
+	instance.cancelled = *fault;
+}
+
+static int instance_replay(void *gpu, const struct gvm_fence *fence)
+{
+	(void)gpu;
+	(void)fence;
+	instance.replays++;
+	return 0;
+}
+
+static const struct gvm_gpu_ops instance_ops = {
+	.cancel_fault = instance_cancel,
+	.flush_and_replay = instance_replay,
+};
+
+static const struct gvm_memory_ops instance_memory_ops = {
+	.service = instance_service,
+};
+
+START_TEST(a_fault_names_its_device_and_keeps_its_packet)
+{
+	struct gvm_container *container = toy_begin();
+	static struct gvm_device second = {
+		.name = "second",
+		.ops = &instance_ops,
+		.memory_ops = &instance_memory_ops,
+	};
+	static const char packet[32];
+
+	memset(&instance, 0, sizeof(instance));
+	toy_map_range(0, container, GVM_CHUNK_BYTES, true);
+	toy_fault(0, 3, GVM_ACCESS_READ);
+	toy_fault(1, 9, GVM_ACCESS_WRITE);
+	toy.script[1].device = &second;
+	toy.script[1].packet = packet;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(instance.services, 1);
+	ck_assert_uint_eq(toy.services, 1);
+	ck_assert_ptr_eq(instance.cancelled.packet, packet);
+	ck_assert_uint_eq(instance.cancelled.va, TOY_VA + 9 * GVM_PAGE_BYTES);
+	ck_assert_int_eq(instance.cancelled.status, -EFAULT);
+	ck_assert_uint_eq(toy.kinds[TOY_CANCEL], 0);
+	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 1);
+	ck_assert_uint_eq(instance.replays, 1);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
+START_TEST(a_replay_can_find_that_the_gpu_is_lost)
+{
+	struct gvm_container *container = toy_begin();
+
+	toy_map_range(0, container, 2 * GVM_CHUNK_BYTES, true);
+	toy_fault(0, 3, GVM_ACCESS_READ);
+	toy.replay_error = -ENODEV;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), -ENODEV);
+	ck_assert(gvm_device_is_lost(&toy.device));
+	/* Nothing is fetched any more. */
+	toy_fault(0, 40, GVM_ACCESS_READ);
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), -ENODEV);
+	ck_assert_uint_eq(toy.script_next, 1);
+	ck_assert_uint_eq(toy.services, 1);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
 TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  memory_that_exists_nowhere_is_cleared_and_not_copied,
 	  the_most_important_faults_of_a_batch_are_served_and_replayed_first,
@@ -496,4 +587,5 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  a_failed_copy_maps_nothing_and_leaks_nothing,
 	  a_fault_behind_the_end_of_a_range_is_cancelled,
 	  a_fault_behind_the_end_takes_no_fault_of_its_block_with_it,
-	  a_range_without_memory_or_size_or_alignment_is_refused)
+	  a_range_without_memory_or_size_or_alignment_is_refused,
+	  a_fault_names_its_device_and_keeps_its_packet, a_replay_can_find_that_the_gpu_is_lost)

@@ -171,6 +171,7 @@ static void container_free(struct gvm_container *container)
 	GVM_ASSERT(container->bound_chunks == 0);
 	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
+	GVM_ASSERT(container->shared_tsgs == 0);
 	GVM_ASSERT(list_empty(&container->listeners));
 	gvm_free(container);
 }
@@ -201,6 +202,45 @@ void gvm_container_count_kernels(struct gvm_container *container, u64 submitted,
 	container->kernels_submitted += submitted;
 	container->kernels_ended += ended;
 	gvm_spin_unlock(&container->device->lock);
+}
+
+/* CONTEXT: process. */
+void gvm_launches_open(struct gvm_launches *launches, struct gvm_container *container)
+{
+	gvm_container_get(container);
+	launches->container = container;
+	launches->submitted = 0;
+	launches->ended = 0;
+}
+
+/* CONTEXT: atomic. */
+void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended)
+{
+	struct gvm_container *container = launches->container;
+
+	gvm_spin_lock(&container->device->lock);
+	launches->submitted += submitted;
+	launches->ended += ended;
+	container->kernels_submitted += submitted;
+	container->kernels_ended += ended;
+	gvm_spin_unlock(&container->device->lock);
+}
+
+/* A reporter may be wrong in both directions: its two counts are equal afterwards. CONTEXT: process. */
+void gvm_launches_close(struct gvm_launches *launches)
+{
+	struct gvm_container *container = launches->container;
+	u64 most;
+
+	if (!container)
+		return;
+	gvm_spin_lock(&container->device->lock);
+	most = max(launches->submitted, launches->ended);
+	container->kernels_submitted += most - launches->submitted;
+	container->kernels_ended += most - launches->ended;
+	gvm_spin_unlock(&container->device->lock);
+	launches->container = NULL;
+	gvm_container_put(container);
 }
 
 /* CONTEXT: atomic. */

@@ -63,11 +63,15 @@ struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
 	bool off = container->frozen || share->held;
 
 	gvm_mutex_assert_held(&container->device->tsg_mutex);
+	if (gvm_tsg_is_shared(tsg)) {
+		timeslice_us = container->device->default_timeslice_us;
+		off = false;
+	}
 	return (struct gvm_tsg_plan){
 		.set_timeslice = tsg->timeslice_us != timeslice_us,
 		.timeslice_us = timeslice_us,
 		.disable = off && !tsg->disabled,
-		.preempt = container->frozen && !tsg->preempted,
+		.preempt = off && container->frozen && !tsg->preempted,
 		.enable = !off && tsg->disabled,
 	};
 }

@@ -25,6 +25,7 @@
 #include "gvm/charge.h"
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
+#include "gvm/quiesce.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -373,6 +374,7 @@ static int control_store(struct gvm_container *container, const char *name, cons
 			 size_t size, bool wait)
 {
 	const struct gvm_control_file *file = gvm_control_find(name);
+	struct gvm_device *device = container->device;
 	int status;
 	u64 value;
 
@@ -381,12 +383,21 @@ static int control_store(struct gvm_container *container, const char *name, cons
 	if (!file->store)
 		return -EACCES;
 	status = control_parse(file, text, size, &value);
-	if (!status && wait && file->prepare)
+	if (status)
+		return status;
+	if (wait)
+		status = gvm_activity_begin_wait(device, GVM_ACTIVITY_WRITERS);
+	else if (!gvm_activity_begin(device, GVM_ACTIVITY_WRITERS))
+		status = gvm_device_is_lost(device) ? -ENODEV : -EAGAIN;
+	if (status)
+		return status;
+	if (wait && file->prepare)
 		status = file->prepare(container, value);
 	if (!status)
 		status = file->store(container, value);
 	if (!status && file->apply)
 		file->apply(container, wait);
+	gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
 	return status;
 }
 

@@ -54,6 +54,7 @@
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "gvm/quiesce.h"
 
 /* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
 static u32 evict_asks(const struct gvm_device *device)
@@ -67,13 +68,21 @@ static u32 evict_pick(struct gvm_container *container, enum gvm_need need)
 					 gvm_clock_pick_global(container->device);
 }
 
-/* Evict a chunk that was picked. Gone by itself is as good as evicted. */
-static int evict_picked(struct gvm_device *device, u32 chunk, struct gvm_fence *fence)
+/*
+ * Evict a chunk that was picked. A chunk whose owner gave it back meanwhile is as good as evicted. A
+ * part of one lowers a charge, but frees no chunk: -EBUSY for a full device, which tries the next.
+ */
+static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need,
+			struct gvm_fence *fence)
 {
 	struct gvm_eviction eviction = { .fence = *fence };
 	int status = device->memory_ops->evict(device->memory, chunk, &eviction);
 
 	*fence = eviction.fence;
+	if (status == -ENODEV)
+		gvm_device_set_lost(device);
+	if (!status && eviction.left_bytes && need == GVM_NEED_MEMORY)
+		return -EBUSY;
 	return status == -ENOENT ? 0 : status;
 }
 
@@ -140,7 +149,7 @@ static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 		chunk = gvm_clock_pick_protected(device);
 		if (chunk == GVM_NO_CHUNK)
 			continue;
-		status = evict_picked(device, chunk, fence);
+		status = evict_picked(device, chunk, GVM_NEED_MEMORY, fence);
 		if (status != -EBUSY)
 			return status;
 	}
@@ -154,11 +163,13 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gv
 	int status;
 	u32 chunk;
 
+	if (gvm_device_is_lost(device))
+		return -ENODEV;
 	while (asks--) {
 		chunk = evict_pick(container, need);
 		if (chunk == GVM_NO_CHUNK)
 			continue;
-		status = evict_picked(device, chunk, fence);
+		status = evict_picked(device, chunk, need, fence);
 		if (status != -EBUSY)
 			return status;
 	}
@@ -175,7 +186,8 @@ u32 gvm_reclaim(struct gvm_container *container)
 	u32 most = 2 * excess;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
-	while (excess && most-- && !gvm_give_way()) {
+	while (excess && most-- && !gvm_give_way() &&
+	       !gvm_activity_should_end(container->device, GVM_ACTIVITY_WRITERS)) {
 		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
 			break;
 		excess = gvm_charge_excess(container);
@@ -264,7 +276,8 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 	while (asks-- && chunk == GVM_NO_CHUNK)
 		chunk = evictor->container ? gvm_clock_pick_own(evictor->container) :
 					     gvm_clock_pick_global(device);
-	return chunk == GVM_NO_CHUNK ? -ENOENT : evict_picked(device, chunk, fence);
+	return chunk == GVM_NO_CHUNK ? -ENOENT :
+				       evict_picked(device, chunk, GVM_NEED_CHARGE, fence);
 }
 
 /* Can nothing of its container go, whatever it lacks? */
@@ -286,7 +299,8 @@ static void evictor_run(struct gvm_evictor *evictor)
 	evictor_post(evictor);
 	if (evictor_is_stuck(evictor))
 		return;
-	while (most-- && !gvm_give_way() && evictor_lack(evictor)) {
+	while (most-- && !gvm_give_way() && evictor_lack(evictor) &&
+	       !gvm_activity_should_end(evictor->device, GVM_ACTIVITY_EVICTORS)) {
 		if (evictor_evict_one(evictor, &fence)) {
 			evictor->failures++;
 			break;
@@ -313,7 +327,11 @@ static void evictor_worker(void *data)
 	while (!gvm_worker_should_stop()) {
 		if (gvm_wait_event_interruptible(&evictor->wait, evictor_take_kick(evictor)))
 			break;
+		/* A quiesced or lost device gets no round: demand comes again with the next kick. */
+		if (!gvm_activity_begin(evictor->device, GVM_ACTIVITY_EVICTORS))
+			continue;
 		evictor_run(evictor);
+		gvm_activity_end(evictor->device, GVM_ACTIVITY_EVICTORS);
 	}
 }
 

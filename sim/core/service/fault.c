@@ -22,6 +22,10 @@
  * left alone: the replay makes it fault again. The loop gives way once a wake-up, since it may be
  * waiting for an evictor that wants the same CPU.
  *
+ * Several devices can share a fault buffer: the GPU instances of MIG. A record names its device, and
+ * its faults are serviced and replayed by the operations of that device. Fetching, quiesce and the
+ * loss of the GPU are those of the handler's own device.
+ *
  *
  * Priority batches
  * ----------------
@@ -51,6 +55,14 @@
  *     last record and the last one of the same uTLB; the most intrusive access wins, as there.
  */
 #include "gvm/fault.h"
+#include "gvm/quiesce.h"
+
+/* The device that a fault is of. */
+static struct gvm_device *fault_device(const struct gvm_fault_handler *handler,
+				       const struct gvm_fault *fault)
+{
+	return fault->device ? fault->device : handler->device;
+}
 
 /* Do two records ask for the same page of the same address space? */
 static bool fault_same_page(const struct gvm_fault *a, const struct gvm_fault *b)
@@ -62,6 +74,8 @@ static bool fault_before(const struct gvm_fault *a, const struct gvm_fault *b)
 {
 	if (a->priority != b->priority)
 		return a->priority < b->priority;
+	if (a->device != b->device)
+		return (size_t)a->device < (size_t)b->device;
 	if (a->space != b->space)
 		return (size_t)a->space < (size_t)b->space;
 	return a->va < b->va;
@@ -117,40 +131,38 @@ static u32 fault_space_run(const struct gvm_fault *faults, u32 count)
 	return run;
 }
 
-/* ... that are of equal priority. */
-static u32 fault_priority_run(const struct gvm_fault *faults, u32 count)
+/* ... that are of equal priority and of one device. */
+static u32 fault_replay_run(const struct gvm_fault *faults, u32 count)
 {
 	u32 run = 1;
 
-	while (run < count && faults[run].priority == faults[0].priority)
+	while (run < count && faults[run].priority == faults[0].priority &&
+	       faults[run].device == faults[0].device)
 		run++;
 	return run;
 }
 
 static void fault_set_priorities(struct gvm_fault_handler *handler, u32 count)
 {
-	struct gvm_device *device = handler->device;
-	bool ordered = gvm_has_feature(device, GVM_PRIORITY_BATCHES);
-	u32 i;
-
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		struct gvm_fault *fault = &handler->batch[i];
+		const struct gvm_device *device = fault_device(handler, fault);
 
-		fault->priority =
-			ordered ? device->ops->space_priority(device->gpu, fault->space) : 0;
+		fault->priority = 0;
+		if (gvm_has_feature(device, GVM_PRIORITY_BATCHES))
+			fault->priority =
+				device->ops->space_priority(device->gpu, fault->space);
 	}
 }
 
 static void fault_cancel_failed(struct gvm_fault_handler *handler,
 				const struct gvm_fault *faults, u32 count)
 {
-	struct gvm_device *device = handler->device;
-	u32 i;
-
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		const struct gvm_fault *fault = &faults[i];
+		struct gvm_device *device = fault_device(handler, fault);
 
-		if (!fault->status)
+		if (!fault->status || gvm_device_is_lost(device))
 			continue;
 		if (fault->status == -EAGAIN || fault->status == -EINTR) {
 			handler->stats.deferred++;
@@ -180,15 +192,18 @@ static void fault_service_space(struct gvm_device *device, struct gvm_fault *fau
 		device->ops->space_leave(device->gpu, space);
 }
 
-/* Service and replay faults, sorted by address space. Returns 0 or -EINTR. */
+/*
+ * Service and replay faults of one device, sorted by address space. Returns 0, -EINTR or -ENODEV: the
+ * GPU is lost.
+ */
 static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault *faults,
 			     u32 count)
 {
-	struct gvm_device *device = handler->device;
+	struct gvm_device *device = fault_device(handler, &faults[0]);
 	struct gvm_fence fence = { 0 };
-	u32 done, run;
+	u32 run;
 
-	for (done = 0; done < count; done += run) {
+	for (u32 done = 0; done < count; done += run) {
 		run = fault_space_run(faults + done, count - done);
 		fault_service_space(device, faults + done, run, &fence);
 	}
@@ -199,7 +214,7 @@ static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault
 	return device->ops->flush_and_replay(device->gpu, &fence);
 }
 
-/* Sort, service and replay one fetched batch. Returns 0 or -EINTR. */
+/* Sort, service and replay one fetched batch. Returns 0, -EINTR or -ENODEV. */
 static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 {
 	u32 count, done, run;
@@ -215,7 +230,7 @@ static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 	handler->stats.duplicates += fetched - count;
 
 	for (done = 0; done < count && !status; done += run) {
-		run = fault_priority_run(handler->batch + done, count - done);
+		run = fault_replay_run(handler->batch + done, count - done);
 		status = fault_service_run(handler, handler->batch + done, run);
 	}
 	return status;
@@ -226,16 +241,25 @@ int gvm_fault_service(struct gvm_fault_handler *handler)
 	struct gvm_device *device = handler->device;
 	u32 batches;
 	u32 fetched;
+	int status = gvm_activity_begin_wait(device, GVM_ACTIVITY_FAULTS);
 
+	if (status)
+		return status;
 	for (batches = 0; batches < GVM_FAULT_BATCHES_MAX; batches++) {
+		if (gvm_activity_should_end(device, GVM_ACTIVITY_FAULTS))
+			break;
 		fetched = device->ops->fetch_faults(device->gpu, handler->batch,
 						    GVM_FAULT_BATCH_MAX);
 		if (!fetched)
 			break;
-		if (fault_service_batch(handler, fetched))
-			return -EINTR;
+		status = fault_service_batch(handler, fetched);
+		if (status == -ENODEV)
+			gvm_device_set_lost(device);
+		if (status)
+			break;
 	}
-	return (int)batches;
+	gvm_activity_end(device, GVM_ACTIVITY_FAULTS);
+	return status ? status : (int)batches;
 }
 
 static void fault_worker(void *data)
@@ -244,9 +268,11 @@ static void fault_worker(void *data)
 	struct gvm_device *device = handler->device;
 
 	while (!gvm_give_way()) {
-		if (device->ops->wait_for_faults(device->gpu))
-			break;
-		if (gvm_fault_service(handler) < 0)
+		int status = device->ops->wait_for_faults(device->gpu);
+
+		if (status == -ENODEV)
+			gvm_device_set_lost(device);
+		if (status || gvm_fault_service(handler) < 0)
 			break;
 	}
 }

@@ -13,6 +13,7 @@
  * and timeslices come last.
  */
 #include "gvm/sched.h"
+#include "gvm/quiesce.h"
 
 /* Looking. */
 
@@ -37,6 +38,9 @@ static bool sched_look_at_tsgs(struct gvm_container *container)
 	list_for_each_entry(tsg, &container->tsgs, node) {
 		struct gvm_tsg_sample sample = { .runtime_ns = tsg->runtime_ns };
 
+		/* Nobody knows whose work a shared TSG does. */
+		if (gvm_tsg_is_shared(tsg))
+			continue;
 		device->ops->tsg_sample(device->gpu, tsg->id, &sample);
 		container->share.ran_ns += sample.runtime_ns - tsg->runtime_ns;
 		tsg->runtime_ns = sample.runtime_ns;
@@ -67,6 +71,8 @@ static int sched_rpc_done(struct gvm_scheduler *scheduler, int error)
 	scheduler->rpcs++;
 	if (!error || error == -ENODEV)
 		return 0;
+	if (error == -ENXIO)
+		gvm_device_set_lost(scheduler->device);
 	scheduler->failures++;
 	return error;
 }
@@ -120,7 +126,7 @@ static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *t
 static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const struct gvm_tsg *tsg)
 {
 	return gvm_tsg_plan_locked(tsg).disable ||
-	       (sched_preempts(scheduler) && !tsg->preempted);
+	       (sched_preempts(scheduler) && !tsg->preempted && !gvm_tsg_is_shared(tsg));
 }
 
 /*
@@ -204,6 +210,8 @@ int gvm_scheduler_round(struct gvm_scheduler *scheduler)
 	struct gvm_device *device = scheduler->device;
 	int error;
 
+	if (!gvm_activity_begin(device, GVM_ACTIVITY_SCHEDULER))
+		return gvm_device_is_lost(device) ? -ENODEV : 0;
 	gvm_mutex_lock(&device->tsg_mutex);
 	sched_look_locked(scheduler);
 	gvm_sched_decide_locked(device, scheduler->config.policy, gvm_ktime_ns());
@@ -211,6 +219,7 @@ int gvm_scheduler_round(struct gvm_scheduler *scheduler)
 	scheduler->rounds++;
 	sched_report(scheduler, error);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_activity_end(device, GVM_ACTIVITY_SCHEDULER);
 	return error;
 }
 
@@ -303,7 +312,8 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler)
 	gvm_mutex_lock(&device->tsg_mutex);
 	list_for_each_entry(container, &device->compute, compute_node)
 		memset(&container->share, 0, sizeof(container->share));
-	sched_apply_locked(scheduler);
+	if (!gvm_device_is_lost(device))
+		sched_apply_locked(scheduler);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	scheduler->device = NULL;
 }

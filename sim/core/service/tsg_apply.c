@@ -9,21 +9,27 @@
  * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so whatever was
  * wished of it holds; its owner will detach it in time.
  */
+#include "gvm/quiesce.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
-static int tsg_rpc_error(int error)
+/* The error of an RPC, and what it tells of the GPU. */
+static int tsg_rpc_error(struct gvm_device *device, int error)
 {
+	if (error == -ENXIO) {
+		gvm_device_set_lost(device);
+		return -ENODEV;
+	}
 	return error == -ENODEV ? 0 : error;
 }
 
 static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
 {
-	const struct gvm_device *device = tsg->container->device;
+	struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(
-		device->ops->tsg_set_timeslice(device->gpu, tsg->id, timeslice_us));
+	error = tsg_rpc_error(device, device->ops->tsg_set_timeslice(device->gpu, tsg->id,
+								     timeslice_us));
 	if (!error)
 		tsg->timeslice_us = timeslice_us;
 	return error;
@@ -32,10 +38,11 @@ static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
 /* What is frozen leaves the GPU by a step of its own, what is held in the scheduler's next round. */
 static int tsg_disable(struct gvm_tsg *tsg)
 {
-	const struct gvm_device *device = tsg->container->device;
+	struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsgs_disable(device->gpu, &tsg->id, 1, false));
+	error = tsg_rpc_error(device,
+			      device->ops->tsgs_disable(device->gpu, &tsg->id, 1, false));
 	if (!error)
 		tsg->disabled = true;
 	return error;
@@ -43,10 +50,10 @@ static int tsg_disable(struct gvm_tsg *tsg)
 
 static int tsg_preempt(struct gvm_tsg *tsg)
 {
-	const struct gvm_device *device = tsg->container->device;
+	struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsg_preempt(device->gpu, tsg->id));
+	error = tsg_rpc_error(device, device->ops->tsg_preempt(device->gpu, tsg->id));
 	if (!error)
 		tsg->preempted = true;
 	return error;
@@ -54,10 +61,10 @@ static int tsg_preempt(struct gvm_tsg *tsg)
 
 static int tsg_enable(struct gvm_tsg *tsg)
 {
-	const struct gvm_device *device = tsg->container->device;
+	struct gvm_device *device = tsg->container->device;
 	int error;
 
-	error = tsg_rpc_error(device->ops->tsgs_enable(device->gpu, &tsg->id, 1));
+	error = tsg_rpc_error(device, device->ops->tsgs_enable(device->gpu, &tsg->id, 1));
 	if (!error) {
 		tsg->disabled = false;
 		tsg->preempted = false;
@@ -86,6 +93,8 @@ static int tsg_apply_locked(struct gvm_tsg *tsg)
 	struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
 	int first, error;
 
+	if (gvm_device_is_lost(tsg->container->device))
+		return -ENODEV;
 	first = tsg_freeze(tsg, &plan);
 	if (plan.set_timeslice) {
 		error = tsg_set_timeslice(tsg, plan.timeslice_us);
@@ -115,9 +124,10 @@ static int tsgs_apply_locked(struct gvm_container *container)
 int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 {
 	struct gvm_device *device = container->device;
-	int error;
+	int error = 0;
 
 	gvm_container_get(container);
+	INIT_LIST_HEAD(&tsg->shares);
 	tsg->container = container;
 	tsg->id = id;
 	tsg->timeslice_us = device->default_timeslice_us;
@@ -129,10 +139,91 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	if (list_empty(&container->tsgs))
 		list_add_tail(&container->compute_node, &device->compute);
 	list_add_tail(&tsg->node, &container->tsgs);
-	error = tsg_apply_locked(tsg);
+	/* On a quiesced device the resume applies the settings. */
+	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
+		error = tsg_apply_locked(tsg);
+		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
+	}
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
 	return error;
+}
+
+/* The TSG has one user less. Its first container counts as a sharer while there are others. */
+static void tsg_unshare_locked(struct gvm_tsg_share *share)
+{
+	struct gvm_tsg *tsg = share->tsg;
+
+	list_del_init(&share->node);
+	share->tsg = NULL;
+	share->container->shared_tsgs--;
+	if (!gvm_tsg_is_shared(tsg))
+		tsg->container->shared_tsgs--;
+}
+
+/* CONTEXT: process. */
+int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
+		  struct gvm_tsg_share *share)
+{
+	struct gvm_device *device = container->device;
+	int error = 0;
+
+	gvm_container_get(container);
+	gvm_mutex_lock(&device->tsg_mutex);
+	GVM_ASSERT(tsg->container && tsg->container->device == device);
+	if (!gvm_tsg_is_shared(tsg))
+		tsg->container->shared_tsgs++;
+	container->shared_tsgs++;
+	share->tsg = tsg;
+	share->container = container;
+	list_add_tail(&share->node, &tsg->shares);
+	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
+		error = tsg_apply_locked(tsg);
+		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
+	}
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return error;
+}
+
+/* CONTEXT: process. */
+void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device)
+{
+	gvm_mutex_lock(&device->tsg_mutex);
+	if (share->tsg) {
+		struct gvm_tsg *tsg = share->tsg;
+
+		tsg_unshare_locked(share);
+		if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
+			tsg_apply_locked(tsg);
+			gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
+		}
+	}
+	gvm_mutex_unlock(&device->tsg_mutex);
+	gvm_container_put(share->container);
+	share->container = NULL;
+}
+
+/* CONTEXT: process. */
+int gvm_tsgs_reapply(struct gvm_device *device)
+{
+	struct gvm_container *container;
+	struct gvm_tsg *tsg;
+	int first = 0;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	list_for_each_entry(container, &device->compute, compute_node) {
+		list_for_each_entry(tsg, &container->tsgs, node) {
+			int error;
+
+			tsg->timeslice_us = device->default_timeslice_us;
+			tsg->disabled = false;
+			tsg->preempted = false;
+			error = tsg_apply_locked(tsg);
+			first = first ? first : error;
+		}
+	}
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return first;
 }
 
 /* CONTEXT: process. */
@@ -141,6 +232,8 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 	struct gvm_container *container = tsg->container;
 
 	gvm_mutex_lock(&container->device->tsg_mutex);
+	while (gvm_tsg_is_shared(tsg))
+		tsg_unshare_locked(list_first_entry(&tsg->shares, struct gvm_tsg_share, node));
 	list_del_init(&tsg->node);
 	if (list_empty(&container->tsgs)) {
 		list_del_init(&container->compute_node);
@@ -152,14 +245,31 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 	gvm_container_put(container);
 }
 
+/* Take tsg_mutex to change a setting of the container. Returns 0, -EINTR, -EOPNOTSUPP or -ENODEV. */
+static int compute_lock(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	int status = 0;
+
+	if (gvm_mutex_lock_killable(&device->tsg_mutex))
+		return -EINTR;
+	if (gvm_device_is_lost(device))
+		status = -ENODEV;
+	else if (container->shared_tsgs)
+		status = -EOPNOTSUPP;
+	if (status)
+		gvm_mutex_unlock(&device->tsg_mutex);
+	return status;
+}
+
 /* CONTEXT: process. */
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 {
 	struct gvm_device *device = container->device;
-	int error;
+	int error = compute_lock(container);
 
-	if (gvm_mutex_lock_killable(&device->tsg_mutex))
-		return -EINTR;
+	if (error)
+		return error;
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
 	error = tsgs_apply_locked(container);
@@ -172,10 +282,10 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us)
 {
 	struct gvm_device *device = container->device;
-	int error;
+	int error = compute_lock(container);
 
-	if (gvm_mutex_lock_killable(&device->tsg_mutex))
-		return -EINTR;
+	if (error)
+		return error;
 	container->timeslice_us = timeslice_us;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
@@ -186,9 +296,10 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 {
 	struct gvm_device *device = container->device;
+	int error = compute_lock(container);
 
-	if (gvm_mutex_lock_killable(&device->tsg_mutex))
-		return -EINTR;
+	if (error)
+		return error;
 	container->weight = weight;
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
@@ -198,10 +309,10 @@ int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 static int compute_set_frozen(struct gvm_container *container, bool frozen)
 {
 	struct gvm_device *device = container->device;
-	int error;
+	int error = compute_lock(container);
 
-	if (gvm_mutex_lock_killable(&device->tsg_mutex))
-		return -EINTR;
+	if (error)
+		return error;
 	container->frozen = frozen;
 	error = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);

@@ -72,6 +72,7 @@ struct gvm_container {
 	/* Compute settings; guarded by the device's tsg_mutex. */
 	struct list_head tsgs;	       /* gvm_tsg.node */
 	struct list_head compute_node; /* in gvm_device.compute, while it has TSGs */
+	u32 shared_tsgs;	       /* that it uses and another container as well */
 	u64 timeslice_us; /* what its TSGs should have, unless the scheduler knows better */
 	u32 weight;	  /* compute.weight */
 	u8 priority;	  /* last compute.priority written; see gvm_container_priority() */
@@ -133,6 +134,26 @@ static inline u8 gvm_container_priority(const struct gvm_container *container)
 {
 	return READ_ONCE(container->priority);
 }
+
+/*
+ * Launches as one reporter counts them: an open file of the user-space shim. When it closes, also
+ * because the shim was killed, none of its launches stays pending. Owner's memory; guarded by the
+ * device's lock.
+ */
+struct gvm_launches {
+	struct gvm_container *container; /* a reference; NULL: not open */
+	u64 submitted;
+	u64 ended;
+};
+
+/*
+ * Report for @container, count as gvm_container_count_kernels() does, and end. Close: launches that were
+ * submitted and did not end count as ended. Of what is not open it is nothing.
+ * CONTEXT: open, close: process; count: atomic.
+ */
+void gvm_launches_open(struct gvm_launches *launches, struct gvm_container *container);
+void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended);
+void gvm_launches_close(struct gvm_launches *launches);
 
 /* Count an event. CONTEXT: atomic. */
 void gvm_container_count_event(struct gvm_container *container, enum gvm_event event);

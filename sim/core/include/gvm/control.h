@@ -53,7 +53,9 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  * Read or write a control file by name. read returns the length of the text; write takes @size
  * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
  * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
- * text too long, -EINTR the thread is being killed (nothing changed), or what an RPC returned.
+ * text too long, -EINTR the thread is being killed (nothing changed), -ENODEV the GPU is lost,
+ * -EOPNOTSUPP a compute.* file of a container that shares a TSG, or what an RPC returned. On a
+ * quiesced device a write waits for the resume, until a signal comes.
  * CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
@@ -62,7 +64,8 @@ int gvm_control_write(struct gvm_container *container, const char *name, const c
 
 /*
  * As gvm_control_write(), but without a wait for reclaim: a lowered limit holds at once, listeners are
- * told, and the memory above it leaves when the container next needs some. CONTEXT: process.
+ * told, and the memory above it leaves when the container next needs some. -EAGAIN: the device is
+ * quiesced. CONTEXT: process.
  */
 int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
 		    size_t size);

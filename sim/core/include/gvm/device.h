@@ -75,6 +75,18 @@ enum gvm_feature {
 	GVM_HINT_FAULTS = 4,	  /* a reference bit that means it: policy/hint.c */
 };
 
+/*
+ * What the core does on a device by itself or for a user. Each can be stopped as a whole, in the order
+ * in which it is listed here: see service/quiesce.c.
+ */
+enum gvm_activity {
+	GVM_ACTIVITY_EVICTORS,	/* a round of a background evictor */
+	GVM_ACTIVITY_SCHEDULER, /* a round of the compute scheduler */
+	GVM_ACTIVITY_WRITERS,	/* a write to a control file, or a new TSG: reclaim and RPCs */
+	GVM_ACTIVITY_FAULTS,	/* fetching and servicing a batch of faults */
+	GVM_ACTIVITIES,
+};
+
 /* What a device is made of, given once by whoever drives it. */
 struct gvm_device_config {
 	const char *name;			 /* borrowed for the device's life */
@@ -128,6 +140,12 @@ struct gvm_device {
 	struct list_head listening;  /* gvm_container.listening: those who hear of pressure */
 	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
 	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
+
+	bool lost;     /* the GPU is gone for good; written once, read without the lock */
+	bool quiesced; /* between gvm_device_quiesce() and gvm_device_resume() */
+	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
+	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
+	struct gvm_waitqueue activity; /* for the end of an activity, or of a stop */
 };
 
 /*

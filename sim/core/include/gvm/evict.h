@@ -29,9 +29,9 @@ enum gvm_need {
  * try again; -EAGAIN: all that could go are in service or on their way in or out; -ENOENT: there is
  * no victim (its limit is below a chunk; or nobody has anything); -ENOSPC: there are chunks, and
  * hmem.limit lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's),
- * until something comes back from the host or is given up; or what the device's evict_chunk returned.
- * That nobody can give on a device that was full may have come about since, and left room: try once
- * more. @fence as there.
+ * until something comes back from the host or is given up; -ENODEV: the GPU is lost; or what the
+ * eviction returned. Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device,
+ * retry once. @fence as there.
  * CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);

@@ -35,7 +35,8 @@ void gvm_fault_handler_stop(struct gvm_fault_handler *handler);
 
 /*
  * Service up to GVM_FAULT_BATCHES_MAX batches of what is in the fault buffer now. Returns the
- * number of batches, or -EINTR. The body of the worker, callable by tests. CONTEXT: process.
+ * number of batches, -EINTR, or -ENODEV: the GPU is lost. On a quiesced device it waits for the
+ * resume first. The body of the worker, callable by tests. CONTEXT: process.
  */
 int gvm_fault_service(struct gvm_fault_handler *handler);
 

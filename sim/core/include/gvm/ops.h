@@ -14,6 +14,8 @@
 
 #include "gvm/port.h"
 
+struct gvm_device;
+
 /* How a fault touched its page, in the order of intrusiveness that UVM uses. */
 enum gvm_access {
 	GVM_ACCESS_PREFETCH,
@@ -28,6 +30,13 @@ enum gvm_access {
  */
 struct gvm_fault {
 	void *space; /* cookie of the address space, from the device */
+	/*
+	 * The device that the fault is of, where several share one fault buffer (the GPU instances of
+	 * MIG); NULL: the fault handler's own.
+	 */
+	struct gvm_device *device;
+	/* The hardware's record, for a precise cancel: the core passes it to cancel_fault untouched. */
+	const void *packet;
 	u64 va;	     /* bytes, aligned to a page */
 	u32 tsg;     /* id of the TSG that faulted */
 	u8 access;   /* enum gvm_access */
@@ -79,18 +88,22 @@ struct gvm_gpu_ops {
 	 * space belongs to, of which records have just been fetched.
 	 */
 	u8 (*space_priority)(void *gpu, const void *space);
-	/* Give up a fault that cannot be serviced: its TSG dies, nobody else is touched. */
+	/* Give up a fault that cannot be serviced: its TSG dies, no other one is touched. */
 	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
 	/*
 	 * Wait for the device work of the batch, which @fence covers, drop stale records, let stalled
-	 * accesses run again. Returns 0 or -EINTR.
+	 * accesses run again. Returns 0, -EINTR, or -ENODEV: the GPU is lost.
 	 */
 	int (*flush_and_replay)(void *gpu, const struct gvm_fence *fence);
-	/* Sleep until the fault buffer has something. Returns 0 or -EINTR (shutdown). */
+	/*
+	 * Sleep until the fault buffer has something. Returns 0, -EINTR (shutdown), or -ENODEV: the GPU
+	 * is lost.
+	 */
 	int (*wait_for_faults)(void *gpu);
 
 	/*
-	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: it is gone. Preempt takes a
+	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: the TSG is gone; -ENXIO: the
+	 * GPU is lost. Preempt takes a
 	 * TSG that is off the runlist off the GPU; -EINTR: whoever waited for it to leave was killed.
 	 */
 	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);

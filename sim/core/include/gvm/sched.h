@@ -90,7 +90,8 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler);
 /*
  * One look and the RPCs that follow from it: what the thread does every interval and when it is
  * kicked. Returns 0, or the first RPC's error: what failed is not recorded as done, and the next
- * round tries it again. A TSG that is gone (-ENODEV) is no error. CONTEXT: process.
+ * round tries it again. A TSG that is gone is no error. A quiesced device gets no round; -ENODEV: the
+ * GPU is lost. CONTEXT: process.
  */
 int gvm_scheduler_round(struct gvm_scheduler *scheduler);
 

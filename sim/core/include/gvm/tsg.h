@@ -24,11 +24,22 @@
 struct gvm_tsg {
 	struct list_head node;		 /* in gvm_container.tsgs */
 	struct gvm_container *container; /* a reference */
-	u32 id;				 /* what the device calls it */
-	u64 timeslice_us;		 /* programmed, as far as we know */
-	u64 runtime_ns;			 /* the scheduler: at its last look */
-	bool disabled;			 /* off the runlist, as far as we know */
-	bool preempted;			 /* and off the GPU since then */
+	struct list_head shares; /* gvm_tsg_share.node: further containers that use it */
+	u32 id;			 /* what the device calls it */
+	u64 timeslice_us;	 /* programmed, as far as we know */
+	u64 runtime_ns;		 /* the scheduler: at its last look */
+	bool disabled;		 /* off the runlist, as far as we know */
+	bool preempted;		 /* and off the GPU since then */
+};
+
+/*
+ * A further container that uses a TSG: a client of the MPS server whose TSG it is. Memory belongs to the
+ * caller of gvm_tsg_share(); fields are guarded by tsg_mutex.
+ */
+struct gvm_tsg_share {
+	struct list_head node;		 /* in gvm_tsg.shares */
+	struct gvm_tsg *tsg;		 /* NULL: it was detached */
+	struct gvm_container *container; /* a reference */
 };
 
 /* What an RPC round should do to one TSG. */
@@ -67,8 +78,31 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 void gvm_tsg_detach(struct gvm_tsg *tsg);
 
 /*
+ * Another container uses an attached TSG, too, or ceases to. A shared TSG obeys no container: it gets
+ * the device's defaults back and is never held or frozen, and writes to compute.* of all its
+ * containers answer -EOPNOTSUPP. unshare is called once for each share, before or after the TSG's
+ * detach. share returns 0 or an RPC's error, and the TSG is shared all the same. CONTEXT: process.
+ */
+int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
+		  struct gvm_tsg_share *share);
+void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device);
+
+/*
+ * The GPU was reset and has forgotten all settings: apply them to every TSG of the device anew. Returns
+ * 0 or the first RPC's error. CONTEXT: process.
+ */
+int gvm_tsgs_reapply(struct gvm_device *device);
+
+/* Does more than one container use it? tsg_mutex held. */
+static inline bool gvm_tsg_is_shared(const struct gvm_tsg *tsg)
+{
+	return !list_empty(&tsg->shares);
+}
+
+/*
  * Change a setting of the container and apply it to all its TSGs. The value is within the bounds that
- * the table of control files gives. Returns 0, -EINTR (being killed, nothing changed), or the first
+ * the table of control files gives. Returns 0, -EINTR (being killed, nothing changed), -EOPNOTSUPP
+ * (it uses a TSG that others use, too; nothing changed), -ENODEV (the GPU is lost), or the first
  * RPC's error; the others are still tried, and the next write tries again. A TSG that is gone
  * (-ENODEV) is no error. A weight is for the scheduler and makes no RPC. CONTEXT: process.
  */

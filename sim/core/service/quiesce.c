@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: service. Blocks.
+ *
+ * Quiesce, resume, and a GPU that is lost
+ * =======================================
+ *
+ * Before a GPU is suspended or reset, its driver has to know that nobody calls it any more. Work that
+ * causes other work stops first:
+ *
+ *     evictors -> scheduler -> writers -> faults          quiesce
+ *     evictors <- scheduler <- writers <- faults          resume
+ *
+ * Evictors only work ahead. The scheduler makes RPCs that no control file asked for. Writers reclaim
+ * memory and make RPCs. Fault service comes last, since a context that waits for a fault keeps the GPU
+ * busy, and a writer may wait for such a context. Each activity has a count of the threads inside
+ * and a flag that stops it. Long work looks at its flag between two steps.
+ *
+ * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped sleeps
+ * interruptibly (a write to a control file, the fault handler) or skips the round (evictors,
+ * the scheduler). If something does not end in time, quiesce undoes what it did and says so: the
+ * driver decides whether to reset the GPU all the same, with gvm_device_set_lost().
+ *
+ * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG has the
+ * defaults of a new one, and applies what its container wants.
+ *
+ * A GPU that is lost never comes back under the same device. All activities end, and no wait of the
+ * core depends on it from then on, so processes can be detached and the device be unregistered.
+ */
+#include "gvm/quiesce.h"
+#include "gvm/evict.h"
+#include "gvm/sched.h"
+#include "gvm/tsg.h"
+
+/* CONTEXT: atomic. */
+bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity)
+{
+	bool begun;
+
+	gvm_spin_lock(&device->lock);
+	begun = !gvm_activity_should_end(device, activity);
+	device->active[activity] += begun;
+	gvm_spin_unlock(&device->lock);
+	return begun;
+}
+
+/* CONTEXT: atomic. */
+void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity)
+{
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(device->active[activity] > 0);
+	device->active[activity]--;
+	if (!device->active[activity] && device->stopped[activity])
+		gvm_wake_up_all(&device->activity);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: process. */
+int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activity)
+{
+	while (!gvm_activity_begin(device, activity)) {
+		if (gvm_device_is_lost(device))
+			return -ENODEV;
+		if (gvm_wait_event_interruptible(&device->activity,
+						 !READ_ONCE(device->stopped[activity]) ||
+							 gvm_device_is_lost(device)))
+			return -EINTR;
+	}
+	return 0;
+}
+
+static void quiesce_set_stopped(struct gvm_device *device, enum gvm_activity activity,
+				bool stopped)
+{
+	gvm_spin_lock(&device->lock);
+	WRITE_ONCE(device->stopped[activity], stopped);
+	if (!stopped)
+		gvm_wake_up_all(&device->activity);
+	gvm_spin_unlock(&device->lock);
+}
+
+static bool quiesce_is_idle(struct gvm_device *device, enum gvm_activity activity)
+{
+	bool idle;
+
+	gvm_spin_lock(&device->lock);
+	idle = device->active[activity] == 0;
+	gvm_spin_unlock(&device->lock);
+	return idle;
+}
+
+/* Let the first @count activities run again, the last one first. */
+static void quiesce_undo(struct gvm_device *device, u32 count)
+{
+	while (count--)
+		quiesce_set_stopped(device, (enum gvm_activity)count, false);
+	gvm_spin_lock(&device->lock);
+	device->quiesced = false;
+	gvm_spin_unlock(&device->lock);
+	gvm_scheduler_kick(device);
+}
+
+/* CONTEXT: process. */
+int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
+{
+	u64 end_ns = gvm_ktime_ns() + timeout_ns;
+	bool was_quiesced;
+
+	if (gvm_device_is_lost(device))
+		return -ENODEV;
+	gvm_spin_lock(&device->lock);
+	was_quiesced = device->quiesced;
+	device->quiesced = true;
+	gvm_spin_unlock(&device->lock);
+	if (was_quiesced)
+		return -EBUSY;
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
+		u64 now_ns = gvm_ktime_ns();
+		int status;
+
+		quiesce_set_stopped(device, (enum gvm_activity)i, true);
+		status =
+			gvm_wait_event_timeout_ns(&device->activity,
+						  quiesce_is_idle(device, (enum gvm_activity)i),
+						  end_ns - min(now_ns, end_ns));
+		if (status) {
+			quiesce_undo(device, i + 1);
+			return status;
+		}
+	}
+	return 0;
+}
+
+/* CONTEXT: process. */
+int gvm_device_resume(struct gvm_device *device)
+{
+	bool quiesced;
+	int status;
+
+	if (gvm_device_is_lost(device))
+		return -ENODEV;
+	gvm_spin_lock(&device->lock);
+	quiesced = device->quiesced;
+	gvm_spin_unlock(&device->lock);
+	if (!quiesced)
+		return -EINVAL;
+	status = gvm_tsgs_reapply(device);
+	quiesce_undo(device, GVM_ACTIVITIES);
+	return status;
+}
+
+/* CONTEXT: atomic. */
+void gvm_device_set_lost(struct gvm_device *device)
+{
+	bool first;
+
+	gvm_spin_lock(&device->lock);
+	first = !device->lost;
+	WRITE_ONCE(device->lost, true);
+	gvm_wake_up_all(&device->activity);
+	gvm_spin_unlock(&device->lock);
+	if (first)
+		gvm_warn("%s: the GPU is lost", device->name);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What stops a device: quiesce and resume, a GPU that is lost. And what a container does not rule
+ * alone: a TSG that it shares. Launch counts of a reporter that goes away are here as well.
+ */
+#include "core_world.h"
+#include "gvm/control.h"
+#include "gvm/evict.h"
+#include "gvm/quiesce.h"
+#include "gvm/sched.h"
+
+#include <stdlib.h>
+
+#define TIMEOUT_NS 1000000ull
+
+static struct gvm_device *const device = &world.device;
+static struct gvm_container *a, *b;
+static struct gvm_tsg tsg;
+
+static int write_text(struct gvm_container *container, const char *name, const char *text)
+{
+	return gvm_control_write(container, name, text, strlen(text));
+}
+
+static void expect_rpcs(u32 count)
+{
+	ck_assert_uint_eq(world.call_count, count);
+}
+
+/* Quiesce and resume. */
+
+START_TEST(a_quiesced_device_takes_no_write_and_makes_no_rpc)
+{
+	ck_assert_int_eq(gvm_tsg_attach(a, &tsg, 1), 0);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -EBUSY);
+	ck_assert_int_eq(gvm_control_set(a, "gmem.limit.high", "2M", 2), -EAGAIN);
+	ck_assert_int_eq(gvm_control_set(a, "compute.priority", "1", 1), -EAGAIN);
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++)
+		ck_assert(!gvm_activity_begin(device, (enum gvm_activity)i));
+	ck_assert_uint_eq(a->gmem_high_bytes, GVM_NO_LIMIT);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	ck_assert_int_eq(gvm_device_resume(device), -EINVAL);
+	ck_assert_int_eq(gvm_control_set(a, "gmem.limit.high", "2M", 2), 0);
+	expect_rpcs(0);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(quiesce_gives_up_in_time_and_undoes_what_it_did)
+{
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
+		u64 begin_ns = gvm_ktime_ns();
+
+		ck_assert(gvm_activity_begin(device, (enum gvm_activity)i));
+		ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -ETIMEDOUT);
+		ck_assert_uint_ge(gvm_ktime_ns() - begin_ns, TIMEOUT_NS);
+		gvm_activity_end(device, (enum gvm_activity)i);
+		ck_assert_int_eq(write_text(a, "gmem.limit.low", "1M"), 0);
+		ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+		ck_assert_int_eq(gvm_device_resume(device), 0);
+	}
+}
+END_TEST
+
+START_TEST(a_resume_applies_all_settings_of_tsgs_anew)
+{
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), 0);
+	ck_assert_int_eq(write_text(a, "compute.freeze", "1"), 0);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	expect_rpcs(0);
+	memset(world.off, 0, sizeof(world.off)); /* what a reset does */
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	expect_rpcs(3);
+	ck_assert_int_eq(world.calls[0].rpc, WORLD_DISABLE);
+	ck_assert_int_eq(world.calls[1].rpc, WORLD_PREEMPT);
+	ck_assert_int_eq(world.calls[2].rpc, WORLD_TIMESLICE);
+	ck_assert_uint_eq(world.calls[2].value, 5000);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(a_resume_whose_rpc_fails_says_so_and_runs)
+{
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), 0);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	world_expect_calls(0, -EIO);
+	ck_assert_int_eq(gvm_device_resume(device), -EIO);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), 0);
+	expect_rpcs(2);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(a_tsg_attached_meanwhile_gets_its_settings_at_resume)
+{
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "7"), 0);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	ck_assert_int_eq(gvm_tsg_attach(a, &tsg, 1), 0);
+	expect_rpcs(0);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	expect_rpcs(1);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+/* A GPU that is lost. */
+
+START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
+{
+	struct gvm_fence fence = { 0 };
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	gvm_tsg_attach(a, &tsg, 1);
+	world_charge_many(a, 3);
+	gvm_device_set_lost(device);
+	ck_assert_int_eq(write_text(a, "gmem.limit.high", "0"), -ENODEV);
+	ck_assert_int_eq(gvm_control_set(a, "hmem.limit", "0", 1), -ENODEV);
+	ck_assert_int_eq(gvm_compute_freeze(a), -ENODEV);
+	ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_MEMORY, &fence), -ENODEV);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -ENODEV);
+	ck_assert_int_eq(gvm_device_resume(device), -ENODEV);
+	ck_assert_int_eq(gvm_control_read(a, "gmem.current", text, sizeof(text)), 8);
+	ck_assert_str_eq(text, "6291456\n");
+	gvm_tsg_detach(&tsg);
+	expect_rpcs(0);
+	/* The tear-down detaches the process and frees all. */
+}
+END_TEST
+
+START_TEST(an_rpc_can_tell_that_the_gpu_is_lost)
+{
+	gvm_tsg_attach(a, &tsg, 1);
+	world_expect_calls(0, -ENXIO);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), -ENODEV);
+	ck_assert(gvm_device_is_lost(device));
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "6"), -ENODEV);
+	expect_rpcs(1);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(the_scheduler_of_a_lost_gpu_makes_no_rpc)
+{
+	const struct gvm_scheduler_config config = { GVM_SCHED_PRIORITY, GVM_TRACK_BUSY_BITS,
+						     1000000 };
+	struct gvm_scheduler scheduler = { 0 };
+
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
+	a->share.held = true;
+	gvm_device_set_lost(device);
+	ck_assert_int_eq(gvm_scheduler_round(&scheduler), -ENODEV);
+	gvm_scheduler_stop(&scheduler);
+	expect_rpcs(0);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+/* Shared TSGs. */
+
+START_TEST(a_shared_tsg_obeys_no_container)
+{
+	struct gvm_tsg_share share;
+
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), 0);
+	ck_assert_int_eq(write_text(a, "compute.freeze", "1"), 0);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &share), 0);
+	expect_rpcs(2);
+	ck_assert_int_eq(world.calls[0].rpc, WORLD_TIMESLICE);
+	ck_assert_uint_eq(world.calls[0].value, WORLD_TIMESLICE_US);
+	ck_assert_int_eq(world.calls[1].rpc, WORLD_ENABLE);
+	ck_assert_int_eq(write_text(a, "compute.freeze", "0"), -EOPNOTSUPP);
+	ck_assert_int_eq(write_text(b, "compute.timeslice", "9"), -EOPNOTSUPP);
+	ck_assert_int_eq(write_text(b, "compute.priority", "1"), -EOPNOTSUPP);
+	ck_assert_int_eq(write_text(b, "compute.weight", "9"), -EOPNOTSUPP);
+	ck_assert_int_eq(write_text(b, "gmem.limit.high", "4M"), 0);
+	expect_rpcs(2);
+	world_check();
+	gvm_tsg_unshare(&share, device);
+	ck_assert_uint_eq(tsg.timeslice_us, 5000);
+	ck_assert(tsg.disabled && tsg.preempted);
+	ck_assert_int_eq(write_text(b, "compute.timeslice", "9"), 0);
+	ck_assert_int_eq(write_text(a, "compute.freeze", "0"), 0);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(a_server_may_go_before_its_clients)
+{
+	struct gvm_tsg_share shares[2];
+
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &shares[0]), 0);
+	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &shares[1]), 0);
+	ck_assert_uint_eq(b->shared_tsgs, 2);
+	ck_assert_uint_eq(a->shared_tsgs, 1);
+	gvm_tsg_detach(&tsg);
+	ck_assert_uint_eq(a->shared_tsgs + b->shared_tsgs, 0);
+	gvm_tsg_unshare(&shares[1], device);
+	gvm_tsg_unshare(&shares[0], device);
+	ck_assert_int_eq(write_text(b, "compute.weight", "9"), 0);
+}
+END_TEST
+
+START_TEST(the_scheduler_leaves_a_shared_tsg_alone)
+{
+	const struct gvm_scheduler_config config = { GVM_SCHED_PRIORITY, GVM_TRACK_BUSY_BITS,
+						     1000000 };
+	struct gvm_scheduler scheduler = { 0 };
+	struct gvm_tsg_share share;
+	struct gvm_tsg high;
+
+	ck_assert_int_eq(write_text(b, "compute.priority", "0"), 0);
+	gvm_tsg_attach(a, &tsg, 1);
+	gvm_tsg_attach(b, &high, 2);
+	world.samples[2].busy = true;
+	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &share), 0);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
+	ck_assert_int_eq(gvm_scheduler_round(&scheduler), 0);
+	ck_assert(a->share.held);
+	ck_assert(!tsg.disabled);
+	expect_rpcs(0);
+	gvm_scheduler_stop(&scheduler);
+	gvm_tsg_unshare(&share, device);
+	gvm_tsg_detach(&high);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+/* Launches. */
+
+START_TEST(a_reporter_that_goes_leaves_nothing_pending)
+{
+	struct gvm_launches shim = { 0 }, other = { 0 };
+
+	gvm_launches_open(&shim, a);
+	gvm_launches_open(&other, a);
+	gvm_launches_count(&shim, 100, 40);
+	gvm_launches_count(&other, 7, 2);
+	gvm_launches_close(&shim);
+	ck_assert_uint_eq(a->kernels_submitted - a->kernels_ended, 5);
+	/* Ends without launches: a reporter's mistake that is gone with it. */
+	gvm_launches_count(&other, 0, 50);
+	gvm_launches_close(&other);
+	gvm_launches_close(&other);
+	ck_assert_uint_eq(a->kernels_submitted, a->kernels_ended);
+}
+END_TEST
+
+static void setup(void)
+{
+	world_init(WORLD_CHUNKS);
+	world_expect_calls(U32_MAX, 0);
+	a = world_attach(1);
+	b = world_attach(2);
+}
+
+static void teardown(void)
+{
+	world_check();
+	world_detach(a);
+	world_detach(b);
+	world_destroy();
+}
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, a_quiesced_device_takes_no_write_and_makes_no_rpc);
+	tcase_add_test(tests, quiesce_gives_up_in_time_and_undoes_what_it_did);
+	tcase_add_test(tests, a_resume_applies_all_settings_of_tsgs_anew);
+	tcase_add_test(tests, a_resume_whose_rpc_fails_says_so_and_runs);
+	tcase_add_test(tests, a_tsg_attached_meanwhile_gets_its_settings_at_resume);
+	tcase_add_test(tests, a_lost_gpu_refuses_writes_and_lets_processes_go);
+	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);
+	tcase_add_test(tests, the_scheduler_of_a_lost_gpu_makes_no_rpc);
+	tcase_add_test(tests, a_shared_tsg_obeys_no_container);
+	tcase_add_test(tests, a_server_may_go_before_its_clients);
+	tcase_add_test(tests, the_scheduler_leaves_a_shared_tsg_alone);
+	tcase_add_test(tests, a_reporter_that_goes_leaves_nothing_pending);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("quiesce");
+
+	world_add_case(suite, "quiesce", setup, teardown, add_tests);
+	return world_run(suite);
+}
