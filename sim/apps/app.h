@@ -56,9 +56,9 @@ struct sim_app {
 	int (*run)(const struct app_env *env);
 };
 
-extern const struct sim_app llm_server_app;
-extern const struct sim_app diffusion_app;
-extern const struct sim_app pages_app;
+#define SIM_APP(name_) extern const struct sim_app name_##_app;
+#include "apps/list.h"
+#undef SIM_APP
 
 /* The keys of all of them, NULL at the end: what a scenario can name as app.type. */
 extern const struct cfg_keys *const sim_app_types[];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The table of application types. A new one is a file of its own and a line here. */
+/* The table of application types, made from list.h. */
 #include "apps/app.h"
 
 #include <stddef.h>
 
 const struct cfg_keys *const sim_app_types[] = {
-	&llm_server_app.keys,
-	&diffusion_app.keys,
-	&pages_app.keys,
+#define SIM_APP(name_) &name_##_app.keys,
+#include "apps/list.h"
+#undef SIM_APP
 	NULL,
 };

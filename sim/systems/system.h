@@ -33,11 +33,9 @@ struct sim_system {
 	struct gvm_scheduler_config (*scheduling)(const struct config *config);
 };
 
-extern const struct sim_system system_exclusive;
-extern const struct sim_system system_stock;
-extern const struct sim_system system_gpreempt;
-extern const struct sim_system system_gvm;
-extern const struct sim_system system_ghost;
+#define SIM_SYSTEM(name_) extern const struct sim_system system_##name_;
+#include "systems/list.h"
+#undef SIM_SYSTEM
 
 /* The keys of all of them, NULL at the end: what a scenario can name as system.name. */
 extern const struct cfg_keys *const sim_systems[];
