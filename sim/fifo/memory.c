@@ -61,9 +61,10 @@ static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
 {
 	u64 blocks = burst->touch_blocks;
 	u64 kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
-	unsigned __int128 next = (unsigned __int128)(kernel + 1) * blocks;
-	u64 end = (u64)((next + burst->kernels - 1) / burst->kernels);
+	u64 end = mul_div(kernel + 1, blocks, burst->kernels);
 
+	/* Rounded up: both products may have lost their upper bits, but not their difference. */
+	end += end * burst->kernels != (kernel + 1) * blocks;
 	return max(end, burst->cursor.ordinal + 1);
 }
 
