@@ -101,11 +101,16 @@ static int gpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fe
 {
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
-	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
+	const struct pcie_copy copy = {
+		.bytes = (u64)run->page_count << GVM_PAGE_SHIFT,
+		.pieces = run->pieces,
+		.doorbell_ns = eng_now_busy(),
+		.after = frame->out_sequence,
+		.ret_bytes = &run_stats(run)->bytes_h2d,
+	};
 
-	frame->in_sequence =
-		pcie_copy_pieces(&gpu->link, PCIE_H2D, bytes, run->pieces, eng_now_busy(),
-				 frame->out_sequence, &run_stats(run)->bytes_h2d);
+	if (pcie_copy(&gpu->link, PCIE_H2D, &copy, &frame->in_sequence))
+		return -ENOMEM;
 	fence->sequence[GVM_ENGINE_IN] = frame->in_sequence;
 	return 0;
 }
@@ -114,13 +119,17 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 {
 	struct sim_gpu *gpu = data;
 	struct sim_frame *frame = &gpu->frames[run->chunk];
-	u64 bytes = (u64)run->page_count << GVM_PAGE_SHIFT;
-	u64 unmapped_ns = max((u64)eng_now_busy(), gpu->push_end_ns);
-	u64 doorbell = max(unmapped_ns, frame->clear_end_ns);
+	u64 unmapped_ns = max(eng_now_busy(), gpu->push_end_ns);
+	const struct pcie_copy copy = {
+		.bytes = (u64)run->page_count << GVM_PAGE_SHIFT,
+		.pieces = run->pieces,
+		.doorbell_ns = max(unmapped_ns, frame->clear_end_ns),
+		.after = frame->in_sequence,
+		.ret_bytes = &run_stats(run)->bytes_d2h,
+	};
 
-	frame->out_sequence =
-		pcie_copy_pieces(&gpu->link, PCIE_D2H, bytes, run->pieces, doorbell,
-				 frame->in_sequence, &run_stats(run)->bytes_d2h);
+	if (pcie_copy(&gpu->link, PCIE_D2H, &copy, &frame->out_sequence))
+		return -ENOMEM;
 	fence->sequence[GVM_ENGINE_OUT] = frame->out_sequence;
 	return 0;
 }

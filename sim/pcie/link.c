@@ -1,112 +1,142 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The link and its copy engines as two coupled state machines; see link.h. */
+/*
+ * The link and its copy engines as two coupled state machines; see link.h.
+ *
+ * The directions only meet while both have a copy at work and the link cannot carry both at full
+ * rate. A copy that starts while the other direction has none is "alone": its end is known at once
+ * and is its only event. When the other direction starts, it is put into the phase that it would
+ * be in. All others have an event at the end of the set-up, where the rates of both change, too.
+ */
 #include "pcie/link.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S   1000000000ull
+#define FIRST_ROOM 64u /* copies */
 
-static struct pcie_engine *engine_other(struct pcie_engine *engine)
+static bool engine_is_at_work(const struct pcie_engine *engine)
 {
-	struct pcie_link *link = engine->link;
-
-	return &link->engines[engine == &link->engines[PCIE_H2D] ? PCIE_D2H : PCIE_H2D];
-}
-
-/* The rate of an engine whose bytes move, alone or beside the other direction. */
-static uint64_t engine_fair_rate(struct pcie_engine *engine)
-{
-	const struct pcie_config *config = &engine->link->config;
-	uint64_t half = config->bandwidth_both / 2;
-
-	if (!engine_other(engine)->moving || half >= config->bandwidth)
-		return config->bandwidth;
-	return half;
+	return engine->phase == PCIE_SETUP || engine->phase == PCIE_MOVING;
 }
 
 /* Bring bytes_left up to date. The remainder of the division is kept: no drift. */
 static void engine_advance(struct pcie_engine *engine)
 {
-	uint64_t now = eng_now();
-	unsigned __int128 moved;
+	u64 elapsed = eng_now() - engine->updated_ns;
+	u64 moved, work;
 
-	if (engine->moving) {
-		moved = (unsigned __int128)(now - engine->updated_ns) * engine->rate +
-			engine->fraction;
-		engine->fraction = (uint64_t)(moved % NS_PER_S);
-		moved /= NS_PER_S;
-		engine->bytes_left -=
-			moved < engine->bytes_left ? (uint64_t)moved : engine->bytes_left;
+	/* In nearly all cases 64 bits hold the product: a division of 128 takes 20 times as long. */
+	if (__builtin_mul_overflow(elapsed, engine->rate, &work) ||
+	    __builtin_add_overflow(work, engine->fraction, &work)) {
+		unsigned __int128 wide =
+			(unsigned __int128)elapsed * engine->rate + engine->fraction;
+
+		engine->fraction = (u64)(wide % NS_PER_S);
+		wide /= NS_PER_S;
+		moved = wide < engine->bytes_left ? (u64)wide : engine->bytes_left;
+	} else {
+		engine->fraction = work % NS_PER_S;
+		moved = work / NS_PER_S;
+		moved = moved < engine->bytes_left ? moved : engine->bytes_left;
 	}
-	engine->updated_ns = now;
+	engine->bytes_left -= moved;
+	engine->updated_ns = eng_now();
 }
 
-/* When the last byte will have moved, at the present rate. */
-static uint64_t engine_finish_date(const struct pcie_engine *engine)
+/* Set the timer to when the last byte will have moved, at the present rate. */
+static void engine_expect_end(struct pcie_engine *engine)
 {
-	unsigned __int128 work = (unsigned __int128)engine->bytes_left * NS_PER_S;
+	u64 work, ns;
 
-	work = work > engine->fraction ? work - engine->fraction : 0;
-	return engine->updated_ns + (uint64_t)((work + engine->rate - 1) / engine->rate);
+	if (__builtin_mul_overflow(engine->bytes_left, NS_PER_S, &work) ||
+	    work > U64_MAX - engine->rate) {
+		unsigned __int128 wide = (unsigned __int128)engine->bytes_left * NS_PER_S;
+
+		wide -= engine->fraction;
+		ns = (u64)((wide + engine->rate - 1) / engine->rate);
+	} else {
+		work = work > engine->fraction ? work - engine->fraction : 0;
+		ns = (work + engine->rate - 1) / engine->rate;
+	}
+	eng_timer_set(&engine->timer, engine->updated_ns + ns);
 }
 
+/* The other direction began or ended to move bytes. */
 static void engine_set_rate(struct pcie_engine *engine)
 {
-	uint64_t rate = engine_fair_rate(engine);
+	const struct pcie_link *link = engine->link;
 
-	if (!engine->moving)
+	if (engine->phase != PCIE_MOVING)
 		return;
 	engine_advance(engine);
-	/* The remainder is in units of the rate's nanosecond, the same for every rate. */
-	engine->rate = rate;
-	eng_timer_set(&engine->timer, engine_finish_date(engine));
+	engine->rate = engine->other->phase == PCIE_MOVING ? link->shared_rate :
+							     link->config.bandwidth;
+	engine_expect_end(engine);
+}
+
+/* The other direction starts a copy: find the phase that this one is in. */
+static void engine_not_alone(struct pcie_engine *engine)
+{
+	if (!engine->alone)
+		return;
+	engine->alone = false;
+	if (eng_now() < engine->setup_end_ns)
+		eng_timer_set(&engine->timer, engine->setup_end_ns);
+	else
+		engine->phase = PCIE_MOVING;
 }
 
 static void engine_start_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy *copy = &engine->queue[engine->first];
-	uint64_t start = copy->doorbell_ns > eng_now() ? copy->doorbell_ns : eng_now();
+	const struct pcie_link *link = engine->link;
+	bool shares = link->shared_rate < link->config.bandwidth;
 
-	engine->held = engine_other(engine)->completed < copy->after;
-	if (engine->held)
+	if (engine->other->completed < copy->after) {
+		engine->phase = PCIE_HELD;
 		return;
-	engine->start_ns = start;
-	engine->setup_end_ns = start + engine->link->config.setup_ns +
-			       (copy->pieces - 1) * engine->link->config.piece_ns;
+	}
+	engine->phase = PCIE_SETUP;
+	engine->start_ns = copy->doorbell_ns > eng_now() ? copy->doorbell_ns : eng_now();
+	engine->setup_end_ns = engine->start_ns + link->config.setup_ns +
+			       (copy->pieces - 1) * link->config.piece_ns;
 	engine->bytes_left = copy->bytes;
 	engine->fraction = 0;
-	eng_timer_set(&engine->timer, engine->setup_end_ns);
+	engine->updated_ns = engine->setup_end_ns;
+	engine->rate = link->config.bandwidth;
+	engine->alone = !shares || !engine_is_at_work(engine->other);
+	if (engine->alone)
+		engine_expect_end(engine);
+	else
+		eng_timer_set(&engine->timer, engine->setup_end_ns);
+	if (shares)
+		engine_not_alone(engine->other);
 }
 
-/* A handoff to an actor costs more than all else here: nobody is woken before it is time. */
-static void engine_wake_waiters(struct pcie_engine *engine)
-{
-	if (!engine->wanted || engine->completed < engine->wanted)
-		return;
-	engine->wanted = 0;
-	eng_wake_all(&engine->waitq);
-}
-
+/* The end of the first copy. Waiters are only woken when one of them has what it waits for. */
 static void engine_finish_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy *copy = &engine->queue[engine->first];
 
 	if (copy->ret_bytes)
 		*copy->ret_bytes += copy->bytes;
-	engine->first = (engine->first + 1) % engine->room;
+	engine->first = (engine->first + 1) & (engine->room - 1);
 	engine->count--;
 	engine->completed++;
 	engine->busy_ns += eng_now() - engine->start_ns;
-	engine->moving = false;
-	engine_set_rate(engine_other(engine));
-	if (engine_other(engine)->held)
-		engine_start_first(engine_other(engine));
+	engine->phase = PCIE_IDLE;
+	engine->alone = false;
+	engine_set_rate(engine->other);
+	if (engine->other->phase == PCIE_HELD)
+		engine_start_first(engine->other);
 	if (engine->count)
 		engine_start_first(engine);
-	engine_wake_waiters(engine);
+	if (engine->wanted && engine->completed >= engine->wanted) {
+		engine->wanted = 0;
+		eng_wake_all(&engine->waitq);
+	}
 }
 
 static void engine_fire(struct eng_timer *timer)
@@ -115,102 +145,103 @@ static void engine_fire(struct eng_timer *timer)
 		(struct pcie_engine *)(void *)((char *)timer -
 					       offsetof(struct pcie_engine, timer));
 
-	if (engine->moving) {
+	if (engine->phase == PCIE_MOVING || engine->alone) {
 		engine_finish_first(engine);
 		return;
 	}
-	engine->moving = true;
-	engine->updated_ns = eng_now();
+	engine->phase = PCIE_MOVING;
 	engine_set_rate(engine);
-	engine_set_rate(engine_other(engine));
+	engine_set_rate(engine->other);
 }
 
 void pcie_link_init(struct pcie_link *link, const struct pcie_config *config)
 {
-	int direction;
+	u64 half = config->bandwidth_both / 2;
 
-	*link = (struct pcie_link){ .config = *config };
-	for (direction = 0; direction < PCIE_DIRECTIONS; direction++) {
-		link->engines[direction].link = link;
-		link->engines[direction].timer.fire = engine_fire;
+	*link = (struct pcie_link){
+		.config = *config,
+		.shared_rate = half < config->bandwidth ? half : config->bandwidth,
+	};
+	for (int direction = 0; direction < PCIE_DIRECTIONS; direction++) {
+		struct pcie_engine *engine = &link->engines[direction];
+
+		engine->link = link;
+		engine->other = &link->engines[!direction];
+		engine->timer.fire = engine_fire;
 	}
 }
 
 void pcie_link_destroy(struct pcie_link *link)
 {
-	int direction;
-
-	for (direction = 0; direction < PCIE_DIRECTIONS; direction++) {
+	for (int direction = 0; direction < PCIE_DIRECTIONS; direction++) {
 		eng_timer_cancel(&link->engines[direction].timer);
 		free(link->engines[direction].queue);
 	}
 }
 
-/* Double the ring, straightening it out. */
-static void engine_make_room(struct pcie_engine *engine)
+/* Double the ring if it is full, straightening it out. Returns 0 or -ENOMEM. */
+static int engine_make_room(struct pcie_engine *engine)
 {
-	uint32_t room = engine->room ? 2 * engine->room : 64;
+	u32 room = engine->room ? 2 * engine->room : FIRST_ROOM;
 	struct pcie_copy *queue;
-	uint32_t i;
 
 	if (engine->count < engine->room)
-		return;
+		return 0;
 	queue = malloc(room * sizeof(*queue));
-	if (!queue) {
-		fputs("gvmsim: out of memory for copies\n", stderr);
-		exit(1);
-	}
-	for (i = 0; i < engine->count; i++)
-		queue[i] = engine->queue[(engine->first + i) % engine->room];
+	if (!queue)
+		return -ENOMEM;
+	for (u32 i = 0; i < engine->count; i++)
+		queue[i] = engine->queue[(engine->first + i) & (engine->room - 1)];
 	free(engine->queue);
 	engine->queue = queue;
 	engine->room = room;
 	engine->first = 0;
+	return 0;
 }
 
-uint64_t pcie_copy_pieces(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-			  uint64_t pieces, uint64_t doorbell_ns, uint64_t after,
-			  uint64_t *ret_bytes)
+int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
+	      const struct pcie_copy *copy, u64 *ret_sequence)
 {
 	struct pcie_engine *engine = &link->engines[direction];
+	int status = engine_make_room(engine);
+	struct pcie_copy *last;
 
-	engine_make_room(engine);
-	engine->queue[(engine->first + engine->count++) % engine->room] =
-		(struct pcie_copy){ bytes, pieces ? pieces : 1, doorbell_ns, after, ret_bytes };
+	if (status)
+		return status;
+	last = &engine->queue[(engine->first + engine->count++) & (engine->room - 1)];
+	*last = *copy;
+	if (!last->pieces)
+		last->pieces = 1;
 	if (engine->count == 1)
 		engine_start_first(engine);
-	return ++engine->submitted;
+	engine->submitted++;
+	if (ret_sequence)
+		*ret_sequence = engine->submitted;
+	return 0;
 }
 
-uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes)
-{
-	return pcie_copy_pieces(link, direction, bytes, 1, doorbell_ns, after, ret_bytes);
-}
-
-bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,
-		  uint64_t sequence)
+bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u64 sequence)
 {
 	return link->engines[direction].completed >= sequence;
 }
 
-uint64_t pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction)
+u64 pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction)
 {
 	const struct pcie_engine *engine = &link->engines[direction];
-	bool at_work = engine->count && !engine->held && engine->start_ns < eng_now();
+	bool at_work = engine_is_at_work(engine) && engine->start_ns < eng_now();
 
 	return engine->busy_ns + (at_work ? eng_now() - engine->start_ns : 0);
 }
 
-/* Wait for a copy, or until somebody else's is done, who wanted one before it. */
-static int engine_wait(struct pcie_engine *engine, uint64_t sequence, bool interruptible)
+/* Wait until this copy is done, or an earlier one that another actor waits for. */
+static int engine_wait(struct pcie_engine *engine, u64 sequence, bool interruptible)
 {
 	if (!engine->wanted || sequence < engine->wanted)
 		engine->wanted = sequence;
 	return eng_wait(&engine->waitq, ENG_NEVER, interruptible);
 }
 
-int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence)
+int pcie_wait(struct pcie_link *link, enum pcie_direction direction, u64 sequence)
 {
 	struct pcie_engine *engine = &link->engines[direction];
 	int status = 0;
@@ -223,7 +254,7 @@ int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t se
 void pcie_drain(struct pcie_link *link, enum pcie_direction direction)
 {
 	struct pcie_engine *engine = &link->engines[direction];
-	uint64_t last = engine->submitted;
+	u64 last = engine->submitted;
 
 	while (engine->completed < last)
 		engine_wait(engine, last, false);

@@ -5,9 +5,8 @@
  * UVM picks one copy engine for each kind of channel, so copies of one direction are served in
  * the order of their doorbells, and the directions run side by side. A copy costs a set-up time,
  * in which no byte moves and which is longer for one in many pieces, and then its bytes at the
- * rate of the link. Where both directions
- * together carry less than twice one (an H100 carries 96 GB/s and not 110), they share what
- * there is while both move bytes.
+ * rate of the link. Where both directions together carry less than twice one (an H100 carries
+ * 96 GB/s and not 110), they share the link while both move bytes.
  *
  * Why not SimGrid's network model: with one flow a direction, the shares are two cases and exact
  * in integers, and an event costs one timer where a communication costs two actors' handoffs.
@@ -19,49 +18,60 @@
 
 enum pcie_direction { PCIE_H2D, PCIE_D2H, PCIE_DIRECTIONS };
 
-/* What a link is made of; from the GPU profile. */
+/* The constants of a link; from the GPU profile. */
 struct pcie_config {
-	uint64_t bandwidth;	 /* bytes/s of one direction */
-	uint64_t bandwidth_both; /* bytes/s of both together */
-	uint64_t setup_ns;	 /* per copy */
-	uint64_t piece_ns;	 /* per further piece of one copy */
+	u64 bandwidth;	    /* bytes/s of one direction */
+	u64 bandwidth_both; /* bytes/s of both together */
+	u64 setup_ns;	    /* per copy */
+	u64 piece_ns;	    /* per further piece of one copy */
 };
 
-/* One copy waiting for its engine. */
+/* One copy. */
 struct pcie_copy {
-	uint64_t bytes;
-	uint64_t pieces;      /* at least 1: what it is scattered into on the host */
-	uint64_t doorbell_ns; /* it cannot start earlier, */
-	uint64_t after;	      /* nor before this copy of the other direction is done; 0: none */
-	uint64_t *ret_bytes;  /* counter to raise when it is done; may be NULL */
+	u64 bytes;
+	u64 pieces;	 /* parts it is scattered into on the host; 0 is 1, too */
+	u64 doorbell_ns; /* the earliest date of its start; the past is now */
+	u64 after;	 /* copy of the other direction that has to be done first; 0: none */
+	u64 *ret_bytes;	 /* counter to raise by bytes when it is done; may be NULL */
 };
 
-/* One direction: a queue of copies and how far the first of them is. */
+/* How far the first copy of a direction is. */
+enum pcie_phase {
+	PCIE_IDLE,  /* there is none */
+	PCIE_HELD,  /* it waits for a copy of the other direction */
+	PCIE_SETUP, /* no byte moves before setup_end_ns */
+	PCIE_MOVING,
+};
+
+/* One direction: a queue of copies and the state of the first. */
 struct pcie_engine {
 	struct pcie_link *link;
-	struct pcie_copy *queue; /* ring of room entries */
-	uint32_t room;
-	uint32_t first;
-	uint32_t count;
-	uint64_t submitted; /* copies ever queued: the sequence number of the last one */
-	uint64_t completed;
+	struct pcie_engine *other;
+	struct pcie_copy *queue; /* ring of room entries, a power of 2 */
+	u32 room;
+	u32 first;
+	u32 count;
+	u64 submitted; /* copies ever queued: the sequence number of the last one */
+	u64 completed;
 	struct eng_waitq waitq; /* for completed to reach wanted */
-	uint64_t wanted;	/* the first copy that anybody waits for; 0: nobody does */
-	struct eng_timer timer; /* next change of the first copy */
-	bool held;		/* the first copy waits for one of the other direction */
-	bool moving;		/* past its set-up: bytes are on the wire */
-	uint64_t start_ns;	/* of the first copy's set-up, unless it is held */
-	uint64_t busy_ns;	/* set-ups and copies that have ended, ever */
-	uint64_t setup_end_ns;
-	uint64_t bytes_left;
-	uint64_t fraction;   /* of a byte, in units of 1/rate-second; see link.c */
-	uint64_t updated_ns; /* bytes_left is as of this date */
-	uint64_t rate;	     /* bytes/s at present */
+	u64 wanted;		/* the first copy with a waiter; 0: no waiters */
+
+	enum pcie_phase phase;
+	struct eng_timer timer; /* the end of the set-up or of the copy */
+	bool alone;		/* in set-up: the timer is the end of the copy, see link.c */
+	u64 start_ns;		/* of the set-up */
+	u64 setup_end_ns;
+	u64 busy_ns;	/* set-ups and copies that have ended, ever */
+	u64 bytes_left; /* as of updated_ns */
+	u64 fraction;	/* moved of the next byte, in units of 1/10^9 */
+	u64 updated_ns;
+	u64 rate; /* bytes/s since then */
 };
 
 /* The link of one GPU. */
 struct pcie_link {
 	struct pcie_config config;
+	u64 shared_rate; /* bytes/s of a direction while both move */
 	struct pcie_engine engines[PCIE_DIRECTIONS];
 };
 
@@ -69,30 +79,23 @@ void pcie_link_init(struct pcie_link *link, const struct pcie_config *config);
 void pcie_link_destroy(struct pcie_link *link);
 
 /*
- * Ring the doorbell for a copy of @bytes at @doorbell_ns (now or later). It starts once copy number
- * @after of the other direction is done (0: at once): the order of copies of the same memory.
- * @ret_bytes is raised by @bytes when it is done. Returns the copy's sequence number in its
- * direction, counted from 1.
+ * Ring the doorbell for a copy, which is copied. Copies of one direction start in this order.
+ * @ret_sequence (may be NULL) is the number of the copy in its direction, counted from 1.
+ * Returns 0, or -ENOMEM without memory for the queue.
  */
-uint64_t pcie_copy(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-		   uint64_t doorbell_ns, uint64_t after, uint64_t *ret_bytes);
-
-/* The same of a copy in @pieces (0 is 1, too): one push with a CE copy for each. */
-uint64_t pcie_copy_pieces(struct pcie_link *link, enum pcie_direction direction, uint64_t bytes,
-			  uint64_t pieces, uint64_t doorbell_ns, uint64_t after,
-			  uint64_t *ret_bytes);
+int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
+	      const struct pcie_copy *copy, u64 *ret_sequence);
 
 /* Is copy number @sequence of a direction done? */
-bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction,
-		  uint64_t sequence);
+bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u64 sequence);
 
 /* For how long a direction has been at work so far, in ns. */
-uint64_t pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction);
+u64 pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction);
 
 /* Blocking: wait until copy number @sequence of a direction is done. Returns 0 or -EINTR. */
-int pcie_wait(struct pcie_link *link, enum pcie_direction direction, uint64_t sequence);
+int pcie_wait(struct pcie_link *link, enum pcie_direction direction, u64 sequence);
 
-/* Blocking, also for who is interrupted: wait until all copies rung so far are done. */
+/* Blocking, and not interruptible: wait until all copies rung so far are done. */
 void pcie_drain(struct pcie_link *link, enum pcie_direction direction);
 
 #endif

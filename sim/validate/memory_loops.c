@@ -267,15 +267,15 @@ static u64 loop_copies(struct rig *rig, u64 bytes, bool in, bool out)
 	u64 total = (1ull << 30) / bytes / 4;
 	u64 count = total < 4 ? 4 : min(total, 2000ull);
 	struct pcie_link *link = &rig->gpu.link;
-	u64 start, ns, i;
+	const struct pcie_copy copy = { .bytes = bytes };
+	u64 start, ns;
 
 	rig_start(rig, BLOCK_BYTES, true);
 	start = eng_now();
-	for (i = 0; i < count; i++) {
-		if (in)
-			pcie_copy(link, PCIE_H2D, bytes, eng_now(), 0, NULL);
-		if (out)
-			pcie_copy(link, PCIE_D2H, bytes, eng_now(), 0, NULL);
+	for (u64 i = 0; i < count; i++) {
+		if ((in && pcie_copy(link, PCIE_H2D, &copy, NULL)) ||
+		    (out && pcie_copy(link, PCIE_D2H, &copy, NULL)))
+			rig->status = -SIM_EXIT_RUNTIME;
 	}
 	pcie_drain(link, PCIE_H2D);
 	pcie_drain(link, PCIE_D2H);

@@ -80,12 +80,12 @@ static void walk_rounds(struct gvm_range *range)
 
 static void measure_link(void)
 {
+	const struct pcie_copy copy = { .bytes = CHUNK };
 	u64 start = eng_now();
-	int i;
 
-	for (i = 0; i < COPIES; i++) {
-		pcie_copy(&gpu.link, PCIE_H2D, CHUNK, start, 0, NULL);
-		pcie_copy(&gpu.link, PCIE_D2H, CHUNK, start, 0, NULL);
+	for (int i = 0; i < COPIES; i++) {
+		pcie_copy(&gpu.link, PCIE_H2D, &copy, NULL);
+		pcie_copy(&gpu.link, PCIE_D2H, &copy, NULL);
 	}
 	pcie_drain(&gpu.link, PCIE_H2D);
 	pcie_drain(&gpu.link, PCIE_D2H);

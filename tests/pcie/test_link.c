@@ -28,7 +28,21 @@ static void simulate(const struct pcie_config *config, void (*function)(void))
 	pcie_link_destroy(&pcie);
 }
 
-static void expect_done_at(enum pcie_direction direction, uint64_t sequence, uint64_t date)
+/* Ring for a copy. Returns its number. */
+static u64 copy(enum pcie_direction direction, u64 bytes, u64 doorbell_ns, u64 *ret_bytes)
+{
+	const struct pcie_copy copied = {
+		.bytes = bytes,
+		.doorbell_ns = doorbell_ns,
+		.ret_bytes = ret_bytes,
+	};
+	u64 sequence;
+
+	ck_assert_int_eq(pcie_copy(&pcie, direction, &copied, &sequence), 0);
+	return sequence;
+}
+
+static void expect_done_at(enum pcie_direction direction, u64 sequence, u64 date)
 {
 	ck_assert_int_eq(pcie_wait(&pcie, direction, sequence), 0);
 	ck_assert_uint_eq(eng_now(), date);
@@ -36,10 +50,10 @@ static void expect_done_at(enum pcie_direction direction, uint64_t sequence, uin
 
 static void copies_of_one_direction(void)
 {
-	uint64_t moved = 0;
+	u64 moved = 0;
 
-	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 100, 0, 0, &moved), 1);
-	ck_assert_uint_eq(pcie_copy(&pcie, PCIE_H2D, 50, 0, 0, &moved), 2);
+	ck_assert_uint_eq(copy(PCIE_H2D, 100, 0, &moved), 1);
+	ck_assert_uint_eq(copy(PCIE_H2D, 50, 0, &moved), 2);
 	expect_done_at(PCIE_H2D, 1, 110);
 	ck_assert_uint_eq(moved, 100);
 	expect_done_at(PCIE_H2D, 2, 170);
@@ -54,8 +68,10 @@ END_TEST
 
 static void in_pieces(void)
 {
-	pcie_copy_pieces(&pcie, PCIE_H2D, 100, 5, 0, 0, NULL);
-	pcie_copy_pieces(&pcie, PCIE_D2H, 100, 0, 0, 0, NULL);
+	const struct pcie_copy pieces = { .bytes = 100, .pieces = 5 };
+
+	ck_assert_int_eq(pcie_copy(&pcie, PCIE_H2D, &pieces, NULL), 0);
+	copy(PCIE_D2H, 100, 0, NULL);
 	expect_done_at(PCIE_D2H, 1, 110);
 	expect_done_at(PCIE_H2D, 1, 10 + 4 * 3 + 100);
 }
@@ -68,8 +84,8 @@ END_TEST
 
 static void both_directions(void)
 {
-	pcie_copy(&pcie, PCIE_H2D, 100, 0, 0, NULL);
-	pcie_copy(&pcie, PCIE_D2H, 100, 0, 0, NULL);
+	copy(PCIE_H2D, 100, 0, NULL);
+	copy(PCIE_D2H, 100, 0, NULL);
 	expect_done_at(PCIE_H2D, 1, 110);
 	expect_done_at(PCIE_D2H, 1, 110);
 }
@@ -87,8 +103,8 @@ static void coupled_directions(void)
 	 * Together at 0.75/ns: D2H needs 200 ns, to 260, in which H2D moves 150. The last 100 of
 	 * H2D go at 1/ns: 360.
 	 */
-	pcie_copy(&pcie, PCIE_H2D, 300, 0, 0, NULL);
-	pcie_copy(&pcie, PCIE_D2H, 150, 50, 0, NULL);
+	copy(PCIE_H2D, 300, 0, NULL);
+	copy(PCIE_D2H, 150, 50, NULL);
 	expect_done_at(PCIE_D2H, 1, 260);
 	expect_done_at(PCIE_H2D, 1, 360);
 }
@@ -101,10 +117,10 @@ END_TEST
 
 static void late_doorbell(void)
 {
-	pcie_copy(&pcie, PCIE_D2H, 5, 1000, 0, NULL);
+	copy(PCIE_D2H, 5, 1000, NULL);
 	expect_done_at(PCIE_D2H, 1, 1015);
 	/* Copies that ring long after the engine went idle start at their doorbell. */
-	pcie_copy(&pcie, PCIE_D2H, 5, 0, 0, NULL);
+	copy(PCIE_D2H, 5, 0, NULL);
 	expect_done_at(PCIE_D2H, 2, 1030);
 }
 
@@ -116,12 +132,11 @@ END_TEST
 
 static void many_copies(void)
 {
-	uint64_t moved = 0;
-	uint64_t last = 0;
-	int i;
+	u64 moved = 0;
+	u64 last = 0;
 
-	for (i = 0; i < 1000; i++)
-		last = pcie_copy(&pcie, PCIE_H2D, 7, 0, 0, &moved);
+	for (int i = 0; i < 1000; i++)
+		last = copy(PCIE_H2D, 7, 0, &moved);
 	expect_done_at(PCIE_H2D, last, 17000);
 	ck_assert_uint_eq(moved, 7000);
 }
@@ -138,17 +153,15 @@ enum { COPIES = 40, QUARTERS = 4 };
 
 static struct random_copy {
 	int direction;
-	uint64_t bytes, pieces, doorbell_ns, after;
-	uint64_t done_ns; /* 0: not yet */
+	u64 bytes, pieces, doorbell_ns, after;
+	u64 done_ns; /* 0: not yet */
 } copies[COPIES];
 
 /* The first copy of a direction that is not done, or NULL, and how many are. */
-static struct random_copy *naive_first(int direction, uint64_t *ret_done)
+static struct random_copy *naive_first(int direction, u64 *ret_done)
 {
-	int i;
-
 	*ret_done = 0;
-	for (i = 0; i < COPIES; i++) {
+	for (int i = 0; i < COPIES; i++) {
 		if (copies[i].direction != direction)
 			continue;
 		if (!copies[i].done_ns)
@@ -159,42 +172,41 @@ static struct random_copy *naive_first(int direction, uint64_t *ret_done)
 }
 
 /* Work out when each copy is done, and for how long each direction is busy. */
-static void naive_link(const struct pcie_config *config, uint64_t *busy)
+static void naive_link(const struct pcie_config *config, u64 *busy)
 {
-	int64_t left[2] = { 0 }, setup[2] = { -1, -1 };
-	uint64_t now, done[2];
-	int d;
+	s64 left[2] = { 0 }, setup[2] = { -1, -1 };
+	u64 now, done[2];
 
 	for (now = 0;; now++) {
 		struct random_copy *first[2];
 		bool moving[2];
 
-		for (d = 0; d < 2; d++) /* what ends now lets others start now */
+		for (int d = 0; d < 2; d++) /* what ends now lets others start now */
 			if ((first[d] = naive_first(d, &done[d])) && !setup[d] &&
 			    left[d] <= 0) {
 				first[d]->done_ns = now;
 				setup[d] = -1;
 			}
-		for (d = 0; d < 2; d++)
+		for (int d = 0; d < 2; d++)
 			first[d] = naive_first(d, &done[d]);
 		if (!first[0] && !first[1])
 			return;
-		for (d = 0; d < 2; d++)
+		for (int d = 0; d < 2; d++)
 			if (first[d] && setup[d] < 0 && now >= first[d]->doorbell_ns &&
 			    done[!d] >= first[d]->after) {
-				setup[d] = (int64_t)(config->setup_ns +
-						     (first[d]->pieces - 1) * config->piece_ns);
-				left[d] = (int64_t)first[d]->bytes * QUARTERS;
+				setup[d] = (s64)(config->setup_ns +
+						 (first[d]->pieces - 1) * config->piece_ns);
+				left[d] = (s64)first[d]->bytes * QUARTERS;
 			}
-		for (d = 0; d < 2; d++)
+		for (int d = 0; d < 2; d++)
 			moving[d] = first[d] && !setup[d];
-		for (d = 0; d < 2; d++) {
+		for (int d = 0; d < 2; d++) {
 			bool shared = moving[0] && moving[1];
 
 			busy[d] += setup[d] >= 0;
 			if (moving[d])
-				left[d] -= (int64_t)(shared ? config->bandwidth_both / 2 :
-							      config->bandwidth) *
+				left[d] -= (s64)(shared ? config->bandwidth_both / 2 :
+							  config->bandwidth) *
 					   QUARTERS / 1000000000;
 			else if (setup[d] > 0)
 				setup[d]--;
@@ -203,39 +215,45 @@ static void naive_link(const struct pcie_config *config, uint64_t *busy)
 }
 
 /* The last date at which one of the copies up to this one is done: they are waited for in turn. */
-static uint64_t max_date(int last)
+static u64 max_date(int last)
 {
-	uint64_t date = 0;
-	int i;
+	u64 date = 0;
 
-	for (i = 0; i <= last; i++)
+	for (int i = 0; i <= last; i++)
 		date = copies[i].done_ns > date ? copies[i].done_ns : date;
 	return date;
 }
 
 static void random_copies(void)
 {
-	uint64_t sequence[COPIES], queued[2] = { 0 }, busy[2] = { 0 };
-	int i;
+	u64 sequence[COPIES], queued[2] = { 0 }, busy[2] = { 0 };
 
-	for (i = 0; i < COPIES; i++) {
+	for (int i = 0; i < COPIES; i++) {
 		int d = rand() % 2;
 
 		copies[i] = (struct random_copy){
 			.direction = d,
-			.bytes = 1 + (uint64_t)rand() % 100,
-			.pieces = 1 + (uint64_t)rand() % 4,
-			.doorbell_ns = (uint64_t)rand() % 3000,
-			.after = rand() % 2 ? (uint64_t)rand() % (queued[!d] + 1) : 0,
+			.bytes = 1 + (u64)rand() % 100,
+			.pieces = 1 + (u64)rand() % 4,
+			.doorbell_ns = (u64)rand() % 3000,
+			.after = rand() % 2 ? (u64)rand() % (queued[!d] + 1) : 0,
 		};
 		queued[d]++;
 	}
 	naive_link(&pcie.config, busy);
-	for (i = 0; i < COPIES; i++)
-		sequence[i] = pcie_copy_pieces(&pcie, (enum pcie_direction)copies[i].direction,
-					       copies[i].bytes, copies[i].pieces,
-					       copies[i].doorbell_ns, copies[i].after, NULL);
-	for (i = 0; i < COPIES; i++) {
+	for (int i = 0; i < COPIES; i++) {
+		const struct pcie_copy drawn = {
+			.bytes = copies[i].bytes,
+			.pieces = copies[i].pieces,
+			.doorbell_ns = copies[i].doorbell_ns,
+			.after = copies[i].after,
+		};
+
+		ck_assert_int_eq(pcie_copy(&pcie, (enum pcie_direction)copies[i].direction,
+					   &drawn, &sequence[i]),
+				 0);
+	}
+	for (int i = 0; i < COPIES; i++) {
 		enum pcie_direction direction = (enum pcie_direction)copies[i].direction;
 
 		eng_sleep_until(copies[i].done_ns - 1);
@@ -251,7 +269,7 @@ static void random_copies(void)
 START_TEST(random_copies_end_when_a_naive_link_says)
 {
 	/* Full, shared by half, shared by all: a round each in a process of its own. */
-	static const uint64_t both[] = { 2000000000, 1500000000, 1000000000 };
+	static const u64 both[] = { 2000000000, 1500000000, 1000000000 };
 	struct pcie_config config = full_duplex;
 
 	config.bandwidth_both = both[_i % 3];
@@ -273,10 +291,9 @@ int main(void)
 	Suite *suite = suite_create("link");
 	TCase *tcase = tcase_create("link");
 	SRunner *runner = srunner_create(suite);
-	size_t i;
 	int failed;
 
-	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		tcase_add_test(tcase, tests[i]);
 	tcase_add_loop_test(tcase, random_copies_end_when_a_naive_link_says, 0, 60);
 	suite_add_tcase(suite, tcase);
