@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int array_clock_init(struct array_clock *clock, uint32_t objects, uint32_t slots)
+int array_clock_init(struct array_clock *clock, u32 objects, u32 slots)
 {
 	*clock = (struct array_clock){ .objects = objects, .slots = slots };
 	clock->referenced = calloc(slots, sizeof(*clock->referenced));
@@ -34,9 +34,9 @@ void array_clock_reset(struct array_clock *clock)
 }
 
 /* The slot that the hand frees; it moves on past it. */
-static uint32_t array_clock_evict(struct array_clock *clock)
+static u32 array_clock_evict(struct array_clock *clock)
 {
-	uint32_t hand = clock->hand, victim;
+	u32 hand = clock->hand, victim;
 
 	while (clock->referenced[hand]) {
 		clock->referenced[hand] = 0;
@@ -48,12 +48,12 @@ static uint32_t array_clock_evict(struct array_clock *clock)
 	return victim;
 }
 
-uint32_t array_clock_replay(struct array_clock *clock, const uint32_t *requests, uint32_t count)
+u32 array_clock_replay(struct array_clock *clock, const u32 *requests, u32 count)
 {
-	uint32_t misses = 0, i;
+	u32 misses = 0;
 
-	for (i = 0; i < count; i++) {
-		uint32_t object = requests[i], slot = clock->slot_of[object];
+	for (u32 i = 0; i < count; i++) {
+		u32 object = requests[i], slot = clock->slot_of[object];
 
 		if (slot != ARRAY_CLOCK_NONE) {
 			clock->referenced[slot] = 1;

@@ -6,30 +6,29 @@
 #ifndef BENCH_ARRAY_CLOCK_H
 #define BENCH_ARRAY_CLOCK_H
 
-#include <stdint.h>
+#include "engine/types.h"
 
 /* Objects that are in no slot, slots that hold no object. */
-#define ARRAY_CLOCK_NONE UINT32_MAX
+#define ARRAY_CLOCK_NONE U32_MAX
 
 struct array_clock {
-	uint8_t *referenced; /* per slot */
-	uint32_t *object_in; /* per slot */
-	uint32_t *slot_of;   /* per object */
-	uint32_t objects;
-	uint32_t slots;
-	uint32_t used;
-	uint32_t hand;
+	u8 *referenced; /* per slot */
+	u32 *object_in; /* per slot */
+	u32 *slot_of;	/* per object */
+	u32 objects;
+	u32 slots;
+	u32 used;
+	u32 hand;
 };
 
 /* Returns 0 or -ENOMEM. */
-int array_clock_init(struct array_clock *clock, uint32_t objects, uint32_t slots);
+int array_clock_init(struct array_clock *clock, u32 objects, u32 slots);
 void array_clock_destroy(struct array_clock *clock);
 
 /* Forget all that is cached. */
 void array_clock_reset(struct array_clock *clock);
 
 /* Replay requests, each the number of an object; returns how many of them missed. */
-uint32_t array_clock_replay(struct array_clock *clock, const uint32_t *requests,
-			    uint32_t count);
+u32 array_clock_replay(struct array_clock *clock, const u32 *requests, u32 count);
 
 #endif

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The requests of an outside oracle (tests/core/test_policy_oracle.c) over the chunks of 80 GB, through
- * the core and through CLOCK on a plain array, in turns. Whoever misses more often has a bug.
+ * the core and through CLOCK on a plain array, in turns.
+ * Both have to miss equally often.
  */
+#include "bench_zipf.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array_clock.h"
-#include "bench.h"
+#include "clock_world.h"
 
-#define ZIPF_OBJECTS (80u * BENCH_CHUNKS_PER_GB)
+#define ZIPF_OBJECTS (80u * WORLD_CHUNKS_PER_GB)
 
 static u32 *requests;
 static u32 request_count;
@@ -36,13 +39,12 @@ static void zipf_draw(void)
 {
 	double *cdf = world_buffer(ZIPF_OBJECTS, sizeof(*cdf)), total = 0;
 	u64 state = 0x9E3779B97F4A7C15ull;
-	u32 i;
 
-	for (i = 0; i < ZIPF_OBJECTS; i++)
+	for (u32 i = 0; i < ZIPF_OBJECTS; i++)
 		cdf[i] = total += pow((double)(i + 1), -0.8);
-	for (i = 0; i < ZIPF_OBJECTS; i++)
+	for (u32 i = 0; i < ZIPF_OBJECTS; i++)
 		cdf[i] /= total;
-	for (i = 0; i < request_count; i++)
+	for (u32 i = 0; i < request_count; i++)
 		requests[i] = zipf_object(cdf, (double)(gvm_port_draw(&state) >> 11) * 0x1p-53);
 	free(cdf);
 }
@@ -103,9 +105,9 @@ static u32 zipf_charge_global(struct zipf_cache *cache)
 static u32 zipf_replay(struct zipf_cache *cache, enum gvm_order order, const u32 *objects,
 		       u32 count)
 {
-	u32 misses = 0, i;
+	u32 misses = 0;
 
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		u32 object = objects[i], chunk = cache->chunk_of[object];
 
 		if (chunk != GVM_NO_CHUNK) {
@@ -145,14 +147,13 @@ static void zipf_round(struct zipf_cache *cache, struct array_clock *array, bool
 		       struct zipf_result *plain, struct zipf_result *core)
 {
 	u64 start;
-	u32 order;
 
 	array_clock_reset(array);
 	if (warm)
 		array_clock_replay(array, requests, request_count);
 	start = world_now_ns();
 	zipf_keep(plain, start, array_clock_replay(array, requests, request_count));
-	for (order = 0; order < GVM_ORDERS; order++) {
+	for (u32 order = 0; order < GVM_ORDERS; order++) {
 		zipf_reset(cache, order);
 		if (warm)
 			zipf_replay(cache, order, requests, request_count);
@@ -171,7 +172,7 @@ static void zipf_print(u32 percent, const struct zipf_result *plain,
 	printf("%6u %%  %7.1f %%  %9.1f  %9.1f  %5.2f  %9.1f  %5.2f\n", percent,
 	       100.0 * plain->misses / request_count, base, own, own / base, global,
 	       global / base);
-	bench_expect(core[GVM_ORDER_OWN].misses == plain->misses &&
+	world_expect(core[GVM_ORDER_OWN].misses == plain->misses &&
 			     core[GVM_ORDER_GLOBAL].misses == plain->misses,
 		     "the core does not miss as often as CLOCK on an array");
 }
@@ -182,19 +183,19 @@ static void zipf_measure(u32 percent)
 	struct zipf_result plain = { 0 }, core[GVM_ORDERS] = { 0 };
 	struct zipf_cache cache = { .chunks = ZIPF_OBJECTS / 100 * percent };
 	struct array_clock array;
-	u32 allocations, round;
+	u32 allocations;
 
 	world_init(cache.chunks);
 	cache.container = world_attach(1);
 	cache.chunk_of = world_buffer(ZIPF_OBJECTS, sizeof(*cache.chunk_of));
 	cache.object_in = world_buffer(cache.chunks, sizeof(*cache.object_in));
 	if (array_clock_init(&array, ZIPF_OBJECTS, cache.chunks))
-		exit(1);
+		world_out_of_memory();
 	allocations = world.allocations;
-	for (round = 0; round < bench_rounds; round++)
+	for (u32 round = 0; round < world_rounds; round++)
 		zipf_round(&cache, &array, percent == 100, &plain, core);
-	bench_expect(world.allocations == allocations, "allocated after set-up");
-	bench_expect(gvm_check(&world.device) == 0, "the books are broken");
+	world_expect(world.allocations == allocations, "allocated after set-up");
+	world_expect(gvm_check(&world.device) == 0, "the books are broken");
 	zipf_print(percent, &plain, core);
 	array_clock_destroy(&array);
 	world_reset();
@@ -207,7 +208,6 @@ static void zipf_measure(u32 percent)
 void bench_zipf(u32 count)
 {
 	static const u32 percents[] = { 10, 25, 50, 75, 100 };
-	u32 i;
 
 	request_count = count;
 	requests = world_buffer(count, sizeof(*requests));
@@ -215,7 +215,7 @@ void bench_zipf(u32 count)
 	printf("Zipf 0.8 over %u chunks, in M requests/s; ratio: to the plain array\n"
 	       "  memory     misses      array        own  ratio     global  ratio\n",
 	       ZIPF_OBJECTS);
-	for (i = 0; i < ARRAY_SIZE(percents); i++)
+	for (u32 i = 0; i < ARRAY_SIZE(percents); i++)
 		zipf_measure(percents[i]);
 	free(requests);
 }

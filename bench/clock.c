@@ -4,8 +4,8 @@
  * run them, with both orders kept and the lock taken.
  *
  *   zipf      an oracle's requests, beside CLOCK on a plain array: bench_zipf.c
- *   growth    from 40 to 640 GB, and from 2 to 64 containers: bench_tenants.c
- *   pick      the atomic pick among protected chunks: bench_tenants.c
+ *   growth    from 40 to 640 GB, and from 2 to 64 containers: bench_containers.c
+ *   pick      the atomic pick among protected chunks: bench_containers.c
  *   memory    what the core keeps per chunk
  *
  * Times are the best of several rounds, with warm caches: the machine may be busy with other things.
@@ -16,27 +16,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench.h"
+#include "bench_containers.h"
+#include "bench_zipf.h"
+#include "clock_world.h"
 
 #define METADATA_MAX 128u /* bytes per chunk */
-
-u32 bench_rounds = 25;
-static bool failed;
-
-void bench_expect(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fflush(stdout);
-	fprintf(stderr, "bench_clock: %s\n", what);
-	failed = true;
-}
 
 /* All that grows with the device: what it allocates, and the blocks that its chunks are in. */
 static void bench_memory(void)
 {
 	u64 before = world.allocated_bytes, bytes;
-	u32 chunks = 640 * BENCH_CHUNKS_PER_GB, per_chunk;
+	u32 chunks = 640 * WORLD_CHUNKS_PER_GB, per_chunk;
 
 	world_init(chunks);
 	bytes = world.allocated_bytes - before;
@@ -46,7 +36,7 @@ static void bench_memory(void)
 	       "%zu)\n",
 	       per_chunk, sizeof(struct gvm_chunk), sizeof(struct gvm_frame),
 	       sizeof(struct gvm_block));
-	bench_expect(per_chunk <= METADATA_MAX, "too much metadata per chunk");
+	world_expect(per_chunk <= METADATA_MAX, "too much metadata per chunk");
 }
 
 int main(int argc, char **argv)
@@ -58,10 +48,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (quick)
-		bench_rounds = 1;
+		world_rounds = 1;
 	bench_zipf(quick ? 100000 : 1000000);
 	bench_growth();
 	bench_pick();
 	bench_memory();
-	return failed;
+	return world_failed();
 }

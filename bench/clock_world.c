@@ -7,6 +7,22 @@
 #include <time.h>
 
 struct clock_world world;
+u32 world_rounds = 25;
+static bool failed;
+
+void world_expect(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "bench_clock: %s\n", what);
+	failed = true;
+}
+
+bool world_failed(void)
+{
+	return failed;
+}
 
 static void *world_alloc(size_t bytes)
 {
@@ -19,7 +35,7 @@ static const struct gvm_port_alloc_hook world_alloc_hook = { world_alloc, free }
 
 static const struct gvm_mmu_ops world_mmu = { 0 };
 
-static void world_out_of_memory(void)
+void world_out_of_memory(void)
 {
 	fputs("bench_clock: out of memory\n", stderr);
 	exit(1);
@@ -66,12 +82,9 @@ struct gvm_container *world_attach(u32 tgid)
 
 void world_reset(void)
 {
-	u32 i;
-
-	for (i = 0; i < world.device.chunk_count; i++) {
+	for (u32 i = 0; i < world.device.chunk_count; i++)
 		if (world.device.chunks[i].state != GVM_CHUNK_FREE)
 			gvm_uncharge(&world.device, i);
-	}
 }
 
 u64 world_now_ns(void)

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A device for benchmarks of the core: real books, real frames, no GPU behind them; and memory
- * that is counted. There is one at a time.
+ * What the benchmarks of the core's clock share: a device with real books and real frames and no
+ * GPU behind them, memory that is counted, a stopwatch, and the verdict. There is one device at a
+ * time.
  */
 #ifndef BENCH_CLOCK_WORLD_H
 #define BENCH_CLOCK_WORLD_H
 
 #include "gvm/block.h"
 #include "gvm/clock.h"
+
+#define WORLD_CHUNKS_PER_GB 512u
 
 struct clock_world {
 	struct gvm_device device;
@@ -18,6 +21,13 @@ struct clock_world {
 
 extern struct clock_world world;
 
+/* How many times everything is measured. The best time counts. */
+extern u32 world_rounds;
+
+/* Print @what at once unless it holds, and remember it for world_failed(). */
+void world_expect(bool holds, const char *what);
+bool world_failed(void);
+
 /* Set up a device of @chunks and a memory over it. Says why and exits if that fails. */
 void world_init(u32 chunks);
 
@@ -27,7 +37,7 @@ void world_destroy(void);
 /* A container without limits, in which nothing is charged. */
 struct gvm_container *world_attach(u32 tgid);
 
-/* Uncharge whatever is charged. */
+/* Uncharge all chunks. */
 void world_reset(void);
 
 /* Charge a free chunk to a container. */
@@ -57,6 +67,9 @@ static inline u32 world_pick_global(void)
 	while (victim == GVM_NO_CHUNK);
 	return victim;
 }
+
+/* Say so and exit. */
+__attribute__((noreturn)) void world_out_of_memory(void);
 
 /* Zeroed memory of the benchmark's own; says so and exits if there is none. */
 void *world_buffer(size_t count, size_t bytes);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What a simulated second costs with 2 to 64 containers that always have work and page nothing, by
-# who shares out GPU time: wall time in us for a simulated second, and of that for each container,
+# What a simulated second costs with 2 to 64 containers that always have work and page nothing,
+# for each scheduler: wall time in us for a simulated second, and of that for each container,
 # best of three. Switches and looks come at their own pace, and each of them looks at every container,
 # so the cost is linear in containers once they outweigh what a run costs anyway.
 set -eu
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 # A scenario of $1 containers; their kernels of 1 ms come in rounds of a second.
 scenario() {
-	printf '{"name": "tenants", "duration": "60s", "gpu": {"profile": "a100-40g"}, "containers": {'
+	printf '{"name": "containers", "duration": "60s", "gpu": {"profile": "a100-40g"}, "containers": {'
 	i=0
 	while [ "$i" -lt "$1" ]; do
 		[ "$i" -eq 0 ] || printf ','
@@ -28,9 +28,9 @@ scenario() {
 printf '\n%-12s %-10s %10s %16s %12s\n' scheduler tracking containers 'us/simulated s' 'us each'
 measure() {
 	for containers in 2 4 8 16 32 64; do
-		scenario "$containers" >"$work/tenants.json"
+		scenario "$containers" >"$work/containers.json"
 		for _ in 1 2 3; do
-			"$gvmsim" run "$work/tenants.json" --system gvm --quiet --out "$work/out" \
+			"$gvmsim" run "$work/containers.json" --system gvm --quiet --out "$work/out" \
 				--set "system.scheduler=$1" --set "system.tracking=$2"
 			sed -n 's/^  "wall_seconds": \([0-9.e+-]*\),*$/\1/p' "$work/out/summary.json"
 		done | sort -g | head -n 1 | awk -v scheduler="$1" -v tracking="$2" -v n="$containers" '{
