@@ -50,7 +50,7 @@ const struct command command_figure = {
 		"to write one.\n",
 	.examples = "  A published figure, ours beside theirs:\n"
 		    "    gvmsim figure ablation\n"
-		    "  The same for another scenario, which takes no --out:\n"
+		    "  All its runs for two minutes of simulated time:\n"
 		    "    gvmsim figure isolation --set duration=120s\n"
 		    "  A figure of your own:\n"
 		    "    gvmsim figure my-figure.json --out results/mine\n",

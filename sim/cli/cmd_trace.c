@@ -1,91 +1,105 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "cli/cmd_trace.h"
 
-#include "engine/error.h"
-#include "trace/trace.h"
-#include "trace/trace_info.h"
-
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-static const char cmd_trace_help[] =
-	"Usage: gvmsim trace import IN OUT [--skip-bad] [--attribution TEXT]\n"
-	"       gvmsim trace info FILE [--divide NUMBER]\n"
-	"\n"
-	"A trace says when each request arrived, how long its prompt was and how long its\n"
-	"response. Three forms are read, told apart by their content:\n"
-	"\n"
-	"  BurstGPT CSV    the public files; columns Timestamp, Request tokens, Response "
-	"tokens\n"
-	"                  and any others, in any order\n"
-	"  arrivals CSV    the requests that the GVM paper replayed; columns t_trace_s,\n"
-	"                  request_tokens, response_tokens_gvm_generated,\n"
-	"                  response_tokens_true_est\n"
-	"  compact         what import writes: compressed, with a checksum\n"
-	"\n"
-	"import checks every row of IN and writes OUT in the compact form. Rows with 0 "
-	"response\n"
-	"tokens are requests that failed when they were recorded: counted and left out.\n"
-	"\n"
-	"  --skip-bad          count malformed rows and go on; without it, the first one is "
-	"an\n"
-	"                      error that names its line\n"
-	"  --attribution TEXT  who made the trace and under which licence; by default what is\n"
-	"                      known of the form\n"
-	"\n"
-	"info prints counts, lengths in tokens, and how bursty the arrivals are (index of\n"
-	"dispersion: variance / mean of the requests per window, 1 for a Poisson process).\n"
-	"\n"
-	"  --divide NUMBER     divide all times first, as a replay at NUMBER times the speed "
-	"does\n"
-	"\n"
-	"Examples:\n"
-	"  Import the first public file and keep going over damaged rows:\n"
-	"    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
-	"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
-	"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n"
-	"  Import a trace of your own:\n"
-	"    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, CC0-1.0\"\n";
+#include "engine/error.h"
+#include "trace/trace.h"
+#include "trace/trace_info.h"
+
+static const struct command_option import_options[] = {
+	{ "skip-bad", NULL, false,
+	  "count malformed rows and go on; without it, the first one\n"
+	  "is an error that names its line" },
+	{ "attribution", "TEXT", false,
+	  "who made the trace and under which licence; by default what\n"
+	  "is known of the form" },
+	{ NULL, NULL, false, NULL },
+};
+
+static const struct command_option info_options[] = {
+	{ "divide", "NUMBER", false,
+	  "divide all times first, as a replay at NUMBER times the\nspeed does" },
+	{ NULL, NULL, false, NULL },
+};
+
+static int run_import(int argc, char **argv);
+static int run_info(int argc, char **argv);
+
+static const struct command command_import = {
+	.name = "gvmsim trace import",
+	.operands = "IN OUT",
+	.summary = "check a trace and write it in the compact form",
+	.about = "import checks every row of IN and writes OUT in the compact form. Rows with "
+		 "0\n"
+		 "response tokens are requests that failed when they were recorded: counted "
+		 "and left\n"
+		 "out.\n",
+	.options = import_options,
+	.run = run_import,
+};
+
+static const struct command command_info = {
+	.name = "gvmsim trace info",
+	.operands = "FILE",
+	.summary = "print counts, lengths and burstiness of a trace",
+	.about = "info prints counts, lengths in tokens, and how bursty the arrivals are "
+		 "(index of\n"
+		 "dispersion: variance / mean of the requests per window, 1 for a Poisson "
+		 "process).\n",
+	.options = info_options,
+	.run = run_info,
+};
+
+static const struct command *const commands[] = { &command_import, &command_info, NULL };
+
+const struct command command_trace = {
+	.name = "gvmsim trace",
+	.operands = "import|info ...",
+	.summary = "import request traces and look at them",
+	.about = "A trace says when each request arrived, how long its prompt was and how long "
+		 "its\n"
+		 "response. Three forms are read, told apart by their content:\n"
+		 "\n"
+		 "  BurstGPT CSV    the public files; columns Timestamp, Request tokens, "
+		 "Response\n"
+		 "                  tokens and any others, in any order\n"
+		 "  arrivals CSV    the requests that the GVM paper replayed; columns "
+		 "t_trace_s,\n"
+		 "                  request_tokens, response_tokens_gvm_generated,\n"
+		 "                  response_tokens_true_est\n"
+		 "  compact         the output of import: compressed, with a checksum\n",
+	.examples =
+		"  Import the first public file and keep going over damaged rows:\n"
+		"    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
+		"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
+		"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n"
+		"  Import a trace of your own:\n"
+		"    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, "
+		"CC0-1.0\"\n",
+	.commands = commands,
+	.run = cmd_trace,
+};
 
 /* A parsed command line. Strings are borrowed from argv. */
-struct cmd_trace_args {
+struct trace_args {
 	const char *files[2];
-	const char *attribution; /* NULL: whatever the trace brings */
+	const char *attribution; /* NULL: that of the trace */
 	struct trace_divisor divisor;
 	enum trace_bad_rows bad_rows;
-	bool help;
 };
 
-/* One word after "trace". */
-struct cmd_trace_verb {
-	const char *name;
-	const char *usage;
-	int files; /* how many it takes */
-	const struct option *options;
-	int (*run)(const struct cmd_trace_args *args, struct sim_error *err);
-};
-
-static int cmd_trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
-			  struct sim_error *err)
+static int read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
+		struct sim_error *err)
 {
 	trace_init(trace);
 	return trace_read(path, bad_rows, trace, err);
 }
 
-/* Results that did not reach the user are a failure, even if all was computed. */
-static int cmd_trace_flush(struct sim_error *err)
-{
-	if (fflush(stdout) || ferror(stdout))
-		return sim_runtime_error(err, "standard output: cannot write: %s",
-					 strerror(errno));
-	return 0;
-}
-
-static int cmd_trace_attribute(struct trace *trace, const char *text, struct sim_error *err)
+static int attribute(struct trace *trace, const char *text, struct sim_error *err)
 {
 	size_t len = strlen(text);
 
@@ -99,7 +113,7 @@ static int cmd_trace_attribute(struct trace *trace, const char *text, struct sim
 }
 
 /* Would writing @out overwrite what was read from @in? */
-static bool cmd_trace_same_file(const char *in, const char *out)
+static bool same_file(const char *in, const char *out)
 {
 	struct stat a, b;
 
@@ -107,213 +121,144 @@ static bool cmd_trace_same_file(const char *in, const char *out)
 }
 
 /* In bytes, 0 if unknown (a pipe). */
-static int64_t cmd_trace_file_size(const char *path)
+static int64_t file_size(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) ? 0 : (int64_t)st.st_size;
 }
 
-static int cmd_trace_store(const struct cmd_trace_args *args, struct trace *trace,
-			   struct sim_error *err)
+static int store(const struct trace_args *args, struct trace *trace, struct sim_error *err)
 {
 	const char *in = args->files[0], *out = args->files[1];
-	int ret = 0;
+	int status = 0;
 
 	if (args->attribution)
-		ret = cmd_trace_attribute(trace, args->attribution, err);
-	if (!ret)
-		ret = trace_write(out, trace, err);
-	if (ret)
-		return ret;
+		status = attribute(trace, args->attribution, err);
+	if (!status)
+		status = trace_write(out, trace, err);
+	if (status)
+		return status;
 	printf("requests             %zu\n", trace->count);
 	printf("failures skipped     %" PRIu64 "\n", trace->failures);
 	printf("bad rows skipped     %" PRIu64 "\n", trace->bad_rows);
 	printf("attribution          %s\n", trace->attribution);
-	printf("bytes                %" PRId64 " in, %" PRId64 " out\n",
-	       cmd_trace_file_size(in), cmd_trace_file_size(out));
-	return cmd_trace_flush(err);
+	printf("bytes                %" PRId64 " in, %" PRId64 " out\n", file_size(in),
+	       file_size(out));
+	return command_flush(err);
 }
 
-static int cmd_trace_import(const struct cmd_trace_args *args, struct sim_error *err)
+static int import_trace(const struct trace_args *args, struct sim_error *err)
 {
 	struct trace trace;
-	int ret;
+	int status;
 
-	if (cmd_trace_same_file(args->files[0], args->files[1]))
+	if (same_file(args->files[0], args->files[1]))
 		return sim_user_error(err, "%s: cannot write: is the file to import",
 				      args->files[1]);
-	ret = cmd_trace_read(args->files[0], args->bad_rows, &trace, err);
-	if (!ret)
-		ret = cmd_trace_store(args, &trace, err);
+	status = read(args->files[0], args->bad_rows, &trace, err);
+	if (!status)
+		status = store(args, &trace, err);
 	trace_destroy(&trace);
-	return ret;
+	return status;
 }
 
-static int cmd_trace_info(const struct cmd_trace_args *args, struct sim_error *err)
+static int print_info(const struct trace_args *args, struct sim_error *err)
 {
 	struct trace_info info;
 	struct trace trace;
-	int ret;
+	int status;
 
-	ret = cmd_trace_read(args->files[0], args->bad_rows, &trace, err);
-	if (ret)
-		return ret;
-	ret = trace_info_compute(&trace, args->divisor, &info, err);
-	if (!ret) {
+	status = read(args->files[0], args->bad_rows, &trace, err);
+	if (status)
+		return status;
+	status = trace_info_compute(&trace, args->divisor, &info, err);
+	if (!status) {
 		if (trace.attribution[0])
 			printf("attribution          %s\n", trace.attribution);
 		trace_info_print(stdout, &info);
-		ret = cmd_trace_flush(err);
+		status = command_flush(err);
 	}
 	trace_destroy(&trace);
-	return ret;
+	return status;
 }
 
-/* Numbered above all characters, so that getopt's optopt tells short options from long ones. */
-enum cmd_trace_option {
-	CMD_TRACE_SKIP_BAD = 256,
-	CMD_TRACE_ATTRIBUTION,
-	CMD_TRACE_DIVIDE,
-};
-
-static const struct option cmd_trace_import_options[] = {
-	{ "skip-bad", no_argument, NULL, CMD_TRACE_SKIP_BAD },
-	{ "attribution", required_argument, NULL, CMD_TRACE_ATTRIBUTION },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct option cmd_trace_info_options[] = {
-	{ "divide", required_argument, NULL, CMD_TRACE_DIVIDE },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
-
-static const struct cmd_trace_verb cmd_trace_verbs[] = {
-	{
-		.name = "import",
-		.usage = "trace import IN OUT [--skip-bad] [--attribution TEXT]",
-		.files = 2,
-		.options = cmd_trace_import_options,
-		.run = cmd_trace_import,
-	},
-	{
-		.name = "info",
-		.usage = "trace info FILE [--divide NUMBER]",
-		.files = 1,
-		.options = cmd_trace_info_options,
-		.run = cmd_trace_info,
-	},
-};
-
-/* @word is where getopt stands; it has not passed a word of several short options. */
-static int cmd_trace_bad_option(const struct cmd_trace_verb *verb, int kind, const char *word,
-				struct sim_error *err)
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	const char letter[] = { '-', (char)optopt, '\0' };
-
-	if (optopt && optopt < CMD_TRACE_SKIP_BAD)
-		word = letter;
-	return sim_user_error(err, "trace %s: option '%s' %s, usage: gvmsim %s", verb->name,
-			      word, kind == ':' ? "needs a value" : "is not valid here",
-			      verb->usage);
-}
-
-static int cmd_trace_divide(const char *text, struct trace_divisor *divisor,
-			    struct sim_error *err)
-{
+	struct trace_args *args = data;
 	struct sim_error inner = { 0 };
 
-	if (!trace_divisor_parse(text, divisor, &inner))
-		return 0;
-	return sim_user_error(err, "trace info: option '--divide': %s", inner.text);
-}
-
-/* Take one option. */
-static int cmd_trace_option(const struct cmd_trace_verb *verb, int option, const char *word,
-			    struct cmd_trace_args *args, struct sim_error *err)
-{
-	switch (option) {
-	case CMD_TRACE_SKIP_BAD:
+	if (!strcmp(option, "skip-bad")) {
 		args->bad_rows = TRACE_BAD_ROWS_SKIP;
-		return 0;
-	case CMD_TRACE_ATTRIBUTION:
-		args->attribution = optarg;
-		return 0;
-	case CMD_TRACE_DIVIDE:
-		return cmd_trace_divide(optarg, &args->divisor, err);
-	case 'h':
-		args->help = true;
-		return 0;
-	default:
-		return cmd_trace_bad_option(verb, option, word, err);
+	} else if (!strcmp(option, "attribution")) {
+		args->attribution = value;
+	} else if (trace_divisor_parse(value, &args->divisor, &inner)) {
+		return sim_user_error(err, "trace info: option '--divide': %s", inner.text);
 	}
-}
-
-/* @argv[0] is the verb. */
-static int cmd_trace_parse(const struct cmd_trace_verb *verb, int argc, char **argv,
-			   struct cmd_trace_args *args, struct sim_error *err)
-{
-	int option, ret;
-
-	optind = 0; /* glibc: start afresh, also with what getopt remembers in secret */
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", verb->options, NULL)) != -1) {
-		ret = cmd_trace_option(verb, option, argv[optind - 1], args, err);
-		if (ret || args->help)
-			return ret;
-	}
-	if (argc - optind != verb->files)
-		return sim_user_error(err,
-				      "trace %s: %d file names, expected %d, usage: gvmsim %s",
-				      verb->name, argc - optind, verb->files, verb->usage);
-	for (int i = 0; i < verb->files; i++)
-		args->files[i] = argv[optind + i];
 	return 0;
 }
 
-static int cmd_trace_print_help(struct sim_error *err)
+/* The help of the whole: both commands, with the options of each. */
+static int print_help(struct sim_error *err)
 {
-	fputs(cmd_trace_help, stdout);
-	return cmd_trace_flush(err);
+	command_print_head(&command_trace);
+	for (const struct command *const *command = commands; *command; command++)
+		command_print_head(*command);
+	command_print_tail(&command_trace);
+	return command_flush(err);
 }
 
-static int cmd_trace_run_verb(const struct cmd_trace_verb *verb, int argc, char **argv,
-			      struct sim_error *err)
+static int run_command(const struct command *command, int files, int argc, char **argv,
+		       int (*use)(const struct trace_args *args, struct sim_error *err))
 {
-	struct cmd_trace_args args = { .divisor = { 1, 1 } };
-	int ret;
+	struct trace_args args = { .divisor = { 1, 1 } };
+	struct sim_error err = { 0 };
+	struct command_line line;
+	int status = command_parse(command, argc, argv, take_option, &args, &line, &err);
 
-	ret = cmd_trace_parse(verb, argc, argv, &args, err);
-	if (ret)
-		return ret;
-	if (args.help)
-		return cmd_trace_print_help(err);
-	return verb->run(&args, err);
+	if (!status && line.help) {
+		status = print_help(&err);
+	} else if (!status && line.operand_count != files) {
+		status = command_mistake(command, &err, "%d file names, expected %d",
+					 line.operand_count, files);
+	} else if (!status) {
+		for (int i = 0; i < files; i++)
+			args.files[i] = line.operands[i];
+		status = use(&args, &err);
+	}
+	if (status)
+		fprintf(stderr, "gvmsim: %s\n", err.text);
+	return -status;
 }
 
-static int cmd_trace_dispatch(int argc, char **argv, struct sim_error *err)
+static int run_import(int argc, char **argv)
 {
-	if (argc < 2)
-		return sim_user_error(err, "trace: what to do is missing, allowed are import, "
-					   "info and --help");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return cmd_trace_print_help(err);
-	for (size_t i = 0; i < sizeof(cmd_trace_verbs) / sizeof(cmd_trace_verbs[0]); i++)
-		if (!strcmp(argv[1], cmd_trace_verbs[i].name))
-			return cmd_trace_run_verb(&cmd_trace_verbs[i], argc - 1, argv + 1, err);
-	return sim_user_error(
-		err, "trace: unknown word '%s', allowed are import, info and --help", argv[1]);
+	return run_command(&command_import, 2, argc, argv, import_trace);
+}
+
+static int run_info(int argc, char **argv)
+{
+	return run_command(&command_info, 1, argc, argv, print_info);
 }
 
 int cmd_trace(int argc, char **argv)
 {
+	const struct command *command = argc > 1 ? command_find(commands, argv[1]) : NULL;
 	struct sim_error err = { 0 };
-	int ret;
+	int status;
 
-	ret = cmd_trace_dispatch(argc, argv, &err);
-	if (ret)
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (argc < 2)
+		status = sim_user_error(&err, "trace: what to do is missing, allowed are "
+					      "import, info and --help");
+	else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		status = print_help(&err);
+	else
+		status = sim_user_error(
+			&err, "trace: unknown word '%s', allowed are import, info and --help",
+			argv[1]);
+	if (status)
 		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -ret;
+	return -status;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "cli/cmd_validate.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,8 +8,8 @@
 #include <string.h>
 
 #include "cli/cmd_validate_results.h"
-#include "terminal/table.h"
 #include "machine/machine.h"
+#include "terminal/table.h"
 #include "validate/hardware.h"
 
 /* What counts as good: of all rows, and of each. */
@@ -19,31 +18,56 @@
 
 #define OVERRIDES_MAX 64
 
-static const char validate_help[] =
-	"Usage: gvmsim validate hardware [FILE] [--gpu PROFILE] [--set PATH=VALUE]...\n"
-	"       gvmsim validate results MEASURED PREDICTED    (has a --help of its own)\n"
-	"\n"
-	"Runs the loops that were measured on a real GPU over a simulated one with NVIDIA's "
-	"driver,\n"
-	"and prints for each what was measured, what is predicted, and the error, which is\n"
-	"max(predicted / measured, measured / predicted) - 1. Of what was measured several "
-	"times,\n"
-	"the geometric mean counts. The last line has the median and the worst error.\n"
-	"\n"
-	"Exit status: 0 if the median is 15 % or less, no error is above 40 %, and a thread "
-	"that\n"
-	"walks through memory faults at exactly the pages where it did; else 1.\n"
-	"\n"
-	"  FILE             measurements, by default those of an H100; next to them\n"
-	"                   (plots/reference/hardware) is the program that makes such a file\n"
-	"  --gpu PROFILE    the GPU that was measured, by default h100-80g\n"
-	"  --set PATH=VALUE change a constant of the GPU: what depends on it?\n"
-	"\n"
-	"Examples:\n"
-	"  How well is an H100 predicted?\n"
-	"    gvmsim validate hardware\n"
-	"  What if servicing a block took half as long?\n"
-	"    gvmsim validate hardware --set gpu.fault.block=7us\n";
+static int run_hardware(int argc, char **argv);
+
+static const struct command_option options[] = {
+	{ "gpu", "PROFILE", false, "the GPU that was measured, by default h100-80g" },
+	{ "set", "PATH=VALUE", true, "change a constant of the GPU: what depends on it?" },
+	{ NULL, NULL, false, NULL },
+};
+
+static const struct command command_hardware = {
+	.name = "gvmsim validate hardware",
+	.operands = "[FILE]",
+	.summary = "the times of a real GPU beside those of the simulated one",
+	.about = "Runs the loops that were measured on a real GPU over a simulated one with "
+		 "NVIDIA's\n"
+		 "driver, and prints for each the measured time, the predicted one, and the "
+		 "error,\n"
+		 "which is max(predicted / measured, measured / predicted) - 1. Of a loop that "
+		 "was\n"
+		 "measured several times, the geometric mean counts. The last line has the "
+		 "median and\n"
+		 "the worst error. FILE has the measurements, by default those of an H100; "
+		 "next to\n"
+		 "them (plots/reference/hardware) is the program that makes such a file.\n",
+	.options = options,
+	.more = "Exit status: 0 if the median is 15 % or less, no error is above 40 %, and a "
+		"thread\n"
+		"that walks through memory faults at exactly the measured pages; else 1.\n",
+	.examples = "  How well is an H100 predicted?\n"
+		    "    gvmsim validate hardware\n"
+		    "  What if servicing a block took half as long?\n"
+		    "    gvmsim validate hardware --set gpu.fault.block=7us\n",
+	.run = run_hardware,
+};
+
+static const struct command *const commands[] = { &command_hardware, &command_validate_results,
+						  NULL };
+
+const struct command command_validate = {
+	.name = "gvmsim validate",
+	.operands = "hardware|results ...",
+	.summary = "the simulator held against measurements",
+	.about =
+		"Holds the simulator against measurements. Each has a --help of its own:\n"
+		"\n"
+		"  gvmsim validate hardware   the times of a real GPU beside the simulated "
+		"one's\n"
+		"  gvmsim validate results    a simulation beside the results of a real host\n",
+	.commands = commands,
+	.run = cmd_validate,
+};
 
 /* A parsed command line. Strings are borrowed from argv. */
 struct validate_args {
@@ -51,64 +75,19 @@ struct validate_args {
 	char profile[CFG_NAME_MAX + 16];	      /* as an override */
 	struct cfg_override overrides[OVERRIDES_MAX]; /* the profile first */
 	size_t override_count;
-	bool help;
 };
 
-static int validate_option(struct validate_args *args, int option, const char *word,
-			   struct sim_error *err)
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	switch (option) {
-	case 's':
-		if (args->override_count == OVERRIDES_MAX)
-			return sim_user_error(err, "more than %d times --set", OVERRIDES_MAX);
-		args->overrides[args->override_count++].path_and_value = optarg;
+	struct validate_args *args = data;
+
+	if (!strcmp(option, "gpu")) {
+		snprintf(args->profile, sizeof(args->profile), "gpu.profile=%s", value);
 		return 0;
-	case 'g':
-		snprintf(args->profile, sizeof(args->profile), "gpu.profile=%s", optarg);
-		return 0;
-	case 'h':
-		args->help = true;
-		return 0;
-	case ':':
-		return sim_user_error(err, "%s: a value is missing", word);
-	default:
-		return sim_user_error(
-			err, "%s: unknown option, allowed are --gpu, --set, --help", word);
 	}
-}
-
-static int validate_parse(int argc, char **argv, struct validate_args *args,
-			  struct sim_error *err)
-{
-	static const struct option options[] = {
-		{ "set", required_argument, NULL, 's' },
-		{ "gpu", required_argument, NULL, 'g' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option, rc = 0;
-
-	*args = (struct validate_args){ .profile = "gpu.profile=h100-80g" };
-	args->overrides[args->override_count++].path_and_value = args->profile;
-	optind = 0;
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, ":h", options, NULL)) != -1)
-		rc = validate_option(args, option, argv[optind - 1], err);
-	if (rc || args->help)
-		return rc;
-	if (optind == argc)
-		return sim_user_error(
-			err,
-			"validate: what to compare is missing, allowed: hardware, results");
-	if (!strcmp(argv[optind], "results"))
-		return sim_user_error(err, "validate: results takes no options, usage: gvmsim "
-					   "validate results MEASURED PREDICTED");
-	if (strcmp(argv[optind], "hardware") != 0)
-		return sim_user_error(err, "validate: unknown '%s', allowed: hardware, results",
-				      argv[optind]);
-	if (argc - optind > 2)
-		return sim_user_error(err, "validate: unexpected '%s'", argv[optind + 2]);
-	args->file = argv[optind + 1];
+	if (args->override_count == OVERRIDES_MAX)
+		return sim_user_error(err, "validate: more than %d times --set", OVERRIDES_MAX);
+	args->overrides[args->override_count++].path_and_value = value;
 	return 0;
 }
 
@@ -146,7 +125,6 @@ static void print_rows(const struct hw_rows *rows)
 	for (size_t i = 0; i < rows->count; i++)
 		print_row(&table, rows, &rows->rows[i]);
 	table_print(&table, stdout);
-	table_destroy(&table);
 }
 
 /* "0 1 2 4 8 16" */
@@ -202,46 +180,86 @@ static int validate_hardware(const struct validate_args *args, struct sim_error 
 	struct config config;
 	struct hw_rows rows;
 	char file[PATH_MAX];
-	int rc;
+	int status;
 
 	if (args->file)
 		snprintf(file, sizeof(file), "%s", args->file);
-	else if ((rc = config_find_data("plots", "reference/hardware/h100-580.txt", file,
-					sizeof(file), err)))
-		return rc;
+	else if ((status = config_find_data("plots", "reference/hardware/h100-580.txt", file,
+					    sizeof(file), err)))
+		return status;
 	/* Its applications do not run: of the scenario, only the machine counts. */
-	rc = config_load(&machine_registry, "vllm-diffusion-80g", args->overrides,
-			 args->override_count, &config, err);
-	if (rc)
-		return rc;
-	rc = hw_load(file, &rows, err);
-	if (!rc) {
-		rc = hw_predict(&config, &rows, err);
-		if (!rc)
-			rc = validate_print(&rows, err);
+	status = config_load(&machine_registry, "vllm-diffusion-80g", args->overrides,
+			     args->override_count, &config, err);
+	if (status)
+		return status;
+	status = hw_load(file, &rows, err);
+	if (!status) {
+		status = hw_predict(&config, &rows, err);
+		if (!status)
+			status = validate_print(&rows, err);
 		hw_destroy(&rows);
 	}
 	config_destroy(&config);
-	return rc;
+	return status;
+}
+
+static int parse_and_run(int argc, char **argv, struct sim_error *err)
+{
+	struct validate_args args = { .profile = "gpu.profile=h100-80g" };
+	struct command_line line;
+	int status;
+
+	args.overrides[args.override_count++].path_and_value = args.profile;
+	status = command_parse(&command_hardware, argc, argv, take_option, &args, &line, err);
+	if (status)
+		return status;
+	if (line.help) {
+		command_print_head(&command_hardware);
+		command_print_tail(&command_hardware);
+	} else if (line.operand_count > 1) {
+		return command_mistake(&command_hardware, err, "%d files, expected 1 at most",
+				       line.operand_count);
+	} else {
+		args.file = line.operand_count ? line.operands[0] : NULL;
+		status = validate_hardware(&args, err);
+	}
+	return status ? status : command_flush(err);
+}
+
+static int run_hardware(int argc, char **argv)
+{
+	struct sim_error err = { 0 };
+	int status = parse_and_run(argc, argv, &err);
+
+	if (status)
+		fprintf(stderr, "gvmsim: %s\n", err.text);
+	return -status;
 }
 
 int cmd_validate(int argc, char **argv)
 {
+	const struct command *command = argc > 1 ? command_find(commands, argv[1]) : NULL;
 	struct sim_error err = { 0 };
-	struct validate_args args;
-	int rc;
+	int status;
 
-	if (argc > 1 && !strcmp(argv[1], "results"))
-		return cmd_validate_results(argc - 1, argv + 1);
-	rc = validate_parse(argc, argv, &args, &err);
-
-	if (!rc && args.help)
-		fputs(validate_help, stdout);
-	else if (!rc)
-		rc = validate_hardware(&args, &err);
-	if ((fflush(stdout) || ferror(stdout)) && !rc)
-		rc = sim_runtime_error(&err, "standard output: cannot write");
-	if (rc)
+	if (command)
+		return command->run(argc - 1, argv + 1);
+	if (argc < 2) {
+		status = sim_user_error(&err, "validate: what to compare is missing, allowed: "
+					      "hardware, results");
+	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		command_print_head(&command_validate);
+		for (size_t i = 0; commands[i]; i++) {
+			command_print_head(commands[i]);
+			command_print_tail(commands[i]);
+			putchar('\n');
+		}
+		status = command_flush(&err);
+	} else {
+		status = sim_user_error(
+			&err, "validate: unknown '%s', allowed: hardware, results", argv[1]);
+	}
+	if (status)
 		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -rc;
+	return -status;
 }

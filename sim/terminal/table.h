@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_COLUMNS_MAX 8
+#define TABLE_COLUMNS_MAX 24
 #define TABLE_CELL_MAX	  64
 
 /* All-zero is empty. Owned by the caller: table_add(), then table_destroy(). */

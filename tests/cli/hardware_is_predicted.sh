@@ -30,7 +30,7 @@ expect 2 'none.txt: No such file' validate hardware none.txt
 expect 2 'no profile "nope"' validate hardware --gpu nope
 expect 2 'unknown .software., allowed: hardware' validate software
 expect 2 'is missing, allowed: hardware' validate
-expect 2 'unexpected .twice' validate hardware "$rows" twice
+expect 2 '2 files, expected 1 at most, usage' validate hardware "$rows" twice
 expect 2 '/: is a folder' validate hardware /
-expect 2 'results takes no options' validate --set seed=1 results a b
+expect 2 "unknown '--set', allowed: hardware, results" validate --set seed=1 results a b
 expect 2 "option '--set' is not valid here, usage" validate results a b --set seed=1

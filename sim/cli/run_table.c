@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* See run_table.h. */
+#include "cli/run_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "gvm/port.h"
+#include "results/summary_text.h"
+#include "terminal/command.h"
+#include "terminal/table.h"
+
+#define TABLE_GROUP 7 /* containers side by side */
+
+/* The categories of "where the time went". */
+static const enum summary_metric_id time_metrics[] = {
+	SUMMARY_GPU_SECONDS,	   SUMMARY_STALL_CPU_SECONDS, SUMMARY_STALL_D2H_SECONDS,
+	SUMMARY_STALL_H2D_SECONDS, SUMMARY_BLOCKED_SECONDS,
+};
+
+/* Is the metric told by "where the time went", be it as a sum or a share? */
+static bool is_of_time(enum summary_metric_id metric)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(time_metrics); i++)
+		if (time_metrics[i] == metric)
+			return true;
+	return metric == SUMMARY_STALL_SECONDS || metric == SUMMARY_GPU_SHARE;
+}
+
+/* Seconds, and their share of the run. What is left, it had no work or waited for its turn. */
+static void print_times(struct table *table, const struct summary *summary,
+			const struct summary_container *containers, size_t count)
+{
+	table_add(table);
+	table_set(table, 0, "where the time went");
+	for (size_t m = 0; m < ARRAY_SIZE(time_metrics); m++) {
+		table_add(table);
+		table_set(table, 0, "  %s", summary_metrics[time_metrics[m]].label);
+		for (size_t i = 0; i < count; i++) {
+			double seconds = containers[i].values[time_metrics[m]].real;
+			double run = summary->sim_seconds;
+
+			table_set(table, i + 1, "%.3f s %6.2f %%", seconds,
+				  run > 0 ? 100 * seconds / run : 0.0);
+		}
+	}
+}
+
+/* A row of the table; none, if no container here has the metric. */
+static void print_metric(struct table *table, enum summary_metric_id metric,
+			 const struct summary_container *containers, size_t count)
+{
+	char text[TABLE_CELL_MAX];
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++)
+		any = any || summary_has(&containers[i], metric);
+	if (!any)
+		return;
+	table_add(table);
+	table_set(table, 0, "%s", summary_metrics[metric].label);
+	for (size_t i = 0; i < count; i++) {
+		if (!summary_has(&containers[i], metric))
+			continue;
+		summary_format(&containers[i].values[metric], metric, text, sizeof(text));
+		table_set(table, i + 1, "%s", text);
+	}
+}
+
+/* "context died at 57.100 s: why" fits no column: the reason is printed on its own. */
+static const char *short_status(const struct summary_container *container)
+{
+	if (!strchr(container->status, ':'))
+		return container->status;
+	return "FAILED";
+}
+
+static void print_containers(const struct summary *summary,
+			     const struct summary_container *containers, size_t count)
+{
+	struct table table = { 0 };
+
+	table_add(&table);
+	for (size_t i = 0; i < count; i++)
+		table_set(&table, i + 1, "%s", containers[i].name);
+	table_add(&table);
+	table_set(&table, 0, "application");
+	for (size_t i = 0; i < count; i++)
+		table_set(&table, i + 1, "%s", summary_type_name(containers[i].type));
+	table_add(&table);
+	table_set(&table, 0, "status");
+	for (size_t i = 0; i < count; i++)
+		table_set(&table, i + 1, "%s", short_status(&containers[i]));
+	for (int i = 0; i < SUMMARY_METRICS; i++)
+		if (!is_of_time((enum summary_metric_id)i))
+			print_metric(&table, (enum summary_metric_id)i, containers, count);
+	print_times(&table, summary, containers, count);
+	table_print(&table, stdout);
+	putchar('\n');
+}
+
+static void print_ignored(const struct summary *summary)
+{
+	if (!summary->ignored_count)
+		return;
+	printf("note: %s cannot honour and ignores:", summary->system);
+	for (size_t i = 0; i < summary->ignored_count; i++)
+		printf("%s %s", i ? "," : "", summary->ignored_keys[i]);
+	putchar('\n');
+}
+
+int run_table_print(const struct summary *summary, const struct config *config,
+		    const char *folder, struct sim_error *err)
+{
+	size_t count;
+
+	printf("%s on %s, system %s%s\n\n", summary->name,
+	       *config->gpu.profile ? config->gpu.profile : "a GPU of its own description",
+	       summary->system, summary->complete ? "" : " (INCOMPLETE)");
+	for (size_t i = 0; i < summary->container_count; i += count) {
+		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
+		print_containers(summary, &summary->containers[i], count);
+	}
+	print_ignored(summary);
+	printf("each GPU: %.1f MiB are the driver's own, in no container's memory\n",
+	       (double)summary->gpu_reserved / (1 << 20));
+	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
+	       summary->wall_seconds);
+	if (summary->speedup.known)
+		printf(", %.0f times real time", summary->speedup.real);
+	printf("\nresults in %s\n", folder);
+	return command_flush(err);
+}
