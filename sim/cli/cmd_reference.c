@@ -124,7 +124,10 @@ static int print_scenario(void)
 	       cfg_type_unit(CFG_TYPE_DURATION));
 	print_scenario_part(&schema, "The scenario", "", "");
 	print_scenario_part(&schema, "system", "system.", "");
-	print_scenario_part(&schema, "gpu", "gpu.", "");
+	print_scenario_part(&schema, "gpu", "gpu.",
+			    "The GPU of the machine, `gpu0`. Further GPUs are `gpus.<name>`, "
+			    "with the same keys and a profile\nof their own. A container names "
+			    "the one that it is on: `containers.<name>.gpu`.\n\n");
 	print_scenario_part(&schema, "host", "host.", "");
 	print_scenario_part(
 		&schema, "containers", "containers.",

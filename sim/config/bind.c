@@ -60,7 +60,7 @@ static int missing_container(struct cfg_load *load, const struct cfg_mention *me
 			 *known ? known : "none is in the file");
 }
 
-/* Who speaks of the event or container at @path, and should have given it all its keys. */
+/* The layer that mentions the event, GPU or container at @path first: a missing key is its mistake. */
 static const char *origin_of_parent(const struct cfg_load *load, const char *path)
 {
 	const struct cfg_settings *settings = &load->settings;
@@ -69,6 +69,11 @@ static const char *origin_of_parent(const struct cfg_load *load, const char *pat
 
 	if (cfg_path_event(path, &index))
 		return settings->event_origins[index];
+	if (cfg_path_gpu(path, name, sizeof(name))) {
+		for (index = 0; strcmp(settings->gpus[index].name, name) != 0; index++)
+			;
+		return settings->gpus[index].origin;
+	}
 	if (!cfg_path_container(path, name, sizeof(name)))
 		return load->file;
 	for (index = 0; strcmp(settings->containers[index].name, name) != 0; index++)
@@ -257,6 +262,26 @@ static int bind_containers(struct cfg_load *load)
 	return rc;
 }
 
+/* The GPU of "gpu.", and those of "gpus.". */
+static int bind_gpus(struct cfg_load *load)
+{
+	const struct cfg_settings *settings = &load->settings;
+	struct config *config = load->config;
+	int rc = 0;
+
+	snprintf(config->gpu.name, sizeof(config->gpu.name), "gpu0");
+	config->gpus = calloc(settings->gpu_count + 1, sizeof(*config->gpus));
+	if (!config->gpus)
+		return sim_runtime_error(load->err, "out of memory");
+	config->gpu_count = settings->gpu_count;
+	for (size_t i = 0; !rc && i < config->gpu_count; i++) {
+		memcpy(config->gpus[i].name, settings->gpus[i].name, CFG_NAME_MAX);
+		rc = bind_scope(load, CFG_SCOPE_GPU, NULL, config->gpus[i].name,
+				&config->gpus[i]);
+	}
+	return rc;
+}
+
 static int bind_events(struct cfg_load *load)
 {
 	struct config *config = load->config;
@@ -367,6 +392,8 @@ int cfg_bind(struct cfg_load *load)
 		rc = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", load->config);
 	if (!rc)
 		rc = bind_systems(load);
+	if (!rc)
+		rc = bind_gpus(load);
 	if (!rc)
 		rc = bind_containers(load);
 	if (!rc)

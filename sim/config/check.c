@@ -15,21 +15,57 @@
 
 #define TEXT_MAX 512
 
-static int check_gpu(struct cfg_load *load)
+/* The GPU whose keys are below @prefix. */
+static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg_gpu *gpu)
 {
-	const struct cfg_gpu *gpu = &load->config->gpu;
+	char path[CFG_PATH_MAX];
 
-	if (gpu->memory > gpu->memory_total)
-		return cfg_reject(load, "gpu.memory",
-				  "%" PRIu64 " is too much, allowed: at most gpu.memory_total, "
+	if (gpu->memory > gpu->memory_total) {
+		snprintf(path, sizeof(path), "%s.memory", prefix);
+		return cfg_reject(load, path,
+				  "%" PRIu64 " is too much, allowed: at most %s.memory_total, "
 				  "%" PRIu64,
-				  gpu->memory, gpu->memory_total);
-	if (gpu->link.bandwidth_both < gpu->link.bandwidth)
-		return cfg_reject(load, "gpu.link.bandwidth_both",
+				  gpu->memory, prefix, gpu->memory_total);
+	}
+	if (gpu->link.bandwidth_both < gpu->link.bandwidth) {
+		snprintf(path, sizeof(path), "%s.link.bandwidth_both", prefix);
+		return cfg_reject(load, path,
 				  "%" PRIu64 " is too little, allowed: at least "
-				  "gpu.link.bandwidth, %" PRIu64,
-				  gpu->link.bandwidth_both, gpu->link.bandwidth);
+				  "%s.link.bandwidth, %" PRIu64,
+				  gpu->link.bandwidth_both, prefix, gpu->link.bandwidth);
+	}
 	return 0;
+}
+
+static int check_gpus(struct cfg_load *load)
+{
+	const struct config *config = load->config;
+	int rc = check_gpu(load, "gpu", &config->gpu);
+
+	for (size_t i = 0; !rc && i < config->gpu_count; i++) {
+		if (!strcmp(config->gpus[i].name, config->gpu.name))
+			return cfg_reject(load, load->settings.gpus[i].path,
+					  "is the GPU of \"gpu\", allowed: another name");
+		rc = check_gpu(load, load->settings.gpus[i].path, &config->gpus[i]);
+	}
+	return rc;
+}
+
+/* The GPU that a container names has to be there. */
+static int check_container_gpu(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct config *config = load->config;
+	char path[CFG_PATH_MAX];
+	char known[TEXT_MAX] = "";
+
+	if (!*container->gpu || !strcmp(container->gpu, config->gpu.name) ||
+	    config_gpu_index(config, container))
+		return 0;
+	cfg_append(known, sizeof(known), "\"%s\"", config->gpu.name);
+	for (size_t i = 0; i < config->gpu_count; i++)
+		cfg_append(known, sizeof(known), ", \"%s\"", config->gpus[i].name);
+	snprintf(path, sizeof(path), "containers.%s.gpu", container->name);
+	return cfg_reject(load, path, "no GPU \"%s\", allowed: %s", container->gpu, known);
 }
 
 static int check_containers(struct cfg_load *load)
@@ -267,20 +303,23 @@ static int check_events(struct cfg_load *load)
 	return rc;
 }
 
-static int check_app(struct cfg_load *load, const struct cfg_container *container)
+static int check_container(struct cfg_load *load, const struct cfg_container *container)
 {
 	const struct cfg_keys *type = container->app_type;
+	int rc = check_container_gpu(load, container);
 
+	if (rc)
+		return rc;
 	return type->check ? type->check(load, container) : 0;
 }
 
 int cfg_check(struct cfg_load *load)
 {
-	int rc = check_gpu(load);
+	int rc = check_gpus(load);
 
 	if (!rc)
 		rc = check_containers(load);
 	for (size_t i = 0; !rc && i < load->config->container_count; i++)
-		rc = check_app(load, &load->config->containers[i]);
+		rc = check_container(load, &load->config->containers[i]);
 	return rc ? rc : check_events(load);
 }

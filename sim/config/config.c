@@ -192,6 +192,23 @@ static void destroy_keys(char **keys, size_t count)
 	free(keys);
 }
 
+size_t config_gpu_index(const struct config *config, const struct cfg_container *container)
+{
+	for (size_t i = 0; i < config->gpu_count; i++) {
+		if (!strcmp(config->gpus[i].name, container->gpu))
+			return i + 1;
+	}
+	return 0;
+}
+
+const struct cfg_gpu *config_gpu(const struct config *config,
+				 const struct cfg_container *container)
+{
+	size_t index = config_gpu_index(config, container);
+
+	return index ? &config->gpus[index - 1] : &config->gpu;
+}
+
 void config_destroy(struct config *config)
 {
 	for (size_t i = 0; i < config->container_count; i++) {
@@ -200,6 +217,7 @@ void config_destroy(struct config *config)
 	}
 	free(config->containers);
 	free(config->system_keys);
+	free(config->gpus);
 	free(config->events);
 	destroy_keys(config->unused_keys, config->unused_count);
 	destroy_keys(config->foreign_keys, config->foreign_count);

@@ -26,6 +26,7 @@ struct sim_error;
 #define CFG_NAME_MAX	   64
 #define CFG_TEXT_MAX	   512
 #define CFG_CONTAINERS_MAX 64
+#define CFG_GPUS_MAX	   15 /* further ones, beside that of "gpu." */
 #define CFG_EVENTS_MAX	   1024
 
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
@@ -69,6 +70,7 @@ struct cfg_gpu {
 			push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
 		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;
+	char name[CFG_NAME_MAX]; /* "gpu0", or its name below "gpus." */
 };
 
 /* The machine around the GPU. Keys under "host."; a GPU profile file carries them too. */
@@ -84,6 +86,7 @@ struct cfg_host {
 struct cfg_container {
 	char name[CFG_NAME_MAX]; /* no dots */
 	bool enabled;
+	char gpu[CFG_NAME_MAX];		 /* of config.gpus; empty: config.gpu */
 	uint64_t start;			 /* ns */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
@@ -125,8 +128,10 @@ struct config {
 	uint64_t duration; /* ns */
 	uint64_t seed;
 	const struct cfg_keys *system; /* "system.name" */
-	void *system_keys; /* the struct of the system's keys; owned by the config */
-	struct cfg_gpu gpu;
+	void *system_keys;    /* the struct of the system's keys; owned by the config */
+	struct cfg_gpu gpu;   /* "gpu0" */
+	struct cfg_gpu *gpus; /* further ones of the machine, in the order of the file */
+	size_t gpu_count;     /* of these */
 	struct cfg_host host;
 	struct cfg_container *containers; /* in the order of the file */
 	size_t container_count;
@@ -164,6 +169,11 @@ int config_load(const struct cfg_registry *registry, const char *path,
 		const struct cfg_override *overrides, size_t count, struct config *config,
 		struct sim_error *err);
 void config_destroy(struct config *config);
+
+/* The GPU that @container is on, and its index: 0 is config.gpu, i is config.gpus[i - 1]. */
+const struct cfg_gpu *config_gpu(const struct config *config,
+				 const struct cfg_container *container);
+size_t config_gpu_index(const struct config *config, const struct cfg_container *container);
 
 /*
  * Where this installation keeps its data. Looks, in this order, beside the running program

@@ -12,7 +12,7 @@
 #include "config/settings.h"
 #include "config/value.h"
 
-#define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + 2)
+#define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 2)
 
 /* One config_load() on its way. */
 struct cfg_load {

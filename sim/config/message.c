@@ -304,11 +304,13 @@ static bool is_listed(const struct cfg_schema *schema, const char *parent,
 }
 
 /* A wildcard is nothing that a user could type. */
-static const char *child_word(const char *name)
+static const char *child_word(const char *parent, const char *name)
 {
 	if (!strcmp(name, "#"))
 		return "an index into the list";
-	return strcmp(name, "*") ? name : "a container's name";
+	if (strcmp(name, "*") != 0)
+		return name;
+	return strcmp(parent, "gpus") ? "a container's name" : "a GPU's name";
 }
 
 /* List what @parent holds, each name once. */
@@ -324,7 +326,7 @@ static void describe_children(const struct cfg_schema *schema, const char *paren
 		if (!app_has_key(app, key) || !child_name(parent, key, name, sizeof(name)) ||
 		    is_listed(schema, parent, app, key, name))
 			continue;
-		cfg_append(text, size, "%s%s", between, child_word(name));
+		cfg_append(text, size, "%s%s", between, child_word(parent, name));
 		between = ", ";
 	}
 }
@@ -337,6 +339,9 @@ void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char
 		path = "events.0";
 	} else if (!strcmp(path, "containers")) {
 		snprintf(text, size, "allowed: an object of containers by name");
+		return;
+	} else if (!strcmp(path, "gpus")) {
+		snprintf(text, size, "allowed: an object of GPUs by name");
 		return;
 	} else {
 		snprintf(text, size, "allowed: an object with ");

@@ -84,6 +84,26 @@ static int check_trees(const struct profile_kind *kind, const char *file, const 
 	return 0;
 }
 
+/*
+ * Of a profile for a further GPU only "gpu" counts: the machine has one host. Its keys lie below
+ * "gpus.<name>" in place of "gpu".
+ */
+static int add_further_gpu(struct cfg_load *load, const struct cfg_source *source, json_t *root)
+{
+	const char *name;
+	json_t *child;
+	int rc = 0;
+
+	json_object_foreach(root, name, child) {
+		const char *rest = name + strcspn(name, ".");
+
+		if (!rc && !strncmp(name, "gpu", strlen("gpu")))
+			rc = cfg_settings_add(&load->settings, source, *rest ? rest + 1 : "",
+					      child, load->err);
+	}
+	return rc;
+}
+
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)
 {
@@ -97,7 +117,9 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	if (rc)
 		return rc;
 	rc = check_trees(kind, file, root, load->err);
-	if (!rc)
+	if (!rc && kind == &gpu_kind && *prefix)
+		rc = add_further_gpu(load, &source, root);
+	else if (!rc)
 		rc = cfg_settings_add(&load->settings, &source, "", root, load->err);
 	json_decref(root);
 	return rc;
@@ -125,6 +147,13 @@ int cfg_load_profiles(struct cfg_load *load)
 {
 	int rc = profile_add(load, &gpu_kind, "gpu.profile", "");
 
+	for (size_t i = 0; !rc && i < load->settings.gpu_count; i++) {
+		const char *prefix = load->settings.gpus[i].path;
+		char path[CFG_PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s.profile", prefix);
+		rc = profile_add(load, &gpu_kind, path, prefix);
+	}
 	for (size_t i = 0; !rc && i < load->settings.container_count; i++) {
 		const char *prefix = load->settings.containers[i].path;
 		char path[CFG_PATH_MAX];

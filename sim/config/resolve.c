@@ -59,7 +59,7 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return rc;
 }
 
-/* A control file that is left alone has no value to tell. */
+/* A control file that is left alone has no value to tell, nor has a GPU that is not chosen. */
 static int dump_container(const struct cfg_schema *schema, json_t *containers,
 			  const struct cfg_container *container)
 {
@@ -67,6 +67,8 @@ static int dump_container(const struct cfg_schema *schema, json_t *containers,
 	int rc = dump_scope(schema, object, CFG_SCOPE_CONTAINER, NULL, container) |
 		 dump_scope(schema, object, CFG_SCOPE_APP, container->app_type, container->app);
 
+	if (!*container->gpu)
+		json_object_del(object, "gpu");
 	for (size_t i = 0; !rc && i < container->control_count; i++) {
 		const struct cfg_control *control = &container->controls[i];
 
@@ -143,6 +145,10 @@ static int dump_config(json_t *root, const struct cfg_load *load)
 	json_t *events = json_array();
 	int rc = dump_root(root, load) | dump_unused(schema, root, &load->settings);
 
+	for (size_t i = 0; i < config->gpu_count; i++)
+		rc |= dump_scope(schema,
+				 child_object(child_object(root, "gpus"), config->gpus[i].name),
+				 CFG_SCOPE_GPU, NULL, &config->gpus[i]);
 	containers = child_object(root, "containers");
 	for (size_t i = 0; !rc && i < config->container_count; i++)
 		rc = dump_container(schema, containers, &config->containers[i]);

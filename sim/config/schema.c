@@ -131,6 +131,8 @@ static const struct cfg_key container_rows[] = {
 	CONTAINER("enabled", BOOL, enabled, "the container takes part", CFG_DEFAULT("true")),
 	CONTAINER("start", DURATION, start, "when its application starts",
 		  CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	CONTAINER("gpu", NAME, gpu, "GPU that it is on, of gpus; without it: that of gpu",
+		  CFG_DEFAULT("")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),
@@ -188,6 +190,29 @@ static void append_sets(struct cfg_schema *schema, const struct cfg_keys *const 
 		append_rows(schema, (*sets)->keys, (*sets)->key_count, *sets);
 }
 
+static const char *make_path(struct cfg_schema *schema, const char *prefix, const char *leaf)
+{
+	char *path = schema->made_paths[schema->made_count++];
+
+	snprintf(path, CFG_PATH_MAX, "%s%s", prefix, leaf);
+	return path;
+}
+
+/* Further GPUs: the keys of "gpu." again, below "gpus.<name>.". */
+static void append_gpus(struct cfg_schema *schema)
+{
+	for (size_t i = 0; i < sizeof(machine_rows) / sizeof(machine_rows[0]); i++) {
+		struct cfg_key row = machine_rows[i];
+
+		if (strncmp(row.path, "gpu.", strlen("gpu.")) != 0)
+			continue;
+		row.path = make_path(schema, "gpus.*.", row.path + strlen("gpu."));
+		row.scope = CFG_SCOPE_GPU;
+		row.offset -= offsetof(struct config, gpu);
+		schema->rows[schema->count++] = row;
+	}
+}
+
 /* The type of a key for a control file of this kind. */
 static enum cfg_type control_type(const struct gvm_control_file *file)
 {
@@ -209,9 +234,8 @@ static void append_controls(struct cfg_schema *schema)
 
 		if (!file->store)
 			continue;
-		snprintf(schema->control_paths[i], CFG_PATH_MAX, "containers.*.%s", file->name);
 		schema->rows[schema->count++] = (struct cfg_key){
-			.path = schema->control_paths[i],
+			.path = make_path(schema, "containers.*.", file->name),
 			.type = control_type(file),
 			.scope = CFG_SCOPE_CONTROL,
 			CFG_RANGE(file->min, file->max),
@@ -229,19 +253,21 @@ int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *regist
 {
 	size_t own = sizeof(scenario_rows) + sizeof(machine_rows) + sizeof(container_rows) +
 		     sizeof(event_rows) + sizeof(output_rows);
+	size_t made = sizeof(machine_rows) / sizeof(machine_rows[0]) + gvm_control_count();
 	size_t count = own / sizeof(struct cfg_key) + count_set_rows(registry->apps) +
-		       count_set_rows(registry->systems) + gvm_control_count();
+		       count_set_rows(registry->systems) + made;
 
 	*schema = (struct cfg_schema){ .registry = registry };
 	schema->rows = calloc(count, sizeof(*schema->rows));
-	schema->control_paths = calloc(gvm_control_count(), sizeof(*schema->control_paths));
-	if (!schema->rows || !schema->control_paths) {
+	schema->made_paths = calloc(made, sizeof(*schema->made_paths));
+	if (!schema->rows || !schema->made_paths) {
 		cfg_schema_destroy(schema);
 		return -ENOMEM;
 	}
 	APPEND(schema, scenario_rows);
 	append_sets(schema, registry->systems);
 	APPEND(schema, machine_rows);
+	append_gpus(schema);
 	APPEND(schema, container_rows);
 	append_sets(schema, registry->apps);
 	append_controls(schema);
@@ -254,7 +280,7 @@ int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *regist
 void cfg_schema_destroy(struct cfg_schema *schema)
 {
 	free(schema->rows);
-	free(schema->control_paths);
+	free(schema->made_paths);
 	*schema = (struct cfg_schema){ 0 };
 }
 
@@ -380,26 +406,27 @@ void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_pat
 		snprintf(ret_path, size, "%s", key->path);
 }
 
-/* The part of @path behind its container's name, or NULL. */
-static const char *path_in_container(const char *path)
+/* The name that follows @prefix in @path: copied, and where the path goes on; NULL: there is none. */
+static const char *path_name(const char *path, const char *prefix, char *ret_name, size_t size)
 {
-	static const char prefix[] = "containers.";
+	size_t length = strlen(prefix);
 
-	if (strncmp(path, prefix, sizeof(prefix) - 1) != 0)
+	if (strncmp(path, prefix, length) != 0)
 		return NULL;
-	path += sizeof(prefix) - 1;
-	return path + strcspn(path, ".");
+	path += length;
+	length = strcspn(path, ".");
+	snprintf(ret_name, size, "%.*s", (int)length, path);
+	return path + length;
 }
 
 bool cfg_path_container(const char *path, char *ret_name, size_t size)
 {
-	const char *end = path_in_container(path);
-	const char *name = path + strlen("containers.");
+	return path_name(path, "containers.", ret_name, size);
+}
 
-	if (!end)
-		return false;
-	snprintf(ret_name, size, "%.*s", (int)(end - name), name);
-	return true;
+bool cfg_path_gpu(const char *path, char *ret_name, size_t size)
+{
+	return path_name(path, "gpus.", ret_name, size);
 }
 
 bool cfg_path_event(const char *path, size_t *ret_index)
@@ -414,7 +441,8 @@ bool cfg_path_event(const char *path, size_t *ret_index)
 
 void cfg_path_canonical(const char *path, char *ret_path, size_t size)
 {
-	const char *leaf = path_in_container(path);
+	char name[CFG_PATH_MAX];
+	const char *leaf = path_name(path, "containers.", name, sizeof(name));
 	const struct gvm_control_file *file =
 		leaf && *leaf == '.' ? gvm_control_find(leaf + 1) : NULL;
 

@@ -5,7 +5,7 @@
  * Validation, defaults, binding to structs, --set, error messages, --help, completion, the
  * reference document and the dump of the resolved configuration all walk these rows. A new key is
  * a new row. A path is the names of the nested objects joined by dots; in a row's path "*" stands
- * for a container's name and "#" for the index of an event.
+ * for the name of a container or of a GPU and "#" for the index of an event.
  *
  * The rows of a scenario itself are in schema.c. Those of control files are made from the core's
  * table: each file that can be written is a key. An application type and a system bring rows of
@@ -70,6 +70,7 @@ enum cfg_scope {
 	CFG_SCOPE_CONTAINER, /* struct cfg_container */
 	CFG_SCOPE_APP,	     /* the struct of an application's set, cfg_container.app */
 	CFG_SCOPE_CONTROL,   /* struct cfg_control, as text */
+	CFG_SCOPE_GPU,	     /* struct cfg_gpu of a further GPU, "gpus.<name>" */
 	CFG_SCOPE_EVENT,     /* struct cfg_event */
 	CFG_SCOPE_UNUSED,    /* nothing: BOOL or WORD, whose JSON has one spelling */
 };
@@ -158,7 +159,8 @@ struct cfg_schema {
 	const struct cfg_registry *registry; /* borrowed */
 	struct cfg_key *rows;
 	size_t count;
-	char (*control_paths)[CFG_PATH_MAX]; /* of the rows of control files */
+	char (*made_paths)[CFG_PATH_MAX]; /* of rows of control files and of further GPUs */
+	size_t made_count;
 };
 
 /* Make the schema of @registry, which outlives it. Returns 0 or -ENOMEM. */
@@ -215,8 +217,9 @@ void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_pat
  */
 const char *cfg_path_match(const char *path, const char *pattern);
 
-/* Container @path belongs to: copies its name, false for paths outside "containers.". */
+/* Container or GPU @path belongs to: copies its name, false for paths outside "containers." or "gpus.". */
 bool cfg_path_container(const char *path, char *ret_name, size_t size);
+bool cfg_path_gpu(const char *path, char *ret_name, size_t size);
 
 /* The index of the event that @path is or belongs to; false for other paths. */
 bool cfg_path_event(const char *path, size_t *ret_index);

@@ -76,39 +76,61 @@ static int walk_into(const struct walk *walk, const struct place *parent, const 
 	return walk_value(walk, &child, json);
 }
 
-static bool is_container_name(const char *name)
+static bool is_instance_name(const char *name)
 {
 	return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
 }
 
-/* Remember the container that @path leads into, if it does. */
-static int note_container(const struct walk *walk, const char *path)
+/* Things that a scenario gives names to. */
+struct named {
+	const char *branch; /* "containers" */
+	const char *word;   /* "container" */
+	struct cfg_mention *list;
+	size_t *count;
+	size_t max;
+};
+
+/* Remember @name as one of @named. */
+static int note_name(const struct walk *walk, const struct named *named, const char *name)
 {
-	struct cfg_settings *settings = walk->settings;
 	struct cfg_mention *mention;
-	char name[CFG_PATH_MAX];
 	size_t i = 0;
 
-	if (!cfg_path_container(path, name, sizeof(name)))
-		return 0;
-	if (!is_container_name(name) || strlen(name) >= CFG_NAME_MAX)
-		return cfg_error(walk->err, walk->source->origin, "containers",
-				 "\"%s\" is no container name, allowed: 1 to %d lower-case "
+	if (!is_instance_name(name) || strlen(name) >= CFG_NAME_MAX)
+		return cfg_error(walk->err, walk->source->origin, named->branch,
+				 "\"%s\" is no %s name, allowed: 1 to %d lower-case "
 				 "letters, digits, \"_\" and \"-\"",
-				 name, CFG_NAME_MAX - 1);
-	while (i < settings->container_count && strcmp(settings->containers[i].name, name) != 0)
+				 name, named->word, CFG_NAME_MAX - 1);
+	while (i < *named->count && strcmp(named->list[i].name, name) != 0)
 		i++;
-	if (i < settings->container_count)
+	if (i < *named->count)
 		return 0;
-	if (i == CFG_CONTAINERS_MAX)
-		return cfg_error(walk->err, walk->source->origin, "containers",
-				 "are too many, allowed: at most %d", CFG_CONTAINERS_MAX);
-	mention = &settings->containers[i];
+	if (i == named->max)
+		return cfg_error(walk->err, walk->source->origin, named->branch,
+				 "are too many, allowed: at most %zu", named->max);
+	mention = &named->list[i];
 	memcpy(mention->name, name, strlen(name) + 1);
-	snprintf(mention->path, sizeof(mention->path), "containers.%.*s", CFG_NAME_MAX - 1,
-		 name);
+	snprintf(mention->path, sizeof(mention->path), "%s.%.*s", named->branch,
+		 CFG_NAME_MAX - 1, name);
 	mention->origin = walk->source->origin;
-	settings->container_count++;
+	++*named->count;
+	return 0;
+}
+
+/* Remember the container or the GPU that @path leads into, if it does. */
+static int note_instance(const struct walk *walk, const char *path)
+{
+	struct cfg_settings *settings = walk->settings;
+	const struct named containers = { "containers", "container", settings->containers,
+					  &settings->container_count, CFG_CONTAINERS_MAX };
+	const struct named gpus = { "gpus", "GPU", settings->gpus, &settings->gpu_count,
+				    CFG_GPUS_MAX };
+	char name[CFG_PATH_MAX];
+
+	if (cfg_path_container(path, name, sizeof(name)))
+		return note_name(walk, &containers, name);
+	if (cfg_path_gpu(path, name, sizeof(name)))
+		return note_name(walk, &gpus, name);
 	return 0;
 }
 
@@ -265,7 +287,7 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 {
 	struct place canonical = *place;
 	char allowed[TEXT_MAX];
-	int rc = note_container(walk, place->path);
+	int rc = note_instance(walk, place->path);
 
 	if (rc || is_old_hash(walk, place->path))
 		return rc;

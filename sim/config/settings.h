@@ -29,7 +29,8 @@ enum cfg_layer {
 struct cfg_source {
 	const char *origin; /* file name, or "--set"; outlives the settings */
 	enum cfg_layer layer;
-	const char *prefix; /* path of the tree's root: "", or "containers.<name>" */
+	const char
+		*prefix; /* path of the tree's root: "", "containers.<name>", "gpus.<name>" */
 };
 
 /* One key of one layer. */
@@ -41,10 +42,10 @@ struct cfg_setting {
 	json_t *value; /* a reference is held */
 };
 
-/* A container that some layer mentions. */
+/* A container or a further GPU that some layer mentions. */
 struct cfg_mention {
 	char name[CFG_NAME_MAX];
-	char path[CFG_NAME_MAX + 16]; /* "containers.<name>" */
+	char path[CFG_NAME_MAX + 16]; /* "containers.<name>", "gpus.<name>" */
 	const char *origin;	      /* of the first mention */
 };
 
@@ -56,6 +57,8 @@ struct cfg_settings {
 	size_t capacity;
 	struct cfg_mention containers[CFG_CONTAINERS_MAX]; /* in order of mention */
 	size_t container_count;
+	struct cfg_mention gpus[CFG_GPUS_MAX];
+	size_t gpu_count;
 	/* For each event the origin of its first mention, be it without any key. */
 	const char *event_origins[CFG_EVENTS_MAX];
 	size_t event_count; /* one more than the highest index mentioned */

@@ -26,6 +26,7 @@ struct eng_actor {
 	struct fibre fibre;
 	void (*function)(void *data);
 	void *data;
+	const void *inherited; /* eng_inherited() */
 
 	struct eng_waitq *waitq; /* where it waits, or NULL */
 	struct eng_actor *next;	 /* neighbours in that queue */
@@ -101,6 +102,17 @@ void *eng_local(void)
 	static u64 local[ENG_LOCAL_BYTES / sizeof(u64)];
 
 	return node.current ? node.current->local : local;
+}
+
+const void *eng_inherited(void)
+{
+	return node.current ? node.current->inherited : NULL;
+}
+
+void eng_inherit(const void *pointer)
+{
+	if (node.current)
+		node.current->inherited = pointer;
 }
 
 const char *eng_actor_name(const struct eng_actor *actor)
@@ -322,6 +334,7 @@ struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void
 	snprintf(actor->name, sizeof(actor->name), "%s", name);
 	actor->function = function;
 	actor->data = data;
+	actor->inherited = eng_inherited();
 	actor->timeout.fire = actor_timeout;
 	actor_add_live(actor);
 	woken_append(actor);

@@ -102,6 +102,13 @@ const char *eng_actor_name(const struct eng_actor *actor);
 #define ENG_LOCAL_BYTES 256
 void *eng_local(void);
 
+/*
+ * A pointer that the running actor has from the actor that started it, NULL at first; and another
+ * one for it and for those that it starts from now on. NULL outside of actors.
+ */
+const void *eng_inherited(void);
+void eng_inherit(const void *pointer);
+
 /* Make one actor's interruptible waits return -EINTR from now on. */
 void eng_interrupt(struct eng_actor *actor);
 bool eng_interrupted(void);

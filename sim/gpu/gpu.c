@@ -347,12 +347,23 @@ void sim_gpu_destroy(struct sim_gpu *gpu)
 	gpu_free_memory(gpu);
 }
 
+static void set_costs(u64 *costs, const struct cfg_gpu *profile)
+{
+	costs[GVM_COST_BATCH] = profile->fault.batch;
+	costs[GVM_COST_ENTRY] = profile->fault.entry;
+	costs[GVM_COST_BLOCK] = profile->fault.block;
+	costs[GVM_COST_PAGE] = profile->fault.page;
+	costs[GVM_COST_REPLAY] = profile->fault.replay;
+	costs[GVM_COST_EVICT] = profile->fault.evict;
+}
+
 void sim_gpu_set_costs(const struct cfg_gpu *profile)
 {
-	gvm_port_cost_ns[GVM_COST_BATCH] = profile->fault.batch;
-	gvm_port_cost_ns[GVM_COST_ENTRY] = profile->fault.entry;
-	gvm_port_cost_ns[GVM_COST_BLOCK] = profile->fault.block;
-	gvm_port_cost_ns[GVM_COST_PAGE] = profile->fault.page;
-	gvm_port_cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
-	gvm_port_cost_ns[GVM_COST_EVICT] = profile->fault.evict;
+	set_costs(gvm_port_cost_ns, profile);
+}
+
+void sim_gpu_use_costs(struct sim_gpu *gpu)
+{
+	set_costs(gpu->cost_ns, gpu->profile);
+	eng_inherit(gpu->cost_ns);
 }

@@ -25,6 +25,7 @@ struct sim_frame {
 };
 
 struct sim_gpu {
+	u64 cost_ns[GVM_COST_KINDS]; /* of the driver's CPU work; sim_gpu_use_costs() */
 	char name[CFG_NAME_MAX];
 	const struct cfg_gpu *profile; /* borrowed */
 	struct gvm_device device;
@@ -80,5 +81,11 @@ extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
 
 /* The costs of the driver's CPU work from the profile, for gvm_cost(). Once per simulation. */
 void sim_gpu_set_costs(const struct cfg_gpu *profile);
+
+/*
+ * The same from this GPU's own profile, where a machine has several GPUs: for the driver's work in the running actor and in those that it
+ * starts from now on, sim_gpu_start() included.
+ */
+void sim_gpu_use_costs(struct sim_gpu *gpu);
 
 #endif

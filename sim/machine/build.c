@@ -23,7 +23,7 @@ static int prepare_app(struct sim_container *container, struct sim_error *err)
 
 	container->app = sim_app_of(container->cfg->app_type);
 	container->env = (struct app_env){
-		.config = machine->config,
+		.config = container->config,
 		.container = container->cfg,
 		.cuda = &container->cuda,
 		.log = &container->log,
@@ -49,6 +49,7 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 			continue;
 		container->cfg = &config->containers[i];
 		container->machine = machine;
+		container->config = &machine->views[config_gpu_index(config, container->cfg)];
 		container->index = machine->container_count++;
 		status = prepare_app(container, err);
 		if (status)
@@ -57,40 +58,73 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 	return 0;
 }
 
+/* One GPU, described by @view; its driver's work costs what the GPU's profile says. */
+static int build_gpu(struct machine *machine, const struct config *view, const char *name,
+		     struct sim_error *err)
+{
+	struct sim_memory_policy policy = machine_memory_policy(machine);
+	struct sim_gpu *gpu = &machine->gpus[machine->gpu_count];
+
+	if (sim_gpu_init(gpu, name, &view->gpu, &policy))
+		return sim_runtime_error(err, "out of memory for %s", name);
+	if (machine->system->scheduling)
+		gpu->scheduling = machine->system->scheduling(view);
+	cuda_device_init(&machine->devices[machine->gpu_count], gpu);
+	machine->gpu_count++;
+	return 0;
+}
+
+/* Those of the configuration, or one for each container that is like the one that it names. */
 static int build_gpus(struct machine *machine, struct sim_error *err)
 {
+	const struct config *config = machine->config;
 	bool own = machine->system->own_gpu;
-	u32 wanted = own ? machine->container_count : 1;
-	struct sim_memory_policy policy = machine_memory_policy(machine);
+	size_t wanted = own ? machine->container_count : config->gpu_count + 1;
+	int status = 0;
 
 	machine->gpus = calloc(wanted, sizeof(*machine->gpus));
 	machine->devices = calloc(wanted, sizeof(*machine->devices));
 	if (!machine->gpus || !machine->devices)
 		return sim_runtime_error(err, "out of memory");
-	sim_gpu_set_costs(&machine->config->gpu);
-	for (u32 i = 0; i < wanted; i++) {
-		struct sim_gpu *gpu = &machine->gpus[i];
+	for (size_t i = 0; !status && i < wanted; i++) {
+		const struct config *view =
+			own ? machine->containers[i].config : &machine->views[i];
 		char name[CFG_NAME_MAX];
 
-		snprintf(name, sizeof(name), "gpu%u", i);
-		if (sim_gpu_init(gpu, name, &machine->config->gpu, &policy))
-			return sim_runtime_error(err, "out of memory for %s", name);
-		if (machine->system->scheduling)
-			gpu->scheduling = machine->system->scheduling(machine->config);
-		cuda_device_init(&machine->devices[i], gpu);
-		machine->gpu_count++;
+		snprintf(name, sizeof(name), "gpu%zu", i);
+		status = build_gpu(machine, view, own || !i ? name : view->gpu.name, err);
 	}
 	for (u32 i = 0; i < machine->container_count; i++) {
-		machine->containers[i].gpu = &machine->gpus[own ? i : 0];
-		machine->containers[i].device = &machine->devices[own ? i : 0];
+		struct sim_container *container = &machine->containers[i];
+		size_t gpu = own ? i : config_gpu_index(config, container->cfg);
+
+		container->gpu = &machine->gpus[gpu];
+		container->device = &machine->devices[gpu];
+	}
+	return status;
+}
+
+static int build_views(struct machine *machine, struct sim_error *err)
+{
+	const struct config *config = machine->config;
+
+	machine->views = calloc(config->gpu_count + 1, sizeof(*machine->views));
+	if (!machine->views)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i <= config->gpu_count; i++) {
+		machine->views[i] = *config;
+		if (i)
+			machine->views[i].gpu = config->gpus[i - 1];
 	}
 	return 0;
 }
 
 int machine_build(struct machine *machine, struct sim_error *err)
 {
-	int status = build_containers(machine, err);
+	int status = build_views(machine, err);
 
+	if (!status)
+		status = build_containers(machine, err);
 	if (!status)
 		status = record_init(machine, err);
 	return status ? status : build_gpus(machine, err);

@@ -26,6 +26,7 @@ static void container_write_file(struct sim_container *container, const char *fi
 	struct gvm_container *gvm = container->process.container;
 
 	gvm_container_get(gvm);
+	sim_gpu_use_costs(container->gpu);
 	gvm_control_write(gvm, file, text, strlen(text));
 	gvm_container_put(gvm);
 }
@@ -35,7 +36,7 @@ static const char *container_wanted_text(const struct sim_container *container,
 					 const struct cfg_control *control)
 {
 	const struct sim_system *system = container->machine->system;
-	const struct config *config = container->env.config;
+	const struct config *config = container->config;
 
 	if (system->setting)
 		return system->setting(config, container->cfg, control->file);

@@ -40,6 +40,7 @@ static void machine_time_is_up(struct eng_timer *timer)
 static int machine_start_all(struct machine *machine)
 {
 	for (u32 i = 0; i < machine->gpu_count; i++) {
+		sim_gpu_use_costs(&machine->gpus[i]);
 		cuda_device_start(&machine->devices[i]);
 		if (sim_gpu_start(&machine->gpus[i]))
 			return -ENOMEM;
@@ -48,6 +49,7 @@ static int machine_start_all(struct machine *machine)
 		struct sim_container *container = &machine->containers[i];
 
 		machine->running++;
+		sim_gpu_use_costs(container->gpu);
 		container->actor =
 			eng_spawn(container->cfg->name, sim_container_main, container);
 		if (!container->actor)
@@ -192,6 +194,7 @@ void machine_destroy(struct machine *machine)
 	record_destroy(machine);
 	free(machine->timeline);
 	free(machine->containers);
+	free(machine->views);
 	free(machine->gpus);
 	free(machine->devices);
 }

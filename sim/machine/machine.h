@@ -40,7 +40,8 @@ struct sim_container {
 	const struct cfg_container *cfg;
 	const struct sim_app *app;
 	struct machine *machine;
-	u32 index; /* in machine.containers, and in order of the scenario */
+	u32 index;		     /* in machine.containers, and in order of the scenario */
+	const struct config *config; /* as it sees it: machine.views */
 	struct sim_gpu *gpu;
 	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
 	struct sim_process process;
@@ -74,6 +75,11 @@ struct timeline_row {
 struct machine {
 	const struct config *config;
 	const struct sim_system *system;
+	/*
+	 * The configuration as a container on a GPU sees it: that GPU is its config.gpu. One for
+	 * each GPU of the configuration.
+	 */
+	struct config *views;
 	struct sim_gpu *gpus;
 	struct cuda_device *devices; /* one for each GPU */
 	u32 gpu_count;

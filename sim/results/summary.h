@@ -103,6 +103,7 @@ struct summary_container {
 	char name[CFG_NAME_MAX];
 	enum cfg_app_type type;
 	char status[SUMMARY_STATUS_MAX];
+	char gpu[CFG_NAME_MAX]; /* that it was on; empty: the machine has one only */
 	struct summary_value values[SUMMARY_METRICS];
 };
 

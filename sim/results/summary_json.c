@@ -58,6 +58,8 @@ static int put_container(json_t *containers, const struct summary_container *con
 	rc = json_object_set_new(object, "type",
 				 json_string(summary_type_name(container->type)));
 	rc |= json_object_set_new(object, "status", json_string(container->status));
+	if (*container->gpu)
+		rc |= json_object_set_new(object, "gpu", json_string(container->gpu));
 	for (int i = 0; !rc && i < SUMMARY_METRICS; i++) {
 		enum summary_metric_id metric = (enum summary_metric_id)i;
 
@@ -228,6 +230,8 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	load_text(load, object, prefix, "type", type, sizeof(type));
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
+	if (json_object_get(object, "gpu"))
+		load_text(load, object, prefix, "gpu", container->gpu, sizeof(container->gpu));
 	if (!find_type(type, &container->type))
 		load_mistake(load, prefix, "type", "is unknown",
 			     "\"llm-server\", \"diffusion\", \"pages\" or \"unknown\"");

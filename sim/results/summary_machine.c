@@ -83,6 +83,8 @@ static int compute_container(struct summary_container *container,
 	u64 slo_ns = 0;
 
 	snprintf(container->name, sizeof(container->name), "%s", ran->cfg->name);
+	if (ran->machine->config->gpu_count)
+		snprintf(container->gpu, sizeof(container->gpu), "%s", ran->config->gpu.name);
 	container->type = cfg_app_type_of(ran->cfg);
 	compute_status(container, ran);
 	compute_gpu(container, ran);

@@ -73,13 +73,15 @@ static const char *gpreempt_setting(const struct config *config,
 				    const char *control_file)
 {
 	unsigned long own = container_priority(config, container);
+	size_t gpu = config_gpu_index(config, container);
 
 	if (strcmp(control_file, PRIORITY_FILE) != 0)
 		return NULL;
 	for (size_t i = 0; i < config->container_count; i++) {
 		const struct cfg_container *other = &config->containers[i];
 
-		if (other->enabled && container_priority(config, other) < own)
+		if (other->enabled && config_gpu_index(config, other) == gpu &&
+		    container_priority(config, other) < own)
 			return "15";
 	}
 	return "0";

@@ -130,6 +130,29 @@ START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 }
 END_TEST
 
+/* A profile's host is the machine's only where "gpu" names it. */
+START_TEST(a_machine_may_have_gpus_of_different_profiles)
+{
+	write_file("gpus/other.json", replace(config_gpu_profile, "1.23", "4.56"));
+	load("gpus.second={\"profile\": \"other\", \"link.setup\": \"9us\"}",
+	     "containers.vllm.gpu=second");
+	ck_assert_uint_eq(config.gpu_count, 1);
+	ck_assert_str_eq(config.gpu.name, "gpu0");
+	ck_assert_str_eq(config.gpus[0].name, "second");
+	ck_assert_str_eq(config.gpus[0].profile, "other");
+	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	ck_assert_uint_eq(config.gpus[0].link.setup, 9000);
+	ck_assert_uint_eq(config.gpus[0].link.piece, 700);
+	ck_assert_uint_eq(config.host.speed, 1230000);
+	ck_assert_ptr_eq(config_gpu(&config, &config.containers[0]), &config.gpus[0]);
+	load("gpus.second.profile=tiny", "containers.vllm.gpu=gpu0");
+	ck_assert_ptr_eq(config_gpu(&config, &config.containers[0]), &config.gpu);
+	load(NULL, NULL);
+	ck_assert_ptr_eq(config_gpu(&config, &config.containers[0]), &config.gpu);
+	ck_assert_ptr_null(json_object_get(config.resolved, "gpus"));
+}
+END_TEST
+
 START_TEST(set_chooses_the_profile)
 {
 	write_file("gpus/other.json", replace(config_gpu_profile, "\"32M\"", "\"30M\""));
@@ -572,6 +595,7 @@ static void add_layers(Suite *suite)
 	tcase_add_test(tcase, later_layers_win);
 	tcase_add_test(tcase, keys_that_nothing_honours_are_listed);
 	tcase_add_test(tcase, mechanisms_of_papers_are_switched_off_and_ideas_on);
+	tcase_add_test(tcase, a_machine_may_have_gpus_of_different_profiles);
 	tcase_add_test(tcase, set_chooses_the_profile);
 	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);

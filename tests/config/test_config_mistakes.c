@@ -119,7 +119,7 @@ START_TEST(unreadable_files_are_named)
 	write_file("s.json", "[]");
 	assert_failed(load_path("s.json", NULL, NULL),
 		      "s.json: is not an object, allowed: an object with name, description, "
-		      "duration, seed, system, gpu, host, containers, events, output");
+		      "duration, seed, system, gpu, host, gpus, containers, events, output");
 	assert_failed(load_path("gpus", NULL, NULL),
 		      "gpus: is a folder, allowed: a scenario file");
 	ck_assert_int_eq(load_path("none.json", NULL, NULL), -SIM_EXIT_USER);
@@ -247,9 +247,31 @@ START_TEST(container_names_are_checked)
 		 "s.json:containers: \"vLLM\" is no container name, %s", allowed);
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad("\"vllm\"", "\"v.llm\"",
-		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, app, "
+		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, app, "
 		   "gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
 		   "compute.priority, compute.weight, compute.freeze");
+}
+END_TEST
+
+START_TEST(gpus_are_checked)
+{
+	assert_bad_set("gpus=1",
+		       "--set:gpus: is not an object, allowed: an object of GPUs by name");
+	assert_bad_set("gpus.Big.profile=tiny",
+		       "--set:gpus: \"Big\" is no GPU name, allowed: 1 to 63 lower-case "
+		       "letters, digits, \"_\" and \"-\"");
+	assert_bad_set("gpus.big.memroy=1G", "--set:gpus.big.memroy: unknown key, did you mean "
+					     "\"gpus.big.memory\"?");
+	assert_bad_set("gpus.big.memory=1G",
+		       "--set:gpus.big.memory_total: is missing, allowed: a size from 2M to "
+		       "16384G such as 6000000000, \"6e9\" or \"1.5G\"");
+	assert_bad_set("gpus.big={\"profile\": \"tiny\", \"memory\": \"1G\"}",
+		       "--set:gpus.big.memory: 1073741824 is too much, allowed: at most "
+		       "gpus.big.memory_total, 35651584");
+	assert_bad_set("gpus.gpu0.profile=tiny",
+		       "s.json:gpus.gpu0: is the GPU of \"gpu\", allowed: another name");
+	assert_bad_set("containers.vllm.gpu=big",
+		       "--set:containers.vllm.gpu: no GPU \"big\", allowed: \"gpu0\"");
 }
 END_TEST
 
@@ -462,6 +484,7 @@ int main(void)
 	tcase_add_test(tcase, ranges_are_kept);
 	tcase_add_test(tcase, missing_keys_are_named);
 	tcase_add_test(tcase, container_names_are_checked);
+	tcase_add_test(tcase, gpus_are_checked);
 	tcase_add_test(tcase, relations_are_checked);
 	tcase_add_test(tcase, overridden_mistakes_are_still_mistakes);
 	tcase_add_test(tcase, messages_are_one_line);

@@ -29,6 +29,11 @@ struct eng_actor *eng_self(void)
 	return NULL;
 }
 
+const void *eng_inherited(void)
+{
+	return NULL;
+}
+
 void *eng_local(void)
 {
 	static u64 local[ENG_LOCAL_BYTES / sizeof(u64)];

@@ -136,6 +136,7 @@ static void make_containers(void)
 		sim_containers[i] = (struct sim_container){
 			.cfg = &containers[i],
 			.machine = &machine,
+			.config = &config,
 			.index = i,
 			.started = true,
 			.gmem_current = 1ull << 30,

@@ -153,5 +153,7 @@ u64 gvm_ktime_ns(void)
 
 void gvm_cost(enum gvm_cost kind, u32 n)
 {
-	eng_add_debt(gvm_port_cost_ns[kind] * n);
+	const u64 *costs = eng_inherited();
+
+	eng_add_debt((costs ? costs : gvm_port_cost_ns)[kind] * n);
 }

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Two GPUs of different profiles in one machine: each container has the results of a machine that
+# has its GPU only, to the byte, under every system.
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+
+# Both page more than they have room for, and "b" has its limit lowered on the way.
+cat >both.json <<END
+{"name": "both", "duration": "2s",
+ "gpu": {"profile": "a100-40g", "memory": "64M", "context": 0},
+ "gpus": {"second": {"profile": "h100-80g", "memory": "96M", "context": 0}},
+ "host": {"kernel_launch": "10us", "speed": 1},
+ "output": {"controls": true, "evictions": true},
+ "containers": {
+  "a": {"app": {"type": "pages", "bytes": "100M", "kernel_blocks": 7}},
+  "b": {"gpu": "second", "compute.priority": 3, "gmem.limit.high": "90M",
+   "app": {"type": "pages", "bytes": "128M", "pattern": "random", "kernel_blocks": 5}}},
+ "events": [{"at": "700ms", "container": "b", "file": "gmem.limit.high", "value": "60M"}]}
+END
+sed -e 's/"profile": "a100-40g", "memory": "64M", "context": 0/"profile": "h100-80g", "memory": "96M", "context": 0/' \
+	-e '/"gpus"/d' -e 's/"gpu": "second", //' both.json >second.json
+
+for system in stock gvm ghost gpreempt exclusive; do
+	"$gvmsim" run both.json --system $system --quiet --out "both.$system" || fail "both, $system"
+	"$gvmsim" run both.json --system $system --quiet --out "a.$system" \
+		--set containers.b.enabled=false --set events=[] || fail "a, $system"
+	"$gvmsim" run second.json --system $system --quiet --out "b.$system" \
+		--set containers.a.enabled=false || fail "b, $system"
+	for name in a b; do
+		for file in requests.csv timeline.csv controls.csv evictions.csv; do
+			grep -E "^([0-9]+,)?$name," "both.$system/$file" >together || true
+			grep -E "^([0-9]+,)?$name," "$name.$system/$file" >alone || true
+			cmp together alone || fail "$system, $name: $file differs"
+		done
+		jq ".containers.$name | del(.gpu)" "both.$system/summary.json" >together
+		jq ".containers.$name | del(.gpu)" "$name.$system/summary.json" >alone
+		cmp together alone || fail "$system, $name: summary.json differs"
+		[ "$(jq ".containers.$name.evictions" "both.$system/summary.json")" -gt 0 ] ||
+			fail "$system, $name: nothing was evicted"
+	done
+done
+
+# Results say which GPU it was, where there are several; the configuration can be run again.
+[ "$(jq -r '[.containers[].gpu] | join(" ")' both.ghost/summary.json)" = "gpu0 second" ] ||
+	fail "the GPUs are not named"
+[ "$(jq '.containers.b.gpu' b.ghost/summary.json)" = null ] || fail "a single GPU is named"
+"$gvmsim" run both.ghost/config.json --quiet --out again || fail "config.json is no scenario"
+jq .containers both.ghost/summary.json >first
+jq .containers again/summary.json | cmp first - || fail "config.json gives other results"
+
+"$gvmsim" run both.json --set containers.b.gpu=third 2>wrong && fail "a GPU that is not there"
+grep -q 'containers.b.gpu: no GPU "third", allowed: "gpu0", "second"' wrong || fail "$(cat wrong)"
+exit 0
