@@ -96,15 +96,20 @@ static void partition_set_speeds(struct fifo_partition *partition)
 {
 	struct partition_claim claims[FIFO_CHANNELS_MAX];
 	u32 sms[FIFO_CHANNELS_MAX], bandwidth[FIFO_CHANNELS_MAX];
+	const struct fifo_share *share = &partition->share;
 	u32 count = partition_collect(partition, claims, sms);
 
-	share_max_min(partition->share.sm_ppm, sms, count);
+	/* One alone with the whole GPU, as in time slicing, has all that it can want. */
+	if (count == 1 && sms[0] == claims[0].fills && sms[0] <= share->sm_ppm &&
+	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
+		return;
+	share_max_min(share->sm_ppm, sms, count);
 	for (u32 i = 0; i < count; i++) {
 		sms[i] = (u32)((u64)sms[i] * FIFO_ALL_PPM / claims[i].fills);
 		bandwidth[i] =
 			claims[i].stalled ? 0 : part_of(claims[i].burst->bandwidth_ppm, sms[i]);
 	}
-	share_max_min(partition->share.bandwidth_ppm, bandwidth, count);
+	share_max_min(share->bandwidth_ppm, bandwidth, count);
 	for (u32 i = 0; i < count; i++) {
 		struct fifo_burst *burst = claims[i].burst;
 		u32 speed = sms[i];
