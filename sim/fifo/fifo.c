@@ -16,7 +16,7 @@ void fifo_update(struct fifo *fifo)
 			runner_update(runner);
 }
 
-/* A TSG has changed: so may have what its partition does. */
+/* A TSG has changed: plan its partition again. */
 static void tsg_plan(struct fifo_tsg *tsg)
 {
 	partition_plan(tsg->runner->partition);
@@ -107,6 +107,7 @@ void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 	struct fifo_runner *runner = tsg->runner;
 
 	GVM_ASSERT(burst->kernels && burst->kernel_ns);
+	GVM_ASSERT(tsg->table || !burst->touch_count);
 	GVM_ASSERT(burst->kernel_ns <= FIFO_BURST_MAX_NS / burst->kernels);
 	GVM_ASSERT(burst->launch_ns <= FIFO_BURST_MAX_NS / burst->kernels);
 	fifo_update(tsg->fifo);
@@ -127,7 +128,7 @@ void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 		tsg->first = burst;
 	tsg->last = burst;
 	if (tsg == runner->current && tsg->first == burst && !runner->switching && tsg->enabled)
-		runner_start_slice(runner); /* it was idle: it is scheduled anew */
+		runner_start_slice(runner); /* it was idle, and is scheduled again */
 	tsg_plan(tsg);
 }
 
@@ -171,7 +172,7 @@ void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 			return;
 		burst->cursor = cursor;
 	}
-	/* Without a count, all was resident when the plan was made; the plan looks at it now. */
+	/* Without a count, all was resident at the last plan; the next plan finds the miss. */
 	tsg_plan(tsg);
 }
 
@@ -228,10 +229,9 @@ bool fifo_busy(const struct fifo_tsg *tsg)
 
 u64 fifo_pending_kernels(const struct fifo_tsg *tsg)
 {
-	const struct fifo_burst *burst;
 	u64 pending = 0;
 
-	for (burst = tsg->first; burst; burst = burst->next)
+	for (const struct fifo_burst *burst = tsg->first; burst; burst = burst->next)
 		pending += burst_launched(burst, eng_now()) - burst->done_ns / burst->kernel_ns;
 	return pending;
 }

@@ -47,7 +47,7 @@
  *                    wait for memory are held, too: they help no other kernel.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
- * bursts are advanced at their old speed before a share changes, and planned anew. Work is counted in
+ * bursts are advanced at their old speed before a share changes, and planned again. Work is counted in
  * ns at full speed and a rest in ppm of a ns, so that nothing is lost between events.
  *
  * Work is submitted as bursts: n equal kernels, one launched every so often by the host.
@@ -219,26 +219,26 @@ bool fifo_is_current(const struct fifo_tsg *tsg);
 
 /*
  * Queue a burst behind earlier ones of the TSG. Launching starts when the host thread is free. On a
- * dead TSG it fails at once, and has not been launched.
+ * dead TSG it fails at once, without a launch.
  */
 void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst);
 
 /* Blocking: wait for a burst. 0, -EIO (the TSG died) or -EINTR (the burst is still queued). */
 int fifo_wait(struct fifo_burst *burst);
 
-/* The fault service replays: every stalled access runs again, and misses again or goes on. */
+/* The fault service replays: every stalled access runs again, and may miss again. */
 void fifo_replay(struct fifo *fifo);
 
 /*
- * The block at @va, which a TSG may be about to touch, has been unmapped (its page table says so
- * already): the TSG will miss there, unless it has been there or the access was replayed before.
+ * The block at @va has just been unmapped in a TSG's page table. The TSG will miss there, unless it has
+ * used the block or its access was replayed already.
  */
 void fifo_unmapped(struct fifo_tsg *tsg, u64 va);
 
 /* A fault was cancelled: the TSG's context dies with all its work. */
 void fifo_kill(struct fifo *fifo, u32 tsg_id);
 
-/* What the firmware does on an RPC. NULL: no such TSG. */
+/* Effects of RPCs. find: NULL: no such TSG. */
 struct fifo_tsg *fifo_find(struct fifo *fifo, u32 tsg_id);
 void fifo_set_timeslice(struct fifo_tsg *tsg, u64 timeslice_ns);
 void fifo_disable(struct fifo_tsg *tsg); /* not scheduled again; runs on until preempted */

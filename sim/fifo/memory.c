@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Bursts on memory: how far one gets before it misses, stalls and replays; see fifo.h. */
+/* Bursts on memory: progress up to a miss, stalls, replays; see fifo.h. */
 #include "fifo/burst.h"
 #include "fifo/parts.h"
 
@@ -28,7 +28,7 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 
 	if (!burst->touch_count || gmmu_all_resident(&burst->walk))
 		return work;
-	/* The first look at its touches: what they amount to, and where in them it is. */
+	/* The first look at its touches: count them, and find the place that it has reached. */
 	if (!burst->touch_blocks) {
 		burst->touch_blocks = gmmu_count_blocks(&burst->walk);
 		burst->cursor = gmmu_seek(&burst->walk, burst_progress_ordinal(burst));
@@ -56,7 +56,10 @@ bool runner_is_faulting(const struct fifo_runner *runner)
 	       tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
 }
 
-/* Blocks are touched evenly over a burst's kernels: those that the one at its cursor touches. */
+/*
+ * The end of the blocks that the kernel at the cursor touches. Kernels of a burst touch equal shares
+ * of its blocks.
+ */
 static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
 {
 	u64 blocks = burst->touch_blocks;
@@ -68,7 +71,7 @@ static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
 	return max(end, burst->cursor.ordinal + 1);
 }
 
-/* A burst stalls at its cursor, in a kernel that ends at @end: how far does it look ahead? */
+/* A burst stalls at its cursor, in a kernel that ends at @end: the end of the faults it reports. */
 static u64 burst_window_end(struct fifo_burst *burst, u64 end)
 {
 	u64 at = burst->cursor.ordinal;
@@ -95,7 +98,7 @@ void runner_stall(struct fifo_runner *runner)
 	};
 
 	burst->faulting_ordinal = kernel_end;
-	/* Work is rounded down to where a miss is: the block before that is used, too. */
+	/* The date of a miss is rounded down, but all blocks before the miss have been used. */
 	burst->granted_ordinal = burst->cursor.ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();

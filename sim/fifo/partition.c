@@ -18,7 +18,7 @@ static bool runner_is_active(const struct fifo_runner *runner)
 	       (tsg->stalled || tsg_work_date(tsg) <= eng_now());
 }
 
-/* Runners with work on their hands, now or when their host has launched it. */
+/* The number of runners that have a burst, whether or not its next kernel is launched. */
 static u32 partition_count_busy(const struct fifo_partition *partition)
 {
 	u32 busy = 0;
@@ -30,9 +30,9 @@ static u32 partition_count_busy(const struct fifo_partition *partition)
 }
 
 /*
- * Max-min: share @total among @count that want @wants, which become what they get. Those that want no
- * more than an equal share of what is left get it; when there are none of those any more, the others
- * get equal shares, in whole ppm.
+ * Max-min: share @total among @count users that want @wants, and replace each want by its share.
+ * Users that want no more than an equal share of the rest get all they want. When no such user is
+ * left, the others get equal shares, in whole ppm.
  */
 static void share_max_min(u32 total, u32 *wants, u32 count)
 {
@@ -69,7 +69,7 @@ struct partition_claim {
 static u32 partition_collect(const struct fifo_partition *partition,
 			     struct partition_claim *claims, u32 *ret_sms)
 {
-	/* One alone is planned ahead through the gaps between its kernels. */
+	/* A burst without neighbours is planned ahead through the gaps between its kernels. */
 	bool alone = partition_count_busy(partition) == 1;
 	u32 count = 0;
 
@@ -99,7 +99,7 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	const struct fifo_share *share = &partition->share;
 	u32 count = partition_collect(partition, claims, sms);
 
-	/* One alone with the whole GPU, as in time slicing, has all that it can want. */
+	/* A kernel without neighbours that can have all it wants, as in time slicing. */
 	if (count == 1 && sms[0] == claims[0].fills && sms[0] <= share->sm_ppm &&
 	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
@@ -120,10 +120,7 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	}
 }
 
-/*
- * When another kernel comes onto a runner's SMs or leaves them, between two kernels of its burst.
- * Of interest to the other runners of the partition.
- */
+/* The next date at which a runner's burst begins or ends a gap, which changes others' shares. */
 static u64 runner_gap_date(const struct fifo_runner *runner)
 {
 	const struct fifo_tsg *tsg = runner->current;

@@ -38,7 +38,7 @@ void runner_add(struct fifo_runner *runner, struct fifo_tsg *tsg)
 	runner->runlist = tsg;
 }
 
-/* No context is loaded any more; the turn is with the TSG behind the one that was. */
+/* Unload the current context. The next turn is the next TSG's. */
 static void runner_unload(struct fifo_runner *runner)
 {
 	runner->runlist = runner->current->next;
@@ -60,7 +60,7 @@ void runner_remove(struct fifo_runner *runner, struct fifo_tsg *tsg)
 		runner->runlist = before == tsg ? NULL : tsg->next;
 }
 
-/* The current TSG has been stalled since the last update: others lose what they were ready for. */
+/* The current TSG has been stalled since the last update: count the time that others were ready. */
 static void runner_count_blocked(struct fifo_runner *runner, u64 now)
 {
 	for (struct fifo_tsg *tsg = runner->current->next; tsg != runner->current;
@@ -104,7 +104,7 @@ void runner_start_slice(struct fifo_runner *runner)
 	runner->slice_end_ns = eng_now() + slice;
 }
 
-/* How long it takes to save or restore a TSG's state: only a kernel in execution has any. */
+/* The time to save or restore a TSG's state. Only a kernel in execution has any. */
 static u64 fifo_state_ns(const struct fifo *fifo, const struct fifo_tsg *tsg)
 {
 	const struct fifo_burst *burst = tsg ? tsg->first : NULL;
@@ -187,7 +187,7 @@ void runner_decide(struct fifo_runner *runner)
 		runner_stall(runner);
 }
 
-/* When the current TSG, which may go on now, has to make room for others at the earliest. */
+/* The first date at which the current TSG, which may run now, has to give way to another. */
 static u64 runner_contention_date(const struct fifo_runner *runner)
 {
 	const struct fifo_tsg *tsg = runner->current;
@@ -205,7 +205,7 @@ static u64 runner_contention_date(const struct fifo_runner *runner)
 	return max(others, min(dry, runner->slice_end_ns));
 }
 
-/* The next date of the current TSG's own doing: its burst's end or its next miss. */
+/* The date of the current TSG's next event: the end of its burst, or its next miss. */
 static u64 runner_progress_date(const struct fifo_runner *runner)
 {
 	struct fifo_tsg *tsg = runner->current;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A check of a simulated GPU's page tables against the books of whoever manages its memory. The page
- * tables are the hardware's record and the books are the driver's, so this finds what the driver
- * forgets or gets wrong: above all a page of one container that another one can reach.
+ * A check of a simulated GPU's page tables against the driver's books. The page tables are the
+ * hardware's record, so the check finds mappings that the driver forgets or gets wrong: above all a
+ * page of one container that another container can reach.
  *
- * With GVMSIM_CHECK in the environment (of a test it always is) the GPU checks itself before every
- * replay and before a process exits; its value is how many replays apart. It stops the program if the
- * check fails: results of a GPU without isolation are worth nothing.
+ * GVMSIM_CHECK=N in the environment makes the GPU check itself before every N-th replay, and before a
+ * process exits. Tests always do, with N = 1. A failed check stops the program: it is a bug of the
+ * driver, and the results would mean nothing.
  */
 #ifndef SIM_GPU_CHECK_H
 #define SIM_GPU_CHECK_H
@@ -36,15 +36,15 @@ struct sim_pte_finding {
 };
 
 /*
- * Look at every entry of every process on the GPU. Looks at what holds now: not from within a call
- * of gvm_mmu_ops. Says what is wrong in a warning, too.
+ * Compare every entry of every process on the GPU. Not to be called from within gvm_mmu_ops, whose
+ * caller is about to change its books. Warns about the first error, and returns it.
  */
 struct sim_pte_finding sim_gpu_check_page_tables(struct sim_gpu *gpu);
 
-/* What the environment says: check every so many replays; 0: never. */
+/* Read GVMSIM_CHECK: the number of replays from one check to the next; 0: never check. */
 u32 sim_gpu_check_interval(void);
 
-/* A replay is due, or a process is about to exit: check if it is time to. */
+/* A replay comes next, or a process exits next: check if the environment says so. */
 void sim_gpu_check_at_replay(struct sim_gpu *gpu);
 void sim_gpu_check_at_exit(struct sim_gpu *gpu);
 

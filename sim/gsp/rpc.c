@@ -2,7 +2,7 @@
 /* RPCs to the simulated GSP; see rpc.h. */
 #include "gsp/rpc.h"
 
-/* Since all take the same time, a queue of them is the date at which the last one is done. */
+/* Send an RPC and wait until it is done. All take the same time, so the queue is a date: its end. */
 static void rpc_take_turn(struct gsp_rpc *rpc)
 {
 	u64 end;
@@ -43,9 +43,8 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 			void (*apply)(struct fifo_tsg *tsg))
 {
 	int status = -ENODEV;
-	u32 i;
 
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		struct fifo_tsg *tsg = fifo_find(rpc->fifo, tsgs[i]);
 
 		if (!tsg)
@@ -56,7 +55,7 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 	return status;
 }
 
-/* All leave the runlist before one leaves the GPU: it would be the turn of the next of them. */
+/* All leave the runlist before any leaves the GPU, or the GPU would switch to the next of them. */
 int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt)
 {
 	int status;

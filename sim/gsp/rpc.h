@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * RPCs to the simulated GSP. The firmware takes one at a time, in the order in which they come, and
- * each takes the same time, at the end of which it has its effect.
+ * The queue of RPCs to the simulated GSP, and nothing else of it. The firmware does one RPC after the
+ * other, in the order of arrival. Each takes the same time, and has its effect at the end of it.
  *
- * All calls block, also for who is interrupted: an RPC that is on its way cannot be called back.
- * They return 0, or -ENODEV: there is no such TSG by then.
+ * All calls block, even when the caller is interrupted: an RPC that was sent cannot be called back.
+ * They return 0, or -ENODEV: the TSG is gone by then.
  */
 #ifndef SIM_GSP_RPC_H
 #define SIM_GSP_RPC_H
@@ -14,9 +14,9 @@
 /* The queue of one GPU. */
 struct gsp_rpc {
 	struct fifo *fifo;
-	u64 latency_ns;
-	u64 end_ns; /* when the last one that has come will be done */
-	u64 count;  /* that have come, ever */
+	u64 latency_ns; /* of each RPC */
+	u64 end_ns;	/* when the last RPC in the queue will be done */
+	u64 count;	/* RPCs sent, ever */
 	struct eng_waitq waitq;
 };
 
@@ -24,8 +24,8 @@ int gsp_rpc_set_timeslice(struct gsp_rpc *rpc, u32 tsg, u64 timeslice_us);
 int gsp_rpc_preempt(struct gsp_rpc *rpc, u32 tsg);
 
 /*
- * One RPC for several TSGs. Those that are gone are passed over; -ENODEV: all are. @preempt: they do
- * not only leave the runlist, but the GPU as well.
+ * One RPC for several TSGs. TSGs that are gone are passed over; -ENODEV: all of them are. @preempt:
+ * they leave the GPU, too, and not only the runlist.
  */
 int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt);
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count);

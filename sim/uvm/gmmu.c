@@ -154,8 +154,8 @@ static u32 touch_next_touched(const struct gmmu_touch *touch, u32 from)
 }
 
 /*
- * The first block of a touch, from @from on, with a missing page; else its block count. Skips in turn
- * groups that are not touched and blocks that lack nothing.
+ * The first block of a touch, from @from on, with a missing page; else its block count. Skips groups
+ * that are not touched and blocks that lack no page, whichever gets it further.
  */
 static u32 touch_next_miss(const struct touch_view *view, u32 from)
 {
@@ -319,9 +319,8 @@ u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max)
 {
 	u32 count = min((u32)(gmmu->put - gmmu->get), max);
-	u32 i;
 
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		faults[i] = gmmu->buffer[gmmu->get++ % gmmu->entries];
 	return count;
 }
@@ -334,9 +333,8 @@ void gmmu_flush(struct gmmu *gmmu)
 void gmmu_drop(struct gmmu *gmmu, const void *space)
 {
 	u64 kept = gmmu->get;
-	u64 i;
 
-	for (i = gmmu->get; i != gmmu->put; i++) {
+	for (u64 i = gmmu->get; i != gmmu->put; i++) {
 		struct gvm_fault fault = gmmu->buffer[i % gmmu->entries];
 
 		if (fault.space != space)

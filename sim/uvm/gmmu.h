@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The simulated GMMU: what a kernel's accesses find in the page tables, and the replayable fault
- * buffer that misses are written to.
+ * The simulated GMMU: kernels' accesses to the page tables, and the replayable fault buffer for those
+ * that miss.
  *
- * Work on the GPU declares what it touches as a list of runs of blocks, in order. Progress of the
- * work is progress through that list. Touching resident memory costs one comparison per range
- * (all resident) or one mask operation per block; there is no event for it.
+ * Work on the GPU declares the memory it touches as a list of runs of blocks, in order. Progress of
+ * the work is progress through that list. Touching resident memory costs one comparison per region
+ * that is mapped from end to end, and a scan over words of a bitmap per region that is not (see
+ * page_table.h). There is no event for it.
  *
- * What is simple here: the SMs' many warps are one cursor that stalls at the first miss. The
- * other warps' misses are modelled by looking ahead, as far as the kernel in execution goes: the
- * next one of the stream has not begun. How many pages of one block miss at once depends on how
- * its warps walk through it: one after the other (1), or all side by side (32).
+ * The model is simple in one way: the SMs' many warps are one cursor that stalls at the first miss.
+ * The other warps' misses are found by looking ahead to the end of the kernel in execution; the next
+ * kernel of the stream has not begun. How many pages of one block miss at once depends on how its
+ * warps walk through it: one after the other (1), or all side by side (32).
  */
 #ifndef SIM_UVM_GMMU_H
 #define SIM_UVM_GMMU_H
@@ -19,18 +20,18 @@
 #include "uvm/page_table.h"
 
 /*
- * A run of blocks that work touches, by virtual address. What lies behind the end of a region has no
- * page table entry, and is a miss.
+ * A run of blocks that work touches, by virtual address. Blocks outside of every region have no page
+ * table entry: they miss.
  */
 struct gmmu_touch {
 	u64 va; /* of the first block */
 	u32 block_count;
 	u8 access; /* enum gvm_access */
 	/*
-	 * NULL: all pages that the region covers are touched. Else blocks come in groups that share a
-	 * mask of the pages that are touched in each, masks[block / blocks_per_mask]; and bit number
-	 * group of @groups is set if its mask is not zero (gmmu_index_masks() makes them). Both are
-	 * borrowed, and stay as they are until the work is done.
+	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run are
+	 * masks[i / blocks_per_mask]. Blocks with the same mask are a group, and bit g of groups says
+	 * whether masks[g] has any page (gmmu_index_masks() sets them). Both are borrowed, and must
+	 * not change until the work is done.
 	 */
 	const u32 *masks;
 	const u64 *groups;
@@ -70,13 +71,13 @@ void gmmu_destroy(struct gmmu *gmmu);
 /* Set the bits of @ret_groups, of GMMU_GROUP_WORDS(count) words, for masks that are not zero. */
 void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups);
 
-/* Nothing in this walk can miss: the regions that it touches are mapped from end to end. */
+/* Are all regions that the walk touches mapped from end to end? Then nothing in it can miss. */
 bool gmmu_all_resident(const struct gmmu_walk *walk);
 
-/* How many blocks of a walk have touched pages: what ordinals run up to. */
+/* The number of blocks with touched pages in a walk. Ordinals run up to it. */
 u64 gmmu_count_blocks(const struct gmmu_walk *walk);
 
-/* Move the cursor on to the first block with a missing page; false: there is none. */
+/* Move the cursor forward to the next block with a missing page. False: no page is missing. */
 bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 
 /* How far one stall looks ahead. */
@@ -108,7 +109,7 @@ bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 /* Take up to @max records out of the buffer. */
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max);
 
-/* Drop every record (the flush before a replay: what still misses faults again). */
+/* Drop every record, before a replay: accesses that still miss fault again. */
 void gmmu_flush(struct gmmu *gmmu);
 
 /* Drop the records of one address space: it is going away. */

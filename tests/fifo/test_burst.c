@@ -12,9 +12,8 @@ static void brute_force(const struct fifo_burst *burst, u64 from, u64 *ends)
 {
 	u64 first = burst->done_ns / burst->kernel_ns;
 	u64 at = from;
-	u64 i;
 
-	for (i = first; i < burst->kernels; i++) {
+	for (u64 i = first; i < burst->kernels; i++) {
 		u64 launched = burst->launch_start_ns + (i + 1) * burst->launch_ns;
 		u64 left =
 			burst->kernel_ns - (i == first ? burst->done_ns % burst->kernel_ns : 0);
@@ -36,10 +35,9 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 {
 	u64 ends[64];
 	u64 first = burst->done_ns / burst->kernel_ns;
-	u64 i;
 
 	brute_force(burst, from, ends);
-	for (i = first; i < burst->kernels; i++) {
+	for (u64 i = first; i < burst->kernels; i++) {
 		u64 work = (i + 1) * burst->kernel_ns;
 
 		ck_assert_uint_eq(burst_date_of_work(burst, from, work), ends[i]);

@@ -435,14 +435,13 @@ static void turns(void *data)
 	struct fifo_burst a = ready_burst(1, 100000);
 	struct fifo_burst b = ready_burst(1, 100000);
 	struct fifo_burst c = ready_burst(1, 100000);
-	int i;
 
 	/* a is thrown off and readmitted whenever it runs: the turn goes on to b and c. */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	fifo_submit(&tsg_c, &c);
-	for (i = 0; i < 300; i++) {
+	for (int i = 0; i < 300; i++) {
 		eng_sleep_until(eng_now() + 50);
 		if (!fifo_is_current(&tsg_a))
 			continue;
@@ -538,11 +537,10 @@ static void random_load(void *data)
 	static struct fifo_burst bursts[300];
 	u64 expected[3] = { 0 };
 	u64 busy = 0;
-	int i;
 
 	(void)data;
 	srand(7);
-	for (i = 0; i < 300; i++) {
+	for (int i = 0; i < 300; i++) {
 		bursts[i] = (struct fifo_burst){ .kernels = 1 + (u32)rand() % 20,
 						 .kernel_ns = 1 + (u64)rand() % 60,
 						 .launch_ns = (u64)rand() % 60 };
@@ -550,9 +548,9 @@ static void random_load(void *data)
 		fifo_submit(tsgs[i % 3], &bursts[i]);
 		eng_sleep_until(eng_now() + (u64)rand() % 300);
 	}
-	for (i = 0; i < 300; i++)
+	for (int i = 0; i < 300; i++)
 		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		ck_assert_uint_eq(tsgs[i]->busy_ns, expected[i]);
 		busy += tsgs[i]->busy_ns;
 	}

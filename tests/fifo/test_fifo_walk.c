@@ -38,9 +38,8 @@ static struct walk {
 static void draw_touch(struct gmmu_touch *touch, u32 *masks, u64 *groups)
 {
 	u32 first = draw(BLOCKS);
-	u32 i;
 
-	for (i = 0; i < BLOCKS; i++)
+	for (u32 i = 0; i < BLOCKS; i++)
 		masks[i] = draw(3) ? draw(U32_MAX) & draw(U32_MAX) : 0;
 	gmmu_index_masks(masks, BLOCKS, groups);
 	*touch = (struct gmmu_touch){
@@ -54,8 +53,6 @@ static void draw_touch(struct gmmu_touch *touch, u32 *masks, u64 *groups)
 
 static void draw_walk(void)
 {
-	u32 i;
-
 	walk = (struct walk){
 		.burst = {
 			.kernels = 1 + draw(20),
@@ -66,11 +63,11 @@ static void draw_walk(void)
 		},
 		.service_ns = 1 + draw(200),
 	};
-	for (i = 0; i < TOUCHES; i++)
+	for (u32 i = 0; i < TOUCHES; i++)
 		draw_touch(&walk.touches[i], walk.masks[i], &walk.groups[i]);
-	for (i = 0; i < BLOCKS; i++)
+	for (u32 i = 0; i < BLOCKS; i++)
 		walk.resident[i] = draw(3) ? GVM_BLOCK_FULL : draw(U32_MAX);
-	for (i = 0; i < EVICTIONS; i++) {
+	for (u32 i = 0; i < EVICTIONS; i++) {
 		walk.evict_ns[i] = (i ? walk.evict_ns[i - 1] : 0) + 1 + draw(150);
 		walk.evict_block[i] = draw(BLOCKS);
 	}
@@ -137,7 +134,6 @@ static u64 naive_end(void)
 	u64 work = burst->kernels * burst->kernel_ns;
 	u64 done = 0, granted = 0, now = 0, stalled_at = 0, replay = 0, miss, at;
 	u32 resident[BLOCKS], faulted[BLOCKS], evicted = 0;
-	u32 i;
 
 	memcpy(resident, walk.resident, sizeof(resident));
 	for (;; now++) {
@@ -155,7 +151,7 @@ static u64 naive_end(void)
 				return 0;
 		}
 		if (replay == now && replay) {
-			for (i = 0; i < BLOCKS; i++)
+			for (u32 i = 0; i < BLOCKS; i++)
 				resident[i] |= faulted[i];
 			replay = 0;
 			granted = first_missing(resident, stalled_at, kernel_end(stalled_at));
@@ -233,10 +229,9 @@ static void walks(void *data)
 {
 	u32 compared = 0;
 	u64 expected, end;
-	u32 i;
 
 	(void)data;
-	for (i = 0; i < ROUNDS; i++) {
+	for (u32 i = 0; i < ROUNDS; i++) {
 		draw_walk();
 		list_accesses();
 		expected = naive_end();

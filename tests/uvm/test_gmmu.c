@@ -119,7 +119,6 @@ START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4 };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
-	u32 i;
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 22), 0);
@@ -127,7 +126,7 @@ START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 				      &four_threads),
 			  22);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 64), 22);
-	for (i = 0; i < 22; i++)
+	for (u32 i = 0; i < 22; i++)
 		ck_assert_uint_eq(faults[i].va, VA + i / 4 * GVM_CHUNK_BYTES);
 	gmmu_destroy(&gmmu);
 }
@@ -197,11 +196,10 @@ START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
-	int i;
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		ck_assert_uint_eq(gmmu_report(&gmmu, 1, WALK(&touch, 1),
 					      (struct gmmu_cursor){ 0 }, window(7)),
 				  7);
@@ -224,7 +222,6 @@ START_TEST(the_ring_goes_on_past_four_billion_records)
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct gvm_fault faults[16];
 	struct gmmu gmmu;
-	u32 i;
 
 	set_up_range();
 	ck_assert_int_eq(gmmu_init(&gmmu, 10), 0);
@@ -233,7 +230,7 @@ START_TEST(the_ring_goes_on_past_four_billion_records)
 				      window(9)),
 			  9);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 16), 9);
-	for (i = 0; i < 9; i++)
+	for (u32 i = 0; i < 9; i++)
 		ck_assert_uint_eq(faults[i].va, VA + i * GVM_PAGE_BYTES);
 	gmmu_destroy(&gmmu);
 }
