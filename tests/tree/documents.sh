@@ -31,7 +31,7 @@ done | sed 's/^containers\.\*\.//' | sort -u >"$work/words"
 
 # exists FOLDER PATH: from the top or from FOLDER; a pattern matches a file; X/ is a folder
 exists() {
-	for base in . "$1" sim sim/collect sim/core/include kernel-port tests plots scenarios; do
+	for base in . "$1" sim sim/collect sim/core sim/core/include kernel-port tests plots scenarios; do
 		for found in "$base"/$2; do
 			[ -e "$found" ] && return 0
 		done
