@@ -34,4 +34,19 @@ struct gvm_pressure_record {
  */
 #define GVM_IOCTL_PRESSURE_OPEN _IOW('G', 0x50, struct gvm_pressure_request)
 
+/* Kernels that the caller's process has launched since its last report, and that have ended. */
+struct gvm_launch_report {
+	__u32 gpu; /* the same in each report on one open file */
+	__u32 reserved;
+	__u64 submitted;
+	__u64 ended;
+};
+
+/*
+ * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when it is
+ * closed, or its process killed, those that have not ended count as ended. EBUSY: another gpu than
+ * before. ENODEV, ESRCH, EFAULT as above. EINTR.
+ */
+#define GVM_IOCTL_LAUNCHES _IOW('G', 0x51, struct gvm_launch_report)
+
 #endif

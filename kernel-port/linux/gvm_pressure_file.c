@@ -20,6 +20,7 @@
 #include <linux/uaccess.h>
 
 #include "gvm/pressure.h"
+#include "gvm/sched.h"
 #include "gvm_ioctl.h"
 #include "gvm_registry.h"
 
@@ -76,7 +77,7 @@ static ssize_t gvm_pressure_read(struct file *file, char __user *buf, size_t siz
 	while ((ret = gvm_pressure_take(pressure, &event)) == -EAGAIN) {
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		if (wait_event_interruptible(pressure->listener.wait.head,
+		if (wait_event_interruptible(pressure->listener.watcher.wait.head,
 					     gvm_pressure_mask(pressure)))
 			return -ERESTARTSYS;
 	}
@@ -89,7 +90,7 @@ static __poll_t gvm_pressure_poll(struct file *file, poll_table *table)
 {
 	struct gvm_pressure_file *pressure = file->private_data;
 
-	poll_wait(file, &pressure->listener.wait.head, table);
+	poll_wait(file, &pressure->listener.watcher.wait.head, table);
 	return gvm_pressure_mask(pressure);
 }
 
@@ -117,12 +118,37 @@ static int gvm_pressure_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-void gvm_pressure_file_disconnect(struct gvm_device *device)
+/* What an open /dev/gvm is: it reports launches of one container, once it has begun to. */
+struct gvm_dev_file {
+	struct list_head node; /* in gvm_dev_files, while it reports; gvm_pressure_mutex */
+	struct gvm_launches launches; /* guarded likewise, for open and close */
+	u32 gpu;		      /* that it reports for */
+};
+
+static LIST_HEAD(gvm_dev_files);
+
+static void gvm_dev_stop_report_locked(struct gvm_dev_file *dev)
+{
+	lockdep_assert_held(&gvm_pressure_mutex);
+	list_del_init(&dev->node);
+	gvm_launches_close(&dev->launches);
+}
+
+/*
+ * The device goes: from here on the descriptors of its containers read their end, and no file holds
+ * one of its containers. The registry's mutex is not held.
+ */
+static void gvm_pressure_file_disconnect(struct gvm_device *device)
 {
 	struct gvm_pressure_file *pressure;
 	struct gvm_pressure_file *next;
+	struct gvm_dev_file *dev;
+	struct gvm_dev_file *next_dev;
 
 	mutex_lock(&gvm_pressure_mutex);
+	list_for_each_entry_safe(dev, next_dev, &gvm_dev_files, node)
+		if (dev->launches.container->device == device)
+			gvm_dev_stop_report_locked(dev);
 	list_for_each_entry_safe(pressure, next, &gvm_pressure_files, node)
 		if (pressure->listener.container->device == device)
 			gvm_pressure_disconnect_locked(pressure);
@@ -205,19 +231,83 @@ static long gvm_pressure_open(const struct gvm_pressure_request *request)
 	return fd;
 }
 
+static int gvm_dev_begin_report_locked(struct gvm_dev_file *dev, u32 gpu)
+{
+	struct gvm_container *container;
+	int status;
+
+	if (dev->launches.container)
+		return dev->gpu == gpu ? 0 : -EBUSY;
+	status = gvm_process_find(task_tgid_nr(current), gpu, &container);
+	if (status)
+		return status;
+	gvm_launches_open(&dev->launches, container);
+	gvm_container_put(container);
+	dev->gpu = gpu;
+	list_add_tail(&dev->node, &gvm_dev_files);
+	return 0;
+}
+
+static long gvm_dev_report(struct gvm_dev_file *dev, const struct gvm_launch_report *report)
+{
+	int status;
+
+	if (mutex_lock_killable(&gvm_pressure_mutex))
+		return -EINTR;
+	status = gvm_dev_begin_report_locked(dev, report->gpu);
+	if (!status) {
+		gvm_launches_count(&dev->launches, report->submitted, report->ended);
+		gvm_scheduler_kick(dev->launches.container->device);
+	}
+	mutex_unlock(&gvm_pressure_mutex);
+	return status;
+}
+
 static long gvm_dev_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct gvm_pressure_request request;
+	struct gvm_launch_report report;
 
-	if (command != GVM_IOCTL_PRESSURE_OPEN)
-		return -ENOTTY;
-	if (copy_from_user(&request, (void __user *)argument, sizeof(request)))
-		return -EFAULT;
-	return gvm_pressure_open(&request);
+	switch (command) {
+	case GVM_IOCTL_PRESSURE_OPEN:
+		if (copy_from_user(&request, (void __user *)argument, sizeof(request)))
+			return -EFAULT;
+		return gvm_pressure_open(&request);
+	case GVM_IOCTL_LAUNCHES:
+		if (copy_from_user(&report, (void __user *)argument, sizeof(report)))
+			return -EFAULT;
+		return gvm_dev_report(file->private_data, &report);
+	}
+	return -ENOTTY;
+}
+
+static int gvm_dev_open(struct inode *inode, struct file *file)
+{
+	struct gvm_dev_file *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+
+	if (!dev)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&dev->node);
+	file->private_data = dev;
+	return 0;
+}
+
+/* Also when the reporter was killed: none of its launches stays pending. */
+static int gvm_dev_release(struct inode *inode, struct file *file)
+{
+	struct gvm_dev_file *dev = file->private_data;
+
+	mutex_lock(&gvm_pressure_mutex);
+	gvm_dev_stop_report_locked(dev);
+	mutex_unlock(&gvm_pressure_mutex);
+	kfree(dev);
+	return 0;
 }
 
 static const struct file_operations gvm_dev_fops = {
 	.owner = THIS_MODULE,
+	.open = gvm_dev_open,
+	.release = gvm_dev_release,
 	.unlocked_ioctl = gvm_dev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.llseek = noop_llseek,
@@ -233,6 +323,7 @@ static struct miscdevice gvm_dev = {
 
 int gvm_pressure_file_init(void)
 {
+	gvm_registry_on_unregister(gvm_pressure_file_disconnect);
 	return misc_register(&gvm_dev);
 }
 

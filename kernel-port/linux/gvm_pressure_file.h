@@ -9,11 +9,4 @@
 int gvm_pressure_file_init(void);
 void gvm_pressure_file_exit(void);
 
-/*
- * The device goes: from here on the descriptors of its containers read their end, and hold nothing
- * of it any more. Nobody can open another: it is not to be found. CONTEXT: process,
- * the registry's mutex not held.
- */
-void gvm_pressure_file_disconnect(struct gvm_device *device);
-
 #endif

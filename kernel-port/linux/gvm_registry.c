@@ -16,8 +16,7 @@
 #include <linux/seq_file.h>
 
 #include "gvm/charge.h"
-#include "gvm_debugfs.h"
-#include "gvm_pressure_file.h"
+#include "gvm_control_files.h"
 
 /* A registered device. Guarded by gvm_registry_mutex but for what is set once. */
 struct gvm_registration {
@@ -35,7 +34,7 @@ struct gvm_member {
 	bool by_hand;			 /* one of these */
 	bool leaving;			 /* its directory is being removed: not to be joined */
 	struct gvm_container *container; /* held by each of the spaces */
-	struct gvm_debugfs_dir *dir;
+	struct gvm_control_dir *dir;
 };
 
 /* Guards all of this file; see gvm_registry.h for its place in the order of locks. */
@@ -43,6 +42,14 @@ static DEFINE_MUTEX(gvm_registry_mutex);
 static LIST_HEAD(gvm_registrations);
 static DEFINE_IDA(gvm_indices);
 static DECLARE_WAIT_QUEUE_HEAD(gvm_member_left);
+
+/* Set before the first device is registered. */
+static void (*gvm_registry_unregister_hook)(struct gvm_device *device);
+
+void gvm_registry_on_unregister(void (*hook)(struct gvm_device *device))
+{
+	gvm_registry_unregister_hook = hook;
+}
 
 int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device)
 {
@@ -157,7 +164,7 @@ static int gvm_member_create_locked(struct gvm_registration *registration, u32 k
 	ret = gvm_container_attach(&registration->device, key, &member->container);
 	if (ret)
 		goto err_free;
-	ret = gvm_debugfs_dir_create(tgid, registration->index, member->container,
+	ret = gvm_control_dir_create(tgid, registration->index, member->container,
 				     &member->dir);
 	if (ret)
 		goto err_detach;
@@ -232,9 +239,9 @@ static void gvm_member_leave_locked(struct gvm_registration *registration,
 
 	member->leaving = true;
 	mutex_unlock(&gvm_registry_mutex);
-	gvm_debugfs_dir_remove(member->dir);
+	gvm_control_dir_remove(member->dir);
 	mutex_lock(&gvm_registry_mutex);
-	gvm_debugfs_dir_free(member->dir);
+	gvm_control_dir_free(member->dir);
 	heir = gvm_member_other_locked(registration, member);
 	if (heir && container->tgid == member->tgid)
 		gvm_container_rename(container, heir->tgid);
@@ -388,7 +395,8 @@ void gvm_device_unregister(struct gvm_device *device)
 		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
 	mutex_unlock(&gvm_registry_mutex);
 
-	gvm_pressure_file_disconnect(device);
+	if (gvm_registry_unregister_hook)
+		gvm_registry_unregister_hook(device);
 	gvm_device_destroy(device);
 	ida_free(&gvm_indices, registration->index);
 	kfree(registration);

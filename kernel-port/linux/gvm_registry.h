@@ -79,6 +79,12 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid);
  */
 int gvm_registry_detach(u32 tgid, u32 gpu);
 
+/*
+ * Have @hook called for each device that is unregistered, after its last process has gone and before it
+ * is freed: files that hold a container let it go. Set once, at module init. CONTEXT: process.
+ */
+void gvm_registry_on_unregister(void (*hook)(struct gvm_device *device));
+
 /* Write a line per device: its number, name, chunks and containers. CONTEXT: process. */
 void gvm_registry_show(struct seq_file *seq);
 

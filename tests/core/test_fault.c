@@ -4,7 +4,7 @@
  * in which order, with exact counts.
  */
 #include "gvm/control.h"
-#include "gvm/quiesce.h"
+#include "gvm/activity.h"
 #include "runner.h"
 #include "toy_gpu.h"
 

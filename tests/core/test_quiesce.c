@@ -6,6 +6,7 @@
 #include "core_world.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
+#include "gvm/activity.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"
 

@@ -282,7 +282,7 @@ static int check_listeners(const struct gvm_container *container)
 	if (list_empty(&container->listening) != (count == 0))
 		return check_failed(device, "listening without listeners, or the reverse",
 				    container->tgid);
-	list_for_each_entry(listener, &container->listeners, node) {
+	list_for_each_entry(listener, &container->listeners, watcher.node) {
 		if (listener->container != container)
 			return check_failed(device, "listener on a foreign list",
 					    container->tgid);

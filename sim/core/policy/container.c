@@ -27,7 +27,6 @@
  *      two concurrent opens made two groups and an open could find a group being freed.
  */
 #include "gvm/container.h"
-#include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -128,13 +127,15 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid)
 void gvm_container_detach(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
+	struct gvm_watcher *watcher;
 
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(container->processes > 0);
 	container->processes--;
 	if (container->processes == 0) {
 		container->attached = false;
-		gvm_pressure_end_locked(container);
+		list_for_each_entry(watcher, &container->listeners, node)
+			gvm_wake_up_all(&watcher->wait);
 	}
 	gvm_spin_unlock(&device->lock);
 	gvm_container_put(container);

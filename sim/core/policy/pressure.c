@@ -59,7 +59,7 @@ int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container
 		return -ENOSPC;
 	if (container->listener_count++ == 0)
 		list_add_tail(&container->listening, &device->listening);
-	list_add_tail(&listener->node, &container->listeners);
+	list_add_tail(&listener->watcher.node, &container->listeners);
 	return 0;
 }
 
@@ -69,7 +69,7 @@ void gvm_pressure_leave_locked(struct gvm_listener *listener)
 	struct gvm_container *container = listener->container;
 
 	gvm_spin_assert_held(&container->device->lock);
-	list_del_init(&listener->node);
+	list_del_init(&listener->watcher.node);
 	if (--container->listener_count == 0)
 		list_del_init(&container->listening);
 }
@@ -78,15 +78,8 @@ static void pressure_wake_all(struct gvm_container *container)
 {
 	struct gvm_listener *listener;
 
-	list_for_each_entry(listener, &container->listeners, node)
-		gvm_wake_up_all(&listener->wait);
-}
-
-/* CONTEXT: atomic, device's lock held. */
-void gvm_pressure_end_locked(struct gvm_container *container)
-{
-	gvm_spin_assert_held(&container->device->lock);
-	pressure_wake_all(container);
+	list_for_each_entry(listener, &container->listeners, watcher.node)
+		gvm_wake_up_all(&listener->watcher.wait);
 }
 
 static bool pressure_has_event(const struct gvm_listener *listener)
@@ -116,7 +109,7 @@ static void pressure_post_locked(struct gvm_container *container, u64 target_byt
 {
 	struct gvm_listener *listener;
 
-	list_for_each_entry(listener, &container->listeners, node) {
+	list_for_each_entry(listener, &container->listeners, watcher.node) {
 		listener->newest.target_bytes = target_bytes;
 		listener->newest.sequence++;
 	}

@@ -22,10 +22,10 @@
  *      milliseconds only, which cannot say what any priority above 9 means.
  */
 #include "gvm/control.h"
+#include "gvm/activity.h"
 #include "gvm/charge.h"
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
-#include "gvm/quiesce.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 

@@ -51,10 +51,10 @@
  *     container's memory in address order, with up to 256 blocks locked at once.
  */
 #include "gvm/evict.h"
+#include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
-#include "gvm/quiesce.h"
 
 /* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
 static u32 evict_asks(const struct gvm_device *device)
@@ -202,7 +202,13 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 {
 	const struct gvm_device *device = evictor->device;
 	u64 limit = device->chunk_count;
-	u64 used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
+	u64 used;
+
+	if (!evictor->container && device->memory_ops->free_chunks) {
+		*ret_total = device->chunk_count;
+		return device->memory_ops->free_chunks(device->memory);
+	}
+	used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
 
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;

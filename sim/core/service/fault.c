@@ -55,7 +55,7 @@
  *     last record and the last one of the same uTLB; the most intrusive access wins, as there.
  */
 #include "gvm/fault.h"
-#include "gvm/quiesce.h"
+#include "gvm/activity.h"
 
 /* The device that a fault is of. */
 static struct gvm_device *fault_device(const struct gvm_fault_handler *handler,

@@ -22,7 +22,7 @@ int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *conta
 	if (listener->container)
 		return -EBUSY;
 	memset(listener, 0, sizeof(*listener));
-	gvm_waitqueue_init(&listener->wait);
+	gvm_waitqueue_init(&listener->watcher.wait);
 	gvm_spin_lock(&container->device->lock);
 	status = gvm_pressure_join_locked(listener, container);
 	if (!status)
@@ -54,9 +54,9 @@ void gvm_listener_close(struct gvm_listener *listener)
 	gvm_spin_lock(&container->device->lock);
 	gvm_pressure_leave_locked(listener);
 	listener->closing = true;
-	gvm_wake_up_all(&listener->wait);
+	gvm_wake_up_all(&listener->watcher.wait);
 	gvm_spin_unlock(&container->device->lock);
-	gvm_wait_event(&listener->wait, listener_is_left(listener));
+	gvm_wait_event(&listener->watcher.wait, listener_is_left(listener));
 	listener->container = NULL;
 	gvm_container_put(container);
 }
@@ -100,7 +100,7 @@ static void listener_leave(struct gvm_listener *listener)
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(listener->readers > 0);
 	if (--listener->readers == 0 && listener->closing)
-		gvm_wake_up_all(&listener->wait);
+		gvm_wake_up_all(&listener->watcher.wait);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -122,7 +122,8 @@ static int listener_take(struct gvm_listener *listener, struct gvm_pressure_even
 	int taken = listener_try_take(listener, event);
 
 	while (taken == -EAGAIN && wait) {
-		if (gvm_wait_event_interruptible(&listener->wait, gvm_listener_poll(listener)))
+		if (gvm_wait_event_interruptible(&listener->watcher.wait,
+						 gvm_listener_poll(listener)))
 			return -EINTR;
 		taken = listener_try_take(listener, event);
 	}

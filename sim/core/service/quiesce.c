@@ -2,8 +2,8 @@
 /*
  * Layer: service. Blocks.
  *
- * Quiesce, resume, and a GPU that is lost
- * =======================================
+ * Quiesce and resume
+ * ==================
  *
  * Before a GPU is suspended or reset, its driver has to know that nobody calls it any more. Work that
  * causes other work stops first:
@@ -23,51 +23,11 @@
  *
  * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG has the
  * defaults of a new one, and applies what its container wants.
- *
- * A GPU that is lost never comes back under the same device. All activities end, and no wait of the
- * core depends on it from then on, so processes can be detached and the device be unregistered.
  */
 #include "gvm/quiesce.h"
-#include "gvm/evict.h"
+#include "gvm/activity.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
-
-/* CONTEXT: atomic. */
-bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity)
-{
-	bool begun;
-
-	gvm_spin_lock(&device->lock);
-	begun = !gvm_activity_should_end(device, activity);
-	device->active[activity] += begun;
-	gvm_spin_unlock(&device->lock);
-	return begun;
-}
-
-/* CONTEXT: atomic. */
-void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity)
-{
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(device->active[activity] > 0);
-	device->active[activity]--;
-	if (!device->active[activity] && device->stopped[activity])
-		gvm_wake_up_all(&device->activity);
-	gvm_spin_unlock(&device->lock);
-}
-
-/* CONTEXT: process. */
-int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activity)
-{
-	while (!gvm_activity_begin(device, activity)) {
-		if (gvm_device_is_lost(device))
-			return -ENODEV;
-		if (gvm_wait_event_interruptible(&device->activity,
-						 !READ_ONCE(device->stopped[activity]) ||
-							 gvm_device_is_lost(device)))
-			return -EINTR;
-	}
-	return 0;
-}
 
 static void quiesce_set_stopped(struct gvm_device *device, enum gvm_activity activity,
 				bool stopped)
@@ -147,18 +107,4 @@ int gvm_device_resume(struct gvm_device *device)
 	status = gvm_tsgs_reapply(device);
 	quiesce_undo(device, GVM_ACTIVITIES);
 	return status;
-}
-
-/* CONTEXT: atomic. */
-void gvm_device_set_lost(struct gvm_device *device)
-{
-	bool first;
-
-	gvm_spin_lock(&device->lock);
-	first = !device->lost;
-	WRITE_ONCE(device->lost, true);
-	gvm_wake_up_all(&device->activity);
-	gvm_spin_unlock(&device->lock);
-	if (first)
-		gvm_warn("%s: the GPU is lost", device->name);
 }

@@ -13,7 +13,7 @@
  * and timeslices come last.
  */
 #include "gvm/sched.h"
-#include "gvm/quiesce.h"
+#include "gvm/activity.h"
 
 /* Looking. */
 

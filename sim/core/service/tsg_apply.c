@@ -9,8 +9,8 @@
  * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so whatever was
  * wished of it holds; its owner will detach it in time.
  */
-#include "gvm/quiesce.h"
 #include "gvm/sched.h"
+#include "gvm/activity.h"
 #include "gvm/tsg.h"
 
 /* The error of an RPC, and what it tells of the GPU. */

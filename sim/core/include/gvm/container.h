@@ -34,6 +34,12 @@ struct gvm_share {
 	s64 credit_ns; /* weighted: GPU time that it is owed; negative: that it owes */
 };
 
+/* A thread or file that waits for news of a container: it is woken when the container ends. */
+struct gvm_watcher {
+	struct list_head node; /* in gvm_container.listeners */
+	struct gvm_waitqueue wait;
+};
+
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
@@ -63,7 +69,7 @@ struct gvm_container {
 	bool is_protected; /* at or under gmem.limit.low */
 	bool is_swap_full; /* hmem.limit has no room for one more chunk: nothing of it can go */
 
-	struct list_head listeners; /* gvm_listener.node */
+	struct list_head listeners; /* gvm_watcher.node */
 	u32 listener_count;
 	struct list_head listening; /* in gvm_device.listening, if it has listeners */
 

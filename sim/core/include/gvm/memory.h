@@ -113,6 +113,13 @@ struct gvm_memory_ops {
 	 */
 	int (*evict)(void *memory, u32 chunk, struct gvm_eviction *eviction);
 	/*
+	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: chunks that an
+	 * allocation would find now. The driver, RM and other clients of a real GPU take chunks that no
+	 * container is charged for, so the core does not compute it. NULL: every chunk is either charged
+	 * or free.
+	 */
+	u32 (*free_chunks)(void *memory);
+	/*
 	 * With GVM_HINT_FAULTS: take away the mappings of a chunk and leave its data where it is, so that
 	 * the next access to it faults. 0; -ENOENT: it is in no block; -EBUSY: in service. NULL: the
 	 * manager cannot, and the feature must be off.

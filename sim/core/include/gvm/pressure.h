@@ -22,13 +22,13 @@ struct gvm_pressure_event {
  * Guarded by the device's lock.
  */
 struct gvm_listener {
-	struct gvm_container *container;  /* a reference; NULL: not open */
-	struct list_head node;		  /* in gvm_container.listeners */
+	struct gvm_container *container; /* a reference; NULL: not open */
+	struct gvm_watcher
+		watcher; /* readers wait for an event or the end, close for the readers */
 	struct gvm_pressure_event newest; /* sequence 0: nothing has happened yet */
 	u64 read_sequence;		  /* of the newest event that was read */
 	u32 readers;			  /* threads in gvm_listener_read() */
 	bool closing;
-	struct gvm_waitqueue wait; /* readers for an event or the end, close for the readers */
 };
 
 /*
@@ -64,9 +64,6 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
  */
 void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
-
-/* For container.c: the last process has gone. Lock held. */
-void gvm_pressure_end_locked(struct gvm_container *container);
 
 /* For listen.c, lock held: is there something to read; take it; the list. */
 bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener);

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Layer: service. Blocks.
+ *
+ * Activities: who is at work on a device
+ * ======================================
+ *
+ * Evictors, scheduler, writers and fault service each begin an activity before they call the device and
+ * end it afterwards. A stopped activity cannot begin; service/quiesce.c stops them and waits for
+ * their ends.
+ *
+ * A GPU that is lost never comes back under the same device. All activities end, and no wait of the
+ * core depends on it from then on, so processes can be detached and the device be unregistered.
+ */
+#include "gvm/activity.h"
+
+/* CONTEXT: atomic. */
+bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity)
+{
+	bool begun;
+
+	gvm_spin_lock(&device->lock);
+	begun = !gvm_activity_should_end(device, activity);
+	device->active[activity] += begun;
+	gvm_spin_unlock(&device->lock);
+	return begun;
+}
+
+/* CONTEXT: atomic. */
+void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity)
+{
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(device->active[activity] > 0);
+	device->active[activity]--;
+	if (!device->active[activity] && device->stopped[activity])
+		gvm_wake_up_all(&device->activity);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: process. */
+int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activity)
+{
+	while (!gvm_activity_begin(device, activity)) {
+		if (gvm_device_is_lost(device))
+			return -ENODEV;
+		if (gvm_wait_event_interruptible(&device->activity,
+						 !READ_ONCE(device->stopped[activity]) ||
+							 gvm_device_is_lost(device)))
+			return -EINTR;
+	}
+	return 0;
+}
+
+/* CONTEXT: atomic. */
+void gvm_device_set_lost(struct gvm_device *device)
+{
+	bool first;
+
+	gvm_spin_lock(&device->lock);
+	first = !device->lost;
+	WRITE_ONCE(device->lost, true);
+	gvm_wake_up_all(&device->activity);
+	gvm_spin_unlock(&device->lock);
+	if (first)
+		gvm_warn("%s: the GPU is lost", device->name);
+}
