@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "figures/figure.h"
+#include "figures/figure_read.h"
 #include "figures/make.h"
 #include "gvm/port.h"
 #include "terminal/command.h"

@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "engine/error.h"
-#include "figures/figure.h"
+#include "figures/figure_read.h"
 #include "gvm/control.h"
 #include "machine/machine.h"
 #include "results/summary.h"

@@ -4,9 +4,7 @@
 #define SIM_FIGURES_DATA_H
 
 #include "figures/figure.h"
-#include "figures/run_cache.h"
-
-struct writer;
+#include "figures/cached_run.h"
 
 /* The two numbers of a cell. NAN: there is none. */
 struct figure_pair {
@@ -41,7 +39,7 @@ struct figure_line {
 struct figure_data {
 	const struct figure *figure;
 	struct cached_run *runs;   /* by run of the figure */
-	json_t **summaries;	   /* summary.json of each, from figure_data_take() on */
+	json_t **summaries;	   /* summary.json of each, filled by figure_data_take() */
 	json_t **configs;	   /* config.json of each; NULL: it has none */
 	struct figure_cell *cells; /* panel by panel, run by run, part by part */
 	size_t cell_count;
@@ -57,8 +55,6 @@ struct figure_data {
  */
 int figure_data_init(struct figure_data *data, const struct figure *figure,
 		     struct cached_run *runs, struct sim_error *err);
-/* The runs are there: take all values and curves from them. Returns 0 or a negative enum sim_exit. */
-int figure_data_take(struct figure_data *data, struct sim_error *err);
 void figure_data_destroy(struct figure_data *data);
 
 /* Is @run in @panel? */
@@ -82,11 +78,5 @@ size_t figure_count_failed(const struct figure_data *data, size_t run);
  * Borrowed from the results.
  */
 const char *figure_container(const struct figure_data *data, size_t run, const char *name);
-
-/* Write all cells, and all points of curves, as a CSV file each; see plots/figures/README.md. */
-int figure_write_cells(const struct figure_data *data, struct writer *writer, const char *name,
-		       struct sim_error *err);
-int figure_write_lines(const struct figure_data *data, struct writer *writer, const char *name,
-		       struct sim_error *err);
 
 #endif

@@ -127,7 +127,8 @@ struct figure_reference {
 	size_t panel_count;
 };
 
-/* A figure as its file describes it. Owned by the caller: figure_read(), figure_destroy(). */
+/* A figure as its file describes it. Owned by the caller: figure_read(),
+ * then figure_destroy(). */
 struct figure {
 	json_t *root;
 	char file[PATH_MAX];
@@ -152,22 +153,7 @@ struct figure {
 	const char **examples; /* NULL ends them */
 };
 
-/*
- * Read a figure: @name is that of a file in plots/figures, without ".json", or the path of a file
- * that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
- * sim_exit; on failure *figure is empty.
- */
-int figure_read(struct figure *figure, const char *name, struct sim_error *err);
+/* Free all and leave *figure empty. */
 void figure_destroy(struct figure *figure);
-
-/*
- * Call @use for each file in plots/figures, by name: for lists, completion and documents. A
- * negative enum sim_exit of @use, or of a file that is wrong, ends it and is returned.
- */
-int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
-		void *data, struct sim_error *err);
-
-/* The names in plots/figures, "a, b"; empty if there are none. */
-void figure_list_names(char *text, size_t size);
 
 #endif

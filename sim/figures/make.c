@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "figures/curves.h"
 #include "figures/data.h"
+#include "figures/numbers.h"
+#include "figures/run_cache.h"
 #include "figures/show.h"
 #include "results/compare.h"
 #include "results/writer.h"
@@ -132,6 +135,8 @@ int figure_make(const struct figure *figure, const struct figure_request *reques
 	status = prepare_runs(figure, request, runs, err);
 	if (!status) {
 		status = figure_data_init(&data, figure, runs, err);
+		if (!status)
+			status = curves_read_published(&data, err);
 		if (!status)
 			status = make(&data, request, signals, err);
 		figure_data_destroy(&data);

@@ -72,13 +72,13 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 
 	if (status)
 		return status;
-	while (run_pool_set(run, count))
+	while (cached_run_set(run, count))
 		count++;
 	overrides = calloc(count + 1, sizeof(*overrides));
 	if (!overrides)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < count; i++)
-		overrides[i].path_and_value = run_pool_set(run, i);
+		overrides[i].path_and_value = cached_run_set(run, i);
 	status = config_load(&machine_registry, run->scenario, overrides, count, &run->config,
 			     err);
 	free(overrides);

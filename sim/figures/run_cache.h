@@ -11,42 +11,15 @@
 #ifndef SIM_FIGURES_RUN_CACHE_H
 #define SIM_FIGURES_RUN_CACHE_H
 
-#include <limits.h>
-#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "config/hash.h"
-#include "results/folder.h"
+#include "figures/cached_run.h"
 
 struct signals;
+struct sim_error;
 
 #define RUN_CACHE_FOLDER "results/cache"
-
-/* How far a run is. */
-enum run_cache_state {
-	RUN_CACHE_WANTED,
-	RUN_CACHE_RUNNING,
-	RUN_CACHE_MADE, /* its entry is in place */
-	RUN_CACHE_READ, /* and in its folder here */
-};
-
-/* One run. The caller sets the first part, and destroys it by run_cache_destroy(). */
-struct cached_run {
-	const char *label; /* for people: "+MemIso" */
-	const char *scenario;
-	const char *const *defaults; /* PATH=VALUE, applied first; NULL ends them; NULL: none */
-	const char *const *sets;     /* of the user's, applied next */
-	size_t set_count;
-	const char *const *own_sets; /* applied last, like defaults; not the user's to change */
-
-	char path[PATH_MAX];  /* its results folder */
-	struct config config; /* as it was run */
-	struct folder folder; /* its results */
-
-	char key[CFG_HASH_MAX];
-	enum run_cache_state state;
-	pid_t child;	/* while RUNNING */
-	int child_says; /* descriptor: its standard error */
-};
 
 /*
  * Get @count runs: those that the cache has, unless @fresh, and the others from as many children

@@ -19,7 +19,7 @@
 
 #include "engine/error.h"
 #include "figures/cache_folder.h"
-#include "figures/run_cache.h"
+#include "figures/cached_run.h"
 #include "gvm/port.h"
 #include "results/writer.h"
 #include "terminal/progress.h"
@@ -41,24 +41,6 @@ struct pool {
 	const struct signals *signals;
 	struct timespec began;
 };
-
-const char *run_pool_set(const struct cached_run *run, size_t index)
-{
-	const char *const *lists[] = { run->defaults, NULL, run->own_sets };
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		size_t count = 0;
-
-		while (lists[i] && lists[i][count])
-			count++;
-		if (i == 1)
-			count = run->set_count;
-		if (index < count)
-			return i == 1 ? run->sets[index] : lists[i][index];
-		index -= count;
-	}
-	return NULL;
-}
 
 /* Where this process makes a run. */
 static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM])
@@ -97,7 +79,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	const char **argv;
 	int error;
 
-	while (run_pool_set(run, count))
+	while (cached_run_set(run, count))
 		count++;
 	argv = calloc(2 * count + 8, sizeof(*argv));
 	if (!argv)
@@ -111,7 +93,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	argv[argc++] = folder;
 	for (size_t i = 0; i < count; i++) {
 		argv[argc++] = "--set";
-		argv[argc++] = run_pool_set(run, i);
+		argv[argc++] = cached_run_set(run, i);
 	}
 	argv[argc++] = "--";
 	argv[argc++] = run->scenario;

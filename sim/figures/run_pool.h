@@ -18,7 +18,4 @@ struct sim_error;
 int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		  const struct signals *signals, struct sim_error *err);
 
-/* The @index-th PATH=VALUE of a run, in the order in which they apply; NULL: there is no more. */
-const char *run_pool_set(const struct cached_run *run, size_t index);
-
 #endif

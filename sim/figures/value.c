@@ -1,165 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Values of a figure, see value.h. Expressions are checked once and then trusted. */
+/* See value.h. Expressions have been checked. */
 #include "figures/value.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/units.h"
 #include "engine/error.h"
 #include "figures/data.h"
-#include "figures/place.h"
+#include "figures/value_check.h"
 #include "gvm/port.h"
 #include "results/csv.h"
 
-#define NS_PER_S  1e9
-#define DEPTH_MAX 8
-
-static const char *const takes[] = { "mean", "least", "last", "most", NULL };
-enum take { TAKE_MEAN, TAKE_LEAST, TAKE_LAST, TAKE_MOST };
-
-/* Operators over a list of values, and how many they take. */
-static const struct {
-	const char *name;
-	size_t least, most;
-} operators[] = {
-	{ "add", 2, 16 },   { "multiply", 2, 16 }, { "subtract", 2, 2 },
-	{ "divide", 2, 2 }, { "when", 2, 2 },
-};
-
-static void check(const struct place *place, const struct figure *figure, size_t depth);
-
-static void check_statistic(const struct place *place)
-{
-	const char *text = json_string_value(place->json);
-	const char *dot = text ? strchr(text, '.') : NULL;
-
-	if (!dot || dot == text || !dot[1])
-		place_fail(place, "is no path, allowed: CONTAINER.PATH, such as "
-				  "\"diffusion.latency_s.mean\"");
-}
-
-static void check_of(const struct place *place, const struct figure *figure)
-{
-	static const char *const keys[] = { "of", "run", "x", NULL };
-	struct place of = place_member(place, "of");
-	struct place run = place_member(place, "run");
-	const char *label = place_text(place, "run", NULL);
-	double x = place_real(place, "x", (double)NAN);
-	bool found = false;
-
-	if (!place_is_object(place, keys))
-		return;
-	check_statistic(&of);
-	for (size_t i = 0; i < figure->run_count; i++)
-		found = found || ((!label || !strcmp(figure->runs[i].label, label)) &&
-				  (isnan(x) || figure->runs[i].x == x));
-	if (!found)
-		place_fail(&run, "no run has this label and x");
-}
-
-static void check_covered(const struct place *place, const struct figure *figure, size_t depth)
-{
-	static const char *const keys[] = { "container", "outcome", "begin", "end",
-					    "from",	 "to",	    NULL };
-	struct place from = place_member(place, "from"), to = place_member(place, "to");
-
-	if (!place_is_object(place, keys))
-		return;
-	place_text(place, "container", PLACE_NEEDED);
-	place_text(place, "outcome", PLACE_NEEDED);
-	place_text(place, "begin", PLACE_NEEDED);
-	place_text(place, "end", PLACE_NEEDED);
-	check(&from, figure, depth);
-	check(&to, figure, depth);
-}
-
-static void check_curve(const struct place *place)
-{
-	static const char *const keys[] = { "panels", "take", "from_s", "to_s", NULL };
-	struct place panels = place_member(place, "panels");
-
-	if (!place_is_object(place, keys) || !place_is_array(&panels))
-		return;
-	place_choice(place, "take", takes, TAKE_MEAN);
-	place_real(place, "from_s", 0);
-	place_real(place, "to_s", 0);
-	for (size_t i = 0; i < json_array_size(panels.json); i++) {
-		struct place element = place_element(&panels, i);
-
-		if (!json_is_string(element.json))
-			place_fail(&element, "is no text, allowed: the key of a panel");
-	}
-}
-
-static void check_operator(const struct place *place, const struct figure *figure, size_t depth)
-{
-	const char *key = json_object_iter_key(json_object_iter(place->json));
-
-	for (size_t i = 0; key && i < ARRAY_SIZE(operators); i++) {
-		struct place list = place_member(place, operators[i].name);
-		size_t count = json_array_size(list.json);
-
-		if (strcmp(key, operators[i].name) != 0)
-			continue;
-		if (json_object_size(place->json) != 1 || count < operators[i].least ||
-		    count > operators[i].most) {
-			place_fail(&list, "is wrong, allowed: an array of %zu to %zu values",
-				   operators[i].least, operators[i].most);
-			return;
-		}
-		for (size_t k = 0; k < count; k++) {
-			struct place element = place_element(&list, k);
-
-			check(&element, figure, depth);
-		}
-		return;
-	}
-	place_fail(place, "is no value, allowed: a number, a path, of, config, add, subtract, "
-			  "multiply, divide, when, covered, curve");
-}
-
-static void check(const struct place *place, const struct figure *figure, size_t depth)
-{
-	struct place inner;
-
-	if (!depth) {
-		place_fail(place, "is too deep, allowed: %d levels", DEPTH_MAX);
-		return;
-	}
-	if (json_is_number(place->json))
-		return;
-	if (json_is_string(place->json)) {
-		check_statistic(place);
-		return;
-	}
-	if (json_object_get(place->json, "of")) {
-		check_of(place, figure);
-		return;
-	}
-	inner = place_member(place, "config");
-	if (inner.json) {
-		place_text(place, "config", PLACE_NEEDED);
-		return;
-	}
-	inner = place_member(place, "covered");
-	if (inner.json) {
-		check_covered(&inner, figure, depth - 1);
-		return;
-	}
-	inner = place_member(place, "curve");
-	if (inner.json) {
-		check_curve(&inner);
-		return;
-	}
-	check_operator(place, figure, depth - 1);
-}
-
-void value_check(const struct place *place, const struct figure *figure)
-{
-	check(place, figure, DEPTH_MAX);
-}
+#define NS_PER_S 1e9
 
 /* The value at a dotted path below @json; NULL: there is none. */
 static const json_t *walk(const json_t *json, const char *path)
@@ -357,11 +212,11 @@ static double read_off(const struct figure_data *data, size_t run, const json_t 
 	}
 	if (!taken)
 		return (double)NAN;
-	if (take && !strcmp(take, takes[TAKE_LEAST]))
+	if (take && !strcmp(take, value_takes[VALUE_TAKE_LEAST]))
 		return least;
-	if (take && !strcmp(take, takes[TAKE_MOST]))
+	if (take && !strcmp(take, value_takes[VALUE_TAKE_MOST]))
 		return most;
-	return take && !strcmp(take, takes[TAKE_LAST]) ? last : sum / (double)taken;
+	return take && !strcmp(take, value_takes[VALUE_TAKE_LAST]) ? last : sum / (double)taken;
 }
 
 static double apply(const struct figure_data *data, size_t run, const char *name,
@@ -398,8 +253,8 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 	inner = json_object_get(value, "curve");
 	if (inner)
 		return read_off(data, run, inner, published);
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
-		if (!strcmp(key, operators[i].name))
+	for (size_t i = 0; value_operators[i].name; i++)
+		if (!strcmp(key, value_operators[i].name))
 			return apply(data, run, key, json_object_get(value, key), published);
 	/* What follows is known of our runs alone. */
 	if (published)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* One run of a figure: how it is made, and its results. */
+#ifndef SIM_FIGURES_CACHED_RUN_H
+#define SIM_FIGURES_CACHED_RUN_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+#include "config/hash.h"
+#include "results/folder.h"
+
+#define RUN_CACHE_FOLDER "results/cache"
+
+/* How far a run is. */
+enum run_cache_state {
+	RUN_CACHE_WANTED,
+	RUN_CACHE_RUNNING,
+	RUN_CACHE_MADE, /* its entry is in place */
+	RUN_CACHE_READ, /* and in its folder here */
+};
+
+/* One run. The caller sets the first part, and destroys it by run_cache_destroy(). */
+struct cached_run {
+	const char *label; /* for people: "+MemIso" */
+	const char *scenario;
+	const char *const *defaults; /* PATH=VALUE, applied first; NULL ends them; NULL: none */
+	const char *const *sets;     /* of the user's, applied next */
+	size_t set_count;
+	const char *const *own_sets; /* applied last, like defaults; not the user's to change */
+
+	char path[PATH_MAX];  /* its results folder */
+	struct config config; /* as it was run */
+	struct folder folder; /* its results */
+
+	char key[CFG_HASH_MAX];
+	enum run_cache_state state;
+	pid_t child;	/* while RUNNING */
+	int child_says; /* descriptor: its standard error */
+};
+
+/* The @index-th PATH=VALUE of a run, in the order in which they apply; NULL: there is no more. */
+const char *cached_run_set(const struct cached_run *run, size_t index);
+
+#endif

@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Reading the file of a figure, see figure_read.h. */
+#include "figures/figure_read.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/message.h"
+#include "engine/error.h"
+#include "figures/place.h"
+#include "figures/value_check.h"
+#include "gvm/port.h"
+#include "results/summary.h"
+
+#define FIGURE_ENDING ".json"
+#define FIGURE_FOLDER "figures" /* in plots */
+#define SIDE_MAX      4096	/* pixels */
+
+static const char *const curve_kinds[] = { "values", "rate", "open", "share", NULL };
+static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
+static const char *const curve_files[] = { "timeline", "requests", NULL };
+
+/* Zeroed memory for @count elements; NULL and a mistake of the reader: there is none. */
+static void *allocate(struct place_reader *reader, size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (!memory && !reader->status)
+		reader->status = sim_runtime_error(reader->err, "out of memory");
+	return memory;
+}
+
+/* A text that stands in a field of a CSV file and in the table: no commas, quotes or lines. */
+static const char *read_field(const struct place *object, const char *key, const char *standard)
+{
+	const char *text = place_text(object, key, standard);
+	struct place member = place_member(object, key);
+
+	if (text && strpbrk(text, ",\"\r\n"))
+		place_fail(&member, "has a comma, a quote or a line's end, allowed: a text "
+				    "without them");
+	return text;
+}
+
+/* An array of texts, ended by NULL; NULL: there is no such member. */
+static const char **read_texts(const struct place *object, const char *key, size_t *ret_count)
+{
+	struct place array = place_member(object, key);
+	const char **texts;
+
+	*ret_count = 0;
+	if (!array.json || !place_is_array(&array))
+		return NULL;
+	texts = allocate(object->reader, json_array_size(array.json), sizeof(*texts));
+	for (size_t i = 0; texts && i < json_array_size(array.json); i++) {
+		struct place element = place_element(&array, i);
+
+		texts[i] = json_string_value(element.json);
+		if (!texts[i]) {
+			place_fail(&element, "is no text, allowed: a text");
+			break;
+		}
+		++*ret_count;
+	}
+	return texts;
+}
+
+/* Append "PATH=VALUE" for each member of the object @key. */
+static void append_sets(const struct place *object, const char *key, char ***texts)
+{
+	struct place sets = place_member(object, key);
+	size_t count = 0;
+	const char *path;
+	json_t *value;
+	char **grown;
+
+	if (!sets.json)
+		return;
+	if (!json_is_object(sets.json)) {
+		place_fail(&sets, "is no object, allowed: an object of keys and values");
+		return;
+	}
+	while (*texts && (*texts)[count])
+		count++;
+	grown = realloc(*texts, (count + json_object_size(sets.json) + 1) * sizeof(**texts));
+	if (!grown) {
+		place_fail(&sets, "out of memory");
+		return;
+	}
+	*texts = grown;
+	grown[count] = NULL;
+	json_object_foreach(sets.json, path, value) {
+		const char *text = json_string_value(value);
+		char *dumped = text ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+		if ((!text && !dumped) ||
+		    asprintf(&grown[count], "%s=%s", path, text ? text : dumped) < 0) {
+			grown[count] = NULL;
+			place_fail(&sets, "out of memory");
+		} else {
+			grown[++count] = NULL;
+		}
+		free(dumped);
+	}
+}
+
+/* "system": "gvm" is short for "set": { "system.name": "gvm" }. */
+static void append_system(const struct place *object, char ***texts)
+{
+	const char *system = place_text(object, "system", NULL);
+	json_t *short_form = system ? json_pack("{s{ss}}", "set", "system.name", system) : NULL;
+	struct place set = *object;
+
+	set.json = short_form;
+	if (short_form)
+		append_sets(&set, "set", texts);
+	json_decref(short_form);
+}
+
+/* One run, or with @point one point of it. */
+static void read_run(const struct place *root, const struct place *entry,
+		     const struct place *point, struct figure_run *run)
+{
+	run->label = read_field(entry, "label", PLACE_NEEDED);
+	run->tick = place_text(entry, "tick", run->label);
+	run->folder = place_text(entry, "folder", NULL);
+	run->scenario = place_text(entry, "scenario", NULL);
+	run->x = point ? place_real(point, "x", (double)NAN) : (double)NAN;
+	if (isnan(run->x))
+		snprintf(run->name, sizeof(run->name), "%s", run->label);
+	else
+		snprintf(run->name, sizeof(run->name), "%s, %g", run->label, run->x);
+	append_sets(root, "defaults", &run->defaults);
+	append_sets(entry, "defaults", &run->defaults);
+	append_sets(root, "set", &run->sets);
+	append_system(entry, &run->sets);
+	append_sets(entry, "set", &run->sets);
+	if (point)
+		append_sets(point, "set", &run->sets);
+}
+
+/* How many runs an entry stands for: one, or one a point. */
+static size_t count_points(const struct place *entry)
+{
+	struct place points = place_member(entry, "points");
+
+	if (!points.json)
+		return 1;
+	return place_is_array(&points) ? json_array_size(points.json) : 0;
+}
+
+static void read_runs(const struct place *root, struct figure *figure)
+{
+	static const char *const run_keys[] = { "label",    "tick",   "system",
+						"scenario", "folder", "defaults",
+						"set",	    "points", NULL };
+	static const char *const point_keys[] = { "x", "set", NULL };
+	struct place runs = place_member(root, "runs");
+	size_t count = 0;
+
+	if (!place_is_array(&runs))
+		return;
+	for (size_t i = 0; i < json_array_size(runs.json); i++) {
+		struct place entry = place_element(&runs, i);
+
+		if (!place_is_object(&entry, run_keys))
+			return;
+		count += count_points(&entry);
+	}
+	figure->runs = allocate(root->reader, count, sizeof(*figure->runs));
+	for (size_t i = 0; figure->runs && i < json_array_size(runs.json); i++) {
+		struct place entry = place_element(&runs, i);
+		struct place points = place_member(&entry, "points");
+
+		for (size_t k = 0; k < count_points(&entry); k++) {
+			struct place point = place_element(&points, k);
+			struct figure_run *run = &figure->runs[figure->run_count++];
+
+			if (points.json && !place_is_object(&point, point_keys))
+				return;
+			read_run(root, &entry, points.json ? &point : NULL, run);
+			if (!run->folder && !run->scenario && !figure->scenario)
+				place_fail(&entry, "has no scenario, allowed: a scenario here "
+						   "or for the whole figure");
+			figure->folder_count += run->folder != NULL;
+		}
+	}
+}
+
+static bool has_label(const struct figure *figure, const char *label)
+{
+	for (size_t i = 0; i < figure->run_count; i++)
+		if (!strcmp(figure->runs[i].label, label))
+			return true;
+	return false;
+}
+
+/* A text that is the label of a run, or NULL. */
+static const char *read_label(const struct place *object, const char *key,
+			      const struct figure *figure)
+{
+	const char *label = place_text(object, key, NULL);
+	struct place member = place_member(object, key);
+
+	if (label && !has_label(figure, label))
+		place_fail(&member, "\"%.40s\" is the label of no run", label);
+	return label;
+}
+
+/* An expression, checked; NULL: there is none. */
+static json_t *read_value(const struct place *object, const char *key,
+			  const struct figure *figure)
+{
+	struct place value = place_member(object, key);
+
+	if (value.json)
+		value_check(&value, figure);
+	return value.json;
+}
+
+static void read_parts(const struct place *object, const struct figure *figure,
+		       struct figure_panel *panel)
+{
+	static const char *const part_keys[] = { "key", "label", "value", NULL };
+	struct place parts = place_member(object, "parts");
+	struct place value = place_member(object, "value");
+
+	if (value.json && parts.json)
+		place_fail(&value, "stands beside parts, allowed: one of them");
+	if (!parts.json && !value.json)
+		place_fail(&value, "is missing, allowed: a value here or in parts");
+	if (!parts.json) {
+		panel->parts = allocate(object->reader, 1, sizeof(*panel->parts));
+		if (panel->parts)
+			panel->parts[panel->part_count++] =
+				(struct figure_part){ "", panel->label,
+						      read_value(object, "value", figure) };
+		return;
+	}
+	if (!place_is_array(&parts))
+		return;
+	panel->parts =
+		allocate(object->reader, json_array_size(parts.json), sizeof(*panel->parts));
+	for (size_t i = 0; panel->parts && i < json_array_size(parts.json); i++) {
+		struct place entry = place_element(&parts, i);
+		struct figure_part *part = &panel->parts[panel->part_count];
+
+		if (!place_is_object(&entry, part_keys))
+			return;
+		part->key = read_field(&entry, "key", PLACE_NEEDED);
+		part->label = place_text(&entry, "label", part->key);
+		part->value = read_value(&entry, "value", figure);
+		if (!part->value)
+			place_fail(&entry, "has no value, allowed: an object with key, value");
+		panel->part_count++;
+	}
+}
+
+static void read_curve(const struct place *entry, const struct figure *figure,
+		       struct figure_curve *curve)
+{
+	static const char *const keys[] = { "label", "run",   "file",  "container", "outcome",
+					    "x",     "y",     "minus", "scale",	    "kind",
+					    "draw",  "right", NULL };
+
+	if (!place_is_object(entry, keys))
+		return;
+	curve->label = read_field(entry, "label", "");
+	curve->run = read_label(entry, "run", figure);
+	curve->file = curve_files[place_choice(entry, "file", curve_files, 0)];
+	curve->container = place_text(entry, "container", PLACE_NEEDED);
+	curve->outcome = place_text(entry, "outcome", NULL);
+	curve->x = place_text(entry, "x", "time_ns");
+	curve->y = place_text(entry, "y", NULL);
+	curve->minus = place_text(entry, "minus", NULL);
+	curve->scale = place_real(entry, "scale", 1);
+	curve->kind = (enum figure_curve_kind)place_choice(entry, "kind", curve_kinds, 0);
+	curve->draw = (enum figure_curve_draw)place_choice(entry, "draw", curve_draws, 0);
+	curve->right = place_bool(entry, "right", false);
+	if (!curve->y && curve->kind != FIGURE_CURVE_RATE && curve->draw != FIGURE_DRAW_MARKS)
+		place_fail(entry, "has no y, allowed: a column of %s.csv", curve->file);
+}
+
+static void read_curves(const struct place *object, const struct figure *figure,
+			struct figure_panel *panel)
+{
+	static const char *const published_keys[] = {
+		"file", "x", "y", "column", "text", NULL
+	};
+	struct place curves = place_member(object, "curves");
+	struct place published = place_member(object, "published");
+
+	if (!place_is_array(&curves))
+		return;
+	panel->curves =
+		allocate(object->reader, json_array_size(curves.json), sizeof(*panel->curves));
+	for (size_t i = 0; panel->curves && i < json_array_size(curves.json); i++) {
+		struct place entry = place_element(&curves, i);
+
+		read_curve(&entry, figure, &panel->curves[panel->curve_count++]);
+	}
+	if (!published.json || !place_is_object(&published, published_keys))
+		return;
+	panel->published = (struct figure_published_curve){
+		.file = place_text(&published, "file", PLACE_NEEDED),
+		.x = place_text(&published, "x", PLACE_NEEDED),
+		.y = place_text(&published, "y", PLACE_NEEDED),
+		.column = place_text(&published, "column", PLACE_NEEDED),
+		.text = place_text(&published, "text", PLACE_NEEDED),
+	};
+}
+
+/* Moments or levels; *ret_count of them. */
+static struct figure_mark *read_marks(const struct place *object, const char *key,
+				      const struct figure *figure, size_t *ret_count)
+{
+	static const char *const keys[] = { "label", "at", NULL };
+	struct place marks = place_member(object, key);
+	struct figure_mark *list;
+
+	*ret_count = 0;
+	if (!marks.json || !place_is_array(&marks))
+		return NULL;
+	list = allocate(object->reader, json_array_size(marks.json), sizeof(*list));
+	for (size_t i = 0; list && i < json_array_size(marks.json); i++) {
+		struct place entry = place_element(&marks, i);
+
+		if (!place_is_object(&entry, keys))
+			break;
+		list[i].label = place_text(&entry, "label", PLACE_NEEDED);
+		list[i].value = read_value(&entry, "at", figure);
+		if (!list[i].value)
+			place_fail(&entry, "has no place, allowed: an object with label, at");
+		++*ret_count;
+	}
+	return list;
+}
+
+static void read_panel(const struct place *entry, const struct figure *figure,
+		       struct figure_panel *panel)
+{
+	static const char *const keys[] = {
+		"key",		 "label",    "title",
+		"unit",		 "layout",   "digits",
+		"log",		 "log_x",    "runs",
+		"value",	 "parts",    "total",
+		"x_label",	 "x_unit",   "y_label",
+		"curves",	 "y2_label", "published",
+		"y_max",	 "over",     "errors_without_x",
+		"colour_by_run", "levels",   NULL,
+	};
+	struct place runs = place_member(entry, "runs");
+
+	if (!place_is_object(entry, keys))
+		return;
+	panel->key = read_field(entry, "key", PLACE_NEEDED);
+	panel->label = place_text(entry, "label", panel->key);
+	panel->title = place_text(entry, "title", panel->label);
+	panel->unit = read_field(entry, "unit", "x");
+	panel->x_label = place_text(entry, "x_label", "");
+	panel->x_unit = place_text(entry, "x_unit", "");
+	panel->y_label = place_text(entry, "y_label", "");
+	panel->y2_label = place_text(entry, "y2_label", "");
+	panel->over = read_label(entry, "over", figure);
+	panel->layout =
+		(enum figure_layout)place_choice(entry, "layout", figure_layouts, FIGURE_BARS);
+	panel->digits = (int)place_real(entry, "digits", 3);
+	panel->log_y = place_bool(entry, "log", false);
+	panel->log_x = place_bool(entry, "log_x", false);
+	panel->total = place_bool(entry, "total", false);
+	panel->colour_by_run = place_bool(entry, "colour_by_run", false);
+	panel->errors_without_x = place_real(entry, "errors_without_x", (double)NAN);
+	panel->runs = read_texts(entry, "runs", &panel->run_count);
+	for (size_t i = 0; i < panel->run_count; i++)
+		if (!has_label(figure, panel->runs[i]))
+			place_fail(&runs, "\"%.40s\" is the label of no run", panel->runs[i]);
+	panel->y_max = read_value(entry, "y_max", figure);
+	panel->levels = read_marks(entry, "levels", figure, &panel->level_count);
+	if (panel->layout == FIGURE_TIME)
+		read_curves(entry, figure, panel);
+	else
+		read_parts(entry, figure, panel);
+}
+
+static void read_panels(const struct place *root, struct figure *figure)
+{
+	struct place panels = place_member(root, "panels");
+
+	if (!place_is_array(&panels))
+		return;
+	figure->panels =
+		allocate(root->reader, json_array_size(panels.json), sizeof(*figure->panels));
+	for (size_t i = 0; figure->panels && i < json_array_size(panels.json); i++) {
+		struct place entry = place_element(&panels, i);
+
+		read_panel(&entry, figure, &figure->panels[figure->panel_count++]);
+	}
+}
+
+static void read_reference(const struct place *root, struct figure *figure)
+{
+	static const char *const keys[] = { "file", "panel",	 "run",	   "x",
+					    "part", "published", "panels", NULL };
+	struct place entry = place_member(root, "reference");
+	struct figure_reference *reference = &figure->reference;
+
+	if (!entry.json || !place_is_object(&entry, keys))
+		return;
+	reference->file = place_text(&entry, "file", PLACE_NEEDED);
+	reference->panel = place_text(&entry, "panel", NULL);
+	reference->run = place_text(&entry, "run", NULL);
+	reference->x = place_text(&entry, "x", NULL);
+	reference->part = place_text(&entry, "part", NULL);
+	reference->published = place_text(&entry, "published", PLACE_NEEDED);
+	reference->panels = read_texts(&entry, "panels", &reference->panel_count);
+}
+
+static unsigned int read_side(const struct place *layout, const char *key, double standard,
+			      double most)
+{
+	double number = place_real(layout, key, standard);
+	struct place member = place_member(layout, key);
+
+	if (!(number >= 1 && number <= most))
+		place_fail(&member, "is out of range, allowed: 1 to %g", most);
+	return (unsigned int)number;
+}
+
+static void read_layout(const struct place *root, struct figure *figure)
+{
+	static const char *const keys[] = { "columns", "width", "height", "across", NULL };
+	struct place layout = place_member(root, "layout");
+
+	if (layout.json && !place_is_object(&layout, keys))
+		return;
+	figure->columns = read_side(&layout, "columns", 3, 8);
+	figure->width = read_side(&layout, "width", 1720, SIDE_MAX);
+	figure->height = read_side(&layout, "height", 1000, SIDE_MAX);
+	figure->across = place_bool(&layout, "across", true);
+}
+
+/* Lines of a text that is an array in the file, joined; borrowed from the root. */
+static const char *read_lines(const struct place *root, const char *key)
+{
+	struct place member = place_member(root, key);
+	size_t count, length = 0;
+	const char **lines = NULL;
+	json_t *joined;
+	char *text;
+
+	if (!json_is_array(member.json))
+		return place_text(root, key, NULL);
+	lines = read_texts(root, key, &count);
+	for (size_t i = 0; i < count; i++)
+		length += strlen(lines[i]) + 1;
+	text = allocate(root->reader, length, 1);
+	for (size_t i = 0; text && i < count; i++)
+		sprintf(text + strlen(text), "%s%s", lines[i], i + 1 < count ? "\n" : "");
+	free(lines);
+	joined = text ? json_string(text) : NULL;
+	free(text);
+	if (!joined || json_object_set_new(root->json, key, joined)) {
+		place_fail(&member, "is no text, allowed: a text or lines of one");
+		return NULL;
+	}
+	return json_string_value(joined);
+}
+
+static void read_root(const struct place *root, struct figure *figure)
+{
+	static const char *const keys[] = {
+		"title",     "subtitle", "summary",   "help",	"examples", "source",
+		"published", "notes",	 "scenario",  "table",	"defaults", "set",
+		"runs",	     "panels",	 "reference", "layout", "marks",    NULL,
+	};
+	static const char *const tables[] = { "values", "comparison", NULL };
+	size_t count;
+
+	if (!place_is_object(root, keys))
+		return;
+	figure->title = place_text(root, "title", PLACE_NEEDED);
+	figure->subtitle = place_text(root, "subtitle", NULL);
+	figure->summary = place_text(root, "summary", figure->title);
+	figure->help = read_lines(root, "help");
+	figure->source = place_text(root, "source", NULL);
+	figure->published_label = place_text(root, "published", "published");
+	figure->notes = read_lines(root, "notes");
+	figure->scenario = place_text(root, "scenario", NULL);
+	figure->comparison = place_choice(root, "table", tables, 0);
+	figure->examples = read_texts(root, "examples", &count);
+	read_layout(root, figure);
+	read_runs(root, figure);
+	read_panels(root, figure);
+	figure->marks = read_marks(root, "marks", figure, &figure->mark_count);
+	read_reference(root, figure);
+}
+
+/* A comparison is one of two folders; a folder is no run that the cache makes. */
+static void check_folders(const struct place *root, const struct figure *figure)
+{
+	struct place runs = place_member(root, "runs");
+
+	if (figure->folder_count && figure->folder_count != figure->run_count)
+		place_fail(&runs, "have folders and scenarios, allowed: one of them for all");
+	else if (figure->comparison && (figure->run_count != 2 || figure->folder_count != 2))
+		place_fail(&runs, "are compared, allowed: two that have a folder");
+}
+
+/* Find the file, and what its figure is called. */
+static int find_file(struct figure *figure, const char *name, struct sim_error *err)
+{
+	size_t length = strlen(name), ending = strlen(FIGURE_ENDING);
+	char inside[PATH_MAX], known[512];
+	struct sim_error ignored = { 0 };
+
+	if (length > ending && !strcmp(name + length - ending, FIGURE_ENDING)) {
+		const char *slash = strrchr(name, '/');
+		const char *base = slash ? slash + 1 : name;
+
+		snprintf(figure->file, sizeof(figure->file), "%s", name);
+		snprintf(figure->name, sizeof(figure->name), "%.*s",
+			 (int)min(strlen(base) - ending, (size_t)FIGURE_NAME_MAX - 1), base);
+		return 0;
+	}
+	snprintf(inside, sizeof(inside), FIGURE_FOLDER "/%s" FIGURE_ENDING, name);
+	snprintf(figure->name, sizeof(figure->name), "%.*s", FIGURE_NAME_MAX - 1, name);
+	if (!strchr(name, '/') &&
+	    !config_find_data("plots", inside, figure->file, sizeof(figure->file), &ignored))
+		return 0;
+	figure_list_names(known, sizeof(known));
+	return sim_user_error(err,
+			      "figure: unknown figure '%.80s', allowed are %s and a file that "
+			      "ends in " FIGURE_ENDING,
+			      name, known);
+}
+
+int figure_read(struct figure *figure, const char *name, struct sim_error *err)
+{
+	struct place_reader reader = { .err = err };
+	struct place root = { .reader = &reader };
+
+	*figure = (struct figure){ 0 };
+	reader.status = find_file(figure, name, err);
+	reader.file = figure->file;
+	if (!reader.status)
+		reader.status = results_load_json(figure->file, &figure->root, err);
+	if (!reader.status) {
+		root.json = figure->root;
+		read_root(&root, figure);
+		check_folders(&root, figure);
+	}
+	if (reader.status)
+		figure_destroy(figure);
+	return reader.status;
+}
+
+static int is_figure_file(const struct dirent *item)
+{
+	size_t length = strlen(item->d_name), ending = strlen(FIGURE_ENDING);
+
+	return *item->d_name != '.' && length > ending &&
+	       !strcmp(item->d_name + length - ending, FIGURE_ENDING);
+}
+
+/* Names in plots/figures, sorted, without their ending. Returns their number. */
+static size_t list_figures(struct dirent ***ret_list)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+	int count = 0;
+
+	*ret_list = NULL;
+	if (!config_find_data("plots", FIGURE_FOLDER, folder, sizeof(folder), &ignored))
+		count = scandir(folder, ret_list, is_figure_file, alphasort);
+	for (int i = 0; i < count; i++) {
+		char *name = (*ret_list)[i]->d_name;
+
+		name[strlen(name) - strlen(FIGURE_ENDING)] = '\0';
+	}
+	return count > 0 ? (size_t)count : 0;
+}
+
+int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
+		void *data, struct sim_error *err)
+{
+	struct dirent **list;
+	size_t count = list_figures(&list);
+	int status = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct figure figure;
+
+		if (!status)
+			status = figure_read(&figure, list[i]->d_name, err);
+		if (!status) {
+			status = use(data, &figure, err);
+			figure_destroy(&figure);
+		}
+		free(list[i]);
+	}
+	free(list);
+	return status;
+}
+
+void figure_list_names(char *text, size_t size)
+{
+	struct dirent **list;
+	size_t count = list_figures(&list);
+
+	*text = '\0';
+	for (size_t i = 0; i < count; i++) {
+		cfg_append(text, size, "%s%s", i ? ", " : "", list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+}

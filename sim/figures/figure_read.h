@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* Reading the file of a figure, strictly, and the list of figures in plots/figures. */
+#ifndef SIM_FIGURES_FIGURE_READ_H
+#define SIM_FIGURES_FIGURE_READ_H
+
+#include "figures/figure.h"
+
+/*
+ * Read a figure: @name is that of a file in plots/figures, without ".json", or the path of a file
+ * that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
+ * sim_exit; on failure *figure is empty.
+ */
+int figure_read(struct figure *figure, const char *name, struct sim_error *err);
+
+/*
+ * Call @use for each file in plots/figures, by name: for lists, completion and documents. A
+ * negative enum sim_exit of @use, or of a file that is wrong, ends it and is returned.
+ */
+int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
+		void *data, struct sim_error *err);
+
+/* The names in plots/figures, "a, b"; empty if there are none. */
+void figure_list_names(char *text, size_t size);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Values of a figure: small expressions in JSON over the results of a run.
+ *
+ *   12.5                                a number
+ *   "diffusion.latency_s.mean"          a statistic of summary.json: container, or its type, and path;
+ *                                       the container "*" is the sum over all of them
+ *   { "of": "...", "run": "stock" }     the statistic of another run; with "x": of another point
+ *   { "config": "gpu.memory" }          a key of config.json; durations are in seconds. A path that
+ *                                       begins with a container, or its type, is one of its keys
+ *   { "add": [a, b, ...] }, "multiply"; { "subtract": [a, b] }, { "divide": [a, b] }
+ *   { "when": [a, b] }                  b if a is above 0, else no value
+ *   { "covered": {...} }                how many rows of requests.csv lie between two moments
+ *   { "curve": {...} }                  read off the curves of a panel over time: ours or published
+ *
+ * A value that cannot be had (no such container, null, a division by 0) is NAN.
+ */
+#ifndef SIM_FIGURES_VALUE_CHECK_H
+#define SIM_FIGURES_VALUE_CHECK_H
+
+#include <stddef.h>
+
+struct figure;
+struct place;
+
+/* An operator over a list of values, and how many it takes. */
+struct value_operator {
+	const char *name;
+	size_t least, most;
+};
+
+extern const struct value_operator value_operators[]; /* a name of NULL ends them */
+
+/* What "curve" reads off; value_takes[] has their names, and NULL ends it. */
+enum value_take { VALUE_TAKE_MEAN, VALUE_TAKE_LEAST, VALUE_TAKE_LAST, VALUE_TAKE_MOST };
+
+extern const char *const value_takes[];
+
+/* Check an expression; a mistake goes to the place's reader. */
+void value_check(const struct place *place, const struct figure *figure);
+
+#endif
