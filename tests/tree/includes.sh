@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Includes go down only. Rooms have levels; a file includes files of its own room and of lower levels.
+# There is no circle of includes between files. Simulated hardware does not know the block layer of the
+# driver. The port header alone includes its world, gvm_world.h, by a name. Usage: includes.sh SOURCE
+set -eu
+cd "$1"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The rooms from the bottom up; rooms of one line are on one level and do not include each other.
+cat >"$work/levels" <<'EOF'
+sim/core/include
+sim/core/policy
+sim/core/service sim/core/block
+sim/engine
+sim/pcie sim/uvm sim/trace sim/terminal
+sim/fifo sim/nvuvm sim/config
+sim/gsp
+sim/gpu
+sim/cuda
+sim/apps sim/systems
+sim/machine
+sim/results
+sim/validate sim/figures
+sim/collect sim/cli
+kernel-port/linux
+kernel-port/fakegpu kernel-port/coretest
+bench
+EOF
+
+# "FILE INCLUDED" for each include in quotes that is a file of ours: beside the file, or from the folders
+# that the compiler looks into.
+find sim kernel-port bench -name '*.[ch]' | sort | while read -r file; do
+	sed -n 's/^[[:space:]]*#[[:space:]]*include "\(.*\)"/\1/p' "$file" | while read -r included; do
+		[ "$file" != sim/core/include/gvm/port.h ] || [ "$included" != gvm_world.h ] || continue
+		for base in "$(dirname "$file")" sim sim/core/include kernel-port/linux kernel-port/fakegpu \
+			kernel-port/coretest/libc tests/core; do
+			[ -f "$base/$included" ] || continue
+			echo "$file $base/$included"
+			break
+		done
+	done
+done >"$work/includes"
+[ "$(wc -l <"$work/includes")" -gt 500 ] || { echo "too few includes were found"; exit 1; }
+
+if grep -E '^sim/(uvm|gsp|fifo|pcie)/.* sim/core/include/gvm/block\.h$' "$work/includes"; then
+	echo "simulated hardware includes the block layer of the driver"
+	exit 1
+fi
+
+awk -v levels="$work/levels" '
+	function room(file, name) {
+		for (name in level)
+			if (index(file, name "/") == 1 && length(name) > length(best))
+				best = name
+		name = best
+		best = ""
+		return name
+	}
+	# Depth first; state 1 is on the path, 2 is done.
+	function visit(file, n, i, parts) {
+		state[file] = 1
+		n = split(edges[file], parts, " ")
+		for (i = 1; i <= n; i++) {
+			if (state[parts[i]] == 1) {
+				print "circle: " file " includes " parts[i] ", which includes it"
+				bad = 1
+			} else if (!state[parts[i]]) {
+				visit(parts[i])
+			}
+		}
+		state[file] = 2
+	}
+	BEGIN {
+		while ((getline line <levels) > 0) {
+			n = split(line, names, " ")
+			number++
+			for (i = 1; i <= n; i++)
+				level[names[i]] = number
+		}
+	}
+	{
+		edges[$1] = edges[$1] " " $2
+		from = room($1)
+		to = room($2)
+		if (from == "") {
+			print $1 ": its folder has no level in tests/tree/includes.sh"
+			bad = 1
+		}
+		if (to != "" && from != to && level[to] >= level[from]) {
+			print $1 " looks up to " $2
+			bad = 1
+		}
+	}
+	END {
+		for (file in edges)
+			if (!state[file])
+				visit(file)
+		exit bad
+	}' "$work/includes"
