@@ -4,6 +4,9 @@
  * its gvm_mmu_ops left out or changed. The true driver passes the same run.
  */
 #include "gpu/check.h"
+
+#include <signal.h>
+
 #include "gpu/process.h"
 #include "gvm/device.h"
 #include "nvuvm/parts.h"
@@ -73,6 +76,7 @@ static void map_one_page_less(void *data, void *space, u64 va, u32 chunk, u32 pa
 	sim_gpu_mmu_ops.map(data, space, va, chunk, pages & (pages - 1), access);
 }
 
+static bool checks_itself;	 /* the GPU looks, and not the test */
 static enum sim_pte_error found; /* by the first check that found anything */
 static struct sim_process *found_in;
 
@@ -80,7 +84,7 @@ static void check(void)
 {
 	struct sim_pte_finding finding;
 
-	if (found)
+	if (found || checks_itself)
 		return;
 	finding = sim_gpu_check_page_tables(&gpu);
 	if (!finding.error)
@@ -137,7 +141,8 @@ static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops
 	ck_assert_int_eq(eng_init(), 0);
 	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
-	gpu.check_interval = 0; /* it is the test that looks */
+	if (!checks_itself)
+		gpu.check_interval = 0;
 	if (gpu.manager == &sim_manager_nvuvm)
 		((struct nvuvm *)gpu.device.memory)->config.mmu = &driver;
 	else
@@ -232,6 +237,28 @@ START_TEST(a_map_of_too_few_pages_is_found)
 }
 END_TEST
 
+/* As every test does that drives a GPU: GVMSIM_CHECK. */
+START_TEST(the_program_stops_when_a_gpu_that_checks_itself_finds_an_error)
+{
+	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
+
+	ck_assert_int_eq(setenv("GVMSIM_CHECK", "1", 1), 0);
+	checks_itself = true;
+	run(&core, &mutant);
+}
+END_TEST
+
+START_TEST(a_gpu_checks_itself_only_if_it_is_told_to)
+{
+	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
+
+	ck_assert_int_eq(unsetenv("GVMSIM_CHECK"), 0);
+	checks_itself = true;
+	run(&core, &mutant);
+	ck_assert_uint_gt(changed, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("check");
@@ -245,6 +272,9 @@ int main(void)
 	tcase_add_loop_test(tcase, a_wrong_chunk_in_a_map_is_found, 0, 3);
 	tcase_add_test(tcase, an_entry_that_permits_writes_to_a_clean_page_is_found);
 	tcase_add_loop_test(tcase, a_map_of_too_few_pages_is_found, 0, 3);
+	tcase_add_test_raise_signal(
+		tcase, the_program_stops_when_a_gpu_that_checks_itself_finds_an_error, SIGABRT);
+	tcase_add_test(tcase, a_gpu_checks_itself_only_if_it_is_told_to);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
