@@ -15,8 +15,8 @@ static const struct command_option import_options[] = {
 	  "count malformed rows and go on; without it, the first one\n"
 	  "is an error that names its line" },
 	{ "attribution", "TEXT", false,
-	  "who made the trace and under which licence; by default what\n"
-	  "is known of the form" },
+	  "author and licence of the trace; by default those of the\n"
+	  "public file" },
 	{ NULL, NULL, false, NULL },
 };
 

@@ -79,7 +79,7 @@ struct validation {
 	size_t count;
 };
 
-/* Bytes, while the container had any; NAN: nobody knows. */
+/* Bytes, while the container had any; NAN: not known. */
 static double memory_mean(const struct folder *folder, size_t container)
 {
 	double sum = 0;
@@ -133,7 +133,7 @@ static double value_of(const struct folder *folder, size_t container, enum value
 	return summary_metrics[metric].unit == SUMMARY_UNIT_BYTES ? number / GIB : number;
 }
 
-/* A row, if both know the value and it is not nothing. */
+/* Add a row if both sides know the value and it is above 0. */
 static void add_row(struct validation *validation, const size_t containers[SIDES],
 		    enum value_id id)
 {
@@ -153,7 +153,7 @@ static void add_row(struct validation *validation, const size_t containers[SIDES
 	validation->count++;
 }
 
-/* Namesakes: of the same application, or one whose application nobody knows. */
+/* Compare two containers of one name: of the same application, or of an unknown one. */
 static void compare_container(struct validation *validation, size_t measured)
 {
 	const struct folder *folders = validation->folders;

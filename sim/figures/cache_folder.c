@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See cache_folder.h. A lock and not the PID in a name tells whether somebody is still at it: a
- * folder can be shared by containers, where the same numbers are other processes.
+ * See cache_folder.h. A lock and not the PID in a name tells whether a process still works in the
+ * folder: containers may share it, and there the same PID is another process.
  */
 #include "figures/cache_folder.h"
 

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The folder that run_cache.c keeps runs in: KEY is an entry, KEY.tmp-PID a run on its way. Who
- * makes runs holds a shared lock on the folder, which goes with the process however it ends. Who
- * is alone when it enters tidies up: what is on its way is of processes that were killed, and of
- * the entries the ones used longest ago go. Other files in the folder are nobody's business.
+ * The folder in which run_cache.c keeps runs: KEY is an entry, KEY.tmp-PID a run that is being made.
+ *
+ * A process that makes runs holds a shared lock on the folder; the kernel releases it however the
+ * process ends. A process that is alone when it enters tidies up: it removes unfinished folders of
+ * killed processes, and the entries that were used longest ago. It leaves all other files alone.
  */
 #ifndef SIM_FIGURES_CACHE_FOLDER_H
 #define SIM_FIGURES_CACHE_FOLDER_H
 
 #include <stddef.h>
 
-#define CACHE_FOLDER_ENTRIES 200 /* half a megabyte each; all figures together have 43 */
+#define CACHE_FOLDER_ENTRIES 200 /* half a megabyte each; all figures together need about 70 */
 
 /*
- * Enter an existing folder, and if nobody else is in it, tidy up so that after @coming more there
- * are CACHE_FOLDER_ENTRIES entries at most. Blocking, while another one tidies. Returns a
- * descriptor for cache_folder_leave(), or -1 where there are no locks: then it is left as it is.
+ * Enter an existing folder. If no other process is in it, tidy up, so that after @coming more there
+ * are CACHE_FOLDER_ENTRIES entries at most. Blocking, while another process tidies up. Returns a
+ * descriptor for cache_folder_leave(), or -1 where there are no locks: then nothing is tidied up.
  */
 int cache_folder_enter(const char *path, size_t coming);
 void cache_folder_leave(int folder);

@@ -16,7 +16,7 @@ struct figure_pair {
 struct figure_cell {
 	size_t panel, run, part; /* indices into the figure and the panel */
 	struct figure_pair pair;
-	struct figure_pair below; /* of a stack: what is below it */
+	struct figure_pair below; /* of a stack: the sum of the parts below it */
 };
 
 struct figure_point {

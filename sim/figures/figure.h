@@ -132,7 +132,8 @@ struct figure_reference {
 struct figure {
 	json_t *root;
 	char file[PATH_MAX];
-	char name[FIGURE_NAME_MAX]; /* of the file without ".json", and of what is written */
+	char name
+		[FIGURE_NAME_MAX]; /* the file's, without ".json"; begins the names of all output */
 	const char *title, *summary, *help;
 	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: nothing */
 	const char *source;	     /* of what is published; NULL: nothing is */

@@ -6,8 +6,8 @@
 #include "figures/figure.h"
 
 /*
- * Read a figure: @name is that of a file in plots/figures, without ".json", or the path of a file
- * that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
+ * Read a figure. @name is the name of a file in plots/figures, without ".json", or the path of a
+ * file that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
  * sim_exit; on failure *figure is empty.
  */
 int figure_read(struct figure *figure, const char *name, struct sim_error *err);

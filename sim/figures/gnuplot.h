@@ -2,7 +2,7 @@
 /*
  * Drawing a figure: gnuplot runs a script of plots/, which finds what it needs in variables that are
  * set before it. All reading, counting and binning is done by us, into CSV files with named
- * columns, so that what is in a picture can be looked up beside it.
+ * columns. Every number of a picture can be looked up there.
  */
 #ifndef SIM_FIGURES_GNUPLOT_H
 #define SIM_FIGURES_GNUPLOT_H

@@ -4,9 +4,10 @@
  * results/cache, so that each is made once.
  *
  * An entry's name is a hash of all that a result depends on: the resolved configuration, the
- * contents of its traces, and this very program. So a change of code or constants never meets an
- * old result, and nobody has to remember to clear anything; the folder may be removed at any time.
- * Entries used longest ago go by themselves, see cache_folder.h. Children die with us, however we do.
+ * contents of its traces, and this very program. A change of code or constants never meets an
+ * old result, so the cache needs no clearing; the folder may be removed at any time. Entries that
+ * were used longest ago go by themselves, see cache_folder.h. Children die with their parent, also
+ * if it is killed.
  */
 #ifndef SIM_FIGURES_RUN_CACHE_H
 #define SIM_FIGURES_RUN_CACHE_H
@@ -23,7 +24,7 @@ struct sim_error;
 
 /*
  * Get @count runs: those that the cache has, unless @fresh, and the others from as many children
- * at a time as there are cores. Says on stderr what it did. An entry that cannot be read is made
+ * at a time as there are cores. Says on stderr what it did. A damaged entry is made
  * again. An entry appears complete or not at all.
  *
  * Returns 0 or a negative enum sim_exit: the first run's failure ends the others, and so does

@@ -18,7 +18,7 @@ static struct {
 	bool drawing;
 	u64 start_ns; /* wall clock */
 	u64 next_ns;  /* do not draw before */
-	int width;    /* of what is on the screen now */
+	int width;    /* of the text on the screen */
 } progress;
 
 static u64 wall_clock_ns(void)
@@ -49,7 +49,7 @@ static int line_room(void)
 }
 
 /*
- * Write @text over what is there. In one write() and not with stdio, which wants 8 KiB of the
+ * Write @text over the present line. With one write() and not with stdio, which wants 8 KiB of the
  * small stack that the simulation's actors run on.
  */
 static void draw(const char *text, int length)

@@ -20,7 +20,7 @@ void signals_take(struct signals *signals)
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action;
 
-	signal(SIGCHLD, SIG_DFL); /* ignored, there would be nobody to wait for */
+	signal(SIGCHLD, SIG_DFL); /* if it were ignored, waitpid() would find no child */
 	sigemptyset(&signals->taken);
 	sigaddset(&signals->taken, SIGCHLD);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Signals of a command that waits, for children or for a date. They are blocked and fetched while
- * it waits, so there is no moment at which one could leave a child or a half file behind.
+ * Signals of a command that waits for children or for a date. They are blocked, and fetched while it
+ * waits, so no signal can leave a child or a half file behind.
  */
 #ifndef SIM_TERMINAL_SIGNALS_H
 #define SIM_TERMINAL_SIGNALS_H
@@ -12,20 +12,20 @@
 #include <sys/types.h>
 
 struct signals {
-	sigset_t taken;	  /* what ends us, and SIGCHLD; blocked meanwhile */
+	sigset_t taken;	  /* the signals that end us, and SIGCHLD; blocked meanwhile */
 	sigset_t outside; /* what was blocked before */
 };
 
 /*
- * Block what ends us (SIGINT, SIGTERM, SIGHUP), and what tells of children. SIGINT also where it
- * was ignored, as a shell does for what it starts in the background: who sends it means it.
+ * Block the signals that end us (SIGINT, SIGTERM, SIGHUP), and SIGCHLD. A shell ignores SIGINT for
+ * commands in the background; a SIGINT that is sent to one is meant all the same, so it counts.
  */
 void signals_take(struct signals *signals);
 void signals_release(const struct signals *signals);
 
 /*
- * Start a program, looked for in PATH, with the signals that we had. It is killed when we end,
- * also where we cannot do it, by SIGKILL. @output and @errors are descriptors that it gets as
+ * Start a program, found in PATH, with the signal mask from before signals_take(). The kernel kills
+ * it when we end, also by SIGKILL. @output and @errors are descriptors that it gets as
  * standard output and error; -1: ours. Returns 0 or an errno, also if there is no such program.
  */
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,

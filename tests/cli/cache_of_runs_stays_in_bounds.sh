@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# A figure that is killed takes its children along, and what they had half done goes at the next
-# start; of old entries the ones used last stay, and what is not the cache's stays anyway.
+# The children of a killed figure die with it, and the next start removes their unfinished folders.
+# Of old entries the ones used last stay. Files that are not the cache's stay.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# ended PID: it has, or is a zombie that nobody has waited for
+# ended PID: the process has ended, or is a zombie
 ended() {
 	[ ! -e "/proc/$1/stat" ] || grep -q ') Z ' "/proc/$1/stat" 2>/dev/null
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What gvmcollect wrote goes into the same comparisons as what gvmsim wrote. The logs are made for
-# this test; nothing in them was measured. Usage: NAME.sh GVMSIM SOURCE
+# Folders of gvmcollect go into the same comparisons as folders of gvmsim. The logs are made for this
+# test; nothing in them was measured. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 . "$(dirname "$0")/collect.inc"
 
@@ -66,7 +66,7 @@ tail -n 1 .out | grep -q "^[0-9]* compared: median error [0-9.]* %, worst [0-9.]
 "$gvmsim" validate results simulated simulated >.out
 tail -n 1 .out | grep -q "median error 0.0 %, worst 0.0 %" || fail "$(cat .out)"
 
-# Pictures of both ways round, and of what nobody logged.
+# Pictures in both orders, and of a folder without logs.
 for pair in "hw simulated" "simulated hw" "again hw"; do
 	# shellcheck disable=SC2086
 	"$gvmsim" figure alone-vs-shared $pair --out figures >.out 2>.err ||

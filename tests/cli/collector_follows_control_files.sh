@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# gvmcollect watches control files that change, until the process has gone; what was in them is in
-# the folder, and nothing else. Usage: NAME.sh GVMSIM SOURCE
+# gvmcollect watches control files that change, until the process has gone; the folder has their
+# contents, and nothing else. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 . "$(dirname "$0")/collect.inc"
 
@@ -60,7 +60,7 @@ jq -e --argjson tgid "$nobody" '.source == "hardware" and .notes == []
 	and .containers.vllm.tgid == $tgid and .containers.vllm.gpu == 0' \
 	hw/config.json >/dev/null || fail "$(cat hw/config.json)"
 
-# Containers that nobody named are found; the driver's other files are none.
+# Containers without a --container option are found; the driver's other files are none.
 put_all
 mkdir -p "$tree/9000002/3"
 echo 0 >"$tree/devices"

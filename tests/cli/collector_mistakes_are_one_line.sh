@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Mistakes: exit code 2, one line on stderr, no file and no changed file; 1 for what the machine
-# refuses. Usage: NAME.sh GVMSIM SOURCE
+# Mistakes: exit code 2, one line on stderr, no file and no changed file; 1 for failures of the
+# machine. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 program=$gvmcollect
 

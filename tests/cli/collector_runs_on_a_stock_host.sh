@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Without any control file gvmcollect runs, says once what is missing, and tells at least which
-# process was there when. Usage: NAME.sh GVMSIM SOURCE
+# Without any control file gvmcollect runs, names the missing files once, and still records when each
+# process was there. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 . "$(dirname "$0")/collect.inc"
 

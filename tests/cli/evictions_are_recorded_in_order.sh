@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# With output.evictions and output.controls a run tells which block left when and what was in control
-# files; to look changes nothing, whoever manages the memory.
+# With output.evictions and output.controls a run records when each block left, and each change of a
+# control file; recording changes nothing, under any memory manager.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
@@ -25,7 +25,7 @@ diff .wanted .first >&2 || fail "the first evictions"
 [ "$(tail -n +2 ghost/evictions.csv | wc -l)" -eq \
 	"$(jq '[.containers[].evictions] | add' ghost/summary.json)" ] || fail "not all of them"
 
-# A row for each change, found by the next sample; and nothing of who has gone.
+# A row for each change, found by the next sample; no rows of a container that has gone.
 grep -q "^5000000000,second,gmem.events,high 4 hmem 0 oom 0$" ghost/controls.csv || fail "events"
 [ "$(grep -c ",second,compute.freeze," ghost/controls.csv)" -eq 3 ] || fail "freeze"
 jq -e '.containers.third.status | startswith("context died")' ghost/summary.json >.out ||

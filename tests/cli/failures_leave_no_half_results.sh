@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What the machine below us refuses: exit code 1, one line on stderr, nothing left behind.
+# Failures of the machine (full disk, no permission): exit code 1, one line on stderr, nothing left behind.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 

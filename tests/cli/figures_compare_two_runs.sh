@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# The comparison: a table, CSV files, and pictures whose path is the last line. Also of runs that
-# lack something to draw. Usage: NAME.sh GVMSIM SOURCE
+# The comparison: a table, CSV files, and pictures whose path is the last line. Also for runs
+# without requests, images or containers. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
 # draw NAME: compare the folders alone and shared; gnuplot must have nothing to say

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Figures that make their runs themselves: complete rows, one run for each entry of the cache, the
-# same bytes from it, and what happens to damaged entries, failed runs and interrupts.
+# Figures make the runs that they need: complete rows, one entry of the cache for each run, the same
+# bytes from the cache; damaged entries, failed runs and interrupts are handled.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# Of all CSV files.
+# The header of all CSV files.
 columns=panel,run,x,part,unit,ours,published,ours_over_published,ours_below,published_below,failed_containers
 
 # short NAME ARGUMENTS...: figure NAME of twenty seconds, with requests, images and room for both
@@ -137,7 +137,7 @@ for panel in throughput image_s.p50; do
 		fail "throughput: ghost: $(cat first/throughput-vs-memory.csv)"
 done
 grep -q "^throughput,gvm,40,,x,[0-9.]*,0.507452," first/throughput-vs-memory.csv || fail "0.507452"
-# The error is that of the ten pairs, and 100 % is none of them.
+# The error is the median over ten pairs; 100 % does not count.
 awk -F, 'NR > 1 && $7 != "" && $3 != 100 { print ($8 > 1 ? $8 : 1 / $8) - 1 }' first/throughput-vs-memory.csv |
 	sort -g | awk '{ e[NR] = $1 } END { printf "%.1f %%\n", 50 * (e[5] + e[6]) }' >.error
 grep -q "^of all  *$(cat .error)$" .first || fail "throughput: no $(cat .error): $(cat .first)"
@@ -299,7 +299,7 @@ for signal in INT TERM HUP; do
 done
 rm -r results slow
 
-# Between the runs and the picture, too: here while the table waits for who reads it.
+# Between the runs and the picture, too: here while the table waits for its reader.
 sh -c 'echo $$ >.pid; head -c 65536 /dev/zero; exec "$@" 2>.err; ' - \
 	"$gvmsim" figure memory-contention --set duration=15s --out cut | {
 	tries=0

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# gpreempt is the GVM driver with priorities 0 and 15 and without memory limits, to the byte; what the
-# scenario says in control files is listed as ignored. Usage: NAME.sh GVMSIM SOURCE
+# gpreempt is the GVM driver with priorities 0 and 15 and without memory limits, to the byte; the
+# scenario's control files are listed as ignored. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
 # run OUT OPTIONS...: memory under pressure, from the server's start on

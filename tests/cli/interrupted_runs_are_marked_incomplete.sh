@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# SIGINT, SIGTERM, SIGHUP: exit code 130, says how far it came, writes what there is.
+# SIGINT, SIGTERM, SIGHUP: exit code 130, says how far it came, writes the results up to then.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Two runs of one scenario and seed give the same files but for wall time and speed-up, wherever
-# they go and whatever was there. Usage: NAME.sh GVMSIM SOURCE
+# Two runs of one scenario and seed give the same files but for wall time and speed-up, in any
+# folder, also one that has older files. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
 without_wall_time() {

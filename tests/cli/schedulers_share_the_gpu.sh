@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# system.scheduler shares the GPU by weight or by priority, under both systems that have it, and takes
-# only what it uses of the control files; the default is the hardware's turns.
+# system.scheduler shares the GPU by weight or by priority, under both systems that have it, and honours
+# only the control files that it uses; the default is the hardware's runlist.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # A server whose limit is cut and that listens for pressure drops free KV blocks: hardly anything is
-# copied out, and its users wait less. Nothing of that happens where nobody is told.
+# copied out, and its users wait less. Without pressure events nothing of that happens.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
@@ -29,7 +29,7 @@ less "$(of listens ttft_ms.p99)" "$(of deaf ttft_ms.p99)" "P99 TTFT"
 less "$(of listens gmem.current)" 16000000001 "the limit"
 [ "$(of listens requests.completed)" -ge "$(of deaf requests.completed)" ] || fail "lost requests"
 
-# Where nobody is told anything, the wish is named as ignored, and changes nothing.
+# A system without pressure events names the key as ignored, and the key changes nothing.
 run stock --system stock --set duration=80s --set 'events=[]'
 run stock-deaf --system stock --set duration=80s --set 'events=[]' --set containers.vllm.app.pressure=false
 jq -e '.ignored_keys | index("containers.vllm.app.pressure")' stock/summary.json >/dev/null ||

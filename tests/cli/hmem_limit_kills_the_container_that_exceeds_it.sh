@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# A container that has filled its gmem.limit.high and its hmem.limit dies of its next page, and is the
-# only one to notice. The published driver has no hmem.limit and says so.
+# A container that has filled its gmem.limit.high and its hmem.limit dies at its next page; the
+# others do not notice. The published driver has no hmem.limit and says so.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
