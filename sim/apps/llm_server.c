@@ -367,7 +367,7 @@ static const struct cfg_key llm_server_keys[] = {
 	       CFG_RANGE(1, CFG_HOUR), CFG_DEFAULT("7.463s")),
 	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
 	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",
-	       CFG_RANGE(1, 1000000 * UINT64_C(1000000)), CFG_DEFAULT("1")),
+	       CFG_RANGE(1, 1000000 * 1000000ull), CFG_DEFAULT("1")),
 	CLIENT("trace.response", ENUM, response,
 	       "lengths of answers: as the trace recorded them, or generated",
 	       .words = responses, CFG_DEFAULT("generated")),

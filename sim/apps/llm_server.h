@@ -17,32 +17,31 @@
 /* The request source of an LLM server and the habits of its benchmark client. */
 struct cfg_client {
 	char file[CFG_TEXT_MAX]; /* "app.trace.file", resolved against the scenario's folder */
-	uint64_t divide;	 /* "app.trace.divide", ppm: arrival times are divided by it */
-	uint64_t response;	 /* "app.trace.response", enum trace_response */
-	uint64_t first_request;	 /* "app.client.start", ns after the container's start */
-	uint64_t stop;		 /* "app.client.stop", ns after the first request; 0: never */
-	uint64_t max_open;	 /* "app.client.max_open"; 0: no limit */
+	u64 divide;		 /* "app.trace.divide", ppm: arrival times are divided by it */
+	u64 response;		 /* "app.trace.response", enum trace_response */
+	u64 first_request;	 /* "app.client.start", ns after the container's start */
+	u64 stop;		 /* "app.client.stop", ns after the first request; 0: never */
+	u64 max_open;		 /* "app.client.max_open"; 0: no limit */
 	bool drop_in_flight;	 /* "app.client.drop_in_flight": at stop, else wait for them */
-	uint64_t slo_ttft;	 /* "app.slo_ttft", ns */
+	u64 slo_ttft;		 /* "app.slo_ttft", ns */
 };
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
 struct cfg_llm {
-	uint64_t weights;		 /* bytes */
-	uint64_t kv_bytes_per_token;	 /* bytes */
-	uint64_t workspace;		 /* bytes of activations that the server reserves */
-	uint64_t gpu_memory_utilization; /* ppm of gpu.memory_total */
-	uint64_t block_tokens;		 /* KV block size */
-	uint64_t max_batched_tokens;	 /* token budget of a step */
-	uint64_t max_sequences;
-	uint64_t max_model_len;	   /* tokens */
-	uint64_t flops_per_token;  /* FLOP of one forward pass per token, without attention */
-	uint64_t attention_flops;  /* FLOP of one query token per earlier token, all layers */
-	uint64_t efficiency;	   /* ppm of gpu.flops_bf16 that its matrix products reach */
-	uint64_t kernels_per_step; /* kernels launched by one eager step */
-	uint64_t kv_bandwidth;	   /* ppm of gpu.memory_bandwidth that attention reads KV at */
-	uint64_t
-		boot; /* ns that its process starts ahead of the container's start, to be ready */
+	u64 weights;		    /* bytes */
+	u64 kv_bytes_per_token;	    /* bytes */
+	u64 workspace;		    /* bytes of activations that the server reserves */
+	u64 gpu_memory_utilization; /* ppm of gpu.memory_total */
+	u64 block_tokens;	    /* KV block size */
+	u64 max_batched_tokens;	    /* token budget of a step */
+	u64 max_sequences;
+	u64 max_model_len;    /* tokens */
+	u64 flops_per_token;  /* FLOP of one forward pass per token, without attention */
+	u64 attention_flops;  /* FLOP of one query token per earlier token, all layers */
+	u64 efficiency;	      /* ppm of gpu.flops_bf16 that its matrix products reach */
+	u64 kernels_per_step; /* kernels launched by one eager step */
+	u64 kv_bandwidth;     /* ppm of gpu.memory_bandwidth that attention reads KV at */
+	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;
 };
 

@@ -273,7 +273,7 @@ static int pages_init(struct pages *pages)
 	if (status)
 		return status;
 	/* At least one a kernel, for events; and then NULL means no memory. */
-	pages->accesses = calloc(cfg->kernels * max(cfg->kernel_blocks, (uint64_t)1),
+	pages->accesses = calloc(cfg->kernels * max(cfg->kernel_blocks, (u64)1),
 				 sizeof(*pages->accesses));
 	if (!pages->accesses)
 		return -ENOMEM;

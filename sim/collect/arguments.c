@@ -38,7 +38,7 @@ int arguments_split(const char *option, char *text, const char **ret_name,
 	return arguments_name(option, text, err);
 }
 
-int arguments_duration(const char *option, const char *text, u64 least, uint64_t *ret_ns,
+int arguments_duration(const char *option, const char *text, u64 least, u64 *ret_ns,
 		       struct sim_error *err)
 {
 	enum units_status status = units_parse_duration(text, ret_ns);

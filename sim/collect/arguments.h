@@ -22,7 +22,7 @@ int arguments_split(const char *option, char *text, const char **ret_name,
 		    const char **ret_value, struct sim_error *err);
 
 /* A duration of @least ns to a day. Returns 0 or -SIM_EXIT_USER. */
-int arguments_duration(const char *option, const char *text, u64 least, uint64_t *ret_ns,
+int arguments_duration(const char *option, const char *text, u64 least, u64 *ret_ns,
 		       struct sim_error *err);
 
 /* Report an option of @word that is unknown (kind '?') or lacks its value (':'). -SIM_EXIT_USER. */

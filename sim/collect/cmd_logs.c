@@ -50,7 +50,7 @@ static const struct option logs_options[] = {
 
 struct logs_slo {
 	const char *container;
-	uint64_t ns;
+	u64 ns;
 };
 
 /* A parsed command line; strings are borrowed from argv. Arrays have room for all of it. */

@@ -119,8 +119,8 @@ struct sample_args {
 	const char *root; /* NULL: where drivers have them */
 	const char *system;
 	const char *out;
-	uint64_t interval_ns;
-	uint64_t duration_ns; /* 0: until all have gone */
+	u64 interval_ns;
+	u64 duration_ns; /* 0: until all have gone */
 	bool quiet;
 	bool help;
 };

@@ -12,7 +12,7 @@ static int image_add(const struct csv *csv, const struct app_log_window *window,
 		     struct app_log *log, u64 *outside, struct sim_error *err)
 {
 	struct app_record record = { .id = log->record_count + *outside };
-	uint64_t start_ns, end_ns;
+	u64 start_ns, end_ns;
 	int status = 0;
 
 	if (!csv_has(csv, IMAGE_START))

@@ -147,14 +147,14 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 static int bind_scope(struct cfg_load *load, enum cfg_scope scope, const struct cfg_keys *set,
 		      const char *instance, void *base)
 {
-	int rc = 0;
+	int status = 0;
 
 	cfg_schema_for_each(&load->schema, key)
 	{
-		if (!rc && key->scope == scope && key->set == set)
-			rc = bind_key(load, key, instance, base);
+		if (!status && key->scope == scope && key->set == set)
+			status = bind_key(load, key, instance, base);
 	}
-	return rc;
+	return status;
 }
 
 /* The control files of a container, those that are left alone included. */
@@ -190,13 +190,13 @@ static int bind_container_types(struct cfg_load *load)
 {
 	const struct cfg_settings *settings = &load->settings;
 	struct config *config = load->config;
-	int rc = 0;
+	int status = 0;
 
 	config->containers = calloc(settings->container_count + 1, sizeof(*config->containers));
 	if (!config->containers)
 		return sim_runtime_error(load->err, "out of memory");
 	config->container_count = settings->container_count;
-	for (size_t i = 0; !rc && i < config->container_count; i++) {
+	for (size_t i = 0; !status && i < config->container_count; i++) {
 		const struct cfg_mention *mention = &settings->containers[i];
 		struct cfg_container *container = &config->containers[i];
 		char path[CFG_PATH_MAX];
@@ -205,10 +205,10 @@ static int bind_container_types(struct cfg_load *load)
 		snprintf(path, sizeof(path), "%s.app.type", mention->path);
 		if (mention->origin != load->file && !cfg_settings_find(settings, path))
 			return missing_container(load, mention);
-		rc = bind_key(load, cfg_schema_find(&load->schema, path, NULL), container->name,
-			      container);
+		status = bind_key(load, cfg_schema_find(&load->schema, path, NULL),
+				  container->name, container);
 	}
-	return rc;
+	return status;
 }
 
 /* The struct of a set's keys, or NULL: no memory. A set without a struct gets some, too. */
@@ -226,40 +226,41 @@ static int bind_systems(struct cfg_load *load)
 {
 	const struct cfg_keys *const *systems = load->schema.registry->systems;
 	size_t count = 0;
-	int rc = 0;
+	int status = 0;
 
 	while (systems[count])
 		count++;
 	load->systems = calloc(count + 1, sizeof(*load->systems));
 	if (!load->systems)
 		return sim_runtime_error(load->err, "out of memory");
-	for (size_t i = 0; !rc && i < count; i++) {
+	for (size_t i = 0; !status && i < count; i++) {
 		load->systems[i] = alloc_keys(load, systems[i]);
 		if (!load->systems[i])
 			return -SIM_EXIT_RUNTIME;
-		rc = bind_scope(load, CFG_SCOPE_SYSTEM, systems[i], "", load->systems[i]);
+		status = bind_scope(load, CFG_SCOPE_SYSTEM, systems[i], "", load->systems[i]);
 	}
-	return rc;
+	return status;
 }
 
 static int bind_containers(struct cfg_load *load)
 {
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < load->config->container_count; i++) {
+	for (size_t i = 0; !status && i < load->config->container_count; i++) {
 		struct cfg_container *container = &load->config->containers[i];
 
 		container->app = alloc_keys(load, container->app_type);
 		if (!container->app)
 			return -SIM_EXIT_RUNTIME;
-		rc = bind_scope(load, CFG_SCOPE_CONTAINER, NULL, container->name, container);
-		if (!rc)
-			rc = bind_scope(load, CFG_SCOPE_APP, container->app_type,
-					container->name, container->app);
-		if (!rc)
-			rc = bind_controls(load, container);
+		status =
+			bind_scope(load, CFG_SCOPE_CONTAINER, NULL, container->name, container);
+		if (!status)
+			status = bind_scope(load, CFG_SCOPE_APP, container->app_type,
+					    container->name, container->app);
+		if (!status)
+			status = bind_controls(load, container);
 	}
-	return rc;
+	return status;
 }
 
 /* The GPU of "gpu.", and those of "gpus.". */
@@ -267,37 +268,37 @@ static int bind_gpus(struct cfg_load *load)
 {
 	const struct cfg_settings *settings = &load->settings;
 	struct config *config = load->config;
-	int rc = 0;
+	int status = 0;
 
 	snprintf(config->gpu.name, sizeof(config->gpu.name), "gpu0");
 	config->gpus = calloc(settings->gpu_count + 1, sizeof(*config->gpus));
 	if (!config->gpus)
 		return sim_runtime_error(load->err, "out of memory");
 	config->gpu_count = settings->gpu_count;
-	for (size_t i = 0; !rc && i < config->gpu_count; i++) {
+	for (size_t i = 0; !status && i < config->gpu_count; i++) {
 		memcpy(config->gpus[i].name, settings->gpus[i].name, CFG_NAME_MAX);
-		rc = bind_scope(load, CFG_SCOPE_GPU, NULL, config->gpus[i].name,
-				&config->gpus[i]);
+		status = bind_scope(load, CFG_SCOPE_GPU, NULL, config->gpus[i].name,
+				    &config->gpus[i]);
 	}
-	return rc;
+	return status;
 }
 
 static int bind_events(struct cfg_load *load)
 {
 	struct config *config = load->config;
-	int rc = 0;
+	int status = 0;
 
 	config->event_count = load->settings.event_count;
 	config->events = calloc(config->event_count + 1, sizeof(*config->events));
 	if (!config->events)
 		return sim_runtime_error(load->err, "out of memory");
-	for (size_t i = 0; !rc && i < config->event_count; i++) {
+	for (size_t i = 0; !status && i < config->event_count; i++) {
 		char index[24];
 
 		snprintf(index, sizeof(index), "%zu", i);
-		rc = bind_scope(load, CFG_SCOPE_EVENT, NULL, index, &config->events[i]);
+		status = bind_scope(load, CFG_SCOPE_EVENT, NULL, index, &config->events[i]);
 	}
-	return rc;
+	return status;
 }
 
 /* The application type of the container that @path is in, or NULL. */
@@ -384,25 +385,25 @@ static int bind_asked(struct cfg_load *load,
 
 int cfg_bind(struct cfg_load *load)
 {
-	int rc = bind_container_types(load);
+	int status = bind_container_types(load);
 
-	for (size_t i = 0; !rc && i < load->settings.count; i++)
-		rc = check_setting(load, &load->settings.list[i]);
-	if (!rc)
-		rc = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", load->config);
-	if (!rc)
-		rc = bind_systems(load);
-	if (!rc)
-		rc = bind_gpus(load);
-	if (!rc)
-		rc = bind_containers(load);
-	if (!rc)
-		rc = bind_events(load);
-	if (!rc)
-		rc = bind_asked(load, is_unused, &load->config->unused_keys,
-				&load->config->unused_count);
-	if (!rc)
-		rc = bind_asked(load, is_foreign, &load->config->foreign_keys,
-				&load->config->foreign_count);
-	return rc;
+	for (size_t i = 0; !status && i < load->settings.count; i++)
+		status = check_setting(load, &load->settings.list[i]);
+	if (!status)
+		status = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", load->config);
+	if (!status)
+		status = bind_systems(load);
+	if (!status)
+		status = bind_gpus(load);
+	if (!status)
+		status = bind_containers(load);
+	if (!status)
+		status = bind_events(load);
+	if (!status)
+		status = bind_asked(load, is_unused, &load->config->unused_keys,
+				    &load->config->unused_count);
+	if (!status)
+		status = bind_asked(load, is_foreign, &load->config->foreign_keys,
+				    &load->config->foreign_count);
+	return status;
 }

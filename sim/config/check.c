@@ -2,7 +2,6 @@
 /* Rules that relate several keys; each key by itself is right when these run. */
 #include "config/load.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +22,15 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 	if (gpu->memory > gpu->memory_total) {
 		snprintf(path, sizeof(path), "%s.memory", prefix);
 		return cfg_reject(load, path,
-				  "%" PRIu64 " is too much, allowed: at most %s.memory_total, "
-				  "%" PRIu64,
+				  "%llu is too much, allowed: at most %s.memory_total, "
+				  "%llu",
 				  gpu->memory, prefix, gpu->memory_total);
 	}
 	if (gpu->link.bandwidth_both < gpu->link.bandwidth) {
 		snprintf(path, sizeof(path), "%s.link.bandwidth_both", prefix);
 		return cfg_reject(load, path,
-				  "%" PRIu64 " is too little, allowed: at least "
-				  "%s.link.bandwidth, %" PRIu64,
+				  "%llu is too little, allowed: at least "
+				  "%s.link.bandwidth, %llu",
 				  gpu->link.bandwidth_both, prefix, gpu->link.bandwidth);
 	}
 	return 0;
@@ -40,15 +39,15 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 static int check_gpus(struct cfg_load *load)
 {
 	const struct config *config = load->config;
-	int rc = check_gpu(load, "gpu", &config->gpu);
+	int status = check_gpu(load, "gpu", &config->gpu);
 
-	for (size_t i = 0; !rc && i < config->gpu_count; i++) {
+	for (size_t i = 0; !status && i < config->gpu_count; i++) {
 		if (!strcmp(config->gpus[i].name, config->gpu.name))
 			return cfg_reject(load, load->settings.gpus[i].path,
 					  "is the GPU of \"gpu\", allowed: another name");
-		rc = check_gpu(load, load->settings.gpus[i].path, &config->gpus[i]);
+		status = check_gpu(load, load->settings.gpus[i].path, &config->gpus[i]);
 	}
-	return rc;
+	return status;
 }
 
 /* The GPU that a container names has to be there. */
@@ -193,7 +192,7 @@ static const struct cfg_container *event_container(const struct cfg_load *load, 
 }
 
 /* A number of a block, and where the text goes on; NULL: there is none. */
-static const char *parse_block(const char *text, uint32_t *ret_block)
+static const char *parse_block(const char *text, u32 *ret_block)
 {
 	unsigned long block;
 	char *end;
@@ -201,7 +200,7 @@ static const char *parse_block(const char *text, uint32_t *ret_block)
 	if (*text < '0' || *text > '9')
 		return NULL;
 	block = strtoul(text, &end, 10);
-	*ret_block = block < UINT32_MAX ? (uint32_t)block : UINT32_MAX;
+	*ret_block = block < U32_MAX ? (u32)block : U32_MAX;
 	return end;
 }
 
@@ -244,8 +243,8 @@ static int check_event_told(struct cfg_load *load, size_t index)
 		return cfg_reject_event(load, index, leaf, "nobody there listens to events",
 					listeners);
 	if (event->touch[0] && !parse_touch(event)) {
-		event->first_block = UINT32_MAX; /* the application says which ones there are */
-		event->last_block = UINT32_MAX;
+		event->first_block = U32_MAX; /* the application says which ones there are */
+		event->last_block = U32_MAX;
 	}
 	return container->app_type->check_event(load, container, event, index);
 }
@@ -289,37 +288,37 @@ static void sort_events(struct cfg_event *events, size_t count)
 
 static int check_events(struct cfg_load *load)
 {
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < load->config->event_count; i++) {
-		rc = check_event_container(load, i);
-		if (!rc)
-			rc = check_event_kind(load, i);
-		if (!rc)
-			rc = check_event_time(load, i);
+	for (size_t i = 0; !status && i < load->config->event_count; i++) {
+		status = check_event_container(load, i);
+		if (!status)
+			status = check_event_kind(load, i);
+		if (!status)
+			status = check_event_time(load, i);
 	}
-	if (!rc)
+	if (!status)
 		sort_events(load->config->events, load->config->event_count);
-	return rc;
+	return status;
 }
 
 static int check_container(struct cfg_load *load, const struct cfg_container *container)
 {
 	const struct cfg_keys *type = container->app_type;
-	int rc = check_container_gpu(load, container);
+	int status = check_container_gpu(load, container);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	return type->check ? type->check(load, container) : 0;
 }
 
 int cfg_check(struct cfg_load *load)
 {
-	int rc = check_gpus(load);
+	int status = check_gpus(load);
 
-	if (!rc)
-		rc = check_containers(load);
-	for (size_t i = 0; !rc && i < load->config->container_count; i++)
-		rc = check_container(load, &load->config->containers[i]);
-	return rc ? rc : check_events(load);
+	if (!status)
+		status = check_containers(load);
+	for (size_t i = 0; !status && i < load->config->container_count; i++)
+		status = check_container(load, &load->config->containers[i]);
+	return status ? status : check_events(load);
 }

@@ -15,36 +15,6 @@
 #include "config/paths.h"
 #include "config/value.h"
 
-/* "file:LINE:COLUMN: what", as compilers have it, but for a key that can be named. */
-static int json_mistake(struct sim_error *err, const char *file, const json_error_t *bad)
-{
-	char key[CFG_PATH_MAX];
-	char where[32];
-	bool twice = cfg_value_twice(bad, key, sizeof(key));
-
-	if (twice && *key)
-		return cfg_error(err, file, key,
-				 "is given twice (line %d, column %d), allowed: once",
-				 bad->line, bad->column);
-	snprintf(where, sizeof(where), "%d:%d", bad->line, bad->column);
-	return cfg_error(err, file, where, "%s",
-			 twice ? "a key is given twice, allowed: once" : bad->text);
-}
-
-int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
-{
-	FILE *stream = fopen(file, "rb");
-	json_error_t bad;
-
-	if (!stream)
-		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
-	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
-	fclose(stream);
-	if (*ret_root)
-		return 0;
-	return json_mistake(err, file, &bad);
-}
-
 void config_list_scenarios(char *text, size_t size)
 {
 	struct sim_error ignored = { 0 };
@@ -111,29 +81,29 @@ static bool find_folder(struct cfg_load *load)
 static int load_scenario(struct cfg_load *load, const char *name)
 {
 	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "" };
-	int rc = find_scenario(load, name);
+	int status = find_scenario(load, name);
 	json_t *root;
 
-	if (!rc && !find_folder(load))
-		rc = cfg_error(load->err, load->file, "", "%s", strerror(errno));
-	if (!rc)
-		rc = cfg_load_json(load->file, &root, load->err);
-	if (rc)
-		return rc;
-	rc = cfg_settings_add(&load->settings, &source, "", root, load->err);
+	if (!status && !find_folder(load))
+		status = cfg_error(load->err, load->file, "", "%s", strerror(errno));
+	if (!status)
+		status = cfg_load_json(load->file, &root, load->err);
+	if (status)
+		return status;
+	status = cfg_settings_add(&load->settings, &source, "", root, load->err);
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 static int load_layers(struct cfg_load *load, const char *path,
 		       const struct cfg_override *overrides, size_t count)
 {
-	int rc = load_scenario(load, path);
+	int status = load_scenario(load, path);
 
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = cfg_settings_override(&load->settings, overrides[i].path_and_value,
-					   load->err);
-	return rc ? rc : cfg_load_profiles(load);
+	for (size_t i = 0; !status && i < count; i++)
+		status = cfg_settings_override(&load->settings, overrides[i].path_and_value,
+					       load->err);
+	return status ? status : cfg_load_profiles(load);
 }
 
 static void load_destroy(struct cfg_load *load)
@@ -163,26 +133,26 @@ int config_load(const struct cfg_registry *registry, const char *path,
 		struct sim_error *err)
 {
 	struct cfg_load load = { .config = config, .err = err };
-	int rc;
+	int status;
 
 	*config = (struct config){ 0 };
 	if (cfg_schema_init(&load.schema, registry))
 		return sim_runtime_error(err, "out of memory");
 	load.settings.schema = &load.schema;
-	rc = load_layers(&load, path, overrides, count);
-	if (!rc)
-		rc = cfg_bind(&load);
-	if (!rc)
-		rc = cfg_check(&load);
-	if (!rc)
-		rc = cfg_resolve(&load);
-	if (!rc)
+	status = load_layers(&load, path, overrides, count);
+	if (!status)
+		status = cfg_bind(&load);
+	if (!status)
+		status = cfg_check(&load);
+	if (!status)
+		status = cfg_resolve(&load);
+	if (!status)
 		take_system(&load);
 	snprintf(config->file, sizeof(config->file), "%.*s", CFG_TEXT_MAX - 1, load.file);
 	load_destroy(&load);
-	if (rc)
+	if (status)
 		config_destroy(config);
-	return rc;
+	return status;
 }
 
 static void destroy_keys(char **keys, size_t count)

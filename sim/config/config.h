@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "config/schema.h"
 
@@ -32,54 +31,51 @@ struct sim_error;
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
-	uint64_t
-		memory; /* bytes that containers can use, contexts included, after RM's reserve */
-	uint64_t memory_total; /* bytes that CUDA reports as total */
-	uint64_t
-		context; /* bytes of a context beside its page tables; 0: neither is modelled */
-	uint64_t memory_bandwidth; /* bytes/s */
-	uint64_t flops_bf16;	   /* dense bf16 peak, FLOP/s */
+	u64 memory; /* bytes that containers can use, contexts included, after RM's reserve */
+	u64 memory_total; /* bytes that CUDA reports as total */
+	u64 context; /* bytes of a context beside its page tables; 0: neither is modelled */
+	u64 memory_bandwidth; /* bytes/s */
+	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
 	struct {
-		uint64_t bandwidth;	 /* bytes/s and direction, for large copies */
-		uint64_t bandwidth_both; /* bytes/s of both directions together */
-		uint64_t setup;		 /* ns per copy before its first byte */
-		uint64_t piece; /* ns per further copy of one push: scattered host memory */
+		u64 bandwidth;	    /* bytes/s and direction, for large copies */
+		u64 bandwidth_both; /* bytes/s of both directions together */
+		u64 setup;	    /* ns per copy before its first byte */
+		u64 piece;	    /* ns per further copy of one push: scattered host memory */
 	} link;
 	struct {
-		uint64_t timeslice;	  /* ns, what RM programs by default */
-		uint64_t timeslice_scale; /* ppm: real over programmed */
-		uint64_t context_switch;  /* ns in which no context runs, and more to */
-		uint64_t context_state;	  /* save or restore what all SMs can hold: ns */
-		uint64_t rpc;		  /* ns that a control RPC to the GSP takes */
+		u64 timeslice;	     /* ns, what RM programs by default */
+		u64 timeslice_scale; /* ppm: real over programmed */
+		u64 context_switch;  /* ns in which no context runs, and more to */
+		u64 context_state;   /* save or restore what all SMs can hold: ns */
+		u64 rpc;	     /* ns that a control RPC to the GSP takes */
 	} sched;
 	struct {
-		uint64_t buffer_entries; /* replayable fault buffer */
-		uint64_t outstanding; /* faulting 64 KB pages that one context has in flight */
-		uint64_t per_block;   /* of these, most in one 2 MB block */
-		uint64_t interrupt;   /* ns from fault to the service thread running */
-		uint64_t linger;     /* ns after a replay in which a fault needs no interrupt */
-		uint64_t cold_wake;  /* ns more, if the service thread has slept for */
-		uint64_t cold_after; /* ns */
-		uint64_t batch;	     /* ns of CPU time per fault batch */
-		uint64_t entry;	     /* ns of CPU time per fault record */
-		uint64_t block;	     /* ns of CPU time per VA block serviced, */
-		uint64_t page;	     /* and per page of it that comes from the host */
-		uint64_t replay;     /* ns of CPU time per flush and replay */
-		uint64_t evict;	     /* ns of CPU time per chunk evicted */
-		uint64_t
-			push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
-		uint64_t zero_bandwidth; /* bytes/s at which fresh memory is cleared */
+		u64 buffer_entries; /* replayable fault buffer */
+		u64 outstanding;    /* faulting 64 KB pages that one context has in flight */
+		u64 per_block;	    /* of these, most in one 2 MB block */
+		u64 interrupt;	    /* ns from fault to the service thread running */
+		u64 linger;	    /* ns after a replay in which a fault needs no interrupt */
+		u64 cold_wake;	    /* ns more, if the service thread has slept for */
+		u64 cold_after;	    /* ns */
+		u64 batch;	    /* ns of CPU time per fault batch */
+		u64 entry;	    /* ns of CPU time per fault record */
+		u64 block;	    /* ns of CPU time per VA block serviced, */
+		u64 page;	    /* and per page of it that comes from the host */
+		u64 replay;	    /* ns of CPU time per flush and replay */
+		u64 evict;	    /* ns of CPU time per chunk evicted */
+		u64 push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
+		u64 zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;
 	char name[CFG_NAME_MAX]; /* "gpu0", or its name below "gpus." */
 };
 
 /* The machine around the GPU. Keys under "host."; a GPU profile file carries them too. */
 struct cfg_host {
-	uint64_t memory; /* bytes */
-	uint64_t cores;
-	uint64_t kernel_launch; /* ns to launch one kernel from an eager framework */
-	uint64_t speed;		/* ppm: CPU speed relative to the reference host of the apps */
-	bool fragmented;	/* has no 2 MB of memory in one piece for who does not insist */
+	u64 memory; /* bytes */
+	u64 cores;
+	u64 kernel_launch; /* ns to launch one kernel from an eager framework */
+	u64 speed;	   /* ppm: CPU speed relative to the reference host of the apps */
+	bool fragmented;   /* has no 2 MB of memory in one piece for who does not insist */
 };
 
 /* One container: an application and its control files. */
@@ -87,7 +83,7 @@ struct cfg_container {
 	char name[CFG_NAME_MAX]; /* no dots */
 	bool enabled;
 	char gpu[CFG_NAME_MAX];		 /* of config.gpus; empty: config.gpu */
-	uint64_t start;			 /* ns */
+	u64 start;			 /* ns */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
 	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */
@@ -110,13 +106,13 @@ struct cfg_container {
  * whose pattern is "events" touches blocks, one after the other; or it exits.
  */
 struct cfg_event {
-	uint64_t at; /* ns */
+	u64 at; /* ns */
 	char container[CFG_NAME_MAX];
 	char file[CFG_NAME_MAX]; /* empty: none is written */
 	char value[CFG_NAME_MAX];
 	char touch[CFG_NAME_MAX]; /* "3", "0-7" or "7-0"; empty: nothing is touched */
-	uint32_t first_block;	  /* of these */
-	uint32_t last_block;
+	u32 first_block;	  /* of these */
+	u32 last_block;
 	bool exit;
 };
 
@@ -125,8 +121,8 @@ struct config {
 	char file[CFG_TEXT_MAX]; /* the scenario, as messages name it */
 	char name[CFG_NAME_MAX];
 	char description[CFG_TEXT_MAX];
-	uint64_t duration; /* ns */
-	uint64_t seed;
+	u64 duration; /* ns */
+	u64 seed;
 	const struct cfg_keys *system; /* "system.name" */
 	void *system_keys;    /* the struct of the system's keys; owned by the config */
 	struct cfg_gpu gpu;   /* "gpu0" */
@@ -137,9 +133,9 @@ struct config {
 	size_t container_count;
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
-	uint64_t timeline_interval; /* "output.timeline_interval", ns */
-	bool record_controls;	    /* "output.controls": control files, as often */
-	bool record_evictions;	    /* "output.evictions": each of them */
+	u64 timeline_interval; /* "output.timeline_interval", ns */
+	bool record_controls;  /* "output.controls": control files, as often */
+	bool record_evictions; /* "output.evictions": each of them */
 	/*
 	 * Keys that were checked but that nothing honours yet, whichever the system: full paths
 	 * in schema order, of those only that the scenario or --set has. What a profile says is

@@ -14,7 +14,7 @@ int cfg_hash_file(XXH3_state_t *state, const char *file, struct sim_error *err)
 {
 	char buffer[READ_SIZE];
 	FILE *stream = fopen(file, "rb");
-	uint64_t total = 0;
+	u64 total = 0;
 	size_t count;
 	bool failed;
 

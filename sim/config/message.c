@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/message.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ void cfg_append(char *text, size_t size, const char *fmt, ...)
 }
 
 /* A bound of a range as one would type it: "2M" rather than 2097152. */
-static void describe_bound(const struct cfg_key *key, uint64_t value, char *text, size_t size)
+static void describe_bound(const struct cfg_key *key, u64 value, char *text, size_t size)
 {
 	switch (key->type) {
 	case CFG_TYPE_DURATION:
@@ -60,9 +60,9 @@ static void describe_bound(const struct cfg_key *key, uint64_t value, char *text
 		return;
 	case CFG_TYPE_SIZE:
 		if (value && value % (1u << 30) == 0)
-			snprintf(text, size, "%" PRIu64 "G", value >> 30);
+			snprintf(text, size, "%lluG", value >> 30);
 		else if (value && value % (1u << 20) == 0)
-			snprintf(text, size, "%" PRIu64 "M", value >> 20);
+			snprintf(text, size, "%lluM", value >> 20);
 		else
 			units_format_size(value, text, size);
 		return;

@@ -40,7 +40,7 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	char path[CFG_PATH_MAX];
 	json_error_t bad;
 	json_t *json;
-	int rc;
+	int status;
 
 	if (!equals || equals == path_and_value)
 		return cfg_error(err, origin, "", "\"%s\" sets nothing, allowed: PATH=VALUE",
@@ -53,9 +53,9 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	if (!json)
 		return cfg_error(err, origin, path, "is not in UTF-8, allowed: text that is");
 	if (*bad.text && cfg_schema_classify(settings->schema, path) == CFG_PATH_BRANCH)
-		rc = bad_object(settings->schema, path, &bad, err);
+		status = bad_object(settings->schema, path, &bad, err);
 	else
-		rc = cfg_settings_add(settings, &source, path, json, err);
+		status = cfg_settings_add(settings, &source, path, json, err);
 	json_decref(json);
-	return rc;
+	return status;
 }

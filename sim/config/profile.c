@@ -92,16 +92,16 @@ static int add_further_gpu(struct cfg_load *load, const struct cfg_source *sourc
 {
 	const char *name;
 	json_t *child;
-	int rc = 0;
+	int status = 0;
 
 	json_object_foreach(root, name, child) {
 		const char *rest = name + strcspn(name, ".");
 
-		if (!rc && !strncmp(name, "gpu", strlen("gpu")))
-			rc = cfg_settings_add(&load->settings, source, *rest ? rest + 1 : "",
-					      child, load->err);
+		if (!status && !strncmp(name, "gpu", strlen("gpu")))
+			status = cfg_settings_add(&load->settings, source,
+						  *rest ? rest + 1 : "", child, load->err);
 	}
-	return rc;
+	return status;
 }
 
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
@@ -109,20 +109,20 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 {
 	struct cfg_source source = { keep_origin(load, file), CFG_LAYER_PROFILE, prefix };
 	json_t *root;
-	int rc;
+	int status;
 
 	if (!source.origin)
 		return sim_runtime_error(load->err, "out of memory");
-	rc = cfg_load_json(file, &root, load->err);
-	if (rc)
-		return rc;
-	rc = check_trees(kind, file, root, load->err);
-	if (!rc && kind == &gpu_kind && *prefix)
-		rc = add_further_gpu(load, &source, root);
-	else if (!rc)
-		rc = cfg_settings_add(&load->settings, &source, "", root, load->err);
+	status = cfg_load_json(file, &root, load->err);
+	if (status)
+		return status;
+	status = check_trees(kind, file, root, load->err);
+	if (!status && kind == &gpu_kind && *prefix)
+		status = add_further_gpu(load, &source, root);
+	else if (!status)
+		status = cfg_settings_add(&load->settings, &source, "", root, load->err);
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 /* Add the profile that the key at @path names, if any layer sets it and it is not none, "". */
@@ -132,34 +132,35 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 	const struct cfg_setting *setting = cfg_settings_find(&load->settings, path);
 	struct cfg_value name;
 	char file[PATH_MAX];
-	int rc;
+	int status;
 
 	if (!setting)
 		return 0;
-	rc = cfg_load_value(load, cfg_schema_find(&load->schema, path, NULL), setting, &name);
-	if (rc || !*name.text)
-		return rc;
-	rc = profile_find(load, kind, path, name.text, file, sizeof(file));
-	return rc ? rc : profile_read(load, kind, file, prefix);
+	status = cfg_load_value(load, cfg_schema_find(&load->schema, path, NULL), setting,
+				&name);
+	if (status || !*name.text)
+		return status;
+	status = profile_find(load, kind, path, name.text, file, sizeof(file));
+	return status ? status : profile_read(load, kind, file, prefix);
 }
 
 int cfg_load_profiles(struct cfg_load *load)
 {
-	int rc = profile_add(load, &gpu_kind, "gpu.profile", "");
+	int status = profile_add(load, &gpu_kind, "gpu.profile", "");
 
-	for (size_t i = 0; !rc && i < load->settings.gpu_count; i++) {
+	for (size_t i = 0; !status && i < load->settings.gpu_count; i++) {
 		const char *prefix = load->settings.gpus[i].path;
 		char path[CFG_PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s.profile", prefix);
-		rc = profile_add(load, &gpu_kind, path, prefix);
+		status = profile_add(load, &gpu_kind, path, prefix);
 	}
-	for (size_t i = 0; !rc && i < load->settings.container_count; i++) {
+	for (size_t i = 0; !status && i < load->settings.container_count; i++) {
 		const char *prefix = load->settings.containers[i].path;
 		char path[CFG_PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s.app.profile", prefix);
-		rc = profile_add(load, &app_kind, path, prefix);
+		status = profile_add(load, &app_kind, path, prefix);
 	}
-	return rc;
+	return status;
 }

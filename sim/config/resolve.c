@@ -49,14 +49,14 @@ static int dump_at(json_t *object, const char *path, json_t *value)
 static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_scope scope,
 		      const struct cfg_keys *set, const void *base)
 {
-	int rc = 0;
+	int status = 0;
 
 	cfg_schema_for_each(schema, key)
 	{
-		if (!rc && key->scope == scope && key->set == set)
-			rc = dump_at(object, cfg_key_leaf(key), cfg_value_dump(key, base));
+		if (!status && key->scope == scope && key->set == set)
+			status = dump_at(object, cfg_key_leaf(key), cfg_value_dump(key, base));
 	}
-	return rc;
+	return status;
 }
 
 /* A control file that is left alone has no value to tell, nor has a GPU that is not chosen. */
@@ -64,19 +64,20 @@ static int dump_container(const struct cfg_schema *schema, json_t *containers,
 			  const struct cfg_container *container)
 {
 	json_t *object = child_object(containers, container->name);
-	int rc = dump_scope(schema, object, CFG_SCOPE_CONTAINER, NULL, container) |
-		 dump_scope(schema, object, CFG_SCOPE_APP, container->app_type, container->app);
+	int status =
+		dump_scope(schema, object, CFG_SCOPE_CONTAINER, NULL, container) |
+		dump_scope(schema, object, CFG_SCOPE_APP, container->app_type, container->app);
 
 	if (!*container->gpu)
 		json_object_del(object, "gpu");
-	for (size_t i = 0; !rc && i < container->control_count; i++) {
+	for (size_t i = 0; !status && i < container->control_count; i++) {
 		const struct cfg_control *control = &container->controls[i];
 
 		if (*control->text)
-			rc = json_object_set_new(object, control->file,
-						 json_string(control->text));
+			status = json_object_set_new(object, control->file,
+						     json_string(control->text));
 	}
-	return rc;
+	return status;
 }
 
 /* An event has the keys of its kind. */
@@ -85,21 +86,21 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 {
 	static const char *const kinds[] = { "file", "value", "touch" };
 	json_t *object = json_object();
-	int rc = dump_scope(schema, object, CFG_SCOPE_EVENT, NULL, event);
+	int status = dump_scope(schema, object, CFG_SCOPE_EVENT, NULL, event);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!json_string_length(json_object_get(object, kinds[i])))
 			json_object_del(object, kinds[i]);
 	if (!event->exit)
 		json_object_del(object, "exit");
-	return rc | json_array_append_new(events, object);
+	return status | json_array_append_new(events, object);
 }
 
 /* Keys without a member, as they were set: one that was left out has no value to tell. */
 static int dump_unused(const struct cfg_schema *schema, json_t *root,
 		       const struct cfg_settings *settings)
 {
-	int rc = 0;
+	int status = 0;
 
 	cfg_schema_for_each(schema, key)
 	{
@@ -109,9 +110,9 @@ static int dump_unused(const struct cfg_schema *schema, json_t *root,
 			continue;
 		setting = cfg_settings_find(settings, key->path);
 		if (setting)
-			rc |= dump_at(root, key->path, json_incref(setting->value));
+			status |= dump_at(root, key->path, json_incref(setting->value));
 	}
-	return rc;
+	return status;
 }
 
 /*
@@ -121,7 +122,7 @@ static int dump_unused(const struct cfg_schema *schema, json_t *root,
 static int dump_root(json_t *root, const struct cfg_load *load)
 {
 	const struct cfg_keys *const *systems = load->schema.registry->systems;
-	int rc = 0;
+	int status = 0;
 
 	cfg_schema_for_each(&load->schema, key)
 	{
@@ -132,9 +133,9 @@ static int dump_root(json_t *root, const struct cfg_load *load)
 				base = load->systems[i];
 		}
 		if (base)
-			rc |= dump_at(root, key->path, cfg_value_dump(key, base));
+			status |= dump_at(root, key->path, cfg_value_dump(key, base));
 	}
-	return rc;
+	return status;
 }
 
 static int dump_config(json_t *root, const struct cfg_load *load)
@@ -143,18 +144,18 @@ static int dump_config(json_t *root, const struct cfg_load *load)
 	const struct config *config = load->config;
 	json_t *containers;
 	json_t *events = json_array();
-	int rc = dump_root(root, load) | dump_unused(schema, root, &load->settings);
+	int status = dump_root(root, load) | dump_unused(schema, root, &load->settings);
 
 	for (size_t i = 0; i < config->gpu_count; i++)
-		rc |= dump_scope(schema,
-				 child_object(child_object(root, "gpus"), config->gpus[i].name),
-				 CFG_SCOPE_GPU, NULL, &config->gpus[i]);
+		status |= dump_scope(
+			schema, child_object(child_object(root, "gpus"), config->gpus[i].name),
+			CFG_SCOPE_GPU, NULL, &config->gpus[i]);
 	containers = child_object(root, "containers");
-	for (size_t i = 0; !rc && i < config->container_count; i++)
-		rc = dump_container(schema, containers, &config->containers[i]);
-	for (size_t i = 0; !rc && i < config->event_count; i++)
-		rc = dump_event(schema, events, &config->events[i]);
-	return rc | json_object_set_new(root, "events", events);
+	for (size_t i = 0; !status && i < config->container_count; i++)
+		status = dump_container(schema, containers, &config->containers[i]);
+	for (size_t i = 0; !status && i < config->event_count; i++)
+		status = dump_event(schema, events, &config->events[i]);
+	return status | json_object_set_new(root, "events", events);
 }
 
 /* The file that the key @key, a trace's, of @container names. */
@@ -169,18 +170,18 @@ static int for_each_trace(struct cfg_load *load,
 				     const struct cfg_key *key, XXH3_state_t *state),
 			  XXH3_state_t *state)
 {
-	int rc = 0;
+	int status = 0;
 
 	for (size_t i = 0; i < load->config->container_count; i++) {
 		struct cfg_container *container = &load->config->containers[i];
 		const struct cfg_keys *type = container->app_type;
 
-		for (size_t k = 0; !rc && k < type->key_count; k++) {
+		for (size_t k = 0; !status && k < type->key_count; k++) {
 			if (type->keys[k].type == CFG_TYPE_TRACE)
-				rc = act(load, container, &type->keys[k], state);
+				status = act(load, container, &type->keys[k], state);
 		}
 	}
-	return rc;
+	return status;
 }
 
 /* Name a trace of @container in what is told of the configuration. */
@@ -229,12 +230,12 @@ static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
 {
 	char file[CFG_TEXT_MAX];
 	const char *name;
-	int rc = find_trace(load, container, key, file, sizeof(file), &name);
+	int status = find_trace(load, container, key, file, sizeof(file), &name);
 
-	if (!rc)
-		rc = name_trace(load, container, key, name);
-	if (rc)
-		return rc;
+	if (!status)
+		status = name_trace(load, container, key, name);
+	if (status)
+		return status;
 	snprintf(trace_file(container, key), key->size, "%s", file);
 	return cfg_hash_file(state, file, load->err);
 }
@@ -266,14 +267,14 @@ static int hash_resolved(XXH3_state_t *state, const json_t *resolved, struct sim
 static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
 {
 	struct config *config = load->config;
-	int rc;
+	int status;
 
 	XXH3_128bits_reset(state);
-	rc = hash_resolved(state, config->resolved, load->err);
-	if (!rc)
-		rc = for_each_trace(load, resolve_trace, state);
-	if (rc)
-		return rc;
+	status = hash_resolved(state, config->resolved, load->err);
+	if (!status)
+		status = for_each_trace(load, resolve_trace, state);
+	if (status)
+		return status;
 	cfg_hash_finish(state, config->hash, sizeof(config->hash));
 	if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))
 		return sim_runtime_error(load->err, "out of memory");
@@ -283,15 +284,15 @@ static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
 int cfg_resolve(struct cfg_load *load)
 {
 	XXH3_state_t *state = XXH3_createState();
-	int rc;
+	int status;
 
 	load->config->resolved = json_object();
 	if (!state || dump_config(load->config->resolved, load))
-		rc = sim_runtime_error(load->err, "out of memory");
+		status = sim_runtime_error(load->err, "out of memory");
 	else
-		rc = for_each_trace(load, strip_trace, state);
-	if (!rc)
-		rc = resolve_hash(load, state);
+		status = for_each_trace(load, strip_trace, state);
+	if (!status)
+		status = resolve_hash(load, state);
 	XXH3_freeState(state);
-	return rc;
+	return status;
 }

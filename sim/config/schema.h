@@ -19,26 +19,27 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "engine/types.h"
 
 #define CFG_PATH_MAX 192
 
 /* Units in which bounds are written. */
 #define CFG_PPM	 1000000u
-#define CFG_KIB	 UINT64_C(1024)
+#define CFG_KIB	 1024ull
 #define CFG_MIB	 (1024 * CFG_KIB)
 #define CFG_GIB	 (1024 * CFG_MIB)
 #define CFG_TIB	 (1024 * CFG_GIB)
-#define CFG_USEC UINT64_C(1000)
+#define CFG_USEC 1000ull
 #define CFG_MSEC (1000 * CFG_USEC)
 #define CFG_SEC	 (1000 * CFG_MSEC)
 #define CFG_HOUR (3600 * CFG_SEC)
 
 /* Bounds beyond which a value is a slip. */
-#define CFG_COUNT_MAX	  UINT64_C(1000000000)
-#define CFG_BANDWIDTH_MIN UINT64_C(1000000)
-#define CFG_BANDWIDTH_MAX UINT64_C(1000000000000000)
-#define CFG_FLOPS_MAX	  UINT64_C(1000000000000000000)
+#define CFG_COUNT_MAX	  1000000000ull
+#define CFG_BANDWIDTH_MIN 1000000ull
+#define CFG_BANDWIDTH_MAX 1000000000000000ull
+#define CFG_FLOPS_MAX	  1000000000000000000ull
 
 struct cfg_container;
 struct cfg_event;
@@ -49,15 +50,15 @@ struct gvm_control_file;
 /* What a value may look like, and how it is stored. */
 enum cfg_type {
 	CFG_TYPE_BOOL,	    /* bool */
-	CFG_TYPE_INTEGER,   /* uint64_t */
-	CFG_TYPE_SIZE,	    /* uint64_t, bytes */
-	CFG_TYPE_DURATION,  /* uint64_t, ns */
-	CFG_TYPE_TIMESLICE, /* uint64_t, us; a bare number is ms, as in compute.timeslice */
-	CFG_TYPE_PPM,	    /* uint64_t, parts per million */
+	CFG_TYPE_INTEGER,   /* u64 */
+	CFG_TYPE_SIZE,	    /* u64, bytes */
+	CFG_TYPE_DURATION,  /* u64, ns */
+	CFG_TYPE_TIMESLICE, /* u64, us; a bare number is ms, as in compute.timeslice */
+	CFG_TYPE_PPM,	    /* u64, parts per million */
 	CFG_TYPE_STRING,    /* char[], any text */
 	CFG_TYPE_NAME,	    /* char[], safe as a file name */
 	CFG_TYPE_WORD,	    /* char[], one of the key's words */
-	CFG_TYPE_ENUM,	    /* uint64_t or an enum: index into the key's words */
+	CFG_TYPE_ENUM,	    /* u64 or an enum: index into the key's words */
 	CFG_TYPE_SET,	    /* const struct cfg_keys *, one of the key's sets by name */
 	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
 	CFG_TYPE_WRITE,	    /* char[], what is written to a control file: number or text */
@@ -82,8 +83,8 @@ struct cfg_key {
 	enum cfg_scope scope;
 	size_t offset;		  /* of the member that it is bound to */
 	size_t size;		  /* of that member */
-	uint64_t min;		  /* for numbers, inclusive */
-	uint64_t max;		  /* for numbers, inclusive */
+	u64 min;		  /* for numbers, inclusive */
+	u64 max;		  /* for numbers, inclusive */
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
 	const char *const *words; /* of WORD and ENUM, NULL-terminated */
 	const char *help;	  /* one line: what it is */

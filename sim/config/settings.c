@@ -195,12 +195,12 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 {
 	const struct cfg_setting *twin = find_duplicate(walk, place->path);
 	struct cfg_setting *setting;
-	int rc = 0;
+	int status = 0;
 
 	if (walk->source->layer == CFG_LAYER_PROFILE)
-		rc = walk_sourced(walk, place, &json);
-	if (rc)
-		return rc;
+		status = walk_sourced(walk, place, &json);
+	if (status)
+		return status;
 	if (twin)
 		return cfg_error(walk->err, walk->source->origin,
 				 path_in_source(walk->source, place->path),
@@ -234,20 +234,20 @@ static void drop_events(struct cfg_settings *settings)
 
 static int walk_events(const struct walk *walk, const struct place *place, json_t *list)
 {
-	int rc = 0;
+	int status = 0;
 
 	if (json_array_size(list) > CFG_EVENTS_MAX)
 		return cfg_error(walk->err, walk->source->origin, place->path,
 				 "are too many, allowed: at most %d", CFG_EVENTS_MAX);
 	if (walk->source->layer == CFG_LAYER_SET)
 		drop_events(walk->settings);
-	for (size_t i = 0; !rc && i < json_array_size(list); i++) {
+	for (size_t i = 0; !status && i < json_array_size(list); i++) {
 		char index[24];
 
 		snprintf(index, sizeof(index), "%zu", i);
-		rc = walk_into(walk, place, index, json_array_get(list, i));
+		status = walk_into(walk, place, index, json_array_get(list, i));
 	}
-	return rc;
+	return status;
 }
 
 static int walk_branch(const struct walk *walk, const struct place *place, json_t *json)
@@ -266,10 +266,10 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 				  allowed);
 	}
 	json_object_foreach(json, name, child) {
-		int rc = walk_into(walk, place, name, child);
+		int status = walk_into(walk, place, name, child);
 
-		if (rc)
-			return rc;
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -287,10 +287,10 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 {
 	struct place canonical = *place;
 	char allowed[TEXT_MAX];
-	int rc = note_instance(walk, place->path);
+	int status = note_instance(walk, place->path);
 
-	if (rc || is_old_hash(walk, place->path))
-		return rc;
+	if (status || is_old_hash(walk, place->path))
+		return status;
 	note_event(walk, place->path);
 	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
 	switch (cfg_schema_classify(walk->settings->schema, canonical.path)) {

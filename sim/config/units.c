@@ -2,7 +2,6 @@
 #include "config/units.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +11,14 @@ typedef unsigned __int128 units_wide;
 
 /* digits * 10^exponent, and the text behind it. */
 struct decimal {
-	uint64_t digits;
+	u64 digits;
 	int exponent;
 	const char *rest;
 };
 
 struct unit {
 	const char *suffix;
-	uint64_t scale;
+	u64 scale;
 };
 
 /* An exponent beyond this overflows, or is no whole number, whatever the digits are. */
@@ -62,8 +61,7 @@ static const struct unit integer_units[] = {
 static bool decimal_push(struct decimal *number, char digit)
 {
 	return !__builtin_mul_overflow(number->digits, 10u, &number->digits) &&
-	       !__builtin_add_overflow(number->digits, (uint64_t)(digit - '0'),
-				       &number->digits);
+	       !__builtin_add_overflow(number->digits, (u64)(digit - '0'), &number->digits);
 }
 
 /* Reads a run of digits; @step is 1 behind the decimal point, where each costs a power of ten. */
@@ -120,14 +118,13 @@ static enum units_status decimal_parse(const char *text, struct decimal *ret_num
 	return status;
 }
 
-static enum units_status decimal_scale(const struct decimal *number, uint64_t scale,
-				       uint64_t *ret_value)
+static enum units_status decimal_scale(const struct decimal *number, u64 scale, u64 *ret_value)
 {
 	units_wide value = (units_wide)number->digits * scale;
 	int exponent = number->exponent;
 
 	for (; value && exponent > 0; exponent--) {
-		if (value > UINT64_MAX)
+		if (value > U64_MAX)
 			return UNITS_OVERFLOW;
 		value *= 10;
 	}
@@ -136,14 +133,13 @@ static enum units_status decimal_scale(const struct decimal *number, uint64_t sc
 			return UNITS_NOT_WHOLE;
 		value /= 10;
 	}
-	if (value > UINT64_MAX)
+	if (value > U64_MAX)
 		return UNITS_OVERFLOW;
-	*ret_value = (uint64_t)value;
+	*ret_value = (u64)value;
 	return UNITS_OK;
 }
 
-static enum units_status units_parse(const char *text, const struct unit *units,
-				     uint64_t *ret_value)
+static enum units_status units_parse(const char *text, const struct unit *units, u64 *ret_value)
 {
 	struct decimal number;
 	enum units_status status = decimal_parse(text, &number);
@@ -157,31 +153,31 @@ static enum units_status units_parse(const char *text, const struct unit *units,
 	return *number.rest ? UNITS_BAD_SUFFIX : UNITS_NO_UNIT;
 }
 
-enum units_status units_parse_size(const char *text, uint64_t *ret_bytes)
+enum units_status units_parse_size(const char *text, u64 *ret_bytes)
 {
 	if (!strcmp(text, "max")) {
-		*ret_bytes = UINT64_MAX;
+		*ret_bytes = U64_MAX;
 		return UNITS_OK;
 	}
 	return units_parse(text, size_units, ret_bytes);
 }
 
-enum units_status units_parse_duration(const char *text, uint64_t *ret_ns)
+enum units_status units_parse_duration(const char *text, u64 *ret_ns)
 {
 	return units_parse(text, duration_units, ret_ns);
 }
 
-enum units_status units_parse_timeslice(const char *text, uint64_t *ret_us)
+enum units_status units_parse_timeslice(const char *text, u64 *ret_us)
 {
 	return units_parse(text, timeslice_units, ret_us);
 }
 
-enum units_status units_parse_ppm(const char *text, uint64_t *ret_ppm)
+enum units_status units_parse_ppm(const char *text, u64 *ret_ppm)
 {
 	return units_parse(text, ppm_units, ret_ppm);
 }
 
-enum units_status units_parse_integer(const char *text, uint64_t *ret_value)
+enum units_status units_parse_integer(const char *text, u64 *ret_value)
 {
 	return units_parse(text, integer_units, ret_value);
 }
@@ -202,34 +198,32 @@ const char *units_strstatus(enum units_status status)
 }
 
 /* @value / @scale in decimal without trailing zeros, then @suffix. @scale is a power of ten. */
-static void format_scaled(uint64_t value, uint64_t scale, const char *suffix, char *text,
-			  size_t size)
+static void format_scaled(u64 value, u64 scale, const char *suffix, char *text, size_t size)
 {
-	uint64_t fraction = value % scale;
+	u64 fraction = value % scale;
 	int digits = 0;
 
 	if (!fraction) {
-		snprintf(text, size, "%" PRIu64 "%s", value / scale, suffix);
+		snprintf(text, size, "%llu%s", value / scale, suffix);
 		return;
 	}
-	for (uint64_t power = scale; power > 1; power /= 10)
+	for (u64 power = scale; power > 1; power /= 10)
 		digits++;
 	for (; fraction % 10 == 0; fraction /= 10)
 		digits--;
-	snprintf(text, size, "%" PRIu64 ".%0*" PRIu64 "%s", value / scale, digits, fraction,
-		 suffix);
+	snprintf(text, size, "%llu.%0*llu%s", value / scale, digits, fraction, suffix);
 }
 
-void units_format_size(uint64_t bytes, char *text, size_t size)
+void units_format_size(u64 bytes, char *text, size_t size)
 {
-	if (bytes == UINT64_MAX)
+	if (bytes == U64_MAX)
 		snprintf(text, size, "max");
 	else
 		units_format_integer(bytes, text, size);
 }
 
 /* Hours and minutes are read, never written: a reader compares seconds with seconds. */
-void units_format_duration(uint64_t ns, char *text, size_t size)
+void units_format_duration(u64 ns, char *text, size_t size)
 {
 	const struct unit *unit = &duration_units[2];
 
@@ -238,12 +232,12 @@ void units_format_duration(uint64_t ns, char *text, size_t size)
 	format_scaled(ns, unit->scale, unit->suffix, text, size);
 }
 
-void units_format_ppm(uint64_t ppm, char *text, size_t size)
+void units_format_ppm(u64 ppm, char *text, size_t size)
 {
 	format_scaled(ppm, 1000000, "", text, size);
 }
 
-void units_format_integer(uint64_t value, char *text, size_t size)
+void units_format_integer(u64 value, char *text, size_t size)
 {
-	snprintf(text, size, "%" PRIu64, value);
+	snprintf(text, size, "%llu", value);
 }

@@ -11,7 +11,8 @@
 #define SIM_CONFIG_UNITS_H
 
 #include <stddef.h>
-#include <stdint.h>
+
+#include "engine/types.h"
 
 #define UNITS_TEXT_MAX 32 /* room for anything that units_format_*() prints */
 
@@ -25,19 +26,19 @@ enum units_status {
 	UNITS_OVERFLOW,	  /* more than 64 bits */
 };
 
-/* Bytes: a bare number, or with K, M or G (powers of 1024), "KB", "KiB"; "max" is UINT64_MAX. */
-enum units_status units_parse_size(const char *text, uint64_t *ret_bytes);
+/* Bytes: a bare number, or with K, M or G (powers of 1024), "KB", "KiB"; "max" is U64_MAX. */
+enum units_status units_parse_size(const char *text, u64 *ret_bytes);
 
 /* Nanoseconds: a number with ns, us, ms, s, min or h. */
-enum units_status units_parse_duration(const char *text, uint64_t *ret_ns);
+enum units_status units_parse_duration(const char *text, u64 *ret_ns);
 
 /* Microseconds of a compute.timeslice file: with us or ms, a bare number is milliseconds. */
-enum units_status units_parse_timeslice(const char *text, uint64_t *ret_us);
+enum units_status units_parse_timeslice(const char *text, u64 *ret_us);
 
 /* Parts per million: "0.7" is 700000. */
-enum units_status units_parse_ppm(const char *text, uint64_t *ret_ppm);
+enum units_status units_parse_ppm(const char *text, u64 *ret_ppm);
 
-enum units_status units_parse_integer(const char *text, uint64_t *ret_value);
+enum units_status units_parse_integer(const char *text, u64 *ret_value);
 
 /* What is wrong, to follow the offending text: "has no unit". */
 const char *units_strstatus(enum units_status status);
@@ -46,9 +47,9 @@ const char *units_strstatus(enum units_status status);
  * The shortest exact text, which the parser of the same name reads back to the same number:
  * "583.75s", "0.7", "6000000000" or "max". @size of UNITS_TEXT_MAX always suffices.
  */
-void units_format_size(uint64_t bytes, char *text, size_t size);
-void units_format_duration(uint64_t ns, char *text, size_t size);
-void units_format_ppm(uint64_t ppm, char *text, size_t size);
-void units_format_integer(uint64_t value, char *text, size_t size);
+void units_format_size(u64 bytes, char *text, size_t size);
+void units_format_duration(u64 ns, char *text, size_t size);
+void units_format_ppm(u64 ppm, char *text, size_t size);
+void units_format_integer(u64 value, char *text, size_t size);
 
 #endif

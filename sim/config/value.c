@@ -2,7 +2,6 @@
 #include "config/value.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static bool scalar_text(const json_t *json, char *text, size_t size)
 }
 
 static enum units_status parse_number(const struct cfg_key *key, const char *text,
-				      uint64_t *ret_number)
+				      u64 *ret_number)
 {
 	switch (key->type) {
 	case CFG_TYPE_SIZE:
@@ -212,27 +211,27 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 		*(const struct cfg_keys **)member = key->sets[value->number];
 	else if (key->type == CFG_TYPE_BOOL)
 		*(bool *)member = value->number;
-	else if (key->size == sizeof(uint32_t))
-		*(uint32_t *)member = (uint32_t)value->number;
+	else if (key->size == sizeof(u32))
+		*(u32 *)member = (u32)value->number;
 	else
-		*(uint64_t *)member = value->number;
+		*(u64 *)member = value->number;
 }
 
-static uint64_t load_number(const struct cfg_key *key, const void *base)
+static u64 load_number(const struct cfg_key *key, const void *base)
 {
 	const void *member = (const char *)base + key->offset;
 
 	if (key->type == CFG_TYPE_BOOL)
 		return *(const bool *)member;
-	if (key->size == sizeof(uint32_t))
-		return *(const uint32_t *)member;
-	return *(const uint64_t *)member;
+	if (key->size == sizeof(u32))
+		return *(const u32 *)member;
+	return *(const u64 *)member;
 }
 
 json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 {
 	char text[UNITS_TEXT_MAX];
-	uint64_t number;
+	u64 number;
 
 	if (is_text_member(key))
 		return json_string((const char *)base + key->offset);
@@ -265,7 +264,7 @@ void cfg_value_control_text(const struct cfg_key *key, const struct cfg_value *v
 		units_format_size(value->number, ret_text, size);
 		return;
 	case CFG_TYPE_TIMESLICE:
-		snprintf(ret_text, size, "%" PRIu64 "us", value->number);
+		snprintf(ret_text, size, "%lluus", value->number);
 		return;
 	default:
 		units_format_integer(value->number, ret_text, size);

@@ -12,7 +12,7 @@
 
 /* A checked value: a number or a text, as the key's type has it. */
 struct cfg_value {
-	uint64_t number;
+	u64 number;
 	char text[CFG_TEXT_MAX];
 };
 

@@ -91,7 +91,7 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	const json_t *value = walk(config, path);
 	const char *dot = strchr(path, '.');
 	char name[64];
-	uint64_t ns;
+	u64 ns;
 
 	if (!value && dot) {
 		snprintf(name, sizeof(name), "%.*s", (int)(dot - path), path);

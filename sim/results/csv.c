@@ -140,7 +140,7 @@ bool csv_has(const struct csv *csv, size_t column)
 	return *csv_text(csv, column);
 }
 
-int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err)
+int csv_u64(const struct csv *csv, size_t column, u64 *ret_value, struct sim_error *err)
 {
 	const char *text = csv_text(csv, column);
 	char *end;

@@ -5,8 +5,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
+
+#include "engine/types.h"
 
 struct sim_error;
 
@@ -43,7 +44,7 @@ bool csv_has(const struct csv *csv, size_t column);
 
 /* The field of wanted column @column, as text or as an integer; an empty one is 0. */
 const char *csv_text(const struct csv *csv, size_t column);
-int csv_u64(const struct csv *csv, size_t column, uint64_t *ret_value, struct sim_error *err);
+int csv_u64(const struct csv *csv, size_t column, u64 *ret_value, struct sim_error *err);
 
 /* The same as a finite number, with a decimal point or without; an empty one is an error. */
 int csv_real(const struct csv *csv, size_t column, double *ret_value, struct sim_error *err);

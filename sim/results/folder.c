@@ -98,7 +98,7 @@ static int read_record(struct folder *folder, const struct csv *csv, struct sim_
 {
 	struct folder_record *records =
 		array_room(folder->records, folder->record_count, sizeof(*records));
-	uint64_t arrival, first, finish;
+	u64 arrival, first, finish;
 	struct folder_record *record;
 	int rc;
 
@@ -222,7 +222,7 @@ static int read_summary(struct folder *folder, const char *file, struct sim_erro
 	if (!(folder->summary.sim_seconds >= 0 && folder->summary.sim_seconds < 1e9))
 		return sim_user_error(err, "%s:sim_seconds: is out of range, allowed: 0 to 1e9",
 				      file);
-	folder->end_ns = (uint64_t)(folder->summary.sim_seconds * NS_PER_S + 0.5);
+	folder->end_ns = (u64)(folder->summary.sim_seconds * NS_PER_S + 0.5);
 	return 0;
 }
 

@@ -14,19 +14,19 @@ struct folder_record {
 /* A row of timeline.csv. */
 struct folder_sample {
 	size_t container;
-	uint64_t time_ns; /* end of the interval */
-	bool busy_known;  /* hardware does not tell */
-	uint64_t busy_ns;
+	u64 time_ns;	 /* end of the interval */
+	bool busy_known; /* hardware does not tell */
+	u64 busy_ns;
 	bool resident_known;
-	uint64_t resident_bytes;
+	u64 resident_bytes;
 };
 
 /* Owned by the caller: folder_load(), then folder_destroy(). */
 struct folder {
 	struct summary summary;
-	char gpu[CFG_NAME_MAX]; /* profile; empty: the scenario describes its own */
-	uint64_t end_ns;	/* of the run, and of all that it has records of */
-	uint64_t slo_ns[CFG_CONTAINERS_MAX]; /* app.slo_ttft by container; 0: has none */
+	char gpu[CFG_NAME_MAX];		/* profile; empty: the scenario describes its own */
+	u64 end_ns;			/* of the run, and of all that it has records of */
+	u64 slo_ns[CFG_CONTAINERS_MAX]; /* app.slo_ttft by container; 0: has none */
 	struct folder_record *records;
 	size_t record_count;
 	struct folder_sample *samples;

@@ -64,10 +64,9 @@ enum sim_tracking {
 
 /* The keys of systems that have the core's scheduler: a member of the struct of their keys. */
 struct sim_scheduler_keys {
-	uint64_t scheduler; /* "system.scheduler": enum sim_scheduler */
-	uint64_t tracking;  /* "system.tracking": enum sim_tracking */
-	uint64_t
-		interval; /* "system.tracking_interval", ns: between two events, and two looks */
+	u64 scheduler; /* "system.scheduler": enum sim_scheduler */
+	u64 tracking;  /* "system.tracking": enum sim_tracking */
+	u64 interval;  /* "system.tracking_interval", ns: between two events, and two looks */
 };
 
 /* Their rows, for a set whose struct @struct_ has the member @member_. */

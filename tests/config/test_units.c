@@ -8,15 +8,15 @@
 struct units_case {
 	const char *text;
 	enum units_status status;
-	uint64_t value;
+	u64 value;
 };
 
-typedef enum units_status units_parser(const char *text, uint64_t *ret_value);
+typedef enum units_status units_parser(const char *text, u64 *ret_value);
 
 static void check_units(units_parser *parse, const struct units_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		uint64_t value = 0;
+		u64 value = 0;
 
 		ck_assert_msg(parse(cases[i].text, &value) == cases[i].status, "%s",
 			      cases[i].text);
@@ -95,7 +95,7 @@ END_TEST
 START_TEST(formatted_units_read_back)
 {
 	static const struct {
-		uint64_t ns;
+		u64 ns;
 		const char *text;
 	} cases[] = {
 		{ 0, "0s" },
@@ -108,7 +108,7 @@ START_TEST(formatted_units_read_back)
 		{ UINT64_MAX, "18446744073.709551615s" },
 	};
 	char text[UNITS_TEXT_MAX];
-	uint64_t back;
+	u64 back;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		units_format_duration(cases[i].ns, text, sizeof(text));

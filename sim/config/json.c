@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Reads a JSON file, of a scenario or a profile. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/load.h"
+#include "config/message.h"
+#include "config/value.h"
+
+/* "file:LINE:COLUMN: what", as compilers have it, but for a key that can be named. */
+static int json_mistake(struct sim_error *err, const char *file, const json_error_t *bad)
+{
+	char key[CFG_PATH_MAX];
+	char where[32];
+	bool twice = cfg_value_twice(bad, key, sizeof(key));
+
+	if (twice && *key)
+		return cfg_error(err, file, key,
+				 "is given twice (line %d, column %d), allowed: once",
+				 bad->line, bad->column);
+	snprintf(where, sizeof(where), "%d:%d", bad->line, bad->column);
+	return cfg_error(err, file, where, "%s",
+			 twice ? "a key is given twice, allowed: once" : bad->text);
+}
+
+int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
+{
+	FILE *stream = fopen(file, "rb");
+	json_error_t bad;
+
+	if (!stream)
+		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
+	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
+	fclose(stream);
+	if (*ret_root)
+		return 0;
+	return json_mistake(err, file, &bad);
+}
