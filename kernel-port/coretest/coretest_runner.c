@@ -263,10 +263,9 @@ SRunner *srunner_create(Suite *suite)
 static void coretest_run_case(SRunner *runner, const TCase *tcase)
 {
 	const struct coretest_entry *entry;
-	int i;
 
 	list_for_each_entry(entry, &tcase->entries, node) {
-		for (i = entry->start; i < entry->end; i++)
+		for (int i = entry->start; i < entry->end; i++)
 			runner->failed += !coretest_point(tcase, entry, i);
 	}
 }
@@ -336,13 +335,13 @@ static int coretest_tap_open(struct inode *inode, struct file *file)
 static ssize_t coretest_tap_read(struct file *file, char __user *buf, size_t size,
 				 loff_t *offset)
 {
-	ssize_t ret;
+	ssize_t status;
 
 	mutex_lock(&coretest_tap.mutex);
-	ret = simple_read_from_buffer(buf, size, offset, coretest_tap.text,
-				      coretest_tap.length);
+	status = simple_read_from_buffer(buf, size, offset, coretest_tap.text,
+					 coretest_tap.length);
 	mutex_unlock(&coretest_tap.mutex);
-	return ret;
+	return status;
 }
 
 static const struct file_operations coretest_tap_fops = {

@@ -67,7 +67,7 @@ static struct {
 	char calls[SELFTEST_CALLS_MAX];
 } selftest;
 
-/* Write down a call; what does not fit is dropped. */
+/* Record a call. Text that does not fit is dropped. */
 static __printf(1, 2) void selftest_log(const char *fmt, ...)
 {
 	va_list args;
@@ -81,16 +81,16 @@ static __printf(1, 2) void selftest_log(const char *fmt, ...)
 	va_end(args);
 }
 
-/* What the call should return: 0, or what fail_next asked for, once. */
+/* The result of a call: 0, or once the error that fail_next asked for. */
 static int selftest_take_failure(void)
 {
-	int ret;
+	int status;
 
 	gvm_spin_lock(&selftest.lock);
-	ret = selftest.fail_next;
+	status = selftest.fail_next;
 	selftest.fail_next = 0;
 	gvm_spin_unlock(&selftest.lock);
-	return ret;
+	return status;
 }
 
 static u32 selftest_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max)
@@ -109,10 +109,8 @@ static u32 selftest_fetch_faults(void *gpu, struct gvm_fault *faults, u32 max)
 static void selftest_service(void *memory, void *space, struct gvm_fault *faults, u32 count,
 			     struct gvm_fence *fence)
 {
-	u32 i;
-
 	selftest_log("service %u\n", count);
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		faults[i].status = selftest_take_failure();
 }
 
@@ -138,14 +136,14 @@ static int selftest_wait_for_faults(void *gpu)
 
 static int selftest_evict_chunk(void *memory, u32 chunk, struct gvm_eviction *eviction)
 {
-	int ret = -ENOENT;
+	int status = -ENOENT;
 
 	selftest_log("evict %u\n", chunk);
 	gvm_wait_event(&selftest.wq, !READ_ONCE(selftest.hold));
 	mutex_lock(&selftest.mutex);
 	if (gvm_clock_is_picked(selftest.device, chunk)) {
-		ret = selftest_take_failure();
-		if (ret) {
+		status = selftest_take_failure();
+		if (status) {
 			gvm_clock_putback(selftest.device, chunk);
 		} else {
 			gvm_uncharge(selftest.device, chunk);
@@ -153,7 +151,7 @@ static int selftest_evict_chunk(void *memory, u32 chunk, struct gvm_eviction *ev
 		}
 	}
 	mutex_unlock(&selftest.mutex);
-	return ret;
+	return status;
 }
 
 static bool selftest_evictable(void *memory, u32 chunk)
@@ -170,18 +168,14 @@ static int selftest_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 
 static int selftest_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		selftest_log("disable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
 
 static int selftest_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		selftest_log("enable %u\n", tsgs[i]);
 	return selftest_take_failure();
 }
@@ -212,9 +206,7 @@ static const struct gvm_memory_ops selftest_memory_ops = {
 /* Find a chunk that @owner has; NULL finds a free one. */
 static u32 selftest_find_chunk(const struct gvm_container *owner)
 {
-	u32 i;
-
-	for (i = 0; i < SELFTEST_CHUNKS; i++)
+	for (u32 i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i] == owner)
 			return i;
 	return GVM_NO_CHUNK;
@@ -223,11 +215,11 @@ static u32 selftest_find_chunk(const struct gvm_container *owner)
 /* Reserve, allocate, bind. Returns 0, -EDQUOT or -ENOMEM. */
 static int selftest_charge_one(struct gvm_container *container)
 {
-	int ret = gvm_charge_reserve(container);
+	int status = gvm_charge_reserve(container);
 	u32 chunk;
 
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	chunk = selftest_find_chunk(NULL);
 	if (chunk == GVM_NO_CHUNK) {
 		gvm_charge_cancel(container);
@@ -240,14 +232,14 @@ static int selftest_charge_one(struct gvm_container *container)
 
 static int selftest_charge(struct gvm_container *container, u32 count)
 {
-	int ret = 0;
+	int status = 0;
 
-	while (count-- && !ret)
-		ret = selftest_charge_one(container);
-	return ret;
+	while (count-- && !status)
+		status = selftest_charge_one(container);
+	return status;
 }
 
-/* What is in host memory is given up with it. Nobody evicts meanwhile: that takes our mutex, too. */
+/* Give up the memory on the host, too. No eviction runs meanwhile: it takes our mutex. */
 static void selftest_forget_swap(struct gvm_container *container)
 {
 	u64 bytes;
@@ -363,7 +355,7 @@ static int selftest_copy_text(char *text, size_t room, const char __user *buf, s
 	return 0;
 }
 
-/* A file that takes "<tgid> <n>": its inode points to what should be done. */
+/* A file that takes "<tgid> <n>". Its inode points to one of these. */
 struct selftest_action {
 	const char *name;
 	int (*apply)(struct gvm_container *container, u32 n);
@@ -383,20 +375,20 @@ static ssize_t selftest_action_write(struct file *file, const char __user *buf, 
 	char text[32];
 	u32 tgid;
 	u32 n;
-	int ret = selftest_copy_text(text, sizeof(text), buf, size);
+	int status = selftest_copy_text(text, sizeof(text), buf, size);
 
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	if (sscanf(text, "%u %u", &tgid, &n) != 2)
 		return -EINVAL;
 	container = gvm_container_find(selftest.device, tgid);
 	if (!container)
 		return -ESRCH;
 	mutex_lock(&selftest.mutex);
-	ret = action->apply(container, n);
+	status = action->apply(container, n);
 	mutex_unlock(&selftest.mutex);
 	gvm_container_put(container);
-	return ret ? ret : (ssize_t)size;
+	return status ? status : (ssize_t)size;
 }
 
 static int selftest_fault_show(struct seq_file *seq, void *unused)
@@ -408,7 +400,7 @@ static int selftest_fault_show(struct seq_file *seq, void *unused)
 	return 0;
 }
 
-/* Only "fault" has something to read; the mode of the others says that they do not. */
+/* Only "fault" can be read. */
 static int selftest_action_open(struct inode *inode, struct file *file)
 {
 	return single_open(file, selftest_fault_show, NULL);
@@ -427,10 +419,10 @@ static ssize_t selftest_hold_write(struct file *file, const char __user *buf, si
 				   loff_t *offset)
 {
 	bool hold;
-	int ret = kstrtobool_from_user(buf, size, &hold);
+	int status = kstrtobool_from_user(buf, size, &hold);
 
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	WRITE_ONCE(selftest.hold, hold);
 	gvm_wake_up_all(&selftest.wq);
 	return size;
@@ -443,7 +435,7 @@ static const struct file_operations selftest_hold_fops = {
 	.llseek = noop_llseek,
 };
 
-/* A chunk that nobody has is given back: it ends in an assertion. */
+/* Uncharge a free chunk: this ends in an assertion. */
 static ssize_t selftest_break_write(struct file *file, const char __user *buf, size_t size,
 				    loff_t *offset)
 {
@@ -462,10 +454,10 @@ static ssize_t selftest_fail_next_write(struct file *file, const char __user *bu
 					loff_t *offset)
 {
 	u32 error;
-	int ret = kstrtou32_from_user(buf, size, 10, &error);
+	int status = kstrtou32_from_user(buf, size, 10, &error);
 
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	if (error > MAX_ERRNO)
 		return -ERANGE;
 	gvm_spin_lock(&selftest.lock);
@@ -514,10 +506,10 @@ static const struct file_operations selftest_calls_fops = {
 
 static int selftest_check_show(struct seq_file *seq, void *unused)
 {
-	int ret = gvm_check(selftest.device);
+	int status = gvm_check(selftest.device);
 
-	if (ret)
-		seq_printf(seq, "%d\n", ret);
+	if (status)
+		seq_printf(seq, "%d\n", status);
 	else
 		seq_puts(seq, "ok\n");
 	return 0;
@@ -527,7 +519,6 @@ DEFINE_SHOW_ATTRIBUTE(selftest_check);
 static void selftest_create_files(void)
 {
 	struct dentry *dir = debugfs_create_dir("gvm_selftest", NULL);
-	u32 i;
 
 	selftest.dir = dir;
 	debugfs_create_file("check", 0444, dir, NULL, &selftest_check_fops);
@@ -538,7 +529,7 @@ static void selftest_create_files(void)
 	debugfs_create_file("second", 0200, dir, NULL, &selftest_second_fops);
 	debugfs_create_file("space", 0200, dir, selftest.device, &selftest_space_fops);
 	debugfs_create_file("fail_next", 0200, dir, NULL, &selftest_fail_next_fops);
-	for (i = 0; i < ARRAY_SIZE(selftest_actions); i++)
+	for (u32 i = 0; i < ARRAY_SIZE(selftest_actions); i++)
 		debugfs_create_file(selftest_actions[i].name, 0600, dir,
 				    (void *)&selftest_actions[i], &selftest_action_fops);
 }
@@ -552,19 +543,19 @@ static int __init selftest_init(void)
 		.memory_ops = &selftest_memory_ops,
 		.default_timeslice_us = 1024,
 	};
-	int ret;
+	int status;
 
 	mutex_init(&selftest.mutex);
 	INIT_LIST_HEAD(&selftest.tsgs);
 	gvm_spin_init(&selftest.lock, "gvm_selftest");
 	gvm_waitqueue_init(&selftest.wq);
-	ret = gvm_device_register(&config, &selftest.device);
-	if (ret)
-		return ret;
-	ret = gvm_fault_handler_start(&selftest.handler, selftest.device);
-	if (ret) {
+	status = gvm_device_register(&config, &selftest.device);
+	if (status)
+		return status;
+	status = gvm_fault_handler_start(&selftest.handler, selftest.device);
+	if (status) {
 		gvm_device_unregister(selftest.device);
-		return ret;
+		return status;
 	}
 	selftest_create_files();
 	return 0;
@@ -596,18 +587,17 @@ static void selftest_forget_all_swap(void)
 	}
 }
 
-/* What a GPU's driver does when it goes: nobody faults any more, then TSGs, memory, device. */
+/* The order in which a GPU's driver goes: no more faults, then TSGs, memory, device. */
 static void __exit selftest_exit(void)
 {
 	struct selftest_tsg *entry;
 	struct selftest_tsg *next;
-	u32 i;
 
 	debugfs_remove(selftest.dir);
 	gvm_fault_handler_stop(&selftest.handler);
 	list_for_each_entry_safe(entry, next, &selftest.tsgs, node)
 		selftest_tsg_destroy(entry);
-	for (i = 0; i < SELFTEST_CHUNKS; i++)
+	for (u32 i = 0; i < SELFTEST_CHUNKS; i++)
 		if (selftest.owners[i])
 			gvm_uncharge(selftest.device, i);
 	selftest_forget_all_swap();

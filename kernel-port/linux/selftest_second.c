@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * /sys/kernel/debug/gvm_selftest/second: a GPU that comes and goes while processes use it. Nothing
- * runs on it, so that nothing is ever asked of it.
+ * runs on it, so none of its calls is ever made.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -37,23 +37,23 @@ static int selftest_second_set_locked(bool present)
 
 int selftest_second_set(bool present)
 {
-	int ret;
+	int status;
 
 	mutex_lock(&selftest_second_mutex);
-	ret = selftest_second_set_locked(present);
+	status = selftest_second_set_locked(present);
 	mutex_unlock(&selftest_second_mutex);
-	return ret;
+	return status;
 }
 
 static ssize_t selftest_second_write(struct file *file, const char __user *buf, size_t size,
 				     loff_t *offset)
 {
 	bool present;
-	int ret = kstrtobool_from_user(buf, size, &present);
+	int status = kstrtobool_from_user(buf, size, &present);
 
-	if (ret == 0)
-		ret = selftest_second_set(present);
-	return ret ? ret : (ssize_t)size;
+	if (status == 0)
+		status = selftest_second_set(present);
+	return status ? status : (ssize_t)size;
 }
 
 const struct file_operations selftest_second_fops = {

@@ -45,14 +45,14 @@ static ssize_t selftest_space_write(struct file *file, const char __user *buf, s
 {
 	struct selftest_space *space = file->private_data;
 	u32 group_tgid;
-	int ret = kstrtou32_from_user(buf, size, 10, &group_tgid);
+	int status = kstrtou32_from_user(buf, size, 10, &group_tgid);
 
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	mutex_lock(&space->mutex);
-	ret = selftest_space_attach_locked(space, group_tgid);
+	status = selftest_space_attach_locked(space, group_tgid);
 	mutex_unlock(&space->mutex);
-	return ret ? ret : (ssize_t)size;
+	return status ? status : (ssize_t)size;
 }
 
 static int selftest_space_release(struct inode *inode, struct file *file)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /sys/kernel/debug/gvm_selftest/wrong: mistakes, to be made by name, each of which another watcher of a
- * debug kernel has to see (tests/kernel/debug_kernel.sh). What never complains proves nothing.
+ * /sys/kernel/debug/gvm_selftest/wrong: mistakes, made by name. Each has to be seen by another watcher of a
+ * debug kernel (tests/kernel/debug_kernel.sh). A watcher that never complains proves nothing.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -39,7 +39,7 @@ static void selftest_wrong_order(void)
 	mutex_unlock(&selftest_wrong_b);
 }
 
-/* Reads what has been freed; the compiler must not know. */
+/* Reads freed memory, hidden from the compiler. */
 static void selftest_wrong_use(void)
 {
 	u64 *words = kzalloc(64, GFP_KERNEL);
@@ -61,13 +61,12 @@ static void selftest_wrong_shift(void)
 	OPTIMIZER_HIDE_VAR(value);
 }
 
-/* Forgets where its memory is; several, should one of them be found on a stack. */
+/* Loses memory: several objects, in case a stack still holds the address of one. */
 static void selftest_wrong_lose(void)
 {
 	void *lost;
-	u32 i;
 
-	for (i = 0; i < 8; i++) {
+	for (u32 i = 0; i < 8; i++) {
 		lost = kzalloc(64, GFP_KERNEL);
 		OPTIMIZER_HIDE_VAR(lost);
 	}
@@ -86,14 +85,13 @@ static ssize_t selftest_wrong_write(struct file *file, const char __user *buf, s
 				    loff_t *offset)
 {
 	char text[8];
-	u32 i;
 
 	if (size >= sizeof(text))
 		return -E2BIG;
 	if (copy_from_user(text, buf, size))
 		return -EFAULT;
 	text[size] = '\0';
-	for (i = 0; i < ARRAY_SIZE(selftest_wrongs); i++) {
+	for (u32 i = 0; i < ARRAY_SIZE(selftest_wrongs); i++) {
 		if (strcmp(text, selftest_wrongs[i].name) == 0) {
 			selftest_wrongs[i].make();
 			return size;
