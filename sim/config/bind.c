@@ -43,7 +43,7 @@ int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 			 "%s, allowed: %s", wrong, allowed);
 }
 
-/* A container that only --set speaks of is more likely a slip than a wish. */
+/* A container that only --set mentions is more likely a slip than a wish. */
 static int missing_container(struct cfg_load *load, const struct cfg_mention *mention)
 {
 	char known[TEXT_MAX] = "";
@@ -90,7 +90,7 @@ static int missing_key(struct cfg_load *load, const struct cfg_key *key, const c
 			 "is missing, allowed: %s", allowed);
 }
 
-/* Defaults stand in the table as they would in a scenario. */
+/* Defaults are written as in a scenario. */
 static void default_value(const struct cfg_key *key, struct cfg_value *ret_value)
 {
 	char wrong[CFG_WRONG_MAX];
@@ -360,7 +360,7 @@ static bool is_listed(char **keys, size_t count, const char *path)
 	return false;
 }
 
-/* List what the user asked for, of the rows for which @is is true. */
+/* List the keys that the user set, of the rows for which @is is true. */
 static int bind_asked(struct cfg_load *load,
 		      bool (*is)(const struct config *config, const struct cfg_key *key),
 		      char ***ret_keys, size_t *ret_count)

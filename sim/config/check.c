@@ -150,7 +150,7 @@ static int reject_event_file(struct cfg_load *load, size_t index)
 	return cfg_reject_event(load, index, "file", wrong, known);
 }
 
-/* What is written must be right for the file; both become their one spelling. */
+/* The value has to be right for the file. File and value get their canonical spelling. */
 static int check_event_write(struct cfg_load *load, size_t index)
 {
 	struct cfg_event *event = &load->config->events[index];
@@ -181,7 +181,7 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	return 0;
 }
 
-/* The container that an event is about, which is there. */
+/* The container of an event; it is known to exist. */
 static const struct cfg_container *event_container(const struct cfg_load *load, size_t index)
 {
 	const struct cfg_container *container = load->config->containers;
@@ -215,7 +215,7 @@ static bool parse_touch(struct cfg_event *event)
 	return rest && !*rest;
 }
 
-/* Containers of which types can be told something, and when. */
+/* Append the containers that listen to events, of all application types. */
 static void list_listeners(const struct cfg_load *load, char *text, size_t size)
 {
 	const struct cfg_keys *const *apps = load->schema.registry->apps;
@@ -227,7 +227,7 @@ static void list_listeners(const struct cfg_load *load, char *text, size_t size)
 	}
 }
 
-/* Something other than a write: the application has to listen for it. */
+/* An event that is no write: the application of its container has to listen. */
 static int check_event_told(struct cfg_load *load, size_t index)
 {
 	const struct cfg_container *container = event_container(load, index);

@@ -117,7 +117,7 @@ static void load_destroy(struct cfg_load *load)
 		free(load->origins[i]);
 }
 
-/* Of all systems' keys the config keeps those of its own. */
+/* The config takes the keys of its own system; those of the others are freed. */
 static void take_system(struct cfg_load *load)
 {
 	size_t i = 0;

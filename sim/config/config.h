@@ -75,7 +75,7 @@ struct cfg_host {
 	u64 cores;
 	u64 kernel_launch; /* ns to launch one kernel from an eager framework */
 	u64 speed;	   /* ppm: CPU speed relative to the reference host of the apps */
-	bool fragmented;   /* has no 2 MB of memory in one piece for who does not insist */
+	bool fragmented;   /* the host has no free 2 MB of memory in one piece */
 };
 
 /* One container: an application and its control files. */
@@ -102,7 +102,7 @@ struct cfg_container {
 };
 
 /*
- * What happens to a container at a time, one of three: a control file is written; a page player
+ * An event happens to a container at a time. It is one of three: a control file is written; a page player
  * whose pattern is "events" touches blocks, one after the other; or it exits.
  */
 struct cfg_event {
@@ -137,9 +137,8 @@ struct config {
 	bool record_controls;  /* "output.controls": control files, as often */
 	bool record_evictions; /* "output.evictions": each of them */
 	/*
-	 * Keys that were checked but that nothing honours yet, whichever the system: full paths
-	 * in schema order, of those only that the scenario or --set has. What a profile says is
-	 * no wish of the user's.
+	 * Keys that are checked but that no code reads yet: full paths in schema order, of keys
+	 * that the scenario or --set has. Keys of profiles do not count.
 	 */
 	char **unused_keys;
 	size_t unused_count;

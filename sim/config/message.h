@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a user reads when a scenario is wrong: always one line,
+ * Messages about a wrong scenario. Each is one line,
  * "file:key.path: what is wrong, what is allowed".
  */
 #ifndef SIM_CONFIG_MESSAGE_H
@@ -20,13 +20,13 @@ int cfg_error(struct sim_error *err, const char *origin, const char *path, const
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * What to say about an unknown @path: the nearest known key if one is close, otherwise the keys
+ * A message about an unknown @path: the nearest known key if one is close, otherwise the keys
  * that its parent has. With @app only keys of that application type count; NULL: all.
  */
 void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			  const struct cfg_keys *app, char *text, size_t size);
 
-/* What must stand at @path, a branch: "allowed: an object with bandwidth, setup". */
+/* A message about @path, which has to be a branch: "allowed: an object with bandwidth, setup". */
 void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char *text,
 			 size_t size);
 

@@ -18,7 +18,7 @@
 
 static const char origin[] = "--set";
 
-/* @bad was found in what should be the object at @path. */
+/* The object at @path is malformed: @bad. */
 static int bad_object(const struct cfg_schema *schema, const char *path,
 		      const json_error_t *bad, struct sim_error *err)
 {

@@ -17,7 +17,7 @@
 #include "config/paths.h"
 #include "config/value.h"
 
-/* What tells the two kinds of profile apart. */
+/* The two kinds of profile. */
 struct profile_kind {
 	const char *folder;
 	const char *trees[3]; /* keys at its top, NULL-terminated */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What goes with every result: all keys with their values, and one hash of everything that can
- * change the result. The hash covers the values, not their spelling, nor where files lie, so
+ * The resolved configuration: all keys with their values, and one hash of everything that can
+ * change a result. The hash covers the values, not their spelling, nor where files lie, so
  * two machines that simulate the same thing agree: of a trace it covers the content and the last
  * part of the name, and only then the trace gets a name under which it is found from anywhere.
  */
@@ -59,7 +59,7 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return status;
 }
 
-/* A control file that is left alone has no value to tell, nor has a GPU that is not chosen. */
+/* A control file without a value is not dumped, and no GPU where none is chosen. */
 static int dump_container(const struct cfg_schema *schema, json_t *containers,
 			  const struct cfg_container *container)
 {
@@ -96,7 +96,7 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 	return status | json_array_append_new(events, object);
 }
 
-/* Keys without a member, as they were set: one that was left out has no value to tell. */
+/* Keys without a member, as they were set. One that was left out is not dumped. */
 static int dump_unused(const struct cfg_schema *schema, json_t *root,
 		       const struct cfg_settings *settings)
 {
@@ -184,7 +184,7 @@ static int for_each_trace(struct cfg_load *load,
 	return status;
 }
 
-/* Name a trace of @container in what is told of the configuration. */
+/* Put the name of a trace of @container into the resolved configuration. */
 static int name_trace(struct cfg_load *load, const struct cfg_container *container,
 		      const struct cfg_key *key, const char *name)
 {

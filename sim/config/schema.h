@@ -47,7 +47,7 @@ struct cfg_keys;
 struct cfg_load;
 struct gvm_control_file;
 
-/* What a value may look like, and how it is stored. */
+/* The type of a value: how it is written, and how it is stored. */
 enum cfg_type {
 	CFG_TYPE_BOOL,	    /* bool */
 	CFG_TYPE_INTEGER,   /* u64 */
@@ -64,7 +64,7 @@ enum cfg_type {
 	CFG_TYPE_WRITE,	    /* char[], what is written to a control file: number or text */
 };
 
-/* What a key is bound to. */
+/* The struct that a key is bound to. */
 enum cfg_scope {
 	CFG_SCOPE_CONFIG,    /* struct config */
 	CFG_SCOPE_SYSTEM,    /* the struct of a system's set */
@@ -117,7 +117,7 @@ struct cfg_keys {
 	const char *listeners;
 };
 
-/* What a caller of config_load() knows of. */
+/* The application types and systems that a caller of config_load() has. */
 struct cfg_registry {
 	const struct cfg_keys *const *apps;    /* application types, NULL at the end */
 	const struct cfg_keys *const *systems; /* NULL at the end */
@@ -148,7 +148,7 @@ struct cfg_registry {
 /* The rows of a set from an array. */
 #define CFG_KEYS(rows_) .keys = (rows_), .key_count = sizeof(rows_) / sizeof((rows_)[0])
 
-/* What a path is to the schema. */
+/* The place of a path in the schema. */
 enum cfg_path_kind {
 	CFG_PATH_UNKNOWN,
 	CFG_PATH_BRANCH, /* an object (or the list of events) that holds keys */
@@ -206,7 +206,7 @@ void *cfg_keys_defaults(const struct cfg_keys *set);
 /* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
-/* What follows the wildcard: "app.weights" of "containers.*.app.weights", or the whole path. */
+/* The part behind the wildcard: "app.weights" of "containers.*.app.weights", or the whole path. */
 const char *cfg_key_leaf(const struct cfg_key *key);
 
 /* The row's path with its wildcard replaced by @instance. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the layers of a configuration say, before any of it is believed.
+ * The layers of a configuration, before their values are checked.
  *
  * Each layer is flattened into settings: a path that the schema knows and the JSON found there,
  * with the name of where it stood for messages. Nested objects and dotted keys become the same

@@ -85,7 +85,7 @@ static enum units_status parse_number(const struct cfg_key *key, const char *tex
 	}
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or a text that says what is wrong. */
 static const char *value_number(const struct cfg_key *key, const json_t *json,
 				struct cfg_value *value)
 {

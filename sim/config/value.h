@@ -30,7 +30,7 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 json_t *cfg_value_dump(const struct cfg_key *key, const void *base);
 
 /*
- * What is written to the control file @key for @value: a plain number of bytes, "max", a
+ * The text that is written to the control file @key for @value: a plain number of bytes, "max", a
  * number, or microseconds. One spelling for all that mean the same, and every one of them is
  * understood by the driver's parser.
  */

@@ -15,7 +15,7 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 				(struct sim_memory_policy){ 0 };
 }
 
-/* What the application of @container is given; and its own preparations. */
+/* Fill the environment of the application, and let it prepare itself. */
 static int prepare_app(struct sim_container *container, struct sim_error *err)
 {
 	const struct machine *machine = container->machine;

@@ -7,7 +7,6 @@
 
 #include "gvm/control.h"
 
-/* What goes into the results, as it is at the end of the run. Of a dead process no memory is left. */
 void sim_container_close_books(struct sim_container *container)
 {
 	if (!container->gvm)
@@ -31,7 +30,7 @@ static void container_write_file(struct sim_container *container, const char *fi
 	gvm_container_put(gvm);
 }
 
-/* What is to be in a control file from the start on; NULL: whatever is there by itself. */
+/* The text that a control file gets at the start; NULL: it keeps its default. */
 static const char *container_wanted_text(const struct sim_container *container,
 					 const struct cfg_control *control)
 {

@@ -16,7 +16,7 @@ void machine_fail(struct machine *machine, int status);
 /* The actor of a container (@data): starts its process, runs its application, waits for the end. */
 void sim_container_main(void *data);
 
-/* Note what goes into the results, as it is at the end of the run. */
+/* Copy the counters for the results, at the end of the run. A dead process has no memory left. */
 void sim_container_close_books(struct sim_container *container);
 
 /* An actor: applies the scenario's events in order until it is interrupted. @data: the machine. */

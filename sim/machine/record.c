@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* See record.h. Nothing of this takes simulated time: a run is the same with it and without. */
+/* See record.h. Recording takes no simulated time: a run is the same with it and without. */
 #include "machine/record.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ void record_destroy(struct machine *machine)
 	free(machine->record.evictions);
 }
 
-/* One line of what may have several. */
+/* Join the lines of @text by blanks. */
 static void join_lines(char *text)
 {
 	size_t length = strlen(text);
@@ -78,7 +78,7 @@ static void join_lines(char *text)
 			*text = ' ';
 }
 
-/* Blocking: look into a file, and note what is new in it. */
+/* Blocking: read a file, and add a row if its text has changed. */
 static void record_file(struct sim_container *container, u32 file)
 {
 	struct record *record = &container->machine->record;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a run records on request, beside its timeline: what was in the control files (output.controls)
- * and which block was evicted when (output.evictions).
+ * Records of a run beside its timeline, on request: the texts of control files (output.controls)
+ * and each eviction (output.evictions).
  */
 #ifndef SIM_MACHINE_RECORD_H
 #define SIM_MACHINE_RECORD_H

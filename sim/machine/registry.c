@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What a scenario can name: see machine_registry in machine.h. */
+/* All application types and systems; see machine_registry in machine.h. */
 #include "machine/machine.h"
 
 const struct cfg_registry machine_registry = {

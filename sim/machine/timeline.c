@@ -54,7 +54,7 @@ static struct sim_usage container_measure(const struct sim_container *container)
 	return usage;
 }
 
-/* Add to @usage what came between @from and @to. */
+/* Add the difference of the counters @from and @to to @usage. */
 static void usage_add(struct sim_usage *usage, const struct sim_usage *from,
 		      const struct sim_usage *to)
 {
@@ -113,7 +113,7 @@ void timeline_start(struct machine *machine)
 	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
 }
 
-/* Move up to @ns from the later of two counters to the earlier. Returns what is left of @ns. */
+/* Move up to @ns from the later of two counters to the earlier. Returns the rest of @ns. */
 static u64 move_back(u64 *later, u64 *earlier, u64 ns)
 {
 	u64 moved = min(*later, ns);
@@ -124,8 +124,8 @@ static u64 move_back(u64 *later, u64 *earlier, u64 ns)
 }
 
 /*
- * A wait for copies counts where it ends, the stall meanwhile where it passes. So what an interval
- * has waited longer than it was stalled belongs to the one before.
+ * A wait for copies is counted when it ends, a stall while it passes. So an interval may have longer
+ * waits than stalls: the excess belongs to the interval before.
  */
 void timeline_close_books(struct machine *machine)
 {

@@ -4,7 +4,7 @@
  *
  * The papers' ideal, and the dashed lines of their figures. "exclusive" runs there were made one
  * application at a time; with a GPU each the same numbers come out of one run. There are no
- * control files: nobody is there to be protected from.
+ * control files, since no container has a neighbour.
  */
 #include "systems/system.h"
 

@@ -2,7 +2,7 @@
 /*
  * ghost: the Ghost paper's driver, on one GPU that all containers share.
  *
- * Ghost is what became of GVM: the same control files, over a core that holds to the papers'
+ * Ghost succeeds GVM: the same control files, over a core that holds to the papers'
  * design where the published GVM driver took short cuts. A charge is checked before there is
  * memory, a container protected by gmem.limit.low is passed over by every search for a victim,
  * settings outlive the TSGs that they were made for, and an RPC that failed is known to have

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gpreempt: who matters most runs for as long as it has work, the others take what it leaves. A
- * baseline of the GVM paper (sections 7.1 and 7.3), and what its evaluation ran under that name.
+ * gpreempt: the most important container runs for as long as it has work, the others in its gaps. A
+ * baseline of the GVM paper (sections 7.1 and 7.3), as its evaluation ran it.
  *
  * GPreempt (Fan et al., USENIX ATC 2025) preempts with what the hardware has: a best-effort context
  * gets the shortest timeslice, so that the latency-critical one is back on the GPU as soon as it has
  * work, whatever kernel is in execution. No application is changed, and memory is none of its
- * concern: who faults takes what was migrated to longest ago, whoever's it is.
+ * concern: a fault evicts the chunk that was migrated to longest ago, of any container.
  *
  * For the GVM paper this was the published GVM driver with priorities in place of GPreempt's own
  * patch, and without memory limits:
@@ -19,16 +19,17 @@
  * in which an eager framework's host has not launched the next kernel yet, are theirs. And 16 us do
  * not help against a best-effort kernel that has faulted: it cannot be switched out.
  *
- * The scenario's own control files are listed as ignored: what they say does not happen. Containers
- * of the same, most important priority all get 0, and one that has none counts as its default timeslice.
+ * The scenario's own control files have no effect and are listed as ignored. Containers
+ * of the same, most important priority all get 0. A container without a priority has that of the
+ * default timeslice. Each GPU of a machine is managed by itself.
  *
  *
  * How it differs from GPreempt
  *
  *   1. Its hint, by which a kernel is preempted before the latency-critical launch arrives, is not in
- *      what was run, and not here.
- *   2. The paper says that its baselines page "with the default GPU driver", what was run paged with
- *      GVM's, which promotes faults to 2 MB and insists on 2 MB of host memory. We do what was run;
+ *      the evaluated system, and not here.
+ *   2. The paper says that its baselines page "with the default GPU driver". The evaluated system
+ *      paged with GVM's, which promotes faults to 2 MB and insists on 2 MB of host memory. So do we;
  *      system.mechanisms.fast_paging switches it off.
  */
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static bool gpreempt_honours(const struct config *config, const char *control_fi
 	return false;
 }
 
-/* How important the scenario takes a container to be: the smaller, the more. */
+/* The priority of a container in the scenario; 0 is the most important. */
 static unsigned long container_priority(const struct config *config,
 					const struct cfg_container *container)
 {

@@ -2,10 +2,10 @@
 /*
  * gvm: the GVM paper's driver, on one GPU that all containers share.
  *
- * Each container has its directory of control files, and who deploys it says there what it may
- * take: gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on
- * the GPU, compute.freeze takes it off altogether. Nothing of that asks the application, and
- * nothing is a reservation: what one container leaves, the others get.
+ * Each container has a directory of control files, in which the operator sets its limits:
+ * gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on the GPU,
+ * compute.freeze takes it off the GPU. The application is not asked. Limits are no reservations:
+ * other containers use the memory and time that one leaves.
  *
  * The paper takes it apart in its Figure 14, and so can a scenario, by three switches:
  *
@@ -13,12 +13,13 @@
  *     system.mechanisms.compute_isolation   compute.* control files
  *     system.mechanisms.fast_paging         swapping that does not wait page by page
  *
- * How GPU time is shared is one of three, system.scheduler: "timeslices" is what was published,
+ * system.scheduler says how GPU time is shared: "timeslices" is the published way,
  * "priority" and "weighted" are the paper's policies of section 4.4 as the core has them
- * (sim/core/policy/sched.c). system.tracking says how they learn who has work.
+ * (sim/core/policy/sched.c). system.tracking says how they learn
+ * which containers have work.
  *
  * With all three mechanisms off this is the stock driver. A mechanism that is off has no control files:
- * what a scenario writes there is listed as ignored, and not quietly kept.
+ * a scenario's writes to them are listed as ignored.
  *
  *
  * How it differs from the paper
@@ -27,7 +28,7 @@
  *      they are gone, so that no run can be taken for one with limits that it did not have.
  *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
  *   3. Memory is managed as the published driver does it, quirks included, and not as the paper
- *      describes: see sim/nvuvm/nvuvm.c. What the paper describes is "ghost".
+ *      describes: see sim/nvuvm/nvuvm.c. The paper's design is "ghost".
  */
 #include "systems/system.h"
 

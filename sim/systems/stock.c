@@ -5,7 +5,7 @@
  *
  * It has no containers and so no control files: limits and priorities of a scenario are listed
  * as ignored. Its memory is managed by the model of NVIDIA's driver in sim/nvuvm/nvuvm.c: when the
- * device is full, whoever faults takes the chunk that was migrated to longest ago, whoever's it is.
+ * device is full, a fault evicts the chunk that was migrated to longest ago, of any container.
  */
 #include "systems/system.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Systems: who manages the GPU. One file each says what the system is, which GPU each container
- * gets, and which keys of a scenario it can honour.
+ * Systems: ways of managing a GPU. Each has a file of its own, with its keys, the control files that it
+ * honours, and its managers of memory and time.
  */
 #ifndef SIM_SYSTEMS_SYSTEM_H
 #define SIM_SYSTEMS_SYSTEM_H
@@ -22,14 +22,14 @@ struct sim_system {
 	 */
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
-	 * What it writes there by itself when @container starts, whatever the scenario says:
+	 * The text that it writes there by itself when @container starts, in place of the scenario's:
 	 * a text that lives on, or NULL for a file that it leaves alone. The member is NULL: it leaves all to the scenario.
 	 */
 	const char *(*setting)(const struct config *config,
 			       const struct cfg_container *container, const char *control_file);
-	/* Who looks after the GPU's memory. NULL: the core by itself. */
+	/* The manager of the GPU's memory. NULL: the core. */
 	struct sim_memory_policy (*memory)(const struct config *config);
-	/* Who shares out its time. NULL: the hardware. */
+	/* The scheduler of its time. NULL: the hardware. */
 	struct gvm_scheduler_config (*scheduling)(const struct config *config);
 };
 
@@ -49,7 +49,7 @@ static inline const struct sim_system *sim_system_of(const struct cfg_keys *keys
 /* NULL: there is no such system. */
 const struct sim_system *sim_system_find(const char *name);
 
-/* Who shares out GPU time, of systems that have the core's scheduler: gvm/sched.h. */
+/* The scheduler of GPU time, of systems that have the core's scheduler: gvm/sched.h. */
 enum sim_scheduler {
 	SIM_SCHEDULER_TIMESLICES,
 	SIM_SCHEDULER_PRIORITY,
@@ -83,7 +83,7 @@ struct sim_scheduler_keys {
 extern const char *const sim_scheduler_words[];
 extern const char *const sim_tracking_words[];
 
-/* What these keys ask for. */
+/* The scheduler that these keys ask for. */
 struct gvm_scheduler_config sim_system_scheduling(const struct sim_scheduler_keys *keys);
 
 /* Is this a compute.* file that the scheduler asked for takes something from? */

@@ -12,7 +12,7 @@
 #include "config/config.h"
 #include "engine/error.h"
 
-/* What messages say about the values that a key allows. */
+/* Ends of messages: the values that a key allows. */
 #define SIZE_ALLOWED(range) \
 	"allowed: a size from " range " such as 6000000000, \"6e9\" or \"1.5G\""
 #define DURATION_ALLOWED(range) \
@@ -44,7 +44,7 @@ void load_changed(const char *from, const char *to);
 /* Load s.json and copy the hash. */
 void keep_hash(char hash[33], const char *set);
 
-/* What is written at start to a control file of the first container. */
+/* The text that is written at start to a control file of the first container. */
 const char *control_text(const char *file);
 
 /* A load that returned @rc failed, with exactly @message, and left nothing behind. */

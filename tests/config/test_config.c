@@ -101,7 +101,7 @@ START_TEST(keys_that_nothing_honours_are_listed)
 }
 END_TEST
 
-/* What was asked for is listed, for systems that do not have it. */
+/* Keys that were set and that the system does not have are listed. */
 START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 {
 	load(NULL, NULL);
@@ -303,7 +303,7 @@ START_TEST(events_tell_page_players_what_to_do)
 	ck_assert_uint_eq(config.events[1].first_block, 2);
 	ck_assert_uint_eq(config.events[1].last_block, 0);
 	ck_assert(config.events[2].exit && !config.events[1].exit);
-	/* What is told of an event is what it has, so that it can be read again. */
+	/* An event is dumped with its own keys only, so that it can be loaded again. */
 	events = json_object_get(config.resolved, "events");
 	ck_assert_uint_eq(json_object_size(json_array_get(events, 0)), 3);
 	ck_assert_uint_eq(json_object_size(json_array_get(events, 2)), 3);

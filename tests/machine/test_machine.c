@@ -103,7 +103,7 @@ static int touch_ten_chunks(const struct app_env *env)
 	return touch_and_wait(env, 10);
 }
 
-/* Rows of the timeline add up to the totals, and nobody waited longer than it was stalled. */
+/* Rows of the timeline add up to the totals, and no container waited longer than it was stalled. */
 static void check_usage(const struct machine *machine, u32 index)
 {
 	const struct sim_usage *total = &machine->containers[index].usage;
@@ -170,7 +170,7 @@ START_TEST(exclusive_gives_each_enabled_container_a_gpu)
 }
 END_TEST
 
-/* A container that may have nothing: 1 MB is no chunk. */
+/* A limit of 1 MB is less than a chunk. */
 START_TEST(a_container_that_may_have_no_memory_dies_and_others_go_on)
 {
 	static struct cfg_control no_memory = { "gmem.limit.high", "1048576" };
@@ -431,7 +431,7 @@ static bool has(const char *system, const char *mechanism)
 	return find_key(system, key);
 }
 
-/* What the core can be told, as far as the mechanism is on; nothing that it does not have. */
+/* They honour the core's control files, as far as the mechanism is on. */
 START_TEST(systems_honour_what_the_core_has)
 {
 	switch_gvm_on();
