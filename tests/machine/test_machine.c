@@ -359,6 +359,47 @@ START_TEST(an_application_without_host_memory_fails_the_run)
 }
 END_TEST
 
+/* Growing an array to this many bytes fails; 0: never. */
+static size_t failing_bytes;
+
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return size && size == failing_bytes ? NULL : __real_realloc(memory, size);
+}
+
+START_TEST(a_run_without_memory_for_its_timeline_ends_with_an_error)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	failing_bytes = 4096 * sizeof(struct timeline_row);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err),
+			 -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "out of memory");
+	ck_assert_uint_eq(machine.end_ns, config.timeline_interval);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(a_run_without_memory_for_evictions_ends_with_an_error)
+{
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.record_evictions = true;
+	failing_bytes = 256 * sizeof(struct record_eviction);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "out of memory");
+	ck_assert_uint_lt(machine.end_ns, config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
 static int return_at_once(const struct app_env *env)
 {
 	(void)env;
@@ -562,6 +603,8 @@ TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  two_containers_that_do_not_fit_share_what_there_is, time_counts_where_it_passed,
 	  a_wait_counts_no_longer_than_its_stall, a_simulation_that_deadlocks_says_so_and_fails,
 	  an_application_without_host_memory_fails_the_run,
+	  a_run_without_memory_for_its_timeline_ends_with_an_error,
+	  a_run_without_memory_for_evictions_ends_with_an_error,
 	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has,
 	  a_scheduler_honours_what_it_takes_something_from,
 	  gpreempt_puts_the_most_important_container_first,
