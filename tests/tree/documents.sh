@@ -107,12 +107,23 @@ check_commands() {
 	done
 }
 
+# Labels after "ctest -L": folders of tests, or labels that are given there.
+check_labels() {
+	grep -ohE "ctest -LE? ('[a-z|]+'|[a-z]+)" "$1" | sed "s/.* //; s/'//g" | tr '|' '\n' | sort -u |
+		while read -r label; do
+			[ -d "tests/$label" ] || grep -qE "LABELS .*\b$label\b" tests/CMakeLists.txt \
+				tests/*/CMakeLists.txt kernel-port/CMakeLists.txt ||
+				echo "$1: no label $label"
+		done
+}
+
 for document in $documents; do
 	[ -f "$document" ] || { complain "no $document"; continue; }
 	{
 		check_links "$document"
 		check_words "$document"
 		check_commands "$document"
+		check_labels "$document"
 	} >"$work/found" || true
 	[ ! -s "$work/found" ] || complain "$(cat "$work/found")"
 done
