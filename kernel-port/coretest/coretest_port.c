@@ -105,7 +105,7 @@ START_TEST(a_wait_ends_with_a_wake_up_or_with_its_worker)
 }
 END_TEST
 
-START_TEST(a_wait_that_nobody_ends_takes_its_time_and_says_so)
+START_TEST(a_wait_that_is_never_woken_times_out)
 {
 	struct gvm_waitqueue wq;
 	u64 begin_ns = gvm_ktime_ns();
@@ -117,7 +117,7 @@ START_TEST(a_wait_that_nobody_ends_takes_its_time_and_says_so)
 }
 END_TEST
 
-/* Lockdep compares classes, not locks: two ranges' locks are one, whoever made them. */
+/* Lockdep compares classes, not locks: the locks of two ranges are of one class. */
 START_TEST(locks_of_one_name_are_one_class)
 {
 	char name[] = "coretest a";
@@ -140,7 +140,7 @@ int main(void)
 
 	tcase_add_loop_test(waits, a_wait_ends_with_a_wake_up_or_with_its_worker, 0,
 			    ARRAY_SIZE(coretest_waits));
-	tcase_add_test(waits, a_wait_that_nobody_ends_takes_its_time_and_says_so);
+	tcase_add_test(waits, a_wait_that_is_never_woken_times_out);
 	tcase_add_test(locks, locks_of_one_name_are_one_class);
 	suite_add_tcase(suite, waits);
 	suite_add_tcase(suite, locks);

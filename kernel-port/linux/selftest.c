@@ -53,7 +53,7 @@ static struct {
 	struct dentry *dir;
 
 	struct mutex mutex; /* guards the next two; one driver call at a time */
-	struct gvm_container *owners[SELFTEST_CHUNKS]; /* who has the chunk; NULL: it is free */
+	struct gvm_container *owners[SELFTEST_CHUNKS]; /* of each chunk; NULL: it is free */
 	struct list_head tsgs;			       /* selftest_tsg.node */
 
 	struct gvm_spinlock lock; /* guards all below */

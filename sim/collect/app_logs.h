@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What applications on a real host logged, as struct app_log.
+ * Logs of applications on a real host, as struct app_log.
  *
  * Dates in logs are of the host's CLOCK_MONOTONIC, which Python's time.perf_counter() and
- * time.monotonic_ns() read on Linux. They become ns since the collection began. What arrived
- * before it began or after it ended is left out and counted: nobody watched the GPU then.
+ * time.monotonic_ns() read on Linux. They become ns since the collection began. Requests and images from
+ * before its begin or after its end are left out and counted: the GPU was not sampled then.
  */
 #ifndef SIM_COLLECT_APP_LOGS_H
 #define SIM_COLLECT_APP_LOGS_H
@@ -23,7 +23,7 @@ struct app_log_window {
  * Read a result of vLLM's benchmark client: "vllm bench serve --save-result --save-detailed".
  * Needed are start_times, ttfts, itls, input_lens, output_lens and errors, an element per request
  * and in seconds; vLLM writes start_times since January 2026 (its pull request 32667). Without
- * them nobody knows when a request arrived. A request with an error text, or without a first
+ * them the arrival of a request is not known. A request with an error text, or without a first
  * token, has failed.
  *
  * Returns 0 or a negative enum sim_exit, with the file and key of a mistake; *log (all-zero

@@ -18,7 +18,7 @@
 /* A collection that has ended. */
 struct collected {
 	const struct sampler *sampler; /* borrowed */
-	const char *system;	       /* who managed the GPU, in the user's words; borrowed */
+	const char *system;	       /* that managed the GPU, in the user's words; borrowed */
 	u64 start_ns;		       /* on CLOCK_MONOTONIC */
 	time_t start_date;
 	u64 interval_ns;
@@ -29,7 +29,7 @@ struct collected {
 };
 
 /*
- * Fill in the summary: memory, and who was there. Of applications nothing is known yet. Owned by
+ * Fill in the summary: memory and containers. Applications are not known yet. Owned by
  * the caller: summary_destroy(). Returns 0 or -SIM_EXIT_RUNTIME, then *summary is empty.
  */
 int collected_summary(const struct collected *collected, struct summary *summary,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a real host says of itself, as it goes into config.json. */
+/* Facts about a real host, for config.json. */
 #ifndef SIM_COLLECT_HOST_H
 #define SIM_COLLECT_HOST_H
 
@@ -15,13 +15,13 @@ void host_gpu_model(char *ret_text, size_t size);
 
 /*
  * A new reference: name, kernel, boot_id, NVIDIA's driver version, and the GPUs' models and bus
- * addresses. What is not there is null. NULL: no memory.
+ * addresses. Missing facts are null. NULL: no memory.
  */
 json_t *host_json(void);
 
 /*
- * A new JSON string, in which "?" stands for bytes beyond ASCII if the text is not UTF-8: whatever
- * a process or a folder is called, it does not cost us the results. NULL: no memory.
+ * A new JSON string. If the text is not UTF-8, "?" replaces bytes beyond ASCII, so that no name of a
+ * process or a folder prevents results. NULL: no memory.
  */
 json_t *host_string(const char *text);
 

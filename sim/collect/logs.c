@@ -71,7 +71,7 @@ static void logs_close(struct logs *logs)
 	json_decref(logs->config);
 }
 
-/* What earlier logs said. */
+/* Forget the statistics of earlier logs. */
 static void logs_forget(struct summary_container *container)
 {
 	for (int i = 0; i < SUMMARY_METRICS; i++)
@@ -106,7 +106,7 @@ static int logs_read(struct logs *logs, const struct logs_entry *entry, struct a
 	return 0;
 }
 
-/* What the folder says of the application: its type, its log, and what was promised. */
+/* Write the application into config.json: its type, its log, and its promised time. */
 static int logs_set_config(struct logs *logs, const struct summary_container *container,
 			   const struct logs_entry *entry)
 {

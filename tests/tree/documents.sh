@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What documents speak of exists: relative links, paths in backticks, functions (`name()`), macros
+# Documents name only things that exist: relative links, paths in backticks, functions (`name()`), macros
 # (`GVM_NAME`), keys of scenarios, subcommands and options. README has at most 120 lines.
 # Usage: documents.sh SOURCE GVMSIM GVMCOLLECT
 set -eu

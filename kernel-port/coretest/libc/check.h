@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of the core use of libcheck, for gvm_coretest.ko, into which the same files are
- * compiled as they are. What is different:
+ * The part of libcheck that the tests of the core use, for gvm_coretest.ko, which compiles the same files
+ * unchanged. Differences:
  *
  *   - libcheck forks for each test, which a kernel cannot. Here a test and its fixtures have a
  *     thread of their own, and an assertion that fails ends it. As in a forked test, there is no
- *     tear-down then: what the test had on its stack is gone, and may still be linked. What it
- *     had allocated through calloc() is freed after it, failed or not.
+ *     tear-down then: objects on the test's stack are gone, and may still be linked. Memory from
+ *     calloc() is freed after the test, failed or not.
  *   - Static data stay as the test before left them. A test makes its own world.
  *   - Nothing may be asserted under a spinlock, nor fail with a worker still running.
  *   - A broken invariant aborts a program and makes a kernel warn: tests that expect a signal are

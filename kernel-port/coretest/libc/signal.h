@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the tests of the core use of <signal.h>: SIGABRT, of tests that are skipped; see check.h. */
+/* The part of <signal.h> that the tests of the core use: SIGABRT, of skipped tests; see check.h. */
 #include <linux/signal.h>

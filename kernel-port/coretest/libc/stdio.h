@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the tests of the core use of <stdio.h>; see check.h. */
+/* The part of <stdio.h> that the tests of the core use; see check.h. */
 #ifndef GVM_CORETEST_STDIO_H
 #define GVM_CORETEST_STDIO_H
 
