@@ -110,6 +110,55 @@ struct fifo_tsg;
 struct fifo_partition;
 
 /*
+ * A fault episode is the time from a TSG's stall to the replay that lets it go on. This is where
+ * its time goes: each nanosecond belongs to exactly one part. In the first two columns is the
+ * answer to "does the driver's fault handler wait for the device on behalf of this TSG, and is that
+ * direction of the link at work?".
+ *
+ *   in   out
+ *   no   no    FIFO_STALL_CPU: the handler computes, waits for a clear or serves other TSGs
+ *   yes  no    FIFO_STALL_IN: a copy from host memory, or its last PTEs and the replay
+ *   no   yes   FIFO_STALL_OUT: a copy to host memory
+ *   yes  yes   FIFO_STALL_BOTH
+ */
+enum fifo_stall_part {
+	FIFO_STALL_CPU,
+	FIFO_STALL_IN,
+	FIFO_STALL_OUT,
+	FIFO_STALL_BOTH,
+	FIFO_STALL_PARTS
+};
+
+/* The time in fault episodes, in ns: of one of them, or all of a TSG's so far. */
+struct fifo_stall {
+	u64 ns[FIFO_STALL_PARTS];
+};
+
+/* All parts together, and what counts for each direction: half of the time in which both work. */
+static inline u64 fifo_stall_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_CPU] + stall->ns[FIFO_STALL_IN] +
+	       stall->ns[FIFO_STALL_OUT] + stall->ns[FIFO_STALL_BOTH];
+}
+
+static inline u64 fifo_stall_in_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_IN] + stall->ns[FIFO_STALL_BOTH] / 2;
+}
+
+static inline u64 fifo_stall_out_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_OUT] + stall->ns[FIFO_STALL_BOTH] -
+	       stall->ns[FIFO_STALL_BOTH] / 2;
+}
+
+/* The driver: on what did the last @ns of a TSG's episode go? 0 ns: an episode begins. Must not block. */
+struct fifo_stall_ops {
+	struct fifo_stall (*parts)(void *data, const struct fifo_tsg *tsg, u64 ns);
+	void *data;
+};
+
+/*
  * What one context at a time is loaded on. A partition that is shared in time has one; in a
  * partition that is shared in space each TSG has its own.
  */
@@ -135,18 +184,19 @@ struct fifo_tsg {
 	const struct page_table *table; /* of its address space; NULL: it touches no memory */
 	u64 timeslice_ns;
 	bool enabled;
-	bool dead;	/* a fault was cancelled; submissions fail */
-	bool stalled;	/* has unserviced replayable faults */
-	bool preempted; /* to leave as soon as it can be switched out */
-	u64 stalled_ns_since;
+	bool dead;		  /* a fault was cancelled; submissions fail */
+	bool stalled;		  /* has unserviced replayable faults */
+	bool preempted;		  /* to leave as soon as it can be switched out */
+	u64 stalled_ns_since;	  /* the present episode, or the last one */
+	u64 stall_booked_ns;	  /* it is in stall up to here */
 	struct fifo_burst *first; /* in execution */
 	struct fifo_burst *last;
 	u64 launch_end_ns; /* until when its host thread is busy launching */
 	u64 ended_kernels; /* of bursts that are through, or failed */
 
 	/* Counters. */
-	u64 busy_ns;  /* its kernels executed, in GPU time at full speed */
-	u64 stall_ns; /* waited for faults */
+	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
+	struct fifo_stall stall; /* waited for faults */
 	u64 blocked_ns; /* had work ready while another TSG held its runner with unserviced faults */
 };
 
@@ -188,6 +238,7 @@ struct fifo {
 	struct fifo_tsg *by_id[FIFO_CHANNELS_MAX]; /* place: its id modulo FIFO_CHANNELS_MAX */
 	u32 channels;				   /* in use */
 	u64 switches;				   /* of contexts, in all runlists */
+	struct fifo_stall_ops stall_ops; /* set before the start; zero: all is FIFO_STALL_CPU */
 };
 
 void fifo_init(struct fifo *fifo, const struct fifo_config *config, struct gmmu *gmmu);
@@ -248,6 +299,9 @@ bool fifo_busy(const struct fifo_tsg *tsg); /* it has bursts that have not ended
 
 /* Bring counters up to the present. */
 void fifo_update(struct fifo *fifo);
+
+/* The same for a TSG that may be in a fault episode: the driver goes on to another part of it. */
+void fifo_book_stall(struct fifo_tsg *tsg);
 
 /* Kernels launched by now that have not ended. Call fifo_update() first. */
 u64 fifo_pending_kernels(const struct fifo_tsg *tsg);

@@ -102,6 +102,9 @@ void runner_stall(struct fifo_runner *runner)
 	burst->granted_ordinal = burst->cursor.ordinal;
 	tsg->stalled = true;
 	tsg->stalled_ns_since = eng_now();
+	tsg->stall_booked_ns = eng_now();
+	if (fifo->stall_ops.parts)
+		fifo->stall_ops.parts(fifo->stall_ops.data, tsg, 0);
 	gmmu_report(fifo->gmmu, tsg->id, &burst->walk, burst->cursor, &window);
 }
 

@@ -74,6 +74,27 @@ static void runner_count_blocked(struct fifo_runner *runner, u64 now)
 	}
 }
 
+/* Book what came of a TSG's fault episode since the last time. */
+static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
+{
+	const struct fifo_stall_ops *ops = &tsg->fifo->stall_ops;
+	u64 ns = now - tsg->stall_booked_ns;
+	struct fifo_stall stall = { .ns = { [FIFO_STALL_CPU] = ns } };
+
+	if (ops->parts && ns)
+		stall = ops->parts(ops->data, tsg, ns);
+	GVM_ASSERT(fifo_stall_ns(&stall) == ns);
+	for (int part = 0; part < FIFO_STALL_PARTS; part++)
+		tsg->stall.ns[part] += stall.ns[part];
+	tsg->stall_booked_ns = now;
+}
+
+void fifo_book_stall(struct fifo_tsg *tsg)
+{
+	if (tsg->stalled)
+		runner_update(tsg->runner);
+}
+
 void runner_update(struct fifo_runner *runner)
 {
 	struct fifo_tsg *tsg = runner->current;
@@ -87,8 +108,7 @@ void runner_update(struct fifo_runner *runner)
 		burst->done_ns = done;
 	}
 	if (tsg && tsg->stalled) {
-		tsg->stall_ns += now - tsg->stalled_ns_since;
-		tsg->stalled_ns_since = now;
+		tsg_book_stall(tsg, now);
 		runner_count_blocked(runner, now);
 	}
 	runner->updated_ns = now;

@@ -51,8 +51,10 @@ void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
 	gpu->device.memory_ops->space_close(gpu->device.memory, process);
 	while (gpu->in_service == process)
 		eng_wait(&gpu->serviced, ENG_NEVER, false);
-	if (gpu->servicing == process)
+	if (gpu->servicing == process) {
+		fifo_book_stall(&process->tsg);
 		gpu->servicing = NULL;
+	}
 }
 
 /* Records of a process that exits are dropped before its container goes. */
@@ -77,6 +79,42 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 		fifo_kill(&gpu->fifo, fault->tsg);
 }
 
+/* struct fifo_stall_ops: by what the service thread does for the TSG, and by the use of the link. */
+static struct fifo_stall gpu_stall_parts(void *data, const struct fifo_tsg *tsg, u64 ns)
+{
+	struct sim_gpu *gpu = data;
+	bool served = gpu->servicing && tsg == &gpu->servicing->tsg;
+	struct pcie_use use, before = gpu->booked_use;
+	u64 in, out, either;
+
+	if (!served || gpu->waits == SIM_SERVICE_COMPUTES)
+		return (struct fifo_stall){ .ns = { [FIFO_STALL_CPU] = ns } };
+	if (gpu->waits == SIM_SERVICE_REPLAYS)
+		return (struct fifo_stall){ .ns = { [FIFO_STALL_IN] = ns } };
+	use = pcie_use(&gpu->link);
+	gpu->booked_use = use;
+	if (!ns)
+		return (struct fifo_stall){ 0 };
+	in = use.in_ns - before.in_ns;
+	out = use.out_ns - before.out_ns;
+	either = use.either_ns - before.either_ns;
+	return (struct fifo_stall){ .ns = {
+					    [FIFO_STALL_CPU] = ns - either,
+					    [FIFO_STALL_IN] = either - out,
+					    [FIFO_STALL_OUT] = either - in,
+					    [FIFO_STALL_BOTH] = in + out - either,
+				    } };
+}
+
+void sim_gpu_service_waits(struct sim_gpu *gpu, enum sim_service_wait waits)
+{
+	if (gpu->servicing)
+		fifo_book_stall(&gpu->servicing->tsg);
+	gpu->waits = waits;
+	if (waits == SIM_SERVICE_WAITS)
+		gpu->booked_use = pcie_use(&gpu->link);
+}
+
 /*
  * The copies of a batch are done: its last PTEs come behind them, and the replay behind those. That
  * wait counts as part of the way in, as it does in GVM Figure 16.
@@ -86,12 +124,13 @@ static int gpu_wait_for_replay(struct sim_gpu *gpu)
 	u64 start = eng_now();
 	int status;
 
+	sim_gpu_service_waits(gpu, SIM_SERVICE_REPLAYS);
+
 	if (gpu->batch_maps)
 		gpu->push_end_ns = max(gpu->push_end_ns, start + gpu->profile->fault.push);
 	gpu->batch_maps = false;
 	status = eng_sleep_until(sim_gpu_push(gpu, start));
-	if (gpu->servicing)
-		gpu->servicing->stats.stall_h2d_ns += eng_now() - start;
+	sim_gpu_service_waits(gpu, SIM_SERVICE_COMPUTES);
 	return status;
 }
 
@@ -182,7 +221,7 @@ static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample
 	fifo_update(&gpu->fifo);
 	*ret_sample = (struct gvm_tsg_sample){
 		.busy = fifo_pending_kernels(tsg),
-		.runtime_ns = tsg->busy_ns + tsg->stall_ns,
+		.runtime_ns = tsg->busy_ns + fifo_stall_ns(&tsg->stall),
 	};
 }
 
@@ -261,6 +300,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 	};
 
 	fifo_init(&gpu->fifo, &fifo, &gpu->gmmu);
+	gpu->fifo.stall_ops = (struct fifo_stall_ops){ gpu_stall_parts, gpu };
 	gpu->rpc = (struct gsp_rpc){ .fifo = &gpu->fifo, .latency_ns = profile->sched.rpc };
 	pcie_link_init(&gpu->link, &link);
 }

@@ -17,6 +17,13 @@
 
 struct sim_process;
 
+/* What the service thread is doing, as far as fault episodes are concerned: enum fifo_stall_part. */
+enum sim_service_wait {
+	SIM_SERVICE_COMPUTES,
+	SIM_SERVICE_WAITS,   /* for copies and clears: what the link does now decides */
+	SIM_SERVICE_REPLAYS, /* for PTEs and the replay behind copies; part of the way in */
+};
+
 /* The last copies of a chunk, each way: what later ones on it come behind. */
 struct sim_frame {
 	u64 in_sequence;
@@ -44,17 +51,26 @@ struct sim_gpu {
 	u32 *free_chunks;			  /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
-	u64 clear_end_ns;		/* until when the clearing engine is busy */
-	u64 push_end_ns;		/* the same of the channel for PTEs and TLBs */
-	struct eng_waitq drain;		/* who waits for that date; never woken before it */
-	struct sim_process *servicing;	/* whose faults that batch is about */
-	struct eng_actor *servicer;	/* who services them */
+	u64 clear_end_ns;	       /* until when the clearing engine is busy */
+	u64 push_end_ns;	       /* the same of the channel for PTEs and TLBs */
+	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
+	struct sim_process *servicing; /* whose faults that batch is about */
+	struct eng_actor *servicer;    /* who services them */
+	enum sim_service_wait waits;   /* what that is doing now */
+	struct pcie_use booked_use;    /* of the link, when servicing's stall was last booked */
 	struct sim_process *in_service; /* whose are in service just now */
 	struct eng_waitq serviced;	/* for that to change */
 	bool batch_maps;		/* it writes PTEs */
 	u32 check_interval; /* check page tables every so many replays; 0: never; check.h */
 	u64 replays;	    /* counted for that */
 };
+
+/*
+ * The service thread goes on to wait for the device on behalf of the process that it services, or
+ * has waited: what the process's fault episode took so far is booked. The process is looked up
+ * anew, since it may have exited meanwhile.
+ */
+void sim_gpu_service_waits(struct sim_gpu *gpu, enum sim_service_wait waits);
 
 /* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */
 int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile,

@@ -18,20 +18,6 @@ static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
 	       fence->sequence[GVM_ENGINE_CLEAR] <= eng_now_busy();
 }
 
-/*
- * Who has been waited for in @waited ns, in which the directions of the link were busy for @in and
- * @out: when both were at it side by side, each counts by its share. What is neither's is driver.
- */
-static void process_count_wait(struct sim_process *process, u64 waited, u64 in, u64 out)
-{
-	if (in + out > waited) {
-		in = (u64)((unsigned __int128)waited * in / (in + out));
-		out = waited - in;
-	}
-	process->stats.stall_h2d_ns += in;
-	process->stats.stall_d2h_ns += out;
-}
-
 static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
 {
 	int status;
@@ -48,19 +34,16 @@ static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
 int sim_gpu_fence_wait(void *data, const struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
-	u64 in, out, start;
+	bool serves;
 	int status;
 
 	eng_pay_debt();
-	start = eng_now();
-	in = pcie_busy_ns(&gpu->link, PCIE_H2D);
-	out = pcie_busy_ns(&gpu->link, PCIE_D2H);
+	serves = gpu->servicing && gpu->servicer == eng_self();
+	if (serves)
+		sim_gpu_service_waits(gpu, SIM_SERVICE_WAITS);
 	status = fence_wait(gpu, fence);
-	in = pcie_busy_ns(&gpu->link, PCIE_H2D) - in;
-	out = pcie_busy_ns(&gpu->link, PCIE_D2H) - out;
-	/* The process may have exited meanwhile. */
-	if (gpu->servicing && gpu->servicer == eng_self())
-		process_count_wait(gpu->servicing, eng_now() - start, in, out);
+	if (serves)
+		sim_gpu_service_waits(gpu, SIM_SERVICE_COMPUTES);
 	return status;
 }
 

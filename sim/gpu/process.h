@@ -16,8 +16,6 @@ struct sim_process_stats {
 	u64 fault_batches; /* batches with a fault of this process in them */
 	u64 bytes_h2d;
 	u64 bytes_d2h;
-	u64 stall_h2d_ns; /* of its stall: the fault handler waited for copies from host memory */
-	u64 stall_d2h_ns;	      /* ... for copies to host memory (evictions) */
 	struct gvm_range_stats block; /* of its ranges */
 };
 

@@ -69,7 +69,6 @@ static void machine_close_books(struct machine *machine)
 		fifo_update(&machine->gpus[i].fifo);
 	if (machine->end_ns)
 		timeline_sample(machine);
-	timeline_close_books(machine);
 	for (u32 i = 0; i < machine->container_count; i++)
 		sim_container_close_books(&machine->containers[i]);
 }

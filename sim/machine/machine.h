@@ -20,16 +20,16 @@
 /* Where a container's time went and what paging moved for it: ever, or in an interval. */
 struct sim_usage {
 	u64 busy_ns;	  /* its kernels executed */
-	u64 stall_ns;	  /* its kernels waited for its faults */
-	u64 stall_h2d_ns; /* of that, for copies from host memory */
-	u64 stall_d2h_ns; /* of that, for copies to host memory; the two are no more than it */
+	u64 stall_ns;	  /* in fault episodes: its kernels waited for its faults */
+	u64 stall_h2d_ns; /* of that, for copies from host memory: fifo_stall_in_ns() */
+	u64 stall_d2h_ns; /* of that, for copies to host memory: fifo_stall_out_ns() */
 	u64 blocked_ns;	  /* waited for faults of others */
 	u64 evictions;	  /* chunks taken from it */
 	u64 bytes_h2d;
 	u64 bytes_d2h;
 };
 
-/* The CPU time of fault handling, clearing included: all of a stall but waiting for copies. */
+/* The rest of the episodes: fault handling on the CPU, clears included. FIFO_STALL_CPU. */
 static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
 {
 	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;

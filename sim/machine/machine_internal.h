@@ -26,7 +26,4 @@ void machine_events_main(void *data);
 void timeline_sample(struct machine *machine);
 void timeline_start(struct machine *machine);
 
-/* After the last sample: book waits in the interval in which they passed. */
-void timeline_close_books(struct machine *machine);
-
 #endif

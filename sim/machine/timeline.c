@@ -34,24 +34,22 @@ static struct timeline_row *timeline_row_now(struct sim_container *container)
 	return timeline_append(machine);
 }
 
-/* The counters as of now. A wait that outlives its stall counts no longer than that. */
+/* The counters as of now. */
 static struct sim_usage container_measure(const struct sim_container *container)
 {
 	const struct sim_process_stats *stats = &container->process.stats;
 	const struct fifo_tsg *tsg = &container->process.tsg;
-	struct sim_usage usage = container->usage;
-	u64 room = tsg->stall_ns - usage.stall_h2d_ns - usage.stall_d2h_ns;
-	u64 waited = min(stats->stall_h2d_ns - usage.stall_h2d_ns, room);
 
-	usage.stall_h2d_ns += waited;
-	usage.stall_d2h_ns += min(stats->stall_d2h_ns - usage.stall_d2h_ns, room - waited);
-	usage.stall_ns = tsg->stall_ns;
-	usage.busy_ns = tsg->busy_ns;
-	usage.blocked_ns = tsg->blocked_ns;
-	usage.evictions = stats->block.evictions;
-	usage.bytes_h2d = stats->bytes_h2d;
-	usage.bytes_d2h = stats->bytes_d2h;
-	return usage;
+	return (struct sim_usage){
+		.busy_ns = tsg->busy_ns,
+		.stall_ns = fifo_stall_ns(&tsg->stall),
+		.stall_h2d_ns = fifo_stall_in_ns(&tsg->stall),
+		.stall_d2h_ns = fifo_stall_out_ns(&tsg->stall),
+		.blocked_ns = tsg->blocked_ns,
+		.evictions = stats->block.evictions,
+		.bytes_h2d = stats->bytes_h2d,
+		.bytes_d2h = stats->bytes_d2h,
+	};
 }
 
 /* Add the difference of the counters @from and @to to @usage. */
@@ -111,32 +109,4 @@ void timeline_start(struct machine *machine)
 {
 	machine->sample_timer.fire = timeline_fire;
 	eng_timer_set(&machine->sample_timer, machine->config->timeline_interval);
-}
-
-/* Move up to @ns from the later of two counters to the earlier. Returns the rest of @ns. */
-static u64 move_back(u64 *later, u64 *earlier, u64 ns)
-{
-	u64 moved = min(*later, ns);
-
-	*later -= moved;
-	*earlier += moved;
-	return ns - moved;
-}
-
-/*
- * A wait for copies is counted when it ends, a stall while it passes. So an interval may have longer
- * waits than stalls: the excess belongs to the interval before.
- */
-void timeline_close_books(struct machine *machine)
-{
-	for (size_t i = machine->row_count; i > machine->container_count; i--) {
-		struct sim_usage *usage = &machine->timeline[i - 1].usage;
-		struct sim_usage *before =
-			&machine->timeline[i - 1 - machine->container_count].usage;
-		u64 waited = usage->stall_h2d_ns + usage->stall_d2h_ns;
-		u64 excess = waited - min(waited, usage->stall_ns);
-
-		excess = move_back(&usage->stall_h2d_ns, &before->stall_h2d_ns, excess);
-		move_back(&usage->stall_d2h_ns, &before->stall_d2h_ns, excess);
-	}
 }

@@ -21,6 +21,22 @@ static bool engine_is_at_work(const struct pcie_engine *engine)
 	return engine->phase == PCIE_SETUP || engine->phase == PCIE_MOVING;
 }
 
+/* Bring either_ns up to date; to be called before a copy starts or ends. */
+static void link_book(struct pcie_link *link)
+{
+	u64 now = eng_now();
+	u64 start = now;
+
+	for (int direction = 0; direction < PCIE_DIRECTIONS; direction++) {
+		const struct pcie_engine *engine = &link->engines[direction];
+
+		if (engine_is_at_work(engine) && engine->start_ns < start)
+			start = engine->start_ns;
+	}
+	link->either_ns += now - (start > link->booked_ns ? start : link->booked_ns);
+	link->booked_ns = now;
+}
+
 /* Bring bytes_left up to date. The remainder of the division is kept: no drift. */
 static void engine_advance(struct pcie_engine *engine)
 {
@@ -91,13 +107,14 @@ static void engine_not_alone(struct pcie_engine *engine)
 static void engine_start_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy *copy = &engine->queue[engine->first];
-	const struct pcie_link *link = engine->link;
+	struct pcie_link *link = engine->link;
 	bool shares = link->shared_rate < link->config.bandwidth;
 
 	if (engine->other->completed < copy->after) {
 		engine->phase = PCIE_HELD;
 		return;
 	}
+	link_book(link);
 	engine->phase = PCIE_SETUP;
 	engine->start_ns = copy->doorbell_ns > eng_now() ? copy->doorbell_ns : eng_now();
 	engine->setup_end_ns = engine->start_ns + link->config.setup_ns +
@@ -125,6 +142,7 @@ static void engine_finish_first(struct pcie_engine *engine)
 	engine->first = (engine->first + 1) & (engine->room - 1);
 	engine->count--;
 	engine->completed++;
+	link_book(engine->link);
 	engine->busy_ns += eng_now() - engine->start_ns;
 	engine->phase = PCIE_IDLE;
 	engine->alone = false;
@@ -225,12 +243,21 @@ bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u
 	return link->engines[direction].completed >= sequence;
 }
 
-u64 pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction)
+static u64 engine_busy_ns(const struct pcie_engine *engine)
 {
-	const struct pcie_engine *engine = &link->engines[direction];
 	bool at_work = engine_is_at_work(engine) && engine->start_ns < eng_now();
 
 	return engine->busy_ns + (at_work ? eng_now() - engine->start_ns : 0);
+}
+
+struct pcie_use pcie_use(struct pcie_link *link)
+{
+	link_book(link);
+	return (struct pcie_use){
+		.in_ns = engine_busy_ns(&link->engines[PCIE_H2D]),
+		.out_ns = engine_busy_ns(&link->engines[PCIE_D2H]),
+		.either_ns = link->either_ns,
+	};
 }
 
 /* Wait until this copy is done, or an earlier one that another actor waits for. */

@@ -72,7 +72,16 @@ struct pcie_engine {
 struct pcie_link {
 	struct pcie_config config;
 	u64 shared_rate; /* bytes/s of a direction while both move */
+	u64 either_ns;	 /* at least one direction was at work, up to booked_ns */
+	u64 booked_ns;
 	struct pcie_engine engines[PCIE_DIRECTIONS];
+};
+
+/* For how long a link has been at work so far, in ns; set-ups included. */
+struct pcie_use {
+	u64 in_ns;     /* host to device */
+	u64 out_ns;    /* device to host */
+	u64 either_ns; /* one of them or both */
 };
 
 void pcie_link_init(struct pcie_link *link, const struct pcie_config *config);
@@ -89,8 +98,8 @@ int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
 /* Is copy number @sequence of a direction done? */
 bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u64 sequence);
 
-/* For how long a direction has been at work so far, in ns. */
-u64 pcie_busy_ns(const struct pcie_link *link, enum pcie_direction direction);
+/* For how long the link has been at work so far. */
+struct pcie_use pcie_use(struct pcie_link *link);
 
 /* Blocking: wait until copy number @sequence of a direction is done. Returns 0 or -EINTR. */
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, u64 sequence);

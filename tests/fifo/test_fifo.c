@@ -291,7 +291,7 @@ static void preempted_while_stalled(void *data)
 	eng_sleep_until(1000);
 	fifo_update(&fifo);
 	ck_assert_uint_eq(tsg_a.busy_ns, 0);
-	ck_assert_uint_eq(tsg_a.stall_ns, 190);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 190);
 	/* b had work from 50 on. */
 	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
 	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
@@ -338,7 +338,7 @@ static void unmapped_ahead(void *data)
 	map_block(3);
 	fifo_replay(&fifo);
 	expect_end(&a, 550);
-	ck_assert_uint_eq(tsg_a.stall_ns, 90 + 50);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 90 + 50);
 }
 
 START_TEST(work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind)
@@ -563,7 +563,62 @@ START_TEST(all_work_is_done_and_busy_time_adds_up_under_random_load)
 }
 END_TEST
 
-TEST_MAIN("fifo", a_tsg_alone_runs_past_its_slice_without_switches,
+/* A driver that waits for a copy in from 100 to 160, in both directions to 200; and the looks at it. */
+static u64 looked_at_ns;
+
+static struct fifo_stall parts_by_date(void *data, const struct fifo_tsg *tsg, u64 ns)
+{
+	struct fifo_stall parts = { 0 };
+
+	ck_assert_ptr_eq(data, &fifo);
+	ck_assert_ptr_eq(tsg, &tsg_a);
+	if (!ns)
+		looked_at_ns = eng_now();
+	ck_assert_uint_eq(eng_now() - ns, looked_at_ns);
+	for (; looked_at_ns < eng_now(); looked_at_ns++)
+		parts.ns[looked_at_ns < 100 ? FIFO_STALL_CPU :
+			 looked_at_ns < 160 ? FIFO_STALL_IN :
+					      FIFO_STALL_BOTH]++;
+	return parts;
+}
+
+static void stalled_over_samples(void *data)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = ready_burst(1, 1000);
+
+	/* a stalls from 10 to 205. */
+	(void)data;
+	fifo.stall_ops = (struct fifo_stall_ops){ parts_by_date, &fifo };
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(130);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);
+	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_IN], 30);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 120);
+	eng_sleep_until(205);
+	map_block(0);
+	fifo_replay(&fifo);
+	eng_sleep_until(500);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 195);
+	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);
+	/* 60 ns and half of 45; the odd one counts as out. */
+	ck_assert_uint_eq(fifo_stall_in_ns(&tsg_a.stall), 60 + 22);
+	ck_assert_uint_eq(fifo_stall_out_ns(&tsg_a.stall), 23);
+	expect_end(&a, 1205);
+}
+
+START_TEST(each_ns_of_a_fault_episode_belongs_to_one_part)
+{
+	simulate(stalled_over_samples);
+}
+END_TEST
+
+TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
+	  a_tsg_alone_runs_past_its_slice_without_switches,
 	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
 	  a_switch_saves_and_restores_the_state_of_kernels_in_execution,
 	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,

@@ -235,7 +235,7 @@ static void stalled_in_space(void *data)
 	map_page();
 	expect_end(&b, 2000);
 	expect_end(&a, 2250);
-	ck_assert_uint_eq(tsg_a.stall_ns, 500);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 500);
 	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
 }
 

@@ -83,7 +83,7 @@ static void fault_in(void)
 			  (5 + 10 + 64 + 20) * US + 2 * (1000 + 2097152) + 1000);
 	ck_assert_uint_eq(process.stats.faults, 64);
 	ck_assert_uint_eq(process.stats.bytes_h2d, 2 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(process.tsg.stall_ns, burst.finished_ns - 1000);
+	ck_assert_uint_eq(fifo_stall_ns(&process.tsg.stall), burst.finished_ns - 1000);
 }
 
 START_TEST(a_fault_takes_the_drivers_time_and_the_links)
@@ -113,13 +113,50 @@ static void fault_with_pushes(void)
 	 * The handler's 2 us for the replay hide behind the copy: it waits from 69 us on, for the
 	 * PTEs and the replay, too.
 	 */
-	ck_assert_uint_eq(process.stats.stall_h2d_ns, 1000 + 2097152 - 2 * US + 2 * 7 * US);
-	ck_assert_uint_eq(process.stats.stall_d2h_ns, 0);
+	ck_assert_uint_eq(process.tsg.stall.ns[FIFO_STALL_IN],
+			  1000 + 2097152 - 2 * US + 2 * 7 * US);
+	ck_assert_uint_eq(fifo_stall_out_ns(&process.tsg.stall), 0);
 }
 
 START_TEST(ptes_and_replays_come_behind_the_copies)
 {
 	simulate(fault_with_pushes);
+}
+END_TEST
+
+/* Looked at every 7 us or once at the end, an episode has the same parts. */
+static void sampled_episode(void)
+{
+	struct gmmu_touch touch;
+	struct fifo_burst burst;
+	struct fifo_stall at_first, at_last;
+
+	profile.fault.push = 7 * US;
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	touch = sim_touch_all(sim_process_map(&process, GVM_CHUNK_BYTES, true),
+			      GVM_ACCESS_READ);
+	burst = touching_burst(&touch);
+	fifo_submit(&process.tsg, &burst);
+	do {
+		u64 before = fifo_stall_ns(&process.tsg.stall);
+
+		eng_sleep_until(eng_now() + 7 * US);
+		fifo_update(&gpu.fifo);
+		ck_assert_uint_le(fifo_stall_ns(&process.tsg.stall) - before, 7 * US);
+		/* Waiting for the copy shows while it lasts, and not only when it is over. */
+		at_first = process.tsg.stall;
+	} while (eng_now() < 80 * US);
+	ck_assert_uint_eq(at_first.ns[FIFO_STALL_IN], eng_now() - 69 * US);
+	ck_assert_int_eq(fifo_wait(&burst), 0);
+	at_last = process.tsg.stall;
+	ck_assert_uint_eq(at_last.ns[FIFO_STALL_IN], 1000 + 2097152 - 2 * US + 2 * 7 * US);
+	ck_assert_uint_eq(at_last.ns[FIFO_STALL_CPU], 69 * US);
+	ck_assert_uint_eq(fifo_stall_out_ns(&at_last), 0);
+}
+
+START_TEST(an_episode_has_the_same_parts_however_often_it_is_looked_at)
+{
+	simulate(sampled_episode);
 }
 END_TEST
 
@@ -266,6 +303,7 @@ END_TEST
 
 TEST_MAIN("gpu", a_fault_takes_the_drivers_time_and_the_links,
 	  ptes_and_replays_come_behind_the_copies,
+	  an_episode_has_the_same_parts_however_often_it_is_looked_at,
 	  memory_is_freed_only_when_the_copy_engines_have_let_go,
 	  a_cancelled_fault_kills_after_the_drivers_work_on_it,
 	  a_service_thread_lingers_and_then_sleeps_more_and_more_deeply,

@@ -324,7 +324,7 @@ static void tenant_end(struct tenant *tenant)
 	struct sim_process_stats stats;
 
 	sim_process_exit(&tenant->process);
-	ck_assert_uint_le(tsg->busy_ns + tsg->stall_ns + tsg->blocked_ns, age_ns);
+	ck_assert_uint_le(tsg->busy_ns + fifo_stall_ns(&tsg->stall) + tsg->blocked_ns, age_ns);
 	eng_join(tenant->actor);
 	if (draw(2))
 		return;

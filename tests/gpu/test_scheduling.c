@@ -337,11 +337,11 @@ static void low_that_faults(void)
 	ck_assert_int_eq(fifo_wait(&high), 0);
 	/* It came in the middle of the faults, was held by the end of them, and ran no more. */
 	ck_assert(tenants[1].core_tsg.disabled && tenants[1].core_tsg.preempted);
-	ck_assert_uint_ge(tsg->stall_ns, 8 * GVM_CHUNK_BYTES);
+	ck_assert_uint_ge(fifo_stall_ns(&tsg->stall), 8 * GVM_CHUNK_BYTES);
 	ck_assert_uint_le(busy_ns(1), 100 * US);
 	/* Two to set priorities, before it came. */
-	ck_assert_uint_le(high.finished_ns,
-			  2 * RPC + SWITCH + tsg->stall_ns + busy_ns(1) + SWITCH + MS);
+	ck_assert_uint_le(high.finished_ns, 2 * RPC + SWITCH + fifo_stall_ns(&tsg->stall) +
+						    busy_ns(1) + SWITCH + MS);
 	ck_assert_int_eq(fifo_wait(&low), 0);
 }
 

@@ -329,7 +329,7 @@ static void eager_fetch(void)
 	ck_assert_uint_eq(charged(&world_process), 9);
 	ck_assert_uint_eq(stats()->refills, 1);
 	/* That is what it was stalled for: the second eviction hides behind the first copy. */
-	ck_assert_uint_eq(world_process.stats.stall_d2h_ns, 56 * COPY_NS - EVICT_NS);
+	ck_assert_uint_eq(fifo_stall_out_ns(&world_process.tsg.stall), 56 * COPY_NS - EVICT_NS);
 }
 
 START_TEST(without_fast_path_every_victim_is_waited_for)
