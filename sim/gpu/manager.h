@@ -16,7 +16,7 @@ struct sim_memory_policy {
 	const struct sim_memory_manager *manager; /* NULL: sim_manager_core */
 	bool evictors;				  /* the core's background evictors run */
 	u32 features;				  /* the core's: set of enum gvm_feature */
-	/* Options of sim_manager_nvuvm. */
+	/* Options of sim_manager_nvuvm; the last one also of sim_manager_ghost_uvm. */
 	bool limits;	      /* the published GVM's limits and its victims by container */
 	bool fast_path;	      /* the published GVM's promotion to 2 MB and lazy freeing */
 	bool host_fragmented; /* the host gives 4 KB pages, unless fast_path insists */
@@ -44,9 +44,13 @@ struct sim_memory_manager {
 	void (*stop)(void *memory);
 };
 
-/* The core's block layer, and the model of NVIDIA's driver (stock, or the published GVM's patch). */
+/*
+ * The core's block layer; the model of NVIDIA's driver (stock, or the published GVM's patch); and the
+ * core's policy over that model.
+ */
 extern const struct sim_memory_manager sim_manager_core;
 extern const struct sim_memory_manager sim_manager_nvuvm;
+extern const struct sim_memory_manager sim_manager_ghost_uvm;
 
 /* The manager of a policy. */
 static inline const struct sim_memory_manager *

@@ -18,6 +18,19 @@ static void *uvm_create(const struct sim_memory_config *config)
 	return nvuvm_create(&nvuvm);
 }
 
+static void *ghost_uvm_create(const struct sim_memory_config *config)
+{
+	struct nvuvm_config nvuvm = {
+		.device = config->device,
+		.mmu = config->mmu,
+		.gpu = config->gpu,
+		.core_policy = true,
+		.host_fragmented = config->policy->host_fragmented,
+	};
+
+	return nvuvm_create(&nvuvm);
+}
+
 static void uvm_destroy(void *memory)
 {
 	nvuvm_destroy(memory);
@@ -36,6 +49,14 @@ static void uvm_stop(void *memory)
 const struct sim_memory_manager sim_manager_nvuvm = {
 	.ops = &nvuvm_memory_ops,
 	.create = uvm_create,
+	.destroy = uvm_destroy,
+	.start = uvm_start,
+	.stop = uvm_stop,
+};
+
+const struct sim_memory_manager sim_manager_ghost_uvm = {
+	.ops = &nvuvm_policy_memory_ops,
+	.create = ghost_uvm_create,
 	.destroy = uvm_destroy,
 	.start = uvm_start,
 	.stop = uvm_stop,

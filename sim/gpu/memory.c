@@ -65,6 +65,13 @@ static int gpu_chunk_alloc(void *data, u32 *ret_chunk)
 	return 0;
 }
 
+static u32 gpu_free_chunks(const void *data)
+{
+	const struct sim_gpu *gpu = data;
+
+	return gpu->free_count;
+}
+
 static void gpu_chunk_free(void *data, u32 chunk)
 {
 	struct sim_gpu *gpu = data;
@@ -179,6 +186,7 @@ static void gpu_evict_begin(void *data)
 
 const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.chunk_alloc = gpu_chunk_alloc,
+	.free_chunks = gpu_free_chunks,
 	.chunk_free = gpu_chunk_free,
 	.copy_in = gpu_copy_in,
 	.copy_out = gpu_copy_out,

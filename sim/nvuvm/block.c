@@ -42,9 +42,10 @@ struct block_visit {
 	struct nvuvm *nvuvm;
 	struct gvm_range *range;
 	u32 index;
-	u32 faulted;   /* pages, of those that can be serviced */
-	u32 throttled; /* of these, pages to be left alone in this batch */
-	bool advised;  /* not faults: the application has asked for these pages */
+	u32 faulted;	   /* pages, of those that can be serviced */
+	u32 throttled;	   /* of these, pages to be left alone in this batch */
+	bool found_nobody; /* the last time that room was asked for */
+	bool advised;	   /* not faults: the application has asked for these pages */
 	struct gvm_fence *fence;
 };
 
@@ -97,7 +98,9 @@ static u32 visit_plan(const struct block_visit *visit, u32 faulted)
 	struct nvuvm_stats *stats = &visit->nvuvm->stats;
 	u32 wanted;
 
-	if (visit_promotes(visit)) {
+	if (visit->nvuvm->config.core_policy) {
+		wanted = gvm_hugepage_plan(block, faulted) & ~block->resident;
+	} else if (visit_promotes(visit)) {
 		stats->promoted++;
 		wanted = GVM_BLOCK_FULL;
 	} else {
@@ -124,20 +127,32 @@ static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 	return nvuvm_mmu_ops.chunk_alloc(nvuvm, ret_chunk);
 }
 
-/* Charged whatever the limit is: that has been looked at, in its way. */
+/*
+ * The core's policy charges before the allocation, so that no limit is ever passed. Else the charge comes
+ * after it and whatever the limit is, as in the published GVM, which has looked at the limit in its way.
+ */
 static int visit_populate_locked(const struct block_visit *visit)
 {
+	bool reserves = visit->nvuvm->config.core_policy;
+	int status = 0;
 	u32 chunk;
-	int status;
 
 	if (visit_block(visit)->chunk != GVM_NO_CHUNK) {
 		gvm_frame_set_in_service(visit->range->memory, visit_block(visit)->chunk, true);
 		return 0;
 	}
-	status = visit_find_chunk(visit, &chunk);
+	if (reserves)
+		status = gvm_charge_reserve(visit->range->container);
 	if (status)
 		return status;
-	gvm_charge_force(visit->range->container);
+	status = visit_find_chunk(visit, &chunk);
+	if (status) {
+		if (reserves)
+			gvm_charge_cancel(visit->range->container);
+		return status;
+	}
+	if (!reserves)
+		gvm_charge_force(visit->range->container);
 	gvm_block_attach_locked(visit->range, visit->index, chunk);
 	return 0;
 }
@@ -202,11 +217,19 @@ static int visit_out_of_room(const struct block_visit *visit)
 	return -ENOMEM;
 }
 
-static int visit_make_room(const struct block_visit *visit, bool forced)
+/*
+ * With the core's policy memory may have been freed meanwhile: a full device without a victim is tried
+ * once more.
+ */
+static int visit_make_room(struct block_visit *visit, bool forced)
 {
 	int status = nvuvm_make_room(visit->nvuvm, visit_group(visit), forced);
+	bool again = visit->nvuvm->config.core_policy && !forced && !visit->found_nobody;
 
-	return status == -ENOENT ? visit_out_of_room(visit) : status;
+	visit->found_nobody = gvm_evict_found_nobody(status);
+	if (!visit->found_nobody)
+		return status;
+	return again ? 0 : visit_out_of_room(visit);
 }
 
 static int visit_service(struct block_visit *visit)
@@ -291,7 +314,7 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 		   u32 count, struct gvm_fence *fence)
 {
 	struct nvuvm_group *group = nvuvm_group_get(nvuvm, range->container);
-	u32 done, run;
+	u32 done, run, blocks = 0;
 
 	gvm_range_enter(range);
 	gvm_mutex_lock(&group->va_space);
@@ -305,8 +328,11 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 
 		visit.faulted = gvm_fault_block_mask(range, faults + done, count - done, &run);
 		service_block(&visit, faults + done, run);
+		blocks++;
 	}
 	gvm_mutex_unlock(&group->va_space);
+	if (nvuvm->config.core_policy)
+		gvm_evictors_kick(range->container, blocks);
 	gvm_range_leave(range);
 	nvuvm_group_put(nvuvm, group);
 }

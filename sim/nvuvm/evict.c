@@ -63,8 +63,13 @@ bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group
  */
 static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
-	int status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
+	bool keep = eviction->keep;
+	int status;
 
+	/* What an EVICTING chunk's block gives back stays with the evictor: nvuvm_pmm_leave_block(). */
+	eviction->keep = false;
+	status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
+	eviction->keep = keep;
 	if (status && status != -ENOENT)
 		nvuvm_pmm_putback(nvuvm, chunk);
 	else if (!status)
@@ -86,17 +91,38 @@ int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 	return status == -ENOENT ? 0 : status;
 }
 
+/* A picked chunk that cannot be evicted now, or that has left its block since it was picked. */
+static int evict_refuse(struct nvuvm *nvuvm, u32 chunk)
+{
+	struct gvm_range *range;
+	bool picked;
+	u32 index;
+
+	range = gvm_frame_enter_range(&nvuvm->memory, chunk, &index);
+	if (!range)
+		return -ENOENT;
+	gvm_mutex_lock(&range->lock);
+	picked = range->blocks[index].chunk == chunk &&
+		 gvm_clock_is_picked(nvuvm->config.device, chunk);
+	if (picked)
+		gvm_clock_putback(nvuvm->config.device, chunk);
+	gvm_mutex_unlock(&range->lock);
+	gvm_range_leave(range);
+	return picked ? -EBUSY : -ENOENT;
+}
+
 int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
 	int status;
 
-	if (!nvuvm_pmm_take(nvuvm, chunk)) {
-		gvm_clock_putback(nvuvm->config.device, chunk);
-		return -EBUSY;
-	}
+	if (nvuvm->config.core_policy && nvuvm_policy_keeps(nvuvm, chunk))
+		return evict_refuse(nvuvm, chunk);
+	if (!nvuvm_pmm_take(nvuvm, chunk))
+		return evict_refuse(nvuvm, chunk);
 	status = evict_from_block(nvuvm, chunk, eviction);
-	/* What its owner gave back was given to the evictor, but the caller does not get it. */
-	if (status == -ENOENT || (!status && !eviction->keep))
+	if (status == -ENOENT && nvuvm->chunks[chunk].state == NVUVM_EVICTING)
+		nvuvm_pmm_putback(nvuvm, chunk); /* another block's by now */
+	else if (status == -ENOENT || (!status && !eviction->keep))
 		nvuvm_pmm_release(nvuvm, chunk);
 	return status;
 }
@@ -105,6 +131,8 @@ bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk)
 {
 	u8 state = READ_ONCE(nvuvm->chunks[chunk].state);
 
+	if (nvuvm->config.core_policy && nvuvm_policy_keeps(nvuvm, chunk))
+		return false;
 	return (state == NVUVM_USED || state == NVUVM_UNUSED) &&
 	       gvm_block_evictable(&nvuvm->memory, chunk);
 }
@@ -213,6 +241,9 @@ static int room_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
 
 int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_group *group, bool forced)
 {
+	if (nvuvm->config.core_policy)
+		return nvuvm_policy_make_room(nvuvm, group->container,
+					      forced ? GVM_NEED_CHARGE : GVM_NEED_MEMORY);
 	return forced ? room_own(nvuvm, group) : room_global(nvuvm);
 }
 
@@ -242,12 +273,21 @@ void nvuvm_lazy_worker(void *data)
 	}
 }
 
-/* Evict anybody's chunk for RM. */
-static int rm_evict(struct nvuvm *nvuvm)
+/* Evict a chunk for RM: the first in global order, or with the core's policy its victim. */
+static int rm_evict(struct nvuvm *nvuvm, struct gvm_container *container)
 {
+	struct gvm_eviction eviction = { 0 };
 	struct gvm_fence fence = { 0 };
-	u32 chunk = nvuvm_pmm_pick(nvuvm, NULL);
 	int status;
+	u32 chunk;
+
+	if (nvuvm->config.core_policy) {
+		status = gvm_evict_for(container, GVM_NEED_MEMORY, &eviction);
+		return gvm_evict_found_nobody(status) ? -ENOMEM :
+		       status == -EAGAIN	      ? -EBUSY :
+							status;
+	}
+	chunk = nvuvm_pmm_pick(nvuvm, NULL);
 
 	if (chunk == GVM_NO_CHUNK)
 		return -ENOMEM;
@@ -257,7 +297,7 @@ static int rm_evict(struct nvuvm *nvuvm)
 	return status;
 }
 
-static int rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
+static int rm_alloc(struct nvuvm *nvuvm, struct gvm_container *container, u32 *ret_chunk)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
 	u32 tries = config->device->chunk_count;
@@ -269,7 +309,7 @@ static int rm_alloc(struct nvuvm *nvuvm, u32 *ret_chunk)
 		status = config->mmu->chunk_alloc(config->gpu, ret_chunk);
 		if (!status)
 			break;
-		status = rm_evict(nvuvm);
+		status = rm_evict(nvuvm, container);
 		if (status && status != -EBUSY)
 			return status;
 		status = -ENOMEM;
@@ -284,7 +324,7 @@ int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes)
 
 	taken->bytes += bytes;
 	while ((u64)taken->chunks << GVM_CHUNK_SHIFT < taken->bytes) {
-		status = rm_alloc(nvuvm, &chunk);
+		status = rm_alloc(nvuvm, taken->container, &chunk);
 		if (status)
 			break;
 		gvm_frame_set(&nvuvm->memory, chunk, NULL, taken->first_chunk);

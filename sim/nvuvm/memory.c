@@ -62,6 +62,11 @@ static int uvm_evict(void *data, u32 chunk, struct gvm_eviction *eviction)
 	return nvuvm_evict_chunk(nvuvm, chunk, eviction);
 }
 
+static void uvm_release(void *data, u32 chunk)
+{
+	nvuvm_pmm_release(data, chunk);
+}
+
 static int uvm_unevictable_add(void *data, struct gvm_unevictable *taken, u64 bytes)
 {
 	return nvuvm_rm_take(data, taken, bytes);
@@ -90,6 +95,14 @@ static u64 uvm_discard(void *data, struct gvm_range *range, u64 offset, u64 byte
 	return gvm_range_discard(range, offset, bytes);
 }
 
+/* RM takes chunks that the core's books do not see, and refills keep some free. */
+static u32 uvm_free_chunks(const void *data)
+{
+	const struct nvuvm *nvuvm = data;
+
+	return nvuvm->free.count + nvuvm->config.mmu->free_chunks(nvuvm->config.gpu);
+}
+
 const struct gvm_memory_ops nvuvm_memory_ops = {
 	.range_init = uvm_range_init,
 	.range_destroy = uvm_range_destroy,
@@ -98,9 +111,26 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.batch_end = uvm_batch_end,
 	.evictable = uvm_evictable,
 	.evict = uvm_evict,
+	.release = uvm_release,
 	.unevictable_add = uvm_unevictable_add,
 	.unevictable_release = uvm_unevictable_release,
 	.limit_write = uvm_limit_write,
+	.migrate = uvm_migrate,
+	.discard = uvm_discard,
+};
+
+const struct gvm_memory_ops nvuvm_policy_memory_ops = {
+	.range_init = uvm_range_init,
+	.range_destroy = uvm_range_destroy,
+	.space_close = uvm_space_close,
+	.service = uvm_service,
+	.batch_end = uvm_batch_end,
+	.evictable = uvm_evictable,
+	.evict = uvm_evict,
+	.release = uvm_release,
+	.free_chunks = uvm_free_chunks,
+	.unevictable_add = uvm_unevictable_add,
+	.unevictable_release = uvm_unevictable_release,
 	.migrate = uvm_migrate,
 	.discard = uvm_discard,
 };

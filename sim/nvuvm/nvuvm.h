@@ -15,10 +15,11 @@ struct nvuvm;
 struct nvuvm_config {
 	struct gvm_device *device; /* initialised */
 	const struct gvm_mmu_ops
-		*mmu;	      /* the device's own: its chunk_alloc stands for RM's PMA */
-	void *gpu;	      /* passed to every call of mmu */
-	bool limits;	      /* the published GVM's limits and victims by container */
-	bool fast_path;	      /* its promotion to 2 MB and its lazy freeing */
+		*mmu;	  /* the device's own: its chunk_alloc stands for RM's PMA */
+	void *gpu;	  /* passed to every call of mmu */
+	bool core_policy; /* the core decides at the hooks: policy.c. Without the next two */
+	bool limits;	  /* the published GVM's limits and victims by container */
+	bool fast_path;	  /* its promotion to 2 MB and its lazy freeing */
 	bool host_fragmented; /* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
 };
 
@@ -61,8 +62,9 @@ void nvuvm_destroy(struct nvuvm *nvuvm);
 int nvuvm_start(struct nvuvm *nvuvm);
 void nvuvm_stop(struct nvuvm *nvuvm);
 
-/* The model as a memory manager; the argument is the model. */
+/* The model as a memory manager; the argument is the model. The second one is for core_policy. */
 extern const struct gvm_memory_ops nvuvm_memory_ops;
+extern const struct gvm_memory_ops nvuvm_policy_memory_ops;
 
 /*
  * gvm_range_init() and gvm_range_destroy() of a range that the model services. @small_host_pages:

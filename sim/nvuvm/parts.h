@@ -12,6 +12,7 @@
 #ifndef SIM_NVUVM_PARTS_H
 #define SIM_NVUVM_PARTS_H
 
+#include "gvm/evict.h"
 #include "nvuvm/nvuvm.h"
 
 /* The prefetcher: prefetch.c. */
@@ -225,6 +226,15 @@ bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group
  * no range's lock held.
  */
 int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_group *group, bool forced);
+
+/* The core's policy at the model's hooks: policy.c. Only with core_policy. */
+
+/* nvuvm_make_room(), by the core's order of victims. -ENOSPC: hmem.limit lets nothing go. */
+int nvuvm_policy_make_room(struct nvuvm *nvuvm, struct gvm_container *container,
+			   enum gvm_need need);
+
+/* Did the batch in service migrate to this chunk, so that it has to stay? CONTEXT: atomic. */
+bool nvuvm_policy_keeps(const struct nvuvm *nvuvm, u32 chunk);
 
 /* Evict an EVICTING chunk. 0: it is pinned, @fence covers its copy out. Else as evict_chunk. */
 int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence);

@@ -412,7 +412,7 @@ static void live_and_die(void)
 	}
 }
 
-enum { POLICIES = 6, YIELD_SEEDS = 8 };
+enum { POLICIES = 7, YIELD_SEEDS = 8 };
 
 static const struct sim_memory_policy policies[POLICIES] = {
 	{ 0 },
@@ -422,6 +422,7 @@ static const struct sim_memory_policy policies[POLICIES] = {
 	{ .manager = &sim_manager_nvuvm },
 	{ .manager = &sim_manager_nvuvm, .limits = true },
 	{ .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true },
+	{ .manager = &sim_manager_ghost_uvm, .evictors = true },
 };
 
 START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)

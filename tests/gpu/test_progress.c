@@ -115,6 +115,7 @@ static const struct sim_memory_policy policies[] = {
 	{ .manager = &sim_manager_nvuvm },
 	{ .manager = &sim_manager_nvuvm, .limits = true },
 	{ .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true },
+	{ .manager = &sim_manager_ghost_uvm, .evictors = true },
 };
 
 START_TEST(every_kernel_ends)

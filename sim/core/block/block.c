@@ -390,7 +390,7 @@ static int range_out_of_room(struct gvm_range *range, int status)
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_fence *fence)
 {
-	struct gvm_fence evictions = { 0 };
+	struct gvm_eviction evictions = { 0 };
 	bool none = false, none_before, needs_room;
 	int status, room;
 	u32 tries;
@@ -435,7 +435,7 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 /* A limit that was lowered meanwhile could not have what was in service here. */
 static void range_keep_limit(struct gvm_range *range, u32 blocks)
 {
-	struct gvm_fence evictions = { 0 };
+	struct gvm_eviction evictions = { 0 };
 
 	while (blocks-- && gvm_charge_excess(range->container)) {
 		if (gvm_evict_for(range->container, GVM_NEED_CHARGE, &evictions))

@@ -56,6 +56,13 @@ static int memory_evict(void *data, u32 chunk, struct gvm_eviction *eviction)
 	return gvm_block_evict(data, chunk, eviction);
 }
 
+static void memory_release(void *data, u32 chunk)
+{
+	struct gvm_memory *memory = data;
+
+	memory->mmu->chunk_free(memory->gpu, chunk);
+}
+
 static int memory_hint(void *data, u32 chunk)
 {
 	memory_evict_begin(data);
@@ -85,6 +92,7 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.service = memory_service,
 	.evictable = memory_evictable,
 	.evict = memory_evict,
+	.release = memory_release,
 	.hint = memory_hint,
 	.unevictable_add = memory_unevictable_add,
 	.unevictable_release = memory_unevictable_release,

@@ -63,13 +63,13 @@ u64 gvm_page_table_range_bytes(u64 bytes)
 /* Charge a chunk within the limit if that can be had by eviction, else beyond it. */
 static int unevictable_reserve(struct gvm_unevictable *taken)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	int status;
 
 	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
 		if (!gvm_charge_reserve(taken->container))
 			return 0;
-		status = gvm_evict_for(taken->container, GVM_NEED_CHARGE, &fence);
+		status = gvm_evict_for(taken->container, GVM_NEED_CHARGE, &eviction);
 		if (status == -EINTR)
 			return status;
 		if (status)
@@ -83,7 +83,7 @@ static int unevictable_reserve(struct gvm_unevictable *taken)
 static int unevictable_alloc(struct gvm_memory *memory, struct gvm_unevictable *taken,
 			     u32 *ret_chunk)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	bool none = false;
 	int status;
 
@@ -91,7 +91,7 @@ static int unevictable_alloc(struct gvm_memory *memory, struct gvm_unevictable *
 		status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
 		if (status != -ENOMEM || none)
 			return status;
-		status = gvm_evict_for(taken->container, GVM_NEED_MEMORY, &fence);
+		status = gvm_evict_for(taken->container, GVM_NEED_MEMORY, &eviction);
 		if (status == -EINTR)
 			return status;
 		none = gvm_evict_found_nobody(status);

@@ -73,16 +73,16 @@ static u32 evict_pick(struct gvm_container *container, enum gvm_need need)
  * part of one lowers a charge, but frees no chunk: -EBUSY for a full device, which tries the next.
  */
 static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need,
-			struct gvm_fence *fence)
+			struct gvm_eviction *eviction)
 {
-	struct gvm_eviction eviction = { .fence = *fence };
-	int status = device->memory_ops->evict(device->memory, chunk, &eviction);
+	int status = device->memory_ops->evict(device->memory, chunk, eviction);
 
-	*fence = eviction.fence;
 	if (status == -ENODEV)
 		gvm_device_set_lost(device);
-	if (!status && eviction.left_bytes && need == GVM_NEED_MEMORY)
+	if (!status && eviction->left_bytes && need == GVM_NEED_MEMORY)
 		return -EBUSY;
+	if (!status && eviction->keep && !eviction->left_bytes)
+		eviction->chunk = chunk;
 	return status == -ENOENT ? 0 : status;
 }
 
@@ -139,7 +139,7 @@ static int evict_none_protected(struct gvm_device *device)
 }
 
 /* Everybody who has anything is shielded. */
-static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
+static int evict_protected(struct gvm_device *device, struct gvm_eviction *eviction)
 {
 	u32 asks = evict_asks(device);
 	int status;
@@ -149,46 +149,48 @@ static int evict_protected(struct gvm_device *device, struct gvm_fence *fence)
 		chunk = gvm_clock_pick_protected(device);
 		if (chunk == GVM_NO_CHUNK)
 			continue;
-		status = evict_picked(device, chunk, GVM_NEED_MEMORY, fence);
+		status = evict_picked(device, chunk, GVM_NEED_MEMORY, eviction);
 		if (status != -EBUSY)
 			return status;
 	}
 	return evict_none_protected(device);
 }
 
-int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence)
+int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
+		  struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = container->device;
 	u32 asks = evict_asks(device);
 	int status;
 	u32 chunk;
 
+	eviction->chunk = GVM_NO_CHUNK;
 	if (gvm_device_is_lost(device))
 		return -ENODEV;
 	while (asks--) {
 		chunk = evict_pick(container, need);
 		if (chunk == GVM_NO_CHUNK)
 			continue;
-		status = evict_picked(device, chunk, need, fence);
+		status = evict_picked(device, chunk, need, eviction);
 		if (status != -EBUSY)
 			return status;
 	}
 	if (need == GVM_NEED_CHARGE)
 		return evict_none_own(container);
-	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, fence);
+	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, eviction);
 }
 
 u32 gvm_reclaim(struct gvm_container *container)
 {
 	u32 excess = gvm_charge_excess(container);
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
 	u32 most = 2 * excess;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
 	while (excess && most-- && !gvm_give_way() &&
 	       !gvm_activity_should_end(container->device, GVM_ACTIVITY_WRITERS)) {
-		if (gvm_evict_for(container, GVM_NEED_CHARGE, &fence))
+		if (gvm_evict_for(container, GVM_NEED_CHARGE, &eviction))
 			break;
 		excess = gvm_charge_excess(container);
 	}
@@ -214,6 +216,8 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
 		used = (evictor->container->charged_bytes + GVM_CHUNK_BYTES - 1) >>
 		       GVM_CHUNK_SHIFT;
+	} else if (device->memory_ops->free_chunks) {
+		used = limit - device->memory_ops->free_chunks(device->memory);
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);
 	return used < *ret_total ? *ret_total - (u32)used : 0;
@@ -270,7 +274,7 @@ static void evictor_post(struct gvm_evictor *evictor)
 }
 
 /* One victim, if there is a cold one: what is in use is left to those who really need room. */
-static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fence)
+static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = evictor->device;
 	u32 asks = evict_asks(device);
@@ -283,7 +287,7 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_fence *fenc
 		chunk = evictor->container ? gvm_clock_pick_own(evictor->container) :
 					     gvm_clock_pick_global(device);
 	return chunk == GVM_NO_CHUNK ? -ENOENT :
-				       evict_picked(device, chunk, GVM_NEED_CHARGE, fence);
+				       evict_picked(device, chunk, GVM_NEED_CHARGE, eviction);
 }
 
 /* Can nothing of its container go, whatever it lacks? */
@@ -299,7 +303,7 @@ static bool evictor_is_stuck(const struct gvm_evictor *evictor)
 
 static void evictor_run(struct gvm_evictor *evictor)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_lack(evictor));
 
 	evictor_post(evictor);
@@ -307,7 +311,7 @@ static void evictor_run(struct gvm_evictor *evictor)
 		return;
 	while (most-- && !gvm_give_way() && evictor_lack(evictor) &&
 	       !gvm_activity_should_end(evictor->device, GVM_ACTIVITY_EVICTORS)) {
-		if (evictor_evict_one(evictor, &fence)) {
+		if (evictor_evict_one(evictor, &eviction)) {
 			evictor->failures++;
 			break;
 		}

@@ -31,10 +31,11 @@ enum gvm_need {
  * hmem.limit lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's),
  * until something comes back from the host or is given up; -ENODEV: the GPU is lost; or what the
  * eviction returned. Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device,
- * retry once. @fence as there.
+ * retry once. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the caller's.
  * CONTEXT: process, no VA-block lock held.
  */
-int gvm_evict_for(struct gvm_container *container, enum gvm_need need, struct gvm_fence *fence);
+int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
+		  struct gvm_eviction *eviction);
 
 /*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its

@@ -47,11 +47,12 @@ struct gvm_range_config {
 /* How a chunk is to be evicted, and what became of it. */
 struct gvm_eviction {
 	/*
-	 * Hand the chunk to the caller in place of freeing it: it is in no block, uncharged, and the
-	 * caller allocates it to a block or gives it back as its manager does.
+	 * Hand the chunk to the caller in place of freeing it: it is in no block and uncharged, and the
+	 * caller gives it to a block, or back by gvm_memory_ops.release.
 	 */
 	bool keep;
 	u64 left_bytes; /* out: of its data, what could not go; the chunk stays charged for it */
+	u32 chunk; /* out, of gvm_evict_for(): with keep, what was handed over, or GVM_NO_CHUNK */
 	struct gvm_fence
 		fence; /* in and out: raised to cover the copies, which may be in flight */
 };
@@ -112,6 +113,13 @@ struct gvm_memory_ops {
 	 * put back.
 	 */
 	int (*evict)(void *memory, u32 chunk, struct gvm_eviction *eviction);
+	/* Atomic: free a chunk that evict handed over. */
+	void (*release)(void *memory, u32 chunk);
+	/*
+	 * Atomic, under the device's leaf lock: so many chunks are free, also with RM and other clients of
+	 * the device. NULL: what the core's books do not charge is free.
+	 */
+	u32 (*free_chunks)(const void *memory);
 	/*
 	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: chunks that an
 	 * allocation would find now. The driver, RM and other clients of a real GPU take chunks that no

@@ -140,6 +140,8 @@ struct gvm_page_run {
 struct gvm_mmu_ops {
 	/* Take a free chunk, the one that has been free longest. Returns 0, or -ENOMEM. */
 	int (*chunk_alloc)(void *gpu, u32 *ret_chunk);
+	/* Atomic: how many are free. Only for a manager that asks. */
+	u32 (*free_chunks)(const void *gpu);
 	/* Give a chunk back. No mapping of it may be left. */
 	void (*chunk_free)(void *gpu, u32 chunk);
 	/* Start copying a run of pages from host memory, and let @fence cover it. 0 or -errno. */
