@@ -96,7 +96,7 @@ static u64 uvm_discard(void *data, struct gvm_range *range, u64 offset, u64 byte
 }
 
 /* RM takes chunks that the core's books do not see, and refills keep some free. */
-static u32 uvm_free_chunks(const void *data)
+static u32 uvm_free_chunks(void *data)
 {
 	const struct nvuvm *nvuvm = data;
 

@@ -112,7 +112,7 @@ END_TEST
 
 START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 {
-	struct gvm_fence fence = { 0 };
+	struct gvm_eviction eviction = { 0 };
 	char text[GVM_CONTROL_TEXT_MAX];
 
 	gvm_tsg_attach(a, &tsg, 1);
@@ -121,7 +121,7 @@ START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 	ck_assert_int_eq(write_text(a, "gmem.limit.high", "0"), -ENODEV);
 	ck_assert_int_eq(gvm_control_set(a, "hmem.limit", "0", 1), -ENODEV);
 	ck_assert_int_eq(gvm_compute_freeze(a), -ENODEV);
-	ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_MEMORY, &fence), -ENODEV);
+	ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_MEMORY, &eviction), -ENODEV);
 	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -ENODEV);
 	ck_assert_int_eq(gvm_device_resume(device), -ENODEV);
 	ck_assert_int_eq(gvm_control_read(a, "gmem.current", text, sizeof(text)), 8);

@@ -216,8 +216,6 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
 		used = (evictor->container->charged_bytes + GVM_CHUNK_BYTES - 1) >>
 		       GVM_CHUNK_SHIFT;
-	} else if (device->memory_ops->free_chunks) {
-		used = limit - device->memory_ops->free_chunks(device->memory);
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);
 	return used < *ret_total ? *ret_total - (u32)used : 0;

@@ -116,11 +116,6 @@ struct gvm_memory_ops {
 	/* Atomic: free a chunk that evict handed over. */
 	void (*release)(void *memory, u32 chunk);
 	/*
-	 * Atomic, under the device's leaf lock: so many chunks are free, also with RM and other clients of
-	 * the device. NULL: what the core's books do not charge is free.
-	 */
-	u32 (*free_chunks)(const void *memory);
-	/*
 	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: chunks that an
 	 * allocation would find now. The driver, RM and other clients of a real GPU take chunks that no
 	 * container is charged for, so the core does not compute it. NULL: every chunk is either charged
