@@ -16,17 +16,17 @@ _gvmsim_options() {
 
 # Keys of scenarios; those with an index of an event are left out.
 _gvmsim_keys() {
-	"$1" reference --words keys 2>/dev/null | sed 's/^containers\.\*\./containers.NAME./; /#/d; s/$/=/'
+	"$1" reference --words keys 2>/dev/null | sed 's/^\([a-z]*\)\.\*\./\1.NAME./; /#/d; s/$/=/'
 }
 
 _gvmsim_set() {
 	local program=$1 now=$2 name
-	# containers.vllm.ap: the keys of any container, with this one's name.
+	# containers.vllm.ap: the keys of any container, with this one's name; so for gpus.
 	case $now in
-	containers.*.*)
-		name=${now#containers.}
+	containers.*.* | gpus.*.*)
+		name=${now#*.}
 		name=${name%%.*}
-		_gvmsim_keys "$program" | sed "s/^containers\.NAME\./containers.$name./"
+		_gvmsim_keys "$program" | sed "s/^${now%%.*}\.NAME\./${now%%.*}.$name./"
 		;;
 	*) _gvmsim_keys "$program" ;;
 	esac

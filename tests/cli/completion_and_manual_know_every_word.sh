@@ -62,6 +62,7 @@ offers --system "$gvmsim" run x --s
 offers ghost "$gvmsim" run x --system g
 offers gpu.link.bandwidth= "$gvmsim" run x --set gpu.link
 offers containers.vllm.gmem.limit.high= "$gvmsim" run x --set containers.vllm.gmem
+offers gpus.second.profile= "$gvmsim" run x --set gpus.second.pro
 offers ablation "$gvmsim" figure ab
 offers --fresh "$gvmsim" figure ablation --f
 offers --gpu "$gvmsim" validate hardware --g

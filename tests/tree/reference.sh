@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # docs/reference is what the program prints: each document of "gvmsim reference" is there with the same
-# text, and there is no other file. With --update the documents are written anew.
+# text, and there is no other file. Every key is in one of them. With --update the documents are written anew.
 # Usage: reference.sh GVMSIM SOURCE [--update]
 set -eu
 gvmsim=$1
@@ -27,6 +27,14 @@ for file in "$folder"/*.md; do
 	echo "$file: no document of \"gvmsim reference\""
 	status=1
 done
+# Applications' keys stand there without their container; further GPUs have the keys of "gpu".
+"$gvmsim" reference --words keys | sed 's/^gpus\.\*\./gpu./' | sort -u | while read -r key; do
+	grep -qF -e "\`$key\`" -e "\`${key#containers.\*.}\`" "$folder"/*.md || echo "no document has the key $key"
+done >"$made"
+if [ -s "$made" ]; then
+	cat "$made"
+	status=1
+fi
 if [ "$status" != 0 ]; then
 	echo "Mend with: tests/tree/reference.sh GVMSIM . --update"
 fi
