@@ -479,8 +479,6 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 		block->out_sequence = eviction->fence.sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	gvm_block_drop_chunk_locked(range, block, eviction->keep);
-	if (range->stats)
-		range->stats->evictions++;
 }
 
 /* First nobody can write to them any more, then they are copied. */
@@ -540,6 +538,9 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *e
 	gvm_mutex_lock(&range->lock);
 	status = block_evict_locked(range, index, chunk, eviction);
 	gvm_mutex_unlock(&range->lock);
+	/* Counted once others can see it: the unlock may take time. */
+	if (!status && range->stats)
+		range->stats->evictions++;
 	gvm_range_leave(range);
 	return status;
 }

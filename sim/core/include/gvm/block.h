@@ -50,8 +50,8 @@ struct gvm_range {
 	struct gvm_memory *memory;	 /* borrowed */
 	void *space;			 /* the device's cookie of the address space */
 	void *device_data;		 /* the device's own, NULL at first */
-	struct gvm_range_stats *stats;	 /* borrowed, or NULL; counted under its lock */
-	u64 va;				 /* first byte, aligned to a block */
+	struct gvm_range_stats *stats; /* borrowed, or NULL (in a kernel): no lock guards it */
+	u64 va;			       /* first byte, aligned to a block */
 	u64 bytes;
 	struct gvm_mutex lock; /* the VA-block lock */
 	u32 block_count;
