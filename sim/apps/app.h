@@ -6,9 +6,7 @@
 #ifndef SIM_APPS_APP_H
 #define SIM_APPS_APP_H
 
-#include <string.h>
-
-#include "apps/app_log.h"
+#include "apps/report.h"
 #include "config/config.h"
 #include "cuda/cuda.h"
 #include "gvm/pressure.h"
@@ -20,7 +18,7 @@ struct app_env {
 	const struct config *config;
 	const struct cfg_container *container;
 	struct cuda_context *cuda; /* of its process, which has started */
-	struct trace *trace;	   /* made by prepare: of an LLM server's client; else NULL */
+	void *prepared;		   /* what its type's prepare() made, or NULL */
 	struct app_log *log;
 	bool listens;	   /* it is to listen for pressure events of its container */
 	bool can_prefetch; /* the driver prefetches memory to the host on request */
@@ -35,9 +33,13 @@ int app_listen(const struct app_env *env, struct gvm_listener *listener);
 /* Blocking: host work of @ns on the reference host. Returns 0 or -EINTR. */
 int app_host_work(const struct app_env *env, u64 ns);
 
-/* An application type. */
+/*
+ * An application type. All that the rest of the program knows of it is here: a new one is a file,
+ * and a line in list.h.
+ */
 struct sim_app {
-	struct cfg_keys keys; /* its name and its keys of a scenario */
+	struct cfg_keys keys;		 /* its name and its keys of a scenario */
+	const struct app_report *report; /* what results say of it; NULL: nothing */
 	/*
 	 * Before the simulation: check what needs the whole machine, read files. The process has
 	 * not started yet. Returns 0 or a negative enum sim_exit. NULL: nothing to prepare.
@@ -67,24 +69,6 @@ extern const struct cfg_keys *const sim_app_types[];
 static inline const struct sim_app *sim_app_of(const struct cfg_keys *keys)
 {
 	return container_of(keys, struct sim_app, keys);
-}
-
-/* Application types as results know them; a container that was watched on real hardware has none. */
-enum cfg_app_type {
-	CFG_APP_LLM_SERVER,
-	CFG_APP_DIFFUSION,
-	CFG_APP_PAGES,
-	CFG_APP_UNKNOWN,
-};
-
-static inline enum cfg_app_type cfg_app_type_of(const struct cfg_container *container)
-{
-	static const char *const names[] = { "llm-server", "diffusion", "pages" };
-	u32 type = 0;
-
-	while (type < CFG_APP_UNKNOWN && strcmp(container->app_type->name, names[type]) != 0)
-		type++;
-	return (enum cfg_app_type)type;
 }
 
 #endif

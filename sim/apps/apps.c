@@ -10,3 +10,8 @@ const struct cfg_keys *const sim_app_types[] = {
 #undef SIM_APP
 	NULL,
 };
+
+const struct app_report *app_report_at(size_t index)
+{
+	return sim_app_types[index] ? sim_app_of(sim_app_types[index])->report : NULL;
+}

@@ -308,5 +308,6 @@ const struct sim_app diffusion_app = {
 		CFG_KEYS(diffusion_keys),
 		.bytes = sizeof(struct cfg_diffusion),
 	},
+	.report = &report_images,
 	.run = diffusion_run,
 };

@@ -31,7 +31,8 @@ struct client_dates {
 
 static u64 client_offset_ns(const struct llm_server *server, size_t index)
 {
-	unsigned __int128 arrival = server->env->trace->requests[index].arrival_ns;
+	const struct trace *trace = server->env->prepared;
+	unsigned __int128 arrival = trace->requests[index].arrival_ns;
 
 	arrival = arrival * CFG_PPM / server->cfg->client.divide;
 	return (u64)min(arrival, (unsigned __int128)CLIENT_FAR_NS);
@@ -52,7 +53,7 @@ static struct client_dates client_plan(const struct llm_server *server)
 /* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */
 static int client_send_all(struct llm_server *server, const struct client_dates *dates)
 {
-	const struct trace *trace = server->env->trace;
+	const struct trace *trace = server->env->prepared;
 	int status = 0;
 
 	for (size_t i = 0; i < trace->count && !status; i++) {
@@ -80,10 +81,11 @@ static void client_drain(struct llm_server *server, const struct client_dates *d
 void llm_client_main(void *data)
 {
 	struct llm_server *server = data;
+	const struct trace *trace = server->env->prepared;
 	struct client_dates dates;
 	int status;
 
-	if (server->env->trace->count) {
+	if (trace->count) {
 		dates = client_plan(server);
 		status = client_send_all(server, &dates);
 		if (!status)

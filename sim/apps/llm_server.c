@@ -395,10 +395,14 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 			      (u64)llm->max_sequences, (u64)llm->max_batched_tokens);
 }
 
-/* The server's share of the GPU has to hold weights, workspace and some KV blocks. */
+/*
+ * The server's share of the GPU has to hold weights, workspace and some KV blocks. Prepared is the
+ * trace that the client replays.
+ */
 static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
+	struct trace *trace;
 
 	if (!server_group_count(cfg, &env->config->gpu))
 		return sim_user_error(
@@ -407,19 +411,20 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 			"gpu.memory_total does not hold weights and workspace, "
 			"allowed: more, with room for KV blocks",
 			env->config->file, env->container->name);
-	env->trace = malloc(sizeof(*env->trace));
-	if (!env->trace)
+	trace = malloc(sizeof(*trace));
+	if (!trace)
 		return sim_runtime_error(err, "out of memory");
-	trace_init(env->trace);
-	return trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, env->trace, err);
+	trace_init(trace);
+	env->prepared = trace;
+	return trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, trace, err);
 }
 
 static void llm_server_discard(struct app_env *env)
 {
-	if (env->trace)
-		trace_destroy(env->trace);
-	free(env->trace);
-	env->trace = NULL;
+	if (env->prepared)
+		trace_destroy(env->prepared);
+	free(env->prepared);
+	env->prepared = NULL;
 }
 
 /* As a deployment waits until the server is ready. */
@@ -438,6 +443,7 @@ const struct sim_app llm_server_app = {
 		.bytes = sizeof(struct cfg_llm),
 		.check = llm_server_check,
 	},
+	.report = &report_requests,
 	.prepare = llm_server_prepare,
 	.discard = llm_server_discard,
 	.ahead_ns = llm_server_ahead_ns,

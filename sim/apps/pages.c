@@ -367,6 +367,20 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 	return cfg_reject_event(load, index, "touch", wrong, allowed);
 }
 
+static const struct metric round_metrics[] = {
+	METRIC_OUTCOME_ROW("rounds", "rounds", COMPLETED),
+	METRIC_TIME_ROW("round_ms.mean", "round mean", MS, TO_END, METRIC_MEAN, true),
+	METRIC_TIME_ROW("round_ms.p50", "round p50", MS, TO_END, 50, true),
+	METRIC_TIME_ROW("round_ms.p99", "round p99", MS, TO_END, 99, true),
+	METRIC_TIME_ROW("round_ms.max", "round max", MS, TO_END, 100, false),
+};
+
+static const struct app_report pages_report = {
+	.type = "pages",
+	.record = "round",
+	REPORT_METRICS(round_metrics),
+};
+
 /* Only the model of NVIDIA's driver prefetches. */
 static int pages_prepare(struct app_env *env, struct sim_error *err)
 {
@@ -390,6 +404,7 @@ const struct sim_app pages_app = {
 		.check_event = pages_check_event,
 		.listeners = LISTENERS,
 	},
+	.report = &pages_report,
 	.prepare = pages_prepare,
 	.run = pages_run,
 };

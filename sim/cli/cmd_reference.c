@@ -295,13 +295,23 @@ static int print_figures(void)
 	return figure_each(print_figure, NULL, &err) ? -EIO : 0;
 }
 
-static int print_results(void)
+static void print_metrics(const struct metric *metrics, size_t count)
 {
 	static const char *const units[] = {
-		[SUMMARY_UNIT_COUNT] = "count",	 [SUMMARY_UNIT_BYTES] = "bytes",
-		[SUMMARY_UNIT_MS] = "ms",	 [SUMMARY_UNIT_S] = "s",
-		[SUMMARY_UNIT_SHARE] = "0 to 1",
+		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes",  [METRIC_MS] = "ms",
+		[METRIC_S] = "s",	  [METRIC_SHARE] = "0 to 1",
 	};
+
+	printf("| path | unit | meaning |\n"
+	       "|---|---|---|\n");
+	for (size_t i = 0; i < count; i++)
+		printf("| `%s` | %s | %s |\n", metrics[i].key, units[metrics[i].unit],
+		       metrics[i].label + strspn(metrics[i].label, " "));
+}
+
+static int print_results(void)
+{
+	const struct app_report *report;
 
 	print_generated("Results", "results");
 	printf("A results folder holds `summary.json`, `config.json`, `requests.csv` and "
@@ -309,11 +319,13 @@ static int print_results(void)
 	       "`output.evictions` also `evictions.csv`.\n\n"
 	       "## summary.json\n\n"
 	       "Paths below `containers.NAME`. A value that is not known is null.\n\n"
-	       "| path | unit | meaning |\n"
-	       "|---|---|---|\n");
-	for (size_t i = 0; i < SUMMARY_METRICS; i++)
-		printf("| `%s` | %s | %s |\n", summary_metrics[i].key,
-		       units[summary_metrics[i].unit], summary_metrics[i].label);
+	       "Of every container:\n\n");
+	print_metrics(summary_metrics, SUMMARY_METRICS);
+	for (size_t i = 0; (report = app_report_at(i)); i++) {
+		printf("\nOf `%s`, whose records in `requests.csv` are of the kind `%s`:\n\n",
+		       report->type, report->record);
+		print_metrics(report->metrics, report->metric_count);
+	}
 	return 0;
 }
 

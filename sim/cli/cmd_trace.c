@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "cli/cmd_trace.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -121,11 +120,11 @@ static bool same_file(const char *in, const char *out)
 }
 
 /* In bytes, 0 if unknown (a pipe). */
-static int64_t file_size(const char *path)
+static s64 file_size(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? 0 : (int64_t)st.st_size;
+	return stat(path, &st) ? 0 : (s64)st.st_size;
 }
 
 static int store(const struct trace_args *args, struct trace *trace, struct sim_error *err)
@@ -140,11 +139,10 @@ static int store(const struct trace_args *args, struct trace *trace, struct sim_
 	if (status)
 		return status;
 	printf("requests             %zu\n", trace->count);
-	printf("failures skipped     %" PRIu64 "\n", trace->failures);
-	printf("bad rows skipped     %" PRIu64 "\n", trace->bad_rows);
+	printf("failures skipped     %llu\n", trace->failures);
+	printf("bad rows skipped     %llu\n", trace->bad_rows);
 	printf("attribution          %s\n", trace->attribution);
-	printf("bytes                %" PRId64 " in, %" PRId64 " out\n", file_size(in),
-	       file_size(out));
+	printf("bytes                %lld in, %lld out\n", file_size(in), file_size(out));
 	return command_flush(err);
 }
 

@@ -19,12 +19,13 @@ static const enum summary_metric_id time_metrics[] = {
 };
 
 /* Is the metric told by "where the time went", be it as a sum or a share? */
-static bool is_of_time(enum summary_metric_id metric)
+static bool is_of_time(const struct metric *metric)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(time_metrics); i++)
-		if (time_metrics[i] == metric)
+		if (metric == &summary_metrics[time_metrics[i]])
 			return true;
-	return metric == SUMMARY_STALL_SECONDS || metric == SUMMARY_GPU_SHARE;
+	return metric == &summary_metrics[SUMMARY_STALL_SECONDS] ||
+	       metric == &summary_metrics[SUMMARY_GPU_SHARE];
 }
 
 /* Seconds, and their share of the run. What is left, it had no work or waited for its turn. */
@@ -46,24 +47,36 @@ static void print_times(struct table *table, const struct summary *summary,
 	}
 }
 
-/* A row of the table; none, if no container here has the metric. */
-static void print_metric(struct table *table, enum summary_metric_id metric,
+/* A row of the table: a metric of all containers that have it. */
+static void print_metric(struct table *table, const struct metric *metric,
 			 const struct summary_container *containers, size_t count)
 {
+	const struct summary_value *value;
 	char text[TABLE_CELL_MAX];
-	bool any = false;
 
-	for (size_t i = 0; i < count; i++)
-		any = any || summary_has(&containers[i], metric);
-	if (!any)
-		return;
 	table_add(table);
-	table_set(table, 0, "%s", summary_metrics[metric].label);
+	table_set(table, 0, "%s", metric->label);
 	for (size_t i = 0; i < count; i++) {
-		if (!summary_has(&containers[i], metric))
+		if (summary_find_metric(&containers[i], metric->key, &value) != metric)
 			continue;
-		summary_format(&containers[i].values[metric], metric, text, sizeof(text));
+		summary_format(value, metric, text, sizeof(text));
 		table_set(table, i + 1, "%s", text);
+	}
+}
+
+/* Metrics of the containers' applications, in the order of reports, each report once. */
+static void print_app_metrics(struct table *table, const struct summary_container *containers,
+			      size_t count)
+{
+	const struct app_report *report;
+
+	for (size_t r = 0; (report = app_report_at(r)); r++) {
+		bool any = false;
+
+		for (size_t i = 0; i < count; i++)
+			any = any || containers[i].report == report;
+		for (size_t i = 0; any && i < report->metric_count; i++)
+			print_metric(table, &report->metrics[i], containers, count);
 	}
 }
 
@@ -86,14 +99,15 @@ static void print_containers(const struct summary *summary,
 	table_add(&table);
 	table_set(&table, 0, "application");
 	for (size_t i = 0; i < count; i++)
-		table_set(&table, i + 1, "%s", summary_type_name(containers[i].type));
+		table_set(&table, i + 1, "%s", summary_type_name(&containers[i]));
 	table_add(&table);
 	table_set(&table, 0, "status");
 	for (size_t i = 0; i < count; i++)
 		table_set(&table, i + 1, "%s", short_status(&containers[i]));
-	for (int i = 0; i < SUMMARY_METRICS; i++)
-		if (!is_of_time((enum summary_metric_id)i))
-			print_metric(&table, (enum summary_metric_id)i, containers, count);
+	print_app_metrics(&table, containers, count);
+	for (size_t i = 0; i < SUMMARY_METRICS; i++)
+		if (!is_of_time(&summary_metrics[i]))
+			print_metric(&table, &summary_metrics[i], containers, count);
 	print_times(&table, summary, containers, count);
 	table_print(&table, stdout);
 	putchar('\n');

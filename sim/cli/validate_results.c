@@ -9,6 +9,7 @@
 #include "terminal/command.h"
 #include "terminal/table.h"
 #include "engine/error.h"
+#include "gvm/port.h"
 #include "results/folder.h"
 
 #define GIB	     1073741824.0
@@ -36,30 +37,30 @@ enum value_id {
 	VALUES,
 };
 
-/* Where a value comes from: a statistic of summary.json, or SUMMARY_METRICS: our own. */
+/* Where a value comes from: a statistic of summary.json, or NULL: our own. */
 struct value {
 	const char *name;
 	const char *unit;
 	int digits; /* behind the point */
-	enum summary_metric_id metric;
+	const char *metric;
 };
 
 static const struct value values[VALUES] = {
-	[VALUE_TTFT_MEAN] = { "TTFT mean", "ms", 1, SUMMARY_TTFT_MEAN },
-	[VALUE_TTFT_P50] = { "TTFT p50", "ms", 1, SUMMARY_TTFT_P50 },
-	[VALUE_TTFT_P90] = { "TTFT p90", "ms", 1, SUMMARY_TTFT_P90 },
-	[VALUE_TTFT_P99] = { "TTFT p99", "ms", 1, SUMMARY_TTFT_P99 },
-	[VALUE_ITL_MEAN] = { "ITL mean", "ms", 1, SUMMARY_ITL_MEAN },
-	[VALUE_ITL_P50] = { "ITL p50", "ms", 1, SUMMARY_ITL_P50 },
-	[VALUE_ITL_P90] = { "ITL p90", "ms", 1, SUMMARY_ITL_P90 },
-	[VALUE_ITL_P99] = { "ITL p99", "ms", 1, SUMMARY_ITL_P99 },
-	[VALUE_SLO] = { "SLO attainment", "", 4, SUMMARY_SLO_ATTAINMENT },
-	[VALUE_LATENCY_MEAN] = { "image latency mean", "s", 3, SUMMARY_LATENCY_MEAN },
-	[VALUE_LATENCY_P50] = { "image latency p50", "s", 3, SUMMARY_LATENCY_P50 },
-	[VALUE_LATENCY_P99] = { "image latency p99", "s", 3, SUMMARY_LATENCY_P99 },
-	[VALUE_THROUGHPUT] = { "throughput", "1/s", 4, SUMMARY_METRICS },
-	[VALUE_MEMORY_MEAN] = { "GPU memory mean", "GiB", 2, SUMMARY_METRICS },
-	[VALUE_MEMORY_PEAK] = { "GPU memory peak", "GiB", 2, SUMMARY_GMEM_PEAK },
+	[VALUE_TTFT_MEAN] = { "TTFT mean", "ms", 1, "ttft_ms.mean" },
+	[VALUE_TTFT_P50] = { "TTFT p50", "ms", 1, "ttft_ms.p50" },
+	[VALUE_TTFT_P90] = { "TTFT p90", "ms", 1, "ttft_ms.p90" },
+	[VALUE_TTFT_P99] = { "TTFT p99", "ms", 1, "ttft_ms.p99" },
+	[VALUE_ITL_MEAN] = { "ITL mean", "ms", 1, "itl_ms.mean" },
+	[VALUE_ITL_P50] = { "ITL p50", "ms", 1, "itl_ms.p50" },
+	[VALUE_ITL_P90] = { "ITL p90", "ms", 1, "itl_ms.p90" },
+	[VALUE_ITL_P99] = { "ITL p99", "ms", 1, "itl_ms.p99" },
+	[VALUE_SLO] = { "SLO attainment", "", 4, "slo_attainment" },
+	[VALUE_LATENCY_MEAN] = { "image latency mean", "s", 3, "latency_s.mean" },
+	[VALUE_LATENCY_P50] = { "image latency p50", "s", 3, "latency_s.p50" },
+	[VALUE_LATENCY_P99] = { "image latency p99", "s", 3, "latency_s.p99" },
+	[VALUE_THROUGHPUT] = { "throughput", "1/s", 4, NULL },
+	[VALUE_MEMORY_MEAN] = { "GPU memory mean", "GiB", 2, NULL },
+	[VALUE_MEMORY_PEAK] = { "GPU memory peak", "GiB", 2, "gmem.peak" },
 };
 
 /* The two runs, in arrays by this index. */
@@ -121,16 +122,19 @@ static double throughput(const struct folder *folder, size_t container)
 static double value_of(const struct folder *folder, size_t container, enum value_id id)
 {
 	const struct summary_container *summary = &folder->summary.containers[container];
-	enum summary_metric_id metric = values[id].metric;
-	double number = NAN;
+	const struct summary_value *value;
+	const struct metric *metric;
+	double number;
 
 	if (id == VALUE_THROUGHPUT)
 		return throughput(folder, container);
 	if (id == VALUE_MEMORY_MEAN)
 		return memory_mean(folder, container) / GIB;
-	if (summary_has(summary, metric) && summary->values[metric].known)
-		number = summary_number(&summary->values[metric], metric);
-	return summary_metrics[metric].unit == SUMMARY_UNIT_BYTES ? number / GIB : number;
+	metric = summary_find_metric(summary, values[id].metric, &value);
+	if (!metric || !value->known)
+		return NAN;
+	number = summary_number(value, metric);
+	return metric->unit == METRIC_BYTES ? number / GIB : number;
 }
 
 /* Add a row if both sides know the value and it is above 0. */
@@ -161,13 +165,12 @@ static void compare_container(struct validation *validation, size_t measured)
 		&folders[SIDE_MEASURED].summary.containers[measured];
 	size_t predicted = folder_find_name(&folders[SIDE_PREDICTED], container->name);
 	const size_t both[SIDES] = { measured, predicted };
-	enum cfg_app_type other;
+	const struct app_report *other;
 
 	if (predicted == SIZE_MAX)
 		return;
-	other = folders[SIDE_PREDICTED].summary.containers[predicted].type;
-	if (container->type != other && container->type != CFG_APP_UNKNOWN &&
-	    other != CFG_APP_UNKNOWN)
+	other = folders[SIDE_PREDICTED].summary.containers[predicted].report;
+	if (container->report && other && container->report != other)
 		return;
 	for (int i = 0; i < VALUES; i++)
 		add_row(validation, both, (enum value_id)i);

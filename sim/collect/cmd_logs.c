@@ -62,13 +62,13 @@ struct logs_args {
 	bool help;
 };
 
-static int add_entry(struct logs_args *args, const char *option, enum cfg_app_type type,
-		     struct sim_error *err)
+static int add_entry(struct logs_args *args, const char *option,
+		     const struct app_report *report, struct sim_error *err)
 {
 	struct logs_entry *entry = &args->entries[args->count];
 	int status = arguments_split(option, optarg, &entry->container, &entry->file, err);
 
-	entry->type = type;
+	entry->report = report;
 	for (size_t i = 0; !status && i < args->count; i++)
 		if (!strcmp(args->entries[i].container, entry->container))
 			status = sim_user_error(err, "option '%s': %s has a log already",
@@ -96,7 +96,7 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 		for (size_t j = 0; j < args->count; j++) {
 			struct logs_entry *entry = &args->entries[j];
 
-			if (entry->type != CFG_APP_LLM_SERVER ||
+			if (!entry->report->promise ||
 			    strcmp(entry->container, slo->container) != 0)
 				continue;
 			entry->slo_ns = slo->ns;
@@ -114,9 +114,9 @@ static int take_option(struct logs_args *args, int option, const char *word,
 {
 	switch (option) {
 	case LOGS_REQUESTS:
-		return add_entry(args, "--requests", CFG_APP_LLM_SERVER, err);
+		return add_entry(args, "--requests", &report_requests, err);
 	case LOGS_IMAGES:
-		return add_entry(args, "--images", CFG_APP_DIFFUSION, err);
+		return add_entry(args, "--images", &report_images, err);
 	case LOGS_SLO:
 		return add_slo(args, err);
 	case 'h':

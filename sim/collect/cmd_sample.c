@@ -269,7 +269,8 @@ static void print_container(struct table *table, const struct summary_container 
 	table_set(table, 1, "%llu", sampled->tgid);
 	table_set(table, 2, "%s", sampled->seen ? sampled->command : "never appeared");
 	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
-		summary_format(&container->values[metrics[i]], metrics[i], text, sizeof(text));
+		summary_format(&container->values[metrics[i]], &summary_metrics[metrics[i]],
+			       text, sizeof(text));
 		table_set(table, 3 + i, "%s", text);
 	}
 }

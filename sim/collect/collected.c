@@ -31,7 +31,6 @@ static void summarise_container(struct summary_container *container,
 	bool has_current;
 
 	strcpy(container->name, sampled->name);
-	container->type = CFG_APP_UNKNOWN;
 	snprintf(container->status, sizeof(container->status), "%s",
 		 sampled->seen ? SUMMARY_OK : "never appeared");
 	has_current = set_last(container, SUMMARY_GMEM_CURRENT, sampled, "gmem.current");

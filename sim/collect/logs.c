@@ -71,22 +71,13 @@ static void logs_close(struct logs *logs)
 	json_decref(logs->config);
 }
 
-/* Forget the statistics of earlier logs. */
-static void logs_forget(struct summary_container *container)
-{
-	for (int i = 0; i < SUMMARY_METRICS; i++)
-		if (!(summary_metrics[i].apps & SUMMARY_FOR_UNKNOWN))
-			container->values[i].known = false;
-	container->type = CFG_APP_UNKNOWN;
-}
-
 static int logs_read(struct logs *logs, const struct logs_entry *entry, struct app_log *log,
 		     struct sim_error *err)
 {
 	u64 outside;
 	int status;
 
-	if (entry->type == CFG_APP_LLM_SERVER)
+	if (entry->report == &report_requests)
 		status = app_logs_read_vllm(log, entry->file, &logs->window, &outside, err);
 	else
 		status = app_logs_read_images(log, entry->file, &logs->window, &outside, err);
@@ -118,10 +109,9 @@ static int logs_set_config(struct logs *logs, const struct summary_container *co
 	if (!entry)
 		return json_object_set_new(object, "app", json_pack("{snsn}", "type", "log"));
 	units_format_duration(entry->slo_ns, slo, sizeof(slo));
-	app = json_pack("{ssso}", "type", summary_type_name(entry->type), "log",
-			host_string(entry->file));
-	if (entry->type == CFG_APP_LLM_SERVER)
-		json_object_set_new(app, "slo_ttft",
+	app = json_pack("{ssso}", "type", entry->report->type, "log", host_string(entry->file));
+	if (entry->report->promise)
+		json_object_set_new(app, entry->report->promise,
 				    entry->slo_ns ? json_string(slo) : json_null());
 	return json_object_set_new(object, "app", app);
 }
@@ -140,11 +130,10 @@ static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
 	const struct logs_entry *entry = logs_find(logs, container->name);
 	int status = 0;
 
-	logs_forget(container);
-	if (entry) {
-		container->type = entry->type;
+	/* What earlier logs told is forgotten. */
+	container->report = entry ? entry->report : NULL;
+	if (entry)
 		status = logs_read(logs, entry, &logs->logs[index], err);
-	}
 	if (status)
 		return status;
 	if (logs_set_config(logs, container, entry))
@@ -176,7 +165,7 @@ static int logs_write_requests(const struct logs *logs, struct writer *writer,
 		return status;
 	for (size_t i = 0; i < logs->summary.container_count; i++)
 		results_put_log(writer, logs->summary.containers[i].name,
-				logs->summary.containers[i].type, &logs->logs[i]);
+				logs->summary.containers[i].report, &logs->logs[i]);
 	return writer_end(writer, err);
 }
 

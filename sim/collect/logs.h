@@ -12,8 +12,8 @@
 struct logs_entry {
 	const char *container;
 	const char *file;
-	enum cfg_app_type type;
-	u64 slo_ns; /* time to first token that was promised; 0: none */
+	const struct app_report *report; /* of the application that wrote it */
+	u64 slo_ns;			 /* time to first token that was promised; 0: none */
 };
 
 /*

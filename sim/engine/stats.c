@@ -5,10 +5,10 @@
 
 #define SORT_SHORT 16 /* so many are sorted by insertion */
 
-static void sort_by_insertion(uint64_t *values, size_t n)
+static void sort_by_insertion(u64 *values, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
-		uint64_t value = values[i];
+		u64 value = values[i];
 		size_t hole = i;
 
 		for (; hole > 0 && values[hole - 1] > value; hole--)
@@ -18,9 +18,9 @@ static void sort_by_insertion(uint64_t *values, size_t n)
 }
 
 /* Let the value at @i sink in a heap of @n, whose greatest value is first. */
-static void heap_sink(uint64_t *values, size_t i, size_t n)
+static void heap_sink(u64 *values, size_t i, size_t n)
 {
-	uint64_t value = values[i];
+	u64 value = values[i];
 
 	for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
 		if (child + 1 < n && values[child + 1] > values[child])
@@ -33,12 +33,12 @@ static void heap_sink(uint64_t *values, size_t i, size_t n)
 	values[i] = value;
 }
 
-static void sort_by_heap(uint64_t *values, size_t n)
+static void sort_by_heap(u64 *values, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
 		heap_sink(values, i, n);
 	while (n-- > 1) {
-		uint64_t greatest = values[0];
+		u64 greatest = values[0];
 
 		values[0] = values[n];
 		values[n] = greatest;
@@ -46,7 +46,7 @@ static void sort_by_heap(uint64_t *values, size_t n)
 	}
 }
 
-static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
+static u64 median_of_three(u64 a, u64 b, u64 c)
 {
 	if ((a < b) == (b < c))
 		return b;
@@ -54,13 +54,13 @@ static uint64_t median_of_three(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* Part @values around a pivot. Returns how many came to the left, at least 1 and less than @n. */
-static size_t sort_part(uint64_t *values, size_t n)
+static size_t sort_part(u64 *values, size_t n)
 {
-	uint64_t pivot = median_of_three(values[0], values[(n - 1) / 2], values[n - 2]);
+	u64 pivot = median_of_three(values[0], values[(n - 1) / 2], values[n - 2]);
 	size_t left = 0, right = n - 1;
 
 	for (;;) {
-		uint64_t value;
+		u64 value;
 
 		while (values[left] < pivot)
 			left++;
@@ -75,7 +75,7 @@ static size_t sort_part(uint64_t *values, size_t n)
 }
 
 /* Quicksort, which a heap takes over from where the pivots were bad for too long (introsort). */
-static void sort_to_depth(uint64_t *values, size_t n, u32 depth)
+static void sort_to_depth(u64 *values, size_t n, u32 depth)
 {
 	while (n > SORT_SHORT) {
 		size_t left;
@@ -92,7 +92,7 @@ static void sort_to_depth(uint64_t *values, size_t n, u32 depth)
 	sort_by_insertion(values, n);
 }
 
-void stats_sort_u64(uint64_t *values, size_t n)
+void stats_sort_u64(u64 *values, size_t n)
 {
 	u32 depth = 0;
 
@@ -101,7 +101,7 @@ void stats_sort_u64(uint64_t *values, size_t n)
 	sort_to_depth(values, n, depth);
 }
 
-double stats_percentile_u64(const uint64_t *sorted, size_t n, unsigned int percent)
+double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent)
 {
 	unsigned __int128 rank, weighted;
 	unsigned int above;
@@ -122,7 +122,7 @@ double stats_percentile_u64(const uint64_t *sorted, size_t n, unsigned int perce
 	return (double)weighted / 100;
 }
 
-double stats_mean_u64(const uint64_t *values, size_t n)
+double stats_mean_u64(const u64 *values, size_t n)
 {
 	unsigned __int128 sum = 0;
 

@@ -10,7 +10,6 @@
 #define SIM_ENGINE_STATS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "engine/types.h"
 
@@ -18,15 +17,15 @@
  * Sort @values in ascending order, in place and without allocating. Of order n log n for any
  * input. qsort() copies the array and calls back for each comparison: it took 16 % of a run.
  */
-void stats_sort_u64(uint64_t *values, size_t n);
+void stats_sort_u64(u64 *values, size_t n);
 
 /*
  * The @percent-th percentile (0 to 100) of the ascending array @sorted, linearly interpolated
  * between the two nearest ranks. @n must not be 0.
  */
-double stats_percentile_u64(const uint64_t *sorted, size_t n, unsigned int percent);
+double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent);
 
 /* The arithmetic mean: a sum in 128 bits, then one division. @n must not be 0. */
-double stats_mean_u64(const uint64_t *values, size_t n);
+double stats_mean_u64(const u64 *values, size_t n);
 
 #endif

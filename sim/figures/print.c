@@ -312,13 +312,13 @@ static void add_compared(void *user, const struct compare_row *row)
 		comparison->container = row->container;
 		table_add(&comparison->table);
 		table_set(&comparison->table, 0, "%s (%s)", row->container->name,
-			  summary_type_name(row->container->type));
+			  summary_type_name(row->container));
 		table_set(&comparison->table, 1, "%s", first);
 		table_set(&comparison->table, 2, "%s", second);
 		table_set(&comparison->table, 3, "%s/%s", second, first);
 	}
 	table_add(&comparison->table);
-	table_set(&comparison->table, 0, "  %s", summary_metrics[row->metric].label);
+	table_set(&comparison->table, 0, "  %s", row->metric->label);
 	for (int run = 0; run < COMPARE_RUNS; run++) {
 		summary_format(&row->values[run], row->metric, text, sizeof(text));
 		table_set(&comparison->table, (size_t)run + 1, "%s", text);

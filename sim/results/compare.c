@@ -1,41 +1,32 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "results/compare.h"
 
-/* Compare @metric of a container that may be missing in one run. */
-static struct compare_row compare(const struct summary_container *const both[COMPARE_RUNS],
-				  enum summary_metric_id metric)
-{
-	struct compare_row row = { .metric = metric };
-	double numbers[COMPARE_RUNS];
-
-	row.container = both[COMPARE_SHARED] ? both[COMPARE_SHARED] : both[COMPARE_ALONE];
-	for (int run = 0; run < COMPARE_RUNS; run++) {
-		if (both[run])
-			row.values[run] = both[run]->values[metric];
-		numbers[run] = summary_number(&row.values[run], metric);
-	}
-	row.ratio.known = row.values[COMPARE_ALONE].known && row.values[COMPARE_SHARED].known &&
-			  numbers[COMPARE_ALONE] > 0;
-	if (row.ratio.known)
-		row.ratio.real = numbers[COMPARE_SHARED] / numbers[COMPARE_ALONE];
-	return row;
-}
-
-/* Call @use for every compared metric of one container. */
+/* Call @use for every compared metric of one container, which may be missing in one run. */
 static void compare_container(const struct summary_container *const both[COMPARE_RUNS],
 			      void (*use)(void *data, const struct compare_row *row),
 			      void *data)
 {
 	const struct summary_container *container =
 		both[COMPARE_SHARED] ? both[COMPARE_SHARED] : both[COMPARE_ALONE];
+	const struct summary_value *value;
+	const struct metric *metric;
 
-	for (int i = 0; i < SUMMARY_METRICS; i++) {
-		enum summary_metric_id metric = (enum summary_metric_id)i;
-		struct compare_row row;
+	for (size_t i = 0; (metric = summary_metric(container, i, &value)); i++) {
+		struct compare_row row = { .container = container, .metric = metric };
+		double numbers[COMPARE_RUNS];
 
-		if (!summary_metrics[i].compared || !summary_has(container, metric))
+		if (!metric->compared)
 			continue;
-		row = compare(both, metric);
+		for (int run = 0; run < COMPARE_RUNS; run++) {
+			if (both[run] && summary_metric(both[run], i, &value))
+				row.values[run] = *value;
+			numbers[run] = summary_number(&row.values[run], metric);
+		}
+		row.ratio.known = row.values[COMPARE_ALONE].known &&
+				  row.values[COMPARE_SHARED].known &&
+				  numbers[COMPARE_ALONE] > 0;
+		if (row.ratio.known)
+			row.ratio.real = numbers[COMPARE_SHARED] / numbers[COMPARE_ALONE];
 		use(data, &row);
 	}
 }
@@ -49,9 +40,9 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 			&shared->containers[i],
 		};
 
-		/* A namesake of another type is somebody else. */
+		/* A container of this name with another application is not the same one. */
 		if (both[COMPARE_ALONE] &&
-		    both[COMPARE_ALONE]->type != shared->containers[i].type)
+		    both[COMPARE_ALONE]->report != shared->containers[i].report)
 			both[COMPARE_ALONE] = NULL;
 		compare_container(both, use, data);
 	}
@@ -64,7 +55,7 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 }
 
 static void write_value(struct writer *writer, const struct summary_value *value,
-			enum summary_metric_id metric)
+			const struct metric *metric)
 {
 	if (value->known)
 		writer_printf(writer, ",%.12g", summary_number(value, metric));
@@ -75,17 +66,16 @@ static void write_value(struct writer *writer, const struct summary_value *value
 static void write_csv_row(void *data, const struct compare_row *row)
 {
 	static const char *const units[] = {
-		[SUMMARY_UNIT_COUNT] = "count", [SUMMARY_UNIT_BYTES] = "bytes",
-		[SUMMARY_UNIT_MS] = "ms",	[SUMMARY_UNIT_S] = "s",
-		[SUMMARY_UNIT_SHARE] = "share",
+		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes", [METRIC_MS] = "ms",
+		[METRIC_S] = "s",	  [METRIC_SHARE] = "share",
 	};
-	const struct summary_metric *metric = &summary_metrics[row->metric];
+	const struct metric *metric = row->metric;
 	struct writer *writer = data;
 
 	writer_printf(writer, "%s,%s,%s", row->container->name, metric->key,
 		      units[metric->unit]);
-	write_value(writer, &row->values[COMPARE_ALONE], row->metric);
-	write_value(writer, &row->values[COMPARE_SHARED], row->metric);
+	write_value(writer, &row->values[COMPARE_ALONE], metric);
+	write_value(writer, &row->values[COMPARE_SHARED], metric);
 	if (row->ratio.known)
 		writer_printf(writer, ",%.12g\n", row->ratio.real);
 	else
@@ -95,10 +85,10 @@ static void write_csv_row(void *data, const struct compare_row *row)
 int compare_write(const struct summary *alone, const struct summary *shared,
 		  struct writer *writer, const char *name, struct sim_error *err)
 {
-	int rc = writer_begin(writer, name, err);
+	int status = writer_begin(writer, name, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	writer_printf(writer, "container,metric,unit,alone,shared,shared_over_alone\n");
 	compare_runs(alone, shared, write_csv_row, writer);
 	return writer_end(writer, err);

@@ -11,7 +11,7 @@ enum compare_run { COMPARE_ALONE, COMPARE_SHARED, COMPARE_RUNS };
 /* One metric of one container. A value that one of the runs lacks is not known. */
 struct compare_row {
 	const struct summary_container *container; /* of the shared run if it is there */
-	enum summary_metric_id metric;
+	const struct metric *metric;
 	struct summary_value values[COMPARE_RUNS];
 	struct summary_value ratio; /* shared over alone; real */
 };

@@ -8,6 +8,7 @@
 
 #include "config/units.h"
 #include "engine/error.h"
+#include "gvm/port.h"
 #include "results/csv.h"
 #include "results/results.h"
 
@@ -40,10 +41,10 @@ static const char *const sample_columns[SAMPLE_COLUMNS] = {
 	"resident_bytes",
 };
 
-size_t folder_find_type(const struct folder *folder, enum cfg_app_type type)
+size_t folder_find_type(const struct folder *folder, const char *type)
 {
 	for (size_t i = 0; i < folder->summary.container_count; i++)
-		if (folder->summary.containers[i].type == type)
+		if (!strcmp(summary_type_name(&folder->summary.containers[i]), type))
 			return i;
 	return SIZE_MAX;
 }
@@ -100,24 +101,24 @@ static int read_record(struct folder *folder, const struct csv *csv, struct sim_
 		array_room(folder->records, folder->record_count, sizeof(*records));
 	u64 arrival, first, finish;
 	struct folder_record *record;
-	int rc;
+	int status;
 
 	if (!records)
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	folder->records = records;
 	record = &records[folder->record_count++];
 	*record = (struct folder_record){ 0 };
-	rc = csv_container(folder, csv, REQUEST_CONTAINER, &record->container, err);
-	if (!rc)
-		rc = csv_u64(csv, REQUEST_ARRIVAL, &arrival, err);
-	if (!rc)
-		rc = csv_u64(csv, REQUEST_FIRST, &first, err);
-	if (!rc)
-		rc = csv_u64(csv, REQUEST_FINISH, &finish, err);
-	if (!rc)
-		rc = csv_outcome(csv, &record->record.outcome, err);
-	if (rc)
-		return rc;
+	status = csv_container(folder, csv, REQUEST_CONTAINER, &record->container, err);
+	if (!status)
+		status = csv_u64(csv, REQUEST_ARRIVAL, &arrival, err);
+	if (!status)
+		status = csv_u64(csv, REQUEST_FIRST, &first, err);
+	if (!status)
+		status = csv_u64(csv, REQUEST_FINISH, &finish, err);
+	if (!status)
+		status = csv_outcome(csv, &record->record.outcome, err);
+	if (status)
+		return status;
 	record->record.arrival_ns = arrival;
 	record->record.first_ns = first;
 	record->record.finish_ns = finish;
@@ -132,22 +133,22 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 	struct folder_sample *samples =
 		array_room(folder->samples, folder->sample_count, sizeof(*samples));
 	struct folder_sample *sample;
-	int rc;
+	int status;
 
 	if (!samples)
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	folder->samples = samples;
 	sample = &samples[folder->sample_count++];
-	rc = csv_container(folder, csv, SAMPLE_CONTAINER, &sample->container, err);
-	if (!rc)
-		rc = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
-	if (!rc)
-		rc = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
-	if (!rc)
-		rc = csv_u64(csv, SAMPLE_RESIDENT, &sample->resident_bytes, err);
+	status = csv_container(folder, csv, SAMPLE_CONTAINER, &sample->container, err);
+	if (!status)
+		status = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
+	if (!status)
+		status = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
+	if (!status)
+		status = csv_u64(csv, SAMPLE_RESIDENT, &sample->resident_bytes, err);
 	sample->busy_known = csv_has(csv, SAMPLE_BUSY);
 	sample->resident_known = csv_has(csv, SAMPLE_RESIDENT);
-	return rc;
+	return status;
 }
 
 /* Every row of a CSV file through @read. */
@@ -158,64 +159,71 @@ static int read_csv(struct folder *folder, const char *file, const char *const *
 		    struct sim_error *err)
 {
 	struct csv csv;
-	int rc = csv_open(&csv, file, columns, count, err);
+	int status = csv_open(&csv, file, columns, count, err);
 
-	if (rc)
-		return rc;
-	while ((rc = csv_next(&csv, err)) == 1) {
-		rc = read(folder, &csv, err);
-		if (rc)
+	if (status)
+		return status;
+	while ((status = csv_next(&csv, err)) == 1) {
+		status = read(folder, &csv, err);
+		if (status)
 			break;
 	}
 	csv_close(&csv);
-	return rc;
+	return status;
 }
 
-/* The SLO of one container. Nobody promised anything on hardware: null. */
-static int read_slo(struct folder *folder, size_t container, const char *file,
-		    json_t *containers, struct sim_error *err)
+/* What was promised to the users of one container. On hardware nothing may be: null. */
+static int read_promise(struct folder *folder, size_t index, const char *file,
+			json_t *containers, struct sim_error *err)
 {
-	const char *name = folder->summary.containers[container].name;
-	json_t *app = json_object_get(json_object_get(containers, name), "app");
-	json_t *slo = json_object_get(app, "slo_ttft");
-	const char *text = json_string_value(slo);
+	const struct summary_container *container = &folder->summary.containers[index];
+	const struct app_report *report = container->report;
+	json_t *app = json_object_get(json_object_get(containers, container->name), "app");
+	json_t *promise;
+	const char *text;
 
-	if (folder->summary.containers[container].type != CFG_APP_LLM_SERVER ||
-	    (folder->summary.measured && json_is_null(slo)))
+	if (!report || !report->promise)
 		return 0;
-	if (text && units_parse_duration(text, &folder->slo_ns[container]) == UNITS_OK)
+	promise = json_object_get(app, report->promise);
+	text = json_string_value(promise);
+	if (folder->summary.measured && json_is_null(promise))
+		return 0;
+	if (text && units_parse_duration(text, &folder->promise_ns[index]) == UNITS_OK)
 		return 0;
 	return sim_user_error(err,
-			      "%s:containers.%s.app.slo_ttft: %s, allowed: a duration such as "
+			      "%s:containers.%s.app.%s: %s, allowed: a duration such as "
 			      "\"7.463s\"",
-			      file, name, text ? "is no duration" : "is missing");
+			      file, container->name, report->promise,
+			      text ? "is no duration" : "is missing");
 }
 
 static int read_config(struct folder *folder, const char *file, struct sim_error *err)
 {
 	json_t *root, *gpu;
-	int rc = results_load_json(file, &root, err);
+	int status = results_load_json(file, &root, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	gpu = json_object_get(json_object_get(root, "gpu"), "profile");
 	if (json_is_string(gpu) && json_string_length(gpu) < sizeof(folder->gpu))
 		strcpy(folder->gpu, json_string_value(gpu));
 	else
-		rc = sim_user_error(err, "%s:gpu.profile: %s, allowed: the name of a profile",
-				    file, gpu ? "is no name" : "is missing");
-	for (size_t i = 0; !rc && i < folder->summary.container_count; i++)
-		rc = read_slo(folder, i, file, json_object_get(root, "containers"), err);
+		status = sim_user_error(err,
+					"%s:gpu.profile: %s, allowed: the name of a profile",
+					file, gpu ? "is no name" : "is missing");
+	for (size_t i = 0; !status && i < folder->summary.container_count; i++)
+		status =
+			read_promise(folder, i, file, json_object_get(root, "containers"), err);
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 static int read_summary(struct folder *folder, const char *file, struct sim_error *err)
 {
-	int rc = summary_load(&folder->summary, file, err);
+	int status = summary_load(&folder->summary, file, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	if (folder->summary.container_count > CFG_CONTAINERS_MAX)
 		return sim_user_error(err, "%s:containers: too many, allowed: %d", file,
 				      CFG_CONTAINERS_MAX);
@@ -252,35 +260,37 @@ static int check_files(const char *path, struct sim_error *err)
 static int read_files(struct folder *folder, const char *path, struct sim_error *err)
 {
 	char file[PATH_MAX];
-	int rc;
+	int status;
 
 	if (strlen(path) > sizeof(file) - WRITER_NAME_MAX)
 		return sim_user_error(err, "%.60s...: name of a folder is too long", path);
-	rc = check_files(path, err);
+	status = check_files(path, err);
 	sprintf(file, "%s/%s", path, RESULTS_SUMMARY);
-	if (!rc)
-		rc = read_summary(folder, file, err);
+	if (!status)
+		status = read_summary(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_CONFIG);
-	if (!rc)
-		rc = read_config(folder, file, err);
+	if (!status)
+		status = read_config(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_REQUESTS);
-	if (!rc)
-		rc = read_csv(folder, file, request_columns, REQUEST_COLUMNS, read_record, err);
+	if (!status)
+		status = read_csv(folder, file, request_columns, REQUEST_COLUMNS, read_record,
+				  err);
 	sprintf(file, "%s/%s", path, RESULTS_TIMELINE);
-	if (!rc)
-		rc = read_csv(folder, file, sample_columns, SAMPLE_COLUMNS, read_sample, err);
-	return rc;
+	if (!status)
+		status = read_csv(folder, file, sample_columns, SAMPLE_COLUMNS, read_sample,
+				  err);
+	return status;
 }
 
 int folder_load(struct folder *folder, const char *path, struct sim_error *err)
 {
-	int rc;
+	int status;
 
 	*folder = (struct folder){ 0 };
-	rc = read_files(folder, path, err);
-	if (rc)
+	status = read_files(folder, path, err);
+	if (status)
 		folder_destroy(folder);
-	return rc;
+	return status;
 }
 
 void folder_destroy(struct folder *folder)

@@ -24,9 +24,9 @@ struct folder_sample {
 /* Owned by the caller: folder_load(), then folder_destroy(). */
 struct folder {
 	struct summary summary;
-	char gpu[CFG_NAME_MAX];		/* profile; empty: the scenario describes its own */
-	u64 end_ns;			/* of the run, and of all that it has records of */
-	u64 slo_ns[CFG_CONTAINERS_MAX]; /* app.slo_ttft by container; 0: has none */
+	char gpu[CFG_NAME_MAX];		    /* profile; empty: the scenario describes its own */
+	u64 end_ns;			    /* of the run, and of all that it has records of */
+	u64 promise_ns[CFG_CONTAINERS_MAX]; /* to a first answer, by container; 0: none */
 	struct folder_record *records;
 	size_t record_count;
 	struct folder_sample *samples;
@@ -40,8 +40,8 @@ struct folder {
 int folder_load(struct folder *folder, const char *path, struct sim_error *err);
 void folder_destroy(struct folder *folder);
 
-/* Index of the first container of a type, or of a name; SIZE_MAX: none. */
-size_t folder_find_type(const struct folder *folder, enum cfg_app_type type);
+/* Index of the first container of an application type, or of a name; SIZE_MAX: none. */
+size_t folder_find_type(const struct folder *folder, const char *type);
 size_t folder_find_name(const struct folder *folder, const char *name);
 
 #endif

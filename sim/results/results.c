@@ -16,40 +16,40 @@ static const char *const result_files[] = {
 
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
 {
-	int rc = writer_open(writer, folder, err);
+	int status = writer_open(writer, folder, err);
 
-	for (size_t i = 0; !rc && i < ARRAY_SIZE(result_files); i++)
-		rc = writer_check(writer, result_files[i], err);
-	if (rc)
+	for (size_t i = 0; !status && i < ARRAY_SIZE(result_files); i++)
+		status = writer_check(writer, result_files[i], err);
+	if (status)
 		writer_abort(writer);
-	return rc;
+	return status;
 }
 
 int results_write_json(struct writer *writer, const char *name, const json_t *root,
 		       struct sim_error *err)
 {
 	char *text = root ? json_dumps(root, JSON_FLAGS) : NULL;
-	int rc;
+	int status;
 
 	if (!text)
 		return sim_runtime_error(err, "out of memory for %s", name);
-	rc = writer_begin(writer, name, err);
-	if (!rc) {
+	status = writer_begin(writer, name, err);
+	if (!status) {
 		writer_printf(writer, "%s\n", text);
-		rc = writer_end(writer, err);
+		status = writer_end(writer, err);
 	}
 	free(text);
-	return rc;
+	return status;
 }
 
 int results_write_summary(struct writer *writer, const struct summary *summary,
 			  struct sim_error *err)
 {
 	json_t *root = summary_json(summary);
-	int rc = results_write_json(writer, RESULTS_SUMMARY, root, err);
+	int status = results_write_json(writer, RESULTS_SUMMARY, root, err);
 
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 /* What was simulated, with the hash that summary.json names. */
@@ -57,14 +57,14 @@ static int write_config(struct writer *writer, const struct config *config,
 			struct sim_error *err)
 {
 	json_t *root = json_copy(config->resolved);
-	int rc;
+	int status;
 
 	if (json_object_set_new(root, "hash", json_string(config->hash)))
-		rc = sim_runtime_error(err, "out of memory for " RESULTS_CONFIG);
+		status = sim_runtime_error(err, "out of memory for " RESULTS_CONFIG);
 	else
-		rc = results_write_json(writer, RESULTS_CONFIG, root, err);
+		status = results_write_json(writer, RESULTS_CONFIG, root, err);
 	json_decref(root);
-	return rc;
+	return status;
 }
 
 static const char *outcome_name(enum app_outcome outcome)
@@ -88,21 +88,14 @@ static void write_date(struct writer *writer, u64 ns)
 	writer_printf(writer, ",");
 }
 
-/* What a row of requests.csv is about, by the application's type. */
-static const char *const record_kinds[] = {
-	[CFG_APP_LLM_SERVER] = "request",
-	[CFG_APP_DIFFUSION] = "image",
-	[CFG_APP_PAGES] = "round",
-};
-
-static void write_record(struct writer *writer, const char *container, enum cfg_app_type type,
-			 const struct app_record *record)
+static void write_record(struct writer *writer, const char *container,
+			 const struct app_report *report, const struct app_record *record)
 {
-	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, record_kinds[type],
+	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, report->record,
 		      record->arrival_ns);
 	write_date(writer, record->first_ns);
 	write_date(writer, record->finish_ns);
-	if (type == CFG_APP_LLM_SERVER)
+	if (report->has_tokens)
 		writer_printf(writer, "%u,%u,", record->prompt_tokens, record->output_tokens);
 	else
 		writer_printf(writer, ",,");
@@ -111,32 +104,32 @@ static void write_record(struct writer *writer, const char *container, enum cfg_
 
 int results_begin_requests(struct writer *writer, struct sim_error *err)
 {
-	int rc = writer_begin(writer, RESULTS_REQUESTS, err);
+	int status = writer_begin(writer, RESULTS_REQUESTS, err);
 
-	if (!rc)
+	if (!status)
 		writer_printf(writer, "container,id,kind,arrival_ns,first_ns,finish_ns,"
 				      "prompt_tokens,output_tokens,outcome\n");
-	return rc;
+	return status;
 }
 
-void results_put_log(struct writer *writer, const char *container, enum cfg_app_type type,
-		     const struct app_log *log)
+void results_put_log(struct writer *writer, const char *container,
+		     const struct app_report *report, const struct app_log *log)
 {
 	for (size_t i = 0; i < log->record_count; i++)
-		write_record(writer, container, type, &log->records[i]);
+		write_record(writer, container, report, &log->records[i]);
 }
 
 static int write_requests(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
-	int rc = results_begin_requests(writer, err);
+	int status = results_begin_requests(writer, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	for (u32 t = 0; t < machine->container_count; t++) {
 		const struct sim_container *container = &machine->containers[t];
 
-		results_put_log(writer, container->cfg->name, cfg_app_type_of(container->cfg),
+		results_put_log(writer, container->cfg->name, container->app->report,
 				&container->log);
 	}
 	return writer_end(writer, err);
@@ -144,15 +137,15 @@ static int write_requests(struct writer *writer, const struct machine *machine,
 
 int results_begin_timeline(struct writer *writer, struct sim_error *err)
 {
-	int rc = writer_begin(writer, RESULTS_TIMELINE, err);
+	int status = writer_begin(writer, RESULTS_TIMELINE, err);
 
-	if (!rc)
+	if (!status)
 		writer_printf(writer,
 			      "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
 			      "gpu_share,stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,"
 			      "evictions,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
 			      "pending_kernels\n");
-	return rc;
+	return status;
 }
 
 /* Share of what @bandwidth bytes/s could have moved in @interval_ns. */
@@ -202,10 +195,10 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
 	u64 sampled_ns[CFG_CONTAINERS_MAX] = { 0 };
-	int rc = results_begin_timeline(writer, err);
+	int status = results_begin_timeline(writer, err);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	for (size_t i = 0; i < machine->row_count; i++) {
 		const struct timeline_row *row = &machine->timeline[i];
 		struct results_sample sample = {
@@ -229,11 +222,11 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 
 int results_begin_controls(struct writer *writer, struct sim_error *err)
 {
-	int rc = writer_begin(writer, RESULTS_CONTROLS, err);
+	int status = writer_begin(writer, RESULTS_CONTROLS, err);
 
-	if (!rc)
+	if (!status)
 		writer_printf(writer, "time_ns,container,file,value\n");
-	return rc;
+	return status;
 }
 
 void results_put_control(struct writer *writer, u64 time_ns, const char *container,
@@ -245,13 +238,13 @@ void results_put_control(struct writer *writer, u64 time_ns, const char *contain
 static int write_controls(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
-	int rc;
+	int status;
 
 	if (!machine->config->record_controls)
 		return 0;
-	rc = results_begin_controls(writer, err);
-	if (rc)
-		return rc;
+	status = results_begin_controls(writer, err);
+	if (status)
+		return status;
 	for (size_t i = 0; i < machine->record.control_count; i++) {
 		const struct record_control *row = &machine->record.controls[i];
 
@@ -265,13 +258,13 @@ static int write_controls(struct writer *writer, const struct machine *machine,
 static int write_evictions(struct writer *writer, const struct machine *machine,
 			   struct sim_error *err)
 {
-	int rc;
+	int status;
 
 	if (!machine->config->record_evictions)
 		return 0;
-	rc = writer_begin(writer, RESULTS_EVICTIONS, err);
-	if (rc)
-		return rc;
+	status = writer_begin(writer, RESULTS_EVICTIONS, err);
+	if (status)
+		return status;
 	writer_printf(writer, "time_ns,container,va,chunk,pages\n");
 	for (size_t i = 0; i < machine->record.eviction_count; i++) {
 		const struct record_eviction *row = &machine->record.evictions[i];
@@ -287,25 +280,25 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err)
 {
-	int rc = write_config(writer, machine->config, err);
+	int status = write_config(writer, machine->config, err);
 
-	if (!rc)
-		rc = write_requests(writer, machine, err);
-	if (!rc)
-		rc = write_timeline(writer, machine, err);
-	if (!rc)
-		rc = write_controls(writer, machine, err);
-	if (!rc)
-		rc = write_evictions(writer, machine, err);
-	if (!rc)
-		rc = results_write_summary(writer, summary, err);
-	if (!rc)
-		rc = writer_commit(writer, err);
-	if (!rc && !machine->config->record_controls)
+	if (!status)
+		status = write_requests(writer, machine, err);
+	if (!status)
+		status = write_timeline(writer, machine, err);
+	if (!status)
+		status = write_controls(writer, machine, err);
+	if (!status)
+		status = write_evictions(writer, machine, err);
+	if (!status)
+		status = results_write_summary(writer, summary, err);
+	if (!status)
+		status = writer_commit(writer, err);
+	if (!status && !machine->config->record_controls)
 		writer_remove(writer, RESULTS_CONTROLS);
-	if (!rc && !machine->config->record_evictions)
+	if (!status && !machine->config->record_evictions)
 		writer_remove(writer, RESULTS_EVICTIONS);
-	if (rc)
+	if (status)
 		writer_abort(writer);
-	return rc;
+	return status;
 }

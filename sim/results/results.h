@@ -22,6 +22,7 @@
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H
 
+#include "machine/machine.h"
 #include "results/summary.h"
 #include "results/writer.h"
 
@@ -59,9 +60,9 @@ int results_begin_controls(struct writer *writer, struct sim_error *err);
 void results_put_control(struct writer *writer, u64 time_ns, const char *container,
 			 const char *file, const char *value);
 
-/* A row for each record of what an application of this type logged. */
-void results_put_log(struct writer *writer, const char *container, enum cfg_app_type type,
-		     const struct app_log *log);
+/* A row for each record of what an application logged. */
+void results_put_log(struct writer *writer, const char *container,
+		     const struct app_report *report, const struct app_log *log);
 
 /* What is known of a row of timeline.csv: a set of these. Fields of the rest are empty. */
 #define RESULTS_RESIDENT (1u << 0)

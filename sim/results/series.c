@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/error.h"
+#include "gvm/port.h"
 #include "results/fixed.h"
 
 #define SERIES_BINS   128 /* about as many as one can tell apart in a picture */
@@ -51,8 +52,8 @@ void series_init(struct series *series, const struct folder *alone, const struct
 	u64 interval = sample_interval(shared);
 
 	*series = (struct series){ .runs = { alone, shared } };
-	series->llm[SERIES_SHARED] = folder_find_type(shared, CFG_APP_LLM_SERVER);
-	series->diffusion[SERIES_SHARED] = folder_find_type(shared, CFG_APP_DIFFUSION);
+	series->llm[SERIES_SHARED] = folder_find_type(shared, "llm-server");
+	series->diffusion[SERIES_SHARED] = folder_find_type(shared, "diffusion");
 	series->llm[SERIES_ALONE] = namesake(alone, shared, series->llm[SERIES_SHARED]);
 	series->diffusion[SERIES_ALONE] =
 		namesake(alone, shared, series->diffusion[SERIES_SHARED]);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Statistics: their names, and those of what applications logged; see summary.h.
+ * Metrics: those of the machine by name, and how those of an application's report are computed from
+ * its log; see summary.h.
  *
- * Who counts where is the benchmark client's view, because that is what was measured: TTFT and
- * inter-token gaps are over completed requests only; requests that the client dropped when it
- * stopped are in no statistic; a request that failed has finished and so counts against the SLO,
- * unless its first token had come in time.
- *
- * Everything is a sum of integers or an exact order statistic, followed by single divisions: the
- * digits do not depend on the compiler.
+ * What counts is the benchmark client's view, because that is what was measured; see enum
+ * metric_source. Everything is a sum of integers or an exact order statistic, followed by single
+ * divisions: the digits do not depend on the compiler.
  */
 #include "results/summary.h"
 
@@ -17,78 +14,74 @@
 #include <string.h>
 
 #include "engine/stats.h"
+#include "gvm/port.h"
 
-#define NS_PER_MS 1e6
-#define NS_PER_S  1e9
-
-#define METRIC(key_, label_, unit_, apps_, compared_)                           \
-	{                                                                       \
-		.key = (key_), .label = (label_), .unit = SUMMARY_UNIT_##unit_, \
-		.apps = SUMMARY_FOR_##apps_, .compared = (compared_)            \
+#define METRIC(key_, label_, unit_, compared_)                            \
+	{                                                                 \
+		.key = (key_), .label = (label_), .unit = METRIC_##unit_, \
+		.compared = (compared_)                                   \
 	}
 
-const struct summary_metric summary_metrics[SUMMARY_METRICS] = {
-	[SUMMARY_ARRIVED] = METRIC("requests.arrived", "requests arrived", COUNT, LLM, true),
-	[SUMMARY_COMPLETED] = METRIC("requests.completed", "  completed", COUNT, LLM, true),
-	[SUMMARY_FAILED] = METRIC("requests.failed", "  failed", COUNT, LLM, true),
-	[SUMMARY_DROPPED] = METRIC("requests.dropped", "  dropped", COUNT, LLM, true),
-	[SUMMARY_TTFT_MEAN] = METRIC("ttft_ms.mean", "TTFT mean", MS, LLM, true),
-	[SUMMARY_TTFT_P50] = METRIC("ttft_ms.p50", "TTFT p50", MS, LLM, true),
-	[SUMMARY_TTFT_P90] = METRIC("ttft_ms.p90", "TTFT p90", MS, LLM, false),
-	[SUMMARY_TTFT_P99] = METRIC("ttft_ms.p99", "TTFT p99", MS, LLM, true),
-	[SUMMARY_ITL_MEAN] = METRIC("itl_ms.mean", "ITL mean", MS, LLM, true),
-	[SUMMARY_ITL_P50] = METRIC("itl_ms.p50", "ITL p50", MS, LLM, true),
-	[SUMMARY_ITL_P90] = METRIC("itl_ms.p90", "ITL p90", MS, LLM, false),
-	[SUMMARY_ITL_P99] = METRIC("itl_ms.p99", "ITL p99", MS, LLM, true),
-	[SUMMARY_SLO_ATTAINMENT] = METRIC("slo_attainment", "SLO attainment", SHARE, LLM, true),
-	[SUMMARY_IMAGES] = METRIC("images", "images", COUNT, DIFFUSION, true),
-	[SUMMARY_LATENCY_MEAN] =
-		METRIC("latency_s.mean", "image latency mean", S, DIFFUSION, true),
-	[SUMMARY_LATENCY_P50] =
-		METRIC("latency_s.p50", "image latency p50", S, DIFFUSION, true),
-	[SUMMARY_LATENCY_P99] =
-		METRIC("latency_s.p99", "image latency p99", S, DIFFUSION, true),
-	[SUMMARY_ROUNDS] = METRIC("rounds", "rounds", COUNT, PAGES, true),
-	[SUMMARY_ROUND_MEAN] = METRIC("round_ms.mean", "round mean", MS, PAGES, true),
-	[SUMMARY_ROUND_P50] = METRIC("round_ms.p50", "round p50", MS, PAGES, true),
-	[SUMMARY_ROUND_P99] = METRIC("round_ms.p99", "round p99", MS, PAGES, true),
-	[SUMMARY_ROUND_MAX] = METRIC("round_ms.max", "round max", MS, PAGES, false),
-	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, ALL, false),
-	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, ALL, false),
-	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, ALL, false),
+const struct metric summary_metrics[SUMMARY_METRICS] = {
+	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, false),
+	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, false),
+	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, false),
 	[SUMMARY_EVENTS_HIGH] =
-		METRIC("gmem_events.high", "refused at gmem.limit.high", COUNT, ALL, false),
+		METRIC("gmem_events.high", "refused at gmem.limit.high", COUNT, false),
 	[SUMMARY_EVENTS_HMEM] =
-		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, ALL, false),
-	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, ALL, false),
-	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, ALL, false),
-	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, ALL, false),
-	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, ALL, false),
-	[SUMMARY_BYTES_H2D] = METRIC("bytes_h2d", "host to device", BYTES, ALL, false),
-	[SUMMARY_BYTES_D2H] = METRIC("bytes_d2h", "device to host", BYTES, ALL, false),
-	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "compute", S, ALL, false),
-	[SUMMARY_STALL_SECONDS] = METRIC("stall_seconds", "stalled on faults", S, ALL, false),
+		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, false),
+	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, false),
+	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, false),
+	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, false),
+	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, false),
+	[SUMMARY_BYTES_H2D] = METRIC("bytes_h2d", "host to device", BYTES, false),
+	[SUMMARY_BYTES_D2H] = METRIC("bytes_d2h", "device to host", BYTES, false),
+	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "compute", S, false),
+	[SUMMARY_STALL_SECONDS] = METRIC("stall_seconds", "stalled on faults", S, false),
 	[SUMMARY_STALL_CPU_SECONDS] =
-		METRIC("stall_cpu_seconds", "CPU fault handling", S, ALL, false),
+		METRIC("stall_cpu_seconds", "CPU fault handling", S, false),
 	[SUMMARY_STALL_D2H_SECONDS] =
-		METRIC("stall_d2h_seconds", "device-to-host copies", S, ALL, false),
+		METRIC("stall_d2h_seconds", "device-to-host copies", S, false),
 	[SUMMARY_STALL_H2D_SECONDS] =
-		METRIC("stall_h2d_seconds", "host-to-device copies", S, ALL, false),
-	[SUMMARY_BLOCKED_SECONDS] =
-		METRIC("blocked_seconds", "faults of others", S, ALL, false),
-	[SUMMARY_GPU_SHARE] = METRIC("gpu_share", "GPU share", SHARE, ALL, true),
+		METRIC("stall_h2d_seconds", "host-to-device copies", S, false),
+	[SUMMARY_BLOCKED_SECONDS] = METRIC("blocked_seconds", "faults of others", S, false),
+	[SUMMARY_GPU_SHARE] = METRIC("gpu_share", "GPU share", SHARE, true),
 };
 
-bool summary_has(const struct summary_container *container, enum summary_metric_id metric)
+const struct metric *summary_metric(const struct summary_container *container, size_t place,
+				    const struct summary_value **ret_value)
 {
-	return summary_metrics[metric].apps & (1u << container->type);
+	const struct app_report *report = container->report;
+	size_t logged = report ? report->metric_count : 0;
+
+	if (place < logged) {
+		*ret_value = &container->values[SUMMARY_METRICS + place];
+		return &report->metrics[place];
+	}
+	place -= logged;
+	if (place >= SUMMARY_METRICS)
+		return NULL;
+	*ret_value = &container->values[place];
+	return &summary_metrics[place];
 }
 
-double summary_number(const struct summary_value *value, enum summary_metric_id metric)
+const struct metric *summary_find_metric(const struct summary_container *container,
+					 const char *key,
+					 const struct summary_value **ret_value)
 {
-	switch (summary_metrics[metric].unit) {
-	case SUMMARY_UNIT_COUNT:
-	case SUMMARY_UNIT_BYTES:
+	const struct metric *metric;
+
+	for (size_t i = 0; (metric = summary_metric(container, i, ret_value)); i++)
+		if (!strcmp(metric->key, key))
+			return metric;
+	return NULL;
+}
+
+double summary_number(const struct summary_value *value, const struct metric *metric)
+{
+	switch (metric->unit) {
+	case METRIC_COUNT:
+	case METRIC_BYTES:
 		return (double)value->count;
 	default:
 		return value->real;
@@ -103,16 +96,9 @@ const struct summary_container *summary_find(const struct summary *summary, cons
 	return NULL;
 }
 
-const char *summary_type_name(enum cfg_app_type type)
+const char *summary_type_name(const struct summary_container *container)
 {
-	static const char *const names[] = {
-		[CFG_APP_LLM_SERVER] = "llm-server",
-		[CFG_APP_DIFFUSION] = "diffusion",
-		[CFG_APP_PAGES] = "pages",
-		[CFG_APP_UNKNOWN] = "unknown",
-	};
-
-	return names[type];
+	return container->report ? container->report->type : SUMMARY_UNKNOWN;
 }
 
 void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
@@ -127,176 +113,121 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
 
-/* What is said of a distribution: mean, p50, p90, p99 and the most. SUMMARY_METRICS: not that. */
-#define DISTRIBUTION 5
-
-/* Statistics of @times, which is sorted here. */
-static void set_distribution(struct summary_container *container, uint64_t *times, size_t count,
-			     double ns_per_unit, const enum summary_metric_id ids[DISTRIBUTION])
+static struct summary_value count_outcomes(const struct app_log *log, enum app_outcome outcome)
 {
-	static const unsigned int percents[DISTRIBUTION] = { 0, 50, 90, 99, 100 };
-
-	if (!count)
-		return;
-	stats_sort_u64(times, count);
-	summary_set_real(container, ids[0], stats_mean_u64(times, count) / ns_per_unit);
-	for (size_t i = 1; i < DISTRIBUTION; i++)
-		if (ids[i] != SUMMARY_METRICS)
-			summary_set_real(container, ids[i],
-					 stats_percentile_u64(times, count, percents[i]) /
-						 ns_per_unit);
-}
-
-/* Room for @count times; at least one, so that NULL means no memory. */
-static uint64_t *alloc_times(size_t count)
-{
-	return calloc(count + 1, sizeof(uint64_t));
-}
-
-static u64 count_outcome(const struct app_log *log, enum app_outcome outcome)
-{
-	u64 count = 0;
+	struct summary_value value = { .known = true };
 
 	for (size_t i = 0; i < log->record_count; i++)
-		count += log->records[i].outcome == outcome;
-	return count;
+		value.count += log->records[i].outcome == outcome;
+	return value;
 }
 
-static void compute_requests(struct summary_container *container, const struct app_log *log)
+/* Share of ended records whose first answer came in time. Unknown without a promise. */
+static struct summary_value share_kept(const struct app_log *log, u64 promise_ns)
 {
-	summary_set_count(container, SUMMARY_ARRIVED, log->arrived);
-	summary_set_count(container, SUMMARY_COMPLETED, count_outcome(log, APP_COMPLETED));
-	summary_set_count(container, SUMMARY_FAILED, count_outcome(log, APP_FAILED));
-	summary_set_count(container, SUMMARY_DROPPED, count_outcome(log, APP_DROPPED));
-}
-
-/* Over completed requests. */
-static int compute_ttft(struct summary_container *container, const struct app_log *log)
-{
-	static const enum summary_metric_id ids[DISTRIBUTION] = {
-		SUMMARY_TTFT_MEAN, SUMMARY_TTFT_P50, SUMMARY_TTFT_P90, SUMMARY_TTFT_P99,
-		SUMMARY_METRICS
-	};
-	uint64_t *times = alloc_times(log->record_count);
-	size_t count = 0;
-
-	if (!times)
-		return -ENOMEM;
-	for (size_t i = 0; i < log->record_count; i++) {
-		const struct app_record *record = &log->records[i];
-
-		if (record->outcome == APP_COMPLETED && record->first_ns)
-			times[count++] = record->first_ns - record->arrival_ns;
-	}
-	set_distribution(container, times, count, NS_PER_MS, ids);
-	free(times);
-	return 0;
-}
-
-/* The log keeps its own order of gaps: a copy is sorted. */
-static int compute_itl(struct summary_container *container, const struct app_log *log)
-{
-	static const enum summary_metric_id ids[DISTRIBUTION] = {
-		SUMMARY_ITL_MEAN, SUMMARY_ITL_P50, SUMMARY_ITL_P90, SUMMARY_ITL_P99,
-		SUMMARY_METRICS
-	};
-	uint64_t *gaps = alloc_times(log->gap_count);
-
-	if (!gaps)
-		return -ENOMEM;
-	for (size_t i = 0; i < log->gap_count; i++)
-		gaps[i] = log->gaps_ns[i];
-	set_distribution(container, gaps, log->gap_count, NS_PER_MS, ids);
-	free(gaps);
-	return 0;
-}
-
-/* Share of finished requests, completed or failed, whose first token came in time. */
-static void compute_slo(struct summary_container *container, const struct app_log *log,
-			u64 slo_ns)
-{
-	u64 finished = 0;
-	u64 in_time = 0;
+	u64 ended = 0, in_time = 0;
 
 	for (size_t i = 0; i < log->record_count; i++) {
 		const struct app_record *record = &log->records[i];
 
 		if (record->outcome == APP_DROPPED)
 			continue;
-		finished++;
-		in_time += record->first_ns && record->first_ns - record->arrival_ns <= slo_ns;
+		ended++;
+		in_time +=
+			record->first_ns && record->first_ns - record->arrival_ns <= promise_ns;
 	}
-	if (finished)
-		summary_set_real(container, SUMMARY_SLO_ATTAINMENT,
-				 (double)in_time / (double)finished);
+	if (!ended || !promise_ns)
+		return (struct summary_value){ 0 };
+	return (struct summary_value){ .known = true, .real = (double)in_time / (double)ended };
 }
 
-static int compute_llm(struct summary_container *container, const struct app_log *log,
-		       u64 slo_ns)
+/* Times in ascending order. */
+struct sorted_times {
+	enum metric_source source; /* METRIC_MEASURED: there are none yet */
+	u64 *ns;
+	size_t count;
+};
+
+/* Make @times those of @source, unless they are. Returns 0 or -ENOMEM. */
+static int sort_times(struct sorted_times *times, const struct app_log *log,
+		      enum metric_source source)
 {
-	int rc;
-
-	compute_requests(container, log);
-	rc = compute_ttft(container, log);
-	if (!rc)
-		rc = compute_itl(container, log);
-	if (slo_ns)
-		compute_slo(container, log, slo_ns);
-	return rc;
-}
-
-/* How long each image or round took that was completed; ids as in set_distribution(). */
-static int compute_loop(struct summary_container *container, const struct app_log *log,
-			enum summary_metric_id count_id, double ns_per_unit,
-			const enum summary_metric_id ids[DISTRIBUTION])
-{
-	uint64_t *times = alloc_times(log->record_count);
-	size_t count = 0;
-
-	if (!times)
+	if (times->source == source)
+		return 0;
+	free(times->ns);
+	/* At least one, so that NULL means no memory. */
+	times->ns = calloc(max(log->record_count, log->gap_count) + 1, sizeof(*times->ns));
+	times->count = 0;
+	if (!times->ns)
 		return -ENOMEM;
-	for (size_t i = 0; i < log->record_count; i++)
-		if (log->records[i].outcome == APP_COMPLETED)
-			times[count++] = log->records[i].finish_ns - log->records[i].arrival_ns;
-	summary_set_count(container, count_id, count);
-	set_distribution(container, times, count, ns_per_unit, ids);
-	free(times);
-	return 0;
-}
-
-static int compute_diffusion(struct summary_container *container, const struct app_log *log)
-{
-	static const enum summary_metric_id ids[DISTRIBUTION] = {
-		SUMMARY_LATENCY_MEAN, SUMMARY_LATENCY_P50, SUMMARY_METRICS, SUMMARY_LATENCY_P99,
-		SUMMARY_METRICS
-	};
-
-	return compute_loop(container, log, SUMMARY_IMAGES, NS_PER_S, ids);
-}
-
-static int compute_pages(struct summary_container *container, const struct app_log *log)
-{
-	static const enum summary_metric_id ids[DISTRIBUTION] = {
-		SUMMARY_ROUND_MEAN, SUMMARY_ROUND_P50, SUMMARY_METRICS, SUMMARY_ROUND_P99,
-		SUMMARY_ROUND_MAX
-	};
-
-	return compute_loop(container, log, SUMMARY_ROUNDS, NS_PER_MS, ids);
-}
-
-int summary_set_log(struct summary_container *container, const struct app_log *log, u64 slo_ns)
-{
-	switch (container->type) {
-	case CFG_APP_LLM_SERVER:
-		return compute_llm(container, log, slo_ns);
-	case CFG_APP_DIFFUSION:
-		return compute_diffusion(container, log);
-	case CFG_APP_PAGES:
-		return compute_pages(container, log);
-	case CFG_APP_UNKNOWN:
-		break;
+	times->source = source;
+	if (source == METRIC_GAPS) {
+		times->count = log->gap_count;
+		if (log->gap_count)
+			memcpy(times->ns, log->gaps_ns, log->gap_count * sizeof(*times->ns));
 	}
+	for (size_t i = 0; i < log->record_count && source != METRIC_GAPS; i++) {
+		const struct app_record *record = &log->records[i];
+		u64 end_ns = source == METRIC_TO_FIRST ? record->first_ns : record->finish_ns;
+
+		if (record->outcome == APP_COMPLETED && end_ns)
+			times->ns[times->count++] = end_ns - record->arrival_ns;
+	}
+	stats_sort_u64(times->ns, times->count);
 	return 0;
+}
+
+/* One statistic of sorted times, in the metric's unit. Unknown if there are none. */
+static struct summary_value time_statistic(const struct sorted_times *times,
+					   const struct metric *metric)
+{
+	double ns;
+
+	if (!times->count)
+		return (struct summary_value){ 0 };
+	ns = metric->statistic == METRIC_MEAN ?
+		     stats_mean_u64(times->ns, times->count) :
+		     stats_percentile_u64(times->ns, times->count,
+					  (unsigned int)metric->statistic);
+	return (struct summary_value){ .known = true,
+				       .real = ns / (metric->unit == METRIC_MS ? 1e6 : 1e9) };
+}
+
+int summary_set_log(struct summary_container *container, const struct app_log *log,
+		    u64 promise_ns)
+{
+	const struct app_report *report = container->report;
+	struct sorted_times times = { 0 };
+	int status = 0;
+
+	for (size_t i = 0; report && i < report->metric_count && !status; i++) {
+		const struct metric *metric = &report->metrics[i];
+		struct summary_value *value = &container->values[SUMMARY_METRICS + i];
+
+		*value = (struct summary_value){ 0 };
+		switch (metric->source) {
+		case METRIC_MEASURED:
+			break;
+		case METRIC_ARRIVALS:
+			*value = (struct summary_value){ .known = true, .count = log->arrived };
+			break;
+		case METRIC_OUTCOMES:
+			*value = count_outcomes(log, metric->outcome);
+			break;
+		case METRIC_KEPT:
+			*value = share_kept(log, promise_ns);
+			break;
+		case METRIC_TO_FIRST:
+		case METRIC_TO_END:
+		case METRIC_GAPS:
+			status = sort_times(&times, log, metric->source);
+			if (!status)
+				*value = time_statistic(&times, metric);
+			break;
+		}
+	}
+	free(times.ns);
+	return status;
 }
 
 void summary_destroy(struct summary *summary)

@@ -1,49 +1,33 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a run came to: statistics of every container, as numbers and as summary.json.
+ * What a run came to: metrics of every container, as numbers and as summary.json.
  *
- * All statistics are named once, in a table (summary_metrics): what writes summary.json, what
- * reads it back, the table on the terminal and the comparison of two runs all walk it, so they
- * cannot disagree about a name or a unit.
+ * Each metric is named once: those that every container has in summary_metrics[], those of an
+ * application in its report (apps/report.h). What writes summary.json, what reads it back, the
+ * table on the terminal and the comparison of two runs all walk them with summary_metric(), so
+ * they cannot disagree about a name or a unit.
  */
 #ifndef SIM_RESULTS_SUMMARY_H
 #define SIM_RESULTS_SUMMARY_H
 
 #include <jansson.h>
 
-#include "machine/machine.h"
+#include "apps/report.h"
+#include "config/config.h"
+
+struct machine;
+struct sim_error;
 
 #define SUMMARY_STATUS_MAX  160
 #define SUMMARY_VERSION_MAX 64
 #define SUMMARY_HASH_MAX    64
-#define SUMMARY_TYPE_MAX    16
+#define SUMMARY_TYPE_MAX    CFG_NAME_MAX
+#define SUMMARY_UNKNOWN	    "unknown"  /* type of a container without a report */
 #define SUMMARY_OK	    "ok"       /* status of a container that nothing happened to */
 #define SUMMARY_HARDWARE    "hardware" /* "source" of what was measured; else there is none */
 
-/* Index into summary_metrics[] and summary_container.values[]. */
+/* What the machine measures of every container: index into summary_metrics[] and values[]. */
 enum summary_metric_id {
-	SUMMARY_ARRIVED,
-	SUMMARY_COMPLETED,
-	SUMMARY_FAILED,
-	SUMMARY_DROPPED,
-	SUMMARY_TTFT_MEAN,
-	SUMMARY_TTFT_P50,
-	SUMMARY_TTFT_P90,
-	SUMMARY_TTFT_P99,
-	SUMMARY_ITL_MEAN,
-	SUMMARY_ITL_P50,
-	SUMMARY_ITL_P90,
-	SUMMARY_ITL_P99,
-	SUMMARY_SLO_ATTAINMENT,
-	SUMMARY_IMAGES,
-	SUMMARY_LATENCY_MEAN,
-	SUMMARY_LATENCY_P50,
-	SUMMARY_LATENCY_P99,
-	SUMMARY_ROUNDS,
-	SUMMARY_ROUND_MEAN,
-	SUMMARY_ROUND_P50,
-	SUMMARY_ROUND_P99,
-	SUMMARY_ROUND_MAX,
 	SUMMARY_GMEM_CURRENT,
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
@@ -65,46 +49,24 @@ enum summary_metric_id {
 	SUMMARY_METRICS,
 };
 
-enum summary_unit {
-	SUMMARY_UNIT_COUNT, /* an exact integer; so are bytes */
-	SUMMARY_UNIT_BYTES,
-	SUMMARY_UNIT_MS,
-	SUMMARY_UNIT_S,
-	SUMMARY_UNIT_SHARE, /* 0 to 1 */
-};
+extern const struct metric summary_metrics[SUMMARY_METRICS];
 
-/* Which containers have a metric: a set of these. */
-#define SUMMARY_FOR_LLM	      (1u << CFG_APP_LLM_SERVER)
-#define SUMMARY_FOR_DIFFUSION (1u << CFG_APP_DIFFUSION)
-#define SUMMARY_FOR_PAGES     (1u << CFG_APP_PAGES)
-#define SUMMARY_FOR_UNKNOWN   (1u << CFG_APP_UNKNOWN)
-#define SUMMARY_FOR_ALL \
-	(SUMMARY_FOR_LLM | SUMMARY_FOR_DIFFUSION | SUMMARY_FOR_PAGES | SUMMARY_FOR_UNKNOWN)
-
-/* One statistic. */
-struct summary_metric {
-	const char *key;   /* dotted path below containers.<name> in summary.json */
-	const char *label; /* for people */
-	enum summary_unit unit;
-	unsigned int apps;
-	bool compared; /* a comparison of two runs shows it */
-};
-
-extern const struct summary_metric summary_metrics[SUMMARY_METRICS];
-
-/* Its value, in its unit. */
+/* The value of a metric, in its unit. */
 struct summary_value {
 	bool known;  /* false: no samples, no such metric, not measured; null in JSON */
 	u64 count;   /* of counts and bytes */
 	double real; /* of everything else */
 };
 
+/* Results of one container. */
 struct summary_container {
 	char name[CFG_NAME_MAX];
-	enum cfg_app_type type;
+	/* Of its application. NULL: gvmcollect watched a process, and has no log of it. */
+	const struct app_report *report;
 	char status[SUMMARY_STATUS_MAX];
 	char gpu[CFG_NAME_MAX]; /* that it was on; empty: the machine has one only */
-	struct summary_value values[SUMMARY_METRICS];
+	/* By enum summary_metric_id; then those of the report's metrics. */
+	struct summary_value values[SUMMARY_METRICS + REPORT_METRICS_MAX];
 };
 
 /* A whole run. Owned by the caller: summary_compute() or summary_load(), summary_destroy(). */
@@ -141,21 +103,32 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 		      double real);
 
 /*
- * Set the statistics of what a container's application logged, which depend on its type.
- * @slo_ns: time to first token that was promised, 0: none. Returns 0 or -ENOMEM.
+ * Compute the metrics of the container's report from what its application logged. @promise_ns: time
+ * promised to the first answer, 0: none. Returns 0 or -ENOMEM.
  */
-int summary_set_log(struct summary_container *container, const struct app_log *log, u64 slo_ns);
+int summary_set_log(struct summary_container *container, const struct app_log *log,
+		    u64 promise_ns);
 
 /* NULL: there is no such container in the run. */
 const struct summary_container *summary_find(const struct summary *summary, const char *name);
 
-bool summary_has(const struct summary_container *container, enum summary_metric_id metric);
+/*
+ * The metrics of a container in the order of summary.json: number @place, with its value; NULL
+ * at the end.
+ */
+const struct metric *summary_metric(const struct summary_container *container, size_t place,
+				    const struct summary_value **ret_value);
+
+/* The metric with this key, with its value; NULL: the container has no such metric. */
+const struct metric *summary_find_metric(const struct summary_container *container,
+					 const char *key,
+					 const struct summary_value **ret_value);
 
 /* The value as a floating-point number, whatever its unit. */
-double summary_number(const struct summary_value *value, enum summary_metric_id metric);
+double summary_number(const struct summary_value *value, const struct metric *metric);
 
-/* "llm-server", "diffusion" or "pages", as in a scenario, or "unknown". */
-const char *summary_type_name(enum cfg_app_type type);
+/* The application type as in a scenario, or "unknown". */
+const char *summary_type_name(const struct summary_container *container);
 
 /* The content of summary.json, a new reference; NULL: out of memory. */
 json_t *summary_json(const struct summary *summary);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* summary.json: written, and read back. The layout is that of summary_metrics[]. */
+/* summary.json: written, and read back. The layout is that of summary_metric(). */
 #include "results/summary.h"
 
 #include <errno.h>
@@ -11,10 +11,9 @@
 
 #define KEY_MAX 256
 
-static bool is_integer(enum summary_metric_id metric)
+static bool is_integer(const struct metric *metric)
 {
-	return summary_metrics[metric].unit == SUMMARY_UNIT_COUNT ||
-	       summary_metrics[metric].unit == SUMMARY_UNIT_BYTES;
+	return metric->unit == METRIC_COUNT || metric->unit == METRIC_BYTES;
 }
 
 /* The child object @name of @parent, made if need be. */
@@ -29,7 +28,7 @@ static json_t *child_object(json_t *parent, const char *name)
 	return json_object_get(parent, name);
 }
 
-static json_t *value_json(const struct summary_value *value, enum summary_metric_id metric)
+static json_t *value_json(const struct summary_value *value, const struct metric *metric)
 {
 	if (!value->known)
 		return json_null();
@@ -53,70 +52,66 @@ static int put_at(json_t *object, const char *key, json_t *value)
 static int put_container(json_t *containers, const struct summary_container *container)
 {
 	json_t *object = child_object(containers, container->name);
-	int rc;
+	const struct summary_value *value;
+	const struct metric *metric;
+	int status;
 
-	rc = json_object_set_new(object, "type",
-				 json_string(summary_type_name(container->type)));
-	rc |= json_object_set_new(object, "status", json_string(container->status));
+	status = json_object_set_new(object, "type", json_string(summary_type_name(container)));
+	status |= json_object_set_new(object, "status", json_string(container->status));
 	if (*container->gpu)
-		rc |= json_object_set_new(object, "gpu", json_string(container->gpu));
-	for (int i = 0; !rc && i < SUMMARY_METRICS; i++) {
-		enum summary_metric_id metric = (enum summary_metric_id)i;
-
-		if (summary_has(container, metric))
-			rc = put_at(object, summary_metrics[i].key,
-				    value_json(&container->values[i], metric));
-	}
-	return rc;
+		status |= json_object_set_new(object, "gpu", json_string(container->gpu));
+	for (size_t i = 0; !status && (metric = summary_metric(container, i, &value)); i++)
+		status = put_at(object, metric->key, value_json(value, metric));
+	return status;
 }
 
 static int put_head(json_t *root, const struct summary *summary)
 {
 	const struct summary_value *speedup = &summary->speedup;
-	int rc;
+	int status;
 
-	rc = json_object_set_new(root, "name", json_string(summary->name));
-	rc |= json_object_set_new(root, "system", json_string(summary->system));
+	status = json_object_set_new(root, "name", json_string(summary->name));
+	status |= json_object_set_new(root, "system", json_string(summary->system));
 	if (summary->measured)
-		rc |= json_object_set_new(root, "source", json_string(SUMMARY_HARDWARE));
-	rc |= json_object_set_new(root, "complete", json_boolean(summary->complete));
-	rc |= json_object_set_new(root, "sim_seconds", json_real(summary->sim_seconds));
-	rc |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
-	rc |= json_object_set_new(root, "speedup",
-				  speedup->known ? json_real(speedup->real) : json_null());
-	rc |= json_object_set_new(root, "seed",
-				  summary->measured ? json_null() :
-						      json_integer((json_int_t)summary->seed));
-	rc |= json_object_set_new(root, "gpu_reserved_bytes",
-				  summary->measured ?
-					  json_null() :
-					  json_integer((json_int_t)summary->gpu_reserved));
-	rc |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
-	rc |= json_object_set_new(root, "version", json_string(summary->version));
-	return rc;
+		status |= json_object_set_new(root, "source", json_string(SUMMARY_HARDWARE));
+	status |= json_object_set_new(root, "complete", json_boolean(summary->complete));
+	status |= json_object_set_new(root, "sim_seconds", json_real(summary->sim_seconds));
+	status |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
+	status |= json_object_set_new(root, "speedup",
+				      speedup->known ? json_real(speedup->real) : json_null());
+	status |= json_object_set_new(
+		root, "seed",
+		summary->measured ? json_null() : json_integer((json_int_t)summary->seed));
+	status |= json_object_set_new(root, "gpu_reserved_bytes",
+				      summary->measured ?
+					      json_null() :
+					      json_integer((json_int_t)summary->gpu_reserved));
+	status |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
+	status |= json_object_set_new(root, "version", json_string(summary->version));
+	return status;
 }
 
 static int put_ignored(json_t *root, const struct summary *summary)
 {
 	json_t *keys = json_array();
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < summary->ignored_count; i++)
-		rc = json_array_append_new(keys, json_string(summary->ignored_keys[i]));
-	return rc | json_object_set_new(root, "ignored_keys", keys);
+	for (size_t i = 0; !status && i < summary->ignored_count; i++)
+		status = json_array_append_new(keys, json_string(summary->ignored_keys[i]));
+	return status | json_object_set_new(root, "ignored_keys", keys);
 }
 
 json_t *summary_json(const struct summary *summary)
 {
 	json_t *root = json_object();
 	json_t *containers;
-	int rc;
+	int status;
 
-	rc = put_head(root, summary) | put_ignored(root, summary);
+	status = put_head(root, summary) | put_ignored(root, summary);
 	containers = child_object(root, "containers");
-	for (size_t i = 0; !rc && i < summary->container_count; i++)
-		rc = put_container(containers, &summary->containers[i]);
-	if (rc || !containers) {
+	for (size_t i = 0; !status && i < summary->container_count; i++)
+		status = put_container(containers, &summary->containers[i]);
+	if (status || !containers) {
 		json_decref(root);
 		return NULL;
 	}
@@ -127,16 +122,17 @@ json_t *summary_json(const struct summary *summary)
 struct load {
 	const char *file;
 	struct sim_error *err;
-	int rc;
+	int status;
 };
 
 /* @prefix is the path of what @key is in, or "". */
 static void load_mistake(struct load *load, const char *prefix, const char *key,
 			 const char *what, const char *allowed)
 {
-	if (!load->rc)
-		load->rc = sim_user_error(load->err, "%s:%s%s%s: %s, allowed: %s", load->file,
-					  prefix, *prefix ? "." : "", key, what, allowed);
+	if (!load->status)
+		load->status =
+			sim_user_error(load->err, "%s:%s%s%s: %s, allowed: %s", load->file,
+				       prefix, *prefix ? "." : "", key, what, allowed);
 }
 
 static const json_t *get_at(const json_t *object, const char *key)
@@ -186,9 +182,9 @@ static double load_real(struct load *load, const json_t *root, const char *key)
 }
 
 static void load_metric(struct load *load, const json_t *object, const char *prefix,
-			enum summary_metric_id metric, struct summary_value *ret_value)
+			const struct metric *metric, struct summary_value *ret_value)
 {
-	const char *key = summary_metrics[metric].key;
+	const char *key = metric->key;
 	bool integer = is_integer(metric);
 	const char *allowed =
 		integer ? "an integer that is not negative, or null" : "a number or null";
@@ -206,22 +202,32 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 	load_mistake(load, prefix, key, "is of a wrong type", allowed);
 }
 
-/* The type of that name; the first one if there is none. */
-static bool find_type(const char *name, enum cfg_app_type *ret_type)
+/* The report of an application type; "unknown" has none. */
+static void load_report(struct load *load, const char *prefix, const char *type,
+			struct summary_container *container)
 {
-	for (int type = CFG_APP_UNKNOWN; type > 0; type--) {
-		*ret_type = (enum cfg_app_type)type;
-		if (!strcmp(name, summary_type_name(*ret_type)))
-			return true;
-	}
-	*ret_type = (enum cfg_app_type)0;
-	return !strcmp(name, summary_type_name(*ret_type));
+	const struct app_report *report;
+	char allowed[KEY_MAX] = "";
+	size_t length = 0;
+
+	container->report = app_report_find(type);
+	if (container->report || !strcmp(type, SUMMARY_UNKNOWN))
+		return;
+	for (size_t i = 0; (report = app_report_at(i)) && length < sizeof(allowed); i++)
+		length += (size_t)snprintf(allowed + length, sizeof(allowed) - length,
+					   "%s\"%s\"", i ? ", " : "", report->type);
+	if (length < sizeof(allowed))
+		snprintf(allowed + length, sizeof(allowed) - length,
+			 " or \"" SUMMARY_UNKNOWN "\"");
+	load_mistake(load, prefix, "type", "is unknown", allowed);
 }
 
 static void load_container(struct load *load, const char *name, const json_t *object,
 			   struct summary_container *container)
 {
 	char type[SUMMARY_TYPE_MAX] = "";
+	const struct summary_value *value;
+	const struct metric *metric;
 	char prefix[KEY_MAX];
 
 	snprintf(prefix, sizeof(prefix), "containers.%s", name);
@@ -232,13 +238,11 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	load_text(load, object, prefix, "status", container->status, sizeof(container->status));
 	if (json_object_get(object, "gpu"))
 		load_text(load, object, prefix, "gpu", container->gpu, sizeof(container->gpu));
-	if (!find_type(type, &container->type))
-		load_mistake(load, prefix, "type", "is unknown",
-			     "\"llm-server\", \"diffusion\", \"pages\" or \"unknown\"");
-	for (int i = 0; !load->rc && i < SUMMARY_METRICS; i++)
-		if (summary_has(container, (enum summary_metric_id)i))
-			load_metric(load, object, prefix, (enum summary_metric_id)i,
-				    &container->values[i]);
+	load_report(load, prefix, type, container);
+	for (size_t i = 0; !load->status && (metric = summary_metric(container, i, &value));
+	     i++)
+		/* The values are ours: the caller's container is not const. */
+		load_metric(load, object, prefix, metric, (struct summary_value *)value);
 }
 
 static void load_containers(struct load *load, json_t *root, struct summary *summary)
@@ -254,11 +258,11 @@ static void load_containers(struct load *load, json_t *root, struct summary *sum
 	summary->containers =
 		calloc(json_object_size(containers) + 1, sizeof(*summary->containers));
 	if (!summary->containers) {
-		load->rc = sim_runtime_error(load->err, "out of memory");
+		load->status = sim_runtime_error(load->err, "out of memory");
 		return;
 	}
 	json_object_foreach(containers, name, object) {
-		if (!load->rc)
+		if (!load->status)
 			load_container(load, name, object,
 				       &summary->containers[summary->container_count++]);
 	}
@@ -306,14 +310,14 @@ int summary_load(struct summary *summary, const char *file, struct sim_error *er
 	json_t *root;
 
 	*summary = (struct summary){ 0 };
-	load.rc = results_load_json(file, &root, err);
-	if (load.rc)
-		return load.rc;
+	load.status = results_load_json(file, &root, err);
+	if (load.status)
+		return load.status;
 	load_head(&load, root, summary);
-	if (!load.rc)
+	if (!load.status)
 		load_containers(&load, root, summary);
 	json_decref(root);
-	if (load.rc)
+	if (load.status)
 		summary_destroy(summary);
-	return load.rc;
+	return load.status;
 }

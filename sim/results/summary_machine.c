@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/llm_server.h"
 #include "engine/error.h"
+#include "gvm/port.h"
+#include "machine/machine.h"
 
 #ifndef GVMSIM_VERSION
 #define GVMSIM_VERSION "unknown"
@@ -77,20 +78,33 @@ static void compute_status(struct summary_container *container, const struct sim
 		 ms / 1000, ms % 1000, why);
 }
 
+/* What the scenario promises to the application's users: the value of the key that its report names. */
+static u64 promised_ns(const struct cfg_container *cfg, const struct app_report *report)
+{
+	const struct cfg_keys *keys = cfg->app_type;
+	char path[CFG_PATH_MAX];
+
+	if (!report || !report->promise)
+		return 0;
+	snprintf(path, sizeof(path), "containers.*.app.%s", report->promise);
+	for (size_t i = 0; i < keys->key_count; i++)
+		if (!strcmp(keys->keys[i].path, path))
+			return *(const u64 *)((const char *)cfg->app + keys->keys[i].offset);
+	return 0;
+}
+
 static int compute_container(struct summary_container *container,
 			     const struct sim_container *ran)
 {
-	u64 slo_ns = 0;
+	const struct cfg_container *cfg = ran->cfg;
 
-	snprintf(container->name, sizeof(container->name), "%s", ran->cfg->name);
+	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
 	if (ran->machine->config->gpu_count)
 		snprintf(container->gpu, sizeof(container->gpu), "%s", ran->config->gpu.name);
-	container->type = cfg_app_type_of(ran->cfg);
+	container->report = ran->app->report;
 	compute_status(container, ran);
 	compute_gpu(container, ran);
-	if (container->type == CFG_APP_LLM_SERVER)
-		slo_ns = ((const struct cfg_llm *)ran->cfg->app)->client.slo_ttft;
-	return summary_set_log(container, &ran->log, slo_ns);
+	return summary_set_log(container, &ran->log, promised_ns(cfg, container->report));
 }
 
 static int add_ignored(struct summary *summary, const char *key)

@@ -25,27 +25,27 @@ static void format_bytes(u64 bytes, char *text, size_t size)
 	snprintf(text, size, "%.2f %s", number, units[unit]);
 }
 
-void summary_format(const struct summary_value *value, enum summary_metric_id metric,
-		    char *text, size_t size)
+void summary_format(const struct summary_value *value, const struct metric *metric, char *text,
+		    size_t size)
 {
 	if (!value->known) {
 		snprintf(text, size, "-");
 		return;
 	}
-	switch (summary_metrics[metric].unit) {
-	case SUMMARY_UNIT_COUNT:
+	switch (metric->unit) {
+	case METRIC_COUNT:
 		snprintf(text, size, "%llu", value->count);
 		return;
-	case SUMMARY_UNIT_BYTES:
+	case METRIC_BYTES:
 		format_bytes(value->count, text, size);
 		return;
-	case SUMMARY_UNIT_MS:
+	case METRIC_MS:
 		snprintf(text, size, "%.1f ms", value->real);
 		return;
-	case SUMMARY_UNIT_S:
+	case METRIC_S:
 		snprintf(text, size, "%.3f s", value->real);
 		return;
-	case SUMMARY_UNIT_SHARE:
+	case METRIC_SHARE:
 		snprintf(text, size, "%.2f %%", value->real * 100);
 		return;
 	}

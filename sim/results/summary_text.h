@@ -6,7 +6,7 @@
 #include "results/summary.h"
 
 /* "412.3 ms", "17.2 GiB", "99.1 %", "3250", or "-" for a value that is not known. */
-void summary_format(const struct summary_value *value, enum summary_metric_id metric,
-		    char *text, size_t size);
+void summary_format(const struct summary_value *value, const struct metric *metric, char *text,
+		    size_t size);
 
 #endif

@@ -16,7 +16,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "engine/types.h"
 
 struct sim_error;
 
@@ -29,17 +30,17 @@ enum trace_response {
 
 /* One request. */
 struct trace_request {
-	uint64_t arrival_ns; /* since the trace's own zero */
-	uint32_t prompt_tokens;
-	uint32_t response_tokens[TRACE_RESPONSE_COUNT]; /* >= 1: failures are not requests */
+	u64 arrival_ns; /* since the trace's own zero */
+	u32 prompt_tokens;
+	u32 response_tokens[TRACE_RESPONSE_COUNT]; /* >= 1: failures are not requests */
 };
 
 /* A whole trace in memory. Owned by the caller: trace_init(), then trace_destroy(). */
 struct trace {
 	struct trace_request *requests; /* in time order, equal times in file order */
 	size_t count;
-	uint64_t failures;     /* recorded failures (0 response tokens) that were skipped */
-	uint64_t bad_rows;     /* malformed rows that --skip-bad passed over */
+	u64 failures;	       /* recorded failures (0 response tokens) that were skipped */
+	u64 bad_rows;	       /* malformed rows that --skip-bad passed over */
 	bool two_responses;    /* the two response columns come from two measurements */
 	char attribution[512]; /* who made it and under which licence; may be empty */
 };

@@ -17,7 +17,6 @@
 #include "trace/trace_internal.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +30,7 @@
 /* How much of an offending cell a message quotes. */
 #define TRACE_CSV_QUOTE_MAX 32
 
-#define TRACE_NS_PER_SEC    UINT64_C(1000000000)
+#define TRACE_NS_PER_SEC    1000000000ull
 
 /* What a column means to us. */
 enum trace_csv_role {
@@ -74,9 +73,9 @@ struct trace_csv {
 	const struct trace_csv_form *form; /* what the header turned out to be */
 	int column[TRACE_CSV_ROLE_COUNT];  /* where each role is, in columns from 0 */
 	int columns;			   /* how many fields the header has */
-	uint64_t line;			   /* number of the line in buf, from 1 */
+	u64 line;			   /* number of the line in buf, from 1 */
 	bool cut;			   /* the rest of an over-long line is still unread */
-	uint64_t last_ns;		   /* arrival in the last good row, failed or not */
+	u64 last_ns;			   /* arrival in the last good row, failed or not */
 	char buf[TRACE_CSV_LINE_MAX + 1]; /* that line, cut into strings by trace_csv_split() */
 	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
 };
@@ -87,10 +86,10 @@ struct trace_csv_row {
 	bool failed; /* a recorded failure: do not replay */
 };
 
-static const char *trace_parse_fraction(const char *text, uint64_t *ret_ns)
+static const char *trace_parse_fraction(const char *text, u64 *ret_ns)
 {
-	uint64_t unit = TRACE_NS_PER_SEC / 10;
-	uint64_t ns = 0;
+	u64 unit = TRACE_NS_PER_SEC / 10;
+	u64 ns = 0;
 
 	if (!*text)
 		return "is not a number";
@@ -99,7 +98,7 @@ static const char *trace_parse_fraction(const char *text, uint64_t *ret_ns)
 			return "is not a number";
 		if (!unit && *text != '0')
 			return "is finer than a nanosecond";
-		ns += unit * (uint64_t)(*text - '0');
+		ns += unit * (u64)(*text - '0');
 		unit /= 10;
 	}
 	*ret_ns = ns;
@@ -107,15 +106,15 @@ static const char *trace_parse_fraction(const char *text, uint64_t *ret_ns)
 }
 
 /* Parse the digits up to the end or a point; *@ret_rest is where they stop. */
-static const char *trace_parse_whole(const char *text, uint64_t *ret, const char **ret_rest)
+static const char *trace_parse_whole(const char *text, u64 *ret, const char **ret_rest)
 {
 	bool overflow = false;
-	uint64_t value = 0;
+	u64 value = 0;
 	const char *p;
 
 	for (p = text; *p >= '0' && *p <= '9'; p++) {
 		overflow |= __builtin_mul_overflow(value, 10, &value);
-		overflow |= __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value);
+		overflow |= __builtin_add_overflow(value, (u64)(*p - '0'), &value);
 	}
 	if (p == text && *p == '-' && p[1] >= '0' && p[1] <= '9')
 		return "is negative";
@@ -128,9 +127,9 @@ static const char *trace_parse_whole(const char *text, uint64_t *ret, const char
 	return NULL;
 }
 
-const char *trace_parse_seconds(const char *text, uint64_t *ret_ns)
+const char *trace_parse_seconds(const char *text, u64 *ret_ns)
 {
-	uint64_t whole, fraction = 0;
+	u64 whole, fraction = 0;
 	const char *problem, *rest;
 
 	problem = trace_parse_whole(text, &whole, &rest);
@@ -146,9 +145,9 @@ const char *trace_parse_seconds(const char *text, uint64_t *ret_ns)
 }
 
 /* As trace_parse_seconds(), for a whole number below 2^32; zeros behind its point are fine. */
-static const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
+static const char *trace_parse_tokens(const char *text, u32 *ret_tokens)
 {
-	uint64_t whole, fraction = 0;
+	u64 whole, fraction = 0;
 	const char *problem, *rest;
 
 	problem = trace_parse_whole(text, &whole, &rest);
@@ -156,10 +155,10 @@ static const char *trace_parse_tokens(const char *text, uint32_t *ret_tokens)
 		problem = trace_parse_fraction(rest + 1, &fraction);
 	if (!problem && fraction)
 		problem = "is not a whole number";
-	if (!problem && whole > UINT32_MAX)
+	if (!problem && whole > U32_MAX)
 		problem = "is too large";
 	if (!problem)
-		*ret_tokens = (uint32_t)whole;
+		*ret_tokens = (u32)whole;
 	return problem;
 }
 
@@ -180,15 +179,15 @@ static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role
 	char quoted[TRACE_CSV_QUOTE_MAX + 4];
 
 	trace_csv_quote(csv->cells[csv->column[role]], quoted);
-	return sim_user_error(err, "%s:%" PRIu64 ": column '%s': '%s' %s, %s", csv->path,
-			      csv->line, csv->form->columns[role], quoted, problem, allowed);
+	return sim_user_error(err, "%s:%llu: column '%s': '%s' %s, %s", csv->path, csv->line,
+			      csv->form->columns[role], quoted, problem, allowed);
 }
 
 static int trace_csv_too_long(struct trace_csv *csv, struct sim_error *err)
 {
 	csv->line++;
 	csv->cut = true;
-	return sim_user_error(err, "%s:%" PRIu64 ": the line is too long, allowed are %d bytes",
+	return sim_user_error(err, "%s:%llu: the line is too long, allowed are %d bytes",
 			      csv->path, csv->line, TRACE_CSV_LINE_MAX);
 }
 
@@ -229,9 +228,7 @@ static int trace_csv_next_line(struct trace_csv *csv, struct sim_error *err)
 	csv->line++;
 	csv->buf[len] = '\0';
 	if (strlen(csv->buf) < len)
-		return sim_user_error(err,
-				      "%s:%" PRIu64
-				      ": the line has a NUL byte, allowed is text",
+		return sim_user_error(err, "%s:%llu: the line has a NUL byte, allowed is text",
 				      csv->path, csv->line);
 	if (len && csv->buf[len - 1] == '\r')
 		csv->buf[len - 1] = '\0';
@@ -282,8 +279,7 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 		if (twice)
 			return sim_user_error(
 				err,
-				"%s:%" PRIu64
-				": column '%s': stands there twice, allowed is once",
+				"%s:%llu: column '%s': stands there twice, allowed is once",
 				csv->path, csv->line, form->columns[role]);
 	}
 	csv->form = form;
@@ -297,8 +293,7 @@ static int trace_csv_unknown_header(const struct trace_csv *csv, struct sim_erro
 	trace_csv_quote(csv->cells[0], quoted);
 	return sim_user_error(
 		err,
-		"%s:%" PRIu64
-		": unknown header, its first column is '%s'; accepted are BurstGPT "
+		"%s:%llu: unknown header, its first column is '%s'; accepted are BurstGPT "
 		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals "
 		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
 		"'response_tokens_true_est') and compact traces",
@@ -318,7 +313,7 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 
 	csv->columns = trace_csv_split(csv);
 	if (csv->columns > TRACE_CSV_COLUMNS_MAX)
-		return sim_user_error(err, "%s:%" PRIu64 ": %d columns, allowed are up to %d",
+		return sim_user_error(err, "%s:%llu: %d columns, allowed are up to %d",
 				      csv->path, csv->line, csv->columns,
 				      TRACE_CSV_COLUMNS_MAX);
 	for (size_t i = 0; i < sizeof(trace_csv_forms) / sizeof(trace_csv_forms[0]); i++) {
@@ -329,8 +324,7 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 	return trace_csv_unknown_header(csv, err);
 }
 
-static int trace_csv_parse_time(const struct trace_csv *csv, uint64_t *ret_ns,
-				struct sim_error *err)
+static int trace_csv_parse_time(const struct trace_csv *csv, u64 *ret_ns, struct sim_error *err)
 {
 	const char *problem, *cell = csv->cells[csv->column[TRACE_CSV_TIME]];
 
@@ -347,7 +341,7 @@ static int trace_csv_parse_time(const struct trace_csv *csv, uint64_t *ret_ns,
 }
 
 static int trace_csv_parse_tokens(const struct trace_csv *csv, enum trace_csv_role role,
-				  uint32_t *ret_tokens, struct sim_error *err)
+				  u32 *ret_tokens, struct sim_error *err)
 {
 	const char *problem, *cell = csv->cells[csv->column[role]];
 
@@ -363,7 +357,7 @@ static int trace_csv_parse_tokens(const struct trace_csv *csv, enum trace_csv_ro
 static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *row,
 			   struct sim_error *err)
 {
-	const uint32_t *response = row->request.response_tokens;
+	const u32 *response = row->request.response_tokens;
 
 	row->failed = !response[TRACE_RESPONSE_GENERATED] && !response[TRACE_RESPONSE_RECORDED];
 	if (row->failed)
@@ -387,13 +381,12 @@ static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *ro
 static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 			       struct sim_error *err)
 {
-	uint32_t *response = row->request.response_tokens;
+	u32 *response = row->request.response_tokens;
 	int fields, ret;
 
 	fields = trace_csv_split(csv);
 	if (fields != csv->columns)
-		return sim_user_error(err,
-				      "%s:%" PRIu64 ": %d fields, allowed are the header's %d",
+		return sim_user_error(err, "%s:%llu: %d fields, allowed are the header's %d",
 				      csv->path, csv->line, fields, csv->columns);
 	ret = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
 	if (!ret)
@@ -467,9 +460,8 @@ int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		return ret;
 	if (!trace->count)
 		return sim_user_error(err,
-				      "%s:%" PRIu64 ": no requests (failures: %" PRIu64
-				      ", bad rows: %" PRIu64
-				      "), allowed are files with at least one",
+				      "%s:%llu: no requests (failures: %llu, bad rows: %llu), "
+				      "allowed are files with at least one",
 				      path, csv.line, trace->failures, trace->bad_rows);
 	trace->two_responses = csv.form->two_responses;
 	strcpy(trace->attribution, csv.form->attribution);

@@ -37,7 +37,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,14 +60,14 @@
 
 /* The content of a file, growing. Owns @data. */
 struct trace_content {
-	uint8_t *data;
+	u8 *data;
 	size_t len;
 	size_t capacity;
 };
 
 /* Content while it is taken apart. */
 struct trace_cursor {
-	const uint8_t *data; /* borrowed */
+	const u8 *data; /* borrowed */
 	size_t len;
 	size_t at;
 	const char *path; /* for messages */
@@ -78,7 +77,7 @@ static int trace_content_reserve(struct trace_content *content, size_t more,
 				 struct sim_error *err)
 {
 	size_t capacity = content->capacity ? content->capacity : 4096;
-	uint8_t *grown;
+	u8 *grown;
 
 	if (more > TRACE_FILE_CONTENT_MAX - content->len)
 		return sim_user_error(err,
@@ -106,14 +105,14 @@ static void trace_content_put(struct trace_content *content, const void *bytes, 
 	content->len += len;
 }
 
-static void trace_content_put_varint(struct trace_content *content, uint64_t value)
+static void trace_content_put_varint(struct trace_content *content, u64 value)
 {
-	uint8_t bytes[10];
+	u8 bytes[10];
 	size_t len = 0;
 
 	for (; value > 0x7f; value >>= 7)
-		bytes[len++] = (uint8_t)(0x80 | (value & 0x7f));
-	bytes[len++] = (uint8_t)value;
+		bytes[len++] = (u8)(0x80 | (value & 0x7f));
+	bytes[len++] = (u8)value;
 	trace_content_put(content, bytes, len);
 }
 
@@ -121,8 +120,8 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 			       struct sim_error *err)
 {
 	size_t attribution = strnlen(trace->attribution, sizeof(trace->attribution));
-	const uint8_t head[] = { TRACE_FILE_VERSION,
-				 trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0 };
+	const u8 head[] = { TRACE_FILE_VERSION,
+			    trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0 };
 	const char *problem;
 	int ret;
 
@@ -145,12 +144,12 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 static int trace_encode_requests(struct trace_content *content, const struct trace *trace,
 				 struct sim_error *err)
 {
-	uint64_t last_ns = 0;
+	u64 last_ns = 0;
 	int ret;
 
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct trace_request *request = &trace->requests[i];
-		const uint32_t *response = request->response_tokens;
+		const u32 *response = request->response_tokens;
 
 		assert(request->arrival_ns >= last_ns);
 		ret = trace_content_reserve(content, 4 * 10, err);
@@ -283,21 +282,21 @@ int trace_write(const char *path, const struct trace *trace, struct sim_error *e
 
 /* Reading: the frame */
 
-static int trace_file_damaged(const char *path, uint64_t offset, const char *problem,
+static int trace_file_damaged(const char *path, u64 offset, const char *problem,
 			      struct sim_error *err)
 {
-	return sim_user_error(err, "%s: byte %" PRIu64 ": damaged compact trace: %s", path,
-			      offset, problem);
+	return sim_user_error(err, "%s: byte %llu: damaged compact trace: %s", path, offset,
+			      problem);
 }
 
 /* A frame while it is decompressed. */
 struct trace_frame {
-	FILE *file;	      /* borrowed */
-	const char *path;     /* for messages */
-	ZSTD_DCtx *zstd;      /* owned */
-	ZSTD_inBuffer in;     /* what of buf is still to be decompressed */
-	uint64_t consumed;    /* bytes of the file before buf */
-	uint8_t buf[1 << 16]; /* a piece of the file */
+	FILE *file;	  /* borrowed */
+	const char *path; /* for messages */
+	ZSTD_DCtx *zstd;  /* owned */
+	ZSTD_inBuffer in; /* what of buf is still to be decompressed */
+	u64 consumed;	  /* bytes of the file before buf */
+	u8 buf[1 << 16];  /* a piece of the file */
 };
 
 /* Read the next piece of the file. Returns its size, 0 at the end, or -SIM_EXIT_RUNTIME. */
@@ -316,7 +315,7 @@ static int trace_frame_fill(struct trace_frame *frame, struct sim_error *err)
 /* Is the file a zstd frame, and does the frame promise a checksum? */
 static int trace_frame_check_head(const struct trace_frame *frame, struct sim_error *err)
 {
-	static const uint8_t magic[] = { TRACE_FILE_FIRST_BYTE, 0xb5, 0x2f, 0xfd };
+	static const u8 magic[] = { TRACE_FILE_FIRST_BYTE, 0xb5, 0x2f, 0xfd };
 
 	if (frame->in.size <= TRACE_FILE_DESCRIPTOR ||
 	    memcmp(frame->buf, magic, sizeof(magic)) != 0)
@@ -356,7 +355,7 @@ static int trace_frame_step(struct trace_frame *frame, struct trace_content *con
 
 static int trace_frame_check_end(struct trace_frame *frame, struct sim_error *err)
 {
-	uint64_t end = frame->consumed + frame->in.pos;
+	u64 end = frame->consumed + frame->in.pos;
 	int ret = 0;
 
 	if (frame->in.pos == frame->in.size)
@@ -409,9 +408,9 @@ static int trace_cursor_error(const struct trace_cursor *cursor, size_t at, cons
 }
 
 /* Take @len bytes. Returns NULL if there are fewer. */
-static const uint8_t *trace_cursor_take(struct trace_cursor *cursor, size_t len)
+static const u8 *trace_cursor_take(struct trace_cursor *cursor, size_t len)
 {
-	const uint8_t *bytes = cursor->data + cursor->at;
+	const u8 *bytes = cursor->data + cursor->at;
 
 	if (len > cursor->len - cursor->at)
 		return NULL;
@@ -420,13 +419,13 @@ static const uint8_t *trace_cursor_take(struct trace_cursor *cursor, size_t len)
 }
 
 /* Take a varint of at most @max; @what names it in errors. */
-static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, uint64_t max,
-			       uint64_t *ret_value, struct sim_error *err)
+static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, u64 max,
+			       u64 *ret_value, struct sim_error *err)
 {
 	unsigned int shift = 0;
 	size_t start = cursor->at;
-	uint64_t value = 0;
-	uint8_t byte;
+	u64 value = 0;
+	u8 byte;
 
 	do {
 		if (cursor->at == cursor->len)
@@ -435,7 +434,7 @@ static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, ui
 		/* The tenth byte has room for one bit, and none for a promise of more. */
 		if (shift == 63 && byte > 1)
 			return trace_cursor_error(cursor, start, what, "is too large", err);
-		value |= (uint64_t)(byte & 0x7f) << shift;
+		value |= (u64)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
 
@@ -452,8 +451,8 @@ static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, ui
 static int trace_decode_head(struct trace_cursor *cursor, struct trace *trace,
 			     struct sim_error *err)
 {
-	const uint8_t *magic = trace_cursor_take(cursor, TRACE_FILE_MAGIC_BYTES);
-	const uint8_t *head = trace_cursor_take(cursor, 2);
+	const u8 *magic = trace_cursor_take(cursor, TRACE_FILE_MAGIC_BYTES);
+	const u8 *head = trace_cursor_take(cursor, 2);
 
 	if (!magic || memcmp(magic, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES) != 0)
 		return trace_cursor_error(cursor, 0, "the magic", "is not " TRACE_FILE_MAGIC,
@@ -473,8 +472,8 @@ static int trace_decode_attribution(struct trace_cursor *cursor, struct trace *t
 				    struct sim_error *err)
 {
 	const char *problem;
-	const uint8_t *text;
-	uint64_t len = 0;
+	const u8 *text;
+	u64 len = 0;
 	size_t start;
 	int ret;
 
@@ -493,8 +492,8 @@ static int trace_decode_attribution(struct trace_cursor *cursor, struct trace *t
 	return 0;
 }
 
-static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
-			       uint64_t *ret_count, struct sim_error *err)
+static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace, u64 *ret_count,
+			       struct sim_error *err)
 {
 	size_t start, request_bytes;
 	int ret;
@@ -503,12 +502,12 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 	if (ret)
 		return ret;
 	start = cursor->at;
-	ret = trace_cursor_varint(cursor, "the count", UINT64_MAX, ret_count, err);
+	ret = trace_cursor_varint(cursor, "the count", U64_MAX, ret_count, err);
 	if (!ret)
-		ret = trace_cursor_varint(cursor, "the failures", UINT64_MAX, &trace->failures,
+		ret = trace_cursor_varint(cursor, "the failures", U64_MAX, &trace->failures,
 					  err);
 	if (!ret)
-		ret = trace_cursor_varint(cursor, "the bad rows", UINT64_MAX, &trace->bad_rows,
+		ret = trace_cursor_varint(cursor, "the bad rows", U64_MAX, &trace->bad_rows,
 					  err);
 	if (!ret)
 		ret = trace_decode_attribution(cursor, trace, err);
@@ -522,32 +521,31 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 	return 0;
 }
 
-static int trace_decode_tokens(struct trace_cursor *cursor, const char *what,
-			       uint32_t *ret_tokens, struct sim_error *err)
+static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u32 *ret_tokens,
+			       struct sim_error *err)
 {
 	size_t start = cursor->at;
-	uint64_t tokens;
+	u64 tokens;
 	int ret;
 
-	ret = trace_cursor_varint(cursor, what, UINT32_MAX, &tokens, err);
+	ret = trace_cursor_varint(cursor, what, U32_MAX, &tokens, err);
 	if (ret)
 		return ret;
 	if (!tokens)
 		return trace_cursor_error(cursor, start, what, "is 0", err);
-	*ret_tokens = (uint32_t)tokens;
+	*ret_tokens = (u32)tokens;
 	return 0;
 }
 
 /* Take the request that follows one at @last_ns. */
-static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
-				uint64_t last_ns, struct trace_request *request,
-				struct sim_error *err)
+static int trace_decode_request(struct trace_cursor *cursor, bool two_responses, u64 last_ns,
+				struct trace_request *request, struct sim_error *err)
 {
-	uint32_t *response = request->response_tokens;
-	uint64_t delta_ns;
+	u32 *response = request->response_tokens;
+	u64 delta_ns;
 	int ret;
 
-	ret = trace_cursor_varint(cursor, "the arrival", UINT64_MAX - last_ns, &delta_ns, err);
+	ret = trace_cursor_varint(cursor, "the arrival", U64_MAX - last_ns, &delta_ns, err);
 	if (!ret)
 		ret = trace_decode_tokens(cursor, "the prompt", &request->prompt_tokens, err);
 	if (!ret)
@@ -566,7 +564,7 @@ static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
 static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct sim_error *err)
 {
 	struct trace_request request = { 0 };
-	uint64_t count = 0;
+	u64 count = 0;
 	int ret;
 
 	ret = trace_decode_header(cursor, trace, &count, err);

@@ -6,23 +6,22 @@
 #include "trace/trace_internal.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#define TRACE_NS_PER_SEC UINT64_C(1000000000)
+#define TRACE_NS_PER_SEC 1000000000ull
 
-static const uint64_t trace_window_ns[TRACE_WINDOW_COUNT] = {
+static const u64 trace_window_ns[TRACE_WINDOW_COUNT] = {
 	[TRACE_WINDOW_1S] = 1 * TRACE_NS_PER_SEC,
 	[TRACE_WINDOW_10S] = 10 * TRACE_NS_PER_SEC,
 	[TRACE_WINDOW_60S] = 60 * TRACE_NS_PER_SEC,
 	[TRACE_WINDOW_300S] = 300 * TRACE_NS_PER_SEC,
 };
 
-static uint64_t trace_gcd(uint64_t a, uint64_t b)
+static u64 trace_gcd(u64 a, u64 b)
 {
 	while (b) {
-		uint64_t rest = a % b;
+		u64 rest = a % b;
 
 		a = b;
 		b = rest;
@@ -34,7 +33,7 @@ int trace_divisor_parse(const char *text, struct trace_divisor *ret_divisor,
 			struct sim_error *err)
 {
 	const char *problem;
-	uint64_t nanos, common;
+	u64 nanos, common;
 
 	problem = trace_parse_seconds(text, &nanos); /* the number, in billionths */
 	if (!problem && !nanos)
@@ -50,13 +49,13 @@ int trace_divisor_parse(const char *text, struct trace_divisor *ret_divisor,
 	return 0;
 }
 
-static unsigned __int128 trace_divide(uint64_t arrival_ns, struct trace_divisor divisor)
+static unsigned __int128 trace_divide(u64 arrival_ns, struct trace_divisor divisor)
 {
 	return (unsigned __int128)arrival_ns * divisor.den / divisor.num;
 }
 
 /* Sorts @tokens. */
-static void trace_lengths_compute(uint64_t *tokens, size_t n, struct trace_lengths *lengths)
+static void trace_lengths_compute(u64 *tokens, size_t n, struct trace_lengths *lengths)
 {
 	stats_sort_u64(tokens, n);
 	lengths->min = tokens[0];
@@ -70,8 +69,7 @@ static void trace_lengths_compute(uint64_t *tokens, size_t n, struct trace_lengt
 	lengths->p99 = stats_percentile_u64(tokens, n, 99);
 }
 
-static void trace_info_lengths(const struct trace *trace, uint64_t *scratch,
-			       struct trace_info *info)
+static void trace_info_lengths(const struct trace *trace, u64 *scratch, struct trace_info *info)
 {
 	for (size_t i = 0; i < trace->count; i++)
 		scratch[i] = trace->requests[i].prompt_tokens;
@@ -97,14 +95,13 @@ static double trace_dispersion(unsigned __int128 n, unsigned __int128 w, unsigne
  * Only the windows with arrivals are visited: a sparse trace may have billions of empty ones.
  * @arrivals_ns is in time order.
  */
-static void trace_burst_compute(const uint64_t *arrivals_ns, size_t n,
-				struct trace_burst *burst)
+static void trace_burst_compute(const u64 *arrivals_ns, size_t n, struct trace_burst *burst)
 {
 	unsigned __int128 squares = 0;
 
 	burst->peak = 0;
 	for (size_t i = 0, next; i < n; i = next) {
-		uint64_t window = (arrivals_ns[i] - arrivals_ns[0]) / burst->window_ns;
+		u64 window = (arrivals_ns[i] - arrivals_ns[0]) / burst->window_ns;
 
 		for (next = i + 1; next < n; next++)
 			if ((arrivals_ns[next] - arrivals_ns[0]) / burst->window_ns != window)
@@ -118,7 +115,7 @@ static void trace_burst_compute(const uint64_t *arrivals_ns, size_t n,
 }
 
 /* In two passes: evenly spaced arrivals give exactly 0, where one pass would give noise. */
-static double trace_interarrival_cv(const uint64_t *arrivals_ns, size_t n)
+static double trace_interarrival_cv(const u64 *arrivals_ns, size_t n)
 {
 	double mean_ns, squares = 0;
 
@@ -133,14 +130,12 @@ static double trace_interarrival_cv(const uint64_t *arrivals_ns, size_t n)
 	return sqrt(squares / (double)(n - 1)) / mean_ns;
 }
 
-static void trace_info_times(const struct trace *trace, uint64_t *scratch,
-			     struct trace_info *info)
+static void trace_info_times(const struct trace *trace, u64 *scratch, struct trace_info *info)
 {
 	size_t n = trace->count;
 
 	for (size_t i = 0; i < n; i++)
-		scratch[i] =
-			(uint64_t)trace_divide(trace->requests[i].arrival_ns, info->divisor);
+		scratch[i] = (u64)trace_divide(trace->requests[i].arrival_ns, info->divisor);
 	info->first_ns = scratch[0];
 	info->span_ns = scratch[n - 1] - scratch[0];
 	if (info->span_ns)
@@ -155,10 +150,10 @@ static void trace_info_times(const struct trace *trace, uint64_t *scratch,
 int trace_info_compute(const struct trace *trace, struct trace_divisor divisor,
 		       struct trace_info *ret_info, struct sim_error *err)
 {
-	uint64_t *scratch;
+	u64 *scratch;
 
 	assert(trace->count && divisor.num && divisor.den);
-	if (trace_divide(trace->requests[trace->count - 1].arrival_ns, divisor) > UINT64_MAX)
+	if (trace_divide(trace->requests[trace->count - 1].arrival_ns, divisor) > U64_MAX)
 		return sim_user_error(err, "the divided times leave the range of 584 years");
 	scratch = malloc(trace->count * sizeof(*scratch));
 	if (!scratch)
@@ -183,7 +178,7 @@ static void trace_bursts_print(FILE *out, const struct trace_info *info)
 		"300 s");
 	fprintf(out, "%-20s", "peak");
 	for (int i = 0; i < TRACE_WINDOW_COUNT; i++)
-		fprintf(out, " %9" PRIu64, info->burst[i].peak);
+		fprintf(out, " %9llu", info->burst[i].peak);
 	fprintf(out, "\n%-20s", "index of dispersion");
 	for (int i = 0; i < TRACE_WINDOW_COUNT; i++)
 		fprintf(out, " %9.2f", info->burst[i].dispersion);
@@ -193,9 +188,9 @@ static void trace_bursts_print(FILE *out, const struct trace_info *info)
 static void trace_lengths_print(FILE *out, const char *name,
 				const struct trace_lengths *lengths)
 {
-	fprintf(out, "%-20s %9" PRIu64 " %9.1f %9.1f %9.1f %9.1f %9" PRIu64 " %12" PRIu64 "\n",
-		name, lengths->min, lengths->mean, lengths->p50, lengths->p90, lengths->p99,
-		lengths->max, lengths->sum);
+	fprintf(out, "%-20s %9llu %9.1f %9.1f %9.1f %9.1f %9llu %12llu\n", name, lengths->min,
+		lengths->mean, lengths->p50, lengths->p90, lengths->p99, lengths->max,
+		lengths->sum);
 }
 
 static void trace_all_lengths_print(FILE *out, const struct trace_info *info)
@@ -216,11 +211,11 @@ static void trace_all_lengths_print(FILE *out, const struct trace_info *info)
 void trace_info_print(FILE *out, const struct trace_info *info)
 {
 	fprintf(out, "%-20s %zu\n", "requests", info->count);
-	fprintf(out, "%-20s %" PRIu64 "\n", "failures skipped", info->failures);
-	fprintf(out, "%-20s %" PRIu64 "\n", "bad rows skipped", info->bad_rows);
+	fprintf(out, "%-20s %llu\n", "failures skipped", info->failures);
+	fprintf(out, "%-20s %llu\n", "bad rows skipped", info->bad_rows);
 	if (info->divisor.num != info->divisor.den)
-		fprintf(out, "%-20s %" PRIu64 "/%" PRIu64 "\n", "times divided by",
-			info->divisor.num, info->divisor.den);
+		fprintf(out, "%-20s %llu/%llu\n", "times divided by", info->divisor.num,
+			info->divisor.den);
 	fprintf(out, "%-20s %.3f s, from %.3f s\n", "span",
 		(double)info->span_ns / TRACE_NS_PER_SEC,
 		(double)info->first_ns / TRACE_NS_PER_SEC);

@@ -11,7 +11,6 @@
 #include "trace/trace.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 struct sim_error;
@@ -21,15 +20,15 @@ struct sim_error;
  * replay at 198.9 times the recorded speed.
  */
 struct trace_divisor {
-	uint64_t num;
-	uint64_t den;
+	u64 num;
+	u64 den;
 };
 
 /* Lengths in tokens of one kind of text. */
 struct trace_lengths {
-	uint64_t min;
-	uint64_t max;
-	uint64_t sum;
+	u64 min;
+	u64 max;
+	u64 sum;
 	double mean;
 	double p50; /* percentiles as numpy.percentile interpolates them */
 	double p90;
@@ -50,21 +49,21 @@ enum trace_window {
  * first arrival and the last one holding the last arrival.
  */
 struct trace_burst {
-	uint64_t window_ns;
-	uint64_t windows;  /* empty ones included */
-	uint64_t peak;	   /* most arrivals in one window */
+	u64 window_ns;
+	u64 windows;	   /* empty ones included */
+	u64 peak;	   /* most arrivals in one window */
 	double dispersion; /* index of dispersion: variance / mean of the counts; Poisson: 1 */
 };
 
 /* All of them. Times are after the division. Owns nothing. */
 struct trace_info {
 	size_t count;
-	uint64_t failures;
-	uint64_t bad_rows;
+	u64 failures;
+	u64 bad_rows;
 	bool two_responses;
 	struct trace_divisor divisor;
-	uint64_t first_ns;	/* arrival of the first request */
-	uint64_t span_ns;	/* from the first arrival to the last */
+	u64 first_ns;		/* arrival of the first request */
+	u64 span_ns;		/* from the first arrival to the last */
 	double rate_per_s;	/* count / span; 0 if the span is 0 */
 	double interarrival_cv; /* deviation / mean of the gaps; Poisson: 1; 0 if span is 0 */
 	struct trace_lengths prompt;

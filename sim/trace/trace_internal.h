@@ -36,7 +36,7 @@ const char *trace_attribution_problem(const char *text, size_t len);
  * or exponent; digits below the nanosecond must be zeros. Returns NULL, or what is wrong,
  * worded to follow the quoted text; then *ret_ns is untouched.
  */
-const char *trace_parse_seconds(const char *text, uint64_t *ret_ns);
+const char *trace_parse_seconds(const char *text, u64 *ret_ns);
 
 /*
  * Read one form from @file, at its first byte, into the empty @trace. @path only names it in

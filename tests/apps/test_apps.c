@@ -160,7 +160,7 @@ static void app_main(void *data)
 		.config = &config,
 		.container = &container,
 		.cuda = &cuda,
-		.trace = &trace,
+		.prepared = &trace,
 		.log = &app_log,
 		.listens = listens,
 	};

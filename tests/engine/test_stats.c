@@ -12,15 +12,15 @@
 
 static int compare(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a;
-	uint64_t y = *(const uint64_t *)b;
+	u64 x = *(const u64 *)a;
+	u64 y = *(const u64 *)b;
 
 	return (x > y) - (x < y);
 }
 
-static void check_sort(const uint64_t *values, size_t n)
+static void check_sort(const u64 *values, size_t n)
 {
-	static uint64_t sorted[VALUES], expected[VALUES];
+	static u64 sorted[VALUES], expected[VALUES];
 
 	memcpy(sorted, values, n * sizeof(*values));
 	memcpy(expected, values, n * sizeof(*values));
@@ -31,12 +31,12 @@ static void check_sort(const uint64_t *values, size_t n)
 
 START_TEST(random_values_are_sorted)
 {
-	static uint64_t values[VALUES];
+	static u64 values[VALUES];
 	u64 random = runner_seed();
 
 	for (int round = 0; round < 500; round++) {
 		size_t n = gvm_port_draw(&random) % (round % 10 ? 100 : VALUES);
-		uint64_t distinct = 1 + gvm_port_draw(&random) % (round % 3 ? 5 : U64_MAX);
+		u64 distinct = 1 + gvm_port_draw(&random) % (round % 3 ? 5 : U64_MAX);
 
 		for (size_t i = 0; i < n; i++)
 			values[i] = gvm_port_draw(&random) % distinct;
@@ -47,7 +47,7 @@ END_TEST
 
 START_TEST(runs_and_equal_values_are_sorted)
 {
-	static uint64_t rising[VALUES], falling[VALUES], pipes[VALUES], equal[VALUES],
+	static u64 rising[VALUES], falling[VALUES], pipes[VALUES], equal[VALUES],
 		extremes[VALUES];
 
 	for (size_t i = 0; i < VALUES; i++) {
@@ -67,13 +67,13 @@ START_TEST(runs_and_equal_values_are_sorted)
 }
 END_TEST
 
-static uint64_t *killer;
+static u64 *killer;
 
 /* The values that make each pivot one of the two smallest: McIlroy, "A Killer Adversary". */
 static void make_killer(size_t n)
 {
 	size_t *places = malloc(n * sizeof(*places));
-	uint64_t next = 0;
+	u64 next = 0;
 
 	ck_assert_ptr_nonnull(places);
 	for (size_t i = 0; i < n; i++)

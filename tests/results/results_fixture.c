@@ -135,6 +135,7 @@ static void make_containers(void)
 	for (u32 i = 0; i < 2; i++)
 		sim_containers[i] = (struct sim_container){
 			.cfg = &containers[i],
+			.app = sim_app_of(containers[i].app_type),
 			.machine = &machine,
 			.config = &config,
 			.index = i,

@@ -57,28 +57,40 @@ START_TEST(summary_is_golden)
 }
 END_TEST
 
+/* The value of a metric that the container has. */
+static struct summary_value value_of(const struct summary *summary, size_t container,
+				     const char *key)
+{
+	const struct summary_value *value;
+
+	ck_assert_msg(summary_find_metric(&summary->containers[container], key, &value) != NULL,
+		      "%s", key);
+	return *value;
+}
+
 START_TEST(no_samples_are_null)
 {
 	struct summary summary;
-	struct summary_value *values;
 
 	sim_containers[0].log = (struct app_log){ 0 };
 	sim_containers[1].log = (struct app_log){ 0 };
 	machine.wall_ns = 0;
 	must_compute(&summary);
-	values = summary.containers[0].values;
-	ck_assert(values[SUMMARY_COMPLETED].known && !values[SUMMARY_COMPLETED].count);
-	for (int i = SUMMARY_TTFT_MEAN; i <= SUMMARY_SLO_ATTAINMENT; i++)
-		ck_assert_msg(!values[i].known, "%s", summary_metrics[i].key);
-	values = summary.containers[1].values;
-	ck_assert(values[SUMMARY_IMAGES].known && !values[SUMMARY_IMAGES].count);
-	ck_assert(!values[SUMMARY_LATENCY_MEAN].known && !values[SUMMARY_LATENCY_P99].known);
+	ck_assert(value_of(&summary, 0, "requests.completed").known);
+	ck_assert_uint_eq(value_of(&summary, 0, "requests.completed").count, 0);
+	for (size_t i = 0; i < report_requests.metric_count; i++)
+		if (report_requests.metrics[i].unit != METRIC_COUNT)
+			ck_assert(!value_of(&summary, 0, report_requests.metrics[i].key).known);
+	ck_assert(value_of(&summary, 1, "images").known);
+	ck_assert_uint_eq(value_of(&summary, 1, "images").count, 0);
+	ck_assert(!value_of(&summary, 1, "latency_s.mean").known);
+	ck_assert(!value_of(&summary, 1, "latency_s.p99").known);
 	ck_assert(!summary.speedup.known);
 	summary_destroy(&summary);
 	must_write();
 	ck_assert_msg(!summary_load(&summary, path_of(RESULTS_SUMMARY), &error), "%s",
 		      error.text);
-	ck_assert(!summary.containers[0].values[SUMMARY_TTFT_MEAN].known);
+	ck_assert(!value_of(&summary, 0, "ttft_ms.mean").known);
 	summary_destroy(&summary);
 }
 END_TEST
@@ -90,7 +102,7 @@ START_TEST(only_dropped_requests_attain_nothing)
 	sim_containers[0].log.records = &llm_records[5];
 	sim_containers[0].log.record_count = 1;
 	must_compute(&summary);
-	ck_assert(!summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
+	ck_assert(!value_of(&summary, 0, "slo_attainment").known);
 	summary_destroy(&summary);
 }
 END_TEST
@@ -102,9 +114,9 @@ START_TEST(only_failed_requests_attain_zero)
 	sim_containers[0].log.records = &llm_records[4];
 	sim_containers[0].log.record_count = 1;
 	must_compute(&summary);
-	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].known);
-	ck_assert(summary.containers[0].values[SUMMARY_SLO_ATTAINMENT].real <= 0);
-	ck_assert(!summary.containers[0].values[SUMMARY_TTFT_MEAN].known);
+	ck_assert(value_of(&summary, 0, "slo_attainment").known);
+	ck_assert(value_of(&summary, 0, "slo_attainment").real <= 0);
+	ck_assert(!value_of(&summary, 0, "ttft_ms.mean").known);
 	summary_destroy(&summary);
 }
 END_TEST

@@ -107,7 +107,7 @@ START_TEST(import_accepts_equal_times_in_file_order)
 				   TRACE_BAD_ROWS_FAIL, &trace),
 			 0);
 	ck_assert_uint_eq(trace.count, 3);
-	for (uint32_t i = 0; i < 3; i++)
+	for (u32 i = 0; i < 3; i++)
 		assert_request(&trace, i, 5 * NS_PER_SEC, i + 1, 1, 1);
 	trace_destroy(&trace);
 }
@@ -132,18 +132,18 @@ START_TEST(import_parses_seconds_to_nanoseconds_exactly)
 {
 	static const struct {
 		const char *text;
-		uint64_t ns;
+		u64 ns;
 	} cases[] = {
 		{ "0", 0 },
 		{ "0.000000001", 1 },
 		{ "0.1", 100000000 },
 		{ "118848.89", UINT64_C(118848890000000) },
 		{ "0007.50", UINT64_C(7500000000) },
-		{ "18446744073.709551615", UINT64_MAX },
+		{ "18446744073.709551615", U64_MAX },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint64_t ns = 1;
+		u64 ns = 1;
 
 		ck_assert_ptr_null(trace_parse_seconds(cases[i].text, &ns));
 		ck_assert_uint_eq(ns, cases[i].ns);

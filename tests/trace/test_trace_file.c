@@ -31,7 +31,7 @@ static bool same_trace(const struct trace *a, const struct trace *b)
 /* Compact form */
 
 /* A compact file of the 383 requests in @bytes; returns its size. */
-static size_t small_compact(uint8_t *bytes, struct trace *trace)
+static size_t small_compact(u8 *bytes, struct trace *trace)
 {
 	must_read(FIRST400, trace);
 	ck_assert_int_eq(trace_write(out_path, trace, &error), 0);
@@ -61,12 +61,12 @@ END_TEST
 
 START_TEST(round_trip_keeps_two_responses_and_extremes)
 {
-	struct trace_request last = { UINT64_MAX, UINT32_MAX, { UINT32_MAX, 1 } };
+	struct trace_request last = { U64_MAX, U32_MAX, { U32_MAX, 1 } };
 	struct trace trace;
 
 	trace_init(&trace);
 	trace.two_responses = true;
-	trace.failures = UINT64_MAX;
+	trace.failures = U64_MAX;
 	memset(trace.attribution, 'x', sizeof(trace.attribution) - 1);
 	add(&trace, 0, 127);
 	add(&trace, 0, 128);
@@ -78,7 +78,7 @@ END_TEST
 
 START_TEST(write_gives_the_same_bytes_again)
 {
-	static uint8_t once[FILE_BYTES_MAX], twice[FILE_BYTES_MAX];
+	static u8 once[FILE_BYTES_MAX], twice[FILE_BYTES_MAX];
 	struct trace trace;
 	size_t len;
 
@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(truncation_at_every_byte_fails_cleanly)
 {
-	static uint8_t bytes[FILE_BYTES_MAX];
+	static u8 bytes[FILE_BYTES_MAX];
 	struct trace trace, cut;
 	size_t len;
 
@@ -109,13 +109,13 @@ END_TEST
 
 START_TEST(no_flipped_bit_gives_a_different_trace)
 {
-	static uint8_t bytes[FILE_BYTES_MAX];
+	static u8 bytes[FILE_BYTES_MAX];
 	struct trace trace, flipped;
 	size_t len, harmless = 0;
 
 	len = small_compact(bytes, &trace);
 	for (size_t bit = 0; bit < 8 * len; bit++) {
-		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		bytes[bit / 8] ^= (u8)(1 << bit % 8);
 		if (read_bytes(bytes, len, TRACE_BAD_ROWS_FAIL, &flipped)) {
 			assert_empty(&flipped);
 		} else {
@@ -123,7 +123,7 @@ START_TEST(no_flipped_bit_gives_a_different_trace)
 			harmless++;
 		}
 		trace_destroy(&flipped);
-		bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		bytes[bit / 8] ^= (u8)(1 << bit % 8);
 	}
 	/* zstd has bits that decide nothing: one is reserved, some code symbols that never come. */
 	ck_assert_uint_lt(harmless, 8 * len / 100);
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(bytes_after_the_frame_are_refused)
 {
-	static uint8_t bytes[FILE_BYTES_MAX];
+	static u8 bytes[FILE_BYTES_MAX];
 	struct trace trace;
 	char message[128];
 	size_t len;
@@ -150,7 +150,7 @@ END_TEST
 /* Wrap @content into a frame and expect @message behind the path. */
 static void assert_content_refused(const void *content, size_t len, const char *message)
 {
-	static uint8_t frame[FILE_BYTES_MAX];
+	static u8 frame[FILE_BYTES_MAX];
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	size_t frame_len;
 
@@ -209,7 +209,7 @@ END_TEST
 
 START_TEST(a_frame_without_checksum_is_refused)
 {
-	uint8_t frame[128];
+	u8 frame[128];
 	size_t len;
 
 	len = ZSTD_compress(frame, sizeof(frame), "GVMTRACE\1\0\1\0\0\0\0\1\1", 17, 3);
@@ -222,7 +222,7 @@ END_TEST
 /* 1 GiB and one byte of zeros, which compress to about 32 KiB. */
 START_TEST(a_decompression_bomb_is_cut_off)
 {
-	static uint8_t zeros[1 << 20], frame[FILE_BYTES_MAX];
+	static u8 zeros[1 << 20], frame[FILE_BYTES_MAX];
 	ZSTD_outBuffer out = { frame, sizeof(frame), 0 };
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	ZSTD_inBuffer in;
@@ -314,7 +314,7 @@ END_TEST
 
 START_TEST(the_shipped_trace_is_the_replayed_one)
 {
-	uint64_t prompt = 0, response[TRACE_RESPONSE_COUNT] = { 0 };
+	u64 prompt = 0, response[TRACE_RESPONSE_COUNT] = { 0 };
 	struct trace trace;
 
 	must_read(SHIPPED, &trace);

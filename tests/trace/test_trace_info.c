@@ -8,7 +8,7 @@
 
 START_TEST(percentiles_interpolate_like_numpy)
 {
-	static const uint64_t v[] = { 1, 2, 4, 8, 16, 1000 };
+	static const u64 v[] = { 1, 2, 4, 8, 16, 1000 };
 
 	ck_assert_double_eq(stats_percentile_u64(v, 6, 0), 1);
 	ck_assert_double_eq(stats_percentile_u64(v, 6, 50), 6);
@@ -22,14 +22,14 @@ END_TEST
 
 START_TEST(sort_and_mean_are_exact_up_to_the_largest_numbers)
 {
-	uint64_t v[] = { UINT64_MAX, 3, 0, UINT64_MAX, 3 };
-	static const uint64_t sorted[] = { 0, 3, 3, UINT64_MAX, UINT64_MAX };
+	u64 v[] = { U64_MAX, 3, 0, U64_MAX, 3 };
+	static const u64 sorted[] = { 0, 3, 3, U64_MAX, U64_MAX };
 
 	stats_sort_u64(v, 5);
 	ck_assert_mem_eq(v, sorted, sizeof(v));
-	ck_assert_double_eq(stats_mean_u64(v + 3, 2), (double)UINT64_MAX);
+	ck_assert_double_eq(stats_mean_u64(v + 3, 2), (double)U64_MAX);
 	ck_assert_double_eq(stats_mean_u64(v, 3), 2);
-	ck_assert_double_eq(stats_percentile_u64(v, 5, 100), (double)UINT64_MAX);
+	ck_assert_double_eq(stats_percentile_u64(v, 5, 100), (double)U64_MAX);
 }
 END_TEST
 
@@ -40,7 +40,7 @@ END_TEST
  */
 START_TEST(dispersion_peak_and_cv_match_a_count_by_hand)
 {
-	static const uint64_t half_s[] = { 4, 5, 6, 18, 24 };
+	static const u64 half_s[] = { 4, 5, 6, 18, 24 };
 	struct trace_info info;
 	struct trace trace;
 
@@ -70,7 +70,7 @@ START_TEST(even_arrivals_have_no_deviation_at_all)
 	struct trace trace;
 
 	trace_init(&trace);
-	for (uint64_t i = 0; i < 1000; i++)
+	for (u64 i = 0; i < 1000; i++)
 		add(&trace, i * 333333333, 1);
 	ck_assert_int_eq(
 		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
@@ -85,7 +85,7 @@ START_TEST(a_single_request_has_no_rate)
 	struct trace trace;
 
 	trace_init(&trace);
-	add(&trace, UINT64_MAX, 3);
+	add(&trace, U64_MAX, 3);
 	ck_assert_int_eq(
 		trace_info_compute(&trace, (struct trace_divisor){ 1, 1 }, &info, &error), 0);
 	ck_assert_double_eq(info.rate_per_s, 0);
@@ -102,7 +102,7 @@ START_TEST(info_refuses_a_slow_down_beyond_the_clock)
 	struct trace trace;
 
 	trace_init(&trace);
-	add(&trace, UINT64_MAX, 3);
+	add(&trace, U64_MAX, 3);
 	ck_assert_int_eq(trace_info_compute(&trace, (struct trace_divisor){ 1, 2 }, &info,
 					    &error),
 			 -SIM_EXIT_USER);

@@ -87,8 +87,8 @@ void assert_refused_bytes(const void *bytes, size_t len, const char *message)
 	assert_empty(&trace);
 }
 
-void assert_request(const struct trace *trace, size_t i, uint64_t arrival_ns, uint32_t prompt,
-		    uint32_t generated, uint32_t recorded)
+void assert_request(const struct trace *trace, size_t i, u64 arrival_ns, u32 prompt,
+		    u32 generated, u32 recorded)
 {
 	const struct trace_request *request = &trace->requests[i];
 
@@ -99,7 +99,7 @@ void assert_request(const struct trace *trace, size_t i, uint64_t arrival_ns, ui
 	ck_assert_uint_eq(request->response_tokens[TRACE_RESPONSE_RECORDED], recorded);
 }
 
-void add(struct trace *trace, uint64_t arrival_ns, uint32_t tokens)
+void add(struct trace *trace, u64 arrival_ns, u32 tokens)
 {
 	struct trace_request request = { arrival_ns, tokens, { tokens, tokens } };
 

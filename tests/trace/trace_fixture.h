@@ -10,7 +10,6 @@
 #include "trace/trace.h"
 
 #include <check.h>
-#include <inttypes.h>
 
 #define HEAD6	       "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
 #define ROW6(t)	       t ",ChatGPT,472,18,490,Conversation log\n"
@@ -47,10 +46,10 @@ void assert_empty(const struct trace *trace);
 /* Reading @len bytes must fail with "PATH" followed by @message. */
 void assert_refused_bytes(const void *bytes, size_t len, const char *message);
 
-void assert_request(const struct trace *trace, size_t i, uint64_t arrival_ns, uint32_t prompt,
-		    uint32_t generated, uint32_t recorded);
+void assert_request(const struct trace *trace, size_t i, u64 arrival_ns, u32 prompt,
+		    u32 generated, u32 recorded);
 
 /* Append a request whose lengths are all @tokens. */
-void add(struct trace *trace, uint64_t arrival_ns, uint32_t tokens);
+void add(struct trace *trace, u64 arrival_ns, u32 tokens);
 
 #endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What results say of an application: its metrics, each with its name in summary.json, its unit,
+ * and how it is computed from the application's log.
+ *
+ * A metric is data. sim/results computes it, writes it, reads it back, and shows it in tables and
+ * comparisons; it knows no application by name. Most application types have a report of their own
+ * in their file. Those that real logs are turned into as well (gvmcollect) are in reports.c.
+ */
+#ifndef SIM_APPS_REPORT_H
+#define SIM_APPS_REPORT_H
+
+#include <stdbool.h>
+
+#include "apps/app_log.h"
+
+#define REPORT_METRICS_MAX 32
+
+enum metric_unit {
+	METRIC_COUNT, /* an exact integer; so are bytes */
+	METRIC_BYTES,
+	METRIC_MS,
+	METRIC_S,
+	METRIC_SHARE, /* 0 to 1 */
+};
+
+/*
+ * What a metric is computed from. Requests that their client dropped count in METRIC_OUTCOMES
+ * alone: that is how benchmark clients count. A request that failed has ended, and so counts in
+ * METRIC_KEPT.
+ */
+enum metric_source {
+	METRIC_MEASURED, /* not from the log: the machine, or the collector, knows it */
+	METRIC_ARRIVALS, /* count: records that the application's users tried to make */
+	METRIC_OUTCOMES, /* count: records of one outcome */
+	METRIC_TO_FIRST, /* times from arrival to first answer, of completed records */
+	METRIC_TO_END,	 /* times from arrival to end, of completed records */
+	METRIC_GAPS,	 /* gaps between answers, of completed records */
+	METRIC_KEPT,	 /* share of ended records whose first answer came within the promise */
+};
+
+/* Of times: the arithmetic mean, or a percentile from 0 to 100. */
+#define METRIC_MEAN (-1)
+
+struct metric {
+	const char *key;   /* path below containers.<name> in summary.json, one dot at most */
+	const char *label; /* for people */
+	enum metric_unit unit;
+	bool compared; /* a comparison of two runs shows it */
+	enum metric_source source;
+	enum app_outcome outcome; /* of METRIC_OUTCOMES */
+	int statistic;		  /* of times: METRIC_MEAN or a percentile */
+};
+
+/* Rows: how many records had @outcome_; a statistic of times. */
+#define METRIC_OUTCOME_ROW(key_, label_, outcome_)                                        \
+	{                                                                                 \
+		.key = (key_), .label = (label_), .unit = METRIC_COUNT, .compared = true, \
+		.source = METRIC_OUTCOMES, .outcome = APP_##outcome_                      \
+	}
+#define METRIC_TIME_ROW(key_, label_, unit_, source_, statistic_, compared_)                   \
+	{                                                                                      \
+		.key = (key_), .label = (label_), .unit = METRIC_##unit_,                      \
+		.source = METRIC_##source_, .statistic = (statistic_), .compared = (compared_) \
+	}
+
+struct app_report {
+	const char *type;   /* of the application, as in app.type and in summary.json */
+	const char *record; /* kind of its records in requests.csv: "request" */
+	bool has_tokens;    /* its records count tokens */
+	const char *
+		promise; /* key below "app" with the time promised to a first answer, or NULL */
+	const struct metric *metrics; /* in the order of summary.json */
+	size_t metric_count;	      /* at most REPORT_METRICS_MAX */
+};
+
+#define REPORT_METRICS(metrics_) \
+	.metrics = (metrics_), .metric_count = sizeof(metrics_) / sizeof((metrics_)[0])
+
+/* Requests of an LLM server, and images of a diffusion pipeline. */
+extern const struct app_report report_requests;
+extern const struct app_report report_images;
+
+/*
+ * The reports that a program knows, by index; NULL at the end. gvmsim has those of all application
+ * types (list.h), gvmcollect those that it reads logs of.
+ */
+const struct app_report *app_report_at(size_t index);
+
+/* The report of an application type, or NULL. */
+const struct app_report *app_report_find(const char *type);
+
+#endif

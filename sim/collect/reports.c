@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The reports that gvmcollect knows: those of logs that it can read. */
+#include "apps/report.h"
+
+const struct app_report *app_report_at(size_t index)
+{
+	static const struct app_report *const reports[] = { &report_requests, &report_images };
+
+	return index < sizeof(reports) / sizeof(reports[0]) ? reports[index] : NULL;
+}
