@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "engine/error.h"
+#include "engine/types.h"
 #include "trace/trace.h"
 #include "trace/trace_info.h"
 

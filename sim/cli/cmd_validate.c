@@ -128,7 +128,7 @@ static void print_rows(const struct hw_rows *rows)
 }
 
 /* "0 1 2 4 8 16" */
-static void print_accesses(const char *label, uint64_t mask)
+static void print_accesses(const char *label, u64 mask)
 {
 	printf("%s", label);
 	for (; mask; mask &= mask - 1)

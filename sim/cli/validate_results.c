@@ -101,7 +101,7 @@ static double memory_mean(const struct folder *folder, size_t container)
 /* Completed requests or images a second. */
 static double throughput(const struct folder *folder, size_t container)
 {
-	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	u64 first_ns = U64_MAX, last_ns = 0;
 	size_t count = 0;
 
 	for (size_t i = 0; i < folder->record_count; i++) {
@@ -110,8 +110,8 @@ static double throughput(const struct folder *folder, size_t container)
 		if (folder->records[i].container != container ||
 		    record->outcome != APP_COMPLETED)
 			continue;
-		first_ns = min(first_ns, (uint64_t)record->arrival_ns);
-		last_ns = max(last_ns, (uint64_t)record->finish_ns);
+		first_ns = min(first_ns, (u64)record->arrival_ns);
+		last_ns = max(last_ns, (u64)record->finish_ns);
 		count++;
 	}
 	return last_ns > first_ns ? (double)count * NS_PER_S / (double)(last_ns - first_ns) :
@@ -258,14 +258,14 @@ static int compare(struct validation *validation, const char *measured, const ch
 int validate_results(const char *measured, const char *predicted, struct sim_error *err)
 {
 	struct validation validation = { 0 };
-	int rc = folder_load(&validation.folders[SIDE_MEASURED], measured, err);
+	int status = folder_load(&validation.folders[SIDE_MEASURED], measured, err);
 
-	if (!rc)
-		rc = folder_load(&validation.folders[SIDE_PREDICTED], predicted, err);
-	if (!rc)
-		rc = compare(&validation, measured, predicted, err);
+	if (!status)
+		status = folder_load(&validation.folders[SIDE_PREDICTED], predicted, err);
+	if (!status)
+		status = compare(&validation, measured, predicted, err);
 	free(validation.rows);
 	for (int side = 0; side < SIDES; side++)
 		folder_destroy(&validation.folders[side]);
-	return rc;
+	return status;
 }

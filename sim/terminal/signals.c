@@ -97,19 +97,19 @@ bool signals_wait(const struct signals *signals)
 }
 
 /* Nanoseconds from now to a date; 0: it has passed. */
-static uint64_t until(uint64_t date_ns)
+static u64 until(u64 date_ns)
 {
 	struct timespec now;
-	uint64_t now_ns;
+	u64 now_ns;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	now_ns = (u64)now.tv_sec * NS_PER_S + (u64)now.tv_nsec;
 	return date_ns > now_ns ? date_ns - now_ns : 0;
 }
 
-bool signals_wait_until(const struct signals *signals, uint64_t date_ns)
+bool signals_wait_until(const struct signals *signals, u64 date_ns)
 {
-	uint64_t left_ns;
+	u64 left_ns;
 
 	do {
 		struct timespec most;

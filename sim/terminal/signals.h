@@ -8,8 +8,9 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
+
+#include "engine/types.h"
 
 struct signals {
 	sigset_t taken;	  /* the signals that end us, and SIGCHLD; blocked meanwhile */
@@ -38,7 +39,7 @@ bool signals_wait(const struct signals *signals);
  * Blocking, until a date of CLOCK_MONOTONIC: is it there, or has a signal come that ends us?
  * Returns true for the signal, also if both.
  */
-bool signals_wait_until(const struct signals *signals, uint64_t date_ns);
+bool signals_wait_until(const struct signals *signals, u64 date_ns);
 
 /* Kill a child and wait for it. */
 void signals_kill(pid_t child);
