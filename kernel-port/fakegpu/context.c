@@ -48,6 +48,8 @@ static void context_put(struct fakegpu_context *context)
 
 static void context_destroy_tsgs(struct fakegpu_context *context)
 {
+	if (context->share.container)
+		gvm_tsg_unshare(&context->share, context->gpu->device);
 	while (context->tsg_count) {
 		struct fakegpu_tsg *tsg = &context->tsgs[--context->tsg_count];
 

@@ -164,6 +164,9 @@ union fakegpu_argument {
 	struct gvm_fakegpu_span span;
 	struct gvm_fakegpu_launch launch;
 	struct gvm_fakegpu_info info;
+	struct gvm_fakegpu_take take;
+	u64 timeout_us;
+	u32 tgid;
 };
 
 static long fakegpu_dispatch(struct fakegpu_context *context, unsigned int command,
@@ -185,6 +188,16 @@ static long fakegpu_dispatch(struct fakegpu_context *context, unsigned int comma
 		return 0;
 	case GVM_FAKEGPU_CHECK:
 		return gvm_check(context->gpu->device);
+	case GVM_FAKEGPU_QUIESCE:
+		return fakegpu_quiesce(context->gpu, argument->timeout_us);
+	case GVM_FAKEGPU_RESUME:
+		return fakegpu_resume(context->gpu);
+	case GVM_FAKEGPU_LOSE:
+		return fakegpu_lose(context->gpu);
+	case GVM_FAKEGPU_TAKE:
+		return fakegpu_take(context->gpu, &argument->take);
+	case GVM_FAKEGPU_SHARE:
+		return fakegpu_share(context, argument->tgid);
 	}
 	return -ENOTTY;
 }
@@ -412,6 +425,7 @@ static int __init fakegpu_init(void)
 		return -EINVAL;
 	fakegpu_memory_ops = gvm_block_memory_ops;
 	fakegpu_memory_ops.service = fakegpu_service;
+	fakegpu_memory_ops.free_chunks = fakegpu_free_chunks;
 	for (i = 0; i < gpus && !status; i++)
 		status = fakegpu_add(i);
 	if (status)

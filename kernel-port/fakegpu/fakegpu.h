@@ -143,6 +143,7 @@ struct fakegpu_context {
 	struct list_head mappings; /* fakegpu_mapping.node */
 	u32 mapping_count;	   /* guarded by the mutex */
 	u32 tsg_count;
+	struct gvm_tsg_share share; /* of the first TSG, with another container; or nothing */
 	struct fakegpu_tsg tsgs[GVM_FAKEGPU_TSGS_MAX];
 };
 
@@ -182,6 +183,7 @@ struct fakegpu {
 	u32 chunk_count;
 	atomic_t copies; /* asked for; for copies that fail */
 	atomic_t rpcs;	 /* likewise */
+	bool lost;	 /* it fell off the bus */
 
 	/* Guarded by the xa_lock of each. */
 	struct xarray contexts; /* struct fakegpu_context by id */
@@ -221,6 +223,7 @@ int fakegpu_memory_init(struct fakegpu *gpu);
 void fakegpu_memory_destroy(struct fakegpu *gpu);
 int fakegpu_chunk_alloc(void *gpu, u32 *ret_chunk);
 void fakegpu_chunk_free(void *gpu, u32 chunk);
+u32 fakegpu_free_chunks(void *memory); /* gvm_memory_ops.free_chunks */
 void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk);
 
 /* copy_engine.c. The calls of gvm_mmu_ops, and what starts and stops the engines. */
@@ -313,6 +316,17 @@ void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
 
 /* Has a TSG been killed, or gone? CONTEXT: atomic. */
 bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id);
+
+/*
+ * driver.c: what a GPU's driver does beside. quiesce, resume: see gvm/quiesce.h. lose: the GPU is gone for
+ * good. take: evict a range of chunks for RM; 0 or -EINVAL. share: the first TSG of a context with the
+ * container of @tgid; 0, -ESRCH or -EBUSY. CONTEXT: process.
+ */
+int fakegpu_quiesce(struct fakegpu *gpu, u64 timeout_us);
+int fakegpu_resume(struct fakegpu *gpu);
+int fakegpu_lose(struct fakegpu *gpu);
+int fakegpu_take(struct fakegpu *gpu, struct gvm_fakegpu_take *take);
+int fakegpu_share(struct fakegpu_context *context, u32 tgid);
 
 /* context.c: what a process does. CONTEXT: process. */
 struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu);

@@ -51,12 +51,15 @@ u32 fakegpu_fetch_faults(void *data, struct gvm_fault *faults, u32 max)
 
 int fakegpu_wait_for_faults(void *data)
 {
-	struct fakegpu_fault_buffer *buffer = &((struct fakegpu *)data)->faults;
+	struct fakegpu *gpu = data;
+	struct fakegpu_fault_buffer *buffer = &gpu->faults;
 	bool posted = false;
 
-	(void)wait_event_interruptible(buffer->posted,
-				       (posted = READ_ONCE(buffer->count) > 0) ||
-					       gvm_worker_should_stop());
+	(void)wait_event_interruptible(
+		buffer->posted, (posted = READ_ONCE(buffer->count) > 0) ||
+					READ_ONCE(gpu->lost) || gvm_worker_should_stop());
+	if (READ_ONCE(gpu->lost))
+		return -ENODEV;
 	return posted ? 0 : -EINTR;
 }
 
@@ -72,6 +75,8 @@ int fakegpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 
 	if (status)
 		return status;
+	if (READ_ONCE(gpu->lost))
+		return -ENODEV;
 	spin_lock(&buffer->lock);
 	buffer->count = 0;
 	WRITE_ONCE(buffer->replays, buffer->replays + 1);

@@ -89,6 +89,14 @@ struct gvm_fakegpu_info {
 	__u64 switches; /* a TSG was taken off an SM that could have gone on */
 };
 
+/* Chunks that RM's allocator wants: as many as ret_taken were taken from containers and given back. */
+struct gvm_fakegpu_take {
+	__u32 first;
+	__u32 count;
+	__u32 ret_taken;
+	__u32 reserved; /* 0 */
+};
+
 #define GVM_FAKEGPU_CREATE  _IOW('G', 1, struct gvm_fakegpu_create)
 #define GVM_FAKEGPU_MAP	    _IOWR('G', 2, struct gvm_fakegpu_map)
 #define GVM_FAKEGPU_UNMAP   _IOW('G', 3, struct gvm_fakegpu_span)
@@ -97,6 +105,17 @@ struct gvm_fakegpu_info {
 /* CHECK: 0, or -EUCLEAN: the books of the core are broken, and the log says where. */
 #define GVM_FAKEGPU_INFO  _IOR('G', 6, struct gvm_fakegpu_info)
 #define GVM_FAKEGPU_CHECK _IO('G', 7)
+
+/*
+ * What the driver of a GPU does. QUIESCE stops the core within so many microseconds (-ETIMEDOUT, -EBUSY),
+ * RESUME starts it (-EINVAL). LOSE: the GPU is gone until the module is loaded again. SHARE: the
+ * first TSG belongs to the container of this tgid as well (-ESRCH, -EBUSY).
+ */
+#define GVM_FAKEGPU_QUIESCE _IOW('G', 8, __u64)
+#define GVM_FAKEGPU_RESUME  _IO('G', 9)
+#define GVM_FAKEGPU_LOSE    _IO('G', 10)
+#define GVM_FAKEGPU_TAKE    _IOWR('G', 11, struct gvm_fakegpu_take)
+#define GVM_FAKEGPU_SHARE   _IOW('G', 12, __u32)
 
 /*
  * The pattern: the word at an address, by Steele, Lea and Flood's SplitMix64, so that every word

@@ -51,6 +51,11 @@ int fakegpu_chunk_alloc(void *data, u32 *ret_chunk)
 	return status;
 }
 
+u32 fakegpu_free_chunks(void *memory)
+{
+	return READ_ONCE(container_of(memory, struct fakegpu, memory)->free_count);
+}
+
 void fakegpu_chunk_free(void *data, u32 chunk)
 {
 	struct fakegpu *gpu = data;

@@ -204,7 +204,7 @@ static void job_abort(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 {
 	struct fakegpu *gpu = tsg->context->gpu;
-	int status = job_submit(tsg, job);
+	int status = READ_ONCE(gpu->lost) ? -ENODEV : job_submit(tsg, job);
 
 	if (status)
 		return status;
@@ -247,9 +247,11 @@ void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
 
 /* RPCs. The core makes them under its tsg_mutex, where no TSG that is attached can go away. */
 
-/* The TSG that an RPC is about. 0, -ENODEV, or -EIO: the RPC fails. */
+/* The TSG that an RPC is about. 0, -ENODEV, -ENXIO (the GPU is lost), or -EIO: the RPC fails. */
 static int tsg_find(struct fakegpu *gpu, u32 id, struct fakegpu_tsg **ret_tsg)
 {
+	if (READ_ONCE(gpu->lost))
+		return -ENXIO;
 	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
 		return -EIO;
 	*ret_tsg = xa_load(&gpu->tsgs, id);
@@ -277,6 +279,8 @@ static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool
 	int status = -ENODEV;
 	u32 i;
 
+	if (READ_ONCE(gpu->lost))
+		return -ENXIO;
 	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
 		return -EIO;
 	for (i = 0; i < count; i++) {

@@ -4,6 +4,7 @@
  * has no EXPORT_SYMBOL of its own. tests/kernel/exports.sh holds each group to its users: nothing is
  * exported for tests, which have a copy of the core (kernel-port/coretest).
  */
+#include "gvm/activity.h"
 #include "gvm/block.h"
 #include "gvm/charge.h"
 #include "gvm/clock.h"
@@ -11,6 +12,7 @@
 #include "gvm/device.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
+#include "gvm/quiesce.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -27,11 +29,22 @@ EXPORT_SYMBOL_GPL(gvm_device_index);
 EXPORT_SYMBOL_GPL(gvm_process_attach);
 EXPORT_SYMBOL_GPL(gvm_process_detach);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
+EXPORT_SYMBOL_GPL(gvm_container_find);
+EXPORT_SYMBOL_GPL(gvm_container_put);
 EXPORT_SYMBOL_GPL(gvm_check);
+
+/* Suspend, reset, loss, and memory taken by force. */
+EXPORT_SYMBOL_GPL(gvm_device_quiesce);
+EXPORT_SYMBOL_GPL(gvm_device_resume);
+EXPORT_SYMBOL_GPL(gvm_device_set_lost);
+EXPORT_SYMBOL_GPL(gvm_clock_take_range);
+EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
 
 /* TSGs and the scheduler. */
 EXPORT_SYMBOL_GPL(gvm_tsg_attach);
 EXPORT_SYMBOL_GPL(gvm_tsg_detach);
+EXPORT_SYMBOL_GPL(gvm_tsg_share);
+EXPORT_SYMBOL_GPL(gvm_tsg_unshare);
 EXPORT_SYMBOL_GPL(gvm_scheduler_start);
 EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
 EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
@@ -64,8 +77,6 @@ EXPORT_SYMBOL_GPL(gvm_worker_stop);
  */
 
 /* Containers. */
-EXPORT_SYMBOL_GPL(gvm_container_find);
-EXPORT_SYMBOL_GPL(gvm_container_put);
 
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */
 EXPORT_SYMBOL_GPL(gvm_charge_reserve_bytes);
@@ -77,7 +88,6 @@ EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 
 /* Victims. */
 EXPORT_SYMBOL_GPL(gvm_clock_pick_own);
-EXPORT_SYMBOL_GPL(gvm_clock_is_picked);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
 
 /* The port's locks. */

@@ -242,6 +242,7 @@ START_TEST(a_credit_too_many_of_swap_clamps_at_zero)
 	ck_assert(!a->is_swap_full);
 	gvm_clean_charge(a, PAGE, 0);
 	ck_assert_uint_eq(a->clean_bytes, 0);
+	ck_assert(device->credit_warned);
 }
 END_TEST
 

@@ -74,6 +74,7 @@ void test_freeze(void);
 void test_scheduling(void);
 void test_kill(void);
 void test_containers(void);
+void test_driver(void);
 void test_reload(void);
 void test_tool(void);
 void test_errors(void);

@@ -20,6 +20,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "kill", test_kill },
 	{ "errors", test_errors },
 	{ "containers", test_containers },
+	{ "driver", test_driver },
 	{ "reload", test_reload },
 	{ "tool", test_tool },
 	{ "injection", test_injection },

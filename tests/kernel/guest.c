@@ -260,6 +260,34 @@ long guest_count_objects(const char *module)
 	return total;
 }
 
+/* Log where the objects of a module were allocated, which tells the one that is left. */
+static void guest_show_objects(const char *module)
+{
+	char line[512], first[512] = "", tag[64];
+	long count;
+	glob_t found;
+
+	snprintf(tag, sizeof(tag), "[%s]", module);
+	if (glob(GUEST_DEBUGFS "/slab/kmalloc-*/alloc_traces", 0, NULL, &found))
+		return;
+	for (size_t i = 0; i <= found.gl_pathc; i++) {
+		FILE *file = fopen(i ? found.gl_pathv[i - 1] : "/proc/vmallocinfo", "re");
+
+		while (file && fgets(line, sizeof(line), file)) {
+			line[strcspn(line, "\n")] = '\0';
+			if (sscanf(line, " %ld", &count) == 1)
+				memcpy(first, line, sizeof(first));
+			if (!strstr(line, tag))
+				continue;
+			guest_log("# %s: %s", first, line);
+			first[0] = '\0';
+		}
+		if (file)
+			fclose(file);
+	}
+	globfree(&found);
+}
+
 void guest_expect_no_leak(const char *module, long before)
 {
 	long after = guest_count_objects(module);
@@ -268,6 +296,8 @@ void guest_expect_no_leak(const char *module, long before)
 		usleep(100000);
 		after = guest_count_objects(module);
 	}
+	if (after != before)
+		guest_show_objects(module);
 	guest_check(before >= 0 && after == before, "%ld objects of %s.ko left, expected %ld",
 		    after, module, before);
 }

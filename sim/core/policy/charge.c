@@ -398,32 +398,38 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 }
 
 /*
- * A wrap to 2^64 would fill the container's hmem.limit for ever. NVIDIA's driver moves pages in ways
- * that no hook sees, so the books survive a credit too many and say so. CONTEXT: atomic.
+ * Lower a count of memory that the device's driver reports. A wrap to 2^64 would fill the container's
+ * hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so the books survive a
+ * credit too many, and say so once.
  */
+static void charge_take_off_locked(struct gvm_container *container, u64 *count, u64 bytes)
+{
+	struct gvm_device *device = container->device;
+
+	if (bytes > *count && !device->credit_warned) {
+		device->credit_warned = true;
+		gvm_warn("%s: more swapped or clean memory was credited than charged",
+			 device->name);
+	}
+	*count -= min(bytes, *count);
+}
+
+/* CONTEXT: atomic. */
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 {
-	bool too_much;
-
 	gvm_spin_lock(&container->device->lock);
-	too_much = bytes > container->swapped_bytes;
-	container->swapped_bytes -= min(bytes, container->swapped_bytes);
+	charge_take_off_locked(container, &container->swapped_bytes, bytes);
 	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
-	GVM_WARN_ONCE(too_much, "more swap was credited than charged");
 }
 
 /* CONTEXT: atomic. */
 void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after)
 {
-	bool too_much;
-
 	gvm_spin_lock(&container->device->lock);
-	too_much = before > container->clean_bytes;
-	container->clean_bytes -= min(before, container->clean_bytes);
+	charge_take_off_locked(container, &container->clean_bytes, before);
 	container->clean_bytes += after;
 	gvm_spin_unlock(&container->device->lock);
-	GVM_WARN_ONCE(too_much, "more clean memory was credited than charged");
 }
 
 /* CONTEXT: process. */

@@ -32,7 +32,7 @@
 #include "gvm/pressure.h"
 #include "gvm/tsg.h"
 
-/* Say what is wrong with which chunk (or container, or TSG). Always -EUCLEAN. */
+/* Log the broken invariant and the number of the chunk, container or TSG. Always -EUCLEAN. */
 static int check_failed(const struct gvm_device *device, const char *what, u32 number)
 {
 	gvm_warn("%s: books are broken: %s (%u)", device->name, what, number);
@@ -458,7 +458,8 @@ static int check_stash(const struct gvm_device *device)
 		u32 index = device->stash[i];
 
 		if (!check_is_bound(device, index) || !device->chunks[index].stashed)
-			return check_failed(device, "stash holds what was not stashed", index);
+			return check_failed(device, "stash holds a chunk that was not stashed",
+					    index);
 		if (check_is_stashed_before(device, i))
 			return check_failed(device, "stash holds a chunk twice", index);
 	}

@@ -9,9 +9,9 @@
  * Two orders, two hands
  *
  * Two parties ask for a victim, and they want different ones. A container at its gmem.limit.high
- * must give up the coldest chunk of its own. A device that is full must find the coldest chunk
- * of whoever may lose one. So every charged chunk stands in two rings at once, threaded through
- * the flat chunk array by index, and each ring has a hand of its own:
+ * must give up the coldest chunk of its own. A full device must find the coldest chunk of all containers
+ * that may lose one. So every bound chunk stands in two rings at once, threaded through the flat chunk
+ * array by index, and each ring has a hand of its own:
  *
  *              .-> A1 --> B1 --> A2 --> B2 --> B3 -.       -> is "next": where the
  *     global   '-----------------------------------'          hand goes
@@ -32,9 +32,9 @@
  * sweeps its ring many times a second, and would look ice-cold to the device as a whole, and
  * the other way round.
  *
- * What counts as a use is only what a driver can see: faults, migrations, prefetches, mappings.
- * This generation of GPUs keeps no accessed bits that a driver could read, and a resident page
- * that is read a million times tells nobody. Expect behaviour near FIFO. A better signal, such as
+ * Only events that a driver sees count as a use: faults, migrations, prefetches, mappings. This
+ * generation of GPUs keeps no accessed bits that a driver could read, so a million reads of a resident
+ * page leave no trace. Expect behaviour near FIFO. A better signal, such as
  * hint faults (policy/hint.c), has only to call gvm_clock_touch().
  *
  *
@@ -77,9 +77,9 @@
  *      CLOCK_RESERVE_LOOKS are kept back for this. A cold chunk behind a wall of shielded ones
  *      is worth less than any chunk at once.
  *
- * A hand that met nothing but used chunks gets no step 3: they have had their second chance, the
- * next pick goes on from there, and CLOCK's order stays what it is. The bound alone never
- * changes which chunk is taken, only in how many calls.
+ * A hand that met only used chunks gets no step 3: they have had their second chance, the next pick
+ * goes on from there, and CLOCK's order does not change. So the bound alone never changes which chunk
+ * is taken, only in how many calls.
  *
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver
@@ -89,12 +89,12 @@
  *   2. The published driver moves a used chunk to the end of two linked lists, under a lock, and
  *      once allocated memory there. Here a use is one byte store without a lock.
  *   3. In the published driver only the search for a container's own victims knows the
- *      container; the global list serves up anybody. Here gmem.limit.low holds for every global
- *      pick, also for one made on behalf of a tenant that the driver knows nothing about.
- *   4. The published search for a victim of one's own walked off the end of its list, and once
+ *      container; the global list offers any container's chunks. Here gmem.limit.low holds for every
+ *      global pick, also for one on behalf of a process that is in no container.
+ *   4. The published search for a victim of the same container walked off the end of its list, and once
  *      span for ever. Here every loop has a budget, and "none" is an answer.
- *   5. A victim is marked under the lock in which it was found. It stays charged and on its
- *      rings until it has really gone, so no book is ever wrong in between.
+ *   5. A victim is marked under the lock under which it was found. It stays charged and on its
+ *      rings until its eviction ends, so the books are right all the time.
  */
 #include "gvm/clock.h"
 #include "gvm/charge.h"
@@ -351,8 +351,8 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 
 /*
  * Step 3. Looking at a container costs a look, too. The list of containers serves as a ring of
- * its own: whoever was asked goes to the end, so nobody gives twice before others were asked,
- * and a pick that ran out of looks is continued by the next one.
+ * its own: a container that was asked goes to the end, so no container gives twice before the others
+ * were asked, and the next pick continues where this one ran out of looks.
  */
 static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
 {
@@ -387,7 +387,7 @@ static u32 clock_find_global(struct gvm_device *device)
 	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS, false);
 }
 
-/* What is picked may end in host memory, and is promised room there. */
+/* A picked chunk may end in host memory, and is promised room there. */
 static void clock_mark_victim(struct gvm_device *device, u32 victim)
 {
 	struct gvm_container *owner;
@@ -452,7 +452,7 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk)
 	return taken;
 }
 
-/* One chunk at a time under the lock, so that a large range holds nobody up. CONTEXT: atomic. */
+/* One chunk at a time under the lock, so that a large range delays no other thread. CONTEXT: atomic. */
 u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count)
 {
 	u32 taken = 0;
@@ -531,7 +531,7 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 	return held;
 }
 
-/* So many chunks more, or less, of those that may go now, and of those that may not at all. */
+/* Add chunks to the device's counts of exposed and stuck chunks, or subtract them. */
 static void clock_join_side(struct gvm_container *container, u32 chunks)
 {
 	if (!gvm_container_is_shielded(container))

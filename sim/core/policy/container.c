@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Containers: who may be found, who is alive.
+ * Containers: found by process group, kept by reference.
  *
  * Layer: policy. Never waits but for memory, never calls back, takes only the device's leaf
  * lock.
@@ -10,12 +10,12 @@
  *
  * Two lifetimes, told apart. A container can be found by its tgid from the first attach to the
  * last detach. It exists from then until the last reference is put, which may be later: a fault
- * in service or a reader of its files outlives the process. In between it is still on the
- * device's list, so that its charges are on somebody's account, but a new process group that
- * was given the same tgid gets a container of its own and inherits nothing.
+ * in service or a reader of its files outlives the process. In between it is still on the device's
+ * list, so that its charges stay on an account, but a new process group with the same tgid gets a
+ * container of its own and inherits nothing.
  *
  * The list is searched linearly. There is an entry per tenant, and only attach and the opening
- * of a control file search; whoever services faults holds a reference.
+ * of a control file search; the threads that service faults hold references.
  *
  *
  * How it differs from the papers (GVM 4.2) and the published driver
@@ -163,7 +163,7 @@ void gvm_container_get(struct gvm_container *container)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* Nobody can get at the container any more. Checked here, since here a leak would be lost. */
+/* No thread can reach the container any more. Checked here, since a leak would go unnoticed later. */
 static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);

@@ -2,8 +2,7 @@
 /*
  * A device: its chunk array and its empty books.
  *
- * Layer: policy. Never calls back, takes no lock: nobody else can see the device yet, or any
- * more.
+ * Layer: policy. Never calls back, takes no lock: no other thread sees the device yet, or any more.
  */
 #include "gvm/device.h"
 

@@ -8,9 +8,8 @@
  * What the reference bit says without it
  *
  * A chunk's reference bit is set by faults, and a chunk that is resident does not fault. So every
- * chunk has been "used" once when the hand first comes by, when it was brought in, and never again:
- * CLOCK is FIFO. The weights of a model that are read fifty times a second leave when their turn
- * has come, as what was read once and for all.
+ * chunk has been "used" once, when it was brought in, and never again: CLOCK is FIFO. The weights of a
+ * model that are read fifty times a second leave in their turn, like memory that was read once.
  *
  *
  * The front hand

@@ -9,7 +9,7 @@
  *
  * A text is a number or it is an error. Nothing is skipped, guessed or cut short: "6 G", "+6",
  * "0x10", "1.5G" and "6GB" are mistakes, and the writer is told so. "k" is one as well, for it
- * means 1000 to as many people as 1024. What is a number but does not fit is -ERANGE, never a
+ * means 1000 to as many people as 1024. A number that does not fit is -ERANGE, never a
  * smaller number.
  *
  *

@@ -8,10 +8,10 @@
  *
  * A slot, and not a queue
  *
- * A driver can only move memory; the application knows what it could do without. It keeps KV blocks
- * that no request uses, activations that can be computed again, caches. Told in time how much is
- * wanted, it drops them, which costs no copy either way. But it may also be slow, dead, broken or
- * malicious, and nobody else may suffer for that. So it is told, and never waited for:
+ * A driver can only move memory. The application knows which of it it can do without: KV blocks that no
+ * request uses, activations that can be computed again, caches. Told in time how much is wanted, it
+ * drops them, which costs no copy either way. But it may also be slow, dead, broken or malicious,
+ * and no other application may suffer for that. So it is told, and never waited for:
  *
  *     evictor ---- post ----> | target, sequence | <---- read, poll ---- application
  *        |                       one slot each                               |
@@ -19,15 +19,14 @@
  *                |                                           |
  *                '-------------> usage falls <---------------'
  *
- * A post overwrites what is in the slot: what counts is how much is wanted now, not the history of
- * it. Nothing grows when nobody reads, and a post costs the same however far behind anybody is. The
- * sequence tells a reader that it missed some. The evictor looks at nothing but the books between
- * two victims, so whatever the application gave back ends its work so much earlier, and an
- * application that lies about it has only lied to itself.
+ * A post overwrites the slot: only the amount that is wanted now counts. Memory does not grow when no
+ * application reads, and a post costs the same however many events a reader missed. The sequence tells
+ * it how many. Between two victims the evictor looks only at the books: memory that the application
+ * gave back ends the evictor's work earlier, and a lie about it has no effect on others.
  *
- * When is posted: when a background evictor starts a round, what it lacks to its high watermark;
- * when a gmem.limit.high is lowered below the usage, the excess. Pressure on the device as a whole
- * is told to every container that has listeners and that could be made to pay.
+ * Two things are posted: when a background evictor starts a round, the bytes that it lacks to its high
+ * watermark; when gmem.limit.high is lowered below the usage, the excess. Pressure on the device as a
+ * whole goes to every container that has listeners and is not shielded.
  *
  *
  * How it differs from the paper (Ghost 4.2)
@@ -36,7 +35,7 @@
  *      reads, and what a read gives. Here: GVM_LISTENERS_MAX of each container, the newest event
  *      wins, 16 bytes.
  *   2. The paper's evictor belongs to a container. Here the device has one, too, and its target is
- *      the same for all who hear it: whose memory will go is up to the clock, and together they
+ *      the same for all listeners: the clock chooses the victims, and together the listeners
  *      may give more than was wanted. Of more than PRESSURE_TOLD_MAX containers, each post reaches
  *      as many, in turn.
  *   3. The published driver has nothing of it: a signal with a recommended limit was tried there
@@ -126,7 +125,7 @@ void gvm_pressure_post(struct gvm_container *container, u64 target_bytes)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* Whoever was told goes to the end of the list. CONTEXT: atomic. */
+/* A container that was told goes to the end of the list. CONTEXT: atomic. */
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes)
 {
 	struct gvm_container *first = NULL, *container;

@@ -7,50 +7,50 @@
  *
  * Two levers, and why they are used so little
  *
- * The hardware takes turns by itself, at no cost but the context switch, and gives a turn that is
- * not wanted to the next at once. The driver cannot do that as well: it looks every few
- * milliseconds, and an RPC to change anything takes 100 us. So both policies say as little as they
- * can and let the hardware do the rest. They have two levers: the length of a TSG's timeslice, and
- * whether it is on the runlist at all ("held": it is not).
+ * The hardware switches between TSGs by itself, at no cost but the context switch, and an idle TSG
+ * loses its turn at once. The driver is slower: it looks every few milliseconds, and an RPC takes
+ * 100 us. So both policies change as little as they can and leave the rest to the hardware. They have
+ * two levers: the length of a TSG's timeslice, and whether the TSG is on the runlist ("held": it is
+ * not).
  *
  *
  * Priority
  *
- * While a container has work, all that come after it (larger compute.priority) are held, whether
- * they have work or not: one that starts to work later would be seen only after it had run. In the
- * gaps they are let go. A gap begins when there has been no work for GVM_SCHED_QUIET_NS, so a pause
- * between two kernels is none, and there is a bound on RPCs: a hold and its release are two, and
- * there is no more than one of each in that time.
+ * While a container has work, all lower-priority containers (larger compute.priority) are removed from
+ * the runlist. Those without work are removed as well: the next look would come too late to stop a
+ * kernel that starts meanwhile. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
+ * without work, so a pause between two kernels is no gap. This also bounds the RPCs: at most one hold
+ * and one release in that time.
  *
  *	high  ####...####____________________########________
  *	low   _______________############____________________###
  *	             |quiet |let go     |held
  *
- * A kernel of the high one that comes in a gap waits for a look and for the RPC that takes all the
- * others off the runlist and whoever is on the GPU off that; or, if it comes earlier, for the end
- * of the turns that were ahead of it.
+ * A high-priority kernel that arrives in a gap waits for the next look and for the RPC that removes the
+ * others from the runlist and from the GPU, or for its turn on the runlist, whichever is earlier.
  *
  *
  * Weighted
  *
- * Timeslices in proportion to weights are weighted shares, once somebody always wants his turn, and
- * they need no RPC after they are set. The smallest weight gets the device's default slice,
- * others their multiple of it, up to GVM_SCHED_SLICE_MAX_US.
+ * Timeslices in proportion to weights give weighted shares while all containers have work, and they
+ * need no RPC after they are set. The smallest weight gets the device's default slice, others their
+ * multiple of it, up to GVM_SCHED_SLICE_MAX_US.
  *
- * What that cannot do (weights further apart than slices, TSGs that overstay because they wait for
- * page faults, several TSGs in a container), credit does. The GPU time that passed is paid out
- * by weight to all who wanted some or owe some, and everyone pays for what he used:
+ * Slices alone are not enough when weights are further apart than slices can be, when a TSG stays on
+ * the GPU because it waits for page faults, or when a container has several TSGs. Credit does the
+ * rest. The GPU time that passed is paid out by weight to all containers with work or debts, and each
+ * container pays for the time that it used:
  *
- *	credit += passed * weight / weights of all who are paid  -  used
+ *	credit += passed * weight / weights of all that are paid  -  used
  *
- * so all credits together are zero: a debt is always owed to somebody. A container without work
- * wants nothing: its credit lapses, as in deficit round robin, and with it as much of the
- * debts. Who owes more than GVM_SCHED_OVERDRAFT_NS is held until he owes nothing.
+ * All credits add up to zero, so each debt of one container is the credit of others. A container
+ * without work loses its credit, as in deficit round robin, and as much of the debts is written off. A
+ * container that owes more than GVM_SCHED_OVERDRAFT_NS is held until it owes nothing.
  *
- * Three things follow. The GPU is never left idle by a hold: who is held owes, so somebody is owed,
- * and that one has work and is not held. Nobody starves: a debtor is paid his share of the time
- * that passes, and so comes back. And who works in bursts is not held for them: what he leaves to
- * others between two of them pays off his debts.
+ * Three things follow. A hold never leaves the GPU idle: a held container owes, so another one has
+ * credit, has work, and is not held. No container starves: a debtor is paid its share of the passing
+ * time and comes back. A container that works in bursts is not held for them: the time between two
+ * bursts pays off its debt.
  *
  *
  * How it differs from the papers (GVM 4.4, Ghost A.2)
@@ -61,14 +61,14 @@
  *   2. In the papers "any container with positive credit is scheduled for a bounded timeslice":
  *      attached and detached all the time. Here the slices' lengths do that, and credit only
  *      what they cannot.
- *   3. There credit accumulates. Here what is owed is bounded, and lapses when it is not wanted.
- *   4. A frozen container has no work, and holds nobody.
+ *   3. There credit accumulates. Here it is bounded, and lapses when its container has no work.
+ *   4. A frozen container has no work, so no other container is held for it.
  */
 #include "gvm/sched.h"
 
 /* Priority. */
 
-/* Is it to be waited for? Also sets for how long it will be after this. */
+/* Does it hold lower priorities off the runlist? Also sets until when it does. */
 static bool sched_is_active(struct gvm_container *container, u64 now_ns)
 {
 	struct gvm_share *share = &container->share;
@@ -112,13 +112,13 @@ static void sched_set_slices(struct gvm_device *device)
 	}
 }
 
-/* Is it paid for the time since the last look? */
+/* Does it get a share of the time since the last look? */
 static bool sched_is_paid(const struct gvm_share *share)
 {
 	return share->work || share->ran_ns || share->credit_ns < 0;
 }
 
-/* Pay out the time that passed, to the last nanosecond, and have everyone pay for his own. */
+/* Pay out the time that passed, to the last nanosecond; each container pays for the time it used. */
 static void sched_pay(struct gvm_device *device)
 {
 	struct gvm_container *container;
@@ -142,7 +142,7 @@ static void sched_pay(struct gvm_device *device)
 	}
 }
 
-/* What is not wanted lapses, and what is too long ago is forgotten. */
+/* Credit of containers without work lapses; credit and debt beyond the maximum are forgotten. */
 static void sched_lapse(struct gvm_device *device)
 {
 	struct gvm_container *container;
@@ -156,7 +156,7 @@ static void sched_lapse(struct gvm_device *device)
 	}
 }
 
-/* What a container has of debts (@sign -1) or of credit (+1). */
+/* The debt (@sign -1) or the credit (+1) of a container. */
 static u64 sched_amount(const struct gvm_share *share, s64 sign)
 {
 	return share->credit_ns * sign > 0 ? (u64)(share->credit_ns * sign) : 0;
@@ -172,7 +172,7 @@ static u64 sched_total(const struct gvm_device *device, s64 sign)
 	return total;
 }
 
-/* Take @excess of the @total that all have on one side: from each its part, then what is left. */
+/* Take @excess off the @total of one side: from each container in proportion, then the remainder. */
 static void sched_write_off(struct gvm_device *device, s64 sign, u64 total, u64 excess)
 {
 	u64 ratio = div64_u64(excess << 20, total);
@@ -191,7 +191,7 @@ static void sched_write_off(struct gvm_device *device, s64 sign, u64 total, u64 
 	}
 }
 
-/* Debts and credits are the same things from two sides: the smaller side says how much there is. */
+/* Make debts and credits equal again: the larger side shrinks to the smaller. */
 static void sched_balance(struct gvm_device *device)
 {
 	u64 credit = sched_total(device, 1);

@@ -8,18 +8,17 @@
  * Wish and knowledge
  *
  * The GPU's scheduler belongs to firmware. The driver can ask it, by an RPC per TSG, to change a
- * timeslice or to leave a TSG out of the runlist, and each RPC can fail. So the container holds
- * what was wished for, the TSG holds what an RPC confirmed, and the plan is the difference. A
- * second write of the same value repeats exactly what failed the first time; a new TSG, which
- * has what the firmware gives to everybody, gets its container's settings by the same
- * comparison, without a case of its own.
+ * timeslice or to leave a TSG out of the runlist, and each RPC can fail. So the container holds the
+ * wished settings, the TSG holds the settings that RPCs confirmed, and the plan is the difference. A
+ * second write of the same value repeats exactly the RPCs that failed the first time. A new TSG has
+ * the firmware's defaults and gets its container's settings by the same comparison.
  *
  * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which
  * takes it off the GPU; in the other order the runlist could put it right back. They can fail
  * apart, so they are known apart: a TSG that was disabled but not preempted is not frozen yet,
  * and has to be enabled all the same when the container thaws. One RPC could do both, and does for
- * the scheduler; but who freezes may be killed while he waits for a TSG that has faults to leave
- * the GPU, and then it has to be known that it is off the runlist.
+ * the scheduler. But the thread that freezes may be killed while it waits for a faulting TSG to leave
+ * the GPU, and then the books must say that the TSG is off the runlist.
  *
  *
  * How it differs from the papers (GVM 4.4) and the published driver
@@ -27,11 +26,12 @@
  *   1. The published driver applies a priority or a freeze to the TSGs that exist at that
  *      moment. Here later ones inherit.
  *   2. There an RPC's failure is logged and the setting recorded as done, so the freeze file can
- *      say 1 while kernels run. Here the file reports what is known of the TSGs.
- *   3. There is no timeslice until somebody writes one, here as there: an untouched container
- *      has no RPC made for it, whatever its default is shown as. It wishes for what TSGs have.
+ *      say 1 while kernels run. Here the file reports the confirmed state of the TSGs.
+ *   3. Here as there, no RPC is made for a container until one of its files is written: its wished
+ *      timeslice is the one that TSGs have.
  *   4. The scheduler (policy/sched.c) wishes, too: a TSG that it holds is off the runlist, whatever
- *      the container's files say, and frozen is only what was frozen by its owner.
+ *      the container's files say. Such a TSG does not count as frozen.
+ *   5. A TSG that several containers share obeys none of them: see gvm_tsg_share().
  */
 #include "gvm/tsg.h"
 

@@ -17,7 +17,7 @@
  *      time, as memory.high of cgroup v2 does, until its thread is killed, and succeeds
  *      whatever came of it: gmem.current tells. The published driver reclaims first and sets the
  *      limit afterwards, under locks that block every fault of the process meanwhile.
- *   3. compute.freeze reports what is known of the TSGs, not what was last written.
+ *   3. compute.freeze reports the confirmed state of the TSGs, not the last write.
  *   4. compute.timeslice takes microseconds as well, and shows them. The tables have
  *      milliseconds only, which cannot say what any priority above 9 means.
  */

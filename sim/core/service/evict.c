@@ -2,49 +2,48 @@
 /*
  * Layer: service. Blocks; works over struct gvm_memory_ops only.
  *
- * Eviction: who has to give, and when
- * ===================================
+ * Eviction: which container loses a chunk, and when
+ * =================================================
  *
  * Room is short in two ways, and the answer to each names the victim's owner:
  *
- *     the container is at its gmem.limit.high  -> the coldest chunk of its own. Nobody else is
- *                                                 ever made to pay for somebody's limit.
+ *     the container is at its gmem.limit.high  -> the coldest chunk of its own. No container
+ *                                                 pays for another one's limit.
  *     the device is full                       -> the coldest chunk of any container that is
  *                                                 above its gmem.limit.low; only when there is
  *                                                 none at all, one of a protected container:
  *                                                 protection is best effort (Ghost 4.1), and a
  *                                                 newcomer's context would die for it.
  *
- * Three parties ask. The fault path, when it is too late for anything else: one victim, then it
- * tries again. A control write that lowered a limit: the limit holds for new charges before the
- * first victim is picked, so nothing that faults meanwhile can undo the work; each chunk is
- * evicted under its own block's lock only, so the container's faults are served all the while; the
- * work is bounded, and gmem.current tells what came of it. And the background evictors, which
- * make the fault path's case rare: one thread for each container with a limit and one for the
- * device, each keeping some chunks free:
+ * Three parties evict. First the fault path, when no chunk is free: one victim, then it tries again.
+ * Second a control write that lowered a limit. The limit holds for new charges before the first victim
+ * is picked, so faults cannot undo the work. Each chunk is evicted under its own block's lock only, so
+ * the container's faults are served all the while. The work is bounded, and gmem.current reports the
+ * result. Third the background evictors, which make the fault path's case rare: one thread for
+ * each container with a limit and one for the device, each keeping some chunks free:
  *
  *     0 --------- LOW --------- HIGH ---------------------------> free
  *                  ^              ^
  *          below: wakes up     stops, sleeps
  *
  * An evicted chunk is uncharged and free at once, while its copy to the host is still on the
- * link: the device serves whoever gets it next behind that copy. Free chunks are handed out
+ * link: the device starts the next owner's work behind that copy. Free chunks are handed out
  * oldest first, so with the evictors ahead by a few milliseconds of link time that copy has
  * ended by then, and both directions of the link work side by side (GVM 4.3, Figure 9).
  *
- * Before a reclaim and before each round of a background evictor, those who listen for pressure are
- * told how much is wanted (policy/pressure.c). Nobody is waited for.
+ * Before a reclaim and before each round of a background evictor, pressure listeners are told how much is
+ * wanted (policy/pressure.c). The evictor does not wait for them.
  *
- * What hmem.limit keeps on the device is not there to be had. A container that has no chunk left to
- * give within its gmem.limit.high, because its hmem.limit is used up, hears -ENOSPC, and its fault is
- * cancelled; the device hears it when that is so for everybody who has anything. Its evictor can only
- * tell its listeners, which it does: what they give up is all that can save it.
+ * A container whose hmem.limit is used up cannot give a chunk. At its gmem.limit.high its eviction
+ * returns -ENOSPC and its fault is cancelled. A full device returns -ENOSPC when that holds for all
+ * containers with chunks. Such a container's evictor can only tell its listeners: memory that they give
+ * up is the only way out.
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
  *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
  *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, or what the
  *     last batch of faults took, at most a sixteenth of a limit. A batch that finds less than it
- *     takes makes the fault handler evict, one chunk for each block, while the evictor sleeps: on
+ *     takes makes the fault handler evict, one chunk for each block, while the evictor sleeps. On
  *     a link as fast as an H100's both take longer than the copies do, and a fifth of it is idle.
  *  3. The published driver has no background evictor. It frees lazily: the fault thread evicts,
  *     and a thread waits for the copies. Its reclaim on a limit write goes through the
@@ -112,7 +111,7 @@ static int evict_none_own(struct gvm_container *container)
 	return status;
 }
 
-/* Is there anything that is not protected, though it could not go right now? */
+/* Are there chunks of containers that are not shielded, even if none can go right now? */
 static bool evict_has_exposed(struct gvm_device *device)
 {
 	u32 exposed;
@@ -123,7 +122,7 @@ static bool evict_has_exposed(struct gvm_device *device)
 	return exposed > 0;
 }
 
-/* Why not even a protected chunk of the device could go, likewise. */
+/* Why no shielded chunk of the device could go, as gvm_evict_for() puts it. */
 static int evict_none_protected(struct gvm_device *device)
 {
 	u32 bound, stuck, evicting;
@@ -138,7 +137,7 @@ static int evict_none_protected(struct gvm_device *device)
 	return bound ? -ENOSPC : -ENOENT;
 }
 
-/* Everybody who has anything is shielded. */
+/* All containers with chunks are shielded. */
 static int evict_protected(struct gvm_device *device, struct gvm_eviction *eviction)
 {
 	u32 asks = evict_asks(device);
@@ -184,7 +183,7 @@ u32 gvm_reclaim(struct gvm_container *container)
 {
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
-	/* Faults that were on their way may come in between; nothing is asked for twice as often. */
+	/* Faults may charge more meanwhile: bounded by twice the excess. */
 	u32 most = 2 * excess;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
@@ -199,7 +198,7 @@ u32 gvm_reclaim(struct gvm_container *container)
 
 /* The background evictors. */
 
-/* What an evictor looks after, in chunks, and how much of that is free. Device's lock held. */
+/* Free chunks of an evictor's container or device, and all of them. Device's lock held. */
 static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total)
 {
 	const struct gvm_device *device = evictor->device;
@@ -230,7 +229,7 @@ static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
 	       min(max(GVM_EVICT_LOW_CHUNKS, evictor->demand), total / GVM_EVICT_LOW_SHARE);
 }
 
-/* How many more chunks have to go until there is room enough. */
+/* How many chunks are missing to the high watermark. */
 static u32 evictor_lack(const struct gvm_evictor *evictor)
 {
 	u32 unused, total, wanted;
@@ -242,7 +241,7 @@ static u32 evictor_lack(const struct gvm_evictor *evictor)
 	return wanted - min(wanted, unused);
 }
 
-/* Ask about chunks whose turn comes later: their answers are there by then. */
+/* Unmap some chunks ahead of the hand: by the time it arrives, those in use have faulted. */
 static void evictor_hint(struct gvm_evictor *evictor)
 {
 	struct gvm_device *device = evictor->device;
@@ -260,7 +259,7 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
-/* Tell those who could spare something, and go on as if nobody had listened. */
+/* Tell the listeners, and go on without waiting for them. */
 static void evictor_post(struct gvm_evictor *evictor)
 {
 	u64 target_bytes = (u64)evictor_lack(evictor) << GVM_CHUNK_SHIFT;
@@ -271,7 +270,7 @@ static void evictor_post(struct gvm_evictor *evictor)
 		gvm_pressure_post_device(evictor->device, target_bytes);
 }
 
-/* One victim, if there is a cold one: what is in use is left to those who really need room. */
+/* Evict one victim, if there is a cold one: only a thread that needs room now takes chunks in use. */
 static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = evictor->device;
@@ -288,7 +287,7 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *e
 				       evict_picked(device, chunk, GVM_NEED_CHARGE, eviction);
 }
 
-/* Can nothing of its container go, whatever it lacks? */
+/* Is the hmem.limit of its container used up, so that no chunk can go? */
 static bool evictor_is_stuck(const struct gvm_evictor *evictor)
 {
 	bool stuck;
@@ -395,7 +394,7 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 
 	if (!device)
 		return;
-	/* First nobody can kick it any more, then it ends. */
+	/* No kick can reach it from here on; then it ends. */
 	gvm_spin_lock(&device->lock);
 	*evictor_slot(device, evictor->container) = NULL;
 	gvm_spin_unlock(&device->lock);

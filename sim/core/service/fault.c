@@ -17,10 +17,10 @@
  * is what happens inside "service", which is the memory manager's (struct gvm_memory_ops).
  *
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
- * counts it, and everybody else goes on. It must never block the batch that it came with. One for
- * which there is no room just now (-EAGAIN: its own batch has all that its container may have) is
- * left alone: the replay makes it fault again. The loop gives way once a wake-up, since it may be
- * waiting for an evictor that wants the same CPU.
+ * counts it, and all others go on. It must never block its batch. A fault without room just now
+ * (-EAGAIN: its own batch took all that its container may have) is left alone: the replay makes it
+ * fault again. The loop gives way once a wake-up, since it may wait for an evictor that needs the
+ * same CPU.
  *
  * Several devices can share a fault buffer: the GPU instances of MIG. A record names its device, and
  * its faults are serviced and replayed by the operations of that device. Fetching, quiesce and the
@@ -38,7 +38,7 @@
  *     off   | vllm | diffusion | wait for all copies | replay |
  *     on    | vllm | wait | replay | diffusion | wait | replay |
  *
- * Nobody starves: a batch is finite, and all of it is served before the next one is fetched. Among
+ * No container starves: a batch is finite, and all of it is served before the next fetch. Among
  * equals the order is what it was. What it costs is a replay for each priority that is in the batch
  * (at most GVM_PRIORITY_MAX + 1), which makes the accesses of the others fault again; those records
  * are flushed once they have been served. And copies of different containers overlap no more.
@@ -131,7 +131,7 @@ static u32 fault_space_run(const struct gvm_fault *faults, u32 count)
 	return run;
 }
 
-/* ... that are of equal priority and of one device. */
+/* The length of the run at the head of @faults with one priority and one device. */
 static u32 fault_replay_run(const struct gvm_fault *faults, u32 count)
 {
 	u32 run = 1;

@@ -5,8 +5,8 @@
  * Quiesce and resume
  * ==================
  *
- * Before a GPU is suspended or reset, its driver has to know that nobody calls it any more. Work that
- * causes other work stops first:
+ * Before a GPU is suspended or reset, its driver has to know that no thread of the core calls it. Work
+ * that causes other work stops first:
  *
  *     evictors -> scheduler -> writers -> faults          quiesce
  *     evictors <- scheduler <- writers <- faults          resume

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compute scheduler's thread: look at who has work, have policy/sched.c decide, make the RPCs.
+ * The compute scheduler's thread: look which TSGs have work, let policy/sched.c decide, make the RPCs.
  *
  * Layer: service. Holds tsg_mutex through a whole round, RPCs included, as a write to a control
  * file does: a freeze and a hold cannot cross, no TSG comes or goes in between, and what is
  * recorded of a TSG is what RPCs said. A writer waits for a round, which is a few RPCs.
  *
- * What an RPC of a round could not do is found undone by the next round, and done then.
+ * An RPC that failed is tried again in the next round.
  *
- * First those who shall not run leave the runlist, all of them with one RPC, which takes the one
- * that is on the GPU off that as well. Then those who may run come back, with one RPC as well,
- * and timeslices come last.
+ * First the held TSGs leave the runlist and the GPU, all with one RPC. Then released TSGs come back,
+ * with one RPC as well. Timeslices come last.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
@@ -38,7 +37,7 @@ static bool sched_look_at_tsgs(struct gvm_container *container)
 	list_for_each_entry(tsg, &container->tsgs, node) {
 		struct gvm_tsg_sample sample = { .runtime_ns = tsg->runtime_ns };
 
-		/* Nobody knows whose work a shared TSG does. */
+		/* The work of a shared TSG belongs to no one container. */
 		if (gvm_tsg_is_shared(tsg))
 			continue;
 		device->ops->tsg_sample(device->gpu, tsg->id, &sample);
@@ -78,8 +77,8 @@ static int sched_rpc_done(struct gvm_scheduler *scheduler, int error)
 }
 
 /*
- * Does the one of them that is on the GPU leave it at once? Nobody who runs at low priority ends his
- * timeslice first. A debtor may: it would win a part of one timeslice.
+ * Is a held TSG also taken off the GPU? Low priority is, at once. A debtor may finish its timeslice,
+ * since it gains a part of one timeslice at most.
  */
 static bool sched_preempts(const struct gvm_scheduler *scheduler)
 {
@@ -122,7 +121,7 @@ static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *t
 		       0;
 }
 
-/* Does a TSG of a held container have to leave anything yet? */
+/* Is a TSG of a held container still on the runlist or the GPU? */
 static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const struct gvm_tsg *tsg)
 {
 	return gvm_tsg_plan_locked(tsg).disable ||

@@ -2,12 +2,12 @@
 /*
  * Compute settings: the RPCs that make TSGs what their container wants them to be.
  *
- * Layer: service. Sleeps in RPCs, holding the device's tsg_mutex, so that the wish, the RPCs and
- * what is recorded of them change together: two writers cannot cross, and no TSG slips in between
- * a setting and its application.
+ * Layer: service. Sleeps in RPCs, holding the device's tsg_mutex, so that the wish, the RPCs and their
+ * record change together: two writers cannot cross, and no TSG is attached between a setting and
+ * its application.
  *
- * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so whatever was
- * wished of it holds; its owner will detach it in time.
+ * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so each setting holds for
+ * it; its owner will detach it.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
@@ -35,7 +35,7 @@ static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
 	return error;
 }
 
-/* What is frozen leaves the GPU by a step of its own, what is held in the scheduler's next round. */
+/* A frozen TSG leaves the GPU in tsg_preempt(), a held one in the scheduler's next round. */
 static int tsg_disable(struct gvm_tsg *tsg)
 {
 	struct gvm_device *device = tsg->container->device;
@@ -72,7 +72,7 @@ static int tsg_enable(struct gvm_tsg *tsg)
 	return error;
 }
 
-/* The first half of a freeze decides on the second: never preempt what is on the runlist. */
+/* A TSG that is still on the runlist is not preempted: the runlist would put it back. */
 static int tsg_freeze(struct gvm_tsg *tsg, const struct gvm_tsg_plan *plan)
 {
 	int error = 0;

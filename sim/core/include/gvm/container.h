@@ -3,9 +3,8 @@
  * A GPU container: the processes of one tenant on one GPU, what they may use and what they use.
  * (GVM 4.2, Ghost 4.1: the gcgroup directory <tgid>/<gpu>/.)
  *
- * A container is reference counted. Whoever attaches a process holds one reference until it
- * detaches; a range of its memory or whoever else has to outlive the process holds another. The
- * last put frees it.
+ * A container is reference counted. Each attached process holds one reference until it detaches, each
+ * range of its memory another, since it may outlive the process. The last put frees it.
  */
 #ifndef GVM_CONTAINER_H
 #define GVM_CONTAINER_H
@@ -57,7 +56,7 @@ struct gvm_container {
 	u64 unevictable_bytes; /* of these, contexts and page tables: never a victim */
 	u64 peak_bytes;	       /* highest charged_bytes ever */
 	u64 evicting_bytes;    /* of its picked chunks: all of it may become swap */
-	u32 bound_chunks;      /* chunks on its ring, whoever pays for parts of them */
+	u32 bound_chunks;      /* chunks on its ring, also those that others pay parts of */
 	u64 swapped_bytes;     /* this container's bytes that live in host memory only */
 	u64 clean_bytes;       /* its bytes on the device that host memory has, too */
 	u64 events[GVM_EVENTS];
@@ -108,7 +107,7 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 
 /*
  * The process that the container was named after has gone while others stay: from here on @tgid, one
- * of these, names it. Whoever is given the old one next gets a container of its own. No container of
+ * of these, names it. A process that gets the old tgid later gets a container of its own. No container of
  * @tgid may be attached. CONTEXT: atomic.
  */
 void gvm_container_rename(struct gvm_container *container, u32 tgid);
@@ -154,7 +153,7 @@ struct gvm_launches {
 
 /*
  * Report for @container, count as gvm_container_count_kernels() does, and end. Close: launches that were
- * submitted and did not end count as ended. Of what is not open it is nothing.
+ * submitted and did not end count as ended. Nothing for a handle that is not open.
  * CONTEXT: open, close: process; count: atomic.
  */
 void gvm_launches_open(struct gvm_launches *launches, struct gvm_container *container);

@@ -87,7 +87,7 @@ enum gvm_activity {
 	GVM_ACTIVITIES,
 };
 
-/* What a device is made of, given once by whoever drives it. */
+/* A device, as its driver describes it. */
 struct gvm_device_config {
 	const char *name;			 /* borrowed for the device's life */
 	u32 chunk_count;			 /* at least 1 */
@@ -141,8 +141,9 @@ struct gvm_device {
 	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
 	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
 
-	bool lost;     /* the GPU is gone for good; written once, read without the lock */
-	bool quiesced; /* between gvm_device_quiesce() and gvm_device_resume() */
+	bool credit_warned; /* a credit was larger than its charge, and that has been logged */
+	bool lost;	    /* the GPU is gone for good; written once, read without the lock */
+	bool quiesced;	    /* between gvm_device_quiesce() and gvm_device_resume() */
 	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
 	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
 	struct gvm_waitqueue activity; /* for the end of an activity, or of a stop */

@@ -11,24 +11,24 @@
 /*
  * What a background evictor keeps free: it wakes below LOW and works until HIGH chunks are, or as
  * many as the last batch of faults took, if those were more: the next one is likely of its kind.
- * Both are capped at a fraction of what it looks after, so that nobody loses much of a small limit.
+ * Both are capped at a fraction of the limit or the device, so that a small limit loses little.
  */
 #define GVM_EVICT_LOW_CHUNKS  16u
 #define GVM_EVICT_HIGH_CHUNKS 32u
 #define GVM_EVICT_LOW_SHARE   32u
 #define GVM_EVICT_HIGH_SHARE  16u
 
-/* Why somebody needs room. */
+/* Why room is needed. */
 enum gvm_need {
 	GVM_NEED_CHARGE, /* the container is at its gmem.limit.high: a chunk of its own goes */
-	GVM_NEED_MEMORY, /* the device is full: anybody's may go */
+	GVM_NEED_MEMORY, /* the device is full: a chunk of any container may go */
 };
 
 /*
- * Evict one chunk so that @container can have one. Returns 0: somebody's charge has become less,
- * try again; -EAGAIN: all that could go are in service or on their way in or out; -ENOENT: there is
- * no victim (its limit is below a chunk; or nobody has anything); -ENOSPC: there are chunks, and
- * hmem.limit lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or everybody's),
+ * Evict one chunk so that @container can have one. Returns 0: a charge has become less, try again;
+ * -EAGAIN: all candidates are in service or on their way in or out; -ENOENT: there is no victim (the
+ * limit is below a chunk; or no container has one); -ENOSPC: there are chunks, and hmem.limit
+ * lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or those of all containers),
  * until something comes back from the host or is given up; -ENODEV: the GPU is lost; or what the
  * eviction returned. Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device,
  * retry once. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the caller's.
@@ -41,12 +41,12 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its
  * listeners are told at the beginning.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
- * limit. Ends early in a thread that is being killed: what is left is for the container's next
- * faults. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
+ * limit. Ends early in a thread that is being killed: the container's next faults do the
+ * rest. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
  */
 u32 gvm_reclaim(struct gvm_container *container);
 
-/* Did gvm_evict_for() say that nobody can give anything? CONTEXT: atomic. */
+/* Did gvm_evict_for() find no container that can give a chunk? CONTEXT: atomic. */
 static inline bool gvm_evict_found_nobody(int status)
 {
 	return status == -ENOENT || status == -ENOSPC;
@@ -67,7 +67,7 @@ struct gvm_evictor {
 
 /*
  * Start and stop one. start: 0, -EBUSY (there is one already, maybe this one: it goes on) or
- * -ENOMEM. stop: of what was not started it is nothing. CONTEXT: process.
+ * -ENOMEM. stop: nothing for an evictor that was not started. CONTEXT: process.
  */
 int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 		      struct gvm_container *container);

@@ -34,7 +34,7 @@ int gvm_fault_handler_start(struct gvm_fault_handler *handler, struct gvm_device
 void gvm_fault_handler_stop(struct gvm_fault_handler *handler);
 
 /*
- * Service up to GVM_FAULT_BATCHES_MAX batches of what is in the fault buffer now. Returns the
+ * Service up to GVM_FAULT_BATCHES_MAX batches of the records in the fault buffer. Returns the
  * number of batches, -EINTR, or -ENODEV: the GPU is lost. On a quiesced device it waits for the
  * resume first. The body of the worker, callable by tests. CONTEXT: process.
  */

@@ -4,7 +4,7 @@
  *
  * The core is one set of source files that is compiled into the simulator and into gvm.ko. It
  * includes its own headers and this one, and nothing else. Each world supplies a header
- * "gvm_world.h" on the include path which provides what is listed here with the semantics of the
+ * "gvm_world.h" on the include path which provides the list below with the semantics of the
  * Linux kernel, and not just its names: a lock knows its owner, a wait can be interrupted,
  * allocation can fail.
  *
@@ -46,8 +46,8 @@
  *     bool gvm_worker_should_stop(void)                   asked by the thread itself
  *     void gvm_worker_stop(worker)                        interrupts its waits, then joins it
  *
- *   bool gvm_give_way(void)           between two steps of long work, no lock held: whoever else
- *                                     wants the CPU gets it. True: the thread is being killed or
+ *   bool gvm_give_way(void)           between two steps of long work, no lock held: another
+ *                                     thread may get the CPU. True: the thread is being killed or
  *                                     stopped, and should leave the rest undone
  *
  *   u64 gvm_ktime_ns(void)            monotonic

@@ -18,7 +18,7 @@ struct gvm_pressure_event {
 };
 
 /*
- * One listener: an open usermemfd. Memory of whoever opens it, zeroed before the first time.
+ * One listener: an open usermemfd. Its memory is the opener's, zeroed before the first time.
  * Guarded by the device's lock.
  */
 struct gvm_listener {
@@ -38,8 +38,8 @@ struct gvm_listener {
 int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *container);
 
 /*
- * Stop listening: who reads is woken and reads the end, and is waited for. Nobody may come in anew.
- * Of what is not open it is nothing. CONTEXT: process.
+ * Stop listening: wake the readers, which read the end, and wait until they have left. No new reader may
+ * come. Does nothing to a listener that is not open. CONTEXT: process.
  */
 void gvm_listener_close(struct gvm_listener *listener);
 
@@ -59,8 +59,7 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
 
 /*
  * @target_bytes are about to be evicted of @container, or of those containers of @device that can be
- * made to give anything. Never waits, whatever its listeners do. 0 bytes are no event. Returns
- * nothing: there is nobody to rely on. CONTEXT: atomic.
+ * made to give memory. Never waits for listeners. 0 bytes are no event. CONTEXT: atomic.
  */
 void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The compute scheduler of one GPU (GVM 4.4, Ghost A.2): who may be on the runlist, and for how
- * long at a time.
+ * The compute scheduler of one GPU (GVM 4.4, Ghost A.2): which containers are on the runlist, and with
+ * which timeslice.
  *
  * Policy (policy/sched.c) decides from what was seen of each container; service
  * (service/scheduler.c) is the thread that looks, and makes the RPCs. Without one the hardware
@@ -31,14 +31,14 @@
 /* TSGs that one RPC takes off the runlist or puts back: RM's list of channels has 64 entries. */
 #define GVM_SCHED_BATCH 64u
 
-/* Who runs when several have work. */
+/* Which containers run when several have work. */
 enum gvm_sched_policy {
 	GVM_SCHED_TIMESLICES, /* the hardware's turns, as the published driver has it */
-	GVM_SCHED_PRIORITY, /* nobody runs while one with a smaller compute.priority has work */
-	GVM_SCHED_WEIGHTED, /* GPU time in proportion to compute.weight */
+	GVM_SCHED_PRIORITY,   /* only the smallest compute.priority that has work runs */
+	GVM_SCHED_WEIGHTED,   /* GPU time in proportion to compute.weight */
 };
 
-/* How the scheduler learns who has work. */
+/* How the scheduler learns which containers have work. */
 enum gvm_tracking {
 	GVM_TRACK_EVENTS,    /* launches less ends, as the user-space shim counted them */
 	GVM_TRACK_BUSY_BITS, /* what the device says of each TSG's channels */
@@ -80,7 +80,7 @@ void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy po
 /*
  * Start or stop the scheduler of a device, which has none yet. start: 0; -EINVAL (the policy needs
  * no thread, or the interval is 0), -EBUSY (there is one), -ENOMEM. stop: every TSG gets back what
- * its control files say, as far as RPCs succeed; of what was not started it is nothing.
+ * its control files say, as far as RPCs succeed; nothing for a scheduler that was not started.
  * CONTEXT: process.
  */
 int gvm_scheduler_start(struct gvm_scheduler *scheduler, struct gvm_device *device,

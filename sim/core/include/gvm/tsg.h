@@ -4,8 +4,8 @@
  * schedules) and the compute settings of their container.
  *
  * Policy (policy/tsg.c) keeps what each TSG should have and what it is known to have; service
- * (service/tsg_apply.c) closes the difference with RPCs. A failed RPC is reported to whoever
- * wrote the setting and is never recorded as done. New TSGs inherit.
+ * (service/tsg_apply.c) closes the difference with RPCs. A failed RPC is reported to the
+ * writer of the setting and is never recorded as done. New TSGs inherit.
  */
 #ifndef GVM_TSG_H
 #define GVM_TSG_H
@@ -55,12 +55,12 @@ struct gvm_tsg_plan {
 u64 gvm_priority_to_timeslice_us(u32 priority);
 
 /*
- * The priority whose timeslice is nearest to @timeslice_us: what a container shows that nobody has
- * given one, and whose TSGs run for the device's default. CONTEXT: atomic.
+ * The priority whose timeslice is nearest to @timeslice_us. A container without a written priority shows
+ * the one nearest to the device's default. CONTEXT: atomic.
  */
 u32 gvm_timeslice_us_to_priority(u64 timeslice_us);
 
-/* What has to be done so that @tsg matches its container. tsg_mutex held. */
+/* The RPCs that make @tsg match its container. tsg_mutex held. */
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
 
 /*

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What a GPU's driver does to the core: takes memory, quiesces, shares a TSG, loses the GPU. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+#define CHUNKS 8u
+#define SEED   0xd21ull
+
+/* Returns 0 or an errno. */
+static int driver_call(int context, unsigned long command, void *argument)
+{
+	return ioctl(context, command, argument) ? errno : 0;
+}
+
+static int quiesce(int context)
+{
+	__u64 timeout_us = 20000000;
+
+	return driver_call(context, GVM_FAKEGPU_QUIESCE, &timeout_us);
+}
+
+static void test_take(void)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, CHUNKS * CHUNK);
+	struct gvm_fakegpu_take take = { .count = gpu_info().chunks };
+	int error;
+
+	require(fakegpu_fill(context, va, CHUNKS * CHUNK, SEED) == 0, "fill");
+	error = driver_call(context, GVM_FAKEGPU_TAKE, &take);
+	guest_check(error == 0 && take.ret_taken == CHUNKS,
+		    "RM takes all %u chunks of a range by force (%u)", CHUNKS, take.ret_taken);
+	guest_check(control_get(getpid(), "gmem.swap.current") == (long long)(CHUNKS * CHUNK) &&
+			    gpu_check(),
+		    "they are on the host, and the books are in order");
+	guest_check(fakegpu_verify(context, va, CHUNKS * CHUNK, SEED, NULL) == 0,
+		    "their bytes come back");
+	close(context);
+}
+
+static void fill_memory(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, 2 * CHUNK);
+
+	require(fakegpu_fill(context, va, 2 * CHUNK, index) == 0, "fill");
+	require(fakegpu_verify(context, va, 2 * CHUNK, index, NULL) == 0, "verify");
+}
+
+static void write_limit(uint32_t index)
+{
+	require(control_set((pid_t)index, "gmem.limit.high", "1G") == 0, "write");
+}
+
+static bool is_running(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+static void test_quiesce(void)
+{
+	int context = tenant_open(0);
+	pid_t tenants[2], writers[2];
+	uint64_t replays;
+
+	guest_check(quiesce(context) == 0, "an idle device is quiesced");
+	guest_check(quiesce(context) == EBUSY, "once");
+	replays = gpu_info().replays;
+	for (uint32_t i = 0; i < 2; i++) {
+		tenants[i] = tenant_start(fill_memory, 40 + i);
+		writers[i] = tenant_start(write_limit, (uint32_t)getpid());
+	}
+	sleep_ms(300);
+	guest_check(is_running(tenants[0]) && is_running(writers[0]) &&
+			    gpu_info().replays == replays,
+		    "faults stay in the buffer, and writes wait");
+	guest_check(tenant_kill(tenants[1]) && tenant_kill(writers[1]),
+		    "who waits for either can be killed");
+	guest_check(driver_call(context, GVM_FAKEGPU_RESUME, NULL) == 0, "it is resumed");
+	guest_check(tenant_finish(tenants[0]) && tenant_finish(writers[0]),
+		    "and all go on where they were");
+	guest_check(driver_call(context, GVM_FAKEGPU_RESUME, NULL) == EINVAL && gpu_check(),
+		    "it runs already");
+	close(context);
+}
+
+static void stay(uint32_t index)
+{
+	tenant_open(0);
+	(void)index;
+	for (;;)
+		pause();
+}
+
+static void test_share(void)
+{
+	pid_t client = tenant_start(stay, 0);
+	int server = tenant_open(0);
+	__u32 tgid = (__u32)client;
+
+	while (control_get(client, "gmem.current") < 0)
+		sleep_ms(10);
+	guest_check(driver_call(server, GVM_FAKEGPU_SHARE, &tgid) == 0, "a TSG is shared");
+	guest_check(control_set(client, "compute.freeze", "1") == EOPNOTSUPP &&
+			    control_set(getpid(), "compute.timeslice", "5") == EOPNOTSUPP &&
+			    control_set(client, "gmem.limit.high", "1G") == 0,
+		    "nobody rules its compute, memory as ever");
+	close(server);
+	guest_check(control_set(client, "compute.timeslice", "5") == 0,
+		    "when the server has gone, the client's own TSGs obey");
+	tenant_kill(client);
+}
+
+static void test_lost(void)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, 2 * CHUNK);
+
+	require(fakegpu_fill(context, va, CHUNK, SEED) == 0, "fill");
+	guest_check(driver_call(context, GVM_FAKEGPU_LOSE, NULL) == 0, "the GPU is lost");
+	guest_check(fakegpu_fill(context, va, 2 * CHUNK, SEED) != 0, "kernels fail");
+	guest_check(control_set(getpid(), "compute.freeze", "1") == ENODEV &&
+			    control_set(getpid(), "gmem.limit.high", "0") == ENODEV,
+		    "writes answer ENODEV");
+	guest_check(control_get(getpid(), "gmem.current") > 0 && gpu_check(),
+		    "reads go on, and the books are in order");
+	close(context);
+}
+
+void test_driver(void)
+{
+	gpu_load("chunks=24");
+	test_take();
+	test_quiesce();
+	test_share();
+	test_lost();
+	gpu_unload();
+}
