@@ -59,9 +59,9 @@ static struct nvuvm_block *visit_entry(const struct block_visit *visit)
 	return nvuvm_block_of(visit->range, visit->index);
 }
 
-static struct nvuvm_group *visit_group(const struct block_visit *visit)
+static struct nvuvm_container *visit_container(const struct block_visit *visit)
 {
-	return nvuvm_range_of(visit->range)->group;
+	return nvuvm_range_of(visit->range)->owner;
 }
 
 /* Which faulted pages are to be left alone? What is pinned elsewhere cannot be mapped from there. */
@@ -120,7 +120,7 @@ static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 	nvuvm->held = GVM_NO_CHUNK;
 	if (*ret_chunk != GVM_NO_CHUNK)
 		return 0;
-	if (nvuvm_over_limit(nvuvm, visit_group(visit))) {
+	if (nvuvm_over_limit(nvuvm, visit_container(visit))) {
 		gvm_container_count_event(visit->range->container, GVM_EVENT_HIGH);
 		return -EDQUOT;
 	}
@@ -172,7 +172,7 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 		gvm_frame_set_in_service(range->memory, block->chunk, false);
 	else
 		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
-	nvuvm_pmm_mark_used(visit->nvuvm, visit_group(visit), block->chunk);
+	nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk);
 	if (!status)
 		nvuvm_thrash_migrated(&visit_entry(visit)->thrash, wanted, NVUVM_GPU,
 				      gvm_ktime_ns());
@@ -223,7 +223,7 @@ static int visit_out_of_room(const struct block_visit *visit)
  */
 static int visit_make_room(struct block_visit *visit, bool forced)
 {
-	int status = nvuvm_make_room(visit->nvuvm, visit_group(visit), forced);
+	int status = nvuvm_make_room(visit->nvuvm, visit_container(visit), forced);
 	bool again = visit->nvuvm->config.core_policy && !forced && !visit->found_nobody;
 
 	visit->found_nobody = gvm_evict_found_nobody(status);
@@ -270,13 +270,13 @@ static void visit_set_status(const struct block_visit *visit, struct gvm_fault *
 }
 
 /* Is it the turn of the block at @va? After those whose turn it is, if none of them has faulted. */
-static bool group_takes_turn(struct nvuvm_group *group, u64 va)
+static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 {
-	if (va < group->turn_start)
+	if (va < owner->turn_start)
 		return false;
-	if (va >= group->turn_end)
-		return !group->turn_used;
-	group->turn_used = true;
+	if (va >= owner->turn_end)
+		return !owner->turn_used;
+	owner->turn_used = true;
 	return true;
 }
 
@@ -284,40 +284,40 @@ static bool group_takes_turn(struct nvuvm_group *group, u64 va)
  * The next batch's turn: if nobody used the last one, it goes to those who have found room behind
  * it, up to the first that has not. Behind the last one it starts all over.
  */
-static void group_pass_turn(struct nvuvm_group *group)
+static void container_pass_turn(struct nvuvm_container *owner)
 {
-	u64 start = group->turn_end < U64_MAX ? group->turn_end : 0;
+	u64 start = owner->turn_end < U64_MAX ? owner->turn_end : 0;
 
-	if (!group->turn_used) {
-		group->turn_start = start;
-		group->turn_end = group->deferred_va ? group->deferred_va : start ? U64_MAX : 0;
+	if (!owner->turn_used) {
+		owner->turn_start = start;
+		owner->turn_end = owner->deferred_va ? owner->deferred_va : start ? U64_MAX : 0;
 	}
-	group->turn_used = false;
-	group->deferred_va = 0;
+	owner->turn_used = false;
+	owner->deferred_va = 0;
 }
 
 static void service_block(struct block_visit *visit, struct gvm_fault *faults, u32 count)
 {
 	u64 va = visit->range->va + ((u64)visit->index << GVM_CHUNK_SHIFT);
-	struct nvuvm_group *group = visit_group(visit);
-	bool turn = group_takes_turn(group, va);
+	struct nvuvm_container *owner = visit_container(visit);
+	bool turn = container_takes_turn(owner, va);
 	int status = turn ? visit_service(visit) : -EAGAIN;
 
 	if (status == -EAGAIN)
 		visit->nvuvm->stats.deferred++;
-	if (status == -EAGAIN && turn && !group->deferred_va)
-		group->deferred_va = va;
+	if (status == -EAGAIN && turn && !owner->deferred_va)
+		owner->deferred_va = va;
 	visit_set_status(visit, faults, count, status);
 }
 
 void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_fault *faults,
 		   u32 count, struct gvm_fence *fence)
 {
-	struct nvuvm_group *group = nvuvm_group_get(nvuvm, range->container);
+	struct nvuvm_container *owner = nvuvm_container_get(nvuvm, range->container);
 	u32 done, run, blocks = 0;
 
 	gvm_range_enter(range);
-	gvm_mutex_lock(&group->va_space);
+	gvm_mutex_lock(&owner->va_space);
 	for (done = 0; done < count; done += run) {
 		struct block_visit visit = {
 			.nvuvm = nvuvm,
@@ -330,11 +330,11 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 		service_block(&visit, faults + done, run);
 		blocks++;
 	}
-	gvm_mutex_unlock(&group->va_space);
+	gvm_mutex_unlock(&owner->va_space);
 	if (nvuvm->config.core_policy)
 		gvm_evictors_kick(range->container, blocks);
 	gvm_range_leave(range);
-	nvuvm_group_put(nvuvm, group);
+	nvuvm_container_put(nvuvm, owner);
 }
 
 int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
@@ -354,11 +354,11 @@ int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 
 void nvuvm_batch_end(struct nvuvm *nvuvm)
 {
-	struct nvuvm_group *group;
+	struct nvuvm_container *owner;
 
 	gvm_spin_lock(&nvuvm->lock);
 	nvuvm->batch++;
-	list_for_each_entry(group, &nvuvm->groups, node)
-		group_pass_turn(group);
+	list_for_each_entry(owner, &nvuvm->containers, node)
+		container_pass_turn(owner);
 	gvm_spin_unlock(&nvuvm->lock);
 }

@@ -51,10 +51,10 @@
 /* Blocks that a limit write evicts before it waits for their copies. */
 #define LIMIT_BATCH 256u
 
-bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group)
+bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_container *owner)
 {
 	return nvuvm->config.limits &&
-	       gvm_charged_bytes(group->container) > group->container->gmem_high_bytes;
+	       gvm_charged_bytes(owner->container) > owner->container->gmem_high_bytes;
 }
 
 /*
@@ -191,10 +191,10 @@ static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *
 }
 
 /* One of the container's own chunks. */
-static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
+static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	struct gvm_fence fence = { 0 };
-	u32 chunk = nvuvm_pmm_pick(nvuvm, group);
+	u32 chunk = nvuvm_pmm_pick(nvuvm, owner);
 	int status;
 
 	if (chunk == GVM_NO_CHUNK)
@@ -220,31 +220,31 @@ static void room_undo_refill(struct nvuvm *nvuvm)
 }
 
 /* The container is above its limit. */
-static int room_own(struct nvuvm *nvuvm, struct nvuvm_group *group)
+static int room_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	int status = 0;
 
 	/* What the limit was not enforced for in this batch does not get others past it. */
-	if (group->deferred_va)
+	if (owner->deferred_va)
 		return -EAGAIN;
 	nvuvm->held = nvuvm_pmm_claim(nvuvm);
 	if (nvuvm->held != GVM_NO_CHUNK)
 		return 0;
 	if (nvuvm->config.fast_path)
 		nvuvm->held = nvuvm_pmm_refill(nvuvm);
-	while (!status && nvuvm_over_limit(nvuvm, group))
-		status = room_evict_own(nvuvm, group);
+	while (!status && nvuvm_over_limit(nvuvm, owner))
+		status = room_evict_own(nvuvm, owner);
 	if (status)
 		room_undo_refill(nvuvm);
 	return status;
 }
 
-int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_group *group, bool forced)
+int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_container *owner, bool forced)
 {
 	if (nvuvm->config.core_policy)
-		return nvuvm_policy_make_room(nvuvm, group->container,
+		return nvuvm_policy_make_room(nvuvm, owner->container,
 					      forced ? GVM_NEED_CHARGE : GVM_NEED_MEMORY);
-	return forced ? room_own(nvuvm, group) : room_global(nvuvm);
+	return forced ? room_own(nvuvm, owner) : room_global(nvuvm);
 }
 
 static bool lazy_is_there(const struct nvuvm *nvuvm)
@@ -409,14 +409,14 @@ static int limit_evict_range(struct nvuvm *nvuvm, struct nvuvm_range *entry, u64
 }
 
 /* VA space locked. */
-static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_group *group, u64 bytes,
+static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_container *owner, u64 bytes,
 			   struct limit_batch *batch)
 {
 	struct nvuvm_range *entry;
 	int status = 0;
 	int waited;
 
-	list_for_each_entry(entry, &group->ranges, node) {
+	list_for_each_entry(entry, &owner->ranges, node) {
 		status = limit_evict_range(nvuvm, entry, bytes, batch);
 		if (status)
 			break;
@@ -427,17 +427,17 @@ static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_group *group, u64 b
 
 int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 bytes)
 {
-	struct nvuvm_group *group;
+	struct nvuvm_container *owner;
 	u32 chunks[LIMIT_BATCH];
 	struct limit_batch batch = { .chunks = chunks };
 	int status;
 
-	group = nvuvm_group_get(nvuvm, container);
-	if (!group)
+	owner = nvuvm_container_get(nvuvm, container);
+	if (!owner)
 		return 0;
-	gvm_mutex_lock(&group->va_space);
-	status = limit_evict_all(nvuvm, group, bytes, &batch);
-	gvm_mutex_unlock(&group->va_space);
-	nvuvm_group_put(nvuvm, group);
+	gvm_mutex_lock(&owner->va_space);
+	status = limit_evict_all(nvuvm, owner, bytes, &batch);
+	gvm_mutex_unlock(&owner->va_space);
+	nvuvm_container_put(nvuvm, owner);
 	return status;
 }

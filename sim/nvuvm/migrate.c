@@ -89,20 +89,20 @@ static int migrate_blocks_to_cpu(struct nvuvm *nvuvm, struct gvm_range *range,
 
 int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_processor to)
 {
-	struct nvuvm_group *group = nvuvm_range_of(range)->group;
+	struct nvuvm_container *owner = nvuvm_range_of(range)->owner;
 	struct gvm_fence fence = { 0 };
 	u32 pages = 0;
 	int status, waited;
 
 	gvm_range_enter(range);
-	gvm_mutex_lock(&group->va_space);
+	gvm_mutex_lock(&owner->va_space);
 	if (to == NVUVM_GPU)
 		status = migrate_blocks_to_gpu(nvuvm, range, &fence);
 	else
 		status = migrate_blocks_to_cpu(nvuvm, range, &fence, &pages);
 	waited = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
 	gvm_cost(GVM_COST_PAGE, pages);
-	gvm_mutex_unlock(&group->va_space);
+	gvm_mutex_unlock(&owner->va_space);
 	gvm_range_leave(range);
 	return status ? status : waited;
 }

@@ -56,7 +56,7 @@ struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
 		return NULL;
 	nvuvm->config = *config;
 	gvm_spin_init(&nvuvm->lock, "nvuvm");
-	INIT_LIST_HEAD(&nvuvm->groups);
+	INIT_LIST_HEAD(&nvuvm->containers);
 	gvm_waitqueue_init(&nvuvm->lazy_wait);
 	gvm_waitqueue_init(&nvuvm->lazy_freed);
 	nvuvm->batch = 1;
@@ -73,7 +73,7 @@ void nvuvm_destroy(struct nvuvm *nvuvm)
 {
 	if (!nvuvm)
 		return;
-	GVM_ASSERT(list_empty(&nvuvm->groups));
+	GVM_ASSERT(list_empty(&nvuvm->containers));
 	nvuvm_pmm_destroy(nvuvm);
 	gvm_memory_destroy(&nvuvm->memory);
 	gvm_free(nvuvm);
@@ -104,85 +104,87 @@ const struct nvuvm_stats *nvuvm_stats(const struct nvuvm *nvuvm)
 	return &nvuvm->stats;
 }
 
-/* Groups. */
+/* Containers. */
 
-static struct nvuvm_group *group_find_locked(struct nvuvm *nvuvm,
-					     const struct gvm_container *container)
+static struct nvuvm_container *container_find_locked(struct nvuvm *nvuvm,
+						     const struct gvm_container *container)
 {
-	struct nvuvm_group *group;
+	struct nvuvm_container *owner;
 
-	list_for_each_entry(group, &nvuvm->groups, node)
-		if (group->container == container)
-			return group;
+	list_for_each_entry(owner, &nvuvm->containers, node)
+		if (owner->container == container)
+			return owner;
 	return NULL;
 }
 
-struct nvuvm_group *nvuvm_group_get(struct nvuvm *nvuvm, const struct gvm_container *container)
+struct nvuvm_container *nvuvm_container_get(struct nvuvm *nvuvm,
+					    const struct gvm_container *container)
 {
-	struct nvuvm_group *group;
+	struct nvuvm_container *owner;
 
 	gvm_spin_lock(&nvuvm->lock);
-	group = group_find_locked(nvuvm, container);
-	if (group)
-		group->users++;
+	owner = container_find_locked(nvuvm, container);
+	if (owner)
+		owner->users++;
 	gvm_spin_unlock(&nvuvm->lock);
-	return group;
+	return owner;
 }
 
-void nvuvm_group_put(struct nvuvm *nvuvm, struct nvuvm_group *group)
+void nvuvm_container_put(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	bool last;
 
 	gvm_spin_lock(&nvuvm->lock);
-	GVM_ASSERT(group->users > 0);
-	last = --group->users == 0;
+	GVM_ASSERT(owner->users > 0);
+	last = --owner->users == 0;
 	if (last)
-		list_del_init(&group->node);
+		list_del_init(&owner->node);
 	gvm_spin_unlock(&nvuvm->lock);
 	if (!last)
 		return;
-	GVM_ASSERT(!group->own.count && !group->host_bytes);
-	gvm_free(group);
+	GVM_ASSERT(!owner->own.count && !owner->host_bytes);
+	gvm_free(owner);
 }
 
-/* The group of a container, made if there is none. NULL: no memory. */
-static struct nvuvm_group *group_get_or_make(struct nvuvm *nvuvm,
-					     struct gvm_container *container)
+/* The record of a container, made if there is none. NULL: no memory. */
+static struct nvuvm_container *container_get_or_make(struct nvuvm *nvuvm,
+						     struct gvm_container *container)
 {
-	struct nvuvm_group *group = nvuvm_group_get(nvuvm, container);
+	struct nvuvm_container *owner = nvuvm_container_get(nvuvm, container);
 
-	if (group)
-		return group;
-	group = gvm_alloc(sizeof(*group));
-	if (!group)
+	if (owner)
+		return owner;
+	owner = gvm_alloc(sizeof(*owner));
+	if (!owner)
 		return NULL;
-	group->container = container;
-	group->users = 1;
-	group->own = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
-	gvm_mutex_init(&group->va_space, "nvuvm va space");
-	INIT_LIST_HEAD(&group->ranges);
+	owner->container = container;
+	owner->users = 1;
+	owner->own = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
+	gvm_mutex_init(&owner->va_space, "nvuvm va space");
+	INIT_LIST_HEAD(&owner->ranges);
 	gvm_spin_lock(&nvuvm->lock);
-	list_add_tail(&group->node, &nvuvm->groups);
+	list_add_tail(&owner->node, &nvuvm->containers);
 	gvm_spin_unlock(&nvuvm->lock);
-	return group;
+	return owner;
 }
 
 u64 nvuvm_host_bytes(struct nvuvm *nvuvm, const struct gvm_container *container)
 {
-	struct nvuvm_group *group;
+	struct nvuvm_container *owner;
 	u64 bytes;
 
 	gvm_spin_lock(&nvuvm->lock);
-	group = group_find_locked(nvuvm, container);
-	bytes = group ? group->host_bytes : 0;
+	owner = container_find_locked(nvuvm, container);
+	bytes = owner ? owner->host_bytes : 0;
 	gvm_spin_unlock(&nvuvm->lock);
 	return bytes;
 }
 
-static void group_add_host_pages(struct nvuvm *nvuvm, struct nvuvm_group *group, s64 pages)
+static void container_add_host_pages(struct nvuvm *nvuvm, struct nvuvm_container *owner,
+				     s64 pages)
 {
 	gvm_spin_lock(&nvuvm->lock);
-	group->host_bytes += (u64)pages << GVM_PAGE_SHIFT;
+	owner->host_bytes += (u64)pages << GVM_PAGE_SHIFT;
 	gvm_spin_unlock(&nvuvm->lock);
 }
 
@@ -199,7 +201,7 @@ static void block_init(struct nvuvm_block *entry, const struct gvm_block *block,
 static void range_link(struct nvuvm *nvuvm, struct nvuvm_range *entry, bool small_host_pages)
 {
 	struct gvm_range *range = entry->range;
-	struct nvuvm_group *group = entry->group;
+	struct nvuvm_container *owner = entry->owner;
 	s64 pages = 0;
 	u32 i;
 
@@ -208,10 +210,10 @@ static void range_link(struct nvuvm *nvuvm, struct nvuvm_range *entry, bool smal
 		pages += hweight32(entry->blocks[i].host_pages);
 	}
 	range->device_data = entry;
-	group_add_host_pages(nvuvm, group, pages);
-	gvm_mutex_lock(&group->va_space);
-	list_add_tail(&entry->node, &group->ranges);
-	gvm_mutex_unlock(&group->va_space);
+	container_add_host_pages(nvuvm, owner, pages);
+	gvm_mutex_lock(&owner->va_space);
+	list_add_tail(&entry->node, &owner->ranges);
+	gvm_mutex_unlock(&owner->va_space);
 }
 
 int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
@@ -226,16 +228,16 @@ int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
 	if (entry) {
 		entry->range = range;
 		entry->blocks = gvm_alloc(range->block_count * sizeof(*entry->blocks));
-		entry->group = group_get_or_make(nvuvm, range->container);
+		entry->owner = container_get_or_make(nvuvm, range->container);
 	}
-	if (entry && entry->blocks && entry->group) {
+	if (entry && entry->blocks && entry->owner) {
 		range_link(nvuvm, entry, small_host_pages);
 		return 0;
 	}
 	if (entry) {
 		gvm_free(entry->blocks);
-		if (entry->group)
-			nvuvm_group_put(nvuvm, entry->group);
+		if (entry->owner)
+			nvuvm_container_put(nvuvm, entry->owner);
 	}
 	gvm_free(entry);
 	gvm_range_destroy(range);
@@ -250,16 +252,16 @@ void nvuvm_range_destroy(struct nvuvm *nvuvm, struct gvm_range *range)
 	u32 i;
 
 	/* First no limit write finds it any more, and none is at work in it. */
-	gvm_mutex_lock(&entry->group->va_space);
+	gvm_mutex_lock(&entry->owner->va_space);
 	list_del_init(&entry->node);
-	gvm_mutex_unlock(&entry->group->va_space);
+	gvm_mutex_unlock(&entry->owner->va_space);
 	gvm_range_destroy(range);
 	for (i = 0; i < count; i++) {
 		pages += hweight32(entry->blocks[i].host_pages);
 		nvuvm_thrash_destroy(&entry->blocks[i].thrash);
 	}
-	group_add_host_pages(nvuvm, entry->group, -pages);
-	nvuvm_group_put(nvuvm, entry->group);
+	container_add_host_pages(nvuvm, entry->owner, -pages);
+	nvuvm_container_put(nvuvm, entry->owner);
 	gvm_free(entry->blocks);
 	gvm_free(entry);
 	range->device_data = NULL;
@@ -271,7 +273,7 @@ void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 	u32 missing = pages & ~entry->host_pages;
 
 	entry->host_pages |= missing;
-	group_add_host_pages(nvuvm, nvuvm_range_of(range)->group, hweight32(missing));
+	container_add_host_pages(nvuvm, nvuvm_range_of(range)->owner, hweight32(missing));
 }
 
 /*

@@ -4,10 +4,10 @@
  * is nvuvm.h.
  *
  * LOCKING, outer to inner:
- *   nvuvm_group.va_space  sleeping; stands for the VA space's lock. The fault handler holds it
+ *   nvuvm_container.va_space  sleeping; stands for the VA space's lock. The fault handler holds it
  *                         while it serves faults of the container, a limit write while it evicts.
  *   gvm_range.lock        the VA-block lock. Never two at once.
- *   nvuvm.lock            leaf spinlock: lists and states of chunks, groups.
+ *   nvuvm.lock            leaf spinlock: lists and states of chunks, containers.
  */
 #ifndef SIM_NVUVM_PARTS_H
 #define SIM_NVUVM_PARTS_H
@@ -87,13 +87,13 @@ void nvuvm_thrash_destroy(struct nvuvm_thrash *thrash);
 #define NVUVM_REFILL_CHUNKS 64u /* 1 << uvm_perf_pma_batch_nonpinned_order */
 
 enum nvuvm_chunk_state {
-	NVUVM_IN_PMA,	/* the device's allocator has it */
-	NVUVM_FREE,	/* left over from a refill: on the free list */
-	NVUVM_PINNED,	/* somebody has it in his hands: on no list */
-	NVUVM_USED,	/* of a block with resident pages, or that is about to have */
-	NVUVM_UNUSED,	/* of a block without */
-	NVUVM_EVICTING, /* picked: still its block's, on no list */
-	NVUVM_LAZY,	/* evicted, its copy out not yet waited for: on the lazy-free list */
+	NVUVM_IN_PMA,	   /* the device's allocator has it */
+	NVUVM_FREE,	   /* left over from a refill: on the free list */
+	NVUVM_TEMP_PINNED, /* NVIDIA's UVM_PMM_GPU_CHUNK_STATE_TEMP_PINNED: between lists */
+	NVUVM_USED,	   /* of a block with resident pages, or that is about to have */
+	NVUVM_UNUSED,	   /* of a block without */
+	NVUVM_EVICTING,	   /* picked: still its block's, on no list */
+	NVUVM_LAZY,	   /* evicted, its copy out not yet waited for: on the lazy-free list */
 };
 
 /* A chunk is on at most one of the lists of the first order, and on its container's own. */
@@ -108,7 +108,7 @@ struct nvuvm_list {
 
 /* One root chunk. Guarded by nvuvm.lock. */
 struct nvuvm_chunk {
-	struct nvuvm_group *group; /* whose block has it; NULL: in no block */
+	struct nvuvm_container *owner; /* whose block has it; NULL: in no block */
 	u32 next[NVUVM_ORDERS];
 	u32 prev[NVUVM_ORDERS];
 	u64 batch;	  /* the batch in which it was migrated to last */
@@ -116,9 +116,9 @@ struct nvuvm_chunk {
 	u8 state;	  /* enum nvuvm_chunk_state */
 };
 
-/* A container, as the published GVM's groups of chunks by process. */
-struct nvuvm_group {
-	struct list_head node; /* in nvuvm.groups */
+/* A container in the model: the published GVM keeps such a record by process. */
+struct nvuvm_container {
+	struct list_head node; /* in nvuvm.containers */
 	struct gvm_container *container;
 	u32 users;		   /* ranges, and who is at work in it */
 	struct gvm_mutex va_space; /* see LOCKING */
@@ -141,9 +141,9 @@ struct nvuvm_block {
 
 /* gvm_range.device_data. */
 struct nvuvm_range {
-	struct list_head node; /* in nvuvm_group.ranges */
+	struct list_head node; /* in nvuvm_container.ranges */
 	struct gvm_range *range;
-	struct nvuvm_group *group; /* a use of it */
+	struct nvuvm_container *owner; /* a use of it */
 	struct nvuvm_block *blocks;
 };
 
@@ -156,9 +156,9 @@ struct nvuvm {
 	struct nvuvm_list unused;
 	struct nvuvm_list used;
 	struct nvuvm_list lazy;
-	struct list_head groups;
+	struct list_head containers;
 	u64 batch;    /* number of the batch in service, from 1 */
-	u32 in_hands; /* chunks that are PINNED or EVICTING */
+	u32 in_hands; /* chunks that are TEMP_PINNED or EVICTING */
 	u32 held;     /* chunk that was evicted for the block in service, or GVM_NO_CHUNK */
 	struct gvm_worker lazy_worker;
 	struct gvm_waitqueue lazy_wait;	 /* the worker, for the list to have something */
@@ -174,36 +174,36 @@ extern const struct gvm_mmu_ops nvuvm_mmu_ops;
 
 /* All of these: CONTEXT: atomic. */
 
-/* Take a chunk from the free list, pinned. GVM_NO_CHUNK: it is empty. */
+/* Take a chunk from the free list, temp-pinned. GVM_NO_CHUNK: it is empty. */
 u32 nvuvm_pmm_claim(struct nvuvm *nvuvm);
 
-/* Take up to 64 from the device: one is returned, pinned, the rest go to the free list. */
+/* Take up to 64 from the device: one is returned, temp-pinned, the rest go to the free list. */
 u32 nvuvm_pmm_refill(struct nvuvm *nvuvm);
 
-/* A pinned chunk goes to the device, or to the lazy-free list. */
+/* A temp-pinned chunk goes to the device, or to the lazy-free list. */
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence);
 
 /* All of the free list goes to the device. */
 void nvuvm_pmm_trim(struct nvuvm *nvuvm);
 
-/* Take the first chunk of the lazy-free list, pinned, or GVM_NO_CHUNK. */
+/* Take the first chunk of the lazy-free list, temp-pinned, or GVM_NO_CHUNK. */
 u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence);
 
 /*
  * A fault was serviced in a block, or data migrated to it: its chunk, pinned or on a list, goes to
  * the tail of the used ones. Nothing happens to one that is being evicted.
  */
-void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_group *group, u32 chunk);
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk);
 
 /* The last resident page of the block has left. */
 void nvuvm_pmm_mark_unused(struct nvuvm *nvuvm, u32 chunk);
 
 /*
- * Pick a victim: of @group, or (NULL) of anybody, unused ones first. It is EVICTING then. None is
+ * Pick a victim: of @owner, or (NULL) of anybody, unused ones first. It is EVICTING then. None is
  * given that was migrated to in the batch in service. GVM_NO_CHUNK: there is none.
  */
-u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_group *group);
+u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner);
 
 /* Take this one. False: it is on neither list. */
 bool nvuvm_pmm_take(struct nvuvm *nvuvm, u32 chunk);
@@ -217,15 +217,15 @@ void nvuvm_pmm_leave_block(struct nvuvm *nvuvm, u32 chunk);
 /* Eviction: evict.c. */
 
 /* Does the container have more than its limit, and does anybody care? CONTEXT: atomic. */
-bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_group *group);
+bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_container *owner);
 
 /*
- * Make room for a block of @group's: evict one chunk of anybody (@forced false) or as many of its
+ * Make room for a block of @owner's: evict one chunk of anybody (@forced false) or as many of its
  * own as it is above its limit. Returns 0: nvuvm.held has a chunk, or it is worth while to ask
  * again; -EAGAIN: not in this batch; -ENOENT: never; -EINTR, or a copy's error. CONTEXT: process,
  * no range's lock held.
  */
-int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_group *group, bool forced);
+int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_container *owner, bool forced);
 
 /* The core's policy at the model's hooks: policy.c. Only with core_policy. */
 
@@ -246,16 +246,17 @@ void nvuvm_lazy_worker(void *data);
 
 /*
  * All pages of a block to the GPU, as if they had faulted, but without the prefetcher. Status and
- * fence as nvuvm_service()'s. CONTEXT: process, the group's va_space held, no range's lock.
+ * fence as nvuvm_service()'s. CONTEXT: process, the owner's va_space held, no range's lock.
  */
 int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			 struct gvm_fence *fence);
 
 /* Groups and ranges: nvuvm.c. */
 
-/* The group of a container; get: with a use of it, or NULL. CONTEXT: atomic; put: process. */
-struct nvuvm_group *nvuvm_group_get(struct nvuvm *nvuvm, const struct gvm_container *container);
-void nvuvm_group_put(struct nvuvm *nvuvm, struct nvuvm_group *group);
+/* The record of a container; get: with a use of it, or NULL. CONTEXT: atomic; put: process. */
+struct nvuvm_container *nvuvm_container_get(struct nvuvm *nvuvm,
+					    const struct gvm_container *container);
+void nvuvm_container_put(struct nvuvm *nvuvm, struct nvuvm_container *owner);
 
 static inline struct nvuvm_range *nvuvm_range_of(const struct gvm_range *range)
 {

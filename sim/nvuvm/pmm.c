@@ -96,7 +96,7 @@ static bool state_is_listed(u8 state)
 
 static bool state_is_in_hands(u8 state)
 {
-	return state == NVUVM_PINNED || state == NVUVM_EVICTING;
+	return state == NVUVM_TEMP_PINNED || state == NVUVM_EVICTING;
 }
 
 /* Change a chunk's state: off its lists, to the tails of the new ones. Lock held. */
@@ -109,14 +109,14 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 	if (from)
 		list_remove(nvuvm, from, NVUVM_ORDER_STATE, chunk);
 	if (state_is_listed(entry->state))
-		list_remove(nvuvm, &entry->group->own, NVUVM_ORDER_OWN, chunk);
+		list_remove(nvuvm, &entry->owner->own, NVUVM_ORDER_OWN, chunk);
 	nvuvm->in_hands -= state_is_in_hands(entry->state);
 	nvuvm->in_hands += state_is_in_hands((u8)state);
 	entry->state = (u8)state;
 	if (to)
 		list_append(nvuvm, to, NVUVM_ORDER_STATE, chunk);
 	if (state_is_listed(entry->state))
-		list_append(nvuvm, &entry->group->own, NVUVM_ORDER_OWN, chunk);
+		list_append(nvuvm, &entry->owner->own, NVUVM_ORDER_OWN, chunk);
 }
 
 int nvuvm_pmm_init(struct nvuvm *nvuvm)
@@ -143,7 +143,7 @@ static u32 take_head_locked(struct nvuvm *nvuvm, const struct nvuvm_list *list)
 	u32 chunk = list->head;
 
 	if (chunk != GVM_NO_CHUNK)
-		chunk_move_locked(nvuvm, chunk, NVUVM_PINNED);
+		chunk_move_locked(nvuvm, chunk, NVUVM_TEMP_PINNED);
 	return chunk;
 }
 
@@ -175,7 +175,7 @@ u32 nvuvm_pmm_refill(struct nvuvm *nvuvm)
 		if (config->mmu->chunk_alloc(config->gpu, &chunk))
 			break;
 		GVM_ASSERT(nvuvm->chunks[chunk].state == NVUVM_IN_PMA);
-		chunk_set_state(nvuvm, chunk, i ? NVUVM_FREE : NVUVM_PINNED);
+		chunk_set_state(nvuvm, chunk, i ? NVUVM_FREE : NVUVM_TEMP_PINNED);
 		if (!i)
 			first = chunk;
 	}
@@ -219,14 +219,14 @@ u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence)
 	return chunk;
 }
 
-void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_group *group, u32 chunk)
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk)
 {
 	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
 
 	gvm_spin_lock(&nvuvm->lock);
 	if (entry->state != NVUVM_EVICTING) {
-		GVM_ASSERT(!entry->group || entry->group == group);
-		entry->group = group;
+		GVM_ASSERT(!entry->owner || entry->owner == owner);
+		entry->owner = owner;
 		entry->batch = nvuvm->batch;
 		chunk_move_locked(nvuvm, chunk, NVUVM_USED);
 	}
@@ -254,13 +254,13 @@ static u32 list_victim(const struct nvuvm *nvuvm, const struct nvuvm_list *list)
 	return chunk;
 }
 
-u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_group *group)
+u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	u32 chunk;
 
 	gvm_spin_lock(&nvuvm->lock);
-	chunk = list_victim(nvuvm, group ? &group->own : &nvuvm->unused);
-	if (chunk == GVM_NO_CHUNK && !group)
+	chunk = list_victim(nvuvm, owner ? &owner->own : &nvuvm->unused);
+	if (chunk == GVM_NO_CHUNK && !owner)
 		chunk = list_victim(nvuvm, &nvuvm->used);
 	if (chunk != GVM_NO_CHUNK)
 		chunk_move_locked(nvuvm, chunk, NVUVM_EVICTING);
@@ -295,8 +295,8 @@ void nvuvm_pmm_leave_block(struct nvuvm *nvuvm, u32 chunk)
 
 	gvm_spin_lock(&nvuvm->lock);
 	evicted = nvuvm->chunks[chunk].state == NVUVM_EVICTING;
-	chunk_move_locked(nvuvm, chunk, NVUVM_PINNED);
-	nvuvm->chunks[chunk].group = NULL;
+	chunk_move_locked(nvuvm, chunk, NVUVM_TEMP_PINNED);
+	nvuvm->chunks[chunk].owner = NULL;
 	gvm_spin_unlock(&nvuvm->lock);
 	if (!evicted)
 		nvuvm_pmm_release(nvuvm, chunk);

@@ -42,7 +42,7 @@ static void body_main(void *data)
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_uint_eq(world_gpu.device.container_count, 0);
 	ck_assert_uint_eq(world_gpu.free_count, world_gpu.device.chunk_count);
-	ck_assert(list_empty(&world_nvuvm()->groups));
+	ck_assert(list_empty(&world_nvuvm()->containers));
 }
 
 void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(void))
@@ -152,7 +152,7 @@ static u32 count_list(const struct nvuvm *nvuvm, const struct nvuvm_list *list,
 void world_check(void)
 {
 	const struct nvuvm *nvuvm = world_nvuvm();
-	const struct nvuvm_group *group;
+	const struct nvuvm_container *owner;
 	u32 states[NVUVM_LAZY + 1] = { 0 };
 	u32 own = 0;
 	u32 i;
@@ -168,11 +168,11 @@ void world_check(void)
 			  states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(count_list(nvuvm, &nvuvm->lazy, NVUVM_ORDER_STATE),
 			  states[NVUVM_LAZY]);
-	list_for_each_entry(group, &nvuvm->groups, node)
-		own += count_list(nvuvm, &group->own, NVUVM_ORDER_OWN);
+	list_for_each_entry(owner, &nvuvm->containers, node)
+		own += count_list(nvuvm, &owner->own, NVUVM_ORDER_OWN);
 	ck_assert_uint_eq(own, states[NVUVM_USED] + states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(states[NVUVM_IN_PMA], world_gpu.free_count);
-	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_PINNED], nvuvm->in_hands);
+	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_TEMP_PINNED], nvuvm->in_hands);
 	/* With a limit write in between, some may be in its hands. */
 	ck_assert_uint_ge(world_gpu.device.bound_chunks, own);
 }
