@@ -21,7 +21,7 @@ END
 sed -e 's/"profile": "a100-40g", "memory": "64M", "context": 0/"profile": "h100-80g", "memory": "96M", "context": 0/' \
 	-e '/"gpus"/d' -e 's/"gpu": "second", //' both.json >second.json
 
-for system in stock gvm ghost gpreempt exclusive; do
+for system in $("$gvmsim" reference --words systems); do
 	"$gvmsim" run both.json --system $system --quiet --out "both.$system" || fail "both, $system"
 	"$gvmsim" run both.json --system $system --quiet --out "a.$system" \
 		--set containers.b.enabled=false --set events=[] || fail "a, $system"

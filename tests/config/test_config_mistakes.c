@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "config_fixture.h"
+#include "machine/machine.h"
 
 START_TEST(set_mistakes_are_named)
 {
+	char message[256];
+
 	assert_bad_set("duration", "--set: \"duration\" sets nothing, allowed: PATH=VALUE");
 	assert_bad_set("=5s", "--set: \"=5s\" sets nothing, allowed: PATH=VALUE");
 	assert_bad_set("duration=5",
@@ -28,9 +31,12 @@ START_TEST(set_mistakes_are_named)
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
 		       "bandwidth, bandwidth_both, setup, piece");
 	assert_bad_set("name=caf\xe9", "--set:name: is not in UTF-8, allowed: text that is");
-	assert_bad_set("system.name=gvmx", "--set:system.name: \"gvmx\" is not known, allowed: "
-					   "\"exclusive\", \"stock\", \"gvm\", \"ghost\", "
-					   "\"gpreempt\"");
+	snprintf(message, sizeof(message),
+		 "--set:system.name: \"gvmx\" is not known, allowed: ");
+	for (size_t i = 0; sim_systems[i]; i++)
+		snprintf(message + strlen(message), sizeof(message) - strlen(message),
+			 "%s\"%s\"", i ? ", " : "", sim_systems[i]->name);
+	assert_bad_set("system.name=gvmx", message);
 }
 END_TEST
 
