@@ -22,10 +22,10 @@ sed -e 's/"profile": "a100-40g", "memory": "64M", "context": 0/"profile": "h100-
 	-e '/"gpus"/d' -e 's/"gpu": "second", //' both.json >second.json
 
 for system in $("$gvmsim" reference --words systems); do
-	"$gvmsim" run both.json --system $system --quiet --out "both.$system" || fail "both, $system"
-	"$gvmsim" run both.json --system $system --quiet --out "a.$system" \
+	"$gvmsim" run both.json --system "$system" --quiet --out "both.$system" || fail "both, $system"
+	"$gvmsim" run both.json --system "$system" --quiet --out "a.$system" \
 		--set containers.b.enabled=false --set events=[] || fail "a, $system"
-	"$gvmsim" run second.json --system $system --quiet --out "b.$system" \
+	"$gvmsim" run second.json --system "$system" --quiet --out "b.$system" \
 		--set containers.a.enabled=false || fail "b, $system"
 	for name in a b; do
 		for file in requests.csv timeline.csv controls.csv evictions.csv; do
