@@ -313,6 +313,9 @@ static void find_time(struct figure_data *data)
 		double ns;
 
 		data->end_s = fmax(data->end_s, json_number_value(seconds));
+		/* Logs of real hardware may last longer than the samples. */
+		data->end_s =
+			fmax(data->end_s, (double)data->runs[run].folder.end_ns / NS_PER_S);
 		snprintf(file, sizeof(file), "%s/timeline.csv", data->runs[run].path);
 		if (csv_open(&csv, file, names, 1, &ignored))
 			continue;
