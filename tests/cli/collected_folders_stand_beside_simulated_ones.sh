@@ -80,7 +80,7 @@ grep -q "^vllm (llm-server) *measured *simulated *simulated/measured$" .out || f
 grep -q "^  GPU share *- .* %  *-$" .out || fail "hardware has a GPU share: $(cat .out)"
 grep -q "^vllm,gpu_share,share,,[0-9.]*,$" figures/alone-vs-shared.csv || fail "share in the file"
 
-expect 2 "validate: 1 folders, expected 2, usage: gvmsim validate results" validate results hw
+expect 2 "validate results: 1 folders, expected 2, usage: gvmsim validate results" validate results hw
 expect 2 "validate: what to compare is missing, allowed: hardware, results" validate
 expect 2 "none/summary.json: cannot be read" validate results none simulated
 mv hw/summary.json .whole
