@@ -58,7 +58,7 @@ struct zipf_cache {
 	u32 used; /* chunks that were ever charged: the first ones */
 };
 
-/* With the own order the container's limit is what is full, with the global one the device. */
+/* The own order fills the container up to its limit, the global order fills the device. */
 static void zipf_reset(struct zipf_cache *cache, enum gvm_order order)
 {
 	u64 limit = cache->chunks * GVM_CHUNK_BYTES;
@@ -142,7 +142,7 @@ static double zipf_mega(const struct zipf_result *result)
 	return (double)request_count * 1e3 / (double)result->best_ns;
 }
 
-/* With @warm, what is timed is a second replay. */
+/* With @warm, a second replay is timed. */
 static void zipf_round(struct zipf_cache *cache, struct array_clock *array, bool warm,
 		       struct zipf_result *plain, struct zipf_result *core)
 {

@@ -14,7 +14,7 @@
 
 #define NODE_STACK_KIB "1024"
 
-/* What is called of SimGrid, with the types of its own headers. */
+/* The functions of SimGrid that are called, with the types of its own headers. */
 static struct {
 	__typeof__(&simgrid_init) init;
 	__typeof__(&simgrid_load_platform) load_platform;

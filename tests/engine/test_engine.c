@@ -260,7 +260,7 @@ START_TEST(started_and_woken_actors_run_in_order_once_the_running_one_blocks)
 }
 END_TEST
 
-/* Also the waker itself, when an actor that it woke wakes it: it comes behind those woken before. */
+/* An actor that wakes its own waker: the waker comes behind those that were woken before. */
 static struct eng_waitq pings, pongs;
 
 static void ping(void *data)
@@ -305,7 +305,7 @@ static void use_stack(void *data)
 	memset(expected, 0x5a, sizeof(expected));
 	eng_sleep_until(eng_now() + 1);
 	if (memcmp(bytes, expected, sizeof(bytes)) != 0)
-		ck_abort_msg("somebody else wrote to this stack");
+		ck_abort_msg("another actor wrote to this stack");
 	*ret_stack = (uintptr_t)bytes;
 }
 

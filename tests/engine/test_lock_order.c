@@ -62,7 +62,7 @@ START_TEST(two_locks_in_both_orders_abort)
 }
 END_TEST
 
-/* a before b, b before c: nobody has ever held a and c together. */
+/* a before b, b before c: no thread has ever held a and c together. */
 START_TEST(an_inversion_at_two_removes_aborts)
 {
 	init_locks();

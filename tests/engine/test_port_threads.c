@@ -198,7 +198,7 @@ static void wait_though_stopped(void *data)
 	gvm_complete_all(&completion);
 	ck_assert_int_eq(gvm_wait_event(&queue, is_open()), 0);
 	ck_assert(gvm_worker_should_stop());
-	/* What is true already counts first. */
+	/* A condition that is true already counts first. */
 	waited = gvm_wait_event_interruptible(&queue, is_open());
 }
 
@@ -229,7 +229,7 @@ static void complete_once(void *data)
 	gvm_complete_all(data);
 }
 
-/* ThreadSanitizer would see whoever completes it look at it afterwards. */
+/* ThreadSanitizer would see a completing thread look at it afterwards. */
 START_TEST(a_completion_may_be_freed_once_it_has_been_waited_for)
 {
 	int i;

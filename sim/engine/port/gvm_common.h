@@ -72,7 +72,7 @@ void gvm_free(void *memory);
 void gvm_port_assert_may_sleep(void);
 
 /*
- * Waits. A wait queue counts its wake-ups. Whoever waits looks at the count, then at its condition,
+ * Waits. A wait queue counts its wake-ups. A waiter looks at the count, then at its condition,
  * and sleeps only while the count is the same: so the condition is evaluated without any lock of
  * the queue's, may take locks under which others wake, and may even give way. It counts first,
  * also when the time is up or the thread is interrupted.
@@ -110,8 +110,8 @@ u64 gvm_port_date_in(u64 ns);
 	})
 
 /*
- * Seed of giving way: where a kernel could preempt, whoever runs lets others run now and then, at
- * random. For tests; to be set before anything runs. 0, as it is at first: nobody does.
+ * Seed of giving way: where a kernel could preempt, the running thread lets others run now and then, at
+ * random. For tests; to be set before anything runs. 0, as it is at first: never.
  */
 extern u64 gvm_port_yield_seed;
 

@@ -2,7 +2,7 @@
 /*
  * The order of locks, watched: what lockdep is to a kernel, for the user-space worlds of the port.
  *
- * Locks of one name are one class. Whoever takes a lock while holding others states an order of
+ * Locks of one name are one class. A thread that takes a lock while holding others states an order of
  * classes, "held before taken", and every order that was ever stated is kept. Two of them that
  * contradict each other, at however many removes, are a deadlock that only waits for the right
  * moment; so the second one aborts at once, whatever the moment, and says where both were stated.
@@ -24,7 +24,7 @@
 #define GVM_PLACE_AT(line)   GVM_PLACE_LINE(line)
 #define GVM_PLACE	     __FILE__ ":" GVM_PLACE_AT(__LINE__)
 
-/* What one thread holds, oldest first. All-zero is nothing. Nobody else looks at it. */
+/* The locks that one thread holds, oldest first. All-zero is none. Only that thread reads it. */
 struct gvm_locks {
 	struct gvm_lock_held {
 		const void *lock;
@@ -40,7 +40,7 @@ u32 gvm_lock_class(const char *name);
 /* Of each class, those that were ever taken while it was held: masks. */
 extern u32 gvm_locks_stated[GVM_LOCK_CLASSES_MAX];
 
-/* What is not just another time: the same lock, a new order, a wrong one, or one lock too many. */
+/* The rare cases: the same lock again, a new order, a wrong order, or one lock too many. */
 void gvm_locks_look(const struct gvm_locks *locks, const void *lock, u32 class,
 		    const char *place);
 

@@ -5,7 +5,7 @@
  *
  * An actor runs until it blocks, so an uncontended lock is one field and costs no simcall. The
  * checks of a debug kernel are always on: sleeping, allocating or taking a mutex under a spinlock
- * asserts, unlocking somebody else's lock asserts, and so does an order of locks that could ever end
+ * asserts, unlocking a lock of another thread asserts, and so does an order of locks that could ever end
  * in a deadlock (gvm_lock_order.h).
  */
 #ifndef GVM_WORLD_H
@@ -24,7 +24,7 @@ extern bool gvm_port_yield_at_spinlocks;
 void gvm_port_yield(void);
 
 /*
- * Spinlocks. Never contended here: nobody runs while a holder does. All are leaves, so there is
+ * Spinlocks. Never contended here: only the holder runs. All are leaves, so there is
  * at most one that is held, in all of the program; to remember which, instead of counting, takes
  * no read that a write waits for, and so next to no time.
  */
@@ -62,7 +62,7 @@ struct gvm_mutex {
 };
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
 #define gvm_mutex_lock(lock)	      gvm_port_mutex_lock((lock), GVM_PLACE)
-#define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* nobody is killed here */
+#define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* no actor is killed here */
 void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(lock) GVM_ASSERT((lock)->held && (lock)->owner == eng_self())
@@ -92,7 +92,7 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 bool gvm_worker_should_stop(void);
 void gvm_worker_stop(struct gvm_worker *worker);
 
-/* Whoever has work sleeps for it, which lets others run; so this only asks. */
+/* A thread with work sleeps for it, which lets others run; so this only asks. */
 bool gvm_give_way(void);
 
 u64 gvm_ktime_ns(void);
@@ -101,7 +101,7 @@ u64 gvm_ktime_ns(void);
 extern u64 gvm_port_cost_ns[GVM_COST_KINDS];
 void gvm_cost(enum gvm_cost kind, u32 n);
 
-/* Who records evictions, if anybody does: set before the simulation starts. Must not block. */
+/* Records evictions; NULL: none. Set before the simulation starts. Must not block. */
 extern void (*gvm_port_evicted)(const struct gvm_container *container, u64 va, u32 chunk,
 				u32 pages);
 

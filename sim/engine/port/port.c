@@ -22,7 +22,7 @@ void gvm_port_assert_may_sleep(void)
  */
 void gvm_port_yield(void)
 {
-	static struct eng_waitq nobody;
+	static struct eng_waitq no_wakes;
 	static u64 random;
 	u64 chance;
 
@@ -32,7 +32,7 @@ void gvm_port_yield(void)
 		random = gvm_port_yield_seed;
 	chance = gvm_port_draw(&random);
 	if (chance % YIELD_CHANCE == 0)
-		eng_wait(&nobody, eng_now() + (chance >> 8) % YIELD_MAX_NS, false);
+		eng_wait(&no_wakes, eng_now() + (chance >> 8) % YIELD_MAX_NS, false);
 }
 
 /* What the running actor holds. */

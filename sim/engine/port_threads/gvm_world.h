@@ -49,7 +49,7 @@ struct gvm_mutex {
 };
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
 #define gvm_mutex_lock(lock)	      gvm_port_mutex_lock((lock), GVM_PLACE)
-#define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* nobody is killed here */
+#define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* no thread is killed here */
 void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(held) GVM_ASSERT(gvm_port_is_owner(&(held)->lock))
@@ -92,7 +92,7 @@ static inline void gvm_cost(enum gvm_cost kind, u32 n)
 	(void)n;
 }
 
-/* Nobody listens. */
+/* There is no recorder. */
 static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
 				   u32 pages)
 {

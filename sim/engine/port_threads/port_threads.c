@@ -28,7 +28,7 @@ struct gvm_port_thread {
 	void *data;
 	bool stop;			 /* relaxed; set once */
 	pthread_mutex_t mutex;		 /* guards the next */
-	struct gvm_waitqueue *sleeps_in; /* for whoever stops it to wake */
+	struct gvm_waitqueue *sleeps_in; /* for gvm_worker_stop() to wake */
 };
 
 static u64 port_threads_made; /* atomic: each one draws its own numbers */
@@ -60,7 +60,7 @@ void gvm_port_assert_may_sleep(void)
 	GVM_ASSERT(gvm_port_self()->atomic_depth == 0);
 }
 
-/* A kernel that preempts would do this anywhere. Most of the time just to whoever is ready. */
+/* A kernel that preempts would do this anywhere. Most of the time any ready thread runs. */
 static void maybe_yield(struct gvm_port_thread *self)
 {
 	u64 chance;
@@ -217,7 +217,7 @@ static int sleep_locked(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool inte
 	return 0;
 }
 
-/* Whoever stops a worker sets its flag, then wakes it where it sleeps: see gvm_worker_stop(). */
+/* gvm_worker_stop() sets the flag of a worker, then wakes it where it sleeps. */
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
 {
 	struct gvm_port_thread *self = gvm_port_self();
