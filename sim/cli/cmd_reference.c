@@ -18,7 +18,7 @@
 #include "figures/figure_read.h"
 #include "gvm/control.h"
 #include "machine/machine.h"
-#include "results/summary.h"
+#include "results/results.h"
 #include "systems/system.h"
 #include "terminal/command.h"
 
@@ -325,6 +325,12 @@ static int print_results(void)
 		printf("\nOf `%s`, whose records in `requests.csv` are of the kind `%s`:\n\n",
 		       report->type, report->record);
 		print_metrics(report->metrics, report->metric_count);
+	}
+	for (const struct results_file *file = results_files; file->name; file++) {
+		printf("\n## %s\n\n| column | meaning |\n|---|---|\n", file->name);
+		for (const struct results_column *column = file->columns; column->name;
+		     column++)
+			printf("| `%s` | %s |\n", column->name, column->meaning);
 	}
 	return 0;
 }

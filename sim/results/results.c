@@ -67,6 +67,74 @@ static int write_config(struct writer *writer, const struct config *config,
 	return status;
 }
 
+static const struct results_column requests_columns[] = {
+	{ "container", "its name" },
+	{ "id", "number of the record in its container" },
+	{ "kind", "request, image or round" },
+	{ "arrival_ns", "date of arrival" },
+	{ "first_ns", "date of the first token" },
+	{ "finish_ns", "date of the end" },
+	{ "prompt_tokens", "tokens of the prompt" },
+	{ "output_tokens", "tokens of the answer" },
+	{ "outcome", "completed, failed or dropped" },
+	{ NULL, NULL },
+};
+
+static const struct results_column timeline_columns[] = {
+	{ "time_ns", "end of the interval" },
+	{ "container", "its name" },
+	{ "resident_bytes", "memory on the GPU: gmem.current" },
+	{ "swapped_bytes", "memory on the host only: gmem.swap.current" },
+	{ "gpu_busy_ns", "its kernels executed" },
+	{ "gpu_share", "gpu_busy_ns over the interval" },
+	{ "stall_cpu_ns", "its faults waited for the CPU or for memory to be cleared" },
+	{ "stall_d2h_ns", "its faults waited for copies to host memory" },
+	{ "stall_h2d_ns", "its faults waited for copies from host memory" },
+	{ "blocked_ns", "it had work while faults of others held the GPU" },
+	{ "evictions", "chunks that were taken from it" },
+	{ "h2d_bytes", "copied in" },
+	{ "d2h_bytes", "copied out" },
+	{ "link_h2d_use", "h2d_bytes over the most that the link could have moved" },
+	{ "link_d2h_use", "the same of d2h_bytes" },
+	{ "pending_kernels", "launched and not ended" },
+	{ NULL, NULL },
+};
+
+static const struct results_column controls_columns[] = {
+	{ "time_ns", "date of the sample that found the change" },
+	{ "container", "its name" },
+	{ "file", "control file, by its name in the core" },
+	{ "value", "its content; lines are joined by blanks" },
+	{ NULL, NULL },
+};
+
+static const struct results_column evictions_columns[] = {
+	{ "time_ns", "date of the eviction" },	    { "container", "that lost the block" },
+	{ "va", "virtual address of the block" },   { "chunk", "that it left" },
+	{ "pages", "of 64 KB that were resident" }, { NULL, NULL },
+};
+
+const struct results_file results_files[] = {
+	{ RESULTS_REQUESTS, requests_columns },
+	{ RESULTS_TIMELINE, timeline_columns },
+	{ RESULTS_CONTROLS, controls_columns },
+	{ RESULTS_EVICTIONS, evictions_columns },
+	{ NULL, NULL },
+};
+
+/* Begin a CSV file with its header. Returns 0 or -SIM_EXIT_RUNTIME. */
+static int begin_file(struct writer *writer, const char *name,
+		      const struct results_column *columns, struct sim_error *err)
+{
+	int status = writer_begin(writer, name, err);
+
+	for (size_t i = 0; !status && columns[i].name; i++)
+		writer_printf(writer, "%s%s", i ? "," : "", columns[i].name);
+	if (!status)
+		writer_printf(writer, "\n");
+	return status;
+}
+
 static const char *outcome_name(enum app_outcome outcome)
 {
 	switch (outcome) {
@@ -104,12 +172,7 @@ static void write_record(struct writer *writer, const char *container,
 
 int results_begin_requests(struct writer *writer, struct sim_error *err)
 {
-	int status = writer_begin(writer, RESULTS_REQUESTS, err);
-
-	if (!status)
-		writer_printf(writer, "container,id,kind,arrival_ns,first_ns,finish_ns,"
-				      "prompt_tokens,output_tokens,outcome\n");
-	return status;
+	return begin_file(writer, RESULTS_REQUESTS, requests_columns, err);
 }
 
 void results_put_log(struct writer *writer, const char *container,
@@ -137,15 +200,7 @@ static int write_requests(struct writer *writer, const struct machine *machine,
 
 int results_begin_timeline(struct writer *writer, struct sim_error *err)
 {
-	int status = writer_begin(writer, RESULTS_TIMELINE, err);
-
-	if (!status)
-		writer_printf(writer,
-			      "time_ns,container,resident_bytes,swapped_bytes,gpu_busy_ns,"
-			      "gpu_share,stall_cpu_ns,stall_d2h_ns,stall_h2d_ns,blocked_ns,"
-			      "evictions,h2d_bytes,d2h_bytes,link_h2d_use,link_d2h_use,"
-			      "pending_kernels\n");
-	return status;
+	return begin_file(writer, RESULTS_TIMELINE, timeline_columns, err);
 }
 
 /* Share of what @bandwidth bytes/s could have moved in @interval_ns. */
@@ -222,11 +277,7 @@ static int write_timeline(struct writer *writer, const struct machine *machine,
 
 int results_begin_controls(struct writer *writer, struct sim_error *err)
 {
-	int status = writer_begin(writer, RESULTS_CONTROLS, err);
-
-	if (!status)
-		writer_printf(writer, "time_ns,container,file,value\n");
-	return status;
+	return begin_file(writer, RESULTS_CONTROLS, controls_columns, err);
 }
 
 void results_put_control(struct writer *writer, u64 time_ns, const char *container,
@@ -262,10 +313,9 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 
 	if (!machine->config->record_evictions)
 		return 0;
-	status = writer_begin(writer, RESULTS_EVICTIONS, err);
+	status = begin_file(writer, RESULTS_EVICTIONS, evictions_columns, err);
 	if (status)
 		return status;
-	writer_printf(writer, "time_ns,container,va,chunk,pages\n");
 	for (size_t i = 0; i < machine->record.eviction_count; i++) {
 		const struct record_eviction *row = &machine->record.evictions[i];
 

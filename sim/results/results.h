@@ -33,6 +33,21 @@
 #define RESULTS_CONTROLS  "controls.csv"
 #define RESULTS_EVICTIONS "evictions.csv"
 
+/* A column of a CSV file. The header of the file and the reference document are made of these. */
+struct results_column {
+	const char *name;    /* NULL ends a list */
+	const char *meaning; /* one line, with the unit where the name has none */
+};
+
+/* A CSV file of the folder. */
+struct results_file {
+	const char *name;
+	const struct results_column *columns;
+};
+
+/* All of them; an entry without a name ends the list. */
+extern const struct results_file results_files[];
+
 /*
  * Before simulating: make sure that results can be written to @folder. Returns 0 with an open
  * writer, or -SIM_EXIT_RUNTIME.
