@@ -78,7 +78,7 @@ check_words() {
 			grep -qxF "$word" "$work/names" || echo "$1: no name $word"
 			;;
 		gpu.* | host.* | app.* | containers.* | output.* | system.* | gmem.* | compute.* | hmem.* | gcgroup.*)
-			case $word in *'*' | *=* | app.* | *NAME* | gmem.current.*) continue ;; esac
+			case $word in *'*' | *'<'* | *=* | app.* | *NAME* | gmem.current.*) continue ;; esac
 			grep -qxF "$word" "$work/words" || echo "$1: no key or control file $word"
 			;;
 		*/* | *.c | *.h | *.sh | *.json | *.md | *.gp)
