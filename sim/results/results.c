@@ -178,7 +178,7 @@ int results_begin_requests(struct writer *writer, struct sim_error *err)
 void results_put_log(struct writer *writer, const char *container,
 		     const struct app_report *report, const struct app_log *log)
 {
-	for (size_t i = 0; i < log->record_count; i++)
+	for (size_t i = 0; report && i < log->record_count; i++)
 		write_record(writer, container, report, &log->records[i]);
 }
 

@@ -75,7 +75,7 @@ int results_begin_controls(struct writer *writer, struct sim_error *err);
 void results_put_control(struct writer *writer, u64 time_ns, const char *container,
 			 const char *file, const char *value);
 
-/* A row for each record of what an application logged. */
+/* A row for each record of what an application logged; none without a report. */
 void results_put_log(struct writer *writer, const char *container,
 		     const struct app_report *report, const struct app_log *log);
 
