@@ -357,7 +357,7 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 
 	if (cfg->pattern != CFG_PATTERN_EVENTS)
 		return cfg_reject_event(load, index, event->touch[0] ? "touch" : "exit",
-					"nobody there listens to events", LISTENERS);
+					"its container listens to no events", LISTENERS);
 	if (!event->touch[0] || (event->first_block < blocks && event->last_block < blocks))
 		return 0;
 	snprintf(wrong, sizeof(wrong), "\"%s\" is no block of its region, nor a run of them",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * From settings to struct config: every row of the schema is looked up once for each place
- * where it applies, and takes the winning setting or its default.
+ * From settings to struct config. Each row of the schema is looked up once for each place where it
+ * applies. It takes the winning setting, or its default.
  */
 #include "config/load.h"
 
@@ -43,54 +43,37 @@ int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 			 "%s, allowed: %s", wrong, allowed);
 }
 
-/* A container that only --set mentions is more likely a slip than a wish. */
-static int missing_container(struct cfg_load *load, const struct cfg_mention *mention)
-{
-	char known[TEXT_MAX] = "";
-
-	for (size_t i = 0; i < load->settings.container_count; i++) {
-		const struct cfg_mention *other = &load->settings.containers[i];
-
-		if (strcmp(other->origin, mention->origin) != 0)
-			cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
-				   other->name);
-	}
-	return cfg_error(load->err, mention->origin, mention->path,
-			 "no such container, allowed: %s, or a new one with its app.type",
-			 *known ? known : "none is in the file");
-}
-
-/* The layer that mentions the event, GPU or container at @path first: a missing key is its mistake. */
-static const char *origin_of_parent(const struct cfg_load *load, const char *path)
+/*
+ * Report that the required key at @path is missing. The mistake is that of the layer that mentions
+ * the event, GPU or container first.
+ */
+static int reject_missing_key(struct cfg_load *load, const struct cfg_key *key,
+			      const char *path)
 {
 	const struct cfg_settings *settings = &load->settings;
+	const char *origin = load->file;
 	char name[CFG_PATH_MAX];
+	char allowed[TEXT_MAX];
 	size_t index;
 
-	if (cfg_path_event(path, &index))
-		return settings->event_origins[index];
-	if (cfg_path_gpu(path, name, sizeof(name))) {
-		for (index = 0; strcmp(settings->gpus[index].name, name) != 0; index++)
-			;
-		return settings->gpus[index].origin;
+	if (cfg_path_event(path, &index)) {
+		origin = settings->event_origins[index];
+	} else if (cfg_path_gpu(path, name, sizeof(name))) {
+		for (size_t i = 0; i < settings->gpu_count; i++) {
+			if (!strcmp(settings->gpus[i].name, name))
+				origin = settings->gpus[i].origin;
+		}
+	} else if (cfg_path_container(path, name, sizeof(name))) {
+		for (size_t i = 0; i < settings->container_count; i++) {
+			if (!strcmp(settings->containers[i].name, name))
+				origin = settings->containers[i].origin;
+		}
 	}
-	if (!cfg_path_container(path, name, sizeof(name)))
-		return load->file;
-	for (index = 0; strcmp(settings->containers[index].name, name) != 0; index++)
-		;
-	return settings->containers[index].origin;
-}
-
-static int missing_key(struct cfg_load *load, const struct cfg_key *key, const char *path)
-{
-	char allowed[TEXT_MAX];
-
 	cfg_describe_allowed(key, allowed, sizeof(allowed));
-	return cfg_error(load->err, origin_of_parent(load, path), path,
-			 "is missing, allowed: %s", allowed);
+	return cfg_error(load->err, origin, path, "is missing, allowed: %s", allowed);
 }
 
-/* Defaults are written as in a scenario. */
+/* Parse the default of @key, which is written as in a scenario. */
 static void default_value(const struct cfg_key *key, struct cfg_value *ret_value)
 {
 	char wrong[CFG_WRONG_MAX];
@@ -134,7 +117,7 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	cfg_key_path(key, instance, path, sizeof(path));
 	setting = cfg_settings_find(&load->settings, path);
 	if (!setting && !key->fallback)
-		return missing_key(load, key, path);
+		return reject_missing_key(load, key, path);
 	if (!setting)
 		default_value(key, &value);
 	else if (cfg_load_value(load, key, setting, &value))
@@ -143,7 +126,7 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	return 0;
 }
 
-/* Bind all rows of @scope that came with @set (NULL: with none). */
+/* Bind all rows of @scope that belong to @set (NULL: to no set). */
 static int bind_scope(struct cfg_load *load, enum cfg_scope scope, const struct cfg_keys *set,
 		      const char *instance, void *base)
 {
@@ -157,9 +140,125 @@ static int bind_scope(struct cfg_load *load, enum cfg_scope scope, const struct 
 	return status;
 }
 
-/* The control files of a container, those that are left alone included. */
-static int bind_controls(struct cfg_load *load, struct cfg_container *container)
+/* Memory for the keys of a set, even if it has none. NULL: no memory, which is reported. */
+static void *alloc_keys(struct cfg_load *load, const struct cfg_keys *set)
 {
+	void *keys = calloc(1, set->bytes + 1);
+
+	if (!keys)
+		sim_runtime_error(load->err, "out of memory");
+	return keys;
+}
+
+/* Make the containers, GPUs and events that the settings mention, with their names. */
+static int alloc_mentioned(struct cfg_load *load)
+{
+	const struct cfg_settings *settings = &load->settings;
+	struct config *config = load->config;
+
+	config->containers = calloc(settings->container_count + 1, sizeof(*config->containers));
+	config->gpus = calloc(settings->gpu_count + 1, sizeof(*config->gpus));
+	config->events = calloc(settings->event_count + 1, sizeof(*config->events));
+	if (!config->containers || !config->gpus || !config->events)
+		return sim_runtime_error(load->err, "out of memory");
+	config->container_count = settings->container_count;
+	for (size_t i = 0; i < config->container_count; i++)
+		memcpy(config->containers[i].name, settings->containers[i].name, CFG_NAME_MAX);
+	snprintf(config->gpu.name, sizeof(config->gpu.name), "gpu0");
+	config->gpu_count = settings->gpu_count;
+	for (size_t i = 0; i < config->gpu_count; i++)
+		memcpy(config->gpus[i].name, settings->gpus[i].name, CFG_NAME_MAX);
+	config->event_count = settings->event_count;
+	return 0;
+}
+
+/*
+ * Bind the application type of container @index. A container that only --set mentions, without a
+ * type, is more likely a slip than a wish.
+ */
+static int bind_container_type(struct cfg_load *load, size_t index)
+{
+	const struct cfg_settings *settings = &load->settings;
+	const struct cfg_mention *mention = &settings->containers[index];
+	struct cfg_container *container = &load->config->containers[index];
+	char known[TEXT_MAX] = "";
+	char path[CFG_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.app.type", mention->path);
+	if (mention->origin == load->file || cfg_settings_find(settings, path))
+		return bind_key(load, cfg_schema_find(&load->schema, path, NULL),
+				container->name, container);
+	for (size_t i = 0; i < settings->container_count; i++) {
+		const struct cfg_mention *other = &settings->containers[i];
+
+		if (strcmp(other->origin, mention->origin) != 0)
+			cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
+				   other->name);
+	}
+	return cfg_error(load->err, mention->origin, mention->path,
+			 "no such container, allowed: %s, or a new one with its app.type",
+			 *known ? known : "none is in the file");
+}
+
+/* Check @setting, even if a later layer overrides it. Application types are bound. */
+static int check_setting(struct cfg_load *load, const struct cfg_setting *setting)
+{
+	const struct config *config = load->config;
+	const struct cfg_keys *app = NULL;
+	const struct cfg_key *key;
+	struct cfg_value value;
+	char name[CFG_PATH_MAX];
+	char allowed[TEXT_MAX];
+
+	if (cfg_path_container(setting->path, name, sizeof(name))) {
+		for (size_t i = 0; i < config->container_count; i++) {
+			if (!strcmp(config->containers[i].name, name))
+				app = config->containers[i].app_type;
+		}
+	}
+	key = cfg_schema_find(&load->schema, setting->path, app);
+	if (key)
+		return cfg_load_value(load, key, setting, &value);
+	cfg_describe_unknown(&load->schema, setting->path, app, allowed, sizeof(allowed));
+	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
+			 "no key of this app.type, %s", allowed);
+}
+
+/* Bind the keys of all systems: config.json has them, so that it runs under another system. */
+static int bind_systems(struct cfg_load *load)
+{
+	const struct cfg_keys *const *systems = load->schema.registry->systems;
+	size_t count = 0;
+	int status = 0;
+
+	while (systems[count])
+		count++;
+	load->systems = calloc(count + 1, sizeof(*load->systems));
+	if (!load->systems)
+		return sim_runtime_error(load->err, "out of memory");
+	for (size_t i = 0; !status && i < count; i++) {
+		load->systems[i] = alloc_keys(load, systems[i]);
+		if (!load->systems[i])
+			return -SIM_EXIT_RUNTIME;
+		status = bind_scope(load, CFG_SCOPE_SYSTEM, systems[i], "", load->systems[i]);
+	}
+	return status;
+}
+
+/* Bind a container: its own keys, those of its application, and its control files. */
+static int bind_container(struct cfg_load *load, struct cfg_container *container)
+{
+	int status;
+
+	container->app = alloc_keys(load, container->app_type);
+	if (!container->app)
+		return -SIM_EXIT_RUNTIME;
+	status = bind_scope(load, CFG_SCOPE_CONTAINER, NULL, container->name, container);
+	if (!status)
+		status = bind_scope(load, CFG_SCOPE_APP, container->app_type, container->name,
+				    container->app);
+	if (status)
+		return status;
 	container->controls = calloc(load->schema.count, sizeof(*container->controls));
 	if (!container->controls)
 		return sim_runtime_error(load->err, "out of memory");
@@ -185,225 +284,77 @@ static int bind_controls(struct cfg_load *load, struct cfg_container *container)
 	return 0;
 }
 
-/* Names and types of the containers come first: they decide which keys exist. */
-static int bind_container_types(struct cfg_load *load)
+/* Add a copy of @path to @keys, once: several systems may have the same key. */
+static int list_key(struct cfg_load *load, char **keys, size_t *count, const char *path)
 {
-	const struct cfg_settings *settings = &load->settings;
+	for (size_t i = 0; i < *count; i++) {
+		if (!strcmp(keys[i], path))
+			return 0;
+	}
+	keys[*count] = strdup(path);
+	if (!keys[*count])
+		return sim_runtime_error(load->err, "out of memory");
+	++*count;
+	return 0;
+}
+
+/*
+ * List the keys that have no effect although the user set them: those that no code reads, and those
+ * of other systems. Keys of profiles, the lowest layer, do not count.
+ */
+static int list_keys_without_effect(struct cfg_load *load)
+{
 	struct config *config = load->config;
 	int status = 0;
 
-	config->containers = calloc(settings->container_count + 1, sizeof(*config->containers));
-	if (!config->containers)
+	config->unused_keys = calloc(load->schema.count, sizeof(*config->unused_keys));
+	config->foreign_keys = calloc(load->schema.count, sizeof(*config->foreign_keys));
+	if (!config->unused_keys || !config->foreign_keys)
 		return sim_runtime_error(load->err, "out of memory");
-	config->container_count = settings->container_count;
-	for (size_t i = 0; !status && i < config->container_count; i++) {
-		const struct cfg_mention *mention = &settings->containers[i];
-		struct cfg_container *container = &config->containers[i];
-		char path[CFG_PATH_MAX];
+	cfg_schema_for_each(&load->schema, key)
+	{
+		const struct cfg_setting *setting;
 
-		memcpy(container->name, mention->name, sizeof(container->name));
-		snprintf(path, sizeof(path), "%s.app.type", mention->path);
-		if (mention->origin != load->file && !cfg_settings_find(settings, path))
-			return missing_container(load, mention);
-		status = bind_key(load, cfg_schema_find(&load->schema, path, NULL),
-				  container->name, container);
+		if (status || (!key->unused && key->scope != CFG_SCOPE_SYSTEM))
+			continue;
+		setting = cfg_settings_find(&load->settings, key->path);
+		if (!setting || setting->source.layer == CFG_LAYER_PROFILE)
+			continue;
+		if (key->unused)
+			status = list_key(load, config->unused_keys, &config->unused_count,
+					  key->path);
+		if (!status && key->scope == CFG_SCOPE_SYSTEM &&
+		    !cfg_keys_has(config->system, key->path))
+			status = list_key(load, config->foreign_keys, &config->foreign_count,
+					  key->path);
 	}
 	return status;
 }
 
-/* The struct of a set's keys, or NULL: no memory. A set without a struct gets some, too. */
-static void *alloc_keys(struct cfg_load *load, const struct cfg_keys *set)
+/* Application types are bound first: they decide which keys the other settings may have. */
+int cfg_bind(struct cfg_load *load)
 {
-	void *keys = calloc(1, set->bytes + 1);
-
-	if (!keys)
-		sim_runtime_error(load->err, "out of memory");
-	return keys;
-}
-
-/* Keys of all systems: config.json has them, so that it can be run under another system. */
-static int bind_systems(struct cfg_load *load)
-{
-	const struct cfg_keys *const *systems = load->schema.registry->systems;
-	size_t count = 0;
-	int status = 0;
-
-	while (systems[count])
-		count++;
-	load->systems = calloc(count + 1, sizeof(*load->systems));
-	if (!load->systems)
-		return sim_runtime_error(load->err, "out of memory");
-	for (size_t i = 0; !status && i < count; i++) {
-		load->systems[i] = alloc_keys(load, systems[i]);
-		if (!load->systems[i])
-			return -SIM_EXIT_RUNTIME;
-		status = bind_scope(load, CFG_SCOPE_SYSTEM, systems[i], "", load->systems[i]);
-	}
-	return status;
-}
-
-static int bind_containers(struct cfg_load *load)
-{
-	int status = 0;
-
-	for (size_t i = 0; !status && i < load->config->container_count; i++) {
-		struct cfg_container *container = &load->config->containers[i];
-
-		container->app = alloc_keys(load, container->app_type);
-		if (!container->app)
-			return -SIM_EXIT_RUNTIME;
-		status =
-			bind_scope(load, CFG_SCOPE_CONTAINER, NULL, container->name, container);
-		if (!status)
-			status = bind_scope(load, CFG_SCOPE_APP, container->app_type,
-					    container->name, container->app);
-		if (!status)
-			status = bind_controls(load, container);
-	}
-	return status;
-}
-
-/* The GPU of "gpu.", and those of "gpus.". */
-static int bind_gpus(struct cfg_load *load)
-{
-	const struct cfg_settings *settings = &load->settings;
 	struct config *config = load->config;
-	int status = 0;
+	int status = alloc_mentioned(load);
 
-	snprintf(config->gpu.name, sizeof(config->gpu.name), "gpu0");
-	config->gpus = calloc(settings->gpu_count + 1, sizeof(*config->gpus));
-	if (!config->gpus)
-		return sim_runtime_error(load->err, "out of memory");
-	config->gpu_count = settings->gpu_count;
-	for (size_t i = 0; !status && i < config->gpu_count; i++) {
-		memcpy(config->gpus[i].name, settings->gpus[i].name, CFG_NAME_MAX);
+	for (size_t i = 0; !status && i < config->container_count; i++)
+		status = bind_container_type(load, i);
+	for (size_t i = 0; !status && i < load->settings.count; i++)
+		status = check_setting(load, &load->settings.list[i]);
+	if (!status)
+		status = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", config);
+	if (!status)
+		status = bind_systems(load);
+	for (size_t i = 0; !status && i < config->gpu_count; i++)
 		status = bind_scope(load, CFG_SCOPE_GPU, NULL, config->gpus[i].name,
 				    &config->gpus[i]);
-	}
-	return status;
-}
-
-static int bind_events(struct cfg_load *load)
-{
-	struct config *config = load->config;
-	int status = 0;
-
-	config->event_count = load->settings.event_count;
-	config->events = calloc(config->event_count + 1, sizeof(*config->events));
-	if (!config->events)
-		return sim_runtime_error(load->err, "out of memory");
+	for (size_t i = 0; !status && i < config->container_count; i++)
+		status = bind_container(load, &config->containers[i]);
 	for (size_t i = 0; !status && i < config->event_count; i++) {
 		char index[24];
 
 		snprintf(index, sizeof(index), "%zu", i);
 		status = bind_scope(load, CFG_SCOPE_EVENT, NULL, index, &config->events[i]);
 	}
-	return status;
-}
-
-/* The application type of the container that @path is in, or NULL. */
-static const struct cfg_keys *app_of_path(const struct config *config, const char *path)
-{
-	char name[CFG_PATH_MAX];
-
-	if (!cfg_path_container(path, name, sizeof(name)))
-		return NULL;
-	for (size_t i = 0; i < config->container_count; i++) {
-		if (!strcmp(config->containers[i].name, name))
-			return config->containers[i].app_type;
-	}
-	return NULL;
-}
-
-/* A setting must be right even where a later layer overrides it. */
-static int check_setting(struct cfg_load *load, const struct cfg_setting *setting)
-{
-	const struct cfg_keys *app = app_of_path(load->config, setting->path);
-	const struct cfg_key *key = cfg_schema_find(&load->schema, setting->path, app);
-	struct cfg_value value;
-	char allowed[TEXT_MAX];
-
-	if (key)
-		return cfg_load_value(load, key, setting, &value);
-	cfg_describe_unknown(&load->schema, setting->path, app, allowed, sizeof(allowed));
-	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
-			 "no key of this app.type, %s", allowed);
-}
-
-/* Does a layer that the user wrote set @path? Profiles are the lowest layer. */
-static bool is_asked_for(const struct cfg_load *load, const char *path)
-{
-	const struct cfg_setting *setting = cfg_settings_find(&load->settings, path);
-
-	return setting && setting->source.layer != CFG_LAYER_PROFILE;
-}
-
-static bool is_unused(const struct config *config, const struct cfg_key *key)
-{
-	(void)config;
-	return key->unused;
-}
-
-/* A key of systems that the scenario's system does not have. */
-static bool is_foreign(const struct config *config, const struct cfg_key *key)
-{
-	return key->scope == CFG_SCOPE_SYSTEM && !cfg_keys_has(config->system, key->path);
-}
-
-/* Several systems may have the same key. */
-static bool is_listed(char **keys, size_t count, const char *path)
-{
-	while (count--) {
-		if (!strcmp(keys[count], path))
-			return true;
-	}
-	return false;
-}
-
-/* List the keys that the user set, of the rows for which @is is true. */
-static int bind_asked(struct cfg_load *load,
-		      bool (*is)(const struct config *config, const struct cfg_key *key),
-		      char ***ret_keys, size_t *ret_count)
-{
-	char **keys = calloc(load->schema.count, sizeof(*keys));
-
-	*ret_keys = keys;
-	if (!keys)
-		return sim_runtime_error(load->err, "out of memory");
-	cfg_schema_for_each(&load->schema, key)
-	{
-		if (!is(load->config, key) || !is_asked_for(load, key->path) ||
-		    is_listed(keys, *ret_count, key->path))
-			continue;
-		keys[*ret_count] = strdup(key->path);
-		if (!keys[*ret_count])
-			return sim_runtime_error(load->err, "out of memory");
-		++*ret_count;
-	}
-	return 0;
-}
-
-int cfg_bind(struct cfg_load *load)
-{
-	int status = bind_container_types(load);
-
-	for (size_t i = 0; !status && i < load->settings.count; i++)
-		status = check_setting(load, &load->settings.list[i]);
-	if (!status)
-		status = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", load->config);
-	if (!status)
-		status = bind_systems(load);
-	if (!status)
-		status = bind_gpus(load);
-	if (!status)
-		status = bind_containers(load);
-	if (!status)
-		status = bind_events(load);
-	if (!status)
-		status = bind_asked(load, is_unused, &load->config->unused_keys,
-				    &load->config->unused_count);
-	if (!status)
-		status = bind_asked(load, is_foreign, &load->config->foreign_keys,
-				    &load->config->foreign_count);
-	return status;
+	return status ? status : list_keys_without_effect(load);
 }

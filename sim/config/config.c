@@ -25,27 +25,16 @@ void config_list_scenarios(char *text, size_t size)
 		cfg_path_list_json(folder, text, size);
 }
 
-static int no_scenario(struct cfg_load *load, const char *name)
-{
-	char folders[512] = "the current folder";
-	char known[512];
-
-	if (cfg_path_is_folder(name))
-		return cfg_error(load->err, name, "", "is a folder, allowed: a scenario file");
-	cfg_path_list_data("scenarios", folders, sizeof(folders));
-	config_list_scenarios(known, sizeof(known));
-	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s%s%s",
-			 folders, *known ? ", which has " : "", known);
-}
-
 /*
- * A scenario that is not here may be one of ours, with or without ".json". Anything that can be
- * read will do, a pipe included; a folder may have the name of one of ours.
+ * Find the scenario @name: a file or a pipe, else one of those that come with gvmsim, with or
+ * without ".json". A folder of the same name does not hide the latter.
  */
 static int find_scenario(struct cfg_load *load, const char *name)
 {
 	const char *const endings[] = { "", ".json" };
 	struct sim_error ignored = { 0 };
+	char folders[512] = "the current folder";
+	char known[512];
 
 	snprintf(load->file, sizeof(load->file), "%s", name);
 	if (!access(name, F_OK) && !cfg_path_is_folder(name))
@@ -59,51 +48,40 @@ static int find_scenario(struct cfg_load *load, const char *name)
 		    cfg_path_is_file(load->file))
 			return 0;
 	}
-	return no_scenario(load, name);
+	if (cfg_path_is_folder(name))
+		return cfg_error(load->err, name, "", "is a folder, allowed: a scenario file");
+	cfg_path_list_data("scenarios", folders, sizeof(folders));
+	config_list_scenarios(known, sizeof(known));
+	return cfg_error(load->err, name, "", "no such scenario, allowed: a file in %s%s%s",
+			 folders, *known ? ", which has " : "", known);
 }
 
 /*
- * Where relative names in the scenario begin. One that comes as an open file ("/dev/stdin", the
- * shell's "<(...)") has no folder of its own: the current one counts.
+ * Find and read the scenario. Relative names in it begin in its folder. An open file
+ * ("/dev/stdin", the shell's "<(...)") has no folder: there they begin in the current one.
  */
-static bool find_folder(struct cfg_load *load)
+static int load_scenario(struct cfg_load *load, const char *name)
 {
 	static const char *const open_files[] = { "/dev/stdin", "/dev/fd/", "/proc/" };
+	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "" };
 	const char *file = load->file;
+	json_t *root;
+	int status = find_scenario(load, name);
 
+	if (status)
+		return status;
 	for (size_t i = 0; i < sizeof(open_files) / sizeof(open_files[0]); i++) {
 		if (!strncmp(load->file, open_files[i], strlen(open_files[i])))
 			file = ".";
 	}
-	return cfg_path_folder(file, load->folder, sizeof(load->folder));
-}
-
-static int load_scenario(struct cfg_load *load, const char *name)
-{
-	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "" };
-	int status = find_scenario(load, name);
-	json_t *root;
-
-	if (!status && !find_folder(load))
-		status = cfg_error(load->err, load->file, "", "%s", strerror(errno));
-	if (!status)
-		status = cfg_load_json(load->file, &root, load->err);
+	if (!cfg_path_folder(file, load->folder, sizeof(load->folder)))
+		return cfg_error(load->err, load->file, "", "%s", strerror(errno));
+	status = cfg_load_json(load->file, &root, load->err);
 	if (status)
 		return status;
 	status = cfg_settings_add(&load->settings, &source, "", root, load->err);
 	json_decref(root);
 	return status;
-}
-
-static int load_layers(struct cfg_load *load, const char *path,
-		       const struct cfg_override *overrides, size_t count)
-{
-	int status = load_scenario(load, path);
-
-	for (size_t i = 0; !status && i < count; i++)
-		status = cfg_settings_override(&load->settings, overrides[i].path_and_value,
-					       load->err);
-	return status ? status : cfg_load_profiles(load);
 }
 
 static void load_destroy(struct cfg_load *load)
@@ -117,17 +95,6 @@ static void load_destroy(struct cfg_load *load)
 		free(load->origins[i]);
 }
 
-/* The config takes the keys of its own system; those of the others are freed. */
-static void take_system(struct cfg_load *load)
-{
-	size_t i = 0;
-
-	while (load->schema.registry->systems[i] != load->config->system)
-		i++;
-	load->config->system_keys = load->systems[i];
-	load->systems[i] = NULL;
-}
-
 int config_load(const struct cfg_registry *registry, const char *path,
 		const struct cfg_override *overrides, size_t count, struct config *config,
 		struct sim_error *err)
@@ -139,15 +106,25 @@ int config_load(const struct cfg_registry *registry, const char *path,
 	if (cfg_schema_init(&load.schema, registry))
 		return sim_runtime_error(err, "out of memory");
 	load.settings.schema = &load.schema;
-	status = load_layers(&load, path, overrides, count);
+	status = load_scenario(&load, path);
+	for (size_t i = 0; !status && i < count; i++)
+		status =
+			cfg_settings_override(&load.settings, overrides[i].path_and_value, err);
+	if (!status)
+		status = cfg_load_profiles(&load);
 	if (!status)
 		status = cfg_bind(&load);
 	if (!status)
 		status = cfg_check(&load);
 	if (!status)
 		status = cfg_resolve(&load);
-	if (!status)
-		take_system(&load);
+	/* The config takes the keys of its own system. load_destroy() frees those of the others. */
+	for (size_t i = 0; !status && registry->systems[i]; i++) {
+		if (registry->systems[i] == config->system) {
+			config->system_keys = load.systems[i];
+			load.systems[i] = NULL;
+		}
+	}
 	snprintf(config->file, sizeof(config->file), "%.*s", CFG_TEXT_MAX - 1, load.file);
 	load_destroy(&load);
 	if (status)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Reads a JSON file, of a scenario or a profile. */
+/* Reads the JSON file of a scenario or a profile. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,26 +8,14 @@
 #include "config/message.h"
 #include "config/value.h"
 
-/* "file:LINE:COLUMN: what", as compilers have it, but for a key that can be named. */
-static int json_mistake(struct sim_error *err, const char *file, const json_error_t *bad)
-{
-	char key[CFG_PATH_MAX];
-	char where[32];
-	bool twice = cfg_value_twice(bad, key, sizeof(key));
-
-	if (twice && *key)
-		return cfg_error(err, file, key,
-				 "is given twice (line %d, column %d), allowed: once",
-				 bad->line, bad->column);
-	snprintf(where, sizeof(where), "%d:%d", bad->line, bad->column);
-	return cfg_error(err, file, where, "%s",
-			 twice ? "a key is given twice, allowed: once" : bad->text);
-}
-
+/* A mistake is told as "file:LINE:COLUMN: what", as compilers do, or with the key if it has one. */
 int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 {
 	FILE *stream = fopen(file, "rb");
+	char key[CFG_PATH_MAX];
 	json_error_t bad;
+	char where[32];
+	bool twice;
 
 	if (!stream)
 		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
@@ -35,5 +23,12 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 	fclose(stream);
 	if (*ret_root)
 		return 0;
-	return json_mistake(err, file, &bad);
+	twice = cfg_value_twice(&bad, key, sizeof(key));
+	if (twice && *key)
+		return cfg_error(err, file, key,
+				 "is given twice (line %d, column %d), allowed: once", bad.line,
+				 bad.column);
+	snprintf(where, sizeof(where), "%d:%d", bad.line, bad.column);
+	return cfg_error(err, file, where, "%s",
+			 twice ? "a key is given twice, allowed: once" : bad.text);
 }

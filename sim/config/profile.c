@@ -2,9 +2,9 @@
 /*
  * Profiles: the constants of a GPU with its host, or of an application.
  *
- * Every leaf is {"value": ..., "source": "..."}; a number that cannot say where it comes from is
- * refused. A profile is looked for beside the scenario first (gpus/ or apps/ there), so that a
- * user's scenarios can carry their own, then among those that came with gvmsim.
+ * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. A profile
+ * is looked for beside the scenario first (in gpus/ or apps/ there), so that users can bring their
+ * own, then among those that come with gvmsim.
  */
 #include "config/load.h"
 
@@ -20,13 +20,13 @@
 /* The two kinds of profile. */
 struct profile_kind {
 	const char *folder;
-	const char *trees[3]; /* keys at its top, NULL-terminated */
+	const char *trees[3]; /* the keys allowed at its top, NULL at the end */
 };
 
 static const struct profile_kind gpu_kind = { "gpus", { "gpu", "host", NULL } };
 static const struct profile_kind app_kind = { "apps", { "app", NULL } };
 
-/* The file of profile @name of @kind. */
+/* Find the file of profile @name, which the key @key asks for. */
 static int profile_find(struct cfg_load *load, const struct profile_kind *kind, const char *key,
 			const char *name, char *ret_file, size_t size)
 {
@@ -52,18 +52,11 @@ static int profile_find(struct cfg_load *load, const struct profile_kind *kind, 
 			  *known ? known : "none, no profiles were found");
 }
 
-/* Remember @file as long as settings may point to it. NULL: no memory. */
-static const char *keep_origin(struct cfg_load *load, const char *file)
-{
-	char *copy = strdup(file);
-
-	if (copy)
-		load->origins[load->origin_count++] = copy;
-	return copy;
-}
-
-/* An application's profile does not speak of GPUs, nor of the container's own keys. */
-static int check_trees(const struct profile_kind *kind, const char *file, const json_t *root,
+/*
+ * Check the keys at the top of a profile. Of an application's profile, "app" is the only one: it
+ * says nothing about GPUs or about the container's own keys.
+ */
+static int check_trees(const struct profile_kind *kind, const char *file, json_t *root,
 		       struct sim_error *err)
 {
 	char allowed[64] = "";
@@ -72,7 +65,7 @@ static int check_trees(const struct profile_kind *kind, const char *file, const 
 
 	for (size_t i = 0; kind->trees[i]; i++)
 		cfg_append(allowed, sizeof(allowed), "%s%s", i ? ", " : "", kind->trees[i]);
-	json_object_foreach((json_t *)root, name, child) {
+	json_object_foreach(root, name, child) {
 		size_t i = 0;
 
 		while (kind->trees[i] && (strncmp(name, kind->trees[i], strcspn(name, ".")) ||
@@ -85,47 +78,43 @@ static int check_trees(const struct profile_kind *kind, const char *file, const 
 }
 
 /*
- * Of a profile for a further GPU only "gpu" counts: the machine has one host. Its keys lie below
- * "gpus.<name>" in place of "gpu".
+ * Read the profile @file, whose keys go below @prefix: "", "containers.<name>" or "gpus.<name>". A
+ * further GPU takes only "gpu" from its profile, since the machine has one host.
  */
-static int add_further_gpu(struct cfg_load *load, const struct cfg_source *source, json_t *root)
-{
-	const char *name;
-	json_t *child;
-	int status = 0;
-
-	json_object_foreach(root, name, child) {
-		const char *rest = name + strcspn(name, ".");
-
-		if (!status && !strncmp(name, "gpu", strlen("gpu")))
-			status = cfg_settings_add(&load->settings, source,
-						  *rest ? rest + 1 : "", child, load->err);
-	}
-	return status;
-}
-
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)
 {
-	struct cfg_source source = { keep_origin(load, file), CFG_LAYER_PROFILE, prefix };
+	char *origin = strdup(file);
+	struct cfg_source source = { origin, CFG_LAYER_PROFILE, prefix };
+	const char *name;
+	json_t *child;
 	json_t *root;
 	int status;
 
-	if (!source.origin)
+	if (!origin)
 		return sim_runtime_error(load->err, "out of memory");
+	load->origins[load->origin_count++] = origin; /* settings point to it */
 	status = cfg_load_json(file, &root, load->err);
 	if (status)
 		return status;
 	status = check_trees(kind, file, root, load->err);
-	if (!status && kind == &gpu_kind && *prefix)
-		status = add_further_gpu(load, &source, root);
-	else if (!status)
+	if (kind == &gpu_kind && *prefix) {
+		json_object_foreach(root, name, child) {
+			const char *rest = name + strcspn(name, ".");
+
+			if (!status && !strncmp(name, "gpu", strlen("gpu")))
+				status = cfg_settings_add(&load->settings, &source,
+							  *rest ? rest + 1 : "", child,
+							  load->err);
+		}
+	} else if (!status) {
 		status = cfg_settings_add(&load->settings, &source, "", root, load->err);
+	}
 	json_decref(root);
 	return status;
 }
 
-/* Add the profile that the key at @path names, if any layer sets it and it is not none, "". */
+/* Add the profile that the key at @path names. An empty name, or no setting: there is none. */
 static int profile_add(struct cfg_load *load, const struct profile_kind *kind, const char *path,
 		       const char *prefix)
 {

@@ -30,7 +30,7 @@ START_TEST(set_mistakes_are_named)
 	assert_bad_set("gpu.link={\"setup\": }",
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
 		       "bandwidth, bandwidth_both, setup, piece");
-	assert_bad_set("name=caf\xe9", "--set:name: is not in UTF-8, allowed: text that is");
+	assert_bad_set("name=caf\xe9", "--set:name: is not UTF-8, allowed: UTF-8 text");
 	snprintf(message, sizeof(message),
 		 "--set:system.name: \"gvmx\" is not known, allowed: ");
 	for (size_t i = 0; sim_systems[i]; i++)
@@ -289,8 +289,9 @@ START_TEST(relations_are_checked)
 		"gpu.link.bandwidth_both=1e9",
 		"--set:gpu.link.bandwidth_both: 1000000000 is too little, allowed: at least "
 		"gpu.link.bandwidth, 16000000000");
-	assert_bad_set("containers.vllm.enabled=false",
-		       "s.json:containers: none is enabled, allowed: at least one that is");
+	assert_bad_set(
+		"containers.vllm.enabled=false",
+		"s.json:containers: all are disabled, allowed: at least one enabled container");
 	assert_bad_set("containers.vllm.app.max_sequences=4096",
 		       "--set:containers.vllm.app.max_sequences: 4096 is too many, allowed: at "
 		       "most max_batched_tokens, 2048");
@@ -359,14 +360,14 @@ START_TEST(bad_events_are_named)
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\"}",
 			 "s.json:events.0.file: is missing, allowed: 1 to 63 letters, digits, "
 			 "\"_\", \"-\" and \".\" (not first)");
-	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
-			 "s.json:events.0.touch: nobody there listens to events, allowed: a "
-			 "container with app.type \"pages\" and app.pattern \"events\"");
 	assert_bad_event(
-		"{\"at\": \"1s\", \"container\": \"vllm\", \"exit\": true, "
-		"\"touch\": \"3\"}",
-		"s.json:events.0.touch: is not all that is asked for, allowed: file and "
-		"value, or touch, or exit");
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
+		"s.json:events.0.touch: its container listens to no events, allowed: a "
+		"container with app.type \"pages\" and app.pattern \"events\"");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"exit\": true, "
+			 "\"touch\": \"3\"}",
+			 "s.json:events.0.touch: does not stand alone, allowed: file and "
+			 "value, or touch, or exit");
 }
 END_TEST
 
