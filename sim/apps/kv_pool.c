@@ -31,8 +31,6 @@ static u32 group_blocks(const struct kv_pool *pool, u32 group, u32 *ret_first)
 
 int kv_pool_init(struct kv_pool *pool, u32 block_count)
 {
-	u32 block;
-
 	GVM_ASSERT(block_count >= 2);
 	*pool = (struct kv_pool){ .block_count = block_count };
 	pool->group_count = (block_count + KV_GROUP_BLOCKS - 1) / KV_GROUP_BLOCKS;
@@ -47,7 +45,7 @@ int kv_pool_init(struct kv_pool *pool, u32 block_count)
 		kv_pool_destroy(pool);
 		return -ENOMEM;
 	}
-	for (block = 1; block < block_count; block++)
+	for (u32 block = 1; block < block_count; block++)
 		pool_append_free(pool, block);
 	return 0;
 }
@@ -141,9 +139,7 @@ void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks)
 /* The group of the queue's newest block whose group is all free. */
 static u32 pool_find_idle(struct kv_pool *pool)
 {
-	u32 i;
-
-	for (i = pool_queued(pool); i--;) {
+	for (u32 i = pool_queued(pool); i--;) {
 		u32 group = *pool_slot(pool, i) / KV_GROUP_BLOCKS;
 
 		if (!pool->used[group])

@@ -81,9 +81,8 @@ bool kv_pool_grow(struct kv_pool *pool, struct kv_blocks *blocks, u32 count);
 void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
 
 /*
- * Take the blocks of a group out of the queue, all of which are free, for nobody: of the group whose
- * block was freed last. Returns the group, or KV_NO_GROUP. Then, when its memory is given back, park
- * it.
+ * Take a group without blocks in use out of the queue: the one whose block was freed last. Returns
+ * the group, or KV_NO_GROUP. Park it when its memory has been given back.
  */
 #define KV_NO_GROUP 0xffffffffu
 u32 kv_pool_take_group(struct kv_pool *pool);

@@ -68,7 +68,7 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 	return status;
 }
 
-/* Take what is still coming: until the stop date if that cuts off answers in flight. */
+/* Blocking: wait for answers in flight; no longer than the stop date, if that drops them. */
 static void client_drain(struct llm_server *server, const struct client_dates *dates)
 {
 	u64 date = server->cfg->client.drop_in_flight ? dates->stop_ns : ENG_NEVER;

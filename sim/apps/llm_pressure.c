@@ -5,19 +5,18 @@
  *
  * vLLM fills its share of the GPU with KV blocks and walks through all of them in turn, so that a
  * driver sees 30 GB in use where the requests of the moment need one or two. Under pressure it would
- * copy blocks of nobody to the host and back. The server knows better:
+ * copy free blocks to the host and back. The server knows which blocks are free:
  *
  *     event: target bytes -> a group without a block in use -> off the queue -> discard -> parked
  *                                 ^                                                 |
  *                                 '---------- until the target is reached ----------'
  *
- * What the driver reports as freed counts, and not what the server believes to have given. Parked
- * groups come back when the load needs them, and only then: their pages fault in as fresh memory,
- * which is cleared and never copied. Nothing is told to the scheduler, whose pool is as large as
- * before; if the memory is not there by then, the driver pages, as it does for everybody.
+ * The bytes that the driver reports as freed count towards the target. Parked groups come back only
+ * when the load needs them: their pages fault in as fresh memory, which is cleared and never copied.
+ * The scheduler's pool stays as large as before; if memory is short by then, the driver pages.
  *
- * This is a thread of the server's own beside its engine, as a handler of a usermemfd would be. A
- * group under way between queue and park belongs to neither.
+ * An actor of its own does this beside the server's engine, as the handler of a usermemfd would. A
+ * group between queue and park belongs to neither.
  */
 #include "apps/llm_server.h"
 

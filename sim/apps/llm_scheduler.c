@@ -5,8 +5,8 @@
  *
  * There is no prefill phase and no decode phase. A request has known tokens (its prompt and what
  * it has generated) and computed ones (whose keys and values are in the cache). A step gives each
- * request some tokens to compute, and whoever has all known tokens computed at its end emits one
- * more. Decoding is the case that exactly one is missing; a prefill is any other.
+ * request some tokens to compute. A request whose known tokens are all computed at the end of the
+ * step emits one more. Decoding is the case that exactly one is missing; a prefill is any other.
  *
  *              known                       budget of a step: max_batched_tokens
  *     |--------------------|               +---+---+---+----------------+-----+
@@ -23,9 +23,8 @@
  *     request admitted last is preempted: its blocks are freed, it has to compute everything
  *     again, what it generated included, and goes to the front of the waiting queue. This is
  *     repeated until there is a block, or the request at hand has preempted itself.
- *  2. Unless somebody was preempted in this step: waiting requests first come, first served, while
- *     budget, free blocks and max_sequences allow. The first that does not fit ends the round;
- *     nobody overtakes it.
+ *  2. Unless a request was preempted in this step: waiting requests first come, first served, while
+ *     budget, free blocks and max_sequences allow. The first that does not fit ends the round.
  *
  * Blocks are taken for the tokens of this step only; a running request can therefore find the
  * pool empty in mid-answer, which is what preemption is for.
@@ -36,8 +35,8 @@
  *
  * What is left out, and why:
  *
- *  1. Prefix caching. Traces say how long a prompt was and not what it said, so nobody can tell
- *     which requests shared one. A preempted request could find some of its own blocks again in
+ *  1. Prefix caching. Traces have the lengths of prompts and not their text, so shared prefixes
+ *     are unknown. A preempted request could find some of its own blocks again in
  *     real vLLM if they were not handed out meanwhile; preemption happens when the pool is empty,
  *     so they mostly were. It computes everything again here.
  *  2. Speculative decoding, structured output, LoRA adapters, encoders, remote KV: not in use.
@@ -181,9 +180,7 @@ static bool schedule_one_running(struct llm_scheduler *scheduler, struct llm_ste
 /* Round 1. Preempting takes requests off the end, so this may end early. */
 static void schedule_running(struct llm_scheduler *scheduler, struct llm_step *step)
 {
-	u32 i;
-
-	for (i = 0; i < scheduler->running_count && scheduler->budget; i++)
+	for (u32 i = 0; i < scheduler->running_count && scheduler->budget; i++)
 		if (!schedule_one_running(scheduler, step, scheduler->running[i]))
 			return;
 }
@@ -235,10 +232,9 @@ static bool request_emit(struct llm_scheduler *scheduler, struct llm_request *re
 void llm_scheduler_complete(struct llm_scheduler *scheduler)
 {
 	u32 kept = 0;
-	u32 i;
 
 	scheduler->emitted_count = 0;
-	for (i = 0; i < scheduler->running_count; i++) {
+	for (u32 i = 0; i < scheduler->running_count; i++) {
 		struct llm_request *request = scheduler->running[i];
 
 		request->computed += request->scheduled;
@@ -253,9 +249,8 @@ void llm_scheduler_complete(struct llm_scheduler *scheduler)
 static void running_remove(struct llm_scheduler *scheduler, const struct llm_request *request)
 {
 	u32 kept = 0;
-	u32 i;
 
-	for (i = 0; i < scheduler->running_count; i++)
+	for (u32 i = 0; i < scheduler->running_count; i++)
 		if (scheduler->running[i] != request)
 			scheduler->running[kept++] = scheduler->running[i];
 	scheduler->running_count = kept;

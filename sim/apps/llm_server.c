@@ -155,7 +155,7 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 			});
 }
 
-/* Forget a session; whoever closes it has written its record. */
+/* Forget a session. Its record is written before. */
 static void session_close(struct llm_server *server, struct llm_session *session)
 {
 	list_del_init(&session->node);

@@ -131,7 +131,6 @@ static void pages_add_kernel(struct pages *pages)
 	const struct cfg_pages *cfg = pages->cfg;
 	bool writes = pages_draw(pages, CFG_PPM) < cfg->write_share;
 	enum cuda_mode mode = writes ? CUDA_WRITE : CUDA_READ;
-	u32 i;
 
 	if (cfg->pattern == CFG_PATTERN_EVENTS) {
 		pages_touch(pages, pages->next_block, 1, mode);
@@ -141,7 +140,7 @@ static void pages_add_kernel(struct pages *pages)
 		pages_walk(pages, (u32)cfg->kernel_blocks, mode);
 		return;
 	}
-	for (i = 0; i < cfg->kernel_blocks; i++)
+	for (u32 i = 0; i < cfg->kernel_blocks; i++)
 		pages_touch(pages,
 			    cfg->pattern == CFG_PATTERN_ZIPF ?
 				    zipf_draw(pages) :
@@ -231,9 +230,8 @@ static int pages_follow_events(struct pages *pages)
 {
 	const struct config *config = pages->env->config;
 	int status = 0, died = 0;
-	size_t i;
 
-	for (i = 0; i < config->event_count && status != -EINTR; i++) {
+	for (size_t i = 0; i < config->event_count && status != -EINTR; i++) {
 		const struct cfg_event *event = &config->events[i];
 
 		if (strcmp(event->container, pages->env->container->name) != 0)

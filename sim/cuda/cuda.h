@@ -10,7 +10,7 @@
  * with a list of what they access. They know nothing of ranges, page tables or channels.
  *
  * The runtime owns each burst from its launch to its end. An application that is interrupted
- * simply returns: cuda_context_destroy() takes back what is still queued.
+ * simply returns: cuda_context_destroy() fails its queued work.
  *
  * The runtime also counts launches, as the user-space shim of GVM 4.4 does by interposing CUDA
  * calls: device.h.

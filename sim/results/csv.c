@@ -39,20 +39,20 @@ static int csv_read_text(struct csv *csv, struct sim_error *err)
 
 static int csv_read_line(struct csv *csv, struct sim_error *err)
 {
-	int rc = csv_read_text(csv, err);
+	int status = csv_read_text(csv, err);
 
-	return rc == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : rc;
+	return status == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : status;
 }
 
 /* The first line that is no comment. */
 static int csv_read_header(struct csv *csv, struct sim_error *err)
 {
-	int rc;
+	int status;
 
 	do
-		rc = csv_read_text(csv, err);
-	while (rc == 1 && *csv->text == '#');
-	return rc == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : rc;
+		status = csv_read_text(csv, err);
+	while (status == 1 && *csv->text == '#');
+	return status == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : status;
 }
 
 /* "a, b, c": the columns that the caller wants. */
@@ -95,21 +95,21 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 	     struct sim_error *err)
 {
 	char wanted[256];
-	int rc;
+	int status;
 
 	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
-	rc = csv_read_header(csv, err);
-	if (!rc)
-		rc = sim_user_error(err, "%s:1: is empty, allowed: a header with %s", file,
-				    csv_wanted(csv, count, wanted, sizeof(wanted)));
+	status = csv_read_header(csv, err);
+	if (!status)
+		status = sim_user_error(err, "%s:1: is empty, allowed: a header with %s", file,
+					csv_wanted(csv, count, wanted, sizeof(wanted)));
 	csv->header_count = csv->field_count;
-	if (rc == 1)
-		rc = csv_find_all(csv, count, err);
-	if (rc)
+	if (status == 1)
+		status = csv_find_all(csv, count, err);
+	if (status)
 		csv_close(csv);
-	return rc;
+	return status;
 }
 
 void csv_close(struct csv *csv)
@@ -122,12 +122,12 @@ void csv_close(struct csv *csv)
 
 int csv_next(struct csv *csv, struct sim_error *err)
 {
-	int rc = csv_read_line(csv, err);
+	int status = csv_read_line(csv, err);
 
-	if (rc == 1 && csv->field_count != csv->header_count)
+	if (status == 1 && csv->field_count != csv->header_count)
 		return sim_user_error(err, "%s:%zu: %zu fields, expected %zu", csv->file,
 				      csv->line, csv->field_count, csv->header_count);
-	return rc;
+	return status;
 }
 
 const char *csv_text(const struct csv *csv, size_t column)

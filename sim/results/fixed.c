@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "results/fixed.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #define FIXED_SCALE 1000000u
@@ -12,12 +11,12 @@ void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text
 
 	if (under)
 		millionths = (over * FIXED_SCALE + under / 2) / under;
-	snprintf(ret_text, FIXED_MAX, "%" PRIu64 ".%06" PRIu64,
-		 (uint64_t)(millionths / FIXED_SCALE), (uint64_t)(millionths % FIXED_SCALE));
+	snprintf(ret_text, FIXED_MAX, "%llu.%06llu", (u64)(millionths / FIXED_SCALE),
+		 (u64)(millionths % FIXED_SCALE));
 }
 
-void fixed_seconds(uint64_t ns, char ret_text[FIXED_MAX])
+void fixed_seconds(u64 ns, char ret_text[FIXED_MAX])
 {
-	snprintf(ret_text, FIXED_MAX, "%" PRIu64 ".%09" PRIu64, ns / (uint64_t)FIXED_NS_PER_S,
-		 ns % (uint64_t)FIXED_NS_PER_S);
+	snprintf(ret_text, FIXED_MAX, "%llu.%09llu", ns / (u64)FIXED_NS_PER_S,
+		 ns % (u64)FIXED_NS_PER_S);
 }

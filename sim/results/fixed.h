@@ -3,7 +3,7 @@
 #ifndef SIM_RESULTS_FIXED_H
 #define SIM_RESULTS_FIXED_H
 
-#include <stdint.h>
+#include "engine/types.h"
 
 #define FIXED_MAX      48 /* room for anything that is printed here */
 #define FIXED_NS_PER_S 1000000000ull
@@ -12,6 +12,6 @@
 void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text[FIXED_MAX]);
 
 /* Nanoseconds as exact seconds. */
-void fixed_seconds(uint64_t ns, char ret_text[FIXED_MAX]);
+void fixed_seconds(u64 ns, char ret_text[FIXED_MAX]);
 
 #endif

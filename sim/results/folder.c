@@ -234,7 +234,7 @@ static int read_summary(struct folder *folder, const char *file, struct sim_erro
 	return 0;
 }
 
-/* Nobody may ever write into a FIFO; the others are told by who opens them. */
+/* Opening a FIFO would wait for a writer for ever, so it is refused before. */
 static int check_files(const char *path, struct sim_error *err)
 {
 	static const char *const names[] = {

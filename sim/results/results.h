@@ -11,7 +11,7 @@
  * link could have moved in that direction. The container's kernels stood still on its own faults
  * while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
  * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
- * container are the totals of summary.json. What nobody knows is an empty field.
+ * container are the totals of summary.json. An unknown value is an empty field.
  *
  * controls.csv (output.controls): a row per control file and change that a sample of the timeline
  * found; lines are joined by blanks. gvmcollect always writes it, for files that the timeline has not.

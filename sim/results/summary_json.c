@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* summary.json: written, and read back. The layout is that of summary_metric(). */
+/* Writes summary.json and reads it back. Metrics come in the order of summary_metric(). */
 #include "results/summary.h"
 
 #include <errno.h>

@@ -126,20 +126,20 @@ static int find_ignored_controls(struct summary *summary, const struct sim_conta
 {
 	const struct machine *machine = ran->machine;
 	char key[IGNORED_MAX];
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < ran->cfg->control_count; i++) {
+	for (size_t i = 0; !status && i < ran->cfg->control_count; i++) {
 		const struct cfg_control *control = &ran->cfg->controls[i];
 
 		if (!*control->text || machine->system->honours(machine->config, control->file))
 			continue;
 		snprintf(key, sizeof(key), "containers.%s.%s", ran->cfg->name, control->file);
-		rc = add_ignored(summary, key);
+		status = add_ignored(summary, key);
 	}
-	return rc;
+	return status;
 }
 
-/* A wish to listen where nobody is told anything. */
+/* app.pressure, under a system without pressure events. */
 static int find_ignored_pressure(struct summary *summary, const struct sim_container *ran)
 {
 	char key[IGNORED_MAX];
@@ -154,51 +154,51 @@ static int find_ignored_pressure(struct summary *summary, const struct sim_conta
 static int find_ignored_events(struct summary *summary, const struct machine *machine)
 {
 	char key[IGNORED_MAX];
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < machine->config->event_count; i++) {
+	for (size_t i = 0; !status && i < machine->config->event_count; i++) {
 		const char *file = machine->config->events[i].file;
 
 		if (!file[0] || machine->system->honours(machine->config, file))
 			continue;
 		snprintf(key, sizeof(key), "events.%zu.file", i);
-		rc = add_ignored(summary, key);
+		status = add_ignored(summary, key);
 	}
-	return rc;
+	return status;
 }
 
 /* Keys that nothing here reads yet, whatever the system. */
 static int find_ignored_unused(struct summary *summary, const struct config *config)
 {
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < config->unused_count; i++)
-		rc = add_ignored(summary, config->unused_keys[i]);
-	return rc;
+	for (size_t i = 0; !status && i < config->unused_count; i++)
+		status = add_ignored(summary, config->unused_keys[i]);
+	return status;
 }
 
 /* Keys of mechanisms that this system does not have. */
 static int find_ignored_mechanisms(struct summary *summary, const struct config *config)
 {
-	int rc = 0;
+	int status = 0;
 
-	for (size_t i = 0; !rc && i < config->foreign_count; i++)
-		rc = add_ignored(summary, config->foreign_keys[i]);
-	return rc;
+	for (size_t i = 0; !status && i < config->foreign_count; i++)
+		status = add_ignored(summary, config->foreign_keys[i]);
+	return status;
 }
 
 static int find_ignored(struct summary *summary, const struct machine *machine)
 {
-	int rc = find_ignored_unused(summary, machine->config);
+	int status = find_ignored_unused(summary, machine->config);
 
-	if (!rc)
-		rc = find_ignored_mechanisms(summary, machine->config);
-	for (u32 i = 0; !rc && i < machine->container_count; i++) {
-		rc = find_ignored_pressure(summary, &machine->containers[i]);
-		if (!rc)
-			rc = find_ignored_controls(summary, &machine->containers[i]);
+	if (!status)
+		status = find_ignored_mechanisms(summary, machine->config);
+	for (u32 i = 0; !status && i < machine->container_count; i++) {
+		status = find_ignored_pressure(summary, &machine->containers[i]);
+		if (!status)
+			status = find_ignored_controls(summary, &machine->containers[i]);
 	}
-	return rc ? rc : find_ignored_events(summary, machine);
+	return status ? status : find_ignored_events(summary, machine);
 }
 
 static void compute_head(struct summary *summary, const struct machine *machine)
@@ -224,7 +224,7 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err)
 {
-	int rc = 0;
+	int status = 0;
 
 	*summary = (struct summary){ 0 };
 	compute_head(summary, machine);
@@ -232,12 +232,12 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 		calloc(machine->container_count + 1, sizeof(*summary->containers));
 	if (!summary->containers)
 		return sim_runtime_error(err, "out of memory for the results");
-	for (u32 i = 0; !rc && i < machine->container_count; i++)
-		rc = compute_container(&summary->containers[summary->container_count++],
-				       &machine->containers[i]);
-	if (!rc)
-		rc = find_ignored(summary, machine);
-	if (!rc)
+	for (u32 i = 0; !status && i < machine->container_count; i++)
+		status = compute_container(&summary->containers[summary->container_count++],
+					   &machine->containers[i]);
+	if (!status)
+		status = find_ignored(summary, machine);
+	if (!status)
 		return 0;
 	summary_destroy(summary);
 	return sim_runtime_error(err, "out of memory for the results");

@@ -62,7 +62,7 @@ static int make_folders(struct writer *writer)
 	return error;
 }
 
-/* Innermost first. One that somebody else has put something into stays. */
+/* Innermost first. A folder that others have put files into stays. */
 static void remove_made_folders(struct writer *writer)
 {
 	char path[WRITER_FOLDER_MAX];

@@ -66,26 +66,26 @@ static int trace_reserve_one(struct trace *trace, struct sim_error *err)
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err)
 {
-	int ret;
+	int status;
 
-	ret = trace_check_request(trace, request, err);
-	if (ret)
-		return ret;
-	ret = trace_reserve_one(trace, err);
-	if (ret)
-		return ret;
+	status = trace_check_request(trace, request, err);
+	if (status)
+		return status;
+	status = trace_reserve_one(trace, err);
+	if (status)
+		return status;
 	trace->requests[trace->count++] = *request;
 	return 0;
 }
 
-int trace_error_at(const char *path, struct sim_error *err, int ret)
+int trace_error_at(const char *path, struct sim_error *err, int status)
 {
 	struct sim_error inner = *err;
 
-	if (ret == -SIM_EXIT_USER)
+	if (status == -SIM_EXIT_USER)
 		return sim_user_error(err, "%s: %s", path, inner.text);
 	sim_runtime_error(err, "%s: %s", path, inner.text);
-	return ret;
+	return status;
 }
 
 const char *trace_attribution_problem(const char *text, size_t len)
@@ -128,18 +128,18 @@ int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *tra
 	       struct sim_error *err)
 {
 	FILE *file;
-	int ret;
+	int status;
 
 	assert(!trace->requests);
 	file = fopen(path, "rbe");
 	if (!file)
 		return sim_user_error(err, "%s: cannot open: %s", path, strerror(errno));
 	if (trace_is_folder(file))
-		ret = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
+		status = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
 	else
-		ret = trace_read_stream(file, path, bad_rows, trace, err);
+		status = trace_read_stream(file, path, bad_rows, trace, err);
 	fclose(file);
-	if (ret)
+	if (status)
 		trace_destroy(trace);
-	return ret;
+	return status;
 }

@@ -106,7 +106,7 @@ static const char *trace_parse_fraction(const char *text, u64 *ret_ns)
 }
 
 /* Parse the digits up to the end or a point; *@ret_rest is where they stop. */
-static const char *trace_parse_whole(const char *text, u64 *ret, const char **ret_rest)
+static const char *trace_parse_whole(const char *text, u64 *ret_value, const char **ret_rest)
 {
 	bool overflow = false;
 	u64 value = 0;
@@ -122,7 +122,7 @@ static const char *trace_parse_whole(const char *text, u64 *ret, const char **re
 		return "is not a number";
 	if (overflow)
 		return "is too large";
-	*ret = value;
+	*ret_value = value;
 	*ret_rest = p;
 	return NULL;
 }
@@ -302,11 +302,11 @@ static int trace_csv_unknown_header(const struct trace_csv *csv, struct sim_erro
 
 static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 {
-	int ret;
+	int status;
 
-	ret = trace_csv_next_line(csv, err);
-	if (ret < 0)
-		return ret;
+	status = trace_csv_next_line(csv, err);
+	if (status < 0)
+		return status;
 	/* Spreadsheets put a byte order mark in front of the first name. */
 	if (!strncmp(csv->buf, "\xef\xbb\xbf", 3))
 		memmove(csv->buf, csv->buf + 3, strlen(csv->buf + 3) + 1);
@@ -317,9 +317,9 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 				      csv->path, csv->line, csv->columns,
 				      TRACE_CSV_COLUMNS_MAX);
 	for (size_t i = 0; i < sizeof(trace_csv_forms) / sizeof(trace_csv_forms[0]); i++) {
-		ret = trace_csv_match(csv, &trace_csv_forms[i], err);
-		if (ret)
-			return ret < 0 ? ret : 0;
+		status = trace_csv_match(csv, &trace_csv_forms[i], err);
+		if (status)
+			return status < 0 ? status : 0;
 	}
 	return trace_csv_unknown_header(csv, err);
 }
@@ -382,27 +382,27 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 			       struct sim_error *err)
 {
 	u32 *response = row->request.response_tokens;
-	int fields, ret;
+	int fields, status;
 
 	fields = trace_csv_split(csv);
 	if (fields != csv->columns)
 		return sim_user_error(err, "%s:%llu: %d fields, allowed are the header's %d",
 				      csv->path, csv->line, fields, csv->columns);
-	ret = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
-	if (!ret)
-		ret = trace_csv_parse_tokens(csv, TRACE_CSV_PROMPT, &row->request.prompt_tokens,
-					     err);
-	if (!ret)
-		ret = trace_csv_parse_tokens(csv, TRACE_CSV_GENERATED,
-					     &response[TRACE_RESPONSE_GENERATED], err);
-	if (!ret)
-		ret = trace_csv_parse_tokens(csv, TRACE_CSV_RECORDED,
-					     &response[TRACE_RESPONSE_RECORDED], err);
-	if (!ret)
-		ret = trace_csv_judge(csv, row, err);
-	if (!ret)
+	status = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
+	if (!status)
+		status = trace_csv_parse_tokens(csv, TRACE_CSV_PROMPT,
+						&row->request.prompt_tokens, err);
+	if (!status)
+		status = trace_csv_parse_tokens(csv, TRACE_CSV_GENERATED,
+						&response[TRACE_RESPONSE_GENERATED], err);
+	if (!status)
+		status = trace_csv_parse_tokens(csv, TRACE_CSV_RECORDED,
+						&response[TRACE_RESPONSE_RECORDED], err);
+	if (!status)
+		status = trace_csv_judge(csv, row, err);
+	if (!status)
 		csv->last_ns = row->request.arrival_ns;
-	return ret;
+	return status;
 }
 
 /* Does the file end behind the line in csv->buf? A read error is told with the next line. */
@@ -419,45 +419,45 @@ static bool trace_csv_is_last(const struct trace_csv *csv)
 static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
 {
 	struct trace_csv_row row = { 0 };
-	int ret;
+	int status;
 
-	ret = trace_csv_next_line(csv, err);
+	status = trace_csv_next_line(csv, err);
 	/* Editors and spreadsheets leave a blank line at the end. Elsewhere it is a bad row. */
-	if (ret > 0 && !*csv->buf && trace_csv_is_last(csv))
-		ret = trace_csv_next_line(csv, err);
-	if (!ret)
+	if (status > 0 && !*csv->buf && trace_csv_is_last(csv))
+		status = trace_csv_next_line(csv, err);
+	if (!status)
 		return 0;
-	if (ret > 0)
-		ret = trace_csv_parse_row(csv, &row, err);
-	if (ret == -SIM_EXIT_USER && csv->bad_rows == TRACE_BAD_ROWS_SKIP) {
+	if (status > 0)
+		status = trace_csv_parse_row(csv, &row, err);
+	if (status == -SIM_EXIT_USER && csv->bad_rows == TRACE_BAD_ROWS_SKIP) {
 		trace->bad_rows++;
 		return 1;
 	}
-	if (ret)
-		return ret;
+	if (status)
+		return status;
 	if (row.failed) {
 		trace->failures++;
 		return 1;
 	}
 	/* The row is sound, so only a limit or memory can fail here: never skipped. */
-	ret = trace_append(trace, &row.request, err);
-	return ret ? trace_error_at(csv->path, err, ret) : 1;
+	status = trace_append(trace, &row.request, err);
+	return status ? trace_error_at(csv->path, err, status) : 1;
 }
 
 int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		   struct trace *trace, struct sim_error *err)
 {
 	struct trace_csv csv = { .file = file, .path = path, .bad_rows = bad_rows };
-	int ret;
+	int status;
 
-	ret = trace_csv_read_header(&csv, err);
-	if (ret)
-		return ret;
+	status = trace_csv_read_header(&csv, err);
+	if (status)
+		return status;
 	do {
-		ret = trace_csv_read_row(&csv, trace, err);
-	} while (ret > 0);
-	if (ret)
-		return ret;
+		status = trace_csv_read_row(&csv, trace, err);
+	} while (status > 0);
+	if (status)
+		return status;
 	if (!trace->count)
 		return sim_user_error(err,
 				      "%s:%llu: no requests (failures: %llu, bad rows: %llu), "

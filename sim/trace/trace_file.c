@@ -123,14 +123,14 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 	const u8 head[] = { TRACE_FILE_VERSION,
 			    trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0 };
 	const char *problem;
-	int ret;
+	int status;
 
 	problem = trace_attribution_problem(trace->attribution, attribution);
 	if (problem)
 		return sim_user_error(err, "the attribution %s", problem);
-	ret = trace_content_reserve(content, 64 + attribution, err);
-	if (ret)
-		return ret;
+	status = trace_content_reserve(content, 64 + attribution, err);
+	if (status)
+		return status;
 	trace_content_put(content, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES);
 	trace_content_put(content, head, sizeof(head));
 	trace_content_put_varint(content, trace->count);
@@ -145,16 +145,16 @@ static int trace_encode_requests(struct trace_content *content, const struct tra
 				 struct sim_error *err)
 {
 	u64 last_ns = 0;
-	int ret;
+	int status;
 
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct trace_request *request = &trace->requests[i];
 		const u32 *response = request->response_tokens;
 
 		assert(request->arrival_ns >= last_ns);
-		ret = trace_content_reserve(content, 4 * 10, err);
-		if (ret)
-			return ret;
+		status = trace_content_reserve(content, 4 * 10, err);
+		if (status)
+			return status;
 		trace_content_put_varint(content, request->arrival_ns - last_ns);
 		trace_content_put_varint(content, request->prompt_tokens);
 		trace_content_put_varint(content, response[TRACE_RESPONSE_GENERATED]);
@@ -194,17 +194,17 @@ static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret
 			struct sim_error *err)
 {
 	struct trace_content content = { 0 };
-	int ret;
+	int status;
 
 	if (!trace->count)
 		return sim_user_error(err, "the trace has no requests");
-	ret = trace_encode_header(&content, trace, err);
-	if (!ret)
-		ret = trace_encode_requests(&content, trace, err);
-	if (!ret)
-		ret = trace_compress(&content, ret_frame, ret_len, err);
+	status = trace_encode_header(&content, trace, err);
+	if (!status)
+		status = trace_encode_requests(&content, trace, err);
+	if (!status)
+		status = trace_compress(&content, ret_frame, ret_len, err);
 	free(content.data);
-	return ret;
+	return status;
 }
 
 /* Writing: the file */
@@ -262,17 +262,17 @@ int trace_write(const char *path, const struct trace *trace, struct sim_error *e
 	char beside[PATH_MAX];
 	void *frame = NULL;
 	size_t len = 0;
-	int ret, failed;
+	int status, failed;
 
 	if (trace_is_special(path))
 		return sim_user_error(err, "%s: cannot write: is not a regular file", path);
-	ret = snprintf(beside, sizeof(beside), "%s.tmp-%ld", path, (long)getpid());
-	if (ret >= (int)sizeof(beside))
+	status = snprintf(beside, sizeof(beside), "%s.tmp-%ld", path, (long)getpid());
+	if (status >= (int)sizeof(beside))
 		return sim_user_error(err, "%s: cannot write: %s", path,
 				      strerror(ENAMETOOLONG));
-	ret = trace_encode(trace, &frame, &len, err);
-	if (ret)
-		return trace_error_at(path, err, ret);
+	status = trace_encode(trace, &frame, &len, err);
+	if (status)
+		return trace_error_at(path, err, status);
 	failed = trace_replace(path, beside, frame, len);
 	free(frame);
 	if (failed)
@@ -332,11 +332,11 @@ static int trace_frame_step(struct trace_frame *frame, struct trace_content *con
 {
 	ZSTD_outBuffer out;
 	size_t left;
-	int ret;
+	int status;
 
-	ret = trace_content_reserve(content, 1, err);
-	if (ret)
-		return trace_error_at(frame->path, err, ret);
+	status = trace_content_reserve(content, 1, err);
+	if (status)
+		return trace_error_at(frame->path, err, status);
 	out.dst = content->data + content->len;
 	out.size = content->capacity - content->len;
 	out.pos = 0;
@@ -347,21 +347,21 @@ static int trace_frame_step(struct trace_frame *frame, struct trace_content *con
 	content->len += out.pos;
 	if (!left || out.pos == out.size || frame->in.pos < frame->in.size)
 		return left != 0;
-	ret = trace_frame_fill(frame, err);
-	if (!ret)
+	status = trace_frame_fill(frame, err);
+	if (!status)
 		return trace_file_damaged(frame->path, frame->consumed, "is cut off", err);
-	return ret < 0 ? ret : 1;
+	return status < 0 ? status : 1;
 }
 
 static int trace_frame_check_end(struct trace_frame *frame, struct sim_error *err)
 {
 	u64 end = frame->consumed + frame->in.pos;
-	int ret = 0;
+	int status = 0;
 
 	if (frame->in.pos == frame->in.size)
-		ret = trace_frame_fill(frame, err);
-	if (ret < 0)
-		return ret;
+		status = trace_frame_fill(frame, err);
+	if (status < 0)
+		return status;
 	if (frame->in.pos < frame->in.size)
 		return trace_file_damaged(frame->path, end, "more bytes follow the frame", err);
 	return 0;
@@ -370,32 +370,32 @@ static int trace_frame_check_end(struct trace_frame *frame, struct sim_error *er
 static int trace_frame_decompress(struct trace_frame *frame, struct trace_content *content,
 				  struct sim_error *err)
 {
-	int ret;
+	int status;
 
-	ret = trace_frame_fill(frame, err);
-	if (ret < 0)
-		return ret;
-	ret = trace_frame_check_head(frame, err);
-	if (ret)
-		return ret;
+	status = trace_frame_fill(frame, err);
+	if (status < 0)
+		return status;
+	status = trace_frame_check_head(frame, err);
+	if (status)
+		return status;
 	do {
-		ret = trace_frame_step(frame, content, err);
-	} while (ret > 0);
-	return ret ? ret : trace_frame_check_end(frame, err);
+		status = trace_frame_step(frame, content, err);
+	} while (status > 0);
+	return status ? status : trace_frame_check_end(frame, err);
 }
 
 static int trace_decompress(FILE *file, const char *path, struct trace_content *content,
 			    struct sim_error *err)
 {
 	struct trace_frame frame = { .file = file, .path = path };
-	int ret;
+	int status;
 
 	frame.zstd = ZSTD_createDCtx();
 	if (!frame.zstd)
 		return sim_runtime_error(err, "%s: out of memory", path);
-	ret = trace_frame_decompress(&frame, content, err);
+	status = trace_frame_decompress(&frame, content, err);
 	ZSTD_freeDCtx(frame.zstd);
-	return ret;
+	return status;
 }
 
 /* Reading: the content */
@@ -475,12 +475,12 @@ static int trace_decode_attribution(struct trace_cursor *cursor, struct trace *t
 	const u8 *text;
 	u64 len = 0;
 	size_t start;
-	int ret;
+	int status;
 
-	ret = trace_cursor_varint(cursor, "the attribution's length",
-				  sizeof(trace->attribution) - 1, &len, err);
-	if (ret)
-		return ret;
+	status = trace_cursor_varint(cursor, "the attribution's length",
+				     sizeof(trace->attribution) - 1, &len, err);
+	if (status)
+		return status;
 	start = cursor->at;
 	text = trace_cursor_take(cursor, (size_t)len);
 	if (!text)
@@ -496,23 +496,23 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 			       struct sim_error *err)
 {
 	size_t start, request_bytes;
-	int ret;
+	int status;
 
-	ret = trace_decode_head(cursor, trace, err);
-	if (ret)
-		return ret;
+	status = trace_decode_head(cursor, trace, err);
+	if (status)
+		return status;
 	start = cursor->at;
-	ret = trace_cursor_varint(cursor, "the count", U64_MAX, ret_count, err);
-	if (!ret)
-		ret = trace_cursor_varint(cursor, "the failures", U64_MAX, &trace->failures,
-					  err);
-	if (!ret)
-		ret = trace_cursor_varint(cursor, "the bad rows", U64_MAX, &trace->bad_rows,
-					  err);
-	if (!ret)
-		ret = trace_decode_attribution(cursor, trace, err);
-	if (ret)
-		return ret;
+	status = trace_cursor_varint(cursor, "the count", U64_MAX, ret_count, err);
+	if (!status)
+		status = trace_cursor_varint(cursor, "the failures", U64_MAX, &trace->failures,
+					     err);
+	if (!status)
+		status = trace_cursor_varint(cursor, "the bad rows", U64_MAX, &trace->bad_rows,
+					     err);
+	if (!status)
+		status = trace_decode_attribution(cursor, trace, err);
+	if (status)
+		return status;
 	request_bytes = trace->two_responses ? 4 : 3;
 	if (!*ret_count || *ret_count > (cursor->len - cursor->at) / request_bytes)
 		return trace_cursor_error(
@@ -526,11 +526,11 @@ static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u3
 {
 	size_t start = cursor->at;
 	u64 tokens;
-	int ret;
+	int status;
 
-	ret = trace_cursor_varint(cursor, what, U32_MAX, &tokens, err);
-	if (ret)
-		return ret;
+	status = trace_cursor_varint(cursor, what, U32_MAX, &tokens, err);
+	if (status)
+		return status;
 	if (!tokens)
 		return trace_cursor_error(cursor, start, what, "is 0", err);
 	*ret_tokens = (u32)tokens;
@@ -543,16 +543,17 @@ static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
 {
 	u32 *response = request->response_tokens;
 	u64 delta_ns;
-	int ret;
+	int status;
 
-	ret = trace_cursor_varint(cursor, "the arrival", U64_MAX - last_ns, &delta_ns, err);
-	if (!ret)
-		ret = trace_decode_tokens(cursor, "the prompt", &request->prompt_tokens, err);
-	if (!ret)
-		ret = trace_decode_tokens(cursor, "the generated response",
-					  &response[TRACE_RESPONSE_GENERATED], err);
-	if (ret)
-		return ret;
+	status = trace_cursor_varint(cursor, "the arrival", U64_MAX - last_ns, &delta_ns, err);
+	if (!status)
+		status =
+			trace_decode_tokens(cursor, "the prompt", &request->prompt_tokens, err);
+	if (!status)
+		status = trace_decode_tokens(cursor, "the generated response",
+					     &response[TRACE_RESPONSE_GENERATED], err);
+	if (status)
+		return status;
 	request->arrival_ns = last_ns + delta_ns;
 	response[TRACE_RESPONSE_RECORDED] = response[TRACE_RESPONSE_GENERATED];
 	if (!two_responses)
@@ -565,36 +566,36 @@ static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct
 {
 	struct trace_request request = { 0 };
 	u64 count = 0;
-	int ret;
+	int status;
 
-	ret = trace_decode_header(cursor, trace, &count, err);
-	while (!ret && trace->count < count) {
-		ret = trace_decode_request(cursor, trace->two_responses, request.arrival_ns,
-					   &request, err);
-		if (ret)
+	status = trace_decode_header(cursor, trace, &count, err);
+	while (!status && trace->count < count) {
+		status = trace_decode_request(cursor, trace->two_responses, request.arrival_ns,
+					      &request, err);
+		if (status)
 			break;
-		ret = trace_append(trace, &request, err);
-		if (ret)
-			return trace_error_at(cursor->path, err, ret);
+		status = trace_append(trace, &request, err);
+		if (status)
+			return trace_error_at(cursor->path, err, status);
 	}
-	if (!ret && cursor->at < cursor->len)
+	if (!status && cursor->at < cursor->len)
 		return trace_cursor_error(cursor, cursor->at, "the content",
 					  "goes on after the last request", err);
-	return ret;
+	return status;
 }
 
 int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err)
 {
 	struct trace_content content = { 0 };
 	struct trace_cursor cursor = { .path = path };
-	int ret;
+	int status;
 
-	ret = trace_decompress(file, path, &content, err);
-	if (!ret) {
+	status = trace_decompress(file, path, &content, err);
+	if (!status) {
 		cursor.data = content.data;
 		cursor.len = content.len;
-		ret = trace_decode(&cursor, trace, err);
+		status = trace_decode(&cursor, trace, err);
 	}
 	free(content.data);
-	return ret;
+	return status;
 }

@@ -22,8 +22,8 @@
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err);
 
-/* Put "@path: " in front of *@err. Returns @ret, the negative enum sim_exit that it came with. */
-int trace_error_at(const char *path, struct sim_error *err, int ret);
+/* Put "@path: " in front of *@err. Returns @status, the negative enum sim_exit that it came with. */
+int trace_error_at(const char *path, struct sim_error *err, int status);
 
 /*
  * Can the @len bytes at @text be an attribution: short enough, and free of control characters,

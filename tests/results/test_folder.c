@@ -4,7 +4,6 @@
  */
 #include "results/csv.h"
 #include "results/folder.h"
-#include "results/series.h"
 #include "results_fixture.h"
 
 #include <stdio.h>
@@ -131,58 +130,12 @@ START_TEST(a_missing_summary_is_named)
 }
 END_TEST
 
-/* Ten seconds in 128 bins of 0.1 s would be too fine for samples every 5 s: two bins. */
-START_TEST(series_are_golden)
-{
-	struct series series;
-	struct writer writer;
-	struct folder read;
-	char text[2048];
-
-	must_write();
-	ck_assert_int_eq(folder_load(&read, folder, &error), 0);
-	series_init(&series, &read, &read);
-	ck_assert_uint_eq(series.bin_ns, 5 * SEC);
-	ck_assert_uint_eq(series.bin_count, 2);
-	ck_assert_uint_eq(series_count_ttft(&series, SERIES_ALONE), 4);
-	ck_assert_uint_eq(series_count_failed(&series, SERIES_SHARED), 1);
-	ck_assert_uint_eq(series_count_images(&series, SERIES_SHARED), 2);
-	ck_assert_int_eq(writer_open(&writer, folder, &error), 0);
-	ck_assert_int_eq(series_write_load(&series, &writer, "load", &error), 0);
-	ck_assert_int_eq(series_write_share(&series, &writer, "share", &error), 0);
-	ck_assert_int_eq(series_write_images(&series, &writer, "images", &error), 0);
-	ck_assert_int_eq(series_write_ttft(&series, &writer, "ttft", &error), 0);
-	ck_assert_int_eq(writer_commit(&writer, &error), 0);
-	get_file("load", text, sizeof(text));
-	/* 1 + 2 + 2 + 3 s of requests in the first bin, 1 s of the dropped one in the second */
-	ck_assert_str_eq(text, "time_s,arrivals_alone_per_s,arrivals_shared_per_s,"
-			       "in_flight_alone,in_flight_shared\n"
-			       "2.500000000,1.000000,1.000000,1.600000,1.600000\n"
-			       "7.500000000,0.200000,0.200000,0.200000,0.200000\n");
-	get_file("share", text, sizeof(text));
-	ck_assert_str_eq(text, "time_s,vllm,diffusion\n"
-			       "2.500000000,0.200000,0.400000\n"
-			       "7.500000000,0.200000,0.400000\n");
-	get_file("images", text, sizeof(text));
-	ck_assert_str_eq(text, "time_s,latency_alone_s,latency_shared_s\n"
-			       "5.000000000,5.000000000,\n9.000000000,4.000000000,\n"
-			       "5.000000000,,5.000000000\n9.000000000,,4.000000000\n");
-	get_file("ttft", text, sizeof(text));
-	ck_assert_ptr_nonnull(strstr(text, "\n2.000000000,1.000000001,,,\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n2.000000000,,1.000000001,,\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n3.000000000,,,1,\n"));
-	ck_assert_ptr_nonnull(strstr(text, "\n3.000000000,,,,1\n"));
-	folder_destroy(&read);
-}
-END_TEST
-
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_folder_reads_back);
 	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
 	tcase_add_test(tests, csv_files_have_comments_and_reals);
 	tcase_add_test(tests, a_missing_summary_is_named);
-	tcase_add_test(tests, series_are_golden);
 }
 
 int main(void)
