@@ -53,7 +53,7 @@ listed=$(sed -n 's/^	{ "\(gvm_[a-z0-9_]*\)", .*/\1/p' "$table" | sort)
 
 # Calls between files of the core are failed through their callers.
 called_from_outside() {
-	find sim kernel-port tests -name '*.c' ! -path 'sim/core/*' -exec grep -lw "$1" {} + | grep -q .
+	find sim kernel-port tests -name '*.c' ! -path 'sim/core/*' -exec grep -l "\<$1(" {} + | grep -q .
 }
 
 for name in $wanted; do
