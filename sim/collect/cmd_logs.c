@@ -53,13 +53,12 @@ struct logs_slo {
 	u64 ns;
 };
 
-/* A parsed command line; strings are borrowed from argv. Arrays have room for all of it. */
+/* A parsed command line. Strings are borrowed from argv; arrays have room for argc elements. */
 struct logs_args {
 	struct logs_entry *entries;
 	size_t count;
 	struct logs_slo *slos;
 	size_t slo_count;
-	bool help;
 };
 
 static int add_entry(struct logs_args *args, const char *option,
@@ -86,7 +85,7 @@ static int add_slo(struct logs_args *args, struct sim_error *err)
 	return status ? status : arguments_duration("--slo", text, 1, &slo->ns, err);
 }
 
-/* A promise belongs to an LLM server whose log is given. */
+/* Give each promised time to the log of its LLM server. A promise without a log is a mistake. */
 static int apply_slos(struct logs_args *args, struct sim_error *err)
 {
 	for (size_t i = 0; i < args->slo_count; i++) {
@@ -109,38 +108,35 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 	return 0;
 }
 
-static int take_option(struct logs_args *args, int option, const char *word,
-		       struct sim_error *err)
-{
-	switch (option) {
-	case LOGS_REQUESTS:
-		return add_entry(args, "--requests", &report_requests, err);
-	case LOGS_IMAGES:
-		return add_entry(args, "--images", &report_images, err);
-	case LOGS_SLO:
-		return add_slo(args, err);
-	case 'h':
-		args->help = true;
-		return 0;
-	default:
-		return arguments_bad_option(option, word, LOGS_USAGE, err);
-	}
-}
-
 static int run(int argc, char **argv, struct logs_args *args, struct sim_error *err)
 {
-	int option, status;
+	int option, status = 0;
 
 	args->entries = calloc((size_t)argc, sizeof(*args->entries));
 	args->slos = calloc((size_t)argc, sizeof(*args->slos));
 	if (!args->entries || !args->slos)
 		return sim_runtime_error(err, "out of memory");
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", logs_options, NULL)) != -1) {
-		status = take_option(args, option, argv[optind - 1], err);
-		if (status || args->help)
-			return status ? status : arguments_print(logs_help, err);
+	while (!status && (option = getopt_long(argc, argv, ":h", logs_options, NULL)) != -1) {
+		switch (option) {
+		case LOGS_REQUESTS:
+			status = add_entry(args, "--requests", &report_requests, err);
+			break;
+		case LOGS_IMAGES:
+			status = add_entry(args, "--images", &report_images, err);
+			break;
+		case LOGS_SLO:
+			status = add_slo(args, err);
+			break;
+		case 'h':
+			return arguments_print(logs_help, err);
+		default:
+			status =
+				arguments_bad_option(option, argv[optind - 1], LOGS_USAGE, err);
+		}
 	}
+	if (status)
+		return status;
 	if (argc - optind != 1)
 		return sim_user_error(err, "%d folders, expected 1, usage: gvmcollect %s",
 				      argc - optind, LOGS_USAGE);

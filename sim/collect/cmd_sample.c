@@ -2,10 +2,10 @@
 /*
  * "gvmcollect sample", see cmd_sample.h.
  *
- * Signals that end the program are blocked before anything is written. They are fetched during the wait
- * for the next sample, so none is lost and none leaves half a folder behind. They stay blocked to the
- * end: timeout(1) and terminals send more than one, and a second one would end the program before it
- * has reported the first.
+ * Signals that end the program are blocked before anything is written. The wait for the next sample
+ * fetches them, so no signal is lost and none leaves half a folder behind. They stay blocked to the end:
+ * timeout(1) and terminals send more than one, and the second would end the program before it has
+ * reported the first.
  */
 #include "collect/cmd_sample.h"
 
@@ -29,7 +29,7 @@
 #define SAMPLE_OUT   "results/hardware"
 #define INTERVAL_NS  100000000ull /* as output.timeline_interval of a scenario */
 #define INTERVAL_MIN 1000000ull
-#define PID_LIMIT    2147483647ull /* of pid_t: beyond, none ever comes */
+#define PID_LIMIT    2147483647ull /* the largest pid_t */
 #define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 
@@ -131,52 +131,51 @@ static int take_text(const char *option, const char **ret_text, struct sim_error
 	return *optarg ? 0 : sim_user_error(err, "option '%s': is empty", option);
 }
 
-static int take_option(struct sample_args *args, int option, const char *word,
-		       struct sim_error *err)
-{
-	switch (option) {
-	case SAMPLE_CONTAINER:
-		args->containers[args->container_count++] = optarg;
-		return 0;
-	case SAMPLE_ROOT:
-		return take_text("--root", &args->root, err);
-	case SAMPLE_INTERVAL:
-		return arguments_duration("--interval", optarg, INTERVAL_MIN,
-					  &args->interval_ns, err);
-	case SAMPLE_DURATION:
-		return arguments_duration("--duration", optarg, INTERVAL_MIN,
-					  &args->duration_ns, err);
-	case SAMPLE_SYSTEM:
-		args->system = optarg; /* its place in summary.json is bounded */
-		return arguments_name("--system", optarg, err);
-	case SAMPLE_TO:
-		return take_text("--out", &args->out, err);
-	case SAMPLE_QUIET:
-		args->quiet = true;
-		return 0;
-	case 'h':
-		args->help = true;
-		return 0;
-	default:
-		return arguments_bad_option(option, word, SAMPLE_USAGE, err);
-	}
-}
-
 static int parse(int argc, char **argv, struct sample_args *args, struct sim_error *err)
 {
-	int option, status;
+	int option, status = 0;
 
 	args->containers = calloc((size_t)argc, sizeof(*args->containers));
 	if (!args->containers)
 		return sim_runtime_error(err, "out of memory");
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":h", sample_options, NULL)) != -1) {
-		status = take_option(args, option, argv[optind - 1], err);
-		if (status || args->help)
-			return status;
+	while (!status &&
+	       (option = getopt_long(argc, argv, ":h", sample_options, NULL)) != -1) {
+		switch (option) {
+		case SAMPLE_CONTAINER:
+			args->containers[args->container_count++] = optarg;
+			break;
+		case SAMPLE_ROOT:
+			status = take_text("--root", &args->root, err);
+			break;
+		case SAMPLE_INTERVAL:
+			status = arguments_duration("--interval", optarg, INTERVAL_MIN,
+						    &args->interval_ns, err);
+			break;
+		case SAMPLE_DURATION:
+			status = arguments_duration("--duration", optarg, INTERVAL_MIN,
+						    &args->duration_ns, err);
+			break;
+		case SAMPLE_SYSTEM:
+			args->system = optarg; /* a name is short enough for summary.json */
+			status = arguments_name("--system", optarg, err);
+			break;
+		case SAMPLE_TO:
+			status = take_text("--out", &args->out, err);
+			break;
+		case SAMPLE_QUIET:
+			args->quiet = true;
+			break;
+		case 'h':
+			args->help = true;
+			return 0;
+		default:
+			status = arguments_bad_option(option, argv[optind - 1], SAMPLE_USAGE,
+						      err);
+		}
 	}
-	if (argc == optind)
-		return 0;
+	if (status || argc == optind)
+		return status;
 	return sim_user_error(err, "'%s' is not valid here, usage: gvmcollect %s", argv[optind],
 			      SAMPLE_USAGE);
 }
@@ -216,19 +215,10 @@ static u64 clock_ns(void)
 }
 
 /*
- * Dates that have passed while we were not let run are skipped: a sample is of its date. None is
- * beyond @end_ns.
+ * Sample to the end. Dates are multiples of the interval since the start, however long a sample takes. If
+ * this process was not scheduled in time, it skips the dates that have passed. No date is beyond the
+ * end.
  */
-static u64 next_date(struct collected *collected, u64 date_ns, u64 end_ns)
-{
-	u64 now_ns = min(clock_ns() - collected->start_ns, end_ns);
-	u64 late = now_ns > date_ns ? (now_ns - date_ns) / collected->interval_ns : 0;
-
-	collected->skipped += late;
-	return date_ns + late * collected->interval_ns;
-}
-
-/* Sample to the end. Dates are multiples of the interval since the start, whatever one takes. */
 static int collect(const struct sample_args *args, struct sampler *sampler,
 		   struct collected *collected, const struct signals *signals,
 		   struct sim_error *err)
@@ -238,12 +228,17 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 	int status;
 
 	for (;;) {
+		u64 now_ns, late;
+
 		date_ns = min(date_ns + collected->interval_ns, end_ns);
 		if (signals_wait_until(signals, collected->start_ns + date_ns)) {
 			collected->end_ns = min(clock_ns() - collected->start_ns, end_ns);
 			return 0;
 		}
-		date_ns = next_date(collected, date_ns, end_ns);
+		now_ns = min(clock_ns() - collected->start_ns, end_ns);
+		late = now_ns > date_ns ? (now_ns - date_ns) / collected->interval_ns : 0;
+		collected->skipped += late;
+		date_ns += late * collected->interval_ns;
 		collected->end_ns = date_ns;
 		status = sampler_take(sampler, date_ns, err);
 		if (status)
@@ -256,30 +251,14 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 	return 0;
 }
 
-static void print_container(struct table *table, const struct summary_container *container,
-			    const struct sampler_container *sampled)
-{
-	static const enum summary_metric_id metrics[] = { SUMMARY_GMEM_PEAK,
-							  SUMMARY_GMEM_CURRENT,
-							  SUMMARY_GMEM_SWAP };
-	char text[TABLE_CELL_MAX];
-
-	table_add(table);
-	table_set(table, 0, "%s", container->name);
-	table_set(table, 1, "%llu", sampled->tgid);
-	table_set(table, 2, "%s", sampled->seen ? sampled->command : "never appeared");
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++) {
-		summary_format(&container->values[metrics[i]], &summary_metrics[metrics[i]],
-			       text, sizeof(text));
-		table_set(table, 3 + i, "%s", text);
-	}
-}
-
 static int print_summary(const struct collected *collected, const struct summary *summary,
 			 const char *folder, struct sim_error *err)
 {
 	static const char *const head[] = { "container",       "process", "command",
 					    "GPU memory peak", "at end",  "swapped out" };
+	static const enum summary_metric_id metrics[] = { SUMMARY_GMEM_PEAK,
+							  SUMMARY_GMEM_CURRENT,
+							  SUMMARY_GMEM_SWAP };
 	struct table table = { 0 };
 	char text[PATH_MAX + 128];
 
@@ -287,9 +266,22 @@ static int print_summary(const struct collected *collected, const struct summary
 	table_add(&table);
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		table_set(&table, i, "%s", head[i]);
-	for (u32 i = 0; i < collected->sampler->container_count; i++)
-		print_container(&table, &summary->containers[i],
-				&collected->sampler->containers[i]);
+	for (u32 i = 0; i < collected->sampler->container_count; i++) {
+		const struct sampler_container *sampled = &collected->sampler->containers[i];
+		const struct summary_container *container = &summary->containers[i];
+
+		table_add(&table);
+		table_set(&table, 0, "%s", container->name);
+		table_set(&table, 1, "%llu", sampled->tgid);
+		table_set(&table, 2, "%s", sampled->seen ? sampled->command : "never appeared");
+		for (size_t k = 0; k < ARRAY_SIZE(metrics); k++) {
+			char cell[TABLE_CELL_MAX];
+
+			summary_format(&container->values[metrics[k]],
+				       &summary_metrics[metrics[k]], cell, sizeof(cell));
+			table_set(&table, 3 + k, "%s", cell);
+		}
+	}
 	table_print(&table, stdout);
 	snprintf(text, sizeof(text),
 		 "\n%llu samples in %.1f s, %llu skipped%s\nresults in %s\n", collected->taken,
@@ -298,7 +290,7 @@ static int print_summary(const struct collected *collected, const struct summary
 	return arguments_print(text, err);
 }
 
-/* Samples that could not all be kept in memory are written as far as they go. */
+/* Write and print the results. @failed is the status of sampling: samples before a failure are kept. */
 static int report(const struct sample_args *args, const struct collected *collected,
 		  struct writer *writer, int failed, struct sim_error *err)
 {
@@ -323,7 +315,7 @@ static int report(const struct sample_args *args, const struct collected *collec
 	return -SIM_EXIT_INTERRUPTED;
 }
 
-/* Nothing is sampled before it is sure that it can be kept. */
+/* Sample the containers into a folder. The folder is prepared first, so that no samples are lost. */
 static int sample(const struct sample_args *args, struct sampler *sampler,
 		  struct sim_error *err)
 {

@@ -14,7 +14,7 @@
 
 #define NS_PER_S 1e9
 
-/* The last value of a file, if it was ever seen. Returns whether it was. */
+/* Copy the last value of a file into a metric. Returns false if the file was never seen. */
 static bool set_last(struct summary_container *container, enum summary_metric_id metric,
 		     const struct sampler_container *sampled, const char *name)
 {
@@ -64,33 +64,29 @@ int collected_summary(const struct collected *collected, struct summary *summary
 	return 0;
 }
 
-/* A date that may not have come. */
-static json_t *date_json(bool came, u64 ns)
+/* A number, or null if it is not known. */
+static json_t *number_json(bool known, u64 number)
 {
-	return came ? json_integer((json_int_t)ns) : json_null();
-}
-
-static json_t *container_json(const struct sampler_container *container)
-{
-	bool gone = container->seen && !container->present;
-	json_t *gpu = container->gpu == SAMPLER_ANY_GPU ?
-			      json_null() :
-			      json_integer((json_int_t)container->gpu);
-
-	return json_pack("{sIsosososos{soso}}", "tgid", (json_int_t)container->tgid, "gpu", gpu,
-			 "command", host_string(container->command), "first_sample_ns",
-			 date_json(container->seen, container->first_ns), "last_sample_ns",
-			 date_json(gone, container->last_ns), "app", "type", json_null(), "log",
-			 json_null());
+	return known ? json_integer((json_int_t)number) : json_null();
 }
 
 static json_t *containers_json(const struct sampler *sampler)
 {
 	json_t *containers = json_object();
 
-	for (u32 i = 0; i < sampler->container_count; i++)
-		json_object_set_new(containers, sampler->containers[i].name,
-				    container_json(&sampler->containers[i]));
+	for (u32 i = 0; i < sampler->container_count; i++) {
+		const struct sampler_container *container = &sampler->containers[i];
+		bool gone = container->seen && !container->present;
+		json_t *object = json_pack(
+			"{sIsosososos{soso}}", "tgid", (json_int_t)container->tgid, "gpu",
+			number_json(container->gpu != SAMPLER_ANY_GPU, container->gpu),
+			"command", host_string(container->command), "first_sample_ns",
+			number_json(container->seen, container->first_ns), "last_sample_ns",
+			number_json(gone, container->last_ns), "app", "type", json_null(),
+			"log", json_null());
+
+		json_object_set_new(containers, container->name, object);
+	}
 	return containers;
 }
 
@@ -103,51 +99,33 @@ static json_t *strings_json(const char *const *texts, size_t count)
 	return strings;
 }
 
-static json_t *clock_json(const struct collected *collected)
-{
-	char date[sizeof("2026-01-31T23:59:59Z") + 8] = "";
-	struct tm utc;
-
-	if (gmtime_r(&collected->start_date, &utc))
-		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-	return json_pack("{sssIss}", "name", "CLOCK_MONOTONIC", "start_ns",
-			 (json_int_t)collected->start_ns, "start_date", date);
-}
-
-static json_t *config_json(const struct collected *collected)
-{
-	const struct sampler *sampler = collected->sampler;
-	char interval[UNITS_TEXT_MAX], model[CFG_NAME_MAX];
-
-	units_format_duration(collected->interval_ns, interval, sizeof(interval));
-	host_gpu_model(model, sizeof(model));
-	return json_pack(
-		"{sssss{ss}s{ss}s{sssIsI}sososososo}", "source", SUMMARY_HARDWARE, "program",
-		"gvmcollect " GVMSIM_VERSION, "system", "name", collected->system, "gpu",
-		"profile", model, "sampling", "interval", interval, "taken",
-		(json_int_t)collected->taken, "skipped", (json_int_t)collected->skipped,
-		"clock", clock_json(collected), "host", host_json(), "roots",
-		strings_json(sampler->roots, sampler->root_count), "containers",
-		containers_json(sampler), "notes",
-		strings_json((const char *const *)sampler->notes, sampler->note_count));
-}
-
 static int write_config(const struct collected *collected, struct writer *writer,
 			struct sim_error *err)
 {
-	json_t *root = config_json(collected);
-	int status = results_write_json(writer, RESULTS_CONFIG, root, err);
+	const struct sampler *sampler = collected->sampler;
+	char date[sizeof("2026-01-31T23:59:59Z") + 8] = "";
+	char interval[UNITS_TEXT_MAX], model[CFG_NAME_MAX];
+	struct tm utc;
+	json_t *root;
+	int status;
 
+	if (gmtime_r(&collected->start_date, &utc))
+		strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	units_format_duration(collected->interval_ns, interval, sizeof(interval));
+	host_gpu_model(model, sizeof(model));
+	root = json_pack(
+		"{sssss{ss}s{ss}s{sssIsI}s{sssIss}sosososo}", "source", SUMMARY_HARDWARE,
+		"program", "gvmcollect " GVMSIM_VERSION, "system", "name", collected->system,
+		"gpu", "profile", model, "sampling", "interval", interval, "taken",
+		(json_int_t)collected->taken, "skipped", (json_int_t)collected->skipped,
+		"clock", "name", "CLOCK_MONOTONIC", "start_ns", (json_int_t)collected->start_ns,
+		"start_date", date, "host", host_json(), "roots",
+		strings_json(sampler->roots, sampler->root_count), "containers",
+		containers_json(sampler), "notes",
+		strings_json((const char *const *)sampler->notes, sampler->note_count));
+	status = results_write_json(writer, RESULTS_CONFIG, root, err);
 	json_decref(root);
 	return status;
-}
-
-/* No application has told anything yet. */
-static int write_requests(struct writer *writer, struct sim_error *err)
-{
-	int status = results_begin_requests(writer, err);
-
-	return status ? status : writer_end(writer, err);
 }
 
 static int write_timeline(const struct sampler *sampler, struct writer *writer,
@@ -190,14 +168,17 @@ static int write_controls(const struct sampler *sampler, struct writer *writer,
 	return writer_end(writer, err);
 }
 
-/* The summary comes last: where it is new, the rest is. */
+/* The summary is written last: a new summary means that the other files are new, too. */
 int collected_write(const struct collected *collected, const struct summary *summary,
 		    struct writer *writer, struct sim_error *err)
 {
 	int status = write_config(collected, writer, err);
 
+	/* Logs of applications come later; until then requests.csv has its header only. */
 	if (!status)
-		status = write_requests(writer, err);
+		status = results_begin_requests(writer, err);
+	if (!status)
+		status = writer_end(writer, err);
 	if (!status)
 		status = write_timeline(collected->sampler, writer, err);
 	if (!status)
@@ -208,7 +189,7 @@ int collected_write(const struct collected *collected, const struct summary *sum
 		status = writer_commit(writer, err);
 	if (status)
 		writer_abort(writer);
-	else /* of a simulation that was there before: no driver tells of them */
+	else /* an earlier simulation may have left the file; no driver reports evictions */
 		writer_remove(writer, RESULTS_EVICTIONS);
 	return status;
 }

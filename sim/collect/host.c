@@ -26,17 +26,10 @@ json_t *host_string(const char *text)
 	return string;
 }
 
-/* Without the white space at its end. */
-static size_t trimmed_length(const char *text)
-{
-	size_t length = strlen(text);
-
-	while (length && strchr(" \t\n", text[length - 1]))
-		length--;
-	return length;
-}
-
-/* The first line of @path that begins with @key, without it and blanks. False: there is none. */
+/*
+ * Find the first line of @path that begins with @key, and return the rest of it without white space at
+ * both ends. False: there is no such line.
+ */
 static bool find_line(const char *path, const char *key, char *ret_text, size_t size)
 {
 	FILE *stream = fopen(path, "re");
@@ -45,12 +38,16 @@ static bool find_line(const char *path, const char *key, char *ret_text, size_t 
 
 	while (stream && !found && fgets(line, sizeof(line), stream)) {
 		const char *value = line + strlen(key);
+		size_t length;
 
 		found = !strncmp(line, key, strlen(key));
 		if (!found)
 			continue;
 		value += strspn(value, " \t");
-		snprintf(ret_text, size, "%.*s", (int)trimmed_length(value), value);
+		length = strlen(value);
+		while (length && strchr(" \t\n", value[length - 1]))
+			length--;
+		snprintf(ret_text, size, "%.*s", (int)length, value);
 	}
 	if (stream)
 		fclose(stream);
@@ -84,7 +81,7 @@ void host_gpu_model(char *ret_text, size_t size)
 	globfree(&files);
 }
 
-/* In the order of their bus addresses, which are the names of their folders. */
+/* The GPUs in the order of their bus addresses, which are the names of their folders. */
 static json_t *gpus_json(void)
 {
 	json_t *gpus = json_array();

@@ -14,14 +14,14 @@ void host_name(char *ret_text, size_t size);
 void host_gpu_model(char *ret_text, size_t size);
 
 /*
- * A new reference: name, kernel, boot_id, NVIDIA's driver version, and the GPUs' models and bus
- * addresses. Missing facts are null. NULL: no memory.
+ * A JSON object with name, kernel, boot_id, NVIDIA's driver version, and the GPUs' models and bus
+ * addresses. Missing facts are null. The caller owns it. NULL: no memory.
  */
 json_t *host_json(void);
 
 /*
- * A new JSON string. If the text is not UTF-8, "?" replaces bytes beyond ASCII, so that no name of a
- * process or a folder prevents results. NULL: no memory.
+ * A new JSON string. If the text is not UTF-8, "?" replaces bytes beyond ASCII, so that the name of a
+ * process or folder cannot prevent results. NULL: no memory.
  */
 json_t *host_string(const char *text);
 

@@ -45,8 +45,8 @@ static int open_file(int dir, const char *name)
 }
 
 /*
- * Read to the end, in as many pieces as the file gives. One byte more than fits is too much. EIO of
- * debugfs and ENODEV of the public GVM driver mean that the process, and so the file, is gone.
+ * Read a file to its end. -EINVAL: it does not fit, or it holds a zero byte. EIO of debugfs and ENODEV of
+ * the public GVM driver mean that the process, and so the file, is gone.
  */
 static int read_all(int fd, char *text, size_t size)
 {
@@ -68,37 +68,7 @@ static int read_all(int fd, char *text, size_t size)
 	return got > 0 || strlen(text) != length ? -EINVAL : 0;
 }
 
-static bool parse_bytes(const char *text, u64 *ret_number)
-{
-	if (strcmp(text, "max") != 0)
-		return !gvm_parse_u64(text, ret_number);
-	*ret_number = U64_MAX;
-	return true;
-}
-
-static bool parse_microseconds(const char *text, u64 *ret_number)
-{
-	size_t digits = strspn(text, "0123456789");
-	char number[GVM_CONTROL_TEXT_MAX] = "";
-
-	memcpy(number, text, digits);
-	return !strcmp(text + digits, "us") && !gvm_parse_u64(number, ret_number);
-}
-
-/* One line of a keyed file, which is cut behind its key. */
-static bool parse_pair(char *line, u64 *ret_number)
-{
-	char *value = strchr(line, ' ');
-
-	if (!value || value == line || gvm_parse_u64(value + 1, ret_number))
-		return false;
-	*value = '\0';
-	if (value[-1] == ':')
-		value[-1] = '\0';
-	return *line && strspn(line, "abcdefghijklmnopqrstuvwxyz_.") == strlen(line);
-}
-
-/* All lines. A stat file must have a line of pending kernels. */
+/* Lines of "key number" or "key: number". A stat file must have a line of pending kernels. */
 static bool parse_keyed(const char *text, const struct gvm_control_file *file, u64 *ret_number)
 {
 	char copy[GVM_CONTROL_TEXT_MAX];
@@ -110,7 +80,14 @@ static bool parse_keyed(const char *text, const struct gvm_control_file *file, u
 	strcpy(copy, text);
 	*ret_number = 0;
 	while ((line = strsep(&rest, "\n"))) {
-		if (!parse_pair(line, &number))
+		char *value = strchr(line, ' ');
+
+		if (!value || value == line || gvm_parse_u64(value + 1, &number))
+			return false;
+		*value = '\0';
+		if (value[-1] == ':')
+			value[-1] = '\0';
+		if (!*line || strspn(line, "abcdefghijklmnopqrstuvwxyz_.") != strlen(line))
 			return false;
 		if (strcmp(line, PENDING_KEY) != 0)
 			continue;
@@ -122,11 +99,18 @@ static bool parse_keyed(const char *text, const struct gvm_control_file *file, u
 
 static bool parse(const char *text, const struct gvm_control_file *file, u64 *ret_number)
 {
+	size_t digits = strspn(text, "0123456789");
+	char number[GVM_CONTROL_TEXT_MAX] = "";
+
 	switch (file->kind) {
 	case GVM_CONTROL_BYTES:
-		return parse_bytes(text, ret_number);
+		if (strcmp(text, "max") != 0)
+			return !gvm_parse_u64(text, ret_number);
+		*ret_number = U64_MAX;
+		return true;
 	case GVM_CONTROL_TIMESLICE:
-		return parse_microseconds(text, ret_number);
+		memcpy(number, text, digits);
+		return !strcmp(text + digits, "us") && !gvm_parse_u64(number, ret_number);
 	case GVM_CONTROL_NUMBER:
 		return !gvm_parse_u64(text, ret_number);
 	case GVM_CONTROL_TEXT:
@@ -135,7 +119,7 @@ static bool parse(const char *text, const struct gvm_control_file *file, u64 *re
 	return false;
 }
 
-/* Make any content a field of a CSV file and a part of a message. */
+/* Make any content fit for a field of a CSV file and for a message of one line. */
 static void make_line(char *text)
 {
 	for (; *text; text++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Control files as a real host has them: a short text each, in a directory per process and GPU.
- * A driver removes them when the process ends, even in the middle of a read.
+ * Control files on a real host: short texts in a directory per process and GPU. A driver removes them
+ * when the process ends, even in the middle of a read.
  *
- * Which files there are, under which names, and what they hold is in the table of the core
- * (gvm/control.h). A file is sampled because it has a row there.
+ * The core's table (gvm/control.h) lists the files with their names and contents. Every file in the table
+ * is sampled.
  */
 #ifndef SIM_COLLECT_HOST_FILE_H
 #define SIM_COLLECT_HOST_FILE_H
@@ -17,7 +17,7 @@ struct host_value {
 	u64 number; /* the value, "max": U64_MAX; of gcgroup.stat the pending kernels */
 };
 
-/* A setting is written by users. All other files are counted by the driver. */
+/* Is the file a setting, which users write? The driver counts all others. */
 static inline bool host_file_is_setting(const struct gvm_control_file *file)
 {
 	return file->mode & 0222;
@@ -25,9 +25,9 @@ static inline bool host_file_is_setting(const struct gvm_control_file *file)
 
 /*
  * Read @file in the open directory @dir, by its name or else its alias. Returns 0 or
- *   -ENOENT  it is not there, or not any more
- *   -EINVAL  its content is not of its kind; text has the content as far as it can be printed
- *   another -errno, such as -EACCES: it cannot be read, and *ret_value is not set.
+ *   -ENOENT  the file does not exist, or is gone
+ *   -EINVAL  the content is not of the file's kind; text has what of it can be printed
+ *   another -errno, such as -EACCES: the file cannot be read, and *ret_value is not set.
  */
 int host_file_read(int dir, const struct gvm_control_file *file, struct host_value *ret_value);
 

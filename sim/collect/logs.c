@@ -29,25 +29,11 @@ static int logs_mistake(const struct logs *logs, const char *what, struct sim_er
 			      logs->config_file, what);
 }
 
-/* When the collection was. */
-static int logs_read_window(struct logs *logs, struct sim_error *err)
-{
-	json_t *clock = json_object_get(logs->config, "clock");
-	json_t *start = json_object_get(clock, "start_ns");
-
-	if (!logs->summary.measured)
-		return logs_mistake(logs, "source: is not \"" SUMMARY_HARDWARE "\"", err);
-	if (!json_is_integer(start) || json_integer_value(start) < 0)
-		return logs_mistake(logs, "clock.start_ns: is no time", err);
-	logs->window.start_ns = (u64)json_integer_value(start);
-	logs->window.end_ns =
-		logs->window.start_ns + (u64)(logs->summary.sim_seconds * NS_PER_S + 0.5);
-	return 0;
-}
-
+/* Read the folder's summary, its configuration and the time span of its collection. */
 static int logs_open(struct logs *logs, const char *folder, struct sim_error *err)
 {
 	char file[PATH_MAX];
+	json_t *start;
 	int status;
 
 	if (strlen(folder) > PATH_MAX - WRITER_NAME_MAX)
@@ -60,7 +46,17 @@ static int logs_open(struct logs *logs, const char *folder, struct sim_error *er
 	if (!status && logs->summary.container_count > CFG_CONTAINERS_MAX)
 		status = sim_user_error(err, "%s:containers: too many, allowed: %d", file,
 					CFG_CONTAINERS_MAX);
-	return status ? status : logs_read_window(logs, err);
+	if (status)
+		return status;
+	if (!logs->summary.measured)
+		return logs_mistake(logs, "source: is not \"" SUMMARY_HARDWARE "\"", err);
+	start = json_object_get(json_object_get(logs->config, "clock"), "start_ns");
+	if (!json_is_integer(start) || json_integer_value(start) < 0)
+		return logs_mistake(logs, "clock.start_ns: is no time", err);
+	logs->window.start_ns = (u64)json_integer_value(start);
+	logs->window.end_ns =
+		logs->window.start_ns + (u64)(logs->summary.sim_seconds * NS_PER_S + 0.5);
+	return 0;
 }
 
 static void logs_close(struct logs *logs)
@@ -116,21 +112,16 @@ static int logs_set_config(struct logs *logs, const struct summary_container *co
 	return json_object_set_new(object, "app", app);
 }
 
-static const struct logs_entry *logs_find(const struct logs *logs, const char *container)
-{
-	for (size_t i = 0; i < logs->count; i++)
-		if (!strcmp(logs->entries[i].container, container))
-			return &logs->entries[i];
-	return NULL;
-}
-
 static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
 {
 	struct summary_container *container = &logs->summary.containers[index];
-	const struct logs_entry *entry = logs_find(logs, container->name);
+	const struct logs_entry *entry = NULL;
 	int status = 0;
 
-	/* What earlier logs told is forgotten. */
+	for (size_t i = 0; i < logs->count; i++)
+		if (!strcmp(logs->entries[i].container, container->name))
+			entry = &logs->entries[i];
+	/* Without an entry, the report of an earlier log goes. */
 	container->report = entry ? entry->report : NULL;
 	if (entry)
 		status = logs_read(logs, entry, &logs->logs[index], err);
@@ -143,7 +134,7 @@ static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
 	return 0;
 }
 
-/* Every log is of a container that was watched. */
+/* Does each log belong to a container that was sampled? */
 static int logs_check_names(const struct logs *logs, struct sim_error *err)
 {
 	for (size_t i = 0; i < logs->count; i++)
@@ -156,19 +147,6 @@ static int logs_check_names(const struct logs *logs, struct sim_error *err)
 	return 0;
 }
 
-static int logs_write_requests(const struct logs *logs, struct writer *writer,
-			       struct sim_error *err)
-{
-	int status = results_begin_requests(writer, err);
-
-	if (status)
-		return status;
-	for (size_t i = 0; i < logs->summary.container_count; i++)
-		results_put_log(writer, logs->summary.containers[i].name,
-				logs->summary.containers[i].report, &logs->logs[i]);
-	return writer_end(writer, err);
-}
-
 static int logs_write(const struct logs *logs, const char *folder, struct sim_error *err)
 {
 	struct writer writer;
@@ -178,7 +156,13 @@ static int logs_write(const struct logs *logs, const char *folder, struct sim_er
 		return status;
 	status = results_write_json(&writer, RESULTS_CONFIG, logs->config, err);
 	if (!status)
-		status = logs_write_requests(logs, &writer, err);
+		status = results_begin_requests(&writer, err);
+	if (!status) {
+		for (size_t i = 0; i < logs->summary.container_count; i++)
+			results_put_log(&writer, logs->summary.containers[i].name,
+					logs->summary.containers[i].report, &logs->logs[i]);
+		status = writer_end(&writer, err);
+	}
 	if (!status)
 		status = results_write_summary(&writer, &logs->summary, err);
 	if (!status)

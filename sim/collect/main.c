@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 {
 	static const char allowed[] = "allowed are sample, logs, --help and --version";
 
-	/* A limit on file sizes is an error like a full disk, not the end of us. */
+	/* A limit on file sizes is then an error of write(), like a full disk, and kills no program. */
 	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		fprintf(stderr, "gvmcollect: what to do is missing, %s\n", allowed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The reports that gvmcollect knows: those of logs that it can read. */
+/* The reports of the applications whose logs gvmcollect reads. */
 #include "apps/report.h"
 
 const struct app_report *app_report_at(size_t index)

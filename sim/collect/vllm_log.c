@@ -8,7 +8,7 @@
 #include "engine/error.h"
 
 #define NS_PER_S    1e9
-#define SECONDS_MAX 1e9 /* of a clock since boot, and of anything measured with it */
+#define SECONDS_MAX 1e9 /* limit of a clock that starts at boot, and of durations */
 #define TOKENS_MAX  4294967295ll
 #define ALLOWED                                                              \
 	"what \"vllm bench serve --save-result --save-detailed\" writes in " \
@@ -37,6 +37,7 @@ struct vllm_file {
 	struct sim_error *err;
 };
 
+/* Read the file and find its arrays, which have an element per request. */
 static int vllm_open(struct vllm_file *vllm)
 {
 	FILE *stream = fopen(vllm->file, "rbe");
@@ -47,14 +48,9 @@ static int vllm_open(struct vllm_file *vllm)
 				      strerror(errno));
 	vllm->root = json_loadf(stream, 0, &bad);
 	fclose(stream);
-	if (vllm->root)
-		return 0;
-	return sim_user_error(vllm->err, "%s:%d:%d: %s", vllm->file, bad.line, bad.column,
-			      bad.text);
-}
-
-static int vllm_find_arrays(struct vllm_file *vllm)
-{
+	if (!vllm->root)
+		return sim_user_error(vllm->err, "%s:%d:%d: %s", vllm->file, bad.line,
+				      bad.column, bad.text);
 	for (int key = 0; key < VLLM_KEYS; key++) {
 		json_t *array = json_object_get(vllm->root, vllm_keys[key]);
 
@@ -74,7 +70,7 @@ static int vllm_find_arrays(struct vllm_file *vllm)
 	return 0;
 }
 
-/* Seconds to ns; @value may be NULL. @path tells where it is. */
+/* Convert seconds to ns. @value may be NULL; @path is its place in the file, for messages. */
 static int vllm_seconds(const struct vllm_file *vllm, const char *path, const json_t *value,
 			u64 *ret_ns)
 {
@@ -111,7 +107,7 @@ static int vllm_tokens(const struct vllm_file *vllm, enum vllm_key key, size_t i
 			      vllm->file, vllm_keys[key], index, TOKENS_MAX);
 }
 
-/* The gaps between a request's tokens, all together; to @log one by one if it is not NULL. */
+/* Sum up the gaps between a request's tokens. Adds each gap to @log unless it is NULL. */
 static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log *log,
 		     u64 *ret_sum_ns)
 {
@@ -137,7 +133,7 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 	return status;
 }
 
-/* Times are durations in *record, and its arrival is on the host's clock. */
+/* Read a request. Its arrival is on the host's clock; its other times are durations. */
 static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_record *record)
 {
 	const json_t *error = json_array_get(vllm->arrays[VLLM_ERRORS], index);
@@ -162,17 +158,6 @@ static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_re
 	return status;
 }
 
-/* Durations to dates since the collection began; of a failed request only its first token. */
-static void vllm_place(struct app_record *record, const struct app_log_window *window)
-{
-	record->arrival_ns -= window->start_ns;
-	if (record->first_ns)
-		record->first_ns += record->arrival_ns;
-	record->finish_ns += record->first_ns;
-	if (record->outcome != APP_COMPLETED)
-		record->finish_ns = 0;
-}
-
 static int vllm_add(const struct vllm_file *vllm, size_t index,
 		    const struct app_log_window *window, struct app_log *log, u64 *outside)
 {
@@ -189,7 +174,13 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 	log->arrived++;
 	if (record.outcome == APP_COMPLETED)
 		status = vllm_gaps(vllm, index, log, &unused);
-	vllm_place(&record, window);
+	/* Turn durations into dates since the collection began. A failed request has no finish. */
+	record.arrival_ns -= window->start_ns;
+	if (record.first_ns)
+		record.first_ns += record.arrival_ns;
+	record.finish_ns += record.first_ns;
+	if (record.outcome != APP_COMPLETED)
+		record.finish_ns = 0;
 	if (!status && app_log_add(log, &record))
 		status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
 	return status;
@@ -203,8 +194,6 @@ int app_logs_read_vllm(struct app_log *log, const char *file,
 	int status = vllm_open(&vllm);
 
 	*ret_outside = 0;
-	if (!status)
-		status = vllm_find_arrays(&vllm);
 	for (size_t i = 0; !status && i < vllm.count; i++)
 		status = vllm_add(&vllm, i, window, log, ret_outside);
 	json_decref(vllm.root);
