@@ -10,10 +10,10 @@
 #include "engine/error.h"
 #include "config/units.h"
 
-/* Names longer than this are not worth a guess. */
+/* No guess is made for names longer than this. */
 #define GUESS_MAX 64
 
-/* The nearest known key to one that is not known. */
+/* The known key that is nearest to an unknown one. */
 struct guess {
 	char name[CFG_PATH_MAX];
 	size_t distance;
@@ -45,7 +45,7 @@ void cfg_append(char *text, size_t size, const char *fmt, ...)
 	va_end(args);
 }
 
-/* A bound of a range as one would type it: "2M" rather than 2097152. */
+/* Write a bound of a range as a user would type it: "2M", not 2097152. */
 static void describe_bound(const struct cfg_key *key, u64 value, char *text, size_t size)
 {
 	switch (key->type) {
@@ -80,13 +80,6 @@ static void describe_range(const struct cfg_key *key, const char *what, const ch
 	describe_bound(key, key->min, min, sizeof(min));
 	describe_bound(key, key->max, max, sizeof(max));
 	snprintf(text, size, "%s from %s to %s%s", what, min, max, examples);
-}
-
-static void describe_words(const struct cfg_key *key, char *text, size_t size)
-{
-	*text = '\0';
-	for (size_t i = 0; cfg_key_word(key, i); i++)
-		cfg_append(text, size, "%s\"%s\"", i ? ", " : "", cfg_key_word(key, i));
 }
 
 void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
@@ -125,7 +118,9 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 	case CFG_TYPE_WORD:
 	case CFG_TYPE_ENUM:
 	case CFG_TYPE_SET:
-		describe_words(key, text, size);
+		*text = '\0';
+		for (size_t i = 0; cfg_key_word(key, i); i++)
+			cfg_append(text, size, "%s\"%s\"", i ? ", " : "", cfg_key_word(key, i));
 		return;
 	case CFG_TYPE_WRITE:
 		snprintf(text, size, "a number or a text of 1 to %zu bytes", key->size - 1);
@@ -168,14 +163,10 @@ const char *cfg_type_unit(enum cfg_type type)
 	}
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t least = a < b ? a : b;
-
-	return least < c ? least : c;
-}
-
-/* Levenshtein: insertions, deletions and replacements that turn @a into @b. */
+/*
+ * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row holds
+ * the distances of the beginning of @a so far to each beginning of @b.
+ */
 static size_t edit_distance(const char *a, const char *b)
 {
 	size_t row[GUESS_MAX + 1];
@@ -190,16 +181,20 @@ static size_t edit_distance(const char *a, const char *b)
 
 		row[0] = i + 1;
 		for (size_t j = 1; j <= length; j++) {
-			size_t replaced = diagonal + (a[i] != b[j - 1]);
+			size_t least = diagonal + (a[i] != b[j - 1]);
 
 			diagonal = row[j];
-			row[j] = min3(row[j] + 1, row[j - 1] + 1, replaced);
+			if (row[j] + 1 < least)
+				least = row[j] + 1;
+			if (row[j - 1] + 1 < least)
+				least = row[j - 1] + 1;
+			row[j] = least;
 		}
 	}
 	return row[length];
 }
 
-/* Compare @unknown with @known and with each branch on the way to it. */
+/* Compare @unknown with @known and with each branch that leads to it. */
 static void guess_key(struct guess *guess, const char *unknown, const char *known)
 {
 	for (size_t end = strcspn(known, ".");; end += 1 + strcspn(known + end + 1, ".")) {
@@ -217,17 +212,9 @@ static void guess_key(struct guess *guess, const char *unknown, const char *know
 	}
 }
 
-/* A guess has to be nearer than this: about one slip in four letters. */
-static size_t guess_limit(const char *unknown)
-{
-	size_t length = strlen(unknown);
-
-	return length < 3 ? length : 2 + length / 4;
-}
-
 /*
- * The row path @pattern as @path would have it: its wildcard is the container or the index that
- * stands there in @path. If none does, it ends before the wildcard.
+ * Write the row path @pattern with its wildcard replaced by the name or index that @path has at
+ * that place. If @path does not lead there, the pattern ends before its wildcard.
  */
 static void fill_wildcard(const char *pattern, const char *path, char *text, size_t size)
 {
@@ -242,42 +229,38 @@ static void fill_wildcard(const char *pattern, const char *path, char *text, siz
 		snprintf(text, size, "%.*s", before ? (int)before - 1 : 0, pattern);
 }
 
-/* Does application type @app have @key? NULL: any of them will do. */
+/* Does application type @app have @key? NULL: does any? */
 static bool app_has_key(const struct cfg_keys *app, const struct cfg_key *key)
 {
 	return !app || cfg_key_has_app(key, app);
 }
 
-/* Is @path an object in which application type @app has keys? */
-static bool is_branch(const struct cfg_schema *schema, const char *path,
-		      const struct cfg_keys *app)
-{
-	cfg_schema_for_each(schema, key)
-	{
-		const char *rest = cfg_path_match(path, key->path);
-
-		if (rest && *rest && app_has_key(app, key))
-			return true;
-	}
-	return false;
-}
-
-/* Length of the longest beginning of @path that is such a branch. */
+/* The length of the longest object on the way to @path in which application type @app has keys. */
 static size_t known_length(const struct cfg_schema *schema, const char *path,
 			   const struct cfg_keys *app)
 {
 	char parent[CFG_PATH_MAX];
+	bool known = false;
 
 	snprintf(parent, sizeof(parent), "%s", path);
-	do {
+	while (!known) {
 		char *dot = strrchr(parent, '.');
 
 		*(dot ? dot : parent) = '\0';
-	} while (!is_branch(schema, parent, app));
+		cfg_schema_for_each(schema, key)
+		{
+			const char *rest = cfg_path_match(parent, key->path);
+
+			known |= rest && *rest && app_has_key(app, key);
+		}
+	}
 	return strlen(parent);
 }
 
-/* The name of @key's ancestor directly under @parent. Control files are one name, dots and all. */
+/*
+ * Write the part of @key's path that comes next after @parent. A control file's name, dots
+ * included, is one part. False: the path does not begin with @parent.
+ */
 static bool child_name(const char *parent, const struct cfg_key *key, char *name, size_t size)
 {
 	const char *rest = cfg_path_match(parent, key->path);
@@ -289,31 +272,7 @@ static bool child_name(const char *parent, const struct cfg_key *key, char *name
 	return rest;
 }
 
-/* Has a row of @app before @key the same @name under @parent? */
-static bool is_listed(const struct cfg_schema *schema, const char *parent,
-		      const struct cfg_keys *app, const struct cfg_key *key, const char *name)
-{
-	char other[CFG_PATH_MAX];
-
-	while (key-- > schema->rows) {
-		if (app_has_key(app, key) && child_name(parent, key, other, sizeof(other)) &&
-		    !strcmp(name, other))
-			return true;
-	}
-	return false;
-}
-
-/* A wildcard is nothing that a user could type. */
-static const char *child_word(const char *parent, const char *name)
-{
-	if (!strcmp(name, "#"))
-		return "an index into the list";
-	if (strcmp(name, "*") != 0)
-		return name;
-	return strcmp(parent, "gpus") ? "a container's name" : "a GPU's name";
-}
-
-/* List what @parent holds, each name once. */
+/* List the names of what @parent holds, each once. Wildcards, which no user types, are explained. */
 static void describe_children(const struct cfg_schema *schema, const char *parent,
 			      const struct cfg_keys *app, char *text, size_t size)
 {
@@ -322,11 +281,25 @@ static void describe_children(const struct cfg_schema *schema, const char *paren
 	cfg_schema_for_each(schema, key)
 	{
 		char name[CFG_PATH_MAX];
+		char earlier_name[CFG_PATH_MAX];
+		const char *word = name;
+		bool listed = false;
 
-		if (!app_has_key(app, key) || !child_name(parent, key, name, sizeof(name)) ||
-		    is_listed(schema, parent, app, key, name))
+		if (!app_has_key(app, key) || !child_name(parent, key, name, sizeof(name)))
 			continue;
-		cfg_append(text, size, "%s%s", between, child_word(parent, name));
+		for (const struct cfg_key *earlier = schema->rows; !listed && earlier < key;
+		     earlier++)
+			listed = app_has_key(app, earlier) &&
+				 child_name(parent, earlier, earlier_name,
+					    sizeof(earlier_name)) &&
+				 !strcmp(name, earlier_name);
+		if (listed)
+			continue;
+		if (!strcmp(name, "#"))
+			word = "an index into the list";
+		else if (!strcmp(name, "*"))
+			word = strcmp(parent, "gpus") ? "a container's name" : "a GPU's name";
+		cfg_append(text, size, "%s%s", between, word);
 		between = ", ";
 	}
 }
@@ -354,10 +327,13 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 {
 	size_t known = known_length(schema, path, app);
 	const char *unknown = path + known + (known ? 1 : 0);
-	struct guess guess = { .distance = guess_limit(unknown) };
+	size_t length = strlen(unknown);
+	struct guess guess = { 0 };
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
+	/* A guess has to be nearer than this: about one slip in four letters. */
+	guess.distance = length < 3 ? length : 2 + length / 4;
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
 	cfg_schema_for_each(schema, key)
 	{

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The resolved configuration: all keys with their values, and one hash of everything that can
- * change a result. The hash covers the values, not their spelling, nor where files lie, so
- * two machines that simulate the same thing agree: of a trace it covers the content and the last
- * part of the name, and only then the trace gets a name under which it is found from anywhere.
+ * change a result.
+ *
+ * The hash covers values, not spellings or the places of files, so that it is the same on every
+ * machine that simulates the same thing. Of a trace it covers the content and the last part of the
+ * name. Once the hash has these, the configuration gets a name that finds the trace from anywhere.
  */
 #include "config/load.h"
 
@@ -21,7 +23,7 @@
 #define GVMSIM_VERSION "unknown"
 #endif
 
-/* The object at @name in @parent, made if it is not there yet. */
+/* The object @name in @parent. Makes it if there is none. */
 static json_t *child_object(json_t *parent, const char *name)
 {
 	json_t *child = json_object_get(parent, name);
@@ -31,7 +33,7 @@ static json_t *child_object(json_t *parent, const char *name)
 	return child;
 }
 
-/* Put @value (whose reference is taken) at the dotted @path below @object. */
+/* Put @value at the dotted @path below @object. Takes the reference to @value. */
 static int dump_at(json_t *object, const char *path, json_t *value)
 {
 	const char *dot;
@@ -45,7 +47,7 @@ static int dump_at(json_t *object, const char *path, json_t *value)
 	return json_object_set_new(object, path, value);
 }
 
-/* All keys of @scope that came with @set (NULL: with none), with their values in @base. */
+/* Dump all keys of @scope that belong to @set (NULL: to no set), with their values in @base. */
 static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_scope scope,
 		      const struct cfg_keys *set, const void *base)
 {
@@ -59,7 +61,7 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return status;
 }
 
-/* A control file without a value is not dumped, and no GPU where none is chosen. */
+/* Dump a container, but no control file that is left alone and no "gpu" that is not chosen. */
 static int dump_container(const struct cfg_schema *schema, json_t *containers,
 			  const struct cfg_container *container)
 {
@@ -80,7 +82,7 @@ static int dump_container(const struct cfg_schema *schema, json_t *containers,
 	return status;
 }
 
-/* An event has the keys of its kind. */
+/* Dump an event with the keys of its kind only. */
 static int dump_event(const struct cfg_schema *schema, json_t *events,
 		      const struct cfg_event *event)
 {
@@ -96,28 +98,10 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 	return status | json_array_append_new(events, object);
 }
 
-/* Keys without a member, as they were set. One that was left out is not dumped. */
-static int dump_unused(const struct cfg_schema *schema, json_t *root,
-		       const struct cfg_settings *settings)
-{
-	int status = 0;
-
-	cfg_schema_for_each(schema, key)
-	{
-		const struct cfg_setting *setting;
-
-		if (key->scope != CFG_SCOPE_UNUSED)
-			continue;
-		setting = cfg_settings_find(settings, key->path);
-		if (setting)
-			status |= dump_at(root, key->path, json_incref(setting->value));
-	}
-	return status;
-}
-
 /*
- * Keys of the scenario, of all systems and of the machine in the order of the schema: the rows of
- * systems stand between those of the scenario.
+ * Dump the keys of the scenario, of all systems and of the machine, in the order of the schema: the
+ * rows of systems stand between those of the scenario. Then dump the keys that no code reads, as
+ * they were set; those that are not set are left out.
  */
 static int dump_root(json_t *root, const struct cfg_load *load)
 {
@@ -135,16 +119,26 @@ static int dump_root(json_t *root, const struct cfg_load *load)
 		if (base)
 			status |= dump_at(root, key->path, cfg_value_dump(key, base));
 	}
+	cfg_schema_for_each(&load->schema, key)
+	{
+		const struct cfg_setting *setting = NULL;
+
+		if (key->scope == CFG_SCOPE_UNUSED)
+			setting = cfg_settings_find(&load->settings, key->path);
+		if (setting)
+			status |= dump_at(root, key->path, json_incref(setting->value));
+	}
 	return status;
 }
 
+/* Dump everything into @root. Returns 0, or another number: no memory. */
 static int dump_config(json_t *root, const struct cfg_load *load)
 {
 	const struct cfg_schema *schema = &load->schema;
 	const struct config *config = load->config;
 	json_t *containers;
 	json_t *events = json_array();
-	int status = dump_root(root, load) | dump_unused(schema, root, &load->settings);
+	int status = dump_root(root, load);
 
 	for (size_t i = 0; i < config->gpu_count; i++)
 		status |= dump_scope(
@@ -158,13 +152,13 @@ static int dump_config(json_t *root, const struct cfg_load *load)
 	return status | json_object_set_new(root, "events", events);
 }
 
-/* The file that the key @key, a trace's, of @container names. */
+/* The member of @container's application that holds the file name of the trace key @key. */
 static char *trace_file(const struct cfg_container *container, const struct cfg_key *key)
 {
 	return (char *)container->app + key->offset;
 }
 
-/* Call @act for each key of a container that names a trace, until one fails. */
+/* Call @act for each key of a container that names a trace. Stop at the first failure. */
 static int for_each_trace(struct cfg_load *load,
 			  int (*act)(struct cfg_load *load, struct cfg_container *container,
 				     const struct cfg_key *key, XXH3_state_t *state),
@@ -184,7 +178,7 @@ static int for_each_trace(struct cfg_load *load,
 	return status;
 }
 
-/* Put the name of a trace of @container into the resolved configuration. */
+/* Set the name of a trace of @container in the resolved configuration. */
 static int name_trace(struct cfg_load *load, const struct cfg_container *container,
 		      const struct cfg_key *key, const char *name)
 {
@@ -197,50 +191,41 @@ static int name_trace(struct cfg_load *load, const struct cfg_container *contain
 }
 
 /*
- * Where a trace of @container is, as an absolute path: beside the scenario, or with gvmsim.
- * *ret_name is the name under which any other scenario finds it.
+ * Find the trace that @key of @container names, beside the scenario or among those of gvmsim, and
+ * add its content to the hash. The container gets the absolute path. The resolved configuration
+ * gets a name that any other scenario finds, too: that path, or the name of one of ours.
  */
-static int find_trace(struct cfg_load *load, const struct cfg_container *container,
-		      const struct cfg_key *key, char *ret_file, size_t size,
-		      const char **ret_name)
+static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
+			 const struct cfg_key *key, XXH3_state_t *state)
 {
 	const char *name = trace_file(container, key);
+	const char *found_name = NULL;
 	struct sim_error ignored = { 0 };
+	char file[CFG_TEXT_MAX];
 	char path[CFG_PATH_MAX];
 	char beside[PATH_MAX];
 	char folders[512] = "";
 
-	*ret_name = ret_file;
 	if (cfg_path_join(load->folder, name, beside, sizeof(beside)) &&
-	    cfg_path_is_file(beside) && cfg_path_join("/", beside, ret_file, size))
-		return 0;
-	*ret_name = name;
-	if (!config_find_data("traces", name, ret_file, size, &ignored) &&
-	    cfg_path_is_file(ret_file))
-		return 0;
-	cfg_key_path(key, container->name, path, sizeof(path));
-	cfg_append(folders, sizeof(folders), "%s", load->folder);
-	cfg_path_list_data("traces", folders, sizeof(folders));
-	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);
-}
-
-/* Find and hash a trace. */
-static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
-			 const struct cfg_key *key, XXH3_state_t *state)
-{
-	char file[CFG_TEXT_MAX];
-	const char *name;
-	int status = find_trace(load, container, key, file, sizeof(file), &name);
-
-	if (!status)
-		status = name_trace(load, container, key, name);
-	if (status)
-		return status;
+	    cfg_path_is_file(beside) && cfg_path_join("/", beside, file, sizeof(file)))
+		found_name = file;
+	else if (!config_find_data("traces", name, file, sizeof(file), &ignored) &&
+		 cfg_path_is_file(file))
+		found_name = name;
+	if (!found_name) {
+		cfg_key_path(key, container->name, path, sizeof(path));
+		cfg_append(folders, sizeof(folders), "%s", load->folder);
+		cfg_path_list_data("traces", folders, sizeof(folders));
+		return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name,
+				  folders);
+	}
+	if (name_trace(load, container, key, found_name))
+		return -SIM_EXIT_RUNTIME;
 	snprintf(trace_file(container, key), key->size, "%s", file);
 	return cfg_hash_file(state, file, load->err);
 }
 
-/* For the hash, a trace has no folder: a config.json that names it has the same hash. */
+/* Remove the folder from a trace's name: the hash of a config.json must not depend on it. */
 static int strip_trace(struct cfg_load *load, struct cfg_container *container,
 		       const struct cfg_key *key, XXH3_state_t *state)
 {
@@ -251,48 +236,36 @@ static int strip_trace(struct cfg_load *load, struct cfg_container *container,
 	return name_trace(load, container, key, slash ? slash + 1 : file);
 }
 
-/* Sorted, so that the order of keys in the files does not matter. */
-static int hash_resolved(XXH3_state_t *state, const json_t *resolved, struct sim_error *err)
-{
-	char *text = json_dumps(resolved, JSON_COMPACT | JSON_SORT_KEYS);
-
-	if (!text)
-		return sim_runtime_error(err, "out of memory");
-	XXH3_128bits_update(state, text, strlen(text) + 1);
-	XXH3_128bits_update(state, GVMSIM_VERSION, sizeof(GVMSIM_VERSION));
-	free(text);
-	return 0;
-}
-
-static int resolve_hash(struct cfg_load *load, XXH3_state_t *state)
-{
-	struct config *config = load->config;
-	int status;
-
-	XXH3_128bits_reset(state);
-	status = hash_resolved(state, config->resolved, load->err);
-	if (!status)
-		status = for_each_trace(load, resolve_trace, state);
-	if (status)
-		return status;
-	cfg_hash_finish(state, config->hash, sizeof(config->hash));
-	if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))
-		return sim_runtime_error(load->err, "out of memory");
-	return 0;
-}
-
 int cfg_resolve(struct cfg_load *load)
 {
+	struct config *config = load->config;
 	XXH3_state_t *state = XXH3_createState();
-	int status;
+	char *text = NULL;
+	int status = 0;
 
-	load->config->resolved = json_object();
-	if (!state || dump_config(load->config->resolved, load))
+	config->resolved = json_object();
+	if (!state || dump_config(config->resolved, load))
 		status = sim_runtime_error(load->err, "out of memory");
-	else
-		status = for_each_trace(load, strip_trace, state);
 	if (!status)
-		status = resolve_hash(load, state);
+		status = for_each_trace(load, strip_trace, state);
+	if (!status) {
+		/* Sorted: the order of keys in the files does not matter. */
+		text = json_dumps(config->resolved, JSON_COMPACT | JSON_SORT_KEYS);
+		if (!text)
+			status = sim_runtime_error(load->err, "out of memory");
+	}
+	if (!status) {
+		XXH3_128bits_reset(state);
+		XXH3_128bits_update(state, text, strlen(text) + 1);
+		XXH3_128bits_update(state, GVMSIM_VERSION, sizeof(GVMSIM_VERSION));
+		status = for_each_trace(load, resolve_trace, state);
+	}
+	if (!status) {
+		cfg_hash_finish(state, config->hash, sizeof(config->hash));
+		if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))
+			status = sim_runtime_error(load->err, "out of memory");
+	}
+	free(text);
 	XXH3_freeState(state);
 	return status;
 }

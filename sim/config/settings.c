@@ -10,15 +10,15 @@
 
 #define TEXT_MAX 768
 
-/* Fixed for the walk through one tree. */
+/* One walk through one tree. */
 struct walk {
 	struct cfg_settings *settings;
 	const struct cfg_source *source;
-	size_t tree; /* its number, by which settings know it */
+	size_t tree; /* number of the tree, kept in its settings */
 	struct sim_error *err;
 };
 
-/* Where in the tree the walk stands. */
+/* A position in the tree. */
 struct place {
 	char path[CFG_PATH_MAX];
 	char spelling[sizeof(((struct cfg_setting *)NULL)->spelling)];
@@ -63,7 +63,7 @@ static bool join(char *text, size_t size, const char *parent, const char *betwee
 	return length >= 0 && (size_t)length < size;
 }
 
-/* Step from @parent into its key @name. An empty name is no key of anything. */
+/* Step from @parent into its key @name. An empty name is no key. */
 static int walk_into(const struct walk *walk, const struct place *parent, const char *name,
 		     json_t *json)
 {
@@ -76,12 +76,7 @@ static int walk_into(const struct walk *walk, const struct place *parent, const 
 	return walk_value(walk, &child, json);
 }
 
-static bool is_instance_name(const char *name)
-{
-	return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
-}
-
-/* Things that a scenario gives names to. */
+/* A kind of thing that a scenario names: containers, GPUs. */
 struct named {
 	const char *branch; /* "containers" */
 	const char *word;   /* "container" */
@@ -94,9 +89,11 @@ struct named {
 static int note_name(const struct walk *walk, const struct named *named, const char *name)
 {
 	struct cfg_mention *mention;
+	size_t length = strlen(name);
 	size_t i = 0;
 
-	if (!is_instance_name(name) || strlen(name) >= CFG_NAME_MAX)
+	if (!length || length >= CFG_NAME_MAX ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length)
 		return cfg_error(walk->err, walk->source->origin, named->branch,
 				 "\"%s\" is no %s name, allowed: 1 to %d lower-case "
 				 "letters, digits, \"_\" and \"-\"",
@@ -109,7 +106,7 @@ static int note_name(const struct walk *walk, const struct named *named, const c
 		return cfg_error(walk->err, walk->source->origin, named->branch,
 				 "are too many, allowed: at most %zu", named->max);
 	mention = &named->list[i];
-	memcpy(mention->name, name, strlen(name) + 1);
+	memcpy(mention->name, name, length + 1);
 	snprintf(mention->path, sizeof(mention->path), "%s.%.*s", named->branch,
 		 CFG_NAME_MAX - 1, name);
 	mention->origin = walk->source->origin;
@@ -117,8 +114,8 @@ static int note_name(const struct walk *walk, const struct named *named, const c
 	return 0;
 }
 
-/* Remember the container or the GPU that @path leads into, if it does. */
-static int note_instance(const struct walk *walk, const char *path)
+/* Remember the container, GPU or event that @path leads into, and the events that it skips. */
+static int note_mention(const struct walk *walk, const char *path)
 {
 	struct cfg_settings *settings = walk->settings;
 	const struct named containers = { "containers", "container", settings->containers,
@@ -126,24 +123,17 @@ static int note_instance(const struct walk *walk, const char *path)
 	const struct named gpus = { "gpus", "GPU", settings->gpus, &settings->gpu_count,
 				    CFG_GPUS_MAX };
 	char name[CFG_PATH_MAX];
+	size_t index;
 
 	if (cfg_path_container(path, name, sizeof(name)))
 		return note_name(walk, &containers, name);
 	if (cfg_path_gpu(path, name, sizeof(name)))
 		return note_name(walk, &gpus, name);
-	return 0;
-}
-
-/* Remember the event that @path leads into, if it does, and those that it skips. */
-static void note_event(const struct walk *walk, const char *path)
-{
-	struct cfg_settings *settings = walk->settings;
-	size_t index;
-
 	if (!cfg_path_event(path, &index))
-		return;
+		return 0;
 	while (settings->event_count <= index)
 		settings->event_origins[settings->event_count++] = walk->source->origin;
+	return 0;
 }
 
 /* Room for one more setting, or NULL. */
@@ -162,51 +152,39 @@ static struct cfg_setting *settings_push(struct cfg_settings *settings)
 	return &settings->list[settings->count++];
 }
 
-/* A tree says everything once; of two --set options the later one wins. */
-static const struct cfg_setting *find_duplicate(const struct walk *walk, const char *path)
-{
-	const struct cfg_settings *settings = walk->settings;
-
-	for (size_t i = 0; i < settings->count; i++) {
-		if (settings->list[i].tree == walk->tree &&
-		    !strcmp(settings->list[i].path, path))
-			return &settings->list[i];
-	}
-	return NULL;
-}
-
-/* A profile's leaf says where its value comes from. *@json becomes that value. */
-static int walk_sourced(const struct walk *walk, const struct place *place, json_t **json)
-{
-	json_t *value = json_object_get(*json, "value");
-	const char *source = json_string_value(json_object_get(*json, "source"));
-
-	if (!strcmp(strrchr(place->path, '.'), ".profile"))
-		return walk_error(walk, place, "unknown key",
-				  "allowed: constants, a profile names no other profile");
-	if (!value || !source || !*source || json_object_size(*json) != 2)
-		return walk_error(walk, place, "does not say where it comes from",
-				  "allowed: {\"value\": ..., \"source\": \"...\"}");
-	*json = value;
-	return 0;
-}
-
+/*
+ * Add the setting at @place. A profile's leaf has its value beside the source of the value. A tree
+ * may hold a key once only; of two --set options, which are two trees, the later one wins.
+ */
 static int walk_key(const struct walk *walk, const struct place *place, json_t *json)
 {
-	const struct cfg_setting *twin = find_duplicate(walk, place->path);
+	struct cfg_settings *settings = walk->settings;
 	struct cfg_setting *setting;
-	int status = 0;
 
-	if (walk->source->layer == CFG_LAYER_PROFILE)
-		status = walk_sourced(walk, place, &json);
-	if (status)
-		return status;
-	if (twin)
-		return cfg_error(walk->err, walk->source->origin,
-				 path_in_source(walk->source, place->path),
-				 "is given as \"%s\" and as \"%s\", allowed: one of them",
-				 twin->spelling, place->spelling);
-	setting = settings_push(walk->settings);
+	if (walk->source->layer == CFG_LAYER_PROFILE) {
+		json_t *value = json_object_get(json, "value");
+		const char *source = json_string_value(json_object_get(json, "source"));
+
+		if (!strcmp(strrchr(place->path, '.'), ".profile"))
+			return walk_error(walk, place, "unknown key",
+					  "allowed: constants, a profile names no other "
+					  "profile");
+		if (!value || !source || !*source || json_object_size(json) != 2)
+			return walk_error(walk, place, "has no source",
+					  "allowed: {\"value\": ..., \"source\": \"...\"}");
+		json = value;
+	}
+	for (size_t i = 0; i < settings->count; i++) {
+		const struct cfg_setting *twin = &settings->list[i];
+
+		if (twin->tree == walk->tree && !strcmp(twin->path, place->path))
+			return cfg_error(walk->err, walk->source->origin,
+					 path_in_source(walk->source, place->path),
+					 "is given as \"%s\" and as \"%s\", allowed: one of "
+					 "them",
+					 twin->spelling, place->spelling);
+	}
+	setting = settings_push(settings);
 	if (!setting)
 		return sim_runtime_error(walk->err, "out of memory");
 	memcpy(setting->path, place->path, sizeof(setting->path));
@@ -217,7 +195,7 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 	return 0;
 }
 
-/* A list of events replaces the events of the layers below it. */
+/* Drop the events of the layers below: a list of events replaces them. */
 static void drop_events(struct cfg_settings *settings)
 {
 	size_t kept = 0;
@@ -275,23 +253,18 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 }
 
 /*
- * A config.json that came with results is a scenario again. The hash that it carries tells what
- * it was, and is no key: a scenario that is changed by hand need not lose it.
+ * Walk into the value at @place. The "hash" of a scenario is no setting and is skipped: it lets a
+ * config.json that came with results be a scenario again, even after changes by hand.
  */
-static bool is_old_hash(const struct walk *walk, const char *path)
-{
-	return walk->source->layer == CFG_LAYER_SCENARIO && !strcmp(path, "hash");
-}
-
 static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
 {
 	struct place canonical = *place;
 	char allowed[TEXT_MAX];
-	int status = note_instance(walk, place->path);
+	int status = note_mention(walk, place->path);
 
-	if (status || is_old_hash(walk, place->path))
+	if (status ||
+	    (walk->source->layer == CFG_LAYER_SCENARIO && !strcmp(place->path, "hash")))
 		return status;
-	note_event(walk, place->path);
 	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
 	switch (cfg_schema_classify(walk->settings->schema, canonical.path)) {
 	case CFG_PATH_KEY:

@@ -417,9 +417,8 @@ END_TEST
 
 START_TEST(profiles_must_say_where_numbers_come_from)
 {
-	static const char message[] =
-		"gpus/tiny.json:gpu.memory: does not say where it comes from, "
-		"allowed: {\"value\": ..., \"source\": \"...\"}";
+	static const char message[] = "gpus/tiny.json:gpu.memory: has no source, "
+				      "allowed: {\"value\": ..., \"source\": \"...\"}";
 
 	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"memory\": 5}}", message);
 	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"memory\": {\"value\": 5}}}",
