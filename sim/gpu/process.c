@@ -7,15 +7,6 @@
 /* Managed ranges start at the same place in every process, as real ones more or less do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
 
-void sim_process_kill(struct sim_process *process)
-{
-	if (!process->killed) {
-		process->killed = true;
-		process->killed_ns = eng_now();
-	}
-	fifo_kill(process->tsg.fifo, process->tsg.id);
-}
-
 /*
  * Context memory, unless the GPU is one without: every driver takes it from the device. The core
  * charges it to the container. NVIDIA's driver and the published GVM do not: RM's allocations pass UVM's

@@ -74,7 +74,14 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
 void sim_process_exit(struct sim_process *process);
 
 /* The context dies, and the process has yet to find out. */
-void sim_process_kill(struct sim_process *process);
+static inline void sim_process_kill(struct sim_process *process)
+{
+	if (!process->killed) {
+		process->killed = true;
+		process->killed_ns = eng_now();
+	}
+	fifo_kill(process->tsg.fifo, process->tsg.id);
+}
 
 /*
  * Touches of a range: of all its blocks; of @count blocks from number @first on; or of what masks say
