@@ -13,7 +13,7 @@
 #ifndef SIM_FIFO_BURST_H
 #define SIM_FIFO_BURST_H
 
-#include "fifo/fifo.h"
+#include "fifo/types.h"
 
 /* All of a burst's GPU time. */
 u64 burst_work_ns(const struct fifo_burst *burst);

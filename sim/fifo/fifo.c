@@ -16,6 +16,12 @@ void fifo_update(struct fifo *fifo)
 			runner_update(runner);
 }
 
+void fifo_book_stall(struct fifo_tsg *tsg)
+{
+	if (tsg->stalled)
+		runner_update(tsg->runner);
+}
+
 /* A TSG has changed: plan its partition again. */
 static void tsg_plan(struct fifo_tsg *tsg)
 {

@@ -16,6 +16,11 @@ static u64 mul_div(u64 a, u64 b, u64 c)
 	return (u64)((unsigned __int128)a * b / c);
 }
 
+u64 tsg_work_date(const struct fifo_tsg *tsg)
+{
+	return !tsg->dead && tsg->first ? burst_ready_date(tsg->first, eng_now()) : ENG_NEVER;
+}
+
 u64 burst_progress_ordinal(const struct fifo_burst *burst)
 {
 	return mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));

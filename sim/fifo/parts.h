@@ -10,9 +10,12 @@
 #ifndef SIM_FIFO_PARTS_H
 #define SIM_FIFO_PARTS_H
 
-#include "fifo/fifo.h"
+#include "fifo/types.h"
 
 /* memory.c */
+
+/* When a TSG has something to execute; ENG_NEVER: not until something is submitted. */
+u64 tsg_work_date(const struct fifo_tsg *tsg);
 
 /* The ordinal of the block that a burst has reached. It has used all blocks before that. */
 u64 burst_progress_ordinal(const struct fifo_burst *burst);
@@ -36,9 +39,6 @@ void runner_stall(struct fifo_runner *runner);
 void tsg_replay(struct fifo_tsg *tsg);
 
 /* runlist.c */
-
-/* When a TSG has something to execute; ENG_NEVER: not until something is submitted. */
-u64 tsg_work_date(const struct fifo_tsg *tsg);
 
 /* End the first burst of a TSG, with success or failure. */
 void tsg_finish_burst(struct fifo_tsg *tsg, int status);

@@ -3,11 +3,6 @@
 #include "fifo/burst.h"
 #include "fifo/parts.h"
 
-u64 tsg_work_date(const struct fifo_tsg *tsg)
-{
-	return !tsg->dead && tsg->first ? burst_ready_date(tsg->first, eng_now()) : ENG_NEVER;
-}
-
 /* From when on a TSG may be switched to. */
 static u64 tsg_ready_date(const struct fifo_tsg *tsg)
 {
@@ -87,12 +82,6 @@ static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
 	for (int part = 0; part < FIFO_STALL_PARTS; part++)
 		tsg->stall.ns[part] += stall.ns[part];
 	tsg->stall_booked_ns = now;
-}
-
-void fifo_book_stall(struct fifo_tsg *tsg)
-{
-	if (tsg->stalled)
-		runner_update(tsg->runner);
 }
 
 void runner_update(struct fifo_runner *runner)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The structs of the host engine, below all of its parts. See fifo.h for its rules. */
+#ifndef SIM_FIFO_TYPES_H
+#define SIM_FIFO_TYPES_H
+
+#include "uvm/gmmu.h"
+
+/* Channels of a GPU, a TSG has one: RM's list for one RPC has no more entries. */
+#define FIFO_CHANNELS_MAX 64u
+
+/* Partitions of a GPU: the most MIG instances that any has. */
+#define FIFO_PARTITIONS_MAX 7u
+
+/* All of a GPU's SMs or bandwidth, and full speed. */
+#define FIFO_ALL_PPM 1000000u
+
+/* A burst. Memory belongs to the submitter until fifo_wait() has returned. */
+struct fifo_burst {
+	/* Set by the submitter. */
+	u32 kernels;			  /* at least 1 */
+	u64 kernel_ns;			  /* GPU time of each */
+	u64 launch_ns;			  /* host time between two launches */
+	const struct gmmu_touch *touches; /* memory accessed, in order; borrowed */
+	u32 touch_count;
+	u32 sm_ppm;	   /* of the GPU's SMs, that its kernels can fill; 0 is all */
+	u32 bandwidth_ppm; /* of the GPU's memory bandwidth, that they use at full speed */
+	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
+	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
+	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+
+	/* Set here. */
+	struct fifo_burst *next;   /* in the TSG's queue */
+	struct gmmu_walk walk;	   /* its touches, in its TSG's address space */
+	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
+	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns, */
+	u32 done_ppm;		   /* and of the next ns so many millionths */
+	u32 speed_ppm;		   /* at which it executes now; 0 is full speed */
+	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
+	struct gmmu_cursor cursor; /* first block that may miss */
+	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
+	u64 granted_ordinal;	   /* blocks before this one: accesses that have been made */
+	u64 stuck_ordinal;	   /* where it stalled last, */
+	u32 stuck_stalls;	   /* and how often there, one after the other */
+	u64 narrow_ordinal;	   /* up to here it reports one block at a time */
+	bool finished;
+	int status; /* 0, or -EIO: its TSG died */
+	u64 finished_ns;
+	struct eng_waitq waitq;
+};
+
+struct fifo_tsg;
+struct fifo_partition;
+
+/*
+ * A fault episode is the time from a TSG's stall to the replay that lets it go on. This is where
+ * its time goes: each nanosecond belongs to exactly one part. In the first two columns is the
+ * answer to "does the driver's fault handler wait for the device on behalf of this TSG, and is that
+ * direction of the link at work?".
+ *
+ *   in   out
+ *   no   no    FIFO_STALL_CPU: the handler computes, waits for a clear or serves other TSGs
+ *   yes  no    FIFO_STALL_IN: a copy from host memory, or its last PTEs and the replay
+ *   no   yes   FIFO_STALL_OUT: a copy to host memory
+ *   yes  yes   FIFO_STALL_BOTH
+ */
+enum fifo_stall_part {
+	FIFO_STALL_CPU,
+	FIFO_STALL_IN,
+	FIFO_STALL_OUT,
+	FIFO_STALL_BOTH,
+	FIFO_STALL_PARTS
+};
+
+/* The time in fault episodes, in ns: of one of them, or all of a TSG's so far. */
+struct fifo_stall {
+	u64 ns[FIFO_STALL_PARTS];
+};
+
+/* All parts together, and what counts for each direction: half of the time in which both work. */
+static inline u64 fifo_stall_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_CPU] + stall->ns[FIFO_STALL_IN] +
+	       stall->ns[FIFO_STALL_OUT] + stall->ns[FIFO_STALL_BOTH];
+}
+
+static inline u64 fifo_stall_in_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_IN] + stall->ns[FIFO_STALL_BOTH] / 2;
+}
+
+static inline u64 fifo_stall_out_ns(const struct fifo_stall *stall)
+{
+	return stall->ns[FIFO_STALL_OUT] + stall->ns[FIFO_STALL_BOTH] -
+	       stall->ns[FIFO_STALL_BOTH] / 2;
+}
+
+/* The driver: on what did the last @ns of a TSG's episode go? 0 ns: an episode begins. Must not block. */
+struct fifo_stall_ops {
+	struct fifo_stall (*parts)(void *data, const struct fifo_tsg *tsg, u64 ns);
+	void *data;
+};
+
+/*
+ * What one context at a time is loaded on. A partition that is shared in time has one; in a
+ * partition that is shared in space each TSG has its own.
+ */
+struct fifo_runner {
+	struct fifo_partition *partition;
+	struct fifo_runner *next; /* of the partition's runners */
+	struct fifo_tsg *runlist; /* any TSG of the circle; NULL: empty */
+	struct fifo_tsg *current; /* whose context is loaded, or being loaded */
+	bool switching;		  /* until switch_end_ns */
+	u64 switch_end_ns;
+	u64 slice_end_ns; /* of current */
+	u64 updated_ns;	  /* current's burst is advanced up to here */
+};
+
+/* One TSG: here with one channel, as one CUDA context with one busy stream has. */
+struct fifo_tsg {
+	struct fifo *fifo;
+	struct fifo_runner *runner;
+	struct fifo_runner own; /* its runner, in a partition that is shared in space */
+	struct fifo_tsg *next;	/* runlist, circular */
+	u32 id;
+	u32 sm_limit_ppm;		/* of the GPU's SMs, that its kernels get at most */
+	const struct page_table *table; /* of its address space; NULL: it touches no memory */
+	u64 timeslice_ns;
+	bool enabled;
+	bool dead;		  /* a fault was cancelled; submissions fail */
+	bool stalled;		  /* has unserviced replayable faults */
+	bool preempted;		  /* to leave as soon as it can be switched out */
+	u64 stalled_ns_since;	  /* the present episode, or the last one */
+	u64 stall_booked_ns;	  /* it is in stall up to here */
+	struct fifo_burst *first; /* in execution */
+	struct fifo_burst *last;
+	u64 launch_end_ns; /* until when its host thread is busy launching */
+	u64 ended_kernels; /* of bursts that are through, or failed */
+
+	/* Counters. */
+	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
+	struct fifo_stall stall; /* waited for faults */
+	u64 blocked_ns; /* had work ready while another TSG held its runner with unserviced faults */
+};
+
+/* What a partition has, and how its TSGs share it. */
+struct fifo_share {
+	u32 sm_ppm;
+	u32 bandwidth_ppm;
+	bool in_space;
+};
+
+struct fifo_config {
+	u64 timeslice_ns;	 /* of a new TSG, as programmed */
+	u64 timeslice_scale_ppm; /* real over programmed */
+	u64 context_switch_ns;	 /* without any state, */
+	u64 context_state_ns;	 /* and to save or restore what all SMs can hold */
+	u32 outstanding_faults;	 /* most missing pages reported with one stall */
+	u32 faults_per_block;	 /* most of one block */
+	u32 partition_count;	 /* 0: one, with everything, shared in time */
+	struct fifo_share partitions[FIFO_PARTITIONS_MAX];
+};
+
+/* A part of a GPU. */
+struct fifo_partition {
+	struct fifo *fifo;
+	struct fifo_share share;
+	struct fifo_runner *runners; /* list */
+	struct fifo_runner
+		time_slots;	/* the one runner of a partition that is shared in time */
+	struct eng_timer timer; /* the next date at which something changes in it */
+};
+
+/* The host engine of one GPU. */
+struct fifo {
+	struct fifo_config config;
+	struct gmmu *gmmu;
+	struct fifo_partition partitions[FIFO_PARTITIONS_MAX];
+	u32 partition_count;
+	u32 next_id;
+	struct fifo_tsg *by_id[FIFO_CHANNELS_MAX]; /* place: its id modulo FIFO_CHANNELS_MAX */
+	u32 channels;				   /* in use */
+	u64 switches;				   /* of contexts, in all runlists */
+	struct fifo_stall_ops stall_ops; /* set before the start; zero: all is FIFO_STALL_CPU */
+};
+
+#endif
