@@ -52,7 +52,7 @@
  *   3. Neither paper has it: GVM and Ghost copy out whatever leaves. On NVIDIA's driver this would
  *      be a change inside uvm_va_block, which the hooks do not reach.
  */
-#include "gvm/block.h"
+#include "gvm/range.h"
 
 u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
 		   enum gvm_access access)

@@ -9,7 +9,7 @@
  *
  *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
  */
-#include "gvm/block.h"
+#include "gvm/range.h"
 
 /* Ranges that faults can find before the array of them has to grow. */
 #define MEMORY_RANGES_FIRST 16u

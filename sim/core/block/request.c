@@ -2,7 +2,7 @@
 /*
  * Layer: block. What sorted faults ask for of the blocks of a range, and what becomes of them.
  */
-#include "gvm/block.h"
+#include "gvm/range.h"
 
 u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault)
 {

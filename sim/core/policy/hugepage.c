@@ -31,7 +31,7 @@
  *   3. The published driver gives all pages of a promoted block the most intrusive access type
  *      among the faults. A plan is a mask of pages: it moves data and grants nothing.
  */
-#include "gvm/block.h"
+#include "gvm/range.h"
 
 /* CONTEXT: atomic. */
 u32 gvm_hugepage_plan(const struct gvm_block *block, u32 faulted)

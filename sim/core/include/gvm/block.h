@@ -6,88 +6,10 @@
 #ifndef GVM_BLOCK_H
 #define GVM_BLOCK_H
 
-#include "gvm/charge.h"
-
-struct gvm_range;
-
-/* Where a chunk is: the reverse of gvm_block.chunk. */
-struct gvm_frame {
-	struct gvm_range *range; /* NULL: in no block. Guarded by gvm_memory.lock */
-	u32 index; /* of the block in it; guarded likewise. Of unevictable memory: its next chunk */
-	u8 in_service; /* its block is; read without a lock by gvm_block_evictable() */
-};
-
-/*
- * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then this lock or
- * the device's; never two ranges' locks at once.
- */
-struct gvm_memory {
-	struct gvm_device *device;
-	const struct gvm_mmu_ops *mmu;
-	void *gpu;		   /* passed to every call of mmu */
-	struct gvm_spinlock lock;  /* leaf: what follows, and who is at work in a range */
-	struct gvm_frame *frames;  /* one for each chunk of the device */
-	struct gvm_range **ranges; /* those that faults find, by address space and address */
-	u32 range_count;
-	u32 range_room; /* that the array has */
-};
-
-/* One 2 MB block. Guarded by its range's lock. */
-struct gvm_block {
-	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
-	u32 valid;	  /* pages that the range covers */
-	u32 resident;	  /* pages whose data is on the device */
-	u32 on_host;	  /* pages whose data is in host memory */
-	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
-	u32 hinted;	  /* resident and not mapped, see policy/hint.c */
-	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
-	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
-};
-
-/* A managed allocation: a run of blocks of one address space. */
-struct gvm_range {
-	struct gvm_container *container; /* a reference */
-	struct gvm_memory *memory;	 /* borrowed */
-	void *space;			 /* the device's cookie of the address space */
-	void *device_data;		 /* the device's own, NULL at first */
-	struct gvm_range_stats *stats; /* borrowed, or NULL (in a kernel): no lock guards it */
-	u64 va;			       /* first byte, aligned to a block */
-	u64 bytes;
-	struct gvm_mutex lock; /* the VA-block lock */
-	u32 block_count;
-	struct gvm_block *blocks;
-	u64 resident_pages; /* pages resident now */
-	u64 clean_pages;    /* of these, clean ones: they fault when they are written */
-	u64 hinted_pages;   /* of these, hinted ones: they fault */
-	u64 valid_pages;    /* pages in all */
-	bool dying;	    /* being destroyed: nothing comes in any more */
-	u32 users; /* threads at work in it that hold no lock at times; gvm_memory.lock */
-	struct gvm_waitqueue idle; /* for users to become 0 */
-};
-
-/* Is @va in the blocks of a range? The last one counts whole. CONTEXT: atomic. */
-static inline bool gvm_range_covers(const struct gvm_range *range, u64 va)
-{
-	return va >= range->va && va - range->va < (u64)range->block_count << GVM_CHUNK_SHIFT;
-}
-
-/* The pages of a block that an access finds mapped, and mapped for it. CONTEXT: atomic. */
-static inline u32 gvm_block_accessible(const struct gvm_block *block, enum gvm_access access)
-{
-	u32 mapped = block->resident & ~block->hinted;
-
-	return access >= GVM_ACCESS_WRITE ? mapped & ~block->clean : mapped;
-}
+#include "gvm/range.h"
 
 /* The block layer as a memory manager: its argument is a struct gvm_memory. */
 extern const struct gvm_memory_ops gvm_block_memory_ops;
-
-/* Returns 0 or -ENOMEM. @mmu is borrowed for life. CONTEXT: process. */
-int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
-		    const struct gvm_mmu_ops *mmu, void *gpu);
-
-/* No range may be left. CONTEXT: process. */
-void gvm_memory_destroy(struct gvm_memory *memory);
 
 /* The calls of the table about ranges, with their contracts. CONTEXT: process. */
 int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
@@ -118,63 +40,6 @@ bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
  * What gvm_range_service() is made of, for a model of another driver that does its own service
  * over the same blocks. "_locked": the range's lock is held.
  */
-
-/* Be at work in a range without its lock: it is not destroyed meanwhile. CONTEXT: atomic. */
-void gvm_range_enter(struct gvm_range *range);
-void gvm_range_leave(struct gvm_range *range);
-
-/*
- * The faults at the head of @faults that are in one range: their number, and the range in *ret_range,
- * entered; NULL: the first fault is in no range. CONTEXT: atomic.
- */
-u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gvm_fault *faults,
-			 u32 count, struct gvm_range **ret_range);
-
-/* gvm_memory_ops.space_close. CONTEXT: atomic. */
-void gvm_memory_close_space(struct gvm_memory *memory, void *space);
-
-/*
- * Faults find a range, or do so no more, which is fine for one that they never found. publish: 0 or
- * -ENOMEM. CONTEXT: process; atomic.
- */
-int gvm_range_publish(struct gvm_range *range);
-void gvm_range_hide(struct gvm_range *range);
-
-/* Wait until nobody is at work in a range that no frame leads to. CONTEXT: process. */
-void gvm_range_wait_idle(struct gvm_range *range);
-
-/* Which block of the range a fault is in. CONTEXT: atomic. */
-u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault *fault);
-
-/*
- * The pages of one block that the faults at the head of @faults ask for: *ret_run of them, at
- * least 1. CONTEXT: atomic.
- */
-u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
-			 u32 count, u32 *ret_run);
-
-/* The bit of a fault's page in its block's masks. CONTEXT: atomic. */
-u32 gvm_fault_page_mask(const struct gvm_fault *fault);
-
-/* The faults' status: -EFAULT behind the end of the range, else @status. CONTEXT: atomic. */
-void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
-			  int status);
-
-/* The block of a chunk is in service, and no evictor takes it; or it is no longer. CONTEXT: atomic. */
-void gvm_frame_set_in_service(struct gvm_memory *memory, u32 chunk, bool in_service);
-bool gvm_frame_in_service(const struct gvm_memory *memory, u32 chunk);
-
-/*
- * A chunk came into a block, or (range NULL) has left it; or it is unevictable memory, and @index the
- * next chunk of that. CONTEXT: atomic.
- */
-void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
-
-/*
- * Find the range that a chunk is in, and enter it; *ret_index: the block that it is in. NULL: in
- * none. CONTEXT: atomic.
- */
-struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index);
 
 /* Pages of a block that has a chunk cease to be resident and mapped. CONTEXT: process. */
 void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
@@ -212,21 +77,5 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
  */
 int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence);
-
-/*
- * Which of @pages, about to be mapped for @access, keep their copies in host memory and are mapped
- * read-only: none without GVM_CLEAN_DROP. CONTEXT: atomic.
- */
-u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
-		   enum gvm_access access);
-
-/* From now on these pages of the block are clean: the books. CONTEXT: atomic. */
-void gvm_clean_set_locked(struct gvm_range *range, struct gvm_block *block, u32 clean);
-
-/*
- * Huge-page plan (policy/hugepage.c): which pages to bring in, given what faulted. Promotes to
- * the whole block where nothing of it is resident yet. CONTEXT: atomic.
- */
-u32 gvm_hugepage_plan(const struct gvm_block *block, u32 faulted);
 
 #endif
