@@ -386,13 +386,6 @@ void fakegpu_service(void *memory, void *space, struct gvm_fault *faults, u32 co
 	}
 }
 
-struct fakegpu_page_table *fakegpu_space_table(struct fakegpu *gpu, void *space)
-{
-	struct fakegpu_context *context = xa_load(&gpu->contexts, (u32)(unsigned long)space);
-
-	return &context->table;
-}
-
 u8 fakegpu_space_priority(void *data, const void *space)
 {
 	struct fakegpu *gpu = data;

@@ -343,7 +343,4 @@ void fakegpu_service(void *memory, void *space, struct gvm_fault *faults, u32 co
 		     struct gvm_fence *fence);
 u8 fakegpu_space_priority(void *gpu, const void *space);
 
-/* The page table of a space that has mappings. CONTEXT: atomic. */
-struct fakegpu_page_table *fakegpu_space_table(struct fakegpu *gpu, void *space);
-
 #endif

@@ -56,11 +56,19 @@ static struct fakegpu_pte *table_pte(struct fakegpu_page_table *table, u64 va)
 	return xa_load(&table->ptes, va >> GVM_CHUNK_SHIFT);
 }
 
+/* The page table of a space that has mappings. */
+static struct fakegpu_page_table *space_table(struct fakegpu *gpu, void *space)
+{
+	struct fakegpu_context *context = xa_load(&gpu->contexts, (u32)(unsigned long)space);
+
+	return &context->table;
+}
+
 void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 		 enum gvm_access access)
 {
 	struct fakegpu *gpu = data;
-	struct fakegpu_page_table *table = fakegpu_space_table(gpu, space);
+	struct fakegpu_page_table *table = space_table(gpu, space);
 	struct gvm_fence fence = fakegpu_chunk_fence(gpu, chunk);
 	void *bytes = fakegpu_chunk_bytes(gpu, chunk);
 	struct fakegpu_pte *pte;
@@ -81,7 +89,7 @@ void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 
 void fakegpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
-	struct fakegpu_page_table *table = fakegpu_space_table(data, space);
+	struct fakegpu_page_table *table = space_table(data, space);
 	struct fakegpu_pte *pte;
 
 	spin_lock(&table->lock);
