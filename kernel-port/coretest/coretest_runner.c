@@ -23,6 +23,7 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 
+#include "coretest_memory.h"
 #include "gvm/port.h"
 
 #define CORETEST_TEXT_MAX    (256 * 1024)
@@ -55,12 +56,6 @@ struct SRunner {
 	int failed;
 };
 
-/* Memory of the test that runs. */
-struct coretest_block {
-	struct list_head node; /* in coretest_run.blocks */
-	u64 data[];
-};
-
 /* The test that runs, one at a time. */
 static struct {
 	const TCase *tcase;
@@ -70,12 +65,10 @@ static struct {
 	struct completion ended;
 
 	struct mutex lock; /* guards all below: what a test started may use them as well */
-	struct list_head blocks;
 	bool failed;
 	char failure[CORETEST_FAILURE_MAX];
 } coretest_run = {
 	.lock = __MUTEX_INITIALIZER(coretest_run.lock),
-	.blocks = LIST_HEAD_INIT(coretest_run.blocks),
 };
 
 /* The outcome of all tests. Guarded by mutex, which also lets only one at a time run them. */
@@ -98,41 +91,6 @@ static __printf(1, 2) void coretest_say(const char *fmt, ...)
 	coretest_tap.length += vscnprintf(coretest_tap.text + coretest_tap.length,
 					  CORETEST_TEXT_MAX - coretest_tap.length, fmt, args);
 	va_end(args);
-}
-
-void *coretest_calloc(size_t bytes)
-{
-	struct coretest_block *block = kvzalloc(size_add(sizeof(*block), bytes), GFP_KERNEL);
-
-	if (!block)
-		return NULL;
-	mutex_lock(&coretest_run.lock);
-	list_add(&block->node, &coretest_run.blocks);
-	mutex_unlock(&coretest_run.lock);
-	return block->data;
-}
-
-void coretest_free(void *memory)
-{
-	struct coretest_block *block;
-
-	if (!memory)
-		return;
-	block = container_of(memory, struct coretest_block, data);
-	mutex_lock(&coretest_run.lock);
-	list_del(&block->node);
-	mutex_unlock(&coretest_run.lock);
-	kvfree(block);
-}
-
-/* Free what the test left. In user space the exit of its process does this. */
-static void coretest_free_all(void)
-{
-	struct coretest_block *block;
-	struct coretest_block *next;
-
-	list_for_each_entry_safe(block, next, &coretest_run.blocks, node)
-		coretest_free(block->data);
 }
 
 /* The first failure counts. A failure in another thread ends only that thread. */

@@ -7,12 +7,10 @@
 #include <linux/overflow.h>
 #include <linux/types.h>
 
+#include "coretest_memory.h"
+
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
-
-/* Memory of the test that runs: what is left when it has ended is freed. */
-void *coretest_calloc(size_t bytes);
-void coretest_free(void *memory);
 
 static inline void *calloc(size_t count, size_t bytes)
 {

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The memory of the test that runs. What is left when it has ended is freed. CONTEXT: process. */
+#ifndef GVM_CORETEST_MEMORY_H
+#define GVM_CORETEST_MEMORY_H
+
+#include <linux/types.h>
+
+/* Zeroed memory, or NULL: none is left. coretest_free() takes NULL. */
+void *coretest_calloc(size_t bytes);
+void coretest_free(void *memory);
+
+/* Free what the test left. In user space the exit of its process does this. */
+void coretest_free_all(void);
+
+#endif
