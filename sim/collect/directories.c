@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The directories of containers on a real host: <root>/<tgid>/<gpu>/. See sampler.h. */
+/* The directories of containers on a real host; see directories.h. */
+#include "collect/directories.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "collect/sampler.h"
 
 static int is_number(const struct dirent *entry)
 {

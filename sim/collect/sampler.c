@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/directories.h"
 #include "engine/error.h"
 #include "results/results.h"
 
@@ -51,32 +52,6 @@ void sampler_destroy(struct sampler *sampler)
 	*sampler = (struct sampler){ 0 };
 }
 
-/* Room for one more in an array that grows by doubling; NULL: no memory. */
-static void *array_room(void *array, size_t count, size_t element)
-{
-	if (count & (count - 1))
-		return array;
-	return reallocarray(array, count ? 2 * count : 1, element);
-}
-
-int sampler_note(struct sampler *sampler, const char *fmt, ...)
-{
-	char **notes = array_room(sampler->notes, sampler->note_count, sizeof(*notes));
-	va_list args;
-	int length;
-
-	if (!notes)
-		return -ENOMEM;
-	sampler->notes = notes;
-	va_start(args, fmt);
-	length = vasprintf(&notes[sampler->note_count], fmt, args);
-	va_end(args);
-	if (length < 0)
-		return -ENOMEM;
-	fprintf(stderr, "gvmcollect: note: %s\n", notes[sampler->note_count++]);
-	return 0;
-}
-
 /* A line of news on standard output. */
 static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 			 const struct sampler_container *container, const char *fmt, ...)
@@ -95,24 +70,6 @@ static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 	va_end(args);
 	putchar('\n');
 	fflush(stdout);
-}
-
-struct sampler_container *sampler_new_container(struct sampler *sampler, u64 tgid, u64 gpu)
-{
-	struct sampler_container *containers =
-		array_room(sampler->containers, sampler->container_count, sizeof(*containers));
-	struct sampler_file *files = calloc(gvm_control_count(), sizeof(*files));
-	struct sampler_container *container;
-
-	if (containers)
-		sampler->containers = containers;
-	if (!containers || !files) {
-		free(files);
-		return NULL;
-	}
-	container = &containers[sampler->container_count++];
-	*container = (struct sampler_container){ .tgid = tgid, .gpu = gpu, .files = files };
-	return container;
 }
 
 int sampler_add(struct sampler *sampler, const char *name, u64 tgid, u64 gpu,
@@ -176,7 +133,7 @@ static int add_change(struct sampler *sampler, u64 time_ns, u32 container,
 		      const struct gvm_control_file *file, const char *text)
 {
 	struct sampler_change *changes =
-		array_room(sampler->changes, sampler->change_count, sizeof(*changes));
+		samples_room(sampler->changes, sampler->change_count, sizeof(*changes));
 	struct sampler_change change = { time_ns, container, file, strdup(text) };
 
 	if (changes)
@@ -276,7 +233,7 @@ static int sample_files(struct sampler *sampler, u64 time_ns, u32 index, int dir
 		if (status)
 			fill_row(&row, &sampler->containers[index], file);
 	}
-	rows = array_room(sampler->rows, sampler->row_count, sizeof(*rows));
+	rows = samples_room(sampler->rows, sampler->row_count, sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
 	sampler->rows = rows;
