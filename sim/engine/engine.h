@@ -23,23 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/types.h"
-
-/* A date that never comes. */
-#define ENG_NEVER U64_MAX
+#include "engine/timers.h"
 
 struct eng_actor;
-
-/* A callback at a date. Memory belongs to the caller and is zeroed before first use. */
-struct eng_timer {
-	void (*fire)(struct eng_timer *timer); /* must not block */
-	u64 date;			       /* ns */
-	u64 sequence;			       /* order among equal dates */
-	bool set;
-	struct eng_timer *child;    /* the engine's: see timers.h */
-	struct eng_timer *sibling;  /* next child of the same timer */
-	struct eng_timer *previous; /* child of the same timer, or the parent of the first */
-};
 
 /* Actors waiting for something, in order of arrival. All-zero is empty. */
 struct eng_waitq {

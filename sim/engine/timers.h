@@ -9,7 +9,24 @@
 #ifndef SIM_ENGINE_TIMERS_H
 #define SIM_ENGINE_TIMERS_H
 
-#include "engine/engine.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/types.h"
+
+/* A date that never comes. */
+#define ENG_NEVER U64_MAX
+
+/* A callback at a date. Memory belongs to the caller and is zeroed before first use. */
+struct eng_timer {
+	void (*fire)(struct eng_timer *timer); /* must not block */
+	u64 date;			       /* ns */
+	u64 sequence;			       /* order among equal dates */
+	bool set;
+	struct eng_timer *child;    /* links of the heap, the engine's */
+	struct eng_timer *sibling;  /* next child of the same timer */
+	struct eng_timer *previous; /* child of the same timer, or the parent of the first */
+};
 
 /* All-zero is empty. Owns none of its timers. */
 struct eng_timers {
