@@ -18,25 +18,7 @@
 #ifndef SIM_CUDA_CUDA_H
 #define SIM_CUDA_CUDA_H
 
-#include "gpu/process.h"
-
-struct cuda_burst;
-struct cuda_device;
-
-/*
- * The GPU context of a process. Owned by the caller: cuda_context_create(), cuda_context_destroy().
- * All calls of one context come from one actor, but cuda_discard().
- */
-struct cuda_context {
-	struct sim_process *process; /* borrowed */
-	struct cuda_device *device;  /* it counts launches of this context */
-	struct list_head node;	     /* in cuda_device.contexts */
-	struct cuda_burst *first;    /* launched and not yet recycled, in order */
-	struct cuda_burst *last;
-	struct cuda_burst *free; /* ended, to be used again */
-	u64 launches_reported;	 /* kernels that the driver was told of */
-	u64 ends_reported;
-};
+#include "cuda/device.h"
 
 /*
  * Managed memory (cudaMallocManaged). It stays until the process exits. All-zero is an allocation

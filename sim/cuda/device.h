@@ -11,7 +11,25 @@
 #ifndef SIM_CUDA_DEVICE_H
 #define SIM_CUDA_DEVICE_H
 
-#include "cuda/cuda.h"
+#include "gpu/process.h"
+
+struct cuda_burst;
+struct cuda_device;
+
+/*
+ * The GPU context of a process. Owned by the caller: cuda_context_create(), cuda_context_destroy().
+ * All calls of one context come from one actor, but cuda_discard().
+ */
+struct cuda_context {
+	struct sim_process *process; /* borrowed */
+	struct cuda_device *device;  /* it counts launches of this context */
+	struct list_head node;	     /* in cuda_device.contexts */
+	struct cuda_burst *first;    /* launched and not yet recycled, in order */
+	struct cuda_burst *last;
+	struct cuda_burst *free; /* ended, to be used again */
+	u64 launches_reported;	 /* kernels that the driver was told of */
+	u64 ends_reported;
+};
 
 /* Owned by the caller: cuda_device_init(), start and stop around sim_gpu_start() and _stop(). */
 struct cuda_device {
