@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See cache_folder.h. A lock and not the PID in a name tells whether a process still works in the
- * folder: containers may share it, and there the same PID is another process.
+ * See cache_folder.h. A lock tells whether a process still works in the folder. The PID in a name does
+ * not: containers may share the folder, and the same PID means a different process in each of them.
  */
 #include "figures/cache_folder.h"
 
@@ -56,7 +56,7 @@ static int is_entry(const struct dirent *item)
 	return begins_with_key(item->d_name) && !item->d_name[KEY_LENGTH];
 }
 
-static int is_on_its_way(const struct dirent *item)
+static int is_unfinished(const struct dirent *item)
 {
 	return begins_with_key(item->d_name) &&
 	       !strncmp(item->d_name + KEY_LENGTH, ".tmp-", strlen(".tmp-"));
@@ -77,17 +77,7 @@ static void free_list(struct dirent **list, int count)
 	free(list);
 }
 
-static void remove_left_over(const char *folder)
-{
-	struct dirent **list = NULL;
-	int count = scandir(folder, &list, is_on_its_way, NULL);
-
-	for (int i = 0; i < count; i++)
-		remove_in(folder, list[i]->d_name);
-	free_list(list, count);
-}
-
-/* Longest ago first. */
+/* Compare by last use: the entry whose use is longest ago comes first. */
 static int compare_used(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -99,6 +89,7 @@ static int compare_used(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Remove all entries but the @keep that were used last. */
 static void remove_oldest(const char *folder, int descriptor, size_t keep)
 {
 	struct dirent **list = NULL;
@@ -126,7 +117,12 @@ int cache_folder_enter(const char *path, size_t coming)
 	if (folder < 0)
 		return -1;
 	if (!flock(folder, LOCK_EX | LOCK_NB)) {
-		remove_left_over(path);
+		struct dirent **unfinished = NULL;
+		int count = scandir(path, &unfinished, is_unfinished, NULL);
+
+		for (int i = 0; i < count; i++)
+			remove_in(path, unfinished[i]->d_name);
+		free_list(unfinished, count);
 		remove_oldest(path, folder,
 			      coming < CACHE_FOLDER_ENTRIES ? CACHE_FOLDER_ENTRIES - coming :
 							      0);

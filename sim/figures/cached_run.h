@@ -11,34 +11,35 @@
 
 #define RUN_CACHE_FOLDER "results/cache"
 
-/* How far a run is. */
+/* The progress of a run. */
 enum run_cache_state {
 	RUN_CACHE_WANTED,
 	RUN_CACHE_RUNNING,
-	RUN_CACHE_MADE, /* its entry is in place */
-	RUN_CACHE_READ, /* and in its folder here */
+	RUN_CACHE_MADE, /* its entry is in the cache */
+	RUN_CACHE_READ, /* its entry has been read into "folder" */
 };
 
-/* One run. The caller sets the first part, and destroys it by run_cache_destroy(). */
+/* One run. The caller sets the first part; run_cache_destroy() frees the rest. */
 struct cached_run {
 	const char *label; /* for people: "+MemIso" */
 	const char *scenario;
 	const char *const *defaults; /* PATH=VALUE, applied first; NULL ends them; NULL: none */
-	const char *const *sets;     /* of the user's, applied next */
+	const char *const *sets;     /* from the user, applied next */
 	size_t set_count;
-	const char *const *own_sets; /* applied last, like defaults; not the user's to change */
+	const char *const
+		*own_sets; /* applied last; the user cannot change them; ends like defaults */
 
 	char path[PATH_MAX];  /* its results folder */
-	struct config config; /* as it was run */
+	struct config config; /* the resolved configuration */
 	struct folder folder; /* its results */
 
 	char key[CFG_HASH_MAX];
 	enum run_cache_state state;
 	pid_t child;	/* while RUNNING */
-	int child_says; /* descriptor: its standard error */
+	int child_says; /* descriptor of the child's standard error */
 };
 
-/* The @index-th PATH=VALUE of a run, in the order in which they apply; NULL: there is no more. */
+/* Setting @index of a run, as PATH=VALUE, in the order in which they apply; NULL: there are no more. */
 const char *cached_run_set(const struct cached_run *run, size_t index);
 
 #endif

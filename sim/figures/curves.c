@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* See curves.h. Bins are as wide as all curves in bins need, so that their sums agree. */
+/* See curves.h. All curves in bins have the same bins, so that they can be compared and stacked. */
 #include "figures/curves.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "results/csv.h"
 
 #define NS_PER_S  1e9
-#define BINS	  128 /* about as many as one can tell apart in a picture */
+#define BINS	  128 /* the most that a reader can tell apart in a picture */
 #define BIN_S_MIN 1e-6
 
 static struct figure_line *add_line(struct figure_data *data, struct sim_error *err)
@@ -45,7 +45,7 @@ static int add_point(struct figure_line *line, double x_s, double y, struct sim_
 	return 0;
 }
 
-/* Rows of the published file that have the panel's text in its column. */
+/* Read a panel's published curve: the rows of its file with the right text in the right column. */
 static int read_published(struct figure_data *data, size_t panel, struct sim_error *err)
 {
 	const struct figure_published_curve *published = &data->figure->panels[panel].published;
@@ -91,16 +91,16 @@ int curves_read_published(struct figure_data *data, struct sim_error *err)
 	return status;
 }
 
-/* A row of results, as far as a curve wants it. */
+/* The values of a row of results that a curve needs. */
 struct row {
 	double x_ns;
-	double y;     /* less "minus" */
-	bool y_known; /* both are there */
+	double y;     /* the column "y" less the column "minus" */
+	bool y_known; /* the column "y" is not empty */
 };
 
 enum row_column { ROW_CONTAINER, ROW_X, ROW_Y, ROW_MINUS, ROW_OUTCOME, ROW_COLUMNS };
 
-/* Read one curve's rows and give each to @use. */
+/* Call @use for each row of a curve's file that has its container and outcome. */
 static int each_row(const struct figure_data *data, const struct figure_line *line,
 		    int (*use)(void *user, const struct row *row, struct sim_error *err),
 		    void *user, struct sim_error *err)
@@ -145,11 +145,11 @@ static int each_row(const struct figure_data *data, const struct figure_line *li
 	return status;
 }
 
-/* A curve in the making. */
+/* A curve while its points are computed. */
 struct making {
 	const struct figure_data *data;
 	struct figure_line *line;
-	double *bins; /* NULL: it has none */
+	double *bins; /* NULL: the curve has no bins */
 	size_t bin_count;
 };
 
@@ -158,7 +158,7 @@ static int take_value(void *user, const struct row *row, struct sim_error *err)
 	struct making *making = user;
 	bool mark = making->line->curve->draw == FIGURE_DRAW_MARKS;
 
-	/* "first_ns" of a request that has none is 0. */
+	/* A request without a first token has "first_ns" 0, and so a negative difference. */
 	if (!mark && (!row->y_known || (making->line->curve->minus && row->y < 0)))
 		return 0;
 	return add_point(making->line, row->x_ns / NS_PER_S,
@@ -182,7 +182,7 @@ static double bin_width(const struct making *making, size_t bin)
 	return fmin(making->data->bin_s, making->data->end_s - bin_begin(making, bin));
 }
 
-/* Add what a row brings to its bin or, of a row with a length, to all bins that it lies in. */
+/* Add a row to its bin, or to all bins that it overlaps if it has a begin and an end. */
 static int take_binned(void *user, const struct row *row, struct sim_error *err)
 {
 	struct making *making = user;
@@ -194,7 +194,7 @@ static int take_binned(void *user, const struct row *row, struct sim_error *err)
 		making->bins[bin_of(making, x_s)] += 1;
 		break;
 	case FIGURE_CURVE_SHARE:
-		/* A sample is of the time before it. */
+		/* A sample describes the interval that ends at its time. */
 		making->bins[bin_of(making, x_s > 0 ? (row->x_ns - 1) / NS_PER_S : 0)] +=
 			row->y / NS_PER_S;
 		break;
@@ -236,7 +236,7 @@ static int take_bins(struct making *making, struct sim_error *err)
 	return status;
 }
 
-/* Is any value of this column known? Hardware does not tell GPU time. */
+/* Note whether any value of the column is known. Real hardware reports no GPU time, for example. */
 static int take_known(void *user, const struct row *row, struct sim_error *err)
 {
 	bool *known = user;
@@ -246,6 +246,7 @@ static int take_known(void *user, const struct row *row, struct sim_error *err)
 	return 0;
 }
 
+/* Add one curve: of one run and one container. */
 static int take_line(struct figure_data *data, size_t panel, const struct figure_curve *curve,
 		     size_t run, const char *container, struct sim_error *err)
 {
@@ -269,7 +270,7 @@ static int take_line(struct figure_data *data, size_t panel, const struct figure
 	return take_bins(&making, err);
 }
 
-/* A curve for each run that it is of, and for "*" for each container. */
+/* Add a curve for each run that it applies to; for container "*", one for each container of the run. */
 static int take_curve(struct figure_data *data, size_t panel, const struct figure_curve *curve,
 		      struct sim_error *err)
 {
@@ -298,7 +299,10 @@ static int take_curve(struct figure_data *data, size_t panel, const struct figur
 	return status;
 }
 
-/* The end of the longest run, and a round bin width that is a multiple of the timeline's. */
+/*
+ * Find the end of the longest run, and the width of bins: a round number that gives at most BINS bins,
+ * rounded up to a multiple of the timeline's interval.
+ */
 static void find_time(struct figure_data *data)
 {
 	static const double steps[] = { 1, 2, 5 };
@@ -336,7 +340,7 @@ static void find_time(struct figure_data *data)
 		data->bin_s = ceil(width / interval_s - 1e-9) * interval_s;
 }
 
-/* Areas of a panel and run stand on each other: all have the same bins. */
+/* Stack the areas of each panel and run: each lies on the one before, bin by bin. */
 static void stack_areas(struct figure_data *data)
 {
 	for (size_t i = 1; i < data->line_count; i++) {

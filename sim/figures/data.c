@@ -84,7 +84,7 @@ static int make_cells(struct figure_data *data, struct sim_error *err)
 	return 0;
 }
 
-/* The reference file's columns, in the order in which they are asked for. */
+/* Indices of the reference file's columns in read_reference(). */
 enum {
 	REFERENCE_PANEL,
 	REFERENCE_RUN,
@@ -94,15 +94,7 @@ enum {
 	REFERENCE_COLUMNS
 };
 
-static bool is_of_reference(const struct figure_reference *reference, const char *panel)
-{
-	for (size_t i = 0; i < reference->panel_count; i++)
-		if (!strcmp(reference->panels[i], panel))
-			return true;
-	return !reference->panels;
-}
-
-/* Is the row of the reference file about this cell? What it has no column for is the same for all. */
+/* Does a row of the reference file apply to this cell? Without a column, a row applies to all. */
 static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 		       const struct figure_cell *cell)
 {
@@ -110,9 +102,12 @@ static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 	const struct figure_panel *panel = &data->figure->panels[cell->panel];
 	const struct figure_run *run = &data->figure->runs[cell->run];
 	struct sim_error ignored = { 0 };
+	bool covered = !reference->panels;
 	double x;
 
-	if (!is_of_reference(reference, panel->key) ||
+	for (size_t i = 0; !covered && i < reference->panel_count; i++)
+		covered = !strcmp(reference->panels[i], panel->key);
+	if (!covered ||
 	    (reference->panel && strcmp(csv_text(csv, REFERENCE_PANEL), panel->key) != 0) ||
 	    (reference->run && strcmp(csv_text(csv, REFERENCE_RUN), run->label) != 0) ||
 	    (reference->part &&
@@ -121,6 +116,7 @@ static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 	return !reference->x || (!csv_real(csv, REFERENCE_X, &x, &ignored) && x == run->x);
 }
 
+/* Give a row's published number to its cells. A row without a cell is a mistake. */
 static int read_row(struct figure_data *data, const struct csv *csv, struct sim_error *err)
 {
 	bool found = false;

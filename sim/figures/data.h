@@ -6,7 +6,7 @@
 #include "figures/figure.h"
 #include "figures/cached_run.h"
 
-/* The two numbers of a cell. NAN: there is none. */
+/* The two numbers of a cell. NAN: not known. */
 struct figure_pair {
 	double ours;
 	double published;
@@ -16,21 +16,21 @@ struct figure_pair {
 struct figure_cell {
 	size_t panel, run, part; /* indices into the figure and the panel */
 	struct figure_pair pair;
-	struct figure_pair below; /* of a stack: the sum of the parts below it */
+	struct figure_pair below; /* in a stack: the sum of the parts below this one */
 };
 
 struct figure_point {
 	double x_s;
 	double y;     /* in the unit of its panel */
-	double below; /* of an area: the areas of its run before it; else 0 */
+	double below; /* in an area: the sum of the areas below it; else 0 */
 };
 
-/* A curve of one run, or the published one of a panel. Points are in the order of time. */
+/* A curve of one run, or a panel's published curve. Points are in the order of time. */
 struct figure_line {
 	size_t panel;
 	const struct figure_curve *curve; /* NULL: published */
-	size_t run;			  /* of ours */
-	const char *container;		  /* of ours; borrowed from the results */
+	size_t run;			  /* unless published */
+	const char *container;		  /* unless published; borrowed from the results */
 	struct figure_point *points;
 	size_t count;
 };
@@ -45,13 +45,13 @@ struct figure_data {
 	size_t cell_count;
 	struct figure_line *lines; /* panel by panel */
 	size_t line_count;
-	double end_s; /* of the longest run */
-	double bin_s; /* of curves in bins */
+	double end_s; /* end of the longest run */
+	double bin_s; /* width of the bins of curves */
 };
 
 /*
- * Make the cells of @figure, and read what was published. @runs, one for each of the figure, are
- * borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in any case.
+ * Make the cells of @figure, and read the published numbers. @runs has one run for each of the figure's
+ * and is borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in any case.
  */
 int figure_data_init(struct figure_data *data, const struct figure *figure,
 		     struct cached_run *runs, struct sim_error *err);
@@ -60,21 +60,21 @@ void figure_data_destroy(struct figure_data *data);
 /* Is @run in @panel? */
 bool figure_panel_has_run(const struct figure *figure, size_t panel, size_t run);
 
-/* Ours over published; NAN: there are not both. */
+/* Ours over published; NAN if one of them is not known. */
 double figure_ratio(const struct figure_pair *pair);
 
-/* The cell of a panel; NULL: it has no such cell. */
+/* The cell of a panel for a run and a part; NULL: there is none. */
 struct figure_cell *figure_find_cell(const struct figure_data *data, size_t panel, size_t run,
 				     size_t part);
 
 /*
- * Containers of a run whose context died. Numbers of the other containers of that run come from a
- * GPU that they had to themselves.
+ * Count the containers of a run whose context died. The run's other containers had the GPU to
+ * themselves from then on, so the figure marks their numbers.
  */
 size_t figure_count_failed(const struct figure_data *data, size_t run);
 
 /*
- * The name of a container of a run: of that name, or the first of that type; NULL: there is none.
+ * The container of a run whose name is @name, or else the first whose type is @name; NULL: there is none.
  * Borrowed from the results.
  */
 const char *figure_container(const struct figure_data *data, size_t run, const char *name);

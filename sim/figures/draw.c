@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What plots/figure.gp needs beside the CSV files: texts, ranges and counts, as variables. A
- * variable of panel 2 ends in "_2", one of its third bar or curve in "_2_3".
+ * The variables that plots/figure.gp needs beside the CSV files: texts, ranges and counts. A variable of
+ * panel 2 ends in "_2", and one of its third bar or curve in "_2_3".
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define TEXT_MAX 512
 
-/* A drawing on its way. */
+/* A drawing while its variables are added. */
 struct drawing {
 	const struct figure_data *data;
 	struct gnuplot gnuplot;
@@ -40,7 +40,7 @@ static void add_real(struct drawing *drawing, const char *name, double value)
 	gnuplot_add_real(&drawing->gnuplot, text, value);
 }
 
-/* The same for element @index, from 1, of the panel. */
+/* The same for element @index of the panel, counted from 1. */
 static void add_string_of(struct drawing *drawing, const char *name, size_t index,
 			  const char *value)
 {
@@ -58,8 +58,8 @@ static void add_real_of(struct drawing *drawing, const char *name, size_t index,
 	gnuplot_add_real(&drawing->gnuplot, text, value);
 }
 
-/* Widen a range for a value above 0. 0 and 0, as it begins, is nothing. */
-static void take(double value, double *low, double *high)
+/* Widen a range to include a value, if the value is above 0. The range 0 to 0 is empty. */
+static void widen(double value, double *low, double *high)
 {
 	if (!(value > 0))
 		return;
@@ -67,7 +67,7 @@ static void take(double value, double *low, double *high)
 	*high = fmax(*high, value);
 }
 
-/* What the axis has to show, and whether anything is published. */
+/* The range of the panel's values, and whether any of them is published. */
 static void add_range(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -80,8 +80,9 @@ static void add_range(struct drawing *drawing)
 
 		if (cell->panel != drawing->panel)
 			continue;
-		take(cell->pair.ours + (stacked ? cell->below.ours : 0), &low, &high);
-		take(cell->pair.published + (stacked ? cell->below.published : 0), &low, &high);
+		widen(cell->pair.ours + (stacked ? cell->below.ours : 0), &low, &high);
+		widen(cell->pair.published + (stacked ? cell->below.published : 0), &low,
+		      &high);
 		published = published || !isnan(cell->pair.published);
 	}
 	add_real(drawing, "low", low);
@@ -89,7 +90,7 @@ static void add_range(struct drawing *drawing)
 	add_real(drawing, "published", published);
 }
 
-/* Bars in the order of their rows in the CSV file, and the first of these rows. */
+/* The panel's bars in the order of their rows in the CSV file, and the number of the first row. */
 static void add_bars(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -116,7 +117,7 @@ static void add_bars(struct drawing *drawing)
 	add_real(drawing, "first", (double)first);
 }
 
-/* Series in the order of the figure's runs. */
+/* The panel's series in the order of the figure's runs, and the range of their x. */
 static void add_series(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -154,6 +155,7 @@ static void add_series(struct drawing *drawing)
 	add_real(drawing, "high_x", isfinite(high) ? high : 1);
 }
 
+/* The panel's parts, and the height of their stack. */
 static void add_parts(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -174,7 +176,7 @@ static void add_parts(struct drawing *drawing)
 	add_real(drawing, "sum_published", fmax(total.published, 0));
 }
 
-/* What the key says of a curve. */
+/* The title of a curve in the key. */
 static void line_title(const struct figure_data *data, const struct figure_line *line,
 		       char *text, size_t size)
 {
@@ -201,7 +203,7 @@ static void line_title(const struct figure_data *data, const struct figure_line 
 		snprintf(text, size, "%s, %s", line->curve->label, word);
 }
 
-/* Curves of the panel that have points. */
+/* The panel's curves that have points. */
 static void add_curves(struct drawing *drawing)
 {
 	static const char *const draws[] = { "line", "points", "bars", "area", "marks" };
@@ -237,6 +239,7 @@ static void add_curves(struct drawing *drawing)
 	add_real(drawing, "empty_right", !(highs[1] > 0));
 }
 
+/* The panel's levels, which are dashed lines, and the top of its axis if the figure fixes it. */
 static void add_levels(struct drawing *drawing)
 {
 	const struct figure_panel *panel = &drawing->data->figure->panels[drawing->panel];
@@ -257,7 +260,7 @@ static void add_levels(struct drawing *drawing)
 	add_real(drawing, "top", top > 0 ? top : 0);
 }
 
-/* The panel's title. It says what happened to a container that has no curve, or half a one. */
+/* The panel's title. It says why a container's curve is missing or incomplete. */
 static void add_title(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -308,7 +311,7 @@ static void add_panel(struct drawing *drawing)
 		add_curves(drawing);
 }
 
-/* Moments that all panels over time show. */
+/* Marks: moments that all panels over time show. */
 static void add_marks(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -368,7 +371,7 @@ static void add_subline(struct drawing *drawing, bool changed)
 	gnuplot_add_string(&drawing->gnuplot, "subline", text);
 }
 
-/* How panels are laid out, and whether their keys differ so that each has its own. */
+/* The layout of panels, and whether each panel needs a key of its own. */
 static void add_page(struct drawing *drawing)
 {
 	const struct figure *figure = drawing->data->figure;

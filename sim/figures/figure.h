@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A figure is data: one JSON file says which runs it needs, which values it takes from them, what
- * was published, and how all of it is laid out. plots/figures/README.md has all keys.
+ * A figure is data: one JSON file describes its runs, the values to take from them, the published
+ * numbers, and the layout. plots/figures/README.md has all keys.
  *
  * A figure has runs and panels. A cell of a panel is one value of one run, ours beside the
  * published one. Bars, stacks and lines are three ways of drawing the same cells. A panel over
@@ -33,15 +33,14 @@ extern const char *const figure_layouts[]; /* NULL ends them */
 
 /* A run, or one point of a series of runs. Texts are borrowed from the file. */
 struct figure_run {
-	const char *label; /* of the run or its series, as in the reference file */
-	const char *tick;  /* below a bar of it; lines are separated by "\n" */
-	const char
-		*folder; /* what the command line calls its results folder; NULL: simulated */
-	const char *scenario;	    /* NULL: the figure's, which the user may replace */
-	double x;		    /* of a point; NAN: no point */
+	const char *label;    /* of the run or its series, as in the reference file */
+	const char *tick;     /* the text below its bar; lines are separated by "\n" */
+	const char *folder;   /* name of the command line's results folder; NULL: simulated */
+	const char *scenario; /* NULL: the figure's, which the user may replace */
+	double x;	      /* position in a series; NAN: the run is in no series */
 	char name[FIGURE_NAME_MAX]; /* for people: "stock, 10" */
 	char **defaults;	    /* PATH=VALUE, applied before the user's; NULL ends them */
-	char **sets;		    /* PATH=VALUE, not the user's to change; NULL ends them */
+	char **sets;		    /* PATH=VALUE that the user cannot change; NULL ends them */
 };
 
 /* A value of a panel. A panel of a single "value" has one part without a key. */
@@ -51,12 +50,12 @@ struct figure_part {
 	json_t *value;	   /* see value.h; checked */
 };
 
-/* What of a row of a results folder makes a point of a curve. */
+/* How rows of a results file become points of a curve. */
 enum figure_curve_kind {
-	FIGURE_CURVE_VALUES, /* a point a row: its value */
-	FIGURE_CURVE_RATE,   /* rows a second, in bins */
-	FIGURE_CURVE_OPEN,   /* rows at a time, from their begin to their end, in bins */
-	FIGURE_CURVE_SHARE,  /* the value over the length of the bin, in bins */
+	FIGURE_CURVE_VALUES, /* each row is a point */
+	FIGURE_CURVE_RATE,   /* rows per second in each bin */
+	FIGURE_CURVE_OPEN, /* mean number of rows in progress, from begin to end, in each bin */
+	FIGURE_CURVE_SHARE, /* sum of the values over the length of the bin */
 };
 
 enum figure_curve_draw {
@@ -67,7 +66,7 @@ enum figure_curve_draw {
 	FIGURE_DRAW_MARKS
 };
 
-/* A curve of a panel over time, one for each run that it is of. */
+/* A curve of a panel over time. Each run that it applies to has one. */
 struct figure_curve {
 	const char *label; /* in the key; the run's label is added where there are several */
 	const char *run;   /* label of the run; NULL: all */
@@ -75,7 +74,7 @@ struct figure_curve {
 	const char *container; /* a name or type; "*": a curve for each container */
 	const char *outcome;   /* only rows of this outcome; NULL: all */
 	const char *x;	       /* column, ns */
-	const char *y;	       /* column; NULL: it takes none */
+	const char *y;	       /* column; NULL: none */
 	const char *minus;     /* column to subtract from y; NULL: none */
 	double scale;	       /* factor */
 	enum figure_curve_kind kind;
@@ -83,7 +82,7 @@ struct figure_curve {
 	bool right; /* on the axis to the right */
 };
 
-/* What a published curve is read from. */
+/* The file and columns of a published curve. */
 struct figure_published_curve {
 	const char *file; /* NULL: nothing is published */
 	const char *x, *y;
@@ -93,7 +92,7 @@ struct figure_published_curve {
 /* A moment in all panels over time, or a level in one of them: a dashed line. */
 struct figure_mark {
 	const char *label;
-	json_t *value; /* seconds, or in the panel's unit; see value.h; of the first run */
+	json_t *value; /* seconds, or the panel's unit, in the first run; see value.h */
 };
 
 struct figure_panel {
@@ -116,29 +115,28 @@ struct figure_panel {
 	struct figure_published_curve published;
 	struct figure_mark *levels;
 	size_t level_count;
-	json_t *y_max; /* value of the first run, in the panel's unit; NULL: by the curves */
+	json_t *y_max; /* top of the axis, a value of the first run; NULL: the curves' maximum */
 };
 
-/* Columns of the reference file; NULL: it has no such column. */
+/* The reference file and its columns; NULL: it has no such column. */
 struct figure_reference {
 	const char *file; /* in plots/reference; NULL: nothing is published */
 	const char *panel, *run, *x, *part, *published;
-	const char **panels; /* keys that it is about; NULL: all */
+	const char **panels; /* keys of the panels that the file is about; NULL: all */
 	size_t panel_count;
 };
 
-/* A figure as its file describes it. Owned by the caller: figure_read(),
- * then figure_destroy(). */
+/* A figure as its file describes it. Owned by the caller: figure_read(), figure_destroy(). */
 struct figure {
 	json_t *root;
 	char file[PATH_MAX];
 	char name
-		[FIGURE_NAME_MAX]; /* the file's, without ".json"; begins the names of all output */
+		[FIGURE_NAME_MAX]; /* the file's name without ".json"; output files begin with it */
 	const char *title, *summary, *help;
-	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: nothing */
-	const char *source;	     /* of what is published; NULL: nothing is */
+	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: none */
+	const char *source;	     /* of the published numbers; NULL: none are published */
 	const char *published_label; /* "published" or "measured" */
-	const char *notes;	     /* on the picture; NULL: none */
+	const char *notes;	     /* printed on the picture; NULL: none */
 	const char *scenario;	     /* NULL: all runs have their own */
 	bool comparison;	     /* the table compares all statistics of two folders */
 	bool across;		     /* panels go row by row; else column by column */

@@ -24,7 +24,7 @@ static const char *const curve_kinds[] = { "values", "rate", "open", "share", NU
 static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
 static const char *const curve_files[] = { "timeline", "requests", NULL };
 
-/* Zeroed memory for @count elements; NULL and a mistake of the reader: there is none. */
+/* Zeroed memory for @count elements and one more. NULL, and an error in the reader: out of memory. */
 static void *allocate(struct place_reader *reader, size_t count, size_t size)
 {
 	void *memory = calloc(count + 1, size);
@@ -34,7 +34,7 @@ static void *allocate(struct place_reader *reader, size_t count, size_t size)
 	return memory;
 }
 
-/* A text that stands in a field of a CSV file and in the table: no commas, quotes or lines. */
+/* A text that goes into a field of a CSV file and into the table: no commas, quotes or line ends. */
 static const char *read_field(const struct place *object, const char *key, const char *standard)
 {
 	const char *text = place_text(object, key, standard);
@@ -108,23 +108,13 @@ static void append_sets(const struct place *object, const char *key, char ***tex
 	}
 }
 
-/* "system": "gvm" is short for "set": { "system.name": "gvm" }. */
-static void append_system(const struct place *object, char ***texts)
-{
-	const char *system = place_text(object, "system", NULL);
-	json_t *short_form = system ? json_pack("{s{ss}}", "set", "system.name", system) : NULL;
-	struct place set = *object;
-
-	set.json = short_form;
-	if (short_form)
-		append_sets(&set, "set", texts);
-	json_decref(short_form);
-}
-
-/* One run, or with @point one point of it. */
+/* Read one run, or one point of a series if @point is not NULL. */
 static void read_run(const struct place *root, const struct place *entry,
 		     const struct place *point, struct figure_run *run)
 {
+	json_t *system_set = NULL;
+	const char *system;
+
 	run->label = read_field(entry, "label", PLACE_NEEDED);
 	run->tick = place_text(entry, "tick", run->label);
 	run->folder = place_text(entry, "folder", NULL);
@@ -137,13 +127,23 @@ static void read_run(const struct place *root, const struct place *entry,
 	append_sets(root, "defaults", &run->defaults);
 	append_sets(entry, "defaults", &run->defaults);
 	append_sets(root, "set", &run->sets);
-	append_system(entry, &run->sets);
+	/* "system": "gvm" is short for "set": { "system.name": "gvm" }. */
+	system = place_text(entry, "system", NULL);
+	if (system)
+		system_set = json_pack("{s{ss}}", "set", "system.name", system);
+	if (system_set) {
+		struct place set = *entry;
+
+		set.json = system_set;
+		append_sets(&set, "set", &run->sets);
+	}
+	json_decref(system_set);
 	append_sets(entry, "set", &run->sets);
 	if (point)
 		append_sets(point, "set", &run->sets);
 }
 
-/* How many runs an entry stands for: one, or one a point. */
+/* The number of runs of an entry: one, or one for each point. */
 static size_t count_points(const struct place *entry)
 {
 	struct place points = place_member(entry, "points");
@@ -211,7 +211,7 @@ static const char *read_label(const struct place *object, const char *key,
 	return label;
 }
 
-/* An expression, checked; NULL: there is none. */
+/* Read and check an expression; NULL: there is none. */
 static json_t *read_value(const struct place *object, const char *key,
 			  const struct figure *figure)
 {
@@ -260,6 +260,7 @@ static void read_parts(const struct place *object, const struct figure *figure,
 	}
 }
 
+/* Read one curve of a panel over time. */
 static void read_curve(const struct place *entry, const struct figure *figure,
 		       struct figure_curve *curve)
 {
@@ -285,6 +286,7 @@ static void read_curve(const struct place *entry, const struct figure *figure,
 		place_fail(entry, "has no y, allowed: a column of %s.csv", curve->file);
 }
 
+/* Read the curves of a panel over time, ours and the published one. */
 static void read_curves(const struct place *object, const struct figure *figure,
 			struct figure_panel *panel)
 {
@@ -314,7 +316,7 @@ static void read_curves(const struct place *object, const struct figure *figure,
 	};
 }
 
-/* Moments or levels; *ret_count of them. */
+/* Read *ret_count moments or levels. NULL: there are none. */
 static struct figure_mark *read_marks(const struct place *object, const char *key,
 				      const struct figure *figure, size_t *ret_count)
 {
@@ -386,21 +388,6 @@ static void read_panel(const struct place *entry, const struct figure *figure,
 		read_parts(entry, figure, panel);
 }
 
-static void read_panels(const struct place *root, struct figure *figure)
-{
-	struct place panels = place_member(root, "panels");
-
-	if (!place_is_array(&panels))
-		return;
-	figure->panels =
-		allocate(root->reader, json_array_size(panels.json), sizeof(*figure->panels));
-	for (size_t i = 0; figure->panels && i < json_array_size(panels.json); i++) {
-		struct place entry = place_element(&panels, i);
-
-		read_panel(&entry, figure, &figure->panels[figure->panel_count++]);
-	}
-}
-
 static void read_reference(const struct place *root, struct figure *figure)
 {
 	static const char *const keys[] = { "file", "panel",	 "run",	   "x",
@@ -419,6 +406,7 @@ static void read_reference(const struct place *root, struct figure *figure)
 	reference->panels = read_texts(&entry, "panels", &reference->panel_count);
 }
 
+/* Read a whole number from 1 to @most. */
 static unsigned int read_side(const struct place *layout, const char *key, double standard,
 			      double most)
 {
@@ -443,7 +431,7 @@ static void read_layout(const struct place *root, struct figure *figure)
 	figure->across = place_bool(&layout, "across", true);
 }
 
-/* Lines of a text that is an array in the file, joined; borrowed from the root. */
+/* Read a text that may be an array of lines in the file. Returns the joined lines, borrowed from @root. */
 static const char *read_lines(const struct place *root, const char *key)
 {
 	struct place member = place_member(root, key);
@@ -470,6 +458,7 @@ static const char *read_lines(const struct place *root, const char *key)
 	return json_string_value(joined);
 }
 
+/* Read the whole file. Mistakes go to the reader. */
 static void read_root(const struct place *root, struct figure *figure)
 {
 	static const char *const keys[] = {
@@ -478,6 +467,8 @@ static void read_root(const struct place *root, struct figure *figure)
 		"runs",	     "panels",	 "reference", "layout", "marks",    NULL,
 	};
 	static const char *const tables[] = { "values", "comparison", NULL };
+	struct place runs = place_member(root, "runs");
+	struct place panels = place_member(root, "panels");
 	size_t count;
 
 	if (!place_is_object(root, keys))
@@ -494,23 +485,24 @@ static void read_root(const struct place *root, struct figure *figure)
 	figure->examples = read_texts(root, "examples", &count);
 	read_layout(root, figure);
 	read_runs(root, figure);
-	read_panels(root, figure);
+	if (place_is_array(&panels))
+		figure->panels = allocate(root->reader, json_array_size(panels.json),
+					  sizeof(*figure->panels));
+	for (size_t i = 0; figure->panels && i < json_array_size(panels.json); i++) {
+		struct place entry = place_element(&panels, i);
+
+		read_panel(&entry, figure, &figure->panels[figure->panel_count++]);
+	}
 	figure->marks = read_marks(root, "marks", figure, &figure->mark_count);
 	read_reference(root, figure);
-}
-
-/* A comparison is one of two folders; a folder is no run that the cache makes. */
-static void check_folders(const struct place *root, const struct figure *figure)
-{
-	struct place runs = place_member(root, "runs");
-
+	/* Either all runs have a folder, or none. Only two folders can be compared. */
 	if (figure->folder_count && figure->folder_count != figure->run_count)
 		place_fail(&runs, "have folders and scenarios, allowed: one of them for all");
 	else if (figure->comparison && (figure->run_count != 2 || figure->folder_count != 2))
 		place_fail(&runs, "are compared, allowed: two that have a folder");
 }
 
-/* Find the file, and what its figure is called. */
+/* Find a figure's file and set its name. */
 static int find_file(struct figure *figure, const char *name, struct sim_error *err)
 {
 	size_t length = strlen(name), ending = strlen(FIGURE_ENDING);
@@ -551,7 +543,6 @@ int figure_read(struct figure *figure, const char *name, struct sim_error *err)
 	if (!reader.status) {
 		root.json = figure->root;
 		read_root(&root, figure);
-		check_folders(&root, figure);
 	}
 	if (reader.status)
 		figure_destroy(figure);

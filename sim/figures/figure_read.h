@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading the file of a figure, strictly, and the list of figures in plots/figures. */
+/* Reading and checking the file of a figure, and the list of figures in plots/figures. */
 #ifndef SIM_FIGURES_FIGURE_READ_H
 #define SIM_FIGURES_FIGURE_READ_H
 
@@ -13,8 +13,8 @@
 int figure_read(struct figure *figure, const char *name, struct sim_error *err);
 
 /*
- * Call @use for each file in plots/figures, by name: for lists, completion and documents. A
- * negative enum sim_exit of @use, or of a file that is wrong, ends it and is returned.
+ * Call @use for each figure in plots/figures in the order of names: for lists, completion and documents.
+ * Stops at the first failure, of @use or of reading a file, and returns it: a negative enum sim_exit.
  */
 int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
 		void *data, struct sim_error *err);

@@ -13,6 +13,7 @@
 #include "results/fixed.h"
 #include "results/writer.h"
 
+/* Take over "name=value". @text NULL: there was no memory for it. */
 static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 {
 	char **list = realloc(gnuplot->list, (gnuplot->count + 1) * sizeof(*list));
@@ -28,9 +29,9 @@ static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 }
 
 /*
- * Every byte but letters as an octal escape: paths and names can hold quotes, backticks or
- * anything else, and none of that may be a command. Digits, too: gnuplot would take one that
- * follows an escape for a part of it.
+ * Write every byte but letters as an octal escape. Paths and names can hold quotes and backticks, which
+ * gnuplot must not execute. Digits are escaped, too: gnuplot would read a digit behind an escape as a part
+ * of the escape.
  */
 void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value)
 {
@@ -93,31 +94,17 @@ void gnuplot_destroy(struct gnuplot *gnuplot)
 	free(gnuplot->list);
 }
 
-/* Wait for gnuplot, or for a signal that ends both of us. */
-static int wait_for_gnuplot(const struct signals *signals, pid_t child, int *ret_status,
-			    struct sim_error *err)
-{
-	pid_t ended;
-
-	while (!(ended = waitpid(child, ret_status, WNOHANG))) {
-		if (!signals_wait(signals))
-			continue;
-		signals_kill(child);
-		sim_runtime_error(err, "interrupted while gnuplot drew");
-		return -SIM_EXIT_INTERRUPTED;
-	}
-	return ended == child ? 0 : sim_runtime_error(err, "gnuplot: %s", strerror(errno));
-}
-
-/* Run gnuplot and wait for it. "-d": a user's own start-up file has no say in our pictures. */
+/*
+ * Run gnuplot and wait for it, or for a signal that ends both. "-d": gnuplot does not read the user's
+ * start-up file, which could change the pictures.
+ */
 static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
 		       const char *script, struct sim_error *err)
 {
 	const char **argv = calloc(2 * gnuplot->count + 4, sizeof(*argv));
 	size_t argc = 0;
-	int child_status;
-	pid_t child;
-	int error, status;
+	int child_status, error;
+	pid_t child, ended;
 
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
@@ -139,32 +126,34 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 			"gnuplot: cannot be started: %s; it draws the picture, "
 			"Debian has it in the package gnuplot-nox",
 			strerror(error));
-	status = wait_for_gnuplot(signals, child, &child_status, err);
-	if (status || (WIFEXITED(child_status) && !WEXITSTATUS(child_status)))
-		return status;
+	while (!(ended = waitpid(child, &child_status, WNOHANG))) {
+		if (!signals_wait(signals))
+			continue;
+		signals_kill(child);
+		sim_runtime_error(err, "interrupted while gnuplot drew");
+		return -SIM_EXIT_INTERRUPTED;
+	}
+	if (ended != child)
+		return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
+	if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
+		return 0;
 	return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
 				 WIFEXITED(child_status) ? WEXITSTATUS(child_status) :
 							   128 + WTERMSIG(child_status));
 }
 
-/* An empty file is no picture: gnuplot also ends well when its terminal could not draw. */
-static int check_picture(const char *path, struct sim_error *err)
-{
-	FILE *stream = fopen(path, "rb");
-	bool empty = !stream || getc(stream) == EOF;
-
-	if (stream)
-		fclose(stream);
-	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
-}
-
-/* Draw one picture: gnuplot writes the temporary file of @name. Two variables are this picture's. */
+/*
+ * Draw one picture into the writer's temporary file of @name. The variables "output" and "terminal" are
+ * set for this picture only.
+ */
 static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
 			const char *terminal, const char *name, const char *script,
 			struct writer *writer, struct sim_error *err)
 {
 	size_t common = gnuplot->count;
 	char path[PATH_MAX];
+	FILE *stream;
+	bool empty;
 	int status = writer_begin(writer, name, err);
 
 	if (!status)
@@ -180,7 +169,14 @@ static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
 		status = run_gnuplot(gnuplot, signals, script, err);
 	while (gnuplot->count > common)
 		free(gnuplot->list[--gnuplot->count]);
-	return status ? status : check_picture(path, err);
+	if (status)
+		return status;
+	/* gnuplot succeeds even if its terminal could not draw; the file is empty then. */
+	stream = fopen(path, "rb");
+	empty = !stream || getc(stream) == EOF;
+	if (stream)
+		fclose(stream);
+	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
 }
 
 int gnuplot_draw(struct gnuplot *gnuplot, const char *figure, const struct signals *signals,

@@ -16,7 +16,7 @@
 #include "results/compare.h"
 #include "results/writer.h"
 
-/* What did not reach the user is an error. */
+/* Flush standard output. A failed write is an error. */
 static int flush(struct sim_error *err)
 {
 	if (fflush(stdout) || ferror(stdout))
@@ -25,7 +25,7 @@ static int flush(struct sim_error *err)
 	return 0;
 }
 
-/* Runs as the cache makes them, or folders of the user's. */
+/* Describe the figure's runs: runs for the cache to make, or folders that the user names. */
 static int prepare_runs(const struct figure *figure, const struct figure_request *request,
 			struct cached_run *runs, struct sim_error *err)
 {
@@ -55,7 +55,7 @@ static int prepare_runs(const struct figure *figure, const struct figure_request
 	return status;
 }
 
-/* NAME.csv, and NAME-curves.csv if there are panels over time. */
+/* Write NAME.csv, and NAME-curves.csv if there are panels over time. */
 static int write_numbers(const struct figure_data *data, struct writer *writer,
 			 struct sim_error *err)
 {
@@ -75,7 +75,7 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
 	return status ? status : writer_commit(writer, err);
 }
 
-/* The numbers are kept also if they cannot be drawn. */
+/* Print, write and draw the figure. The numbers are committed before drawing, which may fail. */
 static int show(const struct figure_data *data, const struct figure_request *request,
 		const struct signals *signals, struct writer *writer, struct sim_error *err)
 {

@@ -10,10 +10,10 @@ struct figure;
 struct signals;
 struct sim_error;
 
-/* What the user says about a figure. Strings are borrowed. */
+/* The user's options for a figure. Strings are borrowed. */
 struct figure_request {
 	const char *out;	 /* folder */
-	const char *scenario;	 /* in place of the figure's; NULL: none */
+	const char *scenario;	 /* replaces the figure's; NULL: keep the figure's */
 	const char *const *sets; /* PATH=VALUE for all runs, in order */
 	size_t set_count;
 	const char *const *folders; /* figure->folder_count of them */
@@ -21,10 +21,10 @@ struct figure_request {
 };
 
 /*
- * Make a figure: the table and the paths of what was written go to stdout, the PNG's last. Nothing
- * is run before it is sure that the figure can be kept, and numbers are kept also if they cannot be
- * drawn. The caller has taken @signals; one of them ends it. Returns 0 or a negative enum sim_exit;
- * then no file is half written.
+ * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file last. The
+ * output folder is prepared before anything runs. If drawing fails, the numbers are kept. The caller has
+ * taken @signals; one of them ends the work. Returns 0 or a negative enum sim_exit; then no file is half
+ * written.
  */
 int figure_make(const struct figure *figure, const struct figure_request *request,
 		const struct signals *signals, struct sim_error *err);

@@ -11,19 +11,6 @@
 #include "figures/value.h"
 #include "results/writer.h"
 
-/* Stacks stand on the parts before them in the same run. */
-static void stack_cells(struct figure_data *data)
-{
-	for (size_t i = 1; i < data->cell_count; i++) {
-		struct figure_cell *cell = &data->cells[i], *before = cell - 1;
-
-		if (cell->panel != before->panel || cell->run != before->run)
-			continue;
-		cell->below.ours = before->below.ours + before->pair.ours;
-		cell->below.published = before->below.published + before->pair.published;
-	}
-}
-
 int figure_data_take(struct figure_data *data, struct sim_error *err)
 {
 	const struct figure *figure = data->figure;
@@ -45,17 +32,25 @@ int figure_data_take(struct figure_data *data, struct sim_error *err)
 		const json_t *value = figure->panels[cell->panel].parts[cell->part].value;
 
 		cell->pair.ours = value_of(data, cell->run, value, false);
-		/* What is published as a curve is read off that curve. */
+		/* A number that is published as a curve is read off that curve. */
 		if (isnan(cell->pair.published))
 			cell->pair.published = json_is_number(value) ?
 						       (double)NAN :
 						       value_of(data, cell->run, value, true);
 	}
-	stack_cells(data);
+	/* Each part of a stack lies on the part before it in the same run. */
+	for (size_t i = 1; i < data->cell_count; i++) {
+		struct figure_cell *cell = &data->cells[i], *before = cell - 1;
+
+		if (cell->panel != before->panel || cell->run != before->run)
+			continue;
+		cell->below.ours = before->below.ours + before->pair.ours;
+		cell->below.published = before->below.published + before->pair.published;
+	}
 	return status;
 }
 
-/* A comma and the number, or nothing behind the comma for NAN. */
+/* Write a comma and the number. For NAN the field stays empty. */
 static void write_real(struct writer *writer, double value)
 {
 	if (isnan(value))

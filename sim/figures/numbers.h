@@ -8,12 +8,12 @@ struct sim_error;
 struct writer;
 
 /*
- * Take all values and curves from the runs, which have been made; published curves have been read.
- * Returns 0 or a negative enum sim_exit.
+ * Take all values and curves from the runs. The runs have been made and the published curves have been
+ * read before. Returns 0 or a negative enum sim_exit.
  */
 int figure_data_take(struct figure_data *data, struct sim_error *err);
 
-/* Write all cells, and all points of curves, as a CSV file each; see plots/figures/README.md. */
+/* Write a CSV file of all cells, or of all points of curves; see plots/figures/README.md. */
 int figure_write_cells(const struct figure_data *data, struct writer *writer, const char *name,
 		       struct sim_error *err);
 int figure_write_lines(const struct figure_data *data, struct writer *writer, const char *name,

@@ -21,13 +21,6 @@ void place_fail(const struct place *place, const char *fmt, ...)
 		cfg_error(place->reader->err, place->reader->file, place->path, "%s", text);
 }
 
-static bool is_allowed(const char *key, const char *const *allowed)
-{
-	while (*allowed && strcmp(*allowed, key) != 0)
-		allowed++;
-	return *allowed;
-}
-
 static void list_names(const char *const *names, char *text, size_t size)
 {
 	*text = '\0';
@@ -49,8 +42,11 @@ bool place_is_object(const struct place *place, const char *const *allowed)
 	}
 	json_object_foreach(place->json, key, value) {
 		struct place member = place_member(place, key);
+		size_t i = 0;
 
-		if (is_allowed(key, allowed))
+		while (allowed[i] && strcmp(allowed[i], key) != 0)
+			i++;
+		if (allowed[i])
 			continue;
 		place_fail(&member, "unknown key, allowed: %s", names);
 		return false;
@@ -69,7 +65,7 @@ bool place_is_array(const struct place *place)
 	return false;
 }
 
-/* A path that is too long loses its end. */
+/* A path that is too long is cut. */
 struct place place_member(const struct place *object, const char *key)
 {
 	struct place member = *object;

@@ -37,7 +37,7 @@ static void set_pair(struct table *table, size_t column, const struct figure_pai
 		table_set(table, column + 2, "%.3g", ratio);
 }
 
-/* Is anything published of a panel, or of one run in it and its namesakes? */
+/* Is a number published for the panel, or for its runs of this label if @label is not NULL? */
 static bool is_published(const struct figure_data *data, size_t panel, const char *label)
 {
 	for (size_t i = 0; i < data->cell_count; i++) {
@@ -50,7 +50,7 @@ static bool is_published(const struct figure_data *data, size_t panel, const cha
 	return false;
 }
 
-/* What a row is called: its run, its part, or both where it needs both. */
+/* Label a row by its run, its part, or both. */
 static void set_row_label(struct table *table, const struct figure_data *data,
 			  const struct figure_cell *cell)
 {
@@ -66,20 +66,7 @@ static void set_row_label(struct table *table, const struct figure_data *data,
 		table_set(table, 0, "  %s, %s%s", run, panel->parts[cell->part].label, star);
 }
 
-static void add_total(struct table *table, const struct figure_data *data,
-		      const struct figure_cell *last)
-{
-	const struct figure_pair total = {
-		last->below.ours + last->pair.ours,
-		last->below.published + last->pair.published,
-	};
-
-	table_add(table);
-	table_set(table, 0, "  all together");
-	set_pair(table, 1, &total, &data->figure->panels[last->panel]);
-}
-
-/* A row for each cell: bars and stacks. */
+/* The table of a panel of bars or stacks: a row for each cell. */
 static void add_rows(struct table *table, const struct figure_data *data, size_t index)
 {
 	const struct figure *figure = data->figure;
@@ -111,8 +98,16 @@ static void add_rows(struct table *table, const struct figure_data *data, size_t
 			set_real(table, 1, cell->pair.ours, panel->digits, panel->unit);
 		if (over && !published)
 			set_real(table, 2, cell->pair.ours / over->pair.ours, 3, "x");
-		if (panel->total && cell->part + 1 == panel->part_count)
-			add_total(table, data, cell);
+		if (panel->total && cell->part + 1 == panel->part_count) {
+			const struct figure_pair total = {
+				cell->below.ours + cell->pair.ours,
+				cell->below.published + cell->pair.published,
+			};
+
+			table_add(table);
+			table_set(table, 0, "  all together");
+			set_pair(table, 1, &total, panel);
+		}
 	}
 }
 
@@ -124,8 +119,8 @@ static int compare_reals(const void *a, const void *b)
 }
 
 /*
- * Median of the factors by which ours and published are apart, less 1, of one series or, without
- * @label, of all. NAN: there is no pair.
+ * The median error of a series, or of all series if @label is NULL. The error of a pair is the larger of
+ * its numbers over the smaller one, less 1. NAN: there is no pair.
  */
 static double median_error(const struct figure_data *data, size_t panel, const char *label)
 {
@@ -151,7 +146,7 @@ static double median_error(const struct figure_data *data, size_t panel, const c
 	return median;
 }
 
-/* Does a run begin a series in a panel, or a row of x? Others of the same name came before. */
+/* Is the run the first one in the panel with its label? */
 static bool is_first_of_series(const struct figure *figure, size_t panel, size_t run)
 {
 	for (size_t i = 0; i < run; i++)
@@ -161,6 +156,7 @@ static bool is_first_of_series(const struct figure *figure, size_t panel, size_t
 	return figure_panel_has_run(figure, panel, run);
 }
 
+/* Is the run the first one in the panel with its x? */
 static bool is_first_of_x(const struct figure *figure, size_t panel, size_t run)
 {
 	for (size_t i = 0; i < run; i++)
@@ -170,9 +166,10 @@ static bool is_first_of_x(const struct figure *figure, size_t panel, size_t run)
 	return figure_panel_has_run(figure, panel, run);
 }
 
-/* Cells of one x, or the heads, or the errors: a column or three for each series. */
+/* A row of a panel of lines: the heads of columns, the cells of one x, or the median errors. */
 enum line_row { LINE_HEAD, LINE_CELLS, LINE_ERRORS };
 
+/* Add a row. Each series has one column, or three if numbers of it are published. */
 static void add_line_row(struct table *table, const struct figure_data *data, size_t panel,
 			 enum line_row what, double x)
 {
@@ -213,7 +210,7 @@ static void add_line_row(struct table *table, const struct figure_data *data, si
 	}
 }
 
-/* A row for each x, columns for each series: lines. */
+/* The table of a panel of lines: a row for each x, columns for each series. */
 static void add_lines(struct table *table, const struct figure_data *data, size_t index)
 {
 	const struct figure *figure = data->figure;
@@ -237,7 +234,7 @@ static void add_lines(struct table *table, const struct figure_data *data, size_
 	set_real(table, 1, 100 * median_error(data, index, NULL), 1, "%");
 }
 
-/* Are the runs of a panel points? */
+/* Does any run of the panel have an x? Then the table has a row for each x. */
 static bool has_points(const struct figure_data *data, size_t panel)
 {
 	for (size_t i = 0; i < data->cell_count; i++)
@@ -247,7 +244,7 @@ static bool has_points(const struct figure_data *data, size_t panel)
 	return false;
 }
 
-/* A line for each container that something happened to, @prefix before its name. */
+/* Print a line for each container that failed or did not finish. @prefix goes before its name. */
 static void print_failures(const char *prefix, const struct summary *summary)
 {
 	for (size_t i = 0; i < summary->container_count; i++)
@@ -292,7 +289,7 @@ const char *figure_run_word(const struct figure_data *data, size_t run)
 	return data->figure->runs[run].label;
 }
 
-/* The comparison being printed. */
+/* A table of two runs side by side while rows are added. */
 struct comparison {
 	struct table table;
 	const struct figure_data *data;

@@ -13,7 +13,7 @@
 
 #define PROGRAM "/proc/self/exe"
 
-/* Hash of this program: another one may come to other results. */
+/* Hash this program: another version may give other results. */
 static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
@@ -28,7 +28,7 @@ static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 	return status;
 }
 
-/* The entry's name and path: a hash of all that the result depends on. */
+/* Set the entry's name, a hash of everything that the result depends on, and its path. */
 static int make_key(struct cached_run *run, const char *program, struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
@@ -44,7 +44,7 @@ static int make_key(struct cached_run *run, const char *program, struct sim_erro
 	return 0;
 }
 
-/* The user may not set the keys that make the runs of a figure differ. */
+/* The user cannot set the keys in which the runs of a figure differ. */
 static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 {
 	for (size_t own = 0; run->own_sets && run->own_sets[own]; own++) {
@@ -63,7 +63,7 @@ static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 	return 0;
 }
 
-/* Load the configuration: mistakes in it are found before anything is run. */
+/* Load the configuration, so that mistakes are found before anything runs. */
 static int load_config(struct cached_run *run, struct sim_error *err)
 {
 	struct cfg_override *overrides;
@@ -85,7 +85,7 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 	return status;
 }
 
-/* Read an entry. One that is damaged, or of another run, is as good as none. */
+/* Read an entry. Fails if the entry is missing, damaged or of another run; then it is made again. */
 static int read_entry(struct cached_run *run, struct sim_error *err)
 {
 	int status = folder_load(&run->folder, run->path, err);
@@ -102,26 +102,23 @@ static int read_entry(struct cached_run *run, struct sim_error *err)
 	return sim_runtime_error(err, "%s: is not the run that it should be", run->path);
 }
 
-/* Two runs of a figure may be the same, as the user has set things: it is made once. */
-static bool is_duplicate(const struct cached_run *runs, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (!strcmp(runs[i].key, runs[index].key))
-			return true;
-	return false;
-}
-
-/* Look up what the cache has. Returns how many runs are to be made. */
+/*
+ * Read the entries that the cache has. Returns the number of runs to make. The user's settings may make
+ * two runs of a figure equal; such a run is made once.
+ */
 static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 {
 	size_t wanted = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct sim_error ignored = { 0 };
+		size_t first = 0;
 
 		if (!fresh && !read_entry(&runs[i], &ignored))
 			continue;
-		if (is_duplicate(runs, i))
+		while (strcmp(runs[first].key, runs[i].key) != 0)
+			first++;
+		if (first < i)
 			runs[i].state = RUN_CACHE_MADE;
 		else
 			wanted++;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See run_pool.h. Processes and not threads, since a process can make one simulation. A child
- * writes to a folder of its own beside the entries; when it has ended well, one rename makes that
- * the entry.
+ * See run_pool.h. Each run is a process, not a thread, because a process can run one simulation only. A
+ * child writes to a folder of its own beside the entries. If it succeeds, one rename makes its folder the
+ * entry.
  */
 #include "figures/run_pool.h"
 
@@ -30,11 +30,11 @@
 #define PATH_ROOM   (sizeof(RUN_CACHE_FOLDER) + CFG_HASH_MAX + 32)
 #define SAYS_MAX    1024
 
-/* Runs on their way. */
+/* The runs while they are made. */
 struct pool {
 	struct cached_run *runs;
 	size_t count;
-	size_t wanted; /* to be made; the cache had the others */
+	size_t wanted; /* number of runs to make; the cache has the others */
 	size_t made;
 	size_t running;
 	size_t cores;
@@ -42,15 +42,15 @@ struct pool {
 	struct timespec began;
 };
 
-/* Where this process makes a run. */
+/* The folder in which a child of this process makes a run. */
 static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM])
 {
 	snprintf(ret_path, PATH_ROOM, RUN_CACHE_FOLDER "/%s.tmp-%ld", run->key, (long)getpid());
 }
 
 /*
- * Start a child. What it says on standard error is kept in memory; its standard output goes
- * nowhere. Returns 0 or an errno.
+ * Start a child. A file in memory keeps its standard error; its standard output is dropped. Returns 0 or
+ * an errno.
  */
 static int spawn(const struct pool *pool, struct cached_run *run, const char *const *argv)
 {
@@ -71,7 +71,7 @@ static int spawn(const struct pool *pool, struct cached_run *run, const char *co
 	return error;
 }
 
-/* gvmsim run --quiet --out FOLDER --set ... -- SCENARIO */
+/* Start "gvmsim run --quiet --out FOLDER --set ... -- SCENARIO". */
 static int start(struct pool *pool, struct cached_run *run, struct sim_error *err)
 {
 	char folder[PATH_ROOM];
@@ -85,7 +85,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
 	temporary_path(run, folder);
-	cache_folder_remove(folder); /* left by a dead process of our number */
+	cache_folder_remove(folder); /* a dead process with our PID may have left it */
 	argv[argc++] = "gvmsim";
 	argv[argc++] = "run";
 	argv[argc++] = "--quiet";
@@ -118,9 +118,9 @@ static int start_more(struct pool *pool, struct sim_error *err)
 }
 
 /*
- * One rename puts a run in place. An older entry changes places with it, so that other processes
- * find an entry at any time. A file system that cannot exchange two folders removes the old one
- * first. Another process may put the same entry there meanwhile: retry a few times.
+ * Make a run's folder the entry by one rename. An older entry is exchanged with it, so other processes
+ * find an entry at any time. If the file system cannot exchange two folders, the old one is removed
+ * first. Another process may create the same entry meanwhile: retry a few times.
  */
 static int put_in_place(const struct cached_run *run, const char *temporary,
 			struct sim_error *err)
@@ -147,7 +147,7 @@ static int put_in_place(const struct cached_run *run, const char *temporary,
 				 strerror(error));
 }
 
-/* Pass on why a child failed: its last line, without "gvmsim: "; notes may stand before it. */
+/* Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it. */
 static int child_error(const struct cached_run *run, int child_status, struct sim_error *err)
 {
 	static const char prefix[] = "gvmsim: ";
@@ -174,6 +174,7 @@ static int child_error(const struct cached_run *run, int child_status, struct si
 	return WEXITSTATUS(child_status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
 }
 
+/* A child has ended: keep its results, or pass on its error. */
 static int finish(struct pool *pool, struct cached_run *run, int child_status,
 		  struct sim_error *err)
 {
@@ -210,7 +211,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 	return status;
 }
 
-/* Kill the children that still run and remove what they have written. */
+/* Kill the children that still run and remove their folders. */
 static void kill_all(struct pool *pool)
 {
 	char temporary[PATH_ROOM];
@@ -254,7 +255,7 @@ static void draw_progress(const struct pool *pool)
 	progress_line(text);
 }
 
-/* Until all is made, a run fails, or a signal comes that ends us. */
+/* Make all runs. Ends early if a run fails or a signal comes; then no child is left. */
 static int run_all(struct pool *pool, struct sim_error *err)
 {
 	int status = start_more(pool, err);
@@ -297,7 +298,7 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		.cores = count_cores(),
 		.signals = signals,
 	};
-	struct writer writer; /* removes the folder again if nothing came of it */
+	struct writer writer; /* removes the folder again if it was created for nothing */
 	int status = writer_open(&writer, RUN_CACHE_FOLDER, err);
 	int folder;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Runs of a figure that have to be made: child processes, as many at a time as there are cores. */
+/* Making the runs of a figure in child processes, as many at a time as there are cores. */
 #ifndef SIM_FIGURES_RUN_POOL_H
 #define SIM_FIGURES_RUN_POOL_H
 
@@ -10,10 +10,9 @@ struct signals;
 struct sim_error;
 
 /*
- * Make all of @runs that are WANTED, @wanted of them, and put each in place as an entry of
- * RUN_CACHE_FOLDER. Says on stderr what it did. The first run that fails ends the others, and so
- * does one of @signals, which the caller has taken. Returns 0 or a negative enum sim_exit; then no
- * child and no temporary folder is left.
+ * Make the @wanted runs whose state is RUN_CACHE_WANTED; each becomes an entry of RUN_CACHE_FOLDER.
+ * Reports on stderr. The first run that fails ends the others. So does one of @signals, which the caller
+ * has taken. Returns 0 or a negative enum sim_exit; then no child and no temporary folder is left.
  */
 int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		  const struct signals *signals, struct sim_error *err);

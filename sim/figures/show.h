@@ -8,10 +8,10 @@
 struct signals;
 struct writer;
 
-/* Print the table of each panel, and a line for each container that something happened to. */
+/* Print the table of each panel, and a line for each container that failed. */
 void figure_print(const struct figure_data *data);
 
-/* Print the statistics of two runs side by side: what "table": "comparison" asks for. */
+/* Print the statistics of two runs side by side, for figures with "table": "comparison". */
 void figure_print_comparison(const struct figure_data *data);
 
 /*
@@ -22,7 +22,7 @@ void figure_print_comparison(const struct figure_data *data);
 int figure_draw(const struct figure_data *data, bool changed, const struct signals *signals,
 		struct writer *writer, struct sim_error *err);
 
-/* What two runs are called: "measured" and "simulated" where one of both is real. */
+/* The word for a run: "measured" or "simulated" if the figure has both kinds, else its label. */
 const char *figure_run_word(const struct figure_data *data, size_t run);
 
 #endif

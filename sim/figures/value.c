@@ -66,7 +66,7 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 	return known ? sum : (double)NAN;
 }
 
-/* The run that "of" speaks of: other coordinates than ours only where it says so. */
+/* The run that "of" names. Label and x are those of @run unless the expression gives others. */
 static size_t other_run(const struct figure_data *data, size_t run, const json_t *value)
 {
 	const struct figure_run *runs = data->figure->runs;
@@ -84,7 +84,7 @@ static size_t other_run(const struct figure_data *data, size_t run, const json_t
 	return run;
 }
 
-/* A key of the configuration. Texts are durations, in seconds, or numbers. */
+/* A key of the configuration. Durations are in seconds; other texts are numbers. */
 static double config_value(const struct figure_data *data, size_t run, const char *path)
 {
 	const json_t *config = data->configs[run];
@@ -108,7 +108,7 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	return strtod(json_string_value(value), NULL);
 }
 
-/* How much of the time from @from to @to a row covers; 1: it lies in it. */
+/* The share of a row's time that lies between @from and @to; 1: all of it. */
 static double row_share(const struct csv *csv, double from, double to)
 {
 	struct sim_error ignored = { 0 };
@@ -122,7 +122,7 @@ static double row_share(const struct csv *csv, double from, double to)
 		       (fmin(end, to) - fmax(begin, from)) / (end - begin);
 }
 
-/* Rows of requests.csv that lie between two moments; a row that lies there in part counts so. */
+/* The number of rows of requests.csv between two moments. A row that lies there in part counts in part. */
 static double covered(const struct figure_data *data, size_t run, const json_t *value)
 {
 	const char *names[] = { "container", "outcome",
@@ -165,7 +165,7 @@ static const struct figure_line *find_line(const struct figure_data *data, size_
 	return NULL;
 }
 
-/* Mean, least, last or most of one curve, or of the sum of several, in a span of time. */
+/* The mean, least, last or most of one curve, or of the sum of several, in a span of time. */
 static double read_off(const struct figure_data *data, size_t run, const json_t *value,
 		       bool published)
 {
@@ -186,7 +186,7 @@ static double read_off(const struct figure_data *data, size_t run, const json_t 
 		if (!lines[i])
 			return (double)NAN;
 	}
-	/* Moments of the first curve that all have. */
+	/* Take the moments of the first curve that all other curves have, too. */
 	for (; at[0] < lines[0]->count; at[0]++) {
 		double x_s = lines[0]->points[at[0]].x_s;
 		double y = lines[0]->points[at[0]].y;
@@ -219,6 +219,7 @@ static double read_off(const struct figure_data *data, size_t run, const json_t 
 	return take && !strcmp(take, value_takes[VALUE_TAKE_LAST]) ? last : sum / (double)taken;
 }
 
+/* Apply the operator @name to the values of a list, from left to right. */
 static double apply(const struct figure_data *data, size_t run, const char *name,
 		    const json_t *list, bool published)
 {
@@ -256,7 +257,7 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 	for (size_t i = 0; value_operators[i].name; i++)
 		if (!strcmp(key, value_operators[i].name))
 			return apply(data, run, key, json_object_get(value, key), published);
-	/* What follows is known of our runs alone. */
+	/* The other expressions need the results of a run; published numbers have none. */
 	if (published)
 		return (double)NAN;
 	if (json_is_string(value))

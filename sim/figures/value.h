@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Evaluating the values of a figure; value_check.h says what they are. */
+/* Evaluating the values of a figure; value_check.h describes the expressions. */
 #ifndef SIM_FIGURES_VALUE_H
 #define SIM_FIGURES_VALUE_H
 
@@ -10,8 +10,8 @@
 struct figure_data;
 
 /*
- * The value of a checked expression in @run of the figure; NAN: it cannot be had. @published: read
- * off the published curves; a value that is read off no curve is NAN then.
+ * The value of a checked expression in @run of the figure; NAN: it is not known. @published: take it from
+ * the published curves; expressions that use no curve are NAN then.
  */
 double value_of(const struct figure_data *data, size_t run, const json_t *value,
 		bool published);

@@ -13,7 +13,7 @@
  *   { "covered": {...} }                how many rows of requests.csv lie between two moments
  *   { "curve": {...} }                  read off the curves of a panel over time: ours or published
  *
- * A value that cannot be had (no such container, null, a division by 0) is NAN.
+ * A value that is not known (no such container, null, a division by 0) is NAN.
  */
 #ifndef SIM_FIGURES_VALUE_CHECK_H
 #define SIM_FIGURES_VALUE_CHECK_H
@@ -23,7 +23,7 @@
 struct figure;
 struct place;
 
-/* An operator over a list of values, and how many it takes. */
+/* An operator over a list of values, and the number of values that it takes. */
 struct value_operator {
 	const char *name;
 	size_t least, most;
@@ -31,7 +31,7 @@ struct value_operator {
 
 extern const struct value_operator value_operators[]; /* a name of NULL ends them */
 
-/* What "curve" reads off; value_takes[] has their names, and NULL ends it. */
+/* The number that "curve" takes from its curves; value_takes[] has the names, and NULL ends it. */
 enum value_take { VALUE_TAKE_MEAN, VALUE_TAKE_LEAST, VALUE_TAKE_LAST, VALUE_TAKE_MOST };
 
 extern const char *const value_takes[];
