@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Pressure descriptors (gvm_ioctl.h): who gets one, what it reads, and that it may be held while its
- * container, its GPU or the module should go. gvm.ko and gvm_selftest.ko are loaded, and no process
+ * What /dev/gvm does (gvm_ioctl.h). Pressure descriptors: who gets one, what it reads, and that it may
+ * be held while its container, its GPU or the module should go. Launch counts: they show in
+ * gcgroup.stat, and none stays pending once their open file is closed. gvm.ko and gvm_selftest.ko are loaded, and no process
  * is attached. Events are made by lowering the limit of the calling process, init.
  */
 #define _GNU_SOURCE
@@ -285,6 +286,111 @@ static void test_gpu_goes(void)
 	guest_expect_load("gvm_selftest", 0);
 }
 
+/* Report launches by an open file of /dev/gvm. Returns 0 or -errno. */
+static int report_launches(int fd, unsigned int gpu, unsigned long long submitted,
+			   unsigned long long ended)
+{
+	struct gvm_launch_report report = { .gpu = gpu,
+					    .submitted = submitted,
+					    .ended = ended };
+
+	return ioctl(fd, GVM_IOCTL_LAUNCHES, &report) ? -errno : 0;
+}
+
+static void expect_launches(unsigned int submitted, unsigned int ended, unsigned int pending)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "nr_submitted_kernels: %u\nnr_ended_kernels: %u\nnr_pending_kernels: %u\n",
+		 submitted, ended, pending);
+	guest_expect_read("gvm/1/0/gcgroup.stat", text);
+}
+
+/* A member of init's container: reports launches that do not end, and lives until it is killed. */
+static void run_launcher(int report)
+{
+	int space = open(GUEST_DEBUGFS "/gvm_selftest/space", O_WRONLY | O_CLOEXEC);
+	int fd = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	bool ok = space >= 0 && fd >= 0 && write(space, "1", 1) == 1 &&
+		  report_launches(fd, 0, 50, 8) == 0;
+
+	if (write(report, ok ? "y" : "n", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* SIGKILL with launches pending: they count as ended once the process has been waited for. */
+static void test_launcher_is_killed(void)
+{
+	int reports[2];
+	char report = 'n';
+	pid_t child;
+
+	guest_check(pipe2(reports, O_CLOEXEC) == 0, "a pipe");
+	child = fork();
+	if (child == 0)
+		run_launcher(reports[1]);
+	guest_check(read(reports[0], &report, 1) == 1 && report == 'y',
+		    "a child reports launches");
+	expect_launches(157, 115, 42);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	expect_launches(157, 157, 0);
+	close(reports[0]);
+	close(reports[1]);
+}
+
+/* Two open files of one process, each with counts of its own. */
+static void test_launches(void)
+{
+	int fd = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	int space;
+
+	guest_check(report_launches(fd, 0, 1, 0) == -ESRCH, "not attached: ESRCH");
+	guest_check(report_launches(fd, 7, 1, 0) == -ENODEV, "no such GPU: ENODEV");
+	guest_check(ioctl(fd, GVM_IOCTL_LAUNCHES, GUEST_NO_MEMORY) < 0 && errno == EFAULT,
+		    "no report: EFAULT");
+	space = open_space();
+	expect_launches(0, 0, 0);
+	guest_check(report_launches(fd, 0, 60, 20) == 0, "launches are reported");
+	guest_check(report_launches(fd, 0, 40, 30) == 0, "and again");
+	expect_launches(100, 50, 50);
+	guest_check(report_launches(fd, 1, 1, 0) == -EBUSY, "another GPU: EBUSY");
+	guest_check(report_launches(dev, 0, 7, 0) == 0, "by a second open file");
+	expect_launches(107, 50, 57);
+	close(fd);
+	expect_launches(107, 100, 7);
+	guest_check(report_launches(dev, 0, 0, 7) == 0, "the second goes on");
+	expect_launches(107, 107, 0);
+	test_launcher_is_killed();
+	close(space);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
+	close(dev); /* its reports hold the container */
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
+	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	guest_check(dev >= 0, "open /dev/gvm again");
+}
+
+/* The GPU goes under an open file with launches pending: the file stays, and can report anew. */
+static void test_gpu_goes_under_launches(void)
+{
+	guest_expect_write("gvm_selftest/second", "1", 0);
+	guest_expect_write("gvm/attach", "1 1", 0);
+	guest_check(report_launches(dev, 1, 9, 0) == 0, "launches on a second GPU");
+	guest_expect_write("gvm_selftest/second", "0", 0);
+	guest_check(report_launches(dev, 1, 9, 0) == -ENODEV, "the GPU has gone: ENODEV");
+	guest_expect_write("gvm/attach", "1 0", 0);
+	guest_check(report_launches(dev, 0, 3, 0) == 0, "the file reports for another GPU");
+	expect_launches(3, 0, 3);
+	close(dev);
+	expect_launches(3, 3, 0);
+	guest_expect_write("gvm/detach", "1 0", 0);
+	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
+	guest_check(dev >= 0, "open /dev/gvm again");
+}
+
 void guest_test_pressure(void)
 {
 	int space;
@@ -298,6 +404,8 @@ void guest_test_pressure(void)
 	test_close_under_reader();
 	test_interrupted();
 	test_container_goes(space);
+	test_launches();
+	test_gpu_goes_under_launches();
 	test_gpu_goes();
 	close(dev);
 	guest_expect_read("gvm_selftest/check", "ok\n");
