@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The configuration of one simulation: what a scenario file, the profiles that it names and
- * --set options say, checked completely and resolved into plain structs of integers.
+ * The configuration of one simulation: a scenario file, the profiles that it names and --set options,
+ * checked completely and resolved into plain structs of integers.
  *
  * Layers, later ones win:  schema defaults < profile files < scenario file < --set.
  * A profile ("gpu.profile", "containers.<name>.app.profile") is a JSON file under
- * scenarios/gpus or scenarios/apps whose leaves are {"value": ..., "source": "..."}: every
- * constant says where it comes from. Folders gpus and apps beside the scenario come before those
- * of gvmsim. The same keys can be overridden in a scenario.
+ * scenarios/gpus or scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant
+ * names its source. Folders gpus and apps beside the scenario come before those of gvmsim. A
+ * scenario can override the same keys.
  *
  * Units: bytes, nanoseconds, and parts per million for ratios and other decimal numbers, so
  * that nothing here is a floating-point number and results do not depend on a compiler.
@@ -89,10 +89,9 @@ struct cfg_container {
 	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */
 	void *app;     /* the struct of app_type's keys; owned by the config */
 	/*
-	 * Control-file writes at start: the dotted keys of the container, in schema order, as
-	 * the text that is written. An empty text: the file is left alone. Here and in events
-	 * a text is checked and in one spelling that the driver's parser takes: plain bytes or
-	 * "max", "<n>us", or a number.
+	 * Writes to control files at start, in schema order. An empty text leaves the file alone.
+	 * Here and in events a text is checked and in the spelling of the driver's parser: plain
+	 * bytes or "max", "<n>us", or a number.
 	 */
 	struct cfg_control {
 		const char *file;	 /* "gmem.limit.high": its name in the core's table */
@@ -102,21 +101,21 @@ struct cfg_container {
 };
 
 /*
- * An event happens to a container at a time. It is one of three: a control file is written; a page player
- * whose pattern is "events" touches blocks, one after the other; or it exits.
+ * An event of a container at a time, of one of three kinds: a control file is written; a page player
+ * with the pattern "events" touches blocks, one after the other; or it exits.
  */
 struct cfg_event {
 	u64 at; /* ns */
 	char container[CFG_NAME_MAX];
-	char file[CFG_NAME_MAX]; /* empty: none is written */
+	char file[CFG_NAME_MAX]; /* empty: it writes no control file */
 	char value[CFG_NAME_MAX];
-	char touch[CFG_NAME_MAX]; /* "3", "0-7" or "7-0"; empty: nothing is touched */
-	u32 first_block;	  /* of these */
+	char touch[CFG_NAME_MAX]; /* "3", "0-7" or "7-0"; empty: it touches nothing */
+	u32 first_block;	  /* of the touch */
 	u32 last_block;
 	bool exit;
 };
 
-/* The whole of it. Owned by the caller: config_load(), then config_destroy(). */
+/* The whole configuration. The caller owns it: config_load(), then config_destroy(). */
 struct config {
 	char file[CFG_TEXT_MAX]; /* the scenario, as messages name it */
 	char name[CFG_NAME_MAX];
@@ -134,15 +133,15 @@ struct config {
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
 	u64 timeline_interval; /* "output.timeline_interval", ns */
-	bool record_controls;  /* "output.controls": control files, as often */
-	bool record_evictions; /* "output.evictions": each of them */
+	bool record_controls;  /* "output.controls": sample control files, too */
+	bool record_evictions; /* "output.evictions": record each eviction */
 	/*
-	 * Keys that are checked but that no code reads yet: full paths in schema order, of keys
-	 * that the scenario or --set has. Keys of profiles do not count.
+	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths in
+	 * schema order. Keys of profiles do not count.
 	 */
 	char **unused_keys;
 	size_t unused_count;
-	/* Keys of other systems, likewise: this one has no such mechanism. */
+	/* Likewise, keys of mechanisms that this system does not have. */
 	char **foreign_keys;
 	size_t foreign_count;
 	char hash[33];	/* of everything above and of trace contents, hexadecimal */
@@ -155,10 +154,10 @@ struct cfg_override {
 };
 
 /*
- * Load @path (a scenario file or pipe, or the name of one of ours), apply @count overrides in
- * order, check everything against the keys of @registry, which outlives the config. A mistake is reported as "file:key.path: what is wrong, what is allowed"
- * ("--set" in place of the file).
- * On failure *config is empty. Returns 0 or a negative enum sim_exit.
+ * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply @count
+ * overrides in order and check everything against the keys of @registry, which outlives the config.
+ * A mistake is reported as "file:key.path: what is wrong, what is allowed", or with "--set" in place
+ * of the file. On failure *config is empty. Returns 0 or a negative enum sim_exit.
  */
 int config_load(const struct cfg_registry *registry, const char *path,
 		const struct cfg_override *overrides, size_t count, struct config *config,
@@ -171,10 +170,9 @@ const struct cfg_gpu *config_gpu(const struct config *config,
 size_t config_gpu_index(const struct config *config, const struct cfg_container *container);
 
 /*
- * Where this installation keeps its data. Looks, in this order, beside the running program
- * (build folder and source tree), in the installed data folder, in the source tree that it was
- * built from, and fails with a clear error.
- * @kind is "scenarios", "traces" or "plots". Writes an absolute path of @name in that folder.
+ * Find the data file @name of @kind ("scenarios", "traces" or "plots") of this installation and write
+ * its absolute path. Looks beside the running program (build folder and source tree), then in the
+ * installed data folder, then in the source tree that it was built from. Returns 0 or -SIM_EXIT_USER.
  */
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Hashes of what goes into a result: 128 bits of XXH3, as hexadecimal digits. */
+/* Hashes of the inputs of a run: 128 bits of XXH3, as hexadecimal digits. */
 #ifndef SIM_CONFIG_HASH_H
 #define SIM_CONFIG_HASH_H
 
@@ -11,8 +11,7 @@ struct sim_error;
 #define CFG_HASH_MAX 33 /* room for the digits */
 
 /*
- * Add a file: its bytes and their number, since where one file ends and the next begins matters,
- * too. Returns 0 or a negative enum sim_exit.
+ * Add a file: its bytes and then their number, which marks where the next file begins. Returns 0 or a negative enum sim_exit.
  */
 int cfg_hash_file(XXH3_state_t *state, const char *file, struct sim_error *err);
 

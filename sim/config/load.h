@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The steps of config_load(), in the order in which it takes them. All of them report through
- * load->err and return 0 or a negative enum sim_exit.
+ * The steps of config_load(), in their order. All of them report through load->err and return 0 or a negative enum sim_exit.
  */
 #ifndef SIM_CONFIG_LOAD_H
 #define SIM_CONFIG_LOAD_H
@@ -14,13 +13,13 @@
 
 #define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 2)
 
-/* One config_load() on its way. */
+/* The state of one config_load(). */
 struct cfg_load {
 	char file[PATH_MAX];   /* the scenario, as messages name it */
-	char folder[PATH_MAX]; /* where it lies, absolute */
+	char folder[PATH_MAX]; /* its folder, absolute */
 	struct cfg_schema schema;
 	struct cfg_settings settings;
-	void **systems; /* for each system of the registry the struct of its keys, bound */
+	void **systems; /* for each system of the registry, the bound struct of its keys */
 	char *origins[CFG_ORIGINS_MAX]; /* names of the profile files that settings point to */
 	size_t origin_count;
 	struct config *config;
@@ -36,7 +35,7 @@ int cfg_load_profiles(struct cfg_load *load);
 /* Check every setting and fill the members of load->config. */
 int cfg_bind(struct cfg_load *load);
 
-/* Check what one key cannot know: relations between keys. Puts the events in time order. */
+/* Check the relations between keys. Puts the events in time order. */
 int cfg_check(struct cfg_load *load);
 
 /* Fill config->resolved and config->hash, and make the traces' names absolute. */

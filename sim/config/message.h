@@ -13,20 +13,20 @@
 struct sim_error;
 
 /*
- * Report a mistake at @path of @origin (a file, or "--set"). Returns -SIM_EXIT_USER. Control
- * characters that came from the input are replaced, so that the message stays one line.
+ * Report a mistake at @path of @origin (a file, or "--set"). Returns -SIM_EXIT_USER. Replaces
+ * control characters of the input, so that the message stays one line.
  */
 int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * A message about an unknown @path: the nearest known key if one is close, otherwise the keys
- * that its parent has. With @app only keys of that application type count; NULL: all.
+ * Describe an unknown @path: the nearest known key if one is close, otherwise the keys of its
+ * parent. Only keys of application type @app count; NULL: those of all types.
  */
 void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			  const struct cfg_keys *app, char *text, size_t size);
 
-/* A message about @path, which has to be a branch: "allowed: an object with bandwidth, setup". */
+/* Describe the branch @path: "allowed: an object with bandwidth, setup". */
 void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char *text,
 			 size_t size);
 

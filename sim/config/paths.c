@@ -13,10 +13,10 @@
 #include "engine/error.h"
 #include "config/message.h"
 
-/* How far above the program a source tree is looked for: build/<preset>/sim/cli/gvmsim. */
+/* A source tree is looked for up to this far above the program: build/<preset>/sim/cli/gvmsim. */
 #define LEVELS_UP 4
 
-/* Those that roots_find() adds. */
+/* As many as roots_find() adds. */
 #define ROOTS_MAX 4
 
 /* Folders that may hold "scenarios", "traces" and "plots", best first. */
@@ -95,19 +95,7 @@ void cfg_path_list_json(const char *folder, char *text, size_t size)
 		free(entries);
 }
 
-/* The folder of the running program. */
-static bool program_folder(char *ret_folder, size_t size)
-{
-	char program[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-
-	if (length <= 0)
-		return false;
-	program[length] = '\0';
-	return cfg_path_folder(program, ret_folder, size);
-}
-
-/* Add @folder/@name if it exists, once. */
+/* Add @folder/@name if it exists and is not there yet. */
 static void roots_add(struct roots *roots, const char *folder, const char *name)
 {
 	char *root = roots->path[roots->count];
@@ -122,7 +110,7 @@ static void roots_add(struct roots *roots, const char *folder, const char *name)
 	roots->count++;
 }
 
-/* The nearest folder at or above @folder that looks like our source tree. */
+/* Add the nearest folder at or above @folder that looks like our source tree. */
 static void roots_add_source_tree(struct roots *roots, const char *folder)
 {
 	char above[PATH_MAX];
@@ -144,20 +132,24 @@ static void roots_add_source_tree(struct roots *roots, const char *folder)
 	}
 }
 
+/* Find all roots: those of the running program first. */
 static void roots_find(struct roots *roots)
 {
 	char program[PATH_MAX];
+	char folder[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
 	roots->count = 0;
-	if (program_folder(program, sizeof(program))) {
-		roots_add_source_tree(roots, program);
-		roots_add(roots, program, "../share/gvmsim");
+	program[length > 0 ? length : 0] = '\0';
+	if (length > 0 && cfg_path_folder(program, folder, sizeof(folder))) {
+		roots_add_source_tree(roots, folder);
+		roots_add(roots, folder, "../share/gvmsim");
 	}
 #ifdef GVMSIM_DATA_DIR
 	roots_add(roots, GVMSIM_DATA_DIR, ".");
 #endif
 #ifdef GVMSIM_SOURCE_DIR
-	/* For a build folder outside the source tree, as long as the tree is where it was. */
+	/* For a build folder outside the source tree. */
 	roots_add(roots, GVMSIM_SOURCE_DIR, ".");
 #endif
 }
@@ -190,6 +182,5 @@ int config_find_data(const char *kind, const char *name, char *ret_path, size_t 
 	}
 	cfg_path_list_data(kind, folders, sizeof(folders));
 	return cfg_error(err, name, "", "not found, allowed: a file in %s",
-			 *folders ? folders :
-				    "an installation of gvmsim, of which there is none");
+			 *folders ? folders : "an installation of gvmsim; none was found");
 }

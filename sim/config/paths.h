@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Files that a scenario names: where they are looked for. See also config_find_data(). */
+/* Finds the files that a scenario names. See also config_find_data(). */
 #ifndef SIM_CONFIG_PATHS_H
 #define SIM_CONFIG_PATHS_H
 
@@ -9,7 +9,7 @@
 /* Write @folder/@name (@name alone if it is absolute). False: longer than @size. */
 bool cfg_path_join(const char *folder, const char *name, char *ret_path, size_t size);
 
-/* The folder that @file lies in, absolute. False: there is none. */
+/* Write the absolute folder of @file. False: it does not exist or is longer than @size. */
 bool cfg_path_folder(const char *file, char *ret_folder, size_t size);
 
 bool cfg_path_is_file(const char *path);

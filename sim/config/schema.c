@@ -24,7 +24,7 @@
 #define MACHINE(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_))
 
-/* A key that is bound, but that nothing reads yet. */
+/* A key that is bound, but that no code reads yet. */
 #define UNREAD(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_), .unused = true)
 
@@ -50,19 +50,20 @@
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
-/* Up to the name of the system, whose own rows come next. */
+/* The rows before those of the systems. */
 static const struct cfg_key scenario_rows[] = {
 	ROOT("name", NAME, name, "name of the scenario"),
 	ROOT("description", STRING, description, "what it shows", CFG_DEFAULT("")),
 	ROOT("duration", DURATION, duration, "simulated time that a run takes",
 	     CFG_RANGE(1, 24 * CFG_HOUR)),
-	ROOT("seed", INTEGER, seed, "of all random numbers", CFG_RANGE(0, INT64_MAX),
+	ROOT("seed", INTEGER, seed, "seed of all random numbers", CFG_RANGE(0, INT64_MAX),
 	     CFG_DEFAULT("1")),
-	ROOT("system.name", SET, system, "who manages the GPU", CFG_DEFAULT("stock")),
+	ROOT("system.name", SET, system, "the system that manages the GPU",
+	     CFG_DEFAULT("stock")),
 };
 
 static const struct cfg_key machine_rows[] = {
-	UNUSED("system.mechanisms.block", WORD, "who owns pages and copies below the driver",
+	UNUSED("system.mechanisms.block", WORD, "the memory manager below the driver",
 	       .words = blocks),
 
 	ROOT("gpu.profile", NAME, gpu.profile, "file in gpus/ with the constants of a GPU",
@@ -126,12 +127,12 @@ static const struct cfg_key machine_rows[] = {
 	     "the host has no free 2 MB of memory in one piece", CFG_DEFAULT("false")),
 };
 
-/* Up to the application, whose own rows come next. */
+/* The rows before those of the applications. */
 static const struct cfg_key container_rows[] = {
 	CONTAINER("enabled", BOOL, enabled, "the container takes part", CFG_DEFAULT("true")),
 	CONTAINER("start", DURATION, start, "when its application starts",
 		  CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
-	CONTAINER("gpu", NAME, gpu, "GPU that it is on, of gpus; without it: that of gpu",
+	CONTAINER("gpu", NAME, gpu, "name of its GPU in gpus; default: the GPU of gpu",
 		  CFG_DEFAULT("")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
@@ -160,15 +161,7 @@ static const struct cfg_key output_rows[] = {
 	     "record each eviction in evictions.csv", CFG_DEFAULT("false")),
 };
 
-static size_t count_set_rows(const struct cfg_keys *const *sets)
-{
-	size_t count = 0;
-
-	for (; *sets; sets++)
-		count += (*sets)->key_count;
-	return count;
-}
-
+/* Append rows that belong to @set (NULL: to no set). */
 static void append_rows(struct cfg_schema *schema, const struct cfg_key *rows, size_t count,
 			const struct cfg_keys *set)
 {
@@ -184,12 +177,7 @@ static void append_rows(struct cfg_schema *schema, const struct cfg_key *rows, s
 	}
 }
 
-static void append_sets(struct cfg_schema *schema, const struct cfg_keys *const *sets)
-{
-	for (; *sets; sets++)
-		append_rows(schema, (*sets)->keys, (*sets)->key_count, *sets);
-}
-
+/* The path @prefix@leaf, kept in the schema. */
 static const char *make_path(struct cfg_schema *schema, const char *prefix, const char *leaf)
 {
 	char *path = schema->made_paths[schema->made_count++];
@@ -198,7 +186,7 @@ static const char *make_path(struct cfg_schema *schema, const char *prefix, cons
 	return path;
 }
 
-/* Further GPUs: the keys of "gpu." again, below "gpus.<name>.". */
+/* Append the keys of further GPUs: those of "gpu." again, below "gpus.<name>.". */
 static void append_gpus(struct cfg_schema *schema)
 {
 	for (size_t i = 0; i < sizeof(machine_rows) / sizeof(machine_rows[0]); i++) {
@@ -213,30 +201,22 @@ static void append_gpus(struct cfg_schema *schema)
 	}
 }
 
-/* The type of a key for a control file of this kind. */
-static enum cfg_type control_type(const struct gvm_control_file *file)
-{
-	switch (file->kind) {
-	case GVM_CONTROL_BYTES:
-		return CFG_TYPE_SIZE;
-	case GVM_CONTROL_TIMESLICE:
-		return CFG_TYPE_TIMESLICE;
-	default:
-		return CFG_TYPE_INTEGER;
-	}
-}
-
-/* A key for each control file that can be written: never required, and bound by its name. */
+/* Append a key for each control file that can be written. It is never required. */
 static void append_controls(struct cfg_schema *schema)
 {
 	for (u32 i = 0; i < gvm_control_count(); i++) {
 		const struct gvm_control_file *file = gvm_control_at(i);
+		enum cfg_type type = CFG_TYPE_INTEGER;
 
 		if (!file->store)
 			continue;
+		if (file->kind == GVM_CONTROL_BYTES)
+			type = CFG_TYPE_SIZE;
+		else if (file->kind == GVM_CONTROL_TIMESLICE)
+			type = CFG_TYPE_TIMESLICE;
 		schema->rows[schema->count++] = (struct cfg_key){
 			.path = make_path(schema, "containers.*.", file->name),
-			.type = control_type(file),
+			.type = type,
 			.scope = CFG_SCOPE_CONTROL,
 			CFG_RANGE(file->min, file->max),
 			CFG_DEFAULT(""),
@@ -254,9 +234,12 @@ int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *regist
 	size_t own = sizeof(scenario_rows) + sizeof(machine_rows) + sizeof(container_rows) +
 		     sizeof(event_rows) + sizeof(output_rows);
 	size_t made = sizeof(machine_rows) / sizeof(machine_rows[0]) + gvm_control_count();
-	size_t count = own / sizeof(struct cfg_key) + count_set_rows(registry->apps) +
-		       count_set_rows(registry->systems) + made;
+	size_t count = own / sizeof(struct cfg_key) + made;
 
+	for (size_t i = 0; registry->systems[i]; i++)
+		count += registry->systems[i]->key_count;
+	for (size_t i = 0; registry->apps[i]; i++)
+		count += registry->apps[i]->key_count;
 	*schema = (struct cfg_schema){ .registry = registry };
 	schema->rows = calloc(count, sizeof(*schema->rows));
 	schema->made_paths = calloc(made, sizeof(*schema->made_paths));
@@ -265,11 +248,15 @@ int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *regist
 		return -ENOMEM;
 	}
 	APPEND(schema, scenario_rows);
-	append_sets(schema, registry->systems);
+	for (size_t i = 0; registry->systems[i]; i++)
+		append_rows(schema, registry->systems[i]->keys, registry->systems[i]->key_count,
+			    registry->systems[i]);
 	APPEND(schema, machine_rows);
 	append_gpus(schema);
 	APPEND(schema, container_rows);
-	append_sets(schema, registry->apps);
+	for (size_t i = 0; registry->apps[i]; i++)
+		append_rows(schema, registry->apps[i]->keys, registry->apps[i]->key_count,
+			    registry->apps[i]);
 	append_controls(schema);
 	APPEND(schema, event_rows);
 	APPEND(schema, output_rows);
@@ -284,7 +271,7 @@ void cfg_schema_destroy(struct cfg_schema *schema)
 	*schema = (struct cfg_schema){ 0 };
 }
 
-/* An index as it is printed: digits without leading zeros, small enough for the event list. */
+/* Read an index of the event list: digits without leading zeros. False: it is none. */
 static bool component_is_index(const char *text, size_t length, size_t *ret_index)
 {
 	size_t value = 0;
@@ -300,25 +287,21 @@ static bool component_is_index(const char *text, size_t length, size_t *ret_inde
 	return value < CFG_EVENTS_MAX;
 }
 
-static bool component_match(const char *text, size_t length, const char *pattern,
-			    size_t pattern_length)
-{
-	size_t index;
-
-	if (pattern_length == 1 && *pattern == '*')
-		return length > 0;
-	if (pattern_length == 1 && *pattern == '#')
-		return component_is_index(text, length, &index);
-	return length == pattern_length && !memcmp(text, pattern, length);
-}
-
 const char *cfg_path_match(const char *path, const char *pattern)
 {
 	while (*path) {
 		size_t length = strcspn(path, ".");
 		size_t pattern_length = strcspn(pattern, ".");
+		size_t index;
+		bool match;
 
-		if (!component_match(path, length, pattern, pattern_length))
+		if (pattern_length == 1 && *pattern == '*')
+			match = length > 0;
+		else if (pattern_length == 1 && *pattern == '#')
+			match = component_is_index(path, length, &index);
+		else
+			match = length == pattern_length && !memcmp(path, pattern, length);
+		if (!match)
 			return NULL;
 		path += length;
 		pattern += pattern_length;
@@ -406,7 +389,7 @@ void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_pat
 		snprintf(ret_path, size, "%s", key->path);
 }
 
-/* The name that follows @prefix in @path: copied, and where the path goes on; NULL: there is none. */
+/* Copy the name that follows @prefix in @path. Returns the rest of the path, or NULL: no such prefix. */
 static const char *path_name(const char *path, const char *prefix, char *ret_name, size_t size)
 {
 	size_t length = strlen(prefix);

@@ -7,12 +7,13 @@
  * a new row. A path is the names of the nested objects joined by dots; in a row's path "*" stands
  * for the name of a container or of a GPU and "#" for the index of an event.
  *
- * The rows of a scenario itself are in schema.c. Those of control files are made from the core's
- * table: each file that can be written is a key. An application type and a system bring rows of
- * their own as a set (struct cfg_keys), which is bound to a struct of their own. Sets come to
- * config_load() in a registry, since this folder knows neither applications nor systems. Several
- * application types may have the same path, each bound to its own member. Several systems may,
- * too, and then mean the same by it.
+ * The rows of a scenario itself are in schema.c. Each control file that can be written is a key: its
+ * row is made from the core's table. An application type and a system bring a set of rows (struct
+ * cfg_keys), which is bound to a struct of their own. The sets come to config_load() in a registry,
+ * since this folder knows neither applications nor systems.
+ *
+ * Several application types may have a row of the same path: each is bound to its own member. So may
+ * several systems. Their key then has the same meaning in all of them.
  */
 #ifndef SIM_CONFIG_SCHEMA_H
 #define SIM_CONFIG_SCHEMA_H
@@ -35,7 +36,7 @@
 #define CFG_SEC	 (1000 * CFG_MSEC)
 #define CFG_HOUR (3600 * CFG_SEC)
 
-/* Bounds beyond which a value is a slip. */
+/* Bounds: a value beyond them is a slip. */
 #define CFG_COUNT_MAX	  1000000000ull
 #define CFG_BANDWIDTH_MIN 1000000ull
 #define CFG_BANDWIDTH_MAX 1000000000000000ull
@@ -61,7 +62,7 @@ enum cfg_type {
 	CFG_TYPE_ENUM,	    /* u64 or an enum: index into the key's words */
 	CFG_TYPE_SET,	    /* const struct cfg_keys *, one of the key's sets by name */
 	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
-	CFG_TYPE_WRITE,	    /* char[], what is written to a control file: number or text */
+	CFG_TYPE_WRITE,	    /* char[], the text of a write to a control file: number or text */
 };
 
 /* The struct that a key is bound to. */
@@ -87,12 +88,12 @@ struct cfg_key {
 	u64 max;		  /* for numbers, inclusive */
 	const char *fallback;	  /* the default as JSON or text; NULL: the key is required */
 	const char *const *words; /* of WORD and ENUM, NULL-terminated */
-	const char *help;	  /* one line: what it is */
-	bool unused; /* checked, but nothing reads it yet; no wildcard in its path */
+	const char *help;	  /* one line of help */
+	bool unused; /* checked, but no code reads it yet; its path has no wildcard */
 	/* Filled in by cfg_schema_init(). */
-	const struct gvm_control_file *control; /* of scope CONTROL: the file that is written */
-	const struct cfg_keys *set;	    /* that it came with; NULL: every scenario has it */
-	const struct cfg_keys *const *sets; /* of SET: what it chooses from, NULL at the end */
+	const struct gvm_control_file *control; /* of scope CONTROL: the file */
+	const struct cfg_keys *set;		/* its set; NULL: every scenario has it */
+	const struct cfg_keys *const *sets;	/* of SET: the choices, NULL at the end */
 };
 
 /* Rows that belong together, bound to a struct of their own: an application type, a system. */
@@ -101,23 +102,23 @@ struct cfg_keys {
 	const char *summary; /* one line for --help and the reference */
 	const struct cfg_key *keys;
 	size_t key_count;
-	size_t bytes; /* of the struct that they are bound to; 0: there is none */
+	size_t bytes; /* size of that struct; 0: there is none */
 	/*
-	 * Of an application: check how the keys of @container relate; each by itself is right.
+	 * Of an application: check how the keys of @container relate. Each by itself is right.
 	 * Reports through cfg_reject_app(). Returns 0 or a negative enum sim_exit. NULL: no rules.
 	 */
 	int (*check)(struct cfg_load *load, const struct cfg_container *container);
 	/*
-	 * Of an application: check what event @index (@event) tells @container, "touch" or
-	 * "exit". Reports through cfg_reject_event(). NULL: this type listens to no events.
+	 * Of an application: check event @index (@event), a "touch" or an "exit", for @container.
+	 * Reports through cfg_reject_event(). NULL: this type listens to no events.
 	 */
 	int (*check_event)(struct cfg_load *load, const struct cfg_container *container,
 			   const struct cfg_event *event, size_t index);
-	/* Which containers of this type listen, for messages. Goes with check_event. */
+	/* For messages: the containers of this type that listen. Goes with check_event. */
 	const char *listeners;
 };
 
-/* The application types and systems that a caller of config_load() has. */
+/* The application types and systems that a scenario can name. */
 struct cfg_registry {
 	const struct cfg_keys *const *apps;    /* application types, NULL at the end */
 	const struct cfg_keys *const *systems; /* NULL at the end */
@@ -155,7 +156,7 @@ enum cfg_path_kind {
 	CFG_PATH_KEY,
 };
 
-/* All rows: those of every scenario and those of the registry. In the order of config.json. */
+/* All rows, of every scenario and of the registry, in the order of config.json. */
 struct cfg_schema {
 	const struct cfg_registry *registry; /* borrowed */
 	struct cfg_key *rows;
@@ -175,7 +176,7 @@ void cfg_schema_destroy(struct cfg_schema *schema);
 /* Classify @path. The empty path is the scenario itself, a branch. */
 enum cfg_path_kind cfg_schema_classify(const struct cfg_schema *schema, const char *path);
 
-/* The row of @path that application type @app has (NULL: that any container has), or NULL. */
+/* The row of @path for application type @app, or NULL. @app NULL: a row of every container. */
 const struct cfg_key *cfg_schema_find(const struct cfg_schema *schema, const char *path,
 				      const struct cfg_keys *app);
 
@@ -183,7 +184,7 @@ const struct cfg_key *cfg_schema_find(const struct cfg_schema *schema, const cha
 const struct cfg_key *cfg_schema_find_control(const struct cfg_schema *schema,
 					      const char *file);
 
-/* Does @key exist for a container of application type @app (NULL: of a type not known)? */
+/* Does a container of application type @app have @key? @app NULL: the type is not known yet. */
 bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app);
 
 /* Is a row of @path in the set @keys? */
@@ -206,34 +207,31 @@ void *cfg_keys_defaults(const struct cfg_keys *set);
 /* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
-/* The part behind the wildcard: "app.weights" of "containers.*.app.weights", or the whole path. */
+/* The part behind the wildcard, "app.weights" of "containers.*.app.weights", or the whole path. */
 const char *cfg_key_leaf(const struct cfg_key *key);
 
 /* The row's path with its wildcard replaced by @instance. */
 void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_path, size_t size);
 
 /*
- * If @path has the row path @pattern's beginning, the rest of the pattern without its leading
- * dot ("" when they match to the end), else NULL.
+ * Match @path with the beginning of the row path @pattern. Returns the rest of the pattern without
+ * its leading dot, "" for a full match, or NULL for none.
  */
 const char *cfg_path_match(const char *path, const char *pattern);
 
-/* Container or GPU @path belongs to: copies its name, false for paths outside "containers." or "gpus.". */
+/* Copy the name of the container or GPU in @path. False: it is outside "containers." or "gpus.". */
 bool cfg_path_container(const char *path, char *ret_name, size_t size);
 bool cfg_path_gpu(const char *path, char *ret_name, size_t size);
 
-/* The index of the event that @path is or belongs to; false for other paths. */
+/* The index of the event in @path. False: it is outside "events.". */
 bool cfg_path_event(const char *path, size_t *ret_index);
 
-/*
- * Replace the other name of a control file ("memory.limit") by the one in the schema. Writes
- * @path itself if it has none.
- */
+/* Write @path with the alias of a control file ("memory.limit") replaced by its name. */
 void cfg_path_canonical(const char *path, char *ret_path, size_t size);
 
 /*
  * For checks of sets: report a mistake in the key "app.LEAF" of @container, or in the key @leaf of
- * event @index, naming the layer that set it. Both return -SIM_EXIT_USER.
+ * event @index. The message names the layer that set the key. Both return -SIM_EXIT_USER.
  */
 int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
 		   const char *leaf, const char *fmt, ...)

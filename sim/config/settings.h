@@ -2,11 +2,11 @@
 /*
  * The layers of a configuration, before their values are checked.
  *
- * Each layer is flattened into settings: a path that the schema knows and the JSON found there,
- * with the name of where it stood for messages. Nested objects and dotted keys become the same
- * path, so {"gpu": {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting, and a
- * file, or one --set, that holds both is wrong. Which layer wins is decided only when a value is
- * looked up; every setting is checked, overridden or not.
+ * Each layer is flattened into settings: a path that the schema knows, the JSON found there, and its
+ * origin for messages. Nested objects and dotted keys become the same path:
+ * {"gpu": {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting. A file, or one --set,
+ * that holds both is wrong. The look-up of a value decides which layer wins. Every setting is
+ * checked, overridden or not.
  */
 #ifndef SIM_CONFIG_SETTINGS_H
 #define SIM_CONFIG_SETTINGS_H
@@ -38,7 +38,7 @@ struct cfg_setting {
 	char path[CFG_PATH_MAX];	  /* canonical */
 	char spelling[CFG_PATH_MAX + 32]; /* nesting as written: "gpu > link.setup" */
 	struct cfg_source source;
-	size_t tree;   /* which call of cfg_settings_add() it came with */
+	size_t tree;   /* number of the cfg_settings_add() call that added it */
 	json_t *value; /* a reference is held */
 };
 
@@ -49,7 +49,7 @@ struct cfg_mention {
 	const char *origin;	      /* of the first mention */
 };
 
-/* Zero-initialise but for the schema, then cfg_settings_destroy(). */
+/* All settings. Set the schema, zero the rest; cfg_settings_destroy() frees it. */
 struct cfg_settings {
 	const struct cfg_schema *schema; /* borrowed */
 	struct cfg_setting *list;
@@ -59,7 +59,7 @@ struct cfg_settings {
 	size_t container_count;
 	struct cfg_mention gpus[CFG_GPUS_MAX];
 	size_t gpu_count;
-	/* For each event the origin of its first mention, be it without any key. */
+	/* For each event the origin of its first mention, even if that has no key. */
 	const char *event_origins[CFG_EVENTS_MAX];
 	size_t event_count; /* one more than the highest index mentioned */
 	size_t tree_count;
@@ -68,8 +68,8 @@ struct cfg_settings {
 void cfg_settings_destroy(struct cfg_settings *settings);
 
 /*
- * Add what @json says at @path (relative to the source's prefix; "" is its root). Unknown keys,
- * a key written twice and bad container names are reported. @json is borrowed. Returns 0 or a
+ * Add the keys in @json, which stands at @path below the source's prefix ("" is the root). Reports
+ * unknown keys, keys written twice and bad container names. @json is borrowed. Returns 0 or a
  * negative enum sim_exit.
  */
 int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
@@ -83,7 +83,7 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
 					    const char *path);
 
-/* The setting's path as its own file knows it: a profile knows no container names. */
+/* The setting's path in its own file: in a profile's there is no container name. */
 const char *cfg_setting_path(const struct cfg_setting *setting);
 
 #endif

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Wide enough for 64 bits of digits times any unit, so that only results can overflow. */
+/* Holds 64 bits of digits times any unit: only the result has to be checked for overflow. */
 typedef unsigned __int128 units_wide;
 
-/* digits * 10^exponent, and the text behind it. */
+/* A number as it was read: digits * 10^exponent. */
 struct decimal {
 	u64 digits;
 	int exponent;
-	const char *rest;
+	const char *rest; /* the text behind it */
 };
 
 struct unit {
@@ -21,7 +21,7 @@ struct unit {
 	u64 scale;
 };
 
-/* An exponent beyond this overflows, or is no whole number, whatever the digits are. */
+/* Any number with an exponent beyond this overflows or is not whole. */
 #define EXPONENT_MAX 99
 
 static const struct unit size_units[] = {
@@ -30,7 +30,7 @@ static const struct unit size_units[] = {
 	{ "G", 1u << 30 },   { "GB", 1u << 30 }, { "GiB", 1u << 30 }, { NULL, 0 },
 };
 
-/* Larger units first: the formatter takes the first that is not larger than the value. */
+/* Largest first: the formatter takes the first unit that is not larger than the value. */
 static const struct unit duration_units[] = {
 	{ "h", 3600000000000 },
 	{ "min", 60000000000 },
@@ -58,66 +58,59 @@ static const struct unit integer_units[] = {
 	{ NULL, 0 },
 };
 
-static bool decimal_push(struct decimal *number, char digit)
-{
-	return !__builtin_mul_overflow(number->digits, 10u, &number->digits) &&
-	       !__builtin_add_overflow(number->digits, (u64)(digit - '0'), &number->digits);
-}
-
-/* Reads a run of digits; @step is 1 behind the decimal point, where each costs a power of ten. */
+/* Read a run of digits. @step is 1 behind the decimal point, where each lowers the exponent. */
 static enum units_status decimal_digits(struct decimal *number, int step)
 {
 	if (!isdigit((unsigned char)*number->rest))
 		return UNITS_SYNTAX;
 	for (; isdigit((unsigned char)*number->rest); number->rest++) {
-		if (!decimal_push(number, *number->rest))
+		u64 digit = (u64)(*number->rest - '0');
+
+		if (__builtin_mul_overflow(number->digits, 10u, &number->digits) ||
+		    __builtin_add_overflow(number->digits, digit, &number->digits))
 			return UNITS_OVERFLOW;
 		number->exponent -= step;
 	}
 	return UNITS_OK;
 }
 
-/* "e9", "e+9", "E-3". Without digits behind it, the letter is left for the suffix. */
-static void decimal_exponent(struct decimal *number)
+/* Read "312e12", "1.5" or "2.5e-3". An "e" without digits behind it begins the suffix. */
+static enum units_status decimal_parse(const char *text, struct decimal *ret_number)
 {
-	const char *at = number->rest;
+	struct decimal *number = ret_number;
+	enum units_status status;
+	const char *at;
 	bool negative;
-	int value = 0;
+	int exponent = 0;
 
-	if (*at != 'e' && *at != 'E')
-		return;
+	*number = (struct decimal){ .rest = text };
+	if (text[0] == '-' && isdigit((unsigned char)text[1]))
+		return UNITS_NEGATIVE;
+	status = decimal_digits(number, 0);
+	if (!status && *number->rest == '.') {
+		number->rest++;
+		status = decimal_digits(number, 1);
+	}
+	at = number->rest;
+	if (status || (*at != 'e' && *at != 'E'))
+		return status;
 	at++;
 	negative = *at == '-';
 	if (*at == '-' || *at == '+')
 		at++;
 	if (!isdigit((unsigned char)*at))
-		return;
+		return UNITS_OK;
 	for (; isdigit((unsigned char)*at); at++) {
-		value = value * 10 + (*at - '0');
-		if (value > EXPONENT_MAX)
-			value = EXPONENT_MAX;
+		exponent = exponent * 10 + (*at - '0');
+		if (exponent > EXPONENT_MAX)
+			exponent = EXPONENT_MAX;
 	}
-	number->exponent += negative ? -value : value;
+	number->exponent += negative ? -exponent : exponent;
 	number->rest = at;
+	return UNITS_OK;
 }
 
-static enum units_status decimal_parse(const char *text, struct decimal *ret_number)
-{
-	enum units_status status;
-
-	*ret_number = (struct decimal){ .rest = text };
-	if (text[0] == '-' && isdigit((unsigned char)text[1]))
-		return UNITS_NEGATIVE;
-	status = decimal_digits(ret_number, 0);
-	if (!status && *ret_number->rest == '.') {
-		ret_number->rest++;
-		status = decimal_digits(ret_number, 1);
-	}
-	if (!status)
-		decimal_exponent(ret_number);
-	return status;
-}
-
+/* Compute @number * @scale, exactly or not at all. */
 static enum units_status decimal_scale(const struct decimal *number, u64 scale, u64 *ret_value)
 {
 	units_wide value = (units_wide)number->digits * scale;
@@ -197,7 +190,7 @@ const char *units_strstatus(enum units_status status)
 	return text[status];
 }
 
-/* @value / @scale in decimal without trailing zeros, then @suffix. @scale is a power of ten. */
+/* Write @value / @scale without trailing zeros, then @suffix. @scale is a power of ten. */
 static void format_scaled(u64 value, u64 scale, const char *suffix, char *text, size_t size)
 {
 	u64 fraction = value % scale;
@@ -222,7 +215,7 @@ void units_format_size(u64 bytes, char *text, size_t size)
 		units_format_integer(bytes, text, size);
 }
 
-/* Hours and minutes are read, never written: a reader compares seconds with seconds. */
+/* Never writes hours or minutes: seconds are easier to compare. */
 void units_format_duration(u64 ns, char *text, size_t size)
 {
 	const struct unit *unit = &duration_units[2];

@@ -21,7 +21,7 @@ enum units_status {
 	UNITS_SYNTAX,	  /* not a number at all */
 	UNITS_NEGATIVE,	  /* nothing here can be negative */
 	UNITS_NO_UNIT,	  /* a bare number where a unit is needed */
-	UNITS_BAD_SUFFIX, /* a number followed by something that is no unit */
+	UNITS_BAD_SUFFIX, /* a number with an unknown unit */
 	UNITS_NOT_WHOLE,  /* finer than the base unit */
 	UNITS_OVERFLOW,	  /* more than 64 bits */
 };
@@ -40,12 +40,12 @@ enum units_status units_parse_ppm(const char *text, u64 *ret_ppm);
 
 enum units_status units_parse_integer(const char *text, u64 *ret_value);
 
-/* What is wrong, to follow the offending text: "has no unit". */
+/* Says what is wrong, to stand behind the wrong text: "has no unit". */
 const char *units_strstatus(enum units_status status);
 
 /*
- * The shortest exact text, which the parser of the same name reads back to the same number:
- * "583.75s", "0.7", "6000000000" or "max". @size of UNITS_TEXT_MAX always suffices.
+ * Write the shortest exact text: "583.75s", "0.7", "6000000000" or "max". The parser of the same name
+ * reads the same number back. UNITS_TEXT_MAX is always room enough.
  */
 void units_format_size(u64 bytes, char *text, size_t size);
 void units_format_duration(u64 ns, char *text, size_t size);

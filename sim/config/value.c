@@ -11,11 +11,11 @@
 /* Enough of a wrong value to recognise it. */
 #define SHOWN_MAX 48
 
-/* Digits that a decimal number survives through a double, and those that a double needs. */
+/* A decimal number of 15 digits survives in a double. A double needs at most 17. */
 #define REAL_DIGITS_MIN 15
 #define REAL_DIGITS_MAX 17
 
-/* @json as a user would recognise it, on one line. */
+/* Write @json as a user would recognise it, on one line. */
 static void value_show(const json_t *json, char *text, size_t size)
 {
 	char *all;
@@ -33,9 +33,9 @@ static void value_show(const json_t *json, char *text, size_t size)
 }
 
 /*
- * A real number as the decimal that was written: the fewest digits that give the same double
- * again. 0.7 is then 0.7, and no arithmetic is ever done on the double. (Through jansson,
- * since printf() would obey the locale.)
+ * Write a real number as the decimal that the user wrote: the fewest digits that give the same
+ * double again. 0.7 stays 0.7, and no arithmetic is done on the double. jansson prints it, because
+ * printf() obeys the locale.
  */
 static void real_text(const json_t *json, char *text, size_t size)
 {
@@ -52,7 +52,7 @@ static void real_text(const json_t *json, char *text, size_t size)
 	}
 }
 
-/* The text of a number or a string. False: @json is neither, or too long for any number. */
+/* Write the text of a number or a string. False: @json is neither, or longer than @size. */
 static bool scalar_text(const json_t *json, char *text, size_t size)
 {
 	if (json_is_real(json)) {
@@ -68,54 +68,37 @@ static bool scalar_text(const json_t *json, char *text, size_t size)
 	return true;
 }
 
-static enum units_status parse_number(const struct cfg_key *key, const char *text,
-				      u64 *ret_number)
-{
-	switch (key->type) {
-	case CFG_TYPE_SIZE:
-		return units_parse_size(text, ret_number);
-	case CFG_TYPE_DURATION:
-		return units_parse_duration(text, ret_number);
-	case CFG_TYPE_TIMESLICE:
-		return units_parse_timeslice(text, ret_number);
-	case CFG_TYPE_PPM:
-		return units_parse_ppm(text, ret_number);
-	default:
-		return units_parse_integer(text, ret_number);
-	}
-}
-
-/* NULL, or a text that says what is wrong. */
+/* Read a number. NULL, or a text that says what is wrong. */
 static const char *value_number(const struct cfg_key *key, const json_t *json,
 				struct cfg_value *value)
 {
+	const char *text = value->text;
 	enum units_status status;
 
 	if (!scalar_text(json, value->text, sizeof(value->text)))
 		return "is not a number";
-	status = parse_number(key, value->text, &value->number);
+	switch (key->type) {
+	case CFG_TYPE_SIZE:
+		status = units_parse_size(text, &value->number);
+		break;
+	case CFG_TYPE_DURATION:
+		status = units_parse_duration(text, &value->number);
+		break;
+	case CFG_TYPE_TIMESLICE:
+		status = units_parse_timeslice(text, &value->number);
+		break;
+	case CFG_TYPE_PPM:
+		status = units_parse_ppm(text, &value->number);
+		break;
+	default:
+		status = units_parse_integer(text, &value->number);
+	}
 	if (status)
 		return units_strstatus(status);
 	return value->number < key->min || value->number > key->max ? "is out of range" : NULL;
 }
 
-static const char *value_bool(const json_t *json, struct cfg_value *value)
-{
-	value->number = json_is_true(json);
-	return json_is_boolean(json) ? NULL : "is not a truth value";
-}
-
-static bool is_file_name(const char *text)
-{
-	if (*text == '.')
-		return false;
-	for (; *text; text++) {
-		if (!isalnum((unsigned char)*text) && !strchr("._-", *text))
-			return false;
-	}
-	return true;
-}
-
+/* Read a text. NULL, or a text that says what is wrong. Optional keys may be empty. */
 static const char *value_text(const struct cfg_key *key, const json_t *json,
 			      struct cfg_value *value)
 {
@@ -124,15 +107,22 @@ static const char *value_text(const struct cfg_key *key, const json_t *json,
 	if (!json_is_string(json))
 		return "is not a text";
 	if (!length)
-		return key->fallback ? NULL : "is empty"; /* it is what a default may be */
+		return key->fallback ? NULL : "is empty";
 	if (length >= key->size)
 		return "is too long";
 	memcpy(value->text, json_string_value(json), length + 1);
-	if (key->type == CFG_TYPE_NAME && !is_file_name(value->text))
+	if (key->type != CFG_TYPE_NAME)
+		return NULL;
+	if (*value->text == '.')
 		return "is not a name";
+	for (const char *at = value->text; *at; at++) {
+		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+			return "is not a name";
+	}
 	return NULL;
 }
 
+/* Read one of the key's words. NULL, or a text that says what is wrong. */
 static const char *value_word(const struct cfg_key *key, const json_t *json,
 			      struct cfg_value *value)
 {
@@ -150,20 +140,14 @@ static const char *value_word(const struct cfg_key *key, const json_t *json,
 	return "is not known";
 }
 
-static const char *value_write(const struct cfg_key *key, const json_t *json,
-			       struct cfg_value *value)
-{
-	if (!scalar_text(json, value->text, key->size))
-		return json_is_string(json) ? "is too long" : "is neither number nor text";
-	return *value->text ? NULL : "is empty";
-}
-
+/* Read a value of any type. NULL, or a text that says what is wrong. */
 static const char *value_parse(const struct cfg_key *key, const json_t *json,
 			       struct cfg_value *value)
 {
 	switch (key->type) {
 	case CFG_TYPE_BOOL:
-		return value_bool(json, value);
+		value->number = json_is_true(json);
+		return json_is_boolean(json) ? NULL : "is not a truth value";
 	case CFG_TYPE_STRING:
 	case CFG_TYPE_NAME:
 	case CFG_TYPE_TRACE:
@@ -173,7 +157,10 @@ static const char *value_parse(const struct cfg_key *key, const json_t *json,
 	case CFG_TYPE_SET:
 		return value_word(key, json, value);
 	case CFG_TYPE_WRITE:
-		return value_write(key, json, value);
+		if (!scalar_text(json, value->text, key->size))
+			return json_is_string(json) ? "is too long" :
+						      "is neither number nor text";
+		return *value->text ? NULL : "is empty";
 	default:
 		return value_number(key, json, value);
 	}
@@ -217,29 +204,22 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 		*(u64 *)member = value->number;
 }
 
-static u64 load_number(const struct cfg_key *key, const void *base)
-{
-	const void *member = (const char *)base + key->offset;
-
-	if (key->type == CFG_TYPE_BOOL)
-		return *(const bool *)member;
-	if (key->size == sizeof(u32))
-		return *(const u32 *)member;
-	return *(const u64 *)member;
-}
-
 json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 {
+	const void *member = (const char *)base + key->offset;
 	char text[UNITS_TEXT_MAX];
 	u64 number;
 
 	if (is_text_member(key))
-		return json_string((const char *)base + key->offset);
+		return json_string(member);
 	if (key->type == CFG_TYPE_SET)
-		return json_string(
-			(*(const struct cfg_keys *const *)((const char *)base + key->offset))
-				->name);
-	number = load_number(key, base);
+		return json_string((*(const struct cfg_keys *const *)member)->name);
+	if (key->type == CFG_TYPE_BOOL)
+		number = *(const bool *)member;
+	else if (key->size == sizeof(u32))
+		number = *(const u32 *)member;
+	else
+		number = *(const u64 *)member;
 	switch (key->type) {
 	case CFG_TYPE_BOOL:
 		return json_boolean(number);

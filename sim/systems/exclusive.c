@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * exclusive: no sharing. Every container has a whole GPU of its own, of the scenario's profile.
+ * exclusive: no sharing. Every container has its own GPU of the scenario's profile.
  *
- * The papers' ideal, and the dashed lines of their figures. "exclusive" runs there were made one
- * application at a time; with a GPU each the same numbers come out of one run. There are no
- * control files, since no container has a neighbour.
+ * This is the papers' ideal, the dashed lines of their figures. They run one application at a time.
+ * With one GPU for each application, one run gives the same numbers. There are no control files,
+ * since no container has a neighbour.
  */
 #include "systems/system.h"
 

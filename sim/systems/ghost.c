@@ -2,18 +2,16 @@
 /*
  * ghost: the Ghost paper's driver, on one GPU that all containers share.
  *
- * Ghost succeeds GVM: the same control files, over a core that holds to the papers'
- * design where the published GVM driver took short cuts. A charge is checked before there is
- * memory, a container protected by gmem.limit.low is passed over by every search for a victim,
- * settings outlive the TSGs that they were made for, and an RPC that failed is known to have
- * failed. All of that is in sim/core, with the reasons; the simulator only drives it.
+ * Ghost succeeds GVM. It has the same control files. Its core keeps to the papers' design where the
+ * published GVM driver takes short cuts: it checks a charge before it allocates, no search takes a
+ * victim from a container protected by gmem.limit.low, settings outlive TSGs, and a failed RPC is
+ * reported. All of that is in sim/core, with the reasons. The simulator only drives it.
  *
- * It is one design, whose parts cannot be switched off. Three ideas that are in neither paper can be
- * switched on:
+ * Its parts cannot be switched off. Three ideas that are in neither paper can be switched on:
  *
- *     system.mechanisms.clean_drop          what was not written leaves without a copy
+ *     system.mechanisms.clean_drop          unwritten pages are evicted without a copy
  *     system.mechanisms.priority_batches    faults are served in the order of compute.priority
- *     system.mechanisms.hint_faults         a reference bit that means it
+ *     system.mechanisms.hint_faults         hint faults give the clock a true reference bit
  *
  * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
  */

@@ -3,8 +3,8 @@
  * ghost-uvm: Ghost's policy on NVIDIA's own driver, as gvm.ko brings it to a real GPU.
  *
  * On a real GPU NVIDIA's uvm_va_block owns chunks, residency, copies and PTEs. gvm.ko is called at
- * its hooks and decides; it does not move pages. The system "ghost" shows the papers' full design, in
- * which the driver's core services faults itself. This one shows how much of it is left:
+ * its hooks and decides, but does not move pages. The system "ghost" is the papers' full design, in
+ * which the driver's core services faults itself. This system shows which parts of it remain:
  *
  *     part of Ghost                              here
  *     gmem.limit.high, never exceeded            yes: charged before each allocation
@@ -17,16 +17,16 @@
  *     priority batches                           yes: the outer loop is ours
  *     copy first over all blocks of a batch      no: a block is finished before the next begins
  *     room made without a restart                no: a block that finds no chunk starts again
- *     clean drop                                 no: a read fault maps for writing, all is copied out
- *     hint faults                                no: there is no call that unmaps and leaves the data
+ *     clean drop                                 no: a read fault maps for writing: all is copied out
+ *     hint faults                                no: no call unmaps without moving the data
  *     contexts and page tables in gmem.current   no: RM takes them, and no hook sees it
  *     host memory given back on swap-in          no: the driver keeps it until the range dies
  *
- * So hmem.limit bounds the bytes that live on the host only, and not what the host lends for them.
- * Memory that RM takes is charged to no container, but it is not free either: the device's evictor asks
- * the device how much is free (gvm_memory_ops.free_chunks) in place of the books. If RM finds none free,
- * its victim comes from the core's order, which spares protected containers; the published GVM takes
- * the first of its global list.
+ * So hmem.limit bounds the bytes whose only copy is on the host, not the host memory that the driver
+ * keeps allocated. Memory that RM takes is charged to no container, and it is not free: the device's
+ * evictor asks the device how much is free (gvm_memory_ops.free_chunks), not the books. If RM finds no
+ * free chunk, its victim comes from the core's order, which spares protected containers. The published
+ * GVM takes the first of its global list.
  *
  * How a real driver will differ from this model:
  *  1. RM calls for memory with its own locks held and for a range of chunks. The core has a call for

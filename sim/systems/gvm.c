@@ -4,19 +4,18 @@
  *
  * Each container has a directory of control files, in which the operator sets its limits:
  * gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on the GPU,
- * compute.freeze takes it off the GPU. The application is not asked. Limits are no reservations:
- * other containers use the memory and time that one leaves.
+ * compute.freeze takes it off the GPU. Applications do not change. Limits are not reservations: other
+ * containers use the memory and time that one leaves.
  *
- * The paper takes it apart in its Figure 14, and so can a scenario, by three switches:
+ * Three switches take the system apart, as the paper's Figure 14 does:
  *
  *     system.mechanisms.memory_isolation    gmem.* control files
  *     system.mechanisms.compute_isolation   compute.* control files
  *     system.mechanisms.fast_paging         swapping that does not wait page by page
  *
  * system.scheduler says how GPU time is shared: "timeslices" is the published way,
- * "priority" and "weighted" are the paper's policies of section 4.4 as the core has them
- * (sim/core/policy/sched.c). system.tracking says how they learn
- * which containers have work.
+ * "priority" and "weighted" are the paper's policies of section 4.4, from the core
+ * (sim/core/policy/sched.c). system.tracking says how they learn which containers have work.
  *
  * With all three mechanisms off this is the stock driver. A mechanism that is off has no control files:
  * a scenario's writes to them are listed as ignored.
@@ -24,11 +23,11 @@
  *
  * How it differs from the paper
  *
- *   1. The published driver's control files of a mechanism stay when it is compiled out. Here
- *      they are gone, so that no run can be taken for one with limits that it did not have.
+ *   1. The published driver keeps the control files of a mechanism that is compiled out. Here they
+ *      are gone, so that a run without limits cannot be taken for one with limits.
  *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
- *   3. Memory is managed as the published driver does it, quirks included, and not as the paper
- *      describes: see sim/nvuvm/nvuvm.c. The paper's design is "ghost".
+ *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
+ *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".
  */
 #include "systems/system.h"
 

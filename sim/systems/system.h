@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Systems: ways of managing a GPU. Each has a file of its own, with its keys, the control files that it
- * honours, and its managers of memory and time.
+ * Systems: ways of managing a GPU. Each has one file, with its keys, the control files that it honours,
+ * and its managers of memory and time.
  */
 #ifndef SIM_SYSTEMS_SYSTEM_H
 #define SIM_SYSTEMS_SYSTEM_H
@@ -16,14 +16,12 @@ struct sim_system {
 	struct cfg_keys keys; /* its name, and its own keys: parts that can be switched */
 	bool own_gpu;	      /* every container has a whole GPU of its own */
 	bool has_pressure;    /* applications can listen for pressure events */
-	/*
-	 * Can it, as it is configured, honour this control file ("gmem.limit.high",
-	 * "compute.priority", ...)?
-	 */
+	/* Does it honour this control file ("gmem.limit.high"), as @config configures it? */
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
-	 * The text that it writes there by itself when @container starts, in place of the scenario's:
-	 * a text that lives on, or NULL for a file that it leaves alone. The member is NULL: it leaves all to the scenario.
+	 * The text that the system writes to this file when @container starts, in place of the
+	 * scenario's. The text is static; NULL leaves the file alone. Without this call the
+	 * scenario's texts are written.
 	 */
 	const char *(*setting)(const struct config *config,
 			       const struct cfg_container *container, const char *control_file);
@@ -37,7 +35,7 @@ struct sim_system {
 #include "systems/list.h"
 #undef SIM_SYSTEM
 
-/* The keys of all of them, NULL at the end: what a scenario can name as system.name. */
+/* The keys of all systems, NULL at the end: the values of system.name. */
 extern const struct cfg_keys *const sim_systems[];
 
 /* The system with these keys. */
@@ -46,17 +44,17 @@ static inline const struct sim_system *sim_system_of(const struct cfg_keys *keys
 	return container_of(keys, struct sim_system, keys);
 }
 
-/* NULL: there is no such system. */
+/* The system @name, or NULL. */
 const struct sim_system *sim_system_find(const char *name);
 
-/* The scheduler of GPU time, of systems that have the core's scheduler: gvm/sched.h. */
+/* The policies of the core's scheduler of GPU time: gvm/sched.h. */
 enum sim_scheduler {
 	SIM_SCHEDULER_TIMESLICES,
 	SIM_SCHEDULER_PRIORITY,
 	SIM_SCHEDULER_WEIGHTED,
 };
 
-/* How it learns which containers have work. */
+/* How the scheduler learns which containers have work. */
 enum sim_tracking {
 	SIM_TRACKING_EVENTS,
 	SIM_TRACKING_BUSY_BITS,
@@ -66,7 +64,7 @@ enum sim_tracking {
 struct sim_scheduler_keys {
 	u64 scheduler; /* "system.scheduler": enum sim_scheduler */
 	u64 tracking;  /* "system.tracking": enum sim_tracking */
-	u64 interval;  /* "system.tracking_interval", ns: between two events, and two looks */
+	u64 interval;  /* "system.tracking_interval", ns between events or looks at busy bits */
 };
 
 /* Their rows, for a set whose struct @struct_ has the member @member_. */
@@ -77,20 +75,20 @@ struct sim_scheduler_keys {
 			       "how the driver learns which containers have work",       \
 			       .words = sim_tracking_words),                             \
 		CFG_SYSTEM_KEY("tracking_interval", DURATION, struct_, member_.interval, \
-			       "2ms", "between two events, and two looks at busy bits",  \
+			       "2ms", "between two events or two looks at busy bits",    \
 			       CFG_RANGE(10 * CFG_USEC, CFG_SEC))
 
 extern const char *const sim_scheduler_words[];
 extern const char *const sim_tracking_words[];
 
-/* The scheduler that these keys ask for. */
+/* The configuration of the scheduler with these keys. */
 struct gvm_scheduler_config sim_system_scheduling(const struct sim_scheduler_keys *keys);
 
-/* Is this a compute.* file that the scheduler asked for takes something from? */
+/* Does the scheduler with these keys honour this compute.* file? */
 bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys,
 				const char *control_file);
 
-/* Is this a control file of the core's that starts with @prefix and that can be written? */
+/* Does the core have this control file, writable, and with a name that starts with @prefix? */
 bool sim_system_core_takes(const char *control_file, const char *prefix);
 
 #endif

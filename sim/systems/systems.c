@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The table of systems, made from list.h; and what systems share. */
+/* The table of systems, made from list.h, and the code that systems share. */
 #include "systems/system.h"
 
 #include <stddef.h>

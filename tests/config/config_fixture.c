@@ -150,9 +150,9 @@ void load_changed(const char *from, const char *to)
 	load(NULL, NULL);
 }
 
-void assert_failed(int rc, const char *message)
+void assert_failed(int status, const char *message)
 {
-	ck_assert_int_eq(rc, -SIM_EXIT_USER);
+	ck_assert_int_eq(status, -SIM_EXIT_USER);
 	ck_assert_str_eq(error.text, message);
 	ck_assert_ptr_null(config.containers);
 	ck_assert_ptr_null(config.resolved);

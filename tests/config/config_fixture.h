@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of the configuration share: each test has a fresh folder, its current one, with
- * a small scenario "s.json", its profiles gpus/tiny.json and apps/llm.json, and "head.trace".
+ * Shared by the tests of the configuration. Each test runs in a fresh folder with a small scenario
+ * "s.json", its profiles gpus/tiny.json and apps/llm.json, and "head.trace".
  */
 #ifndef TESTS_CONFIG_FIXTURE_H
 #define TESTS_CONFIG_FIXTURE_H
@@ -24,20 +24,20 @@ extern const char config_scenario[];	/* s.json */
 
 extern char folder[64];	       /* the test's own */
 extern struct config config;   /* what load*() loaded last */
-extern struct sim_error error; /* why it did not */
+extern struct sim_error error; /* why the last load failed */
 
 void fixture_setup(void);
 void fixture_teardown(void);
 
 void write_file(const char *name, const char *text);
 
-/* A copy of @text, valid until the next, in which @from, which must be there, is @to. */
+/* A copy of @text with @from replaced by @to. @text must hold @from. Valid until the next call. */
 const char *replace(const char *text, const char *from, const char *to);
 
 /* Load @path with up to two --set options. Returns what config_load() does. */
 int load_path(const char *path, const char *first, const char *second);
 
-/* Load s.json, which must succeed: with --set options, or with @from in it changed to @to. */
+/* Load s.json with --set options, or with @from changed to @to. It must succeed. */
 void load(const char *first, const char *second);
 void load_changed(const char *from, const char *to);
 
@@ -47,8 +47,8 @@ void keep_hash(char hash[33], const char *set);
 /* The text that is written at start to a control file of the first container. */
 const char *control_text(const char *file);
 
-/* A load that returned @rc failed, with exactly @message, and left nothing behind. */
-void assert_failed(int rc, const char *message);
+/* Assert that a load that returned @status failed with exactly @message and left nothing. */
+void assert_failed(int status, const char *message);
 
 /*
  * s.json fails with exactly @message: with @from changed to @to, with a --set option, with an

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The configuration: what a scenario may say and in which spellings, which layer wins, what the
- * hash covers, where files are found. What is wrong and how that is said: test_config_mistakes.c.
+ * The configuration: keys and spellings of a scenario, layers, hash, and how files are found.
+ * Mistakes and their messages are in test_config_mistakes.c.
  */
 #include <check.h>
 #include <jansson.h>
@@ -130,7 +130,7 @@ START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 }
 END_TEST
 
-/* A profile's host is the machine's only where "gpu" names it. */
+/* The machine's host comes from the profile of "gpu", not from those of further GPUs. */
 START_TEST(a_machine_may_have_gpus_of_different_profiles)
 {
 	write_file("gpus/other.json", replace(config_gpu_profile, "1.23", "4.56"));
@@ -464,7 +464,7 @@ START_TEST(scenarios_come_through_pipes)
 }
 END_TEST
 
-/* A results folder may well be named after its scenario. */
+/* A results folder often has the name of its scenario. */
 START_TEST(a_folder_does_not_hide_a_scenario_of_ours)
 {
 	ck_assert_int_eq(mkdir("vllm-diffusion-40g", 0700), 0);
@@ -486,7 +486,7 @@ START_TEST(scenarios_are_found_from_any_folder)
 }
 END_TEST
 
-/* Our own scenarios, with a trace of this test's. */
+/* The scenarios that come with gvmsim, with this test's trace. */
 START_TEST(shipped_scenarios_are_right)
 {
 	static const char *const names[] = { "vllm-diffusion-40g", "vllm-diffusion-80g.json" };
@@ -508,7 +508,7 @@ START_TEST(shipped_scenarios_are_right)
 }
 END_TEST
 
-/* Run a copy of this program at @program, which prints where it finds @name. */
+/* Run a copy of this program at @program. It prints the path at which it finds @name. */
 static void run_copy(const char *program, const char *kind, const char *name, char *ret_line,
 		     int size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The exact words for every way in which a scenario, a profile or a --set can be wrong. */
+/* The exact message for each mistake in a scenario, a profile or a --set. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,7 +375,7 @@ END_TEST
 	"containers.p={\"app\": {\"type\": \"pages\", \"bytes\": \"5M\", \"pattern\": " \
 	"\"events\"}}"
 
-/* Three blocks, the last of which is half a one. */
+/* The region has three blocks. The last one is half a block. */
 START_TEST(bad_touches_are_named)
 {
 	static const char *const bad[] = {

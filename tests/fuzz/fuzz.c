@@ -21,10 +21,9 @@ void fuzz_file_close(struct fuzz_file *file)
 void fuzz_check_mistake(int status, const struct sim_error *err)
 {
 	size_t length = strlen(err->text);
-	size_t i;
 
 	FUZZ_ASSERT(status == -SIM_EXIT_USER);
 	FUZZ_ASSERT(length > 0 && length < sizeof(err->text));
-	for (i = 0; i < length; i++)
+	for (size_t i = 0; i < length; i++)
 		FUZZ_ASSERT((unsigned char)err->text[i] >= ' ' && err->text[i] != 0x7f);
 }

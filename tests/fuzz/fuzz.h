@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the fuzz targets share. A target is one function that takes any bytes whatever and aborts if
- * a promise is broken; libFuzzer calls it by the million, replay.c with what is kept in corpus/.
+ * Shared by the fuzz targets. A target is one function that takes any bytes and aborts if a promise is
+ * broken. libFuzzer calls it millions of times, replay.c with the files in corpus/.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
@@ -25,17 +25,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		}                                                                          \
 	} while (0)
 
-/* A file without a place on any disk. Open until fuzz_file_close(). */
+/* A file in memory. Open until fuzz_file_close(). */
 struct fuzz_file {
 	int fd;
-	char path[64]; /* by which it can be opened */
+	char path[64]; /* opens it */
 };
 
-/* Make it, of these bytes; or empty, to be written to by its path. */
+/* Make a file with these bytes. With none it can be written through its path. */
 void fuzz_file_open(struct fuzz_file *file, const void *data, size_t size);
 void fuzz_file_close(struct fuzz_file *file);
 
-/* A mistake is the user's, and told in one line that a terminal can show. */
+/* Assert that the failure is a user's mistake, told in one line that a terminal can show. */
 void fuzz_check_mistake(int status, const struct sim_error *err);
 
 #endif

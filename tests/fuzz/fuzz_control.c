@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Any bytes as a history of two containers on a small GPU, a line a step. Most lines are writes
- * to control files; the others give the containers something that limits and settings are about:
+ * Reads any bytes as a history of two containers on a small GPU. Each line is a step. Most lines
+ * write control files. The others change the memory and TSGs to which limits and settings apply:
  *
  *	0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container
  *	c0 c1  u0 u1             charge a chunk; give one back
  *	t0 t1  d0 d1             make a TSG; destroy one
  *	f                        the next RPC fails
- *	r0 r1                    the container's process leaves, and another one comes
+ *	r0 r1                    the container's process ends, and another one starts
  *
- * The books are in order after each step. A write that is refused has changed nothing; what a file
- * says can be written to it, and changes nothing either.
+ * The books are in order after each step. A refused write changes nothing. Writing to a file the text
+ * that it shows changes nothing either.
  */
 #include "fuzz.h"
 #include "gvm/clock.h"
@@ -32,7 +32,7 @@ static struct {
 	bool fail_rpc;
 } gpu;
 
-/* What all files of both containers say. */
+/* The texts of all files of both containers. */
 struct snapshot {
 	char text[CONTAINERS][FILES_MAX][GVM_CONTROL_TEXT_MAX];
 };
@@ -95,11 +95,9 @@ static const struct gvm_memory_ops memory_ops = {
 
 static void take_snapshot(struct snapshot *snapshot)
 {
-	u32 i, file;
-
 	FUZZ_ASSERT(gvm_control_count() <= FILES_MAX);
-	for (i = 0; i < CONTAINERS; i++) {
-		for (file = 0; file < gvm_control_count(); file++)
+	for (u32 i = 0; i < CONTAINERS; i++) {
+		for (u32 file = 0; file < gvm_control_count(); file++)
 			FUZZ_ASSERT(gvm_control_read(
 					    gpu.containers[i], gvm_control_at(file)->name,
 					    snapshot->text[i][file], GVM_CONTROL_TEXT_MAX) > 0);
@@ -109,16 +107,18 @@ static void take_snapshot(struct snapshot *snapshot)
 static void check_unchanged(const struct snapshot *before)
 {
 	struct snapshot after;
-	u32 i, file;
 
 	take_snapshot(&after);
-	for (i = 0; i < CONTAINERS; i++) {
-		for (file = 0; file < gvm_control_count(); file++)
+	for (u32 i = 0; i < CONTAINERS; i++) {
+		for (u32 file = 0; file < gvm_control_count(); file++)
 			FUZZ_ASSERT(strcmp(before->text[i][file], after.text[i][file]) == 0);
 	}
 }
 
-/* But for the priority, which also sets the timeslice; and a frozen TSG that could not be. */
+/*
+ * Write to a file the text that it shows: nothing may change. The priority is left out, since it also
+ * sets the timeslice.
+ */
 static void check_rewrite(struct gvm_container *container, const char *name)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -171,9 +171,7 @@ static void charge(u32 who)
 
 static bool uncharge(u32 who)
 {
-	u32 chunk;
-
-	for (chunk = 0; chunk < CHUNKS; chunk++) {
+	for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
 		if (gpu.device.chunks[chunk].owner == gpu.containers[who]) {
 			gvm_uncharge(&gpu.device, chunk);
 			return true;
@@ -255,19 +253,16 @@ static void gpu_init(void)
 		.memory_ops = &memory_ops,
 		.default_timeslice_us = 1000,
 	};
-	u32 i;
 
 	memset(&gpu, 0, sizeof(gpu));
 	FUZZ_ASSERT(gvm_device_init(&gpu.device, &config) == 0);
-	for (i = 0; i < CONTAINERS; i++)
+	for (u32 i = 0; i < CONTAINERS; i++)
 		enter(i);
 }
 
 static void gpu_destroy(void)
 {
-	u32 i;
-
-	for (i = 0; i < CONTAINERS; i++)
+	for (u32 i = 0; i < CONTAINERS; i++)
 		leave(i);
 	gvm_device_destroy(&gpu.device);
 }
@@ -275,10 +270,9 @@ static void gpu_destroy(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *at = (const char *)data, *end = at + size;
-	u32 steps;
 
 	gpu_init();
-	for (steps = 0; at < end && steps < STEPS_MAX; steps++) {
+	for (u32 steps = 0; at < end && steps < STEPS_MAX; steps++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;
 

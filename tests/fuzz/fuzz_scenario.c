@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Any bytes as a scenario file and, behind a zero byte each, as --set options for it. Either they
- * are that, and then the resolved configuration is a scenario as well, with the same hash; or
- * there is a mistake in them, told in one line.
+ * Reads any bytes as a scenario file and as --set options, each behind a zero byte. Either they load,
+ * and the resolved configuration loads again with the same hash. Or the mistake is told in one line.
  */
 #include "config/config.h"
 #include "fuzz.h"
@@ -30,7 +29,7 @@ static int load(const void *text, size_t size, const struct cfg_override *overri
 	return status;
 }
 
-/* What a results folder keeps can be run again. */
+/* The configuration that a results folder keeps can be loaded again. */
 static void check_resolved(const struct config *config)
 {
 	char *text = json_dumps(config->resolved, JSON_INDENT(1));
@@ -43,7 +42,7 @@ static void check_resolved(const struct config *config)
 	free(text);
 }
 
-/* The texts behind the first one, of which each ends in a zero byte. */
+/* Find the texts behind the first one. Each ends in a zero byte. */
 static size_t find_overrides(const char *text, size_t size, struct cfg_override *overrides)
 {
 	size_t at = strlen(text) + 1, count = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Any bytes as a trace. The first one says how they come: as they are, CSV or compact, or as the
- * content of a compact file, whose checksum no fuzzer would ever get right; and whether bad rows
- * are skipped. Either they are a trace, and then what is written of it reads back the same; or
- * there is a mistake in them, told in one line.
+ * Reads any bytes as a trace. The first byte says whether bad rows are skipped, and how the others are
+ * read: as they are, CSV or compact, or as the content of a compact file, whose checksum no fuzzer
+ * would get right. Either they are a trace, which can be written and reads back the same. Or the
+ * mistake is told in one line.
  */
 #include "fuzz.h"
 #include "trace/trace.h"
@@ -34,10 +34,8 @@ static void open_compressed(struct fuzz_file *file, const void *content, size_t 
 
 static void check_requests(const struct trace *trace)
 {
-	size_t i;
-
 	FUZZ_ASSERT(trace->count > 0);
-	for (i = 0; i < trace->count; i++) {
+	for (size_t i = 0; i < trace->count; i++) {
 		const struct trace_request *request = &trace->requests[i];
 
 		FUZZ_ASSERT(!i || request[-1].arrival_ns <= request->arrival_ns);
@@ -46,7 +44,7 @@ static void check_requests(const struct trace *trace)
 	}
 }
 
-/* Statistics of anything that is a trace can be had. */
+/* Every trace has statistics. */
 static void check_info(const struct trace *trace)
 {
 	struct trace_info info;
@@ -66,7 +64,7 @@ static void check_same(const struct trace *a, const struct trace *b)
 	FUZZ_ASSERT(memcmp(a->requests, b->requests, a->count * sizeof(*a->requests)) == 0);
 }
 
-/* Writing makes a neighbour and renames it, so it needs a folder. */
+/* A written trace reads back the same. Writing renames a temporary file, so it needs a folder. */
 static void check_written(const struct trace *trace)
 {
 	char folder[] = "/tmp/gvmsim-fuzz-XXXXXX";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Give a target every file of the folders that are named: what fuzzing found stays found. */
+/* Gives a target every file of the named folders: a bug that fuzzing found is tested for good. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ static void replay_file(const char *path)
 	size = fread(input, 1, sizeof(input), file);
 	FUZZ_ASSERT(!ferror(file) && size < sizeof(input));
 	fclose(file);
-	/* Memory of its own, so that a sanitizer sees a read behind its end. */
+	/* A copy of the exact size: a sanitizer sees a read behind its end. */
 	exact = malloc(size ? size : 1);
 	FUZZ_ASSERT(exact);
 	memcpy(exact, input, size);
