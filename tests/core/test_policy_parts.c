@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Parts of a chunk: each container pays for the bytes that it was given, whoever owns the chunk.
- * Also here: chunks that are allocated and not bound yet, and chunks taken by force.
+ * Also here: chunks that are allocated and not bound yet, chunks taken by force, and eviction over a
+ * memory manager that lets only half of a chunk go at a time.
  */
 #include "core_world.h"
 #include "draw.h"
 #include "gvm/control.h"
+#include "gvm/evict.h"
 
 #include <stdlib.h>
 
@@ -230,6 +232,116 @@ START_TEST(a_forced_take_is_a_line_of_gmem_events)
 }
 END_TEST
 
+/* Evicted by halves. */
+
+#define HALF	   (PAGES / 2)
+#define HALF_BYTES (HALF * PAGE)
+
+/* The world's memory manager, except that the second half of a chunk stays when the first one goes. */
+static struct gvm_memory_ops halving_ops;
+static u32 half_evictions, whole_evictions;
+
+static int evict_half(void *memory, u32 chunk, struct gvm_eviction *eviction)
+{
+	(void)memory;
+	if (device->chunks[chunk].bytes == GVM_CHUNK_BYTES) {
+		half_evictions++;
+		gvm_uncharge_part(device, chunk, 0, HALF);
+		gvm_clock_putback(device, chunk);
+		eviction->left_bytes = HALF_BYTES;
+	} else {
+		whole_evictions++;
+		gvm_uncharge(device, chunk);
+		eviction->left_bytes = 0;
+	}
+	world_check();
+	return 0;
+}
+
+static void evict_by_halves(void)
+{
+	halving_ops = *device->memory_ops;
+	halving_ops.evict = evict_half;
+	device->memory_ops = &halving_ops;
+	half_evictions = 0;
+	whole_evictions = 0;
+}
+
+/* Each half lowers the charge: four of them bring a container two chunks down, and free none. */
+START_TEST(a_part_is_progress_for_a_limit)
+{
+	evict_by_halves();
+	world_charge_many(a, 4);
+	world_charge_many(b, 4);
+	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_reclaim(a), 0);
+	ck_assert_uint_eq(half_evictions, 4);
+	ck_assert_uint_eq(whole_evictions, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(a->bound_chunks, 4);
+	ck_assert_uint_eq(a->evicted_chunks, 0);
+	ck_assert_uint_eq(device->evicting_chunks, 0);
+}
+END_TEST
+
+/* The caller that asked for the chunk itself gets none of it while a part stays. */
+START_TEST(a_chunk_of_which_a_part_stays_is_not_handed_over)
+{
+	struct gvm_eviction eviction = { .keep = true };
+
+	evict_by_halves();
+	world_charge_chunk(a, 5);
+	ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_CHARGE, &eviction), 0);
+	ck_assert_uint_eq(eviction.left_bytes, HALF_BYTES);
+	ck_assert_uint_eq(eviction.chunk, GVM_NO_CHUNK);
+	ck_assert_uint_eq(state_of(5), GVM_CHUNK_BOUND);
+	ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_CHARGE, &eviction), 0);
+	ck_assert_uint_eq(eviction.left_bytes, 0);
+	ck_assert_uint_eq(eviction.chunk, 5);
+	ck_assert_uint_eq(state_of(5), GVM_CHUNK_FREE);
+}
+END_TEST
+
+/* A call ends with a chunk that is free, or with -EAGAIN, and never with parts alone as a success. */
+static void expect_a_free_chunk(void)
+{
+	struct gvm_eviction eviction = { .keep = true };
+	u32 calls = 0;
+	int status;
+
+	do {
+		status = gvm_evict_for(c, GVM_NEED_MEMORY, &eviction);
+		ck_assert(status == 0 || status == -EAGAIN);
+		ck_assert_uint_eq(whole_evictions, status == 0);
+		ck_assert_uint_lt(calls++, WORLD_CHUNKS);
+	} while (status);
+	ck_assert_uint_gt(half_evictions, 0);
+	ck_assert_uint_ne(eviction.chunk, GVM_NO_CHUNK);
+	ck_assert_uint_eq(eviction.left_bytes, 0);
+	ck_assert_uint_eq(state_of(eviction.chunk), GVM_CHUNK_FREE);
+	ck_assert_uint_eq(device->bound_chunks, WORLD_CHUNKS - 1);
+}
+
+START_TEST(a_part_is_no_room_on_a_full_device)
+{
+	evict_by_halves();
+	world_charge_many(a, WORLD_CHUNKS / 2);
+	world_charge_many(b, WORLD_CHUNKS / 2);
+	expect_a_free_chunk();
+}
+END_TEST
+
+START_TEST(a_part_is_no_room_where_all_are_protected)
+{
+	evict_by_halves();
+	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	world_charge_many(a, WORLD_CHUNKS);
+	expect_a_free_chunk();
+	ck_assert_uint_eq(a->evicted_chunks, 1);
+}
+END_TEST
+
 /* Swap. */
 
 /* D16 */
@@ -275,6 +387,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, what_a_dead_thread_allocated_is_found_and_uncharged);
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
+	tcase_add_test(tests, a_part_is_progress_for_a_limit);
+	tcase_add_test(tests, a_chunk_of_which_a_part_stays_is_not_handed_over);
+	tcase_add_test(tests, a_part_is_no_room_on_a_full_device);
+	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }
 
