@@ -8,7 +8,7 @@
 
 #include "engine/error.h"
 
-/* Cut the line into fields. There are no quotes in our files. */
+/* Cut the line into fields. Our files have no quotes. */
 static int csv_split(struct csv *csv, struct sim_error *err)
 {
 	char *rest = csv->text;
@@ -24,7 +24,7 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 	return 0;
 }
 
-/* The next line, not cut yet: 1, 0 at the end, or a negative enum sim_exit. */
+/* Read the next line without cutting it. Returns 1, 0 at the end, or a negative enum sim_exit. */
 static int csv_read_text(struct csv *csv, struct sim_error *err)
 {
 	if (getline(&csv->text, &csv->room, csv->stream) < 0) {
@@ -37,25 +37,7 @@ static int csv_read_text(struct csv *csv, struct sim_error *err)
 	return 1;
 }
 
-static int csv_read_line(struct csv *csv, struct sim_error *err)
-{
-	int status = csv_read_text(csv, err);
-
-	return status == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : status;
-}
-
-/* The first line that is no comment. */
-static int csv_read_header(struct csv *csv, struct sim_error *err)
-{
-	int status;
-
-	do
-		status = csv_read_text(csv, err);
-	while (status == 1 && *csv->text == '#');
-	return status == 1 && csv_split(csv, err) ? -SIM_EXIT_USER : status;
-}
-
-/* "a, b, c": the columns that the caller wants. */
+/* The names of the wanted columns: "a, b, c". */
 static const char *csv_wanted(const struct csv *csv, size_t count, char *text, size_t size)
 {
 	size_t length = 0;
@@ -66,28 +48,24 @@ static const char *csv_wanted(const struct csv *csv, size_t count, char *text, s
 	return text;
 }
 
-static int csv_find(const struct csv *csv, const char *name, size_t *ret_column)
-{
-	for (size_t i = 0; i < csv->field_count; i++) {
-		if (strcmp(csv->fields[i], name) != 0)
-			continue;
-		*ret_column = i;
-		return 0;
-	}
-	return -ENOENT;
-}
-
 /* Find every wanted column in the header. Returns 0 or a negative enum sim_exit. */
 static int csv_find_all(struct csv *csv, size_t count, struct sim_error *err)
 {
 	char wanted[256];
 
-	for (size_t i = 0; i < count; i++)
-		if (csv_find(csv, csv->names[i], &csv->columns[i]))
+	for (size_t i = 0; i < count; i++) {
+		size_t field = 0;
+
+		while (field < csv->field_count &&
+		       strcmp(csv->fields[field], csv->names[i]) != 0)
+			field++;
+		if (field == csv->field_count)
 			return sim_user_error(
 				err, "%s:%zu: no column \"%s\", allowed: a header with %s",
 				csv->file, csv->line, csv->names[i],
 				csv_wanted(csv, count, wanted, sizeof(wanted)));
+		csv->columns[i] = field;
+	}
 	return 0;
 }
 
@@ -100,7 +78,11 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
-	status = csv_read_header(csv, err);
+	do /* comments may stand before the header */
+		status = csv_read_text(csv, err);
+	while (status == 1 && *csv->text == '#');
+	if (status == 1 && csv_split(csv, err))
+		status = -SIM_EXIT_USER;
 	if (!status)
 		status = sim_user_error(err, "%s:1: is empty, allowed: a header with %s", file,
 					csv_wanted(csv, count, wanted, sizeof(wanted)));
@@ -122,8 +104,10 @@ void csv_close(struct csv *csv)
 
 int csv_next(struct csv *csv, struct sim_error *err)
 {
-	int status = csv_read_line(csv, err);
+	int status = csv_read_text(csv, err);
 
+	if (status == 1 && csv_split(csv, err))
+		return -SIM_EXIT_USER;
 	if (status == 1 && csv->field_count != csv->header_count)
 		return sim_user_error(err, "%s:%zu: %zu fields, expected %zu", csv->file,
 				      csv->line, csv->field_count, csv->header_count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading CSV files of results and of published values: columns by name, whatever their order. */
+/* Reading CSV files of results and of published values. Columns are found by name, in any order. */
 #ifndef SIM_RESULTS_CSV_H
 #define SIM_RESULTS_CSV_H
 
@@ -13,24 +13,23 @@ struct sim_error;
 
 #define CSV_FIELDS_MAX 32
 
-/* An open file and its present row. */
+/* An open file and its current row. */
 struct csv {
 	const char *file; /* borrowed */
 	FILE *stream;
-	size_t line; /* number of the present one, from 1 */
-	char *text;  /* of it, cut into fields */
+	size_t line; /* number of the current line, from 1 */
+	char *text;  /* the current line, cut into fields */
 	size_t room;
 	char *fields[CSV_FIELDS_MAX];
 	size_t field_count;
 	const char *const *names;	/* wanted columns; borrowed */
-	size_t columns[CSV_FIELDS_MAX]; /* wanted column to field */
-	size_t header_count;		/* fields of the first line */
+	size_t columns[CSV_FIELDS_MAX]; /* index of each wanted column in fields[] */
+	size_t header_count;		/* fields of the header */
 };
 
 /*
- * Open @file and find the columns @names, @count of them; lines that begin with "#" may stand
- * before the header. A mistake names file and line. Returns
- * 0 or a negative enum sim_exit; on failure nothing is open.
+ * Open @file and find the @count columns @names. Lines that begin with "#" may stand before the header.
+ * A mistake names file and line. Returns 0 or a negative enum sim_exit; on failure nothing is open.
  */
 int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
 	     struct sim_error *err);

@@ -8,7 +8,7 @@
 #define FIXED_MAX      48 /* room for anything that is printed here */
 #define FIXED_NS_PER_S 1000000000ull
 
-/* @over / @under with six decimals, half rounded up; "0.000000" for anything over 0. */
+/* @over / @under with six decimals, half rounded up. "0.000000" if @under is 0. */
 void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text[FIXED_MAX]);
 
 /* Nanoseconds as exact seconds. */

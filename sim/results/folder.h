@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A results folder read back: what a comparison of runs needs of it. */
+/* Reading a results folder back, for comparisons of runs. */
 #ifndef SIM_RESULTS_FOLDER_H
 #define SIM_RESULTS_FOLDER_H
 
@@ -15,7 +15,7 @@ struct folder_record {
 struct folder_sample {
 	size_t container;
 	u64 time_ns;	 /* end of the interval */
-	bool busy_known; /* hardware does not tell */
+	bool busy_known; /* false for real hardware */
 	u64 busy_ns;
 	bool resident_known;
 	u64 resident_bytes;
@@ -25,8 +25,8 @@ struct folder_sample {
 struct folder {
 	struct summary summary;
 	char gpu[CFG_NAME_MAX];		    /* profile; empty: the scenario describes its own */
-	u64 end_ns;			    /* of the run, and of all that it has records of */
-	u64 promise_ns[CFG_CONTAINERS_MAX]; /* to a first answer, by container; 0: none */
+	u64 end_ns;			    /* end of the run or of its last record */
+	u64 promise_ns[CFG_CONTAINERS_MAX]; /* promised time to a first answer; 0: none */
 	struct folder_record *records;
 	size_t record_count;
 	struct folder_sample *samples;

@@ -52,7 +52,7 @@ int results_write_summary(struct writer *writer, const struct summary *summary,
 	return status;
 }
 
-/* What was simulated, with the hash that summary.json names. */
+/* The resolved configuration, with the hash that summary.json names. */
 static int write_config(struct writer *writer, const struct config *config,
 			struct sim_error *err)
 {
@@ -135,39 +135,12 @@ static int begin_file(struct writer *writer, const char *name,
 	return status;
 }
 
-static const char *outcome_name(enum app_outcome outcome)
-{
-	switch (outcome) {
-	case APP_COMPLETED:
-		return "completed";
-	case APP_FAILED:
-		return "failed";
-	case APP_DROPPED:
-		return "dropped";
-	}
-	return "";
-}
-
-/* A date, or nothing if it did not happen; and the comma behind it. */
+/* A date and a comma. The field is empty if the date is 0: it did not happen. */
 static void write_date(struct writer *writer, u64 ns)
 {
 	if (ns)
 		writer_printf(writer, "%llu", ns);
 	writer_printf(writer, ",");
-}
-
-static void write_record(struct writer *writer, const char *container,
-			 const struct app_report *report, const struct app_record *record)
-{
-	writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, report->record,
-		      record->arrival_ns);
-	write_date(writer, record->first_ns);
-	write_date(writer, record->finish_ns);
-	if (report->has_tokens)
-		writer_printf(writer, "%u,%u,", record->prompt_tokens, record->output_tokens);
-	else
-		writer_printf(writer, ",,");
-	writer_printf(writer, "%s\n", outcome_name(record->outcome));
 }
 
 int results_begin_requests(struct writer *writer, struct sim_error *err)
@@ -178,8 +151,26 @@ int results_begin_requests(struct writer *writer, struct sim_error *err)
 void results_put_log(struct writer *writer, const char *container,
 		     const struct app_report *report, const struct app_log *log)
 {
-	for (size_t i = 0; report && i < log->record_count; i++)
-		write_record(writer, container, report, &log->records[i]);
+	static const char *const outcomes[] = {
+		[APP_COMPLETED] = "completed",
+		[APP_FAILED] = "failed",
+		[APP_DROPPED] = "dropped",
+	};
+
+	for (size_t i = 0; report && i < log->record_count; i++) {
+		const struct app_record *record = &log->records[i];
+
+		writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, report->record,
+			      record->arrival_ns);
+		write_date(writer, record->first_ns);
+		write_date(writer, record->finish_ns);
+		if (report->has_tokens)
+			writer_printf(writer, "%u,%u,", record->prompt_tokens,
+				      record->output_tokens);
+		else
+			writer_printf(writer, ",,");
+		writer_printf(writer, "%s\n", outcomes[record->outcome]);
+	}
 }
 
 static int write_requests(struct writer *writer, const struct machine *machine,
@@ -203,7 +194,7 @@ int results_begin_timeline(struct writer *writer, struct sim_error *err)
 	return begin_file(writer, RESULTS_TIMELINE, timeline_columns, err);
 }
 
-/* Share of what @bandwidth bytes/s could have moved in @interval_ns. */
+/* @bytes over the bytes that a link of @bandwidth bytes/s can move in @interval_ns. */
 static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 {
 	fixed_format((unsigned __int128)bytes * FIXED_NS_PER_S,
@@ -225,7 +216,7 @@ static void put_usage(struct writer *writer, const struct results_sample *sample
 	writer_printf(writer, "%llu,%llu,%s,%s,", usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
 }
 
-/* A number, or nothing if it is not known; and what follows it. */
+/* A number and the character behind it. The field is empty if the sample does not know @what. */
 static void put_known(struct writer *writer, const struct results_sample *sample,
 		      unsigned int what, u64 value, char end)
 {
@@ -326,7 +317,7 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
-/* The summary comes last: where it is new, the rest is. */
+/* The summary is written last: a new summary means that the other files are new, too. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err)
 {

@@ -54,14 +54,14 @@ extern const struct results_file results_files[];
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
 
-/* Write all files, or none. Returns 0 or -SIM_EXIT_RUNTIME; the writer is done with. */
+/* Write all files, or none, and close the writer. Returns 0 or -SIM_EXIT_RUNTIME. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err);
 
 /*
- * The same file by file, for results that no simulation made: between results_prepare() and
- * writer_commit(), in any order. A begun CSV file has its header; rows are put, then writer_end().
- * Return 0 or -SIM_EXIT_RUNTIME.
+ * Write single files, for results that do not come from a simulation: between results_prepare() and
+ * writer_commit(), in any order. results_begin_*() writes the header of a CSV file, results_put_*() adds
+ * rows, and writer_end() ends it. All return 0 or -SIM_EXIT_RUNTIME.
  */
 int results_write_json(struct writer *writer, const char *name, const json_t *root,
 		       struct sim_error *err);
@@ -75,15 +75,15 @@ int results_begin_controls(struct writer *writer, struct sim_error *err);
 void results_put_control(struct writer *writer, u64 time_ns, const char *container,
 			 const char *file, const char *value);
 
-/* A row for each record of what an application logged; none without a report. */
+/* Put a row for each record of an application's log. Without a report there are none. */
 void results_put_log(struct writer *writer, const char *container,
 		     const struct app_report *report, const struct app_log *log);
 
-/* What is known of a row of timeline.csv: a set of these. Fields of the rest are empty. */
+/* The known fields of a row of timeline.csv, as a set of bits. Unknown fields are empty. */
 #define RESULTS_RESIDENT (1u << 0)
 #define RESULTS_SWAPPED	 (1u << 1)
 #define RESULTS_PENDING	 (1u << 2)
-#define RESULTS_USAGE	 (1u << 3) /* where the time went, and copies */
+#define RESULTS_USAGE	 (1u << 3) /* GPU time, stalls, evictions and copies */
 #define RESULTS_ALL	 (RESULTS_RESIDENT | RESULTS_SWAPPED | RESULTS_PENDING | RESULTS_USAGE)
 
 struct results_sample {

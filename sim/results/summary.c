@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Metrics: those of the machine by name, and how those of an application's report are computed from
- * its log; see summary.h.
+ * The names of the machine's metrics, and the computation of an application's metrics from its log; see
+ * summary.h.
  *
- * What counts is the benchmark client's view, because that is what was measured; see enum
- * metric_source. Everything is a sum of integers or an exact order statistic, followed by single
- * divisions: the digits do not depend on the compiler.
+ * Times are those of the benchmark client, because published numbers are measured there; see enum
+ * metric_source. Every metric is a sum of integers or an exact order statistic, followed by one division,
+ * so the digits do not depend on the compiler.
  */
 #include "results/summary.h"
 
@@ -113,16 +113,7 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
 
-static struct summary_value count_outcomes(const struct app_log *log, enum app_outcome outcome)
-{
-	struct summary_value value = { .known = true };
-
-	for (size_t i = 0; i < log->record_count; i++)
-		value.count += log->records[i].outcome == outcome;
-	return value;
-}
-
-/* Share of ended records whose first answer came in time. Unknown without a promise. */
+/* The share of ended records whose first answer came in time. Not known without a promised time. */
 static struct summary_value share_kept(const struct app_log *log, u64 promise_ns)
 {
 	u64 ended = 0, in_time = 0;
@@ -143,12 +134,12 @@ static struct summary_value share_kept(const struct app_log *log, u64 promise_ns
 
 /* Times in ascending order. */
 struct sorted_times {
-	enum metric_source source; /* METRIC_MEASURED: there are none yet */
+	enum metric_source source; /* METRIC_MEASURED: not filled yet */
 	u64 *ns;
 	size_t count;
 };
 
-/* Make @times those of @source, unless they are. Returns 0 or -ENOMEM. */
+/* Fill @times with the sorted times of @source, unless it has them already. Returns 0 or -ENOMEM. */
 static int sort_times(struct sorted_times *times, const struct app_log *log,
 		      enum metric_source source)
 {
@@ -212,7 +203,9 @@ int summary_set_log(struct summary_container *container, const struct app_log *l
 			*value = (struct summary_value){ .known = true, .count = log->arrived };
 			break;
 		case METRIC_OUTCOMES:
-			*value = count_outcomes(log, metric->outcome);
+			value->known = true;
+			for (size_t k = 0; k < log->record_count; k++)
+				value->count += log->records[k].outcome == metric->outcome;
 			break;
 		case METRIC_KEPT:
 			*value = share_kept(log, promise_ns);

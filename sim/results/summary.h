@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What a run came to: metrics of every container, as numbers and as summary.json.
+ * The metrics of a run, container by container, as numbers and as summary.json.
  *
- * Each metric is named once: those that every container has in summary_metrics[], those of an
- * application in its report (apps/report.h). What writes summary.json, what reads it back, the
- * table on the terminal and the comparison of two runs all walk them with summary_metric(), so
- * they cannot disagree about a name or a unit.
+ * Each metric is named once: the metrics of every container in summary_metrics[], the metrics of an
+ * application in its report (apps/report.h). The writer and the reader of summary.json, the table on the
+ * terminal and the comparison of two runs all walk them with summary_metric(), so they cannot disagree
+ * about a name or a unit.
  */
 #ifndef SIM_RESULTS_SUMMARY_H
 #define SIM_RESULTS_SUMMARY_H
@@ -22,11 +22,11 @@ struct sim_error;
 #define SUMMARY_VERSION_MAX 64
 #define SUMMARY_HASH_MAX    64
 #define SUMMARY_TYPE_MAX    CFG_NAME_MAX
-#define SUMMARY_UNKNOWN	    "unknown"  /* type of a container without a report */
-#define SUMMARY_OK	    "ok"       /* status of a container that nothing happened to */
-#define SUMMARY_HARDWARE    "hardware" /* "source" of what was measured; else there is none */
+#define SUMMARY_UNKNOWN	    "unknown" /* type of a container without a report */
+#define SUMMARY_OK	    "ok"      /* status of a container that did not fail */
+#define SUMMARY_HARDWARE    "hardware" /* "source" of measurements; a simulation has no such key */
 
-/* What the machine measures of every container: index into summary_metrics[] and values[]. */
+/* The metrics of every container, as an index into summary_metrics[] and values[]. */
 enum summary_metric_id {
 	SUMMARY_GMEM_CURRENT,
 	SUMMARY_GMEM_PEAK,
@@ -53,19 +53,19 @@ extern const struct metric summary_metrics[SUMMARY_METRICS];
 
 /* The value of a metric, in its unit. */
 struct summary_value {
-	bool known;  /* false: no samples, no such metric, not measured; null in JSON */
-	u64 count;   /* of counts and bytes */
-	double real; /* of everything else */
+	bool known;  /* false: no samples, no such metric or not measured; null in JSON */
+	u64 count;   /* counts and bytes */
+	double real; /* all other units */
 };
 
 /* Results of one container. */
 struct summary_container {
 	char name[CFG_NAME_MAX];
-	/* Of its application. NULL: gvmcollect watched a process, and has no log of it. */
+	/* The report of its application. NULL: not known, as for a process without a log. */
 	const struct app_report *report;
 	char status[SUMMARY_STATUS_MAX];
-	char gpu[CFG_NAME_MAX]; /* that it was on; empty: the machine has one only */
-	/* By enum summary_metric_id; then those of the report's metrics. */
+	char gpu[CFG_NAME_MAX]; /* name of its GPU; empty: the machine has only one */
+	/* By enum summary_metric_id; the values of the report's metrics follow. */
 	struct summary_value values[SUMMARY_METRICS + REPORT_METRICS_MAX];
 };
 
@@ -73,16 +73,16 @@ struct summary_container {
 struct summary {
 	char name[CFG_NAME_MAX];
 	char system[CFG_NAME_MAX];
-	bool measured; /* on real hardware: has no seed, and both times are how long it took */
-	bool complete; /* false: interrupted, everything is as of then */
+	bool measured; /* on real hardware: no seed; both times are the length of the collection */
+	bool complete; /* false: interrupted; the metrics end at the interruption */
 	double sim_seconds;
 	double wall_seconds; /* of the simulation alone */
 	struct summary_value speedup;
 	u64 seed;
-	u64 gpu_reserved; /* bytes of each GPU that RM keeps for itself, in no container's memory */
+	u64 gpu_reserved; /* bytes of each GPU that RM keeps for itself, charged to no container */
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
-	char **ignored_keys; /* of the scenario: the system has no such thing */
+	char **ignored_keys; /* keys of the scenario that have no effect in this system */
 	size_t ignored_count;
 	struct summary_container *containers; /* in the order of the scenario */
 	size_t container_count;
@@ -96,25 +96,25 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err);
 void summary_destroy(struct summary *summary);
 
-/* Set a statistic: an exact one, or one in its unit. */
+/* Set a metric: a count or bytes, or a number in another unit. */
 void summary_set_count(struct summary_container *container, enum summary_metric_id metric,
 		       u64 count);
 void summary_set_real(struct summary_container *container, enum summary_metric_id metric,
 		      double real);
 
 /*
- * Compute the metrics of the container's report from what its application logged. @promise_ns: time
- * promised to the first answer, 0: none. Returns 0 or -ENOMEM.
+ * Compute the metrics of the container's report from its application's log. @promise_ns is the promised
+ * time to the first answer; 0: none. Returns 0 or -ENOMEM.
  */
 int summary_set_log(struct summary_container *container, const struct app_log *log,
 		    u64 promise_ns);
 
-/* NULL: there is no such container in the run. */
+/* The container of this name; NULL: the run has none. */
 const struct summary_container *summary_find(const struct summary *summary, const char *name);
 
 /*
- * The metrics of a container in the order of summary.json: number @place, with its value; NULL
- * at the end.
+ * Metric number @place of a container, in the order of summary.json, and its value. NULL: there are no
+ * more.
  */
 const struct metric *summary_metric(const struct summary_container *container, size_t place,
 				    const struct summary_value **ret_value);
@@ -134,14 +134,14 @@ const char *summary_type_name(const struct summary_container *container);
 json_t *summary_json(const struct summary *summary);
 
 /*
- * Read a JSON file of a results folder; a new reference. A file that is missing or no JSON is
- * the user's mistake. Returns 0 or a negative enum sim_exit.
+ * Read a JSON file of a results folder. The caller owns *ret_root. A missing file or one that is not JSON
+ * is the user's mistake. Returns 0 or a negative enum sim_exit.
  */
 int results_load_json(const char *file, json_t **ret_root, struct sim_error *err);
 
 /*
- * Read the file that summary_json() went to. What is missing or of a wrong type is reported as
- * "file:key.path: what is wrong, what is allowed". Returns 0 or a negative enum sim_exit.
+ * Read a summary.json. A missing key or a wrong type is reported as "file:key.path: what is wrong, what
+ * is allowed". Returns 0 or a negative enum sim_exit.
  */
 int summary_load(struct summary *summary, const char *file, struct sim_error *err);
 

@@ -28,25 +28,24 @@ static json_t *child_object(json_t *parent, const char *name)
 	return json_object_get(parent, name);
 }
 
-static json_t *value_json(const struct summary_value *value, const struct metric *metric)
+/* Put a metric at its key, which has at most one dot: "gmem.peak" is "peak" in the object "gmem". */
+static int put_metric(json_t *object, const struct metric *metric,
+		      const struct summary_value *value)
 {
-	if (!value->known)
-		return json_null();
-	if (is_integer(metric))
-		return json_integer((json_int_t)value->count);
-	return json_real(value->real);
-}
-
-/* Put @value (its reference is taken) at the path @key, which has a dot or none. */
-static int put_at(json_t *object, const char *key, json_t *value)
-{
-	const char *dot = strchr(key, '.');
+	const char *dot = strchr(metric->key, '.');
 	char parent[KEY_MAX];
+	json_t *json;
 
+	if (!value->known)
+		json = json_null();
+	else if (is_integer(metric))
+		json = json_integer((json_int_t)value->count);
+	else
+		json = json_real(value->real);
 	if (!dot)
-		return json_object_set_new(object, key, value);
-	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
-	return json_object_set_new(child_object(object, parent), dot + 1, value);
+		return json_object_set_new(object, metric->key, json);
+	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - metric->key), metric->key);
+	return json_object_set_new(child_object(object, parent), dot + 1, json);
 }
 
 static int put_container(json_t *containers, const struct summary_container *container)
@@ -61,7 +60,7 @@ static int put_container(json_t *containers, const struct summary_container *con
 	if (*container->gpu)
 		status |= json_object_set_new(object, "gpu", json_string(container->gpu));
 	for (size_t i = 0; !status && (metric = summary_metric(container, i, &value)); i++)
-		status = put_at(object, metric->key, value_json(value, metric));
+		status = put_metric(object, metric, value);
 	return status;
 }
 
@@ -118,14 +117,14 @@ json_t *summary_json(const struct summary *summary)
 	return root;
 }
 
-/* A file that is being read. The first mistake is reported, later ones are not looked for. */
+/* A file while it is read. The first mistake is reported, later ones are dropped. */
 struct load {
 	const char *file;
 	struct sim_error *err;
 	int status;
 };
 
-/* @prefix is the path of what @key is in, or "". */
+/* Report a mistake at @key of the object at the path @prefix; the root's path is "". */
 static void load_mistake(struct load *load, const char *prefix, const char *key,
 			 const char *what, const char *allowed)
 {
@@ -135,23 +134,20 @@ static void load_mistake(struct load *load, const char *prefix, const char *key,
 				       prefix, *prefix ? "." : "", key, what, allowed);
 }
 
-static const json_t *get_at(const json_t *object, const char *key)
-{
-	const char *dot = strchr(key, '.');
-	char parent[KEY_MAX];
-
-	if (!dot)
-		return json_object_get(object, key);
-	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
-	return json_object_get(json_object_get(object, parent), dot + 1);
-}
-
-/* The value at @key below @object, or NULL, which is a mistake at @prefix.@key. */
+/* The value at @key below @object; the key has at most one dot. NULL, and a mistake: it is missing. */
 static const json_t *load_value(struct load *load, const json_t *object, const char *prefix,
 				const char *key, const char *allowed)
 {
-	const json_t *value = get_at(object, key);
+	const char *dot = strchr(key, '.');
+	const json_t *value;
+	char parent[KEY_MAX];
 
+	if (dot) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
+		value = json_object_get(json_object_get(object, parent), dot + 1);
+	} else {
+		value = json_object_get(object, key);
+	}
 	if (!value)
 		load_mistake(load, prefix, key, "is missing", allowed);
 	return value;

@@ -25,16 +25,6 @@ static void set_seconds(struct summary_container *container, enum summary_metric
 	summary_set_real(container, metric, (double)ns / NS_PER_S);
 }
 
-static void compute_times(struct summary_container *container, const struct sim_usage *usage)
-{
-	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
-	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
-	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, sim_usage_cpu_ns(usage));
-	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
-	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
-	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
-}
-
 static void compute_gpu(struct summary_container *container, const struct sim_container *ran)
 {
 	const struct sim_process_stats *stats = &ran->stats;
@@ -51,13 +41,18 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);
 	summary_set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
 	summary_set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
-	compute_times(container, usage);
+	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
+	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
+	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, sim_usage_cpu_ns(usage));
+	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
+	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
+	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
 	if (ran->machine->end_ns)
 		summary_set_real(container, SUMMARY_GPU_SHARE,
 				 (double)usage->busy_ns / (double)ran->machine->end_ns);
 }
 
-/* What became of the container, in words. A dead context is a result, not an error of ours. */
+/* The container's status in words. A dead context is a result of the simulation, not an error. */
 static void compute_status(struct summary_container *container, const struct sim_container *ran)
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
@@ -78,7 +73,7 @@ static void compute_status(struct summary_container *container, const struct sim
 		 ms / 1000, ms % 1000, why);
 }
 
-/* What the scenario promises to the application's users: the value of the key that its report names. */
+/* The promised time to the first answer: the value of the key that the report names; 0: none. */
 static u64 promised_ns(const struct cfg_container *cfg, const struct app_report *report)
 {
 	const struct cfg_keys *keys = cfg->app_type;
@@ -122,12 +117,17 @@ static int add_ignored(struct summary *summary, const char *key)
 	return 0;
 }
 
-static int find_ignored_controls(struct summary *summary, const struct sim_container *ran)
+/* Keys of a container: control files that the system does not honour, and app.pressure without events. */
+static int find_ignored_of_container(struct summary *summary, const struct sim_container *ran)
 {
 	const struct machine *machine = ran->machine;
 	char key[IGNORED_MAX];
 	int status = 0;
 
+	if (ran->cfg->pressure && !machine->system->has_pressure) {
+		snprintf(key, sizeof(key), "containers.%s.app.pressure", ran->cfg->name);
+		status = add_ignored(summary, key);
+	}
 	for (size_t i = 0; !status && i < ran->cfg->control_count; i++) {
 		const struct cfg_control *control = &ran->cfg->controls[i];
 
@@ -139,66 +139,31 @@ static int find_ignored_controls(struct summary *summary, const struct sim_conta
 	return status;
 }
 
-/* app.pressure, under a system without pressure events. */
-static int find_ignored_pressure(struct summary *summary, const struct sim_container *ran)
+/* List the keys of the scenario that have no effect in this system. */
+static int find_ignored(struct summary *summary, const struct machine *machine)
 {
-	char key[IGNORED_MAX];
-
-	if (!ran->cfg->pressure || ran->machine->system->has_pressure)
-		return 0;
-	snprintf(key, sizeof(key), "containers.%s.app.pressure", ran->cfg->name);
-	return add_ignored(summary, key);
-}
-
-/* Events are counted as in config.json: in the order of time. */
-static int find_ignored_events(struct summary *summary, const struct machine *machine)
-{
+	const struct config *config = machine->config;
 	char key[IGNORED_MAX];
 	int status = 0;
 
-	for (size_t i = 0; !status && i < machine->config->event_count; i++) {
-		const char *file = machine->config->events[i].file;
+	/* Keys that the simulator does not use yet. */
+	for (size_t i = 0; !status && i < config->unused_count; i++)
+		status = add_ignored(summary, config->unused_keys[i]);
+	/* Keys of mechanisms that this system does not have. */
+	for (size_t i = 0; !status && i < config->foreign_count; i++)
+		status = add_ignored(summary, config->foreign_keys[i]);
+	for (u32 i = 0; !status && i < machine->container_count; i++)
+		status = find_ignored_of_container(summary, &machine->containers[i]);
+	/* Events are numbered as in config.json: in the order of time. */
+	for (size_t i = 0; !status && i < config->event_count; i++) {
+		const char *file = config->events[i].file;
 
-		if (!file[0] || machine->system->honours(machine->config, file))
+		if (!file[0] || machine->system->honours(config, file))
 			continue;
 		snprintf(key, sizeof(key), "events.%zu.file", i);
 		status = add_ignored(summary, key);
 	}
 	return status;
-}
-
-/* Keys that nothing here reads yet, whatever the system. */
-static int find_ignored_unused(struct summary *summary, const struct config *config)
-{
-	int status = 0;
-
-	for (size_t i = 0; !status && i < config->unused_count; i++)
-		status = add_ignored(summary, config->unused_keys[i]);
-	return status;
-}
-
-/* Keys of mechanisms that this system does not have. */
-static int find_ignored_mechanisms(struct summary *summary, const struct config *config)
-{
-	int status = 0;
-
-	for (size_t i = 0; !status && i < config->foreign_count; i++)
-		status = add_ignored(summary, config->foreign_keys[i]);
-	return status;
-}
-
-static int find_ignored(struct summary *summary, const struct machine *machine)
-{
-	int status = find_ignored_unused(summary, machine->config);
-
-	if (!status)
-		status = find_ignored_mechanisms(summary, machine->config);
-	for (u32 i = 0; !status && i < machine->container_count; i++) {
-		status = find_ignored_pressure(summary, &machine->containers[i]);
-		if (!status)
-			status = find_ignored_controls(summary, &machine->containers[i]);
-	}
-	return status ? status : find_ignored_events(summary, machine);
 }
 
 static void compute_head(struct summary *summary, const struct machine *machine)

@@ -11,7 +11,7 @@
 
 #include "engine/error.h"
 
-/* What a folder must be able to take before a simulation is worth its time. */
+/* Before a simulation starts, a file of this size proves that its results can be written. */
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
 
@@ -26,7 +26,7 @@ static void writer_path(const struct writer *writer, const char *name, char *ret
 	snprintf(ret_path, size, "%s/%s", writer->folder, name);
 }
 
-/* The process is part of the name, so that two runs into one folder do not mix. */
+/* The name contains the PID, so that two runs into one folder do not mix. */
 void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
 			   size_t size)
 {
@@ -62,7 +62,7 @@ static int make_folders(struct writer *writer)
 	return error;
 }
 
-/* Innermost first. A folder that others have put files into stays. */
+/* Remove the folders that this writer created, innermost first. A folder that is not empty stays. */
 static void remove_made_folders(struct writer *writer)
 {
 	char path[WRITER_FOLDER_MAX];
@@ -76,7 +76,10 @@ static void remove_made_folders(struct writer *writer)
 	}
 }
 
-/* Returns a descriptor, or -1 and errno. A left-over of a dead process of our number goes. */
+/*
+ * Create a temporary file; a dead process with our PID may have left an older one, which is replaced.
+ * Returns a descriptor, or -1 and errno.
+ */
 static int create_temporary(const char *path)
 {
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -87,7 +90,7 @@ static int create_temporary(const char *path)
 	return open(path, flags, 0666);
 }
 
-/* Write a page and take it away again. Returns 0 or an errno. */
+/* Write a page into a file and remove the file again. Returns 0 or an errno. */
 static int probe_folder(const struct writer *writer)
 {
 	static const char page[PROBE_BYTES];
@@ -184,22 +187,11 @@ int writer_end(struct writer *writer, struct sim_error *err)
 	return writer_error(err, path, "be written", writer->error);
 }
 
-/* Make the renames last. A file system that cannot sync a folder has done what it can. */
-static void sync_folder(const struct writer *writer)
-{
-	int fd = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	fsync(fd);
-	close(fd);
-}
-
 int writer_commit(struct writer *writer, struct sim_error *err)
 {
 	char temporary[PATH_MAX];
 	char path[PATH_MAX];
-	int error;
+	int error, fd;
 
 	for (size_t i = 0; i < writer->count; i++) {
 		writer_temporary_path(writer, writer->names[i], temporary, sizeof(temporary));
@@ -210,7 +202,12 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 		writer_abort(writer);
 		return writer_error(err, path, "be put in place", error);
 	}
-	sync_folder(writer);
+	/* Sync the folder, so that the renames survive a crash. Some file systems cannot: no error. */
+	fd = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
 	writer->count = 0;
 	writer->made_count = 0;
 	return 0;
