@@ -3,7 +3,7 @@
  * The CUDA runtime on a simulated GPU of 16 chunks, where faults and copies take next to no time.
  * One simulation a test.
  */
-#include "cuda/device.h"
+#include "cuda/cuda.h"
 #include "runner.h"
 
 #define CHUNK GVM_CHUNK_BYTES

@@ -3,7 +3,7 @@
  * What comes of the core's scheduler on a simulated GPU with an A100's timeslices and switches:
  * shares, waits, and that nothing is left idle. Up to 64 containers of one process without memory.
  */
-#include "cuda/device.h"
+#include "cuda/cuda.h"
 #include "runner.h"
 
 #define US	1000ull
