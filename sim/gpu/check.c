@@ -18,7 +18,10 @@ static const char *const pte_errors[] = {
 	[SIM_PTE_NO_MEMORY] = "no memory for the check",
 };
 
-/* What is wrong with an entry of @process? @seen: a byte for each chunk that is mapped already. */
+/*
+ * Returns the error of an entry of @process. @seen: one byte for each chunk, set once it is
+ * mapped.
+ */
 static enum sim_pte_error check_entry(const struct sim_process *process,
 				      const struct gvm_block *block,
 				      const struct page_table_entry *entry, u8 *seen)
@@ -69,7 +72,7 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 				return found;
 		}
 	}
-	/* A range that is being made has tables first, all of them empty. */
+	/* A new range gets its tables before it is counted, so there may be one more region. */
 	if (process->page_table.region_count > process->range_count + 1)
 		found.error = SIM_PTE_REGION;
 	return found;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A check of a simulated GPU's page tables against the driver's books. The page tables are the
- * hardware's record, so the check finds mappings that the driver forgets or gets wrong: above all a
- * page of one container that another container can reach.
+ * hardware's record, so the check finds mappings that the driver forgets or gets wrong. The worst
+ * is a page of one container that another container can reach.
  *
- * GVMSIM_CHECK=N in the environment makes the GPU check itself before every N-th replay, and before a
- * process exits. Tests always do, with N = 1. A failed check stops the program: it is a bug of the
- * driver, and the results would mean nothing.
+ * GVMSIM_CHECK=N in the environment makes the GPU check itself before every N-th replay, and
+ * before a process exits. Tests always do, with N = 1. A failed check stops the program: it is a
+ * bug of the driver, and the results would mean nothing.
  */
 #ifndef SIM_GPU_CHECK_H
 #define SIM_GPU_CHECK_H
@@ -16,35 +16,36 @@
 /* What can be wrong with an entry, the worst first. */
 enum sim_pte_error {
 	SIM_PTE_OK,
-	SIM_PTE_FOREIGN,  /* its chunk is charged to another container, or to none: free memory,
-			     contexts and page tables are charged as no container's pages */
-	SIM_PTE_SHARED,	  /* another entry has the same chunk */
-	SIM_PTE_CHUNK,	  /* its chunk is not the block's */
-	SIM_PTE_STALE,	  /* a page is valid that the driver has not mapped */
-	SIM_PTE_WRITABLE, /* a page permits writes that the driver has mapped read-only */
-	SIM_PTE_MISSING,  /* a page that the driver has mapped is not valid, or not writable */
-	SIM_PTE_REGION,	  /* tables and managed ranges do not lie at the same addresses */
-	SIM_PTE_NO_MEMORY, /* for the check itself */
+	SIM_PTE_FOREIGN, /* its chunk is not a page of this container: it belongs to another one,
+			     is free, or holds a context or page tables */
+	SIM_PTE_SHARED,	 /* another entry has the same chunk */
+	SIM_PTE_CHUNK,	 /* its chunk is not the block's */
+	SIM_PTE_STALE,	 /* a page is valid that the driver has not mapped */
+	SIM_PTE_WRITABLE,  /* a page permits writes that the driver has mapped read-only */
+	SIM_PTE_MISSING,   /* a page that the driver has mapped is not valid, or not writable */
+	SIM_PTE_REGION,	   /* tables and managed ranges do not lie at the same addresses */
+	SIM_PTE_NO_MEMORY, /* the check itself has no memory */
 };
 
 /* The first thing that is wrong. */
 struct sim_pte_finding {
 	enum sim_pte_error error;
-	u32 tsg; /* of the process in whose address space it is */
+	u32 tsg; /* of the process whose address space has the error */
 	u64 va;	 /* of the block */
 	u32 chunk;
 };
 
 /*
- * Compare every entry of every process on the GPU. Not to be called from within gvm_mmu_ops, whose
- * caller is about to change its books. Warns about the first error, and returns it.
+ * Compare every entry of every process on the GPU. Do not call it from within
+ * gvm_mmu_ops: the driver changes its books after such a call. Warns about the first error, and
+ * returns it.
  */
 struct sim_pte_finding sim_gpu_check_page_tables(struct sim_gpu *gpu);
 
 /* Read GVMSIM_CHECK: the number of replays from one check to the next; 0: never check. */
 u32 sim_gpu_check_interval(void);
 
-/* A replay comes next, or a process exits next: check if the environment says so. */
+/* Check before a replay, and before a process exits, if GVMSIM_CHECK asks for it. */
 void sim_gpu_check_at_replay(struct sim_gpu *gpu);
 void sim_gpu_check_at_exit(struct sim_gpu *gpu);
 

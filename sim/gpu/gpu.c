@@ -2,8 +2,8 @@
 /*
  * One simulated GPU: the devices behind the core's two tables of calls. See gpu.h.
  *
- * The glue decides nothing. Pages are the memory manager's (manager.h); TSG calls become RPCs that take
- * their time. What a manager asks of the hardware is in memory.c.
+ * This file makes no decisions. The memory manager decides about pages (manager.h). Calls on TSGs
+ * become RPCs, which take time. The calls that a manager makes to the hardware are in memory.c.
  */
 #include "gpu/gpu.h"
 
@@ -57,7 +57,7 @@ void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
 	}
 }
 
-/* Records of a process that exits are dropped before its container goes. */
+/* @space has a container: sim_gpu_forget() drops the records of a process before it leaves. */
 static u8 gpu_space_priority(void *data, const void *space)
 {
 	const struct sim_process *process = space;
@@ -72,14 +72,17 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 	struct sim_process *process = fault->space;
 
 	eng_pay_debt();
-	/* It may have exited in that time; a TSG's number is never used again. */
+	/* The process may have exited meanwhile. TSG numbers are never reused. */
 	if (process->running)
 		sim_process_kill(process);
 	else
 		fifo_kill(&gpu->fifo, fault->tsg);
 }
 
-/* struct fifo_stall_ops: by what the service thread does for the TSG, and by the use of the link. */
+/*
+ * struct fifo_stall_ops: split @ns of stall by the work of the service thread for this TSG. While
+ * it waits for copies, the use of the link decides.
+ */
 static struct fifo_stall gpu_stall_parts(void *data, const struct fifo_tsg *tsg, u64 ns)
 {
 	struct sim_gpu *gpu = data;
@@ -116,62 +119,38 @@ void sim_gpu_service_waits(struct sim_gpu *gpu, enum sim_service_wait waits)
 }
 
 /*
- * The copies of a batch are done: its last PTEs come behind them, and the replay behind those. That
- * wait counts as part of the way in, as it does in GVM Figure 16.
+ * Wait for the device work of the batch: its copies and clears, then its last PTEs, then the push
+ * of the replay. The wait for the pushes counts as copy-in time, as it does in GVM Figure 16.
  */
-static int gpu_wait_for_replay(struct sim_gpu *gpu)
-{
-	u64 start = eng_now();
-	int status;
-
-	sim_gpu_service_waits(gpu, SIM_SERVICE_REPLAYS);
-
-	if (gpu->batch_maps)
-		gpu->push_end_ns = max(gpu->push_end_ns, start + gpu->profile->fault.push);
-	gpu->batch_maps = false;
-	status = eng_sleep_until(sim_gpu_push(gpu, start));
-	sim_gpu_service_waits(gpu, SIM_SERVICE_COMPUTES);
-	return status;
-}
-
-/* Wait for the device work of the batch: copies, clears, and the pushes that make them visible. */
-static int gpu_wait_for_batch(struct sim_gpu *gpu, const struct gvm_fence *fence)
-{
-	int status = sim_gpu_fence_wait(gpu, fence);
-
-	if (!status)
-		status = gpu_wait_for_replay(gpu);
-	gpu->servicing = NULL;
-	return status;
-}
-
 static int gpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
-	int status = gpu_wait_for_batch(gpu, fence);
+	int status = sim_gpu_fence_wait(gpu, fence);
 
+	if (!status) {
+		u64 start = eng_now();
+
+		sim_gpu_service_waits(gpu, SIM_SERVICE_REPLAYS);
+		if (gpu->batch_maps)
+			gpu->push_end_ns =
+				max(gpu->push_end_ns, start + gpu->profile->fault.push);
+		gpu->batch_maps = false;
+		status = eng_sleep_until(sim_gpu_push(gpu, start));
+		sim_gpu_service_waits(gpu, SIM_SERVICE_COMPUTES);
+	}
+	gpu->servicing = NULL;
 	sim_gpu_check_at_replay(gpu);
 	gmmu_flush(&gpu->gmmu);
 	fifo_replay(&gpu->fifo);
 	return status;
 }
 
-/* How long it takes the service thread to notice a fault, having had nothing to do for @idle ns. */
-static u64 gpu_wake_latency(const struct sim_gpu *gpu, u64 idle)
-{
-	const struct cfg_gpu *profile = gpu->profile;
-
-	if (idle < profile->fault.linger)
-		return 0;
-	if (idle < profile->fault.cold_after)
-		return profile->fault.interrupt;
-	return profile->fault.interrupt + profile->fault.cold_wake;
-}
-
+/* The service thread notices a fault later if it was idle for longer. */
 static int gpu_wait_for_faults(void *data)
 {
 	struct sim_gpu *gpu = data;
-	u64 idle_since;
+	const struct cfg_gpu *profile = gpu->profile;
+	u64 idle_since, idle_ns, latency_ns = 0;
 	int status = 0;
 
 	eng_pay_debt();
@@ -180,7 +159,12 @@ static int gpu_wait_for_faults(void *data)
 		status = eng_wait(&gpu->gmmu.waitq, ENG_NEVER, true);
 	if (status == -EINTR)
 		return status;
-	return eng_sleep_until(eng_now() + gpu_wake_latency(gpu, eng_now() - idle_since));
+	idle_ns = eng_now() - idle_since;
+	if (idle_ns >= profile->fault.linger)
+		latency_ns += profile->fault.interrupt;
+	if (idle_ns >= max(profile->fault.linger, profile->fault.cold_after))
+		latency_ns += profile->fault.cold_wake;
+	return eng_sleep_until(eng_now() + latency_ns);
 }
 
 static int gpu_tsg_set_timeslice(void *data, u32 tsg, u64 timeslice_us)
@@ -240,20 +224,7 @@ static const struct gvm_gpu_ops gpu_ops = {
 	.tsg_sample = gpu_tsg_sample,
 };
 
-/* Once there is a device for it. */
-static int gpu_init_manager(struct sim_gpu *gpu)
-{
-	struct sim_memory_config config = {
-		.device = &gpu->device,
-		.mmu = &sim_gpu_mmu_ops,
-		.gpu = gpu,
-		.policy = &gpu->policy,
-	};
-
-	gpu->device.memory = gpu->manager->create(&config);
-	return gpu->device.memory ? 0 : -ENOMEM;
-}
-
+/* The ring of free chunks, the device over it, and the memory manager of the device. */
 static int gpu_init_memory(struct sim_gpu *gpu)
 {
 	u32 count = (u32)(gpu->profile->memory >> GVM_CHUNK_SHIFT);
@@ -266,19 +237,26 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
 		.features = gpu->policy.features,
 	};
+	struct sim_memory_config manager_config = {
+		.device = &gpu->device,
+		.mmu = &sim_gpu_mmu_ops,
+		.gpu = gpu,
+		.policy = &gpu->policy,
+	};
 	int status;
 
 	gpu->free_chunks = calloc(count, sizeof(*gpu->free_chunks));
 	gpu->frames = calloc(count, sizeof(*gpu->frames));
 	if (!gpu->free_chunks || !gpu->frames)
 		return -ENOMEM;
-	/* Memory fills from its start. */
+	/* Chunks are allocated from the lowest address up. */
 	for (; gpu->free_count < count; gpu->free_count++)
 		gpu->free_chunks[gpu->free_count] = gpu->free_count;
 	status = gvm_device_init(&gpu->device, &config);
-	if (!status)
-		status = gpu_init_manager(gpu);
-	return status;
+	if (status)
+		return status;
+	gpu->device.memory = gpu->manager->create(&manager_config);
+	return gpu->device.memory ? 0 : -ENOMEM;
 }
 
 static void gpu_init_engines(struct sim_gpu *gpu)
@@ -338,16 +316,6 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 	return 0;
 }
 
-/* Who shares out GPU time, where that is not left to the hardware. */
-static int gpu_start_scheduler(struct sim_gpu *gpu)
-{
-	const struct gvm_scheduler_config *config = &gpu->scheduling;
-
-	if (config->policy == GVM_SCHED_TIMESLICES)
-		return 0;
-	return gvm_scheduler_start(&gpu->scheduler, &gpu->device, config);
-}
-
 int sim_gpu_start(struct sim_gpu *gpu)
 {
 	int status = gvm_fault_handler_start(&gpu->handler, &gpu->device);
@@ -356,8 +324,9 @@ int sim_gpu_start(struct sim_gpu *gpu)
 		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
 	if (!status && gpu->manager->start)
 		status = gpu->manager->start(gpu->device.memory);
-	if (!status)
-		status = gpu_start_scheduler(gpu);
+	/* Time slices are the hardware's own policy and need no scheduler. */
+	if (!status && gpu->scheduling.policy != GVM_SCHED_TIMESLICES)
+		status = gvm_scheduler_start(&gpu->scheduler, &gpu->device, &gpu->scheduling);
 	return status;
 }
 

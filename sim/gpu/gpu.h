@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One simulated GPU put together: host engine (fifo), GMMU, link, memory, and the driver core over
- * them. Implements the core's gvm_gpu_ops and gvm_mmu_ops.
+ * One simulated GPU put together: host engine (fifo), GMMU, link, memory, and the driver core
+ * over them. Implements the core's gvm_gpu_ops and gvm_mmu_ops.
  */
 #ifndef SIM_GPU_GPU_H
 #define SIM_GPU_GPU_H
@@ -17,14 +17,16 @@
 
 struct sim_process;
 
-/* What the service thread is doing, as far as fault episodes are concerned: enum fifo_stall_part. */
+/*
+ * The state of the service thread. It decides which enum fifo_stall_part a fault episode books.
+ */
 enum sim_service_wait {
 	SIM_SERVICE_COMPUTES,
-	SIM_SERVICE_WAITS,   /* for copies and clears: what the link does now decides */
-	SIM_SERVICE_REPLAYS, /* for PTEs and the replay behind copies; part of the way in */
+	SIM_SERVICE_WAITS,   /* for copies and clears: the use of the link decides */
+	SIM_SERVICE_REPLAYS, /* for PTEs and the replay after the copies: counted as copy-in */
 };
 
-/* The last copies of a chunk, each way: what later ones on it come behind. */
+/* The last copies and the last clear of a chunk. Later ones on it start after them. */
 struct sim_frame {
 	u64 in_sequence;
 	u64 out_sequence;
@@ -39,8 +41,8 @@ struct sim_gpu {
 	struct gvm_fault_handler handler;
 	struct fifo fifo;
 	struct gsp_rpc rpc;
-	struct gvm_scheduler_config
-		scheduling; /* set before sim_gpu_start(); zero: the hardware's turns */
+	/* Set before sim_gpu_start(). Zero: the hardware's time slices. */
+	struct gvm_scheduler_config scheduling;
 	struct gvm_scheduler scheduler;
 	struct gmmu gmmu;
 	struct pcie_link link;
@@ -51,28 +53,27 @@ struct sim_gpu {
 	u32 *free_chunks;			  /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
-	u64 clear_end_ns;	       /* until when the clearing engine is busy */
-	u64 push_end_ns;	       /* the same of the channel for PTEs and TLBs */
-	struct eng_waitq drain;	       /* who waits for that date; never woken before it */
-	struct sim_process *servicing; /* whose faults that batch is about */
-	struct eng_actor *servicer;    /* who services them */
-	enum sim_service_wait waits;   /* what that is doing now */
-	struct pcie_use booked_use;    /* of the link, when servicing's stall was last booked */
-	struct sim_process *in_service; /* whose are in service just now */
-	struct eng_waitq serviced;	/* for that to change */
-	bool batch_maps;		/* it writes PTEs */
-	u32 check_interval; /* check page tables every so many replays; 0: never; check.h */
-	u64 replays;	    /* counted for that */
+	u64 clear_end_ns;		/* when the clearing engine is done */
+	u64 push_end_ns;		/* when the channel for PTEs and TLBs is done */
+	struct eng_waitq drain;		/* waiters for clear_end_ns; never woken earlier */
+	struct sim_process *servicing;	/* the process of the current batch, or NULL */
+	struct eng_actor *servicer;	/* the actor that services it */
+	enum sim_service_wait waits;	/* the state of that actor */
+	struct pcie_use booked_use;	/* of the link, when that stall was last booked */
+	struct sim_process *in_service; /* its faults are in service now, or NULL */
+	struct eng_waitq serviced;	/* waiters for in_service to change */
+	bool batch_maps;		/* the current batch writes PTEs */
+	u32 check_interval; /* replays from one check of page tables to the next; 0: never; check.h */
+	u64 replays;	    /* counted only if check_interval is not 0 */
 };
 
 /*
- * The service thread goes on to wait for the device on behalf of the process that it services, or
- * has waited: what the process's fault episode took so far is booked. The process is looked up
- * anew, since it may have exited meanwhile.
+ * The service thread changes its state: book the stall of the process in gpu->servicing up to
+ * now, then enter @waits. Does not book if that process has exited (gpu->servicing is NULL).
  */
 void sim_gpu_service_waits(struct sim_gpu *gpu, enum sim_service_wait waits);
 
-/* Returns 0 or -ENOMEM. start: from an actor, or before eng_run(). */
+/* Both return 0 or -ENOMEM. Call sim_gpu_start() from an actor, or before eng_run(). */
 int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *profile,
 		 const struct sim_memory_policy *policy);
 int sim_gpu_start(struct sim_gpu *gpu);
@@ -81,26 +82,29 @@ void sim_gpu_stop(struct sim_gpu *gpu);
 void sim_gpu_destroy(struct sim_gpu *gpu);
 
 /*
- * Blocking, also for who is interrupted: wait until the engines are through with all that was
- * started on them so far, so that memory under a copy or a clear can be freed.
+ * Blocking and not interruptible: wait until all copies and clears that are started so far are
+ * done. Their memory can be freed afterwards.
  */
 void sim_gpu_drain(struct sim_gpu *gpu);
 
 /*
- * Blocking, also for who is interrupted: a process that does not run any more has no faults, and
- * from here on nobody services any of it.
+ * Blocking and not interruptible: drop all faults of a process that no longer runs, and wait
+ * until none is in service. No fault of it is serviced afterwards.
  */
 void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process);
 
-/* The memory of a simulated GPU, for whatever manages it. */
+/* The calls that a memory manager makes to a simulated GPU. */
 extern const struct gvm_mmu_ops sim_gpu_mmu_ops;
 
-/* The costs of the driver's CPU work from the profile, for gvm_cost(). Once per simulation. */
+/*
+ * Take the costs of the driver's CPU work from @profile, for gvm_cost(). Call it once per
+ * simulation.
+ */
 void sim_gpu_set_costs(const struct cfg_gpu *profile);
 
 /*
- * The same from this GPU's own profile, where a machine has several GPUs: for the driver's work in the running actor and in those that it
- * starts from now on, sim_gpu_start() included.
+ * Take the costs from this GPU's own profile, for a machine with several GPUs. They apply to the
+ * running actor and to the actors that it starts from now on, also in sim_gpu_start().
  */
 void sim_gpu_use_costs(struct sim_gpu *gpu);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The memory managers that a simulated GPU can have, and what a system chooses: a manager and its
- * options. What a manager does is struct gvm_memory_ops; this is how one is made and taken down.
+ * The memory managers of a simulated GPU. A system chooses one and its options. struct
+ * gvm_memory_ops has the calls of a manager; this file creates and destroys it.
  */
 #ifndef SIM_GPU_MANAGER_H
 #define SIM_GPU_MANAGER_H
@@ -16,13 +16,15 @@ struct sim_memory_policy {
 	const struct sim_memory_manager *manager; /* NULL: sim_manager_core */
 	bool evictors;				  /* the core's background evictors run */
 	u32 features;				  /* the core's: set of enum gvm_feature */
-	/* Options of sim_manager_nvuvm; the last one also of sim_manager_ghost_uvm. */
+	/* Options of sim_manager_nvuvm. sim_manager_ghost_uvm has only host_fragmented. */
 	bool limits;	      /* the published GVM's limits and its victims by container */
 	bool fast_path;	      /* the published GVM's promotion to 2 MB and lazy freeing */
 	bool host_fragmented; /* the host gives 4 KB pages, unless fast_path insists */
 };
 
-/* What a manager is made for. All borrowed for its life, but for the policy. */
+/*
+ * The arguments of create(). Borrowed while the manager exists; the policy only during the call.
+ */
 struct sim_memory_config {
 	struct gvm_device *device; /* initialised */
 	const struct gvm_mmu_ops *mmu;
@@ -30,29 +32,32 @@ struct sim_memory_config {
 	const struct sim_memory_policy *policy;
 };
 
-/* How to make a manager. */
+/* A kind of memory manager. */
 struct sim_memory_manager {
 	const struct gvm_memory_ops *ops;
-	/* Returns the argument of ops, or NULL: no memory. destroy: no range is left; NULL is fine. */
+	/*
+	 * create: returns the first argument for ops, or NULL without memory. destroy: no range
+	 * may be left; NULL is allowed.
+	 */
 	void *(*create)(const struct sim_memory_config *config);
 	void (*destroy)(void *memory);
 	/*
-	 * Its threads: 0 or -ENOMEM. stop: when nobody is at work in it; all chunks that it keeps go back
-	 * to the device. Or NULL. CONTEXT: process.
+	 * Start its threads: 0 or -ENOMEM. stop: no call into the manager may be running; returns
+	 * all chunks that the manager keeps to the device. Both may be NULL. CONTEXT: process.
 	 */
 	int (*start)(void *memory);
 	void (*stop)(void *memory);
 };
 
 /*
- * The core's block layer; the model of NVIDIA's driver (stock, or the published GVM's patch); and the
- * core's policy over that model.
+ * The core's block layer; the model of NVIDIA's driver (stock, or the published GVM's patch); and
+ * the core's policy over that model.
  */
 extern const struct sim_memory_manager sim_manager_core;
 extern const struct sim_memory_manager sim_manager_nvuvm;
 extern const struct sim_memory_manager sim_manager_ghost_uvm;
 
-/* The manager of a policy. */
+/* Returns the manager that a policy chooses. */
 static inline const struct sim_memory_manager *
 sim_memory_manager(const struct sim_memory_policy *policy)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The memory of a simulated GPU, for its manager: chunks come off a ring, copies go onto
- * the link, clears become dates of an engine of their own, PTEs pushes of a channel. See memory.h.
+ * The calls that a memory manager makes to a simulated GPU. Chunks come from a ring of free ones.
+ * Copies use the link. Clears have an engine of their own, PTE writes a channel. See memory.h.
  */
 #include "gpu/memory.h"
 
@@ -20,12 +20,10 @@ static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
 
 static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
 {
-	int status;
-
-	status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
+	int status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
 	if (!status)
 		status = pcie_wait(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]);
-	/* The clearing engine's sequence numbers are the dates at which it will be done. */
+	/* A sequence number of the clearing engine is the time at which the clear is done. */
 	if (!status && fence->sequence[GVM_ENGINE_CLEAR] > eng_now())
 		status = eng_sleep_until(fence->sequence[GVM_ENGINE_CLEAR]);
 	return status;
@@ -124,7 +122,7 @@ static int gpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_f
 	return 0;
 }
 
-/* Clears take dates and not turns, so one that comes behind copies waits for them here. */
+/* The clearing engine has no queue, so the copies of the same chunk are waited for here. */
 static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct sim_gpu *gpu = data;
@@ -143,7 +141,7 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 	return 0;
 }
 
-/* Pushed now, behind the copy of its data: done before the replay. */
+/* The PTE write follows the copy of its data, and is done before the replay. */
 static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 		    enum gvm_access access)
 {
@@ -158,8 +156,8 @@ static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 }
 
 /*
- * What is unmapped will miss when the work in execution gets there. Nobody waits for the unmapping
- * of a process that exits.
+ * Running work misses when it next touches an unmapped page. Unmapping for a process that exits
+ * takes no time.
  */
 static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
@@ -175,7 +173,7 @@ static void gpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 	fifo_unmapped(&process->tsg, va);
 }
 
-/* Evictors and reclaim take their time beside the fault handler, who pays at its replay. */
+/* Evictors and reclaim pay for their CPU work here; the fault handler pays at its replay. */
 static void gpu_evict_begin(void *data)
 {
 	const struct sim_gpu *gpu = data;

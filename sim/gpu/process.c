@@ -4,14 +4,14 @@
 
 #include "gpu/check.h"
 
-/* Managed ranges start at the same place in every process, as real ones more or less do. */
+/* Managed ranges start at the same address in every process, much as real ones do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
 
 /*
- * Context memory, unless the GPU is one without: every driver takes it from the device. The core
- * charges it to the container. NVIDIA's driver and the published GVM do not: RM's allocations pass UVM's
- * accounting by, so there gmem.current is the pages alone, as their memory.current is. An interrupted
- * process ends anyway.
+ * Take context memory from the device, unless the profile has none. The core charges it to the
+ * container. NVIDIA's driver and the published GVM do not: RM allocates it past UVM's accounting,
+ * so their gmem.current counts only pages, like their memory.current. Without memory the context
+ * dies. An interrupted process exits anyway.
  */
 static void process_take(struct sim_process *process, u64 bytes)
 {
@@ -85,9 +85,7 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va)
 {
-	u32 i;
-
-	for (i = 0; i < process->range_count; i++)
+	for (u32 i = 0; i < process->range_count; i++)
 		if (gvm_range_covers(&process->ranges[i], va))
 			return &process->ranges[i];
 	return NULL;
@@ -110,6 +108,7 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
 			u64 bytes)
 {
 	struct gvm_device *device = &process->gpu->device;
+
 	if (!device->memory_ops->discard)
 		return 0;
 	return device->memory_ops->discard(device->memory, range, offset, bytes);
@@ -118,7 +117,6 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
 void sim_process_exit(struct sim_process *process)
 {
 	struct gvm_device *device = &process->gpu->device;
-	u32 i;
 
 	if (!process->running)
 		return;
@@ -129,10 +127,13 @@ void sim_process_exit(struct sim_process *process)
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
 	gvm_tsg_detach(&process->core_tsg);
-	for (i = 0; i < process->range_count; i++)
+	for (u32 i = 0; i < process->range_count; i++)
 		device->memory_ops->range_destroy(device->memory, &process->ranges[i]);
 	page_table_destroy(&process->page_table);
-	/* What others have evicted of it meanwhile is counted here, and lands in its memory. */
+	/*
+	 * Other processes may have evicted its pages meanwhile. Those copies use its memory and
+	 * counters.
+	 */
 	sim_gpu_drain(process->gpu);
 	device->memory_ops->unevictable_release(device->memory, &process->context);
 	gvm_container_detach(process->container);

@@ -10,7 +10,7 @@
 
 #define SIM_PROCESS_RANGES_MAX 16
 
-/* What paging did on behalf of a process, ever. */
+/* Paging work for a process since its start. */
 struct sim_process_stats {
 	u64 faults;	   /* fault records serviced, without duplicates */
 	u64 fault_batches; /* batches with a fault of this process in them */
@@ -22,9 +22,8 @@ struct sim_process_stats {
 struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
-	struct gvm_evictor evictor; /* of its container, if the GPU's policy has any */
-	struct gvm_unevictable
-		context; /* what it costs beside its pages: buffers, page tables */
+	struct gvm_evictor evictor;	/* of its container, if the GPU's policy has any */
+	struct gvm_unevictable context; /* context memory: buffers and page tables */
 	struct gvm_tsg core_tsg;
 	struct fifo_tsg tsg;
 	struct page_table page_table;
@@ -34,46 +33,47 @@ struct sim_process {
 	struct sim_process_stats stats;
 	bool running;
 	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
-	u64 killed_ns; /* since when */
+	u64 killed_ns; /* when that happened */
 };
 
 /*
- * Blocking: create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. If the GPU
- * has no memory for the context, it is dead from the beginning: whatever is submitted fails.
+ * Blocking: create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. If
+ * the GPU has no memory for the context, this returns 0, the context is dead, and every
+ * submission fails.
  */
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 
 /*
- * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled it
- * on the CPU, so first touches copy it in. Returns the range, or NULL when there is no memory. If
- * the GPU has none for its page tables, the context dies.
+ * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled
+ * it on the CPU, so first touches copy it in. Returns the range, or NULL without host memory. If
+ * the GPU has no memory for the page tables of the range, the context dies.
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
-/* The range of a process that @va is in, or NULL. */
+/* Returns the range of a process that contains @va, or NULL. */
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
 
 /*
- * Blocking: the application has all of a range prefetched to the GPU, or to the CPU, and waits for it.
- * Returns what gvm_memory_ops.migrate does, or -EOPNOTSUPP.
+ * Blocking: prefetch a whole range to the GPU or to the CPU, and wait for it. Returns the status
+ * of gvm_memory_ops.migrate, or -EOPNOTSUPP if the manager has no such call.
  */
 int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
 			 enum gvm_processor to);
 
 /*
  * The application gives up @bytes of a range from @offset on (gvm_memory_ops.discard).
- * Returns the bytes of device memory that became free; 0 also where there is no such call.
+ * Returns the bytes of device memory that became free, or 0 if the manager has no such call.
  */
 u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u64 offset,
 			u64 bytes);
 
 /*
- * Blocking: destroy the context. Its work fails; once the copy engines have let go of its memory,
- * that goes back. Twice is once. The structure has to stay until this has returned.
+ * Blocking: destroy the context. Its pending work fails. Its memory is freed after the last copy
+ * that uses it. A second call does nothing. Keep the structure until this returns.
  */
 void sim_process_exit(struct sim_process *process);
 
-/* The context dies, and the process has yet to find out. */
+/* The context dies. The process notices at its next call. */
 static inline void sim_process_kill(struct sim_process *process)
 {
 	if (!process->killed) {
@@ -84,8 +84,8 @@ static inline void sim_process_kill(struct sim_process *process)
 }
 
 /*
- * Touches of a range: of all its blocks; of @count blocks from number @first on; or of what masks say
- * (masks, groups and blocks_per_mask as in struct gmmu_touch).
+ * Make touches of a range: of all its blocks, of @count blocks from number @first on, or of the
+ * pages in @masks (masks, groups and blocks_per_mask as in struct gmmu_touch).
  */
 struct gmmu_touch sim_touch_all(const struct gvm_range *range, enum gvm_access access);
 struct gmmu_touch sim_touch_blocks(const struct gvm_range *range, u32 first, u32 count,
