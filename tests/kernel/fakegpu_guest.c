@@ -20,6 +20,7 @@
 
 static uint64_t fakegpu_seed;
 static long gvm_objects, gpu_objects;
+static long gvm_loaded_objects; /* the same with the GPU there */
 
 void fakegpu_seed_init(void)
 {
@@ -170,6 +171,7 @@ void gpu_load(const char *parameters)
 	error = guest_load("gvm_fakegpu", parameters);
 	guest_check(error == 0, "load gvm_fakegpu %s: %s", parameters, guest_error_name(error));
 	gpu_objects = guest_count_objects("gvm_fakegpu");
+	gvm_loaded_objects = guest_count_objects("gvm");
 }
 
 /* What is back with its own device leaves nothing behind: neither there nor in the core. */
@@ -184,6 +186,7 @@ void gpu_unload(void)
 		  info.faults, info.lost_faults, info.replays, info.bytes_in >> 20,
 		  info.bytes_out >> 20, info.bytes_cleared >> 20, info.switches);
 	guest_expect_no_leak("gvm_fakegpu", gpu_objects);
+	guest_expect_no_leak("gvm", gvm_loaded_objects);
 	guest_expect_unload("gvm_fakegpu", 0);
 	guest_expect_no_leak("gvm", gvm_objects);
 }
