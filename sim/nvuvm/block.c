@@ -12,25 +12,25 @@
  *                                          block 2: masks, chunk, copy, PTEs -> block 3 ...
  *
  * One block after the other gets its chunk, always a whole one of 2 MB, its copies and its PTEs.
- * When there is no chunk the lock has to be dropped, since the victim's has to be taken, and with
- * the lock goes all that was found out: the block is serviced again from its beginning
- * (UVM_VA_BLOCK_RETRY_LOCKED), and has the victim's chunk then. What is done twice are masks and the
- * plan; what costs most, copies and PTEs, comes behind the chunk and is done once. The eviction comes
- * on top, all of it before the next block's copy can start.
+ * Without a free chunk, the driver drops the block's lock, because it needs the victim's lock.
+ * The plan is then out of date, so the block is serviced again from its beginning
+ * (UVM_VA_BLOCK_RETRY_LOCKED), now with the victim's chunk. Masks and plan are made twice. Copies
+ * and PTEs cost most and are made once. The next block's copy starts only after the whole
+ * eviction.
  *
- * The published GVM brings a block in whole, once it may: it has all its 32 pages in one chunk of
- * 2 MB on the host, and none on the device. That is so for what was evicted before, and for what the
- * CPU wrote into huge pages, but never on the first touch of memory that is nowhere yet.
+ * The published GVM brings in a whole block if all its 32 pages are in one chunk of 2 MB on the
+ * host, and none on the device. Blocks that were evicted before are like that, and blocks that
+ * the CPU wrote into huge pages. New memory never is.
  *
  *
  * A batch larger than memory
  *
- * Where fewer chunks are to be had than a batch has blocks, the stock driver goes on evicting what
- * the same batch has brought in; each warp whose own page is there at the replay gets on. Our GMMU
- * has one cursor for all warps, which would have to be among the survivors. So nothing is evicted
- * that the batch in service has migrated to (pmm.c), and blocks take turns: those that found
- * room are served until they fault no more, a block takes several rounds; then it is the turn of
- * the next ones in order of address. What has to wait is left to fault again.
+ * If a batch has more blocks than there are chunks, the stock driver evicts blocks that the same
+ * batch has brought in. A warp continues if its own page is resident at the replay. The simulated
+ * GMMU has one cursor for all warps, so its page would have to survive. Therefore chunks that the
+ * batch in service has migrated to are never evicted (pmm.c), and blocks take turns: blocks that
+ * found room are serviced until they no longer fault, which takes several batches. Then the next
+ * blocks in order of address have their turn. All other blocks fault again.
  */
 #include "nvuvm/parts.h"
 
@@ -43,9 +43,9 @@ struct block_visit {
 	struct gvm_range *range;
 	u32 index;
 	u32 faulted;	   /* pages, of those that can be serviced */
-	u32 throttled;	   /* of these, pages to be left alone in this batch */
-	bool found_nobody; /* the last time that room was asked for */
-	bool advised;	   /* not faults: the application has asked for these pages */
+	u32 throttled;	   /* of these, pages that wait for a later batch */
+	bool found_nobody; /* the last search for a victim found none */
+	bool advised;	   /* no faults: the application prefetches these pages */
 	struct gvm_fence *fence;
 };
 
@@ -64,7 +64,9 @@ static struct nvuvm_container *visit_container(const struct block_visit *visit)
 	return nvuvm_range_of(visit->range)->owner;
 }
 
-/* Which faulted pages are to be left alone? What is pinned elsewhere cannot be mapped from there. */
+/*
+ * The faulted pages that wait. A pin to the CPU is ignored: the GPU cannot map host memory here.
+ */
 static u32 visit_throttle(const struct block_visit *visit, u32 faulted)
 {
 	struct nvuvm_thrash *thrash = &visit_entry(visit)->thrash;
@@ -111,7 +113,7 @@ static u32 visit_plan(const struct block_visit *visit, u32 faulted)
 	return wanted;
 }
 
-/* A chunk for the block: the one that it was restarted with, or a free one. */
+/* A chunk for the block: the victim's from the last try, or a free one. */
 static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 {
 	struct nvuvm *nvuvm = visit->nvuvm;
@@ -128,8 +130,9 @@ static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 }
 
 /*
- * The core's policy charges before the allocation, so that no limit is ever passed. Else the charge comes
- * after it and whatever the limit is, as in the published GVM, which has looked at the limit in its way.
+ * The core's policy charges before the allocation, so usage never passes the limit. The published
+ * GVM checks its limit in visit_find_chunk() and charges after the allocation, without a second
+ * check.
  */
 static int visit_populate_locked(const struct block_visit *visit)
 {
@@ -164,7 +167,10 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	u32 wanted = visit->advised ? faulted : visit_plan(visit, faulted);
 	int status;
 
-	/* For each 4 KB of what a fault brings in, its policy is looked at: advice is looked at once. */
+	/*
+	 * A fault looks up the policy of each page that it brings in; a prefetch looks it up
+	 * once.
+	 */
 	if (!visit->advised)
 		gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
@@ -200,26 +206,9 @@ static int visit_try_locked(struct block_visit *visit)
 	return visit_migrate_locked(visit, faulted);
 }
 
-static int visit_try(struct block_visit *visit)
-{
-	int status;
-
-	gvm_mutex_lock(&visit->range->lock);
-	status = visit_try_locked(visit);
-	gvm_mutex_unlock(&visit->range->lock);
-	return status;
-}
-
-/* Nobody can make room for this container: say why its context has to die. */
-static int visit_out_of_room(const struct block_visit *visit)
-{
-	gvm_container_count_event(visit->range->container, GVM_EVENT_OOM);
-	return -ENOMEM;
-}
-
 /*
- * With the core's policy memory may have been freed meanwhile: a full device without a victim is tried
- * once more.
+ * With the core's policy, memory may have been freed meanwhile: a full device without a victim is
+ * tried once more. Without room the context of the container dies.
  */
 static int visit_make_room(struct block_visit *visit, bool forced)
 {
@@ -229,7 +218,10 @@ static int visit_make_room(struct block_visit *visit, bool forced)
 	visit->found_nobody = gvm_evict_found_nobody(status);
 	if (!visit->found_nobody)
 		return status;
-	return again ? 0 : visit_out_of_room(visit);
+	if (again)
+		return 0;
+	gvm_container_count_event(visit->range->container, GVM_EVENT_OOM);
+	return -ENOMEM;
 }
 
 static int visit_service(struct block_visit *visit)
@@ -238,30 +230,30 @@ static int visit_service(struct block_visit *visit)
 	int status, room;
 
 	do {
-		status = visit_try(visit);
+		gvm_mutex_lock(&visit->range->lock);
+		status = visit_try_locked(visit);
+		gvm_mutex_unlock(&visit->range->lock);
 		if (status != -EDQUOT && status != -ENOMEM)
 			break;
 		visit->nvuvm->stats.restarts++;
 		room = visit_make_room(visit, status == -EDQUOT);
 		status = room ? room : -EAGAIN;
 	} while (!room && ++tries < BLOCK_TRIES_MAX);
-	/* What was made room for is there by now, or is no more. */
+	/* The block no longer needs the victim's chunk. */
 	if (visit->nvuvm->held != GVM_NO_CHUNK)
 		nvuvm_pmm_release(visit->nvuvm, visit->nvuvm->held);
 	visit->nvuvm->held = GVM_NO_CHUNK;
 	return status;
 }
 
-/* The faults of one block have been serviced, but for those on pages that are throttled. */
+/* Set the status of the faults of a block. Faults on throttled pages come again. */
 static void visit_set_status(const struct block_visit *visit, struct gvm_fault *faults,
 			     u32 count, int status)
 {
-	u32 i;
-
 	gvm_fault_set_status(visit_block(visit), faults, count, status);
 	if (status || !visit->throttled)
 		return;
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		if (!(visit->throttled & gvm_fault_page_mask(&faults[i])))
 			continue;
 		faults[i].status = -EAGAIN;
@@ -269,7 +261,7 @@ static void visit_set_status(const struct block_visit *visit, struct gvm_fault *
 	}
 }
 
-/* Is it the turn of the block at @va? After those whose turn it is, if none of them has faulted. */
+/* Is it the turn of the block at @va? Later blocks may go if no block of the turn has faulted. */
 static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 {
 	if (va < owner->turn_start)
@@ -281,8 +273,8 @@ static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 }
 
 /*
- * The next batch's turn: if nobody used the last one, it goes to those who have found room behind
- * it, up to the first that has not. Behind the last one it starts all over.
+ * Set the turn of the next batch. If no block used the last turn, the next one goes to the blocks
+ * behind it, up to the first one without room. After the last block it starts again.
  */
 static void container_pass_turn(struct nvuvm_container *owner)
 {

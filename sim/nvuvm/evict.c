@@ -7,19 +7,19 @@
  * The stock driver: one victim, here and now
  *
  * A block needs a chunk and none is free. Its lock is dropped, the first chunk in order is taken
- * off the lists, its block is locked, unmapped and its copy to the host started, all in the thread
- * that services faults (pick_and_evict_root_chunk, uvm_va_block_evict_chunks). Nobody waits for
- * that copy on the CPU: the chunk goes to the block, which is serviced again from the beginning,
- * and whose copy in stands behind the copy out of the same chunk. Everything that was resident is
- * copied, always: a read fault maps for writing, so that nobody knows what is clean.
+ * off the lists, its block is locked, unmapped and its copy to the host started, all in the
+ * thread that services faults (pick_and_evict_root_chunk, uvm_va_block_evict_chunks). The CPU
+ * does not wait for that copy. The chunk goes to the block, which is serviced again from the
+ * beginning. Its copy in starts after the copy out of the same chunk. All resident pages are
+ * copied: a read fault maps for writing, so the driver does not know which pages are clean.
  *
  *
  * The published GVM: a limit that is looked at once in 64 chunks
  *
  * A container may have current <= limit before each allocation. Above that its allocation has to
  * evict, but the first thing that an allocation does is to look at the free list, and chunks come
- * from RM 64 at a time. So the limit is enforced when the free list is empty, and until then passed
- * by:
+ * from RM 64 at a time. So the limit is enforced when the free list is empty, and until then
+ * passed by:
  *
  *     usage - limit, in chunks
  *      64 |     /|     /|     /|      each step up: a chunk from the free list
@@ -27,13 +27,13 @@
  *       0 | /    | /    | /    |      container's own list until current <= limit
  *
  * It can be 63 chunks above it by those and one by the comparison: 128 MB. More still if others
- * refill meanwhile, since the free list is the GPU's: each refill that another container causes puts
- * up to 63 chunks there, which this one may claim. With fast_path a refill
- * is tried first, and what is evicted goes to a thread that waits for the copies and gives the
- * chunks back to RM: the fetch into the fresh chunk need not wait behind any copy out. Once RM has
- * nothing left, the first victim's chunk is the one that the block gets, as in stock. The CPU's part
- * of all these evictions stays in the thread that services faults. When the GPU is full and the
- * container within its limit, the first chunk in global order goes, whoever's it is.
+ * refill meanwhile, since the free list is the GPU's: each refill that another container causes
+ * puts up to 63 chunks there, which this one may claim. With fast_path a refill is tried first,
+ * and what is evicted goes to a thread that waits for the copies and gives the chunks back to RM:
+ * the fetch into the fresh chunk need not wait behind any copy out. Once RM has nothing left, the
+ * first victim's chunk is the one that the block gets, as in stock. The CPU's part of all these
+ * evictions stays in the thread that services faults. When the GPU is full and the container
+ * within its limit, the first chunk in global order goes, whoever's it is.
  *
  * How this differs from the published driver:
  *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here
@@ -58,15 +58,18 @@ bool nvuvm_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_container *o
 }
 
 /*
- * A chunk that is EVICTING here and picked in the core's books leaves its block. -ENOENT: its owner
- * has given it back meanwhile, and it is the evictor's all the same.
+ * A chunk that is EVICTING here and picked in the core's books leaves its block. -ENOENT: its
+ * owner has given it back meanwhile, and it is the evictor's all the same.
  */
 static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
 	bool keep = eviction->keep;
 	int status;
 
-	/* What an EVICTING chunk's block gives back stays with the evictor: nvuvm_pmm_leave_block(). */
+	/*
+	 * What an EVICTING chunk's block gives back stays with the evictor:
+	 * nvuvm_pmm_leave_block().
+	 */
 	eviction->keep = false;
 	status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
 	eviction->keep = keep;
@@ -137,7 +140,7 @@ bool nvuvm_chunk_evictable(const struct nvuvm *nvuvm, u32 chunk)
 	       gvm_block_evictable(&nvuvm->memory, chunk);
 }
 
-/* No victim. Chunks that are on their way to RM are waited for; else it is for another batch. */
+/* There is no victim. Wait for a chunk that is being freed, or else leave it to another batch. */
 static int room_nobody(struct nvuvm *nvuvm)
 {
 	u64 freed = nvuvm->stats.lazy_returned;
@@ -145,11 +148,16 @@ static int room_nobody(struct nvuvm *nvuvm)
 	if (nvuvm->stats.lazy_given > freed)
 		return gvm_wait_event_interruptible(&nvuvm->lazy_freed,
 						    nvuvm->stats.lazy_returned > freed);
-	/* What is in a limit write's hands is charged to nobody, but will be there again. */
+	/*
+	 * Chunks in the hands of a limit write are charged to no container, but become free soon.
+	 */
 	return nvuvm->config.device->bound_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
 }
 
-/* The device is full. */
+/*
+ * The device is full: take a free chunk if there is one now, else evict the first in global
+ * order.
+ */
 static int room_global(struct nvuvm *nvuvm)
 {
 	struct gvm_fence fence = { 0 };
@@ -175,7 +183,7 @@ static int room_global(struct nvuvm *nvuvm)
 	return status == -EBUSY ? -EAGAIN : status;
 }
 
-/* A victim that is not the block's: RM gets it back, when its copy is out. */
+/* A victim that the block does not need goes back to RM after its copy out. */
 static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *fence)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
@@ -210,21 +218,14 @@ static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 	return room_dispose(nvuvm, chunk, &fence);
 }
 
-/* There was no victim: what was refilled for it, which is all that is free, goes back. */
-static void room_undo_refill(struct nvuvm *nvuvm)
-{
-	if (nvuvm->held != GVM_NO_CHUNK)
-		nvuvm_pmm_release(nvuvm, nvuvm->held);
-	nvuvm->held = GVM_NO_CHUNK;
-	nvuvm_pmm_trim(nvuvm);
-}
-
 /* The container is above its limit. */
 static int room_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	int status = 0;
 
-	/* What the limit was not enforced for in this batch does not get others past it. */
+	/*
+	 * A block of this batch has found no room, so later ones may not pass the limit either.
+	 */
 	if (owner->deferred_va)
 		return -EAGAIN;
 	nvuvm->held = nvuvm_pmm_claim(nvuvm);
@@ -234,8 +235,13 @@ static int room_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 		nvuvm->held = nvuvm_pmm_refill(nvuvm);
 	while (!status && nvuvm_over_limit(nvuvm, owner))
 		status = room_evict_own(nvuvm, owner);
-	if (status)
-		room_undo_refill(nvuvm);
+	if (!status)
+		return 0;
+	/* There was no victim: the refill goes back to RM. */
+	if (nvuvm->held != GVM_NO_CHUNK)
+		nvuvm_pmm_release(nvuvm, nvuvm->held);
+	nvuvm->held = GVM_NO_CHUNK;
+	nvuvm_pmm_trim(nvuvm);
 	return status;
 }
 
@@ -245,11 +251,6 @@ int nvuvm_make_room(struct nvuvm *nvuvm, struct nvuvm_container *owner, bool for
 		return nvuvm_policy_make_room(nvuvm, owner->container,
 					      forced ? GVM_NEED_CHARGE : GVM_NEED_MEMORY);
 	return forced ? room_own(nvuvm, owner) : room_global(nvuvm);
-}
-
-static bool lazy_is_there(const struct nvuvm *nvuvm)
-{
-	return nvuvm->lazy.count > 0;
 }
 
 void nvuvm_lazy_worker(void *data)
@@ -262,7 +263,7 @@ void nvuvm_lazy_worker(void *data)
 		struct gvm_fence fence = { 0 };
 		u32 chunk;
 
-		status = gvm_wait_event_interruptible(&nvuvm->lazy_wait, lazy_is_there(nvuvm));
+		status = gvm_wait_event_interruptible(&nvuvm->lazy_wait, nvuvm->lazy.count > 0);
 		if (status)
 			break;
 		chunk = nvuvm_pmm_take_lazy(nvuvm, &fence.sequence[GVM_ENGINE_OUT]);
@@ -349,7 +350,7 @@ void nvuvm_rm_release(struct nvuvm *nvuvm, struct gvm_unevictable *taken)
 
 /* A limit write. */
 
-/* What it has evicted and not waited for yet. */
+/* Evicted chunks whose copies are not yet waited for. */
 struct limit_batch {
 	u32 *chunks; /* LIMIT_BATCH of them */
 	u32 count;
@@ -385,7 +386,7 @@ static int limit_evict_block(struct nvuvm *nvuvm, struct gvm_range *range, u32 i
 {
 	u32 chunk = limit_take(nvuvm, range, index);
 
-	/* Failures are skipped, as they are there. */
+	/* Failures are skipped, as in the published driver. */
 	if (chunk == GVM_NO_CHUNK || nvuvm_evict_taken(nvuvm, chunk, &batch->fence))
 		return 0;
 	nvuvm->stats.evictions_limit++;
@@ -398,9 +399,8 @@ static int limit_evict_range(struct nvuvm *nvuvm, struct nvuvm_range *entry, u64
 {
 	struct gvm_range *range = entry->range;
 	int status = 0;
-	u32 i;
 
-	for (i = 0; i < range->block_count && !status; i++) {
+	for (u32 i = 0; i < range->block_count && !status; i++) {
 		if (gvm_charged_bytes(range->container) <= bytes)
 			break;
 		status = limit_evict_block(nvuvm, range, i, batch);

@@ -5,7 +5,7 @@
  */
 #include "nvuvm/parts.h"
 
-/* Frameworks fill memory through staging buffers: on the host it lies in large pages. */
+/* Frameworks fill memory through staging buffers, so the host has large pages for it. */
 static int uvm_range_init(void *data, struct gvm_range *range,
 			  const struct gvm_range_config *config)
 {

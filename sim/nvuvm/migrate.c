@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Memory that moves because somebody said so or touched it on the CPU: a model of
+ * Migration by a prefetch or by a touch of the CPU: a model of
  * open-gpu-kernel-modules 575, uvm_migrate.c (cudaMemPrefetchAsync) and uvm_va_block.c
  * (uvm_va_block_cpu_fault).
  *
@@ -11,14 +11,15 @@
  *     to the GPU block, block, block, ...            all copies in a row; wait for the last
  *     to the CPU block, block, block, ...  wait for the last; then map page by page
  *
- * Advice has no round trip to the GPU in it and no guesses: each block moves whole, the CPU works on
- * the next one while the copy engine has this one, and the link never rests. On its way to the CPU
- * memory is mapped in a second pass, behind all copies (uvm_migrate's two passes): 512 PTEs of 4 KB a
- * block, which is more work than all the rest, and the reason why this way takes three times as long.
+ * A prefetch needs no round trip to the GPU and no prefetcher. Each block moves whole. The CPU
+ * works on the next block while the copy engine copies this one, so the link is always busy. On
+ * the way to the CPU, memory is mapped in a second pass after all copies (uvm_migrate's two
+ * passes). It writes 512 PTEs of 4 KB for each block. That is most of the work, and makes this
+ * direction three times as slow.
  */
 #include "nvuvm/parts.h"
 
-/* Pages of a block go to the CPU; @fence covers the copies. */
+/* Migrate pages of a block to the CPU. @fence covers the copies. */
 static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			       u32 pages, struct gvm_fence *fence)
 {
@@ -35,7 +36,7 @@ static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32
 	block->on_host |= pages;
 	if (!moved)
 		return 0;
-	/* What leaves is no use of the chunk: only what comes is. */
+	/* Only pages that arrive count as a use of the chunk. */
 	if (!block->resident)
 		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
 	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
@@ -51,7 +52,9 @@ int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32
 	gvm_range_enter(range);
 	gvm_mutex_lock(&range->lock);
 	status = block_to_cpu_locked(nvuvm, range, index, pages, &fence);
-	/* As UVM does, with the block locked: the CPU's PTEs come after its data. */
+	/*
+	 * Wait with the block locked, as UVM does: the CPU's PTEs are written after the copies.
+	 */
 	if (!status)
 		status = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
 	gvm_mutex_unlock(&range->lock);
@@ -63,21 +66,19 @@ static int migrate_blocks_to_gpu(struct nvuvm *nvuvm, struct gvm_range *range,
 				 struct gvm_fence *fence)
 {
 	int status = 0;
-	u32 i;
 
-	for (i = 0; i < range->block_count && !status; i++)
+	for (u32 i = 0; i < range->block_count && !status; i++)
 		status = nvuvm_block_bring_in(nvuvm, range, i, fence);
 	return status;
 }
 
-/* @ret_pages: how many go, to be mapped when they have come. */
+/* @ret_pages: number of pages to map after the copies. */
 static int migrate_blocks_to_cpu(struct nvuvm *nvuvm, struct gvm_range *range,
 				 struct gvm_fence *fence, u32 *ret_pages)
 {
 	int status = 0;
-	u32 i;
 
-	for (i = 0; i < range->block_count && !status; i++) {
+	for (u32 i = 0; i < range->block_count && !status; i++) {
 		gvm_mutex_lock(&range->lock);
 		gvm_cost(GVM_COST_BLOCK, 1);
 		*ret_pages += hweight32(range->blocks[i].resident);

@@ -3,38 +3,39 @@
  * NVIDIA's UVM driver and the published GVM driver, as models
  * ===========================================================
  *
- * What a container feels under memory pressure is decided by what happens between a fault and its
- * replay. The core has its own way (core/block/block.c); this is how the driver does it that people
- * have (open-gpu-kernel-modules 575, uvm_*.c), and how the patch to it that the GVM paper's authors
- * have published does it. Both keep UVM's skeleton, which the core's fault loop has, too: batches of
- * up to 256 faults, 20 in a row, sorted, each followed by a flush, a replay and a busy wait until
- * every copy of the batch has ended. What is in here is what UVM does for each block of a batch:
+ * The work between a fault and its replay decides how much memory pressure slows a container. The
+ * core's way is in core/block/block.c. This folder models NVIDIA's driver
+ * (open-gpu-kernel-modules 575, uvm_*.c) and the patch to it that the authors of the GVM paper
+ * have published. Both have the fault loop of UVM, like the core: up to 20 batches of up to 256
+ * sorted faults. Each batch ends with a flush, a replay and a busy wait for its copies. The model
+ * covers UVM's work for each block of a batch:
  *
  *     block.c     service one block after the other, restart it when it needed room
  *     prefetch.c  64 KB at least, more by the density of its neighbours
  *     pmm.c       chunks: refills of 64, queues by last fault or migration
  *     evict.c     eviction in the fault path, limits, lazy freeing, limit writes
- *     thrash.c    leave pages alone that two processors fight over
- *     nvuvm.c           this: ranges, containers, host memory, and the device seen through it
+ *     thrash.c    throttle pages that two processors fight over
+ *     nvuvm.c     this file: ranges, containers, host memory, and the calls to the device
  *
- * Switches: "limits" and "fast_path" make the published GVM of it. Neither is stock.
+ * Switches: "limits" and "fast_path" make it the published GVM. Without both it is the stock
+ * driver.
  *
- * The books are the core's: charges, gmem.current, swap counters, clock order (nobody asks it here)
- * and the residency of struct gvm_block, so that whatever looks at these works unchanged. In stock
- * nobody is refused anything; in GVM the limit is enforced as the published driver does it, which is
- * not the core's way, and usage may be above it.
+ * The model uses the core's books: charges, gmem.current, swap counters, clock order (used only
+ * with core_policy) and the residency of struct gvm_block. So all their readers work unchanged.
+ * The stock driver has no limits. The published GVM enforces its limit late, so usage may be
+ * above it.
  *
  *
  * Host memory
  *
- * A block's home on the host is decided once. What the CPU wrote lies in 2 MB chunks, or in 4 KB
- * pages if it is so flagged; what an eviction brings there first gets one chunk of 2 MB. It stays
- * there until the range dies, also while the data is on the device: host memory knows only growth.
- * How it lies decides how many copies a copy takes (block_copy_resident_pages_between): one for each
- * contiguous run if both sides are one chunk of 2 MB, else one for each 4 KB.
+ * A block gets its host memory once. Data that the CPU wrote is in 2 MB chunks, or in 4 KB pages
+ * if the range says so. Data that comes first by an eviction gets one chunk of 2 MB. The host
+ * memory stays until the range is destroyed, also while the data is on the device. Its layout
+ * decides the number of copies (block_copy_resident_pages_between): one for each contiguous run
+ * if both sides are one chunk of 2 MB, else one for each 4 KB.
  *
  * How this differs from the driver:
- *  1. Host memory is never short, and 2 MB of it can always be had.
+ *  1. Host memory never runs out, and 2 MB chunks are always available.
  *  2. All runs of one push share one set-up there; here each run has its own. Runs are few.
  *  3. Fresh memory is cleared page by page as pages become resident, and not the rest of a chunk
  *     at once. No byte is cleared more than once either way.
@@ -190,24 +191,19 @@ static void container_add_host_pages(struct nvuvm *nvuvm, struct nvuvm_container
 
 /* Ranges and their host memory. */
 
-/* What the CPU wrote before the range came here. */
-static void block_init(struct nvuvm_block *entry, const struct gvm_block *block,
-		       bool small_host_pages)
-{
-	entry->host_pages = block->on_host;
-	entry->host_huge = block->on_host == GVM_BLOCK_FULL && !small_host_pages;
-}
-
+/* Blocks start with the pages that the CPU wrote before. */
 static void range_link(struct nvuvm *nvuvm, struct nvuvm_range *entry, bool small_host_pages)
 {
 	struct gvm_range *range = entry->range;
 	struct nvuvm_container *owner = entry->owner;
 	s64 pages = 0;
-	u32 i;
 
-	for (i = 0; i < range->block_count; i++) {
-		block_init(&entry->blocks[i], &range->blocks[i], small_host_pages);
-		pages += hweight32(entry->blocks[i].host_pages);
+	for (u32 i = 0; i < range->block_count; i++) {
+		u32 on_host = range->blocks[i].on_host;
+
+		entry->blocks[i].host_pages = on_host;
+		entry->blocks[i].host_huge = on_host == GVM_BLOCK_FULL && !small_host_pages;
+		pages += hweight32(on_host);
 	}
 	range->device_data = entry;
 	container_add_host_pages(nvuvm, owner, pages);
@@ -249,14 +245,13 @@ void nvuvm_range_destroy(struct nvuvm *nvuvm, struct gvm_range *range)
 	struct nvuvm_range *entry = nvuvm_range_of(range);
 	u32 count = range->block_count;
 	s64 pages = 0;
-	u32 i;
 
-	/* First no limit write finds it any more, and none is at work in it. */
+	/* From here on no limit write finds the range, and none is at work in it. */
 	gvm_mutex_lock(&entry->owner->va_space);
 	list_del_init(&entry->node);
 	gvm_mutex_unlock(&entry->owner->va_space);
 	gvm_range_destroy(range);
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		pages += hweight32(entry->blocks[i].host_pages);
 		nvuvm_thrash_destroy(&entry->blocks[i].thrash);
 	}
@@ -277,9 +272,8 @@ void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 }
 
 /*
- * An eviction comes to where nothing is yet: one chunk of 2 MB, if the block and the host have that.
- * The published GVM asks for nothing else at first; UVM takes what is there. What an application
- * staged its data in was no memory of UVM's.
+ * Host memory for an eviction: one chunk of 2 MB if the block has none yet, is full, and the host
+ * has such chunks. The published GVM asks only for 2 MB at first. UVM takes smaller pages, too.
  */
 static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				       u32 pages)
@@ -295,7 +289,7 @@ static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *ra
 	nvuvm_host_populate(nvuvm, range, index, pages);
 }
 
-/* The device through the model: chunks by way of the PMM, copies in as many pieces as it takes. */
+/* The calls to the device: chunks come from the PMM, copies are split into pieces. */
 
 static int nvuvm_chunk_alloc(void *data, u32 *ret_chunk)
 {

@@ -13,14 +13,16 @@
  *                                  victim <--- head | unused   | tail   (no page resident)
  *
  * A chunk goes to the tail of the used ones when it is unpinned after its allocation
- * (chunk_update_lists_locked) and whenever data migrates to its block (block_mark_memory_used). The
- * GPU's own accesses are invisible: a block that every kernel reads and that never faults gets to
- * the head as surely as one that is never looked at again. A cyclic walk over a little more than
- * there is misses every time. NVIDIA's own comment in the code would like mappings to count, too.
+ * (chunk_update_lists_locked) and whenever data migrates to its block (block_mark_memory_used).
+ * The GPU's own accesses are invisible: a block that every kernel reads and that never faults
+ * gets to the head as surely as one that is never looked at again. A cyclic walk over a little
+ * more than there is misses every time. NVIDIA's own comment in the code would like mappings to
+ * count, too.
  *
  * A victim is looked for (pick_root_chunk_to_evict) among the free ones, then at the head of the
- * unused ones, whose block has lost its pages by other means than eviction, then at the head of the
- * used ones. The published GVM keeps each chunk on a second list by process, in the same order.
+ * unused ones, whose block has lost its pages by other means than eviction, then at the head of
+ * the used ones. The published GVM keeps each chunk on a second list by process, in the same
+ * order.
  *
  * How this differs from the drivers:
  *  1. The last victim of a batch that is larger than memory would be a chunk that the same batch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The core's policy at the hooks of NVIDIA's driver, as gvm.ko has it: the model still owns blocks,
- * chunks, copies and PTEs, and asks the core who may have memory and who has to give it.
+ * The core's policy at the hooks of NVIDIA's driver, as in gvm.ko. The model owns blocks, chunks,
+ * copies and PTEs. The core decides about charges and victims.
  *
  *     hook in UVM                          here                        the core
  *     block_alloc_gpu_chunk, before    visit_populate_locked()   gvm_charge_reserve()
@@ -13,8 +13,9 @@
  *     block_mark_memory_used           gvm_block_finish_locked() gvm_clock_touch()
  *     end of a batch                   nvuvm_service()           gvm_evictors_kick()
  *
- * A victim's chunk is handed to the block that needs it, as in the stock driver, so that no other block
- * can take it first. What the batch in service has migrated to is no victim; see block.c.
+ * The block that needs room gets the victim's chunk, as in the stock driver, so no other block
+ * can take it first. Chunks that the batch in service has migrated to are no victims; see
+ * block.c.
  */
 #include "nvuvm/parts.h"
 

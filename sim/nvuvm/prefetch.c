@@ -7,9 +7,8 @@
  * More than half of it is here, so the rest may come
  *
  * A block is a binary tree over its pages. A fault looks upwards from its page: the largest
- * subtree in which the pages that are resident or faulted just now are more than 51 % is brought in
- * whole. Somebody who walks through a block page by page and stops at every miss makes the tree fill
- * by powers of two:
+ * subtree in which the pages that are resident or faulted just now are more than 51 % is brought
+ * in whole. A thread that walks through a block page by page fills the tree by powers of two:
  *
  *     fault at page 0   #...............................   1 of 1; of 2 it is only 50 %
  *                   1   ##..............................   2 of 2; 2 of 4 is only 50 %
@@ -18,8 +17,8 @@
  *                   8   ################................   9 of 16 = 56 %
  *                  16   ################################  17 of 32 = 53 %
  *
- * Six faults, and six times the way into the driver and back, for 2 MB. What is counted are the
- * pages before the prefetch: one fault's region does not make another one's denser.
+ * So 2 MB take six faults, each with its way into the driver and back. Only pages before the
+ * prefetch count: the region of one fault does not make another region denser.
  *
  * How this differs from the driver:
  *  1. Its leaves are 4 KB pages, and it fills up each faulted 64 KB first (grow_fault_granularity).
@@ -47,9 +46,8 @@ static bool subtree_is_dense(u32 mask, u32 occupied)
 static u32 prefetch_region(u32 page, u32 valid, u32 occupied)
 {
 	u32 region = 0;
-	u32 size;
 
-	for (size = 1; size <= GVM_PAGES_PER_BLOCK; size *= 2) {
+	for (u32 size = 1; size <= GVM_PAGES_PER_BLOCK; size *= 2) {
 		u32 mask = subtree_mask(page, size) & valid;
 
 		if (subtree_is_dense(mask, occupied))

@@ -7,14 +7,15 @@
  * What counts, and why it is nearly nothing here
  *
  * thrashing_event_cb() sees migrations and revocations. It returns at once for a migration whose
- * cause is UVM_MAKE_RESIDENT_CAUSE_EVICTION, since the VA space cannot be locked there: a page that
- * is evicted and faulted back 1000 times a second never counts as thrashing for being evicted. What
- * counts are migrations by faults and by the prefetcher that goes with them, of whichever processor
- * they go to. And these alone are not enough: there is no record of single pages before two
- * migrations of one block within a lapse went to different processors (last_processor). With one
- * GPU the other one is the CPU, so a block that the CPU leaves alone never gets that far, however
- * often the GPU loses it. Our applications fill their memory on the CPU before the GPU sees it, and
- * never touch it there again; the detector sleeps through all of the papers' experiments.
+ * cause is UVM_MAKE_RESIDENT_CAUSE_EVICTION, since the VA space cannot be locked there: a page
+ * that is evicted and faulted back 1000 times a second never counts as thrashing for being
+ * evicted. What counts are migrations by faults and by the prefetcher that goes with them, of
+ * whichever processor they go to. And these alone are not enough: there is no record of single
+ * pages before two migrations of one block within a lapse went to different processors
+ * (last_processor). With one GPU the other one is the CPU, so a block that the CPU leaves alone
+ * never gets that far, however often the GPU loses it. Our applications fill their memory on the
+ * CPU before the GPU sees it, and never touch it there again; the detector sleeps through all of
+ * the papers' experiments.
  *
  *
  * What happens when it does not
@@ -42,7 +43,7 @@
  */
 #include "nvuvm/parts.h"
 
-/* A pin whose time is up in this has ended. */
+/* A pin ends this much before its deadline. */
 #define UNPIN_GRANULARITY_NS 20000ull
 
 /* Counters of 3 and 8 bits. */
@@ -61,7 +62,9 @@ static void page_end_throttle(struct nvuvm_thrash_page *page, enum nvuvm_process
 		page->throttle_end_ns = 0;
 }
 
-/* Forget a page that was thrashing. Whom it favoured last is kept, as is how often it throttled. */
+/*
+ * Forget that a page was thrashing. Its favoured processor and its count of throttles are kept.
+ */
 static void thrash_reset_page(struct nvuvm_thrash *thrash, u32 number)
 {
 	struct nvuvm_thrash_page *page = &thrash->pages[number];
@@ -79,9 +82,7 @@ static void thrash_reset_page(struct nvuvm_thrash *thrash, u32 number)
 
 static void thrash_unpin(struct nvuvm_thrash *thrash, u64 now_ns)
 {
-	u32 pinned;
-
-	for (pinned = thrash->pinned; pinned; pinned &= pinned - 1) {
+	for (u32 pinned = thrash->pinned; pinned; pinned &= pinned - 1) {
 		u32 number = (u32)__ffs(pinned);
 
 		if (thrash->pages[number].pin_deadline_ns <= now_ns + UNPIN_GRANULARITY_NS)
@@ -95,18 +96,16 @@ void nvuvm_thrash_destroy(struct nvuvm_thrash *thrash)
 	thrash->pages = NULL;
 }
 
-/* Is there a fight at all? From then on each page is looked at. */
+/* Two processors use the block within a lapse: from then on each page has a record. */
 static bool thrash_watch_pages(struct nvuvm_thrash *thrash, enum nvuvm_processor to, u64 now_ns)
 {
-	u32 i;
-
 	if (thrash->pages)
 		return true;
 	if (!thrash->last_ns || thrash->last_processor == to ||
 	    now_ns - thrash->last_ns > NVUVM_THRASH_LAPSE_NS)
 		return false;
 	thrash->pages = gvm_alloc(GVM_PAGES_PER_BLOCK * sizeof(*thrash->pages));
-	for (i = 0; thrash->pages && i < GVM_PAGES_PER_BLOCK; i++) {
+	for (u32 i = 0; thrash->pages && i < GVM_PAGES_PER_BLOCK; i++) {
 		thrash->pages[i].favoured = NVUVM_NOBODY;
 		thrash->pages[i].pinned_to = NVUVM_NOBODY;
 	}
@@ -137,20 +136,18 @@ static void page_migrated(struct nvuvm_thrash *thrash, u32 number, enum nvuvm_pr
 void nvuvm_thrash_migrated(struct nvuvm_thrash *thrash, u32 pages, enum nvuvm_processor to,
 			   u64 now_ns)
 {
-	u32 left;
-
 	thrash_unpin(thrash, now_ns);
-	/* A migration to where all of them are pinned is the pin's doing. */
+	/* If all pages are pinned, the pin has caused the migration. */
 	if (pages && !(pages & ~thrash->pinned))
 		return;
 	if (thrash_watch_pages(thrash, to, now_ns))
-		for (left = pages; left; left &= left - 1)
+		for (u32 left = pages; left; left &= left - 1)
 			page_migrated(thrash, (u32)__ffs(left), to, now_ns);
 	thrash->last_ns = now_ns;
 	thrash->last_processor = (u8)to;
 }
 
-/* A second without thrashing: the block begins anew, if it has not done so too often. */
+/* After a second without thrashing the block's history is reset, a few times at most. */
 static bool thrash_epoch_over(struct nvuvm_thrash *thrash, u64 now_ns)
 {
 	if (!thrash->last_thrashing_ns || thrash->pin_count ||
@@ -162,7 +159,7 @@ static bool thrash_epoch_over(struct nvuvm_thrash *thrash, u64 now_ns)
 	return true;
 }
 
-/* A new throttling period, if the last one is over: whom will it favour? */
+/* Start a new throttling period if the last one is over, and choose its favoured processor. */
 static void page_update_period(struct nvuvm_thrash_page *page, enum nvuvm_processor requester,
 			       u64 now_ns)
 {
@@ -174,7 +171,7 @@ static void page_update_period(struct nvuvm_thrash_page *page, enum nvuvm_proces
 	}
 }
 
-/* Where a pinned page can be reached by all who take part: the GPU reaches the host's memory. */
+/* A location that all processors of a page can reach. The GPU reaches host memory. */
 static enum nvuvm_processor page_common_location(const struct nvuvm_thrash_page *page)
 {
 	return page->processors & 1u << NVUVM_CPU ? NVUVM_CPU : NVUVM_GPU;
@@ -240,7 +237,7 @@ static void page_throttle(struct nvuvm_thrash_page *page, enum nvuvm_processor p
 		saturating_inc(&page->throttles, COUNT_MAX);
 }
 
-/* Is a fault on this page worth a thought? Its throttling ends here, if its time has come. */
+/* Is the page thrashing now, or pinned? Ends the requester's throttling. */
 static bool page_is_thrashing(struct nvuvm_thrash_page *page, enum nvuvm_processor requester,
 			      u64 now_ns)
 {
