@@ -2,15 +2,15 @@
 /*
  * Layer: service. Blocks.
  *
- * Activities: who is at work on a device
- * ======================================
+ * Activities: which threads of the core are calling a device
+ * ==========================================================
  *
  * Evictors, scheduler, writers and fault service each begin an activity before they call the device and
  * end it afterwards. A stopped activity cannot begin; service/quiesce.c stops them and waits for
  * their ends.
  *
- * A GPU that is lost never comes back under the same device. All activities end, and no wait of the
- * core depends on it from then on, so processes can be detached and the device be unregistered.
+ * A lost GPU never comes back under the same device. All activities end, and no wait in the core
+ * depends on the GPU any more. So processes can be detached and the device can be unregistered.
  */
 #include "gvm/activity.h"
 

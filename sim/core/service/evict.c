@@ -9,16 +9,16 @@
  *
  *     the container is at its gmem.limit.high  -> the coldest chunk of its own. No container
  *                                                 pays for another one's limit.
- *     the device is full                       -> the coldest chunk of any container that is
- *                                                 above its gmem.limit.low; only when there is
- *                                                 none at all, one of a protected container:
- *                                                 protection is best effort (Ghost 4.1), and a
- *                                                 newcomer's context would die for it.
+ *     the device is full                       -> the coldest chunk of any container above its
+ *                                                 gmem.limit.low. If there is none, a chunk of a
+ *                                                 protected container: protection is best effort
+ *                                                 (Ghost 4.1). A refusal would kill the context
+ *                                                 of a new process.
  *
  * Three parties evict. First the fault path, when no chunk is free: one victim, then it tries again.
  * Second a control write that lowered a limit. The limit holds for new charges before the first victim
- * is picked, so faults cannot undo the work. Each chunk is evicted under its own block's lock only, so
- * the container's faults are served all the while. The work is bounded, and gmem.current reports the
+ * is picked, so faults cannot undo the work. Each eviction holds the lock of one block only, so the
+ * container's faults are served meanwhile. The work is bounded, and gmem.current reports the
  * result. Third the background evictors, which make the fault path's case rare: one thread for
  * each container with a limit and one for the device, each keeping some chunks free:
  *
@@ -27,24 +27,24 @@
  *          below: wakes up     stops, sleeps
  *
  * An evicted chunk is uncharged and free at once, while its copy to the host is still on the
- * link: the device starts the next owner's work behind that copy. Free chunks are handed out
- * oldest first, so with the evictors ahead by a few milliseconds of link time that copy has
- * ended by then, and both directions of the link work side by side (GVM 4.3, Figure 9).
+ * link: the device starts the next owner's work behind that copy. Free chunks are handed out oldest
+ * first. The evictors are a few milliseconds of link time ahead, so the copy has usually ended when
+ * its chunk is handed out. Both directions of the link then work at once (GVM 4.3, Figure 9).
  *
  * Before a reclaim and before each round of a background evictor, pressure listeners are told how much is
  * wanted (policy/pressure.c). The evictor does not wait for them.
  *
  * A container whose hmem.limit is used up cannot give a chunk. At its gmem.limit.high its eviction
  * returns -ENOSPC and its fault is cancelled. A full device returns -ENOSPC when that holds for all
- * containers with chunks. Such a container's evictor can only tell its listeners: memory that they give
- * up is the only way out.
+ * containers with chunks. The evictor of such a container only tells its listeners. Room comes when
+ * they free memory.
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
  *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
- *  2. The papers give no watermarks. These are a few milliseconds of a 16 GB/s link, or what the
- *     last batch of faults took, at most a sixteenth of a limit. A batch that finds less than it
- *     takes makes the fault handler evict, one chunk for each block, while the evictor sleeps. On
- *     a link as fast as an H100's both take longer than the copies do, and a fifth of it is idle.
+ *  2. The papers give no watermarks. Here they are a few milliseconds of a 16 GB/s link, or what the
+ *     last batch of faults took, at most a sixteenth of a limit. When a batch needs more chunks than
+ *     are free, the fault handler evicts one chunk for each block while the evictor sleeps. That work
+ *     takes longer than the copies on a link as fast as an H100's, and a fifth of the link is idle.
  *  3. The published driver has no background evictor. It frees lazily: the fault thread evicts,
  *     and a thread waits for the copies. Its reclaim on a limit write goes through the
  *     container's memory in address order, with up to 256 blocks locked at once.
@@ -55,21 +55,15 @@
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
 
-/* How often one search asks the clock, whose picks are bounded, for a hand to go twice round. */
+/* One pick looks at a bounded number of chunks: so many picks take a hand round twice. */
 static u32 evict_asks(const struct gvm_device *device)
 {
 	return 2 * (device->chunk_count / GVM_PICK_LOOKS + 1);
 }
 
-static u32 evict_pick(struct gvm_container *container, enum gvm_need need)
-{
-	return need == GVM_NEED_CHARGE ? gvm_clock_pick_own(container) :
-					 gvm_clock_pick_global(container->device);
-}
-
 /*
- * Evict a chunk that was picked. A chunk whose owner gave it back meanwhile is as good as evicted. A
- * part of one lowers a charge, but frees no chunk: -EBUSY for a full device, which tries the next.
+ * Evict a picked chunk. Returns 0 as well if its owner freed it meanwhile (-ENOENT of the manager). An
+ * eviction of a part lowers a charge but frees no chunk: a full device gets -EBUSY and tries the next.
  */
 static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need,
 			struct gvm_eviction *eviction)
@@ -85,33 +79,27 @@ static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need
 	return status == -ENOENT ? 0 : status;
 }
 
-/* Why no chunk of the container could go, as gvm_evict_for() puts it. Device's lock held. */
-static int evict_none_own_locked(const struct gvm_container *container)
-{
-	/* Since it was refused, the container may have given back what it had. */
-	if (container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_high_bytes)
-		return 0;
-	if (container->charged_bytes == container->unevictable_bytes)
-		return -ENOENT;
-	/* Picks are promises, and may be taken back; reservations will be chunks soon. */
-	if (container->is_swap_full && !container->evicting_bytes)
-		return -ENOSPC;
-	return -EAGAIN;
-}
-
+/* No chunk of the container could be evicted: the status of gvm_evict_for() for the reason. */
 static int evict_none_own(struct gvm_container *container)
 {
-	int status;
+	int status = -EAGAIN;
 
 	gvm_spin_lock(&container->device->lock);
-	status = evict_none_own_locked(container);
-	if (status == -ENOSPC)
+	if (container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_high_bytes) {
+		/* The container has freed memory since its charge was refused. */
+		status = 0;
+	} else if (container->charged_bytes == container->unevictable_bytes) {
+		status = -ENOENT;
+	} else if (container->is_swap_full && !container->evicting_bytes) {
+		/* An eviction in progress may still fail and return its room: that is -EAGAIN. */
 		container->events[GVM_EVENT_HMEM]++;
+		status = -ENOSPC;
+	}
 	gvm_spin_unlock(&container->device->lock);
 	return status;
 }
 
-/* Are there chunks of containers that are not shielded, even if none can go right now? */
+/* Has any unshielded container chunks, evictable now or later? */
 static bool evict_has_exposed(struct gvm_device *device)
 {
 	u32 exposed;
@@ -122,7 +110,7 @@ static bool evict_has_exposed(struct gvm_device *device)
 	return exposed > 0;
 }
 
-/* Why no shielded chunk of the device could go, as gvm_evict_for() puts it. */
+/* No shielded chunk could be evicted: the status of gvm_evict_for() for the reason. */
 static int evict_none_protected(struct gvm_device *device)
 {
 	u32 bound, stuck, evicting;
@@ -137,7 +125,7 @@ static int evict_none_protected(struct gvm_device *device)
 	return bound ? -ENOSPC : -ENOENT;
 }
 
-/* All containers with chunks are shielded. */
+/* Evict a chunk of a shielded container: there are no other chunks. */
 static int evict_protected(struct gvm_device *device, struct gvm_eviction *eviction)
 {
 	u32 asks = evict_asks(device);
@@ -167,7 +155,8 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 	if (gvm_device_is_lost(device))
 		return -ENODEV;
 	while (asks--) {
-		chunk = evict_pick(container, need);
+		chunk = need == GVM_NEED_CHARGE ? gvm_clock_pick_own(container) :
+						  gvm_clock_pick_global(device);
 		if (chunk == GVM_NO_CHUNK)
 			continue;
 		status = evict_picked(device, chunk, need, eviction);
@@ -210,7 +199,6 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 		return device->memory_ops->free_chunks(device->memory);
 	}
 	used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
-
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
 		used = (evictor->container->charged_bytes + GVM_CHUNK_BYTES - 1) >>
@@ -220,16 +208,7 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 	return used < *ret_total ? *ret_total - (u32)used : 0;
 }
 
-static bool evictor_is_due_locked(const struct gvm_evictor *evictor)
-{
-	u32 total;
-	u32 unused = evictor_free_locked(evictor, &total);
-
-	return unused <
-	       min(max(GVM_EVICT_LOW_CHUNKS, evictor->demand), total / GVM_EVICT_LOW_SHARE);
-}
-
-/* How many chunks are missing to the high watermark. */
+/* How many free chunks are missing to the high watermark. */
 static u32 evictor_lack(const struct gvm_evictor *evictor)
 {
 	u32 unused, total, wanted;
@@ -259,18 +238,7 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
-/* Tell the listeners, and go on without waiting for them. */
-static void evictor_post(struct gvm_evictor *evictor)
-{
-	u64 target_bytes = (u64)evictor_lack(evictor) << GVM_CHUNK_SHIFT;
-
-	if (evictor->container)
-		gvm_pressure_post(evictor->container, target_bytes);
-	else
-		gvm_pressure_post_device(evictor->device, target_bytes);
-}
-
-/* Evict one victim, if there is a cold one: only a thread that needs room now takes chunks in use. */
+/* Evict one cold chunk, if there is one. Only a thread that needs room now takes chunks in use. */
 static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = evictor->device;
@@ -287,7 +255,7 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *e
 				       evict_picked(device, chunk, GVM_NEED_CHARGE, eviction);
 }
 
-/* Is the hmem.limit of its container used up, so that no chunk can go? */
+/* Is the container's hmem.limit used up? Then none of its chunks can be evicted. */
 static bool evictor_is_stuck(const struct gvm_evictor *evictor)
 {
 	bool stuck;
@@ -298,12 +266,17 @@ static bool evictor_is_stuck(const struct gvm_evictor *evictor)
 	return stuck;
 }
 
+/* One round: tell the listeners, then evict up to the high watermark. */
 static void evictor_run(struct gvm_evictor *evictor)
 {
 	struct gvm_eviction eviction = { 0 };
-	u32 most = max(GVM_EVICT_HIGH_CHUNKS, evictor_lack(evictor));
+	u32 lack = evictor_lack(evictor);
+	u32 most = max(GVM_EVICT_HIGH_CHUNKS, lack);
 
-	evictor_post(evictor);
+	if (evictor->container)
+		gvm_pressure_post(evictor->container, (u64)lack << GVM_CHUNK_SHIFT);
+	else
+		gvm_pressure_post_device(evictor->device, (u64)lack << GVM_CHUNK_SHIFT);
 	if (evictor_is_stuck(evictor))
 		return;
 	while (most-- && !gvm_give_way() && evictor_lack(evictor) &&
@@ -334,7 +307,7 @@ static void evictor_worker(void *data)
 	while (!gvm_worker_should_stop()) {
 		if (gvm_wait_event_interruptible(&evictor->wait, evictor_take_kick(evictor)))
 			break;
-		/* A quiesced or lost device gets no round: demand comes again with the next kick. */
+		/* A quiesced or lost device gets no round; the next kick asks again. */
 		if (!gvm_activity_begin(evictor->device, GVM_ACTIVITY_EVICTORS))
 			continue;
 		evictor_run(evictor);
@@ -349,40 +322,32 @@ static struct gvm_evictor **evictor_slot(struct gvm_device *device,
 	return container ? &container->evictor : &device->evictor;
 }
 
-/* From here on it can be kicked. Under the lock, since it may be one that runs already. */
-static bool evictor_publish_locked(struct gvm_evictor *evictor, struct gvm_device *device,
-				   struct gvm_container *container)
-{
-	struct gvm_evictor **slot = evictor_slot(device, container);
-
-	if (*slot == evictor)
-		return false;
-	memset(evictor, 0, sizeof(*evictor));
-	if (*slot)
-		return false;
-	gvm_waitqueue_init(&evictor->wait);
-	evictor->device = device;
-	evictor->container = container;
-	*slot = evictor;
-	return true;
-}
-
 int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 		      struct gvm_container *container)
 {
-	bool published;
+	struct gvm_evictor **slot = evictor_slot(device, container);
+	bool busy;
 	int status;
 
 	gvm_spin_lock(&device->lock);
-	published = evictor_publish_locked(evictor, device, container);
+	busy = *slot;
+	/* An evictor that runs already stays as it is. */
+	if (*slot != evictor)
+		memset(evictor, 0, sizeof(*evictor));
+	if (!busy) {
+		gvm_waitqueue_init(&evictor->wait);
+		evictor->device = device;
+		evictor->container = container;
+		*slot = evictor;
+	}
 	gvm_spin_unlock(&device->lock);
-	if (!published)
+	if (busy)
 		return -EBUSY;
 	status = gvm_worker_start(&evictor->worker, "gvm evictor", evictor_worker, evictor);
 	if (!status)
 		return 0;
 	gvm_spin_lock(&device->lock);
-	*evictor_slot(device, container) = NULL;
+	*slot = NULL;
 	gvm_spin_unlock(&device->lock);
 	evictor->device = NULL;
 	return status;
@@ -394,7 +359,7 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 
 	if (!device)
 		return;
-	/* No kick can reach it from here on; then it ends. */
+	/* First no new kick can reach it, then its thread ends. */
 	gvm_spin_lock(&device->lock);
 	*evictor_slot(device, evictor->container) = NULL;
 	gvm_spin_unlock(&device->lock);
@@ -402,13 +367,19 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 	evictor->device = NULL;
 }
 
-/* Under the lock, so that an evictor that is being stopped is not touched. */
+/* Wake an evictor that is below its low watermark. The lock keeps gvm_evictor_stop() out. */
 static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 {
+	u32 unused, total, low;
+
 	if (!evictor)
 		return;
 	evictor->demand = chunks ? chunks : evictor->demand;
-	if (evictor->kicked || !evictor_is_due_locked(evictor))
+	if (evictor->kicked)
+		return;
+	unused = evictor_free_locked(evictor, &total);
+	low = min(max(GVM_EVICT_LOW_CHUNKS, evictor->demand), total / GVM_EVICT_LOW_SHARE);
+	if (unused >= low)
 		return;
 	evictor->kicked = true;
 	gvm_wake_up_all(&evictor->wait);

@@ -57,19 +57,14 @@
 #include "gvm/fault.h"
 #include "gvm/activity.h"
 
-/* The device that a fault is of. */
+/* The device on which a fault happened. */
 static struct gvm_device *fault_device(const struct gvm_fault_handler *handler,
 				       const struct gvm_fault *fault)
 {
 	return fault->device ? fault->device : handler->device;
 }
 
-/* Do two records ask for the same page of the same address space? */
-static bool fault_same_page(const struct gvm_fault *a, const struct gvm_fault *b)
-{
-	return a->space == b->space && a->va == b->va;
-}
-
+/* The order of service: priority, device, address space, address. */
 static bool fault_before(const struct gvm_fault *a, const struct gvm_fault *b)
 {
 	if (a->priority != b->priority)
@@ -88,13 +83,13 @@ static bool fault_before(const struct gvm_fault *a, const struct gvm_fault *b)
 static void fault_sort(struct gvm_fault *faults, u32 count)
 {
 	static const u32 gaps[] = { 132, 57, 23, 10, 4, 1 };
-	u32 g, i, j;
 
-	for (g = 0; g < ARRAY_SIZE(gaps); g++) {
+	for (u32 g = 0; g < ARRAY_SIZE(gaps); g++) {
 		u32 gap = gaps[g];
 
-		for (i = gap; i < count; i++) {
+		for (u32 i = gap; i < count; i++) {
 			struct gvm_fault fault = faults[i];
+			u32 j;
 
 			for (j = i; j >= gap && fault_before(&fault, &faults[j - gap]);
 			     j -= gap)
@@ -108,12 +103,11 @@ static void fault_sort(struct gvm_fault *faults, u32 count)
 static u32 fault_coalesce(struct gvm_fault *faults, u32 count)
 {
 	u32 kept = 0;
-	u32 i;
 
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		struct gvm_fault *last = &faults[kept ? kept - 1 : 0];
 
-		if (!kept || !fault_same_page(last, &faults[i]))
+		if (!kept || last->space != faults[i].space || last->va != faults[i].va)
 			faults[kept++] = faults[i];
 		else if (faults[i].access > last->access)
 			last->access = faults[i].access;
@@ -173,7 +167,7 @@ static void fault_cancel_failed(struct gvm_fault_handler *handler,
 	}
 }
 
-/* Service faults of one address space, unless it is going away. */
+/* Service faults of one address space, unless it is being destroyed. */
 static void fault_service_space(struct gvm_device *device, struct gvm_fault *faults, u32 count,
 				struct gvm_fence *fence)
 {
@@ -239,8 +233,7 @@ static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 int gvm_fault_service(struct gvm_fault_handler *handler)
 {
 	struct gvm_device *device = handler->device;
-	u32 batches;
-	u32 fetched;
+	u32 batches, fetched;
 	int status = gvm_activity_begin_wait(device, GVM_ACTIVITY_FAULTS);
 
 	if (status)

@@ -8,9 +8,9 @@
  * Opening, reading, polling and closing of a listener, as the file operations of a usermemfd call
  * them. The events themselves are policy/pressure.c.
  *
- * A reader sleeps in the listener, so the listener must not go while one is inside: close() takes it
- * off its container, wakes all readers, and waits until the last of them has left. The container
- * cannot go before that either, whatever becomes of its processes: the listener has a reference.
+ * A reader sleeps in the listener. So close() takes the listener off its container, wakes all
+ * readers and waits until the last one has left. The listener has a reference to the container, so the container
+ * outlives it, even if all processes of the container have ended.
  */
 #include "gvm/pressure.h"
 
@@ -85,26 +85,7 @@ bool gvm_listener_is_at_end(struct gvm_listener *listener)
 	return ended;
 }
 
-static void listener_enter(struct gvm_listener *listener)
-{
-	gvm_spin_lock(&listener->container->device->lock);
-	listener->readers++;
-	gvm_spin_unlock(&listener->container->device->lock);
-}
-
-/* The listener may be gone as soon as the lock is given up. */
-static void listener_leave(struct gvm_listener *listener)
-{
-	struct gvm_device *device = listener->container->device;
-
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(listener->readers > 0);
-	if (--listener->readers == 0 && listener->closing)
-		gvm_wake_up_all(&listener->watcher.wait);
-	gvm_spin_unlock(&device->lock);
-}
-
-/* Another reader may have been faster. */
+/* Take the newest event, if no other reader has taken it. Returns as gvm_pressure_take_locked(). */
 static int listener_try_take(struct gvm_listener *listener, struct gvm_pressure_event *event)
 {
 	struct gvm_device *device = listener->container->device;
@@ -116,32 +97,35 @@ static int listener_try_take(struct gvm_listener *listener, struct gvm_pressure_
 	return taken;
 }
 
-static int listener_take(struct gvm_listener *listener, struct gvm_pressure_event *event,
-			 bool wait)
-{
-	int taken = listener_try_take(listener, event);
-
-	while (taken == -EAGAIN && wait) {
-		if (gvm_wait_event_interruptible(&listener->watcher.wait,
-						 gvm_listener_poll(listener)))
-			return -EINTR;
-		taken = listener_try_take(listener, event);
-	}
-	return taken;
-}
-
 /* CONTEXT: process; without @wait: atomic. */
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait)
 {
+	struct gvm_device *device = listener->container->device;
 	struct gvm_pressure_event event;
 	int taken;
 
 	if (size < sizeof(event))
 		return -EINVAL;
-	listener_enter(listener);
-	taken = listener_take(listener, &event, wait);
+	gvm_spin_lock(&device->lock);
+	listener->readers++;
+	gvm_spin_unlock(&device->lock);
+
+	taken = listener_try_take(listener, &event);
+	while (taken == -EAGAIN && wait) {
+		if (gvm_wait_event_interruptible(&listener->watcher.wait,
+						 gvm_listener_poll(listener)))
+			taken = -EINTR;
+		else
+			taken = listener_try_take(listener, &event);
+	}
 	if (taken > 0)
 		memcpy(buf, &event, sizeof(event));
-	listener_leave(listener);
+
+	/* After the unlock the listener may be freed. */
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(listener->readers > 0);
+	if (--listener->readers == 0 && listener->closing)
+		gvm_wake_up_all(&listener->watcher.wait);
+	gvm_spin_unlock(&device->lock);
 	return taken;
 }

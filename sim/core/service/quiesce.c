@@ -5,21 +5,21 @@
  * Quiesce and resume
  * ==================
  *
- * Before a GPU is suspended or reset, its driver has to know that no thread of the core calls it. Work
- * that causes other work stops first:
+ * Before a GPU is suspended or reset, no thread of the core may call its driver. Work that causes other
+ * work stops first:
  *
  *     evictors -> scheduler -> writers -> faults          quiesce
  *     evictors <- scheduler <- writers <- faults          resume
  *
- * Evictors only work ahead. The scheduler makes RPCs that no control file asked for. Writers reclaim
- * memory and make RPCs. Fault service comes last, since a context that waits for a fault keeps the GPU
- * busy, and a writer may wait for such a context. Each activity has a count of the threads inside
+ * Evictors only work ahead. The scheduler makes RPCs of its own. Writers reclaim memory and make RPCs.
+ * Fault service comes last: a context that waits for a fault keeps the GPU busy, and a writer may wait
+ * for that context. Each activity has a count of the threads inside
  * and a flag that stops it. Long work looks at its flag between two steps.
  *
  * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped sleeps
  * interruptibly (a write to a control file, the fault handler) or skips the round (evictors,
- * the scheduler). If something does not end in time, quiesce undoes what it did and says so: the
- * driver decides whether to reset the GPU all the same, with gvm_device_set_lost().
+ * the scheduler). If something does not end in time, quiesce undoes what it did and returns an
+ * error. The driver may then declare the GPU lost with gvm_device_set_lost() and reset it.
  *
  * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG has the
  * defaults of a new one, and applies what its container wants.

@@ -3,8 +3,8 @@
  * The compute scheduler's thread: look which TSGs have work, let policy/sched.c decide, make the RPCs.
  *
  * Layer: service. Holds tsg_mutex through a whole round, RPCs included, as a write to a control
- * file does: a freeze and a hold cannot cross, no TSG comes or goes in between, and what is
- * recorded of a TSG is what RPCs said. A writer waits for a round, which is a few RPCs.
+ * file does. So a freeze and a hold cannot cross, no TSG is attached or detached in between, and the
+ * record of a TSG is what its RPCs confirmed. A writer may have to wait for a round of a few RPCs.
  *
  * An RPC that failed is tried again in the next round.
  *
@@ -27,36 +27,28 @@ static u64 sched_pending_kernels(struct gvm_container *container)
 	return submitted > ended ? submitted - ended : 0;
 }
 
-/* Ask the device about all TSGs of a container. True: one of them has work. */
-static bool sched_look_at_tsgs(struct gvm_container *container)
-{
-	const struct gvm_device *device = container->device;
-	struct gvm_tsg *tsg;
-	bool busy = false;
-
-	list_for_each_entry(tsg, &container->tsgs, node) {
-		struct gvm_tsg_sample sample = { .runtime_ns = tsg->runtime_ns };
-
-		/* The work of a shared TSG belongs to no one container. */
-		if (gvm_tsg_is_shared(tsg))
-			continue;
-		device->ops->tsg_sample(device->gpu, tsg->id, &sample);
-		container->share.ran_ns += sample.runtime_ns - tsg->runtime_ns;
-		tsg->runtime_ns = sample.runtime_ns;
-		busy |= sample.busy;
-	}
-	return busy;
-}
-
+/* Ask the device about all TSGs: how long each container ran, and whether it has work. */
 static void sched_look_locked(struct gvm_scheduler *scheduler)
 {
-	bool by_events = scheduler->config.tracking == GVM_TRACK_EVENTS;
+	const struct gvm_device *device = scheduler->device;
 	struct gvm_container *container;
+	struct gvm_tsg *tsg;
 
-	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
-		bool busy = sched_look_at_tsgs(container);
+	list_for_each_entry(container, &device->compute, compute_node) {
+		bool busy = false;
 
-		if (by_events)
+		list_for_each_entry(tsg, &container->tsgs, node) {
+			struct gvm_tsg_sample sample = { .runtime_ns = tsg->runtime_ns };
+
+			/* The work of a shared TSG is counted for no container. */
+			if (gvm_tsg_is_shared(tsg))
+				continue;
+			device->ops->tsg_sample(device->gpu, tsg->id, &sample);
+			container->share.ran_ns += sample.runtime_ns - tsg->runtime_ns;
+			tsg->runtime_ns = sample.runtime_ns;
+			busy |= sample.busy;
+		}
+		if (scheduler->config.tracking == GVM_TRACK_EVENTS)
 			busy = sched_pending_kernels(container);
 		container->share.work = busy && !container->frozen;
 	}
@@ -64,21 +56,21 @@ static void sched_look_locked(struct gvm_scheduler *scheduler)
 
 /* RPCs. */
 
-/* Count an RPC. Returns its error, if it was one. */
-static int sched_rpc_done(struct gvm_scheduler *scheduler, int error)
+/* Count an RPC. Returns its error; -ENODEV (the TSG is gone) is none. */
+static int sched_rpc_done(struct gvm_scheduler *scheduler, int status)
 {
 	scheduler->rpcs++;
-	if (!error || error == -ENODEV)
+	if (!status || status == -ENODEV)
 		return 0;
-	if (error == -ENXIO)
+	if (status == -ENXIO)
 		gvm_device_set_lost(scheduler->device);
 	scheduler->failures++;
-	return error;
+	return status;
 }
 
 /*
- * Is a held TSG also taken off the GPU? Low priority is, at once. A debtor may finish its timeslice,
- * since it gains a part of one timeslice at most.
+ * Does a hold also take the TSG off the GPU? Under priority it does, at once. Under weighted shares
+ * the debtor may finish its timeslice: it gains a part of one timeslice at most.
  */
 static bool sched_preempts(const struct gvm_scheduler *scheduler)
 {
@@ -90,23 +82,22 @@ static int sched_send_batch(struct gvm_scheduler *scheduler, bool disable)
 {
 	const struct gvm_device *device = scheduler->device;
 	u32 count = scheduler->batch_count;
-	u32 i;
-	int error;
+	int status;
 
 	scheduler->batch_count = 0;
 	if (!count)
 		return 0;
 	if (disable)
-		error = device->ops->tsgs_disable(device->gpu, scheduler->batch_ids, count,
-						  sched_preempts(scheduler));
+		status = device->ops->tsgs_disable(device->gpu, scheduler->batch_ids, count,
+						   sched_preempts(scheduler));
 	else
-		error = device->ops->tsgs_enable(device->gpu, scheduler->batch_ids, count);
-	error = sched_rpc_done(scheduler, error);
-	for (i = 0; i < count && !error; i++) {
+		status = device->ops->tsgs_enable(device->gpu, scheduler->batch_ids, count);
+	status = sched_rpc_done(scheduler, status);
+	for (u32 i = 0; i < count && !status; i++) {
 		scheduler->batch[i]->disabled = disable;
 		scheduler->batch[i]->preempted = disable && sched_preempts(scheduler);
 	}
-	return error;
+	return status;
 }
 
 static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg,
@@ -129,14 +120,14 @@ static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const stru
 }
 
 /*
- * Take all that are held off the runlist, or put back those that are not. Returns the first error.
- * A freeze that failed is for its writer to repeat.
+ * @disable: take all TSGs of held containers off the runlist; else put the released ones back.
+ * Returns the first error. A failed freeze is not repeated here: its writer does that.
  */
 static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
 {
 	struct gvm_container *container;
 	struct gvm_tsg *tsg;
-	int first = 0, error;
+	int first = 0, status;
 
 	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
 		if (disable && !container->share.held)
@@ -145,39 +136,34 @@ static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
 			if (disable ? !sched_has_to_leave(scheduler, tsg) :
 				      !gvm_tsg_plan_locked(tsg).enable)
 				continue;
-			error = sched_add_to_batch(scheduler, tsg, disable);
-			first = first ? first : error;
+			status = sched_add_to_batch(scheduler, tsg, disable);
+			first = first ? first : status;
 		}
 	}
-	error = sched_send_batch(scheduler, disable);
-	return first ? first : error;
-}
-
-static int sched_set_timeslice(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg)
-{
-	const struct gvm_device *device = scheduler->device;
-	struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
-	int error;
-
-	if (!plan.set_timeslice)
-		return 0;
-	error = sched_rpc_done(scheduler, device->ops->tsg_set_timeslice(device->gpu, tsg->id,
-									 plan.timeslice_us));
-	if (!error)
-		tsg->timeslice_us = plan.timeslice_us;
-	return error;
+	status = sched_send_batch(scheduler, disable);
+	return first ? first : status;
 }
 
 static int sched_set_timeslices(struct gvm_scheduler *scheduler)
 {
+	const struct gvm_device *device = scheduler->device;
 	struct gvm_container *container;
 	struct gvm_tsg *tsg;
-	int first = 0, error;
+	int first = 0;
 
-	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
+	list_for_each_entry(container, &device->compute, compute_node) {
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			error = sched_set_timeslice(scheduler, tsg);
-			first = first ? first : error;
+			struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
+			int status;
+
+			if (!plan.set_timeslice)
+				continue;
+			status = sched_rpc_done(
+				scheduler, device->ops->tsg_set_timeslice(device->gpu, tsg->id,
+									  plan.timeslice_us));
+			if (!status)
+				tsg->timeslice_us = plan.timeslice_us;
+			first = first ? first : status;
 		}
 	}
 	return first;
@@ -185,41 +171,36 @@ static int sched_set_timeslices(struct gvm_scheduler *scheduler)
 
 static int sched_apply_locked(struct gvm_scheduler *scheduler)
 {
-	int first, error;
+	int first, status;
 
 	first = sched_move_tsgs(scheduler, true);
-	error = sched_move_tsgs(scheduler, false);
-	first = first ? first : error;
-	error = sched_set_timeslices(scheduler);
-	return first ? first : error;
-}
-
-/* A row of failures is logged once. */
-static void sched_report(struct gvm_scheduler *scheduler, int error)
-{
-	if (error && !scheduler->failing)
-		gvm_warn("%s: scheduler: an RPC failed (%d), and is tried again",
-			 scheduler->device->name, error);
-	scheduler->failing = error;
+	status = sched_move_tsgs(scheduler, false);
+	first = first ? first : status;
+	status = sched_set_timeslices(scheduler);
+	return first ? first : status;
 }
 
 /* CONTEXT: process. */
 int gvm_scheduler_round(struct gvm_scheduler *scheduler)
 {
 	struct gvm_device *device = scheduler->device;
-	int error;
+	int status;
 
 	if (!gvm_activity_begin(device, GVM_ACTIVITY_SCHEDULER))
 		return gvm_device_is_lost(device) ? -ENODEV : 0;
 	gvm_mutex_lock(&device->tsg_mutex);
 	sched_look_locked(scheduler);
 	gvm_sched_decide_locked(device, scheduler->config.policy, gvm_ktime_ns());
-	error = sched_apply_locked(scheduler);
+	status = sched_apply_locked(scheduler);
 	scheduler->rounds++;
-	sched_report(scheduler, error);
+	/* A series of failures is logged once. */
+	if (status && !scheduler->failing)
+		gvm_warn("%s: scheduler: an RPC failed (%d), and is tried again", device->name,
+			 status);
+	scheduler->failing = status;
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_activity_end(device, GVM_ACTIVITY_SCHEDULER);
-	return error;
+	return status;
 }
 
 /* The thread. */
@@ -239,7 +220,7 @@ static void scheduler_worker(void *data)
 {
 	struct gvm_scheduler *scheduler = data;
 
-	/* From look to look: the RPCs between them count. */
+	/* The interval is from look to look, so the time of the RPCs is part of it. */
 	while (!gvm_worker_should_stop()) {
 		u64 next_ns = gvm_ktime_ns() + scheduler->config.interval_ns;
 		u64 now_ns;
@@ -250,20 +231,6 @@ static void scheduler_worker(void *data)
 					      next_ns - min(now_ns, next_ns)) == -EINTR)
 			break;
 	}
-}
-
-/* From here on it can be kicked. Under the lock, since it may be one that runs already. */
-static bool scheduler_publish_locked(struct gvm_scheduler *scheduler, struct gvm_device *device)
-{
-	if (device->scheduler == scheduler)
-		return false;
-	memset(scheduler, 0, sizeof(*scheduler));
-	if (device->scheduler)
-		return false;
-	gvm_waitqueue_init(&scheduler->wait);
-	scheduler->device = device;
-	device->scheduler = scheduler;
-	return true;
 }
 
 static void scheduler_unpublish(struct gvm_device *device)
@@ -277,17 +244,24 @@ static void scheduler_unpublish(struct gvm_device *device)
 int gvm_scheduler_start(struct gvm_scheduler *scheduler, struct gvm_device *device,
 			const struct gvm_scheduler_config *config)
 {
-	bool published;
+	bool busy;
 	int status;
 
 	if (config->policy == GVM_SCHED_TIMESLICES || !config->interval_ns)
 		return -EINVAL;
 	gvm_spin_lock(&device->lock);
-	published = scheduler_publish_locked(scheduler, device);
-	if (published)
+	busy = device->scheduler;
+	/* A scheduler that runs already stays as it is. */
+	if (device->scheduler != scheduler)
+		memset(scheduler, 0, sizeof(*scheduler));
+	if (!busy) {
+		gvm_waitqueue_init(&scheduler->wait);
+		scheduler->device = device;
 		scheduler->config = *config;
+		device->scheduler = scheduler;
+	}
 	gvm_spin_unlock(&device->lock);
-	if (!published)
+	if (busy)
 		return -EBUSY;
 	status = gvm_worker_start(&scheduler->worker, "gvm scheduler", scheduler_worker,
 				  scheduler);

@@ -6,105 +6,62 @@
  * record change together: two writers cannot cross, and no TSG is attached between a setting and
  * its application.
  *
- * -ENODEV is success. A TSG that is gone runs nothing and has no timeslice, so each setting holds for
- * it; its owner will detach it.
+ * -ENODEV is success: a TSG that is gone runs nothing, so each setting holds for it. Its owner will
+ * detach it.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
 #include "gvm/tsg.h"
 
-/* The error of an RPC, and what it tells of the GPU. */
-static int tsg_rpc_error(struct gvm_device *device, int error)
+/* The status of an RPC: -ENODEV is success, and -ENXIO means that the GPU is lost. */
+static int tsg_rpc_status(struct gvm_device *device, int status)
 {
-	if (error == -ENXIO) {
+	if (status == -ENXIO) {
 		gvm_device_set_lost(device);
 		return -ENODEV;
 	}
-	return error == -ENODEV ? 0 : error;
-}
-
-static int tsg_set_timeslice(struct gvm_tsg *tsg, u64 timeslice_us)
-{
-	struct gvm_device *device = tsg->container->device;
-	int error;
-
-	error = tsg_rpc_error(device, device->ops->tsg_set_timeslice(device->gpu, tsg->id,
-								     timeslice_us));
-	if (!error)
-		tsg->timeslice_us = timeslice_us;
-	return error;
-}
-
-/* A frozen TSG leaves the GPU in tsg_preempt(), a held one in the scheduler's next round. */
-static int tsg_disable(struct gvm_tsg *tsg)
-{
-	struct gvm_device *device = tsg->container->device;
-	int error;
-
-	error = tsg_rpc_error(device,
-			      device->ops->tsgs_disable(device->gpu, &tsg->id, 1, false));
-	if (!error)
-		tsg->disabled = true;
-	return error;
-}
-
-static int tsg_preempt(struct gvm_tsg *tsg)
-{
-	struct gvm_device *device = tsg->container->device;
-	int error;
-
-	error = tsg_rpc_error(device, device->ops->tsg_preempt(device->gpu, tsg->id));
-	if (!error)
-		tsg->preempted = true;
-	return error;
-}
-
-static int tsg_enable(struct gvm_tsg *tsg)
-{
-	struct gvm_device *device = tsg->container->device;
-	int error;
-
-	error = tsg_rpc_error(device, device->ops->tsgs_enable(device->gpu, &tsg->id, 1));
-	if (!error) {
-		tsg->disabled = false;
-		tsg->preempted = false;
-	}
-	return error;
-}
-
-/* A TSG that is still on the runlist is not preempted: the runlist would put it back. */
-static int tsg_freeze(struct gvm_tsg *tsg, const struct gvm_tsg_plan *plan)
-{
-	int error = 0;
-
-	if (plan->disable)
-		error = tsg_disable(tsg);
-	if (plan->preempt && !error)
-		error = tsg_preempt(tsg);
-	return error;
+	return status == -ENODEV ? 0 : status;
 }
 
 /*
- * Carry out the plan for one TSG: off the runlist before anything else, back onto it after
- * everything else. A step that fails keeps no other from being tried. Returns the first error.
+ * Carry out the plan for one TSG: off the runlist first, back onto it last. The other steps are tried
+ * after a failed one. Only a preempt needs the disable before it: the runlist would put the TSG right
+ * back. Returns the first error.
  */
 static int tsg_apply_locked(struct gvm_tsg *tsg)
 {
 	struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
-	int first, error;
+	struct gvm_device *device = tsg->container->device;
+	const struct gvm_gpu_ops *ops = device->ops;
+	int off = 0, timeslice = 0, on = 0;
 
-	if (gvm_device_is_lost(tsg->container->device))
+	if (gvm_device_is_lost(device))
 		return -ENODEV;
-	first = tsg_freeze(tsg, &plan);
+	if (plan.disable) {
+		off = tsg_rpc_status(device,
+				     ops->tsgs_disable(device->gpu, &tsg->id, 1, false));
+		if (!off)
+			tsg->disabled = true;
+	}
+	if (plan.preempt && !off) {
+		off = tsg_rpc_status(device, ops->tsg_preempt(device->gpu, tsg->id));
+		if (!off)
+			tsg->preempted = true;
+	}
 	if (plan.set_timeslice) {
-		error = tsg_set_timeslice(tsg, plan.timeslice_us);
-		first = first ? first : error;
+		timeslice = tsg_rpc_status(device, ops->tsg_set_timeslice(device->gpu, tsg->id,
+									  plan.timeslice_us));
+		if (!timeslice)
+			tsg->timeslice_us = plan.timeslice_us;
 	}
 	if (plan.enable) {
-		error = tsg_enable(tsg);
-		first = first ? first : error;
+		on = tsg_rpc_status(device, ops->tsgs_enable(device->gpu, &tsg->id, 1));
+		if (!on) {
+			tsg->disabled = false;
+			tsg->preempted = false;
+		}
 	}
-	return first;
+	return off ? off : timeslice ? timeslice : on;
 }
 
 static int tsgs_apply_locked(struct gvm_container *container)
@@ -113,9 +70,9 @@ static int tsgs_apply_locked(struct gvm_container *container)
 	int first = 0;
 
 	list_for_each_entry(tsg, &container->tsgs, node) {
-		int error = tsg_apply_locked(tsg);
+		int status = tsg_apply_locked(tsg);
 
-		first = first ? first : error;
+		first = first ? first : status;
 	}
 	return first;
 }
@@ -124,7 +81,7 @@ static int tsgs_apply_locked(struct gvm_container *container)
 int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 {
 	struct gvm_device *device = container->device;
-	int error = 0;
+	int status = 0;
 
 	gvm_container_get(container);
 	INIT_LIST_HEAD(&tsg->shares);
@@ -141,15 +98,15 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	list_add_tail(&tsg->node, &container->tsgs);
 	/* On a quiesced device the resume applies the settings. */
 	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
-		error = tsg_apply_locked(tsg);
+		status = tsg_apply_locked(tsg);
 		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
 	}
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
-	return error;
+	return status;
 }
 
-/* The TSG has one user less. Its first container counts as a sharer while there are others. */
+/* Remove one sharer. The TSG's first container counts as a sharer as long as there are others. */
 static void tsg_unshare_locked(struct gvm_tsg_share *share)
 {
 	struct gvm_tsg *tsg = share->tsg;
@@ -166,7 +123,7 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 		  struct gvm_tsg_share *share)
 {
 	struct gvm_device *device = container->device;
-	int error = 0;
+	int status = 0;
 
 	gvm_container_get(container);
 	gvm_mutex_lock(&device->tsg_mutex);
@@ -178,11 +135,11 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 	share->container = container;
 	list_add_tail(&share->node, &tsg->shares);
 	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
-		error = tsg_apply_locked(tsg);
+		status = tsg_apply_locked(tsg);
 		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
 	}
 	gvm_mutex_unlock(&device->tsg_mutex);
-	return error;
+	return status;
 }
 
 /* CONTEXT: process. */
@@ -213,13 +170,13 @@ int gvm_tsgs_reapply(struct gvm_device *device)
 	gvm_mutex_lock(&device->tsg_mutex);
 	list_for_each_entry(container, &device->compute, compute_node) {
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			int error;
+			int status;
 
 			tsg->timeslice_us = device->default_timeslice_us;
 			tsg->disabled = false;
 			tsg->preempted = false;
-			error = tsg_apply_locked(tsg);
-			first = first ? first : error;
+			status = tsg_apply_locked(tsg);
+			first = first ? first : status;
 		}
 	}
 	gvm_mutex_unlock(&device->tsg_mutex);
@@ -266,40 +223,40 @@ static int compute_lock(struct gvm_container *container)
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 {
 	struct gvm_device *device = container->device;
-	int error = compute_lock(container);
+	int status = compute_lock(container);
 
-	if (error)
-		return error;
+	if (status)
+		return status;
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
-	error = tsgs_apply_locked(container);
+	status = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
-	return error;
+	return status;
 }
 
 /* CONTEXT: process. */
 int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us)
 {
 	struct gvm_device *device = container->device;
-	int error = compute_lock(container);
+	int status = compute_lock(container);
 
-	if (error)
-		return error;
+	if (status)
+		return status;
 	container->timeslice_us = timeslice_us;
-	error = tsgs_apply_locked(container);
+	status = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
-	return error;
+	return status;
 }
 
 /* CONTEXT: process. */
 int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 {
 	struct gvm_device *device = container->device;
-	int error = compute_lock(container);
+	int status = compute_lock(container);
 
-	if (error)
-		return error;
+	if (status)
+		return status;
 	container->weight = weight;
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
@@ -309,15 +266,15 @@ int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 static int compute_set_frozen(struct gvm_container *container, bool frozen)
 {
 	struct gvm_device *device = container->device;
-	int error = compute_lock(container);
+	int status = compute_lock(container);
 
-	if (error)
-		return error;
+	if (status)
+		return status;
 	container->frozen = frozen;
-	error = tsgs_apply_locked(container);
+	status = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
-	return error;
+	return status;
 }
 
 /* CONTEXT: process. */
