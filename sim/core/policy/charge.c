@@ -19,9 +19,9 @@
  *
  * The usage rises in the first step, under the lock that checks the limit. So the sum of promises
  * and chunks never exceeds the limit, whatever the device's allocator does next, in whatever batches
- * and on however many threads. From the second step on the chunk itself says who pays for it: when
- * another container's thread evicts it, the right account is credited, once, with the bytes that
- * were charged.
+ * and on however many threads. From the second step on the chunk records its payer. When
+ * another container's thread evicts it, the payer is credited once, with the bytes that were
+ * charged.
  *
  * A change of usage may put the container on the other side of its gmem.limit.low, which costs the
  * clock O(1). hmem.limit works like gmem.limit.high: the promise comes first. A picked chunk
@@ -42,7 +42,8 @@
  * when its last page leaves, another payer. Eviction works on whole root chunks in NVIDIA's driver as
  * well, so a pick of A's may cost B its two pages; each payer is credited with its own. A
  * container that has only parts of others' chunks has no victim of its own: less than a chunk each.
- * The dead alternative, the first owner pays for the whole root, lets B use memory at A's cost.
+ * The rejected alternative, where the first owner pays for the whole root, lets B use memory at A's
+ * cost.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
@@ -55,9 +56,9 @@
  *   3. It uncharges the size of a root chunk per VA block and clamps at zero, which hides chunks
  *      that are counted twice or never. Here a charge below zero is a broken invariant.
  *   4. It has no hmem.limit and counts neither page tables nor contexts; GVM's Table 2 and section
- *      4.3 want both. The papers do not say who pays when hmem.limit is used up: here the owner
- *      alone does, when its own next page finds no room. A container with hmem.limit but without
- *      gmem.limit.high keeps all that it ever got. Less than a chunk of room is none.
+ *      4.3 want both. The papers do not say what happens when hmem.limit is used up: here the
+ *      owner's own next fault fails, and no other container's. A container with hmem.limit but without
+ *      gmem.limit.high keeps all its memory. Room for less than a chunk counts as none.
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
@@ -105,7 +106,7 @@ void gvm_charge_cancel_bytes(struct gvm_container *container, u64 bytes)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* Who pays for a page. Without sub_chunks a chunk has one payer. */
+/* The payer of a page. Only with sub_chunks; without them a chunk has one payer, its owner. */
 static struct gvm_container **charge_payer(const struct gvm_device *device, u32 chunk, u32 page)
 {
 	return &device->payers[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
@@ -208,7 +209,7 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk)
 	gvm_spin_unlock(&device->lock);
 }
 
-/* Take a chunk off the rings of its owner, or put it on those of a new one. */
+/* Take a bound chunk off the rings and counts of its owner. */
 static void charge_leave_rings_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -220,7 +221,7 @@ static void charge_leave_rings_locked(struct gvm_device *device, u32 chunk)
 	device->bound_chunks--;
 }
 
-/* The owner's last page has left: the payer of the first page that is left gets the chunk. */
+/* If the owner pays for no page any more, the payer of the first charged page gets the chunk. */
 static void charge_change_owner_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -399,8 +400,8 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 
 /*
  * Lower a count of memory that the device's driver reports. A wrap to 2^64 would fill the container's
- * hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so the books survive a
- * credit too many, and say so once.
+ * hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so a credit that
+ * is too large is clamped and logged once.
  */
 static void charge_take_off_locked(struct gvm_container *container, u64 *count, u64 bytes)
 {

@@ -107,11 +107,10 @@ static int check_links(const struct gvm_device *device, u32 index, u32 order)
 static int check_chunk(const struct gvm_device *device, u32 index)
 {
 	const struct gvm_chunk *chunk = &device->chunks[index];
-	u32 order;
-	int error = check_payers(device, index);
+	int status = check_payers(device, index);
 
-	if (error)
-		return error;
+	if (status)
+		return status;
 	if (chunk->state == GVM_CHUNK_FREE || chunk->state == GVM_CHUNK_ALLOCATED)
 		return check_unbound_chunk(device, index);
 	if (!check_is_bound(device, index))
@@ -123,23 +122,23 @@ static int check_chunk(const struct gvm_device *device, u32 index)
 		return check_failed(device, "no such reference bit", index);
 	if (chunk->stashed > 1)
 		return check_failed(device, "chunk's stash flag is no flag", index);
-	for (order = 0; order < GVM_ORDERS; order++) {
-		error = check_links(device, index, order);
-		if (error)
-			return error;
+	for (u32 order = 0; order < GVM_ORDERS; order++) {
+		status = check_links(device, index, order);
+		if (status)
+			return status;
 	}
 	return 0;
 }
 
 static int check_chunks(const struct gvm_device *device)
 {
-	u32 bound = 0, i;
+	u32 bound = 0;
 
-	for (i = 0; i < device->chunk_count; i++) {
-		int error = check_chunk(device, i);
+	for (u32 i = 0; i < device->chunk_count; i++) {
+		int status = check_chunk(device, i);
 
-		if (error)
-			return error;
+		if (status)
+			return status;
 		bound += check_is_bound(device, i);
 	}
 	if (bound != device->bound_chunks)
@@ -177,7 +176,7 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 	return check_front(device, front_met);
 }
 
-/* On its own ring, whose links and length have been checked. */
+/* The bytes of the picked chunks on the container's own ring, whose links have been checked. */
 static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks_evicting)
 {
 	const struct gvm_chunk *chunks = container->device->chunks;
@@ -196,7 +195,7 @@ static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks
 	return bytes;
 }
 
-/* Pages of chunks that a container pays for: of bound ones, and of those that are allocated only. */
+/* The bytes that a container pays for: of bound chunks, and of chunks that are only allocated. */
 struct check_paid {
 	u64 bound_bytes;
 	u64 allocated_bytes;
@@ -224,7 +223,7 @@ static struct check_paid check_paid(const struct gvm_container *container)
 	return paid;
 }
 
-/* Room for the picked chunks and for one more is what it takes not to be full. */
+/* A container is full if hmem.limit has no room for its picked chunks and one more. */
 static bool check_swap_is_full(const struct gvm_container *container)
 {
 	u64 used = container->swapped_bytes + container->evicting_bytes;
@@ -251,8 +250,8 @@ static int check_protection(const struct gvm_container *container)
 }
 
 /*
- * A list whose entries all link back can only end at its head: to run in a circle elsewhere, an
- * entry would need two predecessors. Still bounded by @max.
+ * Do all entries link back, at most @max of them? Such a list ends at its head: a circle elsewhere would
+ * need an entry with two predecessors.
  */
 static bool check_list_is_closed(const struct list_head *head, u32 max, u32 *ret_count)
 {
@@ -290,7 +289,7 @@ static int check_listeners(const struct gvm_container *container)
 	return 0;
 }
 
-/* What the containers come to together. */
+/* Sums over all containers. */
 struct check_sums {
 	u32 chunks; /* on own rings */
 	u32 exposed;
@@ -304,7 +303,7 @@ static int check_container(const struct gvm_container *container, struct check_s
 	const struct gvm_device *device = container->device;
 	struct check_paid paid;
 	u32 own = 0;
-	int error;
+	int status;
 
 	if (container->refs == 0 || container->refs < container->processes)
 		return check_failed(device, "fewer references than holders", container->tgid);
@@ -313,9 +312,9 @@ static int check_container(const struct gvm_container *container, struct check_s
 				    container->tgid);
 	if (container->charged_bytes > container->peak_bytes)
 		return check_failed(device, "usage is above its peak", container->tgid);
-	error = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
-	if (error)
-		return error;
+	status = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
+	if (status)
+		return status;
 	if (own != container->bound_chunks)
 		return check_failed(device, "count of bound chunks is off", container->tgid);
 	paid = check_paid(container);
@@ -334,11 +333,11 @@ static int check_container(const struct gvm_container *container, struct check_s
 	if (container->is_swap_full)
 		sums->stuck += own;
 	sums->unevictable_bytes += container->unevictable_bytes;
-	error = check_protection(container);
-	return error ? error : check_listeners(container);
+	status = check_protection(container);
+	return status ? status : check_listeners(container);
 }
 
-/* No other container would be found by this one's tgid. */
+/* Is this the only attached container of its tgid? */
 static bool check_tgid_is_unique(const struct gvm_device *device,
 				 const struct gvm_container *container)
 {
@@ -381,13 +380,13 @@ static int check_containers(const struct gvm_device *device)
 	    count != device->container_count)
 		return check_failed(device, "list of containers is broken", count);
 	list_for_each_entry(container, &device->containers, node) {
-		int error;
+		int status;
 
 		if (container->device != device)
 			return check_failed(device, "foreign container", container->tgid);
-		error = check_container(container, &sums);
-		if (error)
-			return error;
+		status = check_container(container, &sums);
+		if (status)
+			return status;
 		if (container->attached && !check_tgid_is_unique(device, container))
 			return check_failed(device, "two containers of a tgid",
 					    container->tgid);
@@ -395,7 +394,7 @@ static int check_containers(const struct gvm_device *device)
 	return check_sums(device, &sums);
 }
 
-/* The global ring meets none of the shielded rings; add its length to *length. */
+/* Walk the global ring, which shares no chunk with a shielded ring; add its length to *length. */
 static int check_global_ring(const struct gvm_device *device, u32 *length)
 {
 	u32 index = device->global.hand;
@@ -419,16 +418,16 @@ static int check_global_order(const struct gvm_device *device)
 {
 	const struct gvm_container *container;
 	u32 length = 0;
-	int error;
+	int status;
 
-	error = check_global_ring(device, &length);
-	if (error)
-		return error;
+	status = check_global_ring(device, &length);
+	if (status)
+		return status;
 	list_for_each_entry(container, &device->containers, node) {
-		error = check_owned_ring(container, &container->shielded, GVM_ORDER_GLOBAL,
-					 &length);
-		if (error)
-			return error;
+		status = check_owned_ring(container, &container->shielded, GVM_ORDER_GLOBAL,
+					  &length);
+		if (status)
+			return status;
 	}
 	if (length != device->bound_chunks)
 		return check_failed(device, "chunks missing from the global order", length);
@@ -439,9 +438,7 @@ static int check_global_order(const struct gvm_device *device)
 
 static bool check_is_stashed_before(const struct gvm_device *device, u32 position)
 {
-	u32 i;
-
-	for (i = 0; i < position; i++) {
+	for (u32 i = 0; i < position; i++) {
 		if (device->stash[i] == device->stash[position])
 			return true;
 	}
@@ -450,11 +447,11 @@ static bool check_is_stashed_before(const struct gvm_device *device, u32 positio
 
 static int check_stash(const struct gvm_device *device)
 {
-	u32 flags = 0, i;
+	u32 flags = 0;
 
 	if (device->stash_count > GVM_STASH_SIZE)
 		return check_failed(device, "stash is overfull", device->stash_count);
-	for (i = 0; i < device->stash_count; i++) {
+	for (u32 i = 0; i < device->stash_count; i++) {
 		u32 index = device->stash[i];
 
 		if (!check_is_bound(device, index) || !device->chunks[index].stashed)
@@ -463,7 +460,7 @@ static int check_stash(const struct gvm_device *device)
 		if (check_is_stashed_before(device, i))
 			return check_failed(device, "stash holds a chunk twice", index);
 	}
-	for (i = 0; i < device->chunk_count; i++)
+	for (u32 i = 0; i < device->chunk_count; i++)
 		flags += device->chunks[i].stashed;
 	if (flags != device->stash_count)
 		return check_failed(device, "stashed chunks missing from the stash", flags);
@@ -472,40 +469,30 @@ static int check_stash(const struct gvm_device *device)
 
 /* Step 5. */
 
-static int check_container_tsgs(const struct gvm_container *container)
-{
-	const struct gvm_device *device = container->device;
-	const struct gvm_tsg *tsg;
-	u32 count;
-
-	if (!check_list_is_closed(&container->tsgs, U32_MAX - 1, &count))
-		return check_failed(device, "list of TSGs is broken", container->tgid);
-	if (container->priority > GVM_PRIORITY_MAX)
-		return check_failed(device, "no such priority", container->priority);
-	list_for_each_entry(tsg, &container->tsgs, node) {
-		if (tsg->container != container)
-			return check_failed(device, "TSG on a foreign list", tsg->id);
-		if (tsg->preempted && !tsg->disabled)
-			return check_failed(device, "TSG preempted, but on the runlist",
-					    tsg->id);
-	}
-	return 0;
-}
-
 static int check_tsgs(const struct gvm_device *device)
 {
 	const struct gvm_container *container;
+	const struct gvm_tsg *tsg;
 
 	list_for_each_entry(container, &device->containers, node) {
-		int error = check_container_tsgs(container);
+		u32 count;
 
-		if (error)
-			return error;
+		if (!check_list_is_closed(&container->tsgs, U32_MAX - 1, &count))
+			return check_failed(device, "list of TSGs is broken", container->tgid);
+		if (container->priority > GVM_PRIORITY_MAX)
+			return check_failed(device, "no such priority", container->priority);
+		list_for_each_entry(tsg, &container->tsgs, node) {
+			if (tsg->container != container)
+				return check_failed(device, "TSG on a foreign list", tsg->id);
+			if (tsg->preempted && !tsg->disabled)
+				return check_failed(device, "TSG preempted, but on the runlist",
+						    tsg->id);
+		}
 	}
 	return 0;
 }
 
-/* Step 6. That a container is on the list if it has listeners was step 2. */
+/* Step 6. Step 2 has checked that each container with listeners is on a list. */
 
 static int check_listening(const struct gvm_device *device)
 {
@@ -521,29 +508,20 @@ static int check_listening(const struct gvm_device *device)
 	return 0;
 }
 
-static int check_locked(const struct gvm_device *device)
+/* CONTEXT: process. */
+int gvm_check(struct gvm_device *device)
 {
 	int (*const steps[])(const struct gvm_device *device) = {
 		check_chunks, check_containers, check_global_order,
 		check_stash,  check_tsgs,	check_listening,
 	};
-	int error = 0;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(steps) && !error; i++)
-		error = steps[i](device);
-	return error;
-}
-
-/* CONTEXT: process. */
-int gvm_check(struct gvm_device *device)
-{
-	int error;
+	int status = 0;
 
 	gvm_mutex_lock(&device->tsg_mutex);
 	gvm_spin_lock(&device->lock);
-	error = check_locked(device);
+	for (u32 i = 0; i < ARRAY_SIZE(steps) && !status; i++)
+		status = steps[i](device);
 	gvm_spin_unlock(&device->lock);
 	gvm_mutex_unlock(&device->tsg_mutex);
-	return error;
+	return status;
 }

@@ -21,16 +21,15 @@
  *     own A    '--------------'      own B    '---------------------'
  *                   ^ hand                                   ^ hand
  *
- * A hand is plain CLOCK. It passes over a chunk that was used since it last came by, clearing
- * the chunk's reference bit, and takes the first one that was not. A new chunk goes in just
- * behind the hand with its bit clear, so the hand comes to it last; when a victim has just left
- * the ring, "just behind the hand" is the victim's slot. This makes the rings do to the last
- * miss what CLOCK on a circular array does, and tests hold them to that.
+ * A hand is plain CLOCK. It passes over each chunk that was used since its last turn and clears the
+ * chunk's reference bit. It takes the first chunk that was not used. A new chunk goes in just behind
+ * the hand with its bit clear, so the hand comes to it last. When a victim has just left the ring,
+ * "just behind the hand" is the victim's slot. So the rings make exactly the misses of CLOCK on a
+ * circular array; a test compares the two.
  *
- * Each hand has its own reference bit, and a use sets both. With one shared bit a sweep of one
- * hand erases what the other one has yet to see: a container that thrashes at its own limit
- * sweeps its ring many times a second, and would look ice-cold to the device as a whole, and
- * the other way round.
+ * Each hand has its own reference bit, and a use sets both. With one shared bit, each hand would
+ * clear what the other one has yet to see. A container that thrashes at its own limit sweeps its ring
+ * many times a second: all its chunks would look cold to the global hand.
  *
  * Only events that a driver sees count as a use: faults, migrations, prefetches, mappings. This
  * generation of GPUs keeps no accessed bits that a driver could read, so a million reads of a resident
@@ -40,28 +39,26 @@
  *
  * Shielding
  *
- * The chunks of a container at or under its gmem.limit.low, or whose hmem.limit is used up, are no
- * victims of the global order. A hand that merely skipped them could spend every look on one big
- * container, so they leave the ring. But a container that hovers around a limit changes sides with
- * every charge, under the leaf lock, and may own tens of thousands of chunks. So shielding only
- * sets a flag, and the global hand, whenever it meets a chunk of a shielded owner, moves that chunk
- * to the owner's "shielded" ring. When the last reason is gone, that ring is spliced back in just
- * behind the hand.
+ * A container is shielded if it is at or under its gmem.limit.low, or if its hmem.limit is used up. Its
+ * chunks are no victims of the global order. A hand that only skipped them could spend every look on
+ * one big container, so they leave the ring. But a container near a limit changes sides with every
+ * charge, under the leaf lock, and may own tens of thousands of chunks. So shielding only sets a flag.
+ * The global hand moves each chunk of a shielded owner that it meets to the owner's "shielded" ring.
+ * When the last reason is gone, that ring is spliced back in just behind the hand.
  *
- * Both are O(1), and the deferred work is free: a chunk is moved by a look that the hand would
- * have spent on passing it anyway, and since it comes back only behind the hand, it is not moved
- * again before the hand has been all the way round, however often its owner changes sides.
- * It also costs no order: moved and spliced back, a chunk stands where a hand that had passed
- * over it would have left it, its bit untouched.
+ * Both are O(1), and the deferred work is free. The hand would have spent the look on passing the chunk
+ * anyway. The chunk comes back behind the hand, so it is moved at most once a turn, however often its
+ * owner changes sides. The order stays the same, too: after the splice the chunk stands where it would
+ * stand if the hand had passed it, with its bit untouched.
  *
- * Protection by gmem.limit.low is best effort, as the papers say. A victim is charged until it is
- * gone, so picks that are in flight together can take a container below its limit by as many
- * chunks. hmem.limit is not: what it shields is not even a victim of its own container, and a pick
- * is refused by one flag, without a look.
+ * Protection by gmem.limit.low is best effort, as the papers say. A victim is charged until its
+ * eviction ends, so simultaneous picks can take a container below its limit by as many chunks.
+ * hmem.limit is strict: a chunk that it shields is not even a victim of its own container. One flag
+ * refuses the pick, without a look.
  *
- * Which of the two rings a chunk is on is written nowhere, since a splice could not update it.
- * Only a chunk that leaves would have to know, and for that it is enough to see whether one of
- * the two hands stands on it.
+ * No field says which of the two rings a chunk is on, since a splice could not update it. Only the removal
+ * of a chunk depends on it, and there it is enough to check whether one of the two hands stands on the
+ * chunk.
  *
  *
  * The pick is bounded
@@ -72,14 +69,13 @@
  *   1. The stash: cold chunks that gvm_clock_refill_stash() found ahead of time, with the lock
  *      given up now and then. Each is validated again.
  *   2. The global hand.
- *   3. If the hand met obstacles (chunks that are shielded, pinned, or being evicted): the
- *      oldest chunk of some container that is not shielded by that container's own hand, used or not.
- *      CLOCK_RESERVE_LOOKS are kept back for this. A cold chunk behind a wall of shielded ones
- *      is worth less than any chunk at once.
+ *   3. If the hand met obstacles (chunks that are shielded, in service, or being evicted): the
+ *      chunk of an unshielded container that this container's own hand comes to first, used or not.
+ *      CLOCK_RESERVE_LOOKS are kept back for this. A used chunk now is better than a cold chunk
+ *      behind many shielded ones.
  *
- * A hand that met only used chunks gets no step 3: they have had their second chance, the next pick
- * goes on from there, and CLOCK's order does not change. So the bound alone never changes which chunk
- * is taken, only in how many calls.
+ * After a hand that met only used chunks there is no step 3. The next pick goes on from there, and
+ * CLOCK's order does not change. So the bound alone changes the number of calls, never the victim.
  *
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver
@@ -90,7 +86,7 @@
  *      once allocated memory there. Here a use is one byte store without a lock.
  *   3. In the published driver only the search for a container's own victims knows the
  *      container; the global list offers any container's chunks. Here gmem.limit.low holds for every
- *      global pick, also for one on behalf of a process that is in no container.
+ *      global pick, also for a process that is in no container.
  *   4. The published search for a victim of the same container walked off the end of its list, and once
  *      span for ever. Here every loop has a budget, and "none" is an answer.
  *   5. A victim is marked under the lock under which it was found. It stays charged and on its
@@ -106,7 +102,7 @@
 enum clock_verdict {
 	CLOCK_VICTIM,	     /* cold, and the device would let it go */
 	CLOCK_SECOND_CHANCE, /* used since the hand last came by; the bit is clear now */
-	CLOCK_OBSTACLE,	     /* shielded, being evicted, stashed or pinned */
+	CLOCK_OBSTACLE,	     /* shielded, being evicted, stashed or in service */
 };
 
 /* Rings. */
@@ -156,7 +152,7 @@ static void ring_unlink(struct gvm_chunk *chunks, enum gvm_order order, u32 chun
 	chunks[chunk].prev[order] = GVM_NO_CHUNK;
 }
 
-/* Move the hand of a ring that is not empty past the chunk that it stands on; returns that. */
+/* Move the hand of a ring that is not empty by one chunk; returns the chunk that it left. */
 static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 			enum gvm_order order)
 {
@@ -191,23 +187,13 @@ static void ring_splice(struct gvm_chunk *chunks, struct gvm_ring *from, struct 
 
 /* The stash. */
 
-/* Forget the first @count entries. */
-static void stash_drop_first(struct gvm_device *device, u32 count)
-{
-	u32 i;
-
-	device->stash_count -= count;
-	for (i = 0; i < device->stash_count; i++)
-		device->stash[i] = device->stash[i + count];
-}
-
 static void stash_append(struct gvm_device *device, u32 chunk)
 {
 	device->stash[device->stash_count++] = chunk;
 	device->chunks[chunk].stashed = 1;
 }
 
-/* Is a stashed chunk still what it was put there for? */
+/* Is a stashed chunk still a cold one that may be evicted? */
 static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 {
 	const struct gvm_chunk *entry = &device->chunks[chunk];
@@ -217,13 +203,13 @@ static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 	       !gvm_container_is_shielded(entry->owner);
 }
 
-/* Keep the good entries, but for @leaving. */
+/* Remove @leaving and the entries that are not good any more. */
 static void stash_prune(struct gvm_device *device, u32 leaving)
 {
-	u32 count = device->stash_count, i;
+	u32 count = device->stash_count;
 
 	device->stash_count = 0;
-	for (i = 0; i < count; i++) {
+	for (u32 i = 0; i < count; i++) {
 		u32 chunk = device->stash[i];
 
 		device->chunks[chunk].stashed = 0;
@@ -234,7 +220,7 @@ static void stash_prune(struct gvm_device *device, u32 leaving)
 
 /* The hands. */
 
-/* Not in eviction already, and not pinned: only the device knows of pins. */
+/* Is it bound, not being evicted, and does its memory manager let it go? */
 static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 {
 	return device->chunks[chunk].state == GVM_CHUNK_BOUND &&
@@ -255,17 +241,10 @@ static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;
 }
 
-/* The global hand met a chunk of a shielded container: off the ring with it. */
-static void clock_shield(struct gvm_device *device, u32 chunk)
-{
-	struct gvm_container *owner = device->chunks[chunk].owner;
-
-	ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
-	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
-	ring_insert(device->chunks, &owner->shielded, GVM_ORDER_GLOBAL, chunk);
-}
-
-/* One look of the global hand, whose ring is not empty. */
+/*
+ * One look of the global hand, whose ring is not empty. A chunk of a shielded container moves to that
+ * container's shielded ring.
+ */
 static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_chunk)
 {
 	u32 chunk = ring_advance(device->chunks, &device->global, GVM_ORDER_GLOBAL);
@@ -273,10 +252,12 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 
 	*ret_chunk = chunk;
 	if (gvm_container_is_shielded(entry->owner)) {
-		clock_shield(device, chunk);
+		ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
+		ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
+		ring_insert(device->chunks, &entry->owner->shielded, GVM_ORDER_GLOBAL, chunk);
 		return CLOCK_OBSTACLE;
 	}
-	/* Its bit is for the stash to see: a use since then makes the entry bad. */
+	/* The bit stays: a stashed chunk that was used since is not good any more. */
 	if (entry->stashed)
 		return CLOCK_OBSTACLE;
 	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
@@ -311,7 +292,9 @@ static u32 clock_take_stashed(struct gvm_device *device, u32 *looks)
 		if (stash_entry_is_good(device, chunk) && clock_is_evictable(device, chunk))
 			victim = chunk;
 	}
-	stash_drop_first(device, seen);
+	device->stash_count -= seen;
+	for (u32 i = 0; i < device->stash_count; i++)
+		device->stash[i] = device->stash[i + seen];
 	*looks -= seen;
 	return victim;
 }
@@ -333,7 +316,7 @@ static u32 clock_sweep_global(struct gvm_device *device, u32 looks, bool *ret_ob
 	return GVM_NO_CHUNK;
 }
 
-/* The chunk that a container's own hand comes to first and that can go at all. */
+/* The first evictable chunk that the container's own hand comes to, used or not. */
 static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 {
 	struct gvm_device *device = container->device;
@@ -350,9 +333,9 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 }
 
 /*
- * Step 3. Looking at a container costs a look, too. The list of containers serves as a ring of
- * its own: a container that was asked goes to the end, so no container gives twice before the others
- * were asked, and the next pick continues where this one ran out of looks.
+ * Step 3. Looking at a container costs a look, too. The list of containers serves as a ring: a container
+ * that was asked goes to the end. So all others are asked before it gives a second chunk, and the next
+ * pick continues where this one ran out of looks.
  */
 static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
 {
@@ -387,7 +370,7 @@ static u32 clock_find_global(struct gvm_device *device)
 	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS, false);
 }
 
-/* A picked chunk may end in host memory, and is promised room there. */
+/* Mark a picked chunk. It is counted against its owner's hmem.limit until the eviction ends. */
 static void clock_mark_victim(struct gvm_device *device, u32 victim)
 {
 	struct gvm_container *owner;
@@ -498,21 +481,9 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 	gvm_spin_unlock(&device->lock);
 }
 
-/* The part of a refill that is done without giving up the lock. */
-static void clock_refill_locked(struct gvm_device *device, u32 looks)
-{
-	while (looks-- && device->stash_count < GVM_STASH_SIZE &&
-	       device->global.hand != GVM_NO_CHUNK) {
-		u32 chunk;
-
-		if (clock_step_global(device, &chunk) == CLOCK_VICTIM)
-			stash_append(device, chunk);
-	}
-}
-
 /*
- * The hand passes what it stashes, so a chunk waits in the stash on its rings, charged, and a
- * use before it is picked saves it. CONTEXT: process.
+ * The hand passes the chunks that it stashes. A stashed chunk stays charged and on its rings, and a use
+ * before it is picked saves it. The lock is released between two steps. CONTEXT: process.
  */
 u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 {
@@ -523,7 +494,14 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 
 		gvm_spin_lock(&device->lock);
 		stash_prune(device, GVM_NO_CHUNK);
-		clock_refill_locked(device, step);
+		for (u32 look = 0; look < step && device->stash_count < GVM_STASH_SIZE &&
+				   device->global.hand != GVM_NO_CHUNK;
+		     look++) {
+			u32 chunk;
+
+			if (clock_step_global(device, &chunk) == CLOCK_VICTIM)
+				stash_append(device, chunk);
+		}
 		held = device->stash_count;
 		gvm_spin_unlock(&device->lock);
 		looks -= step;

@@ -64,16 +64,7 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	return container;
 }
 
-static void container_publish_locked(struct gvm_container *container)
-{
-	struct gvm_device *device = container->device;
-
-	container->attached = true;
-	list_add_tail(&container->node, &device->containers);
-	device->container_count++;
-}
-
-/* Join the container of @tgid; if there is none yet, make it of *spare, if there is that. */
+/* Join the container of @tgid. If there is none yet, *spare (unless NULL) becomes it. */
 static struct gvm_container *container_join(struct gvm_device *device, u32 tgid,
 					    struct gvm_container **spare)
 {
@@ -84,7 +75,9 @@ static struct gvm_container *container_join(struct gvm_device *device, u32 tgid,
 	if (!container && *spare) {
 		container = *spare;
 		*spare = NULL;
-		container_publish_locked(container);
+		container->attached = true;
+		list_add_tail(&container->node, &device->containers);
+		device->container_count++;
 	}
 	if (container) {
 		container->processes++;
@@ -163,7 +156,7 @@ void gvm_container_get(struct gvm_container *container)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* No thread can reach the container any more. Checked here, since a leak would go unnoticed later. */
+/* Free a container that no thread can reach, and check that nothing is charged to it any more. */
 static void container_free(struct gvm_container *container)
 {
 	GVM_ASSERT(!container->attached && container->processes == 0);
@@ -227,7 +220,7 @@ void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* A reporter may be wrong in both directions: its two counts are equal afterwards. CONTEXT: process. */
+/* Either count of a reporter may be too low: the higher one counts for both. CONTEXT: process. */
 void gvm_launches_close(struct gvm_launches *launches)
 {
 	struct gvm_container *container = launches->container;

@@ -61,14 +61,7 @@
 /* The front is ahead of the hand by this share of the ring. */
 #define HINT_SPREAD_SHARE 4u
 
-/* How many chunks are on a ring, as far as it can be known. */
-static u32 hint_ring_count(const struct gvm_device *device,
-			   const struct gvm_container *container)
-{
-	return container ? container->bound_chunks : device->exposed_chunks;
-}
-
-/* Is it worth asking? Its bit is clear from now on. */
+/* May the chunk be unmapped, to see whether it is in use? Then its reference bit is cleared. */
 static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -81,29 +74,22 @@ static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 	return true;
 }
 
-/* The front goes on by one; returns what it stood on. The ring is not empty. */
-static u32 hint_advance(const struct gvm_device *device, struct gvm_ring *ring,
-			enum gvm_order order)
-{
-	u32 chunk = ring->lead ? ring->front : ring->hand;
-
-	ring->front = device->chunks[chunk].next[order];
-	ring->lead++;
-	return chunk;
-}
-
+/* Move the front on, up to its spread, to the next chunk that may be unmapped. */
 static u32 hint_next_locked(struct gvm_device *device, struct gvm_container *container)
 {
 	enum gvm_order order = container ? GVM_ORDER_OWN : GVM_ORDER_GLOBAL;
 	struct gvm_ring *ring = container ? &container->own : &device->global;
-	u32 spread = hint_ring_count(device, container) / HINT_SPREAD_SHARE;
+	u32 chunks = container ? container->bound_chunks : device->exposed_chunks;
+	u32 spread = chunks / HINT_SPREAD_SHARE;
 	u32 looks = GVM_PICK_LOOKS;
 
 	if (container && container->is_swap_full)
 		return GVM_NO_CHUNK;
 	while (looks-- && ring->lead < spread && ring->hand != GVM_NO_CHUNK) {
-		u32 chunk = hint_advance(device, ring, order);
+		u32 chunk = ring->lead ? ring->front : ring->hand;
 
+		ring->front = device->chunks[chunk].next[order];
+		ring->lead++;
 		if (ring->lead > spread / 2 && hint_ask(device, order, chunk))
 			return chunk;
 	}

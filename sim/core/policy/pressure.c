@@ -2,16 +2,16 @@
 /*
  * Pressure events: telling an application before taking its memory.
  *
- * Layer: policy. Never waits, never calls back, takes only the device's leaf lock, and under it a
- * wait queue's own to wake somebody.
+ * Layer: policy. Never waits, never calls back, takes only the device's leaf lock, and under it the
+ * lock of a wait queue to wake its readers.
  *
  *
  * A slot, and not a queue
  *
- * A driver can only move memory. The application knows which of it it can do without: KV blocks that no
- * request uses, activations that can be computed again, caches. Told in time how much is wanted, it
- * drops them, which costs no copy either way. But it may also be slow, dead, broken or malicious,
- * and no other application may suffer for that. So it is told, and never waited for:
+ * A driver can only move memory. The application knows what it can do without: KV blocks that no request
+ * uses, activations that can be computed again, caches. If it learns in time how much is wanted, it
+ * drops them, which costs no copy in either direction. But it may also be slow, dead, broken or
+ * malicious, and no other application may suffer for that. So the driver tells it and does not wait:
  *
  *     evictor ---- post ----> | target, sequence | <---- read, poll ---- application
  *        |                       one slot each                               |
@@ -20,9 +20,9 @@
  *                '-------------> usage falls <---------------'
  *
  * A post overwrites the slot: only the amount that is wanted now counts. Memory does not grow when no
- * application reads, and a post costs the same however many events a reader missed. The sequence tells
- * it how many. Between two victims the evictor looks only at the books: memory that the application
- * gave back ends the evictor's work earlier, and a lie about it has no effect on others.
+ * application reads, and a post costs the same however many events a reader missed. The sequence number
+ * says how many. Between two victims the evictor looks only at the books. Memory that the application
+ * freed ends the evictor's work earlier, and an application that frees nothing harms only itself.
  *
  * Two things are posted: when a background evictor starts a round, the bytes that it lacks to its high
  * watermark; when gmem.limit.high is lowered below the usage, the excess. Pressure on the device as a
@@ -31,15 +31,15 @@
  *
  * How it differs from the paper (Ghost 4.2)
  *
- *   1. The paper has a "registered usermemfd" and leaves open how many, what happens between two
- *      reads, and what a read gives. Here: GVM_LISTENERS_MAX of each container, the newest event
- *      wins, 16 bytes.
+ *   1. The paper has a "registered usermemfd" and does not say how many there may be, what happens
+ *      between two reads, or what a read returns. Here a container has up to GVM_LISTENERS_MAX, the
+ *      newest event wins, and a read returns 16 bytes.
  *   2. The paper's evictor belongs to a container. Here the device has one, too, and its target is
  *      the same for all listeners: the clock chooses the victims, and together the listeners
- *      may give more than was wanted. Of more than PRESSURE_TOLD_MAX containers, each post reaches
- *      as many, in turn.
- *   3. The published driver has nothing of it: a signal with a recommended limit was tried there
- *      and taken out again.
+ *      may give more than was wanted. Each post reaches at most PRESSURE_TOLD_MAX
+ *      containers, in turn.
+ *   3. The published driver has no such events: a signal with a recommended limit was added and
+ *      removed again.
  */
 #include "gvm/pressure.h"
 
@@ -73,14 +73,6 @@ void gvm_pressure_leave_locked(struct gvm_listener *listener)
 		list_del_init(&container->listening);
 }
 
-static void pressure_wake_all(struct gvm_container *container)
-{
-	struct gvm_listener *listener;
-
-	list_for_each_entry(listener, &container->listeners, watcher.node)
-		gvm_wake_up_all(&listener->watcher.wait);
-}
-
 static bool pressure_has_event(const struct gvm_listener *listener)
 {
 	return listener->newest.sequence != listener->read_sequence;
@@ -93,7 +85,7 @@ bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener)
 	       !listener->container->attached;
 }
 
-/* What happened before the end is read before it. CONTEXT: atomic, device's lock held. */
+/* An event that came before the end is read before the end. CONTEXT: atomic, device's lock held. */
 int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret)
 {
 	if (pressure_has_event(listener) && !listener->closing) {
@@ -111,8 +103,8 @@ static void pressure_post_locked(struct gvm_container *container, u64 target_byt
 	list_for_each_entry(listener, &container->listeners, watcher.node) {
 		listener->newest.target_bytes = target_bytes;
 		listener->newest.sequence++;
+		gvm_wake_up_all(&listener->watcher.wait);
 	}
-	pressure_wake_all(container);
 }
 
 /* CONTEXT: atomic. */

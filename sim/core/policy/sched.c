@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compute scheduler: who is held off the runlist, and how long a timeslice is.
+ * The compute scheduler: which containers are off the runlist, and how long a timeslice is.
  *
  * Layer: policy. Never waits, never calls back; the caller holds tsg_mutex.
  *
@@ -17,8 +17,8 @@
  * Priority
  *
  * While a container has work, all lower-priority containers (larger compute.priority) are removed from
- * the runlist. Those without work are removed as well: the next look would come too late to stop a
- * kernel that starts meanwhile. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
+ * the runlist. This includes containers without work: a kernel that they start before the next look could not be
+ * stopped in time. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
  * without work, so a pause between two kernels is no gap. This also bounds the RPCs: at most one hold
  * and one release in that time.
  *
@@ -43,8 +43,8 @@
  *
  *	credit += passed * weight / weights of all that are paid  -  used
  *
- * All credits add up to zero, so each debt of one container is the credit of others. A container
- * without work loses its credit, as in deficit round robin, and as much of the debts is written off. A
+ * All credits add up to zero, so a debt of one container is credit of others. A container without work
+ * loses its credit, as in deficit round robin, and the same amount of debt is written off. A
  * container that owes more than GVM_SCHED_OVERDRAFT_NS is held until it owes nothing.
  *
  * Three things follow. A hold never leaves the GPU idle: a held container owes, so another one has
@@ -68,25 +68,20 @@
 
 /* Priority. */
 
-/* Does it hold lower priorities off the runlist? Also sets until when it does. */
-static bool sched_is_active(struct gvm_container *container, u64 now_ns)
-{
-	struct gvm_share *share = &container->share;
-
-	if (share->work)
-		share->quiet_ns = now_ns + GVM_SCHED_QUIET_NS;
-	if (container->frozen)
-		share->quiet_ns = 0;
-	return now_ns < share->quiet_ns;
-}
-
+/* Hold all containers of lower priority than the highest one that has work, or had until just now. */
 static void sched_decide_priority(struct gvm_device *device, u64 now_ns)
 {
 	struct gvm_container *container;
 	u32 top = GVM_PRIORITY_MAX;
 
 	list_for_each_entry(container, &device->compute, compute_node) {
-		if (sched_is_active(container, now_ns))
+		struct gvm_share *share = &container->share;
+
+		if (share->work)
+			share->quiet_ns = now_ns + GVM_SCHED_QUIET_NS;
+		if (container->frozen)
+			share->quiet_ns = 0;
+		if (now_ns < share->quiet_ns)
 			top = min(top, (u32)container->priority);
 	}
 	list_for_each_entry(container, &device->compute, compute_node) {
@@ -177,9 +172,8 @@ static void sched_write_off(struct gvm_device *device, s64 sign, u64 total, u64 
 {
 	u64 ratio = div64_u64(excess << 20, total);
 	struct gvm_container *container;
-	u32 pass;
 
-	for (pass = 0; pass < 2 && excess; pass++) {
+	for (u32 pass = 0; pass < 2 && excess; pass++) {
 		list_for_each_entry(container, &device->compute, compute_node) {
 			u64 amount = sched_amount(&container->share, sign);
 			u64 part = pass ? amount : amount * ratio >> 20;
@@ -217,22 +211,18 @@ static void sched_hold_debtors(struct gvm_device *device)
 	}
 }
 
-static void sched_decide_weighted(struct gvm_device *device)
-{
-	sched_set_slices(device);
-	sched_pay(device);
-	sched_lapse(device);
-	sched_balance(device);
-	sched_hold_debtors(device);
-}
-
 /* CONTEXT: process, tsg_mutex held. */
 void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy policy,
 			     u64 now_ns)
 {
 	gvm_mutex_assert_held(&device->tsg_mutex);
-	if (policy == GVM_SCHED_PRIORITY)
+	if (policy == GVM_SCHED_PRIORITY) {
 		sched_decide_priority(device, now_ns);
-	else
-		sched_decide_weighted(device);
+		return;
+	}
+	sched_set_slices(device);
+	sched_pay(device);
+	sched_lapse(device);
+	sched_balance(device);
+	sched_hold_debtors(device);
 }

@@ -14,23 +14,23 @@
  * the firmware's defaults and gets its container's settings by the same comparison.
  *
  * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which
- * takes it off the GPU; in the other order the runlist could put it right back. They can fail
- * apart, so they are known apart: a TSG that was disabled but not preempted is not frozen yet,
- * and has to be enabled all the same when the container thaws. One RPC could do both, and does for
- * the scheduler. But the thread that freezes may be killed while it waits for a faulting TSG to leave
- * the GPU, and then the books must say that the TSG is off the runlist.
+ * takes it off the GPU; in the other order the runlist could put it right back. Each can
+ * fail alone, so each has a record of its own. A TSG that was disabled but not preempted is not frozen
+ * yet, and still has to be enabled when the container thaws. One RPC could do both, and does for the
+ * scheduler. But the freezing thread may be killed while it waits for a faulting TSG to leave the GPU,
+ * and then the record must say that the TSG is off the runlist.
  *
  *
  * How it differs from the papers (GVM 4.4) and the published driver
  *
  *   1. The published driver applies a priority or a freeze to the TSGs that exist at that
- *      moment. Here later ones inherit.
+ *      moment. Here later TSGs inherit it.
  *   2. There an RPC's failure is logged and the setting recorded as done, so the freeze file can
  *      say 1 while kernels run. Here the file reports the confirmed state of the TSGs.
  *   3. Here as there, no RPC is made for a container until one of its files is written: its wished
- *      timeslice is the one that TSGs have.
- *   4. The scheduler (policy/sched.c) wishes, too: a TSG that it holds is off the runlist, whatever
- *      the container's files say. Such a TSG does not count as frozen.
+ *      timeslice is the default of its TSGs.
+ *   4. The scheduler (policy/sched.c) has wishes, too: a TSG that it holds is off the runlist,
+ *      whatever the container's files say. Such a TSG does not count as frozen.
  *   5. A TSG that several containers share obeys none of them: see gvm_tsg_share().
  */
 #include "gvm/tsg.h"
