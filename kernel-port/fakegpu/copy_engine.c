@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Copy engines: a thread for each, which takes copies off its queue in order. One that is on a
- * chunk waits for what was started on that chunk before, on whatever engine: the order in which
- * copies are started is one in which they can be done, so nobody waits in a circle.
+ * Copy engines: a thread for each, which takes copies off its queue in order. A copy waits for earlier
+ * copies of the same chunk, on any engine. Copies only wait for copies that started earlier, so no
+ * circle of waits is possible.
  */
 #include "fakegpu.h"
 

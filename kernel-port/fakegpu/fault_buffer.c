@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The replayable fault buffer. A full one loses records, as the hardware's does; whoever was lost
- * faults again after the replay that those in the buffer bring about.
+ * The replayable fault buffer. A full one loses records, as the hardware's does. An access whose
+ * record was lost faults again after the next replay.
  */
 #include "fakegpu.h"
 

@@ -7,8 +7,8 @@
  *                    v                                    |
  *     runlist: A, B, C  --take--> on an SM --leave--> (job done, timeslice over, preempted)
  *
- * A TSG whose timeslice is over stays while nobody else wants an SM. One with stalled warps stays
- * whatever anybody wants, until their faults have been serviced (GVM 7.5).
+ * A TSG whose timeslice is over stays while no other TSG wants an SM. A TSG with stalled warps always
+ * stays until their faults have been serviced (GVM 7.5).
  */
 #include "fakegpu.h"
 
@@ -102,7 +102,7 @@ void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
 	spin_unlock(&gpu->lock);
 }
 
-/* Does somebody want this TSG to leave its SM? GPU's lock held. */
+/* Has a preemption of this TSG been asked for? GPU's lock held. */
 static bool tsg_is_due_locked(const struct fakegpu_tsg *tsg)
 {
 	const struct fakegpu_sm *sm = tsg->sm;

@@ -148,9 +148,9 @@ static const struct file_operations gvm_control_fops = {
 };
 
 /*
- * What became of an entry: 0 or -ENOMEM. A container whose limits nobody can write because a file is
- * missing is worse than none. Where debugfs refuses, since it is not built in or locked down, entries
- * are missing and it is no error, as everywhere in Linux.
+ * The result of making an entry: 0 or -ENOMEM. A container that lacks a control file cannot be limited,
+ * which is worse than no container. Where debugfs refuses, since it is not built in or locked down,
+ * entries are missing and it is no error, as everywhere in Linux.
  */
 int gvm_control_files_error(const struct dentry *entry)
 {
@@ -243,7 +243,7 @@ int gvm_control_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
 	dir->dir = debugfs_create_dir(name, dir->group->dir);
 	ret = gvm_debugfs_add_controls(dir, container);
 	if (ret) {
-		/* Under the mutex: nobody has been told of these files, so hardly anybody is inside. */
+		/* Under the mutex: these files are new, so hardly any operation on them is running. */
 		gvm_control_dir_remove(dir);
 		gvm_control_dir_free(dir);
 		return ret;

@@ -2,10 +2,10 @@
 /*
  * Pressure descriptors: the core's listeners as files.
  *
- * Lifetime. A descriptor may outlive the container's last process, which the core's listener is made
- * for, and also the GPU, of which it knows nothing: a device that goes disconnects all of its files
- * first. So whoever touches a listener holds its file's lock and has seen it connected; who waits,
- * waits in the file. release() comes after the last operation, and only it frees.
+ * Lifetime. A descriptor may outlive the container's last process; the core's listener is made for
+ * that. It may also outlive the GPU: a device that goes disconnects all of its files first. So code
+ * that touches a listener holds its file's lock and has seen it connected, and readers wait in the
+ * file. release() comes after the last operation, and it alone frees.
  *
  * LOCKING. gvm_pressure_mutex, then the registry's; or then a file's lock, then the core's leaf lock.
  */
@@ -188,7 +188,7 @@ unlock:
 	return ret;
 }
 
-/* A file that listens, for nobody to see yet. Returns an error pointer otherwise. */
+/* A file that listens and is not published yet. Returns it or an error pointer. */
 static struct file *gvm_pressure_file_open(const struct gvm_pressure_request *request)
 {
 	struct gvm_pressure_file *pressure = kzalloc(sizeof(*pressure), GFP_KERNEL);
@@ -313,7 +313,7 @@ static const struct file_operations gvm_dev_fops = {
 	.llseek = noop_llseek,
 };
 
-/* For everybody: it answers only for whom a driver has attached, and gives GVM_LISTENERS_MAX each. */
+/* Open to all users. It answers attached processes only, with GVM_LISTENERS_MAX listeners each. */
 static struct miscdevice gvm_dev = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "gvm",

@@ -2,13 +2,13 @@
 /*
  * Registered devices, and which process is in which container; see gvm_registry.h.
  *
- * The core knows containers, each by the tgid of one process that is in it. Here are the processes:
- * a member is a process on a device, with a directory of its own. So a container can always be named
- * after somebody who lives, and a tgid that is given to a stranger never leads to it.
+ * The core knows containers, each by the tgid of one of its processes. This file knows the processes:
+ * a member is a process on a device, with a directory of its own. So a container is always named after
+ * a living process, and a tgid that is used again never leads to it.
  *
- * To leave takes three steps, since it waits for whoever is inside a control file: the member is
- * marked, the directory goes without the mutex, the member goes. Who comes with the same tgid
- * meanwhile waits for the last step.
+ * A member leaves in three steps, because operations on its control files may be running: it is
+ * marked, its directory is removed without the mutex, it is freed. A process that attaches with the
+ * same tgid meanwhile waits for the last step.
  */
 #include "gvm_registry.h"
 
@@ -228,8 +228,8 @@ int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
 }
 
 /*
- * The last address space goes. Until the directory has gone somebody may be inside one of its files;
- * until then the container has a process, and this one's reference.
+ * The last address space goes. Until the directory is removed, operations on its files may be running;
+ * until then the container keeps a process, and this one's reference.
  */
 static void gvm_member_leave_locked(struct gvm_registration *registration,
 				    struct gvm_member *member)
@@ -379,7 +379,7 @@ static struct gvm_member *gvm_member_by_hand_locked(struct gvm_registration *reg
 	return NULL;
 }
 
-/* Off the list of devices first, so that nobody new is attached by hand. */
+/* Off the list of devices first, so that no process is attached by hand any more. */
 void gvm_device_unregister(struct gvm_device *device)
 {
 	struct gvm_registration *registration = gvm_registration_of(device);

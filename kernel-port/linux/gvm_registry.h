@@ -10,8 +10,8 @@
  *
  * LOCKING. One mutex, private to gvm_registry.c, guards the list of devices and their members. It is
  * outermost: the core's tsg_mutex and leaf lock are taken under it. No operation on a control file
- * ever takes it, and nobody waits for one while holding it: a limit write that reclaims for long
- * holds up the exit of its own container's processes, and nobody else.
+ * takes it, and no thread waits for such an operation while holding it. So a limit write that
+ * reclaims for long delays the exit of its own container's processes only.
  */
 #ifndef GVM_REGISTRY_H
 #define GVM_REGISTRY_H
@@ -28,7 +28,7 @@ struct seq_file;
 int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device);
 
 /*
- * Detach the processes that were attached by hand, wait until nobody is inside their control files,
+ * Detach the processes that were attached by hand, wait for operations on their control files,
  * let every pressure descriptor read its end, and free the device: no call of its ops is made any
  * more. The caller has uncharged all memory, detached all TSGs and processes, stopped its fault
  * handler and put its references before. CONTEXT: process.
@@ -53,7 +53,7 @@ int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
 
 /*
  * Undo one gvm_process_attach() of @tgid; @container is what that returned, and is not touched again.
- * The last one of a process removes <tgid>/<gpu>/ and waits until nobody is inside its files, the
+ * The last one of a process removes <tgid>/<gpu>/ and waits for operations on its files, the
  * last one of all removes the container: what is charged to it has been uncharged before.
  * CONTEXT: process.
  */

@@ -10,9 +10,10 @@
  *     in a worker, when gvm_worker_stop() was called. The condition counts first: a wait whose
  *     condition is true returns 0 even then. Conditions may be evaluated more than once.
  *   - GVM_ASSERT is BUG_ON(). The core asserts what keeps references, rings and owners right: going
- *     on would free what is in use, or give one tenant's memory to another. The thread ends, the
- *     GPU is lost until the machine starts again, for whoever waits for a lock that the thread
- *     held; other GPUs work. What can be gone on from is GVM_WARN_ONCE, as a lock that is not held.
+ *     on would free memory in use, or give one container's memory to another. The thread ends, and
+ *     a thread that waits for one of its locks waits for ever: the GPU is lost until the machine
+ *     starts again, other GPUs work. A mistake that does no such harm, as a lock that is not held,
+ *     is GVM_WARN_ONCE.
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -47,7 +48,7 @@
 
 /*
  * Allocation, with the hook that the tests of the core count and fail it by, here as in the
- * simulator. Set it only where nobody else uses gvm.ko: what one allocates the other frees.
+ * simulator. Set it only while gvm.ko has no other user: one allocates what the other frees.
  */
 struct gvm_port_alloc_hook {
 	void *(*alloc)(size_t bytes); /* zeroed memory or NULL */

@@ -33,7 +33,7 @@
  * the fetch into the fresh chunk need not wait behind any copy out. Once RM has nothing left, the
  * first victim's chunk is the one that the block gets, as in stock. The CPU's part of all these
  * evictions stays in the thread that services faults. When the GPU is full and the container
- * within its limit, the first chunk in global order goes, whoever's it is.
+ * within its limit, the first chunk in global order goes, of any container.
  *
  * How this differs from the published driver:
  *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here

@@ -32,8 +32,8 @@
  *  2. A block at the end of a range has a whole chunk, too, as everywhere in the simulator.
  *     NVIDIA's driver splits root chunks for these.
  *  3. The list by process has unused chunks in the order of their last migration as well.
- *  4. A freed chunk goes to the device's allocator as long as its copy out is in flight, and whoever
- *     gets it is served behind it. NVIDIA's driver waits for that copy first (free_root_chunk), but
+ *  4. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
+ *     user is served behind that copy. NVIDIA's driver waits for that copy first (free_root_chunk), but
  *     chunks are freed so only by an exit, which waits for all copies anyway.
  */
 #include "nvuvm/parts.h"

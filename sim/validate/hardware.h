@@ -29,7 +29,7 @@ enum hw_loop {
 	HW_WIDTH_SPREAD,     /* size threads, a page each, spread over 1 GiB */
 	HW_SLICE_ON,  /* two processes, an endless kernel of size threads each: runs for, */
 	HW_SLICE_OFF, /* stands still for, */
-	HW_SLICE_GAP, /* and of that, nobody runs for */
+	HW_SLICE_GAP, /* and of that, no context runs for */
 	HW_GAP_ALONE, /* gapbench.cu, row number size: HP's step alone, */
 	HW_GAP_STEP,  /* and beside LP, */
 	HW_GAP_SPEED, /* and LP's speed beside HP, as a share of its speed alone */

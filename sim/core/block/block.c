@@ -16,10 +16,10 @@
  *     ...
  *     block 1, 2, ...: bind, touch, write PTEs
  *
- * Making room needs other blocks' locks, which may be in the same range, so a block that finds
- * none drops its lock, has somebody evicted and starts again (as UVM does). What the batch has
- * started by then is in service until its PTEs are written: no evictor can take it. If all that its
- * container may have is in service, the rest of the batch is left to fault again.
+ * An eviction needs the victim's lock, and the victim may lie in the same range. So a block that
+ * finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that the batch
+ * has started are in service until their PTEs are written, and no evictor takes them. If all chunks
+ * that the container may have are in service, the rest of the batch faults again.
  *
  * How it differs from the paper:
  *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
@@ -352,9 +352,9 @@ static u32 block_remapped(const struct gvm_block *block, const struct block_requ
 }
 
 /*
- * An attempt at the first half of a block's service. *ret_needs_room: it found no chunk, because
- * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). With a chunk no error is cured
- * by making room, and nobody has to pay for it.
+ * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk, because
+ * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). An error of a block that has a
+ * chunk is another one: an eviction would not help.
  */
 static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_fence *fence, bool *ret_needs_room)
@@ -383,9 +383,10 @@ static int range_out_of_room(struct gvm_range *range, int status)
 }
 
 /*
- * The first half of a block's service, making room as often as it takes. That nobody can give
- * anything on a full device is believed only when it is still full then, and that hmem.limit is used
- * up only without @others in this batch, which may be bringing back what they had on the host.
+ * The first half of a block's service, making room as often as it takes. Memory may be freed while a
+ * victim is looked for, so "no victim" counts only if the device is still full afterwards. @others:
+ * earlier blocks of this batch may bring data back from the host, which makes room within
+ * hmem.limit; so a used up hmem.limit is final only without them.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_fence *fence)
@@ -481,7 +482,7 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	gvm_block_drop_chunk_locked(range, block, eviction->keep);
 }
 
-/* First nobody can write to them any more, then they are copied. */
+/* Unmap first: no write can come after the copy has started. */
 int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence)
 {

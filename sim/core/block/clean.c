@@ -8,9 +8,9 @@
  * The idea
  *
  * An eviction copies 2 MB to the host because the GPU may have written to them. Most of what is
- * evicted on a shared GPU are the weights of models, and nobody ever writes to those: after they
- * have come in, the same bytes are on the host and on the device. So the host's copy is kept when a
- * page comes in for a read, and the page is mapped read-only. It is clean until somebody writes:
+ * evicted on a shared GPU are the weights of models, which are never written: after they have
+ * come in, the same bytes are on the host and on the device. So the host's copy is kept when a page
+ * comes in for a read, and the page is mapped read-only. It is clean until its first write:
  *
  *                   read fault: copied in             eviction: dropped, no copy
  *      on the host ----------------------> clean ------------------------------> on the host
@@ -19,8 +19,8 @@
  *              `--------------------------> dirty -----------------------------> on the host
  *                                                     eviction: copied out
  *
- * A clean page is a bit in on_host and a bit in resident; block->clean are both at once. Whoever
- * changes one of the two has to say here what is clean now. PTEs of clean pages do not permit
+ * A clean page is a bit in on_host and a bit in resident; block->clean are both at once. Code that
+ * changes one of the two updates block->clean here. PTEs of clean pages do not permit
  * writes: the GPU cannot make one dirty without telling the driver.
  *
  *

@@ -6,13 +6,13 @@
  * ========================================================
  *
  * A driver that runs out of room copies what it evicts to the host, since it cannot know that a KV
- * block belongs to no request, or that a tensor's life is over. Whoever knows can say so, as with
- * madvise(MADV_DONTNEED): the pages are unmapped, a chunk without pages goes back to the device and
- * off its owner's account, what was swapped out is forgotten, and nothing crosses the link in either
+ * block belongs to no request, or that a tensor's life is over. The application knows and can say
+ * so, as with madvise(MADV_DONTNEED): the pages are unmapped, a chunk without pages is uncharged and
+ * goes back to the device, data in host memory is forgotten, and nothing crosses the link in either
  * direction. A discarded page reads as zeros, as one that was never there.
  *
  * A block that is in service is left alone, for a fault on it is under way and would be answered
- * with nothing; whoever discards what it still uses gets what it asked for. The range's lock is
+ * with nothing. An application that discards memory in use finds zeros there. The range's lock is
  * taken for a block at a time, so faults and evictions of other blocks come in between.
  *
  * How it differs from the paper (Ghost 4.2): the paper has applications drop objects in reaction to

@@ -103,8 +103,8 @@ struct gvm_gpu_ops {
 
 	/*
 	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: the TSG is gone; -ENXIO: the
-	 * GPU is lost. Preempt takes a
-	 * TSG that is off the runlist off the GPU; -EINTR: whoever waited for it to leave was killed.
+	 * GPU is lost. Preempt takes a TSG that is off the runlist off the GPU; -EINTR: the caller was
+	 * killed while it waited for the TSG to leave.
 	 */
 	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);
 	int (*tsg_preempt)(void *gpu, u32 tsg);
@@ -133,9 +133,9 @@ struct gvm_page_run {
 };
 
 /*
- * Calls of a manager that moves pages itself: the memory of one GPU. Operations on one chunk take effect in the
- * order in which they were started, whichever engine works on them: a chunk whose copy out is
- * still in flight can be freed, allocated and filled again, and nobody has to wait for that.
+ * Calls of a manager that moves pages itself: the memory of one GPU. Operations on one chunk take
+ * effect in the order in which they were started, whichever engine works on them: a chunk whose
+ * copy out is still in flight can be freed, allocated and filled again without waiting.
  */
 struct gvm_mmu_ops {
 	/* Take a free chunk, the one that has been free longest. Returns 0, or -ENOMEM. */

@@ -25,9 +25,9 @@ struct gvm_memory {
 	struct gvm_device *device;
 	const struct gvm_mmu_ops *mmu;
 	void *gpu;		   /* passed to every call of mmu */
-	struct gvm_spinlock lock;  /* leaf: what follows, and who is at work in a range */
+	struct gvm_spinlock lock;  /* leaf: the fields below, and users of ranges */
 	struct gvm_frame *frames;  /* one for each chunk of the device */
-	struct gvm_range **ranges; /* those that faults find, by address space and address */
+	struct gvm_range **ranges; /* published ranges, by address space and address */
 	u32 range_count;
 	u32 range_room; /* that the array has */
 };
@@ -104,7 +104,7 @@ u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gv
 int gvm_range_publish(struct gvm_range *range);
 void gvm_range_hide(struct gvm_range *range);
 
-/* Wait until nobody is at work in a range that no frame leads to. CONTEXT: process. */
+/* Wait until no thread works in a range that no frame leads to. CONTEXT: process. */
 void gvm_range_wait_idle(struct gvm_range *range);
 
 /* The block of a chunk is in service, and no evictor takes it; or it is no longer. CONTEXT: atomic. */
