@@ -211,18 +211,22 @@ static void sched_hold_debtors(struct gvm_device *device)
 	}
 }
 
-/* CONTEXT: process, tsg_mutex held. */
-void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy policy,
-			     u64 now_ns)
+static void sched_decide_weighted(struct gvm_device *device)
 {
-	gvm_mutex_assert_held(&device->tsg_mutex);
-	if (policy == GVM_SCHED_PRIORITY) {
-		sched_decide_priority(device, now_ns);
-		return;
-	}
 	sched_set_slices(device);
 	sched_pay(device);
 	sched_lapse(device);
 	sched_balance(device);
 	sched_hold_debtors(device);
+}
+
+/* CONTEXT: process, tsg_mutex held. */
+void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy policy,
+			     u64 now_ns)
+{
+	gvm_mutex_assert_held(&device->tsg_mutex);
+	if (policy == GVM_SCHED_PRIORITY)
+		sched_decide_priority(device, now_ns);
+	else
+		sched_decide_weighted(device);
 }
