@@ -107,11 +107,12 @@ static u32 table_place_behind(const struct page_table *table, u64 va)
 static struct page_table_region *table_find(const struct page_table *table, u64 va)
 {
 	u32 behind = table_place_behind(table, va);
-	struct page_table_region *region = &table->regions[behind - 1];
+	struct page_table_region *region;
 
-	if (!behind || va - region->va >= (u64)region->block_count << GVM_CHUNK_SHIFT)
+	if (!behind)
 		return NULL;
-	return region;
+	region = &table->regions[behind - 1];
+	return va - region->va < (u64)region->block_count << GVM_CHUNK_SHIFT ? region : NULL;
 }
 
 const struct page_table_region *page_table_find(const struct page_table *table, u64 va)

@@ -49,7 +49,7 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 			  burst_work_ns(burst));
 }
 
-/* A date at which the burst's state is possible: what is done had been launched by then. */
+/* A date that fits the burst's state: all kernels that have run were launched by then. */
 static u64 possible_date(const struct fifo_burst *burst, u64 slack)
 {
 	u64 kernel = burst->done_ns / burst->kernel_ns;

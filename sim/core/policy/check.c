@@ -21,7 +21,7 @@
  *                   Flags follow limits, the device's counts are the sums of theirs.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all bound
  *                   chunks together. So each chunk is on exactly one of them.
- *   4. stash        Distinct bound chunks, and those that say so.
+ *   4. stash        Its chunks are bound, distinct, and marked as stashed.
  *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
  *   6. listening    The device's list holds the containers that have listeners.
  *
