@@ -161,11 +161,9 @@ static int mapping_fill(struct fakegpu_mapping *mapping, const struct gvm_range_
 		void **host = &mapping->host[at >> GVM_CHUNK_SHIFT];
 		u64 *words;
 
-		if (!*host)
-			*host = __vmalloc(GVM_CHUNK_BYTES, GFP_KERNEL | __GFP_NOWARN);
-		if (!*host)
+		words = fakegpu_host_alloc(host, GFP_KERNEL_ACCOUNT);
+		if (!words)
 			return -ENOMEM;
-		words = *host;
 		words[(at & (GVM_CHUNK_BYTES - 1)) / sizeof(u64)] =
 			gvm_fakegpu_word(seed, range->va + at);
 		if (at % GVM_PAGE_BYTES == 0 && gvm_give_way())
@@ -251,10 +249,15 @@ err_free:
 static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegpu_map *map)
 {
 	struct fakegpu_mapping *mapping;
+	u64 host_blocks = 0;
 	int status;
 
 	if (!context->created)
 		return -ENXIO;
+	if (map->flags & GVM_FAKEGPU_MAP_ON_HOST)
+		host_blocks = DIV_ROUND_UP(map->bytes, GVM_CHUNK_BYTES);
+	if (context->host_blocks + host_blocks > FAKEGPU_HOST_SHARE * context->gpu->chunk_count)
+		return -ENOMEM;
 	if (context->mapping_count == GVM_FAKEGPU_MAPPINGS_MAX)
 		return -ENOSPC;
 	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
@@ -265,6 +268,8 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 		status = mapping_create(context, map, &mapping);
 	if (status)
 		return status;
+	mapping->host_blocks = host_blocks;
+	context->host_blocks += host_blocks;
 	map->ret_va = context->next_va;
 	/* A block that is never mapped lies between any two mappings. */
 	context->next_va += ((u64)mapping->range.block_count + 1) << GVM_CHUNK_SHIFT;
@@ -305,6 +310,7 @@ static struct fakegpu_mapping *context_find_mapping(struct fakegpu_context *cont
 
 static void context_unlink(struct fakegpu_context *context, struct fakegpu_mapping *mapping)
 {
+	context->host_blocks -= mapping->host_blocks;
 	spin_lock(&context->lock);
 	list_del(&mapping->node);
 	spin_unlock(&context->lock);

@@ -7,7 +7,6 @@
 #include "fakegpu.h"
 
 #include <linux/moduleparam.h>
-#include <linux/vmalloc.h>
 
 static unsigned int fail_copies;
 module_param(fail_copies, uint, 0644);
@@ -121,15 +120,13 @@ static void *run_host(struct fakegpu *gpu, const struct gvm_page_run *run)
 {
 	const struct gvm_frame *frame = &gpu->memory.frames[run->chunk];
 	struct fakegpu_mapping *mapping;
-	void **host;
+	void *bytes;
 
 	gvm_mutex_assert_held(&frame->range->lock);
 	mapping = container_of(frame->range, struct fakegpu_mapping, range);
-	host = &mapping->host[frame->index];
-	if (!*host)
-		*host = __vmalloc(GVM_CHUNK_BYTES,
-				  GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	return *host ? *host + ((size_t)run->first_page << GVM_PAGE_SHIFT) : NULL;
+	bytes = fakegpu_host_alloc(&mapping->host[frame->index],
+				   GFP_KERNEL | __GFP_RETRY_MAYFAIL);
+	return bytes ? bytes + ((size_t)run->first_page << GVM_PAGE_SHIFT) : NULL;
 }
 
 int fakegpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)

@@ -39,6 +39,8 @@
 #define FAKEGPU_FAULTS	     48u   /* records that the fault buffer holds: some are lost */
 #define FAKEGPU_COPIES	     32u   /* that an engine's queue holds */
 #define FAKEGPU_SMS_MAX	     16u
+#define FAKEGPU_HOST_SHARE \
+	4ull /* times the GPU's chunks: a context's blocks that begin on the host */
 
 struct fakegpu;
 struct fakegpu_sm;
@@ -83,7 +85,8 @@ struct fakegpu_mapping {
 	struct list_head node; /* in fakegpu_context.mappings */
 	struct gvm_range range;
 	struct fakegpu_pte *ptes; /* of each block */
-	void **host; /* of each block its 2 MB of host memory, or NULL; range's lock */
+	void **host;	 /* of each block its 2 MB of host memory, or NULL; range's lock */
+	u64 host_blocks; /* that began on the host: counted in the context */
 };
 
 /* A kernel. Memory of whoever launches it, until it is done. Guarded by the GPU's lock. */
@@ -142,6 +145,7 @@ struct fakegpu_context {
 	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */
 	struct list_head mappings; /* fakegpu_mapping.node */
 	u32 mapping_count;	   /* guarded by the mutex */
+	u64 host_blocks;	   /* of its mappings; guarded likewise */
 	u32 tsg_count;
 	struct gvm_tsg_share share; /* of the first TSG, with another container; or nothing */
 	struct fakegpu_tsg tsgs[GVM_FAKEGPU_TSGS_MAX];
@@ -225,6 +229,9 @@ int fakegpu_chunk_alloc(void *gpu, u32 *ret_chunk);
 void fakegpu_chunk_free(void *gpu, u32 chunk);
 u32 fakegpu_free_chunks(void *memory); /* gvm_memory_ops.free_chunks */
 void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk);
+
+/* The 2 MB of host memory at *@host; allocated, and zero, at the first call. NULL: none. */
+void *fakegpu_host_alloc(void **host, gfp_t flags);
 
 /* copy_engine.c. The calls of gvm_mmu_ops, and what starts and stops the engines. */
 int fakegpu_engines_start(struct fakegpu *gpu);

@@ -24,7 +24,10 @@ struct gvm_fakegpu_create {
 	__u32 tsgs;	  /* 1 to GVM_FAKEGPU_TSGS_MAX */
 };
 
-/* Mapped memory is zero at first, or holds the pattern of @seed in host memory. */
+/*
+ * Mapped memory is zero at first, or holds the pattern of @seed in host memory. A context has at most
+ * four times the GPU's memory of the second kind (more: -ENOMEM).
+ */
 #define GVM_FAKEGPU_MAP_ON_HOST 1u
 
 struct gvm_fakegpu_map {

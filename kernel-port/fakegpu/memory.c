@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Chunks of device memory. Nothing scrubs one that is freed: what is cleared, the core clears. */
+/*
+ * Chunks of device memory. Nothing scrubs one that is freed: what is cleared, the core clears.
+ *
+ * Host memory of blocks. It is cleared when it is allocated: a mapping may end inside a page, and the
+ * GPU reads whole pages.
+ */
 #include "fakegpu.h"
 
 #include <linux/vmalloc.h>
@@ -66,4 +71,11 @@ void fakegpu_chunk_free(void *data, u32 chunk)
 		gpu->free_count++;
 	}
 	spin_unlock(&gpu->lock);
+}
+
+void *fakegpu_host_alloc(void **host, gfp_t flags)
+{
+	if (!*host)
+		*host = __vmalloc(GVM_CHUNK_BYTES, flags | __GFP_NOWARN | __GFP_ZERO);
+	return *host;
 }

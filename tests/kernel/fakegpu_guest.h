@@ -78,6 +78,7 @@ void test_driver(void);
 void test_reload(void);
 void test_tool(void);
 void test_errors(void);
+void test_host_memory(void);
 void test_stress(void);
 void test_injection(void);
 

@@ -19,6 +19,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "scheduling", test_scheduling },
 	{ "kill", test_kill },
 	{ "errors", test_errors },
+	{ "hostmemory", test_host_memory },
 	{ "containers", test_containers },
 	{ "driver", test_driver },
 	{ "reload", test_reload },

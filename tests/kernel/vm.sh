@@ -16,6 +16,7 @@ need_vm() {
 
 # boot SECONDS VMLINUZ INITRAMFS [PARAMETER...]: the console on standard output.
 # slub_debug: a use after free finds poison, and allocations know who made them.
+# init_on_alloc=0: memory that a driver forgets to clear shows what was in it.
 # preempt=full: more places at which two threads can meet. nowatchdog: QEMU may run slowly on a
 # busy machine, which is no fault of ours; and no_timer_check: at boot the kernel counts interrupts of
 # the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
@@ -32,7 +33,7 @@ boot() {
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
 		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
-		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU preempt=full nowatchdog \
+		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU init_on_alloc=0 preempt=full nowatchdog \
 no_timer_check sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
 rdinit=/init $*" </dev/null
 }
