@@ -8,6 +8,7 @@
 
 #include "apps/report.h"
 #include "config/config.h"
+#include "config/schema.h"
 #include "cuda/cuda.h"
 #include "gvm/pressure.h"
 

@@ -36,7 +36,9 @@
 #include <stdlib.h>
 
 #include "apps/app_cost.h"
+#include "config/check.h"
 #include "engine/error.h"
+#include "trace/trace_read.h"
 
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "config/check.h"
 #include "engine/error.h"
 
 struct pages {

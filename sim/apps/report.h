@@ -87,7 +87,4 @@ extern const struct app_report report_images;
  */
 const struct app_report *app_report_at(size_t index);
 
-/* The report of an application type, or NULL. */
-const struct app_report *app_report_find(const char *type);
-
 #endif

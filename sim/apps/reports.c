@@ -2,8 +2,6 @@
 /* Reports that logs of real applications are turned into as well; see report.h. */
 #include "apps/report.h"
 
-#include <string.h>
-
 static const struct metric request_metrics[] = {
 	{ .key = "requests.arrived",
 	  .label = "requests arrived",
@@ -48,13 +46,3 @@ const struct app_report report_images = {
 	.record = "image",
 	REPORT_METRICS(image_metrics),
 };
-
-const struct app_report *app_report_find(const char *type)
-{
-	const struct app_report *report;
-
-	for (size_t i = 0; (report = app_report_at(i)); i++)
-		if (!strcmp(report->type, type))
-			return report;
-	return NULL;
-}

@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "config/message.h"
+#include "config/paths.h"
 #include "config/schema.h"
+#include "config/value.h"
 #include "engine/error.h"
 #include "figures/figure_read.h"
 #include "gvm/control.h"

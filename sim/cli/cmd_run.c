@@ -9,6 +9,8 @@
 #include "cli/run_signals.h"
 #include "cli/run_table.h"
 #include "config/config.h"
+#include "config/load.h"
+#include "config/paths.h"
 #include "engine/error.h"
 #include "results/results.h"
 #include "terminal/progress.h"

@@ -7,8 +7,9 @@
 
 #include "engine/error.h"
 #include "engine/types.h"
-#include "trace/trace.h"
+#include "trace/trace_file.h"
 #include "trace/trace_info.h"
+#include "trace/trace_read.h"
 
 static const struct command_option import_options[] = {
 	{ "skip-bad", NULL, false,

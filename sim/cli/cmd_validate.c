@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/cmd_validate_results.h"
+#include "config/load.h"
+#include "config/paths.h"
 #include "machine/machine.h"
 #include "terminal/table.h"
 #include "validate/hardware.h"

@@ -3,7 +3,7 @@
  * From settings to struct config. Each row of the schema is looked up once for each place where it
  * applies. It takes the winning setting, or its default.
  */
-#include "config/load.h"
+#include "config/steps.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -73,39 +73,6 @@ static int reject_missing_key(struct cfg_load *load, const struct cfg_key *key,
 	return cfg_error(load->err, origin, path, "is missing, allowed: %s", allowed);
 }
 
-/* Parse the default of @key, which is written as in a scenario. */
-static void default_value(const struct cfg_key *key, struct cfg_value *ret_value)
-{
-	char wrong[CFG_WRONG_MAX];
-	json_error_t error;
-	json_t *json;
-	bool right;
-
-	*ret_value = (struct cfg_value){ 0 };
-	if (!*key->fallback)
-		return;
-	json = cfg_value_from_text(key->fallback, &error);
-	right = cfg_value_parse(key, json, ret_value, wrong);
-	assert(right);
-	(void)right;
-	json_decref(json);
-}
-
-void *cfg_keys_defaults(const struct cfg_keys *set)
-{
-	void *base = calloc(1, set->bytes + 1);
-
-	for (size_t i = 0; base && i < set->key_count; i++) {
-		struct cfg_value value;
-
-		if (!set->keys[i].fallback)
-			continue;
-		default_value(&set->keys[i], &value);
-		cfg_value_store(&set->keys[i], &value, base);
-	}
-	return base;
-}
-
 /* Bind one row in @base; "*" and "#" in its path stand for @instance. */
 static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char *instance,
 		    void *base)
@@ -119,7 +86,7 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	if (!setting && !key->fallback)
 		return reject_missing_key(load, key, path);
 	if (!setting)
-		default_value(key, &value);
+		cfg_value_default(key, &value);
 	else if (cfg_load_value(load, key, setting, &value))
 		return -SIM_EXIT_USER;
 	cfg_value_store(key, &value, base);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Rules that relate several keys. Each key by itself has been checked before. */
-#include "config/load.h"
+#include "config/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "gvm/control.h"
 #include "config/message.h"
+#include "config/steps.h"
 #include "config/units.h"
 
 #define TEXT_MAX 512

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The configuration of one simulation: a scenario file, the profiles that it names and --set options,
- * checked completely and resolved into plain structs of integers.
- *
- * Layers, later ones win:  schema defaults < profile files < scenario file < --set.
- * A profile ("gpu.profile", "containers.<name>.app.profile") is a JSON file under
- * scenarios/gpus or scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant
- * names its source. Folders gpus and apps beside the scenario come before those of gvmsim. A
- * scenario can override the same keys.
+ * The configuration of one simulation, in plain structs of integers. config_load() (load.h) fills them.
  *
  * Units: bytes, nanoseconds, and parts per million for ratios and other decimal numbers, so
  * that nothing here is a floating-point number and results do not depend on a compiler.
@@ -18,10 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/schema.h"
+#include "engine/types.h"
 
-struct sim_error;
+struct cfg_keys;
 
+#define CFG_PPM		   1000000u /* a ratio of one */
 #define CFG_NAME_MAX	   64
 #define CFG_TEXT_MAX	   512
 #define CFG_CONTAINERS_MAX 64
@@ -148,36 +142,12 @@ struct config {
 	void *resolved; /* json_t: every key with its value, for config.json */
 };
 
-/* One --set PATH=VALUE of the command line; the text is borrowed. */
-struct cfg_override {
-	const char *path_and_value;
-};
-
-/*
- * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply @count
- * overrides in order and check everything against the keys of @registry, which outlives the config.
- * A mistake is reported as "file:key.path: what is wrong, what is allowed", or with "--set" in place
- * of the file. On failure *config is empty. Returns 0 or a negative enum sim_exit.
- */
-int config_load(const struct cfg_registry *registry, const char *path,
-		const struct cfg_override *overrides, size_t count, struct config *config,
-		struct sim_error *err);
+/* Free what @config owns and empty it. */
 void config_destroy(struct config *config);
 
 /* The GPU that @container is on, and its index: 0 is config.gpu, i is config.gpus[i - 1]. */
 const struct cfg_gpu *config_gpu(const struct config *config,
 				 const struct cfg_container *container);
 size_t config_gpu_index(const struct config *config, const struct cfg_container *container);
-
-/*
- * Find the data file @name of @kind ("scenarios", "traces" or "plots") of this installation and write
- * its absolute path. Looks beside the running program (build folder and source tree), then in the
- * installed data folder, then in the source tree that it was built from. Returns 0 or -SIM_EXIT_USER.
- */
-int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
-		     struct sim_error *err);
-
-/* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
-void config_list_scenarios(char *text, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/load.h"
+#include "config/steps.h"
 #include "config/message.h"
 #include "config/value.h"
 

@@ -1,52 +1,35 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The steps of config_load(), in their order. All of them report through load->err and return 0 or a negative enum sim_exit.
+ * From a scenario file, the profiles that it names and --set options to a struct config.
+ *
+ * Layers, later ones win:  schema defaults < profile files < scenario file < --set.
+ * A profile ("gpu.profile", "containers.<name>.app.profile") is a JSON file under
+ * scenarios/gpus or scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant
+ * names its source. Folders gpus and apps beside the scenario come before those of gvmsim. A
+ * scenario can override the same keys.
  */
 #ifndef SIM_CONFIG_LOAD_H
 #define SIM_CONFIG_LOAD_H
 
-#include <limits.h>
+#include <stddef.h>
 
-#include "config/config.h"
-#include "config/settings.h"
-#include "config/value.h"
+struct cfg_registry;
+struct config;
+struct sim_error;
 
-#define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 2)
-
-/* The state of one config_load(). */
-struct cfg_load {
-	char file[PATH_MAX];   /* the scenario, as messages name it */
-	char folder[PATH_MAX]; /* its folder, absolute */
-	struct cfg_schema schema;
-	struct cfg_settings settings;
-	void **systems; /* for each system of the registry, the bound struct of its keys */
-	char *origins[CFG_ORIGINS_MAX]; /* names of the profile files that settings point to */
-	size_t origin_count;
-	struct config *config;
-	struct sim_error *err;
+/* One --set PATH=VALUE of the command line; the text is borrowed. */
+struct cfg_override {
+	const char *path_and_value;
 };
 
-/* Read the JSON object in @file. On success the caller owns *ret_root. */
-int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err);
-
-/* Add the profiles that the settings so far name, as the lowest layer. */
-int cfg_load_profiles(struct cfg_load *load);
-
-/* Check every setting and fill the members of load->config. */
-int cfg_bind(struct cfg_load *load);
-
-/* Check the relations between keys. Puts the events in time order. */
-int cfg_check(struct cfg_load *load);
-
-/* Fill config->resolved and config->hash, and make the traces' names absolute. */
-int cfg_resolve(struct cfg_load *load);
-
-/* Read @setting as a value of @key, or report why it is none. */
-int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
-		   const struct cfg_setting *setting, struct cfg_value *ret_value);
-
-/* Report a mistake in the key at @path, naming the layer that set it. */
-int cfg_reject(struct cfg_load *load, const char *path, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+/*
+ * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply @count
+ * overrides in order and check everything against the keys of @registry, which outlives the config.
+ * A mistake is reported as "file:key.path: what is wrong, what is allowed", or with "--set" in place
+ * of the file. On failure *config is empty. Returns 0 or a negative enum sim_exit.
+ */
+int config_load(const struct cfg_registry *registry, const char *path,
+		const struct cfg_override *overrides, size_t count, struct config *config,
+		struct sim_error *err);
 
 #endif

@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/config.h"
-#include "engine/error.h"
 #include "config/message.h"
+#include "engine/error.h"
 
 /* A source tree is looked for up to this far above the program: build/<preset>/sim/cli/gvmsim. */
 #define LEVELS_UP 4
@@ -183,4 +182,14 @@ int config_find_data(const char *kind, const char *name, char *ret_path, size_t 
 	cfg_path_list_data(kind, folders, sizeof(folders));
 	return cfg_error(err, name, "", "not found, allowed: a file in %s",
 			 *folders ? folders : "an installation of gvmsim; none was found");
+}
+
+void config_list_scenarios(char *text, size_t size)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+
+	*text = '\0';
+	if (!config_find_data("scenarios", ".", folder, sizeof(folder), &ignored))
+		cfg_path_list_json(folder, text, size);
 }

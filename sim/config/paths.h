@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Finds the files that a scenario names. See also config_find_data(). */
+/* Finds the data files of this installation, and the files that a scenario names. */
 #ifndef SIM_CONFIG_PATHS_H
 #define SIM_CONFIG_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+struct sim_error;
 
 /* Write @folder/@name (@name alone if it is absolute). False: longer than @size. */
 bool cfg_path_join(const char *folder, const char *name, char *ret_path, size_t size);
@@ -20,5 +22,16 @@ void cfg_path_list_json(const char *folder, char *text, size_t size);
 
 /* Append to @text the folders in which config_find_data() looks for data of @kind. */
 void cfg_path_list_data(const char *kind, char *text, size_t size);
+
+/*
+ * Find the data file @name of @kind ("scenarios", "traces" or "plots") of this installation and write
+ * its absolute path. Looks beside the running program (build folder and source tree), then in the
+ * installed data folder, then in the source tree that it was built from. Returns 0 or -SIM_EXIT_USER.
+ */
+int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
+		     struct sim_error *err);
+
+/* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
+void config_list_scenarios(char *text, size_t size);
 
 #endif

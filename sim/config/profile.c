@@ -6,7 +6,7 @@
  * is looked for beside the scenario first (in gpus/ or apps/ there), so that users can bring their
  * own, then among those that come with gvmsim.
  */
-#include "config/load.h"
+#include "config/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

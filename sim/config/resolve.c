@@ -7,7 +7,7 @@
  * machine that simulates the same thing. Of a trace it covers the content and the last part of the
  * name. Once the hash has these, the configuration gets a name that finds the trace from anywhere.
  */
-#include "config/load.h"
+#include "config/steps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -26,7 +26,6 @@
 #define CFG_PATH_MAX 192
 
 /* Units in which bounds are written. */
-#define CFG_PPM	 1000000u
 #define CFG_KIB	 1024ull
 #define CFG_MIB	 (1024 * CFG_KIB)
 #define CFG_GIB	 (1024 * CFG_MIB)
@@ -190,20 +189,6 @@ bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app);
 /* Is a row of @path in the set @keys? */
 bool cfg_keys_has(const struct cfg_keys *keys, const char *path);
 
-/*
- * For help and documents. The name of a type ("size"), the unit of its numbers in a dump ("bytes",
- * "" for a bare number or a text), and a sentence on what @key accepts with bounds and examples.
- */
-const char *cfg_type_name(enum cfg_type type);
-const char *cfg_type_unit(enum cfg_type type);
-void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
-
-/*
- * A struct of the keys of @set in which each has its default; required ones are zero. The caller
- * frees it. NULL: no memory.
- */
-void *cfg_keys_defaults(const struct cfg_keys *set);
-
 /* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
@@ -228,15 +213,5 @@ bool cfg_path_event(const char *path, size_t *ret_index);
 
 /* Write @path with the alias of a control file ("memory.limit") replaced by its name. */
 void cfg_path_canonical(const char *path, char *ret_path, size_t size);
-
-/*
- * For checks of sets: report a mistake in the key "app.LEAF" of @container, or in the key @leaf of
- * event @index. The message names the layer that set the key. Both return -SIM_EXIT_USER.
- */
-int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
-		   const char *leaf, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, const char *wrong,
-		     const char *allowed);
 
 #endif

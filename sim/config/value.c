@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/value.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,36 @@ json_t *cfg_value_from_text(const char *text, json_error_t *ret_error)
 	json_t *json = json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, ret_error);
 
 	return json ? json : json_string(text);
+}
+
+void cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value)
+{
+	char wrong[CFG_WRONG_MAX];
+	json_error_t error;
+	json_t *json;
+	bool right;
+
+	*ret_value = (struct cfg_value){ 0 };
+	if (!key->fallback || !*key->fallback)
+		return;
+	json = cfg_value_from_text(key->fallback, &error);
+	right = cfg_value_parse(key, json, ret_value, wrong);
+	assert(right);
+	(void)right;
+	json_decref(json);
+}
+
+void *cfg_keys_defaults(const struct cfg_keys *set)
+{
+	void *base = calloc(1, set->bytes + 1);
+
+	for (size_t i = 0; base && i < set->key_count; i++) {
+		struct cfg_value value;
+
+		cfg_value_default(&set->keys[i], &value);
+		cfg_value_store(&set->keys[i], &value, base);
+	}
+	return base;
 }
 
 bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size)

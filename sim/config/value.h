@@ -22,6 +22,9 @@ struct cfg_value {
 bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_value *ret_value,
 		     char ret_wrong[CFG_WRONG_MAX]);
 
+/* The default of @key, which is written as in a scenario. A required key, or "", has zeros. */
+void cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value);
+
 /* Store @value where @key is bound in @base, a struct of the key's scope. */
 void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, void *base);
 
@@ -46,5 +49,11 @@ json_t *cfg_value_from_text(const char *text, json_error_t *ret_error);
  * jansson quotes.
  */
 bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size);
+
+/*
+ * A struct of the keys of @set in which each has its default; required ones are zero. The caller
+ * frees it. NULL: no memory.
+ */
+void *cfg_keys_defaults(const struct cfg_keys *set);
 
 #endif

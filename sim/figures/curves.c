@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/paths.h"
 #include "engine/error.h"
 #include "gvm/port.h"
 #include "results/csv.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/paths.h"
 #include "config/message.h"
 #include "engine/error.h"
 #include "figures/place.h"

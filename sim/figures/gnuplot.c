@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "terminal/signals.h"
-#include "config/config.h"
+#include "config/paths.h"
 #include "engine/error.h"
 #include "results/fixed.h"
 #include "results/writer.h"

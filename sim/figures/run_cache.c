@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/load.h"
 #include "engine/error.h"
 #include "figures/cache_folder.h"
 #include "figures/run_pool.h"

@@ -206,12 +206,15 @@ static void load_report(struct load *load, const char *prefix, const char *type,
 	char allowed[KEY_MAX] = "";
 	size_t length = 0;
 
-	container->report = app_report_find(type);
+	for (size_t i = 0; (report = app_report_at(i)); i++) {
+		if (!strcmp(report->type, type))
+			container->report = report;
+		if (length < sizeof(allowed))
+			length += (size_t)snprintf(allowed + length, sizeof(allowed) - length,
+						   "%s\"%s\"", i ? ", " : "", report->type);
+	}
 	if (container->report || !strcmp(type, SUMMARY_UNKNOWN))
 		return;
-	for (size_t i = 0; (report = app_report_at(i)) && length < sizeof(allowed); i++)
-		length += (size_t)snprintf(allowed + length, sizeof(allowed) - length,
-					   "%s\"%s\"", i ? ", " : "", report->type);
 	if (length < sizeof(allowed))
 		snprintf(allowed + length, sizeof(allowed) - length,
 			 " or \"" SUMMARY_UNKNOWN "\"");

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "config/config.h"
+#include "config/schema.h"
 #include "gpu/gpu.h"
 
 /* One way of managing the GPU. */

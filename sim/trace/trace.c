@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * A trace in memory, and the door through which every form of it comes in.
- */
 #include "trace/trace.h"
 
 #include "engine/error.h"
-#include "trace/trace_internal.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 void trace_init(struct trace *trace)
 {
@@ -25,6 +18,7 @@ void trace_destroy(struct trace *trace)
 	trace_init(trace);
 }
 
+/* Does @request fit behind the last request of @trace? */
 static int trace_check_request(const struct trace *trace, const struct trace_request *request,
 			       struct sim_error *err)
 {
@@ -40,40 +34,28 @@ static int trace_check_request(const struct trace *trace, const struct trace_req
 	return 0;
 }
 
-/*
- * The capacity is always the next power of two, so it need not be stored: the array is full
- * exactly when the count is zero or a power of two.
- */
-static int trace_reserve_one(struct trace *trace, struct sim_error *err)
-{
-	struct trace_request *grown;
-	size_t capacity;
-
-	if (trace->count && (trace->count & (trace->count - 1)))
-		return 0;
-	if (trace->count >= TRACE_REQUESTS_MAX)
-		return sim_user_error(err,
-				      "more than %zu requests, the most that are supported",
-				      TRACE_REQUESTS_MAX);
-	capacity = trace->count ? 2 * trace->count : 1;
-	grown = realloc(trace->requests, capacity * sizeof(*grown));
-	if (!grown)
-		return sim_runtime_error(err, "out of memory for %zu requests", capacity);
-	trace->requests = grown;
-	return 0;
-}
-
+/* The capacity is not stored: the array is full when the count is zero or a power of two. */
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err)
 {
-	int status;
+	int status = trace_check_request(trace, request, err);
 
-	status = trace_check_request(trace, request, err);
 	if (status)
 		return status;
-	status = trace_reserve_one(trace, err);
-	if (status)
-		return status;
+	if (!(trace->count & (trace->count - 1))) {
+		size_t capacity = trace->count ? 2 * trace->count : 1;
+		struct trace_request *grown;
+
+		if (trace->count >= TRACE_REQUESTS_MAX)
+			return sim_user_error(
+				err, "more than %zu requests, the most that are supported",
+				TRACE_REQUESTS_MAX);
+		grown = realloc(trace->requests, capacity * sizeof(*grown));
+		if (!grown)
+			return sim_runtime_error(err, "out of memory for %zu requests",
+						 capacity);
+		trace->requests = grown;
+	}
 	trace->requests[trace->count++] = *request;
 	return 0;
 }
@@ -96,50 +78,4 @@ const char *trace_attribution_problem(const char *text, size_t len)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
 			return "has control characters";
 	return NULL;
-}
-
-/*
- * Told apart by one byte, because one is what ungetc() promises to put back: so a trace can
- * also come through a pipe. No CSV header that is accepted starts with this byte.
- */
-static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows bad_rows,
-			     struct trace *trace, struct sim_error *err)
-{
-	int first = getc(file);
-
-	if (first == EOF && ferror(file))
-		return sim_runtime_error(err, "%s: cannot read: %s", path, strerror(errno));
-	if (first == EOF)
-		return sim_user_error(err, "%s: is empty", path);
-	ungetc(first, file);
-	if (first == TRACE_FILE_FIRST_BYTE)
-		return trace_file_read(file, path, trace, err);
-	return trace_csv_read(file, path, bad_rows, trace, err);
-}
-
-static bool trace_is_folder(FILE *file)
-{
-	struct stat st;
-
-	return !fstat(fileno(file), &st) && S_ISDIR(st.st_mode);
-}
-
-int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
-	       struct sim_error *err)
-{
-	FILE *file;
-	int status;
-
-	assert(!trace->requests);
-	file = fopen(path, "rbe");
-	if (!file)
-		return sim_user_error(err, "%s: cannot open: %s", path, strerror(errno));
-	if (trace_is_folder(file))
-		status = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
-	else
-		status = trace_read_stream(file, path, bad_rows, trace, err);
-	fclose(file);
-	if (status)
-		trace_destroy(trace);
-	return status;
 }

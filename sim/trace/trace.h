@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Request traces: when each request arrived, how long its prompt was, how much it generated.
- *
- * A trace is read once, checked completely at the border, and then is a flat array in time
- * order. Three forms are understood, told apart by their content, never by their name:
- *
- *  - the public BurstGPT CSV, 6 columns (Timestamp,Model,Request tokens,Response tokens,
- *    Total tokens,Log Type) or 8 (with Session ID and Elapsed time);
- *  - the arrivals CSV of the 3256-request head that the GVM paper replayed, which has two
- *    response columns: what the server generated and what the trace asked for;
- *  - our own compact form (trace_file.c): zstd with checksum, delta-coded varints.
+ * A trace of requests in memory: when each request arrived, how long its prompt was, how many tokens
+ * it generated. trace_read.h reads one from a file. It is checked completely there and then is a flat
+ * array in time order.
  */
 #ifndef SIM_TRACE_TRACE_H
 #define SIM_TRACE_TRACE_H
@@ -23,8 +16,8 @@ struct sim_error;
 
 /* Which response length a replay uses. Traces with one response column carry it in both. */
 enum trace_response {
-	TRACE_RESPONSE_GENERATED, /* what the replaying server really produced */
-	TRACE_RESPONSE_RECORDED,  /* what the original trace asked for */
+	TRACE_RESPONSE_GENERATED, /* the tokens that the replaying server produced */
+	TRACE_RESPONSE_RECORDED,  /* the tokens that the original trace asked for */
 	TRACE_RESPONSE_COUNT,
 };
 
@@ -32,7 +25,7 @@ enum trace_response {
 struct trace_request {
 	u64 arrival_ns; /* since the trace's own zero */
 	u32 prompt_tokens;
-	u32 response_tokens[TRACE_RESPONSE_COUNT]; /* >= 1: failures are not requests */
+	u32 response_tokens[TRACE_RESPONSE_COUNT]; /* >= 1: failures are left out */
 };
 
 /* A whole trace in memory. Owned by the caller: trace_init(), then trace_destroy(). */
@@ -45,26 +38,31 @@ struct trace {
 	char attribution[512]; /* who made it and under which licence; may be empty */
 };
 
-/* What to do about a malformed row. */
-enum trace_bad_rows {
-	TRACE_BAD_ROWS_FAIL, /* refuse the file, naming line and reason */
-	TRACE_BAD_ROWS_SKIP, /* count it in bad_rows and go on */
-};
+/*
+ * The most requests that a trace may hold: twelve times the largest public BurstGPT file. It
+ * bounds memory (1.5 GiB) when a file is that large or, damaged or hostile, claims to be.
+ */
+#define TRACE_REQUESTS_MAX ((size_t)1 << 26)
 
 void trace_init(struct trace *trace);
 void trace_destroy(struct trace *trace);
 
 /*
- * Read any supported form from the file @path. On failure *trace is empty and *err names file,
- * line (CSV) or offset, and reason. Returns 0 or a negative enum sim_exit.
+ * Add *@request at the end of @trace, growing it. Refuses a request that arrives before the last one
+ * and lengths of 0: code that replays a trace trusts it. Returns 0; -SIM_EXIT_USER for a request that
+ * no trace may hold or for too many of them; -SIM_EXIT_RUNTIME without memory. On failure @trace is
+ * unchanged and *err names no file.
  */
-int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
-	       struct sim_error *err);
+int trace_append(struct trace *trace, const struct trace_request *request,
+		 struct sim_error *err);
+
+/* Put "@path: " in front of *@err. Returns @status, the negative enum sim_exit that it came with. */
+int trace_error_at(const char *path, struct sim_error *err, int status);
 
 /*
- * Write the compact form: to a neighbour of @path, then renamed over it, so that a full disk
- * leaves no half file. Returns 0 or a negative enum sim_exit.
+ * Can the @len bytes at @text be an attribution: short enough, and free of control characters,
+ * since it is printed to terminals? Returns NULL, or the problem with it.
  */
-int trace_write(const char *path, const struct trace *trace, struct sim_error *err);
+const char *trace_attribution_problem(const char *text, size_t len);
 
 #endif

@@ -13,8 +13,10 @@
  * A row whose response has 0 tokens records a request that failed on the original server. It
  * is counted and left out; its time must still fit between its neighbours'.
  */
+#include "trace/trace_csv.h"
+
 #include "engine/error.h"
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <limits.h>

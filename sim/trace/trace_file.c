@@ -2,7 +2,7 @@
 /*
  * The compact form of a trace
  *
- * A file is exactly one zstd frame with a content checksum, and nothing after it. Inside:
+ * A file is one zstd frame (trace_frame.h). Its content is:
  *
  *	offset  size    what
  *	0       8       magic "GVMTRACE"
@@ -20,19 +20,17 @@
  *	        varint  response tokens, recorded, likewise; only if flag bit 0 is set
  *
  * A varint is an unsigned LEB128: 7 bits a byte, the lowest first, the top bit set in all but
- * the last. Only the shortest spelling of a number is valid, so a trace has one content. There
- * is no date and no file name inside: the same import gives the same bytes, as long as it uses
- * the same libzstd.
+ * the last. Only the shortest spelling of a number is valid, so a trace has one content. It holds
+ * no date and no file name: the same import gives the same bytes with the same libzstd.
  *
- * Why the checksum of zstd and not our own: it is there, and it covers all content. Why the
- * frame must have it: one flipped bit in the frame's header turns it off.
- *
- * Reading trusts nothing. Content is collected as it comes out of the decompressor, never as
- * the frame announces it, and is cut off at 1 GiB; a count is believed only if the bytes that
- * follow could hold so many requests.
+ * Reading trusts nothing: the count of requests is refused if the bytes behind it cannot hold so
+ * many. trace_frame.h guards the frame, and trace_append() each request.
  */
+#include "trace/trace_file.h"
+
 #include "engine/error.h"
-#include "trace/trace_internal.h"
+#include "trace/trace.h"
+#include "trace/trace_frame.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -43,29 +41,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #define TRACE_FILE_MAGIC	 "GVMTRACE"
 #define TRACE_FILE_MAGIC_BYTES	 8
 #define TRACE_FILE_VERSION	 1
 #define TRACE_FILE_TWO_RESPONSES 0x01
-#define TRACE_FILE_CONTENT_MAX	 ((size_t)1 << 30)
 
-/* On 1.5 million generated rows, level 19 saved another 2 % and took five times as long. */
-#define TRACE_FILE_LEVEL 12
-
-/* RFC 8878, 3.1.1.1.1: the descriptor follows the magic; this bit announces the checksum. */
-#define TRACE_FILE_DESCRIPTOR	    4
-#define TRACE_FILE_DESCRIPTOR_CHECK 0x04
-
-/* The content of a file, growing. Owns @data. */
-struct trace_content {
-	u8 *data;
-	size_t len;
-	size_t capacity;
-};
-
-/* Content while it is taken apart. */
+/* The position of a reader in the content. */
 struct trace_cursor {
 	const u8 *data; /* borrowed */
 	size_t len;
@@ -73,31 +55,7 @@ struct trace_cursor {
 	const char *path; /* for messages */
 };
 
-static int trace_content_reserve(struct trace_content *content, size_t more,
-				 struct sim_error *err)
-{
-	size_t capacity = content->capacity ? content->capacity : 4096;
-	u8 *grown;
-
-	if (more > TRACE_FILE_CONTENT_MAX - content->len)
-		return sim_user_error(err,
-				      "the content exceeds 1 GiB, the most that is supported");
-	while (capacity < content->len + more)
-		capacity *= 2;
-	if (capacity == content->capacity)
-		return 0;
-	grown = realloc(content->data, capacity);
-	if (!grown)
-		return sim_runtime_error(err, "out of memory for %zu bytes of content",
-					 capacity);
-	content->data = grown;
-	content->capacity = capacity;
-	return 0;
-}
-
-/* Writing: content */
-
-/* Append within what was reserved. */
+/* Append @len bytes. trace_content_reserve() has made room for them. */
 static void trace_content_put(struct trace_content *content, const void *bytes, size_t len)
 {
 	assert(len <= content->capacity - content->len);
@@ -116,6 +74,7 @@ static void trace_content_put_varint(struct trace_content *content, u64 value)
 	trace_content_put(content, bytes, len);
 }
 
+/* Append all that stands before the first request. */
 static int trace_encode_header(struct trace_content *content, const struct trace *trace,
 			       struct sim_error *err)
 {
@@ -141,6 +100,7 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 	return 0;
 }
 
+/* Append all requests. */
 static int trace_encode_requests(struct trace_content *content, const struct trace *trace,
 				 struct sim_error *err)
 {
@@ -165,31 +125,7 @@ static int trace_encode_requests(struct trace_content *content, const struct tra
 	return 0;
 }
 
-/* Compress @content into the new buffer *@ret_frame, which the caller frees. */
-static int trace_compress(const struct trace_content *content, void **ret_frame,
-			  size_t *ret_len, struct sim_error *err)
-{
-	size_t bound = ZSTD_compressBound(content->len);
-	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-	void *frame = malloc(bound);
-	size_t len = 0;
-
-	if (zstd && frame) {
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, TRACE_FILE_LEVEL);
-		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-		len = ZSTD_compress2(zstd, frame, bound, content->data, content->len);
-	}
-	ZSTD_freeCCtx(zstd);
-	if (!len || ZSTD_isError(len)) {
-		free(frame);
-		return sim_runtime_error(err, "cannot compress: %s",
-					 len ? ZSTD_getErrorName(len) : "out of memory");
-	}
-	*ret_frame = frame;
-	*ret_len = len;
-	return 0;
-}
-
+/* Make the bytes of the file, *@ret_frame, which the caller frees. */
 static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret_len,
 			struct sim_error *err)
 {
@@ -202,7 +138,7 @@ static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret
 	if (!status)
 		status = trace_encode_requests(&content, trace, err);
 	if (!status)
-		status = trace_compress(&content, ret_frame, ret_len, err);
+		status = trace_frame_compress(&content, ret_frame, ret_len, err);
 	free(content.data);
 	return status;
 }
@@ -249,22 +185,16 @@ static int trace_replace(const char *path, const char *beside, const void *bytes
 	return failed;
 }
 
-/* rename() would put a file in the place of /dev/null. */
-static bool trace_is_special(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && !S_ISREG(st.st_mode);
-}
-
 int trace_write(const char *path, const struct trace *trace, struct sim_error *err)
 {
 	char beside[PATH_MAX];
+	struct stat st;
 	void *frame = NULL;
 	size_t len = 0;
 	int status, failed;
 
-	if (trace_is_special(path))
+	/* rename() would replace /dev/null by a regular file. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return sim_user_error(err, "%s: cannot write: is not a regular file", path);
 	status = snprintf(beside, sizeof(beside), "%s.tmp-%ld", path, (long)getpid());
 	if (status >= (int)sizeof(beside))
@@ -280,126 +210,7 @@ int trace_write(const char *path, const struct trace *trace, struct sim_error *e
 	return 0;
 }
 
-/* Reading: the frame */
-
-static int trace_file_damaged(const char *path, u64 offset, const char *problem,
-			      struct sim_error *err)
-{
-	return sim_user_error(err, "%s: byte %llu: damaged compact trace: %s", path, offset,
-			      problem);
-}
-
-/* A frame while it is decompressed. */
-struct trace_frame {
-	FILE *file;	  /* borrowed */
-	const char *path; /* for messages */
-	ZSTD_DCtx *zstd;  /* owned */
-	ZSTD_inBuffer in; /* what of buf is still to be decompressed */
-	u64 consumed;	  /* bytes of the file before buf */
-	u8 buf[1 << 16];  /* a piece of the file */
-};
-
-/* Read the next piece of the file. Returns its size, 0 at the end, or -SIM_EXIT_RUNTIME. */
-static int trace_frame_fill(struct trace_frame *frame, struct sim_error *err)
-{
-	frame->consumed += frame->in.size;
-	frame->in.src = frame->buf;
-	frame->in.pos = 0;
-	frame->in.size = fread(frame->buf, 1, sizeof(frame->buf), frame->file);
-	if (ferror(frame->file))
-		return sim_runtime_error(err, "%s: cannot read: %s", frame->path,
-					 strerror(errno));
-	return (int)frame->in.size;
-}
-
-/* Is the file a zstd frame, and does the frame promise a checksum? */
-static int trace_frame_check_head(const struct trace_frame *frame, struct sim_error *err)
-{
-	static const u8 magic[] = { TRACE_FILE_FIRST_BYTE, 0xb5, 0x2f, 0xfd };
-
-	if (frame->in.size <= TRACE_FILE_DESCRIPTOR ||
-	    memcmp(frame->buf, magic, sizeof(magic)) != 0)
-		return trace_file_damaged(frame->path, 0, "is not a zstd frame", err);
-	if (!(frame->buf[TRACE_FILE_DESCRIPTOR] & TRACE_FILE_DESCRIPTOR_CHECK))
-		return trace_file_damaged(frame->path, TRACE_FILE_DESCRIPTOR,
-					  "the frame has no content checksum", err);
-	return 0;
-}
-
-/* Decompress one step. Returns 1; 0 when the frame is complete; a negative enum sim_exit. */
-static int trace_frame_step(struct trace_frame *frame, struct trace_content *content,
-			    struct sim_error *err)
-{
-	ZSTD_outBuffer out;
-	size_t left;
-	int status;
-
-	status = trace_content_reserve(content, 1, err);
-	if (status)
-		return trace_error_at(frame->path, err, status);
-	out.dst = content->data + content->len;
-	out.size = content->capacity - content->len;
-	out.pos = 0;
-	left = ZSTD_decompressStream(frame->zstd, &out, &frame->in);
-	if (ZSTD_isError(left))
-		return trace_file_damaged(frame->path, frame->consumed + frame->in.pos,
-					  ZSTD_getErrorName(left), err);
-	content->len += out.pos;
-	if (!left || out.pos == out.size || frame->in.pos < frame->in.size)
-		return left != 0;
-	status = trace_frame_fill(frame, err);
-	if (!status)
-		return trace_file_damaged(frame->path, frame->consumed, "is cut off", err);
-	return status < 0 ? status : 1;
-}
-
-static int trace_frame_check_end(struct trace_frame *frame, struct sim_error *err)
-{
-	u64 end = frame->consumed + frame->in.pos;
-	int status = 0;
-
-	if (frame->in.pos == frame->in.size)
-		status = trace_frame_fill(frame, err);
-	if (status < 0)
-		return status;
-	if (frame->in.pos < frame->in.size)
-		return trace_file_damaged(frame->path, end, "more bytes follow the frame", err);
-	return 0;
-}
-
-static int trace_frame_decompress(struct trace_frame *frame, struct trace_content *content,
-				  struct sim_error *err)
-{
-	int status;
-
-	status = trace_frame_fill(frame, err);
-	if (status < 0)
-		return status;
-	status = trace_frame_check_head(frame, err);
-	if (status)
-		return status;
-	do {
-		status = trace_frame_step(frame, content, err);
-	} while (status > 0);
-	return status ? status : trace_frame_check_end(frame, err);
-}
-
-static int trace_decompress(FILE *file, const char *path, struct trace_content *content,
-			    struct sim_error *err)
-{
-	struct trace_frame frame = { .file = file, .path = path };
-	int status;
-
-	frame.zstd = ZSTD_createDCtx();
-	if (!frame.zstd)
-		return sim_runtime_error(err, "%s: out of memory", path);
-	status = trace_frame_decompress(&frame, content, err);
-	ZSTD_freeDCtx(frame.zstd);
-	return status;
-}
-
-/* Reading: the content */
-
+/* Report that @what, at byte @at of the content, has @problem. */
 static int trace_cursor_error(const struct trace_cursor *cursor, size_t at, const char *what,
 			      const char *problem, struct sim_error *err)
 {
@@ -447,12 +258,17 @@ static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, u6
 	return 0;
 }
 
-/* Take magic, version and flags. */
-static int trace_decode_head(struct trace_cursor *cursor, struct trace *trace,
-			     struct sim_error *err)
+/* Take all that stands before the first request. *@ret_count is how many requests follow. */
+static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace, u64 *ret_count,
+			       struct sim_error *err)
 {
 	const u8 *magic = trace_cursor_take(cursor, TRACE_FILE_MAGIC_BYTES);
 	const u8 *head = trace_cursor_take(cursor, 2);
+	size_t count_at, text_at, request_bytes;
+	const char *problem;
+	const u8 *text;
+	u64 len = 0;
+	int status;
 
 	if (!magic || memcmp(magic, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES) != 0)
 		return trace_cursor_error(cursor, 0, "the magic", "is not " TRACE_FILE_MAGIC,
@@ -465,43 +281,8 @@ static int trace_decode_head(struct trace_cursor *cursor, struct trace *trace,
 	if (head[1] & ~TRACE_FILE_TWO_RESPONSES)
 		return trace_cursor_error(cursor, 9, "the flags", "have unknown bits", err);
 	trace->two_responses = head[1] & TRACE_FILE_TWO_RESPONSES;
-	return 0;
-}
 
-static int trace_decode_attribution(struct trace_cursor *cursor, struct trace *trace,
-				    struct sim_error *err)
-{
-	const char *problem;
-	const u8 *text;
-	u64 len = 0;
-	size_t start;
-	int status;
-
-	status = trace_cursor_varint(cursor, "the attribution's length",
-				     sizeof(trace->attribution) - 1, &len, err);
-	if (status)
-		return status;
-	start = cursor->at;
-	text = trace_cursor_take(cursor, (size_t)len);
-	if (!text)
-		return trace_cursor_error(cursor, start, "the attribution", "is cut off", err);
-	problem = trace_attribution_problem((const char *)text, (size_t)len);
-	if (problem)
-		return trace_cursor_error(cursor, start, "the attribution", problem, err);
-	memcpy(trace->attribution, text, (size_t)len); /* the rest of it is zero already */
-	return 0;
-}
-
-static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace, u64 *ret_count,
-			       struct sim_error *err)
-{
-	size_t start, request_bytes;
-	int status;
-
-	status = trace_decode_head(cursor, trace, err);
-	if (status)
-		return status;
-	start = cursor->at;
+	count_at = cursor->at;
 	status = trace_cursor_varint(cursor, "the count", U64_MAX, ret_count, err);
 	if (!status)
 		status = trace_cursor_varint(cursor, "the failures", U64_MAX, &trace->failures,
@@ -510,17 +291,29 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 		status = trace_cursor_varint(cursor, "the bad rows", U64_MAX, &trace->bad_rows,
 					     err);
 	if (!status)
-		status = trace_decode_attribution(cursor, trace, err);
+		status = trace_cursor_varint(cursor, "the attribution's length",
+					     sizeof(trace->attribution) - 1, &len, err);
 	if (status)
 		return status;
+
+	text_at = cursor->at;
+	text = trace_cursor_take(cursor, (size_t)len);
+	problem = text ? trace_attribution_problem((const char *)text, (size_t)len) :
+			 "is cut off";
+	if (problem)
+		return trace_cursor_error(cursor, text_at, "the attribution", problem, err);
+	memcpy(trace->attribution, text, (size_t)len); /* trace_init() has cleared the rest */
+
 	request_bytes = trace->two_responses ? 4 : 3;
-	if (!*ret_count || *ret_count > (cursor->len - cursor->at) / request_bytes)
-		return trace_cursor_error(
-			cursor, start, "the count",
-			*ret_count ? "is more than the content can hold" : "is 0", err);
+	if (!*ret_count)
+		return trace_cursor_error(cursor, count_at, "the count", "is 0", err);
+	if (*ret_count > (cursor->len - cursor->at) / request_bytes)
+		return trace_cursor_error(cursor, count_at, "the count",
+					  "is more than the content can hold", err);
 	return 0;
 }
 
+/* Take a number of tokens, at least 1. @what names it in errors. */
 static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u32 *ret_tokens,
 			       struct sim_error *err)
 {
@@ -537,7 +330,7 @@ static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u3
 	return 0;
 }
 
-/* Take the request that follows one at @last_ns. */
+/* Take a request. The request before it arrived at @last_ns. */
 static int trace_decode_request(struct trace_cursor *cursor, bool two_responses, u64 last_ns,
 				struct trace_request *request, struct sim_error *err)
 {
@@ -562,6 +355,7 @@ static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
 				   &response[TRACE_RESPONSE_RECORDED], err);
 }
 
+/* Take the whole content. */
 static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct sim_error *err)
 {
 	struct trace_request request = { 0 };
@@ -590,7 +384,7 @@ int trace_file_read(FILE *file, const char *path, struct trace *trace, struct si
 	struct trace_cursor cursor = { .path = path };
 	int status;
 
-	status = trace_decompress(file, path, &content, err);
+	status = trace_frame_decompress(file, path, &content, err);
 	if (!status) {
 		cursor.data = content.data;
 		cursor.len = content.len;

@@ -10,6 +10,7 @@
 
 #include "apps/llm_server.h"
 #include "config/config.h"
+#include "config/load.h"
 #include "engine/error.h"
 
 /* Ends of messages: the values that a key allows. */

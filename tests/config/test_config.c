@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "config_fixture.h"
+#include "config/paths.h"
 
 START_TEST(everything_is_bound)
 {

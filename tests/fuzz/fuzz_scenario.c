@@ -3,7 +3,7 @@
  * Reads any bytes as a scenario file and as --set options, each behind a zero byte. Either they load,
  * and the resolved configuration loads again with the same hash. Or the mistake is told in one line.
  */
-#include "config/config.h"
+#include "config/load.h"
 #include "fuzz.h"
 #include "machine/machine.h"
 

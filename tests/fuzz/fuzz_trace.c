@@ -6,8 +6,9 @@
  * mistake is told in one line.
  */
 #include "fuzz.h"
-#include "trace/trace.h"
+#include "trace/trace_file.h"
 #include "trace/trace_info.h"
+#include "trace/trace_read.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/load.h"
 #include "engine/error.h"
 #include "gvm/control.h"
 #include "machine/machine.h"

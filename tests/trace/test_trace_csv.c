@@ -2,7 +2,7 @@
 /*
  * The trace importer: which CSV files it accepts, and what it refuses and how.
  */
-#include "trace/trace_internal.h"
+#include "trace/trace_read.h"
 #include "trace_fixture.h"
 
 #include <stdio.h>

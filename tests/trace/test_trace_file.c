@@ -3,7 +3,7 @@
  * The compact form of a trace: that it survives any bytes, what is left when writing fails, and
  * the trace that is shipped in it.
  */
-#include "trace/trace_internal.h"
+#include "trace/trace_file.h"
 #include "trace_fixture.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "trace/trace_internal.h"
+#include "trace/trace_read.h"
 #include "trace_fixture.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 #define TESTS_TRACE_FIXTURE_H
 
 #include "engine/error.h"
+#include "trace/trace_csv.h"
 #include "trace/trace.h"
 
 #include <check.h>

@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Calls go down only: there is no circle of uses between the units (X.c with X.h) of a program. A unit
+# uses another unit if its object file has an undefined symbol that the object file of the other unit
+# defines. A call through a table of calls is no use. Usage: calls.sh SOURCE BUILD; BUILD is without LTO.
+set -eu
+cd "$1"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Uses that are left out, "UNIT OTHER": circles that stand today.
+cat >"$work/left_out" <<'EXEMPT'
+sim/apps/llm_client sim/apps/llm_server
+sim/engine/port/lock_order sim/engine/port/common
+sim/engine/port/port sim/engine/port/common
+sim/engine/port_threads/port_threads sim/engine/port/common
+sim/gpu/memory sim/gpu/gpu
+sim/machine/record sim/machine/machine
+sim/machine/timeline sim/machine/machine
+sim/nvuvm/evict sim/nvuvm/nvuvm
+sim/systems/ghost sim/systems/systems
+sim/systems/ghost_uvm sim/systems/systems
+sim/systems/gvm sim/systems/systems
+sim/validate/memory_loops sim/validate/predict
+sim/validate/sharing_loops sim/validate/predict
+EXEMPT
+
+# "UNIT TYPE SYMBOL" for each symbol of the objects named on stdin. A build folder may hold objects of
+# sources that are gone.
+symbols() {
+	while read -r object; do
+		unit=sim/${object##*/sim/}
+		unit=${unit%.c.o}
+		[ ! -f "$unit.c" ] || nm -g -f posix "$object" | sed "s|^\([^ ]*\) \(.\).*|$unit \2 \1|"
+	done | sort -u
+}
+find "$2/CMakeFiles/gvmcollect.dir" -name '*.o' | symbols >"$work/gvmcollect"
+find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
+for program in gvmsim gvmcollect; do
+	[ "$(wc -l <"$work/$program")" -gt 500 ] || { echo "$program: too few symbols"; exit 1; }
+done
+
+circles() {
+	awk -v left_out="$work/left_out" '
+	# Depth first over units; state 1 is on the path, 2 is done.
+	function visit(unit, n, i, k, parts) {
+		state[unit] = 1
+		path[++depth] = unit
+		n = split(edges[unit], parts, " ")
+		for (i = 1; i <= n; i++) {
+			if (state[parts[i]] == 1) {
+				for (k = depth; path[k] != parts[i]; k--)
+					;
+				printf "circle:"
+				for (; k <= depth; k++)
+					printf " %s (%s) ->", path[k], names[path[k], k < depth ? path[k + 1] : parts[i]]
+				print " " parts[i]
+				bad = 1
+			} else if (!state[parts[i]]) {
+				visit(parts[i])
+			}
+		}
+		depth--
+		state[unit] = 2
+	}
+	BEGIN {
+		while ((getline line <left_out) > 0)
+			exempt[line] = 1
+	}
+	$2 != "U" { owner[$3] = $1 }
+	$2 == "U" { uses[++count] = $1 " " $3 }
+	END {
+		for (i = 1; i <= count; i++) {
+			split(uses[i], use, " ")
+			to = owner[use[2]]
+			if (to == "" || to == use[1] || (use[1] " " to) in exempt)
+				continue
+			if (!((use[1], to) in names))
+				edges[use[1]] = edges[use[1]] " " to
+			names[use[1], to] = names[use[1], to] (names[use[1], to] == "" ? "" : ", ") use[2]
+		}
+		for (i = 1; i <= count; i++) {
+			split(uses[i], use, " ")
+			if (!state[use[1]])
+				visit(use[1])
+		}
+		exit bad
+	}' "$1"
+}
+status=0
+circles "$work/gvmsim" || status=1
+circles "$work/gvmcollect" || status=1
+exit $status
