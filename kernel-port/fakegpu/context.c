@@ -188,9 +188,11 @@ static void mapping_destroy(struct fakegpu_context *context, struct fakegpu_mapp
 {
 	u32 count = mapping->range.block_count;
 	u64 va = mapping->range.va;
+	u64 tables = gvm_page_table_range_bytes(mapping->range.bytes);
 
 	gvm_range_destroy(&mapping->range);
 	fakegpu_page_table_release(&context->table, va, count);
+	gvm_unevictable_remove(&context->gpu->memory, &context->unevictable, tables);
 	fakegpu_engines_drain(context->gpu);
 	mapping_free(mapping, count);
 }
@@ -248,6 +250,7 @@ err_free:
 
 static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegpu_map *map)
 {
+	u64 tables = gvm_page_table_range_bytes(map->bytes);
 	struct fakegpu_mapping *mapping;
 	u64 host_blocks = 0;
 	int status;
@@ -262,12 +265,14 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 		return -ENOSPC;
 	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
 		return -ENOMEM;
-	status = gvm_unevictable_add(&context->gpu->memory, &context->unevictable,
-				     gvm_page_table_range_bytes(map->bytes));
-	if (!status)
-		status = mapping_create(context, map, &mapping);
+	status = gvm_unevictable_add(&context->gpu->memory, &context->unevictable, tables);
 	if (status)
 		return status;
+	status = mapping_create(context, map, &mapping);
+	if (status) {
+		gvm_unevictable_remove(&context->gpu->memory, &context->unevictable, tables);
+		return status;
+	}
 	mapping->host_blocks = host_blocks;
 	context->host_blocks += host_blocks;
 	map->ret_va = context->next_va;

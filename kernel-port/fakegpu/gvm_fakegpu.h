@@ -14,8 +14,11 @@
 /* TSGs that a context can have. */
 #define GVM_FAKEGPU_TSGS_MAX 4
 
-/* The most that can be mapped at once, and mappings that a context can have (more: -ENOSPC). What
- * addresses and page tables they took stays taken until it ends. */
+/*
+ * The most that can be mapped at once, and mappings that a context can have (more: -ENOSPC). Addresses
+ * are not used again before the context ends. Page tables are charged to the container: CREATE and MAP
+ * return -EDQUOT when they do not fit its gmem.limit.high.
+ */
 #define GVM_FAKEGPU_MAP_MAX	 (64ull << 30)
 #define GVM_FAKEGPU_MAPPINGS_MAX 256
 

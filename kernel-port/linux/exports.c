@@ -66,6 +66,7 @@ EXPORT_SYMBOL_GPL(gvm_page_table_range_bytes);
 EXPORT_SYMBOL_GPL(gvm_page_table_space_bytes);
 EXPORT_SYMBOL_GPL(gvm_unevictable_add);
 EXPORT_SYMBOL_GPL(gvm_unevictable_release);
+EXPORT_SYMBOL_GPL(gvm_unevictable_remove);
 
 /* The port. */
 EXPORT_SYMBOL_GPL(gvm_worker_start);

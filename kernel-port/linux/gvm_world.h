@@ -179,20 +179,29 @@ static inline bool gvm_worker_should_stop(void)
 
 /*
  * Sleep until @condition, at most @ns: 0, -ETIMEDOUT, or -EINTR. The condition is looked at once
- * more after the time is up, which wait_event_interruptible_hrtimeout() does not do by itself.
+ * more after the time is up, which Linux's macro does not do by itself.
  */
-#define gvm_wait_event_timeout_ns(wq, condition, ns)                                 \
-	({                                                                           \
-		ktime_t gvm_wait_limit = ns_to_ktime(min_t(u64, (ns), KTIME_MAX));   \
-		bool gvm_wait_done = false;                                          \
-		long gvm_wait_ret = wait_event_interruptible_hrtimeout(              \
-			(wq)->head,                                                  \
-			(gvm_wait_done = !!(condition)) || gvm_worker_should_stop(), \
-			gvm_wait_limit);                                             \
-		(gvm_wait_done || (condition)) ? 0 :                                 \
-		gvm_wait_ret == -ETIME	       ? -ETIMEDOUT :                        \
-						 -EINTR;                                     \
+#define gvm_wait_event_timeout_state(wq, condition, ns, state)                               \
+	({                                                                                   \
+		ktime_t gvm_wait_limit = ns_to_ktime(min_t(u64, (ns), KTIME_MAX));           \
+		bool gvm_wait_done = false;                                                  \
+		long gvm_wait_ret = 0;                                                       \
+		might_sleep();                                                               \
+		if (!(condition))                                                            \
+			gvm_wait_ret = __wait_event_hrtimeout(                               \
+				(wq)->head,                                                  \
+				(gvm_wait_done = !!(condition)) || gvm_worker_should_stop(), \
+				gvm_wait_limit, state);                                      \
+		(gvm_wait_done || (condition)) ? 0 :                                         \
+		gvm_wait_ret == -ETIME	       ? -ETIMEDOUT :                                \
+						 -EINTR;                                             \
 	})
+#define gvm_wait_event_timeout_ns(wq, condition, ns) \
+	gvm_wait_event_timeout_state(wq, condition, ns, TASK_INTERRUPTIBLE)
+
+/* The same, ended early only by a signal that kills the thread. */
+#define gvm_wait_event_killable_timeout_ns(wq, condition, ns) \
+	gvm_wait_event_timeout_state(wq, condition, ns, TASK_KILLABLE)
 
 /*
  * Something that happens once. Not <linux/completion.h>: whether kthread_stop() interrupts its

@@ -422,14 +422,113 @@ START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(one->evicted_chunks, 2);
-	/* Nothing is left to go but the page in use: it goes, and then the limit gives way. */
-	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
-	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
-	ck_assert_uint_eq(gvm_charge_excess(one), 1);
-	/* Of such a container no page can be had any more. */
-	ck_assert(!toy_load(0, 0, 1000));
-	expect_events(one, one->events[GVM_EVENT_HIGH], 0, 1);
+	/* The last page goes for the first of two more chunks. The second one is above the limit. */
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), -EDQUOT);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	ck_assert_uint_eq(one->peak_bytes, 3 * CHUNK);
+	toy_load_blocks(0, 0, 1);
+	expect_events(one, one->events[GVM_EVENT_HIGH], 0, 0);
 	gvm_unevictable_release(&toy.memory, &pinned);
+	end();
+}
+END_TEST
+
+/* A neighbour of a container that asks for context after context, on a full device. */
+START_TEST(pinned_memory_above_the_limit_is_refused_and_costs_no_neighbour_a_chunk)
+{
+	struct gvm_unevictable pinned;
+	u32 refused = 0;
+
+	begin(16);
+	toy_write_file(one, "gmem.limit.high", "8M");
+	toy_write_file(two, "gmem.limit.low", "24M");
+	toy_map_range(1, two, 12 * CHUNK, false);
+	toy_store_blocks(1, 0, 12);
+	gvm_unevictable_init(&pinned, one);
+	for (u32 context = 0; context < 31; context++)
+		refused += gvm_unevictable_add(&toy.memory, &pinned, CHUNK) == -EDQUOT;
+	ck_assert_uint_eq(refused, 27);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	gvm_unevictable_release(&toy.memory, &pinned);
+	toy_load_blocks(1, 0, 12);
+	end();
+}
+END_TEST
+
+START_TEST(pinned_memory_is_credited_as_it_is_removed)
+{
+	struct gvm_unevictable pinned;
+
+	begin(8);
+	toy_write_file(one, "gmem.limit.high", "6M");
+	gvm_unevictable_init(&pinned, one);
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 1), 0);
+	for (u32 turn = 0; turn < 100; turn++) {
+		ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
+		ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+		gvm_unevictable_remove(&toy.memory, &pinned, CHUNK);
+		ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	}
+	/* A refused request leaves nothing behind, however often it is made. */
+	for (u32 turn = 0; turn < 100; turn++)
+		ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 3 * CHUNK), -EDQUOT);
+	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	ck_assert_uint_eq(toy.free_count, 7);
+	gvm_unevictable_remove(&toy.memory, &pinned, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
+	end();
+}
+END_TEST
+
+START_TEST(an_error_of_an_eviction_charges_nothing_past_the_limit)
+{
+	struct gvm_unevictable pinned;
+
+	begin(8);
+	toy_write_file(one, "gmem.limit.high", "4M");
+	toy_map_range(0, one, 2 * CHUNK, false);
+	toy_store_blocks(0, 0, 2);
+	gvm_unevictable_init(&pinned, one);
+	toy.fail_out = U32_MAX;
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), -EIO);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	ck_assert_uint_eq(one->peak_bytes, 2 * CHUNK);
+	toy.fail_out = 0;
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	gvm_unevictable_release(&toy.memory, &pinned);
+	toy_load_blocks(0, 0, 2);
+	end();
+}
+END_TEST
+
+/* A batch of faults that is being serviced has every chunk, and ends soon. */
+START_TEST(pinned_memory_waits_for_chunks_in_service)
+{
+	struct gvm_unevictable pinned;
+
+	begin(4);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	toy_store_blocks(1, 0, 4);
+	gvm_unevictable_init(&pinned, one);
+	toy.refuse_looks = 1000;
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
+	toy_write_file(one, "gmem.limit.high", "4M");
+	toy_map_range(0, one, CHUNK, false);
+	toy_store_blocks(0, 0, 1);
+	toy.refuse_looks = 1000;
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	/* A second is enough. */
+	toy.refuse_looks = U32_MAX;
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), -EDQUOT);
+	toy_write_file(one, "gmem.limit.high", "max");
+	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), -EAGAIN);
+	toy.refuse_looks = 0;
+	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
+	gvm_unevictable_release(&toy.memory, &pinned);
+	toy_load_blocks(1, 0, 4);
 	end();
 }
 END_TEST
@@ -444,10 +543,9 @@ START_TEST(pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
 	toy_store_blocks(1, 0, 3);
 	gvm_unevictable_init(&pinned, one);
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), -ENOMEM);
-	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
+	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	gvm_unevictable_release(&toy.memory, &pinned);
-	ck_assert_uint_eq(gvm_charged_bytes(one), 0);
 	toy_load_blocks(1, 0, 3);
 	end();
 }
@@ -471,4 +569,8 @@ TEST_MAIN("hmem limit, discarding, pinned memory",
 	  pinned_memory_takes_whole_chunks_and_stays,
 	  others_are_evicted_for_pinned_memory_as_for_a_page,
 	  at_its_limit_a_container_pays_for_its_pinned_memory_itself,
+	  pinned_memory_above_the_limit_is_refused_and_costs_no_neighbour_a_chunk,
+	  pinned_memory_is_credited_as_it_is_removed,
+	  an_error_of_an_eviction_charges_nothing_past_the_limit,
+	  pinned_memory_waits_for_chunks_in_service,
 	  pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)

@@ -55,6 +55,15 @@ static int toy_replay(void *gpu, const struct gvm_fence *fence)
 	return toy.replay_error;
 }
 
+static bool toy_evictable(void *memory, u32 chunk)
+{
+	if (toy.refuse_looks) {
+		toy.refuse_looks--;
+		return false;
+	}
+	return gvm_block_memory_ops.evictable(memory, chunk);
+}
+
 static int toy_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 {
 	if (toy.on_evict)
@@ -232,6 +241,7 @@ void toy_init_with(u32 chunks, u32 features)
 	/* The block layer, watched. */
 	toy.memory_ops = gvm_block_memory_ops;
 	toy.memory_ops.service = toy_service;
+	toy.memory_ops.evictable = toy_evictable;
 	toy.memory_ops.evict = toy_evict;
 	for (; toy.free_count < chunks; toy.free_count++)
 		toy.free[toy.free_count] = toy.free_count;

@@ -77,6 +77,7 @@ struct toy {
 	int copy_error;	    /* what fail_copy fails with; 0: -EIO */
 	int wait_error;	    /* what a wait for a fence returns */
 	u32 refuse_alloc;   /* so many allocations fail, room or not */
+	u32 refuse_looks;   /* so many looks find a chunk in service, whether it is or not */
 	u32 locks_most;	    /* most ranges that were locked at once while a copy was started */
 	bool out_in_flight; /* no copy out has passed */
 	u64 out_sequence;

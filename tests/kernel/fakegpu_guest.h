@@ -65,11 +65,19 @@ struct gvm_fakegpu_info gpu_info(void);
 
 void sleep_ms(unsigned int ms);
 
+/*
+ * Start a tenant that stores @chunks chunks, all of them protected by gmem.limit.low. At its end it has
+ * lost none of them to its neighbours, and finds what it stored.
+ */
+pid_t victim_start(uint32_t chunks);
+void victim_end(pid_t pid);
+
 /* The tests, a file each. */
 void test_integrity(void);
 void test_isolation(void);
 void test_limits(void);
 void test_protection(void);
+void test_pinned(void);
 void test_freeze(void);
 void test_scheduling(void);
 void test_kill(void);

@@ -15,6 +15,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "isolation", test_isolation },
 	{ "limits", test_limits },
 	{ "protection", test_protection },
+	{ "pinned", test_pinned },
 	{ "freeze", test_freeze },
 	{ "scheduling", test_scheduling },
 	{ "kill", test_kill },

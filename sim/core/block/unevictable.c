@@ -8,8 +8,12 @@
  *
  * A process on the GPU needs memory that is no page of it: tables that say where its pages are, and
  * buffers for its context, its stacks and its code. GVM counts them, "so that gmem.current reflects
- * true physical occupancy" (4.3). They are taken when the context and the ranges are made, stay until
- * the process ends, and no clock ever hears of them.
+ * true physical occupancy" (4.3). They are taken when the context and the ranges are made and given back
+ * when these end. No clock ever hears of them.
+ *
+ * A process decides how many contexts and ranges it makes, so this memory is held to the container's
+ * gmem.limit.high like any other. The container gives pages of its own for it. When it has none left to
+ * give, the request is refused with -EDQUOT, before any other container is asked for a chunk.
  *
  * They are taken in whole chunks, as NVIDIA's driver takes root chunks of 2 MB for its own use, here
  * one set for each process. It shares one between processes where it is not full.
@@ -60,53 +64,54 @@ u64 gvm_page_table_range_bytes(u64 bytes)
 	return tables * UNEVICTABLE_TABLE_BYTES + blocks * UNEVICTABLE_PTE_TABLE_BYTES;
 }
 
-/* Charge a chunk within the limit if that can be had by eviction, else beyond it. */
-static int unevictable_reserve(struct gvm_unevictable *taken)
+/* Charge one chunk within the container's limit. Only memory of its own goes for it. */
+static int unevictable_reserve(struct gvm_container *container)
 {
 	struct gvm_eviction eviction = { 0 };
-	int status;
 
 	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
-		if (!gvm_charge_reserve(taken->container))
+		int room;
+
+		if (!gvm_charge_reserve(container))
 			return 0;
-		status = gvm_evict_for(taken->container, GVM_NEED_CHARGE, &eviction);
-		if (status == -EINTR)
-			return status;
-		if (status)
-			break;
+		room = gvm_evict_wait_for(container, GVM_NEED_CHARGE, &eviction);
+		if (gvm_evict_found_nobody(room))
+			return -EDQUOT;
+		if (room)
+			return room;
 	}
-	gvm_charge_force(taken->container);
-	return 0;
+	return -EAGAIN;
 }
 
 /* A chunk of the device, for a charge that is there. */
-static int unevictable_alloc(struct gvm_memory *memory, struct gvm_unevictable *taken,
+static int unevictable_alloc(struct gvm_memory *memory, struct gvm_container *container,
 			     u32 *ret_chunk)
 {
 	struct gvm_eviction eviction = { 0 };
 	bool none = false;
-	int status;
 
 	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
-		status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
+		int status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
+		int room;
+
 		if (status != -ENOMEM || none)
 			return status;
-		status = gvm_evict_for(taken->container, GVM_NEED_MEMORY, &eviction);
-		if (status == -EINTR)
-			return status;
-		none = gvm_evict_found_nobody(status);
+		room = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
+		none = gvm_evict_found_nobody(room);
+		if (room && !none)
+			return room;
 	}
-	return -ENOMEM;
+	return -EAGAIN;
 }
 
 static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
-	int status = unevictable_reserve(taken);
+	int status = unevictable_reserve(taken->container);
 	u32 chunk;
 
 	if (status)
 		return status;
-	status = unevictable_alloc(memory, taken, &chunk);
+	status = unevictable_alloc(memory, taken->container, &chunk);
 	if (status) {
 		gvm_charge_cancel(taken->container);
 		return status;
@@ -119,6 +124,21 @@ static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictab
 	return 0;
 }
 
+/* Give back the chunks that are more than its bytes need. */
+static void unevictable_trim(struct gvm_memory *memory, struct gvm_unevictable *taken)
+{
+	u64 needed = (taken->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
+
+	while (taken->chunks > needed) {
+		u32 chunk = taken->first_chunk;
+
+		taken->first_chunk = memory->frames[chunk].index;
+		taken->chunks--;
+		gvm_uncharge_unevictable(taken->container, GVM_CHUNK_BYTES);
+		memory->mmu->chunk_free(memory->gpu, chunk);
+	}
+}
+
 int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes)
 {
 	u64 total = taken->bytes + bytes;
@@ -128,19 +148,20 @@ int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken
 		status = unevictable_add_chunk(memory, taken);
 	if (!status)
 		taken->bytes = total;
+	else
+		unevictable_trim(memory, taken);
 	gvm_evictors_kick(taken->container, 0);
 	return status;
 }
 
+void gvm_unevictable_remove(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes)
+{
+	GVM_ASSERT(taken->bytes >= bytes);
+	taken->bytes -= bytes;
+	unevictable_trim(memory, taken);
+}
+
 void gvm_unevictable_release(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
-	while (taken->chunks) {
-		u32 chunk = taken->first_chunk;
-
-		taken->first_chunk = memory->frames[chunk].index;
-		taken->chunks--;
-		gvm_uncharge_unevictable(taken->container, GVM_CHUNK_BYTES);
-		memory->mmu->chunk_free(memory->gpu, chunk);
-	}
-	taken->bytes = 0;
+	gvm_unevictable_remove(memory, taken, taken->bytes);
 }

@@ -55,6 +55,10 @@
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
 
+/* A thread that can wait looks for a victim again after so long, so many times: a second. */
+#define EVICT_WAIT_NS	500000ull
+#define EVICT_WAITS_MAX 2000u
+
 /* One pick looks at a bounded number of chunks: so many picks take a hand round twice. */
 static u32 evict_asks(const struct gvm_device *device)
 {
@@ -166,6 +170,23 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 	if (need == GVM_NEED_CHARGE)
 		return evict_none_own(container);
 	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, eviction);
+}
+
+/* A batch of faults ends within milliseconds, and with it the service of its blocks. */
+int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
+		       struct gvm_eviction *eviction)
+{
+	struct gvm_device *device = container->device;
+	int status = gvm_evict_for(container, need, eviction);
+
+	for (u32 waits = 0; status == -EAGAIN && waits < EVICT_WAITS_MAX; waits++) {
+		if (gvm_give_way() || gvm_wait_event_killable_timeout_ns(
+					      &device->activity, gvm_device_is_lost(device),
+					      EVICT_WAIT_NS) == -EINTR)
+			return -EINTR;
+		status = gvm_evict_for(container, need, eviction);
+	}
+	return status;
 }
 
 u32 gvm_reclaim(struct gvm_container *container)

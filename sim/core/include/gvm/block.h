@@ -23,8 +23,14 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 /* gvm_memory_ops.discard. Blocks in service are left alone. CONTEXT: process. */
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
 
-/* Unevictable memory that is charged to its container (block/unevictable.c). CONTEXT: process. */
+/*
+ * Unevictable memory that is charged to its container (block/unevictable.c): add and release of the
+ * table. Remove gives back @bytes of what was added, such as the page tables of a range that is gone.
+ * CONTEXT: process.
+ */
 int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes);
+void gvm_unevictable_remove(struct gvm_memory *memory, struct gvm_unevictable *taken,
+			    u64 bytes);
 void gvm_unevictable_release(struct gvm_memory *memory, struct gvm_unevictable *taken);
 
 /* What the page tables of an address space take, and what a range of @bytes adds. CONTEXT: atomic. */

@@ -38,6 +38,14 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 		  struct gvm_eviction *eviction);
 
 /*
+ * The same for a thread that can wait and holds no lock: while all candidates are in service or on their
+ * way, it sleeps, killably, and tries again. -EAGAIN: that took longer than a second. -EINTR: the thread
+ * is being killed. CONTEXT: process.
+ */
+int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
+		       struct gvm_eviction *eviction);
+
+/*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its
  * listeners are told at the beginning.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the

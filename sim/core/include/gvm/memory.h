@@ -131,10 +131,12 @@ struct gvm_memory_ops {
 
 	/*
 	 * Unevictable memory, in whole chunks. Begin with gvm_unevictable_init(). Add takes @bytes more,
-	 * and evicts for it as for a page; where the container's limits let nothing of its own go, its usage
-	 * passes gmem.limit.high. 0, -ENOMEM (the device has no room, nor can it be made) or -EINTR; what was
-	 * taken until then stays, and is used first by the next call. Release gives all of it back. Whether
-	 * it is charged is the manager's to say: NVIDIA's driver does not see what RM takes.
+	 * and evicts for it as for a page. 0; -EDQUOT (more than gmem.limit.high allows, and nothing of
+	 * the container's own can go for it); -ENOMEM (the device has no room, nor can it be made); -EAGAIN
+	 * (all chunks were in service for a second); -EINTR (the thread is being killed); or an
+	 * eviction's error. On an error nothing of @bytes stays taken, but for RM's (sim/nvuvm), which stays
+	 * until the release. Release gives all of it back. Whether it is charged is the manager's to say:
+	 * NVIDIA's driver does not see what RM takes.
 	 */
 	int (*unevictable_add)(void *memory, struct gvm_unevictable *taken, u64 bytes);
 	void (*unevictable_release)(void *memory, struct gvm_unevictable *taken);
