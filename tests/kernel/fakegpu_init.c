@@ -10,6 +10,7 @@ struct fakegpu_test {
 	void (*run)(void);
 };
 
+/* clang-format off */
 static const struct fakegpu_test fakegpu_tests[] = {
 	{ "integrity", test_integrity },
 	{ "isolation", test_isolation },
@@ -28,6 +29,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "injection", test_injection },
 	{ "stress", test_stress },
 };
+/* clang-format on */
 
 /* One of them, or all. */
 static void run_tests(const char *wanted)
