@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "gpu/process.h"
-
 static const char *const pte_errors[] = {
 	[SIM_PTE_OK] = "nothing",
 	[SIM_PTE_FOREIGN] = "an address space reaches a chunk that is not its container's",

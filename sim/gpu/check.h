@@ -11,7 +11,7 @@
 #ifndef SIM_GPU_CHECK_H
 #define SIM_GPU_CHECK_H
 
-#include "gpu/gpu.h"
+#include "gpu/types.h"
 
 /* What can be wrong with an entry, the worst first. */
 enum sim_pte_error {

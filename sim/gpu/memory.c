@@ -5,7 +5,7 @@
  */
 #include "gpu/memory.h"
 
-#include "gpu/process.h"
+#include "gpu/stall.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -43,6 +43,16 @@ int sim_gpu_fence_wait(void *data, const struct gvm_fence *fence)
 	if (serves)
 		sim_gpu_service_waits(gpu, SIM_SERVICE_COMPUTES);
 	return status;
+}
+
+void sim_gpu_drain(struct sim_gpu *gpu)
+{
+	u64 clear_end_ns = gpu->clear_end_ns;
+
+	pcie_drain(&gpu->link, PCIE_H2D);
+	pcie_drain(&gpu->link, PCIE_D2H);
+	while (eng_now() < clear_end_ns)
+		eng_wait(&gpu->drain, clear_end_ns, false);
 }
 
 u64 sim_gpu_push(struct sim_gpu *gpu, u64 after_ns)

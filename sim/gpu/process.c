@@ -3,6 +3,8 @@
 #include "gpu/process.h"
 
 #include "gpu/check.h"
+#include "gpu/memory.h"
+#include "gpu/service.h"
 
 /* Managed ranges start at the same address in every process, much as real ones do. */
 #define PROCESS_FIRST_VA 0x700000000000ull
@@ -31,6 +33,7 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 {
 	int status;
 
+	sim_gpu_use_costs(gpu);
 	*process = (struct sim_process){ .gpu = gpu, .next_va = PROCESS_FIRST_VA };
 	page_table_init(&process->page_table, process);
 	status = gvm_container_attach(&gpu->device, tgid, &process->container);

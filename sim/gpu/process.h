@@ -6,35 +6,6 @@
 #define SIM_GPU_PROCESS_H
 
 #include "gpu/gpu.h"
-#include "gvm/tsg.h"
-
-#define SIM_PROCESS_RANGES_MAX 16
-
-/* Paging work for a process since its start. */
-struct sim_process_stats {
-	u64 faults;	   /* fault records serviced, without duplicates */
-	u64 fault_batches; /* batches with a fault of this process in them */
-	u64 bytes_h2d;
-	u64 bytes_d2h;
-	struct gvm_range_stats block; /* of its ranges */
-};
-
-struct sim_process {
-	struct sim_gpu *gpu;
-	struct gvm_container *container;
-	struct gvm_evictor evictor;	/* of its container, if the GPU's policy has any */
-	struct gvm_unevictable context; /* context memory: buffers and page tables */
-	struct gvm_tsg core_tsg;
-	struct fifo_tsg tsg;
-	struct page_table page_table;
-	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
-	u32 range_count;
-	u64 next_va;
-	struct sim_process_stats stats;
-	bool running;
-	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
-	u64 killed_ns; /* when that happened */
-};
 
 /*
  * Blocking: create the context. Returns 0, -ENOMEM, or -ENOSPC: the GPU has no channel left. If
@@ -72,16 +43,6 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
  * that uses it. A second call does nothing. Keep the structure until this returns.
  */
 void sim_process_exit(struct sim_process *process);
-
-/* The context dies. The process notices at its next call. */
-static inline void sim_process_kill(struct sim_process *process)
-{
-	if (!process->killed) {
-		process->killed = true;
-		process->killed_ns = eng_now();
-	}
-	fifo_kill(process->tsg.fifo, process->tsg.id);
-}
 
 /*
  * Make touches of a range: of all its blocks, of @count blocks from number @first on, or of the

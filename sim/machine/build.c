@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Lays out the machine: containers and GPUs from the configuration, as the system has them. */
-#include "machine/machine_internal.h"
+#include "machine/parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

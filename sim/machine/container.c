@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The life of a container: its process, its application, and writes to its control files. */
-#include "machine/machine_internal.h"
+#include "machine/parts.h"
 
 #include <stdio.h>
 #include <string.h>

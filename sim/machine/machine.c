@@ -10,7 +10,8 @@
 #include <time.h>
 
 #include "engine/error.h"
-#include "machine/machine_internal.h"
+#include "machine/machine.h"
+#include "machine/parts.h"
 
 #define POLL_EVENTS 4096
 
@@ -20,12 +21,6 @@ static u64 wall_clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (u64)now.tv_sec * NS_PER_S + (u64)now.tv_nsec;
-}
-
-void machine_fail(struct machine *machine, int status)
-{
-	machine->status = status;
-	eng_wake_all(&machine->finished);
 }
 
 static void machine_time_is_up(struct eng_timer *timer)
@@ -40,7 +35,6 @@ static void machine_time_is_up(struct eng_timer *timer)
 static int machine_start_all(struct machine *machine)
 {
 	for (u32 i = 0; i < machine->gpu_count; i++) {
-		sim_gpu_use_costs(&machine->gpus[i]);
 		cuda_device_start(&machine->devices[i]);
 		if (sim_gpu_start(&machine->gpus[i]))
 			return -ENOMEM;
@@ -49,7 +43,6 @@ static int machine_start_all(struct machine *machine)
 		struct sim_container *container = &machine->containers[i];
 
 		machine->running++;
-		sim_gpu_use_costs(container->gpu);
 		container->actor =
 			eng_spawn(container->cfg->name, sim_container_main, container);
 		if (!container->actor)

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* See record.h. Recording takes no simulated time: a run is the same with it and without. */
-#include "machine/record.h"
+/* Records of a run beside its timeline; see parts.h. */
+#include "machine/parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
-#include "machine/machine_internal.h"
-
-/* One simulation a process, and the port's hook knows no machine. */
-static struct machine *recorded;
 
 /* Room for one more element of *@array. Without memory the run ends, and this returns false. */
 static bool record_grow(struct machine *machine, void **array, size_t count, size_t *room,
@@ -30,12 +26,14 @@ static bool record_grow(struct machine *machine, void **array, size_t count, siz
 	return true;
 }
 
-/* The port's hook. */
-static void record_evicted(const struct gvm_container *container, u64 va, u32 chunk, u32 pages)
+/* struct gvm_port_recorder, @data: the machine. */
+static void record_evicted(void *data, const struct gvm_container *container, u64 va, u32 chunk,
+			   u32 pages)
 {
-	struct record *record = &recorded->record;
+	struct machine *machine = data;
+	struct record *record = &machine->record;
 
-	if (!record_grow(recorded, (void **)&record->evictions, record->eviction_count,
+	if (!record_grow(machine, (void **)&record->evictions, record->eviction_count,
 			 &record->eviction_room, sizeof(*record->evictions)))
 		return;
 	record->evictions[record->eviction_count++] = (struct record_eviction){
@@ -51,8 +49,8 @@ int record_init(struct machine *machine, struct sim_error *err)
 {
 	struct record *record = &machine->record;
 
-	recorded = machine;
-	gvm_port_evicted = machine->config->record_evictions ? record_evicted : NULL;
+	if (machine->config->record_evictions)
+		gvm_port_recorder = (struct gvm_port_recorder){ record_evicted, machine };
 	record->newest = calloc((size_t)machine->container_count * gvm_control_count(),
 				sizeof(*record->newest));
 	return record->newest ? 0 : sim_runtime_error(err, "out of memory");
@@ -60,7 +58,7 @@ int record_init(struct machine *machine, struct sim_error *err)
 
 void record_destroy(struct machine *machine)
 {
-	gvm_port_evicted = NULL;
+	gvm_port_recorder = (struct gvm_port_recorder){ 0 };
 	free(machine->record.controls);
 	free(machine->record.newest);
 	free(machine->record.evictions);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The timeline: what each container had and used, sampled every output.timeline_interval. */
-#include "machine/machine_internal.h"
+#include "machine/parts.h"
 
 #include <stdlib.h>
 

@@ -101,7 +101,6 @@ int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_err
 
 	if (eng_init())
 		return sim_runtime_error(err, "the simulation cannot be started");
-	sim_gpu_set_costs(&config->gpu);
 	eng_spawn("loops", predict_main, &prediction);
 	if (eng_run(NULL, NULL, 1) != ENG_END_DONE || prediction.status)
 		return sim_runtime_error(err, "the loops did not come to their end");

@@ -4,6 +4,7 @@
  * One simulation a test.
  */
 #include "cuda/cuda.h"
+#include "gpu/service.h"
 #include "runner.h"
 
 #define CHUNK GVM_CHUNK_BYTES

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include "gpu/memory.h"
 #include "gpu/process.h"
 #include "gvm/device.h"
 #include "nvuvm/parts.h"
@@ -139,7 +140,6 @@ static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops
 {
 	driver = *mmu;
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
 	if (!checks_itself)
 		gpu.check_interval = 0;

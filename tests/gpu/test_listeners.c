@@ -193,7 +193,6 @@ static void simulate(void (*way)(void *data))
 	static const struct sim_memory_policy ghost = { .evictors = true };
 
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &ghost), 0);
 	eng_spawn("body", body_main, &way);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);

@@ -51,7 +51,6 @@ static void simulate(void (*function)(void), const struct sim_memory_policy *pol
 {
 	body = function;
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
 	eng_spawn("body", body_main, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);

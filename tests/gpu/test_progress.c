@@ -100,7 +100,6 @@ static void run_round(const struct sim_memory_policy *policy)
 	profile.fault.buffer_entries = 1 + draw(256);
 	profile.fault.per_block = 1 + draw(32);
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
 	eng_spawn("bursts", bursts_main, NULL);
 	eng_timer_set(&alarm_timer, 100 * S);

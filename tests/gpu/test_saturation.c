@@ -114,7 +114,6 @@ static void simulate(u64 bandwidth, u64 bandwidth_both)
 	profile.link.bandwidth = bandwidth;
 	profile.link.bandwidth_both = bandwidth_both;
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &ghost), 0);
 	eng_spawn("body", body, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);

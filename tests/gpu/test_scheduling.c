@@ -64,7 +64,6 @@ static void simulate(u32 count, enum gvm_sched_policy policy, enum gvm_tracking 
 	body = function;
 	tenant_count = count;
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&profile);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &memory), 0);
 	gpu.scheduling = (struct gvm_scheduler_config){ policy, tracking, LOOK };
 	eng_spawn("body", body_main, NULL);

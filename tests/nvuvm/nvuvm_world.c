@@ -52,7 +52,6 @@ void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(
 	world_body = body;
 	world_profile.memory = chunks * CHUNK;
 	ck_assert_int_eq(eng_init(), 0);
-	sim_gpu_set_costs(&world_profile);
 	ck_assert_int_eq(sim_gpu_init(&world_gpu, "gpu0", &world_profile, policy), 0);
 	actor = eng_spawn("body", body_main, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);

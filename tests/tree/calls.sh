@@ -15,9 +15,6 @@ sim/apps/llm_client sim/apps/llm_server
 sim/engine/port/lock_order sim/engine/port/common
 sim/engine/port/port sim/engine/port/common
 sim/engine/port_threads/port_threads sim/engine/port/common
-sim/gpu/memory sim/gpu/gpu
-sim/machine/record sim/machine/machine
-sim/machine/timeline sim/machine/machine
 sim/nvuvm/evict sim/nvuvm/nvuvm
 sim/systems/ghost sim/systems/systems
 sim/systems/ghost_uvm sim/systems/systems

@@ -80,7 +80,7 @@ awk -v levels="$work/levels" '
 		state[file] = 2
 	}
 	BEGIN {
-		by_file = "^sim/(gpu|machine|nvuvm)/"
+		by_file = "^sim/nvuvm/"
 		while ((getline line <levels) > 0) {
 			n = split(line, names, " ")
 			number++

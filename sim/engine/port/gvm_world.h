@@ -97,19 +97,22 @@ bool gvm_give_way(void);
 
 u64 gvm_ktime_ns(void);
 
-/* What one of each kind costs in ns: set from the GPU profile before the simulation starts. */
-extern u64 gvm_port_cost_ns[GVM_COST_KINDS];
+/* CPU time of the running actor: eng_inherited() is the costs in ns, by kind. NULL: it is free. */
 void gvm_cost(enum gvm_cost kind, u32 n);
 
-/* Records evictions; NULL: none. Set before the simulation starts. Must not block. */
-extern void (*gvm_port_evicted)(const struct gvm_container *container, u64 va, u32 chunk,
-				u32 pages);
+/* Is told of each eviction, unless @evicted is NULL. Set before the simulation starts. Must not block. */
+struct gvm_port_recorder {
+	void (*evicted)(void *data, const struct gvm_container *container, u64 va, u32 chunk,
+			u32 pages);
+	void *data;
+};
+extern struct gvm_port_recorder gvm_port_recorder;
 
 static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
 				   u32 pages)
 {
-	if (gvm_port_evicted)
-		gvm_port_evicted(container, va, chunk, pages);
+	if (gvm_port_recorder.evicted)
+		gvm_port_recorder.evicted(gvm_port_recorder.data, container, va, chunk, pages);
 }
 
 #endif

@@ -2,10 +2,9 @@
 /* The user-space half of the port header; see gvm_world.h. */
 #include "gvm/port.h"
 
-u64 gvm_port_cost_ns[GVM_COST_KINDS];
 const struct gvm_spinlock *gvm_port_spin_held;
 bool gvm_port_yield_at_spinlocks;
-void (*gvm_port_evicted)(const struct gvm_container *container, u64 va, u32 chunk, u32 pages);
+struct gvm_port_recorder gvm_port_recorder;
 
 void gvm_port_assert_may_sleep(void)
 {
@@ -155,5 +154,6 @@ void gvm_cost(enum gvm_cost kind, u32 n)
 {
 	const u64 *costs = eng_inherited();
 
-	eng_add_debt((costs ? costs : gvm_port_cost_ns)[kind] * n);
+	if (costs)
+		eng_add_debt(costs[kind] * n);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* The parts of the machine; see machine.h. */
-#ifndef SIM_MACHINE_MACHINE_INTERNAL_H
-#define SIM_MACHINE_MACHINE_INTERNAL_H
+#ifndef SIM_MACHINE_PARTS_H
+#define SIM_MACHINE_PARTS_H
 
-#include "machine/machine.h"
+#include "machine/types.h"
 
 #define NS_PER_S 1000000000ull
 
@@ -11,7 +11,11 @@
 int machine_build(struct machine *machine, struct sim_error *err);
 
 /* End the run at once: the simulator itself is out of memory. CONTEXT: atomic. */
-void machine_fail(struct machine *machine, int status);
+static inline void machine_fail(struct machine *machine, int status)
+{
+	machine->status = status;
+	eng_wake_all(&machine->finished);
+}
 
 /* The actor of a container (@data): starts its process, runs its application, waits for the end. */
 void sim_container_main(void *data);
@@ -25,5 +29,16 @@ void machine_events_main(void *data);
 /* Sample all containers now; and from now on every output.timeline_interval. CONTEXT: atomic. */
 void timeline_sample(struct machine *machine);
 void timeline_start(struct machine *machine);
+
+/*
+ * Records beside the timeline, on request: the texts of control files (output.controls) and each
+ * eviction (output.evictions). Recording takes no simulated time: a run is the same with it and
+ * without. init, before the simulation starts: 0 or -SIM_EXIT_RUNTIME.
+ */
+int record_init(struct machine *machine, struct sim_error *err);
+void record_destroy(struct machine *machine);
+
+/* An actor: samples control files every output.timeline_interval until it is interrupted. */
+void record_main(void *machine);
 
 #endif

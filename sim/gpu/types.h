@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The structs of a simulated GPU and of its processes, below all parts of this room. See gpu.h. */
+#ifndef SIM_GPU_TYPES_H
+#define SIM_GPU_TYPES_H
+
+#include "config/config.h"
+#include "gpu/manager.h"
+#include "gsp/rpc.h"
+#include "gvm/block.h"
+#include "gvm/evict.h"
+#include "gvm/fault.h"
+#include "gvm/sched.h"
+#include "gvm/tsg.h"
+#include "pcie/link.h"
+
+struct sim_process;
+
+/*
+ * The state of the service thread. It decides which enum fifo_stall_part a fault episode books.
+ */
+enum sim_service_wait {
+	SIM_SERVICE_COMPUTES,
+	SIM_SERVICE_WAITS,   /* for copies and clears: the use of the link decides */
+	SIM_SERVICE_REPLAYS, /* for PTEs and the replay after the copies: counted as copy-in */
+};
+
+/* The last copies and the last clear of a chunk. Later ones on it start after them. */
+struct sim_frame {
+	u64 in_sequence;
+	u64 out_sequence;
+	u64 clear_end_ns;
+};
+
+struct sim_gpu {
+	u64 cost_ns[GVM_COST_KINDS]; /* of the driver's CPU work; sim_gpu_use_costs() */
+	char name[CFG_NAME_MAX];
+	const struct cfg_gpu *profile; /* borrowed */
+	struct gvm_device device;
+	struct gvm_fault_handler handler;
+	struct fifo fifo;
+	struct gsp_rpc rpc;
+	/* Set before sim_gpu_start(). Zero: the hardware's time slices. */
+	struct gvm_scheduler_config scheduling;
+	struct gvm_scheduler scheduler;
+	struct gmmu gmmu;
+	struct pcie_link link;
+	struct sim_memory_policy policy;
+	const struct sim_memory_manager *manager; /* the policy's */
+	struct gvm_evictor evictor;		  /* of the device, if the policy has any */
+	struct sim_frame *frames;		  /* one for each chunk */
+	u32 *free_chunks;			  /* ring, longest free first */
+	u32 free_first;
+	u32 free_count;
+	u64 clear_end_ns;		/* when the clearing engine is done */
+	u64 push_end_ns;		/* when the channel for PTEs and TLBs is done */
+	struct eng_waitq drain;		/* waiters for clear_end_ns; never woken earlier */
+	struct sim_process *servicing;	/* the process of the current batch, or NULL */
+	struct eng_actor *servicer;	/* the actor that services it */
+	enum sim_service_wait waits;	/* the state of that actor */
+	struct pcie_use booked_use;	/* of the link, when that stall was last booked */
+	struct sim_process *in_service; /* its faults are in service now, or NULL */
+	struct eng_waitq serviced;	/* waiters for in_service to change */
+	bool batch_maps;		/* the current batch writes PTEs */
+	u32 check_interval; /* replays from one check of page tables to the next; 0: never; check.h */
+	u64 replays;	    /* counted only if check_interval is not 0 */
+};
+
+#define SIM_PROCESS_RANGES_MAX 16
+
+/* Paging work for a process since its start. */
+struct sim_process_stats {
+	u64 faults;	   /* fault records serviced, without duplicates */
+	u64 fault_batches; /* batches with a fault of this process in them */
+	u64 bytes_h2d;
+	u64 bytes_d2h;
+	struct gvm_range_stats block; /* of its ranges */
+};
+
+struct sim_process {
+	struct sim_gpu *gpu;
+	struct gvm_container *container;
+	struct gvm_evictor evictor;	/* of its container, if the GPU's policy has any */
+	struct gvm_unevictable context; /* context memory: buffers and page tables */
+	struct gvm_tsg core_tsg;
+	struct fifo_tsg tsg;
+	struct page_table page_table;
+	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
+	u32 range_count;
+	u64 next_va;
+	struct sim_process_stats stats;
+	bool running;
+	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
+	u64 killed_ns; /* when that happened */
+};
+
+#endif

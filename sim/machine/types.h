@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The structs of a machine, of its containers and of its records, below all parts. See machine.h. */
+#ifndef SIM_MACHINE_TYPES_H
+#define SIM_MACHINE_TYPES_H
+
+#include "apps/app.h"
+#include "cuda/device.h"
+#include "gvm/control.h"
+#include "systems/system.h"
+
+/* The tgid of the first container's process; the next one's is one more. */
+#define MACHINE_FIRST_TGID 1000u
+
+/* Where a container's time went and what paging moved for it: ever, or in an interval. */
+struct sim_usage {
+	u64 busy_ns;	  /* its kernels executed */
+	u64 stall_ns;	  /* in fault episodes: its kernels waited for its faults */
+	u64 stall_h2d_ns; /* of that, for copies from host memory: fifo_stall_in_ns() */
+	u64 stall_d2h_ns; /* of that, for copies to host memory: fifo_stall_out_ns() */
+	u64 blocked_ns;	  /* waited for faults of others */
+	u64 evictions;	  /* chunks taken from it */
+	u64 bytes_h2d;
+	u64 bytes_d2h;
+};
+
+/* The rest of the episodes: fault handling on the CPU, clears included. FIFO_STALL_CPU. */
+static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
+{
+	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;
+}
+
+/* One container at run time. */
+struct sim_container {
+	const struct cfg_container *cfg;
+	const struct sim_app *app;
+	struct machine *machine;
+	u32 index;		     /* in machine.containers, and in order of the scenario */
+	const struct config *config; /* as it sees it: machine.views */
+	struct sim_gpu *gpu;
+	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
+	struct sim_process process;
+	struct cuda_context cuda; /* of the process, once it has started */
+	struct app_log log;
+	struct app_env env; /* what its application is given */
+	struct eng_actor *actor;
+	bool started;		   /* its process has */
+	struct gvm_container *gvm; /* the driver's; a reference once it has started */
+	int status;		   /* of its application: 0, or -EIO when its context died */
+	u64 failed_ns;		   /* when that happened */
+	/* At the end of the run, before its memory went back. */
+	u64 gmem_current;
+	u64 gmem_peak;
+	u64 gmem_swap;
+	u64 events[GVM_EVENTS]; /* gmem.events */
+	struct sim_process_stats stats;
+	struct sim_usage usage; /* up to the last sample of the timeline */
+};
+
+/* One sample of one container. */
+struct timeline_row {
+	u64 time_ns; /* end of the interval */
+	u32 container;
+	u64 resident_bytes;
+	u64 swapped_bytes;
+	u64 pending_kernels;
+	struct sim_usage usage; /* in the interval */
+};
+
+/* A control file that has another content than a sample before. */
+struct record_control {
+	u64 time_ns;
+	u32 container;
+	const char *file;		 /* its name */
+	char text[GVM_CONTROL_TEXT_MAX]; /* lines joined by blanks */
+};
+
+/* A block that left the GPU. */
+struct record_eviction {
+	u64 time_ns;
+	u32 container;
+	u64 va;
+	u32 chunk; /* that it left */
+	u32 pages; /* of 64 KB, that were resident */
+};
+
+struct record {
+	struct record_control *controls; /* in the order of time, as the others */
+	size_t control_count;
+	size_t control_room;
+	size_t *newest; /* by container and file: 1 + its last one in controls; 0: none */
+	struct record_eviction *evictions;
+	size_t eviction_count;
+	size_t eviction_room;
+};
+
+struct machine {
+	const struct config *config;
+	const struct sim_system *system;
+	/*
+	 * The configuration as a container on a GPU sees it: that GPU is its config.gpu. One for
+	 * each GPU of the configuration.
+	 */
+	struct config *views;
+	struct sim_gpu *gpus;
+	struct cuda_device *devices; /* one for each GPU */
+	u32 gpu_count;
+	struct sim_container *containers; /* enabled ones only */
+	u32 container_count;
+	struct timeline_row *timeline;
+	size_t row_count;
+	size_t row_room;
+	u64 sampled_ns; /* date of the last sample */
+	struct record record;
+	struct eng_timer sample_timer;
+	struct eng_timer end_timer;
+
+	/* While it runs. */
+	void (*progress)(const struct machine *machine); /* or NULL */
+	const volatile int *interrupt_flag;
+	struct eng_waitq finished; /* the supervisor waits here for the end of the run */
+	u32 running;		   /* applications that have not returned */
+	bool time_is_up;
+	int status; /* 0, or -ENOMEM: the run stops */
+
+	u64 end_ns;	   /* simulated time at which the run ended */
+	bool interrupted;  /* SIGINT: results are incomplete */
+	u64 wall_start_ns; /* wall clock when the simulation began */
+	u64 wall_ns;	   /* of the simulation alone */
+};
+
+#endif
