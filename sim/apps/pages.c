@@ -224,8 +224,8 @@ static int pages_follow(struct pages *pages, const struct cfg_event *event)
 }
 
 /*
- * Blocking: what events have for this container, up to its exit or the end of the run. 0, or -EIO: its
- * context has died in between.
+ * Blocking: what events have for this container from its start on, up to its exit or the end of the run.
+ * 0, or -EIO: its context has died in between.
  */
 static int pages_follow_events(struct pages *pages)
 {
@@ -235,7 +235,8 @@ static int pages_follow_events(struct pages *pages)
 	for (size_t i = 0; i < config->event_count && status != -EINTR; i++) {
 		const struct cfg_event *event = &config->events[i];
 
-		if (strcmp(event->container, pages->env->container->name) != 0)
+		if (strcmp(event->container, pages->env->container->name) != 0 ||
+		    event->at < pages->env->container->start)
 			continue;
 		if (event->touch[0])
 			status = pages_follow(pages, event);

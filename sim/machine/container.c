@@ -92,14 +92,30 @@ void sim_container_main(void *data)
 		gvm_container_put(container->gvm);
 }
 
-/* Blocking: one event. A container that has no control files now misses it, and the user is told. */
-static void event_apply(struct machine *machine, size_t index)
+/* An event had no effect: tell the user. */
+static void event_missed(const struct cfg_event *event, size_t index)
 {
-	const struct cfg_event *event = &machine->config->events[index];
+	const char *subject = event->file[0]  ? event->file :
+			      event->touch[0] ? event->touch :
+						"it";
+	const char *missed = event->file[0]  ? "is not written" :
+			     event->touch[0] ? "is not touched" :
+					       "does not exit";
+
+	fprintf(stderr,
+		"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu s, %s "
+		"%s\n",
+		index, event->container, (u64)event->at / NS_PER_S,
+		(u64)event->at % NS_PER_S / 1000000, subject, missed);
+}
+
+/* Blocking: write a control file. A container that has no control files now misses it. */
+static bool event_write(struct machine *machine, const struct cfg_event *event)
+{
 	bool written = false;
 
-	for (u32 t = 0; t < machine->container_count; t++) {
-		struct sim_container *container = &machine->containers[t];
+	for (u32 i = 0; i < machine->container_count; i++) {
+		struct sim_container *container = &machine->containers[i];
 
 		if (strcmp(container->cfg->name, event->container) ||
 		    !container->process.running)
@@ -107,13 +123,24 @@ static void event_apply(struct machine *machine, size_t index)
 		container_write_file(container, event->file, event->value);
 		written = true;
 	}
-	if (!written)
-		fprintf(stderr,
-			"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu "
-			"s, "
-			"%s is not written\n",
-			index, event->container, (u64)event->at / NS_PER_S,
-			(u64)event->at % NS_PER_S / 1000000, event->file);
+	return written;
+}
+
+/*
+ * Applications follow touches and exits themselves, from the start of their container on. Does this
+ * one's? It may still be on its way into the GPU.
+ */
+static bool event_has_listener(const struct machine *machine, const struct cfg_event *event)
+{
+	for (u32 i = 0; i < machine->container_count; i++) {
+		const struct sim_container *container = &machine->containers[i];
+		bool ended = container->started ? !container->process.running :
+						  container->status != 0;
+
+		if (!strcmp(container->cfg->name, event->container))
+			return event->at >= container->cfg->start && !ended;
+	}
+	return false;
 }
 
 void machine_events_main(void *data)
@@ -122,11 +149,18 @@ void machine_events_main(void *data)
 	const struct config *config = machine->config;
 
 	for (size_t i = 0; i < config->event_count; i++) {
-		if (eng_sleep_until(config->events[i].at))
+		const struct cfg_event *event = &config->events[i];
+		bool heard;
+
+		if (eng_sleep_until(event->at))
 			return;
-		/* The others are for page players. */
-		if (config->events[i].file[0] &&
-		    machine->system->honours(config, config->events[i].file))
-			event_apply(machine, i);
+		if (!event->file[0])
+			heard = event_has_listener(machine, event);
+		else if (machine->system->honours(config, event->file))
+			heard = event_write(machine, event);
+		else
+			continue;
+		if (!heard)
+			event_missed(event, i);
 	}
 }

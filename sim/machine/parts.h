@@ -23,7 +23,10 @@ void sim_container_main(void *data);
 /* Copy the counters for the results, at the end of the run. A dead process has no memory left. */
 void sim_container_close_books(struct sim_container *container);
 
-/* An actor: applies the scenario's events in order until it is interrupted. @data: the machine. */
+/*
+ * An actor, @data: the machine. Applies the scenario's events in order until it is interrupted. An event
+ * to a container that does not run has no effect, and the user is told.
+ */
 void machine_events_main(void *data);
 
 /* Sample all containers now; and from now on every output.timeline_interval. CONTEXT: atomic. */
@@ -38,7 +41,7 @@ void timeline_start(struct machine *machine);
 int record_init(struct machine *machine, struct sim_error *err);
 void record_destroy(struct machine *machine);
 
-/* An actor: samples control files every output.timeline_interval until it is interrupted. */
+/* An actor: samples control files every output.timeline_interval, and when it is interrupted: the end. */
 void record_main(void *machine);
 
 #endif

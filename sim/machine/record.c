@@ -90,7 +90,8 @@ static void record_file(struct sim_container *container, u32 file)
 	join_lines(row.text);
 	if (*newest && !strcmp(record->controls[*newest - 1].text, row.text))
 		return;
-	row.time_ns = eng_now();
+	/* The last look comes when the books are closed. */
+	row.time_ns = container->machine->end_ns ? container->machine->end_ns : eng_now();
 	if (!record_grow(container->machine, (void **)&record->controls, record->control_count,
 			 &record->control_room, sizeof(*record->controls)))
 		return;
@@ -98,15 +99,21 @@ static void record_file(struct sim_container *container, u32 file)
 	*newest = record->control_count;
 }
 
-/* Blocking: the process may exit meanwhile, so its container is held. */
-static void record_files(struct sim_container *container)
+/* Blocking: read all files. A process may exit meanwhile, so its container is held. */
+static void record_all(struct machine *machine)
 {
-	struct gvm_container *gvm = container->process.container;
+	for (u32 i = 0; i < machine->container_count; i++) {
+		struct sim_container *container = &machine->containers[i];
+		struct gvm_container *gvm = container->process.container;
 
-	gvm_container_get(gvm);
-	for (u32 file = 0; file < gvm_control_count() && container->process.running; file++)
-		record_file(container, file);
-	gvm_container_put(gvm);
+		if (!container->process.running)
+			continue;
+		gvm_container_get(gvm);
+		for (u32 file = 0; file < gvm_control_count() && container->process.running;
+		     file++)
+			record_file(container, file);
+		gvm_container_put(gvm);
+	}
 }
 
 void record_main(void *data)
@@ -118,7 +125,7 @@ void record_main(void *data)
 	if (!machine->config->record_controls)
 		return;
 	while (!eng_sleep_until(date += interval))
-		for (u32 i = 0; i < machine->container_count; i++)
-			if (machine->containers[i].process.running)
-				record_files(&machine->containers[i]);
+		record_all(machine);
+	/* The run ends within an interval. */
+	record_all(machine);
 }

@@ -288,6 +288,32 @@ START_TEST(events_say_what_is_touched_and_when)
 }
 END_TEST
 
+/* The machine tells the user that the first one was not made. */
+START_TEST(a_touch_before_the_start_is_not_made_later)
+{
+	static const struct cfg_event events[] = {
+		{ .at = 10 * US,
+		  .container = "pages",
+		  .touch = "2",
+		  .first_block = 2,
+		  .last_block = 2 },
+		{ .at = 50 * US,
+		  .container = "pages",
+		  .touch = "3",
+		  .first_block = 3,
+		  .last_block = 3 },
+	};
+
+	container.start = 50 * US;
+	be_told(events, ARRAY_SIZE(events));
+	play(150 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(touched, BIT(3));
+	ck_assert_uint_eq(app_log.record_count, 1);
+	free(config.events);
+}
+END_TEST
+
 /* The process stays while its context is dead, and goes when it is told to. */
 START_TEST(who_is_told_to_exit_gives_everything_back)
 {
@@ -323,5 +349,6 @@ TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
 	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
 	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
 	  kernels_without_blocks_only_compute, the_host_pauses_between_two_rounds,
-	  a_region_that_is_sent_back_misses_again, events_say_what_is_touched_and_when,
-	  who_is_told_to_exit_gives_everything_back, pages_of_a_block_are_touched_side_by_side)
+	  a_region_that_is_sent_back_misses_again, a_touch_before_the_start_is_not_made_later,
+	  events_say_what_is_touched_and_when, who_is_told_to_exit_gives_everything_back,
+	  pages_of_a_block_are_touched_side_by_side)

@@ -2,6 +2,9 @@
 /*
  * The machine around applications of our own making: limits of the run, failed set-ups, deadlock.
  */
+#include <stdio.h>
+#include <unistd.h>
+
 #include "engine/error.h"
 #include "machine/machine.h"
 #include "runner.h"
@@ -385,6 +388,89 @@ START_TEST(a_run_ends_with_its_last_application)
 }
 END_TEST
 
+/* The last interval ends with the run, at half of its length. */
+START_TEST(controls_are_recorded_up_to_the_end_of_the_run)
+{
+	struct cfg_event writes[] = {
+		{ .at = 1500 * MS,
+		  .container = "one",
+		  .file = "gmem.limit.high",
+		  .value = "8388608" },
+		{ .at = 2200 * MS,
+		  .container = "one",
+		  .file = "gmem.limit.high",
+		  .value = "16777216" },
+	};
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+	const struct record_control *last = NULL;
+
+	config.duration = 2500 * MS;
+	config.record_controls = true;
+	config.events = writes;
+	config.event_count = ARRAY_SIZE(writes);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	for (size_t i = 0; i < machine.record.control_count; i++) {
+		const struct record_control *row = &machine.record.controls[i];
+
+		ck_assert_uint_le(row->time_ns, config.duration);
+		if (!strcmp(row->file, "gmem.limit.high"))
+			last = row;
+	}
+	ck_assert_ptr_nonnull(last);
+	ck_assert_str_eq(last->text, "16777216");
+	ck_assert_uint_eq(last->time_ns, config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
+/* What a run with these events writes to stderr. */
+static void run_noted(const struct cfg_event *events, size_t count, char *text, size_t size)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+	FILE *notes = tmpfile();
+	int before = dup(STDERR_FILENO);
+	size_t length;
+
+	ck_assert_ptr_nonnull(notes);
+	config.events = (struct cfg_event *)events;
+	config.event_count = count;
+	dup2(fileno(notes), STDERR_FILENO);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	dup2(before, STDERR_FILENO);
+	close(before);
+	rewind(notes);
+	length = fread(text, 1, size - 1, notes);
+	text[length] = '\0';
+	fclose(notes);
+	machine_destroy(&machine);
+}
+
+START_TEST(touches_told_to_a_container_that_does_not_run_are_named)
+{
+	const struct cfg_event told[] = {
+		{ .at = 1000 * MS, .container = "one", .touch = "0-7" },
+		{ .at = 6000 * MS, .container = "late", .touch = "3" },
+		{ .at = 7000 * MS, .container = "late", .touch = "4" },
+		{ .at = 8000 * MS, .container = "off", .touch = "5" },
+		{ .at = 9000 * MS, .container = "off", .exit = true },
+	};
+	char text[1024];
+
+	run_noted(told, ARRAY_SIZE(told), text, sizeof(text));
+	ck_assert_str_eq(text,
+			 "gvmsim: note: events.1: container late is not running at 6.000 s, "
+			 "3 is not touched\n"
+			 "gvmsim: note: events.3: container off is not running at 8.000 s, "
+			 "5 is not touched\n"
+			 "gvmsim: note: events.4: container off is not running at 9.000 s, "
+			 "it does not exit\n");
+}
+END_TEST
+
 /* A configuration of a system, with room for its keys. */
 struct system_config {
 	struct config config;
@@ -572,8 +658,9 @@ TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  an_application_without_host_memory_fails_the_run,
 	  a_run_without_memory_for_its_timeline_ends_with_an_error,
 	  a_run_without_memory_for_evictions_ends_with_an_error,
-	  a_run_ends_with_its_last_application, systems_honour_what_the_core_has,
-	  a_scheduler_honours_what_it_takes_something_from,
+	  a_run_ends_with_its_last_application, controls_are_recorded_up_to_the_end_of_the_run,
+	  touches_told_to_a_container_that_does_not_run_are_named,
+	  systems_honour_what_the_core_has, a_scheduler_honours_what_it_takes_something_from,
 	  gpreempt_puts_the_most_important_container_first,
 	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
 	  gpreempt_puts_equals_first_together)
