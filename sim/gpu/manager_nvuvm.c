@@ -2,7 +2,9 @@
 /* The model of NVIDIA's driver as the manager of a simulated GPU's memory; see manager.h. */
 #include "gpu/manager.h"
 
+#include "nvuvm/memory.h"
 #include "nvuvm/nvuvm.h"
+#include "nvuvm/policy.h"
 
 static void *uvm_create(const struct sim_memory_config *config)
 {
@@ -24,7 +26,7 @@ static void *ghost_uvm_create(const struct sim_memory_config *config)
 		.device = config->device,
 		.mmu = config->mmu,
 		.gpu = config->gpu,
-		.core_policy = true,
+		.hooks = &nvuvm_policy_hooks,
 		.host_fragmented = config->policy->host_fragmented,
 	};
 
@@ -55,7 +57,7 @@ const struct sim_memory_manager sim_manager_nvuvm = {
 };
 
 const struct sim_memory_manager sim_manager_ghost_uvm = {
-	.ops = &nvuvm_policy_memory_ops,
+	.ops = &nvuvm_memory_ops,
 	.create = ghost_uvm_create,
 	.destroy = uvm_destroy,
 	.start = uvm_start,

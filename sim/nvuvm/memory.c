@@ -3,7 +3,15 @@
  * The model as a memory manager: struct gvm_memory_ops over the other files of this folder. The
  * contracts are in gvm/memory.h.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/memory.h"
+
+#include "nvuvm/evict.h"
+#include "nvuvm/hooks.h"
+#include "nvuvm/migrate.h"
+#include "nvuvm/pmm.h"
+#include "nvuvm/range.h"
+#include "nvuvm/rm.h"
+#include "nvuvm/service.h"
 
 /* Frameworks fill memory through staging buffers, so the host has large pages for it. */
 static int uvm_range_init(void *data, struct gvm_range *range,
@@ -79,9 +87,11 @@ static void uvm_unevictable_release(void *data, struct gvm_unevictable *taken)
 
 static int uvm_limit_write(void *data, struct gvm_container *container, u64 bytes)
 {
-	struct nvuvm *nvuvm = data;
+	const struct nvuvm *nvuvm = data;
 
-	return nvuvm->config.limits ? nvuvm_limit_write(nvuvm, container, bytes) : 0;
+	return nvuvm->config.hooks->limit_write ?
+		       nvuvm->config.hooks->limit_write(data, container, bytes) :
+		       0;
 }
 
 static int uvm_migrate(void *data, struct gvm_range *range, enum gvm_processor to)
@@ -112,25 +122,10 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.evictable = uvm_evictable,
 	.evict = uvm_evict,
 	.release = uvm_release,
-	.unevictable_add = uvm_unevictable_add,
-	.unevictable_release = uvm_unevictable_release,
-	.limit_write = uvm_limit_write,
-	.migrate = uvm_migrate,
-	.discard = uvm_discard,
-};
-
-const struct gvm_memory_ops nvuvm_policy_memory_ops = {
-	.range_init = uvm_range_init,
-	.range_destroy = uvm_range_destroy,
-	.space_close = uvm_space_close,
-	.service = uvm_service,
-	.batch_end = uvm_batch_end,
-	.evictable = uvm_evictable,
-	.evict = uvm_evict,
-	.release = uvm_release,
 	.free_chunks = uvm_free_chunks,
 	.unevictable_add = uvm_unevictable_add,
 	.unevictable_release = uvm_unevictable_release,
+	.limit_write = uvm_limit_write,
 	.migrate = uvm_migrate,
 	.discard = uvm_discard,
 };

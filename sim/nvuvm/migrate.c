@@ -17,7 +17,11 @@
  * passes). It writes 512 PTEs of 4 KB for each block. That is most of the work, and makes this
  * direction three times as slow.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/migrate.h"
+
+#include "nvuvm/mmu.h"
+#include "nvuvm/pmm.h"
+#include "nvuvm/service.h"
 
 /* Migrate pages of a block to the CPU. @fence covers the copies. */
 static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,

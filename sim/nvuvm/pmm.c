@@ -12,31 +12,30 @@
  *           +------ free --------- victim <--- head | used     | tail
  *                                  victim <--- head | unused   | tail   (no page resident)
  *
- * A chunk goes to the tail of the used ones when it is unpinned after its allocation
- * (chunk_update_lists_locked) and whenever data migrates to its block (block_mark_memory_used).
- * The GPU's own accesses are invisible: a block that every kernel reads and that never faults
- * gets to the head as surely as one that is never looked at again. A cyclic walk over a little
- * more than there is misses every time. NVIDIA's own comment in the code would like mappings to
- * count, too.
+ * A chunk goes to the tail of the used list when it is unpinned after its allocation
+ * (chunk_update_lists_locked), and whenever data migrates to its block (block_mark_memory_used).
+ * The GPU's own accesses are invisible. A block that every kernel reads and that never faults
+ * reaches the head as soon as a block that no kernel reads any more. A cyclic walk over a little more
+ * than the device's memory misses every time. A comment in NVIDIA's code asks for mappings to count,
+ * too.
  *
- * A victim is looked for (pick_root_chunk_to_evict) among the free ones, then at the head of the
- * unused ones, whose block has lost its pages by other means than eviction, then at the head of
- * the used ones. The published GVM keeps each chunk on a second list by process, in the same
- * order.
+ * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose blocks
+ * have lost their pages by other means than eviction; then the head of the used list. The published
+ * GVM keeps each chunk on a second list by process, in the same order.
  *
  * How this differs from the drivers:
- *  1. The last victim of a batch that is larger than memory would be a chunk that the same batch
- *     has filled. On a GPU each warp gets on as soon as its own page is there; our GMMU has one
- *     cursor for all of them, so that might go round for ever. None is given that the batch in
- *     service has migrated to; see block.c for what happens then.
+ *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch has
+ *     filled. On a GPU each warp continues as soon as its own page is there. Our GMMU has one
+ *     cursor for all warps, so that might go on for ever. Chunks that the batch in service has
+ *     migrated to are no victims; service.c says what happens instead.
  *  2. A block at the end of a range has a whole chunk, too, as everywhere in the simulator.
  *     NVIDIA's driver splits root chunks for these.
  *  3. The list by process has unused chunks in the order of their last migration as well.
  *  4. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
- *     user is served behind that copy. NVIDIA's driver waits for that copy first (free_root_chunk), but
- *     chunks are freed so only by an exit, which waits for all copies anyway.
+ *     user is served behind that copy. NVIDIA's driver waits for the copy first (free_root_chunk).
+ *     Only an exit frees chunks like this, and it waits for all copies anyway.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/pmm.h"
 
 static struct nvuvm_list list_empty_new(void)
 {
@@ -159,7 +158,7 @@ u32 nvuvm_pmm_claim(struct nvuvm *nvuvm)
 	return chunk;
 }
 
-/* The device's allocator has this one, and not us, or the other way round. */
+/* A chunk passes between the device's allocator and the model. */
 static void chunk_set_state(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_state state)
 {
 	gvm_spin_lock(&nvuvm->lock);
@@ -183,6 +182,13 @@ u32 nvuvm_pmm_refill(struct nvuvm *nvuvm)
 	}
 	nvuvm->stats.refills += first != GVM_NO_CHUNK;
 	return first;
+}
+
+u32 nvuvm_pmm_alloc(struct nvuvm *nvuvm)
+{
+	u32 chunk = nvuvm_pmm_claim(nvuvm);
+
+	return chunk == GVM_NO_CHUNK ? nvuvm_pmm_refill(nvuvm) : chunk;
 }
 
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk)
@@ -243,17 +249,20 @@ void nvuvm_pmm_mark_unused(struct nvuvm *nvuvm, u32 chunk)
 	gvm_spin_unlock(&nvuvm->lock);
 }
 
+bool nvuvm_pmm_is_of_batch(const struct nvuvm *nvuvm, u32 chunk)
+{
+	const struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
+
+	return READ_ONCE(entry->state) == NVUVM_USED && entry->batch == nvuvm->batch;
+}
+
 /* The head of a list, unless the batch in service has just put it there. */
 static u32 list_victim(const struct nvuvm *nvuvm, const struct nvuvm_list *list)
 {
 	u32 chunk = list->head;
 
-	if (chunk == GVM_NO_CHUNK)
-		return GVM_NO_CHUNK;
-	if (nvuvm->chunks[chunk].state == NVUVM_USED &&
-	    nvuvm->chunks[chunk].batch == nvuvm->batch)
-		return GVM_NO_CHUNK;
-	return chunk;
+	return chunk != GVM_NO_CHUNK && nvuvm_pmm_is_of_batch(nvuvm, chunk) ? GVM_NO_CHUNK :
+									      chunk;
 }
 
 u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner)

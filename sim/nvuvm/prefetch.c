@@ -27,7 +27,7 @@
  *  3. A range with this GPU as its preferred location is populated whole on first touch there. No
  *     application here gives such advice.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/prefetch.h"
 
 /* The subtree of @size pages, a power of two, that @page is in. */
 static u32 subtree_mask(u32 page, u32 size)

@@ -41,7 +41,7 @@
  *  5. The service of a fault does not obey a pin to the CPU: the simulated GMMU has no mappings of
  *     host memory. The page is migrated then.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/thrash.h"
 
 /* A pin ends this much before its deadline. */
 #define UNPIN_GRANULARITY_NS 20000ull

@@ -10,7 +10,7 @@
 #include "gpu/memory.h"
 #include "gpu/process.h"
 #include "gvm/device.h"
-#include "nvuvm/parts.h"
+#include "nvuvm/nvuvm.h"
 #include "runner.h"
 
 #define CHUNKS 8u

@@ -222,6 +222,31 @@ START_TEST(a_limit_below_usage_holds_when_the_write_returns)
 }
 END_TEST
 
+static void lower_the_limit_in_a_batch(void)
+{
+	struct gvm_fault faults[4] = { 0 };
+	struct gvm_fence fence = { 0 };
+
+	for (u32 i = 0; i < ARRAY_SIZE(faults); i++)
+		faults[i] = (struct gvm_fault){ .space = &one,
+						.va = range->va + i * CHUNK,
+						.access = GVM_ACCESS_WRITE };
+	ops->service(memory, &one, faults, ARRAY_SIZE(faults), &fence);
+	ck_assert_uint_eq(charged(), 4);
+	ck_assert_int_eq(gvm_control_write(one.container, "gmem.limit.high", "2097152", 7), 0);
+	if (ops->batch_end)
+		ops->batch_end(memory);
+	if (managed->strict)
+		ck_assert_uint_eq(charged(), 1);
+	ck_assert_int_eq(gpu.device.ops->flush_and_replay(&gpu, &fence), 0);
+}
+
+START_TEST(a_limit_lowered_in_a_batch_holds_at_its_end)
+{
+	run_with(_i, lower_the_limit_in_a_batch);
+}
+END_TEST
+
 static void take_unevictable(void)
 {
 	struct gvm_unevictable taken;
@@ -296,6 +321,7 @@ int main(void)
 			    count);
 	tcase_add_loop_test(tcase, a_hint_leaves_the_data_or_the_call_is_not_there, 0, count);
 	tcase_add_loop_test(tcase, a_limit_below_usage_holds_when_the_write_returns, 0, count);
+	tcase_add_loop_test(tcase, a_limit_lowered_in_a_batch_holds_at_its_end, 0, count);
 	tcase_add_loop_test(tcase, unevictable_memory_takes_room_from_pages_and_gives_it_back,
 			    0, count);
 	tcase_add_loop_test(tcase, a_closed_space_has_no_ranges_for_faults, 0, count);

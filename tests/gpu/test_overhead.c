@@ -5,7 +5,7 @@
  */
 #include "gpu/process.h"
 #include "runner.h"
-#include "nvuvm/parts.h"
+#include "nvuvm/nvuvm.h"
 
 #define CHUNK GVM_CHUNK_BYTES
 

@@ -7,7 +7,14 @@
 #define TESTS_NVUVM_WORLD_H
 
 #include "gpu/process.h"
-#include "nvuvm/parts.h"
+#include "nvuvm/container.h"
+#include "nvuvm/limit.h"
+#include "nvuvm/migrate.h"
+#include "nvuvm/nvuvm.h"
+#include "nvuvm/pmm.h"
+#include "nvuvm/range.h"
+#include "nvuvm/rm.h"
+#include "nvuvm/service.h"
 
 #include <check.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The model of NVIDIA's driver in parts: prefetcher and thrashing detection, by hand. */
 #include "runner.h"
-#include "nvuvm/parts.h"
+#include "nvuvm/prefetch.h"
+#include "nvuvm/thrash.h"
 
 #define FULL GVM_BLOCK_FULL
 #define US   1000ull

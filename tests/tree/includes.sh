@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Includes go down only. Rooms have levels; a file includes files of its own room and of lower levels.
-# There is no circle of includes between units (X.c and X.h of a folder are one), but in the
-# rooms named by "by_file" below, whose parts include the room header: there between files. Simulated hardware does not know the block layer of the
-# driver. The port header alone includes its world, gvm_world.h, by a name. Usage: includes.sh SOURCE
+# There is no circle of includes between units; X.c and X.h of a folder are one unit. Simulated hardware
+# does not know the block layer of the driver. The port header alone includes its world, gvm_world.h, by
+# a name. Usage: includes.sh SOURCE
 set -eu
 cd "$1"
 work=$(mktemp -d)
@@ -62,8 +62,7 @@ awk -v levels="$work/levels" '
 	}
 	# Depth first over units; state 1 is on the path, 2 is done.
 	function unit(file) {
-		if (file !~ by_file)
-			sub(/\.[ch]$/, "", file)
+		sub(/\.[ch]$/, "", file)
 		return file
 	}
 	function visit(file, n, i, parts) {
@@ -80,7 +79,6 @@ awk -v levels="$work/levels" '
 		state[file] = 2
 	}
 	BEGIN {
-		by_file = "^sim/nvuvm/"
 		while ((getline line <levels) > 0) {
 			n = split(line, names, " ")
 			number++

@@ -97,7 +97,7 @@ struct gvm_memory_ops {
 	 */
 	void (*service)(void *memory, void *space, struct gvm_fault *faults, u32 count,
 			struct gvm_fence *fence);
-	/* All faults of a batch have been serviced; the replay is next. Atomic. Or NULL. */
+	/* All faults of a batch have been serviced; the replay is next. Or NULL. */
 	void (*batch_end)(void *memory);
 
 	/*

@@ -18,10 +18,6 @@
  * and PTEs cost most and are made once. The next block's copy starts only after the whole
  * eviction.
  *
- * The published GVM brings in a whole block if all its 32 pages are in one chunk of 2 MB on the
- * host, and none on the device. Blocks that were evicted before are like that, and blocks that
- * the CPU wrote into huge pages. New memory never is.
- *
  *
  * A batch larger than memory
  *
@@ -32,7 +28,12 @@
  * found room are serviced until they no longer fault, which takes several batches. Then the next
  * blocks in order of address have their turn. All other blocks fault again.
  */
-#include "nvuvm/parts.h"
+#include "nvuvm/service.h"
+
+#include "nvuvm/container.h"
+#include "nvuvm/hooks.h"
+#include "nvuvm/mmu.h"
+#include "nvuvm/pmm.h"
 
 /* Times that one block may be begun again before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
@@ -83,36 +84,6 @@ static u32 visit_throttle(const struct block_visit *visit, u32 faulted)
 	return throttled;
 }
 
-/* The published GVM's conditions for bringing a block in whole. */
-static bool visit_promotes(const struct block_visit *visit)
-{
-	const struct gvm_block *block = visit_block(visit);
-	const struct nvuvm_block *entry = visit_entry(visit);
-
-	return visit->nvuvm->config.fast_path && !block->resident &&
-	       block->on_host == GVM_BLOCK_FULL && entry->host_huge && !entry->thrash.pinned;
-}
-
-/* The pages to bring in. */
-static u32 visit_plan(const struct block_visit *visit, u32 faulted)
-{
-	const struct gvm_block *block = visit_block(visit);
-	struct nvuvm_stats *stats = &visit->nvuvm->stats;
-	u32 wanted;
-
-	if (visit->nvuvm->config.core_policy) {
-		wanted = gvm_hugepage_plan(block, faulted) & ~block->resident;
-	} else if (visit_promotes(visit)) {
-		stats->promoted++;
-		wanted = GVM_BLOCK_FULL;
-	} else {
-		wanted = nvuvm_prefetch(block->valid, block->resident, faulted,
-					visit_entry(visit)->thrash.thrashing);
-	}
-	stats->pages_prefetched += hweight32(wanted & ~faulted);
-	return wanted;
-}
-
 /* A chunk for the block: the victim's from the last try, or a free one. */
 static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 {
@@ -120,65 +91,51 @@ static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
 
 	*ret_chunk = nvuvm->held;
 	nvuvm->held = GVM_NO_CHUNK;
-	if (*ret_chunk != GVM_NO_CHUNK)
-		return 0;
-	if (nvuvm_over_limit(nvuvm, visit_container(visit))) {
-		gvm_container_count_event(visit->range->container, GVM_EVENT_HIGH);
-		return -EDQUOT;
-	}
-	return nvuvm_mmu_ops.chunk_alloc(nvuvm, ret_chunk);
+	return *ret_chunk != GVM_NO_CHUNK ? 0 : nvuvm_mmu_ops.chunk_alloc(nvuvm, ret_chunk);
 }
 
-/*
- * The core's policy charges before the allocation, so usage never passes the limit. The published
- * GVM checks its limit in visit_find_chunk() and charges after the allocation, without a second
- * check.
- */
 static int visit_populate_locked(const struct block_visit *visit)
 {
-	bool reserves = visit->nvuvm->config.core_policy;
-	int status = 0;
+	const struct nvuvm_hooks *hooks = visit->nvuvm->config.hooks;
+	struct nvuvm_container *owner = visit_container(visit);
+	int status;
 	u32 chunk;
 
 	if (visit_block(visit)->chunk != GVM_NO_CHUNK) {
 		gvm_frame_set_in_service(visit->range->memory, visit_block(visit)->chunk, true);
 		return 0;
 	}
-	if (reserves)
-		status = gvm_charge_reserve(visit->range->container);
+	status = hooks->alloc_begin(visit->nvuvm, owner);
 	if (status)
 		return status;
 	status = visit_find_chunk(visit, &chunk);
-	if (status) {
-		if (reserves)
-			gvm_charge_cancel(visit->range->container);
-		return status;
-	}
-	if (!reserves)
-		gvm_charge_force(visit->range->container);
-	gvm_block_attach_locked(visit->range, visit->index, chunk);
-	return 0;
+	hooks->alloc_end(visit->nvuvm, owner, !status);
+	if (!status)
+		gvm_block_attach_locked(visit->range, visit->index, chunk);
+	return status;
 }
 
 static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 {
 	struct gvm_range *range = visit->range;
 	struct gvm_block *block = visit_block(visit);
-	u32 wanted = visit->advised ? faulted : visit_plan(visit, faulted);
+	struct nvuvm *nvuvm = visit->nvuvm;
+	u32 wanted = faulted;
 	int status;
 
-	/*
-	 * A fault looks up the policy of each page that it brings in; a prefetch looks it up
-	 * once.
-	 */
-	if (!visit->advised)
+	/* A fault looks up the policy of each page that it brings in; a prefetch looks it up once. */
+	if (!visit->advised) {
+		wanted = nvuvm->config.hooks->service_block_pages(nvuvm, range, visit->index,
+								  faulted);
+		nvuvm->stats.pages_prefetched += hweight32(wanted & ~faulted);
 		gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
+	}
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
 	if (status)
 		gvm_frame_set_in_service(range->memory, block->chunk, false);
 	else
 		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
-	nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk);
+	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk);
 	if (!status)
 		nvuvm_thrash_migrated(&visit_entry(visit)->thrash, wanted, NVUVM_GPU,
 				      gvm_ktime_ns());
@@ -207,13 +164,14 @@ static int visit_try_locked(struct block_visit *visit)
 }
 
 /*
- * With the core's policy, memory may have been freed meanwhile: a full device without a victim is
- * tried once more. Without room the context of the container dies.
+ * Memory may have been freed meanwhile: a full device without a victim is tried once more. Without room
+ * the context of the container dies.
  */
-static int visit_make_room(struct block_visit *visit, bool forced)
+static int visit_make_room(struct block_visit *visit, enum gvm_need need)
 {
-	int status = nvuvm_make_room(visit->nvuvm, visit_container(visit), forced);
-	bool again = visit->nvuvm->config.core_policy && !forced && !visit->found_nobody;
+	const struct nvuvm_hooks *hooks = visit->nvuvm->config.hooks;
+	int status = hooks->make_room(visit->nvuvm, visit_container(visit), need);
+	bool again = need == GVM_NEED_MEMORY && !visit->found_nobody;
 
 	visit->found_nobody = gvm_evict_found_nobody(status);
 	if (!visit->found_nobody)
@@ -236,7 +194,8 @@ static int visit_service(struct block_visit *visit)
 		if (status != -EDQUOT && status != -ENOMEM)
 			break;
 		visit->nvuvm->stats.restarts++;
-		room = visit_make_room(visit, status == -EDQUOT);
+		room = visit_make_room(visit,
+				       status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY);
 		status = room ? room : -EAGAIN;
 	} while (!room && ++tries < BLOCK_TRIES_MAX);
 	/* The block no longer needs the victim's chunk. */
@@ -323,8 +282,8 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 		blocks++;
 	}
 	gvm_mutex_unlock(&owner->va_space);
-	if (nvuvm->config.core_policy)
-		gvm_evictors_kick(range->container, blocks);
+	if (nvuvm->config.hooks->space_end)
+		nvuvm->config.hooks->space_end(nvuvm, owner, blocks);
 	gvm_range_leave(range);
 	nvuvm_container_put(nvuvm, owner);
 }
@@ -353,4 +312,6 @@ void nvuvm_batch_end(struct nvuvm *nvuvm)
 	list_for_each_entry(owner, &nvuvm->containers, node)
 		container_pass_turn(owner);
 	gvm_spin_unlock(&nvuvm->lock);
+	if (nvuvm->config.hooks->batch_end)
+		nvuvm->config.hooks->batch_end(nvuvm);
 }
