@@ -3,9 +3,10 @@
 # Completion of gvmsim and gvmcollect for bash. The words come from the programs themselves: commands and
 # options from --help, names from "gvmsim reference --words". So nothing here has to follow a change.
 
-# Commands: the second words of lines such as "  gvmsim run SCENARIO ...".
+# Commands: the words after "gvmsim" in lines such as "  gvmsim run SCENARIO ...". With a second argument its
+# own commands: the words after "gvmsim trace".
 _gvmsim_commands() {
-	"$1" --help 2>/dev/null | sed -n "s/^  ${1##*/} \([a-z][a-z]*\) .*/\1/p" | sort -u
+	"$1" --help 2>/dev/null | sed -n "s/^  ${1##*/} ${2:+$2 }\([a-z][a-z]*\) .*/\1/p" | sort -u
 }
 
 # Options of a command.
@@ -38,7 +39,7 @@ _gvmsim() {
 
 	COMPREPLY=()
 	if [ "$COMP_CWORD" = 1 ]; then
-		words="$(_gvmsim_commands "$program") --help --version"
+		words="$(_gvmsim_commands "$program") --help --version --manual"
 	elif [ "$before" = --set ]; then
 		words=$(_gvmsim_set "$program" "$now")
 		compopt -o nospace 2>/dev/null
@@ -47,18 +48,19 @@ _gvmsim() {
 	elif [ "$before" = --words ]; then
 		words=$("$program" reference --help | sed -n '/^Lists/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 	elif [[ $now == -* ]]; then
-		case $command:${COMP_WORDS[2]} in
-		figure:[a-z]*) words=$(_gvmsim_options "$program" figure "${COMP_WORDS[2]}") ;;
-		validate:results) words=--help ;;
-		*) words=$(_gvmsim_options "$program" "$command") ;;
-		esac
+		words=${COMP_WORDS[2]}
+		if [ "$command" = figure ] && [[ $words == [a-z]* ]] ||
+			_gvmsim_commands "$program" "$command" | grep -qxF -e "$words"; then
+			words=$(_gvmsim_options "$program" "$command" "$words")
+		else
+			words=$(_gvmsim_options "$program" "$command")
+		fi
 	else
 		case $command:$COMP_CWORD in
 		run:2) words=$("$program" reference --words scenarios) ;;
 		figure:2) words=$("$program" reference --words figures) ;;
-		validate:2) words="hardware results" ;;
-		trace:2) words="import info" ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;
+		*:2) words=$(_gvmsim_commands "$program" "$command") ;;
 		esac
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$now")

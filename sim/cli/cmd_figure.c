@@ -31,6 +31,8 @@ static const struct command_option folder_options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+static int run(int argc, char **argv, struct sim_error *err);
+
 const struct command command_figure = {
 	.name = "gvmsim figure",
 	.operands = "NAME",
@@ -54,7 +56,7 @@ const struct command command_figure = {
 		    "    gvmsim figure isolation --set duration=120s\n"
 		    "  A figure of your own:\n"
 		    "    gvmsim figure my-figure.json --out results/mine\n",
-	.run = cmd_figure,
+	.run = run,
 };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -70,8 +72,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 	if (!strcmp(option, "out")) {
 		args->request.out = value;
 		if (!*value)
-			return sim_user_error(err, "figure: option '--out': is empty, "
-						   "allowed: the name of a folder");
+			return command_bad_value(&command_figure, option, err,
+						 "is empty, allowed: the name of a folder");
 	} else if (!strcmp(option, "scenario")) {
 		args->request.scenario = value;
 	} else if (!strcmp(option, "set")) {
@@ -164,7 +166,7 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 	return status;
 }
 
-static int run(int argc, char **argv, struct figure_args *args, struct sim_error *err)
+static int parse_and_run(int argc, char **argv, struct figure_args *args, struct sim_error *err)
 {
 	const char *name = find_name(argc, argv);
 	struct command_line line;
@@ -190,19 +192,14 @@ static int run(int argc, char **argv, struct figure_args *args, struct sim_error
 			       known);
 }
 
-int cmd_figure(int argc, char **argv)
+static int run(int argc, char **argv, struct sim_error *err)
 {
 	struct figure_args args = { .request = { .out = "results/figures" } };
-	struct sim_error err = { 0 };
 	int status;
 
 	args.sets = calloc((size_t)argc + 1, sizeof(*args.sets));
-	if (args.sets)
-		status = run(argc, argv, &args, &err);
-	else
-		status = sim_runtime_error(&err, "out of memory");
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
+	status = args.sets ? parse_and_run(argc, argv, &args, err) :
+			     sim_runtime_error(err, "out of memory");
 	free(args.sets);
-	return -status;
+	return status;
 }

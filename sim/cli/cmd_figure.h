@@ -7,10 +7,4 @@
 
 extern const struct command command_figure;
 
-/*
- * Run the command line from the word "figure" on, which is argv[0]. Results go to stdout, one line
- * for an error to stderr. Returns an enum sim_exit.
- */
-int cmd_figure(int argc, char **argv);
-
 #endif

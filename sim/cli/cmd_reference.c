@@ -440,6 +440,8 @@ static const struct command_option options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+static int run(int argc, char **argv, struct sim_error *err);
+
 const struct command command_reference = {
 	.name = "gvmsim reference",
 	.operands = "[DOCUMENT]",
@@ -449,7 +451,7 @@ const struct command command_reference = {
 	.options = options,
 	.examples = "    gvmsim reference scenario\n"
 		    "    gvmsim reference --words keys\n",
-	.run = cmd_reference,
+	.run = run,
 };
 
 static void print_help(void)
@@ -503,24 +505,15 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return status;
 	if (line.help) {
 		print_help();
-		return 0;
+		return command_flush(err);
 	}
 	if (line.operand_count != !list)
 		return command_mistake(&command_reference, err, "%d documents, expected %d",
 				       line.operand_count, !list);
 	if (list)
-		return print_named(word_lists, ARRAY_SIZE(word_lists), "list", list, err);
-	return print_named(documents, ARRAY_SIZE(documents), "document", line.operands[0], err);
-}
-
-int cmd_reference(int argc, char **argv)
-{
-	struct sim_error err = { 0 };
-	int status = run(argc, argv, &err);
-
-	if (!status)
-		status = command_flush(&err);
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -status;
+		status = print_named(word_lists, ARRAY_SIZE(word_lists), "list", list, err);
+	else
+		status = print_named(documents, ARRAY_SIZE(documents), "document",
+				     line.operands[0], err);
+	return status ? status : command_flush(err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * "gvmsim reference": the tables of the program as Markdown, and as lists of words for the shell.
- * docs/reference/ is made by it, and a test compares the two.
+ * It makes docs/reference/, and a test compares the two.
  */
 #ifndef SIM_CLI_CMD_REFERENCE_H
 #define SIM_CLI_CMD_REFERENCE_H
@@ -9,8 +9,5 @@
 #include "terminal/command.h"
 
 extern const struct command command_reference;
-
-/* Run the command; argv[0] is "reference". Returns an exit code, enum sim_exit. */
-int cmd_reference(int argc, char **argv);
 
 #endif

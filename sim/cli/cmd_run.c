@@ -27,6 +27,8 @@ static const struct command_option options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+static int run(int argc, char **argv, struct sim_error *err);
+
 const struct command command_run = {
 	.name = "gvmsim run",
 	.operands = "SCENARIO",
@@ -81,7 +83,7 @@ const struct command command_run = {
 		    "containers.diffusion.enabled=false \\\n"
 		    "           --set gpu.link.bandwidth=12e9 --set duration=120s \\\n"
 		    "           --out results/slow-link\n",
-	.run = cmd_run,
+	.run = run,
 };
 
 /* A parsed command line. Strings are borrowed from argv, except for those in system_texts. */
@@ -112,8 +114,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 	} else if (!strcmp(option, "out")) {
 		args->out = value;
 		if (!*value)
-			return sim_user_error(err, "run: option '--out': is empty, allowed: "
-						   "the name of a folder");
+			return command_bad_value(&command_run, option, err,
+						 "is empty, allowed: the name of a folder");
 	} else {
 		args->quiet = true;
 	}
@@ -221,7 +223,7 @@ static int run_config(const struct run_args *args, const struct config *config,
 }
 
 /* The command line, with room for all of its options in @args. */
-static int run(int argc, char **argv, struct run_args *args, struct sim_error *err)
+static int parse_and_run(int argc, char **argv, struct run_args *args, struct sim_error *err)
 {
 	struct command_line line;
 	struct config config;
@@ -243,24 +245,21 @@ static int run(int argc, char **argv, struct run_args *args, struct sim_error *e
 	return status;
 }
 
-int cmd_run(int argc, char **argv)
+static int run(int argc, char **argv, struct sim_error *err)
 {
 	struct run_args args = {
 		.overrides = calloc((size_t)argc + 1, sizeof(*args.overrides)),
 		.system_texts = calloc((size_t)argc + 1, sizeof(*args.system_texts)),
 	};
-	struct sim_error err = { 0 };
 	int status;
 
 	if (args.overrides && args.system_texts)
-		status = run(argc, argv, &args, &err);
+		status = parse_and_run(argc, argv, &args, err);
 	else
-		status = sim_runtime_error(&err, "out of memory");
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
+		status = sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < args.system_count; i++)
 		free(args.system_texts[i]);
 	free(args.system_texts);
 	free(args.overrides);
-	return -status;
+	return status;
 }

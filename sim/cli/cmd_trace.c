@@ -27,8 +27,8 @@ static const struct command_option info_options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
-static int run_import(int argc, char **argv);
-static int run_info(int argc, char **argv);
+static int run_import(int argc, char **argv, struct sim_error *err);
+static int run_info(int argc, char **argv, struct sim_error *err);
 
 static const struct command command_import = {
 	.name = "gvmsim trace import",
@@ -40,6 +40,11 @@ static const struct command command_import = {
 		 "and left\n"
 		 "out.\n",
 	.options = import_options,
+	.examples = "  Import the first public file and keep going over damaged rows:\n"
+		    "    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
+		    "  Import a trace of your own:\n"
+		    "    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, "
+		    "CC0-1.0\"\n",
 	.run = run_import,
 };
 
@@ -52,6 +57,9 @@ static const struct command command_info = {
 		 "dispersion: variance / mean of the requests per window, 1 for a Poisson "
 		 "process).\n",
 	.options = info_options,
+	.examples =
+		"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
+		"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
 	.run = run_info,
 };
 
@@ -73,16 +81,7 @@ const struct command command_trace = {
 		 "                  request_tokens, response_tokens_gvm_generated,\n"
 		 "                  response_tokens_true_est\n"
 		 "  compact         the output of import: compressed, with a checksum\n",
-	.examples =
-		"  Import the first public file and keep going over damaged rows:\n"
-		"    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
-		"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
-		"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n"
-		"  Import a trace of your own:\n"
-		"    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, "
-		"CC0-1.0\"\n",
 	.commands = commands,
-	.run = cmd_trace,
 };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -105,9 +104,9 @@ static int attribute(struct trace *trace, const char *text, struct sim_error *er
 	size_t len = strlen(text);
 
 	if (len >= sizeof(trace->attribution))
-		return sim_user_error(err,
-				      "trace import: --attribution: %zu bytes, allowed are %zu",
-				      len, sizeof(trace->attribution) - 1);
+		return command_bad_value(&command_import, "attribution", err,
+					 "%zu bytes, allowed are %zu", len,
+					 sizeof(trace->attribution) - 1);
 	memset(trace->attribution, 0, sizeof(trace->attribution));
 	memcpy(trace->attribution, text, len);
 	return 0;
@@ -193,72 +192,38 @@ static int take_option(void *data, const char *option, const char *value, struct
 	} else if (!strcmp(option, "attribution")) {
 		args->attribution = value;
 	} else if (trace_divisor_parse(value, &args->divisor, &inner)) {
-		return sim_user_error(err, "trace info: option '--divide': %s", inner.text);
+		return command_bad_value(&command_info, option, err, "%s", inner.text);
 	}
 	return 0;
 }
 
-/* The help of the whole: both commands, with the options of each. */
-static int print_help(struct sim_error *err)
-{
-	command_print_head(&command_trace);
-	for (const struct command *const *command = commands; *command; command++)
-		command_print_head(*command);
-	command_print_tail(&command_trace);
-	return command_flush(err);
-}
-
-static int run_command(const struct command *command, int files, int argc, char **argv,
-		       int (*use)(const struct trace_args *args, struct sim_error *err))
+/* Parse the line of @command, which has @files operands, and @use it. */
+static int run(const struct command *command, int files, int argc, char **argv,
+	       int (*use)(const struct trace_args *args, struct sim_error *err),
+	       struct sim_error *err)
 {
 	struct trace_args args = { .divisor = { 1, 1 } };
-	struct sim_error err = { 0 };
 	struct command_line line;
-	int status = command_parse(command, argc, argv, take_option, &args, &line, &err);
+	int status = command_parse(command, argc, argv, take_option, &args, &line, err);
 
-	if (!status && line.help) {
-		status = print_help(&err);
-	} else if (!status && line.operand_count != files) {
-		status = command_mistake(command, &err, "%d file names, expected %d",
-					 line.operand_count, files);
-	} else if (!status) {
-		for (int i = 0; i < files; i++)
-			args.files[i] = line.operands[i];
-		status = use(&args, &err);
-	}
 	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -status;
+		return status;
+	if (line.help)
+		return command_print_help(command, err);
+	if (line.operand_count != files)
+		return command_mistake(command, err, "%d file names, expected %d",
+				       line.operand_count, files);
+	for (int i = 0; i < files; i++)
+		args.files[i] = line.operands[i];
+	return use(&args, err);
 }
 
-static int run_import(int argc, char **argv)
+static int run_import(int argc, char **argv, struct sim_error *err)
 {
-	return run_command(&command_import, 2, argc, argv, import_trace);
+	return run(&command_import, 2, argc, argv, import_trace, err);
 }
 
-static int run_info(int argc, char **argv)
+static int run_info(int argc, char **argv, struct sim_error *err)
 {
-	return run_command(&command_info, 1, argc, argv, print_info);
-}
-
-int cmd_trace(int argc, char **argv)
-{
-	const struct command *command = argc > 1 ? command_find(commands, argv[1]) : NULL;
-	struct sim_error err = { 0 };
-	int status;
-
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	if (argc < 2)
-		status = sim_user_error(&err, "trace: what to do is missing, allowed are "
-					      "import, info and --help");
-	else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		status = print_help(&err);
-	else
-		status = sim_user_error(
-			&err, "trace: unknown word '%s', allowed are import, info and --help",
-			argv[1]);
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -status;
+	return run(&command_info, 1, argc, argv, print_info, err);
 }

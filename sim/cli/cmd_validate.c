@@ -20,7 +20,7 @@
 
 #define OVERRIDES_MAX 64
 
-static int run_hardware(int argc, char **argv);
+static int run_hardware(int argc, char **argv, struct sim_error *err);
 
 static const struct command_option options[] = {
 	{ "gpu", "PROFILE", false, "the GPU that was measured, by default h100-80g" },
@@ -61,14 +61,8 @@ const struct command command_validate = {
 	.name = "gvmsim validate",
 	.operands = "hardware|results ...",
 	.summary = "the simulator held against measurements",
-	.about =
-		"Holds the simulator against measurements. Each has a --help of its own:\n"
-		"\n"
-		"  gvmsim validate hardware   the times of a real GPU beside the simulated "
-		"one's\n"
-		"  gvmsim validate results    a simulation beside the results of a real host\n",
+	.about = "Holds the simulator against measurements.\n",
 	.commands = commands,
-	.run = cmd_validate,
 };
 
 /* A parsed command line. Strings are borrowed from argv. */
@@ -88,7 +82,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 		return 0;
 	}
 	if (args->override_count == OVERRIDES_MAX)
-		return sim_user_error(err, "validate: more than %d times --set", OVERRIDES_MAX);
+		return command_bad_value(&command_hardware, option, err,
+					 "is given more than %d times", OVERRIDES_MAX - 1);
 	args->overrides[args->override_count++].path_and_value = value;
 	return 0;
 }
@@ -138,14 +133,15 @@ static void print_accesses(const char *label, u64 mask)
 	putchar('\n');
 }
 
-/* The verdict. True: good enough. */
-static bool print_verdict(const struct hw_rows *rows)
+/* Print the median and the worst error, and judge them and the walk. Returns 0: good enough. */
+static int print_verdict(const struct hw_rows *rows, struct sim_error *err)
 {
 	double *errors = calloc(rows->count, sizeof(*errors));
+	bool walk = rows->walk_missed == rows->walk_predicted;
 	double median, worst;
 
 	if (!errors)
-		return false;
+		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < rows->count; i++)
 		errors[i] = hw_error(&rows->rows[i]);
 	qsort(errors, rows->count, sizeof(*errors), compare_errors);
@@ -154,13 +150,16 @@ static bool print_verdict(const struct hw_rows *rows)
 	free(errors);
 	printf("median error %.1f %%, worst %.1f %% of %zu measurements\n", 100 * median,
 	       100 * worst, rows->count);
-	return median <= GOOD_MEDIAN && worst <= GOOD_WORST;
+	if (median <= GOOD_MEDIAN && worst <= GOOD_WORST && walk)
+		return 0;
+	return sim_runtime_error(err,
+				 "validate: not good enough: allowed are %.0f %% and %.0f %%%s",
+				 100 * GOOD_MEDIAN, 100 * GOOD_WORST,
+				 walk ? "" : ", and the same accesses that fault");
 }
 
 static int validate_print(const struct hw_rows *rows, struct sim_error *err)
 {
-	bool walk = rows->walk_missed == rows->walk_predicted;
-
 	print_rows(rows);
 	if (rows->walk_length) {
 		print_accesses("\nwalk, accesses that fault, measured: ", rows->walk_missed);
@@ -169,12 +168,7 @@ static int validate_print(const struct hw_rows *rows, struct sim_error *err)
 	if (rows->others)
 		printf("rows that say nothing about time, not compared: %zu\n", rows->others);
 	putchar('\n');
-	if (print_verdict(rows) && walk)
-		return 0;
-	return sim_runtime_error(err,
-				 "validate: not good enough: allowed are %.0f %% and %.0f %%%s",
-				 100 * GOOD_MEDIAN, 100 * GOOD_WORST,
-				 walk ? "" : ", and the same accesses that fault");
+	return print_verdict(rows, err);
 }
 
 static int validate_hardware(const struct validate_args *args, struct sim_error *err)
@@ -205,7 +199,7 @@ static int validate_hardware(const struct validate_args *args, struct sim_error 
 	return status;
 }
 
-static int parse_and_run(int argc, char **argv, struct sim_error *err)
+static int run_hardware(int argc, char **argv, struct sim_error *err)
 {
 	struct validate_args args = { .profile = "gpu.profile=h100-80g" };
 	struct command_line line;
@@ -215,53 +209,12 @@ static int parse_and_run(int argc, char **argv, struct sim_error *err)
 	status = command_parse(&command_hardware, argc, argv, take_option, &args, &line, err);
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_hardware);
-		command_print_tail(&command_hardware);
-	} else if (line.operand_count > 1) {
+	if (line.help)
+		return command_print_help(&command_hardware, err);
+	if (line.operand_count > 1)
 		return command_mistake(&command_hardware, err, "%d files, expected 1 at most",
 				       line.operand_count);
-	} else {
-		args.file = line.operand_count ? line.operands[0] : NULL;
-		status = validate_hardware(&args, err);
-	}
+	args.file = line.operand_count ? line.operands[0] : NULL;
+	status = validate_hardware(&args, err);
 	return status ? status : command_flush(err);
-}
-
-static int run_hardware(int argc, char **argv)
-{
-	struct sim_error err = { 0 };
-	int status = parse_and_run(argc, argv, &err);
-
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -status;
-}
-
-int cmd_validate(int argc, char **argv)
-{
-	const struct command *command = argc > 1 ? command_find(commands, argv[1]) : NULL;
-	struct sim_error err = { 0 };
-	int status;
-
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	if (argc < 2) {
-		status = sim_user_error(&err, "validate: what to compare is missing, allowed: "
-					      "hardware, results");
-	} else if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		command_print_head(&command_validate);
-		for (size_t i = 0; commands[i]; i++) {
-			command_print_head(commands[i]);
-			command_print_tail(commands[i]);
-			putchar('\n');
-		}
-		status = command_flush(&err);
-	} else {
-		status = sim_user_error(
-			&err, "validate: unknown '%s', allowed: hardware, results", argv[1]);
-	}
-	if (status)
-		fprintf(stderr, "gvmsim: %s\n", err.text);
-	return -status;
 }

@@ -7,10 +7,4 @@
 
 extern const struct command command_validate_results;
 
-/*
- * Run the command line from the word "results" on, which is argv[0]. The comparison goes to
- * stdout, one line for an error to stderr. Returns an enum sim_exit.
- */
-int cmd_validate_results(int argc, char **argv);
-
 #endif

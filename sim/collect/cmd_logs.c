@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "collect/cmd_logs.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,50 +9,53 @@
 #include "collect/logs.h"
 #include "engine/error.h"
 
-#define LOGS_USAGE \
-	"logs DIR [--requests NAME=FILE]... [--images NAME=FILE]... [--slo NAME=TIME]..."
+static int run(int argc, char **argv, struct sim_error *err);
 
 /* clang-format off */
-static const char logs_help[] =
-"Usage: gvmcollect " LOGS_USAGE "\n"
-"\n"
-"Puts what applications logged into DIR, a folder of \"gvmcollect sample\": every request and\n"
-"image into requests.csv, their statistics into summary.json. Each call replaces the logs of the\n"
-"call before, so give all logs at once.\n"
-"\n"
-"  --requests NAME=FILE  container NAME is an LLM server, and FILE is the result of vLLM's\n"
-"                        benchmark client: vllm bench serve --save-result --save-detailed.\n"
-"                        It needs start_times, which vLLM writes since January 2026\n"
-"  --images NAME=FILE    container NAME is a diffusion pipeline, and FILE a CSV with a row per\n"
-"                        image: start_ns,end_ns. In Python: time.monotonic_ns() before and\n"
-"                        after the call of the pipeline\n"
-"  --slo NAME=TIME       the time to first token that NAME's users were promised: 7.463s\n"
-"\n"
-"Both clocks are CLOCK_MONOTONIC of the host that was sampled, so run the clients there.\n"
-"Requests and images outside of the collection are left out and reported.\n"
-"\n"
-"Example:\n"
-"  gvmcollect logs results/hardware --requests vllm=bench.json --images sd=images.csv \\\n"
-"             --slo vllm=7.463s\n"
-"  gvmsim figure alone-vs-shared results/hardware results/vllm-diffusion-80g-stock\n";
-/* clang-format on */
-
-enum logs_option { LOGS_REQUESTS = 256, LOGS_IMAGES, LOGS_SLO };
-
-static const struct option logs_options[] = {
-	{ "requests", required_argument, NULL, LOGS_REQUESTS },
-	{ "images", required_argument, NULL, LOGS_IMAGES },
-	{ "slo", required_argument, NULL, LOGS_SLO },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
+static const struct command_option options[] = {
+	{ "requests", "NAME=FILE", true,
+"container NAME is an LLM server, and FILE is the result of\n"
+"vLLM's benchmark client: vllm bench serve --save-result\n"
+"--save-detailed. It needs start_times, which vLLM writes\n"
+"since January 2026" },
+	{ "images", "NAME=FILE", true,
+"container NAME is a diffusion pipeline, and FILE a CSV with\n"
+"a row per image: start_ns,end_ns. In Python:\n"
+"time.monotonic_ns() before and after the call of the\n"
+"pipeline" },
+	{ "slo", "NAME=TIME", true,
+"the time to first token that NAME's users were promised:\n"
+"7.463s" },
+	{ NULL, NULL, false, NULL },
 };
 
+const struct command command_logs = {
+	.name = "gvmcollect logs",
+	.operands = "DIR",
+	.summary = "put the logs of applications into such a folder",
+	.about =
+"Puts the logs of applications into DIR, a folder of \"gvmcollect sample\": every request and\n"
+"image into requests.csv, their statistics into summary.json. Each call replaces the logs of the\n"
+"call before, so give all logs at once.\n",
+	.options = options,
+	.more =
+"Both clocks are CLOCK_MONOTONIC of the host that was sampled, so run the clients there.\n"
+"Requests and images outside of the collection are left out and reported.\n",
+	.examples =
+"    gvmcollect logs results/hardware --requests vllm=bench.json --images sd=images.csv \\\n"
+"               --slo vllm=7.463s\n"
+"    gvmsim figure alone-vs-shared results/hardware results/vllm-diffusion-80g-stock\n",
+	.run = run,
+};
+/* clang-format on */
+
+/* A promised time to first token. */
 struct logs_slo {
-	const char *container;
+	char *container; /* owned */
 	u64 ns;
 };
 
-/* A parsed command line. Strings are borrowed from argv; arrays have room for argc elements. */
+/* A parsed command line. The arrays have room for argc elements. */
 struct logs_args {
 	struct logs_entry *entries;
 	size_t count;
@@ -61,28 +63,30 @@ struct logs_args {
 	size_t slo_count;
 };
 
-static int add_entry(struct logs_args *args, const char *option,
-		     const struct app_report *report, struct sim_error *err)
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
+	struct logs_args *args = data;
+	struct logs_slo *slo = &args->slos[args->slo_count];
 	struct logs_entry *entry = &args->entries[args->count];
-	int status = arguments_split(option, optarg, &entry->container, &entry->file, err);
+	int status;
 
-	entry->report = report;
+	if (!strcmp(option, "slo")) {
+		args->slo_count++;
+		status = arguments_split(&command_logs, option, value, &slo->container, &value,
+					 err);
+		return status ? status :
+				arguments_duration(&command_logs, option, value, 1, &slo->ns,
+						   err);
+	}
+	entry->report = strcmp(option, "images") ? &report_requests : &report_images;
+	status = arguments_split(&command_logs, option, value, &entry->container, &entry->file,
+				 err);
 	for (size_t i = 0; !status && i < args->count; i++)
 		if (!strcmp(args->entries[i].container, entry->container))
-			status = sim_user_error(err, "option '%s': %s has a log already",
-						option, entry->container);
+			status = command_bad_value(&command_logs, option, err,
+						   "%s has a log already", entry->container);
 	args->count++;
 	return status;
-}
-
-static int add_slo(struct logs_args *args, struct sim_error *err)
-{
-	struct logs_slo *slo = &args->slos[args->slo_count++];
-	const char *text;
-	int status = arguments_split("--slo", optarg, &slo->container, &text, err);
-
-	return status ? status : arguments_duration("--slo", text, 1, &slo->ns, err);
 }
 
 /* Give each promised time to the log of its LLM server. A promise without a log is a mistake. */
@@ -102,59 +106,42 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 			found = true;
 		}
 		if (!found)
-			return sim_user_error(err, "option '--slo': no --requests of \"%s\"",
-					      slo->container);
+			return command_bad_value(&command_logs, "slo", err,
+						 "no --requests of \"%s\"", slo->container);
 	}
 	return 0;
 }
 
-static int run(int argc, char **argv, struct logs_args *args, struct sim_error *err)
+static int parse_and_add(int argc, char **argv, struct logs_args *args, struct sim_error *err)
 {
-	int option, status = 0;
+	struct command_line line;
+	int status = command_parse(&command_logs, argc, argv, take_option, args, &line, err);
 
-	args->entries = calloc((size_t)argc, sizeof(*args->entries));
-	args->slos = calloc((size_t)argc, sizeof(*args->slos));
-	if (!args->entries || !args->slos)
-		return sim_runtime_error(err, "out of memory");
-	opterr = 0;
-	while (!status && (option = getopt_long(argc, argv, ":h", logs_options, NULL)) != -1) {
-		switch (option) {
-		case LOGS_REQUESTS:
-			status = add_entry(args, "--requests", &report_requests, err);
-			break;
-		case LOGS_IMAGES:
-			status = add_entry(args, "--images", &report_images, err);
-			break;
-		case LOGS_SLO:
-			status = add_slo(args, err);
-			break;
-		case 'h':
-			return arguments_print(logs_help, err);
-		default:
-			status =
-				arguments_bad_option(option, argv[optind - 1], LOGS_USAGE, err);
-		}
-	}
 	if (status)
 		return status;
-	if (argc - optind != 1)
-		return sim_user_error(err, "%d folders, expected 1, usage: gvmcollect %s",
-				      argc - optind, LOGS_USAGE);
+	if (line.help)
+		return command_print_help(&command_logs, err);
+	if (line.operand_count != 1)
+		return command_mistake(&command_logs, err, "%d folders, expected 1",
+				       line.operand_count);
 	if (!args->count)
-		return sim_user_error(err, "no log is given, usage: gvmcollect %s", LOGS_USAGE);
+		return command_mistake(&command_logs, err, "no log is given");
 	status = apply_slos(args, err);
-	return status ? status : logs_add(argv[optind], args->entries, args->count, err);
+	return status ? status : logs_add(line.operands[0], args->entries, args->count, err);
 }
 
-int cmd_logs(int argc, char **argv)
+static int run(int argc, char **argv, struct sim_error *err)
 {
-	struct logs_args args = { 0 };
-	struct sim_error err = { 0 };
-	int status = run(argc, argv, &args, &err);
+	struct logs_args args = { .entries = calloc((size_t)argc, sizeof(*args.entries)),
+				  .slos = calloc((size_t)argc, sizeof(*args.slos)) };
+	int status = args.entries && args.slos ? parse_and_add(argc, argv, &args, err) :
+						 sim_runtime_error(err, "out of memory");
 
-	if (status)
-		fprintf(stderr, "gvmcollect: logs: %s\n", err.text);
+	for (size_t i = 0; i < args.count; i++)
+		free(args.entries[i].container);
+	for (size_t i = 0; i < args.slo_count; i++)
+		free(args.slos[i].container);
 	free(args.entries);
 	free(args.slos);
-	return -status;
+	return status;
 }

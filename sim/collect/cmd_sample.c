@@ -9,7 +9,6 @@
  */
 #include "collect/cmd_sample.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +22,6 @@
 #include "terminal/signals.h"
 #include "terminal/table.h"
 
-#define SAMPLE_USAGE                                                             \
-	"sample [--container NAME=PID[:GPU]]... [--root DIR] [--interval TIME] " \
-	"[--duration TIME] [--system NAME] [--out DIR] [--quiet]"
 #define SAMPLE_OUT   "results/hardware"
 #define INTERVAL_NS  100000000ull /* as output.timeline_interval of a scenario */
 #define INTERVAL_MIN 1000000ull
@@ -33,30 +29,35 @@
 #define NS_PER_S     1000000000ull
 #define NS_PER_MS    1000000ull
 
+static int run(int argc, char **argv, struct sim_error *err);
+
 /* clang-format off */
-static const char sample_help[] =
-"Usage: gvmcollect " SAMPLE_USAGE "\n"
-"\n"
+static const struct command_option options[] = {
+	{ "container", "NAME=PID[:GPU]", true,
+"watch this process group only and call it NAME, the name\n"
+"that it has in the scenario" },
+	{ "root", "DIR", false,
+"where DIR/<tgid>/<gpu>/ are; by default\n"
+"/sys/kernel/debug/gvm and the GVM paper's\n"
+"/sys/kernel/debug/nvidia-uvm/processes" },
+	{ "interval", "TIME", false, "between samples, 1ms and more; by default 100ms" },
+	{ "duration", "TIME", false, "end after that time; by default when all containers have gone" },
+	{ "system", "NAME", false, "who manages the GPU, for titles: stock, gvm, ...\nBy default hardware" },
+	{ "out", "DIR", false, "where results go, by default " SAMPLE_OUT },
+	{ "quiet", NULL, false, "no news and no table" },
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_sample = {
+	.name = "gvmcollect sample",
+	.summary = "watch control files, write a results folder",
+	.about =
 "Watches the containers of a GPU host by the control files of their driver, and writes the\n"
 "results folder that gvmsim writes, to put hardware beside a simulation. Only root may read\n"
 "debugfs, so run it as root. Without options it takes in every container that appears, until all\n"
-"have gone or it is interrupted.\n"
-"\n"
-"  --container NAME=PID[:GPU]  watch this process group only and call it NAME, the name that it\n"
-"                              has in the scenario; may be repeated\n"
-"  --root DIR        where DIR/<tgid>/<gpu>/ are; by default /sys/kernel/debug/gvm and the GVM\n"
-"                    paper's /sys/kernel/debug/nvidia-uvm/processes\n"
-"  --interval TIME   between samples, 1ms and more; by default 100ms\n"
-"  --duration TIME   end after that time; by default when all containers have gone\n"
-"  --system NAME     who manages the GPU, for titles: stock, gvm, ... By default hardware\n"
-"  --out DIR         where results go, by default " SAMPLE_OUT "\n"
-"  --quiet           no news and no table\n"
-"\n"
-"Control files that are sampled, where the driver has them:\n";
-
-/* Comes after the list of control files. */
-static const char sample_help_end[] =
-"\n"
+"have gone or it is interrupted.\n",
+	.options = options,
+	.more =
 "A missing file is reported once, and its value stays unknown. A stock driver has none of these\n"
 "files. Then the folder tells which process ran when, and \"gvmcollect logs\" adds what the\n"
 "applications logged. (nvidia-smi does not help: it leaves managed memory out of the memory of a\n"
@@ -67,50 +68,32 @@ static const char sample_help_end[] =
 "(host, driver, GPUs, containers, missing files) and an empty requests.csv.\n"
 "\n"
 "Exit code: 0 done; 1 something failed, such as a full disk; 2 a mistake in the command line; 130\n"
-"interrupted: the results so far are written and marked with \"complete\": false.\n"
-"\n"
-"Examples:\n"
+"interrupted: the results so far are written and marked with \"complete\": false.\n",
+	.examples =
 "  Two processes, until both have gone:\n"
 "    gvmcollect sample --container vllm=$(pgrep -of vllm) --container diffusion=4242\n"
 "  All containers, for ten minutes, every 10 ms:\n"
-"    gvmcollect sample --interval 10ms --duration 10min --out results/ten-minutes\n";
+"    gvmcollect sample --interval 10ms --duration 10min --out results/ten-minutes\n",
+	.run = run,
+};
 /* clang-format on */
 
-/* The list in the middle is the core's table of control files. */
+/* The core's table of control files stands in the middle. */
 static int print_help(struct sim_error *err)
 {
-	fputs(sample_help, stdout);
+	command_print_head(&command_sample);
+	printf("Control files that are sampled, where the driver has them:\n");
 	for (u32 i = 0; i < gvm_control_count(); i++) {
 		const struct gvm_control_file *file = gvm_control_at(i);
 
-		printf("  %-18s  %s\n", file->name, file->summary);
+		printf("  %-19s  %s\n", file->name, file->summary);
 		if (file->alias)
-			printf("  %-18s  the same in the public GVM driver\n", file->alias);
+			printf("  %-19s  the same in the public GVM driver\n", file->alias);
 	}
-	return arguments_print(sample_help_end, err);
+	putchar('\n');
+	command_print_tail(&command_sample);
+	return command_flush(err);
 }
-
-enum sample_option {
-	SAMPLE_CONTAINER = 256,
-	SAMPLE_ROOT,
-	SAMPLE_INTERVAL,
-	SAMPLE_DURATION,
-	SAMPLE_SYSTEM,
-	SAMPLE_TO,
-	SAMPLE_QUIET,
-};
-
-static const struct option sample_options[] = {
-	{ "container", required_argument, NULL, SAMPLE_CONTAINER },
-	{ "root", required_argument, NULL, SAMPLE_ROOT },
-	{ "interval", required_argument, NULL, SAMPLE_INTERVAL },
-	{ "duration", required_argument, NULL, SAMPLE_DURATION },
-	{ "system", required_argument, NULL, SAMPLE_SYSTEM },
-	{ "out", required_argument, NULL, SAMPLE_TO },
-	{ "quiet", no_argument, NULL, SAMPLE_QUIET },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
 
 /* A parsed command line. Strings are borrowed from argv. */
 struct sample_args {
@@ -122,87 +105,57 @@ struct sample_args {
 	u64 interval_ns;
 	u64 duration_ns; /* 0: until all have gone */
 	bool quiet;
-	bool help;
 };
 
-static int take_text(const char *option, const char **ret_text, struct sim_error *err)
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	*ret_text = optarg;
-	return *optarg ? 0 : sim_user_error(err, "option '%s': is empty", option);
-}
+	struct sample_args *args = data;
+	const struct command *command = &command_sample;
 
-static int parse(int argc, char **argv, struct sample_args *args, struct sim_error *err)
-{
-	int option, status = 0;
-
-	args->containers = calloc((size_t)argc, sizeof(*args->containers));
-	if (!args->containers)
-		return sim_runtime_error(err, "out of memory");
-	opterr = 0;
-	while (!status &&
-	       (option = getopt_long(argc, argv, ":h", sample_options, NULL)) != -1) {
-		switch (option) {
-		case SAMPLE_CONTAINER:
-			args->containers[args->container_count++] = optarg;
-			break;
-		case SAMPLE_ROOT:
-			status = take_text("--root", &args->root, err);
-			break;
-		case SAMPLE_INTERVAL:
-			status = arguments_duration("--interval", optarg, INTERVAL_MIN,
-						    &args->interval_ns, err);
-			break;
-		case SAMPLE_DURATION:
-			status = arguments_duration("--duration", optarg, INTERVAL_MIN,
-						    &args->duration_ns, err);
-			break;
-		case SAMPLE_SYSTEM:
-			args->system = optarg; /* a name is short enough for summary.json */
-			status = arguments_name("--system", optarg, err);
-			break;
-		case SAMPLE_TO:
-			status = take_text("--out", &args->out, err);
-			break;
-		case SAMPLE_QUIET:
-			args->quiet = true;
-			break;
-		case 'h':
-			args->help = true;
-			return 0;
-		default:
-			status = arguments_bad_option(option, argv[optind - 1], SAMPLE_USAGE,
-						      err);
-		}
+	if (!strcmp(option, "container")) {
+		args->containers[args->container_count++] = value;
+	} else if (!strcmp(option, "interval")) {
+		return arguments_duration(command, option, value, INTERVAL_MIN,
+					  &args->interval_ns, err);
+	} else if (!strcmp(option, "duration")) {
+		return arguments_duration(command, option, value, INTERVAL_MIN,
+					  &args->duration_ns, err);
+	} else if (!strcmp(option, "system")) {
+		args->system = value; /* a name is short enough for summary.json */
+		return arguments_name(command, option, value, err);
+	} else if (!strcmp(option, "quiet")) {
+		args->quiet = true;
+	} else {
+		*(strcmp(option, "out") ? &args->root : &args->out) = value;
+		if (!*value)
+			return command_bad_value(command, option, err, "is empty");
 	}
-	if (status || argc == optind)
-		return status;
-	return sim_user_error(err, "'%s' is not valid here, usage: gvmcollect %s", argv[optind],
-			      SAMPLE_USAGE);
+	return 0;
 }
 
 /* "NAME=PID" or "NAME=PID:GPU" */
 static int add_container(struct sampler *sampler, const char *argument, struct sim_error *err)
 {
 	u64 tgid = 0, gpu = SAMPLER_ANY_GPU;
-	const char *name, *value;
-	char *text = strdup(argument);
-	char *colon = NULL;
-	int status = text ? arguments_split("--container", text, &name, &value, err) :
-			    sim_runtime_error(err, "out of memory");
+	char *name, pid[24];
+	const char *value, *colon;
+	int status =
+		arguments_split(&command_sample, "container", argument, &name, &value, err);
 
-	if (!status)
+	if (!status) {
 		colon = strchr(value, ':');
-	if (colon)
-		*colon++ = '\0';
-	if (!status && (gvm_parse_u64(value, &tgid) || !tgid || tgid > PID_LIMIT ||
-			(colon && gvm_parse_u64(colon, &gpu))))
-		status = sim_user_error(err,
-					"option '--container': \"%s\", allowed: NAME=PID or "
-					"NAME=PID:GPU in numbers, a PID is at most %llu",
-					argument, PID_LIMIT);
+		snprintf(pid, sizeof(pid), "%.*s", (int)strcspn(value, ":"), value);
+		if (strcspn(value, ":") >= sizeof(pid) || gvm_parse_u64(pid, &tgid) || !tgid ||
+		    tgid > PID_LIMIT || (colon && gvm_parse_u64(colon + 1, &gpu)))
+			status = command_bad_value(
+				&command_sample, "container", err,
+				"\"%s\", allowed: NAME=PID or NAME=PID:GPU in numbers, a PID "
+				"is at most %llu",
+				argument, PID_LIMIT);
+	}
 	if (!status)
 		status = sampler_add(sampler, name, tgid, gpu, err);
-	free(text);
+	free(name);
 	return status;
 }
 
@@ -260,7 +213,6 @@ static int print_summary(const struct collected *collected, const struct summary
 							  SUMMARY_GMEM_CURRENT,
 							  SUMMARY_GMEM_SWAP };
 	struct table table = { 0 };
-	char text[PATH_MAX + 128];
 
 	putchar('\n');
 	table_add(&table);
@@ -283,11 +235,10 @@ static int print_summary(const struct collected *collected, const struct summary
 		}
 	}
 	table_print(&table, stdout);
-	snprintf(text, sizeof(text),
-		 "\n%llu samples in %.1f s, %llu skipped%s\nresults in %s\n", collected->taken,
-		 summary->sim_seconds, collected->skipped,
-		 collected->complete ? "" : " (INCOMPLETE)", folder);
-	return arguments_print(text, err);
+	printf("\n%llu samples in %.1f s, %llu skipped%s\nresults in %s\n", collected->taken,
+	       summary->sim_seconds, collected->skipped,
+	       collected->complete ? "" : " (INCOMPLETE)", folder);
+	return command_flush(err);
 }
 
 /* Write and print the results. @failed is the status of sampling: samples before a failure are kept. */
@@ -342,22 +293,26 @@ static int sample(const struct sample_args *args, struct sampler *sampler,
 	return status;
 }
 
-int cmd_sample(int argc, char **argv)
+static int run(int argc, char **argv, struct sim_error *err)
 {
-	struct sample_args args = { .interval_ns = INTERVAL_NS,
+	struct sample_args args = { .containers = calloc((size_t)argc, sizeof(char *)),
+				    .interval_ns = INTERVAL_NS,
 				    .system = SUMMARY_HARDWARE,
 				    .out = SAMPLE_OUT };
-	struct sim_error err = { 0 };
+	struct command_line line = { 0 };
 	struct sampler sampler;
-	int status = parse(argc, argv, &args, &err);
+	int status = args.containers ? command_parse(&command_sample, argc, argv, take_option,
+						     &args, &line, err) :
+				       sim_runtime_error(err, "out of memory");
 
+	if (!status && line.operand_count)
+		status = command_mistake(&command_sample, err, "'%s' is not valid here",
+					 line.operands[0]);
 	sampler_init(&sampler, args.root);
 	sampler.quiet = args.quiet;
 	if (!status)
-		status = args.help ? print_help(&err) : sample(&args, &sampler, &err);
-	if (status)
-		fprintf(stderr, "gvmcollect: sample: %s\n", err.text);
+		status = line.help ? print_help(err) : sample(&args, &sampler, err);
 	sampler_destroy(&sampler);
 	free(args.containers);
-	return -status;
+	return status;
 }

@@ -8,9 +8,9 @@
 
 #include "results/results.h"
 
-/* The log of one container. Strings are borrowed. */
+/* The log of one container. Its strings belong to the caller. */
 struct logs_entry {
-	const char *container;
+	char *container;
 	const char *file;
 	const struct app_report *report; /* of the application that wrote it */
 	u64 slo_ns;			 /* time to first token that was promised; 0: none */

@@ -24,18 +24,19 @@ static size_t count_options(const struct command *command)
 	return count;
 }
 
-const char *command_word(const struct command *command)
+const char *command_words(const struct command *command)
+{
+	const char *blank = strchr(command->name, ' ');
+
+	return blank ? blank + 1 : "";
+}
+
+/* "import" of "gvmsim trace import" */
+static const char *last_word(const struct command *command)
 {
 	const char *blank = strrchr(command->name, ' ');
 
 	return blank ? blank + 1 : command->name;
-}
-
-const struct command *command_find(const struct command *const *commands, const char *word)
-{
-	while (*commands && strcmp(command_word(*commands), word) != 0)
-		commands++;
-	return *commands;
 }
 
 static void append(char *text, size_t size, const char *fmt, ...)
@@ -65,7 +66,6 @@ void command_usage(const struct command *command, char *text, size_t size)
 
 int command_mistake(const struct command *command, struct sim_error *err, const char *fmt, ...)
 {
-	const char *blank = strchr(command->name, ' ');
 	char mistake[256], usage[USAGE_MAX];
 	va_list args;
 
@@ -73,9 +73,21 @@ int command_mistake(const struct command *command, struct sim_error *err, const 
 	vsnprintf(mistake, sizeof(mistake), fmt, args);
 	va_end(args);
 	command_usage(command, usage, sizeof(usage));
-	/* The program's own name stands before every error already. */
-	return sim_user_error(err, "%s: %s, usage: %s", blank ? blank + 1 : command->name,
-			      mistake, usage);
+	/* The program prints its own name before every error. */
+	return sim_user_error(err, "%s: %s, usage: %s", command_words(command), mistake, usage);
+}
+
+int command_bad_value(const struct command *command, const char *option, struct sim_error *err,
+		      const char *fmt, ...)
+{
+	char mistake[sizeof(err->text)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(mistake, sizeof(mistake), fmt, args);
+	va_end(args);
+	return sim_user_error(err, "%s: option '--%s': %s", command_words(command), option,
+			      mistake);
 }
 
 int command_parse(const struct command *command, int argc, char **argv,
@@ -127,6 +139,8 @@ static void print_option(const struct command_option *option)
 	snprintf(name, sizeof(name), "--%s%s%s", option->name, option->value ? " " : "",
 		 option->value ? option->value : "");
 	printf("  %-*s", HELP_COLUMN - 3, name);
+	if (strlen(name) > HELP_COLUMN - 3)
+		printf("\n%*s", HELP_COLUMN - 1, "");
 	for (const char *line = option->help;; line += strcspn(line, "\n") + 1) {
 		printf(" %.*s\n", (int)strcspn(line, "\n"), line);
 		if (!line[strcspn(line, "\n")])
@@ -155,10 +169,59 @@ void command_print_tail(const struct command *command)
 		printf("Examples:\n%s", command->examples);
 }
 
+int command_print_help(const struct command *command, struct sim_error *err)
+{
+	command_print_head(command);
+	command_print_tail(command);
+	return command_flush(err);
+}
+
 int command_flush(struct sim_error *err)
 {
 	if (fflush(stdout) || ferror(stdout))
 		return sim_runtime_error(err, "standard output: cannot write: %s",
 					 strerror(errno));
 	return 0;
+}
+
+/* Report that @argv names none of @command's own commands. */
+static int no_such_command(const struct command *command, int argc, char **argv,
+			   struct sim_error *err)
+{
+	const char *words = command_words(command);
+	bool is_program = !*words;
+	char allowed[USAGE_MAX] = "";
+
+	for (size_t i = 0; command->commands[i]; i++)
+		append(allowed, sizeof(allowed), "%s%s", i ? ", " : "",
+		       last_word(command->commands[i]));
+	append(allowed, sizeof(allowed), "%s",
+	       is_program ? ", --help and --version" : " and --help");
+	if (argc < 2)
+		return sim_user_error(err, "%s%swhat to do is missing, allowed are %s", words,
+				      is_program ? "" : ": ", allowed);
+	return sim_user_error(err, "%s%sunknown command '%s', allowed are %s", words,
+			      is_program ? "" : ": ", argv[1], allowed);
+}
+
+int command_run_own(const struct command *command, int argc, char **argv, struct sim_error *err)
+{
+	const struct command *const *own = command->commands;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		command_print_head(command);
+		for (; *own; own++) {
+			command_print_head(*own);
+			command_print_tail(*own);
+			putchar('\n');
+		}
+		command_print_tail(command);
+		return command_flush(err);
+	}
+	while (argc > 1 && *own && strcmp(last_word(*own), argv[1]) != 0)
+		own++;
+	if (argc < 2 || !*own)
+		return no_such_command(command, argc, argv, err);
+	return (*own)->run ? (*own)->run(argc - 1, argv + 1, err) :
+			     command_run_own(*own, argc - 1, argv + 1, err);
 }

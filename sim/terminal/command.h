@@ -19,22 +19,24 @@ struct command_option {
 };
 
 struct command {
-	const char *name;		      /* "gvmsim trace import" */
-	const char *operands;		      /* "IN OUT"; NULL: none */
-	const char *summary;		      /* one line, without a full stop; NULL: none */
-	const char *about;		      /* paragraphs before the options */
-	const struct command_option *options; /* besides --help */
-	const char *more;		      /* paragraphs after the options; NULL: none */
-	const char *examples;		      /* NULL: none */
-	const struct command *const
-		*commands; /* its own commands; NULL ends them; NULL: none */
-	int (*run)(int argc,
-		   char **argv); /* from the command's last word on; an enum sim_exit */
+	const char *name;		       /* "gvmsim trace import" */
+	const char *operands;		       /* "IN OUT"; NULL: none */
+	const char *summary;		       /* one line, without a full stop; NULL: none */
+	const char *about;		       /* paragraphs before the options */
+	const struct command_option *options;  /* besides --help */
+	const char *more;		       /* paragraphs after the options; NULL: none */
+	const char *examples;		       /* NULL: none */
+	const struct command *const *commands; /* its own ones, NULL at the end; NULL: none */
+	/*
+	 * Run the command line from the command's last word on. Returns 0 or a negative enum
+	 * sim_exit; *err has text if the user has something to read. NULL: it only has commands.
+	 */
+	int (*run)(int argc, char **argv, struct sim_error *err);
 };
 
-/* What a command line comes to. */
+/* A parsed command line. */
 struct command_line {
-	bool help;	 /* --help or -h was there; what follows it is not read */
+	bool help;	 /* --help or -h was there; the words behind it are not read */
 	char **operands; /* borrowed from argv */
 	int operand_count;
 };
@@ -55,17 +57,28 @@ void command_usage(const struct command *command, char *text, size_t size);
 int command_mistake(const struct command *command, struct sim_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The two parts of --help on stdout: up to the options, and what follows them. */
+/* Report a wrong value of @option: "NAME: option '--OPTION': MISTAKE". Returns -SIM_EXIT_USER. */
+int command_bad_value(const struct command *command, const char *option, struct sim_error *err,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * Run the one of @command's own commands that @argv names behind its first word, or print the help of
+ * all of them. Returns 0 or a negative enum sim_exit.
+ */
+int command_run_own(const struct command *command, int argc, char **argv,
+		    struct sim_error *err);
+
+/* The two parts of --help on stdout: up to the options, and the text behind them. */
 void command_print_head(const struct command *command);
 void command_print_tail(const struct command *command);
 
-/* End stdout's present part. What did not reach the user is an error: a negative enum sim_exit. */
+/* Both parts. Returns 0 or a negative enum sim_exit. */
+int command_print_help(const struct command *command, struct sim_error *err);
+
+/* Flush stdout. Output that did not reach the user is an error: a negative enum sim_exit. */
 int command_flush(struct sim_error *err);
 
-/* The command of that name among @commands, which NULL ends; NULL: there is none. */
-const struct command *command_find(const struct command *const *commands, const char *word);
-
-/* The last word of a command's name: "import". */
-const char *command_word(const struct command *command);
+/* The name without the program: "trace import"; "" for the program itself. */
+const char *command_words(const struct command *command);
 
 #endif

@@ -25,7 +25,7 @@ for pid in 0 -1 x 1:x 1: 2147483648 99999999999999999999; do
 	expect 2 "sample: option '--container': \"vllm=$pid\", allowed: NAME=PID or NAME=PID:GPU" \
 		sample --container "vllm=$pid"
 done
-expect 2 "sample: container \"a\" is named twice" sample --container a=1 --container a=2
+expect 2 "container \"a\" is named twice" sample --container a=1 --container a=2
 expect 2 "logs: 0 folders, expected 1, usage: gvmcollect logs DIR" logs
 expect 2 "logs: no log is given, usage: gvmcollect logs DIR" logs hw
 expect 2 "logs: option '--images': a has a log already" logs hw --requests a=x --images a=y

@@ -26,11 +26,7 @@ for program in gvmsim gvmcollect; do
 		"$gvmsim" validate results --help >>.help
 	fi
 	grep -oE -- '(^|[ [])--[a-z-]+' .help | tr -d ' [' | grep -vxE -- '--save-result|--save-detailed' | sort -u >.options
-	{
-		sed -n 's/^\.\(Op\|It\) Fl -\([a-z-]*\).*/--\2/p; s/^\.Fl -\([a-z-]*\) .*/--\1/p' "$page"
-		echo --version
-		echo --help
-	} | sort -u >.manual
+	grep -E '^\.(Op|It|Fl) ' "$page" | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -/--/' | sort -u >.manual
 	diff .options .manual || fail "$page: options (>) are not those of --help (<)"
 	sed -n 's/^@command //p' .help | sort -u | while read -r command; do
 		grep -q "^\.Cm $command" "$page" || fail "$page: no command $command"
@@ -68,7 +64,10 @@ offers --fresh "$gvmsim" figure ablation --f
 offers --gpu "$gvmsim" validate hardware --g
 offers control-files "$gvmsim" reference con
 offers keys "$gvmsim" reference --words k
+offers import "$gvmsim" trace i
+offers --skip-bad "$gvmsim" trace import --s
 offers --container "$bin/gvmcollect" sample --c
+offers --slo "$bin/gvmcollect" logs hw --s
 offers logs "$bin/gvmcollect" l
 for name in $("$gvmsim" reference --words systems); do
 	offers "$name" "$gvmsim" run x --system "$name"

@@ -28,9 +28,9 @@ sed 's/^pcie 4096 .*/pcie 4096 fast/' "$rows" >bad.txt
 expect 2 'bad.txt:[0-9]*: allowed is a number above 0, not "fast"' validate hardware bad.txt
 expect 2 'none.txt: No such file' validate hardware none.txt
 expect 2 'no profile "nope"' validate hardware --gpu nope
-expect 2 'unknown .software., allowed: hardware' validate software
-expect 2 'is missing, allowed: hardware' validate
+expect 2 "validate: unknown command 'software', allowed are hardware" validate software
+expect 2 'validate: what to do is missing, allowed are hardware' validate
 expect 2 '2 files, expected 1 at most, usage' validate hardware "$rows" twice
 expect 2 '/: is a folder' validate hardware /
-expect 2 "unknown '--set', allowed: hardware, results" validate --set seed=1 results a b
+expect 2 "unknown command '--set', allowed are hardware, results" validate --set seed=1 results a b
 expect 2 "option '--set' is not valid here, usage" validate results a b --set seed=1

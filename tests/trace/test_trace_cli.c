@@ -3,6 +3,7 @@
  * The command line of "gvmsim trace": what it prints, and what it says about misuse.
  */
 #include "cli/cmd_trace.h"
+#include "terminal/program.h"
 #include "trace_fixture.h"
 
 #include <fcntl.h>
@@ -38,7 +39,10 @@ static void restore(int fd, int saved, char *text)
 	text[get_file(path, text, FILE_BYTES_MAX)] = '\0';
 }
 
-/* Run "trace" with the words @args up to NULL, filling cli_out and cli_err. */
+static const struct command *const commands[] = { &command_trace, NULL };
+static const struct command gvmsim = { .name = "gvmsim", .commands = commands };
+
+/* Run gvmsim with the words @args up to NULL, filling cli_out and cli_err. */
 static int cli(const char *const *args)
 {
 	char words[8][600], *argv[9];
@@ -50,14 +54,14 @@ static int cli(const char *const *args)
 	fflush(NULL);
 	out = divert(STDOUT_FILENO);
 	err = divert(STDERR_FILENO);
-	ret = cmd_trace(argc, argv);
+	ret = program_main(&gvmsim, argc, argv);
 	fflush(NULL);
 	restore(STDOUT_FILENO, out, cli_out);
 	restore(STDERR_FILENO, err, cli_err);
 	return ret;
 }
 
-#define CLI(...) cli((const char *const[]){ "trace", __VA_ARGS__, NULL })
+#define CLI(...) cli((const char *const[]){ "gvmsim", "trace", __VA_ARGS__, NULL })
 
 START_TEST(cli_import_reports_its_counts)
 {
@@ -107,8 +111,9 @@ START_TEST(cli_import_refuses_an_attribution_that_does_not_fit)
 	text[512] = '\0';
 	ck_assert_int_eq(CLI("import", FIRST400, out_path, "--attribution", text),
 			 SIM_EXIT_USER);
-	ck_assert_str_eq(cli_err,
-			 "gvmsim: trace import: --attribution: 512 bytes, allowed are 511\n");
+	ck_assert_str_eq(
+		cli_err,
+		"gvmsim: trace import: option '--attribution': 512 bytes, allowed are 511\n");
 }
 END_TEST
 
@@ -163,7 +168,8 @@ static const struct {
 	const char *message;
 } misuse[] = {
 	{ { NULL }, "trace: what to do is missing, allowed are import, info and --help" },
-	{ { "export" }, "trace: unknown word 'export', allowed are import, info and --help" },
+	{ { "export" },
+	  "trace: unknown command 'export', allowed are import, info and --help" },
 	{ { "import", "a" },
 	  "trace import: 1 file names, expected 2, usage: gvmsim trace import IN OUT "
 	  "[--skip-bad] [--attribution TEXT]" },

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # docs/reference is what the program prints: each document of "gvmsim reference" is there with the same
-# text, and there is no other file. Every key is in one of them. With --update the documents are written anew.
-# Usage: reference.sh GVMSIM SOURCE [--update]
+# text, and there is no other file. Every key is in one of them. The manual pages hold what "PROGRAM --manual"
+# prints. With --update the documents are written anew. Usage: reference.sh GVMSIM SOURCE [--update]
 set -eu
 gvmsim=$1
 folder=$2/docs/reference
 update=${3:-}
 status=0
 made=$(mktemp)
-trap 'rm -f "$made"' EXIT
+page=$(mktemp)
+trap 'rm -f "$made" "$page"' EXIT
 
 documents=$("$gvmsim" reference --words documents)
 for name in $documents; do
@@ -18,6 +19,20 @@ for name in $documents; do
 	if [ "$update" = --update ]; then
 		cp "$made" "$folder/$name.md"
 	elif ! diff -u "$folder/$name.md" "$made"; then
+		status=1
+	fi
+done
+for program in gvmsim gvmcollect; do
+	manual=$2/docs/man/$program.1
+	"$(dirname "$gvmsim")/$program" --manual >"$made"
+	{
+		sed '/^\.\\" Printed by/,$d' "$manual"
+		cat "$made"
+		sed '1,/^\.\\" End of/d' "$manual"
+	} >"$page"
+	if [ "$update" = --update ]; then
+		cp "$page" "$manual"
+	elif ! diff -u "$manual" "$page"; then
 		status=1
 	fi
 done
