@@ -34,9 +34,11 @@ int fakegpu_fence_wait(void *data, const struct gvm_fence *fence)
 	struct gvm_fence until = *fence;
 	bool passed = false;
 
+	gvm_trace_wait("fence", true);
 	(void)wait_event_interruptible(gpu->copied,
 				       (passed = fakegpu_fence_passed(gpu, &until)) ||
 					       gvm_worker_should_stop());
+	gvm_trace_wait("fence", false);
 	return passed ? 0 : -EINTR;
 }
 

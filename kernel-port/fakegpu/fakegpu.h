@@ -123,7 +123,7 @@ struct fakegpu_tsg {
 	u64 runtime_ns;	       /* on SMs, before that */
 	u64 timeslice_us;
 	bool enabled;
-	bool preempt; /* somebody waits for it to leave its SM */
+	bool preempt; /* it was asked to leave its SM */
 	int error;    /* why it has died */
 	u32 warp_count;
 	struct fakegpu_warp warps[FAKEGPU_WARPS];
@@ -302,10 +302,11 @@ void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg);
 
 /*
  * What the TSG on an SM is to do: its first job, or NULL: leave. Ends jobs that have been given up.
- * With @stalled warps it is not switched out, unless it is dead. CONTEXT: atomic.
+ * With @stalled warps it is not switched out, unless it is dead. *ret_due: it is to leave, and no warp
+ * makes a new access. CONTEXT: atomic.
  */
 struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg,
-				    bool stalled);
+				    bool stalled, bool *ret_due);
 
 /* Nothing of a job is left to do. CONTEXT: atomic. */
 void fakegpu_job_done(struct fakegpu_tsg *tsg, struct fakegpu_job *job);

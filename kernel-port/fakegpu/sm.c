@@ -103,21 +103,25 @@ static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
 	warp->va += count;
 }
 
-/* Let each warp make a step that can. Returns how many are stalled. */
-static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
+/*
+ * Let each warp make a step that can; if the TSG is @due to leave, only those whose access has stalled.
+ * Returns how many are stalled.
+ */
+static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job, bool due)
 {
 	u64 replays = fakegpu_replays(tsg->context->gpu);
 	u32 stalled = 0;
 	u32 i = 0;
 
-	while (tsg->warp_count < FAKEGPU_WARPS && job->next_page < job->pages)
+	while (!due && tsg->warp_count < FAKEGPU_WARPS && job->next_page < job->pages)
 		warp_begin(&tsg->warps[tsg->warp_count++], job);
 	while (i < tsg->warp_count) {
 		struct fakegpu_warp *warp = &tsg->warps[i];
+		bool was_stalled = warp->stalled;
 
 		if (warp->stalled && warp->replays < replays)
 			warp->stalled = false;
-		if (!warp->stalled)
+		if (!warp->stalled && (was_stalled || !due))
 			warp_step(tsg, job, warp);
 		if (warp->va == warp->end) {
 			*warp = tsg->warps[--tsg->warp_count];
@@ -129,7 +133,7 @@ static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 	return stalled;
 }
 
-/* All warps are stalled: sleep until a replay, or the end of it all. */
+/* No warp can make a step: sleep until a replay, or the end of it all. */
 static void sm_wait(struct fakegpu_tsg *tsg)
 {
 	struct fakegpu *gpu = tsg->context->gpu;
@@ -137,7 +141,8 @@ static void sm_wait(struct fakegpu_tsg *tsg)
 	u32 i;
 
 	for (i = 0; i < tsg->warp_count; i++)
-		replays = min(replays, tsg->warps[i].replays);
+		if (tsg->warps[i].stalled)
+			replays = min(replays, tsg->warps[i].replays);
 	(void)wait_event_interruptible(gpu->faults.replayed,
 				       fakegpu_replays(gpu) > replays ||
 					       fakegpu_tsg_given_up(tsg) ||
@@ -149,12 +154,13 @@ static void sm_run(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
 {
 	struct fakegpu_job *job;
 	u32 stalled = 0;
+	bool due;
 
-	while ((job = fakegpu_tsg_job(sm, tsg, stalled))) {
-		stalled = sm_round(tsg, job);
+	while ((job = fakegpu_tsg_job(sm, tsg, stalled, &due))) {
+		stalled = sm_round(tsg, job, due);
 		if (!tsg->warp_count && job->next_page == job->pages)
 			fakegpu_job_done(tsg, job);
-		else if (stalled && stalled == tsg->warp_count)
+		else if (stalled && (due || stalled == tsg->warp_count))
 			sm_wait(tsg);
 		cond_resched();
 	}

@@ -8,7 +8,8 @@
  *     runlist: A, B, C  --take--> on an SM --leave--> (job done, timeslice over, preempted)
  *
  * A TSG whose timeslice is over stays while no other TSG wants an SM. A TSG with stalled warps always
- * stays until their faults have been serviced (GVM 7.5).
+ * stays until their faults have been serviced (GVM 7.5). But once it is to leave, its other warps make
+ * no access: only stalled accesses finish, so a tenant that faults all the time leaves as well.
  */
 #include "fakegpu.h"
 
@@ -113,7 +114,7 @@ static bool tsg_is_due_locked(const struct fakegpu_tsg *tsg)
 }
 
 struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg,
-				    bool stalled)
+				    bool stalled, bool *ret_due)
 {
 	struct fakegpu *gpu = sm->gpu;
 	struct fakegpu_job *job;
@@ -125,7 +126,8 @@ struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *t
 		job = tsg_first_job(tsg);
 		stalled = false;
 	}
-	if (!stalled && tsg_is_due_locked(tsg))
+	*ret_due = tsg_is_due_locked(tsg);
+	if (!stalled && *ret_due)
 		job = NULL;
 	spin_unlock(&gpu->lock);
 	return job;
@@ -296,28 +298,12 @@ static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool
 	return status;
 }
 
-static bool tsg_has_left(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
+/* Ask a TSG to leave its SM. It does so after its next step, or after the replay that it waits for. */
+static void tsg_preempt(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
 {
-	bool left;
-
 	spin_lock(&gpu->lock);
-	left = !tsg->sm;
-	tsg->preempt = !left;
+	tsg->preempt = tsg->sm;
 	spin_unlock(&gpu->lock);
-	return left;
-}
-
-/* They have left the runlist, so the one that is waited for does not come back. */
-static void tsgs_await_leaving(struct fakegpu *gpu, const u32 *ids, u32 count)
-{
-	struct fakegpu_tsg *tsg;
-	u32 i;
-
-	for (i = 0; i < count; i++) {
-		tsg = xa_load(&gpu->tsgs, ids[i]);
-		if (tsg)
-			wait_event_idle(gpu->idle, tsg_has_left(gpu, tsg));
-	}
 }
 
 int fakegpu_tsgs_disable(void *data, const u32 *ids, u32 count, bool preempt)
@@ -325,8 +311,12 @@ int fakegpu_tsgs_disable(void *data, const u32 *ids, u32 count, bool preempt)
 	struct fakegpu *gpu = data;
 	int status = tsgs_set_enabled(gpu, ids, count, false);
 
-	if (!status && preempt)
-		tsgs_await_leaving(gpu, ids, count);
+	for (u32 i = 0; i < count && !status && preempt; i++) {
+		struct fakegpu_tsg *tsg = xa_load(&gpu->tsgs, ids[i]);
+
+		if (tsg)
+			tsg_preempt(gpu, tsg);
+	}
 	return status;
 }
 
@@ -341,9 +331,9 @@ int fakegpu_tsg_preempt(void *data, u32 id)
 	struct fakegpu_tsg *tsg;
 	int status = tsg_find(gpu, id, &tsg);
 
-	if (status)
-		return status;
-	return wait_event_interruptible(gpu->idle, tsg_has_left(gpu, tsg)) ? -EINTR : 0;
+	if (!status)
+		tsg_preempt(gpu, tsg);
+	return status;
 }
 
 /* The xarray's lock keeps the TSG, as below. */
@@ -357,6 +347,7 @@ void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 	if (tsg) {
 		spin_lock(&gpu->lock);
 		ret_sample->busy = !list_empty(&tsg->jobs);
+		ret_sample->on_gpu = tsg->sm;
 		ret_sample->runtime_ns = tsg->runtime_ns;
 		if (tsg->sm)
 			ret_sample->runtime_ns += ktime_get_ns() - tsg->scheduled_ns;

@@ -71,6 +71,7 @@ EXPORT_SYMBOL_GPL(gvm_unevictable_remove);
 /* The port. */
 EXPORT_SYMBOL_GPL(gvm_worker_start);
 EXPORT_SYMBOL_GPL(gvm_worker_stop);
+EXPORT_SYMBOL_GPL(gvm_trace_wait);
 
 /*
  * Group 2. The glue to NVIDIA's driver, which manages chunks itself and asks the policy layer at its

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). gvm_world.h includes this file, and
- * gvm_trace.c once more to make them. GVM_TRACE_SYSTEM names another folder for another module. A disabled tracepoint costs one no-op instruction.
+ * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). Only gvm_trace.c includes this file; others
+ * call the functions that gvm_world.h declares. GVM_TRACE_SYSTEM names another folder for another
+ * module.
  */
 #ifndef GVM_TRACE_SYSTEM
 #define GVM_TRACE_SYSTEM gvm
@@ -48,9 +49,9 @@ TRACE_EVENT(gvm_cost,
 );
 
 /*
- * A block has left the device: whose, where it is mapped, which chunk it left, how many of its pages
- * of 64 KB were resident. Who made it go is the thread that the event is of: "gvm faults", "gvm
- * evictor", or who wrote a limit. A tgid may be that of just before a container's leader left.
+ * A block has left the device: whose, where it was mapped, which chunk it left, how many of its pages
+ * of 64 KB were resident. The thread that evicted it is the one that the event is of: "gvm faults",
+ * "gvm evictor", or the writer of a limit. A tgid may be that of just before a container's leader left.
  */
 TRACE_EVENT(gvm_evict,
 	TP_PROTO(const struct gvm_container *container, u64 va, u32 chunk, u32 pages),
@@ -71,6 +72,43 @@ TRACE_EVENT(gvm_evict,
 	),
 	TP_printk("gpu=%s tgid=%u va=0x%llx chunk=%u pages=%u",
 		__get_str(gpu), __entry->tgid, __entry->va, __entry->chunk, __entry->pages)
+);
+
+/*
+ * A thread and a mutex of the core, by the name of its class: "wait" begins, and the holder is the
+ * thread that has the mutex just then (0: it is free again); "take" and "release" by the thread
+ * itself.
+ */
+TRACE_EVENT(gvm_lock,
+	TP_PROTO(const char *lock, const char *step, int holder),
+	TP_ARGS(lock, step, holder),
+	TP_STRUCT__entry(
+		__string(lock, lock)
+		__string(step, step)
+		__field(int, holder)
+	),
+	TP_fast_assign(
+		__assign_str(lock, lock);
+		__assign_str(step, step);
+		__entry->holder = holder;
+	),
+	TP_printk("lock=%s step=%s holder=%d",
+		__get_str(lock), __get_str(step), __entry->holder)
+);
+
+/* A thread begins or ends a wait for the GPU or for another thread: the condition that it waits for. */
+TRACE_EVENT(gvm_wait,
+	TP_PROTO(const char *what, bool begins),
+	TP_ARGS(what, begins),
+	TP_STRUCT__entry(
+		__string(what, what)
+		__field(bool, begins)
+	),
+	TP_fast_assign(
+		__assign_str(what, what);
+		__entry->begins = begins;
+	),
+	TP_printk("%s what=%s", __entry->begins ? "begin" : "end", __get_str(what))
 );
 
 /* clang-format on */

@@ -53,6 +53,55 @@ struct gvm_lock_class *gvm_lock_class(const char *name)
 	return found;
 }
 
+/* The holder is only for the trace: read without the lock, it may be out of date by a moment. */
+static void gvm_mutex_wait_begin(struct gvm_mutex *lock)
+{
+	int holder = READ_ONCE(lock->holder);
+
+	if (holder)
+		gvm_trace_lock(lock->name, "wait", holder);
+}
+
+static void gvm_mutex_taken(struct gvm_mutex *lock)
+{
+	WRITE_ONCE(lock->holder, task_pid_nr(current));
+	gvm_trace_lock(lock->name, "take", lock->holder);
+}
+
+void gvm_mutex_lock(struct gvm_mutex *lock)
+{
+	gvm_mutex_wait_begin(lock);
+	mutex_lock(&lock->mutex);
+	gvm_mutex_taken(lock);
+}
+
+int gvm_mutex_lock_killable(struct gvm_mutex *lock)
+{
+	int status;
+
+	gvm_mutex_wait_begin(lock);
+	status = mutex_lock_killable(&lock->mutex);
+	if (!status)
+		gvm_mutex_taken(lock);
+	return status;
+}
+
+bool gvm_mutex_trylock(struct gvm_mutex *lock)
+{
+	bool taken = mutex_trylock(&lock->mutex);
+
+	if (taken)
+		gvm_mutex_taken(lock);
+	return taken;
+}
+
+void gvm_mutex_unlock(struct gvm_mutex *lock)
+{
+	gvm_trace_lock(lock->name, "release", lock->holder);
+	WRITE_ONCE(lock->holder, 0);
+	mutex_unlock(&lock->mutex);
+}
+
 /* The head's lock is held over both steps, so that a waiter cannot free it in between. */
 void gvm_complete_all(struct gvm_completion *completion)
 {

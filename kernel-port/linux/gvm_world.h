@@ -103,9 +103,19 @@ static inline void gvm_spin_assert_held(const struct gvm_spinlock *lock)
 	WARN_ON_ONCE(IS_ENABLED(CONFIG_SMP) && !spin_is_locked((spinlock_t *)&lock->spin));
 }
 
+/*
+ * Tracepoints gvm:gvm_lock and gvm:gvm_wait: which thread waits for which. A test reads them and fails
+ * if a thread waits for a mutex whose holder waits for the GPU. The names are kept as text.
+ * CONTEXT: atomic.
+ */
+void gvm_trace_lock(const char *lock, const char *step, int holder);
+void gvm_trace_wait(const char *what, bool begins);
+
 /* A sleeping lock. */
 struct gvm_mutex {
 	struct mutex mutex;
+	const char *name;
+	int holder; /* the pid of the thread that has it, for the trace; 0: none */
 };
 
 /* CONTEXT: atomic. */
@@ -114,23 +124,15 @@ static inline void gvm_mutex_init(struct gvm_mutex *lock, const char *name)
 	struct gvm_lock_class *lock_class = gvm_lock_class(name);
 
 	__mutex_init(&lock->mutex, lock_class->name, &lock_class->key);
+	lock->name = lock_class->name;
+	lock->holder = 0;
 }
 
-/* Take and release. CONTEXT: process. */
-static inline void gvm_mutex_lock(struct gvm_mutex *lock) __acquires(lock)
-{
-	mutex_lock(&lock->mutex);
-}
-
-static inline int __must_check gvm_mutex_lock_killable(struct gvm_mutex *lock)
-{
-	return mutex_lock_killable(&lock->mutex);
-}
-
-static inline void gvm_mutex_unlock(struct gvm_mutex *lock) __releases(lock)
-{
-	mutex_unlock(&lock->mutex);
-}
+/* Take and release. trylock: false: another thread has it. CONTEXT: process. */
+void gvm_mutex_lock(struct gvm_mutex *lock);
+int __must_check gvm_mutex_lock_killable(struct gvm_mutex *lock);
+bool __must_check gvm_mutex_trylock(struct gvm_mutex *lock);
+void gvm_mutex_unlock(struct gvm_mutex *lock);
 
 /* As gvm_spin_assert_held(). */
 static inline void gvm_mutex_assert_held(const struct gvm_mutex *lock)
@@ -164,44 +166,44 @@ static inline bool gvm_worker_should_stop(void)
 /* Sleep until @condition. Always 0. */
 #define gvm_wait_event(wq, condition)              \
 	({                                         \
+		gvm_trace_wait(#condition, true);  \
 		wait_event((wq)->head, condition); \
+		gvm_trace_wait(#condition, false); \
 		0;                                 \
 	})
 
-/* Sleep until @condition: 0, or -EINTR. */
-#define gvm_wait_event_interruptible(wq, condition)                                           \
-	({                                                                                    \
-		bool gvm_wait_done = false;                                                   \
-		(void)wait_event_interruptible((wq)->head, (gvm_wait_done = !!(condition)) || \
-								   gvm_worker_should_stop()); \
-		gvm_wait_done ? 0 : -EINTR;                                                   \
-	})
-
-/*
- * Sleep until @condition, at most @ns: 0, -ETIMEDOUT, or -EINTR. The condition is looked at once
- * more after the time is up, which Linux's macro does not do by itself.
- */
-#define gvm_wait_event_timeout_state(wq, condition, ns, state)                               \
+/* Sleep until @condition, at most @ns, in a state that says which signals end it. */
+#define gvm_wait_event_state(wq, condition, ns, state)                                       \
 	({                                                                                   \
 		ktime_t gvm_wait_limit = ns_to_ktime(min_t(u64, (ns), KTIME_MAX));           \
 		bool gvm_wait_done = false;                                                  \
 		long gvm_wait_ret = 0;                                                       \
 		might_sleep();                                                               \
-		if (!(condition))                                                            \
+		gvm_trace_wait(#condition, true);                                            \
+		if (!((gvm_wait_done = !!(condition)) || gvm_worker_should_stop()))          \
 			gvm_wait_ret = __wait_event_hrtimeout(                               \
 				(wq)->head,                                                  \
 				(gvm_wait_done = !!(condition)) || gvm_worker_should_stop(), \
 				gvm_wait_limit, state);                                      \
+		gvm_trace_wait(#condition, false);                                           \
 		(gvm_wait_done || (condition)) ? 0 :                                         \
 		gvm_wait_ret == -ETIME	       ? -ETIMEDOUT :                                \
 						 -EINTR;                                             \
 	})
-#define gvm_wait_event_timeout_ns(wq, condition, ns) \
-	gvm_wait_event_timeout_state(wq, condition, ns, TASK_INTERRUPTIBLE)
 
-/* The same, ended early only by a signal that kills the thread. */
+/*
+ * Sleep until @condition: 0, or -EINTR; with a limit @ns also -ETIMEDOUT. Any signal ends an
+ * interruptible wait, only a deadly one ends a killable wait. The condition is looked at once more
+ * after the time is up, which Linux does not do by itself.
+ */
+#define gvm_wait_event_interruptible(wq, condition) \
+	gvm_wait_event_state(wq, condition, KTIME_MAX, TASK_INTERRUPTIBLE)
+#define gvm_wait_event_timeout_ns(wq, condition, ns) \
+	gvm_wait_event_state(wq, condition, ns, TASK_INTERRUPTIBLE)
+#define gvm_wait_event_killable(wq, condition) \
+	gvm_wait_event_state(wq, condition, KTIME_MAX, TASK_KILLABLE)
 #define gvm_wait_event_killable_timeout_ns(wq, condition, ns) \
-	gvm_wait_event_timeout_state(wq, condition, ns, TASK_KILLABLE)
+	gvm_wait_event_state(wq, condition, ns, TASK_KILLABLE)
 
 /*
  * Something that happens once. Not <linux/completion.h>: whether kthread_stop() interrupts its
@@ -264,19 +266,10 @@ static inline u64 gvm_ktime_ns(void)
 #define GVM_WARN_ONCE(condition, fmt, ...) WARN_ONCE(condition, pr_fmt(fmt) "\n", ##__VA_ARGS__)
 #define GVM_ASSERT(condition)		   BUG_ON(!(condition))
 
-#include "gvm_trace.h"
-
 /* Tracepoint gvm:gvm_cost; the time itself has passed already. CONTEXT: atomic. */
-static inline void gvm_cost(enum gvm_cost kind, u32 n)
-{
-	trace_gvm_cost(kind, n);
-}
+void gvm_cost(enum gvm_cost kind, u32 n);
 
 /* Tracepoint gvm:gvm_evict. CONTEXT: atomic. */
-static inline void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk,
-				   u32 pages)
-{
-	trace_gvm_evict(container, va, chunk, pages);
-}
+void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk, u32 pages);
 
 #endif

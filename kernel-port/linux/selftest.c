@@ -186,6 +186,12 @@ static int selftest_tsg_preempt(void *gpu, u32 tsg)
 	return selftest_take_failure();
 }
 
+/* None is ever on the GPU. */
+static void selftest_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	ret_sample->on_gpu = false;
+}
+
 static const struct gvm_gpu_ops selftest_ops = {
 	.fetch_faults = selftest_fetch_faults,
 	.cancel_fault = selftest_cancel_fault,
@@ -195,6 +201,7 @@ static const struct gvm_gpu_ops selftest_ops = {
 	.tsgs_disable = selftest_tsgs_disable,
 	.tsgs_enable = selftest_tsgs_enable,
 	.tsg_preempt = selftest_tsg_preempt,
+	.tsg_sample = selftest_tsg_sample,
 };
 
 static const struct gvm_memory_ops selftest_memory_ops = {

@@ -158,6 +158,7 @@ static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample
 	fifo_update(&gpu->fifo);
 	*ret_sample = (struct gvm_tsg_sample){
 		.busy = fifo_pending_kernels(tsg),
+		.on_gpu = fifo_is_current(tsg),
 		.runtime_ns = tsg->busy_ns + fifo_stall_ns(&tsg->stall),
 	};
 }

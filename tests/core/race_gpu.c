@@ -306,14 +306,15 @@ static int race_tsg_preempt(void *gpu, u32 tsg)
 	return race_rpc();
 }
 
-/* It works, or does not; and has had a millisecond, or nothing. */
+/* It works, or does not; has not left the GPU yet, or has; and has had a millisecond, or nothing. */
 static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
 {
-	u32 chance = gpu_roll(8);
+	u32 chance = gpu_roll(64);
 
 	(void)gpu;
 	(void)tsg;
 	ret_sample->busy = chance & 1;
+	ret_sample->on_gpu = chance < 8;
 	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
 }
 

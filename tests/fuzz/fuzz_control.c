@@ -81,11 +81,20 @@ static int gpu_set_timeslice(void *unused, u32 tsg, u64 timeslice_us)
 	return gpu_rpc(unused, tsg);
 }
 
+/* It has left the GPU as soon as it is asked to. */
+static void gpu_sample(void *unused, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	(void)unused;
+	(void)tsg;
+	ret_sample->on_gpu = false;
+}
+
 static const struct gvm_gpu_ops gpu_ops = {
 	.tsg_set_timeslice = gpu_set_timeslice,
 	.tsgs_disable = gpu_disable,
 	.tsgs_enable = gpu_move,
 	.tsg_preempt = gpu_rpc,
+	.tsg_sample = gpu_sample,
 };
 
 static const struct gvm_memory_ops memory_ops = {

@@ -4,8 +4,10 @@
  * each and only write down that they were made. What test_tsg.c proves of one writer holds here
  * for two, at whatever RPC the second one comes.
  */
+#include "gvm/activity.h"
 #include "gvm/charge.h"
 #include "gvm/control.h"
+#include "gvm/quiesce.h"
 #include "gvm/tsg.h"
 #include "runner.h"
 
@@ -48,10 +50,21 @@ static int rpc_enable(void *gpu, const u32 *ids, u32 count)
 	return rpc('e', ids[0]);
 }
 
+/* Until then a TSG that has a fault outstanding cannot leave the GPU. */
+static u64 leaves_ns;
+
+static void sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
+{
+	(void)gpu;
+	(void)tsg;
+	ret_sample->on_gpu = eng_now() < leaves_ns;
+}
+
 static const struct gvm_gpu_ops ops = {
 	.tsgs_disable = rpc_disable,
 	.tsg_preempt = rpc_preempt,
 	.tsgs_enable = rpc_enable,
+	.tsg_sample = sample,
 };
 
 /* The second writer, and when it comes: in the middle of an RPC of the first one's freeze. */
@@ -150,6 +163,138 @@ START_TEST(limits_and_charges_do_not_wait_for_the_rpcs_of_a_freeze)
 }
 END_TEST
 
+/* The writer of a freeze whose TSGs stay on the GPU until @leaves_ns, and somebody else meanwhile. */
+static int freeze_status;
+static u64 freeze_end_ns;
+
+static void freeze_main(void *data)
+{
+	(void)data;
+	freeze_status = gvm_control_write(container, "compute.freeze", "1", 1);
+	freeze_end_ns = eng_now();
+}
+
+static void hostage_main(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *writer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 0), 0);
+	writer = eng_spawn("writer", freeze_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(2 * RPC_NS + RPC_NS / 2), 0);
+	second();
+	eng_join(writer);
+	ck_assert_int_eq(gvm_check(&device), 0);
+}
+
+static void freeze_hostage(u64 until_ns, void (*meanwhile)(void))
+{
+	leaves_ns = until_ns;
+	second = meanwhile;
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("hostage", hostage_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+}
+
+static void expect_text(struct gvm_container *of, const char *file, const char *expected)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_int_gt(gvm_control_read(of, file, text, sizeof(text)), 0);
+	ck_assert_str_eq(text, expected);
+}
+
+/* What a bystander does in no time: reads, a new context, its end; and a look at the hostage's files. */
+static void live_beside_it(void)
+{
+	struct gvm_container *bystander;
+	u64 now = eng_now();
+
+	ck_assert_int_eq(gvm_container_attach(&device, 2, &bystander), 0);
+	ck_assert_int_eq(gvm_tsg_attach(bystander, &late, 2), 0);
+	expect_text(bystander, "compute.timeslice", "0us\n");
+	expect_text(bystander, "compute.weight", "100\n");
+	expect_text(bystander, "compute.freeze", "0\n");
+	expect_text(container, "compute.freeze", "0\n");
+	ck_assert_int_eq(gvm_control_set(bystander, "compute.weight", "7", 1), 0);
+	gvm_tsg_detach(&late);
+	gvm_container_detach(bystander);
+	ck_assert_uint_eq(eng_now(), now);
+}
+
+/* Issue 13, finding 1: it waited with the device's mutex, as long as the tenant liked. */
+START_TEST(nobody_waits_while_a_faulting_tsg_is_preempted)
+{
+	freeze_hostage(1000000000000ull, live_beside_it);
+	ck_assert_int_eq(freeze_status, -ETIMEDOUT);
+	ck_assert_uint_eq(freeze_end_ns, 2 * RPC_NS + GVM_PREEMPT_TIMEOUT_NS);
+	ck_assert(container->frozen && tsgs[0].disabled && tsgs[0].preempted);
+	expect_text(container, "compute.freeze", "0\n");
+	leaves_ns = 0;
+	expect_text(container, "compute.freeze", "1\n");
+}
+END_TEST
+
+START_TEST(a_freeze_ends_when_the_tsg_has_left)
+{
+	freeze_hostage(50 * RPC_NS, live_beside_it);
+	ck_assert_int_eq(freeze_status, 0);
+	ck_assert_uint_ge(freeze_end_ns, 50 * RPC_NS);
+	ck_assert_uint_le(freeze_end_ns, 2 * 50 * RPC_NS);
+	expect_text(container, "compute.freeze", "1\n");
+}
+END_TEST
+
+/* And goes on as if it had never been frozen: the freeze has nothing left to wait for. */
+START_TEST(a_thaw_ends_the_wait_of_a_freeze)
+{
+	freeze_hostage(1000000000000ull, thaw);
+	ck_assert_int_eq(freeze_status, 0);
+	ck_assert_str_eq(calls, "d0p0e0");
+	ck_assert_uint_lt(freeze_end_ns, 10 * RPC_NS);
+}
+END_TEST
+
+static void quiesce(void)
+{
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), 0);
+	ck_assert_int_eq(gvm_device_resume(&device), 0);
+}
+
+/* A suspend does not wait for a tenant either. The resume makes the freeze anew. */
+START_TEST(a_quiesce_ends_the_wait_of_a_freeze)
+{
+	freeze_hostage(1000000000000ull, quiesce);
+	ck_assert_int_eq(freeze_status, -EAGAIN);
+	ck_assert_str_eq(calls, "d0p0d0p0");
+}
+END_TEST
+
+static void lose(void)
+{
+	gvm_device_set_lost(&device);
+}
+
+START_TEST(a_lost_gpu_ends_the_wait_of_a_freeze)
+{
+	freeze_hostage(1000000000000ull, lose);
+	ck_assert_int_eq(freeze_status, -ENODEV);
+	ck_assert_uint_eq(freeze_end_ns, 2 * RPC_NS + RPC_NS / 2);
+}
+END_TEST
+
+static void add_hostage_tests(TCase *tests)
+{
+	tcase_add_test(tests, nobody_waits_while_a_faulting_tsg_is_preempted);
+	tcase_add_test(tests, a_freeze_ends_when_the_tsg_has_left);
+	tcase_add_test(tests, a_thaw_ends_the_wait_of_a_freeze);
+	tcase_add_test(tests, a_quiesce_ends_the_wait_of_a_freeze);
+	tcase_add_test(tests, a_lost_gpu_ends_the_wait_of_a_freeze);
+}
+
 static void add_tests(TCase *tests)
 {
 	const u32 rpcs = 2 * TSGS;
@@ -173,6 +318,7 @@ int main(void)
 	int failed;
 
 	add_tests(tests);
+	add_hostage_tests(tests);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

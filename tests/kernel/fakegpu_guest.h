@@ -72,6 +72,13 @@ void sleep_ms(unsigned int ms);
 pid_t victim_start(uint32_t chunks);
 void victim_end(pid_t pid);
 
+/*
+ * fakegpu_waits.c: between the two, look who waits for whom. Test points: no thread waited for the GPU
+ * while it had the device's mutex of TSGs.
+ */
+void waits_begin(void);
+void waits_end(void);
+
 /* The tests, a file each. */
 void test_integrity(void);
 void test_isolation(void);
@@ -79,6 +86,7 @@ void test_limits(void);
 void test_protection(void);
 void test_pinned(void);
 void test_freeze(void);
+void test_hostage(void);
 void test_scheduling(void);
 void test_kill(void);
 void test_containers(void);

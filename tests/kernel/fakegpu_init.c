@@ -18,6 +18,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "protection", test_protection },
 	{ "pinned", test_pinned },
 	{ "freeze", test_freeze },
+	{ "hostage", test_hostage },
 	{ "scheduling", test_scheduling },
 	{ "kill", test_kill },
 	{ "errors", test_errors },

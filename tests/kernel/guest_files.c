@@ -157,14 +157,17 @@ static void write_freeze(void)
 	guest_write("gvm/2000/0/compute.freeze", "1");
 }
 
-static void read_priority(void)
+static void read_freeze(void)
 {
 	char text[32];
 
-	guest_read("gvm/2000/0/compute.priority", text, sizeof(text));
+	guest_read("gvm/2000/0/compute.freeze", text, sizeof(text));
 }
 
-/* F10: one writer is in an RPC that takes its time; who waits for it can be killed meanwhile. */
+/*
+ * F10: one writer is in an RPC that takes its time; who waits for it can be killed meanwhile. Settings
+ * are shown without a wait.
+ */
 static void test_kill_behind_rpc(void)
 {
 	int status[2] = { 0 };
@@ -175,7 +178,9 @@ static void test_kill_behind_rpc(void)
 	slow = start(write_timeslice);
 	await_call("timeslice");
 	waiting[0] = start(write_freeze);
-	waiting[1] = start(read_priority);
+	waiting[1] = start(read_freeze);
+	guest_expect_read("gvm/2000/0/compute.timeslice", "7000us\n");
+	guest_expect_read("gvm/2000/0/compute.weight", "100\n");
 	usleep(20000); /* they wait by now, most likely */
 	for (int i = 0; i < 2; i++) {
 		kill(waiting[i], SIGKILL);

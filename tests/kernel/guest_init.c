@@ -340,7 +340,7 @@ static void test_faults(void)
 {
 	char trace[GUEST_TEXT_MAX];
 
-	guest_expect_write("tracing/events/gvm/enable", "1", 0);
+	guest_expect_write("tracing/events/gvm/gvm_cost/enable", "1", 0);
 	guest_expect_write("gvm_selftest/fault", "1000 3", 0);
 	guest_expect_calls("service 3\nreplay\n");
 	guest_expect_read("gvm_selftest/fault",

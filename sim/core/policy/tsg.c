@@ -13,12 +13,14 @@
  * second write of the same value repeats exactly the RPCs that failed the first time. A new TSG has
  * the firmware's defaults and gets its container's settings by the same comparison.
  *
- * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which
- * takes it off the GPU; in the other order the runlist could put it right back. Each can
- * fail alone, so each has a record of its own. A TSG that was disabled but not preempted is not frozen
- * yet, and still has to be enabled when the container thaws. One RPC could do both, and does for the
- * scheduler. But the freezing thread may be killed while it waits for a faulting TSG to leave the GPU,
- * and then the record must say that the TSG is off the runlist.
+ * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which asks
+ * it to leave the GPU; in the other order the runlist could put it right back. Each can fail
+ * alone, so each has a record of its own. A TSG that was disabled but not preempted is not frozen
+ * yet, and still has to be enabled when the container thaws.
+ *
+ * A TSG leaves the GPU when the faults of its stalled accesses are serviced, and that depends on its
+ * tenant. So no RPC waits for it and no lock is held meanwhile. The device is asked whether the TSG has
+ * left: it is off the runlist, so it does not come back.
  *
  *
  * How it differs from the papers (GVM 4.4) and the published driver
@@ -74,19 +76,4 @@ struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg)
 		.preempt = off && container->frozen && !tsg->preempted,
 		.enable = !off && tsg->disabled,
 	};
-}
-
-/* CONTEXT: process, tsg_mutex held. */
-bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
-{
-	const struct gvm_tsg *tsg;
-
-	gvm_mutex_assert_held(&container->device->tsg_mutex);
-	if (container->share.held && !container->frozen)
-		return false;
-	list_for_each_entry(tsg, &container->tsgs, node) {
-		if (!tsg->disabled || !tsg->preempted)
-			return false;
-	}
-	return true;
 }

@@ -17,7 +17,9 @@
  *      time, as memory.high of cgroup v2 does, until its thread is killed, and succeeds
  *      whatever came of it: gmem.current tells. The published driver reclaims first and sets the
  *      limit afterwards, under locks that block every fault of the process meanwhile.
- *   3. compute.freeze reports the confirmed state of the TSGs, not the last write.
+ *   3. compute.freeze reports the confirmed state of the TSGs, not the last write. A write waits until
+ *      the TSGs have left the GPU, for a second at most; then it answers -ETIMEDOUT, the freeze holds,
+ *      and the file says 1 as soon as they have left.
  *   4. compute.timeslice takes microseconds as well, and shows them. The tables have
  *      milliseconds only, which cannot say what any priority above 9 means.
  */
@@ -76,13 +78,14 @@ static int control_high_store(struct gvm_container *container, u64 bytes)
 	return 0;
 }
 
-static void control_reclaim(struct gvm_container *container, bool wait)
+static int control_reclaim(struct gvm_container *container, bool wait)
 {
 	if (wait)
 		gvm_reclaim(container);
 	else
 		gvm_pressure_post(container, (u64)gvm_charge_excess(container)
 						     << GVM_CHUNK_SHIFT);
+	return 0;
 }
 
 static int control_low_show(struct gvm_container *container, char *buf, size_t size)
@@ -150,13 +153,8 @@ static int control_hmem_store(struct gvm_container *container, u64 bytes)
 
 static int control_timeslice_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u64 timeslice_us;
-
-	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
-		return -EINTR;
-	timeslice_us = container->timeslice_us;
-	gvm_mutex_unlock(&container->device->tsg_mutex);
-	return scnprintf(buf, size, "%lluus\n", timeslice_us);
+	return scnprintf(buf, size, "%lluus\n",
+			 control_get(container, &container->timeslice_us));
 }
 
 static int control_timeslice_store(struct gvm_container *container, u64 timeslice_us)
@@ -166,13 +164,7 @@ static int control_timeslice_store(struct gvm_container *container, u64 timeslic
 
 static int control_priority_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u32 priority;
-
-	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
-		return -EINTR;
-	priority = container->priority;
-	gvm_mutex_unlock(&container->device->tsg_mutex);
-	return control_show_u64(buf, size, priority);
+	return control_show_u64(buf, size, gvm_container_priority(container));
 }
 
 static int control_priority_store(struct gvm_container *container, u64 priority)
@@ -184,10 +176,9 @@ static int control_weight_show(struct gvm_container *container, char *buf, size_
 {
 	u32 weight;
 
-	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
-		return -EINTR;
+	gvm_spin_lock(&container->device->lock);
 	weight = container->weight;
-	gvm_mutex_unlock(&container->device->tsg_mutex);
+	gvm_spin_unlock(&container->device->lock);
 	return control_show_u64(buf, size, weight);
 }
 
@@ -213,6 +204,11 @@ static int control_freeze_show(struct gvm_container *container, char *buf, size_
 static int control_freeze_store(struct gvm_container *container, u64 freeze)
 {
 	return freeze ? gvm_compute_freeze(container) : gvm_compute_thaw(container);
+}
+
+static int control_freeze_apply(struct gvm_container *container, bool wait)
+{
+	return wait ? gvm_compute_await_frozen(container) : 0;
 }
 
 /* The shim reports the two sides at different times, so an end may be ahead of its start. */
@@ -283,7 +279,8 @@ static const struct gvm_control_file control_files[] = {
 	{ .name = "compute.freeze", .mode = 0644,
 	  .kind = GVM_CONTROL_NUMBER, .unit = "", .max = 1,
 	  .summary = "1 takes the container's TSGs off the GPU, 0 lets them run again",
-	  .show = control_freeze_show, .store = control_freeze_store },
+	  .show = control_freeze_show, .store = control_freeze_store,
+	  .apply = control_freeze_apply },
 	{ .name = "gcgroup.stat", .mode = 0444,
 	  .kind = GVM_CONTROL_TEXT, .unit = "",
 	  .summary = "kernels that the container submitted, ended and has pending",
@@ -396,7 +393,7 @@ static int control_store(struct gvm_container *container, const char *name, cons
 	if (!status)
 		status = file->store(container, value);
 	if (!status && file->apply)
-		file->apply(container, wait);
+		status = file->apply(container, wait);
 	gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
 	return status;
 }

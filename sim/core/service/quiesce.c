@@ -34,8 +34,7 @@ static void quiesce_set_stopped(struct gvm_device *device, enum gvm_activity act
 {
 	gvm_spin_lock(&device->lock);
 	WRITE_ONCE(device->stopped[activity], stopped);
-	if (!stopped)
-		gvm_wake_up_all(&device->activity);
+	gvm_wake_up_all(&device->activity);
 	gvm_spin_unlock(&device->lock);
 }
 

@@ -6,6 +6,13 @@
  * record change together: two writers cannot cross, and no TSG is attached between a setting and
  * its application.
  *
+ * An RPC takes the firmware's time and no tenant's. A frozen TSG leaves the GPU only when its faults are
+ * serviced, which its tenant can delay. So the writer of a freeze starts the preemption under tsg_mutex
+ * and then polls without it, for a bounded time. Before, the RPC waited, and a tenant that always had
+ * a fault outstanding kept all writers, new TSGs and exits of the device waiting.
+ *
+ * A setting is written under tsg_mutex and the leaf lock. So who shows it needs the leaf lock only.
+ *
  * -ENODEV is success: a TSG that is gone runs nothing, so each setting holds for it. Its owner will
  * detach it.
  */
@@ -227,8 +234,10 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 
 	if (status)
 		return status;
+	gvm_spin_lock(&device->lock);
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
+	gvm_spin_unlock(&device->lock);
 	status = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
@@ -243,7 +252,9 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 
 	if (status)
 		return status;
+	gvm_spin_lock(&device->lock);
 	container->timeslice_us = timeslice_us;
+	gvm_spin_unlock(&device->lock);
 	status = tsgs_apply_locked(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	return status;
@@ -257,7 +268,9 @@ int gvm_compute_set_weight(struct gvm_container *container, u32 weight)
 
 	if (status)
 		return status;
+	gvm_spin_lock(&device->lock);
 	container->weight = weight;
+	gvm_spin_unlock(&device->lock);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
 	return 0;
@@ -287,4 +300,66 @@ int gvm_compute_freeze(struct gvm_container *container)
 int gvm_compute_thaw(struct gvm_container *container)
 {
 	return compute_set_frozen(container, false);
+}
+
+/* CONTEXT: process, tsg_mutex held. */
+bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
+{
+	const struct gvm_device *device = container->device;
+	const struct gvm_tsg *tsg;
+
+	gvm_mutex_assert_held(&device->tsg_mutex);
+	if (container->share.held && !container->frozen)
+		return false;
+	list_for_each_entry(tsg, &container->tsgs, node) {
+		struct gvm_tsg_sample sample = { .on_gpu = false };
+
+		if (!tsg->disabled || !tsg->preempted)
+			return false;
+		if (!gvm_device_is_lost(device))
+			device->ops->tsg_sample(device->gpu, tsg->id, &sample);
+		if (sample.on_gpu)
+			return false;
+	}
+	return true;
+}
+
+/* Is there nothing left to wait for? Returns 0, -EAGAIN: look again, or why the wait is in vain. */
+static int compute_look_frozen(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	int status = compute_lock(container);
+
+	if (status)
+		return status;
+	if (container->frozen && !gvm_tsgs_frozen_locked(container))
+		status = -EAGAIN;
+	gvm_mutex_unlock(&device->tsg_mutex);
+	return status;
+}
+
+/* CONTEXT: process. */
+int gvm_compute_await_frozen(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	u64 end_ns = gvm_ktime_ns() + GVM_PREEMPT_TIMEOUT_NS;
+	u64 pause_ns = GVM_PREEMPT_PAUSE_NS;
+	int status;
+
+	while ((status = compute_look_frozen(container)) == -EAGAIN) {
+		u64 now_ns = gvm_ktime_ns();
+
+		if (now_ns >= end_ns)
+			return -ETIMEDOUT;
+		status = gvm_wait_event_killable_timeout_ns(
+			&device->activity,
+			gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS),
+			min(pause_ns, end_ns - now_ns));
+		if (!status)
+			return gvm_device_is_lost(device) ? -ENODEV : -EAGAIN;
+		if (status == -EINTR)
+			return status;
+		pause_ns = min(2 * pause_ns, GVM_PREEMPT_PAUSE_MAX_NS);
+	}
+	return status;
 }

@@ -108,7 +108,9 @@ u64 gvm_port_date_in(u64 ns);
 		u64 wait_date = gvm_port_date_in(ns);                    \
 		gvm_port_wait_until((wq), (condition), wait_date, true); \
 	})
+
 /* A thread of these worlds has no signals: it is interrupted when it is to end. */
+#define gvm_wait_event_killable		   gvm_wait_event_interruptible
 #define gvm_wait_event_killable_timeout_ns gvm_wait_event_timeout_ns
 
 /*

@@ -74,7 +74,10 @@ struct gvm_container {
 
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
 
-	/* Compute settings; guarded by the device's tsg_mutex. */
+	/*
+	 * Compute settings; guarded by the device's tsg_mutex. timeslice_us, weight and priority are
+	 * written under both locks and read under either.
+	 */
 	struct list_head tsgs;	       /* gvm_tsg.node */
 	struct list_head compute_node; /* in gvm_device.compute, while it has TSGs */
 	u32 shared_tsgs;	       /* that it uses and another container as well */

@@ -38,8 +38,11 @@ struct gvm_control_file {
 	int (*prepare)(struct gvm_container *container, u64 value);
 	/* Take a value between min and max. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, u64 value);
-	/* Work that follows a stored value; long work only with @wait. Or NULL. */
-	void (*apply)(struct gvm_container *container, bool wait);
+	/*
+	 * Work that follows a stored value; long work only with @wait. 0, or why it was left unfinished:
+	 * the value holds all the same. Or NULL.
+	 */
+	int (*apply)(struct gvm_container *container, bool wait);
 };
 
 /* All control files, in the order in which a directory lists them. CONTEXT: atomic. */

@@ -61,11 +61,12 @@ struct gvm_fence {
 };
 
 /*
- * A look at a TSG. NVIDIA's channel RAM has the bits (NV_CHRAM_CHANNEL: BUSY, ON_ENG) from Ampere on;
- * the time is in the log of context switches that its FECS firmware writes to memory.
+ * A look at a TSG. NVIDIA's channel RAM has the bits (NV_CHRAM_CHANNEL: BUSY, ON_ENG) from Ampere
+ * on; the time is in the log of context switches that its FECS firmware writes to memory.
  */
 struct gvm_tsg_sample {
 	bool busy;	/* a channel has work queued or running */
+	bool on_gpu;	/* its context is loaded, and may run */
 	u64 runtime_ns; /* that it had the GPU and was not idle, waits for its faults included */
 };
 
@@ -103,22 +104,24 @@ struct gvm_gpu_ops {
 
 	/*
 	 * RPCs to the GSP about one TSG. Each returns 0 or -errno; -ENODEV: the TSG is gone; -ENXIO: the
-	 * GPU is lost. Preempt takes a TSG that is off the runlist off the GPU; -EINTR: the caller was
-	 * killed while it waited for the TSG to leave.
+	 * GPU is lost. None waits for anything that a tenant can delay. Preempt asks a TSG that is off
+	 * the runlist to leave the GPU, and returns at once (NVA06C_CTRL_CMD_PREEMPT without bWait):
+	 * tsg_sample tells when it has left. From the request on the TSG makes no new access. Only
+	 * accesses that have stalled already still finish, when their faults are serviced.
 	 */
 	int (*tsg_set_timeslice)(void *gpu, u32 tsg, u64 timeslice_us);
 	int (*tsg_preempt)(void *gpu, u32 tsg);
 	/*
-	 * One RPC about @count TSGs, 1 to 64: off the runlist, with @preempt off the GPU as well
-	 * (NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS without bOnlyDisableScheduling), or back on it.
+	 * One RPC about @count TSGs, 1 to 64: off the runlist, with @preempt asked to leave the GPU as
+	 * well (NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS without bOnlyDisableScheduling), or back on it.
 	 * Those that are gone are passed over. Returns 0, -ENODEV (all are gone) or -errno, and
 	 * nothing has been done.
 	 */
 	int (*tsgs_disable)(void *gpu, const u32 *tsgs, u32 count, bool preempt);
 	int (*tsgs_enable)(void *gpu, const u32 *tsgs, u32 count);
 	/*
-	 * Atomic: what the device knows of a TSG without an RPC. Only for a scheduler. Of one that is
-	 * gone, *ret_sample is left as it is.
+	 * Atomic: what the device knows of a TSG without an RPC. Of one that is gone, *ret_sample is left
+	 * as it is.
 	 */
 	void (*tsg_sample)(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample);
 };

@@ -39,9 +39,9 @@
  *     gvm_wait_event(wq, condition)                       0, uninterruptible
  *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR
  *     gvm_wait_event_timeout_ns(wq, condition, ns)        0, -ETIMEDOUT or -EINTR
- *     gvm_wait_event_killable_timeout_ns(wq, condition, ns)
- *                                                         the same, but only a signal that kills the
- *                                                         thread ends it
+ *     gvm_wait_event_killable(wq, condition)              0, or -EINTR: the thread is being killed or
+ *                                                         stopped. Other signals do not end it
+ *     gvm_wait_event_killable_timeout_ns(wq, condition, ns)  likewise, or -ETIMEDOUT
  *   struct gvm_completion             gvm_completion_init gvm_complete_all
  *     gvm_completion_wait(completion)                     0 or -EINTR
  *   struct gvm_worker                 a thread of the driver

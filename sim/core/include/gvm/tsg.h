@@ -20,6 +20,14 @@
 #define GVM_TIMESLICE_MIN_US 1ull
 #define GVM_TIMESLICE_MAX_US 16000000ull
 
+/*
+ * How long a write to compute.freeze waits for the TSGs to leave the GPU: RM's longest timeout of
+ * NVA06C_CTRL_CMD_PREEMPT. Between two looks it pauses, each time twice as long, up to the longest.
+ */
+#define GVM_PREEMPT_TIMEOUT_NS	 1000000000ull
+#define GVM_PREEMPT_PAUSE_NS	 50000ull
+#define GVM_PREEMPT_PAUSE_MAX_NS 10000000ull
+
 /* One TSG. Memory belongs to the caller of attach; fields are guarded by the device's tsg_mutex. */
 struct gvm_tsg {
 	struct list_head node;		 /* in gvm_container.tsgs */
@@ -29,7 +37,7 @@ struct gvm_tsg {
 	u64 timeslice_us;	 /* programmed, as far as we know */
 	u64 runtime_ns;		 /* the scheduler: at its last look */
 	bool disabled;		 /* off the runlist, as far as we know */
-	bool preempted;		 /* and off the GPU since then */
+	bool preempted;		 /* and asked to leave the GPU since then */
 };
 
 /*
@@ -47,7 +55,7 @@ struct gvm_tsg_plan {
 	bool set_timeslice;
 	u64 timeslice_us;
 	bool disable; /* take it off the runlist */
-	bool preempt; /* once it is off the runlist: take it off the GPU */
+	bool preempt; /* once it is off the runlist: ask it to leave the GPU */
 	bool enable;
 };
 
@@ -64,8 +72,8 @@ u32 gvm_timeslice_us_to_priority(u64 timeslice_us);
 struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
 
 /*
- * All TSGs of the container are off the runlist and off the GPU (and there may be none), and it is
- * not only the scheduler that holds them. tsg_mutex held.
+ * All TSGs of the container are off the runlist, asked to leave and seen off the GPU (and there may be
+ * none), and it is not only the scheduler that holds them. tsg_mutex held.
  */
 bool gvm_tsgs_frozen_locked(const struct gvm_container *container);
 
@@ -104,12 +112,21 @@ static inline bool gvm_tsg_is_shared(const struct gvm_tsg *tsg)
  * the table of control files gives. Returns 0, -EINTR (being killed, nothing changed), -EOPNOTSUPP
  * (it uses a TSG that others use, too; nothing changed), -ENODEV (the GPU is lost), or the first
  * RPC's error; the others are still tried, and the next write tries again. A TSG that is gone
- * (-ENODEV) is no error. A weight is for the scheduler and makes no RPC. CONTEXT: process.
+ * (-ENODEV) is no error. A weight is for the scheduler and makes no RPC. freeze asks the TSGs to
+ * leave the GPU and does not wait until they have. CONTEXT: process.
  */
 int gvm_compute_set_priority(struct gvm_container *container, u32 priority);
 int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_us);
 int gvm_compute_set_weight(struct gvm_container *container, u32 weight);
 int gvm_compute_freeze(struct gvm_container *container);
 int gvm_compute_thaw(struct gvm_container *container);
+
+/*
+ * Wait, without a lock, until a frozen container's TSGs have left the GPU. Returns 0 (also when it was
+ * thawed meanwhile), -ETIMEDOUT (a TSG is still there after GVM_PREEMPT_TIMEOUT_NS; it leaves as soon
+ * as its faults are serviced), -EAGAIN (the device is being quiesced), -EOPNOTSUPP (a TSG is shared
+ * now), -ENODEV (the GPU is lost) or -EINTR (the thread is being killed). CONTEXT: process.
+ */
+int gvm_compute_await_frozen(struct gvm_container *container);
 
 #endif
