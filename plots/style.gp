@@ -7,6 +7,7 @@
 
 # An SVG's unit is smaller than a point.
 size = terminal eq "svg" ? 18 : 13
+px_of_size = terminal eq "svg" ? 1.0 : 96.0 / 72
 font_text = sprintf("DejaVu Sans,%d", size)
 font_number = sprintf(",%d", size * 0.85)
 font_note = sprintf(",%d", size * 0.92)
