@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The file of a figure: its runs, panels and bars in order, and mistakes that name the key. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures/data.h"
+#include "figures_fixture.h"
+#include "runner.h"
+
+#define BARS                                                                         \
+	"{'title':'T','scenario':'s','defaults':{'seed':1},'set':{'duration':'1s'}," \
+	"'runs':[{'label':'a','system':'gvm','set':{'gpu.memory':5}},"               \
+	"{'label':'b','points':[{'x':1,'set':{'gpu.memory':1}},{'x':2}]}],"          \
+	"'panels':[{'key':'p','value':1},"                                           \
+	"{'key':'q','runs':['b'],'parts':[{'key':'k','value':2},{'key':'l','value':3}]}]}"
+
+START_TEST(runs_and_points_stand_in_the_order_of_the_file)
+{
+	struct figure figure;
+
+	must_read(&figure, BARS);
+	ck_assert_uint_eq(figure.run_count, 3);
+	ck_assert_str_eq(figure.runs[0].name, "a");
+	ck_assert(isnan(figure.runs[0].x));
+	ck_assert_str_eq(figure.runs[1].name, "b, 1");
+	ck_assert_str_eq(figure.runs[2].name, "b, 2");
+	ck_assert_double_eq(figure.runs[2].x, 2);
+	figure_destroy(&figure);
+}
+END_TEST
+
+START_TEST(sets_go_from_the_figure_to_the_point)
+{
+	struct figure figure;
+
+	must_read(&figure, BARS);
+	ck_assert_str_eq(figure.runs[0].defaults[0], "seed=1");
+	ck_assert_ptr_null(figure.runs[0].defaults[1]);
+	ck_assert_str_eq(figure.runs[0].sets[0], "duration=1s");
+	ck_assert_str_eq(figure.runs[0].sets[1], "system.name=gvm");
+	ck_assert_str_eq(figure.runs[0].sets[2], "gpu.memory=5");
+	ck_assert_ptr_null(figure.runs[0].sets[3]);
+	ck_assert_str_eq(figure.runs[1].sets[1], "gpu.memory=1");
+	ck_assert_ptr_null(figure.runs[2].sets[1]);
+	figure_destroy(&figure);
+}
+END_TEST
+
+START_TEST(bars_stand_panel_by_panel_run_by_run_part_by_part)
+{
+	static const struct {
+		size_t panel, run, part;
+	} expected[] = { { 0, 0, 0 }, { 0, 1, 0 }, { 0, 2, 0 }, { 1, 1, 0 },
+			 { 1, 1, 1 }, { 1, 2, 0 }, { 1, 2, 1 } };
+	struct figure_data data;
+	struct figure figure;
+
+	must_read(&figure, BARS);
+	ck_assert_int_eq(figure_data_init(&data, &figure, NULL, &error), 0);
+	ck_assert_uint_eq(data.cell_count, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		ck_assert_uint_eq(data.cells[i].panel, expected[i].panel);
+		ck_assert_uint_eq(data.cells[i].run, expected[i].run);
+		ck_assert_uint_eq(data.cells[i].part, expected[i].part);
+		ck_assert(isnan(data.cells[i].pair.ours));
+	}
+	ck_assert_ptr_eq(figure_find_cell(&data, 1, 2, 1), &data.cells[6]);
+	ck_assert_ptr_null(figure_find_cell(&data, 1, 0, 0));
+	figure_data_destroy(&data);
+	figure_destroy(&figure);
+}
+END_TEST
+
+START_TEST(keys_that_are_left_out_have_their_standard)
+{
+	struct figure figure;
+
+	must_read(&figure, BARS);
+	ck_assert_str_eq(figure.summary, "T");
+	ck_assert_str_eq(figure.published_label, "published");
+	ck_assert_uint_eq(figure.columns, 3);
+	ck_assert_int_eq(figure.panels[0].layout, FIGURE_BARS);
+	ck_assert_int_eq(figure.panels[0].digits, 3);
+	ck_assert_str_eq(figure.panels[0].title, "p");
+	ck_assert_str_eq(figure.panels[0].parts[0].key, "");
+	ck_assert_str_eq(figure.panels[1].parts[1].label, "l");
+	figure_destroy(&figure);
+}
+END_TEST
+
+START_TEST(help_may_be_lines)
+{
+	struct figure figure;
+
+	must_read(&figure, "{'title':'T','scenario':'s','help':['one','two'],"
+			   "'runs':[{'label':'a'}],'panels':[{'key':'p','value':1}]}");
+	ck_assert_str_eq(figure.help, "one\ntwo");
+	figure_destroy(&figure);
+}
+END_TEST
+
+#define RUNS  "'runs':[{'label':'a'}]"
+#define PANEL "'panels':[{'key':'p','value':1}]"
+#define HEAD  "'title':'T','scenario':'s',"
+
+static const struct {
+	const char *text, *message;
+} mistakes[] = {
+	{ "[]", " is no object, allowed: an object with title, subtitle, summary, help, "
+		"examples, source, published, notes, scenario, table, defaults, set, runs, "
+		"panels, reference, layout, marks" },
+	{ "{'scenario':'s'," RUNS "," PANEL "}", "title: is missing, allowed: a text" },
+	{ "{" HEAD PANEL "}", "runs: is missing, allowed: an array that is not empty" },
+	{ "{" HEAD RUNS "}", "panels: is missing, allowed: an array that is not empty" },
+	{ "{" HEAD RUNS "," PANEL ",'table':'pie'}",
+	  "table: is none of them, allowed: values, comparison" },
+	{ "{" HEAD RUNS "," PANEL ",'layout':{'columns':9}}",
+	  "layout.columns: is out of range, allowed: 1 to 8" },
+	{ "{" HEAD "'runs':[{'label':'a','x':1}]," PANEL "}",
+	  "runs[0].x: unknown key, allowed: label, tick, system, scenario, folder, defaults, "
+	  "set, points" },
+	{ "{" HEAD "'runs':[{'label':'a,b'}]," PANEL "}",
+	  "runs[0].label: has a comma, a quote or a line's end, allowed: a text without them" },
+	{ "{" HEAD "'runs':[{'label':'a','set':[1]}]," PANEL "}",
+	  "runs[0].set: is no object, allowed: an object of keys and values" },
+	{ "{'title':'T'," RUNS "," PANEL "}",
+	  "runs[0]: has no scenario, allowed: a scenario here or for the whole figure" },
+	{ "{" HEAD "'runs':[{'label':'a','folder':'F'},{'label':'b'}]," PANEL "}",
+	  "runs: have folders and scenarios, allowed: one of them for all" },
+	{ "{" HEAD RUNS "," PANEL ",'table':'comparison'}",
+	  "runs: are compared, allowed: two that have a folder" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p'}]}",
+	  "panels[0].value: is missing, allowed: a value here or in parts" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'parts':[{'key':'k','value':1}]}]}",
+	  "panels[0].value: stands beside parts, allowed: one of them" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','parts':[{'key':'k'}]}]}",
+	  "panels[0].parts[0]: has no value, allowed: an object with key, value" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'over':'z'}]}",
+	  "panels[0].over: \"z\" is the label of no run" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'runs':['z']}]}",
+	  "panels[0].runs: \"z\" is the label of no run" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'layout':'pie'}]}",
+	  "panels[0].layout: is none of them, allowed: bars, stacked, lines, time, table" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','layout':'time','curves':[{'container':'c'}]}]}",
+	  "panels[0].curves[0]: has no y, allowed: a column of timeline.csv" },
+	{ "{" HEAD RUNS "," PANEL ",'marks':[{'label':'m'}]}",
+	  "marks[0]: has no place, allowed: an object with label, at" },
+	{ "{" HEAD RUNS "," PANEL ",'reference':{'file':'f'}}",
+	  "reference.published: is missing, allowed: a text" },
+};
+
+START_TEST(a_mistake_names_file_and_key)
+{
+	struct figure figure;
+
+	ck_assert_int_eq(read_figure(&figure, mistakes[_i].text), -SIM_EXIT_USER);
+	expect_error(mistakes[_i].message);
+	ck_assert_ptr_null(figure.root);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("figure_read");
+	TCase *tests = tcase_create("figure_read");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	tcase_add_test(tests, runs_and_points_stand_in_the_order_of_the_file);
+	tcase_add_test(tests, sets_go_from_the_figure_to_the_point);
+	tcase_add_test(tests, bars_stand_panel_by_panel_run_by_run_part_by_part);
+	tcase_add_test(tests, keys_that_are_left_out_have_their_standard);
+	tcase_add_test(tests, help_may_be_lines);
+	tcase_add_loop_test(tests, a_mistake_names_file_and_key, 0, (int)ARRAY_SIZE(mistakes));
+	suite_add_tcase(suite, tests);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
