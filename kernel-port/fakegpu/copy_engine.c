@@ -12,6 +12,10 @@ static unsigned int fail_copies;
 module_param(fail_copies, uint, 0644);
 MODULE_PARM_DESC(fail_copies, "let every n-th copy or clear fail with EIO (0: none)");
 
+static unsigned int fail_outs;
+module_param(fail_outs, uint, 0644);
+MODULE_PARM_DESC(fail_outs, "let every n-th copy to the host fail with EIO (0: none)");
+
 static bool engine_passed(struct fakegpu_engine *engine, u64 sequence)
 {
 	return smp_load_acquire(&engine->done) >= sequence;
@@ -94,7 +98,8 @@ static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 	bool pushed = false;
 	u64 sequence;
 
-	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)))
+	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)) ||
+	    (which == GVM_ENGINE_OUT && fakegpu_fails(&gpu->outs, READ_ONCE(fail_outs))))
 		return -EIO;
 	(void)wait_event_interruptible(gpu->copied,
 				       (pushed = engine_push(engine, chunk, copy, &sequence)) ||

@@ -9,8 +9,9 @@
  *          '------------- replay -----------'                |
  *                                                      copy engine kthreads
  *
- * LOCKING, outermost first. From the third on they are leaves, taken one at a time, but for two
- * pairs: a context's lock over the core's memory lock, the TSGs' xa_lock over fakegpu.lock.
+ * LOCKING, outermost first. From the third on they are leaves, taken one at a time, but for three
+ * pairs: a context's lock over the core's memory lock, the TSGs' xa_lock over fakegpu.lock and over the
+ * core's device lock.
  *   fakegpu_context.mutex   what a process does to its address space. Sleeping.
  *   (the core's: a range's lock, the device's)
  *   fakegpu_page_table.lock PTEs, and the bytes that an access finds through them
@@ -186,6 +187,7 @@ struct fakegpu {
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
 	atomic_t copies; /* asked for; for copies that fail */
+	atomic_t outs;	 /* of these, to the host */
 	atomic_t rpcs;	 /* likewise */
 	bool lost;	 /* it fell off the bus */
 

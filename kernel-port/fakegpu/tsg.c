@@ -360,17 +360,22 @@ void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 {
 	struct fakegpu_tsg *tsg;
+	bool died = false;
 
 	xa_lock(&gpu->tsgs);
 	tsg = xa_load(&gpu->tsgs, id);
 	if (tsg) {
 		spin_lock(&gpu->lock);
+		died = !tsg->error;
 		tsg->error = tsg->error ? tsg->error : error;
 		if (!tsg->sm) {
 			tsg_reap_locked(tsg);
 			tsg_update_locked(tsg);
 		}
 		spin_unlock(&gpu->lock);
+		/* A lost GPU is no lack of memory. */
+		if (died && !READ_ONCE(gpu->lost))
+			gvm_container_count_death(tsg->context->container, error);
 	}
 	xa_unlock(&gpu->tsgs);
 	wake_up_all(&gpu->faults.replayed);

@@ -29,6 +29,7 @@ EXPORT_SYMBOL_GPL(gvm_device_index);
 EXPORT_SYMBOL_GPL(gvm_process_attach);
 EXPORT_SYMBOL_GPL(gvm_process_detach);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
+EXPORT_SYMBOL_GPL(gvm_container_count_event);
 EXPORT_SYMBOL_GPL(gvm_container_find);
 EXPORT_SYMBOL_GPL(gvm_container_put);
 EXPORT_SYMBOL_GPL(gvm_check);

@@ -25,8 +25,7 @@ static void process_take(struct sim_process *process, u64 bytes)
 		status = ops->unevictable_add(memory, &process->context, bytes);
 	if (!status || status == -EINTR)
 		return;
-	gvm_container_count_event(process->container, GVM_EVENT_OOM);
-	sim_process_kill(process);
+	sim_process_die(process, status);
 }
 
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)

@@ -9,9 +9,10 @@
 #include "gpu/memory.h"
 #include "gpu/stall.h"
 
-void sim_process_kill(struct sim_process *process)
+void sim_process_die(struct sim_process *process, int status)
 {
 	if (!process->killed) {
+		gvm_container_count_death(process->container, status);
 		process->killed = true;
 		process->killed_ns = eng_now();
 	}
@@ -66,7 +67,7 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 	eng_pay_debt();
 	/* The process may have exited meanwhile. TSG numbers are never reused. */
 	if (process->running)
-		sim_process_kill(process);
+		sim_process_die(process, fault->status);
 	else
 		fifo_kill(&gpu->fifo, fault->tsg);
 }

@@ -8,8 +8,11 @@
 /* The calls that the core's service layer makes to a simulated GPU. */
 extern const struct gvm_gpu_ops sim_gpu_ops;
 
-/* The context dies. The process notices at its next call. */
-void sim_process_kill(struct sim_process *process);
+/*
+ * The context dies of a fault or a context that gets no memory: @status, counted once in gmem.events.
+ * The process notices at its next call.
+ */
+void sim_process_die(struct sim_process *process, int status);
 
 /*
  * Blocking and not interruptible: drop all faults of a process that no longer runs, and wait

@@ -178,7 +178,6 @@ static int visit_make_room(struct block_visit *visit, enum gvm_need need)
 		return status;
 	if (again)
 		return 0;
-	gvm_container_count_event(visit->range->container, GVM_EVENT_OOM);
 	return -ENOMEM;
 }
 

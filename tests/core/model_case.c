@@ -359,7 +359,7 @@ static void compare_all(void)
 		compare_container(i);
 	for (i = 0; i < model.chunk_count; i++)
 		compare_chunk(i);
-	expect("containers on the device", 0, device->container_count, model.turns.count);
+	expect("containers on the device", 0, device->container_count, model.containers);
 	expect("chunks charged on the device", 0, device->bound_chunks, model_bound());
 	expect("questions to the device", 0, world.asks, model.asks);
 }

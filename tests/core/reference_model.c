@@ -109,7 +109,7 @@ u32 model_attach(const struct model_op *op)
 		model.container[slot].tgid = (u32)op->value;
 		model.container[slot].high_bytes = U64_MAX;
 		model.container[slot].hmem_bytes = U64_MAX;
-		queue_append(&model.turns, slot);
+		model.containers++;
 	}
 	model.container[slot].processes++;
 	model.container[slot].refs++;
@@ -125,7 +125,7 @@ u32 model_put(const struct model_op *op)
 {
 	if (--named(op)->refs == 0) {
 		named(op)->live = false;
-		queue_remove(&model.turns, op->container);
+		model.containers--;
 	}
 	return named(op)->refs;
 }
@@ -160,23 +160,31 @@ u64 model_charged_bytes(const struct model_container *container)
 	return charged(container) * CHUNK_BYTES;
 }
 
+/* Bytes of chunks that are under way to the host. */
+static u64 leaving_bytes(const struct model_container *container)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < container->own.count; i++) {
+		if (model.chunk[container->own.entry[i]].evicting)
+			bytes += CHUNK_BYTES;
+	}
+	return bytes;
+}
+
+/* What is under way to the host counts as gone. */
 bool model_is_protected(const struct model_container *container)
 {
 	return container->low_bytes > 0 &&
-	       model_charged_bytes(container) <= container->low_bytes;
+	       model_charged_bytes(container) - leaving_bytes(container) <=
+		       container->low_bytes;
 }
 
-/* Chunks under way to the host count before they are there. */
+/* What is under way to the host counts before it is there. */
 bool model_is_full(const struct model_container *container)
 {
-	u64 used = container->swapped_bytes + CHUNK_BYTES;
-	u32 i;
-
-	for (i = 0; i < container->own.count; i++) {
-		if (model.chunk[container->own.entry[i]].evicting)
-			used += CHUNK_BYTES;
-	}
-	return used > container->hmem_bytes;
+	return container->swapped_bytes + leaving_bytes(container) + CHUNK_BYTES >
+	       container->hmem_bytes;
 }
 
 static bool is_shielded(const struct model_container *container)
@@ -240,6 +248,8 @@ u32 model_bind(const struct model_op *op)
 	model.chunk[op->chunk] =
 		(struct model_chunk){ .owner = op->container, .pinned = pinned };
 	container->reserved--;
+	if (container->own.count == 0)
+		queue_append(&model.turns, op->container);
 	queue_append(&container->own, op->chunk);
 	queue_append(is_shielded(container) ? &container->shielded : &model.global, op->chunk);
 	return 0;
@@ -278,6 +288,8 @@ static void uncharge(u32 chunk)
 	queue_remove(&model.global, chunk);
 	queue_remove(&owner->shielded, chunk);
 	queue_remove(&owner->own, chunk);
+	if (owner->own.count == 0)
+		queue_remove(&model.turns, model.chunk[chunk].owner);
 	owner->evicted += model.chunk[chunk].evicting;
 	model.chunk[chunk].evicting = false;
 	model.chunk[chunk].owner = MODEL_NONE;

@@ -89,7 +89,8 @@ struct model {
 	struct model_chunk chunk[MODEL_CHUNKS];
 	struct model_container container[MODEL_CONTAINERS];
 	struct model_queue global, stash;
-	struct model_queue turns; /* containers in the order in which they give */
+	u32 containers;
+	struct model_queue turns; /* those with chunks, in the order in which they give */
 	u32 asks;		  /* questions whether a chunk is evictable */
 };
 

@@ -130,6 +130,51 @@ START_TEST(protection_gives_way_when_all_are_protected)
 }
 END_TEST
 
+/* Protection is no promise to others: a container that is not protected itself is refused. */
+START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
+{
+	begin(4);
+	toy_write_file(one, "gmem.limit.low", "8M");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 3 * CHUNK, false);
+	toy_store_blocks(0, 0, 4);
+	ck_assert(!toy_store(1, 0, 1));
+	ck_assert_uint_eq(two->events[GVM_EVENT_OOM], 1);
+	/* Promised less than it asks for: it gets what is promised. */
+	toy_write_file(two, "gmem.limit.low", "4M");
+	toy_store_blocks(1, 0, 2);
+	ck_assert_uint_eq(one->evicted_chunks, 2);
+	/* Its third chunk is above that, so the coldest of its own goes. */
+	toy_store_blocks(1, 2, 1);
+	ck_assert_uint_eq(one->evicted_chunks, 2);
+	ck_assert_uint_eq(two->evicted_chunks, 1);
+	end();
+}
+END_TEST
+
+/* Containers without chunks cost a fault nothing, however many a user makes. */
+START_TEST(empty_containers_cost_a_fault_no_replay)
+{
+	static struct gvm_container *crowd[3000];
+
+	begin(4);
+	toy_write_file(one, "gmem.limit.low", "max");
+	toy_write_file(two, "gmem.limit.low", "max");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, CHUNK, false);
+	for (u32 i = 0; i < ARRAY_SIZE(crowd); i++)
+		crowd[i] = toy_attach(10 + i);
+	toy_store_blocks(0, 0, 4);
+	toy_fault(1, 0, GVM_ACCESS_WRITE);
+	toy_service_all();
+	ck_assert_uint_eq(toy.handler.stats.deferred, 0);
+	ck_assert_uint_eq(one->evicted_chunks, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(crowd); i++)
+		gvm_container_detach(crowd[i]);
+	end();
+}
+END_TEST
+
 static u32 pinned_victim;
 
 /* The victim comes into service before its range can be locked. */
@@ -217,22 +262,40 @@ START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 END_TEST
 
 /* D3, D8: a victim that cannot be copied out stays where it was, mapped, charged and intact. */
-START_TEST(a_failed_eviction_leaves_the_victim_and_is_reported)
+START_TEST(a_failed_eviction_leaves_the_victim_and_takes_another)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	toy_map_range(1, two, 1 * CHUNK, false);
+	toy_store_blocks(0, 0, 8);
+	toy.fail_out = 1;
+	toy_store_blocks(1, 0, 1);
+	ck_assert_uint_eq(toy.fail_out, 0);
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(one->evicted_chunks, 1);
+	ck_assert(toy_on_device(0, 0) && !toy_on_device(0, 1));
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	toy_load_blocks(0, 0, 8);
+	end();
+}
+END_TEST
+
+START_TEST(when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_was)
 {
 	begin(4);
 	toy_map_range(0, one, 6 * CHUNK, false);
 	toy_store_blocks(0, 0, 4);
-	toy.fail_out = 1;
+	toy.fail_out = U32_MAX;
 	ck_assert(!toy_store(0, 32 * 4, 1));
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 1);
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
 	toy_load_blocks(0, 0, 4);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	/* For ever: a reclaim gives up, too, and says by how much. */
-	toy.fail_out = U32_MAX;
+	/* A reclaim gives up, too, and says by how much. */
 	gvm_limit_set_high(one, CHUNK);
 	ck_assert_uint_eq(gvm_reclaim(one), 3);
 	toy_write_file(one, "gmem.limit.high", "2M");
@@ -315,7 +378,8 @@ START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
 	ck_assert(!toy_load(0, 0, 0));
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
-	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
+	/* The context dies, of the host's lack of memory. */
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
 	end();
 }
 END_TEST
@@ -548,11 +612,14 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  without_limits_the_coldest_chunk_of_all_goes,
 	  a_protected_container_loses_nothing_while_another_has_something,
 	  protection_gives_way_when_all_are_protected,
+	  a_newcomer_without_protection_gets_no_protected_chunk,
+	  empty_containers_cost_a_fault_no_replay,
 	  a_protected_victim_that_is_in_service_is_passed_over,
 	  a_lowered_limit_takes_the_coldest_and_keeps_every_byte,
 	  a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
-	  a_failed_eviction_leaves_the_victim_and_is_reported,
+	  a_failed_eviction_leaves_the_victim_and_takes_another,
+	  when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_was,
 	  an_interrupted_eviction_changes_nothing, room_that_came_by_itself_is_taken,
 	  a_charge_on_its_way_to_a_chunk_is_no_reason_to_die,
 	  a_copy_that_finds_no_memory_evicts_nobody, nobody_locks_two_ranges_at_once,

@@ -16,19 +16,25 @@ static u64 random_state;
 static struct gvm_container *tenants[SPACES];
 static u32 tags[SPACES][BLOCKS * 32];
 static struct gvm_container *faulting;
-static u64 foreign; /* victims of somebody else's need */
+static u64 foreign; /* victims of another container's need */
+static u64 refused;
 
 static u32 draw(u32 below)
 {
 	return draw_below(&random_state, below);
 }
 
+/* Was the owner of a picked chunk protected before the pick? */
+static bool was_protected(const struct gvm_container *owner)
+{
+	return owner->gmem_low_bytes &&
+	       owner->charged_bytes - owner->evicting_bytes + CHUNK <= owner->gmem_low_bytes;
+}
+
 /* Could a chunk of an unprotected container have gone in place of this one? */
 static bool another_could_go(u32 chunk)
 {
-	u32 i;
-
-	for (i = 0; i < toy.device.chunk_count; i++) {
+	for (u32 i = 0; i < toy.device.chunk_count; i++) {
 		const struct gvm_chunk *entry = &toy.device.chunks[i];
 
 		if (i != chunk && entry->state == GVM_CHUNK_BOUND &&
@@ -45,13 +51,24 @@ static void judge_victim(u32 chunk)
 			faulting->gmem_high_bytes >> GVM_CHUNK_SHIFT;
 
 	ck_assert(!(at_limit && owner != faulting));
-	ck_assert(!(owner->is_protected && owner != faulting && another_could_go(chunk)));
+	ck_assert(!(was_protected(owner) && owner != faulting && another_could_go(chunk)));
+	ck_assert(!(was_protected(owner) && owner != faulting &&
+		    faulting->charged_bytes + CHUNK > faulting->gmem_low_bytes));
 	foreign += owner != faulting;
+}
+
+/* Only where no container has a chunk to give, and the one that asks is promised none. */
+static void judge_refusal(void)
+{
+	ck_assert_uint_eq(faulting->bound_chunks, 0);
+	ck_assert_uint_gt(faulting->charged_bytes + CHUNK, faulting->gmem_low_bytes);
+	ck_assert(!another_could_go(GVM_NO_CHUNK));
+	refused++;
 }
 
 static void random_step(void)
 {
-	u32 who = draw(SPACES), page = draw(BLOCKS * 32);
+	u32 who = draw(SPACES), page = draw(BLOCKS * 32), tag;
 
 	faulting = tenants[who];
 	switch (draw(20)) {
@@ -68,11 +85,15 @@ static void random_step(void)
 		memset(tags[who], 0, sizeof(tags[who]));
 		break;
 	case 3 ... 10:
-		tags[who][page] = draw(U32_MAX);
-		ck_assert(toy_store(who, page, tags[who][page]));
+		tag = draw(U32_MAX);
+		if (toy_store(who, page, tag))
+			tags[who][page] = tag;
+		else
+			judge_refusal();
 		break;
 	default:
-		ck_assert(toy_load(who, page, tags[who][page]));
+		if (!toy_load(who, page, tags[who][page]))
+			judge_refusal();
 	}
 }
 
@@ -104,6 +125,7 @@ START_TEST(limits_and_protection_hold_in_random_runs)
 	}
 	/* It was a real test: others' chunks did go, and protection was under pressure. */
 	ck_assert_uint_gt(foreign, 100);
+	ck_assert_uint_gt(refused, 0);
 	for (i = 0; i < SPACES; i++) {
 		toy_unmap_range(i);
 		gvm_container_detach(tenants[i]);

@@ -116,6 +116,26 @@ START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
 }
 END_TEST
 
+/* All that it has is stuck on the device, so it has nothing to give for one chunk more. */
+START_TEST(a_container_that_may_not_give_takes_no_protected_chunk)
+{
+	begin(8);
+	toy_write_file(one, "hmem.limit", "2M");
+	toy_write_file(two, "gmem.limit.low", "8M");
+	toy_map_range(0, one, 8 * CHUNK, false);
+	toy_map_range(1, two, 4 * CHUNK, false);
+	toy_store_blocks(1, 0, 4);
+	toy_store_blocks(0, 0, 5);
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	ck_assert(!toy_store(0, 32 * 5, 1));
+	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
+	ck_assert_uint_eq(two->evicted_chunks, 0);
+	toy_load_blocks(0, 1, 4);
+	toy_load_blocks(1, 0, 4);
+	end();
+}
+END_TEST
+
 /* The device is full when its allocator is asked, and not any more when it is found that nobody can give. */
 START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
 {
@@ -555,6 +575,7 @@ TEST_MAIN("hmem limit, discarding, pinned memory",
 	  who_has_filled_device_and_host_dies_and_nobody_else, zero_switches_swapping_off,
 	  on_a_full_device_those_with_room_on_the_host_pay,
 	  on_a_device_full_of_what_may_not_go_the_newcomer_dies,
+	  a_container_that_may_not_give_takes_no_protected_chunk,
 	  room_that_came_meanwhile_is_taken_though_nobody_could_give,
 	  a_lowered_limit_brings_nothing_back_and_reports_reality,
 	  room_that_the_same_batch_will_free_is_waited_for,

@@ -128,6 +128,9 @@ CORRUPTION(listener_count, a->listener_count++)
 CORRUPTION(listening_without, list_del_init(&a->listening))
 CORRUPTION(listening_elsewhere, list_move_tail(&a->listening, &elsewhere))
 CORRUPTION(listening_list, device->listening.next = &elsewhere)
+CORRUPTION(owner_unlisted, list_del_init(&a->owner_node))
+CORRUPTION(owner_elsewhere, list_move_tail(&a->owner_node, &elsewhere))
+CORRUPTION(owner_list, device->owners.next = &elsewhere)
 CORRUPTION(refs_none, a->refs = 0)
 CORRUPTION(refs_too_few, a->processes = 5)
 CORRUPTION(attached_without_process, a->processes = 0)
@@ -216,6 +219,9 @@ static const struct {
 	ENTRY(listening_without),
 	ENTRY(listening_elsewhere),
 	ENTRY(listening_list),
+	ENTRY(owner_unlisted),
+	ENTRY(owner_elsewhere),
+	ENTRY(owner_list),
 	ENTRY(refs_none),
 	ENTRY(refs_too_few),
 	ENTRY(attached_without_process),
@@ -368,13 +374,18 @@ static void do_pick_own(u32 who, u32 index)
 
 static void do_pick_global(u32 who, u32 index)
 {
-	u32 victim = gvm_clock_pick_global(device);
+	bool is_protected[RANDOM_CONTAINERS];
+	u32 victim;
+
+	for (u32 i = 0; i < RANDOM_CONTAINERS; i++)
+		is_protected[i] = model.container[i]->is_protected;
+	victim = gvm_clock_pick_global(device);
 
 	(void)who;
 	(void)index;
 	if (victim != GVM_NO_CHUNK) {
 		expect_victim(victim);
-		expect(!model.container[model.owner[victim]]->is_protected,
+		expect(!is_protected[model.owner[victim]],
 		       "a global pick spares the protected");
 		return;
 	}

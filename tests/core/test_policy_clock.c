@@ -378,6 +378,25 @@ START_TEST(one_chunk_above_low_is_not_spared)
 }
 END_TEST
 
+/* Two evictions at once take no more than what is above the limit. */
+START_TEST(what_is_picked_counts_as_gone_for_protection)
+{
+	struct gvm_container *container = world_attach(1);
+
+	world_charge_many(container, 5);
+	gvm_limit_set_low(container, 3 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
+	ck_assert_uint_eq(gvm_charged_bytes(container), 5 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	/* One of them was put back, so one may go again. */
+	gvm_clock_putback(device, 0);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 2);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_detach(container);
+}
+END_TEST
+
 START_TEST(a_protected_container_that_grows_loses_its_protection)
 {
 	struct gvm_container *container = world_attach(1);
@@ -565,6 +584,7 @@ static void add_protection_tests(TCase *tests)
 {
 	tcase_add_test(tests, containers_at_or_under_low_are_spared);
 	tcase_add_test(tests, one_chunk_above_low_is_not_spared);
+	tcase_add_test(tests, what_is_picked_counts_as_gone_for_protection);
 	tcase_add_test(tests, a_protected_container_that_grows_loses_its_protection);
 	tcase_add_test(tests, hovering_around_low_keeps_the_order_and_the_books);
 	tcase_add_test(tests, unprotected_chunks_come_back_where_the_hand_has_passed);

@@ -336,6 +336,7 @@ START_TEST(a_part_is_no_room_where_all_are_protected)
 {
 	evict_by_halves();
 	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	gvm_limit_set_low(c, GVM_NO_LIMIT);
 	world_charge_many(a, WORLD_CHUNKS);
 	expect_a_free_chunk();
 	ck_assert_uint_eq(a->evicted_chunks, 1);

@@ -41,9 +41,15 @@ static u8 toy_space_priority(void *gpu, const void *space)
 	return me->priority;
 }
 
+/* No TSG dies here, so each cancelled fault counts as a death, but for those of one batch and space. */
 static void toy_cancel(void *gpu, const struct gvm_fault *fault)
 {
+	struct toy_space *me = fault->space;
+
 	(void)gpu;
+	if (me->mapped && me->died_in != toy.handler.stats.batches)
+		gvm_container_count_death(me->range.container, fault->status);
+	me->died_in = toy.handler.stats.batches;
 	toy_log(TOY_CANCEL, (u32)((fault->va - TOY_VA) >> GVM_PAGE_SHIFT), 0, 0);
 }
 

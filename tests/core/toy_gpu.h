@@ -51,6 +51,7 @@ struct toy_space {
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
 	u8 priority;
+	u64 died_in; /* the batch that cancelled a fault of it last */
 };
 
 struct toy {

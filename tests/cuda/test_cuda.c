@@ -154,7 +154,7 @@ END_TEST
 static void fire_kill(struct eng_timer *fired)
 {
 	(void)fired;
-	sim_process_kill(&process);
+	sim_process_die(&process, -EFAULT);
 }
 
 static void launch_into_a_dead_context(void)

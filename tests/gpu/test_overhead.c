@@ -127,7 +127,7 @@ static void start_where_nothing_may_go(void)
 	gvm_limit_set_hmem(one.container, 0);
 	ck_assert_int_eq(start_and_touch(&two, 2, 1), -EIO);
 	ck_assert(two.killed);
-	ck_assert_uint_eq(two.container->events[GVM_EVENT_OOM], 2);
+	ck_assert_uint_eq(two.container->events[GVM_EVENT_OOM], 1);
 	ck_assert(!one.killed);
 	ck_assert_uint_eq(one.stats.block.evictions, 0);
 }

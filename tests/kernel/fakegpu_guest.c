@@ -163,6 +163,18 @@ int control_set_number(pid_t tgid, const char *file, uint64_t number)
 	return control_set(tgid, file, text);
 }
 
+unsigned long event_count(pid_t pid, const char *event)
+{
+	char path[64], text[GUEST_TEXT_MAX];
+	const char *found;
+
+	snprintf(path, sizeof(path), "gvm/%d/0/gmem.events", pid);
+	if (guest_read(path, text, sizeof(text)))
+		return 0;
+	found = strstr(text, event);
+	return found ? strtoul(found + strlen(event), NULL, 10) : 0;
+}
+
 void gpu_load(const char *parameters)
 {
 	int error;

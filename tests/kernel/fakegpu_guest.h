@@ -53,6 +53,9 @@ long long control_get(pid_t tgid, const char *file);
 int control_set(pid_t tgid, const char *file, const char *text);
 int control_set_number(pid_t tgid, const char *file, uint64_t number);
 
+/* One count of gmem.events, such as "oom ". */
+unsigned long event_count(pid_t pid, const char *event);
+
 /* gvm_fakegpu.ko with these parameters, before and after a test; the latter looks for leaks. */
 void gpu_load(const char *parameters);
 void gpu_unload(void);
@@ -85,6 +88,8 @@ void test_isolation(void);
 void test_limits(void);
 void test_protection(void);
 void test_pinned(void);
+void test_refused(void);
+void test_victims(void);
 void test_freeze(void);
 void test_hostage(void);
 void test_scheduling(void);

@@ -17,6 +17,8 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "limits", test_limits },
 	{ "protection", test_protection },
 	{ "pinned", test_pinned },
+	{ "refused", test_refused },
+	{ "victims", test_victims },
 	{ "freeze", test_freeze },
 	{ "hostage", test_hostage },
 	{ "scheduling", test_scheduling },

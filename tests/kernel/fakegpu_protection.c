@@ -2,9 +2,6 @@
 /* What gmem.limit.low keeps on the GPU, and what hmem.limit does not let off it. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
@@ -80,19 +77,6 @@ static void test_low(uint64_t low, bool keeps)
 		    keeps ? "it kept all" : "it had to give");
 	*step = 2;
 	guest_check(tenant_finish(pid), "what it had stored is there");
-}
-
-/* One count of gmem.events. */
-static unsigned long event_count(pid_t pid, const char *event)
-{
-	char path[64], text[GUEST_TEXT_MAX];
-	const char *found;
-
-	snprintf(path, sizeof(path), "gvm/%d/0/gmem.events", pid);
-	if (guest_read(path, text, sizeof(text)))
-		return 0;
-	found = strstr(text, event);
-	return found ? strtoul(found + strlen(event), NULL, 10) : 0;
 }
 
 /* The other process of the container: a chunk of its own, and nothing to do with what comes. */

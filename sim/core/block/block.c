@@ -375,13 +375,6 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 	return status;
 }
 
-/* Nobody can make room for this container: say why its context has to die. */
-static int range_out_of_room(struct gvm_range *range, int status)
-{
-	gvm_container_count_event(range->container, GVM_EVENT_OOM);
-	return status;
-}
-
 /*
  * The first half of a block's service, making room as often as it takes. Memory may be freed while a
  * victim is looked for, so "no victim" counts only if the device is still full afterwards. @others:
@@ -408,7 +401,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 		none_before = none;
 		none = gvm_evict_found_nobody(room);
 		if (none && (none_before || status == -EDQUOT))
-			return range_out_of_room(range, status);
+			return status;
 		if (room && !none)
 			return room;
 	}

@@ -64,54 +64,15 @@ u64 gvm_page_table_range_bytes(u64 bytes)
 	return tables * UNEVICTABLE_TABLE_BYTES + blocks * UNEVICTABLE_PTE_TABLE_BYTES;
 }
 
-/* Charge one chunk within the container's limit. Only memory of its own goes for it. */
-static int unevictable_reserve(struct gvm_container *container)
+/* Charge a chunk and take it from the device: 0, -EDQUOT or -ENOMEM. */
+static int unevictable_try_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
-	struct gvm_eviction eviction = { 0 };
-
-	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
-		int room;
-
-		if (!gvm_charge_reserve(container))
-			return 0;
-		room = gvm_evict_wait_for(container, GVM_NEED_CHARGE, &eviction);
-		if (gvm_evict_found_nobody(room))
-			return -EDQUOT;
-		if (room)
-			return room;
-	}
-	return -EAGAIN;
-}
-
-/* A chunk of the device, for a charge that is there. */
-static int unevictable_alloc(struct gvm_memory *memory, struct gvm_container *container,
-			     u32 *ret_chunk)
-{
-	struct gvm_eviction eviction = { 0 };
-	bool none = false;
-
-	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
-		int status = memory->mmu->chunk_alloc(memory->gpu, ret_chunk);
-		int room;
-
-		if (status != -ENOMEM || none)
-			return status;
-		room = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
-		none = gvm_evict_found_nobody(room);
-		if (room && !none)
-			return room;
-	}
-	return -EAGAIN;
-}
-
-static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
-{
-	int status = unevictable_reserve(taken->container);
+	int status = gvm_charge_reserve(taken->container);
 	u32 chunk;
 
 	if (status)
 		return status;
-	status = unevictable_alloc(memory, taken->container, &chunk);
+	status = memory->mmu->chunk_alloc(memory->gpu, &chunk);
 	if (status) {
 		gvm_charge_cancel(taken->container);
 		return status;
@@ -122,6 +83,34 @@ static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictab
 	taken->first_chunk = chunk;
 	taken->chunks++;
 	return 0;
+}
+
+/*
+ * One chunk more, making room as often as it takes. Memory may be freed while a victim is looked for, so
+ * "no victim" counts only if the device is still full afterwards.
+ */
+static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
+{
+	struct gvm_eviction eviction = { 0 };
+	bool none = false, none_before;
+
+	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
+		int status = unevictable_try_chunk(memory, taken);
+		int room;
+
+		if (status != -EDQUOT && status != -ENOMEM)
+			return status;
+		room = gvm_evict_wait_for(taken->container,
+					  status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
+					  &eviction);
+		none_before = none;
+		none = gvm_evict_found_nobody(room);
+		if (none && (none_before || status == -EDQUOT))
+			return status;
+		if (room && !none)
+			return room;
+	}
+	return -EAGAIN;
 }
 
 /* Give back the chunks that are more than its bytes need. */

@@ -18,7 +18,8 @@
  *                   others. All rings together hold all bound chunks: now every owner is known
  *                   to be a container of this device. Each container pays for what it
  *                   reserved, for its unevictable memory and for its parts of bound chunks.
- *                   Flags follow limits, the device's counts are the sums of theirs.
+ *                   Flags follow limits, the device's counts are the sums of theirs. The
+ *                   device's list of owners holds those with bound chunks.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all bound
  *                   chunks together. So each chunk is on exactly one of them.
  *   4. stash        Its chunks are bound, distinct, and marked as stashed.
@@ -233,8 +234,9 @@ static bool check_swap_is_full(const struct gvm_container *container)
 
 static int check_protection(const struct gvm_container *container)
 {
-	bool protect = container->gmem_low_bytes &&
-		       container->gmem_low_bytes >= container->charged_bytes;
+	u64 evicting = min(container->evicting_bytes, container->charged_bytes);
+	u64 staying = container->charged_bytes - evicting;
+	bool protect = container->gmem_low_bytes && container->gmem_low_bytes >= staying;
 
 	if (container->is_protected != protect)
 		return check_failed(container->device, "protection does not follow the limit",
@@ -292,6 +294,7 @@ static int check_listeners(const struct gvm_container *container)
 /* Sums over all containers. */
 struct check_sums {
 	u32 chunks; /* on own rings */
+	u32 owners; /* containers with such */
 	u32 exposed;
 	u32 stuck;
 	u32 evicting;
@@ -317,6 +320,9 @@ static int check_container(const struct gvm_container *container, struct check_s
 		return status;
 	if (own != container->bound_chunks)
 		return check_failed(device, "count of bound chunks is off", container->tgid);
+	if (list_empty(&container->owner_node) != (own == 0))
+		return check_failed(device, "owner without chunks, or the reverse",
+				    container->tgid);
 	paid = check_paid(container);
 	if (container->charged_bytes !=
 	    paid.bound_bytes + container->reserved_bytes + container->unevictable_bytes)
@@ -328,6 +334,7 @@ static int check_container(const struct gvm_container *container, struct check_s
 	if (container->evicting_bytes != check_add_evicting(container, &sums->evicting))
 		return check_failed(device, "bytes of picked chunks are off", container->tgid);
 	sums->chunks += own;
+	sums->owners += own > 0;
 	if (!container->is_protected && !container->is_swap_full)
 		sums->exposed += own;
 	if (container->is_swap_full)
@@ -352,6 +359,11 @@ static bool check_tgid_is_unique(const struct gvm_device *device,
 
 static int check_sums(const struct gvm_device *device, const struct check_sums *sums)
 {
+	u32 owners = 0;
+
+	if (!check_list_is_closed(&device->owners, device->container_count, &owners) ||
+	    owners != sums->owners)
+		return check_failed(device, "list of owners is broken", owners);
 	if (sums->chunks != device->bound_chunks)
 		return check_failed(device, "chunks are bound to no container on the list",
 				    sums->chunks);

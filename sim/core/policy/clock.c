@@ -51,9 +51,10 @@
  * owner changes sides. The order stays the same, too: after the splice the chunk stands where it would
  * stand if the hand had passed it, with its bit untouched.
  *
- * Protection by gmem.limit.low is best effort, as the papers say. A victim is charged until its
- * eviction ends, so simultaneous picks can take a container below its limit by as many chunks.
- * hmem.limit is strict: a chunk that it shields is not even a victim of its own container. One flag
+ * A global pick spares protected containers. gvm_clock_pick_protected() does not: service/evict.c says
+ * when it is used. A victim is charged until its eviction ends, but gmem.limit.low counts it as gone from
+ * the pick on. Otherwise simultaneous picks could take a container below its limit by as many chunks.
+ * hmem.limit is stricter: a chunk that it shields is not even a victim of its own container. One flag
  * refuses the pick, without a look.
  *
  * No field says which of the two rings a chunk is on, since a splice could not update it. Only the removal
@@ -96,7 +97,7 @@
 #include "gvm/charge.h"
 
 /* Of the looks of a global pick, those that the hand leaves for the last step. */
-#define CLOCK_RESERVE_LOOKS 16u
+#define CLOCK_RESERVE_LOOKS (GVM_PICK_LOOKS - GVM_PICK_SWEEP_LOOKS)
 
 /* What a hand makes of the chunk under it. */
 enum clock_verdict {
@@ -333,21 +334,22 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 }
 
 /*
- * Step 3. Looking at a container costs a look, too. The list of containers serves as a ring: a container
+ * Step 3. Looking at a container costs a look, too. The list of owners serves as a ring: a container
  * that was asked goes to the end. So all others are asked before it gives a second chunk, and the next
- * pick continues where this one ran out of looks.
+ * pick continues where this one ran out of looks. Containers without chunks are not in the list: a user
+ * can make any number of them.
  */
 static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
 {
 	u32 victim = GVM_NO_CHUNK;
 
-	if (list_empty(&device->containers))
+	if (list_empty(&device->owners))
 		return GVM_NO_CHUNK;
 	while (looks && victim == GVM_NO_CHUNK) {
 		struct gvm_container *container =
-			list_first_entry(&device->containers, struct gvm_container, node);
+			list_first_entry(&device->owners, struct gvm_container, owner_node);
 
-		list_move_tail(&container->node, &device->containers);
+		list_move_tail(&container->owner_node, &device->owners);
 		looks--;
 		if (!container->is_swap_full && (protected_too || !container->is_protected))
 			victim = clock_oldest_of(container, &looks);
@@ -538,6 +540,8 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 	WRITE_ONCE(device->referenced[chunk], 0);
 	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
 	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+	if (list_empty(&owner->owner_node))
+		list_add_tail(&owner->owner_node, &device->owners);
 	clock_join_side(owner, 1);
 }
 
@@ -554,6 +558,8 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
 	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
 	ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
+	if (owner->own.hand == GVM_NO_CHUNK)
+		list_del_init(&owner->owner_node);
 	clock_leave_side(owner, 1);
 }
 

@@ -54,6 +54,7 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	container->own.hand = GVM_NO_CHUNK;
 	container->shielded.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&container->node);
+	INIT_LIST_HEAD(&container->owner_node);
 	INIT_LIST_HEAD(&container->tsgs);
 	INIT_LIST_HEAD(&container->listeners);
 	INIT_LIST_HEAD(&container->listening);
@@ -162,7 +163,7 @@ static void container_free(struct gvm_container *container)
 	GVM_ASSERT(!container->attached && container->processes == 0);
 	GVM_ASSERT(container->charged_bytes == 0 && container->reserved_bytes == 0);
 	GVM_ASSERT(container->unevictable_bytes == 0 && container->evicting_bytes == 0);
-	GVM_ASSERT(container->bound_chunks == 0);
+	GVM_ASSERT(container->bound_chunks == 0 && list_empty(&container->owner_node));
 	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
 	GVM_ASSERT(container->shared_tsgs == 0);

@@ -10,10 +10,16 @@
  *     the container is at its gmem.limit.high  -> the coldest chunk of its own. No container
  *                                                 pays for another one's limit.
  *     the device is full                       -> the coldest chunk of any container above its
- *                                                 gmem.limit.low. If there is none, a chunk of a
- *                                                 protected container: protection is best effort
- *                                                 (Ghost 4.1). A refusal would kill the context
- *                                                 of a new process.
+ *                                                 gmem.limit.low. If there is none: see below.
+ *
+ * A protected chunk goes only to a container that is itself under its gmem.limit.low, as when the
+ * administrator has promised more than there is. Any other container gives a chunk of its own for the
+ * one that it wants. If it can give none, it is refused, and its fault is cancelled: it is new, its
+ * hmem.limit is used up, or all that it has is unevictable. If a neighbour had to give instead, a tenant
+ * could take any neighbour's memory by making its own unevictable.
+ *
+ * A victim whose copy fails is put back and another one is tried. Only when a search has met nothing but
+ * errors does the container that asked get one.
  *
  * Three parties evict. First the fault path, when no chunk is free: one victim, then it tries again.
  * Second a control write that lowered a limit. The limit holds for new charges before the first victim
@@ -36,16 +42,18 @@
  *
  * A container whose hmem.limit is used up cannot give a chunk. At its gmem.limit.high its eviction
  * returns -ENOSPC and its fault is cancelled. A full device returns -ENOSPC when that holds for all
- * containers with chunks. The evictor of such a container only tells its listeners. Room comes when
+ * containers with chunks that the container could get. The evictor of such a container only tells its listeners. Room comes when
  * they free memory.
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
- *  1. The papers' evictor belongs to a container. A device without limits needs one, too.
- *  2. The papers give no watermarks. Here they are a few milliseconds of a 16 GB/s link, or what the
+ *  1. Ghost's gmem.limit.low is best effort (4.1). Here it holds against every container that is not
+ *     protected as well.
+ *  2. The papers' evictor belongs to a container. A device without limits needs one, too.
+ *  3. The papers give no watermarks. Here they are a few milliseconds of a 16 GB/s link, or what the
  *     last batch of faults took, at most a sixteenth of a limit. When a batch needs more chunks than
  *     are free, the fault handler evicts one chunk for each block while the evictor sleeps. That work
  *     takes longer than the copies on a link as fast as an H100's, and a fifth of the link is idle.
- *  3. The published driver has no background evictor. It frees lazily: the fault thread evicts,
+ *  4. The published driver has no background evictor. It frees lazily: the fault thread evicts,
  *     and a thread waits for the copies. Its reclaim on a limit write goes through the
  *     container's memory in address order, with up to 256 blocks locked at once.
  */
@@ -59,10 +67,16 @@
 #define EVICT_WAIT_NS	500000ull
 #define EVICT_WAITS_MAX 2000u
 
+/* Victims that one search may try. */
+#define EVICT_TRIES_MAX 64u
+
+/* Where a search picks its victims. */
+enum evict_order { EVICT_OWN, EVICT_GLOBAL, EVICT_PROTECTED };
+
 /* One pick looks at a bounded number of chunks: so many picks take a hand round twice. */
 static u32 evict_asks(const struct gvm_device *device)
 {
-	return 2 * (device->chunk_count / GVM_PICK_LOOKS + 1);
+	return 2 * (device->chunk_count / GVM_PICK_SWEEP_LOOKS + 1);
 }
 
 /*
@@ -81,6 +95,50 @@ static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need
 	if (!status && eviction->keep && !eviction->left_bytes)
 		eviction->chunk = chunk;
 	return status == -ENOENT ? 0 : status;
+}
+
+static u32 evict_pick(struct gvm_container *container, enum evict_order order)
+{
+	switch (order) {
+	case EVICT_OWN:
+		return gvm_clock_pick_own(container);
+	case EVICT_GLOBAL:
+		return gvm_clock_pick_global(container->device);
+	case EVICT_PROTECTED:
+		return gvm_clock_pick_protected(container->device);
+	}
+	return GVM_NO_CHUNK;
+}
+
+/*
+ * Pick a victim and evict it. A victim that does not go has been put back, and the next one is tried: it
+ * has come into service, only a part of it could go, or its copy failed, which is no fault of
+ * @container. Returns 0; -ENOENT: all that was picked was busy, or nothing was; -EINTR; -ENODEV; or the
+ * error of the last victim that failed.
+ */
+static int evict_search(struct gvm_container *container, enum evict_order order,
+			enum gvm_need need, struct gvm_eviction *eviction)
+{
+	struct gvm_device *device = container->device;
+	u32 asks = evict_asks(device), tries = EVICT_TRIES_MAX;
+	int error = -ENOENT;
+
+	while (asks && tries) {
+		u32 chunk = evict_pick(container, order);
+		int status;
+
+		if (chunk == GVM_NO_CHUNK) {
+			asks--;
+			continue;
+		}
+		tries--;
+		status = evict_picked(device, chunk, need, eviction);
+		if (!status || status == -EINTR || status == -ENODEV)
+			return status;
+		if (status != -EBUSY)
+			error = status;
+	}
+	return error;
 }
 
 /* No chunk of the container could be evicted: the status of gvm_evict_for() for the reason. */
@@ -103,7 +161,7 @@ static int evict_none_own(struct gvm_container *container)
 	return status;
 }
 
-/* Has any unshielded container chunks, evictable now or later? */
+/* May any chunk of the global order go, now or later? */
 static bool evict_has_exposed(struct gvm_device *device)
 {
 	u32 exposed;
@@ -114,62 +172,62 @@ static bool evict_has_exposed(struct gvm_device *device)
 	return exposed > 0;
 }
 
-/* No shielded chunk could be evicted: the status of gvm_evict_for() for the reason. */
-static int evict_none_protected(struct gvm_device *device)
+/* Would the container still be at or under its gmem.limit.low with one more chunk? */
+static bool evict_may_take_protected(struct gvm_container *container)
 {
-	u32 bound, stuck, evicting;
+	bool may;
+
+	gvm_spin_lock(&container->device->lock);
+	may = container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_low_bytes;
+	gvm_spin_unlock(&container->device->lock);
+	return may;
+}
+
+/*
+ * No exposed chunk could be evicted, and none of those that are left to @container: with @protected_too all,
+ * else its own. The status of gvm_evict_for() for the reason.
+ */
+static int evict_none(struct gvm_container *container, bool protected_too)
+{
+	struct gvm_device *device = container->device;
+	u32 bound, busy;
 
 	gvm_spin_lock(&device->lock);
 	bound = device->bound_chunks;
-	stuck = device->stuck_chunks;
-	evicting = device->evicting_chunks;
+	busy = device->evicting_chunks;
+	if (protected_too)
+		busy += bound - device->stuck_chunks;
+	else if (!container->is_swap_full)
+		busy += container->bound_chunks;
 	gvm_spin_unlock(&device->lock);
-	if (bound > stuck || evicting)
+	if (busy)
 		return -EAGAIN;
 	return bound ? -ENOSPC : -ENOENT;
-}
-
-/* Evict a chunk of a shielded container: there are no other chunks. */
-static int evict_protected(struct gvm_device *device, struct gvm_eviction *eviction)
-{
-	u32 asks = evict_asks(device);
-	int status;
-	u32 chunk;
-
-	while (asks--) {
-		chunk = gvm_clock_pick_protected(device);
-		if (chunk == GVM_NO_CHUNK)
-			continue;
-		status = evict_picked(device, chunk, GVM_NEED_MEMORY, eviction);
-		if (status != -EBUSY)
-			return status;
-	}
-	return evict_none_protected(device);
 }
 
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 		  struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = container->device;
-	u32 asks = evict_asks(device);
+	bool protected_too;
 	int status;
-	u32 chunk;
 
 	eviction->chunk = GVM_NO_CHUNK;
 	if (gvm_device_is_lost(device))
 		return -ENODEV;
-	while (asks--) {
-		chunk = need == GVM_NEED_CHARGE ? gvm_clock_pick_own(container) :
-						  gvm_clock_pick_global(device);
-		if (chunk == GVM_NO_CHUNK)
-			continue;
-		status = evict_picked(device, chunk, need, eviction);
-		if (status != -EBUSY)
-			return status;
+	if (need == GVM_NEED_CHARGE) {
+		status = evict_search(container, EVICT_OWN, need, eviction);
+		return status == -ENOENT ? evict_none_own(container) : status;
 	}
-	if (need == GVM_NEED_CHARGE)
-		return evict_none_own(container);
-	return evict_has_exposed(device) ? -EAGAIN : evict_protected(device, eviction);
+	status = evict_search(container, EVICT_GLOBAL, need, eviction);
+	if (status != -ENOENT)
+		return status;
+	if (evict_has_exposed(device))
+		return -EAGAIN;
+	protected_too = evict_may_take_protected(container);
+	status = evict_search(container, protected_too ? EVICT_PROTECTED : EVICT_OWN, need,
+			      eviction);
+	return status == -ENOENT ? evict_none(container, protected_too) : status;
 }
 
 /* A batch of faults ends within milliseconds, and with it the service of its blocks. */

@@ -29,9 +29,9 @@ u32 gvm_clock_pick_own(struct gvm_container *container);
 u32 gvm_clock_pick_global(struct gvm_device *device);
 
 /*
- * The last resort when every container is at or under its gmem.limit.low, which is best effort:
- * the oldest chunk of any of them, starting with the one that was asked the longest time ago. Same
- * contract as the two above. CONTEXT: atomic.
+ * The last resort when every container is at or under its gmem.limit.low: the oldest chunk of any of
+ * them, starting with the one that was asked the longest time ago. Same contract as the two above. For
+ * a container that is protected itself (service/evict.c). CONTEXT: atomic.
  */
 u32 gvm_clock_pick_protected(struct gvm_device *device);
 
@@ -70,11 +70,13 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
 void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 			     bool is_swap_full);
 
-/* At or under gmem.limit.low? */
+/* At or under gmem.limit.low, once its picked chunks have gone? */
 static inline bool gvm_container_is_low(const struct gvm_container *container)
 {
-	return container->gmem_low_bytes &&
-	       container->charged_bytes <= container->gmem_low_bytes;
+	u64 low = container->gmem_low_bytes;
+
+	return low && (container->charged_bytes <= low ||
+		       container->charged_bytes - low <= container->evicting_bytes);
 }
 
 /* Would one more chunk on the host, beside those that are on their way there, be too many? */

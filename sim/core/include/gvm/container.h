@@ -18,7 +18,7 @@
 enum gvm_event {
 	GVM_EVENT_HIGH,	 /* a charge was refused at gmem.limit.high */
 	GVM_EVENT_HMEM,	 /* it had to give memory, and hmem.limit let nothing of it go */
-	GVM_EVENT_OOM,	 /* a fault was cancelled: no memory and no victim */
+	GVM_EVENT_OOM,	 /* a TSG died of a fault that no memory could be had for */
 	GVM_EVENT_TAKEN, /* a chunk was taken by force, for the device's own driver */
 	GVM_EVENTS,
 };
@@ -42,8 +42,9 @@ struct gvm_watcher {
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
-	struct list_head node; /* in gvm_device.containers */
-	u32 tgid;	       /* of the process that it is named after, one of its own */
+	struct list_head node;	     /* in gvm_device.containers */
+	struct list_head owner_node; /* in gvm_device.owners, while it has bound chunks */
+	u32 tgid;		     /* of the process that it is named after, one of its own */
 	u32 refs;
 	bool attached; /* findable by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
@@ -165,5 +166,15 @@ void gvm_launches_close(struct gvm_launches *launches);
 
 /* Count an event. CONTEXT: atomic. */
 void gvm_container_count_event(struct gvm_container *container, enum gvm_event event);
+
+/*
+ * A TSG of the container has died of a fault with this status (gvm_gpu_ops.cancel_fault). Counted as
+ * GVM_EVENT_OOM, unless the address was wrong (-EFAULT). CONTEXT: atomic.
+ */
+static inline void gvm_container_count_death(struct gvm_container *container, int status)
+{
+	if (status != -EFAULT)
+		gvm_container_count_event(container, GVM_EVENT_OOM);
+}
 
 #endif

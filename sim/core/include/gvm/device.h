@@ -65,6 +65,9 @@ struct gvm_ring {
 /* How many entries one atomic pick may look at. */
 #define GVM_PICK_LOOKS 64u
 
+/* Of these, how many the hand of a global pick gets; the rest is for its last step. */
+#define GVM_PICK_SWEEP_LOOKS 48u
+
 /* Cold victims found ahead of need, outside the atomic path. */
 #define GVM_STASH_SIZE 16u
 
@@ -129,6 +132,7 @@ struct gvm_device {
 	u8 *referenced;
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
+	struct list_head owners;     /* gvm_container.owner_node: those with bound chunks */
 	u32 container_count;
 	u32 bound_chunks;	   /* on rings, over all containers */
 	u32 exposed_chunks;	   /* of these, of containers that are not shielded */

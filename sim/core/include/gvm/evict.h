@@ -21,17 +21,19 @@
 /* Why room is needed. */
 enum gvm_need {
 	GVM_NEED_CHARGE, /* the container is at its gmem.limit.high: a chunk of its own goes */
-	GVM_NEED_MEMORY, /* the device is full: a chunk of any container may go */
+	GVM_NEED_MEMORY, /* the device is full: a chunk of an unprotected container goes */
 };
 
 /*
  * Evict one chunk so that @container can have one. Returns 0: a charge has become less, try again;
  * -EAGAIN: all candidates are in service or on their way in or out; -ENOENT: there is no victim (the
- * limit is below a chunk; or no container has one); -ENOSPC: there are chunks, and hmem.limit
- * lets none of them go (the container's own, counted as GVM_EVENT_HMEM; or those of all containers),
- * until something comes back from the host or is given up; -ENODEV: the GPU is lost; or what the
- * eviction returned. Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device,
- * retry once. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the caller's.
+ * limit is below a chunk; or no container has one); -ENOSPC: there are chunks, and none of them may go
+ * (the container's own: hmem.limit is used up, counted as GVM_EVENT_HMEM; or, on a full device, all are
+ * of containers that are protected or whose hmem.limit is used up); -ENODEV: the GPU is lost; -EINTR;
+ * or the error of the last of many victims, all of which failed and are where they were. Memory may
+ * have been freed meanwhile: after -ENOENT or -ENOSPC on a full device, retry once. With
+ * @eviction->keep the chunk in @eviction->chunk, if there is one, is the caller's. The charge that needs
+ * the room is not held meanwhile.
  * CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need,

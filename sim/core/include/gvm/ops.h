@@ -89,7 +89,10 @@ struct gvm_gpu_ops {
 	 * space belongs to, of which records have just been fetched.
 	 */
 	u8 (*space_priority)(void *gpu, const void *space);
-	/* Give up a fault that cannot be serviced: its TSG dies, no other one is touched. */
+	/*
+	 * Give up a fault that cannot be serviced: its TSG dies, no other one is touched. If it was alive,
+	 * the device counts that: gvm_container_count_death() with the fault's status.
+	 */
 	void (*cancel_fault)(void *gpu, const struct gvm_fault *fault);
 	/*
 	 * Wait for the device work of the batch, which @fence covers, drop stale records, let stalled
