@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The host engine's calls; see fifo.h for its rules and parts.h for how it is cut. */
+/*
+ * The host engine's calls; see fifo.h for its rules. Below them: partition.c shares SMs and bandwidth,
+ * runlist.c gives turns, memory.c stalls bursts at missing pages, burst.c is their arithmetic.
+ */
 #include "fifo/fifo.h"
 
 #include "fifo/burst.h"
-#include "fifo/parts.h"
+#include "fifo/memory.h"
+#include "fifo/partition.h"
+#include "fifo/runlist.h"
 
 /* A GPU that is not cut up. */
 static const struct fifo_share whole_gpu = { FIFO_ALL_PPM, FIFO_ALL_PPM, false };
@@ -11,21 +16,19 @@ static const struct fifo_share whole_gpu = { FIFO_ALL_PPM, FIFO_ALL_PPM, false }
 void fifo_update(struct fifo *fifo)
 {
 	for (u32 i = 0; i < fifo->partition_count; i++)
-		for (struct fifo_runner *runner = fifo->partitions[i].runners; runner;
-		     runner = runner->next)
-			runner_update(runner);
+		runlist_update(&fifo->partitions[i].runlist);
 }
 
 void fifo_book_stall(struct fifo_tsg *tsg)
 {
 	if (tsg->stalled)
-		runner_update(tsg->runner);
+		runlist_update(tsg->entry->runlist);
 }
 
 /* A TSG has changed: plan its partition again. */
 static void tsg_plan(struct fifo_tsg *tsg)
 {
-	partition_plan(tsg->runner->partition);
+	partition_plan(tsg->entry->runlist->partition);
 }
 
 void fifo_init(struct fifo *fifo, const struct fifo_config *config, struct gmmu *gmmu)
@@ -60,10 +63,10 @@ static u32 fifo_take_id(struct fifo *fifo, struct fifo_tsg *tsg)
 	return fifo->next_id++;
 }
 
-int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table,
-		     u32 partition, u32 limit_ppm)
+static int tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table,
+		    struct fifo_partition *partition, struct fifo_entry *server, u32 limit_ppm)
 {
-	GVM_ASSERT(partition < fifo->partition_count && limit_ppm <= FIFO_ALL_PPM);
+	GVM_ASSERT(limit_ppm <= FIFO_ALL_PPM);
 	if (fifo->channels == FIFO_CHANNELS_MAX)
 		return -ENOSPC;
 	*tsg = (struct fifo_tsg){
@@ -73,13 +76,42 @@ int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_
 		.timeslice_ns = fifo->config.timeslice_ns,
 		.enabled = true,
 	};
-	partition_add(&fifo->partitions[partition], tsg, limit_ppm);
+	partition_add(partition, tsg, server, limit_ppm);
 	return 0;
 }
 
 int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table)
 {
-	return fifo_tsg_init_in(fifo, tsg, table, 0, FIFO_ALL_PPM);
+	return tsg_init(fifo, tsg, table, &fifo->partitions[0], NULL, FIFO_ALL_PPM);
+}
+
+int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table,
+		     u32 partition, u32 limit_ppm)
+{
+	GVM_ASSERT(partition < fifo->partition_count);
+	return tsg_init(fifo, tsg, table, &fifo->partitions[partition], NULL, limit_ppm);
+}
+
+void fifo_server_init(struct fifo *fifo, struct fifo_entry *server, u32 partition)
+{
+	GVM_ASSERT(partition < fifo->partition_count &&
+		   !fifo->partitions[partition].share.in_space);
+	*server = (struct fifo_entry){ 0 };
+	runlist_add(&fifo->partitions[partition].runlist, server);
+}
+
+int fifo_tsg_init_client(struct fifo_entry *server, struct fifo_tsg *tsg,
+			 const struct page_table *table, u32 limit_ppm)
+{
+	struct fifo_partition *partition = server->runlist->partition;
+
+	return tsg_init(partition->fifo, tsg, table, partition, server, limit_ppm);
+}
+
+void fifo_server_destroy(struct fifo_entry *server)
+{
+	GVM_ASSERT(!server->tsgs);
+	runlist_remove(server);
 }
 
 static void tsg_fail_all(struct fifo_tsg *tsg)
@@ -92,12 +124,12 @@ static void tsg_fail_all(struct fifo_tsg *tsg)
 
 void fifo_tsg_destroy(struct fifo_tsg *tsg)
 {
-	struct fifo_partition *partition = tsg->runner->partition;
+	struct fifo_partition *partition = tsg->entry->runlist->partition;
 	struct fifo *fifo = tsg->fifo;
 
 	fifo_update(fifo);
 	tsg_fail_all(tsg);
-	partition_remove(partition, tsg);
+	partition_remove(tsg);
 	fifo->by_id[tsg->id % FIFO_CHANNELS_MAX] = NULL;
 	fifo->channels--;
 	partition_plan(partition);
@@ -105,13 +137,25 @@ void fifo_tsg_destroy(struct fifo_tsg *tsg)
 
 bool fifo_is_current(const struct fifo_tsg *tsg)
 {
-	return tsg->runner->current == tsg;
+	return tsg->loaded;
+}
+
+/* Was the loaded entry of a TSG idle until the TSG's only burst came? Then it is scheduled again. */
+static bool tsg_ends_idleness(const struct fifo_tsg *tsg)
+{
+	const struct fifo_tsg *other;
+
+	if (!tsg->loaded || !tsg->enabled || tsg->entry->runlist->switching ||
+	    tsg->first != tsg->last)
+		return false;
+	fifo_for_each_loaded(tsg->entry, other)
+		if (other != tsg && other->first)
+			return false;
+	return true;
 }
 
 void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 {
-	struct fifo_runner *runner = tsg->runner;
-
 	GVM_ASSERT(burst->kernels && burst->kernel_ns);
 	GVM_ASSERT(tsg->table || !burst->touch_count);
 	GVM_ASSERT(burst->kernel_ns <= FIFO_BURST_MAX_NS / burst->kernels);
@@ -133,8 +177,8 @@ void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 	else
 		tsg->first = burst;
 	tsg->last = burst;
-	if (tsg == runner->current && tsg->first == burst && !runner->switching && tsg->enabled)
-		runner_start_slice(runner); /* it was idle, and is scheduled again */
+	if (tsg_ends_idleness(tsg))
+		runlist_start_slice(tsg->entry->runlist);
 	tsg_plan(tsg);
 }
 
@@ -152,12 +196,12 @@ void fifo_replay(struct fifo *fifo)
 	fifo_update(fifo);
 	for (u32 i = 0; i < fifo->partition_count; i++) {
 		struct fifo_partition *partition = &fifo->partitions[i];
+		struct fifo_tsg *tsg;
 
 		/* Only a context that is loaded can be stalled. */
-		for (struct fifo_runner *runner = partition->runners; runner;
-		     runner = runner->next)
-			if (runner->current && runner->current->stalled)
-				tsg_replay(runner->current);
+		fifo_for_each_loaded(partition->runlist.current, tsg)
+			if (tsg->stalled)
+				tsg_replay(tsg);
 		partition_plan(partition);
 	}
 }
@@ -202,8 +246,11 @@ void fifo_kill(struct fifo *fifo, u32 tsg_id)
 
 void fifo_set_timeslice(struct fifo_tsg *tsg, u64 timeslice_ns)
 {
+	struct fifo_tsg *client;
+
 	fifo_update(tsg->fifo);
-	tsg->timeslice_ns = timeslice_ns;
+	fifo_for_each_in(tsg->entry, client)
+		client->timeslice_ns = timeslice_ns;
 	tsg_plan(tsg);
 }
 

@@ -19,20 +19,29 @@
  *    no room for all of them. Such a kernel faults one block at a time until it ends. On a GPU each
  *    warp goes on as soon as its own page is there; here all of them have one cursor.
  *
- * Partitions
- * ==========
+ * Partitions and servers
+ * ======================
  *
  * A GPU has one partition or several, each with a fixed share of the SMs and of the memory
- * bandwidth. A TSG is in one partition for life. A partition shares its part in one of two ways:
+ * bandwidth. A TSG is in one partition for life. A partition has one runlist. An entry of a runlist
+ * is a TSG, or an MPS server that has several TSGs, its clients. The entries take turns. The TSGs of
+ * an entry run side by side in its turn and share the partition's part.
  *
- *     in time    One runlist, as above; the context that runs has the whole partition.
- *     in space   All TSGs run at once, as clients of one MPS server do. There are no slices and no
- *                switches, and a TSG that faults holds up no other.
+ *     in time    Entries as above; each turn has the whole partition.
+ *     in space   One entry, which all TSGs share. There are no slices and no switches, and a TSG
+ *                that faults holds up no other.
  *
  *     time slicing   one partition in time with everything (the default)
  *     MPS            one partition in space with everything; TSGs may have a limit
+ *     MPS beside     a server in a partition in time: its clients share the server's turns, other
+ *     others         containers have turns of their own
  *     MIG            a partition in time, or in space, for each instance
  *     vGPU           MIG-backed as MIG; time-sliced as time slicing
+ *
+ * A server's turn ends when its slice does, or when none of its clients has work. It stays loaded while
+ * one of them has unserviced faults. Its state in a switch is that of all its clients, up to what all
+ * SMs can hold. It has one timeslice: a write to a client's is a write to the server's. A preemption of a
+ * client ends the server's turn, and a client that is disabled then leaves the server's turns.
  *
  * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A kernel
  * says how many SMs it can fill (sm_ppm) and which part of the bandwidth it uses then
@@ -76,6 +85,16 @@ int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_tab
 int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table,
 		     u32 partition, u32 limit_ppm);
 void fifo_tsg_destroy(struct fifo_tsg *tsg);
+
+/*
+ * Put an MPS server on the runlist of partition number @partition, which is shared in time; or take it
+ * off, without clients. The owner keeps its memory. fifo_tsg_init_client() is fifo_tsg_init_in() for a
+ * client of a server.
+ */
+void fifo_server_init(struct fifo *fifo, struct fifo_entry *server, u32 partition);
+void fifo_server_destroy(struct fifo_entry *server);
+int fifo_tsg_init_client(struct fifo_entry *server, struct fifo_tsg *tsg,
+			 const struct page_table *table, u32 limit_ppm);
 
 /* The TSGs that there are, by id modulo FIFO_CHANNELS_MAX: @i counts, @tsg is each of them. */
 #define fifo_for_each_tsg(fifo, i, tsg)                 \

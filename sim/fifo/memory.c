@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Bursts on memory: progress up to a miss, stalls, replays; see fifo.h. */
+#include "fifo/memory.h"
+
 #include "fifo/burst.h"
-#include "fifo/parts.h"
 
 /* Stalls at one block before a kernel is stuck: several turns of all pages, one by one. */
 #define STUCK_STALLS (4 * GVM_PAGES_PER_BLOCK)
@@ -44,19 +45,15 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 	return max(miss, burst->done_ns);
 }
 
-bool runner_at_miss(const struct fifo_runner *runner)
+bool tsg_at_miss(const struct fifo_tsg *tsg)
 {
-	const struct fifo_tsg *tsg = runner->current;
-
-	return tsg && tsg_work_date(tsg) <= eng_now() &&
+	return tsg_work_date(tsg) <= eng_now() &&
 	       burst_work_before_miss(tsg->first) == tsg->first->done_ns;
 }
 
-bool runner_is_faulting(const struct fifo_runner *runner)
+bool tsg_is_faulting(const struct fifo_tsg *tsg)
 {
-	const struct fifo_tsg *tsg = runner->current;
-
-	return tsg && tsg->first && tsg->first->faulting_ordinal &&
+	return tsg->first && tsg->first->faulting_ordinal &&
 	       burst_work_before_miss(tsg->first) < burst_work_ns(tsg->first) &&
 	       tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
 }
@@ -88,10 +85,9 @@ static u64 burst_window_end(struct fifo_burst *burst, u64 end)
 	return at < burst->narrow_ordinal ? at + 1 : end;
 }
 
-void runner_stall(struct fifo_runner *runner)
+void tsg_stall(struct fifo_tsg *tsg)
 {
-	struct fifo *fifo = runner->partition->fifo;
-	struct fifo_tsg *tsg = runner->current;
+	struct fifo *fifo = tsg->fifo;
 	struct fifo_burst *burst = tsg->first;
 	u64 kernel_end = burst_kernel_end_ordinal(burst);
 	struct gmmu_window window = {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* What the TSGs of a partition get of its SMs and bandwidth; see fifo.h for the rules. */
+#include "fifo/partition.h"
+
 #include "fifo/burst.h"
-#include "fifo/parts.h"
+#include "fifo/memory.h"
+#include "fifo/runlist.h"
 
 /* The part @ppm of @whole. */
 static u32 part_of(u32 whole, u32 ppm)
@@ -9,23 +12,21 @@ static u32 part_of(u32 whole, u32 ppm)
 	return (u32)((u64)whole * ppm / FIFO_ALL_PPM);
 }
 
-/* Does a runner's TSG execute, or wait for its faults, right now? */
-static bool runner_is_active(const struct fifo_runner *runner)
+/* Does a loaded TSG execute, or wait for its faults, right now? */
+static bool tsg_is_active(const struct fifo_tsg *tsg)
 {
-	const struct fifo_tsg *tsg = runner->current;
-
-	return tsg && tsg->first && !runner->switching &&
+	return tsg->first && !tsg->entry->runlist->switching &&
 	       (tsg->stalled || tsg_work_date(tsg) <= eng_now());
 }
 
-/* The number of runners that have a burst, whether or not its next kernel is launched. */
+/* The number of loaded TSGs that have a burst, whether or not its next kernel is launched. */
 static u32 partition_count_busy(const struct fifo_partition *partition)
 {
+	const struct fifo_tsg *tsg;
 	u32 busy = 0;
 
-	for (const struct fifo_runner *runner = partition->runners; runner;
-	     runner = runner->next)
-		busy += runner->current && runner->current->first;
+	fifo_for_each_loaded(partition->runlist.current, tsg)
+		busy += tsg->first != NULL;
 	return busy;
 }
 
@@ -71,18 +72,17 @@ static u32 partition_collect(const struct fifo_partition *partition,
 {
 	/* A burst without neighbours is planned ahead through the gaps between its kernels. */
 	bool alone = partition_count_busy(partition) == 1;
+	const struct fifo_tsg *tsg;
 	u32 count = 0;
 
-	for (const struct fifo_runner *runner = partition->runners; runner;
-	     runner = runner->next) {
-		struct fifo_tsg *tsg = runner->current;
-		struct fifo_burst *burst = tsg ? tsg->first : NULL;
+	fifo_for_each_loaded(partition->runlist.current, tsg) {
+		struct fifo_burst *burst = tsg->first;
 		u32 fills;
 
 		if (!burst)
 			continue;
 		burst->speed_ppm = 0;
-		if (!alone && !runner_is_active(runner))
+		if (!alone && !tsg_is_active(tsg))
 			continue;
 		fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
 		claims[count] = (struct partition_claim){ burst, fills, tsg->stalled };
@@ -120,13 +120,12 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	}
 }
 
-/* The next date at which a runner's burst begins or ends a gap, which changes others' shares. */
-static u64 runner_gap_date(const struct fifo_runner *runner)
+/* The next date at which a loaded TSG's burst begins or ends a gap, which changes others' shares. */
+static u64 tsg_gap_date(const struct fifo_tsg *tsg)
 {
-	const struct fifo_tsg *tsg = runner->current;
 	u64 now = eng_now(), ready;
 
-	if (!tsg || tsg->stalled || runner->switching)
+	if (tsg->stalled || tsg->entry->runlist->switching)
 		return ENG_NEVER;
 	ready = tsg_work_date(tsg);
 	return ready > now ? ready : burst_dry_date(tsg->first, now);
@@ -134,18 +133,16 @@ static u64 runner_gap_date(const struct fifo_runner *runner)
 
 void partition_plan(struct fifo_partition *partition)
 {
-	const struct fifo_share *share = &partition->share;
-	u64 date = ENG_NEVER;
-	bool gaps;
+	struct fifo_runlist *runlist = &partition->runlist;
+	const struct fifo_tsg *tsg;
+	u64 date;
 
-	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next)
-		runner_decide(runner);
+	runlist_decide(runlist);
 	partition_set_speeds(partition);
-	gaps = share->in_space && partition_count_busy(partition) > 1;
-	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next) {
-		date = min(date, runner_next_date(runner));
-		if (gaps)
-			date = min(date, runner_gap_date(runner));
+	date = runlist_next_date(runlist);
+	if (partition_count_busy(partition) > 1) {
+		fifo_for_each_loaded(runlist->current, tsg)
+			date = min(date, tsg_gap_date(tsg));
 	}
 	if (date == ENG_NEVER)
 		eng_timer_cancel(&partition->timer);
@@ -156,25 +153,14 @@ void partition_plan(struct fifo_partition *partition)
 static void partition_fire(struct eng_timer *timer)
 {
 	struct fifo_partition *partition = container_of(timer, struct fifo_partition, timer);
+	struct fifo_runlist *runlist = &partition->runlist;
 
-	for (struct fifo_runner *runner = partition->runners; runner; runner = runner->next) {
-		runner_update(runner);
-		if (runner->switching && runner->switch_end_ns <= eng_now()) {
-			runner->switching = false;
-			runner_start_slice(runner);
-		}
+	runlist_update(runlist);
+	if (runlist->switching && runlist->switch_end_ns <= eng_now()) {
+		runlist->switching = false;
+		runlist_start_slice(runlist);
 	}
 	partition_plan(partition);
-}
-
-static void partition_add_runner(struct fifo_partition *partition, struct fifo_runner *runner)
-{
-	*runner = (struct fifo_runner){
-		.partition = partition,
-		.next = partition->runners,
-		.updated_ns = eng_now(),
-	};
-	partition->runners = runner;
 }
 
 void partition_init(struct fifo_partition *partition, struct fifo *fifo,
@@ -184,26 +170,27 @@ void partition_init(struct fifo_partition *partition, struct fifo *fifo,
 	GVM_ASSERT(share->bandwidth_ppm && share->bandwidth_ppm <= FIFO_ALL_PPM);
 	*partition = (struct fifo_partition){ .fifo = fifo, .share = *share };
 	partition->timer.fire = partition_fire;
-	if (!share->in_space)
-		partition_add_runner(partition, &partition->time_slots);
+	partition->runlist.partition = partition;
+	partition->runlist.updated_ns = eng_now();
+	if (share->in_space)
+		runlist_add(&partition->runlist, &partition->space);
 }
 
-void partition_add(struct fifo_partition *partition, struct fifo_tsg *tsg, u32 limit_ppm)
+void partition_add(struct fifo_partition *partition, struct fifo_tsg *tsg,
+		   struct fifo_entry *server, u32 limit_ppm)
 {
 	tsg->sm_limit_ppm = part_of(partition->share.sm_ppm, limit_ppm);
-	if (partition->share.in_space)
-		partition_add_runner(partition, &tsg->own);
-	runner_add(partition->share.in_space ? &tsg->own : &partition->time_slots, tsg);
+	if (!server && partition->share.in_space)
+		server = &partition->space;
+	entry_join(server ? server : &tsg->own, tsg);
+	if (!server)
+		runlist_add(&partition->runlist, &tsg->own);
 }
 
-void partition_remove(struct fifo_partition *partition, struct fifo_tsg *tsg)
+void partition_remove(struct fifo_tsg *tsg)
 {
-	struct fifo_runner **link = &partition->runners;
-
-	runner_remove(tsg->runner, tsg);
-	if (!partition->share.in_space)
-		return;
-	while (*link != &tsg->own)
-		link = &(*link)->next;
-	*link = tsg->own.next;
+	if (tsg->entry == &tsg->own)
+		runlist_remove(&tsg->own);
+	else
+		entry_leave(tsg);
 }

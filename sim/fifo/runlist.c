@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* One runlist: turns, timeslices and context switches; see fifo.h for the rules. */
-#include "fifo/burst.h"
-#include "fifo/parts.h"
+#include "fifo/runlist.h"
 
-/* From when on a TSG may be switched to. */
-static u64 tsg_ready_date(const struct fifo_tsg *tsg)
-{
-	return tsg->enabled ? tsg_work_date(tsg) : ENG_NEVER;
-}
+#include "fifo/burst.h"
+#include "fifo/memory.h"
 
 void tsg_finish_burst(struct fifo_tsg *tsg, int status)
 {
@@ -24,48 +20,117 @@ void tsg_finish_burst(struct fifo_tsg *tsg, int status)
 	eng_wake_all(&burst->waitq);
 }
 
-void runner_add(struct fifo_runner *runner, struct fifo_tsg *tsg)
+/* When a loaded entry has something to execute. */
+static u64 entry_work_date(const struct fifo_entry *entry)
 {
-	tsg->runner = runner;
-	tsg->next = runner->runlist ? runner->runlist->next : tsg;
-	if (runner->runlist)
-		runner->runlist->next = tsg;
-	runner->runlist = tsg;
+	const struct fifo_tsg *tsg;
+	u64 date = ENG_NEVER;
+
+	fifo_for_each_loaded(entry, tsg)
+		date = min(date, tsg_work_date(tsg));
+	return date;
 }
 
-/* Unload the current context. The next turn is the next TSG's. */
-static void runner_unload(struct fifo_runner *runner)
+/* From when on an entry may be switched to. */
+static u64 entry_ready_date(const struct fifo_entry *entry)
 {
-	runner->runlist = runner->current->next;
-	runner->current = NULL;
+	const struct fifo_tsg *tsg;
+	u64 date = ENG_NEVER;
+
+	fifo_for_each_in(entry, tsg)
+		if (tsg->enabled)
+			date = min(date, tsg_work_date(tsg));
+	return date;
 }
 
-void runner_remove(struct fifo_runner *runner, struct fifo_tsg *tsg)
+/* An entry that is loaded has a new TSG, or a TSG that was disabled, or is loaded only now. */
+static void entry_load(struct fifo_entry *entry)
 {
-	struct fifo_tsg *before = tsg;
+	struct fifo_tsg *tsg;
 
-	while (before->next != tsg)
+	fifo_for_each_in(entry, tsg)
+		tsg->loaded |= tsg->enabled;
+}
+
+static void entry_unload(struct fifo_entry *entry)
+{
+	struct fifo_tsg *tsg;
+
+	fifo_for_each_in(entry, tsg)
+		tsg->loaded = false;
+}
+
+/* Unload the current entry. The next turn is the next entry's. */
+static void runlist_unload(struct fifo_runlist *runlist)
+{
+	entry_unload(runlist->current);
+	runlist->entries = runlist->current->next;
+	runlist->current = NULL;
+}
+
+void runlist_add(struct fifo_runlist *runlist, struct fifo_entry *entry)
+{
+	entry->runlist = runlist;
+	entry->next = runlist->entries ? runlist->entries->next : entry;
+	if (runlist->entries)
+		runlist->entries->next = entry;
+	runlist->entries = entry;
+}
+
+void runlist_remove(struct fifo_entry *entry)
+{
+	struct fifo_runlist *runlist = entry->runlist;
+	struct fifo_entry *before = entry;
+
+	while (before->next != entry)
 		before = before->next;
-	before->next = tsg->next;
-	if (runner->current == tsg) {
-		runner_unload(runner);
-		runner->switching = false;
+	before->next = entry->next;
+	if (runlist->current == entry) {
+		runlist_unload(runlist);
+		runlist->switching = false;
 	}
-	if (runner->runlist == tsg)
-		runner->runlist = before == tsg ? NULL : tsg->next;
+	if (runlist->entries == entry)
+		runlist->entries = before == entry ? NULL : entry->next;
 }
 
-/* The current TSG has been stalled since the last update: count the time that others were ready. */
-static void runner_count_blocked(struct fifo_runner *runner, u64 now)
+void entry_join(struct fifo_entry *entry, struct fifo_tsg *tsg)
 {
-	for (struct fifo_tsg *tsg = runner->current->next; tsg != runner->current;
-	     tsg = tsg->next) {
-		u64 ready;
+	if (entry->tsgs)
+		tsg->timeslice_ns = entry->tsgs->timeslice_ns;
+	tsg->entry = entry;
+	tsg->sibling = entry->tsgs;
+	entry->tsgs = tsg;
+}
 
-		if (!tsg->enabled || tsg->dead || !tsg->first)
-			continue;
-		ready = burst_ready_date(tsg->first, runner->updated_ns);
-		tsg->blocked_ns += now - min(ready, now);
+void entry_leave(struct fifo_tsg *tsg)
+{
+	struct fifo_runlist *runlist = tsg->entry->runlist;
+	struct fifo_tsg **link = &tsg->entry->tsgs;
+
+	while (*link != tsg)
+		link = &(*link)->sibling;
+	*link = tsg->sibling;
+	if (!tsg->entry->tsgs && runlist->current == tsg->entry) {
+		runlist_unload(runlist);
+		runlist->switching = false;
+	}
+}
+
+/* A current TSG has been stalled since the last update: count the time that other entries were ready. */
+static void runlist_count_blocked(struct fifo_runlist *runlist, u64 now)
+{
+	for (struct fifo_entry *entry = runlist->current->next; entry != runlist->current;
+	     entry = entry->next) {
+		struct fifo_tsg *tsg;
+
+		fifo_for_each_in(entry, tsg) {
+			u64 ready;
+
+			if (!tsg->enabled || tsg->dead || !tsg->first)
+				continue;
+			ready = burst_ready_date(tsg->first, runlist->updated_ns);
+			tsg->blocked_ns += now - min(ready, now);
+		}
 	}
 }
 
@@ -84,143 +149,189 @@ static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
 	tsg->stall_booked_ns = now;
 }
 
-void runner_update(struct fifo_runner *runner)
+void runlist_update(struct fifo_runlist *runlist)
 {
-	struct fifo_tsg *tsg = runner->current;
+	bool stalled = false;
 	u64 now = eng_now();
+	struct fifo_tsg *tsg;
 
-	if (tsg && tsg->first && !runner->switching && !tsg->stalled) {
-		struct fifo_burst *burst = tsg->first;
-		u64 done = burst_work_at(burst, runner->updated_ns, now, &burst->done_ppm);
+	fifo_for_each_loaded(runlist->current, tsg) {
+		if (tsg->stalled) {
+			tsg_book_stall(tsg, now);
+			stalled = true;
+		} else if (tsg->first && !runlist->switching) {
+			struct fifo_burst *burst = tsg->first;
+			u64 done = burst_work_at(burst, runlist->updated_ns, now,
+						 &burst->done_ppm);
 
-		tsg->busy_ns += done - burst->done_ns;
-		burst->done_ns = done;
+			tsg->busy_ns += done - burst->done_ns;
+			burst->done_ns = done;
+		}
 	}
-	if (tsg && tsg->stalled) {
-		tsg_book_stall(tsg, now);
-		runner_count_blocked(runner, now);
-	}
-	runner->updated_ns = now;
+	if (stalled)
+		runlist_count_blocked(runlist, now);
+	runlist->updated_ns = now;
 }
 
-void runner_start_slice(struct fifo_runner *runner)
+void runlist_start_slice(struct fifo_runlist *runlist)
 {
-	u64 slice = runner->current->timeslice_ns;
-	u64 scale = runner->partition->fifo->config.timeslice_scale_ppm;
+	u64 slice = runlist->current->tsgs->timeslice_ns;
+	u64 scale = runlist->partition->fifo->config.timeslice_scale_ppm;
 
 	if (scale != 1000000)
 		slice = (u64)((unsigned __int128)slice * scale / 1000000);
-	runner->slice_end_ns = eng_now() + slice;
+	runlist->slice_end_ns = eng_now() + slice;
 }
 
-/* The time to save or restore a TSG's state. Only a kernel in execution has any. */
-static u64 fifo_state_ns(const struct fifo *fifo, const struct fifo_tsg *tsg)
+/*
+ * The time to save or restore the state of the loaded TSGs of an entry. Only kernels in execution have
+ * any, and together they fill the SMs at most once.
+ */
+static u64 entry_state_ns(const struct fifo *fifo, const struct fifo_entry *entry)
 {
-	const struct fifo_burst *burst = tsg ? tsg->first : NULL;
-	u32 occupancy;
+	const struct fifo_tsg *tsg;
+	u64 occupancy = 0;
 
-	if (!burst || (burst->done_ns % burst->kernel_ns == 0 && !burst->done_ppm))
-		return 0;
-	occupancy = burst->occupancy_ppm ? burst->occupancy_ppm : 1000000;
-	return fifo->config.context_state_ns * occupancy / 1000000;
+	fifo_for_each_loaded(entry, tsg) {
+		const struct fifo_burst *burst = tsg->first;
+
+		if (!burst || (burst->done_ns % burst->kernel_ns == 0 && !burst->done_ppm))
+			continue;
+		occupancy += burst->occupancy_ppm ? burst->occupancy_ppm : FIFO_ALL_PPM;
+	}
+	return fifo->config.context_state_ns * min(occupancy, (u64)FIFO_ALL_PPM) / FIFO_ALL_PPM;
 }
 
-/* Clients that share a partition in space have one scheduling context: they switch at no cost. */
-static void runner_switch_to(struct fifo_runner *runner, struct fifo_tsg *tsg)
+/* The one entry of a partition that is shared in space is loaded at no cost. */
+static void runlist_switch_to(struct fifo_runlist *runlist, struct fifo_entry *entry)
 {
-	struct fifo *fifo = runner->partition->fifo;
-	u64 state = fifo_state_ns(fifo, runner->current) + fifo_state_ns(fifo, tsg);
+	struct fifo *fifo = runlist->partition->fifo;
+	u64 state = entry_state_ns(fifo, runlist->current);
 
-	runner->current = tsg;
-	if (runner->partition->share.in_space) {
-		runner_start_slice(runner);
+	entry_unload(runlist->current);
+	entry_load(entry);
+	state += entry_state_ns(fifo, entry);
+	runlist->current = entry;
+	if (runlist->partition->share.in_space) {
+		runlist_start_slice(runlist);
 		return;
 	}
-	runner->switching = true;
-	runner->switch_end_ns = eng_now() + fifo->config.context_switch_ns + state;
+	runlist->switching = true;
+	runlist->switch_end_ns = eng_now() + fifo->config.context_switch_ns + state;
 	fifo->switches++;
 }
 
-/* The next TSG of the runlist behind the current one that is ready now, or NULL. */
-static struct fifo_tsg *runner_next_ready(const struct fifo_runner *runner)
+/* The next entry of the runlist behind the current one that is ready now, or NULL. */
+static struct fifo_entry *runlist_next_ready(const struct fifo_runlist *runlist)
 {
-	struct fifo_tsg *start = runner->current ? runner->current : runner->runlist;
-	struct fifo_tsg *tsg = start;
+	struct fifo_entry *start = runlist->current ? runlist->current : runlist->entries;
+	struct fifo_entry *entry = start;
 
-	if (!start)
-		return NULL;
-	if (!runner->current && tsg_ready_date(start) <= eng_now())
+	if (!runlist->current && entry_ready_date(start) <= eng_now())
 		return start;
-	while ((tsg = tsg->next) != start)
-		if (tsg_ready_date(tsg) <= eng_now())
-			return tsg;
+	while ((entry = entry->next) != start)
+		if (entry_ready_date(entry) <= eng_now())
+			return entry;
 	return NULL;
 }
 
-/* Let another TSG have the runner if the rules say so now. True: a switch has begun. */
-static bool runner_make_room(struct fifo_runner *runner)
+/*
+ * Preemptions take effect: the slice of the entry is over, and a TSG that is disabled leaves. A TSG that is
+ * only disabled leaves when it has no work. An entry without a loaded TSG is unloaded.
+ */
+static void runlist_preempt(struct fifo_runlist *runlist)
 {
-	struct fifo_tsg *tsg = runner->current, *next;
+	bool any = false;
+	struct fifo_tsg *tsg;
+
+	fifo_for_each_in(runlist->current, tsg) {
+		if (tsg->preempted)
+			runlist->slice_end_ns = eng_now();
+		if (!tsg->enabled && (tsg->preempted || !tsg->first))
+			tsg->loaded = false;
+		tsg->preempted = false;
+		any |= tsg->loaded;
+	}
+	if (!any)
+		runlist_unload(runlist);
+}
+
+/* Let another entry have its turn if the rules say so now. True: a switch has begun. */
+static bool runlist_make_room(struct fifo_runlist *runlist)
+{
+	struct fifo_entry *next;
+	const struct fifo_tsg *tsg;
 	u64 now = eng_now();
 
-	if (runner_is_faulting(runner))
-		return false;
-	/* A preemption takes effect once the TSG can be switched out. */
-	if (tsg) {
-		if (tsg->preempted)
-			runner->slice_end_ns = now;
-		if (!tsg->enabled && (tsg->preempted || !tsg->first))
-			runner_unload(runner);
-		tsg->preempted = false;
-	}
-	next = runner_next_ready(runner);
+	fifo_for_each_loaded(runlist->current, tsg)
+		if (tsg->stalled || tsg_is_faulting(tsg))
+			return false;
+	if (runlist->current)
+		runlist_preempt(runlist);
+	next = runlist_next_ready(runlist);
 	if (!next)
 		return false;
-	if (runner->current && tsg_work_date(runner->current) <= now &&
-	    now < runner->slice_end_ns)
+	if (runlist->current && entry_work_date(runlist->current) <= now &&
+	    now < runlist->slice_end_ns)
 		return false;
-	runner_switch_to(runner, next);
-	return runner->switching;
+	runlist_switch_to(runlist, next);
+	return runlist->switching;
 }
 
-void runner_decide(struct fifo_runner *runner)
+void runlist_decide(struct fifo_runlist *runlist)
 {
-	struct fifo_tsg *tsg = runner->current;
+	struct fifo_tsg *tsg;
 
-	while (tsg && tsg->first && tsg->first->done_ns == burst_work_ns(tsg->first))
-		tsg_finish_burst(tsg, 0);
-	if (!runner->runlist || (tsg && tsg->stalled) || runner->switching ||
-	    runner_make_room(runner))
+	fifo_for_each_loaded(runlist->current, tsg)
+		while (tsg->first && tsg->first->done_ns == burst_work_ns(tsg->first))
+			tsg_finish_burst(tsg, 0);
+	if (!runlist->entries || runlist->switching)
 		return;
-	if (runner_at_miss(runner))
-		runner_stall(runner);
+	if (runlist->current)
+		entry_load(runlist->current);
+	if (runlist_make_room(runlist))
+		return;
+	fifo_for_each_loaded(runlist->current, tsg)
+		if (!tsg->stalled && tsg_at_miss(tsg))
+			tsg_stall(tsg);
 }
 
-/* The first date at which the current TSG, which may run now, has to give way to another. */
-static u64 runner_contention_date(const struct fifo_runner *runner)
+/* When the last TSG of a loaded entry that executes now runs dry. */
+static u64 entry_dry_date(const struct fifo_entry *entry)
 {
-	const struct fifo_tsg *tsg = runner->current;
-	const struct fifo_tsg *start = tsg ? tsg : runner->runlist;
-	u64 others = tsg ? ENG_NEVER : tsg_ready_date(start);
+	const struct fifo_tsg *tsg;
+	u64 now = eng_now(), date = now;
+
+	fifo_for_each_loaded(entry, tsg)
+		if (tsg_work_date(tsg) <= now)
+			date = max(date, burst_dry_date(tsg->first, now));
+	return date;
+}
+
+/* The first date at which the current entry, which may run now, has to give way to another. */
+static u64 runlist_contention_date(const struct fifo_runlist *runlist)
+{
+	const struct fifo_entry *entry = runlist->current;
+	const struct fifo_entry *start = entry ? entry : runlist->entries;
+	u64 others = entry ? ENG_NEVER : entry_ready_date(start);
 	u64 dry;
 
-	for (const struct fifo_tsg *other = start->next; other != start; other = other->next)
-		others = min(others, tsg_ready_date(other));
-	if (others == ENG_NEVER || !tsg || tsg_work_date(tsg) > eng_now())
+	for (const struct fifo_entry *other = start->next; other != start; other = other->next)
+		others = min(others, entry_ready_date(other));
+	if (others == ENG_NEVER || !entry || entry_work_date(entry) > eng_now())
 		return others;
-	dry = burst_dry_date(tsg->first, eng_now());
+	dry = entry_dry_date(entry);
 	if (dry < others)
 		return others;
-	return max(others, min(dry, runner->slice_end_ns));
+	return max(others, min(dry, runlist->slice_end_ns));
 }
 
-/* The date of the current TSG's next event: the end of its burst, or its next miss. */
-static u64 runner_progress_date(const struct fifo_runner *runner)
+/* The date of a loaded TSG's next event: the end of its burst, or its next miss. */
+static u64 tsg_progress_date(const struct fifo_tsg *tsg)
 {
-	struct fifo_tsg *tsg = runner->current;
 	u64 work;
 
-	if (!tsg || tsg_work_date(tsg) == ENG_NEVER)
+	if (tsg_work_date(tsg) == ENG_NEVER)
 		return ENG_NEVER;
 	work = burst_work_before_miss(tsg->first);
 	if (work == tsg->first->done_ns)
@@ -228,14 +339,20 @@ static u64 runner_progress_date(const struct fifo_runner *runner)
 	return burst_date_of_work(tsg->first, eng_now(), work);
 }
 
-u64 runner_next_date(struct fifo_runner *runner)
+u64 runlist_next_date(const struct fifo_runlist *runlist)
 {
-	u64 date;
+	const struct fifo_tsg *tsg;
+	u64 date = ENG_NEVER;
+	bool stays = false;
 
-	if (!runner->runlist || (runner->current && runner->current->stalled))
+	if (!runlist->entries)
 		return ENG_NEVER;
-	if (runner->switching)
-		return runner->switch_end_ns;
-	date = runner_progress_date(runner);
-	return runner_is_faulting(runner) ? date : min(date, runner_contention_date(runner));
+	if (runlist->switching)
+		return runlist->switch_end_ns;
+	fifo_for_each_loaded(runlist->current, tsg) {
+		if (!tsg->stalled)
+			date = min(date, tsg_progress_date(tsg));
+		stays |= tsg->stalled || tsg_is_faulting(tsg);
+	}
+	return stays ? date : min(date, runlist_contention_date(runlist));
 }

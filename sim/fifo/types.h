@@ -50,6 +50,7 @@ struct fifo_burst {
 
 struct fifo_tsg;
 struct fifo_partition;
+struct fifo_runlist;
 
 /*
  * A fault episode is the time from a TSG's stall to the replay that lets it go on. This is where
@@ -101,31 +102,38 @@ struct fifo_stall_ops {
 };
 
 /*
- * What one context at a time is loaded on. A partition that is shared in time has one; in a
- * partition that is shared in space each TSG has its own.
+ * One entry of a runlist: what takes a turn. A TSG has an entry of its own, or shares the entry of an MPS
+ * server with the other clients. The TSGs of an entry run side by side in its turn.
  */
-struct fifo_runner {
+struct fifo_entry {
+	struct fifo_runlist *runlist;
+	struct fifo_entry *next; /* runlist, circular */
+	struct fifo_tsg *tsgs;	 /* list, by fifo_tsg.sibling */
+};
+
+/* The entries that take turns on a partition. */
+struct fifo_runlist {
 	struct fifo_partition *partition;
-	struct fifo_runner *next; /* of the partition's runners */
-	struct fifo_tsg *runlist; /* any TSG of the circle; NULL: empty */
-	struct fifo_tsg *current; /* whose context is loaded, or being loaded */
-	bool switching;		  /* until switch_end_ns */
+	struct fifo_entry *entries; /* any of the circle; NULL: empty */
+	struct fifo_entry *current; /* whose contexts are loaded, or being loaded */
+	bool switching;		    /* until switch_end_ns */
 	u64 switch_end_ns;
 	u64 slice_end_ns; /* of current */
-	u64 updated_ns;	  /* current's burst is advanced up to here */
+	u64 updated_ns;	  /* current's bursts are advanced up to here */
 };
 
 /* One TSG: here with one channel, as one CUDA context with one busy stream has. */
 struct fifo_tsg {
 	struct fifo *fifo;
-	struct fifo_runner *runner;
-	struct fifo_runner own; /* its runner, in a partition that is shared in space */
-	struct fifo_tsg *next;	/* runlist, circular */
+	struct fifo_entry *entry;
+	struct fifo_entry own;	  /* its entry, unless it is a client of a server */
+	struct fifo_tsg *sibling; /* the next TSG of its entry */
 	u32 id;
 	u32 sm_limit_ppm;		/* of the GPU's SMs, that its kernels get at most */
 	const struct page_table *table; /* of its address space; NULL: it touches no memory */
-	u64 timeslice_ns;
+	u64 timeslice_ns;		/* the same for all TSGs of an entry */
 	bool enabled;
+	bool loaded;		  /* its context is loaded, or being loaded */
 	bool dead;		  /* a fault was cancelled; submissions fail */
 	bool stalled;		  /* has unserviced replayable faults */
 	bool preempted;		  /* to leave as soon as it can be switched out */
@@ -139,8 +147,17 @@ struct fifo_tsg {
 	/* Counters. */
 	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
 	struct fifo_stall stall; /* waited for faults */
-	u64 blocked_ns; /* had work ready while another TSG held its runner with unserviced faults */
+	u64 blocked_ns; /* had work ready while another entry held its runlist with unserviced faults */
 };
+
+/* The TSGs of an entry, which may be NULL; and those whose context is loaded or being loaded. */
+#define fifo_for_each_in(entry, tsg) \
+	for (tsg = (entry) ? (entry)->tsgs : NULL; tsg; tsg = (tsg)->sibling)
+#define fifo_for_each_loaded(entry, tsg) \
+	fifo_for_each_in(entry, tsg)     \
+		if (!(tsg)->loaded)      \
+			continue;        \
+		else
 
 /* What a partition has, and how its TSGs share it. */
 struct fifo_share {
@@ -164,10 +181,9 @@ struct fifo_config {
 struct fifo_partition {
 	struct fifo *fifo;
 	struct fifo_share share;
-	struct fifo_runner *runners; /* list */
-	struct fifo_runner
-		time_slots;	/* the one runner of a partition that is shared in time */
-	struct eng_timer timer; /* the next date at which something changes in it */
+	struct fifo_runlist runlist;
+	struct fifo_entry space; /* the one entry of a partition that is shared in space */
+	struct eng_timer timer;	 /* the next date at which something changes in it */
 };
 
 /* The host engine of one GPU. */
@@ -179,7 +195,7 @@ struct fifo {
 	u32 next_id;
 	struct fifo_tsg *by_id[FIFO_CHANNELS_MAX]; /* place: its id modulo FIFO_CHANNELS_MAX */
 	u32 channels;				   /* in use */
-	u64 switches;				   /* of contexts, in all runlists */
+	u64 switches;				   /* from one entry to another */
 	struct fifo_stall_ops stall_ops; /* set before the start; zero: all is FIFO_STALL_CPU */
 };
 

@@ -4,6 +4,7 @@
  * nanosecond. Timeslice 100, context switch 10 where a partition is shared in time.
  */
 #include "engine/engine.h"
+#include "draw.h"
 #include "fifo/fifo.h"
 #include "runner.h"
 
@@ -17,6 +18,7 @@ static struct fifo_tsg tsg_a, tsg_b, tsg_c;
 static struct page_table table;
 
 static const struct fifo_share everything_in_space = { FIFO_ALL_PPM, FIFO_ALL_PPM, true };
+static const struct fifo_share everything_in_time = { FIFO_ALL_PPM, FIFO_ALL_PPM, false };
 static const struct fifo_share half_in_time = { HALF, HALF, false };
 
 static void simulate(const struct fifo_share *first, const struct fifo_share *second,
@@ -308,33 +310,37 @@ START_TEST(a_partition_slices_time_among_its_own)
 }
 END_TEST
 
-static void random_load(void *data)
+/* Random bursts of a, b and c, one after the other. All their work is done; *ret_work: how much each had. */
+static void run_random_load(u64 seed, u64 *ret_work)
 {
 	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
 	static struct fifo_burst bursts[300];
-	u64 expected[3] = { 0 };
-	u64 busy = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(bursts); i++) {
+		bursts[i] = (struct fifo_burst){ .kernels = 1 + draw_below(&seed, 20),
+						 .kernel_ns = 1 + draw_below(&seed, 60),
+						 .launch_ns = draw_below(&seed, 60) };
+		ret_work[i % 3] += bursts[i].kernels * bursts[i].kernel_ns;
+		fifo_submit(tsgs[i % 3], &bursts[i]);
+		eng_sleep_until(eng_now() + draw_below(&seed, 300));
+	}
+	for (u32 i = 0; i < ARRAY_SIZE(bursts); i++)
+		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
+	for (u32 i = 0; i < 3; i++)
+		ck_assert_uint_eq(tsgs[i]->busy_ns, ret_work[i]);
+}
+
+static void random_load(void *data)
+{
+	u64 work[3] = { 0 };
 
 	(void)data;
-	srand(7);
-	for (int i = 0; i < 3; i++)
-		join(tsgs[i], 0, FIFO_ALL_PPM);
-	for (int i = 0; i < 300; i++) {
-		bursts[i] = (struct fifo_burst){ .kernels = 1 + (u32)rand() % 20,
-						 .kernel_ns = 1 + (u64)rand() % 60,
-						 .launch_ns = (u64)rand() % 60 };
-		expected[i % 3] += bursts[i].kernels * bursts[i].kernel_ns;
-		fifo_submit(tsgs[i % 3], &bursts[i]);
-		eng_sleep_until(eng_now() + (u64)rand() % 300);
-	}
-	for (int i = 0; i < 300; i++)
-		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
-	for (int i = 0; i < 3; i++) {
-		ck_assert_uint_eq(tsgs[i]->busy_ns, expected[i]);
-		busy += tsgs[i]->busy_ns;
-	}
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	run_random_load(7, work);
 	/* All of them can use all SMs: together they never do more than one at full speed. */
-	ck_assert_uint_le(busy, eng_now());
+	ck_assert_uint_le(work[0] + work[1] + work[2], eng_now());
 }
 
 START_TEST(all_work_is_done_in_space_and_no_more_than_one_gpu_can_do)
@@ -366,7 +372,183 @@ START_TEST(one_that_is_killed_in_space_leaves_its_sms_to_others)
 }
 END_TEST
 
-TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
+/* An MPS server whose clients a and b get at most @limit_ppm of the SMs, and c beside it. */
+static struct fifo_entry server;
+
+static void join_server(u32 limit_ppm)
+{
+	fifo_server_init(&fifo, &server, 0);
+	ck_assert_int_eq(fifo_tsg_init_client(&server, &tsg_a, &table, limit_ppm), 0);
+	ck_assert_int_eq(fifo_tsg_init_client(&server, &tsg_b, &table, limit_ppm), 0);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+}
+
+static void server_and_another(void *data)
+{
+	struct fifo_burst a = kernel(200, 0, 0), b = a, c = kernel(250, 0, 0);
+
+	/*
+	 * a and b have half of the SMs each: 50 in a slice of 100. Server 10-110, c 120-220, server 230-330,
+	 * c 340-440, server 450-550, c 560-610, server 620-720.
+	 */
+	(void)data;
+	join_server(HALF);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	eng_sleep_until(300);
+	fifo_update(&fifo);
+	ck_assert(fifo_is_current(&tsg_a) && fifo_is_current(&tsg_b));
+	ck_assert(!fifo_is_current(&tsg_c));
+	ck_assert_uint_eq(tsg_a.busy_ns, 85);
+	ck_assert_uint_eq(tsg_b.busy_ns, 85);
+	ck_assert_uint_eq(tsg_c.busy_ns, 100);
+	expect_end(&c, 610);
+	expect_end(&a, 720);
+	expect_end(&b, 720);
+	ck_assert_uint_eq(fifo.switches, 7);
+	fifo_tsg_destroy(&tsg_a);
+	fifo_tsg_destroy(&tsg_b);
+	fifo_server_destroy(&server);
+	a = kernel(100, 0, 0);
+	fifo_submit(&tsg_c, &a);
+	expect_end(&a, 830);
+}
+
+START_TEST(an_mps_server_takes_turns_and_its_clients_share_them)
+{
+	simulate(&everything_in_time, NULL, server_and_another);
+}
+END_TEST
+
+static void server_without_work(void *data)
+{
+	struct fifo_burst a = kernel(30, 0, 0), b = kernel(50, 0, 0), c = kernel(100, 0, 0);
+	struct fifo_burst late = kernel(10, 0, 0);
+
+	/*
+	 * Both can use all SMs: 60 for the 30 of a, then 20 more for b, alone. The turn ends at 90. c runs
+	 * 100-200, and a's next kernel waits for the end of it.
+	 */
+	(void)data;
+	join_server(FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	expect_end(&a, 70);
+	expect_end(&b, 90);
+	eng_sleep_until(150);
+	fifo_submit(&tsg_a, &late);
+	expect_end(&c, 200);
+	expect_end(&late, 220);
+	ck_assert_uint_eq(fifo.switches, 3);
+}
+
+START_TEST(a_server_gives_way_when_none_of_its_clients_has_work)
+{
+	simulate(&everything_in_time, NULL, server_without_work);
+}
+END_TEST
+
+static void stalled_client(void *data)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0), c = kernel(100, 0, 0);
+
+	/*
+	 * a stalls at 10 until 1010 and keeps its half. b goes on: 500 by 1010, long past its slice. Then the
+	 * server leaves at once. c 1020-1120; the server from 1130 on: a's 100 beside b take 200, of which
+	 * 100 in this slice; c has nothing more, so the server runs on.
+	 */
+	(void)data;
+	join_server(FIFO_ALL_PPM);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	eng_sleep_until(1010);
+	map_page();
+	ck_assert_uint_eq(tsg_b.busy_ns, 500);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
+	ck_assert_uint_eq(tsg_c.blocked_ns, 1000);
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 1000);
+	expect_end(&c, 1120);
+	expect_end(&a, 1330);
+	expect_end(&b, 1730);
+}
+
+START_TEST(a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run)
+{
+	simulate(&everything_in_time, NULL, stalled_client);
+}
+END_TEST
+
+static void settings_of_a_server(void *data)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = kernel(50, 0, 0);
+
+	/*
+	 * A slice of 40, written to b's, is the server's. b is taken off at 30, alone: the server's turn
+	 * ends, it is the server's again at 90, and a has all SMs.
+	 */
+	(void)data;
+	join_server(FIFO_ALL_PPM);
+	fifo_set_timeslice(&tsg_b, 40);
+	ck_assert_uint_eq(tsg_a.timeslice_ns, 40);
+	ck_assert_uint_eq(tsg_c.timeslice_ns, 100);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	eng_sleep_until(30);
+	fifo_disable(&tsg_b);
+	fifo_preempt(&tsg_b);
+	ck_assert_uint_eq(tsg_a.busy_ns, 10);
+	expect_end(&c, 90);
+	eng_sleep_until(200);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_a.busy_ns, 110);
+	ck_assert_uint_eq(tsg_b.busy_ns, 10);
+	fifo_enable(&tsg_b);
+	eng_sleep_until(300);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_a.busy_ns, 160);
+	ck_assert_uint_eq(tsg_b.busy_ns, 60);
+	fifo_kill(&fifo, tsg_b.id);
+	ck_assert_int_eq(fifo_wait(&b), -EIO);
+	/* 840 are left. */
+	expect_end(&a, 1140);
+}
+
+START_TEST(a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone)
+{
+	simulate(&everything_in_time, NULL, settings_of_a_server);
+}
+END_TEST
+
+static void random_load_of_a_server(void *data)
+{
+	u64 work[3] = { 0 };
+
+	(void)data;
+	join_server(FIFO_ALL_PPM / 3);
+	run_random_load(runner_seed(), work);
+	/* A third of the SMs for each client, in the same turns. */
+	ck_assert_uint_ge(eng_now(), 3 * max(work[0], work[1]) + work[2]);
+}
+
+START_TEST(all_work_of_a_server_and_its_neighbour_is_done)
+{
+	simulate(&everything_in_time, NULL, random_load_of_a_server);
+}
+END_TEST
+
+TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
+	  a_server_gives_way_when_none_of_its_clients_has_work,
+	  a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run,
+	  a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone,
+	  all_work_of_a_server_and_its_neighbour_is_done,
+	  two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
 	  two_that_are_limited_to_half_do_not_disturb_each_other,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_pair_that_is_bound_by_memory_shares_bandwidth_max_min,
