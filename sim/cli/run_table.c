@@ -18,7 +18,7 @@ static const enum summary_metric_id time_metrics[] = {
 	SUMMARY_STALL_H2D_SECONDS, SUMMARY_BLOCKED_SECONDS,
 };
 
-/* Is the metric told by "where the time went", be it as a sum or a share? */
+/* Does "where the time went" tell the metric, as a sum or a share? */
 static bool is_of_time(const struct metric *metric)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(time_metrics); i++)
@@ -28,7 +28,7 @@ static bool is_of_time(const struct metric *metric)
 	       metric == &summary_metrics[SUMMARY_GPU_SHARE];
 }
 
-/* Seconds, and their share of the run. What is left, it had no work or waited for its turn. */
+/* Seconds, and their share of the run. In the rest the container had no work or waited for its turn. */
 static void print_times(struct table *table, const struct summary *summary,
 			const struct summary_container *containers, size_t count)
 {
@@ -123,21 +123,29 @@ static void print_ignored(const struct summary *summary)
 	putchar('\n');
 }
 
+static const char *gpu_words(const struct cfg_gpu *gpu)
+{
+	return *gpu->profile ? gpu->profile : "a GPU of its own description";
+}
+
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const char *folder, struct sim_error *err)
 {
 	size_t count;
 
-	printf("%s on %s, system %s%s\n\n", summary->name,
-	       *config->gpu.profile ? config->gpu.profile : "a GPU of its own description",
-	       summary->system, summary->complete ? "" : " (INCOMPLETE)");
+	printf("%s on %s", summary->name, gpu_words(&config->gpu));
+	for (size_t i = 0; i < config->gpu_count; i++)
+		printf(" and %s", gpu_words(&config->gpus[i]));
+	printf(", system %s%s\n\n", summary->system, summary->complete ? "" : " (INCOMPLETE)");
 	for (size_t i = 0; i < summary->container_count; i += count) {
 		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
 		print_containers(summary, &summary->containers[i], count);
 	}
 	print_ignored(summary);
-	printf("each GPU: %.1f MiB are the driver's own, in no container's memory\n",
-	       (double)summary->gpu_reserved / (1 << 20));
+	for (size_t i = 0; i < summary->gpu_count; i++)
+		printf("%s: %.1f MiB are the driver's own, in no container's memory\n",
+		       config->gpu_count ? summary->gpus[i].name : "each GPU",
+		       (double)summary->gpus[i].reserved / (1 << 20));
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
 	       summary->wall_seconds);
 	if (summary->speedup.known)

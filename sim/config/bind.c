@@ -26,8 +26,8 @@ int cfg_reject(struct cfg_load *load, const char *path, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return cfg_error(load->err, setting ? setting->source.origin : load->file,
-			 setting ? cfg_setting_path(setting) : path, "%s", text);
+	return setting ? cfg_setting_reject(setting, load->err, "%s", text) :
+			 cfg_error(load->err, load->file, path, "%s", text);
 }
 
 int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
@@ -39,8 +39,7 @@ int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 	if (cfg_value_parse(key, setting->value, ret_value, wrong))
 		return 0;
 	cfg_describe_allowed(key, allowed, sizeof(allowed));
-	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
-			 "%s, allowed: %s", wrong, allowed);
+	return cfg_setting_reject(setting, load->err, "%s, allowed: %s", wrong, allowed);
 }
 
 /*
@@ -187,8 +186,7 @@ static int check_setting(struct cfg_load *load, const struct cfg_setting *settin
 	if (key)
 		return cfg_load_value(load, key, setting, &value);
 	cfg_describe_unknown(&load->schema, setting->path, app, allowed, sizeof(allowed));
-	return cfg_error(load->err, setting->source.origin, cfg_setting_path(setting),
-			 "no key of this app.type, %s", allowed);
+	return cfg_setting_reject(setting, load->err, "no key of this app.type, %s", allowed);
 }
 
 /* Bind the keys of all systems: config.json has them, so that it runs under another system. */

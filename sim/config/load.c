@@ -51,7 +51,7 @@ static int find_scenario(struct cfg_load *load, const char *name)
 static int load_scenario(struct cfg_load *load, const char *name)
 {
 	static const char *const open_files[] = { "/dev/stdin", "/dev/fd/", "/proc/" };
-	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "" };
+	struct cfg_source source = { load->file, CFG_LAYER_SCENARIO, "", "" };
 	const char *file = load->file;
 	json_t *root;
 	int status = find_scenario(load, name);

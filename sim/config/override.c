@@ -21,7 +21,7 @@ static const char origin[] = "--set";
 int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
 			  struct sim_error *err)
 {
-	static const struct cfg_source source = { origin, CFG_LAYER_SET, "" };
+	static const struct cfg_source source = { origin, CFG_LAYER_SET, "", "" };
 	const char *equals = strchr(path_and_value, '=');
 	char path[CFG_PATH_MAX];
 	char key[CFG_PATH_MAX];

@@ -85,7 +85,9 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)
 {
 	char *origin = strdup(file);
-	struct cfg_source source = { origin, CFG_LAYER_PROFILE, prefix };
+	bool further_gpu = kind == &gpu_kind && *prefix;
+	struct cfg_source source = { origin, CFG_LAYER_PROFILE, prefix,
+				     further_gpu ? "gpu" : "" };
 	const char *name;
 	json_t *child;
 	json_t *root;
@@ -98,7 +100,7 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	if (status)
 		return status;
 	status = check_trees(kind, file, root, load->err);
-	if (kind == &gpu_kind && *prefix) {
+	if (further_gpu) {
 		json_object_foreach(root, name, child) {
 			const char *rest = name + strcspn(name, ".");
 

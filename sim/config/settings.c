@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/settings.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,25 +35,53 @@ void cfg_settings_destroy(struct cfg_settings *settings)
 	*settings = (struct cfg_settings){ 0 };
 }
 
-static const char *path_in_source(const struct cfg_source *source, const char *path)
+/* Write @path as the source's own file has it. */
+static void own_path(const struct cfg_source *source, const char *path,
+		     char ret_path[CFG_PATH_MAX])
 {
 	size_t length = strlen(source->prefix);
+	const char *rest = path + (strlen(path) < length ? strlen(path) : length);
 
-	if (!length || strlen(path) <= length)
-		return length ? "" : path;
-	return path + length + 1;
+	rest += length && *rest == '.';
+	snprintf(ret_path, CFG_PATH_MAX, "%s%s%s", source->own_root,
+		 *source->own_root && *rest ? "." : "", rest);
 }
 
-const char *cfg_setting_path(const struct cfg_setting *setting)
+/* Report a mistake at @path, naming the source and the path there. */
+static int source_error(const struct cfg_source *source, const char *path,
+			struct sim_error *err, const char *fmt, va_list args)
 {
-	return path_in_source(&setting->source, setting->path);
+	char text[sizeof(err->text)], own[CFG_PATH_MAX];
+
+	own_path(source, path, own);
+	vsnprintf(text, sizeof(text), fmt, args);
+	return cfg_error(err, source->origin, own, "%s", text);
 }
 
-static int walk_error(const struct walk *walk, const struct place *place, const char *wrong,
-		      const char *allowed)
+int cfg_setting_reject(const struct cfg_setting *setting, struct sim_error *err,
+		       const char *fmt, ...)
 {
-	return cfg_error(walk->err, walk->source->origin,
-			 path_in_source(walk->source, place->path), "%s, %s", wrong, allowed);
+	va_list args;
+	int status;
+
+	va_start(args, fmt);
+	status = source_error(&setting->source, setting->path, err, fmt, args);
+	va_end(args);
+	return status;
+}
+
+static int walk_error(const struct walk *walk, const struct place *place, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int walk_error(const struct walk *walk, const struct place *place, const char *fmt, ...)
+{
+	va_list args;
+	int status;
+
+	va_start(args, fmt);
+	status = source_error(walk->source, place->path, walk->err, fmt, args);
+	va_end(args);
+	return status;
 }
 
 static bool join(char *text, size_t size, const char *parent, const char *between,
@@ -71,8 +100,9 @@ static int walk_into(const struct walk *walk, const struct place *parent, const 
 
 	if (!*name || !join(child.path, sizeof(child.path), parent->path, ".", name) ||
 	    !join(child.spelling, sizeof(child.spelling), parent->spelling, " > ", name))
-		return walk_error(walk, parent, "holds a key that is empty or far too long",
-				  "allowed: the keys of the schema");
+		return walk_error(walk, parent,
+				  "holds a key that is empty or far too long, allowed: the "
+				  "keys of the schema");
 	return walk_value(walk, &child, json);
 }
 
@@ -166,23 +196,24 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 		const char *source = json_string_value(json_object_get(json, "source"));
 
 		if (!strcmp(strrchr(place->path, '.'), ".profile"))
-			return walk_error(walk, place, "unknown key",
-					  "allowed: constants, a profile names no other "
-					  "profile");
+			return walk_error(walk, place,
+					  "unknown key, allowed: constants, a profile names no "
+					  "other profile");
 		if (!value || !source || !*source || json_object_size(json) != 2)
-			return walk_error(walk, place, "has no source",
-					  "allowed: {\"value\": ..., \"source\": \"...\"}");
+			return walk_error(
+				walk, place,
+				"has no source, allowed: {\"value\": ..., \"source\": "
+				"\"...\"}");
 		json = value;
 	}
 	for (size_t i = 0; i < settings->count; i++) {
 		const struct cfg_setting *twin = &settings->list[i];
 
 		if (twin->tree == walk->tree && !strcmp(twin->path, place->path))
-			return cfg_error(walk->err, walk->source->origin,
-					 path_in_source(walk->source, place->path),
-					 "is given as \"%s\" and as \"%s\", allowed: one of "
-					 "them",
-					 twin->spelling, place->spelling);
+			return walk_error(walk, place,
+					  "is given as \"%s\" and as \"%s\", allowed: one of "
+					  "them",
+					  twin->spelling, place->spelling);
 	}
 	setting = settings_push(settings);
 	if (!setting)
@@ -240,8 +271,8 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 	if (is_list || !json_is_object(json)) {
 		cfg_describe_branch(walk->settings->schema, place->path, allowed,
 				    sizeof(allowed));
-		return walk_error(walk, place, is_list ? "is not a list" : "is not an object",
-				  allowed);
+		return walk_error(walk, place, "%s, %s",
+				  is_list ? "is not a list" : "is not an object", allowed);
 	}
 	json_object_foreach(json, name, child) {
 		int status = walk_into(walk, place, name, child);
@@ -259,7 +290,7 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
 {
 	struct place canonical = *place;
-	char allowed[TEXT_MAX];
+	char allowed[TEXT_MAX], own[CFG_PATH_MAX];
 	int status = note_mention(walk, place->path);
 
 	if (status ||
@@ -272,9 +303,12 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 	case CFG_PATH_BRANCH:
 		return walk_branch(walk, place, json);
 	default:
-		cfg_describe_unknown(walk->settings->schema, place->path, NULL, allowed,
+		/* A profile's own path is in the schema for GPUs only: "gpu.link". */
+		own_path(walk->source, place->path, own);
+		cfg_describe_unknown(walk->settings->schema,
+				     *walk->source->own_root ? own : place->path, NULL, allowed,
 				     sizeof(allowed));
-		return walk_error(walk, place, "unknown key", allowed);
+		return walk_error(walk, place, "unknown key, %s", allowed);
 	}
 }
 

@@ -31,6 +31,8 @@ struct cfg_source {
 	enum cfg_layer layer;
 	const char
 		*prefix; /* path of the tree's root: "", "containers.<name>", "gpus.<name>" */
+	const char
+		*own_root; /* the root's path in its own file: "", or "gpu" of "gpus.<name>" */
 };
 
 /* One key of one layer. */
@@ -83,7 +85,11 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
 					    const char *path);
 
-/* The setting's path in its own file: in a profile's there is no container name. */
-const char *cfg_setting_path(const struct cfg_setting *setting);
+/*
+ * Report a mistake in @setting: names its origin, and its path there. In a profile no path has the name
+ * of a container or a GPU. Returns -SIM_EXIT_USER.
+ */
+int cfg_setting_reject(const struct cfg_setting *setting, struct sim_error *err,
+		       const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

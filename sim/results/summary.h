@@ -69,6 +69,12 @@ struct summary_container {
 	struct summary_value values[SUMMARY_METRICS + REPORT_METRICS_MAX];
 };
 
+/* The memory of one GPU. */
+struct summary_gpu {
+	char name[CFG_NAME_MAX]; /* "gpu0", or its name in the scenario */
+	u64 reserved;		 /* bytes that RM keeps for itself, charged to no container */
+};
+
 /* A whole run. Owned by the caller: summary_compute() or summary_load(), summary_destroy(). */
 struct summary {
 	char name[CFG_NAME_MAX];
@@ -79,7 +85,8 @@ struct summary {
 	double wall_seconds; /* of the simulation alone */
 	struct summary_value speedup;
 	u64 seed;
-	u64 gpu_reserved; /* bytes of each GPU that RM keeps for itself, charged to no container */
+	struct summary_gpu gpus[1 + CFG_GPUS_MAX]; /* none if measured or read back */
+	size_t gpu_count;
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
 	char **ignored_keys; /* keys of the scenario that have no effect in this system */

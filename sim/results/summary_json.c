@@ -64,6 +64,28 @@ static int put_container(json_t *containers, const struct summary_container *con
 	return status;
 }
 
+/* The bytes that RM keeps: a number for one GPU, an object of numbers by name for several. */
+static json_t *reserved_json(const struct summary *summary)
+{
+	json_t *object;
+
+	if (!summary->gpu_count)
+		return json_null();
+	if (summary->gpu_count == 1)
+		return json_integer((json_int_t)summary->gpus[0].reserved);
+	object = json_object();
+	for (size_t i = 0; i < summary->gpu_count; i++) {
+		const struct summary_gpu *gpu = &summary->gpus[i];
+
+		if (json_object_set_new(object, gpu->name,
+					json_integer((json_int_t)gpu->reserved))) {
+			json_decref(object);
+			return NULL;
+		}
+	}
+	return object;
+}
+
 static int put_head(json_t *root, const struct summary *summary)
 {
 	const struct summary_value *speedup = &summary->speedup;
@@ -81,10 +103,7 @@ static int put_head(json_t *root, const struct summary *summary)
 	status |= json_object_set_new(
 		root, "seed",
 		summary->measured ? json_null() : json_integer((json_int_t)summary->seed));
-	status |= json_object_set_new(root, "gpu_reserved_bytes",
-				      summary->measured ?
-					      json_null() :
-					      json_integer((json_int_t)summary->gpu_reserved));
+	status |= json_object_set_new(root, "gpu_reserved_bytes", reserved_json(summary));
 	status |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	status |= json_object_set_new(root, "version", json_string(summary->version));
 	return status;

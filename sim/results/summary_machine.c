@@ -176,7 +176,13 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 	snprintf(summary->version, sizeof(summary->version), "%s", GVMSIM_VERSION);
 	summary->complete = !machine->interrupted;
 	summary->seed = config->seed;
-	summary->gpu_reserved = config->gpu.memory_total - config->gpu.memory;
+	for (size_t i = 0; i <= config->gpu_count; i++) {
+		const struct cfg_gpu *gpu = i ? &config->gpus[i - 1] : &config->gpu;
+		struct summary_gpu *reported = &summary->gpus[summary->gpu_count++];
+
+		snprintf(reported->name, sizeof(reported->name), "%s", gpu->name);
+		reported->reserved = gpu->memory_total - gpu->memory;
+	}
 	summary->sim_seconds = (double)machine->end_ns / NS_PER_S;
 	summary->wall_seconds = (double)machine->wall_ns / NS_PER_S;
 	if (machine->wall_ns)

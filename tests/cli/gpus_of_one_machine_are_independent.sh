@@ -45,6 +45,14 @@ done
 [ "$(jq -r '[.containers[].gpu] | join(" ")' both.ghost/summary.json)" = "gpu0 second" ] ||
 	fail "the GPUs are not named"
 [ "$(jq '.containers.b.gpu' b.ghost/summary.json)" = null ] || fail "a single GPU is named"
+reserved='[.gpu_reserved_bytes.gpu0, .gpu_reserved_bytes.second]'
+total='[(.gpu.memory_total - .gpu.memory), (.gpus.second.memory_total - .gpus.second.memory)]'
+[ "$(jq -c "$reserved" both.ghost/summary.json)" = "$(jq -c "$total" both.ghost/config.json)" ] ||
+	fail "the memory that RM keeps of each GPU: $(jq -c .gpu_reserved_bytes both.ghost/summary.json)"
+jq 'del(.gpus)' both.ghost/config.json | jq '.containers |= del(.b)' | jq '.events = []' >one.json
+"$gvmsim" run one.json --quiet --out one || fail "one GPU"
+[ "$(jq .gpu_reserved_bytes one/summary.json)" = "$(jq '.gpu.memory_total - .gpu.memory' one/config.json)" ] ||
+	fail "one GPU: the memory that RM keeps is no number"
 "$gvmsim" run both.ghost/config.json --quiet --out again || fail "config.json is no scenario"
 jq .containers both.ghost/summary.json >first
 jq .containers again/summary.json | cmp first - || fail "config.json gives other results"

@@ -61,6 +61,38 @@ START_TEST(unused_keys_are_checked)
 }
 END_TEST
 
+/* Give the machine a second GPU. The file of its profile is @text, and has a mistake. */
+static void assert_bad_second(const char *text, const char *message)
+{
+	char whole[1024];
+
+	write_file("gpus/other.json", text);
+	snprintf(whole, sizeof(whole), "%s/gpus/other.json:%s", folder, message);
+	assert_bad_set("gpus.second={\"profile\": \"other\"}", whole);
+}
+
+START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_them)
+{
+	assert_bad_second(
+		replace(config_gpu_profile, "\"32M\"", "\"32Q\""),
+		"gpu.memory: \"32Q\" has an unknown suffix, " SIZE_ALLOWED("2M to 16384G"));
+	assert_bad_second(replace(config_gpu_profile, "\"32M\"", "\"36M\""),
+			  "gpu.memory: 37748736 is too much, allowed: at most "
+			  "gpus.second.memory_total, 35651584");
+	assert_bad_second(replace(config_gpu_profile, "\"setup\"", "\"set_up\""),
+			  "gpu.link.set_up: unknown key, did you mean \"gpu.link.setup\"?");
+	assert_bad_second(
+		replace(config_gpu_profile, "{\"value\": \"2.5us\", \"source\": \"test\"}",
+			"\"2.5us\""),
+		"gpu.link.setup: has no source, allowed: {\"value\": ..., \"source\": "
+		"\"...\"}");
+	assert_bad_second("{\"gpu\": 5}",
+			  "gpu: is not an object, allowed: an object with profile, memory, "
+			  "memory_total, context, memory_bandwidth, flops_bf16, link, sched, "
+			  "fault");
+}
+END_TEST
+
 START_TEST(keys_given_twice_in_one_set_are_named)
 {
 	assert_bad_set(
@@ -481,6 +513,8 @@ int main(void)
 	tcase_add_test(tcase, set_mistakes_are_named);
 	tcase_add_test(tcase, unused_keys_are_checked);
 	tcase_add_test(tcase, keys_given_twice_in_one_set_are_named);
+	tcase_add_test(tcase,
+		       mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_them);
 	tcase_add_test(tcase, what_cannot_be_typed_is_not_suggested);
 	tcase_add_test(tcase, keys_of_another_application_are_named);
 	tcase_add_test(tcase, unreadable_files_are_named);
