@@ -148,10 +148,21 @@ struct gvm_waitqueue {
 
 #define gvm_waitqueue_init(wq) init_waitqueue_head(&(wq)->head)
 
-/* Wake every sleeper; what its condition reads must have been written before. CONTEXT: atomic. */
+/*
+ * Wake every sleeper; what its condition reads must have been written before. Linux gives up the
+ * queue's own lock every 64 sleepers, so that interrupts and preemption are not off for long; under a
+ * spinlock that would be in vain. CONTEXT: process, no spinlock held.
+ */
 static inline void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
+	WARN_ON_ONCE(IS_ENABLED(CONFIG_PREEMPT_COUNT) && in_atomic());
 	wake_up_all(&wq->head);
+}
+
+/* The same for a queue on which one thread waits at most. CONTEXT: atomic. */
+static inline void gvm_wake_up_one(struct gvm_waitqueue *wq)
+{
+	wake_up(&wq->head);
 }
 
 /*

@@ -211,7 +211,7 @@ void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence)
 	nvuvm->chunks[chunk].out_sequence = out_sequence;
 	chunk_move_locked(nvuvm, chunk, NVUVM_LAZY);
 	nvuvm->stats.lazy_given++;
-	gvm_wake_up_all(&nvuvm->lazy_wait);
+	gvm_wake_up_one(&nvuvm->lazy_wait);
 	gvm_spin_unlock(&nvuvm->lock);
 }
 

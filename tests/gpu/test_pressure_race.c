@@ -139,6 +139,39 @@ START_TEST(a_close_between_a_post_and_its_reader_ends_the_read)
 }
 END_TEST
 
+static void close_main(void *data)
+{
+	(void)data;
+	gvm_listener_close(&listener);
+	readings[2].at_ns = eng_now();
+}
+
+/* A waker has counted itself in, and reaches the listener a millisecond later. */
+static void close_under_a_waker(void)
+{
+	struct gvm_wakers wakers;
+	struct eng_actor *closer;
+
+	gvm_spin_lock(&device.lock);
+	gvm_watchers_wake_begin_locked(container, &wakers);
+	gvm_spin_unlock(&device.lock);
+	ck_assert_uint_eq(wakers.count, 1);
+	closer = eng_spawn("closer", close_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(eng_now() + MS), 0);
+	ck_assert_uint_eq(container->listener_count, 0);
+	ck_assert_ptr_nonnull(listener.container);
+	gvm_watchers_wake_end(&device, &wakers);
+	eng_join(closer);
+	ck_assert_ptr_null(listener.container);
+	ck_assert_uint_eq(readings[2].at_ns, MS);
+}
+
+START_TEST(a_close_waits_for_a_waker_that_has_not_come_yet)
+{
+	run_body(close_under_a_waker);
+}
+END_TEST
+
 static void die_under_sleepers(void)
 {
 	start_readers(2);
@@ -177,4 +210,5 @@ END_TEST
 TEST_MAIN("pressure race", one_of_many_sleepers_gets_the_event_and_the_rest_sleep_on,
 	  a_close_wakes_who_reads_and_waits_for_them,
 	  a_close_between_a_post_and_its_reader_ends_the_read,
+	  a_close_waits_for_a_waker_that_has_not_come_yet,
 	  the_end_of_the_process_wakes_who_reads, a_signal_ends_one_read_and_no_other)

@@ -91,7 +91,7 @@ void gvm_range_leave(struct gvm_range *range)
 	gvm_spin_lock(&memory->lock);
 	GVM_ASSERT(range->users > 0);
 	if (--range->users == 0)
-		gvm_wake_up_all(&range->idle);
+		gvm_wake_up_one(&range->idle);
 	gvm_spin_unlock(&memory->lock);
 }
 

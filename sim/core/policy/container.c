@@ -117,21 +117,51 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid)
 	gvm_spin_unlock(&device->lock);
 }
 
+/* CONTEXT: atomic, device's lock held. */
+void gvm_watchers_wake_begin_locked(struct gvm_container *container, struct gvm_wakers *wakers)
+{
+	struct gvm_watcher *watcher;
+
+	gvm_spin_assert_held(&container->device->lock);
+	wakers->count = 0;
+	list_for_each_entry(watcher, &container->listeners, node) {
+		GVM_ASSERT(wakers->count < GVM_WATCHERS_MAX);
+		watcher->wakers++;
+		wakers->watchers[wakers->count++] = watcher;
+	}
+}
+
+/* CONTEXT: process. */
+void gvm_watchers_wake_end(struct gvm_device *device, const struct gvm_wakers *wakers)
+{
+	for (u32 i = 0; i < wakers->count; i++) {
+		struct gvm_watcher *watcher = wakers->watchers[i];
+
+		gvm_wake_up_all(&watcher->wait);
+		/* After the unlock the watcher may be gone. */
+		gvm_spin_lock(&device->lock);
+		GVM_ASSERT(watcher->wakers > 0);
+		if (--watcher->wakers == 0)
+			gvm_wake_up_one(&watcher->left);
+		gvm_spin_unlock(&device->lock);
+	}
+}
+
 /* CONTEXT: process. */
 void gvm_container_detach(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
-	struct gvm_watcher *watcher;
+	struct gvm_wakers wakers = { .count = 0 };
 
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(container->processes > 0);
 	container->processes--;
 	if (container->processes == 0) {
 		container->attached = false;
-		list_for_each_entry(watcher, &container->listeners, node)
-			gvm_wake_up_all(&watcher->wait);
+		gvm_watchers_wake_begin_locked(container, &wakers);
 	}
 	gvm_spin_unlock(&device->lock);
+	gvm_watchers_wake_end(device, &wakers);
 	gvm_container_put(container);
 }
 

@@ -42,6 +42,7 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	gvm_mutex_init(&device->tsg_mutex, "gvm tsg");
 	gvm_spin_init(&device->lock, "gvm device");
 	gvm_waitqueue_init(&device->activity);
+	gvm_waitqueue_init(&device->idle);
 
 	device->chunks = gvm_alloc(device->chunk_count *
 				   (sizeof(*device->chunks) + sizeof(*device->referenced)));

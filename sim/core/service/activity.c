@@ -9,6 +9,9 @@
  * end it afterwards. A stopped activity cannot begin; service/quiesce.c stops them and waits for
  * their ends.
  *
+ * Any number of writers may wait for the end of a stop. They are woken outside of the leaf lock, on a
+ * queue of their own; on the other one only the thread that quiesces waits.
+ *
  * A lost GPU never comes back under the same device. All activities end, and no wait in the core
  * depends on the GPU any more. So processes can be detached and the device can be unregistered.
  */
@@ -33,7 +36,7 @@ void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity)
 	GVM_ASSERT(device->active[activity] > 0);
 	device->active[activity]--;
 	if (!device->active[activity] && device->stopped[activity])
-		gvm_wake_up_all(&device->activity);
+		gvm_wake_up_one(&device->idle);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -51,7 +54,7 @@ int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activit
 	return 0;
 }
 
-/* CONTEXT: atomic. */
+/* CONTEXT: process. */
 void gvm_device_set_lost(struct gvm_device *device)
 {
 	bool first;
@@ -59,8 +62,8 @@ void gvm_device_set_lost(struct gvm_device *device)
 	gvm_spin_lock(&device->lock);
 	first = !device->lost;
 	WRITE_ONCE(device->lost, true);
-	gvm_wake_up_all(&device->activity);
 	gvm_spin_unlock(&device->lock);
+	gvm_wake_up_all(&device->activity);
 	if (first)
 		gvm_warn("%s: the GPU is lost", device->name);
 }

@@ -461,7 +461,7 @@ static void evictor_kick_locked(struct gvm_evictor *evictor, u32 chunks)
 	if (unused >= low)
 		return;
 	evictor->kicked = true;
-	gvm_wake_up_all(&evictor->wait);
+	gvm_wake_up_one(&evictor->wait);
 }
 
 void gvm_evictors_kick(struct gvm_container *container, u32 chunks)

@@ -8,8 +8,8 @@
  * Opening, reading, polling and closing of a listener, as the file operations of a usermemfd call
  * them. The events themselves are policy/pressure.c.
  *
- * A reader sleeps in the listener. So close() takes the listener off its container, wakes all
- * readers and waits until the last one has left. The listener has a reference to the container, so the container
+ * A reader sleeps in the listener, and a waker reaches into it without a lock. So close() takes the
+ * listener off its container, wakes all readers and waits until the last of both has left. The listener has a reference to the container, so the container
  * outlives it, even if all processes of the container have ended.
  */
 #include "gvm/pressure.h"
@@ -23,6 +23,7 @@ int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *conta
 		return -EBUSY;
 	memset(listener, 0, sizeof(*listener));
 	gvm_waitqueue_init(&listener->watcher.wait);
+	gvm_waitqueue_init(&listener->watcher.left);
 	gvm_spin_lock(&container->device->lock);
 	status = gvm_pressure_join_locked(listener, container);
 	if (!status)
@@ -39,7 +40,7 @@ static bool listener_is_left(struct gvm_listener *listener)
 	bool left;
 
 	gvm_spin_lock(&device->lock);
-	left = listener->readers == 0;
+	left = listener->readers == 0 && listener->watcher.wakers == 0;
 	gvm_spin_unlock(&device->lock);
 	return left;
 }
@@ -54,9 +55,9 @@ void gvm_listener_close(struct gvm_listener *listener)
 	gvm_spin_lock(&container->device->lock);
 	gvm_pressure_leave_locked(listener);
 	listener->closing = true;
-	gvm_wake_up_all(&listener->watcher.wait);
 	gvm_spin_unlock(&container->device->lock);
-	gvm_wait_event(&listener->watcher.wait, listener_is_left(listener));
+	gvm_wake_up_all(&listener->watcher.wait);
+	gvm_wait_event(&listener->watcher.left, listener_is_left(listener));
 	listener->container = NULL;
 	gvm_container_put(container);
 }
@@ -125,7 +126,7 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
 	gvm_spin_lock(&device->lock);
 	GVM_ASSERT(listener->readers > 0);
 	if (--listener->readers == 0 && listener->closing)
-		gvm_wake_up_all(&listener->watcher.wait);
+		gvm_wake_up_one(&listener->watcher.left);
 	gvm_spin_unlock(&device->lock);
 	return taken;
 }

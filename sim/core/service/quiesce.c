@@ -34,8 +34,8 @@ static void quiesce_set_stopped(struct gvm_device *device, enum gvm_activity act
 {
 	gvm_spin_lock(&device->lock);
 	WRITE_ONCE(device->stopped[activity], stopped);
-	gvm_wake_up_all(&device->activity);
 	gvm_spin_unlock(&device->lock);
+	gvm_wake_up_all(&device->activity);
 }
 
 static bool quiesce_is_idle(struct gvm_device *device, enum gvm_activity activity)
@@ -79,7 +79,7 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 
 		quiesce_set_stopped(device, (enum gvm_activity)i, true);
 		status =
-			gvm_wait_event_timeout_ns(&device->activity,
+			gvm_wait_event_timeout_ns(&device->idle,
 						  quiesce_is_idle(device, (enum gvm_activity)i),
 						  end_ns - min(now_ns, end_ns));
 		if (status) {

@@ -300,7 +300,7 @@ void gvm_scheduler_kick(struct gvm_device *device)
 	scheduler = device->scheduler;
 	if (scheduler && !scheduler->kicked) {
 		scheduler->kicked = true;
-		gvm_wake_up_all(&scheduler->wait);
+		gvm_wake_up_one(&scheduler->wait);
 	}
 	gvm_spin_unlock(&device->lock);
 }

@@ -74,6 +74,7 @@ struct gvm_waitqueue {
 };
 void gvm_waitqueue_init(struct gvm_waitqueue *wq);
 void gvm_wake_up_all(struct gvm_waitqueue *wq);
+void gvm_wake_up_one(struct gvm_waitqueue *wq);
 
 struct gvm_completion {
 	bool done;

@@ -78,6 +78,12 @@ void gvm_waitqueue_init(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
+	gvm_port_assert_may_sleep(); /* however many there are, no spinlock is held meanwhile */
+	gvm_wake_up_one(wq);
+}
+
+void gvm_wake_up_one(struct gvm_waitqueue *wq)
+{
 	wq->wakes++;
 	eng_wake_all(&wq->waitq);
 }

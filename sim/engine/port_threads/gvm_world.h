@@ -62,6 +62,7 @@ struct gvm_waitqueue {
 };
 void gvm_waitqueue_init(struct gvm_waitqueue *wq);
 void gvm_wake_up_all(struct gvm_waitqueue *wq);
+void gvm_wake_up_one(struct gvm_waitqueue *wq);
 
 /* The waiter may free it once its wait has returned 0, so all is done under the queue's mutex. */
 struct gvm_completion {

@@ -170,6 +170,12 @@ static void wake_locked(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
+	gvm_port_assert_may_sleep(); /* however many there are, no spinlock is held meanwhile */
+	gvm_wake_up_one(wq);
+}
+
+void gvm_wake_up_one(struct gvm_waitqueue *wq)
+{
 	pthread_mutex_lock(&wq->mutex);
 	wake_locked(wq);
 	pthread_mutex_unlock(&wq->mutex);

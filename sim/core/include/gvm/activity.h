@@ -12,7 +12,7 @@
  * The GPU is gone for good (it fell off the bus, or a reset failed). Fault service ends, evictors and
  * scheduler do nothing more, writes to control files answer -ENODEV. Books, reads and detaching
  * go on without the GPU. The core calls this itself when wait_for_faults, flush_and_replay or an
- * eviction returns -ENODEV, or an RPC returns -ENXIO; the driver may know earlier. CONTEXT: atomic.
+ * eviction returns -ENODEV, or an RPC returns -ENXIO; the driver may know earlier. CONTEXT: process.
  */
 void gvm_device_set_lost(struct gvm_device *device);
 

@@ -33,11 +33,34 @@ struct gvm_share {
 	s64 credit_ns; /* weighted: GPU time that it is owed; negative: that it owes */
 };
 
-/* A thread or file that waits for news of a container: it is woken when the container ends. */
+/* Watchers that a container can have. */
+#define GVM_WATCHERS_MAX 4u
+
+/*
+ * A file that tells news of a container, and of its end, to those who wait on it. However many these
+ * are, they are woken outside of the device's lock: a waker counts itself in first, and the owner
+ * waits for it before the watcher goes. Guarded by the device's lock.
+ */
 struct gvm_watcher {
 	struct list_head node; /* in gvm_container.listeners */
 	struct gvm_waitqueue wait;
+	struct gvm_waitqueue left; /* its owner, until wakers (and its readers) have left */
+	u32 wakers;		   /* threads that are about to wake those who wait */
 };
+
+/* The watchers of a container that one thread is about to wake. */
+struct gvm_wakers {
+	struct gvm_watcher *watchers[GVM_WATCHERS_MAX];
+	u32 count;
+};
+
+/*
+ * For who has recorded news under the device's lock: count in as a waker of all watchers of the
+ * container; and, without the lock, wake them. No reference is needed in between.
+ * CONTEXT: begin: atomic, device's lock held; end: process.
+ */
+void gvm_watchers_wake_begin_locked(struct gvm_container *container, struct gvm_wakers *wakers);
+void gvm_watchers_wake_end(struct gvm_device *device, const struct gvm_wakers *wakers);
 
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {

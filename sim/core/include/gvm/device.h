@@ -150,7 +150,8 @@ struct gvm_device {
 	bool quiesced;	    /* between gvm_device_quiesce() and gvm_device_resume() */
 	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
 	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
-	struct gvm_waitqueue activity; /* for the end of an activity, or of a stop */
+	struct gvm_waitqueue activity; /* for the end of a stop, or the loss of the GPU */
+	struct gvm_waitqueue idle; /* the thread that quiesces: for the end of an activity */
 };
 
 /*

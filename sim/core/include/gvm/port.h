@@ -35,7 +35,10 @@
  *                                     gvm_mutex_unlock gvm_mutex_assert_held
  *     gvm_mutex_lock_killable(lock)                       0; -EINTR, not taken: the thread is being
  *                                                         killed
- *   struct gvm_waitqueue              gvm_waitqueue_init(wq) gvm_wake_up_all(wq)
+ *   struct gvm_waitqueue              gvm_waitqueue_init(wq)
+ *     gvm_wake_up_all(wq)                                 however many wait; no spinlock is held
+ *     gvm_wake_up_one(wq)                                 of a queue on which one thread waits at
+ *                                                         most; also under a spinlock
  *     gvm_wait_event(wq, condition)                       0, uninterruptible
  *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR
  *     gvm_wait_event_timeout_ns(wq, condition, ns)        0, -ETIMEDOUT or -EINTR

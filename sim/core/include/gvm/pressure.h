@@ -9,7 +9,7 @@
 #include "gvm/container.h"
 
 /* Listeners that a container can have. */
-#define GVM_LISTENERS_MAX 4u
+#define GVM_LISTENERS_MAX GVM_WATCHERS_MAX
 
 /* What a listener reads. */
 struct gvm_pressure_event {
@@ -22,9 +22,8 @@ struct gvm_pressure_event {
  * Guarded by the device's lock.
  */
 struct gvm_listener {
-	struct gvm_container *container; /* a reference; NULL: not open */
-	struct gvm_watcher
-		watcher; /* readers wait for an event or the end, close for the readers */
+	struct gvm_container *container;  /* a reference; NULL: not open */
+	struct gvm_watcher watcher;	  /* readers wait for an event or the end */
 	struct gvm_pressure_event newest; /* sequence 0: nothing has happened yet */
 	u64 read_sequence;		  /* of the newest event that was read */
 	u32 readers;			  /* threads in gvm_listener_read() */
@@ -59,7 +58,7 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
 
 /*
  * @target_bytes are about to be evicted of @container, or of those containers of @device that can be
- * made to give memory. Never waits for listeners. 0 bytes are no event. CONTEXT: atomic.
+ * made to give memory. Never waits for listeners. 0 bytes are no event. CONTEXT: process.
  */
 void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
