@@ -37,6 +37,31 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 	return 0;
 }
 
+/* Check a container's MPS server: all its clients are on one GPU. A limit is a client's. */
+static int check_mps(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct config *config = load->config;
+	char path[CFG_PATH_MAX];
+
+	if (!*container->mps_server && container->mps_limit != 100) {
+		snprintf(path, sizeof(path), "containers.%s.mps.limit", container->name);
+		return cfg_reject(load, path, "has no mps.server beside it, allowed: 100");
+	}
+	for (const struct cfg_container *other = config->containers; other != container;
+	     other++) {
+		if (!*container->mps_server ||
+		    strcmp(other->mps_server, container->mps_server) != 0 ||
+		    config_gpu_index(config, other) == config_gpu_index(config, container))
+			continue;
+		snprintf(path, sizeof(path), "containers.%s.mps.server", container->name);
+		return cfg_reject(
+			load, path,
+			"\"%s\" has a client on another GPU, \"%s\", allowed: one GPU",
+			container->mps_server, other->name);
+	}
+	return 0;
+}
+
 /*
  * Check the containers: at least one is enabled, the GPU of each exists, and each application's own
  * rules hold.
@@ -70,7 +95,8 @@ static int check_containers(struct cfg_load *load)
 			return cfg_reject(load, path, "no GPU \"%s\", allowed: %s",
 					  container->gpu, known);
 		}
-		if (container->app_type->check)
+		status = check_mps(load, container);
+		if (!status && container->app_type->check)
 			status = container->app_type->check(load, container);
 	}
 	return status;

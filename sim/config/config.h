@@ -78,6 +78,8 @@ struct cfg_container {
 	bool enabled;
 	char gpu[CFG_NAME_MAX];		 /* of config.gpus; empty: config.gpu */
 	u64 start;			 /* ns */
+	char mps_server[CFG_NAME_MAX];	 /* "mps.server": whose client it is; empty: none */
+	u64 mps_limit;			 /* "mps.limit": of the GPU's SMs, percent */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
 	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */

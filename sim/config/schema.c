@@ -134,6 +134,12 @@ static const struct cfg_key container_rows[] = {
 		  CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
 	CONTAINER("gpu", NAME, gpu, "name of its GPU in gpus; default: the GPU of gpu",
 		  CFG_DEFAULT("")),
+	CONTAINER("mps.server", NAME, mps_server,
+		  "name of the MPS server whose client it is; default: none", CFG_DEFAULT("")),
+	CONTAINER("mps.limit", INTEGER, mps_limit,
+		  "percent of the SMs that it gets at most as a client "
+		  "(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)",
+		  CFG_RANGE(1, 100), CFG_DEFAULT("100")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),

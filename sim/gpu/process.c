@@ -4,6 +4,7 @@
 
 #include "gpu/check.h"
 #include "gpu/memory.h"
+#include "gpu/mps.h"
 #include "gpu/service.h"
 
 /* Managed ranges start at the same address in every process, much as real ones do. */
@@ -30,10 +31,16 @@ static void process_take(struct sim_process *process, u64 bytes)
 
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
 {
+	return sim_process_start_client(process, gpu, tgid, NULL, FIFO_ALL_PPM);
+}
+
+int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
+			     struct sim_mps *mps, u32 limit_ppm)
+{
 	int status;
 
 	sim_gpu_use_costs(gpu);
-	*process = (struct sim_process){ .gpu = gpu, .next_va = PROCESS_FIRST_VA };
+	*process = (struct sim_process){ .gpu = gpu, .mps = mps, .next_va = PROCESS_FIRST_VA };
 	page_table_init(&process->page_table, process);
 	status = gvm_container_attach(&gpu->device, tgid, &process->container);
 	if (status)
@@ -45,13 +52,18 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 			return status;
 		}
 	}
-	status = fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
+	status = mps ? fifo_tsg_init_client(&mps->entry, &process->tsg, &process->page_table,
+					    limit_ppm) :
+		       fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
 	if (status) {
 		gvm_evictor_stop(&process->evictor);
 		gvm_container_detach(process->container);
 		return status;
 	}
-	gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
+	if (mps)
+		sim_mps_join(process);
+	else
+		gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
 	gvm_unevictable_init(&process->context, process->container);
 	process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
@@ -128,7 +140,10 @@ void sim_process_exit(struct sim_process *process)
 	sim_gpu_forget(process->gpu, process);
 	gvm_evictor_stop(&process->evictor);
 	sim_gpu_drain(process->gpu);
-	gvm_tsg_detach(&process->core_tsg);
+	if (process->mps)
+		sim_mps_leave(process);
+	else
+		gvm_tsg_detach(&process->core_tsg);
 	for (u32 i = 0; i < process->range_count; i++)
 		device->memory_ops->range_destroy(device->memory, &process->ranges[i]);
 	page_table_destroy(&process->page_table);

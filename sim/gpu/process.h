@@ -15,6 +15,13 @@
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 
 /*
+ * The same of a client of an MPS server, which gets at most @limit_ppm of the GPU's SMs. NULL: of no
+ * server. The server is borrowed while the process runs.
+ */
+int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
+			     struct sim_mps *mps, u32 limit_ppm);
+
+/*
  * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled
  * it on the CPU, so first touches copy it in. Returns the range, or NULL without host memory. If
  * the GPU has no memory for the page tables of the range, the context dies.

@@ -62,14 +62,19 @@ static u8 gpu_space_priority(void *data, const void *space)
 static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 {
 	struct sim_gpu *gpu = data;
-	struct sim_process *process = fault->space;
+	struct sim_process *process = fault->space, *client;
 
 	eng_pay_debt();
 	/* The process may have exited meanwhile. TSG numbers are never reused. */
-	if (process->running)
-		sim_process_die(process, fault->status);
-	else
+	if (!process->running) {
 		fifo_kill(&gpu->fifo, fault->tsg);
+		return;
+	}
+	sim_process_die(process, fault->status);
+	/* A fatal fault ends all clients of an MPS server. */
+	if (process->mps)
+		list_for_each_entry(client, &process->mps->clients, mps_node)
+			sim_process_die(client, -EFAULT);
 }
 
 /*
@@ -152,16 +157,18 @@ static int gpu_tsgs_enable(void *data, const u32 *tsgs, u32 count)
 static void gpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 {
 	struct sim_gpu *gpu = data;
-	const struct fifo_tsg *tsg = fifo_find(&gpu->fifo, id);
+	const struct fifo_tsg *tsg = fifo_find(&gpu->fifo, id), *client;
 
 	if (!tsg)
 		return;
 	fifo_update(&gpu->fifo);
-	*ret_sample = (struct gvm_tsg_sample){
-		.busy = fifo_pending_kernels(tsg),
-		.on_gpu = fifo_is_current(tsg),
-		.runtime_ns = tsg->busy_ns + fifo_stall_ns(&tsg->stall),
-	};
+	*ret_sample = (struct gvm_tsg_sample){ 0 };
+	/* The TSG of an MPS server has all its clients' work. */
+	fifo_for_each_in(tsg->entry, client) {
+		ret_sample->busy |= fifo_pending_kernels(client) > 0;
+		ret_sample->on_gpu |= fifo_is_current(client);
+		ret_sample->runtime_ns += client->busy_ns + fifo_stall_ns(&client->stall);
+	}
 }
 
 const struct gvm_gpu_ops sim_gpu_ops = {

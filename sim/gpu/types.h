@@ -65,6 +65,16 @@ struct sim_gpu {
 	u64 replays;	    /* counted only if check_interval is not 0 */
 };
 
+/*
+ * An MPS server on a GPU: its clients share turns on the runlist. To the driver the server's TSG belongs to
+ * all of them, so no client has compute.* files of its own.
+ */
+struct sim_mps {
+	struct fifo_entry entry;
+	struct gvm_mutex lock;	  /* over joining and leaving; outside of tsg_mutex */
+	struct list_head clients; /* sim_process.mps_node: processes that run */
+};
+
 #define SIM_PROCESS_RANGES_MAX 16
 
 /* Paging work for a process since its start. */
@@ -83,6 +93,10 @@ struct sim_process {
 	struct gvm_unevictable context; /* context memory: buffers and page tables */
 	struct gvm_tsg core_tsg;
 	struct fifo_tsg tsg;
+	struct sim_mps *mps;	   /* the server whose client it is; borrowed, or NULL */
+	struct list_head mps_node; /* in mps->clients */
+	struct gvm_tsg_share
+		mps_share; /* of the first client's core_tsg, unless it is the first */
 	struct page_table page_table;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
 	u32 range_count;

@@ -4,8 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/error.h"
+#include "gpu/mps.h"
 
 static struct sim_memory_policy machine_memory_policy(const struct machine *machine)
 {
@@ -104,6 +106,23 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 	return status;
 }
 
+/* The MPS servers that containers name. A container with a GPU of its own has none. */
+static void build_servers(struct machine *machine)
+{
+	for (u32 i = 0; i < machine->container_count && !machine->system->own_gpu; i++) {
+		struct sim_container *container = &machine->containers[i];
+		const char *name = container->cfg->mps_server;
+
+		for (u32 k = 0; k < i && *name && !container->server; k++)
+			if (!strcmp(machine->containers[k].cfg->mps_server, name))
+				container->server = machine->containers[k].server;
+		if (*name && !container->server) {
+			container->server = &container->mps;
+			sim_mps_init(container->server, container->gpu);
+		}
+	}
+}
+
 static int build_views(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;
@@ -127,5 +146,9 @@ int machine_build(struct machine *machine, struct sim_error *err)
 		status = build_containers(machine, err);
 	if (!status)
 		status = record_init(machine, err);
-	return status ? status : build_gpus(machine, err);
+	if (!status)
+		status = build_gpus(machine, err);
+	if (!status)
+		build_servers(machine);
+	return status;
 }

@@ -49,8 +49,10 @@ static int container_live(struct sim_container *container)
 {
 	const struct cfg_container *cfg = container->cfg;
 	struct sim_process *process = &container->process;
-	int status = sim_process_start(process, container->gpu,
-				       MACHINE_FIRST_TGID + container->index);
+	u32 limit_ppm = (u32)cfg->mps_limit * (FIFO_ALL_PPM / 100);
+	int status = sim_process_start_client(process, container->gpu,
+					      MACHINE_FIRST_TGID + container->index,
+					      container->server, limit_ppm);
 
 	if (status) {
 		container->failed_ns = eng_now();

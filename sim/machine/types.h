@@ -38,6 +38,8 @@ struct sim_container {
 	const struct config *config; /* as it sees it: machine.views */
 	struct sim_gpu *gpu;
 	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
+	struct sim_mps mps;	    /* of the first container that names its MPS server */
+	struct sim_mps *server;	    /* whose client it is, or NULL */
 	struct sim_process process;
 	struct cuda_context cuda; /* of the process, once it has started */
 	struct app_log log;

@@ -128,6 +128,10 @@ static int find_ignored_of_container(struct summary *summary, const struct sim_c
 		snprintf(key, sizeof(key), "containers.%s.app.pressure", ran->cfg->name);
 		status = add_ignored(summary, key);
 	}
+	if (!status && *ran->cfg->mps_server && !ran->server) {
+		snprintf(key, sizeof(key), "containers.%s.mps.server", ran->cfg->name);
+		status = add_ignored(summary, key);
+	}
 	for (size_t i = 0; !status && i < ran->cfg->control_count; i++) {
 		const struct cfg_control *control = &ran->cfg->controls[i];
 

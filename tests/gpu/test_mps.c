@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Processes that are clients of an MPS server: one TSG to the driver, one life, turns of their own GPU. */
+#include "gpu/mps.h"
+#include "gpu/process.h"
+#include "gvm/control.h"
+#include "runner.h"
+
+#define CHUNK GVM_CHUNK_BYTES
+
+static struct cfg_gpu profile = {
+	.memory = 8 * CHUNK,
+	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
+	.sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
+	.fault = { .buffer_entries = 256,
+		   .outstanding = 256,
+		   .per_block = 32,
+		   .zero_bandwidth = 1000000000 },
+};
+
+static struct sim_gpu gpu;
+static struct sim_mps mps;
+static struct sim_process one, two, three;
+static void (*body)(void);
+
+static void body_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	sim_mps_init(&mps, &gpu);
+	ck_assert_int_eq(sim_process_start_client(&one, &gpu, 1, &mps, 500000), 0);
+	ck_assert_int_eq(sim_process_start_client(&two, &gpu, 2, &mps, 500000), 0);
+	ck_assert_int_eq(sim_process_start(&three, &gpu, 3), 0);
+	body();
+	sim_process_exit(&one);
+	sim_process_exit(&two);
+	sim_process_exit(&three);
+	sim_gpu_stop(&gpu);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	ck_assert_uint_eq(gpu.device.container_count, 0);
+}
+
+static void simulate(void (*function)(void))
+{
+	struct sim_memory_policy policy = { 0 };
+
+	body = function;
+	ck_assert_int_eq(eng_init(), 0);
+	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
+	eng_spawn("body", body_main, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	sim_gpu_destroy(&gpu);
+}
+
+static int write_timeslice(const struct sim_process *process)
+{
+	return gvm_control_write(process->container, "compute.timeslice", "4ms", 3);
+}
+
+static void share_a_tsg(void)
+{
+	ck_assert_int_eq(write_timeslice(&one), -EOPNOTSUPP);
+	ck_assert_int_eq(write_timeslice(&two), -EOPNOTSUPP);
+	ck_assert_int_eq(write_timeslice(&three), 0);
+	ck_assert_uint_eq(one.tsg.timeslice_ns, 1000000);
+	ck_assert_uint_eq(three.tsg.timeslice_ns, 4000000);
+	/* The first one leaves. The second one is alone, and its container's TSG is its own. */
+	sim_process_exit(&one);
+	ck_assert_int_eq(write_timeslice(&two), 0);
+	ck_assert_uint_eq(two.tsg.timeslice_ns, 4000000);
+	ck_assert_int_eq(sim_process_start_client(&one, &gpu, 4, &mps, 500000), 0);
+	ck_assert_int_eq(write_timeslice(&one), -EOPNOTSUPP);
+	ck_assert_int_eq(write_timeslice(&two), -EOPNOTSUPP);
+	ck_assert_uint_eq(one.tsg.timeslice_ns, two.tsg.timeslice_ns);
+}
+
+START_TEST(the_clients_of_a_server_have_no_compute_files_of_their_own)
+{
+	simulate(share_a_tsg);
+}
+END_TEST
+
+static void compute(void)
+{
+	struct fifo_burst a = { .kernels = 1, .kernel_ns = 1000000 }, b = a, c = a;
+
+	fifo_submit(&one.tsg, &a);
+	fifo_submit(&two.tsg, &b);
+	fifo_submit(&three.tsg, &c);
+	ck_assert_int_eq(fifo_wait(&a), 0);
+	ck_assert_int_eq(fifo_wait(&b), 0);
+	/* Server, the other one, server, of 1 ms each: half of the SMs for each client. */
+	ck_assert_uint_eq(c.finished_ns, 2000000);
+	ck_assert_uint_eq(a.finished_ns, 3000000);
+	ck_assert_uint_eq(b.finished_ns, 3000000);
+}
+
+START_TEST(the_clients_share_the_server_s_turns)
+{
+	simulate(compute);
+}
+END_TEST
+
+static void fault_in_nothing(void)
+{
+	struct gvm_fault fault = { .space = &two, .status = -ENOMEM };
+
+	gpu.device.ops->cancel_fault(&gpu, &fault);
+	ck_assert(one.killed && two.killed && !three.killed);
+	ck_assert_uint_eq(two.container->events[GVM_EVENT_OOM], 1);
+	ck_assert_uint_eq(one.container->events[GVM_EVENT_OOM], 0);
+}
+
+START_TEST(a_fatal_fault_ends_all_clients_and_no_other)
+{
+	simulate(fault_in_nothing);
+}
+END_TEST
+
+TEST_MAIN("mps", the_clients_of_a_server_have_no_compute_files_of_their_own,
+	  the_clients_share_the_server_s_turns, a_fatal_fault_ends_all_clients_and_no_other)
