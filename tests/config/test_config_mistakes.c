@@ -284,10 +284,11 @@ START_TEST(container_names_are_checked)
 	snprintf(message, sizeof(message),
 		 "s.json:containers: \"vLLM\" is no container name, %s", allowed);
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
-	assert_bad("\"vllm\"", "\"v.llm\"",
-		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, app, "
-		   "gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
-		   "compute.priority, compute.weight, compute.freeze");
+	assert_bad(
+		"\"vllm\"", "\"v.llm\"",
+		"s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, mps, app, "
+		"gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
+		"compute.priority, compute.weight, compute.freeze");
 }
 END_TEST
 
