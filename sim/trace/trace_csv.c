@@ -5,13 +5,13 @@
  * Columns are found by name, never by position: BurstGPT's second release put its two new
  * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take
  * a session for a model and an elapsed time for a prompt. Only the columns that a replay needs
- * are looked at. What the others hold is not checked: Session ID, for one, is blank in 19
- * rows of 20 of the public file, and Total tokens says nothing new.
+ * are read. The others are not checked: Session ID is blank in 19 rows of 20 of the public file,
+ * and Total tokens is a sum of others.
  *
  * These files never quote a field, so a comma is always a border between two fields.
  *
  * A row whose response has 0 tokens records a request that failed on the original server. It
- * is counted and left out; its time must still fit between its neighbours'.
+ * is counted and left out. Its time must still be in order.
  */
 #include "trace/trace_csv.h"
 
@@ -34,7 +34,7 @@
 
 #define TRACE_NS_PER_SEC    1000000000ull
 
-/* What a column means to us. */
+/* The columns that a replay needs. */
 enum trace_csv_role {
 	TRACE_CSV_TIME,
 	TRACE_CSV_PROMPT,
@@ -47,7 +47,7 @@ enum trace_csv_role {
 struct trace_csv_form {
 	const char *columns[TRACE_CSV_ROLE_COUNT]; /* the name of the column in each role */
 	bool two_responses;			   /* the two response roles differ */
-	const char *attribution;		   /* what a trace read from it carries */
+	const char *attribution;		   /* of a trace that is read from it */
 };
 
 static const struct trace_csv_form trace_csv_forms[] = {
@@ -71,10 +71,10 @@ static const struct trace_csv_form trace_csv_forms[] = {
 struct trace_csv {
 	FILE *file;			   /* borrowed from the caller */
 	const char *path;		   /* for messages */
-	enum trace_bad_rows bad_rows;	   /* what the caller wants done about them */
-	const struct trace_csv_form *form; /* what the header turned out to be */
-	int column[TRACE_CSV_ROLE_COUNT];  /* where each role is, in columns from 0 */
-	int columns;			   /* how many fields the header has */
+	enum trace_bad_rows bad_rows;	   /* how the caller wants them treated */
+	const struct trace_csv_form *form; /* of the header */
+	int column[TRACE_CSV_ROLE_COUNT];  /* of each role, counted from 0 */
+	int columns;			   /* fields of the header */
 	u64 line;			   /* number of the line in buf, from 1 */
 	bool cut;			   /* the rest of an over-long line is still unread */
 	u64 last_ns;			   /* arrival in the last good row, failed or not */
@@ -82,7 +82,7 @@ struct trace_csv {
 	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
 };
 
-/* One row's verdict. */
+/* A parsed row. */
 struct trace_csv_row {
 	struct trace_request request;
 	bool failed; /* a recorded failure: do not replay */
@@ -164,7 +164,7 @@ static const char *trace_parse_tokens(const char *text, u32 *ret_tokens)
 	return problem;
 }
 
-/* Copy what a message can show of @cell: its head, and nothing that upsets a terminal. */
+/* Copy the head of @cell for a message. Control characters, which upset terminals, become "?". */
 static const char *trace_csv_quote(const char *cell, char quoted[TRACE_CSV_QUOTE_MAX + 4])
 {
 	size_t i;
@@ -185,27 +185,6 @@ static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role
 			      csv->form->columns[role], quoted, problem, allowed);
 }
 
-static int trace_csv_too_long(struct trace_csv *csv, struct sim_error *err)
-{
-	csv->line++;
-	csv->cut = true;
-	return sim_user_error(err, "%s:%llu: the line is too long, allowed are %d bytes",
-			      csv->path, csv->line, TRACE_CSV_LINE_MAX);
-}
-
-/*
- * Find the next line after an over-long one. Not done when that one is met: the file may be
- * /dev/zero, and only a caller who skips bad rows asked to go on.
- */
-static void trace_csv_resume(struct trace_csv *csv)
-{
-	int c;
-
-	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n')
-		;
-	csv->cut = false;
-}
-
 /*
  * Read one line into csv->buf, without its line end. Returns 1; 0 at the end of the file;
  * -SIM_EXIT_USER for a line that cannot be a row; -SIM_EXIT_RUNTIME.
@@ -213,13 +192,22 @@ static void trace_csv_resume(struct trace_csv *csv)
 static int trace_csv_next_line(struct trace_csv *csv, struct sim_error *err)
 {
 	size_t len = 0;
-	int c;
+	int c = 0;
 
-	if (csv->cut)
-		trace_csv_resume(csv);
+	/*
+	 * Skip the rest of an over-long line only now, when the caller goes on behind it. The file
+	 * may be /dev/zero, whose line has no end.
+	 */
+	while (csv->cut && c != EOF && c != '\n')
+		c = getc_unlocked(csv->file);
+	csv->cut = false;
 	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n') {
-		if (len == TRACE_CSV_LINE_MAX)
-			return trace_csv_too_long(csv, err);
+		if (len == TRACE_CSV_LINE_MAX) {
+			csv->cut = true;
+			return sim_user_error(
+				err, "%s:%llu: the line is too long, allowed are %d bytes",
+				csv->path, ++csv->line, TRACE_CSV_LINE_MAX);
+		}
 		csv->buf[len++] = (char)c;
 	}
 	if (c == EOF && ferror(csv->file))
@@ -253,32 +241,22 @@ static int trace_csv_split(struct trace_csv *csv)
 	return n;
 }
 
-/* The column called @name, or -1; *ret_twice tells that there is another one. */
-static int trace_csv_find_column(const struct trace_csv *csv, const char *name, bool *ret_twice)
-{
-	int found = -1;
-
-	*ret_twice = false;
-	for (int i = 0; i < csv->columns; i++) {
-		if (strcmp(csv->cells[i], name))
-			continue;
-		*ret_twice = found >= 0;
-		found = i;
-	}
-	return found;
-}
-
 /* Does the header have all columns of @form? Returns 1, 0, or -SIM_EXIT_USER. */
 static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *form,
 			   struct sim_error *err)
 {
-	bool twice;
-
 	for (int role = 0; role < TRACE_CSV_ROLE_COUNT; role++) {
-		csv->column[role] = trace_csv_find_column(csv, form->columns[role], &twice);
-		if (csv->column[role] < 0)
+		int found = 0;
+
+		for (int i = 0; i < csv->columns; i++) {
+			if (strcmp(csv->cells[i], form->columns[role]) != 0)
+				continue;
+			csv->column[role] = i;
+			found++;
+		}
+		if (!found)
 			return 0;
-		if (twice)
+		if (found > 1)
 			return sim_user_error(
 				err,
 				"%s:%llu: column '%s': stands there twice, allowed is once",
@@ -288,25 +266,12 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 	return 1;
 }
 
-static int trace_csv_unknown_header(const struct trace_csv *csv, struct sim_error *err)
-{
-	char quoted[TRACE_CSV_QUOTE_MAX + 4];
-
-	trace_csv_quote(csv->cells[0], quoted);
-	return sim_user_error(
-		err,
-		"%s:%llu: unknown header, its first column is '%s'; accepted are BurstGPT "
-		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals "
-		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
-		"'response_tokens_true_est') and compact traces",
-		csv->path, csv->line, quoted);
-}
-
+/* Read the first line and find the form that it belongs to. */
 static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 {
-	int status;
+	char quoted[TRACE_CSV_QUOTE_MAX + 4];
+	int status = trace_csv_next_line(csv, err);
 
-	status = trace_csv_next_line(csv, err);
 	if (status < 0)
 		return status;
 	/* Spreadsheets put a byte order mark in front of the first name. */
@@ -323,7 +288,13 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 		if (status)
 			return status < 0 ? status : 0;
 	}
-	return trace_csv_unknown_header(csv, err);
+	return sim_user_error(
+		err,
+		"%s:%llu: unknown header, its first column is '%s'; accepted are BurstGPT "
+		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals "
+		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
+		"'response_tokens_true_est') and compact traces",
+		csv->path, csv->line, trace_csv_quote(csv->cells[0], quoted));
 }
 
 static int trace_csv_parse_time(const struct trace_csv *csv, u64 *ret_ns, struct sim_error *err)
@@ -355,23 +326,22 @@ static int trace_csv_parse_tokens(const struct trace_csv *csv, enum trace_csv_ro
 	return 0;
 }
 
-/* What the numbers of one row say together. */
+/* Do the numbers of a row fit together? Tells a recorded failure from a request. */
 static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *row,
 			   struct sim_error *err)
 {
 	const u32 *response = row->request.response_tokens;
+	bool generated = response[TRACE_RESPONSE_GENERATED];
+	bool recorded = response[TRACE_RESPONSE_RECORDED];
 
-	row->failed = !response[TRACE_RESPONSE_GENERATED] && !response[TRACE_RESPONSE_RECORDED];
+	row->failed = !generated && !recorded;
 	if (row->failed)
 		return 0;
-	if (!response[TRACE_RESPONSE_GENERATED])
-		return trace_csv_cell_error(csv, TRACE_CSV_GENERATED,
-					    "contradicts the other response",
-					    "allowed is 0 in both or in none", err);
-	if (!response[TRACE_RESPONSE_RECORDED])
-		return trace_csv_cell_error(csv, TRACE_CSV_RECORDED,
-					    "contradicts the other response",
-					    "allowed is 0 in both or in none", err);
+	if (!generated || !recorded)
+		return trace_csv_cell_error(
+			csv, generated ? TRACE_CSV_RECORDED : TRACE_CSV_GENERATED,
+			"contradicts the other response", "allowed is 0 in both or in none",
+			err);
 	if (!row->request.prompt_tokens)
 		return trace_csv_cell_error(csv, TRACE_CSV_PROMPT, "is an empty prompt",
 					    "allowed is 0 only where the response is 0 too",
@@ -407,26 +377,21 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 	return status;
 }
 
-/* Does the file end behind the line in csv->buf? A read error is told with the next line. */
-static bool trace_csv_is_last(const struct trace_csv *csv)
-{
-	int c = getc_unlocked(csv->file);
-
-	if (c != EOF)
-		ungetc(c, csv->file);
-	return c == EOF;
-}
-
 /* Read the next row into @trace. Returns 1; 0 at the end of the file; a negative sim_exit. */
 static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
 {
 	struct trace_csv_row row = { 0 };
-	int status;
+	int status = trace_csv_next_line(csv, err);
 
-	status = trace_csv_next_line(csv, err);
 	/* Editors and spreadsheets leave a blank line at the end. Elsewhere it is a bad row. */
-	if (status > 0 && !*csv->buf && trace_csv_is_last(csv))
-		status = trace_csv_next_line(csv, err);
+	if (status > 0 && !*csv->buf) {
+		int c = getc_unlocked(csv->file);
+
+		if (c != EOF)
+			ungetc(c, csv->file);
+		else
+			status = trace_csv_next_line(csv, err);
+	}
 	if (!status)
 		return 0;
 	if (status > 0)
@@ -441,7 +406,7 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 		trace->failures++;
 		return 1;
 	}
-	/* The row is sound, so only a limit or memory can fail here: never skipped. */
+	/* The row is sound. Only the limit of a trace or memory can fail here, and no option skips that. */
 	status = trace_append(trace, &row.request, err);
 	return status ? trace_error_at(csv->path, err, status) : 1;
 }

@@ -170,9 +170,9 @@ static int trace_write_all(int fd, const void *bytes, size_t len)
  */
 static int trace_replace(const char *path, const char *beside, const void *bytes, size_t len)
 {
-	int fd, failed;
+	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int failed;
 
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return errno;
 	failed = trace_write_all(fd, bytes, len);

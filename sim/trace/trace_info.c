@@ -54,7 +54,7 @@ static unsigned __int128 trace_divide(u64 arrival_ns, struct trace_divisor divis
 	return (unsigned __int128)arrival_ns * divisor.den / divisor.num;
 }
 
-/* Sorts @tokens. */
+/* Compute the statistics of @tokens, and sort them. */
 static void trace_lengths_compute(u64 *tokens, size_t n, struct trace_lengths *lengths)
 {
 	stats_sort_u64(tokens, n);
@@ -82,22 +82,16 @@ static void trace_info_lengths(const struct trace *trace, u64 *scratch, struct t
 }
 
 /*
+ * Count arrivals in windows. @arrivals_ns is in time order. Only windows with arrivals are visited: a
+ * sparse trace may have billions of empty ones.
+ *
  * With n arrivals in w windows and s the sum of the squared counts, the mean is n / w and the
  * variance (of the population) s / w - (n / w)^2, so their quotient is (w * s - n^2) / (w * n).
  * w < 2^35, n <= 2^26 and s <= 2^52: all of it is exact in 128 bits.
  */
-static double trace_dispersion(unsigned __int128 n, unsigned __int128 w, unsigned __int128 s)
-{
-	return (double)(w * s - n * n) / (double)(w * n);
-}
-
-/*
- * Only the windows with arrivals are visited: a sparse trace may have billions of empty ones.
- * @arrivals_ns is in time order.
- */
 static void trace_burst_compute(const u64 *arrivals_ns, size_t n, struct trace_burst *burst)
 {
-	unsigned __int128 squares = 0;
+	unsigned __int128 squares = 0, windows;
 
 	burst->peak = 0;
 	for (size_t i = 0, next; i < n; i = next) {
@@ -111,10 +105,12 @@ static void trace_burst_compute(const u64 *arrivals_ns, size_t n, struct trace_b
 			burst->peak = next - i;
 		burst->windows = window + 1;
 	}
-	burst->dispersion = trace_dispersion(n, burst->windows, squares);
+	windows = burst->windows;
+	burst->dispersion =
+		(double)(windows * squares - (unsigned __int128)n * n) / (double)(windows * n);
 }
 
-/* In two passes: evenly spaced arrivals give exactly 0, where one pass would give noise. */
+/* The deviation over the mean of the gaps. Two passes: evenly spaced arrivals give exactly 0. */
 static double trace_interarrival_cv(const u64 *arrivals_ns, size_t n)
 {
 	double mean_ns, squares = 0;
