@@ -84,7 +84,10 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
-/* The word that names the figure, wherever it stands among the options; NULL: there is none. */
+/*
+ * Find the word that names the figure: the first one that is neither an option nor its value.
+ * NULL: there is none.
+ */
 static const char *find_name(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -129,7 +132,9 @@ static int print_help(const struct command *command, const struct figure *figure
 	return status ? status : command_flush(err);
 }
 
-/* The figure's own command: its folders are operands, and its help is what it shows. */
+/*
+ * Run the command of one figure. Its folders are the operands, and its help is the command's.
+ */
 static int run_figure(const struct figure *figure, int argc, char **argv,
 		      struct figure_args *args, struct sim_error *err)
 {

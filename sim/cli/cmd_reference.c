@@ -2,8 +2,9 @@
 /*
  * "gvmsim reference", see cmd_reference.h.
  *
- * Nothing is described twice: all text comes from the tables that the program itself works by (the
- * scenario's keys, the core's control files, systems, application types, figures, metrics).
+ * Nothing is described twice: all text comes from the tables that the program itself works by
+ * (the scenario's keys, the core's control files, systems, application types, figures,
+ * metrics).
  */
 #include "cli/cmd_reference.h"
 
@@ -36,7 +37,7 @@ static void print_cell(const char *text)
 	printf(" |");
 }
 
-/* The same as code, in which nothing is escaped; "" is an empty cell. */
+/* Print a text as a cell of code, in which nothing is escaped. "" is an empty cell. */
 static void print_code(const char *text)
 {
 	printf(*text ? " `%s` |" : " |", text);
@@ -65,7 +66,7 @@ static void print_key(const struct cfg_key *key, const char *name)
 	cfg_describe_allowed(key, allowed, sizeof(allowed));
 	examples = strstr(allowed, " such as ");
 	if (examples)
-		*examples = '\0'; /* they are in the table of types, once */
+		*examples = '\0'; /* the table of types has them */
 	printf("|");
 	print_code(name);
 	print_cell(cfg_type_name(key->type));
@@ -78,7 +79,7 @@ static void print_key(const struct cfg_key *key, const char *name)
 	       key->unused ? " (checked, but read by nothing yet)" : "");
 }
 
-/* A part of the scenario: keys whose paths begin with a prefix, and that no set brings. */
+/* Print a part of the scenario: the keys of every scenario whose paths begin with @prefix. */
 static void print_scenario_part(const struct cfg_schema *schema, const char *title,
 				const char *prefix, const char *text)
 {
@@ -158,7 +159,7 @@ static const char *control_kind(const struct gvm_control_file *file)
 	return kinds[file->kind];
 }
 
-/* Bounds of a write; of a file that has none, nothing. */
+/* Print the bounds of a write as a cell, which is empty for a file that cannot be written. */
 static void print_control_bounds(const struct gvm_control_file *file)
 {
 	const char *space = *file->unit ? " " : "";
@@ -194,7 +195,7 @@ static int print_control_files(void)
 	return 0;
 }
 
-/* A set's own keys as a table; nothing if there are none. */
+/* Print the keys of a set as a table, if it has any. */
 static void print_set_keys(const struct cfg_keys *set)
 {
 	if (!set->key_count)
@@ -205,7 +206,7 @@ static void print_set_keys(const struct cfg_keys *set)
 	printf("\n");
 }
 
-/* The control files that a system with its default keys honours. */
+/* Print the control files that a system honours with the defaults of its keys. */
 static int print_honoured(const struct sim_system *system)
 {
 	struct config config = { .system = &system->keys };
@@ -338,7 +339,7 @@ static int print_results(void)
 	return 0;
 }
 
-/* One list of words, a line each. */
+/* Lists of words, a line each. */
 static int words_systems(void)
 {
 	for (const struct cfg_keys *const *keys = sim_systems; *keys; keys++)
@@ -360,30 +361,31 @@ static int words_control_files(void)
 	return 0;
 }
 
-/* "a, b" as lines. */
+/* Print the names in "a, b" as lines. */
+static void print_names(char *text)
+{
+	char *name;
+
+	while ((name = strsep(&text, ",")))
+		if (*name)
+			puts(name + strspn(name, " "));
+}
+
 static int words_scenarios(void)
 {
 	char text[4096] = "";
-	char *rest = text;
-	char *name;
 
 	config_list_scenarios(text, sizeof(text));
-	while ((name = strsep(&rest, ",")))
-		if (*name)
-			puts(name + strspn(name, " "));
+	print_names(text);
 	return 0;
 }
 
 static int words_figures(void)
 {
 	char text[4096] = "";
-	char *rest = text;
-	char *name;
 
 	figure_list_names(text, sizeof(text));
-	while ((name = strsep(&rest, ",")))
-		if (*name)
-			puts(name + strspn(name, " "));
+	print_names(text);
 	return 0;
 }
 

@@ -143,7 +143,7 @@ static void run_progress(const struct machine *machine)
 			(double)machine->config->duration / NS_PER_S);
 }
 
-/* A container that died is a result; a line on stderr points to it. */
+/* A container that died is a result, not an error. A line on stderr points to it. */
 static void print_failures(const struct summary *summary)
 {
 	for (size_t i = 0; i < summary->container_count; i++) {
@@ -205,7 +205,7 @@ static int run_simulate(const struct run_args *args, const struct config *config
 	return status;
 }
 
-/* Nothing is simulated before it is sure that the results can be kept. */
+/* Simulate into a folder. The folder is prepared first, so that no results are lost. */
 static int run_config(const struct run_args *args, const struct config *config,
 		      struct sim_error *err)
 {
@@ -222,7 +222,7 @@ static int run_config(const struct run_args *args, const struct config *config,
 	return status;
 }
 
-/* The command line, with room for all of its options in @args. */
+/* Parse the command line and run it. @args has room for all options. */
 static int parse_and_run(int argc, char **argv, struct run_args *args, struct sim_error *err)
 {
 	struct command_line line;

@@ -112,7 +112,7 @@ static int attribute(struct trace *trace, const char *text, struct sim_error *er
 	return 0;
 }
 
-/* Would writing @out overwrite what was read from @in? */
+/* Are @in and @out the same file? */
 static bool same_file(const char *in, const char *out)
 {
 	struct stat a, b;
@@ -120,7 +120,7 @@ static bool same_file(const char *in, const char *out)
 	return !stat(in, &a) && !stat(out, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* In bytes, 0 if unknown (a pipe). */
+/* The size in bytes; 0 if it is not known (a pipe). */
 static s64 file_size(const char *path)
 {
 	struct stat st;

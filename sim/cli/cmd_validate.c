@@ -14,7 +14,7 @@
 #include "terminal/table.h"
 #include "validate/hardware.h"
 
-/* What counts as good: of all rows, and of each. */
+/* The errors of a good prediction: the median of all rows, and each row. */
 #define GOOD_MEDIAN   0.15
 #define GOOD_WORST    0.40
 

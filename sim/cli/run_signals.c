@@ -14,7 +14,10 @@ volatile int run_interrupted;
 
 static const int run_signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-/* A signal within a second is the same one again: timeout(1) signals a process and its group. */
+/*
+ * timeout(1) signals a process and its group, so a second signal within a second is the same
+ * one.
+ */
 static void on_signal(int number)
 {
 	static struct timespec first;
@@ -29,8 +32,9 @@ static void on_signal(int number)
 }
 
 /*
- * A shell ignores SIGINT for commands in the background; a SIGINT that is sent to them is meant all
- * the same. The other signals stay ignored where they are, as nohup(1) wants it.
+ * A shell makes commands in the background ignore SIGINT. Here a SIGINT counts even then:
+ * somebody has sent it on purpose. The other signals stay ignored if they are, as nohup(1)
+ * needs.
  */
 void run_signals_catch(void)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Logs of applications on a real host, as struct app_log.
+ * Reads logs of applications on a real host into struct app_log.
  *
- * Logs use the host's CLOCK_MONOTONIC, which Python's time.perf_counter() and time.monotonic_ns() read
- * on Linux. Dates are converted to ns since the collection began. Requests and images that begin before
- * or after the collection are left out and counted, because the GPU was not sampled then.
+ * Logs use the host's CLOCK_MONOTONIC, which Python's time.perf_counter() and
+ * time.monotonic_ns() read on Linux. Dates are converted to ns since the collection began.
+ * Requests and images that begin before or after the collection are left out and counted,
+ * because the GPU was not sampled then.
  */
 #ifndef SIM_COLLECT_APP_LOGS_H
 #define SIM_COLLECT_APP_LOGS_H
@@ -34,8 +35,8 @@ int app_logs_read_vllm(struct app_log *log, const char *file,
 		       struct sim_error *err);
 
 /*
- * The same for images: a CSV file with columns start_ns and end_ns, a row per image. An image with an
- * empty end_ns was not finished.
+ * Read images from a CSV file with columns start_ns and end_ns, a row per image. An image with
+ * an empty end_ns was not finished. Otherwise as above.
  */
 int app_logs_read_images(struct app_log *log, const char *file,
 			 const struct app_log_window *window, u64 *ret_outside,

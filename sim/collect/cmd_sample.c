@@ -2,10 +2,10 @@
 /*
  * "gvmcollect sample", see cmd_sample.h.
  *
- * Signals that end the program are blocked before anything is written. The wait for the next sample
- * fetches them, so no signal is lost and none leaves half a folder behind. They stay blocked to the end:
- * timeout(1) and terminals send more than one, and the second would end the program before it has
- * reported the first.
+ * Signals that end the program are blocked before anything is written. The wait for the next
+ * sample fetches them, so no signal is lost and none leaves half a folder behind. They stay
+ * blocked to the end: timeout(1) and terminals send more than one signal. The second one would
+ * end the program before it has reported the first.
  */
 #include "collect/cmd_sample.h"
 
@@ -78,7 +78,7 @@ const struct command command_sample = {
 };
 /* clang-format on */
 
-/* The core's table of control files stands in the middle. */
+/* Print the help. The core's table of control files stands in its middle. */
 static int print_help(struct sim_error *err)
 {
 	command_print_head(&command_sample);
@@ -168,8 +168,8 @@ static u64 clock_ns(void)
 }
 
 /*
- * Sample to the end. Dates are multiples of the interval since the start, however long a sample takes. If
- * this process was not scheduled in time, it skips the dates that have passed. No date is beyond the
+ * Sample to the end. Dates are multiples of the interval since the start, however long a sample
+ * takes. Dates that pass while this process is not scheduled are skipped. No date is beyond the
  * end.
  */
 static int collect(const struct sample_args *args, struct sampler *sampler,

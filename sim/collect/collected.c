@@ -35,7 +35,7 @@ static void summarise_container(struct summary_container *container,
 		 sampled->seen ? SUMMARY_OK : "never appeared");
 	has_current = set_last(container, SUMMARY_GMEM_CURRENT, sampled, "gmem.current");
 	set_last(container, SUMMARY_GMEM_SWAP, sampled, "gmem.swap.current");
-	/* The public GVM driver has no peak: the highest sample stands for it. */
+	/* The public GVM driver has no peak. The highest sample takes its place. */
 	if (!set_last(container, SUMMARY_GMEM_PEAK, sampled, "gmem.peak") && has_current)
 		summary_set_count(container, SUMMARY_GMEM_PEAK, sampled->resident_max_bytes);
 }
@@ -189,7 +189,7 @@ int collected_write(const struct collected *collected, const struct summary *sum
 		status = writer_commit(writer, err);
 	if (status)
 		writer_abort(writer);
-	else /* an earlier simulation may have left the file; no driver reports evictions */
+	else /* no driver reports evictions; remove the file of an earlier simulation */
 		writer_remove(writer, RESULTS_EVICTIONS);
 	return status;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The results folder of a real host: the files that gvmsim writes (sim/results), and controls.csv. A row
- * of controls.csv is a change in a control file: time_ns, container, file (its name in sim/core), value
- * (lines are joined by blanks).
+ * The results folder of a real host: the files that gvmsim writes (sim/results), and
+ * controls.csv.
  *
- * config.json describes the collection: "source" is "hardware", "clock.start_ns" is time 0 on the host's
- * CLOCK_MONOTONIC, and "notes" list what could not be sampled.
+ * A row of controls.csv is a change in a control file: time_ns, container, file (its name in
+ * sim/core), value (lines are joined by blanks).
+ *
+ * config.json describes the collection: "source" is "hardware", "clock.start_ns" is time 0 on
+ * the host's CLOCK_MONOTONIC, and "notes" list the files that could not be sampled.
  */
 #ifndef SIM_COLLECT_COLLECTED_H
 #define SIM_COLLECT_COLLECTED_H
@@ -24,7 +26,7 @@ struct collected {
 	u64 interval_ns;
 	u64 end_ns;    /* since the start */
 	u64 taken;     /* samples */
-	u64 skipped;   /* samples that were left out because their date had passed */
+	u64 skipped;   /* dates that had passed before their sample could be taken */
 	bool complete; /* not interrupted */
 };
 

@@ -71,7 +71,10 @@ int directories_open(const struct sampler *sampler, struct sampler_container *co
 	return dir;
 }
 
-/* Take in the directory of a process and a GPU, unless it is known. Returns 0 or -ENOMEM. */
+/*
+ * Add the container of a process and a GPU that have a directory, unless it is known. Returns 0
+ * or -ENOMEM.
+ */
 static int discover_container(struct sampler *sampler, const char *path, u64 tgid, u64 gpu)
 {
 	struct sampler_container *container;

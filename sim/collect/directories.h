@@ -12,7 +12,7 @@ int directories_discover(struct sampler *sampler);
 int directories_open(const struct sampler *sampler, struct sampler_container *container,
 		     char path[SAMPLER_PATH_MAX]);
 
-/* Say once which control files are missing when no root exists, as on a stock driver. */
+/* Note once that no root exists, as under a stock driver. Returns 0 or -ENOMEM. */
 int directories_note_no_roots(struct sampler *sampler);
 
 #endif

@@ -54,7 +54,7 @@ static bool find_line(const char *path, const char *key, char *ret_text, size_t 
 	return found;
 }
 
-/* The same as JSON, null if it is not there. */
+/* find_line() as JSON; null if there is no such line. */
 static json_t *find_json(const char *path, const char *key)
 {
 	char text[HOST_TEXT_MAX];

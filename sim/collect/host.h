@@ -7,10 +7,10 @@
 
 #define HOST_TEXT_MAX 128
 
-/* The host's name; "unknown" if it has none. */
+/* Write the host's name; "unknown" if it has none. */
 void host_name(char *ret_text, size_t size);
 
-/* The model of the first NVIDIA GPU; "unknown" if no driver is loaded. */
+/* Write the model of the first NVIDIA GPU; "unknown" if no driver is loaded. */
 void host_gpu_model(char *ret_text, size_t size);
 
 /*
@@ -20,8 +20,8 @@ void host_gpu_model(char *ret_text, size_t size);
 json_t *host_json(void);
 
 /*
- * A new JSON string. If the text is not UTF-8, "?" replaces bytes beyond ASCII, so that the name of a
- * process or folder cannot prevent results. NULL: no memory.
+ * A new JSON string. If the text is not UTF-8, "?" replaces bytes beyond ASCII: the name of a
+ * process or folder may be any bytes, and results are written all the same. NULL: no memory.
  */
 json_t *host_string(const char *text);
 

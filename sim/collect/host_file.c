@@ -119,7 +119,7 @@ static bool parse(const char *text, const struct gvm_control_file *file, u64 *re
 	return false;
 }
 
-/* Make any content fit for a field of a CSV file and for a message of one line. */
+/* Turn any content into one line for a field of a CSV file or a message. */
 static void make_line(char *text)
 {
 	for (; *text; text++)

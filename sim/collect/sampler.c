@@ -2,8 +2,8 @@
 /*
  * Sampling; see sampler.h.
  *
- * Files are opened anew for each sample. To keep them open would save microseconds, but a process
- * of the public GVM driver that ends spins until all its files are closed.
+ * Files are opened anew for each sample. Open files would save microseconds, but a process of
+ * the public GVM driver that ends spins until all its files are closed.
  */
 #include "collect/sampler.h"
 
@@ -18,7 +18,7 @@
 #include "engine/error.h"
 #include "results/results.h"
 
-#define MISSED_FOR_GOOD 2 /* samples; in the first a directory may be half made */
+#define MISSED_FOR_GOOD 2 /* samples; a directory may be half made in the first one */
 #define NS_PER_MS	1000000ull
 
 /* debugfs of gvm.ko (kernel-port/linux/gvm_debugfs.c), and of the GVM paper's driver. */
@@ -52,7 +52,7 @@ void sampler_destroy(struct sampler *sampler)
 	*sampler = (struct sampler){ 0 };
 }
 
-/* A line of news on standard output. */
+/* Print a line of news on standard output. */
 static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 			 const struct sampler_container *container, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -106,7 +106,7 @@ static bool is_stat(const struct gvm_control_file *file)
 	return !strcmp(file->name, "gcgroup.stat");
 }
 
-/* Say once of each file that it is missing, for all containers. */
+/* Note a missing file once, for all containers. */
 static int note_missing(struct sampler *sampler, u32 index, const char *path)
 {
 	const struct gvm_control_file *file = gvm_control_at(index);
@@ -146,7 +146,10 @@ static int add_change(struct sampler *sampler, u64 time_ns, u32 container,
 	return 0;
 }
 
-/* Remember a value that was read. The timeline's values change often and are no changes. */
+/*
+ * Remember a value that was read, and add a change if it is new. Values of the timeline are in
+ * its rows and add none.
+ */
 static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index,
 		      const struct host_value *value)
 {
@@ -167,7 +170,7 @@ static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_
 	return add_change(sampler, time_ns, index, control, value->text);
 }
 
-/* Read one file. Returns 1: it is known now, 0: it is not, or -ENOMEM. */
+/* Read one file. Returns 1: its value is known now, 0: it is not, or -ENOMEM. */
 static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index, int dir,
 		       const char *path)
 {
@@ -241,7 +244,7 @@ static int sample_files(struct sampler *sampler, u64 time_ns, u32 index, int dir
 	return 0;
 }
 
-/* The name that the process gives itself; read when it appears. */
+/* Read the name that the process gives itself. Done once, when the process appears. */
 static void read_command(struct sampler_container *container)
 {
 	char path[64];
@@ -264,7 +267,10 @@ static bool process_exists(u64 tgid)
 	return !access(path, F_OK);
 }
 
-/* A container is present as a directory of control files, or at least as a process. */
+/*
+ * Find out whether a container is present: as a directory of control files, or at least as a
+ * process.
+ */
 static void set_present(struct sampler *sampler, struct sampler_container *container,
 			u64 time_ns, bool present)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What was sampled, and how it grows; see samples.h. */
+/* The arrays of samples; see samples.h. */
 #include "collect/samples.h"
 
 #include <errno.h>

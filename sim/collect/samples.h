@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What was sampled: containers, rows, changes and notes, and how they grow. See sampler.h. */
+/* The samples: containers, rows, changes and notes, in arrays that grow. See sampler.h. */
 #ifndef SIM_COLLECT_SAMPLES_H
 #define SIM_COLLECT_SAMPLES_H
 
@@ -27,7 +27,7 @@ struct sampler_container {
 	char name[CFG_NAME_MAX];
 	char command[SAMPLER_COMMAND_MAX]; /* empty: not known */
 	u64 tgid;
-	u64 gpu;      /* SAMPLER_ANY_GPU: the first that it uses; then that one's number */
+	u64 gpu;      /* SAMPLER_ANY_GPU until it uses one: then the number of that GPU */
 	bool present; /* at the last sample */
 	bool seen;
 	u64 first_ns; /* its first and last sample, since the beginning */
@@ -69,14 +69,17 @@ struct sampler {
 	size_t row_count;
 	struct sampler_change *changes;
 	size_t change_count;
-	char **notes; /* what could not be sampled, in words */
+	char **notes; /* files that could not be sampled, in words */
 	size_t note_count;
 };
 
 /* Room for one more in an array that grows by doubling; NULL: no memory. */
 void *samples_room(void *array, size_t count, size_t element);
 
-/* Tell what cannot be sampled, and keep it for the results. Returns 0 or -ENOMEM. */
+/*
+ * Print a note about a file that cannot be sampled, and keep it for the results. Returns 0 or
+ * -ENOMEM.
+ */
 int sampler_note(struct sampler *sampler, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -89,7 +89,7 @@ static int compare_used(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Remove all entries but the @keep that were used last. */
+/* Remove all entries but the last @keep that were used. */
 static void remove_oldest(const char *folder, int descriptor, size_t keep)
 {
 	struct dirent **list = NULL;

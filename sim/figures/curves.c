@@ -13,7 +13,7 @@
 #include "results/csv.h"
 
 #define NS_PER_S  1e9
-#define BINS	  128 /* the most that a reader can tell apart in a picture */
+#define BINS	  128 /* more than this a picture does not show */
 #define BIN_S_MIN 1e-6
 
 static struct figure_line *add_line(struct figure_data *data, struct sim_error *err)
@@ -45,7 +45,10 @@ static int add_point(struct figure_line *line, double x_s, double y, struct sim_
 	return 0;
 }
 
-/* Read a panel's published curve: the rows of its file with the right text in the right column. */
+/*
+ * Read a panel's published curve: the rows of its file that have the curve's text in the
+ * curve's column.
+ */
 static int read_published(struct figure_data *data, size_t panel, struct sim_error *err)
 {
 	const struct figure_published_curve *published = &data->figure->panels[panel].published;
@@ -317,7 +320,7 @@ static void find_time(struct figure_data *data)
 		double ns;
 
 		data->end_s = fmax(data->end_s, json_number_value(seconds));
-		/* Logs of real hardware may last longer than the samples. */
+		/* On real hardware, logs may go on after the last sample. */
 		data->end_s =
 			fmax(data->end_s, (double)data->runs[run].folder.end_ns / NS_PER_S);
 		snprintf(file, sizeof(file), "%s/timeline.csv", data->runs[run].path);

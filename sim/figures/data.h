@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The numbers of a figure: taken from the results of its runs, beside what was published. */
+/* The numbers of a figure: ours, from the results of its runs, and the published ones. */
 #ifndef SIM_FIGURES_DATA_H
 #define SIM_FIGURES_DATA_H
 

@@ -85,7 +85,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
 	temporary_path(run, folder);
-	cache_folder_remove(folder); /* a dead process with our PID may have left it */
+	cache_folder_remove(folder); /* left by a dead process with our PID */
 	argv[argc++] = "gvmsim";
 	argv[argc++] = "run";
 	argv[argc++] = "--quiet";
@@ -298,7 +298,7 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		.cores = count_cores(),
 		.signals = signals,
 	};
-	struct writer writer; /* removes the folder again if it was created for nothing */
+	struct writer writer; /* if nothing is kept, it removes the folder again */
 	int status = writer_open(&writer, RUN_CACHE_FOLDER, err);
 	int folder;
 

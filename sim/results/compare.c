@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "results/compare.h"
 
-/* Call @use for every compared metric of one container, which may be missing in one run. */
+/*
+ * Call @use for every compared metric of one container. One of the runs may lack the container.
+ */
 static void compare_container(const struct summary_container *const both[COMPARE_RUNS],
 			      void (*use)(void *data, const struct compare_row *row),
 			      void *data)
@@ -40,7 +42,7 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 			&shared->containers[i],
 		};
 
-		/* A container of this name with another application is not the same one. */
+		/* Containers of one name but of different applications are not compared. */
 		if (both[COMPARE_ALONE] &&
 		    both[COMPARE_ALONE]->report != shared->containers[i].report)
 			both[COMPARE_ALONE] = NULL;

@@ -8,9 +8,9 @@
 
 enum compare_run { COMPARE_ALONE, COMPARE_SHARED, COMPARE_RUNS };
 
-/* One metric of one container. A value that one of the runs lacks is not known. */
+/* A metric of one container in both runs. A value that a run lacks is not known. */
 struct compare_row {
-	const struct summary_container *container; /* of the shared run if it is there */
+	const struct summary_container *container; /* of the shared run, else of the other */
 	const struct metric *metric;
 	struct summary_value values[COMPARE_RUNS];
 	struct summary_value ratio; /* shared over alone; real */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading CSV files of results and of published values. Columns are found by name, in any order. */
+/*
+ * Reads CSV files of results and of published values. Columns are found by name, in any order.
+ */
 #ifndef SIM_RESULTS_CSV_H
 #define SIM_RESULTS_CSV_H
 
@@ -41,11 +43,11 @@ int csv_next(struct csv *csv, struct sim_error *err);
 /* Does the field of wanted column @column have a value? */
 bool csv_has(const struct csv *csv, size_t column);
 
-/* The field of wanted column @column, as text or as an integer; an empty one is 0. */
+/* The field of wanted column @column, as text or as an integer. An empty field is 0. */
 const char *csv_text(const struct csv *csv, size_t column);
 int csv_u64(const struct csv *csv, size_t column, u64 *ret_value, struct sim_error *err);
 
-/* The same as a finite number, with a decimal point or without; an empty one is an error. */
+/* The field as a finite number, with or without a decimal point. An empty field is an error. */
 int csv_real(const struct csv *csv, size_t column, double *ret_value, struct sim_error *err);
 
 #endif

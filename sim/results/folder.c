@@ -14,7 +14,7 @@
 
 #define NS_PER_S 1e9
 
-/* Columns that are read, in the order of their names below. */
+/* The columns of requests.csv, as indices into the names below. */
 enum request_column {
 	REQUEST_CONTAINER,
 	REQUEST_ARRIVAL,
@@ -87,7 +87,7 @@ static int csv_outcome(const struct csv *csv, enum app_outcome *ret_outcome,
 			      csv->file, csv->line, csv_text(csv, REQUEST_OUTCOME));
 }
 
-/* One row into the array of folder, which grows by doubling. */
+/* Make room for one more row in an array that grows by doubling. NULL: no memory. */
 static void *array_room(void *array, size_t count, size_t element)
 {
 	if (count & (count - 1))
@@ -151,7 +151,7 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 	return status;
 }
 
-/* Every row of a CSV file through @read. */
+/* Call @read for every row of a CSV file. */
 static int read_csv(struct folder *folder, const char *file, const char *const *columns,
 		    size_t count,
 		    int (*read)(struct folder *folder, const struct csv *csv,
@@ -172,7 +172,9 @@ static int read_csv(struct folder *folder, const char *file, const char *const *
 	return status;
 }
 
-/* What was promised to the users of one container. On hardware nothing may be: null. */
+/*
+ * Read the promised time to a first answer of one container. On hardware it may be null: none.
+ */
 static int read_promise(struct folder *folder, size_t index, const char *file,
 			json_t *containers, struct sim_error *err)
 {
@@ -234,7 +236,7 @@ static int read_summary(struct folder *folder, const char *file, struct sim_erro
 	return 0;
 }
 
-/* Opening a FIFO would wait for a writer for ever, so it is refused before. */
+/* Check that all files are regular files. Opening a FIFO would wait for a writer for ever. */
 static int check_files(const char *path, struct sim_error *err)
 {
 	static const char *const names[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading a results folder back, for comparisons of runs. */
+/* Reads a results folder back, for comparisons of runs. */
 #ifndef SIM_RESULTS_FOLDER_H
 #define SIM_RESULTS_FOLDER_H
 

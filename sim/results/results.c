@@ -52,7 +52,7 @@ int results_write_summary(struct writer *writer, const struct summary *summary,
 	return status;
 }
 
-/* The resolved configuration, with the hash that summary.json names. */
+/* Write config.json: the resolved configuration, with the hash that summary.json has, too. */
 static int write_config(struct writer *writer, const struct config *config,
 			struct sim_error *err)
 {
@@ -135,7 +135,7 @@ static int begin_file(struct writer *writer, const char *name,
 	return status;
 }
 
-/* A date and a comma. The field is empty if the date is 0: it did not happen. */
+/* Write a date and a comma. The date 0 did not happen and is an empty field. */
 static void write_date(struct writer *writer, u64 ns)
 {
 	if (ns)
@@ -194,7 +194,7 @@ int results_begin_timeline(struct writer *writer, struct sim_error *err)
 	return begin_file(writer, RESULTS_TIMELINE, timeline_columns, err);
 }
 
-/* @bytes over the bytes that a link of @bandwidth bytes/s can move in @interval_ns. */
+/* Write @bytes over the bytes that a link of @bandwidth bytes/s can move in @interval_ns. */
 static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 {
 	fixed_format((unsigned __int128)bytes * FIXED_NS_PER_S,
@@ -216,7 +216,10 @@ static void put_usage(struct writer *writer, const struct results_sample *sample
 	writer_printf(writer, "%llu,%llu,%s,%s,", usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
 }
 
-/* A number and the character behind it. The field is empty if the sample does not know @what. */
+/*
+ * Write a number and the character behind it. The field is empty if the sample does not know
+ * @what.
+ */
 static void put_known(struct writer *writer, const struct results_sample *sample,
 		      unsigned int what, u64 value, char end)
 {

@@ -33,10 +33,10 @@
 #define RESULTS_CONTROLS  "controls.csv"
 #define RESULTS_EVICTIONS "evictions.csv"
 
-/* A column of a CSV file. The header of the file and the reference document are made of these. */
+/* A column of a CSV file. The file's header and the reference document are made from it. */
 struct results_column {
 	const char *name;    /* NULL ends a list */
-	const char *meaning; /* one line, with the unit where the name has none */
+	const char *meaning; /* one line; it has the unit if the name has none */
 };
 
 /* A CSV file of the folder. */
@@ -45,12 +45,12 @@ struct results_file {
 	const struct results_column *columns;
 };
 
-/* All of them; an entry without a name ends the list. */
+/* All CSV files; an entry without a name ends the list. */
 extern const struct results_file results_files[];
 
 /*
- * Before simulating: make sure that results can be written to @folder. Returns 0 with an open
- * writer, or -SIM_EXIT_RUNTIME.
+ * Make sure that results can be written to @folder. To be called before anything is simulated.
+ * Returns 0 with an open writer, or -SIM_EXIT_RUNTIME.
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The names of the machine's metrics, and the computation of an application's metrics from its log; see
- * summary.h.
+ * The names of the machine's metrics, and the computation of an application's metrics from its
+ * log; see summary.h.
  *
- * Times are those of the benchmark client, because published numbers are measured there; see enum
- * metric_source. Every metric is a sum of integers or an exact order statistic, followed by one division,
- * so the digits do not depend on the compiler.
+ * Times are those that a benchmark client measures, because published numbers are measured
+ * there; see enum metric_source. Every metric is a sum of integers or an exact order statistic,
+ * followed by one division, so the digits do not depend on the compiler.
  */
 #include "results/summary.h"
 

@@ -16,7 +16,7 @@ static bool is_integer(const struct metric *metric)
 	return metric->unit == METRIC_COUNT || metric->unit == METRIC_BYTES;
 }
 
-/* The child object @name of @parent, made if need be. */
+/* The child object @name of @parent. Makes it if there is none. */
 static json_t *child_object(json_t *parent, const char *name)
 {
 	json_t *child = json_object_get(parent, name);
@@ -259,7 +259,7 @@ static void load_container(struct load *load, const char *name, const json_t *ob
 	load_report(load, prefix, type, container);
 	for (size_t i = 0; !load->status && (metric = summary_metric(container, i, &value));
 	     i++)
-		/* The values are ours: the caller's container is not const. */
+		/* summary_metric() takes and returns const; the container is not. */
 		load_metric(load, object, prefix, metric, (struct summary_value *)value);
 }
 

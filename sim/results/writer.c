@@ -11,7 +11,7 @@
 
 #include "engine/error.h"
 
-/* Before a simulation starts, a file of this size proves that its results can be written. */
+/* A file of this size proves, before a simulation starts, that its results can be written. */
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
 
@@ -77,8 +77,8 @@ static void remove_made_folders(struct writer *writer)
 }
 
 /*
- * Create a temporary file; a dead process with our PID may have left an older one, which is replaced.
- * Returns a descriptor, or -1 and errno.
+ * Create a temporary file. Replaces one that a dead process with our PID may have left. Returns
+ * a descriptor, or -1 and errno.
  */
 static int create_temporary(const char *path)
 {

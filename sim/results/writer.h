@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Writing a set of files into a folder so that there are never half results.
+ * Writes a set of files into a folder so that there are never half results.
  *
- * Each file is first written to a temporary file beside it and synced to the disk. When all of them are
- * complete, they are renamed over the old ones, one by one. Other files in the folder are left alone. On
- * failure the temporary files are removed, and so are the folders that the writer created.
+ * Each file is first written to a temporary file beside it and synced to the disk. When all of
+ * them are complete, they are renamed over the old ones, one by one. Other files in the folder
+ * stay. On failure the writer removes the temporary files and the folders that it created.
  */
 #ifndef SIM_RESULTS_WRITER_H
 #define SIM_RESULTS_WRITER_H
@@ -35,7 +35,7 @@ struct writer {
 
 /*
  * Make @folder with its parents and prove that files can be written into it. Returns 0 or
- * -SIM_EXIT_RUNTIME, having left nothing behind.
+ * -SIM_EXIT_RUNTIME; then nothing is left behind.
  */
 int writer_open(struct writer *writer, const char *folder, struct sim_error *err);
 

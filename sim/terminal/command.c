@@ -106,7 +106,7 @@ int command_parse(const struct command *command, int argc, char **argv,
 									  no_argument,
 					      NULL, OPTION_BASE + (int)i };
 	options[count] = (struct option){ "help", no_argument, NULL, 'h' };
-	optind = 0; /* glibc: start afresh, also with what getopt remembers */
+	optind = 0; /* glibc: start anew, and forget the state of the last parse */
 	opterr = 0;
 	while (!status && (found = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
 		const char letter[] = { '-', (char)optopt, '\0' };
@@ -120,7 +120,9 @@ int command_parse(const struct command *command, int argc, char **argv,
 				      err);
 			continue;
 		}
-		/* getopt has not passed a word of several short options. */
+		/*
+		 * In a word of several short options, getopt has not moved on: name the letter.
+		 */
 		status = command_mistake(command, err, "option '%s' %s",
 					 optopt && optopt < OPTION_BASE ? letter :
 									  argv[optind - 1],

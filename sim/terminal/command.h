@@ -13,7 +13,7 @@ struct sim_error;
 
 struct command_option {
 	const char *name;  /* "set", for --set; NULL ends a table */
-	const char *value; /* what follows it: "PATH=VALUE"; NULL: nothing */
+	const char *value; /* the word behind it: "PATH=VALUE"; NULL: none */
 	bool repeats;	   /* may stand several times */
 	const char *help;  /* lines are separated by "\n" */
 };
@@ -42,8 +42,9 @@ struct command_line {
 };
 
 /*
- * Parse @argv, whose first word is the command's last. Calls @take for each option, with the name
- * as in the table. Returns 0 or a negative enum sim_exit: a mistake of the user, or of @take.
+ * Parse @argv, whose first word is the last word of the command's name. Calls @take for each
+ * option, with the name as in the table. Returns 0 or a negative enum sim_exit: a mistake of
+ * the user, or the error of @take.
  */
 int command_parse(const struct command *command, int argc, char **argv,
 		  int (*take)(void *data, const char *option, const char *value,

@@ -13,7 +13,7 @@
 #define PROGRESS_LINE_MAX  80
 #define NS_PER_S	   1e9
 
-/* One simulation a process, so one of these. */
+/* A process runs one simulation, so it has one line of progress. */
 static struct {
 	bool drawing;
 	u64 start_ns; /* wall clock */
@@ -37,7 +37,7 @@ void progress_start(bool wanted)
 	progress.width = 0;
 }
 
-/* One less than the terminal has, so that nothing wraps. */
+/* The columns that a line may use: one less than the terminal has, so that nothing wraps. */
 static int line_room(void)
 {
 	struct winsize size;
@@ -49,8 +49,8 @@ static int line_room(void)
 }
 
 /*
- * Write @text over the present line. With one write() and not with stdio, which wants 8 KiB of the
- * small stack that the simulation's actors run on.
+ * Write @text over the present line, with one write(). stdio would need 8 KiB of stack, and the
+ * simulation's threads have small ones.
  */
 static void draw(const char *text, int length)
 {

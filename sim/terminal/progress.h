@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* How far simulations are: one line on a terminal that is drawn over and over. */
+/* The progress of simulations: one line on a terminal, drawn over and over. */
 #ifndef SIM_TERMINAL_PROGRESS_H
 #define SIM_TERMINAL_PROGRESS_H
 
@@ -9,8 +9,8 @@
 void progress_start(bool wanted);
 
 /*
- * Show that @done_s of @whole_s simulated seconds are done. May be called as often as one likes:
- * it draws ten times a second of wall time at most.
+ * Show that @done_s of @whole_s simulated seconds are done. Draws at most ten times a second of
+ * wall time, however often it is called.
  */
 void progress_update(double done_s, double whole_s);
 

@@ -36,7 +36,7 @@ void signals_release(const struct signals *signals)
 	sigprocmask(SIG_SETMASK, &signals->outside, NULL);
 }
 
-/* Returns 0 or -1 and errno. */
+/* Make the descriptor @to a copy of @from. Returns 0 or -1 and errno. */
 static int give_stream(int from, int to)
 {
 	if (from < 0)
@@ -46,7 +46,7 @@ static int give_stream(int from, int to)
 	return dup2(from, to) < 0 ? -1 : 0;
 }
 
-/* In the child, until it is the program; if it cannot be, it reports the errno. */
+/* In the child: become the program. Returns only if that fails, with errno. */
 static void become(const struct signals *signals, const char *program, const char *const *argv,
 		   int output, int errors, int report)
 {
@@ -62,7 +62,7 @@ static void become(const struct signals *signals, const char *program, const cha
 	_exit(127);
 }
 
-/* fork() and not posix_spawn(), which knows no way to say that a child is to die with us. */
+/* fork(), since posix_spawn() cannot make a child die with its parent. */
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
 		  const char *const *argv, int output, int errors)
 {
@@ -76,7 +76,7 @@ int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *p
 	if (!*ret_child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
-			_exit(127); /* it was faster */
+			_exit(127); /* the parent has ended already */
 		become(signals, program, argv, output, errors, report[1]);
 	}
 	if (*ret_child < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Signals of a command that waits for children or for a date. They are blocked, and fetched while it
- * waits, so no signal can leave a child or a half file behind.
+ * Signals of a command that waits for children or for a date. They are blocked, and fetched
+ * while the command waits, so no signal can leave a child or a half file behind.
  */
 #ifndef SIM_TERMINAL_SIGNALS_H
 #define SIM_TERMINAL_SIGNALS_H
@@ -14,12 +14,13 @@
 
 struct signals {
 	sigset_t taken;	  /* the signals that end us, and SIGCHLD; blocked meanwhile */
-	sigset_t outside; /* what was blocked before */
+	sigset_t outside; /* the mask from before */
 };
 
 /*
- * Block the signals that end us (SIGINT, SIGTERM, SIGHUP), and SIGCHLD. A shell ignores SIGINT for
- * commands in the background; a SIGINT that is sent to one is meant all the same, so it counts.
+ * Block the signals that end the program (SIGINT, SIGTERM, SIGHUP), and SIGCHLD. A shell makes
+ * commands in the background ignore SIGINT. Here a SIGINT counts even then: somebody has sent
+ * it on purpose.
  */
 void signals_take(struct signals *signals);
 void signals_release(const struct signals *signals);
@@ -32,12 +33,15 @@ void signals_release(const struct signals *signals);
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
 		  const char *const *argv, int output, int errors);
 
-/* Blocking, a fifth of a second at most. Returns true if a signal came that ends us. */
+/*
+ * Wait for a signal, at most a fifth of a second. Returns true if a signal came that ends the
+ * program.
+ */
 bool signals_wait(const struct signals *signals);
 
 /*
- * Blocking, until a date of CLOCK_MONOTONIC: is it there, or has a signal come that ends us?
- * Returns true for the signal, also if both.
+ * Wait until a date of CLOCK_MONOTONIC or for a signal that ends the program. Returns true if
+ * the signal came, even if the date has passed, too.
  */
 bool signals_wait_until(const struct signals *signals, u64 date_ns);
 

@@ -17,7 +17,9 @@ struct table {
 	bool failed; /* out of memory: rows are missing */
 };
 
-/* Append an empty row. Its cells are set by index; columns that stay empty are not printed. */
+/*
+ * Append an empty row, whose cells are set by index. A column that stays empty is not printed.
+ */
 void table_add(struct table *table);
 void table_set(struct table *table, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "collect_fixture.h"
 
+#include "suite.h"
+
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 char tree[64];
 
+/* Between the set-up of the tree and its end. */
+static struct {
+	void (*setup)(void);
+	void (*teardown)(void);
+} of_suite;
+
 static void tree_setup(void)
 {
-	strcpy(tree, "/tmp/test_collect.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(tree));
+	suite_make_folder(tree, sizeof(tree));
+	of_suite.setup();
 }
 
 static void tree_teardown(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", tree);
-	ck_assert_int_eq(system(command), 0);
+	of_suite.teardown();
+	suite_remove_folder(tree);
 }
 
 const char *tree_path(const char *name)
@@ -38,11 +41,7 @@ void tree_mkdir(const char *name)
 
 void tree_put(const char *name, const char *text)
 {
-	FILE *stream = fopen(tree_path(name), "w");
-
-	ck_assert_msg(stream, "cannot write %s", name);
-	ck_assert_int_ge(fputs(text, stream), 0);
-	ck_assert_int_eq(fclose(stream), 0);
+	suite_put_file(tree_path(name), text);
 }
 
 void tree_remove(const char *name)
@@ -79,17 +78,7 @@ void tree_put_all(const char *folder)
 int tree_run(const char *name, void (*add_tests)(TCase *tests), void (*setup)(void),
 	     void (*teardown)(void))
 {
-	Suite *suite = suite_create(name);
-	TCase *tests = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tests, tree_setup, tree_teardown);
-	tcase_add_checked_fixture(tests, setup, teardown);
-	add_tests(tests);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	of_suite.setup = setup;
+	of_suite.teardown = teardown;
+	return suite_run(name, tree_setup, tree_teardown, add_tests);
 }

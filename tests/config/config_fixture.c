@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "machine/machine.h"
+#include "suite.h"
 
 const char config_gpu_profile[] =
 	"{\"gpu\": {"
@@ -86,19 +87,13 @@ struct sim_error error;
 
 void write_file(const char *name, const char *text)
 {
-	FILE *stream = fopen(name, "w");
-
-	ck_assert_ptr_nonnull(stream);
-	ck_assert_int_ge(fputs(text, stream), 0);
-	ck_assert_int_eq(fclose(stream), 0);
+	suite_put_file(name, text);
 }
 
 void fixture_setup(void)
 {
-	char name[] = "/tmp/test_config.XXXXXX";
-
-	ck_assert_ptr_nonnull(mkdtemp(name));
-	ck_assert_int_eq(chdir(name), 0);
+	suite_make_folder(folder, sizeof(folder));
+	ck_assert_int_eq(chdir(folder), 0);
 	ck_assert_ptr_nonnull(getcwd(folder, sizeof(folder)));
 	ck_assert_int_eq(mkdir("gpus", 0700) | mkdir("apps", 0700), 0);
 	write_file("gpus/tiny.json", config_gpu_profile);
@@ -109,11 +104,9 @@ void fixture_setup(void)
 
 void fixture_teardown(void)
 {
-	char command[128];
-
 	config_destroy(&config);
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	ck_assert_int_eq(chdir("/") | system(command), 0);
+	ck_assert_int_eq(chdir("/"), 0);
+	suite_remove_folder(folder);
 }
 
 const char *replace(const char *text, const char *from, const char *to)

@@ -14,6 +14,7 @@
 
 #include "config_fixture.h"
 #include "config/paths.h"
+#include "suite.h"
 
 START_TEST(everything_is_bound)
 {
@@ -579,55 +580,38 @@ START_TEST(missing_data_says_where_it_was_sought)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
+static void add_tests(TCase *tests)
 {
-	TCase *tcase = tcase_create(name);
-
-	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
-static void add_layers(Suite *suite)
-{
-	TCase *tcase = add_case(suite, "layers");
-
-	tcase_add_test(tcase, everything_is_bound);
-	tcase_add_test(tcase, later_layers_win);
-	tcase_add_test(tcase, keys_that_nothing_honours_are_listed);
-	tcase_add_test(tcase, mechanisms_of_papers_are_switched_off_and_ideas_on);
-	tcase_add_test(tcase, a_machine_may_have_gpus_of_different_profiles);
-	tcase_add_test(tcase, set_chooses_the_profile);
-	tcase_add_test(tcase, dotted_and_nested_are_one_spelling);
-	tcase_add_test(tcase, one_key_in_two_spellings_is_wrong);
-	tcase_add_test(tcase, numbers_may_be_numbers_or_texts);
-	tcase_add_test(tcase, real_numbers_keep_every_decimal);
-	tcase_add_test(tcase, control_files_get_one_spelling);
-	tcase_add_test(tcase, set_means_the_longest_known_key);
-	tcase_add_test(tcase, set_takes_json_or_text);
-	tcase_add_test(tcase, set_takes_objects_and_lists);
-	tcase_add_test(tcase, set_can_add_a_whole_container);
-	tcase_add_test(tcase, events_are_in_time_order);
-	tcase_add_test(tcase, events_tell_page_players_what_to_do);
-}
-
-static void add_results(Suite *suite)
-{
-	TCase *tcase = add_case(suite, "resolved and found");
-
-	tcase_add_test(tcase, hash_does_not_see_order_or_spelling);
-	tcase_add_test(tcase, hash_sees_every_key);
-	tcase_add_test(tcase, hash_sees_the_trace_but_not_its_place);
-	tcase_add_test(tcase, the_resolved_configuration_is_a_scenario);
-	tcase_add_test(tcase, the_resolved_configuration_finds_its_trace_from_elsewhere);
-	tcase_add_test(tcase, a_trace_of_ours_keeps_its_name);
-	tcase_add_test(tcase, scenarios_come_through_pipes);
-	tcase_add_test(tcase, a_folder_does_not_hide_a_scenario_of_ours);
-	tcase_add_test(tcase, scenarios_are_found_from_any_folder);
-	tcase_add_test(tcase, shipped_scenarios_are_right);
-	tcase_add_test(tcase, data_is_found_beside_the_program);
-	tcase_add_test(tcase, data_is_found_in_the_source_tree_at_last);
-	tcase_add_test(tcase, missing_data_says_where_it_was_sought);
+	tcase_add_test(tests, everything_is_bound);
+	tcase_add_test(tests, later_layers_win);
+	tcase_add_test(tests, keys_that_nothing_honours_are_listed);
+	tcase_add_test(tests, mechanisms_of_papers_are_switched_off_and_ideas_on);
+	tcase_add_test(tests, a_machine_may_have_gpus_of_different_profiles);
+	tcase_add_test(tests, set_chooses_the_profile);
+	tcase_add_test(tests, dotted_and_nested_are_one_spelling);
+	tcase_add_test(tests, one_key_in_two_spellings_is_wrong);
+	tcase_add_test(tests, numbers_may_be_numbers_or_texts);
+	tcase_add_test(tests, real_numbers_keep_every_decimal);
+	tcase_add_test(tests, control_files_get_one_spelling);
+	tcase_add_test(tests, set_means_the_longest_known_key);
+	tcase_add_test(tests, set_takes_json_or_text);
+	tcase_add_test(tests, set_takes_objects_and_lists);
+	tcase_add_test(tests, set_can_add_a_whole_container);
+	tcase_add_test(tests, events_are_in_time_order);
+	tcase_add_test(tests, events_tell_page_players_what_to_do);
+	tcase_add_test(tests, hash_does_not_see_order_or_spelling);
+	tcase_add_test(tests, hash_sees_every_key);
+	tcase_add_test(tests, hash_sees_the_trace_but_not_its_place);
+	tcase_add_test(tests, the_resolved_configuration_is_a_scenario);
+	tcase_add_test(tests, the_resolved_configuration_finds_its_trace_from_elsewhere);
+	tcase_add_test(tests, a_trace_of_ours_keeps_its_name);
+	tcase_add_test(tests, scenarios_come_through_pipes);
+	tcase_add_test(tests, a_folder_does_not_hide_a_scenario_of_ours);
+	tcase_add_test(tests, scenarios_are_found_from_any_folder);
+	tcase_add_test(tests, shipped_scenarios_are_right);
+	tcase_add_test(tests, data_is_found_beside_the_program);
+	tcase_add_test(tests, data_is_found_in_the_source_tree_at_last);
+	tcase_add_test(tests, missing_data_says_where_it_was_sought);
 }
 
 /* "--find KIND NAME": see run_copy(). */
@@ -643,18 +627,7 @@ static int find_and_print(const char *kind, const char *name)
 
 int main(int argc, char **argv)
 {
-	Suite *suite;
-	SRunner *runner;
-	int failed;
-
 	if (argc == 4 && !strcmp(argv[1], "--find"))
 		return find_and_print(argv[2], argv[3]);
-	suite = suite_create("config");
-	add_layers(suite);
-	add_results(suite);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("config", fixture_setup, fixture_teardown, add_tests);
 }

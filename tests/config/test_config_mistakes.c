@@ -7,6 +7,7 @@
 
 #include "config_fixture.h"
 #include "machine/machine.h"
+#include "suite.h"
 
 START_TEST(set_mistakes_are_named)
 {
@@ -503,43 +504,36 @@ START_TEST(unknown_profiles_list_the_known_ones)
 }
 END_TEST
 
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, set_mistakes_are_named);
+	tcase_add_test(tests, unused_keys_are_checked);
+	tcase_add_test(tests, keys_given_twice_in_one_set_are_named);
+	tcase_add_test(tests,
+		       mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_them);
+	tcase_add_test(tests, what_cannot_be_typed_is_not_suggested);
+	tcase_add_test(tests, keys_of_another_application_are_named);
+	tcase_add_test(tests, unreadable_files_are_named);
+	tcase_add_test(tests, unknown_keys_are_named);
+	tcase_add_test(tests, wrong_types_are_named);
+	tcase_add_test(tests, bad_suffixes_are_named);
+	tcase_add_test(tests, ranges_are_kept);
+	tcase_add_test(tests, missing_keys_are_named);
+	tcase_add_test(tests, container_names_are_checked);
+	tcase_add_test(tests, gpus_are_checked);
+	tcase_add_test(tests, relations_are_checked);
+	tcase_add_test(tests, overridden_mistakes_are_still_mistakes);
+	tcase_add_test(tests, messages_are_one_line);
+	tcase_add_test(tests, a_missing_trace_says_where_it_was_sought);
+	tcase_add_test(tests, bad_events_are_named);
+	tcase_add_test(tests, bad_touches_are_named);
+	tcase_add_test(tests, events_without_any_key_are_not_lost);
+	tcase_add_test(tests, profiles_must_say_where_numbers_come_from);
+	tcase_add_test(tests, bad_profiles_are_named);
+	tcase_add_test(tests, unknown_profiles_list_the_known_ones);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("config_mistakes");
-	TCase *tcase = tcase_create("mistakes");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_checked_fixture(tcase, fixture_setup, fixture_teardown);
-	tcase_add_test(tcase, set_mistakes_are_named);
-	tcase_add_test(tcase, unused_keys_are_checked);
-	tcase_add_test(tcase, keys_given_twice_in_one_set_are_named);
-	tcase_add_test(tcase,
-		       mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_them);
-	tcase_add_test(tcase, what_cannot_be_typed_is_not_suggested);
-	tcase_add_test(tcase, keys_of_another_application_are_named);
-	tcase_add_test(tcase, unreadable_files_are_named);
-	tcase_add_test(tcase, unknown_keys_are_named);
-	tcase_add_test(tcase, wrong_types_are_named);
-	tcase_add_test(tcase, bad_suffixes_are_named);
-	tcase_add_test(tcase, ranges_are_kept);
-	tcase_add_test(tcase, missing_keys_are_named);
-	tcase_add_test(tcase, container_names_are_checked);
-	tcase_add_test(tcase, gpus_are_checked);
-	tcase_add_test(tcase, relations_are_checked);
-	tcase_add_test(tcase, overridden_mistakes_are_still_mistakes);
-	tcase_add_test(tcase, messages_are_one_line);
-	tcase_add_test(tcase, a_missing_trace_says_where_it_was_sought);
-	tcase_add_test(tcase, bad_events_are_named);
-	tcase_add_test(tcase, bad_touches_are_named);
-	tcase_add_test(tcase, events_without_any_key_are_not_lost);
-	tcase_add_test(tcase, profiles_must_say_where_numbers_come_from);
-	tcase_add_test(tcase, bad_profiles_are_named);
-	tcase_add_test(tcase, unknown_profiles_list_the_known_ones);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("config_mistakes", fixture_setup, fixture_teardown, add_tests);
 }

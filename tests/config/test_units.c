@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "config/units.h"
+#include "suite.h"
 
 struct units_case {
 	const char *text;
@@ -126,23 +127,17 @@ START_TEST(formatted_units_read_back)
 }
 END_TEST
 
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, sizes_are_exact);
+	tcase_add_test(tests, sizes_refuse_what_they_cannot_hold);
+	tcase_add_test(tests, durations_need_units);
+	tcase_add_test(tests, ratios_have_six_decimals);
+	tcase_add_test(tests, integers_and_timeslices);
+	tcase_add_test(tests, formatted_units_read_back);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("units");
-	TCase *tcase = tcase_create("units");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_test(tcase, sizes_are_exact);
-	tcase_add_test(tcase, sizes_refuse_what_they_cannot_hold);
-	tcase_add_test(tcase, durations_need_units);
-	tcase_add_test(tcase, ratios_have_six_decimals);
-	tcase_add_test(tcase, integers_and_timeslices);
-	tcase_add_test(tcase, formatted_units_read_back);
-	suite_add_tcase(suite, tcase);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("units", NULL, NULL, add_tests);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "figures_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "suite.h"
 
 struct sim_error error;
+char folder[64];
+
+static char file[128];
 
 /* A copy of @text with its quotes as JSON has them. */
 static char *quote(const char *text)
@@ -31,32 +31,24 @@ json_t *parse(const char *text)
 	return json;
 }
 
-static void remove_file(void)
+void figures_setup(void)
 {
-	unlink(figure_file());
+	suite_make_folder(folder, sizeof(folder));
+	snprintf(file, sizeof(file), "%s/figure.json", folder);
 }
 
-const char *figure_file(void)
+void figures_teardown(void)
 {
-	static char path[64];
-
-	if (!*path) {
-		snprintf(path, sizeof(path), "/tmp/gvmsim-figure-%ld.json", (long)getpid());
-		atexit(remove_file);
-	}
-	return path;
+	suite_remove_folder(folder);
 }
 
 int read_figure(struct figure *figure, const char *text)
 {
-	FILE *file = fopen(figure_file(), "w");
 	char *quoted = quote(text);
 
-	ck_assert_ptr_nonnull(file);
-	fputs(quoted, file);
-	fclose(file);
+	suite_put_file(file, quoted);
 	free(quoted);
-	return figure_read(figure, figure_file(), &error);
+	return figure_read(figure, file, &error);
 }
 
 void must_read(struct figure *figure, const char *text)
@@ -68,6 +60,6 @@ void expect_error(const char *message)
 {
 	char expected[1200];
 
-	snprintf(expected, sizeof(expected), "%s:%s", figure_file(), message);
+	snprintf(expected, sizeof(expected), "%s:%s", file, message);
 	ck_assert_str_eq(error.text, expected);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by the tests of figures: JSON written with ' in place of ", and a figure whose file each test
- * writes anew.
+ * Shared by the tests of figures: JSON written with ' in place of ", and a fresh folder for each test,
+ * with the file of a figure.
  */
 #ifndef TESTS_FIGURES_FIXTURE_H
 #define TESTS_FIGURES_FIXTURE_H
@@ -18,10 +18,12 @@ extern struct sim_error error; /* of the last call that failed */
 /* The value that @text is. The caller drops it. */
 json_t *parse(const char *text);
 
-/* The path of the figure's file, in a folder of this process. */
-const char *figure_file(void);
+extern char folder[64]; /* the test's own */
 
-/* Write @text into that file and read it. Returns what figure_read() does. */
+void figures_setup(void);
+void figures_teardown(void);
+
+/* Write @text into the file of a figure and read it. Returns what figure_read() does. */
 int read_figure(struct figure *figure, const char *text);
 
 /* The same, and expect success. */

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The file of a figure: its runs, panels and bars in order, and mistakes that name the key. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "figures/data.h"
 #include "figures_fixture.h"
-#include "runner.h"
+#include "suite.h"
 
 #define BARS                                                                         \
 	"{'title':'T','scenario':'s','defaults':{'seed':1},'set':{'duration':'1s'}," \
@@ -161,22 +158,17 @@ START_TEST(a_mistake_names_file_and_key)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tests)
 {
-	Suite *suite = suite_create("figure_read");
-	TCase *tests = tcase_create("figure_read");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
 	tcase_add_test(tests, runs_and_points_stand_in_the_order_of_the_file);
 	tcase_add_test(tests, sets_go_from_the_figure_to_the_point);
 	tcase_add_test(tests, bars_stand_panel_by_panel_run_by_run_part_by_part);
 	tcase_add_test(tests, keys_that_are_left_out_have_their_standard);
 	tcase_add_test(tests, help_may_be_lines);
 	tcase_add_loop_test(tests, a_mistake_names_file_and_key, 0, (int)ARRAY_SIZE(mistakes));
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(void)
+{
+	return suite_run("figure_read", figures_setup, figures_teardown, add_tests);
 }

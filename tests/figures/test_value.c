@@ -2,15 +2,12 @@
 /* Values of a figure: mistakes in expressions name the key, and arithmetic over hand-made results. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "figures/data.h"
 #include "figures/value.h"
 #include "figures_fixture.h"
-#include "runner.h"
+#include "suite.h"
 
 #define FIGURE(value_)                                       \
 	"{'title':'T','scenario':'s','runs':[{'label':'a'}," \
@@ -48,10 +45,10 @@ static const struct {
 START_TEST(a_wrong_expression_names_its_key)
 {
 	char text[1024], message[512];
-	struct figure figure;
+	struct figure wrong;
 
 	snprintf(text, sizeof(text), FIGURE("%s"), mistakes[_i].value);
-	ck_assert_int_eq(read_figure(&figure, text), -SIM_EXIT_USER);
+	ck_assert_int_eq(read_figure(&wrong, text), -SIM_EXIT_USER);
 	snprintf(message, sizeof(message), "panels[0].value%s", mistakes[_i].message);
 	expect_error(message);
 }
@@ -69,29 +66,23 @@ static const char *const summaries[] = {
 static struct figure figure;
 static struct figure_data data;
 static struct cached_run runs[3];
-static char folder[64];
 
 static void set_up(void)
 {
+	figures_setup();
 	must_read(&figure, FIGURE("1"));
 	ck_assert_int_eq(figure_data_init(&data, &figure, runs, &error), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(summaries); i++)
 		data.summaries[i] = parse(summaries[i]);
 	data.configs[0] = parse("{'gpu':{'memory':40},'duration':'640s','scale':'2.5',"
 				"'containers':{'sd':{'app':{'steps':20}}}}");
-	strcpy(folder, "/tmp/gvmsim-value-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
 static void tear_down(void)
 {
-	char file[128];
-
-	snprintf(file, sizeof(file), "%s/requests.csv", folder);
-	unlink(file);
-	rmdir(folder);
 	figure_data_destroy(&data);
 	figure_destroy(&figure);
+	figures_teardown();
 }
 
 /* The value of an expression in @run. */
@@ -167,18 +158,13 @@ END_TEST
 START_TEST(a_row_that_lies_there_in_part_counts_in_part)
 {
 	char path[128];
-	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/requests.csv", folder);
-	file = fopen(path, "w");
-	ck_assert_ptr_nonnull(file);
-	fputs("container,outcome,start_ns,end_ns\n"
-	      "sd,completed,0,2000000000\n"
-	      "sd,completed,4000000000,8000000000\n"
-	      "sd,failed,4000000000,8000000000\n"
-	      "vllm,completed,4000000000,8000000000\n",
-	      file);
-	fclose(file);
+	suite_put_file(path, "container,outcome,start_ns,end_ns\n"
+			     "sd,completed,0,2000000000\n"
+			     "sd,completed,4000000000,8000000000\n"
+			     "sd,failed,4000000000,8000000000\n"
+			     "vllm,completed,4000000000,8000000000\n");
 	strcpy(runs[0].path, folder);
 #define COVERED(from_, to_)                                                             \
 	"{'covered':{'container':'diffusion','outcome':'completed','begin':'start_ns'," \
@@ -228,27 +214,20 @@ START_TEST(curves_are_read_off_in_a_span_and_summed_at_common_moments)
 }
 END_TEST
 
+static void add_tests(TCase *tests)
+{
+	tcase_add_loop_test(tests, a_wrong_expression_names_its_key, 0,
+			    (int)ARRAY_SIZE(mistakes));
+	tcase_add_test(tests, operators_go_from_left_to_right);
+	tcase_add_test(tests, a_value_that_is_not_known_is_no_number);
+	tcase_add_test(tests, statistics_are_found_by_name_type_and_sum);
+	tcase_add_test(tests, another_run_is_named_by_label_and_x);
+	tcase_add_test(tests, keys_of_the_configuration_are_numbers_and_seconds);
+	tcase_add_test(tests, a_row_that_lies_there_in_part_counts_in_part);
+	tcase_add_test(tests, curves_are_read_off_in_a_span_and_summed_at_common_moments);
+}
+
 int main(void)
 {
-	Suite *suite = suite_create("value");
-	TCase *checks = tcase_create("checks"), *sums = tcase_create("arithmetic");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_loop_test(checks, a_wrong_expression_names_its_key, 0,
-			    (int)ARRAY_SIZE(mistakes));
-	tcase_add_checked_fixture(sums, set_up, tear_down);
-	tcase_add_test(sums, operators_go_from_left_to_right);
-	tcase_add_test(sums, a_value_that_is_not_known_is_no_number);
-	tcase_add_test(sums, statistics_are_found_by_name_type_and_sum);
-	tcase_add_test(sums, another_run_is_named_by_label_and_x);
-	tcase_add_test(sums, keys_of_the_configuration_are_numbers_and_seconds);
-	tcase_add_test(sums, a_row_that_lies_there_in_part_counts_in_part);
-	tcase_add_test(sums, curves_are_read_off_in_a_span_and_summed_at_common_moments);
-	suite_add_tcase(suite, checks);
-	suite_add_tcase(suite, sums);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("value", set_up, tear_down, add_tests);
 }

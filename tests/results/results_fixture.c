@@ -2,9 +2,9 @@
 #include "results_fixture.h"
 
 #include "apps/llm_server.h"
+#include "suite.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 char folder[128];
@@ -169,8 +169,7 @@ static void make_containers(void)
 
 static void setup(void)
 {
-	strcpy(above, "/tmp/test_results.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(above));
+	suite_make_folder(above, sizeof(above));
 	snprintf(folder, sizeof(folder), "%s/results/run", above);
 	memset(&error, 0, sizeof(error));
 	make_config();
@@ -189,11 +188,8 @@ static void setup(void)
 
 static void teardown(void)
 {
-	char command[128];
-
 	json_decref(config.resolved);
-	snprintf(command, sizeof(command), "rm -rf '%s'", above);
-	ck_assert_int_eq(system(command), 0);
+	suite_remove_folder(above);
 }
 
 const char *path_of(const char *name)
@@ -217,11 +213,7 @@ void get_file(const char *name, char *ret_text, size_t size)
 
 void put_file(const char *name, const char *text)
 {
-	FILE *stream = fopen(path_of(name), "w");
-
-	ck_assert_ptr_nonnull(stream);
-	ck_assert_int_ge(fputs(text, stream), 0);
-	ck_assert_int_eq(fclose(stream), 0);
+	suite_put_file(path_of(name), text);
 }
 
 void must_compute(struct summary *summary)
@@ -250,16 +242,5 @@ void must_write(void)
 
 int fixture_run(const char *name, void (*add_tests)(TCase *tests))
 {
-	Suite *suite = suite_create(name);
-	TCase *tests = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	add_tests(tests);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(name, setup, teardown, add_tests);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "trace/trace_read.h"
 #include "trace_fixture.h"
 
+#include "suite.h"
+#include "trace/trace_read.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,12 +13,9 @@ char in_path[128];
 char out_path[128];
 struct sim_error error;
 
-/* Thousands of small files: in memory where there is some, on a busy disk they take a minute. */
 static void setup(void)
 {
-	snprintf(folder, sizeof(folder), "%s/test_trace.XXXXXX",
-		 access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	suite_make_folder(folder, sizeof(folder));
 	snprintf(in_path, sizeof(in_path), "%s/in", folder);
 	snprintf(out_path, sizeof(out_path), "%s/out", folder);
 }
@@ -108,17 +106,5 @@ void add(struct trace *trace, u64 arrival_ns, u32 tokens)
 
 int fixture_run(const char *name, void (*add_tests)(TCase *tests))
 {
-	Suite *suite = suite_create(name);
-	TCase *tests = tcase_create(name);
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 120); /* thousands of files, and sanitizers are slow */
-	add_tests(tests);
-	suite_add_tcase(suite, tests);
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run(name, setup, teardown, add_tests);
 }
