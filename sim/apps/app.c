@@ -6,7 +6,7 @@
 
 int app_listen(const struct app_env *env, struct gvm_listener *listener)
 {
-	return env->listens ? gvm_listener_open(listener, env->cuda->process->container) : 0;
+	return env->listens ? cuda_listen(env->cuda, listener) : 0;
 }
 
 int app_host_work(const struct app_env *env, u64 ns)

@@ -10,7 +10,6 @@
 #include "config/config.h"
 #include "config/schema.h"
 #include "cuda/cuda.h"
-#include "gvm/pressure.h"
 
 struct sim_error;
 

@@ -1,57 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Contexts, memory and bursts of the CUDA runtime; see cuda.h. */
+/* Memory, launches and copies of the CUDA runtime; see cuda.h. */
 #include "cuda/cuda.h"
 
-#include <stdlib.h>
-
 #include "cuda/device.h"
-
-/* A burst of the runtime, with room for a copy of what it accesses. */
-struct cuda_burst {
-	struct cuda_burst *next;
-	struct fifo_burst burst;
-	struct gmmu_touch *touches;
-	u32 touch_room;
-};
-
-void cuda_context_create(struct cuda_context *context, struct cuda_device *device,
-			 struct sim_process *process)
-{
-	*context = (struct cuda_context){ .process = process, .device = device };
-	list_add_tail(&context->node, &device->contexts);
-}
-
-/* Bursts end in the order of their launches: put those that have ended on the free list. */
-static void context_recycle(struct cuda_context *context)
-{
-	while (context->first && context->first->burst.finished) {
-		struct cuda_burst *burst = context->first;
-
-		context->first = burst->next;
-		burst->next = context->free;
-		context->free = burst;
-	}
-	if (!context->first)
-		context->last = NULL;
-}
-
-void cuda_context_destroy(struct cuda_context *context)
-{
-	struct cuda_burst *burst;
-
-	context_recycle(context);
-	if (context->first) {
-		struct fifo_tsg *tsg = &context->process->tsg;
-
-		fifo_kill(tsg->fifo, tsg->id);
-		context_recycle(context);
-	}
-	while ((burst = context->free)) {
-		context->free = burst->next;
-		free(burst->touches);
-		free(burst);
-	}
-}
+#include "cuda/op.h"
 
 void cuda_process_exit(struct cuda_context *context)
 {
@@ -81,6 +33,19 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	return 0;
 }
 
+int cuda_free(struct cuda_memory *memory)
+{
+	struct cuda_context *context = memory->context;
+
+	if (memory->range && context->process) {
+		if (cuda_synchronize(context) == -EINTR)
+			return -EINTR;
+		sim_process_unmap(context->process, memory->range);
+	}
+	*memory = (struct cuda_memory){ 0 };
+	return 0;
+}
+
 struct cuda_access cuda_access_all(const struct cuda_memory *memory, enum cuda_mode mode)
 {
 	return (struct cuda_access){ .memory = memory, .chunks = memory->chunks, .mode = mode };
@@ -94,30 +59,6 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 
 	access.chunks = (u32)min(chunks, (u64)memory->chunks);
 	return access;
-}
-
-/* A free burst with room for @accesses, or NULL. */
-static struct cuda_burst *context_take_burst(struct cuda_context *context, u32 accesses)
-{
-	struct cuda_burst *burst = context->free;
-
-	if (burst)
-		context->free = burst->next;
-	else
-		burst = calloc(1, sizeof(*burst));
-	if (burst && burst->touch_room < accesses) {
-		struct gmmu_touch *touches =
-			reallocarray(burst->touches, accesses, sizeof(*touches));
-
-		if (!touches) {
-			burst->next = context->free;
-			context->free = burst;
-			return NULL;
-		}
-		burst->touches = touches;
-		burst->touch_room = accesses;
-	}
-	return burst;
 }
 
 static struct gmmu_touch access_touch(const struct cuda_access *access)
@@ -134,38 +75,28 @@ static struct gmmu_touch access_touch(const struct cuda_access *access)
 
 int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *config)
 {
-	struct cuda_burst *burst;
+	struct cuda_stream *stream =
+		config->stream ? config->stream : cuda_default_stream(context);
+	struct cuda_op *op = cuda_op_take(stream, CUDA_OP_BURST, config->access_count);
+	u32 count = 0;
 
-	context_recycle(context);
-	burst = context_take_burst(context, config->access_count);
-	if (!burst)
+	if (!op)
 		return -ENOMEM;
-	burst->next = NULL;
-	burst->burst = (struct fifo_burst){
+	for (u32 i = 0; i < config->access_count; i++)
+		if (config->accesses[i].chunks)
+			op->touches[count++] = access_touch(&config->accesses[i]);
+	op->burst = (struct fifo_burst){
 		.kernels = config->kernels,
 		.kernel_ns = config->kernel_ns,
 		.launch_ns = config->launch_ns,
 		.occupancy_ppm = config->occupancy_ppm,
 		.pages_at_once = config->pages_at_once,
 		.faults_per_page = config->faults_per_page,
-		.touches = burst->touches,
+		.touches = op->touches,
+		.touch_count = count,
 	};
-	for (u32 i = 0; i < config->access_count; i++)
-		if (config->accesses[i].chunks)
-			burst->touches[burst->burst.touch_count++] =
-				access_touch(&config->accesses[i]);
-	if (context->last)
-		context->last->next = burst;
-	else
-		context->first = burst;
-	context->last = burst;
-	fifo_submit(&context->process->tsg, &burst->burst);
+	cuda_op_call(op);
 	return 0;
-}
-
-int cuda_synchronize(struct cuda_context *context)
-{
-	return context->last ? fifo_wait(&context->last->burst) : 0;
 }
 
 int cuda_run(struct cuda_context *context, const struct cuda_burst_config *config)
@@ -175,10 +106,57 @@ int cuda_run(struct cuda_context *context, const struct cuda_burst_config *confi
 	return status ? status : cuda_synchronize(context);
 }
 
+int cuda_memcpy_async(const struct cuda_memory *memory, u64 offset, u64 bytes,
+		      enum cuda_location to, struct cuda_stream *stream)
+{
+	struct cuda_op *op;
+	u64 first = offset >> GVM_CHUNK_SHIFT;
+
+	if (offset > memory->bytes || bytes > memory->bytes - offset)
+		return -EINVAL;
+	if (!bytes)
+		return 0;
+	op = cuda_op_take(stream, CUDA_OP_COPY, 1);
+	if (!op)
+		return -ENOMEM;
+	op->touches[0] = (struct gmmu_touch){
+		.va = memory->va + (first << GVM_CHUNK_SHIFT),
+		.block_count = (u32)(((offset + bytes - 1) >> GVM_CHUNK_SHIFT) - first + 1),
+		.access = to == CUDA_DEVICE ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
+	};
+	op->burst = (struct fifo_burst){
+		.kernels = 1,
+		.kernel_ns = 1,
+		.touches = op->touches,
+		.touch_count = 1,
+	};
+	op->copy.bytes = bytes;
+	op->direction = to == CUDA_DEVICE ? PCIE_H2D : PCIE_D2H;
+	cuda_op_call(op);
+	return 0;
+}
+
+int cuda_memcpy(const struct cuda_memory *memory, u64 offset, u64 bytes, enum cuda_location to)
+{
+	struct cuda_stream *stream;
+	int status;
+
+	if (!memory->range)
+		return offset || bytes ? -EINVAL : 0;
+	stream = cuda_default_stream(memory->context);
+	status = cuda_memcpy_async(memory, offset, bytes, to, stream);
+	return status ? status : cuda_stream_synchronize(stream);
+}
+
 int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to)
 {
+	int status;
+
 	if (!memory->range)
 		return 0;
+	status = cuda_synchronize(memory->context);
+	if (status)
+		return status;
 	return sim_process_prefetch(memory->context->process, memory->range,
 				    to == CUDA_HOST ? GVM_PROCESSOR_CPU : GVM_PROCESSOR_GPU);
 }
@@ -192,4 +170,9 @@ u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes)
 	freed = sim_process_discard(memory->context->process, memory->range, offset, bytes);
 	eng_pay_debt();
 	return freed;
+}
+
+int cuda_listen(struct cuda_context *context, struct gvm_listener *listener)
+{
+	return gvm_listener_open(listener, context->process->container);
 }

@@ -2,15 +2,16 @@
 /*
  * A small CUDA runtime over a simulated GPU: what an application sees of the machine.
  *
- *     application     cuda_malloc_managed()  cuda_launch()  cuda_synchronize()  cuda_prefetch()
- *     this room       memory                 stream of bursts                    launch counts
- *     sim/gpu         managed ranges         TSG of the host engine              memory manager
+ *     application     cuda_malloc_managed()  cuda_launch()  cuda_memcpy()  cuda_synchronize()
+ *     this room       memory                 streams of operations         launch counts
+ *     sim/gpu         managed ranges         TSG of the host engine, link  memory manager
  *
- * Applications know memory by its virtual address and size, and work as bursts of equal kernels
- * with a list of what they access. They know nothing of ranges, page tables or channels.
+ * Applications know memory by its virtual address and size, and work as operations of streams: bursts of
+ * equal kernels with a list of what they access, copies, events. They know nothing of ranges, page
+ * tables or channels. Contexts, streams and events are in stream.h.
  *
- * The runtime owns each burst from its launch to its end. An application that is interrupted
- * simply returns: cuda_context_destroy() fails its queued work.
+ * The runtime owns each operation from its call to its end. An application that is interrupted simply
+ * returns: cuda_context_destroy() fails its queued work.
  *
  * The runtime also counts launches, as the user-space shim of GVM 4.4 does by interposing CUDA
  * calls: device.h.
@@ -18,11 +19,12 @@
 #ifndef SIM_CUDA_CUDA_H
 #define SIM_CUDA_CUDA_H
 
-#include "cuda/device.h"
+#include "cuda/stream.h"
+#include "gvm/pressure.h"
 
 /*
- * Managed memory (cudaMallocManaged). It stays until the process exits. All-zero is an allocation
- * of no bytes, and may be given to every call.
+ * Managed memory (cudaMallocManaged). It stays until it is freed, or the process exits. All-zero is an
+ * allocation of no bytes, and may be given to every call.
  */
 struct cuda_memory {
 	struct cuda_context *context;
@@ -58,23 +60,14 @@ struct cuda_burst_config {
 	u64 launch_ns;	   /* host time of each launch */
 	u32 occupancy_ppm; /* share of what all SMs can hold; 0 is all */
 	u32 pages_at_once; /* pages of one chunk that its warps access side by side; 0: the GPU's */
-	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	u32 faults_per_page;	    /* threads with addresses of their own in a page; 0 is 1 */
+	struct cuda_stream *stream; /* NULL: the default stream */
 	const struct cuda_access *accesses; /* in order; copied. Empty ones are left out */
 	u32 access_count;
 };
 
-/* Where cuda_prefetch() moves memory to. */
+/* Where a copy or a prefetch goes. */
 enum cuda_location { CUDA_DEVICE, CUDA_HOST };
-
-/* Give a started process a context on @device. */
-void cuda_context_create(struct cuda_context *context, struct cuda_device *device,
-			 struct sim_process *process);
-
-/*
- * The application has returned: kill the context if it has work in the queue, and free the
- * runtime's memory. The process stays, with its memory. Twice is once.
- */
-void cuda_context_destroy(struct cuda_context *context);
 
 /*
  * Blocking: the process exits. Its queued work fails, its memory goes back, its launches count as
@@ -84,10 +77,17 @@ void cuda_process_exit(struct cuda_context *context);
 
 /*
  * Blocking: allocate @bytes of managed memory; 0 gives an empty allocation. @on_host: the
- * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM.
+ * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM (also: the
+ * process has SIM_PROCESS_RANGES_MAX allocations).
  */
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory);
+
+/*
+ * Blocking: wait until all work of the context has ended, as cudaFree does, and free an allocation:
+ * chunks, page tables and charge go back. It is empty then. Returns 0, or -EINTR: it stays.
+ */
+int cuda_free(struct cuda_memory *memory);
 
 /* All of an allocation; or the chunks of its first @bytes. */
 struct cuda_access cuda_access_all(const struct cuda_memory *memory, enum cuda_mode mode);
@@ -95,23 +95,30 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 				    enum cuda_mode mode);
 
 /*
- * Launch a burst behind earlier ones, and do not wait. Returns 0 or -ENOMEM. In a dead context
- * it fails at once, which cuda_synchronize() reports.
+ * Launch a burst as the next operation of its stream, and do not wait. Returns 0 or -ENOMEM. In a dead
+ * context it fails at once, which cuda_synchronize() reports.
  */
 int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *config);
-
-/*
- * Blocking: wait until all that was launched has ended. Returns 0, -EIO (the context died) or
- * -EINTR (the work is still queued).
- */
-int cuda_synchronize(struct cuda_context *context);
 
 /* cuda_launch() and cuda_synchronize(). */
 int cuda_run(struct cuda_context *context, const struct cuda_burst_config *config);
 
 /*
- * Blocking: move all pages of an allocation to the GPU or to the host (cudaMemPrefetchAsync), and
- * wait for it. Only on a GPU with NVIDIA's driver. Returns 0, -EINTR or another negative errno.
+ * Copy @bytes between the host and an allocation, from @offset on (cudaMemcpyAsync), as the next operation
+ * of @stream. It takes the link's set-up time and bytes / bandwidth, in the queue of the copy engine of
+ * its direction. Pages that are not on the GPU fault first, as for a kernel that accesses them. The copy
+ * costs no time of the SMs. Returns 0, -EINVAL (not within the allocation) or -ENOMEM.
+ */
+int cuda_memcpy_async(const struct cuda_memory *memory, u64 offset, u64 bytes,
+		      enum cuda_location to, struct cuda_stream *stream);
+
+/* Blocking: the same on the default stream, and wait for it, as cuda_stream_synchronize() does. */
+int cuda_memcpy(const struct cuda_memory *memory, u64 offset, u64 bytes, enum cuda_location to);
+
+/*
+ * Blocking: wait until all work of the context has ended, then move all pages of an allocation to the GPU
+ * or to the host (cudaMemPrefetchAsync), and wait for it. Only on a GPU with NVIDIA's driver. Returns 0,
+ * -EINTR or another negative errno.
  */
 int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to);
 
@@ -121,5 +128,11 @@ int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to);
  * actors of the application. Returns how many bytes of GPU memory that freed.
  */
 u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes);
+
+/*
+ * Listen for pressure events of the context's container (Ghost 4.2). Returns as gvm_listener_open() does;
+ * gvm_listener_close() is due.
+ */
+int cuda_listen(struct cuda_context *context, struct gvm_listener *listener);
 
 #endif

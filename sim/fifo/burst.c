@@ -76,6 +76,8 @@ u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
 {
 	u64 kernel = burst->done_ns / burst->kernel_ns; /* executes next, or is in execution */
 
+	if (burst->waits)
+		return ENG_NEVER;
 	if (kernel >= burst->kernels)
 		return now;
 	return max(now, burst->launch_start_ns + (kernel + 1) * burst->launch_ns);

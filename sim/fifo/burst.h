@@ -21,7 +21,7 @@ u64 burst_work_ns(const struct fifo_burst *burst);
 /* How many of its kernels are launched at @now. */
 u64 burst_launched(const struct fifo_burst *burst, u64 now);
 
-/* From when on the burst has something to execute, given what is done: @now or later. */
+/* From when on the burst has something to execute, given what is done: @now or later; ENG_NEVER: it waits. */
 u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 
 /* Executing without a break from @now, when does it run dry (or end)? @now if it is dry. */

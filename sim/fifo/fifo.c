@@ -6,6 +6,7 @@
 #include "fifo/fifo.h"
 
 #include "fifo/burst.h"
+#include "fifo/channel.h"
 #include "fifo/memory.h"
 #include "fifo/partition.h"
 #include "fifo/runlist.h"
@@ -75,6 +76,8 @@ static int tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_t
 		.table = table,
 		.timeslice_ns = fifo->config.timeslice_ns,
 		.enabled = true,
+		.main = { .tsg = tsg, .next = &tsg->main },
+		.current = &tsg->main,
 	};
 	partition_add(partition, tsg, server, limit_ppm);
 	return 0;
@@ -135,27 +138,58 @@ void fifo_tsg_destroy(struct fifo_tsg *tsg)
 	partition_plan(partition);
 }
 
+void fifo_channel_init(struct fifo_channel *channel, struct fifo_tsg *tsg)
+{
+	*channel = (struct fifo_channel){ .tsg = tsg, .next = tsg->main.next };
+	tsg->main.next = channel;
+}
+
+void fifo_channel_destroy(struct fifo_channel *channel)
+{
+	struct fifo_tsg *tsg = channel->tsg;
+	struct fifo_channel *before = &tsg->main;
+
+	GVM_ASSERT(!channel->first);
+	while (before->next != channel)
+		before = before->next;
+	before->next = channel->next;
+	if (tsg->current == channel)
+		tsg->current = before;
+	tsg_choose_channel(tsg);
+}
+
 bool fifo_is_current(const struct fifo_tsg *tsg)
 {
 	return tsg->loaded;
 }
 
-/* Was the loaded entry of a TSG idle until the TSG's only burst came? Then it is scheduled again. */
-static bool tsg_ends_idleness(const struct fifo_tsg *tsg)
+/* Has the loaded entry of a TSG nothing to execute? More work for it is scheduled anew. */
+static bool tsg_entry_is_idle(const struct fifo_tsg *tsg)
 {
 	const struct fifo_tsg *other;
 
-	if (!tsg->loaded || !tsg->enabled || tsg->entry->runlist->switching ||
-	    tsg->first != tsg->last)
+	if (!tsg->loaded || !tsg->enabled || tsg->entry->runlist->switching)
 		return false;
 	fifo_for_each_loaded(tsg->entry, other)
-		if (other != tsg && other->first)
+		if (tsg_work_date(other) != ENG_NEVER)
 			return false;
 	return true;
 }
 
-void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
+/* A TSG has one more burst, which may wait. @idle: tsg_entry_is_idle() until now. */
+static void tsg_add_work(struct fifo_tsg *tsg, bool idle)
 {
+	tsg_choose_channel(tsg);
+	if (idle && tsg_work_date(tsg) != ENG_NEVER)
+		runlist_start_slice(tsg->entry->runlist);
+	tsg_plan(tsg);
+}
+
+void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
+{
+	struct fifo_tsg *tsg = channel->tsg;
+	bool idle;
+
 	GVM_ASSERT(burst->kernels && burst->kernel_ns);
 	GVM_ASSERT(tsg->table || !burst->touch_count);
 	GVM_ASSERT(burst->kernel_ns <= FIFO_BURST_MAX_NS / burst->kernels);
@@ -166,20 +200,37 @@ void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
 		burst->finished = true;
 		burst->status = -EIO;
 		burst->finished_ns = eng_now();
+		if (burst->on_end)
+			burst->on_end(burst);
 		return;
 	}
 	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
 	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
-	if (tsg->last)
-		tsg->last->next = burst;
+	idle = tsg_entry_is_idle(tsg);
+	if (channel->last)
+		channel->last->next = burst;
 	else
-		tsg->first = burst;
-	tsg->last = burst;
-	if (tsg_ends_idleness(tsg))
-		runlist_start_slice(tsg->entry->runlist);
-	tsg_plan(tsg);
+		channel->first = burst;
+	channel->last = burst;
+	tsg_add_work(tsg, idle);
+}
+
+void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst)
+{
+	fifo_submit_to(&tsg->main, burst);
+}
+
+void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst)
+{
+	struct fifo_tsg *tsg = channel->tsg;
+	bool idle;
+
+	fifo_update(tsg->fifo);
+	idle = tsg_entry_is_idle(tsg);
+	burst->waits = false;
+	tsg_add_work(tsg, idle);
 }
 
 int fifo_wait(struct fifo_burst *burst)
@@ -206,24 +257,43 @@ void fifo_replay(struct fifo *fifo)
 	}
 }
 
-void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
+/*
+ * The block at @va is unmapped. Will a burst miss earlier than it was planned? Without a count of its
+ * blocks, all was resident at the last plan, and the next plan finds the miss.
+ */
+static bool burst_misses_at(struct fifo_burst *burst, u64 va)
 {
-	struct fifo_burst *burst = tsg->first;
 	struct gmmu_cursor cursor;
 	u64 used;
 
-	if (!burst || !burst->touch_count)
-		return;
-	fifo_update(tsg->fifo);
-	if (burst->touch_blocks) {
-		used = max(burst->granted_ordinal, burst_progress_ordinal(burst));
-		if (!gmmu_find_block(&burst->walk, va, used, &cursor) ||
-		    cursor.ordinal >= burst->cursor.ordinal)
-			return;
-		burst->cursor = cursor;
-	}
-	/* Without a count, all was resident at the last plan; the next plan finds the miss. */
-	tsg_plan(tsg);
+	if (!burst->touch_blocks)
+		return true;
+	used = max(burst->granted_ordinal, burst_progress_ordinal(burst));
+	if (!gmmu_find_block(&burst->walk, va, used, &cursor) ||
+	    cursor.ordinal >= burst->cursor.ordinal)
+		return false;
+	burst->cursor = cursor;
+	return true;
+}
+
+void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
+{
+	struct fifo_channel *channel = &tsg->main;
+	bool updated = false, misses = false;
+
+	do {
+		struct fifo_burst *burst = channel->first;
+
+		channel = channel->next;
+		if (!burst || !burst->touch_count)
+			continue;
+		if (!updated)
+			fifo_update(tsg->fifo);
+		updated = true;
+		misses |= burst_misses_at(burst, va);
+	} while (channel != &tsg->main);
+	if (misses)
+		tsg_plan(tsg);
 }
 
 struct fifo_tsg *fifo_find(struct fifo *fifo, u32 tsg_id)
@@ -282,16 +352,29 @@ bool fifo_busy(const struct fifo_tsg *tsg)
 
 u64 fifo_pending_kernels(const struct fifo_tsg *tsg)
 {
+	const struct fifo_channel *channel = &tsg->main;
 	u64 pending = 0;
 
-	for (const struct fifo_burst *burst = tsg->first; burst; burst = burst->next)
-		pending += burst_launched(burst, eng_now()) - burst->done_ns / burst->kernel_ns;
+	do {
+		for (const struct fifo_burst *burst = channel->first; burst;
+		     burst = burst->next)
+			pending += burst_launched(burst, eng_now()) -
+				   burst->done_ns / burst->kernel_ns;
+		channel = channel->next;
+	} while (channel != &tsg->main);
 	return pending;
 }
 
 u64 fifo_ended_kernels(const struct fifo_tsg *tsg)
 {
-	const struct fifo_burst *burst = tsg->first;
+	const struct fifo_channel *channel = &tsg->main;
+	u64 ended = tsg->ended_kernels;
 
-	return tsg->ended_kernels + (burst ? burst->done_ns / burst->kernel_ns : 0);
+	do {
+		const struct fifo_burst *burst = channel->first;
+
+		ended += burst ? burst->done_ns / burst->kernel_ns : 0;
+		channel = channel->next;
+	} while (channel != &tsg->main);
+	return ended;
 }

@@ -59,6 +59,14 @@
  * bursts are advanced at their old speed before a share changes, and planned again. Work is counted in
  * ns at full speed and a rest in ppm of a ns, so that nothing is lost between events.
  *
+ * Channels
+ * ========
+ *
+ * A TSG has a channel for each stream of its context. It executes one burst at a time: a channel's first
+ * burst until it ends, or runs dry because the host launches too slowly. Then the next channel has its
+ * turn. So channels fill each other's gaps, without a context switch, and all of them together do no
+ * more work than one. On a GPU, kernels of two streams that leave SMs free also run side by side.
+ *
  * Work is submitted as bursts: n equal kernels, one launched every so often by the host.
  * A burst is one object that is advanced lazily to the present. There is an event per switch,
  * fault, submission or completion, never per kernel: a run has tens of millions of those. (Several
@@ -110,10 +118,20 @@ bool fifo_is_current(const struct fifo_tsg *tsg);
 #define FIFO_BURST_MAX_NS 315360000000000000ull
 
 /*
- * Queue a burst behind earlier ones of the TSG. Launching starts when the host thread is free. On a
- * dead TSG it fails at once, without a launch.
+ * A further channel of a TSG, which is in the caller's memory. It ends before the TSG's memory does, and
+ * is empty then.
+ */
+void fifo_channel_init(struct fifo_channel *channel, struct fifo_tsg *tsg);
+void fifo_channel_destroy(struct fifo_channel *channel);
+
+/*
+ * Queue a burst behind earlier ones of the channel; fifo_submit: of the TSG's first channel. Launching
+ * starts when the host thread is free. On a dead TSG it fails at once, without a launch. A burst that is
+ * submitted with @waits set is launched, but executes only after its release.
  */
 void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst);
+void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst);
+void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
 
 /* Blocking: wait for a burst. 0, -EIO (the TSG died) or -EINTR (the burst is still queued). */
 int fifo_wait(struct fifo_burst *burst);

@@ -3,21 +3,26 @@
 #include "fifo/runlist.h"
 
 #include "fifo/burst.h"
+#include "fifo/channel.h"
 #include "fifo/memory.h"
 
 void tsg_finish_burst(struct fifo_tsg *tsg, int status)
 {
+	struct fifo_channel *channel = tsg->current;
 	struct fifo_burst *burst = tsg->first;
 
-	tsg->first = burst->next;
-	if (!tsg->first)
-		tsg->last = NULL;
+	channel->first = burst->next;
+	if (!channel->first)
+		channel->last = NULL;
+	tsg_choose_channel(tsg);
 	/* Of a dead TSG: all that were launched end here. */
 	tsg->ended_kernels += burst_launched(burst, eng_now());
 	burst->finished = true;
 	burst->status = status;
 	burst->finished_ns = eng_now();
 	eng_wake_all(&burst->waitq);
+	if (burst->on_end)
+		burst->on_end(burst);
 }
 
 /* When a loaded entry has something to execute. */
@@ -159,7 +164,7 @@ void runlist_update(struct fifo_runlist *runlist)
 		if (tsg->stalled) {
 			tsg_book_stall(tsg, now);
 			stalled = true;
-		} else if (tsg->first && !runlist->switching) {
+		} else if (tsg->first && !tsg->first->waits && !runlist->switching) {
 			struct fifo_burst *burst = tsg->first;
 			u64 done = burst_work_at(burst, runlist->updated_ns, now,
 						 &burst->done_ppm);
@@ -282,9 +287,11 @@ void runlist_decide(struct fifo_runlist *runlist)
 {
 	struct fifo_tsg *tsg;
 
-	fifo_for_each_loaded(runlist->current, tsg)
+	fifo_for_each_loaded(runlist->current, tsg) {
 		while (tsg->first && tsg->first->done_ns == burst_work_ns(tsg->first))
 			tsg_finish_burst(tsg, 0);
+		tsg_choose_channel(tsg);
+	}
 	if (!runlist->entries || runlist->switching)
 		return;
 	if (runlist->current)
@@ -352,6 +359,7 @@ u64 runlist_next_date(const struct fifo_runlist *runlist)
 	fifo_for_each_loaded(runlist->current, tsg) {
 		if (!tsg->stalled)
 			date = min(date, tsg_progress_date(tsg));
+		date = min(date, tsg_turn_date(tsg));
 		stays |= tsg->stalled || tsg_is_faulting(tsg);
 	}
 	return stays ? date : min(date, runlist_contention_date(runlist));

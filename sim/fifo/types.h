@@ -5,7 +5,7 @@
 
 #include "uvm/gmmu.h"
 
-/* Channels of a GPU, a TSG has one: RM's list for one RPC has no more entries. */
+/* TSGs of a GPU: RM's list for one RPC has no more entries. */
 #define FIFO_CHANNELS_MAX 64u
 
 /* Partitions of a GPU: the most MIG instances that any has. */
@@ -27,9 +27,12 @@ struct fifo_burst {
 	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	bool waits;	     /* for a semaphore; fifo_release() */
+	/* Called when it has ended, as the last thing. Must not block, nor call this room. Or NULL. */
+	void (*on_end)(struct fifo_burst *burst);
 
 	/* Set here. */
-	struct fifo_burst *next;   /* in the TSG's queue */
+	struct fifo_burst *next;   /* in its channel */
 	struct gmmu_walk walk;	   /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
 	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns, */
@@ -122,7 +125,15 @@ struct fifo_runlist {
 	u64 updated_ns;	  /* current's bursts are advanced up to here */
 };
 
-/* One TSG: here with one channel, as one CUDA context with one busy stream has. */
+/* A queue of bursts, such as a stream's. They execute in order. */
+struct fifo_channel {
+	struct fifo_tsg *tsg;
+	struct fifo_channel *next; /* of the TSG's channels, circular */
+	struct fifo_burst *first;
+	struct fifo_burst *last;
+};
+
+/* One TSG: the channels of one CUDA context. It executes the first burst of one of them at a time. */
 struct fifo_tsg {
 	struct fifo *fifo;
 	struct fifo_entry *entry;
@@ -133,14 +144,16 @@ struct fifo_tsg {
 	const struct page_table *table; /* of its address space; NULL: it touches no memory */
 	u64 timeslice_ns;		/* the same for all TSGs of an entry */
 	bool enabled;
-	bool loaded;		  /* its context is loaded, or being loaded */
-	bool dead;		  /* a fault was cancelled; submissions fail */
-	bool stalled;		  /* has unserviced replayable faults */
-	bool preempted;		  /* to leave as soon as it can be switched out */
-	u64 stalled_ns_since;	  /* the present episode, or the last one */
-	u64 stall_booked_ns;	  /* it is in stall up to here */
-	struct fifo_burst *first; /* in execution */
-	struct fifo_burst *last;
+	bool loaded;		      /* its context is loaded, or being loaded */
+	bool dead;		      /* a fault was cancelled; submissions fail */
+	bool stalled;		      /* has unserviced replayable faults */
+	bool preempted;		      /* to leave as soon as it can be switched out */
+	u64 stalled_ns_since;	      /* the present episode, or the last one */
+	u64 stall_booked_ns;	      /* it is in stall up to here */
+	struct fifo_channel main;     /* the first of its channels */
+	struct fifo_channel *current; /* whose turn it is */
+	struct fifo_burst
+		*first; /* of that channel: in execution, or next. NULL: no channel has any */
 	u64 launch_end_ns; /* until when its host thread is busy launching */
 	u64 ended_kernels; /* of bursts that are through, or failed */
 

@@ -50,11 +50,13 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 {
 	struct sim_pte_finding found = { .tsg = process->tsg.id };
 
-	for (u32 i = 0; i < process->range_count; i++) {
+	for (u32 i = 0; i < SIM_PROCESS_RANGES_MAX; i++) {
 		const struct gvm_range *range = &process->ranges[i];
 		const struct page_table_region *region =
 			page_table_find(&process->page_table, range->va);
 
+		if (!range->block_count)
+			continue;
 		if (!region || region->va != range->va ||
 		    region->block_count != range->block_count) {
 			found.error = SIM_PTE_REGION;
@@ -70,7 +72,7 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 				return found;
 		}
 	}
-	/* A new range gets its tables before it is counted, so there may be one more region. */
+	/* A range has tables before it is counted, and for as long, so there may be one more region. */
 	if (process->page_table.region_count > process->range_count + 1)
 		found.error = SIM_PTE_REGION;
 	return found;

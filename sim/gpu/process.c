@@ -14,19 +14,22 @@
  * Take context memory from the device, unless the profile has none. The core charges it to the
  * container. NVIDIA's driver and the published GVM do not: RM allocates it past UVM's accounting,
  * so their gmem.current counts only pages, like their memory.current. Without memory the context
- * dies. An interrupted process exits anyway.
+ * dies. An interrupted process exits anyway. Returns the bytes that it took.
  */
-static void process_take(struct sim_process *process, u64 bytes)
+static u64 process_take(struct sim_process *process, u64 bytes)
 {
 	const struct gvm_memory_ops *ops = process->gpu->device.memory_ops;
 	void *memory = process->gpu->device.memory;
-	int status = 0;
+	int status;
 
-	if (process->gpu->profile->context)
-		status = ops->unevictable_add(memory, &process->context, bytes);
-	if (!status || status == -EINTR)
-		return;
-	sim_process_die(process, status);
+	if (!process->gpu->profile->context)
+		return 0;
+	status = ops->unevictable_add(memory, &process->context, bytes);
+	if (!status)
+		return bytes;
+	if (status != -EINTR)
+		sim_process_die(process, status);
+	return 0;
 }
 
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
@@ -72,7 +75,7 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
 {
-	struct gvm_range *range = &process->ranges[process->range_count];
+	struct gvm_range *range = process->ranges;
 	struct gvm_range_config config = {
 		.container = process->container,
 		.space = process,
@@ -83,23 +86,42 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	};
 	struct gvm_device *device = &process->gpu->device;
 
-	GVM_ASSERT(process->range_count < SIM_PROCESS_RANGES_MAX);
+	if (process->range_count == SIM_PROCESS_RANGES_MAX)
+		return NULL;
+	while (range->block_count)
+		range++;
 	if (page_table_reserve(&process->page_table, config.va, bytes))
 		return NULL;
 	if (device->memory_ops->range_init(device->memory, range, &config)) {
 		page_table_release(&process->page_table, config.va);
+		*range = (struct gvm_range){ 0 };
 		return NULL;
 	}
 	process->range_count++;
-	process_take(process, gvm_page_table_range_bytes(bytes));
+	process->table_bytes[range - process->ranges] =
+		process_take(process, gvm_page_table_range_bytes(bytes));
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
 	process->next_va += ((u64)range->block_count + 1) << GVM_CHUNK_SHIFT;
 	return range;
 }
 
+void sim_process_unmap(struct sim_process *process, struct gvm_range *range)
+{
+	struct gvm_device *device = &process->gpu->device;
+	u64 va = range->va;
+
+	sim_gpu_settle(process->gpu, process);
+	process->range_count--;
+	device->memory_ops->range_destroy(device->memory, range);
+	page_table_release(&process->page_table, va);
+	*range = (struct gvm_range){ 0 };
+	device->memory_ops->unevictable_remove(device->memory, &process->context,
+					       process->table_bytes[range - process->ranges]);
+}
+
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va)
 {
-	for (u32 i = 0; i < process->range_count; i++)
+	for (u32 i = 0; i < SIM_PROCESS_RANGES_MAX; i++)
 		if (gvm_range_covers(&process->ranges[i], va))
 			return &process->ranges[i];
 	return NULL;
@@ -144,15 +166,17 @@ void sim_process_exit(struct sim_process *process)
 		sim_mps_leave(process);
 	else
 		gvm_tsg_detach(&process->core_tsg);
-	for (u32 i = 0; i < process->range_count; i++)
-		device->memory_ops->range_destroy(device->memory, &process->ranges[i]);
+	for (u32 i = 0; i < SIM_PROCESS_RANGES_MAX; i++)
+		if (process->ranges[i].block_count)
+			device->memory_ops->range_destroy(device->memory, &process->ranges[i]);
 	page_table_destroy(&process->page_table);
 	/*
 	 * Other processes may have evicted its pages meanwhile. Those copies use its memory and
 	 * counters.
 	 */
 	sim_gpu_drain(process->gpu);
-	device->memory_ops->unevictable_release(device->memory, &process->context);
+	device->memory_ops->unevictable_remove(device->memory, &process->context,
+					       process->context.bytes);
 	gvm_container_detach(process->container);
 }
 

@@ -23,10 +23,17 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 
 /*
  * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled
- * it on the CPU, so first touches copy it in. Returns the range, or NULL without host memory. If
+ * it on the CPU, so first touches copy it in. Returns the range, or NULL: no host memory, or
+ * SIM_PROCESS_RANGES_MAX ranges. If
  * the GPU has no memory for the page tables of the range, the context dies.
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
+
+/*
+ * Blocking: unmap a range. Its chunks and its page tables go back. No work of the process may be
+ * queued or running.
+ */
+void sim_process_unmap(struct sim_process *process, struct gvm_range *range);
 
 /* Returns the range of a process that contains @va, or NULL. */
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);

@@ -186,12 +186,17 @@ const struct gvm_gpu_ops sim_gpu_ops = {
 	.tsg_sample = gpu_tsg_sample,
 };
 
-void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
+void sim_gpu_settle(struct sim_gpu *gpu, struct sim_process *process)
 {
 	gmmu_drop(&gpu->gmmu, process);
-	gpu->device.memory_ops->space_close(gpu->device.memory, process);
 	while (gpu->in_service == process)
 		eng_wait(&gpu->serviced, ENG_NEVER, false);
+}
+
+void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process)
+{
+	gpu->device.memory_ops->space_close(gpu->device.memory, process);
+	sim_gpu_settle(gpu, process);
 	if (gpu->servicing == process) {
 		fifo_book_stall(&process->tsg);
 		gpu->servicing = NULL;

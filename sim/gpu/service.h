@@ -15,9 +15,12 @@ extern const struct gvm_gpu_ops sim_gpu_ops;
 void sim_process_die(struct sim_process *process, int status);
 
 /*
- * Blocking and not interruptible: drop all faults of a process that no longer runs, and wait
- * until none is in service. No fault of it is serviced afterwards.
+ * Blocking and not interruptible: drop the faults of a process whose work has ended, and wait until
+ * none is in service.
  */
+void sim_gpu_settle(struct sim_gpu *gpu, struct sim_process *process);
+
+/* The same for a process that no longer runs. No fault of it is serviced afterwards. */
 void sim_gpu_forget(struct sim_gpu *gpu, struct sim_process *process);
 
 #endif

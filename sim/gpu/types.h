@@ -98,8 +98,9 @@ struct sim_process {
 	struct gvm_tsg_share
 		mps_share; /* of the first client's core_tsg, unless it is the first */
 	struct page_table page_table;
-	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX];
-	u32 range_count;
+	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX]; /* block_count 0: not in use */
+	u64 table_bytes[SIM_PROCESS_RANGES_MAX]; /* that page tables of each range took */
+	u32 range_count;			 /* in use */
 	u64 next_va;
 	struct sim_process_stats stats;
 	bool running;

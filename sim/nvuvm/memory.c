@@ -80,9 +80,9 @@ static int uvm_unevictable_add(void *data, struct gvm_unevictable *taken, u64 by
 	return nvuvm_rm_take(data, taken, bytes);
 }
 
-static void uvm_unevictable_release(void *data, struct gvm_unevictable *taken)
+static void uvm_unevictable_remove(void *data, struct gvm_unevictable *taken, u64 bytes)
 {
-	nvuvm_rm_release(data, taken);
+	nvuvm_rm_return(data, taken, bytes);
 }
 
 static int uvm_limit_write(void *data, struct gvm_container *container, u64 bytes)
@@ -124,7 +124,7 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.release = uvm_release,
 	.free_chunks = uvm_free_chunks,
 	.unevictable_add = uvm_unevictable_add,
-	.unevictable_release = uvm_unevictable_release,
+	.unevictable_remove = uvm_unevictable_remove,
 	.limit_write = uvm_limit_write,
 	.migrate = uvm_migrate,
 	.discard = uvm_discard,

@@ -42,15 +42,18 @@ int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes)
 	return status;
 }
 
-void nvuvm_rm_release(struct nvuvm *nvuvm, struct gvm_unevictable *taken)
+void nvuvm_rm_return(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
+	u64 needed;
 
-	for (; taken->chunks; taken->chunks--) {
+	GVM_ASSERT(bytes <= taken->bytes);
+	taken->bytes -= bytes;
+	needed = (taken->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
+	for (; taken->chunks > needed; taken->chunks--) {
 		u32 chunk = taken->first_chunk;
 
 		taken->first_chunk = nvuvm->memory.frames[chunk].index;
 		config->mmu->chunk_free(config->gpu, chunk);
 	}
-	taken->bytes = 0;
 }

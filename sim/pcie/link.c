@@ -135,10 +135,10 @@ static void engine_start_first(struct pcie_engine *engine)
 /* The end of the first copy. Waiters are only woken when one of them has what it waits for. */
 static void engine_finish_first(struct pcie_engine *engine)
 {
-	const struct pcie_copy *copy = &engine->queue[engine->first];
+	const struct pcie_copy copy = engine->queue[engine->first];
 
-	if (copy->ret_bytes)
-		*copy->ret_bytes += copy->bytes;
+	if (copy.ret_bytes)
+		*copy.ret_bytes += copy.bytes;
 	engine->first = (engine->first + 1) & (engine->room - 1);
 	engine->count--;
 	engine->completed++;
@@ -155,6 +155,8 @@ static void engine_finish_first(struct pcie_engine *engine)
 		engine->wanted = 0;
 		eng_wake_all(&engine->waitq);
 	}
+	if (copy.on_end)
+		copy.on_end(copy.data);
 }
 
 static void engine_fire(struct eng_timer *timer)

@@ -33,6 +33,9 @@ struct pcie_copy {
 	u64 doorbell_ns; /* the earliest date of its start; the past is now */
 	u64 after;	 /* copy of the other direction that has to be done first; 0: none */
 	u64 *ret_bytes;	 /* counter to raise by bytes when it is done; may be NULL */
+	/* Called when it is done, as the last thing. Must not block, nor call this room. Or NULL. */
+	void (*on_end)(void *data);
+	void *data;
 };
 
 /* How far the first copy of a direction is. */

@@ -1,80 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * The CUDA runtime on a simulated GPU of 16 chunks, where faults and copies take next to no time.
- * One simulation a test.
- */
-#include "cuda/cuda.h"
-#include "gpu/service.h"
-#include "runner.h"
-
-#define CHUNK GVM_CHUNK_BYTES
-#define US    1000ull
-#define MS    1000000ull
-
-static struct cfg_gpu profile = {
-	.memory = 16 * CHUNK,
-	.link = { .bandwidth = 65536000000000, .bandwidth_both = 131072000000000 },
-	.sched = { .timeslice = MS, .timeslice_scale = CFG_PPM },
-	.fault = { .buffer_entries = 256,
-		   .outstanding = 256,
-		   .per_block = 32,
-		   .zero_bandwidth = 65536000000000 },
-};
-
-static struct sim_gpu gpu;
-static struct sim_process process;
-static struct cuda_device device;
-static struct cuda_context cuda;
-static struct eng_actor *app;
-static struct eng_timer timer;
-static void (*app_body)(void);
-
-static void app_main(void *data)
-{
-	(void)data;
-	app_body();
-}
-
-/* The application returns without a look at what it has queued. */
-static void machine_main(void *data)
-{
-	(void)data;
-	cuda_device_start(&device);
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
-	cuda_context_create(&cuda, &device, &process);
-	app = eng_spawn("app", app_main, NULL);
-	eng_join(app);
-	cuda_context_destroy(&cuda);
-	ck_assert(!process.running || !fifo_busy(&process.tsg));
-	cuda_process_exit(&cuda);
-	cuda_process_exit(&cuda);
-	cuda_device_stop(&device);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-}
-
-static void simulate(void (*body)(void), enum gvm_sched_policy policy)
-{
-	static const struct sim_memory_policy memory;
-
-	app_body = body;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &memory), 0);
-	gpu.scheduling = (struct gvm_scheduler_config){ policy, GVM_TRACK_EVENTS, 2 * MS };
-	cuda_device_init(&device, &gpu);
-	eng_spawn("machine", machine_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
-}
+/* The CUDA runtime with one stream: launches, accesses, ends of applications. */
+#include "cuda_fixture.h"
 
 static int launch(u32 kernels, u64 kernel_ns, const struct cuda_access *access)
 {
-	return cuda_launch(&cuda,
-			   &(struct cuda_burst_config){ .kernels = kernels,
-							.kernel_ns = kernel_ns,
-							.accesses = access,
-							.access_count = access ? 1 : 0 });
+	return launch_on(NULL, kernels, kernel_ns, access);
 }
 
 static void launch_three_and_wait(void)
@@ -89,7 +19,7 @@ static void launch_three_and_wait(void)
 
 START_TEST(bursts_run_in_order_and_synchronize_waits_for_the_last)
 {
-	simulate(launch_three_and_wait, GVM_SCHED_TIMESLICES);
+	simulate(launch_three_and_wait);
 }
 END_TEST
 
@@ -120,24 +50,17 @@ static void access_head_and_all(void)
 
 START_TEST(accesses_are_of_chunks_and_discards_give_them_back)
 {
-	simulate(access_head_and_all, GVM_SCHED_TIMESLICES);
+	simulate(access_head_and_all);
 	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
 }
 END_TEST
-
-static void fire_interrupt(struct eng_timer *fired)
-{
-	(void)fired;
-	eng_interrupt(app);
-}
 
 static void wait_until_interrupted(void)
 {
 	struct cuda_memory memory;
 	struct cuda_access access;
 
-	timer.fire = fire_interrupt;
-	eng_timer_set(&timer, 50 * US);
+	interrupt_at(50 * US);
 	ck_assert_int_eq(cuda_malloc_managed(&cuda, CHUNK, false, &memory), 0);
 	access = cuda_access_all(&memory, CUDA_WRITE);
 	ck_assert_int_eq(launch(1, 100 * MS, &access), 0);
@@ -147,20 +70,13 @@ static void wait_until_interrupted(void)
 
 START_TEST(an_interrupted_application_returns_and_leaves_its_queue_to_the_runtime)
 {
-	simulate(wait_until_interrupted, GVM_SCHED_TIMESLICES);
+	simulate(wait_until_interrupted);
 }
 END_TEST
 
-static void fire_kill(struct eng_timer *fired)
-{
-	(void)fired;
-	sim_process_die(&process, -EFAULT);
-}
-
 static void launch_into_a_dead_context(void)
 {
-	timer.fire = fire_kill;
-	eng_timer_set(&timer, 50 * US);
+	kill_at(50 * US);
 	ck_assert_int_eq(launch(1, 100 * MS, NULL), 0);
 	ck_assert_int_eq(cuda_synchronize(&cuda), -EIO);
 	ck_assert_uint_eq(eng_now(), 50 * US);
@@ -170,7 +86,7 @@ static void launch_into_a_dead_context(void)
 
 START_TEST(a_dead_context_fails_what_it_has_and_what_comes)
 {
-	simulate(launch_into_a_dead_context, GVM_SCHED_TIMESLICES);
+	simulate(launch_into_a_dead_context);
 }
 END_TEST
 
@@ -193,7 +109,9 @@ static void exit_with_work_pending(void)
 
 START_TEST(launches_are_reported_and_none_stays_pending_after_exit)
 {
-	simulate(exit_with_work_pending, GVM_SCHED_PRIORITY);
+	scheduling =
+		(struct gvm_scheduler_config){ GVM_SCHED_PRIORITY, GVM_TRACK_EVENTS, 2 * MS };
+	simulate(exit_with_work_pending);
 }
 END_TEST
 

@@ -261,7 +261,7 @@ static void take_unevictable(void)
 	ck_assert_uint_eq(one.stats.block.evictions, 2);
 	ck_assert_int_eq(ops->unevictable_add(memory, &taken, 5 * CHUNK), -ENOMEM);
 	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
-	ops->unevictable_release(memory, &taken);
+	ops->unevictable_remove(memory, &taken, taken.bytes);
 	ck_assert_uint_eq(charged(), 0);
 	ck_assert_uint_eq(fault_in(0, 6), 6);
 }

@@ -4,6 +4,7 @@
  * shares, waits, and that nothing is left idle. Up to 64 containers of one process without memory.
  */
 #include "cuda/cuda.h"
+#include "cuda/device.h"
 #include "runner.h"
 
 #define US	1000ull

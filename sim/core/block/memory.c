@@ -74,9 +74,9 @@ static int memory_unevictable_add(void *data, struct gvm_unevictable *taken, u64
 	return gvm_unevictable_add(data, taken, bytes);
 }
 
-static void memory_unevictable_release(void *data, struct gvm_unevictable *taken)
+static void memory_unevictable_remove(void *data, struct gvm_unevictable *taken, u64 bytes)
 {
-	gvm_unevictable_release(data, taken);
+	gvm_unevictable_remove(data, taken, bytes);
 }
 
 static u64 memory_discard(void *data, struct gvm_range *range, u64 offset, u64 bytes)
@@ -95,6 +95,6 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.release = memory_release,
 	.hint = memory_hint,
 	.unevictable_add = memory_unevictable_add,
-	.unevictable_release = memory_unevictable_release,
+	.unevictable_remove = memory_unevictable_remove,
 	.discard = memory_discard,
 };

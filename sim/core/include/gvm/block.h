@@ -24,8 +24,9 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
 
 /*
- * Unevictable memory that is charged to its container (block/unevictable.c): add and release of the
- * table. Remove gives back @bytes of what was added, such as the page tables of a range that is gone.
+ * Unevictable memory that is charged to its container (block/unevictable.c): add and remove of the
+ * table. Remove gives back @bytes of what was added, such as the page tables of a range that is gone;
+ * release gives back all.
  * CONTEXT: process.
  */
 int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes);

@@ -135,11 +135,11 @@ struct gvm_memory_ops {
 	 * the container's own can go for it); -ENOMEM (the device has no room, nor can it be made); -EAGAIN
 	 * (all chunks were in service for a second); -EINTR (the thread is being killed); or an
 	 * eviction's error. On an error nothing of @bytes stays taken, but for RM's (sim/nvuvm), which stays
-	 * until the release. Release gives all of it back. Whether it is charged is the manager's to say:
-	 * NVIDIA's driver does not see what RM takes.
+	 * until it is removed. Remove gives @bytes back, at most taken->bytes. Whether it is charged is the
+	 * manager's to say: NVIDIA's driver does not see what RM takes.
 	 */
 	int (*unevictable_add)(void *memory, struct gvm_unevictable *taken, u64 bytes);
-	void (*unevictable_release)(void *memory, struct gvm_unevictable *taken);
+	void (*unevictable_remove)(void *memory, struct gvm_unevictable *taken, u64 bytes);
 
 	/*
 	 * gmem.limit.high of a container is about to become @bytes, and the writer can wait. The core

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Operations of streams in their order; see op.h. */
+#include "cuda/op.h"
+
+#include <stdlib.h>
+
+struct cuda_op *cuda_op_take(struct cuda_stream *stream, enum cuda_op_kind kind, u32 touches)
+{
+	struct cuda_context *context = stream->context;
+	struct cuda_op *op = context->free;
+
+	if (op)
+		context->free = op->next;
+	else
+		op = calloc(1, sizeof(*op));
+	if (op && op->touch_room < touches) {
+		struct gmmu_touch *grown = reallocarray(op->touches, touches, sizeof(*grown));
+
+		if (!grown) {
+			op->next = context->free;
+			context->free = op;
+			return NULL;
+		}
+		op->touches = grown;
+		op->touch_room = touches;
+	}
+	if (op)
+		*op = (struct cuda_op){
+			.stream = stream,
+			.kind = kind,
+			.touches = op->touches,
+			.touch_room = op->touch_room,
+			.burst.touches = op->touches,
+		};
+	return op;
+}
+
+/* Take operations that have ended off the head of a stream. */
+static void stream_recycle(struct cuda_stream *stream)
+{
+	while (stream->first && stream->first->ended) {
+		struct cuda_op *op = stream->first;
+
+		stream->first = op->next;
+		if (!stream->first)
+			stream->last = NULL;
+		op->next = stream->context->free;
+		stream->context->free = op;
+	}
+}
+
+/* An operation has ended. It may be used again at once. */
+static void op_end(struct cuda_op *op, int status)
+{
+	struct cuda_context *context = op->stream->context;
+
+	op->ended = true;
+	context->unfinished--;
+	/* Kernels that wait for their turn die with their context. */
+	if (!op->started)
+		context->unstarted--;
+	if (!context->status)
+		context->status = status;
+	stream_recycle(op->stream);
+	eng_wake_all(&context->waitq);
+	if (context->unstarted)
+		eng_timer_set(&context->starter, eng_now());
+}
+
+static void burst_on_end(struct fifo_burst *burst)
+{
+	op_end(container_of(burst, struct cuda_op, burst), burst->status);
+}
+
+static void copy_on_end(void *data)
+{
+	struct cuda_op *op = data;
+
+	op->stream->context->copies--;
+	op_end(op, 0);
+}
+
+/* All pages are there, or were when they were accessed: move the bytes. */
+static void copy_move(struct cuda_op *op)
+{
+	struct cuda_context *context = op->stream->context;
+	int status;
+
+	op->copy.doorbell_ns = eng_now_busy();
+	op->copy.ret_bytes = &context->copied_bytes[op->direction];
+	op->copy.on_end = copy_on_end;
+	op->copy.data = op;
+	context->copies++;
+	status = pcie_copy(&context->device->gpu->link, op->direction, &op->copy, NULL);
+	if (status) {
+		context->copies--;
+		op_end(op, status);
+	}
+}
+
+static void copy_on_touched(struct fifo_burst *burst)
+{
+	struct cuda_op *op = container_of(burst, struct cuda_op, burst);
+
+	if (burst->status)
+		op_end(op, burst->status);
+	else
+		copy_move(op);
+}
+
+/* The copy engine's accesses fault like those of a kernel: a burst makes them. */
+static void copy_start(struct cuda_op *op)
+{
+	struct sim_process *process = op->stream->context->process;
+	struct gmmu_walk walk = { &process->page_table, op->touches, op->burst.touch_count };
+	struct gmmu_cursor cursor = { 0 };
+
+	if (process->tsg.dead) {
+		op_end(op, -EIO);
+	} else if (gmmu_all_resident(&walk) || !gmmu_find_miss(&walk, &cursor)) {
+		copy_move(op);
+	} else {
+		op->burst.on_end = copy_on_touched;
+		fifo_submit_to(op->stream->channel, &op->burst);
+	}
+}
+
+/* Has all ended that an operation waits for? @before: the one before it in its stream, or NULL. */
+static bool op_may_start(const struct cuda_op *op, const struct cuda_op *before)
+{
+	const struct cuda_context *context = op->stream->context;
+	const struct cuda_stream *stream = &context->stream;
+
+	/* The channel keeps the order of kernels. */
+	if (before &&
+	    (!before->started || before->kind != CUDA_OP_BURST || op->kind != CUDA_OP_BURST))
+		return false;
+	if (op->stream != stream) {
+		if (stream->first && stream->first->serial < op->serial)
+			return false;
+	} else {
+		while ((stream = stream->next))
+			if (stream->first && stream->first->serial < op->serial)
+				return false;
+	}
+	return op->kind != CUDA_OP_WAIT || !cuda_op_is_pending(context, op->awaited);
+}
+
+/* Start an operation whose turn has come. It may end at once. */
+static void op_start(struct cuda_op *op)
+{
+	op->started = true;
+	op->stream->context->unstarted--;
+	switch (op->kind) {
+	case CUDA_OP_BURST:
+		fifo_release(op->stream->channel, &op->burst);
+		break;
+	case CUDA_OP_COPY:
+		copy_start(op);
+		break;
+	case CUDA_OP_RECORD:
+		if (op->event->serial == op->serial)
+			op->event->date_ns = eng_now();
+		op_end(op, 0);
+		break;
+	case CUDA_OP_WAIT:
+		op_end(op, 0);
+		break;
+	}
+}
+
+void cuda_op_call(struct cuda_op *op)
+{
+	struct cuda_stream *stream = op->stream;
+	struct cuda_context *context = stream->context;
+	struct cuda_op *before = stream->last;
+	bool may_start;
+
+	op->serial = ++context->serial;
+	if (before)
+		before->next = op;
+	else
+		stream->first = op;
+	stream->last = op;
+	context->unfinished++;
+	context->unstarted++;
+	may_start = op_may_start(op, before);
+	if (op->kind == CUDA_OP_BURST) {
+		op->burst.on_end = burst_on_end;
+		op->burst.waits = !may_start;
+		op->started = may_start;
+		context->unstarted -= may_start;
+		fifo_submit_to(stream->channel, &op->burst);
+	} else if (may_start) {
+		op_start(op);
+	}
+}
+
+/* Start the next operation of a stream. False: it is not its turn, or there is none. */
+static bool stream_start_next(struct cuda_stream *stream)
+{
+	struct cuda_op *op = stream->first, *before = NULL;
+
+	while (op && (op->started || op->ended)) {
+		before = op;
+		op = op->next;
+	}
+	if (!op || !op_may_start(op, before))
+		return false;
+	op_start(op);
+	return true;
+}
+
+void cuda_ops_start(struct eng_timer *timer)
+{
+	struct cuda_context *context = container_of(timer, struct cuda_context, starter);
+	bool again;
+
+	do {
+		again = false;
+		for (struct cuda_stream *stream = &context->stream; stream;
+		     stream = stream->next)
+			while (stream_start_next(stream))
+				again = true;
+	} while (again);
+}
+
+bool cuda_op_is_pending(const struct cuda_context *context, u64 serial)
+{
+	for (const struct cuda_stream *stream = &context->stream; stream; stream = stream->next)
+		for (const struct cuda_op *op = stream->first; op; op = op->next)
+			if (op->serial == serial && !op->ended)
+				return true;
+	return false;
+}
+
+void cuda_ops_free(struct cuda_op *op)
+{
+	while (op) {
+		struct cuda_op *next = op->next;
+
+		free(op->touches);
+		free(op);
+		op = next;
+	}
+}
