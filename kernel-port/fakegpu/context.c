@@ -75,16 +75,10 @@ static int context_create_tsgs(struct fakegpu_context *context, u32 count)
 	return 0;
 }
 
-/*
- * One of the container's contexts has its evictor. If that one has gone, it is us from now on. Who is
- * being killed gets no thread, and needs none.
- */
-static void context_evict(struct fakegpu_context *context)
+/* A process that is being killed gets no thread, and needs none. */
+static void context_check_evictor(struct fakegpu_context *context, int status)
 {
-	int status =
-		gvm_evictor_start(&context->evictor, context->gpu->device, context->container);
-
-	if (status && status != -EBUSY && !fatal_signal_pending(current))
+	if (status && !fatal_signal_pending(current))
 		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
 }
 
@@ -96,7 +90,9 @@ static void context_detach(struct fakegpu_context *context)
 	if (context->id)
 		xa_erase(&gpu->contexts, context->id);
 	context_destroy_tsgs(context);
-	gvm_evictor_stop(&context->evictor);
+	if (context->evicts)
+		gvm_container_evictor_put(context->container);
+	context->evicts = false;
 	gvm_unevictable_release(&gpu->memory, &context->unevictable);
 	gvm_process_detach(gpu->device, context->tgid, context->container);
 	context->container = NULL;
@@ -130,7 +126,8 @@ static int context_attach(struct fakegpu_context *context,
 		context_detach(context);
 		return status;
 	}
-	context_evict(context);
+	context->evicts = true;
+	context_check_evictor(context, gvm_container_evictor_get(context->container));
 	smp_store_release(&context->created, true);
 	return 0;
 }
@@ -282,7 +279,7 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 	list_add_tail(&mapping->node, &context->mappings);
 	spin_unlock(&context->lock);
 	context->mapping_count++;
-	context_evict(context);
+	context_check_evictor(context, gvm_container_evictor_restart(context->container));
 	return 0;
 }
 

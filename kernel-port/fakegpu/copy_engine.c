@@ -39,9 +39,8 @@ int fakegpu_fence_wait(void *data, const struct gvm_fence *fence)
 	bool passed = false;
 
 	gvm_trace_wait("fence", true);
-	(void)wait_event_interruptible(gpu->copied,
-				       (passed = fakegpu_fence_passed(gpu, &until)) ||
-					       gvm_worker_should_stop());
+	(void)wait_event_killable(gpu->copied, (passed = fakegpu_fence_passed(gpu, &until)) ||
+						       gvm_worker_should_stop());
 	gvm_trace_wait("fence", false);
 	return passed ? 0 : -EINTR;
 }
@@ -90,7 +89,7 @@ static bool engine_push(struct fakegpu_engine *engine, u32 chunk,
 	return pushed;
 }
 
-/* Start a copy. 0, -EIO, or -EINTR: the queue was full, and who waited for it is being stopped. */
+/* Start a copy. 0, -EIO, or -EINTR: the queue was full, and the thread is being killed or stopped. */
 static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 			 const struct fakegpu_copy *copy, struct gvm_fence *fence)
 {
@@ -101,9 +100,9 @@ static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)) ||
 	    (which == GVM_ENGINE_OUT && fakegpu_fails(&gpu->outs, READ_ONCE(fail_outs))))
 		return -EIO;
-	(void)wait_event_interruptible(gpu->copied,
-				       (pushed = engine_push(engine, chunk, copy, &sequence)) ||
-					       gvm_worker_should_stop());
+	(void)wait_event_killable(gpu->copied,
+				  (pushed = engine_push(engine, chunk, copy, &sequence)) ||
+					  gvm_worker_should_stop());
 	if (!pushed)
 		return -EINTR;
 	fence->sequence[which] = sequence;

@@ -321,7 +321,7 @@ static int fakegpu_start(struct fakegpu *gpu)
 	if (!status)
 		status = fakegpu_sms_start(gpu, sms);
 	if (!status)
-		status = gvm_evictor_start(&gpu->evictor, gpu->device, NULL);
+		status = gvm_evictor_start(&gpu->evictor, gpu->device);
 	if (!status)
 		status = fakegpu_scheduling_start(gpu);
 	if (!status)

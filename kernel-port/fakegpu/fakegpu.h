@@ -140,7 +140,7 @@ struct fakegpu_context {
 	u32 tgid;
 	struct gvm_container *container;
 	struct gvm_unevictable unevictable; /* its buffers and page tables */
-	struct gvm_evictor evictor;	    /* the container's, if no other context has it */
+	bool evicts;			    /* it uses the container's evictor */
 	struct fakegpu_page_table table;
 	u64 next_va;
 	spinlock_t lock; /* guards the list, beside the mutex: either to read, both to write */

@@ -55,6 +55,9 @@ EXPORT_SYMBOL_GPL(gvm_fault_handler_start);
 EXPORT_SYMBOL_GPL(gvm_fault_handler_stop);
 EXPORT_SYMBOL_GPL(gvm_evictor_start);
 EXPORT_SYMBOL_GPL(gvm_evictor_stop);
+EXPORT_SYMBOL_GPL(gvm_container_evictor_get);
+EXPORT_SYMBOL_GPL(gvm_container_evictor_restart);
+EXPORT_SYMBOL_GPL(gvm_container_evictor_put);
 
 /* The block layer. */
 EXPORT_SYMBOL_GPL(gvm_memory_init);

@@ -127,7 +127,7 @@ int sim_gpu_start(struct sim_gpu *gpu)
 	sim_gpu_use_costs(gpu);
 	status = gvm_fault_handler_start(&gpu->handler, &gpu->device);
 	if (!status && gpu->policy.evictors)
-		status = gvm_evictor_start(&gpu->evictor, &gpu->device, NULL);
+		status = gvm_evictor_start(&gpu->evictor, &gpu->device);
 	if (!status && gpu->manager->start)
 		status = gpu->manager->start(gpu->device.memory);
 	/* Time slices are the hardware's own policy and need no scheduler. */

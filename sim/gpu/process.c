@@ -32,6 +32,13 @@ static u64 process_take(struct sim_process *process, u64 bytes)
 	return 0;
 }
 
+static void process_put_evictor(struct sim_process *process)
+{
+	if (process->evicts)
+		gvm_container_evictor_put(process->container);
+	process->evicts = false;
+}
+
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
 {
 	return sim_process_start_client(process, gpu, tgid, NULL, FIFO_ALL_PPM);
@@ -49,17 +56,15 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 	if (status)
 		return status;
 	if (gpu->policy.evictors) {
-		status = gvm_evictor_start(&process->evictor, &gpu->device, process->container);
-		if (status) {
-			gvm_container_detach(process->container);
-			return status;
-		}
+		status = gvm_container_evictor_get(process->container);
+		process->evicts = true;
 	}
-	status = mps ? fifo_tsg_init_client(&mps->entry, &process->tsg, &process->page_table,
-					    limit_ppm) :
-		       fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
+	if (!status)
+		status = mps ? fifo_tsg_init_client(&mps->entry, &process->tsg,
+						    &process->page_table, limit_ppm) :
+			       fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
 	if (status) {
-		gvm_evictor_stop(&process->evictor);
+		process_put_evictor(process);
 		gvm_container_detach(process->container);
 		return status;
 	}
@@ -160,7 +165,7 @@ void sim_process_exit(struct sim_process *process)
 	process->running = false;
 	fifo_tsg_destroy(&process->tsg);
 	sim_gpu_forget(process->gpu, process);
-	gvm_evictor_stop(&process->evictor);
+	process_put_evictor(process);
 	sim_gpu_drain(process->gpu);
 	if (process->mps)
 		sim_mps_leave(process);

@@ -89,7 +89,7 @@ struct sim_process_stats {
 struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
-	struct gvm_evictor evictor;	/* of its container, if the GPU's policy has any */
+	bool evicts;			/* it uses its container's evictor */
 	struct gvm_unevictable context; /* context memory: buffers and page tables */
 	struct gvm_tsg core_tsg;
 	struct fifo_tsg tsg;

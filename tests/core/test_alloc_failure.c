@@ -86,12 +86,27 @@ static void undo_memory_init(void)
 
 static int call_evictor_start(void)
 {
-	return gvm_evictor_start(&evictor, device, container);
+	return gvm_evictor_start(&evictor, device);
 }
 
 static void undo_evictor_start(void)
 {
 	gvm_evictor_stop(&evictor);
+}
+
+/* A user that got no thread is one all the same, until it puts the evictor. */
+static int call_evictor_get(void)
+{
+	int status = gvm_container_evictor_get(container);
+
+	if (status)
+		gvm_container_evictor_put(container);
+	return status;
+}
+
+static void undo_evictor_get(void)
+{
+	gvm_container_evictor_put(container);
 }
 
 static int call_scheduler_start(void)
@@ -127,6 +142,7 @@ static const struct {
 	{ "gvm_container_attach", call_attach, undo_attach },
 	{ "gvm_memory_init", call_memory_init, undo_memory_init },
 	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
+	{ "gvm_container_evictor_get", call_evictor_get, undo_evictor_get },
 	{ "gvm_range_init", call_range_init, undo_range_init },
 	{ "gvm_scheduler_start", call_scheduler_start, undo_scheduler_start },
 	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },

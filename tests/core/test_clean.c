@@ -49,7 +49,7 @@ static void expect_file(const char *file, u64 bytes)
 static void evict_all(void)
 {
 	gvm_limit_set_high(one, 0);
-	ck_assert_uint_eq(gvm_reclaim(one), 0);
+	ck_assert_int_eq(gvm_reclaim(one), 0);
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	gvm_limit_set_high(one, GVM_NO_LIMIT);
 }

@@ -295,11 +295,9 @@ START_TEST(when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_wa
 	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
 	toy_load_blocks(0, 0, 4);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	/* A reclaim gives up, too, and says by how much. */
-	gvm_limit_set_high(one, CHUNK);
-	ck_assert_uint_eq(gvm_reclaim(one), 3);
-	toy_write_file(one, "gmem.limit.high", "2M");
-	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 4);
+	/* A reclaim gives up, too, and says so. The limit holds. */
+	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "2M", 2), -EIO);
+	ck_assert_uint_eq(gvm_charge_excess(one), 3);
 	toy.fail_out = 0;
 	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);
@@ -536,8 +534,8 @@ static void lower_limit(u32 chunk)
 {
 	(void)chunk;
 	toy.on_evict = NULL;
-	gvm_limit_set_high(one, CHUNK);
-	ck_assert_uint_gt(gvm_reclaim(one), 0);
+	toy_write_file(one, "gmem.limit.high", "2M");
+	ck_assert_uint_gt(gvm_charge_excess(one), 0);
 }
 
 /* F5: what a reclaim found in service goes when that is over, and not only with the next fault. */
@@ -566,15 +564,62 @@ START_TEST(an_evictor_is_started_once)
 	struct gvm_evictor evictor, other;
 
 	begin(4);
-	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), 0);
-	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device, NULL), -EBUSY);
-	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), -EBUSY);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device), 0);
+	ck_assert_int_eq(gvm_evictor_start(&evictor, &toy.device), -EBUSY);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device), -EBUSY);
 	gvm_evictor_stop(&other);
 	ck_assert_ptr_eq(toy.device.evictor, &evictor);
 	gvm_evictor_stop(&evictor);
 	ck_assert_ptr_null(toy.device.evictor);
-	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device, NULL), 0);
+	ck_assert_int_eq(gvm_evictor_start(&other, &toy.device), 0);
 	gvm_evictor_stop(&other);
+	end();
+}
+END_TEST
+
+/* A container's evictor lives as long as any of its processes, whichever of them came first. */
+START_TEST(a_container_keeps_its_evictor_until_its_last_process_leaves)
+{
+	struct gvm_evictor *first;
+
+	begin(4);
+	ck_assert_int_eq(gvm_container_evictor_get(one), 0);
+	first = one->evictor;
+	ck_assert_ptr_nonnull(first);
+	ck_assert_int_eq(gvm_container_evictor_get(one), 0);
+	ck_assert_int_eq(gvm_container_evictor_restart(one), 0);
+	gvm_container_evictor_put(one);
+	ck_assert_ptr_eq(one->evictor, first);
+	ck_assert_ptr_null(two->evictor);
+	gvm_container_evictor_put(one);
+	ck_assert_ptr_null(one->evictor);
+	ck_assert_int_eq(gvm_container_evictor_get(one), 0);
+	ck_assert_ptr_nonnull(one->evictor);
+	gvm_container_evictor_put(one);
+	end();
+}
+END_TEST
+
+static void quiesce_the_device(u32 chunk)
+{
+	(void)chunk;
+	toy.on_evict = NULL;
+	WRITE_ONCE(toy.device.stopped[GVM_ACTIVITY_WRITERS], true);
+}
+
+/* A suspend does not wait for gigabytes. The writer learns that its work is not done. */
+START_TEST(a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated)
+{
+	begin(8);
+	toy_map_range(0, one, 8 * CHUNK, false);
+	toy_store_blocks(0, 0, 8);
+	toy.on_evict = quiesce_the_device;
+	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "4M", 2), -EAGAIN);
+	ck_assert_uint_eq(one->gmem_high_bytes, 2 * CHUNK);
+	ck_assert_uint_eq(gvm_charge_excess(one), 5);
+	WRITE_ONCE(toy.device.stopped[GVM_ACTIVITY_WRITERS], false);
+	toy_write_file(one, "gmem.limit.high", "4M");
+	ck_assert_uint_eq(gvm_charge_excess(one), 0);
 	end();
 }
 END_TEST
@@ -596,7 +641,8 @@ START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 	toy_map_range(0, one, 8 * CHUNK, false);
 	toy_store_blocks(0, 0, 8);
 	toy.on_evict = kill_the_writer;
-	toy_write_file(one, "gmem.limit.high", "2M");
+	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "2M", 2),
+			 TOY_CAN_KILL ? -EINTR : 0);
 	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), TOY_CAN_KILL ? 7 : 1);
 	/* The next fault does it. */
@@ -629,4 +675,6 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_reused_chunk_shows_nothing_of_its_former_owner,
 	  a_victim_that_its_owner_gave_back_is_gone, a_batch_does_not_evict_what_it_brings,
 	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it, an_evictor_is_started_once,
+	  a_container_keeps_its_evictor_until_its_last_process_leaves,
+	  a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated,
 	  a_limit_write_that_is_killed_leaves_the_rest)

@@ -77,7 +77,7 @@ static void random_step(void)
 		break;
 	case 1:
 		gvm_limit_set_high(faulting, (1 + draw(12)) * CHUNK + draw((u32)CHUNK));
-		ck_assert_uint_eq(gvm_reclaim(faulting), 0);
+		ck_assert_int_eq(gvm_reclaim(faulting), 0);
 		break;
 	case 2:
 		toy_unmap_range(who);

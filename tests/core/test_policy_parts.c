@@ -274,7 +274,7 @@ START_TEST(a_part_is_progress_for_a_limit)
 	world_charge_many(a, 4);
 	world_charge_many(b, 4);
 	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(gvm_reclaim(a), 0);
+	ck_assert_int_eq(gvm_reclaim(a), 0);
 	ck_assert_uint_eq(half_evictions, 4);
 	ck_assert_uint_eq(whole_evictions, 0);
 	ck_assert_uint_eq(gvm_charged_bytes(a), 2 * GVM_CHUNK_BYTES);

@@ -50,6 +50,7 @@ static void process_begin(struct process *me)
 {
 	GVM_ASSERT(gvm_container_attach(&race_gpu.device, 1 + me->side.index % TENANTS,
 					&me->container) == 0);
+	(void)gvm_container_evictor_get(me->container);
 	gvm_unevictable_init(&me->pinned, me->container);
 	process_map(me);
 }
@@ -58,6 +59,7 @@ static void process_end(struct process *me)
 {
 	race_unmap_range(me->space);
 	gvm_unevictable_release(&race_gpu.memory, &me->pinned);
+	gvm_container_evictor_put(me->container);
 	gvm_container_detach(me->container);
 }
 
@@ -152,6 +154,14 @@ static int write_number(struct gvm_container *container, const char *file, u64 n
 	return gvm_control_write(container, file, text, (size_t)length);
 }
 
+/* A limit always holds. Its reclaim may end early, and says why. */
+static void write_limit(struct gvm_container *container, const char *file, u64 number)
+{
+	int status = write_number(container, file, number);
+
+	GVM_ASSERT(status == 0 || status == -EIO || status == -EAGAIN || status == -EINTR);
+}
+
 static void read_files(struct gvm_container *container)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -162,29 +172,27 @@ static void read_files(struct gvm_container *container)
 					    sizeof(text)) > 0);
 }
 
-/* One evictor of a writer's, which comes and goes under everybody's kicks. */
+/* It uses the evictor of one container at a time, beside its processes. */
 struct writer {
 	struct race_side side;
-	struct gvm_evictor evictor;
-	struct gvm_container *evicts; /* a reference while it runs, or NULL */
+	struct gvm_container *evicts; /* a reference while it uses its evictor, or NULL */
 };
 
-static void writer_stop_evictor(struct writer *me)
+static void writer_put_evictor(struct writer *me)
 {
 	if (!me->evicts)
 		return;
-	gvm_evictor_stop(&me->evictor);
+	gvm_container_evictor_put(me->evicts);
 	gvm_container_put(me->evicts);
 	me->evicts = NULL;
 }
 
-static void writer_start_evictor(struct writer *me, struct gvm_container *container)
+static void writer_get_evictor(struct writer *me, struct gvm_container *container)
 {
-	writer_stop_evictor(me);
-	if (gvm_evictor_start(&me->evictor, &race_gpu.device, container))
-		return;
+	writer_put_evictor(me);
 	gvm_container_get(container);
 	me->evicts = container;
+	(void)gvm_container_evictor_get(container);
 }
 
 static void writer_step(struct writer *me, struct gvm_container *container)
@@ -194,11 +202,10 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 	switch (race_roll(dice, 10)) {
 	case 0:
 		GVM_ASSERT(gvm_control_write(container, "gmem.limit.high", "max", 3) == 0);
-		GVM_ASSERT(gvm_control_write(container, "hmem.limit", "max", 3) == 0);
+		write_limit(container, "hmem.limit", GVM_NO_LIMIT);
 		break;
 	case 1 ... 2:
-		GVM_ASSERT(write_number(container, "gmem.limit.high",
-					race_roll(dice, RACE_CHUNKS) * CHUNK) == 0);
+		write_limit(container, "gmem.limit.high", race_roll(dice, RACE_CHUNKS) * CHUNK);
 		break;
 	case 3 ... 4:
 		GVM_ASSERT(write_number(container, "gmem.limit.low",
@@ -209,14 +216,13 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 		read_files(container);
 		break;
 	case 6:
-		writer_stop_evictor(me);
+		writer_put_evictor(me);
 		break;
 	case 7:
-		GVM_ASSERT(write_number(container, "hmem.limit",
-					race_roll(dice, 3 * RACE_CHUNKS) * CHUNK) == 0);
+		write_limit(container, "hmem.limit", race_roll(dice, 3 * RACE_CHUNKS) * CHUNK);
 		break;
 	default:
-		writer_start_evictor(me, container);
+		writer_get_evictor(me, container);
 	}
 	me->side.count++;
 }
@@ -235,7 +241,7 @@ static void writer_side(void *data)
 		GVM_ASSERT(gvm_check(&race_gpu.device) == 0);
 		race_sleep(race_roll(&me->side.dice, 500000));
 	}
-	writer_stop_evictor(me);
+	writer_put_evictor(me);
 }
 
 /* Somebody who listens to a container for as long as it likes, maybe beyond its end. */
@@ -405,7 +411,7 @@ static void picker_step(struct picker *me)
 		gvm_evictor_stop(&me->evictor);
 		break;
 	case 4:
-		(void)gvm_evictor_start(&me->evictor, device, NULL);
+		(void)gvm_evictor_start(&me->evictor, device);
 		break;
 	case 5 ... 7:
 		if (!gvm_has_feature(device, GVM_HINT_FAULTS))

@@ -90,6 +90,8 @@ void test_protection(void);
 void test_pinned(void);
 void test_refused(void);
 void test_victims(void);
+void test_evictor(void);
+void test_signals(void);
 void test_freeze(void);
 void test_hostage(void);
 void test_scheduling(void);

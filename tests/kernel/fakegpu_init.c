@@ -19,6 +19,8 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "pinned", test_pinned },
 	{ "refused", test_refused },
 	{ "victims", test_victims },
+	{ "evictor", test_evictor },
+	{ "signals", test_signals },
 	{ "freeze", test_freeze },
 	{ "hostage", test_hostage },
 	{ "scheduling", test_scheduling },

@@ -196,6 +196,7 @@ static void container_free(struct gvm_container *container)
 	GVM_ASSERT(container->bound_chunks == 0 && list_empty(&container->owner_node));
 	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
 	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
+	GVM_ASSERT(container->evictor_users == 0);
 	GVM_ASSERT(container->shared_tsgs == 0);
 	GVM_ASSERT(list_empty(&container->listeners));
 	gvm_free(container);

@@ -46,9 +46,9 @@ int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activit
 	while (!gvm_activity_begin(device, activity)) {
 		if (gvm_device_is_lost(device))
 			return -ENODEV;
-		if (gvm_wait_event_interruptible(&device->activity,
-						 !READ_ONCE(device->stopped[activity]) ||
-							 gvm_device_is_lost(device)))
+		if (gvm_wait_event_killable(&device->activity,
+					    !READ_ONCE(device->stopped[activity]) ||
+						    gvm_device_is_lost(device)))
 			return -EINTR;
 	}
 	return 0;

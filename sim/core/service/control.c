@@ -7,16 +7,18 @@
  *
  * This is the border. A user may have written anything, so control_parse() checks each text completely,
  * against the bounds in the table; the functions behind it trust their arguments. A failed write
- * has changed nothing, with one exception: a setting whose RPC failed stays wished for.
+ * has changed nothing, with two exceptions: a setting whose RPC failed stays wished for, and a limit
+ * whose reclaim ended early holds.
  *
  * How it differs from the papers (GVM Table 2, Ghost Table 2) and the published driver
  *
  *   1. gmem.peak, gmem.events and "max" are habits of cgroup v2; the two tables have nothing
  *      that says how close to its limit a container came, or how often it hit it.
  *   2. A limit that is lowered holds at once. Then the write reclaims, boundedly and a block at a
- *      time, as memory.high of cgroup v2 does, until its thread is killed, and succeeds
- *      whatever came of it: gmem.current tells. The published driver reclaims first and sets the
- *      limit afterwards, under locks that block every fault of the process meanwhile.
+ *      time, as memory.high of cgroup v2 does. It succeeds when no more can go: gmem.current tells. A
+ *      signal that does not kill the writer does not end it. A reclaim that was cut short returns an
+ *      error, and writing the same limit again goes on with it. The published driver reclaims first and
+ *      sets the limit afterwards, under locks that block every fault of the process meanwhile.
  *   3. compute.freeze reports the confirmed state of the TSGs, not the last write. A write waits until
  *      the TSGs have left the GPU, for a second at most; then it answers -ETIMEDOUT, the freeze holds,
  *      and the file says 1 as soon as they have left.
@@ -81,10 +83,8 @@ static int control_high_store(struct gvm_container *container, u64 bytes)
 static int control_reclaim(struct gvm_container *container, bool wait)
 {
 	if (wait)
-		gvm_reclaim(container);
-	else
-		gvm_pressure_post(container, (u64)gvm_charge_excess(container)
-						     << GVM_CHUNK_SHIFT);
+		return gvm_reclaim(container);
+	gvm_pressure_post(container, (u64)gvm_charge_excess(container) << GVM_CHUNK_SHIFT);
 	return 0;
 }
 

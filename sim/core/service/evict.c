@@ -26,7 +26,8 @@
  * is picked, so faults cannot undo the work. Each eviction holds the lock of one block only, so the
  * container's faults are served meanwhile. The work is bounded, and gmem.current reports the
  * result. Third the background evictors, which make the fault path's case rare: one thread for
- * each container with a limit and one for the device, each keeping some chunks free:
+ * each container and one for the device, each keeping some chunks free. A container's evictor lives as
+ * long as any of its processes, whichever came first:
  *
  *     0 --------- LOW --------- HIGH ---------------------------> free
  *                  ^              ^
@@ -247,21 +248,33 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 	return status;
 }
 
-u32 gvm_reclaim(struct gvm_container *container)
+int gvm_reclaim(struct gvm_container *container)
 {
+	struct gvm_device *device = container->device;
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
 	/* Faults may charge more meanwhile: bounded by twice the excess. */
 	u32 most = 2 * excess;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
-	while (excess && most-- && !gvm_give_way() &&
-	       !gvm_activity_should_end(container->device, GVM_ACTIVITY_WRITERS)) {
-		if (gvm_evict_for(container, GVM_NEED_CHARGE, &eviction))
+	while (excess && most--) {
+		int status;
+
+		if (gvm_give_way())
+			return -EINTR;
+		if (gvm_device_is_lost(device))
+			return -ENODEV;
+		if (gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS))
+			return -EAGAIN;
+		status = gvm_evict_for(container, GVM_NEED_CHARGE, &eviction);
+		/* Nothing more may go; or the rest is in service, and leaves with its batch. */
+		if (gvm_evict_found_nobody(status) || status == -EAGAIN)
 			break;
+		if (status)
+			return status;
 		excess = gvm_charge_excess(container);
 	}
-	return excess;
+	return 0;
 }
 
 /* The background evictors. */
@@ -401,8 +414,9 @@ static struct gvm_evictor **evictor_slot(struct gvm_device *device,
 	return container ? &container->evictor : &device->evictor;
 }
 
-int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
-		      struct gvm_container *container)
+/* Start an evictor of a container, or (NULL) of the device. */
+static int evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
+			 struct gvm_container *container)
 {
 	struct gvm_evictor **slot = evictor_slot(device, container);
 	bool busy;
@@ -432,6 +446,11 @@ int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
 	return status;
 }
 
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device)
+{
+	return evictor_start(evictor, device, NULL);
+}
+
 void gvm_evictor_stop(struct gvm_evictor *evictor)
 {
 	struct gvm_device *device = evictor->device;
@@ -440,10 +459,49 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 		return;
 	/* First no new kick can reach it, then its thread ends. */
 	gvm_spin_lock(&device->lock);
-	*evictor_slot(device, evictor->container) = NULL;
+	device->evictor = NULL;
 	gvm_spin_unlock(&device->lock);
 	gvm_worker_stop(&evictor->worker);
 	evictor->device = NULL;
+}
+
+int gvm_container_evictor_get(struct gvm_container *container)
+{
+	gvm_spin_lock(&container->device->lock);
+	container->evictor_users++;
+	gvm_spin_unlock(&container->device->lock);
+	return gvm_container_evictor_restart(container);
+}
+
+int gvm_container_evictor_restart(struct gvm_container *container)
+{
+	struct gvm_evictor *evictor = gvm_alloc(sizeof(*evictor));
+	int status;
+
+	if (!evictor)
+		return -ENOMEM;
+	status = evictor_start(evictor, container->device, container);
+	if (status)
+		gvm_free(evictor);
+	return status == -EBUSY ? 0 : status;
+}
+
+/* It leaves its slot under the lock of the count: a process that comes now starts another one. */
+void gvm_container_evictor_put(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	struct gvm_evictor *evictor = NULL;
+
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(container->evictor_users > 0);
+	container->evictor_users--;
+	if (!container->evictor_users)
+		swap(evictor, container->evictor);
+	gvm_spin_unlock(&device->lock);
+	if (!evictor)
+		return;
+	gvm_worker_stop(&evictor->worker);
+	gvm_free(evictor);
 }
 
 /* Wake an evictor that is below its low watermark. The lock keeps gvm_evictor_stop() out. */

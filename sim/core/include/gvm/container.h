@@ -97,6 +97,7 @@ struct gvm_container {
 	struct list_head listening; /* in gvm_device.listening, if it has listeners */
 
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
+	u32 evictor_users;	     /* processes that use it */
 
 	/*
 	 * Compute settings; guarded by the device's tsg_mutex. timeslice_us, weight and priority are

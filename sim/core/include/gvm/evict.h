@@ -51,10 +51,11 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its
  * listeners are told at the beginning.
  * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
- * limit. Ends early in a thread that is being killed: the container's next faults do the
- * rest. Returns the number of chunks by which the usage is still above it. CONTEXT: process.
+ * limit; chunks in service leave with their batch. Returns 0; or why it ended early, and the container's
+ * next faults do the rest: -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced;
+ * -ENODEV: the GPU is lost; or the error of evictions. CONTEXT: process.
  */
-u32 gvm_reclaim(struct gvm_container *container);
+int gvm_reclaim(struct gvm_container *container);
 
 /* Did gvm_evict_for() find no container that can give a chunk? CONTEXT: atomic. */
 static inline bool gvm_evict_found_nobody(int status)
@@ -62,7 +63,7 @@ static inline bool gvm_evict_found_nobody(int status)
 	return status == -ENOENT || status == -ENOSPC;
 }
 
-/* A background evictor, of one container or (container NULL) of a device. Owner's memory. */
+/* A background evictor, of one container or (container NULL) of a device. */
 struct gvm_evictor {
 	struct gvm_device *device;
 	struct gvm_container *container; /* borrowed: outlives the evictor */
@@ -76,12 +77,21 @@ struct gvm_evictor {
 };
 
 /*
- * Start and stop one. start: 0, -EBUSY (there is one already, maybe this one: it goes on) or
- * -ENOMEM. stop: nothing for an evictor that was not started. CONTEXT: process.
+ * Start and stop the one of a device. start: 0, -EBUSY (there is one already, maybe this one: it goes on)
+ * or -ENOMEM. stop: nothing for an evictor that was not started. CONTEXT: process.
  */
-int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device,
-		      struct gvm_container *container);
+int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device);
 void gvm_evictor_stop(struct gvm_evictor *evictor);
+
+/*
+ * The one of a container, which all its processes use. get: it runs from now on, started by the first
+ * user. 0; or -ENOMEM: there is no thread for it now, though the caller uses it, and restart tries again.
+ * put: the last user ends it. Each get is undone by one put, before the process detaches.
+ * CONTEXT: process.
+ */
+int gvm_container_evictor_get(struct gvm_container *container);
+int gvm_container_evictor_restart(struct gvm_container *container);
+void gvm_container_evictor_put(struct gvm_container *container);
 
 /*
  * A batch of faults has taken up to @chunks for @container (0: it was not a batch, and says nothing of
