@@ -1,0 +1,111 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# tools/corun, as far as it needs neither a GPU nor PyTorch: every file compiles, plans are checked,
+# arrivals are cut, a sample that was written by hand is summed up to exact numbers, and gvmcollect and
+# gvmsim read it. Usage: NAME.sh GVMSIM GVMCOLLECT SOURCE
+set -eu
+gvmsim=$1
+gvmcollect=$2
+source=$3
+kit=$source/tools/corun
+sample=$source/tests/collect/corun/sample
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export PYTHONPYCACHEPREFIX="$work/cache"
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+for file in "$kit"/*.py; do
+	python3 -W error -m py_compile "$file" || fail "$file does not compile"
+done
+[ "$(find cache -name '*.pyc' | wc -l)" -ge 14 ] || fail "too few files"
+awk 'length > 96 { print FILENAME ":" FNR; found = 1 } END { exit found }' "$kit"/*.py ||
+	fail "lines of more than 96 columns"
+"${CC:-cc}" -Wall -Wextra -Werror -O2 -shared -fPIC -o timeslice.so "$kit/timeslice.c" -ldl -lpthread ||
+	fail "timeslice.c does not compile"
+python3 "$source/tests/collect/corun/test_scheduler.py" "$kit" 2>.units || fail "$(cat .units)"
+
+# Plans
+for plan in "$kit"/plans/*.json; do
+	python3 "$kit/corun.py" --dry-run "$plan" >.plan || fail "$plan"
+	runs=$(jq '[.groups[].runs[]] | length' "$plan")
+	[ "$(grep -c '^  run ' .plan)" -eq "$runs" ] || fail "$plan: $(cat .plan)"
+done
+python3 "$kit/corun.py" --dry-run "$kit/plans/check.json" >.plan
+diff - .plan <<'END' || fail "the plan of the check reads differently"
+plan check: groups 1, runs 1, 6 s and the starts of 2 processes
+group default: time slices
+  process llm: llm_server.py --model 3b-short --kv-tokens 100000 --short-warm-up
+  process diffusion: diffusion.py --tiny --steps 3
+  run default.together: 5 s and 1 s: llm few arrivals, diffusion
+END
+
+# mistake FILTER MESSAGE: a plan that jq has changed is refused with that line
+mistake() {
+	jq "$1" "$kit/plans/default.json" >bad.json
+	status=0
+	python3 "$kit/corun.py" --dry-run bad.json >.out 2>.err || status=$?
+	[ "$status" -eq 2 ] || fail "$1: exit code $status"
+	[ "$(cat .err)" = "corun.py: bad.json: $2" ] || fail "$1: $(cat .err)"
+}
+
+mistake '.colour = 1' 'plan.colour: is unknown, allowed: name, note, arrivals, groups'
+mistake 'del(.groups[0].runs[1].seconds)' 'groups[0].runs[1].seconds: is missing'
+mistake '.groups[0].runs[1].seconds = "9"' 'groups[0].runs[1].seconds: is of a wrong type'
+mistake '.groups[0].runs[1].processes.llm.arrivals = "many"' \
+	'groups[0].runs[1].processes.llm.arrivals: "many", allowed: low, moderate, high'
+mistake '.groups[0].processes.llm.mps_percent = 50' \
+	'groups[0].processes.llm.mps_percent: needs "mps": true'
+mistake '.groups[0].mps = true | .groups[0].processes.llm.timeslice_us = 512' \
+	'groups[0].processes.llm.timeslice_us: has no meaning with mps'
+mistake '.groups[0].runs[1].name = "alone-image"' 'groups[0].runs[1].name: "alone-image" is there twice'
+mistake '.arrivals.low.trace = "none.csv"' 'arrivals.low.trace: no file none.csv'
+
+# Arrivals: what the server replays, the simulator reads.
+python3 "$kit/arrivals.py" "$source/traces/burstgpt1_gvm3256.trace" --from 50400 --divide 240 \
+	--seconds 60 --out a.csv >.arrivals
+[ "$(cat .arrivals)" = "a.csv: 1111 requests in 60 s, 18.52 a second, mean prompt 669 tokens, \
+mean answer 205 tokens" ] || fail "$(cat .arrivals)"
+[ "$(sed -n 2p a.csv)" = "0.141500,835,637,637" ] || fail "$(head a.csv)"
+"$gvmsim" trace info a.csv | grep -q "^requests *1111$" || fail "$("$gvmsim" trace info a.csv)"
+python3 "$kit/arrivals.py" "$source/traces/burstgpt1_first400.csv" --seconds 100 --out b.csv >/dev/null
+[ "$(sed -n 2,3p b.csv | tr '\n' ' ')" = "5.000000,472,18,18 45.000000,1087,230,230 " ] ||
+	fail "$(cat b.csv)"
+
+# The sample
+python3 "$kit/summarize.py" "$sample" --csv summary.csv >.table
+diff - .table <<'END' || fail "the table reads differently"
+default.together llm
+    requests_arrived 4  completed 2  without_token 1  preemptions 1  tokens_per_s 1.6
+    ttft_ms_mean 300.0  ttft_ms_p50 40.0  ttft_ms_p90 785.0  ttft_ms_p99 1068.5
+    itl_ms_mean 16.00  itl_ms_p50 10.00  itl_ms_p90 26.00  itl_ms_p99 29.60
+    steps 2  step_ms_mean 15.00  decodes_a_step 0.5  prefill_tokens_a_step 50.0  launch_ms_a_step 5.50
+default.together diffusion
+    images 2  image_latency_s_mean 2.250  image_latency_s_p50 2.250  image_latency_s_p99 2.495  denoising_steps_per_s 0.80
+END
+[ "$(sed -n 3p summary.csv)" = \
+	"default.together,diffusion,,,,,,,,,,,,,,,,,,,2,2.250,2.250,2.495,0.80,1900,1800" ] ||
+	fail "$(cat summary.csv)"
+
+python3 "$kit/collect.py" "$sample/default.together" measured --collector "$gvmcollect" \
+	--gpu h100-80g --measured "$source/plots/reference/hardware/h200-corun/alone" 2>.notes ||
+	fail "$(cat .notes)"
+jq -e '(.containers.llm | .requests.arrived == 4 and .requests.completed == 2
+		and .requests.failed == 2 and .itl_ms.p50 == 10)
+	and (.containers.diffusion | .images == 2 and .latency_s.p50 == 2.25)' \
+	measured/summary.json >/dev/null || fail "$(cat measured/summary.json)"
+[ "$(grep -c '^llm,' measured/requests.csv)" -eq 4 ] || fail "$(cat measured/requests.csv)"
+jq -e '.system.name == "gvm" and .duration == "12s"
+	and .containers.llm["compute.timeslice"] == "512us"
+	and (.containers.diffusion | has("compute.timeslice") | not)
+	and .containers.llm.app.gpu_memory_utilization == 0.496515
+	and .containers.diffusion.app.kernels_per_pass == 2358' measured/scenario.json >/dev/null ||
+	fail "$(cat measured/scenario.json)"
+"$gvmsim" run measured/scenario.json --quiet --out simulated 2>.err || fail "$(cat .err)"
+"$gvmsim" validate results measured simulated >.out 2>.err || fail "$(cat .err)"
+grep -q "^llm TTFT p50 " .out || fail "$(cat .out)"

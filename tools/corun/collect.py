@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0
+"""A results folder of a run, and the scenario that describes the run.
+
+    collect.py OUT/RUN FOLDER --collector build/release/gvmcollect --gpu h100-80g
+
+FOLDER becomes what "gvmcollect sample" and "gvmcollect logs" write on a stock driver, at the
+date of the run. FOLDER/scenario.json is for "gvmsim run": the same arrivals, applications of
+the same names. Compare with "gvmsim validate results FOLDER SIMULATED".
+
+With --measured, a folder of measure.py, the scenario has the number of launches and the host's
+work an image of the applications alone.
+Only the standard library is used.
+"""
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+PROFILES = {"llm": "vllm-llama-3.2-3b", "diffusion": "sd3.5-medium"}
+TYPES = {"llm": "llm-server", "diffusion": "diffusion"}
+START_S = 6  # of the simulated applications; an LLM server boots 5 s before
+KV_TOKENS = 300000  # default of llm_server.py
+SCENARIOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenarios")
+TIMESLICE_US = 2048  # by default
+
+
+def rewrite(path, change):
+    """Change a JSON file."""
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    change(content)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=2)
+        file.write("\n")
+
+
+def sample(collector, folder, processes):
+    """An empty collection. This process stands for each container."""
+    containers = [part for name in processes
+                  for part in ("--container", f"{name}={os.getpid()}")]
+    subprocess.run([collector, "sample", "--root", os.devnull, "--interval", "1ms",
+                    "--duration", "1ms", "--system", "stock", "--quiet", "--out", folder]
+                   + containers, check=True, stderr=subprocess.DEVNULL)
+
+
+def move(folder, manifest, run):
+    """Give a collection the dates and the host of the run."""
+    def config(content):
+        content["clock"].update(start_ns=run["start_ns"], start_date=manifest["date"])
+        content["host"] = dict(manifest["host"], driver=driver, gpus=manifest["gpus"])
+        content["notes"] = ["made by tools/corun/collect.py; no control file was sampled"]
+        for container in content["containers"].values():
+            container.update(tgid=0, command="tools/corun", first_sample_ns=None)
+
+    def summary(content):
+        content["sim_seconds"] = content["wall_seconds"] = run["seconds"]
+
+    driver = manifest["gpus"][0]["driver"] if manifest["gpus"] else None
+    rewrite(os.path.join(folder, "config.json"), config)
+    rewrite(os.path.join(folder, "summary.json"), summary)
+    # Its rows are of the moment when this program ran.
+    path = os.path.join(folder, "timeline.csv")
+    with open(path, encoding="utf-8") as file:
+        header = file.readline()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(header)
+
+
+def add_logs(collector, folder, source, run):
+    """The logs of the applications."""
+    options = []
+    for name, facts in run["processes"].items():
+        kind, end = (("--requests", ".requests.json") if facts["app"] == "llm" else
+                     ("--images", ".images.csv"))
+        options += [kind, f"{name}={os.path.join(source, name + end)}"]
+    subprocess.run([collector, "logs", folder] + options, check=True)
+
+
+def profile(kind, name):
+    """The constants of a profile of the simulator, by key: kind "app" or "gpu"."""
+    with open(os.path.join(SCENARIOS, kind + "s", name + ".json"), encoding="utf-8") as file:
+        content = json.load(file)[kind]
+    return {key: value.get("value") if isinstance(value, dict) else value
+            for key, value in content.items()}
+
+
+def memory_share(gpu, kv_tokens):
+    """The share of the GPU's memory that the server takes: weights, workspace, its cache."""
+    app = profile("app", PROFILES["llm"])
+    taken = app["weights"] + app["workspace"] + kv_tokens * app["kv_bytes_per_token"]
+    return round(taken / int(profile("gpu", gpu)["memory_total"]), 6)
+
+
+def measured_rows(folder, part, key):
+    """A file of measure.py, by its first or second column."""
+    with open(os.path.join(folder, part + ".csv"), newline="", encoding="utf-8") as file:
+        return {row[key]: row for row in csv.DictReader(file)}
+
+
+def measured_app(kind, folder):
+    """What measure.py says of an application alone, as far as a scenario has keys for it."""
+    kernels = measured_rows(folder, "kernels", "part")
+    if kind == "llm":
+        return dict(kernels_per_step=int(kernels["32 decodes"]["launches"]))
+    fetch_us = measured_rows(folder, "image", "phase")["fetch"]["eager_us"]
+    return dict(kernels_per_pass=int(kernels["step"]["launches"]),
+                kernels_text=int(kernels["encoders"]["launches"]) // 2,
+                kernels_decoder=int(kernels["decoder"]["launches"]),
+                host_per_image=f"{fetch_us}us")
+
+
+def scenario(name, gpu, run, plan, measured):
+    """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
+    group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
+    containers, slices = {}, False
+    for process, facts in run["processes"].items():
+        app = dict(type=TYPES[facts["app"]], profile=PROFILES[facts["app"]])
+        if facts["app"] == "llm":
+            arguments = group["processes"][process].get("args", {})
+            app.update(trace=dict(file=f"{process}.arrivals.csv"),
+                       client=dict(stop=f"{run['seconds']}s"),
+                       gpu_memory_utilization=memory_share(
+                           gpu, arguments.get("kv-tokens", KV_TOKENS)))
+        else:
+            app.update(load_bandwidth="1e15", warmup="0s")
+        if measured:
+            app.update(measured_app(facts["app"], measured))
+        containers[process] = dict(start=f"{START_S}s", app=app)
+        timeslice_us = facts.get("timeslice_us", TIMESLICE_US)
+        if timeslice_us != TIMESLICE_US:
+            slices = True
+            containers[process]["compute.timeslice"] = f"{timeslice_us}us"
+    return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
+                duration=f"{START_S + run['seconds'] + run['drain_s']}s",
+                gpu=dict(profile=gpu), system=dict(name="gvm" if slices else "stock"),
+                containers=containers)
+
+
+def main():
+    """Sample, move, add, describe."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", metavar="OUT/RUN")
+    parser.add_argument("folder", metavar="FOLDER")
+    parser.add_argument("--collector", default="gvmcollect", help="the program gvmcollect")
+    parser.add_argument("--gpu", required=True, help="the GPU profile of the scenario")
+    parser.add_argument("--measured", help="a folder that measure.py wrote")
+    arguments = parser.parse_args()
+    source = os.path.normpath(arguments.run)
+    name, manifest_file = os.path.basename(source), os.path.join(source, "..", "manifest.json")
+    try:
+        with open(manifest_file, encoding="utf-8") as file:
+            manifest = json.load(file)
+        run = manifest["runs"][name]
+        sample(arguments.collector, arguments.folder, run["processes"])
+        move(arguments.folder, manifest, run)
+        add_logs(arguments.collector, arguments.folder, source, run)
+        with open(os.path.join(arguments.folder, "scenario.json"), "w",
+                  encoding="utf-8") as file:
+            json.dump(scenario(name, arguments.gpu, run, manifest["plan"],
+                               arguments.measured), file, indent="\t")
+            file.write("\n")
+        for process in run["processes"]:
+            if os.path.exists(os.path.join(source, process + ".arrivals.csv")):
+                shutil.copy(os.path.join(source, process + ".arrivals.csv"), arguments.folder)
+    except (OSError, KeyError, ValueError, subprocess.CalledProcessError) as error:
+        sys.exit(f"collect.py: {arguments.run}: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
