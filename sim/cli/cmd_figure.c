@@ -193,7 +193,7 @@ static int parse_and_run(int argc, char **argv, struct figure_args *args, struct
 	if (line.help)
 		return print_help(&command_figure, NULL, err);
 	figure_list_names(known, sizeof(known));
-	return command_mistake(&command_figure, err, "which one is missing, allowed are %s",
+	return command_mistake(&command_figure, err, "no figure is named, allowed are %s",
 			       known);
 }
 

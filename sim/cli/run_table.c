@@ -80,14 +80,6 @@ static void print_app_metrics(struct table *table, const struct summary_containe
 	}
 }
 
-/* "context died at 57.100 s: why" fits no column: the reason is printed on its own. */
-static const char *short_status(const struct summary_container *container)
-{
-	if (!strchr(container->status, ':'))
-		return container->status;
-	return "FAILED";
-}
-
 static void print_containers(const struct summary *summary,
 			     const struct summary_container *containers, size_t count)
 {
@@ -103,7 +95,9 @@ static void print_containers(const struct summary *summary,
 	table_add(&table);
 	table_set(&table, 0, "status");
 	for (size_t i = 0; i < count; i++)
-		table_set(&table, i + 1, "%s", short_status(&containers[i]));
+		/* "context died at 57.100 s: why" fits no column; stderr has it. */
+		table_set(&table, i + 1, "%s",
+			  strchr(containers[i].status, ':') ? "FAILED" : containers[i].status);
 	print_app_metrics(&table, containers, count);
 	for (size_t i = 0; i < SUMMARY_METRICS; i++)
 		if (!is_of_time(&summary_metrics[i]))

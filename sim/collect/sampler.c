@@ -101,51 +101,6 @@ static bool is_swap(const struct gvm_control_file *file)
 	return !strcmp(file->name, "gmem.swap.current");
 }
 
-static bool is_stat(const struct gvm_control_file *file)
-{
-	return !strcmp(file->name, "gcgroup.stat");
-}
-
-/* Note a missing file once, for all containers. */
-static int note_missing(struct sampler *sampler, u32 index, const char *path)
-{
-	const struct gvm_control_file *file = gvm_control_at(index);
-
-	if (sampler->missing_told & 1ull << index)
-		return 0;
-	sampler->missing_told |= 1ull << index;
-	return sampler_note(sampler, "%s/%s%s%s is missing: it is not sampled", path,
-			    file->name, file->alias ? " or " : "",
-			    file->alias ? file->alias : "");
-}
-
-static int note_unreadable(struct sampler *sampler, const struct gvm_control_file *file,
-			   const char *path, const char *text, int error)
-{
-	if (error == -EINVAL)
-		return sampler_note(sampler, "%s/%s: \"%.40s\" is not known, allowed: %s", path,
-				    file->name, text, host_file_allowed(file));
-	return sampler_note(sampler, "%s/%s: cannot be read: %s", path, file->name,
-			    strerror(-error));
-}
-
-static int add_change(struct sampler *sampler, u64 time_ns, u32 container,
-		      const struct gvm_control_file *file, const char *text)
-{
-	struct sampler_change *changes =
-		samples_room(sampler->changes, sampler->change_count, sizeof(*changes));
-	struct sampler_change change = { time_ns, container, file, strdup(text) };
-
-	if (changes)
-		sampler->changes = changes;
-	if (!changes || !change.text) {
-		free(change.text);
-		return -ENOMEM;
-	}
-	changes[sampler->change_count++] = change;
-	return 0;
-}
-
 /*
  * Remember a value that was read, and add a change if it is new. Values of the timeline are in
  * its rows and add none.
@@ -157,6 +112,8 @@ static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_
 	const struct gvm_control_file *control = gvm_control_at(file_index);
 	struct sampler_file *file = &container->files[file_index];
 	bool news = !file->seen || strcmp(file->text, value->text) != 0;
+	struct sampler_change change = { time_ns, index, control, NULL };
+	struct sampler_change *changes;
 
 	if (news && file->seen && host_file_is_setting(control))
 		sampler_tell(sampler, time_ns, container, "%s is %s", control->name,
@@ -167,10 +124,21 @@ static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_
 	strcpy(file->text, value->text);
 	if (!news || is_current(control) || is_swap(control))
 		return 0;
-	return add_change(sampler, time_ns, index, control, value->text);
+	changes = samples_room(sampler->changes, sampler->change_count, sizeof(*changes));
+	if (!changes)
+		return -ENOMEM;
+	sampler->changes = changes;
+	change.text = strdup(value->text);
+	if (!change.text)
+		return -ENOMEM;
+	changes[sampler->change_count++] = change;
+	return 0;
 }
 
-/* Read one file. Returns 1: its value is known now, 0: it is not, or -ENOMEM. */
+/*
+ * Read one file. A missing file is noted once for all containers, a file that cannot be read once for
+ * this one. Returns 1: its value is known now, 0: it is not, or -ENOMEM.
+ */
 static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index, int dir,
 		       const char *path)
 {
@@ -184,14 +152,22 @@ static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, u32 file
 		return status ? status : 1;
 	}
 	if (status == -ENOENT) {
-		if (++file->missed != MISSED_FOR_GOOD || file->seen)
+		if (++file->missed != MISSED_FOR_GOOD || file->seen ||
+		    (sampler->missing_told & 1ull << file_index))
 			return 0;
-		return note_missing(sampler, file_index, path);
+		sampler->missing_told |= 1ull << file_index;
+		return sampler_note(sampler, "%s/%s%s%s is missing: it is not sampled", path,
+				    control->name, control->alias ? " or " : "",
+				    control->alias ? control->alias : "");
 	}
 	if (file->told)
 		return 0;
 	file->told = true;
-	return note_unreadable(sampler, control, path, value.text, status);
+	if (status == -EINVAL)
+		return sampler_note(sampler, "%s/%s: \"%.40s\" is not known, allowed: %s", path,
+				    control->name, value.text, host_file_allowed(control));
+	return sampler_note(sampler, "%s/%s: cannot be read: %s", path, control->name,
+			    strerror(-status));
 }
 
 /* Put the value of a file that was just read into the row. */
@@ -207,7 +183,7 @@ static void fill_row(struct sampler_row *row, struct sampler_container *containe
 	} else if (is_swap(file)) {
 		row->known |= RESULTS_SWAPPED;
 		row->swapped_bytes = number;
-	} else if (is_stat(file)) {
+	} else if (!strcmp(file->name, "gcgroup.stat")) {
 		row->known |= RESULTS_PENDING;
 		row->pending_kernels = number;
 	}
@@ -259,18 +235,7 @@ static void read_command(struct sampler_container *container)
 	fclose(stream);
 }
 
-static bool process_exists(u64 tgid)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%llu", tgid);
-	return !access(path, F_OK);
-}
-
-/*
- * Find out whether a container is present: as a directory of control files, or at least as a
- * process.
- */
+/* Tell that a container appears or goes, and remember when it was present. */
 static void set_present(struct sampler *sampler, struct sampler_container *container,
 			u64 time_ns, bool present)
 {
@@ -292,11 +257,13 @@ static void set_present(struct sampler *sampler, struct sampler_container *conta
 static int sample_container(struct sampler *sampler, u64 time_ns, u32 index)
 {
 	struct sampler_container *container = &sampler->containers[index];
-	char path[SAMPLER_PATH_MAX] = "";
+	char path[SAMPLER_PATH_MAX] = "", process[64];
 	int dir = directories_open(sampler, container, path);
 	int status = 0;
 
-	set_present(sampler, container, time_ns, dir >= 0 || process_exists(container->tgid));
+	/* It is present as a directory of control files, or at least as a process. */
+	snprintf(process, sizeof(process), "/proc/%llu", container->tgid);
+	set_present(sampler, container, time_ns, dir >= 0 || !access(process, F_OK));
 	if (container->present)
 		status = sample_files(sampler, time_ns, index, dir, path);
 	else if (!sampler->began)

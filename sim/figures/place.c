@@ -131,6 +131,6 @@ size_t place_choice(const struct place *object, const char *key, const char *con
 		if (!strcmp(names[i], text))
 			return i;
 	list_names(names, allowed, sizeof(allowed));
-	place_fail(&member, "is none of them, allowed: %s", allowed);
+	place_fail(&member, "is not known, allowed: %s", allowed);
 	return standard;
 }

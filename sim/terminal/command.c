@@ -200,7 +200,7 @@ static int no_such_command(const struct command *command, int argc, char **argv,
 	append(allowed, sizeof(allowed), "%s",
 	       is_program ? ", --help and --version" : " and --help");
 	if (argc < 2)
-		return sim_user_error(err, "%s%swhat to do is missing, allowed are %s", words,
+		return sim_user_error(err, "%s%sno command is given, allowed are %s", words,
 				      is_program ? "" : ": ", allowed);
 	return sim_user_error(err, "%s%sunknown command '%s', allowed are %s", words,
 			      is_program ? "" : ": ", argv[1], allowed);

@@ -258,8 +258,7 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 			return 0;
 		if (found > 1)
 			return sim_user_error(
-				err,
-				"%s:%llu: column '%s': stands there twice, allowed is once",
+				err, "%s:%llu: column '%s': is there twice, allowed is once",
 				csv->path, csv->line, form->columns[role]);
 	}
 	csv->form = form;

@@ -81,7 +81,7 @@ grep -q "^  GPU share *- .* %  *-$" .out || fail "hardware has a GPU share: $(ca
 grep -q "^vllm,gpu_share,share,,[0-9.]*,$" figures/alone-vs-shared.csv || fail "share in the file"
 
 expect 2 "validate results: 1 folders, expected 2, usage: gvmsim validate results" validate results hw
-expect 2 "validate: what to do is missing, allowed are hardware, results and --help" validate
+expect 2 "validate: no command is given, allowed are hardware, results and --help" validate
 expect 2 "none/summary.json: cannot be read" validate results none simulated
 mv hw/summary.json .whole
 jq '.containers = {}' .whole >hw/summary.json

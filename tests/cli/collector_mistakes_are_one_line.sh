@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.inc"
 program=$gvmcollect
 
-expect 2 "what to do is missing, allowed are sample, logs"
+expect 2 "no command is given, allowed are sample, logs"
 expect 2 "unknown command 'walk', allowed are sample, logs" walk
 expect 2 "sample: 'x' is not valid here, usage: gvmcollect sample" sample x
 expect 2 "sample: option '--frobnicate' is not valid here" sample --frobnicate

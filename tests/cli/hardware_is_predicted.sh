@@ -29,7 +29,7 @@ expect 2 'bad.txt:[0-9]*: allowed is a number above 0, not "fast"' validate hard
 expect 2 'none.txt: No such file' validate hardware none.txt
 expect 2 'no profile "nope"' validate hardware --gpu nope
 expect 2 "validate: unknown command 'software', allowed are hardware" validate software
-expect 2 'validate: what to do is missing, allowed are hardware' validate
+expect 2 'validate: no command is given, allowed are hardware' validate
 expect 2 '2 files, expected 1 at most, usage' validate hardware "$rows" twice
 expect 2 '/: is a folder' validate hardware /
 expect 2 "unknown command '--set', allowed are hardware, results" validate --set seed=1 results a b

@@ -4,7 +4,7 @@
 # The user's mistakes: exit code 2, one line on stderr, no file. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-expect 2 "what to do is missing, allowed are run, figure, validate, trace"
+expect 2 "no command is given, allowed are run, figure, validate, trace"
 expect 2 "unknown command 'walk', allowed are run, figure, validate, trace" walk
 expect 2 "run: 0 scenarios, expected 1, usage: gvmsim run SCENARIO" run
 expect 2 "run: 2 scenarios, expected 1" run a.json b.json
@@ -21,7 +21,7 @@ expect 2 "duration" run "$scenario" --set duration=soon
 expect 2 "gpu.profile" run "$scenario" --set gpu.profile=no-such-gpu
 expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=none.trace
 
-expect 2 "figure: which one is missing, allowed are ablation, .*, usage: gvmsim figure" figure
+expect 2 "figure: no figure is named, allowed are ablation, .*, usage: gvmsim figure" figure
 expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
 expect 2 "figure alone-vs-shared: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
 	figure alone-vs-shared a

@@ -83,7 +83,7 @@ START_TEST(wrong_types_are_named_with_their_key)
 			 "f.json:a.b: is neither true nor false, allowed: true, false");
 	reader.status = 0;
 	place_choice(&a, "w", words, 0);
-	expect_mistake(&root, "f.json:a.w: is none of them, allowed: low, high");
+	expect_mistake(&root, "f.json:a.w: is not known, allowed: low, high");
 }
 END_TEST
 

@@ -35,7 +35,7 @@ static const struct {
 	{ "{'curve':{'panels':[1]}}",
 	  ".curve.panels[0]: is no text, allowed: the key of a panel" },
 	{ "{'curve':{'panels':['p'],'take':'best'}}",
-	  ".curve.take: is none of them, allowed: mean, least, last, most" },
+	  ".curve.take: is not known, allowed: mean, least, last, most" },
 	{ "{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,"
 	  "2]}]}]}]}]}]}]}]}",
 	  ".add[1].add[1].add[1].add[1].add[1].add[1].add[1].add[0]: is too deep, allowed: 8 "

@@ -167,7 +167,7 @@ static const struct {
 	const char *args[4];
 	const char *message;
 } misuse[] = {
-	{ { NULL }, "trace: what to do is missing, allowed are import, info and --help" },
+	{ { NULL }, "trace: no command is given, allowed are import, info and --help" },
 	{ { "export" },
 	  "trace: unknown command 'export', allowed are import, info and --help" },
 	{ { "import", "a" },

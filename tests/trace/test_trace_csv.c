@@ -178,7 +178,7 @@ static const struct {
 	  "('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
 	  "'response_tokens_true_est') and compact traces" },
 	{ "Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
-	  ":1: column 'Timestamp': stands there twice, allowed is once" },
+	  ":1: column 'Timestamp': is there twice, allowed is once" },
 	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490\n",
 	  ":3: 5 fields, allowed are the header's 6" },
 	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490,a,b\n",
