@@ -135,6 +135,9 @@ def scenario(name, gpu, run, plan, measured):
         if timeslice_us != TIMESLICE_US:
             slices = True
             containers[process]["compute.timeslice"] = f"{timeslice_us}us"
+        if run["mps"]:
+            containers[process]["mps"] = dict(server="mps",
+                                              limit=round(facts.get("mps_percent", 100)))
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
                 gpu=dict(profile=gpu), system=dict(name="gvm" if slices else "stock"),

@@ -106,6 +106,19 @@ jq -e '.system.name == "gvm" and .duration == "12s"
 	and .containers.llm.app.gpu_memory_utilization == 0.496515
 	and .containers.diffusion.app.kernels_per_pass == 2358' measured/scenario.json >/dev/null ||
 	fail "$(cat measured/scenario.json)"
+# Under MPS the same run has clients of one server.
+mkdir mps
+cp -r "$sample/default.together" mps/
+jq '(.plan.groups[0], .runs[]).mps = true
+	| .runs[].processes |= (.llm |= del(.timeslice_us) | .diffusion.mps_percent = 30)' \
+	"$sample/manifest.json" >mps/manifest.json
+python3 "$kit/collect.py" mps/default.together clients --collector "$gvmcollect" --gpu h100-80g ||
+	fail "a run under MPS"
+jq -e '.system.name == "stock" and .containers.llm.mps == { "server": "mps", "limit": 100 }
+	and .containers.diffusion.mps.limit == 30' clients/scenario.json >/dev/null ||
+	fail "$(cat clients/scenario.json)"
+"$gvmsim" run clients/scenario.json --quiet --out shared 2>.err || fail "$(cat .err)"
+
 "$gvmsim" run measured/scenario.json --quiet --out simulated 2>.err || fail "$(cat .err)"
 "$gvmsim" validate results measured simulated >.out 2>.err || fail "$(cat .err)"
 grep -q "^llm TTFT p50 " .out || fail "$(cat .out)"
