@@ -8,8 +8,8 @@ FOLDER becomes what "gvmcollect sample" and "gvmcollect logs" write on a stock d
 date of the run. FOLDER/scenario.json is for "gvmsim run": the same arrivals, applications of
 the same names. Compare with "gvmsim validate results FOLDER SIMULATED".
 
-With --measured, a folder of measure.py, the scenario has the number of launches and the host's
-work an image of the applications alone.
+With --measured, a folder of measure.py, the scenario has the number of launches, the host's
+time for each and its work an image, as measured of the applications alone.
 Only the standard library is used.
 """
 
@@ -114,6 +114,21 @@ def measured_app(kind, folder):
                 host_per_image=f"{fetch_us}us")
 
 
+def measured_host(apps, folder):
+    """The host, as fast as the one that was measured. A launch takes what it takes the server;
+    the pipeline's launches are ahead of the GPU in any case."""
+    kernels = measured_rows(folder, "kernels", "part")
+    if "llm" in apps:
+        launches = int(kernels["32 decodes"]["launches"])
+        with open(os.path.join(folder, "steps.csv"), newline="", encoding="utf-8") as file:
+            step = next(row for row in csv.DictReader(file) if row["model"] == "3b"
+                        and row["decodes"] == "32" and row["chunks"] == "0")
+    else:
+        launches = int(kernels["step"]["launches"])
+        step = measured_rows(folder, "image", "phase")["step"]
+    return dict(kernel_launch=f"{int(step['launch_us']) * 1000 // launches}ns", speed=1)
+
+
 def scenario(name, gpu, run, plan, measured):
     """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
     group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
@@ -138,10 +153,13 @@ def scenario(name, gpu, run, plan, measured):
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
                                               limit=round(facts.get("mps_percent", 100)))
+    host = {}
+    if measured:
+        host = measured_host({facts["app"] for facts in run["processes"].values()}, measured)
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
-                gpu=dict(profile=gpu), system=dict(name="gvm" if slices else "stock"),
-                containers=containers)
+                gpu=dict(profile=gpu), host=host,
+                system=dict(name="gvm" if slices else "stock"), containers=containers)
 
 
 def main():
