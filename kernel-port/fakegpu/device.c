@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* gvm_fakegpu.ko: makes GPUs of RAM, registers them with gvm.ko and gives each a device node. */
+/*
+ * gvm_fakegpu.ko: makes GPUs of RAM, registers them with gvm.ko and gives each a device node.
+ *
+ * The nodes come last. A file that a user has opened does not keep a module whose init fails. So init
+ * fails only before the first node: a GPU whose node cannot be made later is removed, with a warning.
+ */
 #include "fakegpu.h"
 
 #include <linux/fs.h>
@@ -27,6 +32,11 @@ MODULE_PARM_DESC(sms, "how many TSGs a GPU runs side by side (1 to 16)");
 static unsigned int features;
 module_param(features, uint, 0444);
 MODULE_PARM_DESC(features, "ideas beyond the papers, a set of enum gvm_feature");
+
+static unsigned int fail_node;
+module_param(fail_node, uint, 0444);
+MODULE_PARM_DESC(fail_node,
+		 "for tests: the device node of the n-th GPU cannot be made (0: none)");
 
 static struct fakegpu *fakegpus[FAKEGPU_GPUS_MAX];
 
@@ -324,8 +334,6 @@ static int fakegpu_start(struct fakegpu *gpu)
 		status = gvm_evictor_start(&gpu->evictor, gpu->device);
 	if (!status)
 		status = fakegpu_scheduling_start(gpu);
-	if (!status)
-		status = misc_register(&gpu->misc);
 	if (status)
 		fakegpu_stop(gpu);
 	return status;
@@ -393,9 +401,9 @@ err_free:
 	return status;
 }
 
+/* Undo fakegpu_add(). The GPU has no device node. */
 static void fakegpu_remove(struct fakegpu *gpu)
 {
-	misc_deregister(&gpu->misc);
 	fakegpu_stop(gpu);
 	WARN_ON_ONCE(gvm_check(gpu->device) || gpu->free_count != gpu->chunk_count);
 	WARN_ON_ONCE(!xa_empty(&gpu->contexts) || !xa_empty(&gpu->tsgs));
@@ -406,13 +414,42 @@ static void fakegpu_remove(struct fakegpu *gpu)
 	kvfree(gpu);
 }
 
-static void fakegpu_exit(void)
+static void fakegpu_remove_all(void)
 {
-	u32 i;
-
-	for (i = 0; i < FAKEGPU_GPUS_MAX; i++)
+	for (u32 i = 0; i < FAKEGPU_GPUS_MAX; i++) {
 		if (fakegpus[i])
 			fakegpu_remove(fakegpus[i]);
+		fakegpus[i] = NULL;
+	}
+}
+
+/* Make the device node of each GPU. Returns 0, or -errno: there is none, and there was none. */
+static int fakegpu_publish(void)
+{
+	u32 published = 0;
+
+	for (u32 i = 0; i < gpus; i++) {
+		struct fakegpu *gpu = fakegpus[i];
+		int status = i + 1 == fail_node ? -ENOMEM : misc_register(&gpu->misc);
+
+		if (status && !published)
+			return status;
+		if (status) {
+			gvm_warn("%s: no device node (%d), so no GPU", gpu->name, status);
+			fakegpus[i] = NULL;
+			fakegpu_remove(gpu);
+		}
+		published += !status;
+	}
+	return 0;
+}
+
+static void fakegpu_exit(void)
+{
+	for (u32 i = 0; i < FAKEGPU_GPUS_MAX; i++)
+		if (fakegpus[i])
+			misc_deregister(&fakegpus[i]->misc);
+	fakegpu_remove_all();
 }
 
 static int __init fakegpu_init(void)
@@ -428,8 +465,10 @@ static int __init fakegpu_init(void)
 	fakegpu_memory_ops.free_chunks = fakegpu_free_chunks;
 	for (i = 0; i < gpus && !status; i++)
 		status = fakegpu_add(i);
+	if (!status)
+		status = fakegpu_publish();
 	if (status)
-		fakegpu_exit();
+		fakegpu_remove_all();
 	return status;
 }
 

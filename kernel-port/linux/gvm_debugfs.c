@@ -74,16 +74,24 @@ static ssize_t gvm_detach_write(struct file *file, const char __user *buf, size_
 	return ret ? ret : (ssize_t)size;
 }
 
+/* Set when the module's init cannot fail any more. An open that runs while it fails is waited for. */
+static bool gvm_debugfs_published;
+
+static int gvm_debugfs_open(struct inode *inode, struct file *file)
+{
+	return READ_ONCE(gvm_debugfs_published) ? simple_open(inode, file) : -ENXIO;
+}
+
 static const struct file_operations gvm_attach_fops = {
 	.owner = THIS_MODULE,
-	.open = simple_open,
+	.open = gvm_debugfs_open,
 	.write = gvm_attach_write,
 	.llseek = noop_llseek,
 };
 
 static const struct file_operations gvm_detach_fops = {
 	.owner = THIS_MODULE,
-	.open = simple_open,
+	.open = gvm_debugfs_open,
 	.write = gvm_detach_write,
 	.llseek = noop_llseek,
 };
@@ -93,7 +101,21 @@ static int gvm_devices_show(struct seq_file *seq, void *unused)
 	gvm_registry_show(seq);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(gvm_devices);
+
+static int gvm_devices_open(struct inode *inode, struct file *file)
+{
+	if (!READ_ONCE(gvm_debugfs_published))
+		return -ENXIO;
+	return single_open(file, gvm_devices_show, NULL);
+}
+
+static const struct file_operations gvm_devices_fops = {
+	.owner = THIS_MODULE,
+	.open = gvm_devices_open,
+	.read = seq_read,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
 
 int gvm_debugfs_init(void)
 {
@@ -108,6 +130,11 @@ int gvm_debugfs_init(void)
 		return 0;
 	gvm_debugfs_exit();
 	return -ENOMEM;
+}
+
+void gvm_debugfs_publish(void)
+{
+	WRITE_ONCE(gvm_debugfs_published, true);
 }
 
 void gvm_debugfs_exit(void)

@@ -11,10 +11,11 @@
 #define GVM_DEBUGFS_H
 
 /*
- * Make and remove the tree. init: 0 or -ENOMEM. At exit, all directories of containers must have gone.
- * CONTEXT: process.
+ * Make and remove the tree. init: 0 or -ENOMEM. publish: from now on the files can be opened; before,
+ * that gives -ENXIO. At exit, all directories of containers must have gone. CONTEXT: process.
  */
 int gvm_debugfs_init(void);
+void gvm_debugfs_publish(void);
 void gvm_debugfs_exit(void);
 
 #endif

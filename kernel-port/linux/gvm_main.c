@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* gvm.ko: the driver core as a kernel module. GPU drivers register with it: gvm_registry.h. */
+/*
+ * gvm.ko: the driver core as a kernel module. GPU drivers register with it: gvm_registry.h.
+ *
+ * A file that a user has opened keeps the module loaded, but not a module whose init fails. So nothing
+ * can be opened before init can fail no more: the files of debugfs refuse to be opened until they are
+ * published, and /dev/gvm is made last, in one step.
+ */
 #include "gvm/port.h"
 
 #include <linux/module.h>
@@ -9,13 +15,15 @@
 
 static int __init gvm_init(void)
 {
-	int ret = gvm_pressure_file_init();
+	int ret = gvm_debugfs_init();
 
 	if (ret)
 		return ret;
-	ret = gvm_debugfs_init();
+	ret = gvm_pressure_file_init();
 	if (ret)
-		gvm_pressure_file_exit();
+		gvm_debugfs_exit();
+	else
+		gvm_debugfs_publish();
 	return ret;
 }
 

@@ -2,12 +2,14 @@
 /* Both modules come and go; nothing that a user passes in does any harm. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
 
+#define FAILED_NODES 20u
 #define RELOADS	     50u /* unless GVM_TEST_RELOADS says something else */
 #define IOCTL_ROUNDS 2000u
 
@@ -45,6 +47,53 @@ static void test_cycles(void)
 			    guest_load("gvm_fakegpu", "gpus=5") == EINVAL &&
 			    guest_load("gvm_fakegpu", "sms=17") == EINVAL,
 		    "parameters out of range are refused");
+}
+
+/* Open whatever device nodes and files there are, again and again. */
+static void open_all(uint32_t index)
+{
+	static const char *const paths[] = { "/dev/gvm_fakegpu0", "/dev/gvm_fakegpu1",
+					     "/dev/gvm", GUEST_DEBUGFS "/gvm/devices" };
+
+	for (;;) {
+		int fd = open(paths[index], O_RDONLY | O_CLOEXEC);
+
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+/*
+ * Issue 13, finding 12: the node of a GPU fails, before and after users have opened others. Modules that
+ * fail to load are gone at once, whoever has them open.
+ */
+static void test_failed_nodes(void)
+{
+	pid_t openers[4];
+	uint32_t refused = 0, partly = 0;
+	bool killed = true;
+
+	for (uint32_t i = 0; i < 4; i++)
+		openers[i] = tenant_start(open_all, i);
+	for (uint32_t i = 0; i < FAILED_NODES; i++) {
+		int fd;
+
+		refused += guest_load("gvm_fakegpu", "chunks=3 gpus=3 fail_node=1") == ENOMEM &&
+			   access("/dev/gvm_fakegpu0", F_OK) != 0;
+		if (guest_load("gvm_fakegpu", "chunks=3 gpus=3 fail_node=2"))
+			continue;
+		fd = open("/dev/gvm_fakegpu2", O_RDWR | O_CLOEXEC);
+		partly += fd >= 0 && access("/dev/gvm_fakegpu0", F_OK) == 0 &&
+			  access("/dev/gvm_fakegpu1", F_OK) != 0;
+		close(fd);
+		while (guest_unload("gvm_fakegpu") == EAGAIN)
+			sleep_ms(1); /* an opener has it */
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		killed &= tenant_kill(openers[i]);
+	guest_check(refused == FAILED_NODES, "%u loads fail with the first node", refused);
+	guest_check(partly == FAILED_NODES, "%u loads go on without a later one", partly);
+	guest_check(killed, "users open what there is meanwhile");
 }
 
 /* Not more than some MB are ever asked for: what is to be had is had. */
@@ -101,6 +150,7 @@ static void refuse(uint32_t index)
 void test_reload(void)
 {
 	test_cycles();
+	test_failed_nodes();
 	gpu_load("chunks=24");
 	guest_check(tenants_run(refuse, 1) == 1, "what makes no sense is refused");
 	guest_check(tenants_run(misuse, 4) == 4, "random calls do no harm");
