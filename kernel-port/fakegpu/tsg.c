@@ -211,7 +211,7 @@ int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 	if (status)
 		return status;
 	gvm_container_count_kernels(tsg->context->container, 1, 0);
-	gvm_scheduler_kick(gpu->device);
+	gvm_scheduler_kick_launch(tsg->context->container);
 	if (wait_event_interruptible(gpu->idle, job_is_done(gpu, job)))
 		job_abort(tsg, job);
 	gvm_container_count_kernels(tsg->context->container, 0, 1);

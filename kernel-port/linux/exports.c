@@ -48,7 +48,7 @@ EXPORT_SYMBOL_GPL(gvm_tsg_share);
 EXPORT_SYMBOL_GPL(gvm_tsg_unshare);
 EXPORT_SYMBOL_GPL(gvm_scheduler_start);
 EXPORT_SYMBOL_GPL(gvm_scheduler_stop);
-EXPORT_SYMBOL_GPL(gvm_scheduler_kick);
+EXPORT_SYMBOL_GPL(gvm_scheduler_kick_launch);
 
 /* Faults and evictors. */
 EXPORT_SYMBOL_GPL(gvm_fault_handler_start);

@@ -73,12 +73,14 @@ static int gvm_control_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Take the value as it is now. Returns 0 or -errno. */
+/* Take the value as it is now. Returns 0 or -errno; -EAGAIN: @wait is false, and a mutex is held. */
 static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
-				struct gvm_debugfs_open *open)
+				struct gvm_debugfs_open *open, bool wait)
 {
-	int ret = gvm_control_read(entry->container, entry->control->name, open->text,
-				   sizeof(open->text));
+	int ret = wait ? gvm_control_read(entry->container, entry->control->name, open->text,
+					  sizeof(open->text)) :
+			 gvm_control_peek(entry->container, entry->control->name, open->text,
+					  sizeof(open->text));
 
 	if (ret < 0)
 		return ret;
@@ -108,7 +110,7 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 	if (ret)
 		return ret;
 	if (*offset == 0)
-		ret = gvm_control_snapshot(entry, open);
+		ret = gvm_control_snapshot(entry, open, !(file->f_flags & O_NONBLOCK));
 	if (ret == 0)
 		ret = simple_read_from_buffer(buf, size, offset, open->text, open->length);
 	mutex_unlock(&open->lock);

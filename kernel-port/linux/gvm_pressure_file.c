@@ -257,7 +257,7 @@ static long gvm_dev_report(struct gvm_dev_file *dev, const struct gvm_launch_rep
 	status = gvm_dev_begin_report_locked(dev, report->gpu);
 	if (!status) {
 		gvm_launches_count(&dev->launches, report->submitted, report->ended);
-		gvm_scheduler_kick(dev->launches.container->device);
+		gvm_scheduler_kick_launch(dev->launches.container);
 	}
 	mutex_unlock(&gvm_pressure_mutex);
 	return status;

@@ -112,6 +112,37 @@ START_TEST(in_a_gap_they_are_let_go_with_one_call)
 }
 END_TEST
 
+static bool take_kick(void)
+{
+	bool kicked = scheduler.kicked;
+
+	scheduler.kicked = false;
+	return kicked;
+}
+
+/* Issue 13: each launch caused a round. A tenant that launches all the time uses up no other one's kick. */
+START_TEST(launches_kick_once_until_their_container_could_have_gone_quiet)
+{
+	struct gvm_waitqueue never;
+
+	gvm_waitqueue_init(&never);
+	use_policy(GVM_SCHED_PRIORITY);
+	gvm_waitqueue_init(&scheduler.wait);
+	world.device.scheduler = &scheduler;
+	gvm_scheduler_kick_launch(tenants[0]);
+	ck_assert(take_kick());
+	for (u32 i = 0; i < 1000; i++)
+		gvm_scheduler_kick_launch(tenants[0]);
+	ck_assert(!take_kick());
+	gvm_scheduler_kick_launch(tenants[1]);
+	ck_assert(take_kick());
+	gvm_wait_event_timeout_ns(&never, false, GVM_SCHED_QUIET_NS);
+	gvm_scheduler_kick_launch(tenants[0]);
+	ck_assert(take_kick());
+	world.device.scheduler = NULL;
+}
+END_TEST
+
 START_TEST(by_events_launches_that_have_not_ended_are_work)
 {
 	use_policy(GVM_SCHED_PRIORITY);
@@ -350,11 +381,32 @@ static void add_priority_tests(TCase *tests)
 	tcase_add_test(tests, all_are_held_and_leave_the_gpu_with_one_call);
 	tcase_add_test(tests, who_is_half_frozen_is_taken_off_the_gpu_when_he_is_held);
 	tcase_add_test(tests, in_a_gap_they_are_let_go_with_one_call);
+	tcase_add_test(tests, launches_kick_once_until_their_container_could_have_gone_quiet);
 	tcase_add_test(tests, by_events_launches_that_have_not_ended_are_work);
 	tcase_add_test(tests, a_new_tsg_of_a_held_container_is_held);
 	tcase_add_test(tests, more_tsgs_than_one_rpc_takes_need_two);
 	tcase_add_test(tests, held_is_not_frozen_and_both_have_to_end);
 }
+
+/* Issue 13: after a reset a device counts from 0, and the difference wrapped round to ages. */
+START_TEST(time_that_goes_backwards_is_no_time)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_busy(0, true);
+	set_busy(1, true);
+	let_run(0, 4 * MS);
+	let_run(1, 4 * MS);
+	round_ok();
+	world.samples[FIRST_ID].runtime_ns = 0;
+	let_run(1, 2 * MS);
+	round_ok();
+	ck_assert_int_eq(tenants[0]->share.credit_ns, (s64)MS);
+	ck_assert_int_eq(tenants[1]->share.credit_ns, -(s64)MS);
+	let_run(0, 2 * MS);
+	round_ok();
+	ck_assert_int_eq(tenants[0]->share.credit_ns, 0);
+}
+END_TEST
 
 static void add_weighted_tests(TCase *tests)
 {
@@ -365,6 +417,7 @@ static void add_weighted_tests(TCase *tests)
 	tcase_add_test(tests, who_owes_too_much_is_held_until_he_owes_nothing);
 	tcase_add_test(tests, what_is_long_ago_is_forgotten);
 	tcase_add_test(tests, a_container_without_tsgs_has_no_share);
+	tcase_add_test(tests, time_that_goes_backwards_is_no_time);
 }
 
 int main(void)

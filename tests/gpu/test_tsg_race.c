@@ -110,6 +110,28 @@ static void thaw(void)
 	ck_assert_int_eq(gvm_compute_thaw(container), 0);
 }
 
+/* Issue 13: with O_NONBLOCK a read does not sleep either, in the middle of another's RPC. */
+static void peek(void)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+	u64 now = eng_now();
+
+	ck_assert_int_eq(gvm_control_peek(container, "compute.freeze", text, sizeof(text)),
+			 -EAGAIN);
+	ck_assert_int_gt(gvm_control_peek(container, "compute.weight", text, sizeof(text)), 0);
+	ck_assert_int_gt(gvm_control_peek(container, "gmem.current", text, sizeof(text)), 0);
+	ck_assert_uint_eq(eng_now(), now);
+}
+
+START_TEST(a_peek_into_a_freeze_does_not_wait)
+{
+	race((u32)_i, peek, "d0p0d1p1");
+	ck_assert_int_eq(gvm_control_peek(container, "compute.freeze", calls, sizeof(calls)),
+			 2);
+	ck_assert_str_eq(calls, "1\n");
+}
+END_TEST
+
 /* F14: disable and preempt of all TSGs are one step, also to another writer. */
 START_TEST(a_thaw_in_the_middle_of_a_freeze_waits_for_its_end)
 {
@@ -306,6 +328,7 @@ static void add_tests(TCase *tests)
 			    (int)rpcs);
 	tcase_add_loop_test(tests, a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen, 0,
 			    (int)rpcs);
+	tcase_add_loop_test(tests, a_peek_into_a_freeze_does_not_wait, 0, (int)rpcs);
 	tcase_add_loop_test(tests, limits_and_charges_do_not_wait_for_the_rpcs_of_a_freeze, 0,
 			    (int)rpcs);
 }

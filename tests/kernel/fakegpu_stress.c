@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Everything at once, at random, for GVM_TEST_STRESS_SECONDS: tenants that page, map, discard, listen
- * and fork, on a GPU whose size and features change from round to round; and somebody who cuts their
- * limits, freezes and thaws them, writes noise into their control files and kills them wherever they
- * are. A tenant may die of a limit. No word that one of them reads may be another than it stored.
+ * Everything at once, at random, for GVM_TEST_STRESS_SECONDS: tenants that page, map, discard, listen,
+ * fork and share TSGs, on a GPU whose size, features, scheduler and failing RPCs change from round to
+ * round. An attacker cuts their limits, freezes and thaws them, writes noise into their control files,
+ * suspends and resumes the GPU, takes chunks by force and kills tenants wherever they are. In the end
+ * the GPU may be lost. A tenant may die of a limit. No word that one of them reads may be another than
+ * it stored.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,7 +39,8 @@ struct stress_counts {
 struct stress_round {
 	struct dice dice;
 	pid_t pids[TENANTS];
-	uint64_t kills, died, cuts, freezes, noise, broken;
+	uint64_t kills, died, cuts, freezes, noise, suspends, taken, broken;
+	int gpu; /* its device node */
 };
 
 static struct stress_counts *counts;
@@ -154,6 +158,9 @@ static void child(pid_t parent, int inherited, const struct stress_range *range,
 	error = fakegpu_open(0, (uint32_t)parent, 1 + (uint32_t)roll(dice, 3), &context);
 	if (error) /* the parent was killed, or its limit has no room */
 		_exit(0);
+	/* Its TSG is the parent's container's as well, as that of an MPS server. */
+	if (roll(dice, 4) == 0)
+		(void)ioctl(context, GVM_FAKEGPU_SHARE, &(__u32){ (__u32)parent });
 	for (uint32_t i = 0; i < 4; i++)
 		range_step(context, &own, dice);
 	_exit(0);
@@ -270,12 +277,44 @@ static void write_noise(struct stress_round *round, pid_t pid)
 	close(fd);
 }
 
+/* A suspend in the middle of everything. It may time out; what it stopped goes on after a resume. */
+static void suspend(struct stress_round *round)
+{
+	__u64 timeout_us = roll(&round->dice, 100000);
+	int error = ioctl(round->gpu, GVM_FAKEGPU_QUIESCE, &timeout_us) ? errno : 0;
+
+	if (!error) {
+		sleep_ms((unsigned int)roll(&round->dice, 10));
+		error = ioctl(round->gpu, GVM_FAKEGPU_RESUME) ? errno : 0;
+		/* RPCs may fail; then the device runs all the same. */
+		error = error == EIO ? 0 : error;
+		round->suspends++;
+	}
+	round->broken += error != 0 && error != ETIMEDOUT;
+}
+
+/* RM takes memory. */
+static void take(struct stress_round *round)
+{
+	struct gvm_fakegpu_take take = { .first = (uint32_t)roll(&round->dice, 10),
+					 .count = 3 };
+
+	round->broken += ioctl(round->gpu, GVM_FAKEGPU_TAKE, &take) && errno != EINVAL;
+	round->taken += take.ret_taken;
+}
+
 static void stress_step(struct stress_round *round)
 {
 	uint32_t index = (uint32_t)roll(&round->dice, TENANTS);
 	pid_t pid = round->pids[index];
 
-	switch (roll(&round->dice, 16)) {
+	switch (roll(&round->dice, 19)) {
+	case 16 ... 17:
+		suspend(round);
+		break;
+	case 18:
+		take(round);
+		break;
 	case 0:
 		kill_tenant(round, index);
 		break;
@@ -310,6 +349,8 @@ static void stress_for(struct stress_round *round, long seconds)
 		start(round, i);
 	while (guest_seconds() < end)
 		stress_step(round);
+	if (roll(&round->dice, 4) == 0)
+		ioctl(round->gpu, GVM_FAKEGPU_LOSE);
 	for (uint32_t i = 0; i < TENANTS; i++)
 		kill(-round->pids[i], SIGKILL);
 	wait_for_all();
@@ -318,20 +359,28 @@ static void stress_for(struct stress_round *round, long seconds)
 static void stress_round(uint32_t number, long seconds)
 {
 	struct stress_round round = { .dice = fakegpu_dice(900 + number) };
-	char parameters[80];
+	static const char *const schedulers[] = { "timeslices", "priority", "weighted" };
+	char parameters[160];
 
-	snprintf(parameters, sizeof(parameters), "chunks=%u sms=%u features=%u",
+	snprintf(parameters, sizeof(parameters),
+		 "chunks=%u sms=%u features=%u scheduler=%s tracking=%s fail_rpcs=%u",
 		 10 + (unsigned int)roll(&round.dice, 30),
-		 1 + (unsigned int)roll(&round.dice, 4), (unsigned int)roll(&round.dice, 8));
+		 1 + (unsigned int)roll(&round.dice, 4), (unsigned int)roll(&round.dice, 8),
+		 schedulers[roll(&round.dice, 3)],
+		 roll(&round.dice, 2) ? "events" : "busy_bits",
+		 roll(&round.dice, 2) ? 0 : 3 + (unsigned int)roll(&round.dice, 20));
 	memset((void *)counts, 0, sizeof(*counts));
 	gpu_load(parameters);
+	round.broken += fakegpu_open_device(0, &round.gpu) != 0;
 	stress_for(&round, seconds);
+	close(round.gpu);
 	guest_log("# kills %llu, died %llu, cuts %llu, freezes %llu, noise %llu, forks %llu, "
-		  "events %llu",
+		  "events %llu, suspends %llu, taken %llu",
 		  (unsigned long long)round.kills, (unsigned long long)round.died,
 		  (unsigned long long)round.cuts, (unsigned long long)round.freezes,
 		  (unsigned long long)round.noise, (unsigned long long)counts->forks,
-		  (unsigned long long)counts->events);
+		  (unsigned long long)counts->events, (unsigned long long)round.suspends,
+		  (unsigned long long)round.taken);
 	guest_check(round.broken == 0, "books and tenants were in order at each look");
 	guest_check(counts->verified && counts->wrong == 0,
 		    "%llu pages were looked at, %llu of them were wrong",

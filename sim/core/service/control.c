@@ -189,15 +189,10 @@ static int control_weight_store(struct gvm_container *container, u64 weight)
 
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
 {
-	bool frozen;
-
-	if (gvm_mutex_lock_killable(&container->device->tsg_mutex))
-		return -EINTR;
-	frozen = gvm_tsgs_frozen_locked(container);
 	/* No TSG can contradict the wish; the next one will be born frozen. */
-	if (list_empty(&container->tsgs))
-		frozen = container->frozen;
-	gvm_mutex_unlock(&container->device->tsg_mutex);
+	bool frozen = list_empty(&container->tsgs) ? container->frozen :
+						     gvm_tsgs_frozen_locked(container);
+
 	return control_show_u64(buf, size, frozen);
 }
 
@@ -280,7 +275,7 @@ static const struct gvm_control_file control_files[] = {
 	  .kind = GVM_CONTROL_NUMBER, .unit = "", .max = 1,
 	  .summary = "1 takes the container's TSGs off the GPU, 0 lets them run again",
 	  .show = control_freeze_show, .store = control_freeze_store,
-	  .apply = control_freeze_apply },
+	  .apply = control_freeze_apply, .tsg_mutex = true },
 	{ .name = "gcgroup.stat", .mode = 0444,
 	  .kind = GVM_CONTROL_TEXT, .unit = "",
 	  .summary = "kernels that the container submitted, ended and has pending",
@@ -314,11 +309,27 @@ const struct gvm_control_file *gvm_control_find(const char *name)
 	return NULL;
 }
 
-/*
- * Half a number is a wrong number: a text that does not fit is an error and is not cut short.
- * CONTEXT: process.
- */
-int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size)
+/* Show a file, with the mutex that it needs. Returns the length of the text, -EINTR or -EAGAIN. */
+static int control_show(const struct gvm_control_file *file, struct gvm_container *container,
+			char *text, size_t size, bool wait)
+{
+	struct gvm_mutex *mutex = &container->device->tsg_mutex;
+	int length;
+
+	if (!file->tsg_mutex)
+		return file->show(container, text, size);
+	if (!wait && !gvm_mutex_trylock(mutex))
+		return -EAGAIN;
+	if (wait && gvm_mutex_lock_killable(mutex))
+		return -EINTR;
+	length = file->show(container, text, size);
+	gvm_mutex_unlock(mutex);
+	return length;
+}
+
+/* Half a number is a wrong number: a text that does not fit is an error and is not cut short. */
+static int control_read(struct gvm_container *container, const char *name, char *buf,
+			size_t size, bool wait)
 {
 	const struct gvm_control_file *file = gvm_control_find(name);
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -328,13 +339,25 @@ int gvm_control_read(struct gvm_container *container, const char *name, char *bu
 		return -ENOENT;
 	if (!file->show)
 		return -EACCES;
-	length = file->show(container, text, sizeof(text));
+	length = control_show(file, container, text, sizeof(text), wait);
 	if (length < 0)
 		return length;
 	if ((size_t)length >= size)
 		return -E2BIG;
 	memcpy(buf, text, (size_t)length + 1);
 	return length;
+}
+
+/* CONTEXT: process. */
+int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size)
+{
+	return control_read(container, name, buf, size, true);
+}
+
+/* CONTEXT: process. */
+int gvm_control_peek(struct gvm_container *container, const char *name, char *buf, size_t size)
+{
+	return control_read(container, name, buf, size, false);
 }
 
 static bool control_is_space(char c)

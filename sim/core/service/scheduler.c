@@ -44,7 +44,9 @@ static void sched_look_locked(struct gvm_scheduler *scheduler)
 			if (gvm_tsg_is_shared(tsg))
 				continue;
 			device->ops->tsg_sample(device->gpu, tsg->id, &sample);
-			container->share.ran_ns += sample.runtime_ns - tsg->runtime_ns;
+			/* A reset makes the device count from 0 again. */
+			if (sample.runtime_ns > tsg->runtime_ns)
+				container->share.ran_ns += sample.runtime_ns - tsg->runtime_ns;
 			tsg->runtime_ns = sample.runtime_ns;
 			busy |= sample.busy;
 		}
@@ -291,16 +293,34 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler)
 	scheduler->device = NULL;
 }
 
-/* CONTEXT: atomic. */
-void gvm_scheduler_kick(struct gvm_device *device)
+static void scheduler_kick_locked(struct gvm_device *device)
 {
-	struct gvm_scheduler *scheduler;
+	struct gvm_scheduler *scheduler = device->scheduler;
 
-	gvm_spin_lock(&device->lock);
-	scheduler = device->scheduler;
 	if (scheduler && !scheduler->kicked) {
 		scheduler->kicked = true;
 		gvm_wake_up_one(&scheduler->wait);
+	}
+}
+
+/* CONTEXT: atomic. */
+void gvm_scheduler_kick(struct gvm_device *device)
+{
+	gvm_spin_lock(&device->lock);
+	scheduler_kick_locked(device);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_scheduler_kick_launch(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	u64 now_ns = gvm_ktime_ns();
+
+	gvm_spin_lock(&device->lock);
+	if (now_ns >= container->kick_ns) {
+		container->kick_ns = now_ns + GVM_SCHED_QUIET_NS;
+		scheduler_kick_locked(device);
 	}
 	gvm_spin_unlock(&device->lock);
 }

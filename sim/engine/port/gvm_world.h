@@ -63,7 +63,9 @@ struct gvm_mutex {
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
 #define gvm_mutex_lock(lock)	      gvm_port_mutex_lock((lock), GVM_PLACE)
 #define gvm_mutex_lock_killable(lock) (gvm_mutex_lock(lock), 0) /* no actor is killed here */
+#define gvm_mutex_trylock(lock)	      gvm_port_mutex_trylock((lock), GVM_PLACE)
 void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place);
+bool gvm_port_mutex_trylock(struct gvm_mutex *lock, const char *place);
 void gvm_mutex_unlock(struct gvm_mutex *lock);
 #define gvm_mutex_assert_held(lock) GVM_ASSERT((lock)->held && (lock)->owner == eng_self())
 

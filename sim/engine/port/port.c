@@ -59,6 +59,17 @@ void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 	lock->owner = eng_self();
 }
 
+bool gvm_port_mutex_trylock(struct gvm_mutex *lock, const char *place)
+{
+	if (lock->held)
+		return false;
+	/* It does not give way first, so nobody comes in between. */
+	gvm_locks_add(port_locks(), lock, lock->class, place);
+	lock->held = true;
+	lock->owner = eng_self();
+	return true;
+}
+
 void gvm_mutex_unlock(struct gvm_mutex *lock)
 {
 	GVM_ASSERT(lock->held && lock->owner == eng_self());

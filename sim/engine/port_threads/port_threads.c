@@ -142,6 +142,17 @@ void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 	lock_take(&lock->lock, place);
 }
 
+bool gvm_port_mutex_trylock(struct gvm_mutex *lock, const char *place)
+{
+	struct gvm_port_thread *self = gvm_port_self();
+
+	if (pthread_mutex_trylock(&lock->lock.mutex))
+		return false;
+	gvm_locks_add(&self->locks, &lock->lock, lock->lock.class, place);
+	WRITE_ONCE(lock->lock.owner, self);
+	return true;
+}
+
 void gvm_mutex_unlock(struct gvm_mutex *lock)
 {
 	lock_give(&lock->lock);

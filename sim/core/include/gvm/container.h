@@ -115,6 +115,7 @@ struct gvm_container {
 	/* Launches reported by the user-space shim (gcgroup.stat). */
 	u64 kernels_submitted;
 	u64 kernels_ended;
+	u64 kick_ns; /* from then on a launch kicks the scheduler again */
 };
 
 /*
@@ -154,8 +155,8 @@ void gvm_container_get(struct gvm_container *container);
 void gvm_container_put(struct gvm_container *container);
 
 /*
- * Count @submitted launches and @ended completions (the shim's ioctl). Who reports a first launch
- * has the scheduler look at once: gvm_scheduler_kick(). CONTEXT: atomic.
+ * Count @submitted launches and @ended completions (the shim's ioctl). Who reports a launch has the
+ * scheduler look, if need be: gvm_scheduler_kick_launch(). CONTEXT: atomic.
  */
 void gvm_container_count_kernels(struct gvm_container *container, u64 submitted, u64 ended);
 

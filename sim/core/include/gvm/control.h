@@ -32,6 +32,7 @@ struct gvm_control_file {
 	u8 kind;	  /* enum gvm_control_kind */
 	u64 min;	  /* smallest and largest value that a write takes, in @unit */
 	u64 max;
+	bool tsg_mutex; /* show needs the device's tsg_mutex, which may be held over RPCs */
 	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
 	/* Work that precedes a value that is to hold, for a writer who can wait. 0 or -EINTR. Or NULL. */
@@ -63,6 +64,9 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  * CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
+
+/* As gvm_control_read(), but it never sleeps: -EAGAIN, a mutex is held. CONTEXT: process. */
+int gvm_control_peek(struct gvm_container *container, const char *name, char *buf, size_t size);
 int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
 		      size_t size);
 

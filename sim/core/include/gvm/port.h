@@ -35,6 +35,7 @@
  *                                     gvm_mutex_unlock gvm_mutex_assert_held
  *     gvm_mutex_lock_killable(lock)                       0; -EINTR, not taken: the thread is being
  *                                                         killed
+ *     gvm_mutex_trylock(lock)                             false: not taken, another thread has it
  *   struct gvm_waitqueue              gvm_waitqueue_init(wq)
  *     gvm_wake_up_all(wq)                                 however many wait; no spinlock is held
  *     gvm_wake_up_one(wq)                                 of a queue on which one thread waits at

@@ -101,4 +101,11 @@ int gvm_scheduler_round(struct gvm_scheduler *scheduler);
  */
 void gvm_scheduler_kick(struct gvm_device *device);
 
+/*
+ * A launch of @container was counted. It kicks the scheduler if the container's last such kick is
+ * GVM_SCHED_QUIET_NS ago: until then a container is taken to have work anyhow. So a tenant's launches
+ * cause no more rounds, however many they are. CONTEXT: atomic.
+ */
+void gvm_scheduler_kick_launch(struct gvm_container *container);
+
 #endif
