@@ -170,19 +170,14 @@ static int driver_make_room(struct nvuvm *nvuvm, struct nvuvm_container *owner,
 	return need == GVM_NEED_CHARGE ? room_own(nvuvm, owner) : room_global(nvuvm);
 }
 
+/* RM takes the first chunk in global order, and neither driver can refuse. */
 static int driver_make_room_for_rm(struct nvuvm *nvuvm, struct gvm_container *container)
 {
-	u32 chunk = nvuvm_pmm_pick(nvuvm, NULL);
+	u32 chunk = nvuvm_pmm_peek(nvuvm);
 	struct gvm_fence fence = { 0 };
-	int status;
 
 	(void)container;
-	if (chunk == GVM_NO_CHUNK)
-		return -ENOMEM;
-	status = nvuvm_evict_taken(nvuvm, chunk, &fence);
-	if (!status)
-		nvuvm_pmm_release(nvuvm, chunk);
-	return status;
+	return chunk == GVM_NO_CHUNK ? -ENOMEM : nvuvm_evict_range(nvuvm, chunk, 1, &fence);
 }
 
 /* The published GVM looks at its limit unless a victim has just been found. */

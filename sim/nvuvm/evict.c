@@ -46,6 +46,42 @@ int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 	return status == -ENOENT ? 0 : status;
 }
 
+/* One chunk of a forced take. 0: the device has it. -EBUSY: another thread is at work on it. */
+static int evict_by_force(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
+{
+	struct gvm_eviction eviction = { .fence = *fence };
+	int status;
+
+	if (nvuvm_pmm_give_back(nvuvm, chunk))
+		return 0;
+	if (!nvuvm_pmm_take(nvuvm, chunk))
+		return -EBUSY;
+	if (!gvm_clock_take_range(nvuvm->config.device, chunk, 1)) {
+		nvuvm_pmm_putback(nvuvm, chunk);
+		return -EBUSY;
+	}
+	status = evict_from_block(nvuvm, chunk, &eviction);
+	if (status && status != -ENOENT)
+		return status;
+	*fence = eviction.fence;
+	nvuvm_pmm_release(nvuvm, chunk);
+	return 0;
+}
+
+int nvuvm_evict_range(struct nvuvm *nvuvm, u32 first, u32 count, struct gvm_fence *fence)
+{
+	int status = 0;
+
+	for (u32 chunk = first; chunk < first + count; chunk++) {
+		int one = evict_by_force(nvuvm, chunk, fence);
+
+		if (one && one != -EBUSY)
+			return one;
+		status = one ? one : status;
+	}
+	return status;
+}
+
 /* A picked chunk that cannot be evicted now, or that has left its block since it was picked. */
 static int evict_refuse(struct nvuvm *nvuvm, u32 chunk)
 {

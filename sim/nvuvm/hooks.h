@@ -51,8 +51,8 @@ struct nvuvm_hooks {
 			 enum gvm_need need);
 	/*
 	 * uvm_pmm_gpu_pma_evict_pages(): evict one chunk of any container and give it to the device, for
-	 * RM's allocation on behalf of @container. Returns 0; -EBUSY: try again; -ENOMEM: no container can
-	 * give a chunk; -ENOSPC: only for hmem.limit, so RM takes one by force; -EINTR, or the error of a
+	 * RM's allocation on behalf of @container. A policy may refuse; nvuvm_evict_range() asks none.
+	 * Returns 0; -EBUSY: try again; -ENOMEM: no container gives a chunk; -EINTR, or the error of a
 	 * copy. CONTEXT: process, no range's lock held; RM's locks are held in UVM.
 	 */
 	int (*make_room_for_rm)(struct nvuvm *nvuvm, struct gvm_container *container);

@@ -197,6 +197,21 @@ void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk)
 	nvuvm->config.mmu->chunk_free(nvuvm->config.gpu, chunk);
 }
 
+bool nvuvm_pmm_give_back(struct nvuvm *nvuvm, u32 chunk)
+{
+	bool had, gives;
+
+	gvm_spin_lock(&nvuvm->lock);
+	had = nvuvm->chunks[chunk].state == NVUVM_IN_PMA;
+	gives = nvuvm->chunks[chunk].state == NVUVM_FREE;
+	if (gives)
+		chunk_move_locked(nvuvm, chunk, NVUVM_TEMP_PINNED);
+	gvm_spin_unlock(&nvuvm->lock);
+	if (gives)
+		nvuvm_pmm_release(nvuvm, chunk);
+	return had || gives;
+}
+
 void nvuvm_pmm_trim(struct nvuvm *nvuvm)
 {
 	u32 chunk;
@@ -265,16 +280,31 @@ static u32 list_victim(const struct nvuvm *nvuvm, const struct nvuvm_list *list)
 									      chunk;
 }
 
+static u32 pick_locked(const struct nvuvm *nvuvm, const struct nvuvm_container *owner)
+{
+	u32 chunk = list_victim(nvuvm, owner ? &owner->own : &nvuvm->unused);
+
+	return chunk == GVM_NO_CHUNK && !owner ? list_victim(nvuvm, &nvuvm->used) : chunk;
+}
+
 u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	u32 chunk;
 
 	gvm_spin_lock(&nvuvm->lock);
-	chunk = list_victim(nvuvm, owner ? &owner->own : &nvuvm->unused);
-	if (chunk == GVM_NO_CHUNK && !owner)
-		chunk = list_victim(nvuvm, &nvuvm->used);
+	chunk = pick_locked(nvuvm, owner);
 	if (chunk != GVM_NO_CHUNK)
 		chunk_move_locked(nvuvm, chunk, NVUVM_EVICTING);
+	gvm_spin_unlock(&nvuvm->lock);
+	return chunk;
+}
+
+u32 nvuvm_pmm_peek(struct nvuvm *nvuvm)
+{
+	u32 chunk;
+
+	gvm_spin_lock(&nvuvm->lock);
+	chunk = pick_locked(nvuvm, NULL);
 	gvm_spin_unlock(&nvuvm->lock);
 	return chunk;
 }

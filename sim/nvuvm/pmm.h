@@ -26,6 +26,12 @@ u32 nvuvm_pmm_alloc(struct nvuvm *nvuvm);
 void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence);
 
+/*
+ * RM wants this chunk: give it to the device if it is on the free list. True: the device has it, or had it
+ * before.
+ */
+bool nvuvm_pmm_give_back(struct nvuvm *nvuvm, u32 chunk);
+
 /* Return the whole free list to the device. */
 void nvuvm_pmm_trim(struct nvuvm *nvuvm);
 
@@ -49,6 +55,9 @@ bool nvuvm_pmm_is_of_batch(const struct nvuvm *nvuvm, u32 chunk);
  * Chunks that the batch in service has migrated to are no victims. GVM_NO_CHUNK: there is none.
  */
 u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner);
+
+/* The victim that nvuvm_pmm_pick() would pick of any container. It stays on its list. */
+u32 nvuvm_pmm_peek(struct nvuvm *nvuvm);
 
 /* Pick this chunk: it becomes EVICTING. False: it is on neither list. */
 bool nvuvm_pmm_take(struct nvuvm *nvuvm, u32 chunk);

@@ -29,8 +29,8 @@
  * GVM takes the first of its global list.
  *
  * How a real driver will differ from this model:
- *  1. RM calls for memory with its own locks held and for a range of chunks. The core has a call for
- *     that (gvm_clock_take_range()); the model asks for one chunk at a time.
+ *  1. RM calls for memory with its own locks held. The model has its two calls, one chunk of the driver's
+ *     choice and a range that RM names (nvuvm_evict_range()). No allocation here needs a range.
  *  2. Root chunks are split there for small ranges. Here each block has a whole one.
  */
 #include <string.h>

@@ -176,25 +176,6 @@ START_TEST(an_allocated_chunk_is_charged_and_is_no_victim)
 }
 END_TEST
 
-START_TEST(what_a_dead_thread_allocated_is_found_and_uncharged)
-{
-	u32 found[4] = { 0 };
-
-	for (u32 i = 0; i < 3; i++) {
-		ck_assert_int_eq(gvm_charge_reserve(i == 2 ? b : a), 0);
-		gvm_charge_allocated(i == 2 ? b : a, 6 + i);
-	}
-	world_charge_chunk(a, 1);
-	ck_assert_uint_eq(gvm_charge_reap_allocated(a, found, 4), 2);
-	ck_assert_uint_eq(found[0], 6);
-	ck_assert_uint_eq(found[1], 7);
-	ck_assert_uint_eq(gvm_charged_bytes(a), GVM_CHUNK_BYTES);
-	ck_assert_uint_eq(a->reserved_bytes, 0);
-	ck_assert_uint_eq(state_of(8), GVM_CHUNK_ALLOCATED);
-	gvm_uncharge(device, 8);
-}
-END_TEST
-
 /* Taken by force. */
 
 START_TEST(a_range_is_taken_whatever_the_limits_say)
@@ -385,7 +366,6 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
 	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
-	tcase_add_test(tests, what_a_dead_thread_allocated_is_found_and_uncharged);
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
 	tcase_add_test(tests, a_part_is_progress_for_a_limit);

@@ -272,6 +272,41 @@ START_TEST(unevictable_memory_takes_room_from_pages_and_gives_it_back)
 }
 END_TEST
 
+/* RM takes the four chunks of a container that may lose none: it is protected, and hmem.limit is 0. */
+static void take_by_force(void)
+{
+	u32 chunks[4];
+
+	ck_assert_uint_eq(fault_in(0, 4), 4);
+	ck_assert_int_eq(gvm_control_write(one.container, "gmem.limit.low", "max", 3), 0);
+	ck_assert_int_eq(gvm_control_write(one.container, "hmem.limit", "0", 1), 0);
+	for (u32 i = 0; i < 4; i++) {
+		chunks[i] = range->blocks[i].chunk;
+		ck_assert(!gvm_clock_take(&gpu.device, chunks[i]));
+	}
+	ck_assert_uint_eq(gvm_clock_take_range(&gpu.device, 0, CHUNKS), 4);
+	ck_assert_uint_eq(one.container->events[GVM_EVENT_TAKEN], 4);
+	for (u32 i = 0; i < 4; i++) {
+		struct gvm_eviction eviction = { .keep = true };
+
+		ck_assert_int_eq(ops->evict(memory, chunks[i], &eviction), 0);
+		ck_assert_uint_eq(eviction.left_bytes, 0);
+		ck_assert_uint_eq(charged(), 3 - i);
+		ck_assert_int_eq(gpu.device.chunks[chunks[i]].state, GVM_CHUNK_FREE);
+		ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	}
+	ck_assert_uint_gt(one.container->swapped_bytes, one.container->hmem_bytes);
+	for (u32 i = 0; i < 4; i++)
+		ops->release(memory, chunks[i]);
+	ck_assert_uint_eq(fault_in(0, 4), 4);
+}
+
+START_TEST(a_forced_take_gets_all_chunks_of_a_range_whatever_limits_say)
+{
+	run_with(_i, take_by_force);
+}
+END_TEST
+
 static void close_the_space(void)
 {
 	ck_assert_uint_eq(fault_in(0, 2), 2);
@@ -323,6 +358,8 @@ int main(void)
 	tcase_add_loop_test(tcase, a_limit_below_usage_holds_when_the_write_returns, 0, count);
 	tcase_add_loop_test(tcase, a_limit_lowered_in_a_batch_holds_at_its_end, 0, count);
 	tcase_add_loop_test(tcase, unevictable_memory_takes_room_from_pages_and_gives_it_back,
+			    0, count);
+	tcase_add_loop_test(tcase, a_forced_take_gets_all_chunks_of_a_range_whatever_limits_say,
 			    0, count);
 	tcase_add_loop_test(tcase, a_closed_space_has_no_ranges_for_faults, 0, count);
 	tcase_add_loop_test(tcase, a_range_migrates_both_ways_or_the_call_is_not_there, 0,

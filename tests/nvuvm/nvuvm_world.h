@@ -7,7 +7,9 @@
 #define TESTS_NVUVM_WORLD_H
 
 #include "gpu/process.h"
+#include "gvm/clock.h"
 #include "nvuvm/container.h"
+#include "nvuvm/evict.h"
 #include "nvuvm/limit.h"
 #include "nvuvm/migrate.h"
 #include "nvuvm/nvuvm.h"

@@ -515,7 +515,47 @@ START_TEST(an_exit_leaves_nothing_behind)
 }
 END_TEST
 
-TEST_MAIN("nvuvm", a_sequential_walker_takes_six_rounds_a_block,
+/* 12 chunks: a refill took all, 5 are in blocks, 7 on the free list. RM names the chunks 3 to 9. */
+static void rm_takes_a_range(void)
+{
+	struct gvm_range *range = world_map(&world_process, 5, true);
+	struct gvm_fence fence = { 0 };
+	u32 inside = 0;
+
+	ck_assert_uint_eq(world_fault_blocks(range, 0, 5), 5);
+	ck_assert_uint_eq(world_nvuvm()->free.count, 7);
+	ck_assert_uint_eq(world_gpu.free_count, 0);
+	for (u32 i = 0; i < 5; i++)
+		inside += world_chunk(range, i) >= 3 && world_chunk(range, i) < 10;
+	ck_assert_uint_gt(inside, 0);
+	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), 3, 7, &fence), 0);
+	world_check();
+	ck_assert_uint_eq(world_gpu.free_count, 7);
+	ck_assert_uint_eq(world_process.container->events[GVM_EVENT_TAKEN], inside);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 5 - inside);
+	ck_assert_uint_gt(fence.sequence[GVM_ENGINE_OUT], 0);
+	for (u32 i = 0; i < 5; i++)
+		ck_assert(world_chunk(range, i) == GVM_NO_CHUNK || world_chunk(range, i) < 3 ||
+			  world_chunk(range, i) > 9);
+	/* A second time there is nothing to take. */
+	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), 3, 7, &fence), 0);
+	ck_assert_uint_eq(world_process.container->events[GVM_EVENT_TAKEN], inside);
+	/* A chunk that another thread has picked is left to it. */
+	ck_assert_uint_eq(world_fault_blocks(range, 0, 5), 5);
+	ck_assert(gvm_clock_take(&world_gpu.device, world_chunk(range, 0)));
+	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), 0, 12, &fence), -EBUSY);
+	ck_assert_uint_eq(world_gpu.device.bound_chunks, 1);
+	gvm_clock_putback(&world_gpu.device, world_chunk(range, 0));
+}
+
+START_TEST(rm_takes_a_range_by_force_and_it_is_counted)
+{
+	world_run(12, &world_stock, rm_takes_a_range);
+}
+END_TEST
+
+TEST_MAIN("nvuvm", rm_takes_a_range_by_force_and_it_is_counted,
+	  a_sequential_walker_takes_six_rounds_a_block,
 	  rounds_grow_by_powers_of_two_and_the_chunk_is_whole,
 	  advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last,
 	  each_page_that_comes_from_the_host_is_looked_at,

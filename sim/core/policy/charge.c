@@ -329,25 +329,6 @@ void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32
 	gvm_spin_unlock(&device->lock);
 }
 
-/* Gives up the lock between two chunks. CONTEXT: process. */
-u32 gvm_charge_reap_allocated(struct gvm_container *container, u32 *ret_chunks, u32 max)
-{
-	struct gvm_device *device = container->device;
-	u32 found = 0;
-
-	for (u32 chunk = 0; chunk < device->chunk_count && found < max; chunk++) {
-		struct gvm_chunk *entry = &device->chunks[chunk];
-
-		gvm_spin_lock(&device->lock);
-		if (entry->state == GVM_CHUNK_ALLOCATED && entry->owner == container) {
-			uncharge_locked(device, chunk);
-			ret_chunks[found++] = chunk;
-		}
-		gvm_spin_unlock(&device->lock);
-	}
-	return found;
-}
-
 /* CONTEXT: atomic. */
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes)
 {

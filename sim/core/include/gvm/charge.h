@@ -13,8 +13,7 @@
  *   gvm_charge_cancel()     the allocation failed: the reservation is returned
  *   gvm_uncharge()          exactly once per chunk, credited to the payers that the books recorded
  *
- * gvm_charge_bind() of a free chunk does both steps. A driver that can lose its thread between the
- * two calls gvm_charge_allocated() at once: gvm_charge_reap_allocated() finds such chunks.
+ * gvm_charge_bind() of a free chunk does both steps.
  *
  * Parts of a chunk. NVIDIA's driver splits a root chunk of 2 MB into sub-chunks of 64 KB and more,
  * which may serve several VA blocks, even of several containers. With gvm_device_config.sub_chunks
@@ -86,13 +85,6 @@ void gvm_uncharge(struct gvm_device *device, u32 chunk);
  * payer becomes the owner. CONTEXT: atomic.
  */
 void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages);
-
-/*
- * Uncharge the chunks that are allocated for @container and were never bound, because their threads
- * died. Returns how many there were; the caller gives them back to the device. No thread may be
- * about to bind one. Writes the first @max of them to @ret_chunks. CONTEXT: process.
- */
-u32 gvm_charge_reap_allocated(struct gvm_container *container, u32 *ret_chunks, u32 max);
 
 /* Reserved bytes become unevictable memory, or unevictable memory is given back. CONTEXT: atomic. */
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
