@@ -38,7 +38,7 @@ def decompress(path, data):
     size = library.ZSTD_decompress(content, CONTENT_MAX, data, len(data))
     if size > CONTENT_MAX:
         raise ValueError("is no valid zstd frame")
-    return content.raw[:size]
+    return ctypes.string_at(content, size)
 
 
 def read_compact(content):

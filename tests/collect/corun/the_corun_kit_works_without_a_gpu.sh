@@ -28,6 +28,21 @@ awk 'length > 96 { print FILENAME ":" FNR; found = 1 } END { exit found }' "$kit
 	fail "lines of more than 96 columns"
 "${CC:-cc}" -Wall -Wextra -Werror -O2 -shared -fPIC -o timeslice.so "$kit/timeslice.c" -ldl -lpthread ||
 	fail "timeslice.c does not compile"
+"${CC:-cc}" -Wall -Wextra -Werror -O2 -rdynamic -o channel_groups "$source/tests/collect/corun/channel_groups.c" -ldl ||
+	fail "channel_groups.c does not compile"
+CORUN_TIMESLICE_US=512 LD_PRELOAD=./timeslice.so ./channel_groups >.groups
+diff - .groups <<'END' || fail "timeslices are set differently"
+object 11: 512 us
+object 12: 512 us
+object 11: 131072 us
+object 12: 131072 us
+2 of 2 groups
+object 12: 64 us
+1 of 1 groups
+refused: 0 of 1 groups
+END
+./channel_groups >.groups
+[ "$(cat .groups)" = "not preloaded" ] || fail "without the library: $(cat .groups)"
 python3 "$source/tests/collect/corun/test_scheduler.py" "$kit" 2>.units || fail "$(cat .units)"
 
 # Plans
