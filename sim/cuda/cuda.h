@@ -53,6 +53,13 @@ struct cuda_access {
 	u32 chunks_per_mask;
 };
 
+/* Words of cuda_access.groups for @masks masks; and set their bits. */
+#define CUDA_GROUP_WORDS(masks) GMMU_GROUP_WORDS(masks)
+static inline void cuda_index_masks(const u32 *masks, u32 count, u64 *ret_groups)
+{
+	gmmu_index_masks(masks, count, ret_groups);
+}
+
 /* A burst: equal kernels that the host launches one after the other. */
 struct cuda_burst_config {
 	u32 kernels;	   /* at least 1 */

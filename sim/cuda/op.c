@@ -125,15 +125,16 @@ static void copy_start(struct cuda_op *op)
 	}
 }
 
-/* Has all ended that an operation waits for? @before: the one before it in its stream, or NULL. */
-static bool op_may_start(const struct cuda_op *op, const struct cuda_op *before)
+/*
+ * Has all ended that an operation waits for? @first: it is the first one of its stream. @open: else, ahead
+ * of it are only kernels that the channel keeps in order, and records, which hold up nothing.
+ */
+static bool op_may_start(const struct cuda_op *op, bool first, bool open)
 {
 	const struct cuda_context *context = op->stream->context;
 	const struct cuda_stream *stream = &context->stream;
 
-	/* The channel keeps the order of kernels. */
-	if (before &&
-	    (!before->started || before->kind != CUDA_OP_BURST || op->kind != CUDA_OP_BURST))
+	if (!first && !(open && op->kind == CUDA_OP_BURST))
 		return false;
 	if (op->stream != stream) {
 		if (stream->first && stream->first->serial < op->serial)
@@ -144,6 +145,13 @@ static bool op_may_start(const struct cuda_op *op, const struct cuda_op *before)
 				return false;
 	}
 	return op->kind != CUDA_OP_WAIT || !cuda_op_is_pending(context, op->awaited);
+}
+
+/* May kernels be behind an operation in the channel, given that they may be behind the one before it? */
+static bool op_is_open(const struct cuda_op *op, bool open)
+{
+	return open &&
+	       (op->kind == CUDA_OP_RECORD || (op->kind == CUDA_OP_BURST && op->started));
 }
 
 /* Start an operation whose turn has come. It may end at once. */
@@ -184,31 +192,34 @@ void cuda_op_call(struct cuda_op *op)
 	stream->last = op;
 	context->unfinished++;
 	context->unstarted++;
-	may_start = op_may_start(op, before);
+	may_start = op_may_start(op, !before, before && before->open);
 	if (op->kind == CUDA_OP_BURST) {
 		op->burst.on_end = burst_on_end;
 		op->burst.waits = !may_start;
 		op->started = may_start;
 		context->unstarted -= may_start;
-		fifo_submit_to(stream->channel, &op->burst);
-	} else if (may_start) {
-		op_start(op);
 	}
+	op->open = op_is_open(op, !before || before->open);
+	if (op->kind == CUDA_OP_BURST)
+		fifo_submit_to(stream->channel, &op->burst);
+	else if (may_start)
+		op_start(op);
 }
 
-/* Start the next operation of a stream. False: it is not its turn, or there is none. */
+/* Start the next operation of a stream. False: it is the turn of none. */
 static bool stream_start_next(struct cuda_stream *stream)
 {
-	struct cuda_op *op = stream->first, *before = NULL;
+	bool open = true;
 
-	while (op && (op->started || op->ended)) {
-		before = op;
-		op = op->next;
+	for (struct cuda_op *op = stream->first; op && open; op = op->next) {
+		if (!op->started && !op->ended && op_may_start(op, op == stream->first, open)) {
+			op_start(op);
+			return true;
+		}
+		open = op_is_open(op, open);
+		op->open = open;
 	}
-	if (!op || !op_may_start(op, before))
-		return false;
-	op_start(op);
-	return true;
+	return false;
 }
 
 void cuda_ops_start(struct eng_timer *timer)

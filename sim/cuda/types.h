@@ -46,6 +46,7 @@ struct cuda_op {
 	u64 serial; /* calls of a context are numbered from 1 */
 	bool started;
 	bool ended;
+	bool open; /* kernels behind it need not wait: ahead are only kernels in the channel, and records */
 	struct fifo_burst
 		burst; /* kernels; of a copy: its accesses, if any page of it is missing */
 	struct gmmu_touch *touches;

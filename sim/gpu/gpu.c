@@ -81,10 +81,12 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 	pcie_link_init(&gpu->link, &link);
 }
 
+/* Also after gpu_init_memory() has failed anywhere. */
 static void gpu_free_memory(struct sim_gpu *gpu)
 {
 	gpu->manager->destroy(gpu->device.memory);
-	gvm_device_destroy(&gpu->device);
+	if (gpu->device.chunks)
+		gvm_device_destroy(&gpu->device);
 	free(gpu->free_chunks);
 	free(gpu->frames);
 	gmmu_destroy(&gpu->gmmu);
@@ -100,7 +102,6 @@ int sim_gpu_init(struct sim_gpu *gpu, const char *name, const struct cfg_gpu *pr
 		.policy = *policy,
 		.manager = sim_memory_manager(policy),
 	};
-	INIT_LIST_HEAD(&gpu->device.containers);
 	snprintf(gpu->name, sizeof(gpu->name), "%s", name);
 	gpu->check_interval = sim_gpu_check_interval();
 	gpu_init_costs(gpu);

@@ -39,17 +39,17 @@ enum hw_loop {
 /* One measurement and its prediction: times in ns, speeds as shares. */
 struct hw_row {
 	enum hw_loop loop;
-	uint64_t size;	 /* its parameter, see enum hw_loop */
+	u64 size;	 /* its parameter, see enum hw_loop */
 	double measured; /* geometric mean of samples */
-	uint32_t samples;
+	u32 samples;
 	double predicted;
 };
 
 /* Parameters of a row of gapbench.cu: steps of so many kernels, one launched every so often. */
 struct hw_gap {
-	uint32_t kernels;
-	uint64_t kernel_ns;
-	uint64_t launch_ns;
+	u32 kernels;
+	u64 kernel_ns;
+	u64 launch_ns;
 };
 
 #define HW_GAPS_MAX 16
@@ -58,11 +58,11 @@ struct hw_gap {
 struct hw_rows {
 	struct hw_row *rows;
 	size_t count;
-	uint64_t walk_missed; /* HW_WALK: which of the first 64 accesses missed */
-	uint64_t walk_predicted;
-	uint32_t walk_length; /* 0: it was not measured */
+	u64 walk_missed; /* HW_WALK: which of the first 64 accesses missed */
+	u64 walk_predicted;
+	u32 walk_length; /* 0: it was not measured */
 	struct hw_gap gaps[HW_GAPS_MAX];
-	uint32_t gap_count;
+	u32 gap_count;
 	size_t others; /* rows of other kinds, left alone */
 };
 

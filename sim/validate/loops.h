@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The measured loops, for predict.c. All of them block: called from an actor. */
+/*
+ * The measured loops, for predict.c. All of them block, and are called from an actor. They return 0 or
+ * a negative errno: -ENOMEM, or -EIO when a context died.
+ */
 #ifndef SIM_VALIDATE_LOOPS_H
 #define SIM_VALIDATE_LOOPS_H
 
-#include "gvm/port.h"
 #include "validate/hardware.h"
 
-/* Loops of copies, faults and prefetches: memory_loops.c. Returns 0 or a negative enum sim_exit. */
+/* Loops of copies, faults and prefetches: memory_loops.c. */
 int hw_run_memory_loop(const struct config *config, enum hw_loop loop, u64 size,
 		       double *ret_ns);
 
@@ -21,7 +23,7 @@ struct hw_slices {
 	double off_ns;
 	double gap_ns;
 };
-struct hw_slices hw_run_slices(const struct config *config, u64 threads);
+int hw_run_slices(const struct config *config, u64 threads, struct hw_slices *ret_slices);
 
 /* HW_GAP_*: a launch-bound process, alone and beside a busy one. */
 struct hw_gap_times {
@@ -29,9 +31,7 @@ struct hw_gap_times {
 	double step_ns;
 	double speed;
 };
-struct hw_gap_times hw_run_gap(const struct config *config, const struct hw_gap *gap);
-
-/* What a failed allocation leaves is not worth cleaning up: the program ends. */
-void hw_out_of_memory(void) __attribute__((noreturn));
+int hw_run_gap(const struct config *config, const struct hw_gap *gap,
+	       struct hw_gap_times *ret_times);
 
 #endif

@@ -4,14 +4,13 @@
  *
  * Each loop has a GPU of its own that has been idle for a while: its first fault is a cold one. As
  * there, a time includes one kernel launch. A kernel's threads are all on the SMs at once and fault
- * side by side; a thread that reads one page after the other is a burst for each.
+ * side by side. A thread that reads one page after the other is a burst for each page.
  */
 #include <stdlib.h>
 
-#include "gpu/process.h"
 #include "validate/loops.h"
+#include "validate/rig.h"
 
-#define BLOCK_BYTES    GVM_CHUNK_BYTES
 #define SPREAD_BYTES   (1ull << 30)
 #define THREADS_4K     262144ull
 #define CHASE_LENGTH   256u
@@ -20,323 +19,324 @@
 #define KERNEL_NS      2000ull /* a kernel that has nothing to do but to touch */
 #define FAULTS_PER_64K 16u     /* threads with a 4 KB page each */
 
-/* A GPU with one process. */
-struct rig {
+/* A process with one allocation, which its kernels access. */
+struct loop {
 	const struct config *config;
-	struct sim_gpu gpu;
-	struct sim_process process;
-	struct gvm_range *range;
-	int status;
+	struct hw_rig rig;
+	struct cuda_context *cuda; /* of its process */
+	struct cuda_memory memory;
 };
 
-/* All of the pages that a loop touches, as touches of a kernel. */
+/* The pages that a kernel touches. Owned by the caller: pattern_of_...(), then pattern_destroy(). */
 struct pattern {
-	struct gmmu_touch *touches;
+	struct cuda_access *accesses;
 	u32 *masks;
-	u64 *groups; /* see struct gmmu_touch */
+	u64 *groups; /* see struct cuda_access */
 	u32 count;
-	u32 kernels;	     /* launches after each other, for more pages than threads */
-	u32 faults_per_page; /* see struct fifo_burst */
 };
-
-static void *must_alloc(size_t count, size_t size)
-{
-	void *memory = calloc(count, size);
-
-	if (!memory)
-		hw_out_of_memory();
-	return memory;
-}
-
-/* Launch a kernel and wait for it. Returns how long that took, in ns. */
-static u64 rig_run(struct rig *rig, struct fifo_burst *burst)
-{
-	u64 start = eng_now();
-
-	fifo_submit(&rig->process.tsg, burst);
-	if (fifo_wait(burst))
-		rig->status = -SIM_EXIT_RUNTIME;
-	return eng_now() - start;
-}
 
 /* The context is loaded, and the driver has gone to sleep. */
-static void rig_start(struct rig *rig, u64 bytes, bool on_host)
+static int loop_start(struct loop *loop, u64 bytes, bool on_host)
 {
-	static const struct sim_memory_policy nvidia = { .manager = &sim_manager_nvuvm };
-	struct fifo_burst first = { .kernels = 1, .kernel_ns = KERNEL_NS };
+	const struct cuda_burst_config first = { .kernels = 1, .kernel_ns = KERNEL_NS };
+	int status = hw_rig_start(&loop->rig, loop->config, 1);
 
-	if (!sim_gpu_init(&rig->gpu, "gpu", &rig->config->gpu, &nvidia) &&
-	    !sim_gpu_start(&rig->gpu) && !sim_process_start(&rig->process, &rig->gpu, 1))
-		rig->range = sim_process_map(&rig->process, bytes, on_host);
-	if (!rig->range)
-		hw_out_of_memory();
-	rig_run(rig, &first);
-	eng_sleep_until(eng_now() + IDLE_NS);
-}
-
-static void rig_stop(struct rig *rig)
-{
-	sim_process_exit(&rig->process);
-	sim_gpu_stop(&rig->gpu);
-	sim_gpu_destroy(&rig->gpu);
-	rig->range = NULL;
-}
-
-static u64 rig_run_pattern(struct rig *rig, const struct pattern *pattern)
-{
-	struct fifo_burst burst = {
-		.kernels = pattern->kernels,
-		.kernel_ns = KERNEL_NS,
-		.launch_ns = rig->config->host.kernel_launch,
-		.touches = pattern->touches,
-		.touch_count = pattern->count,
-		.pages_at_once = GVM_PAGES_PER_BLOCK,
-		.faults_per_page = pattern->faults_per_page,
-	};
-
-	return rig_run(rig, &burst);
+	loop->cuda = &loop->rig.contexts[0];
+	if (!status)
+		status = cuda_malloc_managed(loop->cuda, bytes, on_host, &loop->memory);
+	if (!status)
+		status = cuda_run(loop->cuda, &first);
+	return status ? status : eng_sleep_until(eng_now() + IDLE_NS);
 }
 
 static void pattern_destroy(struct pattern *pattern)
 {
-	free(pattern->touches);
+	free(pattern->accesses);
 	free(pattern->masks);
 	free(pattern->groups);
 }
 
-/* A touch for each page, in the order of @pages; @at(i) is page number i. */
-static struct pattern pattern_of_pages(struct gvm_range *range, const u32 *pages, u32 count)
+/* Room for accesses, masks and groups. Returns 0 or -ENOMEM. */
+static int pattern_init(struct pattern *pattern, u32 accesses, u32 masks)
 {
-	struct pattern pattern = { .count = count, .kernels = 1 };
-	u32 i;
+	*pattern = (struct pattern){
+		.accesses = calloc(accesses, sizeof(*pattern->accesses)),
+		.masks = calloc(masks, sizeof(*pattern->masks)),
+		.groups = calloc(CUDA_GROUP_WORDS(masks), sizeof(*pattern->groups)),
+		.count = accesses,
+	};
+	if (pattern->accesses && pattern->masks && pattern->groups)
+		return 0;
+	pattern_destroy(pattern);
+	return -ENOMEM;
+}
 
-	pattern.touches = must_alloc(count, sizeof(*pattern.touches));
-	pattern.masks = must_alloc(count, sizeof(*pattern.masks));
-	/* Each touch has one group. */
-	pattern.groups = must_alloc(1, sizeof(*pattern.groups));
-	pattern.groups[0] = 1;
-	for (i = 0; i < count; i++) {
-		pattern.masks[i] = 1u << pages[i] % GVM_PAGES_PER_BLOCK;
-		pattern.touches[i] = sim_touch_blocks(range, pages[i] / GVM_PAGES_PER_BLOCK, 1,
-						      GVM_ACCESS_WRITE);
-		pattern.touches[i].masks = &pattern.masks[i];
-		pattern.touches[i].groups = pattern.groups;
-		pattern.touches[i].blocks_per_mask = 1;
+/* An access for each page, in the order of @pages. Returns 0 or -ENOMEM. */
+static int pattern_of_pages(const struct cuda_memory *memory, const u32 *pages, u32 count,
+			    enum cuda_mode mode, struct pattern *ret_pattern)
+{
+	int status = pattern_init(ret_pattern, count, count);
+
+	if (status)
+		return status;
+	/* Each access has one group. */
+	ret_pattern->groups[0] = 1;
+	for (u32 i = 0; i < count; i++) {
+		ret_pattern->masks[i] = 1u << pages[i] % GVM_PAGES_PER_BLOCK;
+		ret_pattern->accesses[i] = (struct cuda_access){
+			.memory = memory,
+			.first = pages[i] / GVM_PAGES_PER_BLOCK,
+			.chunks = 1,
+			.mode = mode,
+			.masks = &ret_pattern->masks[i],
+			.groups = ret_pattern->groups,
+			.chunks_per_mask = 1,
+		};
 	}
-	return pattern;
+	return 0;
 }
 
-/* One touch of all blocks: @count pages, from the first on, every @step-th. */
-static struct pattern pattern_of_blocks(struct gvm_range *range, u32 count, u32 step)
+/* One access to all blocks: @count pages, every @step-th from the first on. 0 or -ENOMEM. */
+static int pattern_of_blocks(const struct cuda_memory *memory, u32 count, u32 step,
+			     struct pattern *ret_pattern)
 {
-	struct pattern pattern = { .count = 1, .kernels = 1 };
-	u32 i;
+	int status = pattern_init(ret_pattern, 1, memory->chunks);
 
-	pattern.touches = must_alloc(1, sizeof(*pattern.touches));
-	pattern.masks = must_alloc(range->block_count, sizeof(*pattern.masks));
-	for (i = 0; i < count; i++)
-		pattern.masks[i * step / GVM_PAGES_PER_BLOCK] |=
+	if (status)
+		return status;
+	for (u32 i = 0; i < count; i++)
+		ret_pattern->masks[i * step / GVM_PAGES_PER_BLOCK] |=
 			1u << i * step % GVM_PAGES_PER_BLOCK;
-	pattern.groups =
-		must_alloc(GMMU_GROUP_WORDS(range->block_count), sizeof(*pattern.groups));
-	gmmu_index_masks(pattern.masks, range->block_count, pattern.groups);
-	pattern.touches[0] =
-		sim_touch_masked(range, pattern.masks, pattern.groups, 1, GVM_ACCESS_WRITE);
-	return pattern;
+	cuda_index_masks(ret_pattern->masks, memory->chunks, ret_pattern->groups);
+	ret_pattern->accesses[0] = cuda_access_all(memory, CUDA_WRITE);
+	ret_pattern->accesses[0].masks = ret_pattern->masks;
+	ret_pattern->accesses[0].groups = ret_pattern->groups;
+	ret_pattern->accesses[0].chunks_per_mask = 1;
+	return 0;
 }
 
-static u64 loop_blocks(struct rig *rig, u64 bytes, u32 count, u32 step)
+/* Launch @kernels kernels that access a pattern, and wait for them: how long did that take? */
+static int loop_time_kernels(struct loop *loop, const struct pattern *pattern, u32 kernels,
+			     u32 faults_per_page, u64 *ret_ns)
+{
+	const struct cuda_burst_config burst = {
+		.kernels = kernels,
+		.kernel_ns = KERNEL_NS,
+		.launch_ns = loop->config->host.kernel_launch,
+		.accesses = pattern->accesses,
+		.access_count = pattern->count,
+		.pages_at_once = GVM_PAGES_PER_BLOCK,
+		.faults_per_page = faults_per_page,
+	};
+	u64 start = eng_now();
+	int status = cuda_run(loop->cuda, &burst);
+
+	*ret_ns = eng_now() - start;
+	return status;
+}
+
+static int loop_blocks(struct loop *loop, u64 bytes, u32 count, u32 step, u64 *ret_ns)
 {
 	struct pattern pattern;
-	u64 ns;
+	int status = loop_start(loop, bytes, true);
 
-	rig_start(rig, bytes, true);
-	pattern = pattern_of_blocks(rig->range, count, step);
-	ns = rig_run_pattern(rig, &pattern);
-	rig_stop(rig);
+	if (!status)
+		status = pattern_of_blocks(&loop->memory, count, step, &pattern);
+	if (status)
+		return status;
+	status = loop_time_kernels(loop, &pattern, 1, 0, ret_ns);
 	pattern_destroy(&pattern);
-	return ns;
+	return status;
 }
 
-/* More threads than pages: they all run at once. Fewer: they come back for the rest. */
-static u64 loop_4k(struct rig *rig, u64 bytes, bool on_host)
+/* More threads than pages: they all run at once. Fewer: a kernel for each lot of them. */
+static int loop_4k(struct loop *loop, u64 bytes, bool on_host, u64 *ret_ns)
 {
+	u32 kernels = (u32)((bytes + THREADS_4K * 4096 - 1) / (THREADS_4K * 4096));
 	struct pattern pattern;
-	u64 ns;
+	int status = loop_start(loop, bytes, on_host);
 
-	rig_start(rig, bytes, on_host);
-	pattern = pattern_of_blocks(rig->range, (u32)(bytes >> GVM_PAGE_SHIFT), 1);
-	pattern.faults_per_page = FAULTS_PER_64K;
-	pattern.kernels = (u32)((bytes + THREADS_4K * 4096 - 1) / (THREADS_4K * 4096));
-	ns = rig_run_pattern(rig, &pattern);
-	rig_stop(rig);
+	if (!status)
+		status = pattern_of_blocks(&loop->memory, (u32)(bytes >> GVM_PAGE_SHIFT), 1,
+					   &pattern);
+	if (status)
+		return status;
+	status = loop_time_kernels(loop, &pattern, kernels, FAULTS_PER_64K, ret_ns);
 	pattern_destroy(&pattern);
-	return ns;
+	return status;
 }
 
-/* The same permutation as there. */
+/* The pages in the order of uvmbench.cu: the same permutation. */
 static void shuffle(u32 *pages, u32 count)
 {
 	u32 state = 7;
-	u32 i;
 
-	for (i = count; i > 1; i--) {
+	for (u32 i = 0; i < count; i++)
+		pages[i] = i;
+	for (u32 i = count; i > 1; i--) {
 		state = state * 1664525u + 1013904223u;
 		swap(pages[i - 1], pages[((u64)state * i) >> 32]);
 	}
 }
 
-static u64 loop_random(struct rig *rig, u64 bytes)
+static int loop_random(struct loop *loop, u64 bytes, u64 *ret_ns)
 {
 	u32 count = (u32)(bytes >> GVM_PAGE_SHIFT);
-	u32 *pages = must_alloc(count, sizeof(*pages));
+	u32 *pages = calloc(count, sizeof(*pages));
 	struct pattern pattern;
-	u64 ns;
-	u32 i;
+	int status = pages ? loop_start(loop, bytes, true) : -ENOMEM;
 
-	for (i = 0; i < count; i++)
-		pages[i] = i;
-	shuffle(pages, count);
-	rig_start(rig, bytes, true);
-	pattern = pattern_of_pages(rig->range, pages, count);
-	ns = rig_run_pattern(rig, &pattern);
-	rig_stop(rig);
-	pattern_destroy(&pattern);
+	if (!status) {
+		shuffle(pages, count);
+		status = pattern_of_pages(&loop->memory, pages, count, CUDA_WRITE, &pattern);
+	}
 	free(pages);
-	return ns;
+	if (status)
+		return status;
+	status = loop_time_kernels(loop, &pattern, 1, 0, ret_ns);
+	pattern_destroy(&pattern);
+	return status;
 }
 
-static u64 loop_prefetch(struct rig *rig, u64 bytes, enum gvm_processor to)
+static int loop_prefetch(struct loop *loop, u64 bytes, enum cuda_location to, u64 *ret_ns)
 {
-	u64 start, ns;
+	int status = loop_start(loop, bytes, true);
+	u64 start;
 
-	rig_start(rig, bytes, true);
-	if (to == GVM_PROCESSOR_CPU &&
-	    sim_process_prefetch(&rig->process, rig->range, GVM_PROCESSOR_GPU))
-		rig->status = -SIM_EXIT_RUNTIME;
+	if (!status && to == CUDA_HOST)
+		status = cuda_prefetch(&loop->memory, CUDA_DEVICE);
+	if (status)
+		return status;
 	start = eng_now();
-	if (sim_process_prefetch(&rig->process, rig->range, to))
-		rig->status = -SIM_EXIT_RUNTIME;
-	ns = eng_now() - start;
-	rig_stop(rig);
-	return ns;
+	status = cuda_prefetch(&loop->memory, to);
+	*ret_ns = eng_now() - start;
+	return status;
 }
 
 /* One thread reads CHASE_LENGTH pages, one after the other, @step pages apart. */
-static void loop_chase(struct rig *rig, u32 step, u64 *ret_ns)
+static int loop_chase(struct loop *loop, u32 step, u64 *ret_ns)
 {
-	struct pattern pattern;
-	u32 page, i;
+	int status = loop_start(loop, (u64)CHASE_LENGTH * step << GVM_PAGE_SHIFT, true);
 
-	rig_start(rig, (u64)CHASE_LENGTH * step << GVM_PAGE_SHIFT, true);
-	for (i = 0; i < CHASE_LENGTH; i++) {
-		struct fifo_burst burst = { .kernels = 1,
-					    .kernel_ns = HIT_NS,
-					    .touch_count = 1 };
+	for (u32 i = 0; i < CHASE_LENGTH && !status; i++) {
+		struct cuda_burst_config burst = { .kernels = 1,
+						   .kernel_ns = HIT_NS,
+						   .access_count = 1 };
+		u32 page = i * step;
+		struct pattern pattern;
+		u64 start = eng_now();
 
-		page = i * step;
-		pattern = pattern_of_pages(rig->range, &page, 1);
-		pattern.touches[0].access = GVM_ACCESS_READ;
-		burst.touches = pattern.touches;
-		ret_ns[i] = rig_run(rig, &burst);
+		status = pattern_of_pages(&loop->memory, &page, 1, CUDA_READ, &pattern);
+		if (status)
+			break;
+		burst.accesses = pattern.accesses;
+		status = cuda_run(loop->cuda, &burst);
+		ret_ns[i] = eng_now() - start;
 		pattern_destroy(&pattern);
 	}
-	rig_stop(rig);
+	return status;
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a;
-	u64 y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static u64 loop_fault(struct rig *rig)
+static int loop_fault(struct loop *loop, u64 *ret_ns)
 {
 	u64 ns[CHASE_LENGTH];
+	int status = loop_chase(loop, GVM_PAGES_PER_BLOCK, ns);
 
-	loop_chase(rig, GVM_PAGES_PER_BLOCK, ns);
-	qsort(ns, CHASE_LENGTH, sizeof(ns[0]), compare_u64);
-	return ns[CHASE_LENGTH / 2];
+	if (!status)
+		*ret_ns = hw_median(ns, CHASE_LENGTH);
+	return status;
 }
 
 /* Copies back to back, @in and @out of them side by side: time of one (pair). */
-static u64 loop_copies(struct rig *rig, u64 bytes, bool in, bool out)
+static int loop_copies(struct loop *loop, u64 bytes, bool in, bool out, u64 *ret_ns)
 {
 	u64 total = (1ull << 30) / bytes / 4;
 	u64 count = total < 4 ? 4 : min(total, 2000ull);
-	struct pcie_link *link = &rig->gpu.link;
-	const struct pcie_copy copy = { .bytes = bytes };
-	u64 start, ns;
+	struct cuda_stream *ins, *outs;
+	u64 start;
+	/* The first copy faults the memory in. */
+	int status = loop_start(loop, bytes, false);
 
-	rig_start(rig, BLOCK_BYTES, true);
+	if (!status)
+		status = cuda_memcpy(&loop->memory, 0, bytes, CUDA_DEVICE);
+	if (!status)
+		status = cuda_stream_create(loop->cuda, &ins);
+	if (!status)
+		status = cuda_stream_create(loop->cuda, &outs);
 	start = eng_now();
-	for (u64 i = 0; i < count; i++) {
-		if ((in && pcie_copy(link, PCIE_H2D, &copy, NULL)) ||
-		    (out && pcie_copy(link, PCIE_D2H, &copy, NULL)))
-			rig->status = -SIM_EXIT_RUNTIME;
+	for (u64 i = 0; i < count && !status; i++) {
+		if (in)
+			status = cuda_memcpy_async(&loop->memory, 0, bytes, CUDA_DEVICE, ins);
+		if (out && !status)
+			status = cuda_memcpy_async(&loop->memory, 0, bytes, CUDA_HOST, outs);
 	}
-	pcie_drain(link, PCIE_H2D);
-	pcie_drain(link, PCIE_D2H);
-	ns = (eng_now() - start) / count;
-	rig_stop(rig);
-	return ns;
+	if (!status)
+		status = cuda_synchronize(loop->cuda);
+	*ret_ns = (eng_now() - start) / count;
+	return status;
 }
 
-static u64 loop_run(struct rig *rig, enum hw_loop loop, u64 size)
+static int loop_run(struct loop *loop, enum hw_loop kind, u64 size, u64 *ret_ns)
 {
 	u32 pages = (u32)(size >> GVM_PAGE_SHIFT);
 
-	switch (loop) {
+	switch (kind) {
 	case HW_COPY_IN:
-		return loop_copies(rig, size, true, false);
+		return loop_copies(loop, size, true, false, ret_ns);
 	case HW_COPY_OUT:
-		return loop_copies(rig, size, false, true);
+		return loop_copies(loop, size, false, true, ret_ns);
 	case HW_COPY_BOTH:
-		return loop_copies(rig, size, true, true);
+		return loop_copies(loop, size, true, true, ret_ns);
 	case HW_SEQ_4K:
-		return loop_4k(rig, size, true);
+		return loop_4k(loop, size, true, ret_ns);
 	case HW_POPULATE:
-		return loop_4k(rig, size, false);
+		return loop_4k(loop, size, false, ret_ns);
 	case HW_SEQ_64K:
-		return loop_blocks(rig, size, pages, 1);
+		return loop_blocks(loop, size, pages, 1, ret_ns);
 	case HW_RANDOM_64K:
-		return loop_random(rig, size);
+		return loop_random(loop, size, ret_ns);
 	case HW_ONE_TOUCH:
-		return loop_blocks(rig, size, pages / GVM_PAGES_PER_BLOCK, GVM_PAGES_PER_BLOCK);
+		return loop_blocks(loop, size, pages / GVM_PAGES_PER_BLOCK, GVM_PAGES_PER_BLOCK,
+				   ret_ns);
 	case HW_PREFETCH_IN:
-		return loop_prefetch(rig, size, GVM_PROCESSOR_GPU);
+		return loop_prefetch(loop, size, CUDA_DEVICE, ret_ns);
 	case HW_PREFETCH_OUT:
-		return loop_prefetch(rig, size, GVM_PROCESSOR_CPU);
+		return loop_prefetch(loop, size, CUDA_HOST, ret_ns);
 	case HW_FAULT:
-		return loop_fault(rig);
+		return loop_fault(loop, ret_ns);
 	case HW_WIDTH_CONTIGUOUS:
-		return loop_blocks(rig, SPREAD_BYTES, (u32)size, 1);
+		return loop_blocks(loop, SPREAD_BYTES, (u32)size, 1, ret_ns);
 	case HW_WIDTH_SPREAD:
-		return loop_blocks(rig, SPREAD_BYTES, (u32)size,
-				   (u32)((SPREAD_BYTES >> GVM_PAGE_SHIFT) / size));
+		return loop_blocks(loop, SPREAD_BYTES, (u32)size,
+				   (u32)((SPREAD_BYTES >> GVM_PAGE_SHIFT) / size), ret_ns);
 	default:
-		return 0;
+		return -EINVAL;
 	}
 }
 
-int hw_run_memory_loop(const struct config *config, enum hw_loop loop, u64 size, double *ret_ns)
+int hw_run_memory_loop(const struct config *config, enum hw_loop kind, u64 size, double *ret_ns)
 {
-	struct rig rig = { .config = config };
+	struct loop loop = { .config = config };
+	u64 ns;
+	int status = loop_run(&loop, kind, size, &ns);
 
-	*ret_ns = (double)loop_run(&rig, loop, size);
-	return rig.status;
+	if (status)
+		return status;
+	hw_rig_stop(&loop.rig);
+	*ret_ns = (double)ns;
+	return 0;
 }
 
 int hw_run_walk(const struct config *config, u64 *ret_ns, u32 count)
 {
-	struct rig rig = { .config = config };
+	struct loop loop = { .config = config };
 	u64 ns[CHASE_LENGTH];
-	u32 i;
+	int status = loop_chase(&loop, 1, ns);
 
-	loop_chase(&rig, 1, ns);
-	for (i = 0; i < count && i < CHASE_LENGTH; i++)
+	if (status)
+		return status;
+	hw_rig_stop(&loop.rig);
+	for (u32 i = 0; i < count && i < CHASE_LENGTH; i++)
 		ret_ns[i] = ns[i];
-	return rig.status;
+	return 0;
 }

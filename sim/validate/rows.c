@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Files of measurements; see hardware.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 #define FIELDS_MAX 80
 
 /* More than any of these loops has, and less than a simulation can take. */
-#define BYTES_MAX  (UINT64_C(64) << 30)
+#define BYTES_MAX  (64ull << 30)
 #define PAGES_MAX  16384 /* of 64 KB in the 1 GiB that they are spread over */
 #define GRID_MAX   1000000
 #define GAP_US_MAX 1e6
@@ -50,24 +49,22 @@ static int line_number(const struct hw_line *line, size_t field, double *ret_val
 }
 
 /* A whole number from 1 to @most. */
-static int line_count(const struct hw_line *line, size_t field, uint64_t most,
-		      uint64_t *ret_count)
+static int line_count(const struct hw_line *line, size_t field, u64 most, u64 *ret_count)
 {
 	double value;
-	int rc = line_number(line, field, &value);
+	int status = line_number(line, field, &value);
 
-	if (rc)
-		return rc;
+	if (status)
+		return status;
 	if (value > (double)most || value != floor(value))
 		return sim_user_error(line->err,
-				      "%s:%u: allowed is a whole number up to %" PRIu64
-				      ", not \"%s\"",
+				      "%s:%u: allowed is a whole number up to %llu, not \"%s\"",
 				      line->file, line->number, most, line->fields[field]);
-	*ret_count = (uint64_t)value;
+	*ret_count = (u64)value;
 	return 0;
 }
 
-static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, uint64_t size)
+static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, u64 size)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->rows[i].loop == loop && rows->rows[i].size == size)
@@ -75,7 +72,7 @@ static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, uint64_
 	return NULL;
 }
 
-static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size, double value)
+static int rows_add(const struct hw_line *line, enum hw_loop loop, u64 size, double value)
 {
 	struct hw_rows *rows = line->rows;
 	struct hw_row *row = rows_find(rows, loop, size);
@@ -97,25 +94,25 @@ static int rows_add(const struct hw_line *line, enum hw_loop loop, uint64_t size
 }
 
 /* The value in @field, in units of @unit_ns, for the size in @size_field; 0: it has none. */
-static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field,
-		    uint64_t most, size_t field, double unit_ns)
+static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field, u64 most,
+		    size_t field, double unit_ns)
 {
-	uint64_t size = 1;
+	u64 size = 1;
 	double value;
-	int rc = size_field ? line_count(line, size_field, most, &size) : 0;
+	int status = size_field ? line_count(line, size_field, most, &size) : 0;
 
-	if (!rc)
-		rc = line_number(line, field, &value);
-	return rc ? rc : rows_add(line, loop, size, value * unit_ns);
+	if (!status)
+		status = line_number(line, field, &value);
+	return status ? status : rows_add(line, loop, size, value * unit_ns);
 }
 
 static int parse_pcie(const struct hw_line *line)
 {
-	int rc = line_add(line, HW_COPY_IN, 1, BYTES_MAX, 2, 1e3);
+	int status = line_add(line, HW_COPY_IN, 1, BYTES_MAX, 2, 1e3);
 
-	if (!rc)
-		rc = line_add(line, HW_COPY_OUT, 1, BYTES_MAX, 3, 1e3);
-	return rc ? rc : line_add(line, HW_COPY_BOTH, 1, BYTES_MAX, 4, 1e3);
+	if (!status)
+		status = line_add(line, HW_COPY_OUT, 1, BYTES_MAX, 3, 1e3);
+	return status ? status : line_add(line, HW_COPY_BOTH, 1, BYTES_MAX, 4, 1e3);
 }
 
 /* The loop that a word stands for, in a list that ends with NULL. */
@@ -159,79 +156,79 @@ static int parse_latency(const struct hw_line *line)
  * at the same place of the next block is the same measurement again, but for the first of all, which
  * is a cold one.
  */
-static uint64_t walk_place(size_t access)
+static u64 walk_place(size_t access)
 {
 	return access <= 32 ? access : 1 + (access - 1) % 32;
 }
 
 static int parse_walk(const struct hw_line *line)
 {
-	int rc = 0;
+	int status = 0;
 	double ns;
 
 	if (line->rows->walk_length)
 		return line_mistake(line, "allowed once:", line->fields[0]);
-	for (size_t i = 1; i < line->count && i <= 64 && !rc; i++) {
-		rc = line_number(line, i, &ns);
-		if (rc || ns < HW_MISS_NS)
+	for (size_t i = 1; i < line->count && i <= 64 && !status; i++) {
+		status = line_number(line, i, &ns);
+		if (status || ns < HW_MISS_NS)
 			continue;
-		line->rows->walk_missed |= UINT64_C(1) << (i - 1);
-		rc = rows_add(line, HW_WALK, walk_place(i - 1), ns);
+		line->rows->walk_missed |= 1ull << (i - 1);
+		status = rows_add(line, HW_WALK, walk_place(i - 1), ns);
 	}
-	line->rows->walk_length = (uint32_t)(line->count > 65 ? 64 : line->count - 1);
-	return rc;
+	line->rows->walk_length = (u32)(line->count > 65 ? 64 : line->count - 1);
+	return status;
 }
 
 /* "timeslice 2procs BLOCKS THREADS on off gap" */
 static int parse_slice(const struct hw_line *line)
 {
-	uint64_t blocks, threads;
-	int rc;
+	u64 blocks, threads;
+	int status;
 
 	if (line->count < 2 || strcmp(line->fields[1], "2procs") != 0)
 		return line_mistake(line, "allowed are 2procs, not",
 				    line->fields[line->count > 1]);
-	rc = line_count(line, 2, GRID_MAX, &blocks);
-	if (!rc)
-		rc = line_count(line, 3, GRID_MAX, &threads);
-	for (int i = 0; i < 3 && !rc; i++) {
+	status = line_count(line, 2, GRID_MAX, &blocks);
+	if (!status)
+		status = line_count(line, 3, GRID_MAX, &threads);
+	for (int i = 0; i < 3 && !status; i++) {
 		double us;
 
-		rc = line_number(line, (size_t)(4 + i), &us);
-		if (!rc)
-			rc = rows_add(line, (enum hw_loop)(HW_SLICE_ON + i), blocks * threads,
-				      us * 1e3);
+		status = line_number(line, (size_t)(4 + i), &us);
+		if (!status)
+			status = rows_add(line, (enum hw_loop)(HW_SLICE_ON + i),
+					  blocks * threads, us * 1e3);
 	}
-	return rc;
+	return status;
 }
 
 /* A length of time in us that is one in whole ns, too. */
-static int line_time(const struct hw_line *line, size_t field, uint64_t *ret_ns)
+static int line_time(const struct hw_line *line, size_t field, u64 *ret_ns)
 {
 	double us;
-	int rc = line_number(line, field, &us);
+	int status = line_number(line, field, &us);
 
-	if (!rc && (us < 0.001 || us > GAP_US_MAX))
-		rc = line_mistake(line, "allowed are 0.001 to 1000000 us, not",
-				  line->fields[field]);
-	if (!rc)
-		*ret_ns = (uint64_t)(us * 1e3);
-	return rc;
+	if (!status && (us < 0.001 || us > GAP_US_MAX))
+		status = line_mistake(line, "allowed are 0.001 to 1000000 us, not",
+				      line->fields[field]);
+	if (!status)
+		*ret_ns = (u64)(us * 1e3);
+	return status;
 }
 
 /* The parameters of a row of gapbench.cu. */
 static int line_gap(const struct hw_line *line, struct hw_gap *ret_gap)
 {
-	uint64_t kernels;
-	int rc = line_count(line, 1, GRID_MAX, &kernels);
+	u64 kernels;
+	int status = line_count(line, 1, GRID_MAX, &kernels);
 
-	if (!rc)
-		rc = line_time(line, 2, &ret_gap->kernel_ns);
-	if (!rc)
-		rc = line_time(line, 3, &ret_gap->launch_ns);
-	if (!rc)
-		ret_gap->kernels = (uint32_t)kernels;
-	return rc;
+	if (!status)
+		status = line_time(line, 2, &ret_gap->kernel_ns);
+	if (!status)
+		status = line_time(line, 3, &ret_gap->launch_ns);
+	if (!status)
+		ret_gap->kernels = (u32)kernels;
+	return status;
 }
 
 /* "gap KERNELS kernel_us every_us step_ms_alone step_ms_shared lp_speed" */
@@ -240,19 +237,19 @@ static int parse_gap(const struct hw_line *line)
 	static const double units[] = { 1e6, 1e6, 1 };
 	struct hw_rows *rows = line->rows;
 	double value;
-	int rc;
+	int status;
 
 	if (rows->gap_count == HW_GAPS_MAX)
 		return line_mistake(line, "too many of", line->fields[0]);
-	rc = line_gap(line, &rows->gaps[rows->gap_count]);
-	for (size_t i = 0; i < 3 && !rc; i++) {
-		rc = line_number(line, i + 4, &value);
-		if (!rc)
-			rc = rows_add(line, (enum hw_loop)(HW_GAP_ALONE + i), rows->gap_count,
-				      value * units[i]);
+	status = line_gap(line, &rows->gaps[rows->gap_count]);
+	for (size_t i = 0; i < 3 && !status; i++) {
+		status = line_number(line, i + 4, &value);
+		if (!status)
+			status = rows_add(line, (enum hw_loop)(HW_GAP_ALONE + i),
+					  rows->gap_count, value * units[i]);
 	}
 	rows->gap_count++;
-	return rc;
+	return status;
 }
 
 static int parse_other(const struct hw_line *line)
@@ -297,36 +294,37 @@ static int parse_stream(FILE *stream, struct hw_line *line)
 {
 	char *text = NULL;
 	size_t room = 0;
-	int rc = 0;
+	int status = 0;
 
-	while (!rc && getline(&text, &room, stream) >= 0) {
+	while (!status && getline(&text, &room, stream) >= 0) {
 		line->number++;
-		rc = parse_line(line, text);
+		status = parse_line(line, text);
 	}
-	if (!rc && ferror(stream) && errno == EISDIR)
-		rc = sim_user_error(line->err, "%s: is a folder, allowed: a file", line->file);
-	else if (!rc && ferror(stream))
-		rc = sim_runtime_error(line->err, "%s: %s", line->file, strerror(errno));
-	if (!rc && !line->rows->count)
-		rc = sim_user_error(line->err, "%s: no measurement of memory", line->file);
+	if (!status && ferror(stream) && errno == EISDIR)
+		status = sim_user_error(line->err, "%s: is a folder, allowed: a file",
+					line->file);
+	else if (!status && ferror(stream))
+		status = sim_runtime_error(line->err, "%s: %s", line->file, strerror(errno));
+	if (!status && !line->rows->count)
+		status = sim_user_error(line->err, "%s: no measurement of memory", line->file);
 	free(text);
-	return rc;
+	return status;
 }
 
 int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err)
 {
 	struct hw_line line = { .file = file, .rows = rows, .err = err };
 	FILE *stream = fopen(file, "r");
-	int rc;
+	int status;
 
 	*rows = (struct hw_rows){ 0 };
 	if (!stream)
 		return sim_user_error(err, "%s: %s", file, strerror(errno));
-	rc = parse_stream(stream, &line);
+	status = parse_stream(stream, &line);
 	fclose(stream);
-	if (rc)
+	if (status)
 		hw_destroy(rows);
-	return rc;
+	return status;
 }
 
 void hw_destroy(struct hw_rows *rows)
@@ -373,8 +371,7 @@ static const struct {
 
 static void label_gap(const struct hw_gap *gap, const char *name, char *text, size_t size)
 {
-	snprintf(text, size, "%s, %" PRIu32 " of %" PRIu64 " us", name, gap->kernels,
-		 gap->kernel_ns / 1000);
+	snprintf(text, size, "%s, %u of %llu us", name, gap->kernels, gap->kernel_ns / 1000);
 }
 
 void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, size_t size)
@@ -386,11 +383,11 @@ void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, 
 	else if (labels[row->loop].unit == UNIT_GAP)
 		label_gap(&rows->gaps[row->size], name, text, size);
 	else if (labels[row->loop].unit == UNIT_NUMBER)
-		snprintf(text, size, "%s %" PRIu64, name, row->size);
+		snprintf(text, size, "%s %llu", name, row->size);
 	else if (row->size < 1024 * 1024)
-		snprintf(text, size, "%s, %" PRIu64 " KiB", name, row->size / 1024);
+		snprintf(text, size, "%s, %llu KiB", name, row->size / 1024);
 	else
-		snprintf(text, size, "%s, %" PRIu64 " MiB", name, row->size / (1024 * 1024));
+		snprintf(text, size, "%s, %llu MiB", name, row->size / (1024 * 1024));
 }
 
 bool hw_is_share(const struct hw_row *row)

@@ -3,14 +3,14 @@
  * The loops of two processes that share a GPU by the driver's default time slices: "slice" of
  * plots/reference/hardware/uvmbench.cu, and gapbench.cu.
  *
- * In the latter HP launches short kernels, waits for them, and begins anew, for 3 s; LP keeps long
- * kernels queued. LP begins 0.3 s before HP and goes on 0.3 s after it: a sixth of its time it is
- * alone, which its speed contains there and so does here.
+ * In gapbench.cu HP launches short kernels, waits for them, and begins anew, for 3 s. LP keeps long
+ * kernels queued. LP begins 0.3 s before HP and goes on 0.3 s after it, so for a sixth of its time it is
+ * alone. Its speed contains that, there and here.
  */
 #include <stdlib.h>
 
-#include "fifo/fifo.h"
 #include "validate/loops.h"
+#include "validate/rig.h"
 
 #define MS	       1000000ull
 #define SECOND	       1000000000ull
@@ -26,17 +26,18 @@
 #define HP_RUN_NS      (3000 * MS)
 #define STEPS_MAX      200000u
 
-/* A GPU of which only the host engine is needed: nothing faults. */
+/* Two processes that touch no memory. */
 struct pair {
-	struct fifo fifo;
-	struct fifo_tsg hp;
-	struct fifo_tsg lp;
+	const struct config *config;
 	const struct hw_gap *gap;
+	struct hw_rig rig;
+	struct cuda_context *hp;
+	struct cuda_context *lp;
 	u64 zero_ns;
-	u64 launch_ns; /* host time to launch one kernel */
 	u64 *steps_ns; /* STEPS_MAX of them */
 	u32 step_count;
 	double lp_speed;
+	int status; /* of its actors: 0 or the first error */
 };
 
 static u32 occupancy_ppm(u64 threads)
@@ -45,145 +46,138 @@ static u32 occupancy_ppm(u64 threads)
 		     (SM_COUNT * THREADS_PER_SM));
 }
 
-static void pair_init(struct pair *pair, const struct config *config)
+static int pair_start(struct pair *pair, const struct config *config)
 {
-	struct fifo_config fifo = {
-		.timeslice_ns = config->gpu.sched.timeslice,
-		.timeslice_scale_ppm = config->gpu.sched.timeslice_scale,
-		.context_switch_ns = config->gpu.sched.context_switch,
-		.context_state_ns = config->gpu.sched.context_state,
-	};
+	int status;
 
-	*pair = (struct pair){ .zero_ns = eng_now(), .launch_ns = config->host.kernel_launch };
-	fifo_init(&pair->fifo, &fifo, NULL);
-	fifo_tsg_init(&pair->fifo, &pair->hp, NULL);
-	fifo_tsg_init(&pair->fifo, &pair->lp, NULL);
+	*pair = (struct pair){ .config = config };
+	status = hw_rig_start(&pair->rig, config, 2);
+	pair->hp = &pair->rig.contexts[0];
+	pair->lp = &pair->rig.contexts[1];
+	pair->zero_ns = eng_now();
+	return status;
 }
 
-static void pair_destroy(struct pair *pair)
+int hw_run_slices(const struct config *config, u64 threads, struct hw_slices *ret_slices)
 {
-	fifo_tsg_destroy(&pair->hp);
-	fifo_tsg_destroy(&pair->lp);
-	fifo_destroy(&pair->fifo);
-}
-
-struct hw_slices hw_run_slices(const struct config *config, u64 threads)
-{
-	struct fifo_burst endless[2];
-	struct hw_slices slices;
+	const struct cuda_burst_config endless = { .kernels = 1,
+						   .kernel_ns = 100 * SECOND,
+						   .occupancy_ppm = occupancy_ppm(threads) };
 	struct pair pair;
+	struct fifo *fifo = &pair.rig.gpu.fifo;
+	const u64 *busy_ns = &pair.rig.processes[0].tsg.busy_ns;
+	u64 busy, switches;
 	double turns;
-	u64 busy;
-	u32 i;
+	int status = pair_start(&pair, config);
 
-	pair_init(&pair, config);
-	for (i = 0; i < 2; i++) {
-		endless[i] = (struct fifo_burst){ .kernels = 1,
-						  .kernel_ns = 100 * SECOND,
-						  .occupancy_ppm = occupancy_ppm(threads) };
-		fifo_submit(i ? &pair.lp : &pair.hp, &endless[i]);
-	}
+	if (!status)
+		status = cuda_launch(pair.hp, &endless);
+	if (!status)
+		status = cuda_launch(pair.lp, &endless);
+	if (status)
+		return status;
 	/* A second of whole turns, within one in two hundred. */
 	eng_sleep_until(pair.zero_ns + SECOND);
-	fifo_update(&pair.fifo);
-	busy = pair.hp.busy_ns;
-	turns = (double)pair.fifo.switches;
+	fifo_update(fifo);
+	busy = *busy_ns;
+	switches = fifo->switches;
 	eng_sleep_until(pair.zero_ns + 3 * SECOND);
-	fifo_update(&pair.fifo);
-	turns = ((double)pair.fifo.switches - turns) / 2;
-	slices.on_ns = (double)(pair.hp.busy_ns - busy) / turns;
-	slices.off_ns = 2 * (double)SECOND / turns - slices.on_ns;
-	slices.gap_ns = (slices.off_ns - slices.on_ns) / 2;
-	pair_destroy(&pair);
-	return slices;
+	fifo_update(fifo);
+	turns = (double)(fifo->switches - switches) / 2;
+	ret_slices->on_ns = (double)(*busy_ns - busy) / turns;
+	ret_slices->off_ns = 2 * (double)SECOND / turns - ret_slices->on_ns;
+	ret_slices->gap_ns = (ret_slices->off_ns - ret_slices->on_ns) / 2;
+	hw_rig_stop(&pair.rig);
+	return 0;
 }
 
 static void hp_main(void *data)
 {
 	struct pair *pair = data;
 	const struct hw_gap *gap = pair->gap;
+	const struct cuda_burst_config burst = {
+		.kernels = gap->kernels,
+		.kernel_ns = gap->kernel_ns,
+		.launch_ns =
+			gap->kernels > 1 ? gap->launch_ns : pair->config->host.kernel_launch,
+		.occupancy_ppm = occupancy_ppm(HP_THREADS),
+	};
 	u64 start = pair->zero_ns + HP_START_NS;
+	int status = eng_sleep_until(start);
 
-	eng_sleep_until(start);
-	while (eng_now() - start < HP_RUN_NS && pair->step_count < STEPS_MAX) {
+	while (!status && eng_now() - start < HP_RUN_NS && pair->step_count < STEPS_MAX) {
 		u64 step = eng_now();
-		struct fifo_burst burst = {
-			.kernels = gap->kernels,
-			.kernel_ns = gap->kernel_ns,
-			.launch_ns = gap->kernels > 1 ? gap->launch_ns : pair->launch_ns,
-			.occupancy_ppm = occupancy_ppm(HP_THREADS),
-		};
 
-		fifo_submit(&pair->hp, &burst);
-		fifo_wait(&burst);
+		status = cuda_run(pair->hp, &burst);
 		pair->steps_ns[pair->step_count++] = eng_now() - step;
 	}
+	if (status)
+		pair->status = status;
 }
 
+/* Keeps LP_QUEUED kernels queued. */
 static void lp_main(void *data)
 {
 	struct pair *pair = data;
-	struct fifo_burst queue[LP_QUEUED];
+	const struct cuda_burst_config burst = { .kernels = 1,
+						 .kernel_ns = LP_KERNEL_NS,
+						 .launch_ns = pair->config->host.kernel_launch,
+						 .occupancy_ppm = occupancy_ppm(LP_THREADS) };
+	struct cuda_event ends[LP_QUEUED] = { 0 };
 	u64 start = pair->zero_ns + LP_START_NS;
-	u64 count;
+	int status = eng_sleep_until(start);
+	u64 count = 0;
 
-	eng_sleep_until(start);
-	for (count = 0; eng_now() - start < LP_RUN_NS; count++) {
-		struct fifo_burst *burst = &queue[count % LP_QUEUED];
+	for (; !status && eng_now() - start < LP_RUN_NS; count++) {
+		struct cuda_event *end = &ends[count % LP_QUEUED];
 
-		if (count >= LP_QUEUED)
-			fifo_wait(burst);
-		*burst = (struct fifo_burst){ .kernels = 1,
-					      .kernel_ns = LP_KERNEL_NS,
-					      .launch_ns = pair->launch_ns,
-					      .occupancy_ppm = occupancy_ppm(LP_THREADS) };
-		fifo_submit(&pair->lp, burst);
+		status = cuda_event_synchronize(end);
+		if (!status)
+			status = cuda_launch(pair->lp, &burst);
+		if (!status)
+			status = cuda_event_record(end, cuda_default_stream(pair->lp));
 	}
-	fifo_wait(&queue[(count - 1) % LP_QUEUED]);
+	if (!status)
+		status = cuda_synchronize(pair->lp);
 	pair->lp_speed = (double)(count * LP_KERNEL_NS) / (double)(eng_now() - start);
-}
-
-static int compare_u64(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a;
-	u64 y = *(const u64 *)b;
-
-	return x < y ? -1 : x > y;
+	if (status)
+		pair->status = status;
 }
 
 /* HP's median step in ns, beside LP or not; 0: it made none. */
-static double run_pair(const struct config *config, const struct hw_gap *gap, bool beside,
-		       double *ret_speed)
+static int run_pair(const struct config *config, const struct hw_gap *gap, bool beside,
+		    double *ret_step_ns, double *ret_speed)
 {
-	struct eng_actor *hp, *lp = NULL;
-	double step = 0;
+	struct eng_actor *hp = NULL, *lp = NULL;
 	struct pair pair;
+	int status = pair_start(&pair, config);
 
-	pair_init(&pair, config);
+	if (status)
+		return status;
 	pair.gap = gap;
 	pair.steps_ns = calloc(STEPS_MAX, sizeof(*pair.steps_ns));
-	hp = eng_spawn("hp", hp_main, &pair);
-	if (beside)
+	if (pair.steps_ns)
+		hp = eng_spawn("hp", hp_main, &pair);
+	if (hp && beside)
 		lp = eng_spawn("lp", lp_main, &pair);
-	if (!pair.steps_ns || !hp || (beside && !lp))
-		hw_out_of_memory();
-	eng_join(hp);
+	if (!hp || (beside && !lp))
+		pair.status = -ENOMEM;
+	if (hp)
+		eng_join(hp);
 	if (lp)
 		eng_join(lp);
-	qsort(pair.steps_ns, pair.step_count, sizeof(*pair.steps_ns), compare_u64);
-	if (pair.step_count)
-		step = (double)pair.steps_ns[pair.step_count / 2];
+	*ret_step_ns = (double)hw_median(pair.steps_ns, pair.step_count);
 	*ret_speed = pair.lp_speed;
 	free(pair.steps_ns);
-	pair_destroy(&pair);
-	return step;
+	hw_rig_stop(&pair.rig);
+	return pair.status;
 }
 
-struct hw_gap_times hw_run_gap(const struct config *config, const struct hw_gap *gap)
+int hw_run_gap(const struct config *config, const struct hw_gap *gap,
+	       struct hw_gap_times *ret_times)
 {
-	struct hw_gap_times times;
+	int status = run_pair(config, gap, false, &ret_times->alone_ns, &ret_times->speed);
 
-	times.alone_ns = run_pair(config, gap, false, &times.speed);
-	times.step_ns = run_pair(config, gap, true, &times.speed);
-	return times;
+	return status ? status :
+			run_pair(config, gap, true, &ret_times->step_ns, &ret_times->speed);
 }

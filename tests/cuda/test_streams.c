@@ -126,6 +126,29 @@ START_TEST(streams_share_a_partition_in_space)
 }
 END_TEST
 
+/* Three kernels with records between them: all are in the channel, and no other context gets a turn. */
+static void record_between_kernels(void)
+{
+	struct cuda_event ends[3];
+	u64 start = eng_now();
+
+	for (u32 i = 0; i < 3; i++) {
+		kernel(NULL, 10);
+		mark(&ends[i], cuda_default_stream(&cuda));
+	}
+	ck_assert_uint_eq(cuda.unfinished, 6);
+	ck_assert_uint_eq(cuda.unstarted, 3);
+	ck_assert_int_eq(cuda_synchronize(&cuda), 0);
+	for (u32 i = 0; i < 3; i++)
+		ck_assert_uint_eq(ends[i].date_ns - start, (i + 1) * 10 * US);
+}
+
+START_TEST(records_do_not_hold_up_kernels)
+{
+	simulate(record_between_kernels);
+}
+END_TEST
+
 /* A sparse burst, a kernel each 30 us; and one that was called later, but is there at once. */
 static void fill_gaps(void)
 {
@@ -312,7 +335,8 @@ END_TEST
 TEST_MAIN("streams", operations_of_a_stream_start_when_the_one_before_has_ended,
 	  streams_take_turns_without_a_context_switch, streams_share_the_whole_gpu,
 	  streams_share_a_quarter_of_the_gpu, streams_share_a_partition_in_space,
-	  a_stream_has_the_gaps_of_another, copies_both_ways_run_side_by_side,
+	  records_do_not_hold_up_kernels, a_stream_has_the_gaps_of_another,
+	  copies_both_ways_run_side_by_side,
 	  the_default_stream_waits_for_all_and_all_wait_for_it,
 	  a_stream_waits_for_an_event_of_another,
 	  an_application_may_return_with_all_kinds_of_work_queued,

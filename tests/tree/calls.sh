@@ -14,7 +14,6 @@ trap 'rm -rf "$work"' EXIT
 #   and its lock checker report through it.
 # - systems.c has the table of systems and the functions that they share.
 # - The client of an LLM server sends it requests; the server starts the client's actor.
-# - predict.c has the table of loops and the error that they share.
 cat >"$work/left_out" <<'EXEMPT'
 sim/engine/port/lock_order sim/engine/port/common
 sim/engine/port/port sim/engine/port/common
@@ -23,8 +22,6 @@ sim/systems/ghost sim/systems/systems
 sim/systems/ghost_uvm sim/systems/systems
 sim/systems/gvm sim/systems/systems
 sim/apps/llm_client sim/apps/llm_server
-sim/validate/memory_loops sim/validate/predict
-sim/validate/sharing_loops sim/validate/predict
 EXEMPT
 
 # "UNIT TYPE SYMBOL" for each symbol of the objects named on stdin. A build folder may hold objects of
