@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # shellcheck shell=bash
 # Completion of gvmsim and gvmcollect for bash. The words come from the programs themselves: commands and
-# options from --help, names from "gvmsim reference --words". So nothing here has to follow a change.
+# options from --help, names from "gvmsim reference --words". So a new one needs no change here.
 
 # Commands: the words after "gvmsim" in lines such as "  gvmsim run SCENARIO ...". With a second argument its
 # own commands: the words after "gvmsim trace".

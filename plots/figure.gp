@@ -24,7 +24,7 @@ do for [p = 1:panels] {
 }
 columns = panels < columns ? panels : columns
 rows = (panels + columns - 1) / columns
-# The key stands in a place that no panel needs, at the right, or above the panels.
+# The key stands in a free place of the grid, at the right, or above the panels.
 free_place = rows * columns > panels
 simple_key = !has_stacked && !has_lines
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
@@ -79,7 +79,7 @@ do for [p = 1:panels] {
 		at graph 0,1.0 left offset 0,1.1 font font_panel textcolor rgb c_text
 	set xlabel value(sprintf("xlabel_%d", p)) offset 0,0.3 font (columns > 2 ? font_number : font_text) \
 		textcolor rgb c_text
-	# At one distance from all axes, however wide their numbers are.
+	# At the same distance from all axes, whatever the width of their numbers.
 	set label 4 value(sprintf("ylabel_%d", p)) at screen left_of(p) - 84.0 / page_width, \
 		screen (top_of(p) + bottom_of(p)) / 2 center rotate textcolor rgb c_text
 	unset logscale
@@ -92,7 +92,7 @@ do for [p = 1:panels] {
 		set logscale y
 		floor_y = high > 0 ? low / 2.5 : 1
 		set yrange [floor_y:high > 0 ? 2 * high : 10]
-		# Where there is hardly a decade, its parts need numbers, too.
+		# An axis of hardly a decade needs numbers at its parts, too.
 		if (high > 0 && high < 20 * low) {
 			set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, \
 				1e4, 2e4, 5e4, 1e5)

@@ -10,7 +10,7 @@ points_max = value(sprintf("high_x_%d", p))
 if (value(sprintf("log_x_%d", p))) {
 	set logscale x 2
 	set xrange [0.75 * points_min:1.4 * points_max]
-	# Powers of four are enough numbers for an axis of a thousand.
+	# Powers of four are enough numbers for an axis from 1 to 1000.
 	set xtics () font font_number
 	do for [i = 0:12] {
 		set xtics add (sprintf("%g", points_min * 4 ** i) points_min * 4 ** i)

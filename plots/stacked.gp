@@ -12,7 +12,7 @@ set xrange [-0.5:1.5]
 set xtics scale 0 ("ours, simulated" 0, word_published 1)
 part(i, name) = strcol("part") eq value(sprintf("part_%d_%d", p, i)) ? of_panel(name) : NaN
 middle(i, name) = part(i, name . "_below") + part(i, name) / 2
-# Where there is no room for a number there is none.
+# A number is left out if there is no room for it.
 fitting(x) = x > 0.025 * high ? sprintf("%.2f", x) : ""
 total(x) = x > 0 ? sprintf("%.2f", x) : "none"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What all figures have in common: fonts, colours, terminal, input. figure.gp loads it first;
+# Shared by all figures: fonts, colours, terminal, input. figure.gp loads it first;
 # page_width, page_height (pixels), "terminal" and "output" come from gvmsim.
 #
 # Colours are those of Okabe and Ito, which people with any kind of colour vision tell apart.

@@ -32,7 +32,7 @@ if (own_keys) {
 		spacing 1.25 width 1 textcolor rgb c_text
 }
 
-# Dots are small where there are thousands of them, so that they stay apart; in the key they are not.
+# Thousands of dots are small, so that they stay apart. In the key they are large.
 dot(n) = (n > 1000 ? 0.35 : 0.75) * (terminal eq "svg" ? 0.7 : 1)
 key_dot = terminal eq "svg" ? 0.9 : 1.3
 curve(n, name) = column("curve") == n ? column(name) : NaN

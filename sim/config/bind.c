@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * From settings to struct config. Each row of the schema is looked up once for each place where it
- * applies. It takes the winning setting, or its default.
+ * From settings to struct config. Each row of the schema is looked up once for each place where
+ * it applies, and takes the winning setting or its default.
  */
 #include "config/steps.h"
 
@@ -43,7 +43,7 @@ int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 }
 
 /*
- * Report that the required key at @path is missing. The mistake is that of the layer that mentions
+ * Report that the required key at @path is missing. The message names the layer that mentions
  * the event, GPU or container first.
  */
 static int reject_missing_key(struct cfg_load *load, const struct cfg_key *key,
@@ -106,7 +106,10 @@ static int bind_scope(struct cfg_load *load, enum cfg_scope scope, const struct 
 	return status;
 }
 
-/* Memory for the keys of a set, even if it has none. NULL: no memory, which is reported. */
+/*
+ * Allocate the struct of a set's keys, also if the set has no keys. Returns NULL and reports it
+ * if there is no memory.
+ */
 static void *alloc_keys(struct cfg_load *load, const struct cfg_keys *set)
 {
 	void *keys = calloc(1, set->bytes + 1);
@@ -166,7 +169,9 @@ static int bind_container_type(struct cfg_load *load, size_t index)
 			 *known ? known : "none is in the file");
 }
 
-/* Check @setting, even if a later layer overrides it. Application types are bound. */
+/*
+ * Check @setting, even if a later layer overrides it. Application types have been bound before.
+ */
 static int check_setting(struct cfg_load *load, const struct cfg_setting *setting)
 {
 	const struct config *config = load->config;
@@ -189,7 +194,10 @@ static int check_setting(struct cfg_load *load, const struct cfg_setting *settin
 	return cfg_setting_reject(setting, load->err, "no key of this app.type, %s", allowed);
 }
 
-/* Bind the keys of all systems: config.json has them, so that it runs under another system. */
+/*
+ * Bind the keys of all systems, not only of the chosen one: config.json has them all, so it
+ * runs under another system, too.
+ */
 static int bind_systems(struct cfg_load *load)
 {
 	const struct cfg_keys *const *systems = load->schema.registry->systems;
@@ -296,7 +304,7 @@ static int list_keys_without_effect(struct cfg_load *load)
 	return status;
 }
 
-/* Application types are bound first: they decide which keys the other settings may have. */
+/* Application types come first: they decide which keys the other settings may have. */
 int cfg_bind(struct cfg_load *load)
 {
 	struct config *config = load->config;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Rules that relate several keys. Each key by itself has been checked before. */
+/* Rules about several keys together. Each key by itself has been checked before. */
 #include "config/check.h"
 
 #include <stdarg.h>
@@ -222,7 +222,10 @@ static int check_event_told(struct cfg_load *load, const struct cfg_container *c
 		if (rest && *rest == '-')
 			rest = parse_block(rest + 1, &event->last_block);
 		if (!rest || *rest) {
-			/* No such block: the application's message says which blocks exist. */
+			/*
+			 * Use a block that no region has. The application's message then says
+			 * which blocks exist.
+			 */
 			event->first_block = U32_MAX;
 			event->last_block = U32_MAX;
 		}
@@ -230,7 +233,10 @@ static int check_event_told(struct cfg_load *load, const struct cfg_container *c
 	return container->app_type->check_event(load, container, event, index);
 }
 
-/* Check that the container of an event exists, that its kind is right, and that its time comes. */
+/*
+ * Check that the container of an event exists, that its kind is right, and that its time is
+ * within the run.
+ */
 static int check_event(struct cfg_load *load, size_t index)
 {
 	const struct config *config = load->config;

@@ -147,7 +147,7 @@ struct config {
 /* Free what @config owns and empty it. */
 void config_destroy(struct config *config);
 
-/* The GPU that @container is on, and its index: 0 is config.gpu, i is config.gpus[i - 1]. */
+/* The GPU of @container, and its index: 0 is config.gpu, i is config.gpus[i - 1]. */
 const struct cfg_gpu *config_gpu(const struct config *config,
 				 const struct cfg_container *container);
 size_t config_gpu_index(const struct config *config, const struct cfg_container *container);

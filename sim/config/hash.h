@@ -8,7 +8,7 @@
 
 struct sim_error;
 
-#define CFG_HASH_MAX 33 /* room for the digits */
+#define CFG_HASH_MAX 33 /* the digits and a zero byte */
 
 /*
  * Add a file: its bytes and then their number, which marks where the next file begins. Returns 0 or a negative enum sim_exit.

@@ -8,7 +8,10 @@
 #include "config/message.h"
 #include "config/value.h"
 
-/* A mistake is told as "file:LINE:COLUMN: what", as compilers do, or with the key if it has one. */
+/*
+ * A mistake is reported as "file:LINE:COLUMN: what", as compilers do. A key that is given twice
+ * is named instead.
+ */
 int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 {
 	FILE *stream = fopen(file, "rb");

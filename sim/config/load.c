@@ -14,8 +14,8 @@
 #include "engine/error.h"
 
 /*
- * Find the scenario @name: a file or a pipe, else one of those that come with gvmsim, with or
- * without ".json". A folder of the same name does not hide the latter.
+ * Find the scenario @name: a file or a pipe, or else a scenario that comes with gvmsim, with or
+ * without ".json". A folder of that name does not hide a scenario of gvmsim.
  */
 static int find_scenario(struct cfg_load *load, const char *name)
 {
@@ -46,7 +46,8 @@ static int find_scenario(struct cfg_load *load, const char *name)
 
 /*
  * Find and read the scenario. Relative names in it begin in its folder. An open file
- * ("/dev/stdin", the shell's "<(...)") has no folder: there they begin in the current one.
+ * ("/dev/stdin", the shell's "<(...)") has no folder: its relative names begin in the current
+ * folder.
  */
 static int load_scenario(struct cfg_load *load, const char *name)
 {

@@ -213,8 +213,8 @@ static void guess_key(struct guess *guess, const char *unknown, const char *know
 }
 
 /*
- * Write the row path @pattern with its wildcard replaced by the name or index that @path has at
- * that place. If @path does not lead there, the pattern ends before its wildcard.
+ * Write the row path @pattern with its wildcard replaced by the name or index that @path has in
+ * that place. If @path is another one, write the pattern up to its wildcard.
  */
 static void fill_wildcard(const char *pattern, const char *path, char *text, size_t size)
 {
@@ -235,7 +235,10 @@ static bool app_has_key(const struct cfg_keys *app, const struct cfg_key *key)
 	return !app || cfg_key_has_app(key, app);
 }
 
-/* The length of the longest object on the way to @path in which application type @app has keys. */
+/*
+ * Find the deepest object on the way to @path in which application type @app has keys. Returns
+ * the length of its path.
+ */
 static size_t known_length(const struct cfg_schema *schema, const char *path,
 			   const struct cfg_keys *app)
 {
@@ -258,8 +261,8 @@ static size_t known_length(const struct cfg_schema *schema, const char *path,
 }
 
 /*
- * Write the part of @key's path that comes next after @parent. A control file's name, dots
- * included, is one part. False: the path does not begin with @parent.
+ * Write the next part of @key's path behind @parent. The name of a control file, with its dots,
+ * is one part. False: the path does not begin with @parent.
  */
 static bool child_name(const char *parent, const struct cfg_key *key, char *name, size_t size)
 {
@@ -272,7 +275,10 @@ static bool child_name(const char *parent, const struct cfg_key *key, char *name
 	return rest;
 }
 
-/* List the names of what @parent holds, each once. Wildcards, which no user types, are explained. */
+/*
+ * List the names in the object @parent, each once. Words explain a wildcard, since no user
+ * types one.
+ */
 static void describe_children(const struct cfg_schema *schema, const char *parent,
 			      const struct cfg_keys *app, char *text, size_t size)
 {
@@ -332,7 +338,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
-	/* A guess has to be nearer than this: about one slip in four letters. */
+	/* A guess must be nearer than this: about one slip in four letters. */
 	guess.distance = length < 3 ? length : 2 + length / 4;
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
 	cfg_schema_for_each(schema, key)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Messages about a wrong scenario. Each is one line,
- * "file:key.path: what is wrong, what is allowed". And the words about keys that messages, help and
- * documents share.
+ * Messages about a wrong scenario: one line each, "file:key.path: what is wrong, what is
+ * allowed". Also the words about keys that messages, help and documents share.
  */
 #ifndef SIM_CONFIG_MESSAGE_H
 #define SIM_CONFIG_MESSAGE_H
@@ -32,14 +31,15 @@ void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char
 			 size_t size);
 
 /*
- * For help and documents. The name of a type ("size"), the unit of its numbers in a dump ("bytes",
- * "" for a bare number or a text), and a sentence on what @key accepts with bounds and examples.
+ * For help and documents: the name of a type ("size"), the unit of its numbers in a dump
+ * ("bytes", "" for a bare number or a text), and the values that @key accepts, with bounds and
+ * examples.
  */
 const char *cfg_type_name(enum cfg_type type);
 const char *cfg_type_unit(enum cfg_type type);
 void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
 
-/* Append to the text in @text, as far as it has room. */
+/* Append to the text in @text. Text that does not fit is cut off. */
 void cfg_append(char *text, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -2,10 +2,11 @@
 /*
  * --set PATH=VALUE.
  *
- * PATH is the longest key of the schema that matches: "containers.vllm.gmem.limit.high" is the key
- * "gmem.limit.high" of the container "vllm", although dots also separate nested objects. Nothing
- * here has to decide that: container names have no dots, and for the settings nested and dotted
- * keys are one path. A PATH may also lead to an object. Its keys are then set one by one.
+ * PATH is the longest key of the schema that matches: "containers.vllm.gmem.limit.high" is the
+ * key "gmem.limit.high" of the container "vllm", although dots also separate nested objects.
+ * Nothing has to be decided here: container names have no dots, and nested and dotted keys are
+ * one path in the settings. A PATH may also lead to an object. Its keys are then set one by
+ * one.
  */
 #include "config/settings.h"
 

@@ -12,10 +12,10 @@
 #include "config/message.h"
 #include "engine/error.h"
 
-/* A source tree is looked for up to this far above the program: build/<preset>/sim/cli/gvmsim. */
+/* The search for a source tree goes up this many folders: build/<preset>/sim/cli/gvmsim. */
 #define LEVELS_UP 4
 
-/* As many as roots_find() adds. */
+/* The most that roots_find() adds. */
 #define ROOTS_MAX 4
 
 /* Folders that may hold "scenarios", "traces" and "plots", best first. */
@@ -131,7 +131,7 @@ static void roots_add_source_tree(struct roots *roots, const char *folder)
 	}
 }
 
-/* Find all roots: those of the running program first. */
+/* Find all roots. The roots of the running program come first. */
 static void roots_find(struct roots *roots)
 {
 	char program[PATH_MAX];

@@ -2,9 +2,9 @@
 /*
  * Profiles: the constants of a GPU with its host, or of an application.
  *
- * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. A profile
- * is looked for beside the scenario first (in gpus/ or apps/ there), so that users can bring their
- * own, then among those that come with gvmsim.
+ * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. The
+ * folders gpus/ and apps/ beside the scenario come first, so that users can bring profiles of
+ * their own. Then come the profiles of gvmsim.
  */
 #include "config/steps.h"
 
@@ -53,8 +53,8 @@ static int profile_find(struct cfg_load *load, const struct profile_kind *kind, 
 }
 
 /*
- * Check the keys at the top of a profile. Of an application's profile, "app" is the only one: it
- * says nothing about GPUs or about the container's own keys.
+ * Check the keys at the top of a profile. An application's profile has only "app": it sets
+ * nothing of a GPU or of the container itself.
  */
 static int check_trees(const struct profile_kind *kind, const char *file, json_t *root,
 		       struct sim_error *err)
@@ -116,7 +116,10 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	return status;
 }
 
-/* Add the profile that the key at @path names. An empty name, or no setting: there is none. */
+/*
+ * Add the profile that the key at @path names. Without a setting, or with an empty name, there
+ * is none.
+ */
 static int profile_add(struct cfg_load *load, const struct profile_kind *kind, const char *path,
 		       const char *prefix)
 {

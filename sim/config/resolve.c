@@ -3,9 +3,9 @@
  * The resolved configuration: all keys with their values, and one hash of everything that can
  * change a result.
  *
- * The hash covers values, not spellings or the places of files, so that it is the same on every
- * machine that simulates the same thing. Of a trace it covers the content and the last part of the
- * name. Once the hash has these, the configuration gets a name that finds the trace from anywhere.
+ * The hash covers values, not spellings or places of files, so it is the same on every machine
+ * that simulates the same thing. Of a trace it covers the content and the last part of the
+ * name. Afterwards the configuration gets a name that finds the trace from any folder.
  */
 #include "config/steps.h"
 
@@ -61,7 +61,9 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return status;
 }
 
-/* Dump a container, but no control file that is left alone and no "gpu" that is not chosen. */
+/*
+ * Dump a container. Leaves out control files that are not written and a "gpu" that is not set.
+ */
 static int dump_container(const struct cfg_schema *schema, json_t *containers,
 			  const struct cfg_container *container)
 {
@@ -99,9 +101,8 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 }
 
 /*
- * Dump the keys of the scenario, of all systems and of the machine, in the order of the schema: the
- * rows of systems stand between those of the scenario. Then dump the keys that no code reads, as
- * they were set; those that are not set are left out.
+ * Dump the keys of the scenario, of all systems and of the machine, in the order of the schema.
+ * Then dump the keys that no code reads, as far as they were set.
  */
 static int dump_root(json_t *root, const struct cfg_load *load)
 {
@@ -191,9 +192,10 @@ static int name_trace(struct cfg_load *load, const struct cfg_container *contain
 }
 
 /*
- * Find the trace that @key of @container names, beside the scenario or among those of gvmsim, and
- * add its content to the hash. The container gets the absolute path. The resolved configuration
- * gets a name that any other scenario finds, too: that path, or the name of one of ours.
+ * Find the trace that @key of @container names, beside the scenario or among the traces of
+ * gvmsim, and add its content to the hash. The container gets the absolute path. The resolved
+ * configuration gets a name that works from any folder: that path, or the name of a trace of
+ * gvmsim.
  */
 static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
 			 const struct cfg_key *key, XXH3_state_t *state)
@@ -249,7 +251,7 @@ int cfg_resolve(struct cfg_load *load)
 	if (!status)
 		status = for_each_trace(load, strip_trace, state);
 	if (!status) {
-		/* Sorted: the order of keys in the files does not matter. */
+		/* Sorted, so that the order of keys in the files does not change the hash. */
 		text = json_dumps(config->resolved, JSON_COMPACT | JSON_SORT_KEYS);
 		if (!text)
 			status = sim_runtime_error(load->err, "out of memory");

@@ -20,7 +20,7 @@
 		CFG_MEMBER(struct config, member_), .help = help_, __VA_ARGS__ \
 	}
 
-/* A key whose path is that of its member: "gpu.link.bandwidth". All of them are required. */
+/* A required key whose path is the path of its member: "gpu.link.bandwidth". */
 #define MACHINE(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_))
 
@@ -28,7 +28,7 @@
 #define UNREAD(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_), .unused = true)
 
-/* A key of the design that no system honours yet. Never required. */
+/* A key that no system honours yet. Never required. */
 #define UNUSED(path_, type_, help_, ...)                                                 \
 	{                                                                                \
 		.path = (path_), TYPE(type_), .scope = CFG_SCOPE_UNUSED, .unused = true, \
@@ -192,7 +192,7 @@ static const char *make_path(struct cfg_schema *schema, const char *prefix, cons
 	return path;
 }
 
-/* Append the keys of further GPUs: those of "gpu." again, below "gpus.<name>.". */
+/* Append the keys of further GPUs: the keys of "gpu." again, below "gpus.<name>.". */
 static void append_gpus(struct cfg_schema *schema)
 {
 	for (size_t i = 0; i < sizeof(machine_rows) / sizeof(machine_rows[0]); i++) {
@@ -277,7 +277,7 @@ void cfg_schema_destroy(struct cfg_schema *schema)
 	*schema = (struct cfg_schema){ 0 };
 }
 
-/* Read an index of the event list: digits without leading zeros. False: it is none. */
+/* Read an index of the event list: digits without leading zeros. False: it is no index. */
 static bool component_is_index(const char *text, size_t length, size_t *ret_index)
 {
 	size_t value = 0;

@@ -148,7 +148,7 @@ struct cfg_registry {
 /* The rows of a set from an array. */
 #define CFG_KEYS(rows_) .keys = (rows_), .key_count = sizeof(rows_) / sizeof((rows_)[0])
 
-/* The place of a path in the schema. */
+/* The kind of a path. */
 enum cfg_path_kind {
 	CFG_PATH_UNKNOWN,
 	CFG_PATH_BRANCH, /* an object (or the list of events) that holds keys */

@@ -106,7 +106,7 @@ static int walk_into(const struct walk *walk, const struct place *parent, const 
 	return walk_value(walk, &child, json);
 }
 
-/* A kind of thing that a scenario names: containers, GPUs. */
+/* The containers or the GPUs that a scenario names. */
 struct named {
 	const char *branch; /* "containers" */
 	const char *word;   /* "container" */
@@ -144,7 +144,10 @@ static int note_name(const struct walk *walk, const struct named *named, const c
 	return 0;
 }
 
-/* Remember the container, GPU or event that @path leads into, and the events that it skips. */
+/*
+ * Remember the container, GPU or event that @path leads into. An event counts the events of
+ * lower index, too.
+ */
 static int note_mention(const struct walk *walk, const char *path)
 {
 	struct cfg_settings *settings = walk->settings;
@@ -183,8 +186,8 @@ static struct cfg_setting *settings_push(struct cfg_settings *settings)
 }
 
 /*
- * Add the setting at @place. A profile's leaf has its value beside the source of the value. A tree
- * may hold a key once only; of two --set options, which are two trees, the later one wins.
+ * Add the setting at @place. A profile's leaf has its value beside its source. A tree may hold
+ * a key only once. Two --set options are two trees, of which the later one wins.
  */
 static int walk_key(const struct walk *walk, const struct place *place, json_t *json)
 {
@@ -284,8 +287,8 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 }
 
 /*
- * Walk into the value at @place. The "hash" of a scenario is no setting and is skipped: it lets a
- * config.json that came with results be a scenario again, even after changes by hand.
+ * Walk into the value at @place. The "hash" of a scenario is no setting and is skipped. So the
+ * config.json of a results folder is a scenario, even after changes by hand.
  */
 static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
 {

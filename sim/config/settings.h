@@ -18,7 +18,7 @@
 
 struct sim_error;
 
-/* Later ones win. Defaults are below all of them, in the schema. */
+/* The layers; later ones win. The defaults in the schema are below all of them. */
 enum cfg_layer {
 	CFG_LAYER_PROFILE,
 	CFG_LAYER_SCENARIO,
@@ -29,10 +29,8 @@ enum cfg_layer {
 struct cfg_source {
 	const char *origin; /* file name, or "--set"; outlives the settings */
 	enum cfg_layer layer;
-	const char
-		*prefix; /* path of the tree's root: "", "containers.<name>", "gpus.<name>" */
-	const char
-		*own_root; /* the root's path in its own file: "", or "gpu" of "gpus.<name>" */
+	const char *prefix;   /* path of its root: "", "containers.<name>", ... */
+	const char *own_root; /* the root's path in its file: "" or "gpu" */
 };
 
 /* One key of one layer. */

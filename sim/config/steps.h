@@ -43,7 +43,7 @@ int cfg_check(struct cfg_load *load);
 /* Fill config->resolved and config->hash, and make the traces' names absolute. */
 int cfg_resolve(struct cfg_load *load);
 
-/* Read @setting as a value of @key, or report why it is none. */
+/* Read @setting as a value of @key, or report the problem. */
 int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 		   const struct cfg_setting *setting, struct cfg_value *ret_value);
 

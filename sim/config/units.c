@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Holds 64 bits of digits times any unit: only the result has to be checked for overflow. */
+/* Holds 64 bits of digits times any unit, so only the result has to be checked for overflow. */
 typedef unsigned __int128 units_wide;
 
 /* A number as it was read: digits * 10^exponent. */
@@ -30,7 +30,7 @@ static const struct unit size_units[] = {
 	{ "G", 1u << 30 },   { "GB", 1u << 30 }, { "GiB", 1u << 30 }, { NULL, 0 },
 };
 
-/* Largest first: the formatter takes the first unit that is not larger than the value. */
+/* The largest first. The formatter takes the first unit that is not larger than the value. */
 static const struct unit duration_units[] = {
 	{ "h", 3600000000000 },
 	{ "min", 60000000000 },
@@ -215,7 +215,7 @@ void units_format_size(u64 bytes, char *text, size_t size)
 		units_format_integer(bytes, text, size);
 }
 
-/* Never writes hours or minutes: seconds are easier to compare. */
+/* Hours and minutes are never written: seconds are easier to compare. */
 void units_format_duration(u64 ns, char *text, size_t size)
 {
 	const struct unit *unit = &duration_units[2];

@@ -14,7 +14,7 @@
 
 #include "engine/types.h"
 
-#define UNITS_TEXT_MAX 32 /* room for anything that units_format_*() prints */
+#define UNITS_TEXT_MAX 32 /* the longest text of units_format_*(), with its zero byte */
 
 enum units_status {
 	UNITS_OK,
@@ -40,7 +40,7 @@ enum units_status units_parse_ppm(const char *text, u64 *ret_ppm);
 
 enum units_status units_parse_integer(const char *text, u64 *ret_value);
 
-/* Says what is wrong, to stand behind the wrong text: "has no unit". */
+/* The problem in words that follow the wrong text: "has no unit". */
 const char *units_strstatus(enum units_status status);
 
 /*

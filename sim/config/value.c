@@ -9,7 +9,7 @@
 
 #include "config/units.h"
 
-/* Enough of a wrong value to recognise it. */
+/* The length to which a message shows a wrong value. */
 #define SHOWN_MAX 48
 
 /* A decimal number of 15 digits survives in a double. A double needs at most 17. */
@@ -69,7 +69,7 @@ static bool scalar_text(const json_t *json, char *text, size_t size)
 	return true;
 }
 
-/* Read a number. NULL, or a text that says what is wrong. */
+/* Read a number. Returns NULL, or the problem with it. */
 static const char *value_number(const struct cfg_key *key, const json_t *json,
 				struct cfg_value *value)
 {
@@ -99,7 +99,7 @@ static const char *value_number(const struct cfg_key *key, const json_t *json,
 	return value->number < key->min || value->number > key->max ? "is out of range" : NULL;
 }
 
-/* Read a text. NULL, or a text that says what is wrong. Optional keys may be empty. */
+/* Read a text. Returns NULL, or the problem with it. Optional keys may be empty. */
 static const char *value_text(const struct cfg_key *key, const json_t *json,
 			      struct cfg_value *value)
 {
@@ -123,7 +123,7 @@ static const char *value_text(const struct cfg_key *key, const json_t *json,
 	return NULL;
 }
 
-/* Read one of the key's words. NULL, or a text that says what is wrong. */
+/* Read one of the key's words. Returns NULL, or the problem with it. */
 static const char *value_word(const struct cfg_key *key, const json_t *json,
 			      struct cfg_value *value)
 {
@@ -141,7 +141,7 @@ static const char *value_word(const struct cfg_key *key, const json_t *json,
 	return "is not known";
 }
 
-/* Read a value of any type. NULL, or a text that says what is wrong. */
+/* Read a value of any type. Returns NULL, or the problem with it. */
 static const char *value_parse(const struct cfg_key *key, const json_t *json,
 			       struct cfg_value *value)
 {

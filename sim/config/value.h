@@ -17,7 +17,8 @@ struct cfg_value {
 };
 
 /*
- * Read @json as a value of @key. False: @ret_wrong says why it is none ("640 has no unit").
+ * Read @json as a value of @key. False: it is none, and @ret_wrong has the problem ("640 has no
+ * unit").
  */
 bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_value *ret_value,
 		     char ret_wrong[CFG_WRONG_MAX]);
@@ -39,14 +40,14 @@ void cfg_value_control_text(const struct cfg_key *key, const struct cfg_value *v
 			    char *ret_text, size_t size);
 
 /*
- * Read a value of the command line or a default: as JSON if it is JSON, else as a string.
- * *ret_error then says why it is no JSON. NULL: it is not UTF-8, or there is no memory.
+ * Read a value of the command line or a default: JSON, or else a string; then *ret_error has
+ * the problem with the JSON. NULL: it is not UTF-8, or there is no memory.
  */
 json_t *cfg_value_from_text(const char *text, json_error_t *ret_error);
 
 /*
- * Is @bad the mistake that an object has a key twice? Writes that key, or "" if it is longer than
- * jansson quotes.
+ * Does @bad say that an object has a key twice? Writes that key, or "" if jansson has not
+ * quoted all of it.
  */
 bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size);
 

@@ -33,11 +33,12 @@ extern const char *const figure_layouts[]; /* NULL ends them */
 
 /* A run, or one point of a series of runs. Texts are borrowed from the file. */
 struct figure_run {
-	const char *label;    /* of the run or its series, as in the reference file */
-	const char *tick;     /* the text below its bar; lines are separated by "\n" */
-	const char *folder;   /* name of the command line's results folder; NULL: simulated */
-	const char *scenario; /* NULL: the figure's, which the user may replace */
-	double x;	      /* position in a series; NAN: the run is in no series */
+	const char *label; /* of the run or its series, as in the reference file */
+	const char *tick;  /* the text below its bar; lines are separated by "\n" */
+	const char *
+		folder; /* the word for its folder on the command line; NULL: it is simulated */
+	const char *scenario;	    /* NULL: the figure's, which the user may replace */
+	double x;		    /* position in a series; NAN: the run is in no series */
 	char name[FIGURE_NAME_MAX]; /* for people: "stock, 10" */
 	char **defaults;	    /* PATH=VALUE, applied before the user's; NULL ends them */
 	char **sets;		    /* PATH=VALUE that the user cannot change; NULL ends them */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Drawing a figure: gnuplot runs a script of plots/. Variables that are set before the script hold its
- * texts and settings. All reading, counting and binning is done in C and written into CSV files with named
- * columns, so every number of a picture can be looked up there.
+ * Drawing a figure: gnuplot runs a script of plots/. Variables that are set before the script
+ * hold its texts and settings. All reading, counting and binning is done in C and written into
+ * CSV files with named columns, so every number of a picture can be looked up in a file.
  */
 #ifndef SIM_FIGURES_GNUPLOT_H
 #define SIM_FIGURES_GNUPLOT_H

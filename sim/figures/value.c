@@ -66,7 +66,7 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 	return known ? sum : (double)NAN;
 }
 
-/* The run that "of" names. Label and x are those of @run unless the expression gives others. */
+/* Find the run that "of" names. The expression's label and x count, or else those of @run. */
 static size_t other_run(const struct figure_data *data, size_t run, const json_t *value)
 {
 	const struct figure_run *runs = data->figure->runs;
@@ -186,7 +186,7 @@ static double read_off(const struct figure_data *data, size_t run, const json_t 
 		if (!lines[i])
 			return (double)NAN;
 	}
-	/* Take the moments of the first curve that all other curves have, too. */
+	/* Use the moments that all curves have. */
 	for (; at[0] < lines[0]->count; at[0]++) {
 		double x_s = lines[0]->points[at[0]].x_s;
 		double y = lines[0]->points[at[0]].y;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # The children of a killed figure die with it, and the next start removes their unfinished folders.
-# Of old entries the ones used last stay. Files that are not the cache's stay.
+# The entries that were used last stay. Files of others stay.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
@@ -11,7 +11,7 @@ ended() {
 	[ ! -e "/proc/$1/stat" ] || grep -q ') Z ' "/proc/$1/stat" 2>/dev/null
 }
 
-# wait_until WHAT COMMAND...: a minute at most
+# wait_until WHAT COMMAND...: wait for COMMAND to succeed, a minute at most
 wait_until() {
 	what=$1
 	shift
@@ -28,7 +28,7 @@ figure() {
 	"$gvmsim" figure memory-contention --set "duration=$1" >.out 2>.err
 }
 
-# Sets children: of $pid.
+# Set children to the processes of $pid.
 has_children() {
 	children=$(cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$pid" '$4 == parent { print $1 }')
 	[ -n "$children" ]
@@ -58,7 +58,7 @@ figure 6s || fail "after a kill: $(cat .err)"
 ! has_half_done || fail "left behind: $(find results/cache)"
 [ "$(ls results/cache | wc -l)" -eq 2 ] || fail "entries: $(ls results/cache)"
 
-# The ones used last stay: all but the oldest of 300, and what was used just now.
+# The 200 entries that were used last stay, the one used just now among them.
 mkdir results/cache/notes results/cache/00000000000000000000000000000001.mine
 figure 5s || fail "from the cache: $(cat .err)"
 grep -q 'made no run' .err || fail "from the cache: $(cat .err)"

@@ -41,7 +41,7 @@ jq -e '.complete
 		and .latency_s.mean == 4.5 and .gmem.peak == 1073741824)' hw/summary.json >/dev/null ||
 	fail "$(cat hw/summary.json)"
 
-# A second time gives the same; with one log less, that application is unknown again.
+# The same logs again give the same files. Without one of the logs, its application is unknown again.
 cp -r hw again
 "$gvmcollect" logs again --requests vllm=bench.json --images diffusion=images.csv \
 	--slo vllm=200ms 2>.notes
@@ -59,7 +59,7 @@ grep -q "^diffusion image latency mean *4.500 s .* %$" .out || fail "$(cat .out)
 grep -q "^diffusion GPU memory mean *1.00 GiB .* %$" .out || fail "$(cat .out)"
 tail -n 1 .out | grep -q "^[0-9]* compared: median error [0-9.]* %, worst [0-9.]* % (.*)$" ||
 	fail "$(cat .out)"
-# What hardware does not tell is in no row.
+# Values that hardware does not report have no row.
 ! grep -q "fault\|stall\|share" .out || fail "made up: $(cat .out)"
 
 # A folder beside itself has no error at all.

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.inc"
 . "$(dirname "$0")/collect.inc"
 
-# Settings are read before what they limit, so a sample with a new setting has the memory as well.
+# Settings are read before usage, so a sample with a new setting has no older usage.
 put_all
 mkdir hw
 : >hw/evictions.csv # of a simulation, before
@@ -29,7 +29,7 @@ wait_for "vllm: gone"
 	"config.json controls.csv requests.csv summary.json timeline.csv " ] ||
 	fail "files: $(ls hw)"
 
-# Rows: dates are multiples of the interval, every field that no driver tells is empty.
+# Dates of rows are multiples of the interval. Fields that no driver reports are empty.
 awk -F, '
 	NR == 1 { next }
 	NF != 16 { print "fields: " $0; exit 1 }
@@ -43,7 +43,7 @@ for values in 4194304,0,5 6291456,0,5 2097152,4194304,9; do
 		fail "no row of $values: $(cat hw/timeline.csv)"
 done
 
-# Control files: first what they were, then each change.
+# Control files: their first values, then each change.
 cut -d, -f2- hw/controls.csv >.controls
 grep -q "^vllm,gmem.events,high 3 hmem 0 oom 0$" .controls || fail "events: $(cat .controls)"
 [ "$(grep "gmem.limit.high" .controls | tr '\n' ' ')" = \
@@ -60,7 +60,7 @@ jq -e --argjson tgid "$nobody" '.source == "hardware" and .notes == []
 	and .containers.vllm.tgid == $tgid and .containers.vllm.gpu == 0' \
 	hw/config.json >/dev/null || fail "$(cat hw/config.json)"
 
-# Containers without a --container option are found; the driver's other files are none.
+# Containers without a --container option are found. Other files of the driver are no containers.
 put_all
 mkdir -p "$tree/9000002/3"
 echo 0 >"$tree/devices"

@@ -46,7 +46,7 @@ expect_nothing_written
 )
 expect_nothing_written
 
-# Logs that are wrong change nothing, nor do those of a simulated folder.
+# Wrong logs change nothing. A simulated folder takes no logs.
 "$gvmcollect" sample --root . --duration 2ms --interval 1ms --container "me=$$" --quiet --out hw
 cp -r hw .before
 expect 2 "x.json: no container \"you\" was collected, see containers in hw/config.json" \

@@ -33,7 +33,7 @@ jq -e '(.notes | length) == 2 and .containers.vllm.command == "sleep"
 	and .containers.vllm.last_sample_ns > 0 and .containers.late.first_sample_ns == null' \
 	hw/config.json >/dev/null || fail "$(cat hw/config.json)"
 
-# Nothing told, nothing there.
+# No value is known, so none is written.
 "$gvmcollect" sample --root /nowhere/at/all --duration 30ms --interval 10ms --quiet --out empty \
 	>.news 2>.notes || fail "nothing: $(cat .notes)"
 [ ! -s .news ] || fail "is not quiet"

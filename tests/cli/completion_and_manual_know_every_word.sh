@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.inc"
 bin=$(dirname "$gvmsim")
 
-# Options in the help of every command, and what the manual page has.
+# The help of every command.
 help_of() {
 	program=$1
 	"$bin/$program" --help
@@ -33,7 +33,7 @@ for program in gvmsim gvmcollect; do
 	done
 done
 
-# completed WORD...: what completion offers for the last word
+# completed WORD...: the words that completion offers for the last one
 completed() {
 	bash -c '
 		. "$1/completion/gvmsim.bash"
@@ -44,7 +44,7 @@ completed() {
 		printf "%s\n" "${COMPREPLY[@]}"' bash "$source" "$@"
 }
 
-# offers "WORDS" EXPECTED: one of the lines
+# offers EXPECTED WORD...: EXPECTED is one of the words that completion offers
 offers() {
 	expected=$1
 	shift

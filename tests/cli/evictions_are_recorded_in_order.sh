@@ -9,8 +9,8 @@ run() {
 	"$gvmsim" run eviction-order --quiet --out "$@" >.out 2>&1 || fail "$*: $(cat .out)"
 }
 
-# By hand: 24 chunks, of which page tables have two and the first tenant's 12 blocks 12; the second one
-# may have 8 beside its tables, and gives up its oldest for the next ones.
+# By hand: 24 chunks. Page tables take two, and the first container's 12 blocks take 12. The second
+# container may have 8 beside its tables: it gives up its oldest blocks for the next ones.
 run ghost
 sed -n '2,7s/^\([0-9]*\)[0-9]\{9\},\(.*\),[0-9]*,32$/\1 \2/p' ghost/evictions.csv >.first
 cat >.wanted <<-END
@@ -33,13 +33,13 @@ jq -e '.containers.third.status | startswith("context died")' ghost/summary.json
 tail -n +2 ghost/controls.csv | awk -F, '$2 == "first" && $1 > 32e9 { exit 1 }' ||
 	fail "the first one has gone"
 
-# What a results folder keeps can be run again, events and all.
+# The config.json of a results folder can be run again, with its events.
 "$gvmsim" run ghost/config.json --quiet --out again >.out 2>&1 || fail "again: $(cat .out)"
 for file in config.json requests.csv timeline.csv controls.csv evictions.csv; do
 	cmp "ghost/$file" "again/$file" >&2 || fail "again: $file"
 done
 
-# Unasked, there are no such files, not even old ones, and the others are what they were.
+# Without the two keys there are no such files, old ones are removed, and the other files are the same.
 for system in ghost stock gvm; do
 	run "$system" --system "$system"
 	cp -r "$system" plain

@@ -11,7 +11,7 @@ expect 1 ".file/deep: cannot write results there: Not a directory" \
 	run "$scenario" --out .file/deep
 expect_nothing_written
 
-# A disk that is full when the results are written, as far as a limit of 64 KiB a file goes.
+# A limit of 64 KiB a file acts as a disk that is full when the results are written.
 (
 	ulimit -f 128
 	expect 1 "cannot be written: File too large" \

@@ -5,7 +5,7 @@
 # without requests, images or containers. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-# draw NAME: compare the folders alone and shared; gnuplot must have nothing to say
+# draw NAME: compare the folders alone and shared; gnuplot must print no warning
 draw() {
 	"$gvmsim" figure alone-vs-shared alone shared --out "$1" >.out 2>.err ||
 		fail "$1: $(cat .err)"
@@ -28,7 +28,7 @@ cp figures/alone-vs-shared.csv .first
 draw "a 'quoted\" \`name\` \$x"
 cmp .first "a 'quoted\" \`name\` \$x/alone-vs-shared.csv" || fail "differs"
 
-# No diffusion alone; then none at all and hardly any time.
+# First no diffusion in the run alone; then none in both, and hardly any time.
 "$gvmsim" run "$scenario" --set duration=90s --quiet --system exclusive --out alone \
 	--set containers.diffusion.enabled=false
 draw half
@@ -44,7 +44,7 @@ for folder in alone shared; do
 done
 draw images
 
-# gnuplot is not there: one line, and the data are kept.
+# Without gnuplot: one line, and the numbers are kept.
 mkdir empty
 status=0
 PATH=$work/empty "$gvmsim" figure alone-vs-shared alone shared --out bare >.out 2>.err || status=$?

@@ -28,7 +28,7 @@ short() {
 		"$@" >.out 2>.err
 }
 
-# draw NAME OUT SAYS ARGUMENTS...: it works, and the one line on stderr says so
+# draw NAME OUT SAYS ARGUMENTS...: the figure is drawn, and the one line on stderr is SAYS
 draw() {
 	name=$1
 	out=$2
@@ -49,7 +49,8 @@ draw() {
 		fail "$name: $(find results/cache)"
 }
 
-# cycle NAME RUNS ARGUMENTS...: from nothing, from the cache, fresh, with entries that are damaged
+# cycle NAME RUNS ARGUMENTS...: make all runs, take them from the cache, make them afresh, and mend
+# damaged entries
 cycle() {
 	name=$1
 	runs=$2
@@ -117,7 +118,7 @@ for curve in vLLM,memory-contention,vllm "vLLM,published," Diffusion,memory-cont
 		fail "memory: $curve: $(grep -c ",$curve," $curves) rows"
 done
 [ "$(grep -vc ",vLLM,\|,Diffusion," $curves)" -eq 1 ] || fail "memory: rows"
-# The published values are read off the log, and not written down twice.
+# The published values come from the log, not from a copy.
 for value in 19.451 19.004 3.842 38.662 18.383; do
 	grep -q "  $value GiB" .first || fail "memory: no $value: $(cat .first)"
 done
@@ -181,7 +182,7 @@ rm -r first
 draw memory-contention first "1 of 1 runs" --set containers.vllm.enabled=false
 grep -q ",vLLM,memory-contention," $curves && fail "memory: of a disabled server"
 
-# Neither has one that only loads.
+# Neither has a container that only loads its memory.
 rm -r first
 draw fault-breakdown first "2 of 2 runs" --set duration=1s
 [ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0$" first/fault-breakdown.csv)" -eq 8 ] ||
@@ -192,7 +193,7 @@ draw throughput-vs-memory first "30 of 30 runs" --set duration=1s
 	fail "throughput: only loads: $(cat first/throughput-vs-memory.csv)"
 grep -q "^of all  *-$" .out || fail "throughput: only loads: $(cat .out)"
 
-# A context that dies is a result: no values of it, and the others of its run carry a star.
+# A context that dies is a result: it has no values, and the other containers of its run carry a star.
 rm -r first results
 draw ablation first "5 of 5 runs"
 summary=$(grep -l '"system": "stock"' results/cache/*/summary.json)
@@ -204,7 +205,7 @@ grep -q "^ttft_ms.p50,UVM,,,ms,,26238.69,,,,1$" first/ablation.csv || fail "$(ca
 grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
 grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
 
-# Nothing can be kept: one line, and nothing was run.
+# A folder that cannot be written: one line, and nothing was run.
 rm -rf results first second
 : >.file
 status=0
@@ -225,7 +226,7 @@ grep -q "^gvmsim: .*: its run failed: .*bad.csv:2:" .err || fail "bad trace: $(c
 [ -z "$(find results -type f 2>/dev/null)" ] || fail "bad trace: $(find results)"
 rm -rf results
 
-# gnuplot is not there: one more line; numbers and runs are kept.
+# Without gnuplot: one more line; numbers and runs are kept.
 mkdir empty
 status=0
 (
@@ -239,7 +240,7 @@ tail -n 1 .err | grep -q "gnuplot: cannot be started: .*gnuplot-nox" || fail "$(
 draw ablation first "no run, all 5 come from results/cache"
 rm -rf results first bare
 
-# Several at once, all of which replace the same entry: it is there at any time.
+# Several processes at once replace the same entry: it exists at any time.
 pids=
 for i in $(seq 12); do
 	"$gvmsim" figure memory-contention --set duration=15s --fresh --out "at-once-$i" \
@@ -251,7 +252,7 @@ for pid in $pids; do
 done
 [ "$(ls results/cache | wc -l)" -eq 1 ] || fail "at once: $(ls results/cache)"
 
-# What is no file is not waited for.
+# A FIFO in place of an entry blocks nothing.
 entry=$(ls -d results/cache/*)
 rm "$entry/timeline.csv"
 mkfifo "$entry/timeline.csv"
@@ -260,7 +261,7 @@ timeout 60 "$gvmsim" figure memory-contention --set duration=15s --out first >.o
 grep -q "^gvmsim: made 1 of 1 runs" .err || fail "FIFO: $(cat .err)"
 rm -rf results first at-once-*
 
-# The reason is the last line of a run that fails, whatever it has noted before.
+# The last line of a run that fails is the reason. Notes may come before it.
 (
 	ulimit -f 128
 	status=0
@@ -299,7 +300,7 @@ for signal in INT TERM HUP; do
 done
 rm -r results slow
 
-# Between the runs and the picture, too: here while the table waits for its reader.
+# An interrupt between the runs and the picture: here while the table waits for its reader.
 sh -c 'echo $$ >.pid; head -c 65536 /dev/zero; exec "$@" 2>.err; ' - \
 	"$gvmsim" figure memory-contention --set duration=15s --out cut | {
 	tries=0

@@ -29,7 +29,7 @@ cmp -s .timeline-true .timeline-false && fail "fast_paging does nothing"
 	'"containers.vllm.compute.priority"' '"containers.vllm.gmem.limit.high"')" ] ||
 	fail "ignored: $(jq -c .ignored_keys preempt/summary.json)"
 
-# Who is important is the scenario's to say, and events do not change it.
+# The scenario says which container is important. Events do not change it.
 run turned --system gpreempt --set containers.vllm.compute.priority=11 \
 	--set 'events=[{"at": "21s", "container": "vllm", "file": "compute.priority", "value": 0}]'
 cmp -s preempt/timeline.csv turned/timeline.csv && fail "the other one is first, and nothing changes"

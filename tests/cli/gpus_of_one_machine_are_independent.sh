@@ -5,7 +5,7 @@
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
 
-# Both page more than they have room for, and "b" has its limit lowered on the way.
+# Both containers have more memory than their GPU. The limit of "b" is lowered during the run.
 cat >both.json <<END
 {"name": "both", "duration": "2s",
  "gpu": {"profile": "a100-40g", "memory": "64M", "context": 0},
@@ -41,7 +41,7 @@ for system in $("$gvmsim" reference --words systems); do
 	done
 done
 
-# Results say which GPU it was, where there are several; the configuration can be run again.
+# With several GPUs, results name the GPU of each container. The configuration can be run again.
 [ "$(jq -r '[.containers[].gpu] | join(" ")' both.ghost/summary.json)" = "gpu0 second" ] ||
 	fail "the GPUs are not named"
 [ "$(jq '.containers.b.gpu' b.ghost/summary.json)" = null ] || fail "a single GPU is named"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# A measured H100 is predicted as well as promised, and the verdict is not always the same.
+# A measured H100 is predicted within the bounds, and the verdict can be "not good enough".
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
@@ -17,7 +17,7 @@ for key in gpu.fault.block=42us gpu.link.bandwidth=27e9; do
 	expect 1 'not good enough' validate hardware "$rows" --set "$key"
 done
 
-# So do measurements: one that is twice as slow is found, and one page more or less in the walk.
+# Measurements matter: a loop that is twice as slow is found, and so is one page more or less in the walk.
 sed 's/^width spread 16 510.8/width spread 16 1400/' "$rows" >slow.txt
 expect 1 'not good enough' validate hardware slow.txt
 sed 's/^fault_walk 273632 31392 34720 160/fault_walk 273632 31392 34720 30160/' "$rows" >walk.txt

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# SIGINT, SIGTERM, SIGHUP: exit code 130, says how far it came, writes the results up to then.
+# SIGINT, SIGTERM, SIGHUP: exit code 130, a line with the time reached, and the results up to then.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 . "$(dirname "$0")/collect.inc"
@@ -32,5 +32,5 @@ for signal in INT TERM HUP; do
 done
 interrupt TERM 3 10ms
 rm -r out
-# In the middle of a long wait it ends at once.
+# A signal ends a long wait at once.
 interrupt INT 1 1h

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# SIGINT, SIGTERM, SIGHUP: exit code 130, says how far it came, writes the results up to then.
+# SIGINT, SIGTERM, SIGHUP: exit code 130, a line with the time reached, and the results up to then.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
@@ -31,12 +31,12 @@ interrupt() {
 	rm -r out
 }
 
-# At once, when the simulation is hardly there; and in the middle of it.
+# At the very beginning of the simulation, and in the middle of it.
 interrupt 0 1
 interrupt 1 1
 interrupt 0.5 3
 
-# What timeout(1) and a terminal that goes away send.
+# The signals of timeout(1) and of a terminal that closes.
 interrupt 0 1 TERM
 interrupt 1 1 TERM
 interrupt 0.5 2 HUP

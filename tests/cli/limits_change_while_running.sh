@@ -26,7 +26,7 @@ run() {
 		2>.err || fail "$1: $(cat .err)"
 }
 
-# 64 chunks and one are what the published driver may let through; ghost lets nothing through.
+# The published driver may exceed a limit by 65 chunks; ghost never exceeds it.
 for system in ghost:0 gvm:136314880; do
 	over=${system#*:}
 	run "${system%:*}"
@@ -35,7 +35,7 @@ for system in ghost:0 gvm:136314880; do
 	[ "$(most 41 49)" -le $((5000000000 + over)) ] || fail "$system: $(most 41 50) B of 5e9"
 	[ "$(most 45 50)" -gt 4500000000 ] || fail "$system: the raised limit is not used"
 	[ "$(jq -r .containers.diffusion.status out/summary.json)" = ok ] || fail "$system: died"
-	# What was written before there was anybody to write to is said, in one line.
+	# A write before the container starts is reported in one line.
 	[ "$(wc -l <.err)" -eq 1 ] || fail "$system: $(cat .err)"
 	grep -q "note: events.0: container diffusion is not running at 0.500 s, gmem.limit.high is not written" \
 		.err || fail "$system: $(cat .err)"

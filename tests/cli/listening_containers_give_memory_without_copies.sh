@@ -11,7 +11,7 @@ run() {
 	"$gvmsim" run limit-cut --quiet --out "$out" "$@" >.out 2>.err || fail "$out: $(cat .err)"
 }
 
-# of FOLDER PATH: a number of vllm's
+# of FOLDER PATH: a statistic of vllm
 of() {
 	jq ".containers.vllm.$2" "$1/summary.json"
 }

@@ -13,7 +13,7 @@ expect 2 "run: option '-x' is not valid here" run "$scenario" -x
 expect 2 "run: option '--out' needs a value" run "$scenario" --out
 expect 2 "run: option '--out': is empty" run "$scenario" --out ""
 expect 2 "no-such.json: no such scenario, .*, which has .*vllm-diffusion-40g" run no-such.json
-# Whatever a name holds, it stays one line and does not ring.
+# Control characters in a name neither break the line nor ring the bell.
 expect 2 "^gvmsim: no?such?\[31mscenario: no such scenario" run "$(printf 'no\nsuch\033[31mscenario')"
 expect 2 "system.name" run "$scenario" --system no-such-system
 expect 2 "no.such.key" run "$scenario" --set no.such.key=1
@@ -37,7 +37,7 @@ expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written
 
-# Whoever asks what there is to run is told.
+# The help of "run" lists the scenarios.
 "$gvmsim" run --help >.out
 for file in "$source"/scenarios/*.json; do
 	grep -q "$(basename "$file" .json)" .out || fail "run --help: no $file"
@@ -47,7 +47,7 @@ expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot p
 	run interference --system ghost --set containers.faulter.app.prefetch_back=true
 expect_nothing_written
 
-# A bad row is found when the trace is read; the results folder is gone again then.
+# A bad row is found when the trace is read; then the results folder is removed again.
 printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
 	"5,ChatGPT,472,18,490,Conversation log" "oops,ChatGPT,1,1,2,Conversation log" >.bad.csv
 expect 2 "bad.csv:3:" run "$scenario" --set containers.vllm.app.trace.file="$PWD/.bad.csv"

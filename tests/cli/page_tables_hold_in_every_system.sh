@@ -7,7 +7,7 @@
 
 scenario=$source/scenarios/vllm-diffusion-40g.json
 
-# check SYSTEM [ARGUMENT...]: a run with checks gives what one without gives.
+# check SYSTEM [ARGUMENT...]: runs with and without checks give the same results.
 check() {
 	system=$1
 	shift

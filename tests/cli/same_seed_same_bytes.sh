@@ -17,7 +17,7 @@ for system in exclusive stock; do
 	mkdir "again-$system"
 	echo mine >"again-$system/notes.txt"
 	echo old >"again-$system/timeline.csv"
-	# --system and --set system.name are one thing, and the last one wins.
+	# --system and --set system.name set the same key, and the last one wins.
 	"$gvmsim" run --quiet --system exclusive "$scenario" --out "again-$system" \
 		--set duration=120s --set system.name="$system"
 	[ "$(cat "again-$system/notes.txt")" = mine ] || fail "another file was touched"

@@ -57,7 +57,7 @@ for system in gvm ghost; do
 	done
 done
 
-# Who has no scheduler says so.
+# A system without a scheduler reports the key as ignored.
 run --system stock --set system.scheduler=weighted
 ignored "system.scheduler $(echo "$weights" "$priorities" | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/ $//')"
 run --system gvm --set system.scheduler=weighted --set system.mechanisms.compute_isolation=false

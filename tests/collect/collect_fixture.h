@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A tree of control files as a driver makes it, in a folder that each test has for itself. */
+/* A tree of control files as a driver makes it, in a fresh folder for each test. */
 #ifndef TESTS_COLLECT_FIXTURE_H
 #define TESTS_COLLECT_FIXTURE_H
 
 #include <check.h>
 
-/* Above the highest that Linux gives, so that there is no such process. */
+/* A process that does not exist: Linux gives no PID so high. */
 #define NOBODY 9000001
 
-/* The folder, and a path in it that is valid until the next. */
+/* The folder, and a path in it, valid until the next call. */
 extern char tree[64];
 const char *tree_path(const char *name);
 
-/* Make a folder; write a file, of which only the last part of the path may be new. */
+/* Make a folder; write a file into an existing folder. */
 void tree_mkdir(const char *name);
 void tree_put(const char *name, const char *text);
 void tree_remove(const char *name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reading one control file of a host. read() is the test's own (ld --wrap), so that it can give
- * what debugfs gives: short pieces, interruptions, and an error when the process has gone.
+ * Reading one control file of a host. The test has its own read() (ld --wrap), which behaves as
+ * debugfs does: short pieces, interruptions, and an error when the process has gone.
  */
 #include "collect/host_file.h"
 #include "collect_fixture.h"
@@ -58,7 +58,7 @@ static int read_file(const char *name)
 	return host_file_read(dir, gvm_control_find(name), &value);
 }
 
-/* What the files of sim/core show, and what comes of it. */
+/* Contents of the files of sim/core, and their values. */
 static const struct {
 	const char *name;
 	const char *content;
@@ -138,7 +138,7 @@ END_TEST
 static const struct {
 	const char *name;
 	const char *content;
-	const char *text; /* as it can be shown */
+	const char *text; /* as a message shows it */
 } bad[] = {
 	{ "gmem.current", "", "" },
 	{ "gmem.current", "\n", "" },
@@ -214,7 +214,7 @@ START_TEST(settings_are_the_files_that_can_be_written)
 }
 END_TEST
 
-/* Not a copy of what the core shows, but what it shows. */
+/* The content comes from the core itself, not from a copy in this test. */
 START_TEST(what_the_core_itself_writes_is_read_back)
 {
 	struct gvm_container *container;

@@ -30,7 +30,7 @@ static void teardown(void)
 	sampler_destroy(&sampler);
 }
 
-/* The container "vllm" of process NOBODY, on whatever GPU. */
+/* The container "vllm" of process NOBODY, on any GPU. */
 static void name_vllm(void)
 {
 	ck_assert_int_eq(sampler_add(&sampler, "vllm", NOBODY, SAMPLER_ANY_GPU, &error), 0);
@@ -97,7 +97,7 @@ START_TEST(controls_are_kept_when_they_change)
 	name_vllm();
 	take();
 	first = sampler.change_count;
-	ck_assert_uint_eq(first, gvm_control_count() - 2); /* memory now is in the timeline */
+	ck_assert_uint_eq(first, gvm_control_count() - 2); /* the timeline has current memory */
 	take();
 	ck_assert_uint_eq(sampler.change_count, first);
 	tree_put(VLLM_DIR "/gmem.limit.high", "6000000000\n");
@@ -127,7 +127,7 @@ START_TEST(a_file_that_disappears_leaves_the_others)
 }
 END_TEST
 
-/* The public GVM driver has neither a peak nor events nor a lower limit nor a time slice. */
+/* The public GVM driver has no peak, no events, no lower limit and no time slice. */
 START_TEST(what_a_driver_does_not_have_is_told_once)
 {
 	tree_mkdir(GROUP);
@@ -263,7 +263,7 @@ START_TEST(there_is_an_end_to_containers)
 }
 END_TEST
 
-/* A stock driver: the process is all there is to see. */
+/* Under a stock driver only the process is visible. */
 START_TEST(without_control_files_a_process_is_at_least_there)
 {
 	sampler_destroy(&sampler);
@@ -281,7 +281,7 @@ START_TEST(without_control_files_a_process_is_at_least_there)
 }
 END_TEST
 
-/* A link to itself stands for whatever a kernel may refuse. */
+/* A link to itself cannot be opened, as a file that a kernel refuses. */
 START_TEST(what_cannot_be_read_is_told_with_the_reason)
 {
 	make_vllm();

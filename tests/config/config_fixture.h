@@ -24,8 +24,8 @@ extern const char config_gpu_profile[]; /* gpus/tiny.json */
 extern const char config_scenario[];	/* s.json */
 
 extern char folder[64];	       /* the test's own */
-extern struct config config;   /* what load*() loaded last */
-extern struct sim_error error; /* why the last load failed */
+extern struct config config;   /* the result of the last load*() */
+extern struct sim_error error; /* of the last load that failed */
 
 void fixture_setup(void);
 void fixture_teardown(void);

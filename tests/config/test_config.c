@@ -553,7 +553,7 @@ START_TEST(data_is_found_beside_the_program)
 }
 END_TEST
 
-/* A build folder, or any other, outside the source tree. */
+/* A program outside the source tree, such as in a build folder. */
 START_TEST(data_is_found_in_the_source_tree_at_last)
 {
 	char program[128];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * What comes back when the files of a run are read, and the series that are made of them.
- */
+/* Reading the files of a results folder back. */
 #include "results/csv.h"
 #include "results/folder.h"
 #include "results_fixture.h"
@@ -34,7 +32,7 @@ START_TEST(a_folder_reads_back)
 }
 END_TEST
 
-/* What is put into a file of a good folder, and what is said about it behind the path. */
+/* A change in a file of a good folder, and the message behind the path. */
 static const struct {
 	const char *file;
 	const char *text;
@@ -88,7 +86,7 @@ START_TEST(bad_files_are_one_line_and_exit_2)
 }
 END_TEST
 
-/* A reference file: comments ahead of the header, commas in them or not, and numbers. */
+/* A reference file: comments, with commas or without, before the header, then numbers. */
 START_TEST(csv_files_have_comments_and_reals)
 {
 	static const char *const names[] = { "value" };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * The files that are written of a run, and what is left when writing fails.
- */
+/* The files of a run, and the folder after a failed write. */
 #include "results_fixture.h"
 
 #include <dirent.h>
@@ -125,7 +123,7 @@ START_TEST(a_folder_without_permission_is_named)
 	struct writer writer;
 
 	if (!geteuid())
-		return; /* root writes anywhere */
+		return; /* root may write anywhere */
 	ck_assert_int_eq(chmod(above, 0555), 0);
 	ck_assert_int_eq(results_prepare(&writer, folder, &error), -SIM_EXIT_RUNTIME);
 	ck_assert_ptr_nonnull(strstr(error.text, "Permission denied"));
@@ -168,8 +166,8 @@ START_TEST(abandoned_folders_go_and_found_ones_stay)
 END_TEST
 
 /*
- * Files longer than the limit: the kernel then says "File too large", as it would "No space".
- * No assertion while it holds: libcheck keeps its own messages in a file.
+ * Limit the length of files: the kernel then says "File too large", as it says "No space" of a
+ * full disk. No assertion may fail meanwhile, since libcheck keeps its messages in a file.
  */
 static void limit_files(rlim_t bytes)
 {
@@ -236,7 +234,7 @@ START_TEST(a_full_disk_is_found_before_simulating)
 }
 END_TEST
 
-/* Buffered text that fails only when it is flushed, and text that fails while it is printed. */
+/* Text may fail when the buffer is flushed, or while it is printed. */
 START_TEST(every_way_to_fail_is_noticed)
 {
 	static const size_t lengths[] = { 200, 100000 };

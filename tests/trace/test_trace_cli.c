@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * The command line of "gvmsim trace": what it prints, and what it says about misuse.
- */
+/* The command line of "gvmsim trace": its output, and its messages about mistakes. */
 #include "cli/cmd_trace.h"
 #include "terminal/program.h"
 #include "trace_fixture.h"
@@ -15,7 +13,7 @@
 static char cli_out[FILE_BYTES_MAX];
 static char cli_err[FILE_BYTES_MAX];
 
-/* Point the stream @fd to a file in the folder; returns what it was. */
+/* Make the stream @fd write into a file of the folder. Returns a copy of the old stream. */
 static int divert(int fd)
 {
 	char path[128];

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * The trace importer: which CSV files it accepts, and what it refuses and how.
- */
+/* The trace importer: CSV files that it accepts, and its messages about the others. */
 #include "trace/trace_read.h"
 #include "trace_fixture.h"
 
@@ -22,7 +20,7 @@ static void assert_refused(const char *text, const char *message)
 	assert_refused_bytes(text, strlen(text), message);
 }
 
-/* What is accepted */
+/* Files that are accepted */
 
 START_TEST(import_reads_the_first_rows_of_the_public_file)
 {
@@ -151,14 +149,14 @@ START_TEST(import_parses_seconds_to_nanoseconds_exactly)
 }
 END_TEST
 
-/* What is refused, and how */
+/* Files that are refused */
 
 #define ALLOWED_TIME   ", allowed are decimal seconds from 0 to 18446744073.709551615"
 #define ALLOWED_TOKENS ", allowed are whole numbers from 0 to 4294967295"
 
 static const struct {
 	const char *text;
-	const char *message; /* what follows the path */
+	const char *message; /* the text behind the path */
 } malformed[] = {
 	{ "", ": is empty" },
 	{ HEAD6,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compact form of a trace: that it survives any bytes, what is left when writing fails, and
- * the trace that is shipped in it.
+ * The compact form of a trace: any bytes are read or refused, a failed write leaves the old
+ * file, and the shipped trace is right.
  */
 #include "trace/trace_file.h"
 #include "trace_fixture.h"
@@ -125,7 +125,9 @@ START_TEST(no_flipped_bit_gives_a_different_trace)
 		trace_destroy(&flipped);
 		bytes[bit / 8] ^= (u8)(1 << bit % 8);
 	}
-	/* zstd has bits that decide nothing: one is reserved, some code symbols that never come. */
+	/*
+	 * zstd has bits without effect: one is reserved, others code symbols that do not occur.
+	 */
 	ck_assert_uint_lt(harmless, 8 * len / 100);
 	trace_destroy(&trace);
 }
@@ -246,7 +248,10 @@ START_TEST(an_unwritable_folder_is_named_and_left_empty)
 	static const char path[] = "/proc/trace";
 	struct trace trace;
 
-	/* Not a folder without mode bits: those do not stop root, who runs many a CI. */
+	/*
+	 * A folder without mode bits would not do: root may write into it, and tests often run
+	 * as root.
+	 */
 	trace_init(&trace);
 	add(&trace, 1, 1);
 	ck_assert_int_eq(trace_write(path, &trace, &error), -SIM_EXIT_RUNTIME);

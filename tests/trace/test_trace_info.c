@@ -137,7 +137,7 @@ START_TEST(info_of_the_shipped_trace_is_golden)
 }
 END_TEST
 
-/* What was published on the requests whose times are known to the second. */
+/* Published numbers about the requests whose times are known to the second. */
 START_TEST(dispersion_of_the_exact_head_matches_the_published_one)
 {
 	static const double published[] = { 1.01, 1.27, 2.87, 9.97 };

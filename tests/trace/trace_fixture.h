@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of the trace module share: each test has a fresh folder, which must be empty
- * again of temporary files when it ends, and a way to read any bytes as a trace.
+ * Shared by the tests of traces: a fresh folder for each test, which must leave no file in it,
+ * and a way to read any bytes as a trace.
  */
 #ifndef TESTS_TRACE_FIXTURE_H
 #define TESTS_TRACE_FIXTURE_H
@@ -25,7 +25,7 @@
 extern char folder[64];	       /* the test's own */
 extern char in_path[128];      /* a file in it to read */
 extern char out_path[128];     /* a file in it to write */
-extern struct sim_error error; /* why reading or writing failed */
+extern struct sim_error error; /* of the last call that failed */
 
 /* Run the tests that @add_tests adds, as a suite of that name. Returns an exit status. */
 int fixture_run(const char *name, void (*add_tests)(TCase *tests));

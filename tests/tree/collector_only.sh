@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# gvmcollect builds on a host that has a compiler, CMake and jansson, but nothing to simulate with.
+# gvmcollect builds on a host with a compiler, CMake and jansson, and without SimGrid or Boost.
 # Usage: collector_only.sh SOURCE WORK
 set -eu
 source=$1

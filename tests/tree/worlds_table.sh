@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# The table of core files and worlds in docs/kernel-modules.md is true: every layer that it says runs in
-# the simulator is in CMakeLists.txt, every layer that runs in gvm.ko is in Kbuild.core, and every file of
+# The table of core files and worlds in docs/kernel-modules.md is true: every layer that runs in the
+# simulator is in CMakeLists.txt, every layer that runs in gvm.ko is in Kbuild.core, and every file of
 # sim/core belongs to a row. Usage: worlds_table.sh SOURCE
 set -eu
 cd "$1"
