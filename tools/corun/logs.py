@@ -74,5 +74,6 @@ def read_requests(path, start_ns):
                 token_us.append(token_us[-1] + round(gap * 1e6))
         requests.append(dict(
             arrival_us=arrival_us, token_us=token_us, prompt_tokens=data["input_lens"][i],
+            wanted_tokens=data["wanted_lens"][i],
             error=data["errors"][i], preemptions=data["preemptions"][i]))
     return requests

@@ -105,6 +105,14 @@ def rows_of(folder):
     return rows
 
 
+def write(path, rows):
+    """Rows as a CSV file."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def table(rows):
     """Lines for people: the columns that a row has."""
     lines = []
@@ -137,10 +145,7 @@ def main():
             sys.exit(f"summarize.py: {folder}: {type(error).__name__}: {error}")
     print("\n".join(table(rows)))
     if arguments.csv:
-        with open(arguments.csv, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        write(arguments.csv, rows)
 
 
 if __name__ == "__main__":

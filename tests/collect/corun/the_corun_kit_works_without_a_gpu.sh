@@ -107,6 +107,16 @@ END
 	"default.together,diffusion,,,,,,,,,,,,,,,,,,,2,2.250,2.250,2.495,0.80,1900,1800" ] ||
 	fail "$(cat summary.csv)"
 
+python3 "$kit/keep.py" "$sample" kept
+diff summary.csv kept/summary.csv
+[ "$(sed 1d kept/default.together.llm.requests.csv | tr '\n' ' ')" = "100000,100,4,4,20000,16666,30000 \
+200000,200,2,2,30000,10000,10000 500000,300,5,2,50000,20000,20000 4900000,400,3,0,,, " ] ||
+	fail "$(cat kept/default.together.llm.requests.csv)"
+[ "$(sed 1d kept/default.together.llm.seconds.csv)" = "0,2,15000,5500,14000,0,100,100,0" ] ||
+	fail "$(cat kept/default.together.llm.seconds.csv)"
+[ "$(sed -n 4p kept/default.together.diffusion.images.csv)" = "4500000,,6100000,6200000,1" ] ||
+	fail "$(cat kept/default.together.diffusion.images.csv)"
+
 python3 "$kit/collect.py" "$sample/default.together" measured --collector "$gvmcollect" \
 	--gpu h100-80g --measured "$source/plots/reference/hardware/h200-corun/alone" 2>.notes ||
 	fail "$(cat .notes)"
