@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The page player on a simulated GPU of 32 chunks, where faults and copies take next to no time.
- * One simulation a test.
+ * The page player, on a GPU of 32 chunks. Nothing is ever evicted here: a block is resident at the end if
+ * it was touched.
  */
-#include "apps/app.h"
 #include "apps/pages.h"
-#include "cuda/device.h"
-#include "runner.h"
+#include "apps_fixture.h"
 
-#define CHUNK  GVM_CHUNK_BYTES
-#define US     1000ull
 #define BLOCKS 20u
-
-static struct config config = {
-	.gpu = { .memory = 32 * CHUNK,
-		 .link = { .bandwidth = 65536000000000, .bandwidth_both = 131072000000000 },
-		 .sched = { .timeslice = 1000 * US, .timeslice_scale = CFG_PPM },
-		 .fault = { .buffer_entries = 256,
-			    .outstanding = 256,
-			    .per_block = 1,
-			    .zero_bandwidth = 65536000000000 } },
-	.seed = 1,
-};
 
 static struct cfg_pages keys = {
 	.bytes = BLOCKS * CHUNK,
@@ -33,83 +18,27 @@ static struct cfg_pages keys = {
 	.kernel_time = 10 * US,
 };
 
-static struct cfg_container container = {
-	.name = "pages",
-	.app_type = &pages_app.keys,
-	.app = &keys,
-};
+static bool ends_by_death;
 
-static struct sim_memory_policy policy;
-static struct sim_gpu gpu;
-static struct sim_process process;
-static struct cuda_device device;
-static struct cuda_context cuda;
-static struct app_log app_log;
-static struct eng_actor *app_actor;
-static struct eng_timer end_timer;
-static bool end_by_death;
-static int app_status;
-static u32 touched; /* blocks that were ever touched, a bit each */
-
-static void app_main(void *data)
+/* Play until @end_ns, from @start_ns on as the container says. */
+static void play_from(u64 start_ns, u64 end_ns)
 {
-	struct app_env env = {
-		.config = &config,
-		.container = &container,
-		.cuda = &cuda,
-		.log = &app_log,
-	};
-
-	(void)data;
-	app_status = pages_app.run(&env);
-	cuda_context_destroy(&cuda);
-}
-
-static void fire_end(struct eng_timer *timer)
-{
-	(void)timer;
-	if (end_by_death)
-		fifo_kill(&gpu.fifo, process.tsg.id);
+	init_machine(&pages_app, &keys);
+	container.start = start_ns;
+	snprintf(container.name, sizeof(container.name), "pages");
+	config.seed = 1;
+	config.gpu.memory = 32 * CHUNK;
+	config.gpu.fault.per_block = 1;
+	if (ends_by_death)
+		kill_ns = end_ns;
 	else
-		eng_interrupt(app_actor);
+		interrupt_ns = end_ns;
+	simulate();
 }
 
-/* Nothing is ever evicted here: what is resident is what was touched. */
-static void look_what_was_touched(void)
-{
-	u32 i;
-
-	for (i = 0; i < BLOCKS; i++)
-		touched |= (u32)(process.ranges[0].blocks[i].resident != 0) << i;
-}
-
-static void supervisor(void *data)
-{
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
-	cuda_context_create(&cuda, &device, &process);
-	app_actor = eng_spawn("app", app_main, NULL);
-	eng_join(app_actor);
-	ck_assert(!fifo_busy(&process.tsg));
-	if (process.running)
-		look_what_was_touched();
-	cuda_process_exit(&cuda);
-	sim_gpu_stop(&gpu);
-	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
-}
-
-/* Play until @end_ns. */
 static void play(u64 end_ns)
 {
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
-	cuda_device_init(&device, &gpu);
-	eng_spawn("supervisor", supervisor, NULL);
-	end_timer.fire = fire_end;
-	eng_timer_set(&end_timer, end_ns);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	play_from(0, end_ns);
 }
 
 /* 6 blocks a round: the fourth one ends at block 4, and from then on nothing is missing. */
@@ -117,7 +46,7 @@ START_TEST(a_walk_goes_on_where_the_last_round_stopped)
 {
 	play(200 * US);
 	ck_assert_int_eq(app_status, 0);
-	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+	ck_assert_uint_eq(blocks_at_end, (1u << BLOCKS) - 1);
 	ck_assert_uint_eq(process.stats.faults, BLOCKS);
 	ck_assert_uint_eq(process.stats.block.pages_copied_in, BLOCKS * 32);
 	ck_assert_uint_ge(app_log.record_count, 9);
@@ -130,7 +59,7 @@ END_TEST
 START_TEST(a_round_touches_no_more_than_it_says)
 {
 	play(15 * US);
-	ck_assert_uint_eq(touched, (1u << 6) - 1);
+	ck_assert_uint_eq(blocks_at_end, (1u << 6) - 1);
 	ck_assert_uint_eq(app_log.record_count, 1);
 	ck_assert_int_eq(app_log.records[0].outcome, APP_DROPPED);
 }
@@ -150,7 +79,7 @@ START_TEST(random_blocks_are_all_touched_in_time)
 	keys.pattern = CFG_PATTERN_RANDOM;
 	keys.kernel_blocks = 100;
 	play(100 * US);
-	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+	ck_assert_uint_eq(blocks_at_end, (1u << BLOCKS) - 1);
 }
 END_TEST
 
@@ -161,8 +90,8 @@ START_TEST(zipf_touches_the_first_blocks_most)
 	keys.zipf_alpha = 4 * CFG_PPM;
 	keys.kernel_blocks = 50;
 	play(85 * US);
-	ck_assert_uint_eq(touched & 3, 3);
-	ck_assert_uint_ne(touched, (1u << BLOCKS) - 1);
+	ck_assert_uint_eq(blocks_at_end & 3, 3);
+	ck_assert_uint_ne(blocks_at_end, (1u << BLOCKS) - 1);
 }
 END_TEST
 
@@ -172,13 +101,13 @@ START_TEST(without_an_exponent_zipf_is_uniform)
 	keys.zipf_alpha = 0;
 	keys.kernel_blocks = 100;
 	play(100 * US);
-	ck_assert_uint_eq(touched, (1u << BLOCKS) - 1);
+	ck_assert_uint_eq(blocks_at_end, (1u << BLOCKS) - 1);
 }
 END_TEST
 
 START_TEST(a_round_dies_with_its_context)
 {
-	end_by_death = true;
+	ends_by_death = true;
 	play(150 * US);
 	ck_assert_int_eq(app_status, -EIO);
 	ck_assert_int_eq(app_log.records[app_log.record_count - 1].outcome, APP_FAILED);
@@ -191,7 +120,7 @@ START_TEST(kernels_without_blocks_only_compute)
 	keys.kernel_blocks = 0;
 	play(110 * US);
 	ck_assert_int_eq(app_status, 0);
-	ck_assert_uint_eq(touched, 0);
+	ck_assert_uint_eq(blocks_at_end, 0);
 	ck_assert_uint_eq(process.stats.faults, 0);
 	ck_assert_uint_eq(app_log.record_count, 6);
 	ck_assert_uint_eq(app_log.records[4].finish_ns, 100 * US);
@@ -279,7 +208,7 @@ START_TEST(events_say_what_is_touched_and_when)
 	be_told(events, ARRAY_SIZE(events));
 	play(300 * US);
 	ck_assert_int_eq(app_status, 0);
-	ck_assert_uint_eq(touched, BIT(2) | BIT(3) | BIT(7) | BIT(8) | BIT(9));
+	ck_assert_uint_eq(blocks_at_end, BIT(2) | BIT(3) | BIT(7) | BIT(8) | BIT(9));
 	ck_assert_uint_eq(app_log.record_count, 5);
 	ck_assert_uint_eq(app_log.records[0].arrival_ns, 10 * US);
 	ck_assert_uint_eq(app_log.records[1].arrival_ns, app_log.records[0].finish_ns + 5 * US);
@@ -304,11 +233,10 @@ START_TEST(a_touch_before_the_start_is_not_made_later)
 		  .last_block = 3 },
 	};
 
-	container.start = 50 * US;
 	be_told(events, ARRAY_SIZE(events));
-	play(150 * US);
+	play_from(50 * US, 150 * US);
 	ck_assert_int_eq(app_status, 0);
-	ck_assert_uint_eq(touched, BIT(3));
+	ck_assert_uint_eq(blocks_at_end, BIT(3));
 	ck_assert_uint_eq(app_log.record_count, 1);
 	free(config.events);
 }
@@ -331,7 +259,7 @@ START_TEST(who_is_told_to_exit_gives_everything_back)
 		{ .at = 300 * US, .container = "pages", .exit = true },
 	};
 
-	end_by_death = true;
+	ends_by_death = true;
 	be_told(events, ARRAY_SIZE(events));
 	play(150 * US);
 	ck_assert_int_eq(app_status, -EIO);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The log of an application. */
+#include "apps/app_log.h"
+#include "runner.h"
+
+START_TEST(the_log_grows)
+{
+	struct app_log app_log = { 0 };
+	struct app_record record = { 0 };
+
+	for (u64 i = 0; i < 1000; i++) {
+		record.id = i;
+		ck_assert_int_eq(app_log_add(&app_log, &record), 0);
+		ck_assert_int_eq(app_log_add_gap(&app_log, i), 0);
+	}
+	ck_assert_uint_eq(app_log.records[999].id, 999);
+	ck_assert_uint_eq(app_log.gaps_ns[999], 999);
+	app_log_destroy(&app_log);
+	ck_assert_uint_eq(app_log.record_count, 0);
+}
+END_TEST
+
+TEST_MAIN("app_log", the_log_grows)
