@@ -94,7 +94,7 @@ static void context_detach(struct fakegpu_context *context)
 		gvm_container_evictor_put(context->container);
 	context->evicts = false;
 	gvm_unevictable_release(&gpu->memory, &context->unevictable);
-	gvm_process_detach(gpu->device, context->tgid, context->container);
+	gvm_process_detach(context->member);
 	context->container = NULL;
 }
 
@@ -105,13 +105,10 @@ static int context_attach(struct fakegpu_context *context,
 	u64 bytes;
 	int status;
 
-	context->tgid = current->tgid;
-	status = gvm_process_attach(gpu->device, create->group_tgid ?: context->tgid,
-				    context->tgid, &context->container);
-	if (status) {
-		context->container = NULL;
+	status = gvm_process_attach(gpu->device, create->group_tgid, &context->member);
+	if (status)
 		return status;
-	}
+	context->container = gvm_member_container(context->member);
 	gvm_unevictable_init(&context->unevictable, context->container);
 	status = -ENOMEM;
 	if (!check_add_overflow((u64)context_bytes, gvm_page_table_space_bytes(), &bytes))

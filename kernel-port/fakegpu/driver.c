@@ -10,6 +10,8 @@
 #include "gvm/clock.h"
 #include "gvm/quiesce.h"
 
+#include "gvm_registry.h"
+
 /* What RM writes into memory that it has taken. */
 #define FAKEGPU_RM_BYTE 0x5a
 
@@ -68,18 +70,16 @@ int fakegpu_share(struct fakegpu_context *context, u32 tgid)
 {
 	struct gvm_device *device = context->gpu->device;
 	struct gvm_container *container;
-	int status = -EBUSY;
+	int status = gvm_process_find(tgid, gvm_device_index(device), &container);
 
+	if (status)
+		return status;
 	mutex_lock(&context->mutex);
-	if (!context->tsg_count || context->share.container)
-		goto unlock;
-	container = gvm_container_find(device, tgid);
-	status = container ? 0 : -ESRCH;
-	if (container) {
+	if (context->tsg_count && !context->share.container)
 		(void)gvm_tsg_share(&context->tsgs[0].core, container, &context->share);
-		gvm_container_put(container);
-	}
-unlock:
+	else
+		status = -EBUSY;
 	mutex_unlock(&context->mutex);
+	gvm_container_put(container);
 	return status;
 }

@@ -45,6 +45,7 @@
 
 struct fakegpu;
 struct fakegpu_sm;
+struct gvm_member;
 
 /* One copy or clear. */
 struct fakegpu_copy {
@@ -135,10 +136,10 @@ struct fakegpu_context {
 	struct fakegpu *gpu;
 	refcount_t refs; /* the file, and faults that are being serviced */
 	struct mutex mutex;
-	u32 id;	      /* what faults call it */
-	bool created; /* released when all of what follows is there */
-	u32 tgid;
-	struct gvm_container *container;
+	u32 id;				    /* what faults call it */
+	bool created;			    /* released when all of what follows is there */
+	struct gvm_member *member;	    /* of the process that created it */
+	struct gvm_container *container;    /* the member's; NULL: there is none */
 	struct gvm_unevictable unevictable; /* its buffers and page tables */
 	bool evicts;			    /* it uses the container's evictor */
 	struct fakegpu_page_table table;
@@ -330,7 +331,7 @@ bool fakegpu_tsg_is_dead(struct fakegpu *gpu, u32 id);
 /*
  * driver.c: what a GPU's driver does beside. quiesce, resume: see gvm/quiesce.h. lose: the GPU is gone for
  * good. take: evict a range of chunks for RM; 0 or -EINVAL. share: the first TSG of a context with the
- * container of @tgid; 0, -ESRCH or -EBUSY. CONTEXT: process.
+ * container of @tgid; 0, -EBUSY, or as gvm_process_find(). CONTEXT: process.
  */
 int fakegpu_quiesce(struct fakegpu *gpu, u64 timeout_us);
 int fakegpu_resume(struct fakegpu *gpu);

@@ -23,7 +23,7 @@
 #define GVM_FAKEGPU_MAPPINGS_MAX 256
 
 struct gvm_fakegpu_create {
-	__u32 group_tgid; /* the container to join; 0: one of the caller's own */
+	__u32 group_tgid; /* whose container to join, in the caller's pid namespace; 0: nobody's */
 	__u32 tsgs;	  /* 1 to GVM_FAKEGPU_TSGS_MAX */
 };
 
@@ -115,7 +115,7 @@ struct gvm_fakegpu_take {
 /*
  * What the driver of a GPU does. QUIESCE stops the core within so many microseconds (-ETIMEDOUT, -EBUSY),
  * RESUME starts it (-EINVAL). LOSE: the GPU is gone until the module is loaded again. SHARE: the
- * first TSG belongs to the container of this tgid as well (-ESRCH, -EBUSY).
+ * first TSG belongs to the container of this tgid as well (-ESRCH, -EPERM, -EBUSY).
  */
 #define GVM_FAKEGPU_QUIESCE _IOW('G', 8, __u64)
 #define GVM_FAKEGPU_RESUME  _IO('G', 9)

@@ -1,277 +1,168 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Control files in debugfs: a directory for each process and GPU. Below the registry, which makes them.
+ * Directories of control files, each behind two doors: debugfs and sysfs. Below the registry, which makes
+ * them. Both doors show the core's table of control files.
  *
- * Lifetime. debugfs counts the operations that are inside each file. Removing a directory waits
- * for them and turns later ones away with -EIO, also through files that stay open. So a control
- * file needs no reference to its container: while an operation runs the container is there, and
- * release, which debugfs lets through at any time, touches only what open allocated. An open file
- * keeps this module loaded. The dead alternative, a reference to the container in each open file,
- * would let a device be unregistered under files that can still reach its ops.
+ * A path has an owner, the identity of a process. When a new process gets the number of one that has gone
+ * and whose context lives on, the directory of the old one makes way: it is renamed <tgid>.<n>.
  */
 #include "gvm_control_files.h"
 
 #include <linux/debugfs.h>
-#include <linux/fs.h>
-#include <linux/module.h>
-#include <linux/uaccess.h>
+#include <linux/kobject.h>
 
-#include "gvm/control.h"
+#include "gvm_files_debugfs.h"
+#include "gvm_files_sysfs.h"
 
-/* <tgid>/, shared by the devices that the process group uses. Guarded by the registry's mutex. */
-struct gvm_debugfs_group {
-	struct list_head node; /* in gvm_debugfs_groups */
-	u32 tgid;
-	u32 users; /* gvm_debugfs_dir in it */
-	struct dentry *dir;
+/* A part of a path, shared by what lies below it. Guarded by the registry's mutex. */
+struct gvm_control_path {
+	struct list_head node;		 /* in gvm_control_paths */
+	struct gvm_control_path *parent; /* NULL: the root */
+	const void *owner;
+	u32 users;	 /* paths and directories in it */
+	bool is_renamed; /* another owner has the name */
+	struct dentry *debugfs;
+	struct kobject *sysfs;
+	char name[];
 };
 
-/* What a control file's inode points to. Set once. */
-struct gvm_debugfs_file {
-	struct gvm_container *container;
-	const struct gvm_control_file *control;
-};
-
-/* <tgid>/<gpu>/. Set once. */
+/* <path>/<gpu>/. Set once. */
 struct gvm_control_dir {
-	struct gvm_debugfs_group *group;
-	struct dentry *dir;
-	struct gvm_debugfs_file files[]; /* one per entry of the core's table */
+	struct gvm_control_path *path;
+	struct gvm_debugfs_dir *debugfs; /* NULL: there was no memory */
+	struct gvm_sysfs_dir *sysfs;
 };
 
-/* An open control file: the text that is being read. */
-struct gvm_debugfs_open {
-	struct mutex lock; /* guards the fields below */
-	size_t length;
-	char text[GVM_CONTROL_TEXT_MAX];
-};
+static LIST_HEAD(gvm_control_paths);
+static u32 gvm_control_renamed; /* paths, ever */
 
-static struct dentry *gvm_debugfs_root;
-static LIST_HEAD(gvm_debugfs_groups);
-
-/* root passes every mode bit, so the modes of the table are enforced here as well. */
-static int gvm_control_open(struct inode *inode, struct file *file)
+/* Let another owner have the name. Returns 0 or -errno. */
+static int gvm_control_path_rename(struct gvm_control_path *path)
 {
-	const struct gvm_debugfs_file *entry = inode->i_private;
-	struct gvm_debugfs_open *open;
+	char name[32];
+	int status;
 
-	if ((file->f_mode & FMODE_READ) && !(entry->control->mode & 0444))
-		return -EACCES;
-	if ((file->f_mode & FMODE_WRITE) && !(entry->control->mode & 0222))
-		return -EACCES;
-	open = kzalloc(sizeof(*open), GFP_KERNEL);
-	if (!open)
-		return -ENOMEM;
-	mutex_init(&open->lock);
-	file->private_data = open;
+	scnprintf(name, sizeof(name), "%.16s.%u", path->name, ++gvm_control_renamed);
+	status = kobject_rename(path->sysfs, name);
+	if (status)
+		return status;
+	debugfs_rename(gvm_files_debugfs_root(), path->debugfs, gvm_files_debugfs_root(), name);
+	path->is_renamed = true;
 	return 0;
 }
 
-static int gvm_control_release(struct inode *inode, struct file *file)
+/* Find @parent/@name of @owner, or make it, and count a user. Returns NULL when out of memory. */
+static struct gvm_control_path *gvm_control_path_get(struct gvm_control_path *parent,
+						     const char *name, size_t length,
+						     const void *owner)
 {
-	kfree(file->private_data);
-	return 0;
-}
+	struct gvm_control_path *path;
 
-/* Take the value as it is now. Returns 0 or -errno; -EAGAIN: @wait is false, and a mutex is held. */
-static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
-				struct gvm_debugfs_open *open, bool wait)
-{
-	int ret = wait ? gvm_control_read(entry->container, entry->control->name, open->text,
-					  sizeof(open->text)) :
-			 gvm_control_peek(entry->container, entry->control->name, open->text,
-					  sizeof(open->text));
-
-	if (ret < 0)
-		return ret;
-	open->length = min_t(size_t, ret, sizeof(open->text) - 1);
-	return 0;
-}
-
-/* Another thread may be reading the same open file. Returns 0, -EAGAIN or -ERESTARTSYS. */
-static int gvm_control_lock(struct file *file, struct gvm_debugfs_open *open)
-{
-	if (file->f_flags & O_NONBLOCK)
-		return mutex_trylock(&open->lock) ? 0 : -EAGAIN;
-	return mutex_lock_interruptible(&open->lock) ? -ERESTARTSYS : 0;
-}
-
-/*
- * A read from the start takes a snapshot and later ones go on in it: short reads fit together,
- * and a daemon that keeps the file open sees news by pread() at 0.
- */
-static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t size,
-				     loff_t *offset)
-{
-	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
-	struct gvm_debugfs_open *open = file->private_data;
-	ssize_t ret = gvm_control_lock(file, open);
-
-	if (ret)
-		return ret;
-	if (*offset == 0)
-		ret = gvm_control_snapshot(entry, open, !(file->f_flags & O_NONBLOCK));
-	if (ret == 0)
-		ret = simple_read_from_buffer(buf, size, offset, open->text, open->length);
-	mutex_unlock(&open->lock);
-	return ret;
-}
-
-/*
- * Each write is one whole value, wherever the file offset is. With O_NONBLOCK a lowered limit holds
- * and nothing is reclaimed for it, as memory.high of cgroup v2 does.
- */
-static ssize_t gvm_control_file_write(struct file *file, const char __user *buf, size_t size,
-				      loff_t *offset)
-{
-	const struct gvm_debugfs_file *entry = file_inode(file)->i_private;
-	char text[GVM_CONTROL_TEXT_MAX];
-	int ret;
-
-	if (size >= sizeof(text))
-		return -E2BIG;
-	if (copy_from_user(text, buf, size))
-		return -EFAULT;
-	if (file->f_flags & O_NONBLOCK)
-		ret = gvm_control_set(entry->container, entry->control->name, text, size);
-	else
-		ret = gvm_control_write(entry->container, entry->control->name, text, size);
-	return ret ? ret : (ssize_t)size;
-}
-
-/* debugfs puts its own operations in front of these; that is what makes removal safe. */
-static const struct file_operations gvm_control_fops = {
-	.owner = THIS_MODULE,
-	.open = gvm_control_open,
-	.release = gvm_control_release,
-	.read = gvm_control_file_read,
-	.write = gvm_control_file_write,
-	.llseek = default_llseek,
-};
-
-/*
- * The result of making an entry: 0 or -ENOMEM. A container that lacks a control file cannot be limited,
- * which is worse than no container. Where debugfs refuses, since it is not built in or locked down,
- * entries are missing and it is no error, as everywhere in Linux.
- */
-int gvm_control_files_error(const struct dentry *entry)
-{
-	return PTR_ERR_OR_ZERO(entry) == -ENOMEM ? -ENOMEM : 0;
-}
-
-/* Find <tgid>/ or make it, and count one more user. Returns NULL when out of memory. */
-static struct gvm_debugfs_group *gvm_debugfs_group_get(u32 tgid)
-{
-	struct gvm_debugfs_group *group;
-	char name[16];
-
-	list_for_each_entry(group, &gvm_debugfs_groups, node) {
-		if (group->tgid == tgid) {
-			group->users++;
-			return group;
+	list_for_each_entry(path, &gvm_control_paths, node) {
+		if (path->parent != parent || strlen(path->name) != length ||
+		    memcmp(path->name, name, length) != 0 || path->is_renamed)
+			continue;
+		if (path->owner == owner) {
+			path->users++;
+			return path;
 		}
+		if (gvm_control_path_rename(path))
+			return NULL;
 	}
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
-	if (!group)
+	path = kzalloc(struct_size(path, name, length + 1), GFP_KERNEL);
+	if (!path)
 		return NULL;
-	group->tgid = tgid;
-	group->users = 1;
-	scnprintf(name, sizeof(name), "%u", tgid);
-	group->dir = debugfs_create_dir(name, gvm_debugfs_root);
-	if (gvm_control_files_error(group->dir)) {
-		kfree(group);
+	memcpy(path->name, name, length);
+	path->owner = owner;
+	path->users = 1;
+	path->debugfs = debugfs_create_dir(path->name,
+					   parent ? parent->debugfs : gvm_files_debugfs_root());
+	path->sysfs = kobject_create_and_add(path->name,
+					     parent ? parent->sysfs : gvm_files_sysfs_root());
+	if (gvm_files_debugfs_error(path->debugfs) || !path->sysfs) {
+		debugfs_remove(path->debugfs);
+		kobject_put(path->sysfs);
+		kfree(path);
 		return NULL;
 	}
-	list_add_tail(&group->node, &gvm_debugfs_groups);
-	return group;
+	path->parent = parent;
+	if (parent)
+		parent->users++;
+	list_add_tail(&path->node, &gvm_control_paths);
+	return path;
 }
 
-/* Drop a user; the last one removes <tgid>/. */
-static void gvm_debugfs_group_put(struct gvm_debugfs_group *group)
+/* Drop a user; the last one removes it, and what is left empty above it. */
+static void gvm_control_path_put(struct gvm_control_path *path)
 {
-	if (--group->users)
-		return;
-	list_del(&group->node);
-	debugfs_remove(group->dir);
-	kfree(group);
-}
+	while (path && --path->users == 0) {
+		struct gvm_control_path *parent = path->parent;
 
-/* Make the file of one entry of the core's table, and its alias. Returns 0 or -ENOMEM. */
-static int gvm_debugfs_add_control(struct gvm_control_dir *dir, struct gvm_debugfs_file *file)
-{
-	const struct gvm_control_file *control = file->control;
-	struct dentry *entry;
-
-	entry = debugfs_create_file(control->name, control->mode, dir->dir, file,
-				    &gvm_control_fops);
-	if (control->alias && !gvm_control_files_error(entry))
-		entry = debugfs_create_file(control->alias, control->mode, dir->dir, file,
-					    &gvm_control_fops);
-	return gvm_control_files_error(entry);
-}
-
-/* Make all files. Returns 0 or -ENOMEM: some are missing. */
-static int gvm_debugfs_add_controls(struct gvm_control_dir *dir,
-				    struct gvm_container *container)
-{
-	u32 count = gvm_control_count();
-	int ret = gvm_control_files_error(dir->dir);
-	u32 i;
-
-	for (i = 0; i < count && !ret; i++) {
-		dir->files[i].container = container;
-		dir->files[i].control = gvm_control_at(i);
-		ret = gvm_debugfs_add_control(dir, &dir->files[i]);
+		list_del(&path->node);
+		debugfs_remove(path->debugfs);
+		kobject_put(path->sysfs);
+		kfree(path);
+		path = parent;
 	}
-	return ret;
 }
 
-int gvm_control_dir_create(u32 tgid, u32 gpu, struct gvm_container *container,
-			   struct gvm_control_dir **ret_dir)
+/* The path at the end of @text, whose parts are divided by slashes. NULL when out of memory. */
+static struct gvm_control_path *gvm_control_path_walk(const char *text, const void *owner)
 {
-	struct gvm_control_dir *dir;
+	struct gvm_control_path *parent = NULL;
+
+	for (;;) {
+		size_t length = strcspn(text, "/");
+		struct gvm_control_path *path =
+			gvm_control_path_get(parent, text, length, owner);
+
+		/* From here on the new part holds the one above it. */
+		if (parent)
+			gvm_control_path_put(parent);
+		if (!path || !text[length])
+			return path;
+		parent = path;
+		text += length + 1;
+	}
+}
+
+int gvm_control_dir_create(const char *path, const void *owner, u32 gpu,
+			   struct gvm_container *container, struct gvm_control_dir **ret_dir)
+{
+	struct gvm_control_dir *dir = kzalloc(sizeof(*dir), GFP_KERNEL);
 	char name[16];
-	int ret;
+	int status;
 
-	dir = kzalloc(struct_size(dir, files, gvm_control_count()), GFP_KERNEL);
+	*ret_dir = dir;
 	if (!dir)
 		return -ENOMEM;
-	dir->group = gvm_debugfs_group_get(tgid);
-	if (!dir->group) {
-		kfree(dir);
+	dir->path = gvm_control_path_walk(path, owner);
+	if (!dir->path)
 		return -ENOMEM;
-	}
 	scnprintf(name, sizeof(name), "%u", gpu);
-	dir->dir = debugfs_create_dir(name, dir->group->dir);
-	ret = gvm_debugfs_add_controls(dir, container);
-	if (ret) {
-		/* Under the mutex: these files are new, so hardly any operation on them is running. */
-		gvm_control_dir_remove(dir);
-		gvm_control_dir_free(dir);
-		return ret;
-	}
-	*ret_dir = dir;
-	return 0;
+	status = gvm_files_debugfs_create(dir->path->debugfs, name, container, &dir->debugfs);
+	if (status)
+		return status;
+	dir->sysfs = gvm_files_sysfs_create(dir->path->sysfs, name, container);
+	return dir->sysfs ? 0 : -ENOMEM;
 }
 
 void gvm_control_dir_remove(struct gvm_control_dir *dir)
 {
-	debugfs_remove(dir->dir);
+	if (dir && dir->debugfs)
+		gvm_files_debugfs_remove(dir->debugfs);
+	if (dir && dir->sysfs)
+		gvm_files_sysfs_remove(dir->sysfs);
 }
 
 void gvm_control_dir_free(struct gvm_control_dir *dir)
 {
-	gvm_debugfs_group_put(dir->group);
+	if (!dir)
+		return;
+	if (dir->debugfs)
+		gvm_files_debugfs_free(dir->debugfs);
+	if (dir->sysfs)
+		gvm_files_sysfs_free(dir->sysfs);
+	gvm_control_path_put(dir->path);
 	kfree(dir);
-}
-
-struct dentry *gvm_control_files_init(void)
-{
-	gvm_debugfs_root = debugfs_create_dir("gvm", NULL);
-	return gvm_debugfs_root;
-}
-
-void gvm_control_files_exit(void)
-{
-	debugfs_remove(gvm_debugfs_root);
 }

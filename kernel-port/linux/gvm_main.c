@@ -10,27 +10,27 @@
 
 #include <linux/module.h>
 
-#include "gvm_debugfs.h"
+#include "gvm_admin_files.h"
 #include "gvm_pressure_file.h"
 
 static int __init gvm_init(void)
 {
-	int ret = gvm_debugfs_init();
+	int ret = gvm_admin_files_init();
 
 	if (ret)
 		return ret;
 	ret = gvm_pressure_file_init();
 	if (ret)
-		gvm_debugfs_exit();
+		gvm_admin_files_exit();
 	else
-		gvm_debugfs_publish();
+		gvm_admin_files_publish();
 	return ret;
 }
 
 /* Devices hold the module through the symbols that their drivers use, so none is left. */
 static void __exit gvm_exit(void)
 {
-	gvm_debugfs_exit();
+	gvm_admin_files_exit();
 	gvm_pressure_file_exit();
 }
 

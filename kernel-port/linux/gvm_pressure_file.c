@@ -174,7 +174,7 @@ static int gvm_pressure_connect(struct gvm_pressure_file *pressure, u32 gpu)
 	int ret;
 
 	mutex_lock(&gvm_pressure_mutex);
-	ret = gvm_process_find(task_tgid_nr(current), gpu, &container);
+	ret = gvm_process_find(0, gpu, &container);
 	if (ret)
 		goto unlock;
 	ret = gvm_listener_open(&pressure->listener, container);
@@ -238,7 +238,7 @@ static int gvm_dev_begin_report_locked(struct gvm_dev_file *dev, u32 gpu)
 
 	if (dev->launches.container)
 		return dev->gpu == gpu ? 0 : -EBUSY;
-	status = gvm_process_find(task_tgid_nr(current), gpu, &container);
+	status = gvm_process_find(0, gpu, &container);
 	if (status)
 		return status;
 	gvm_launches_open(&dev->launches, container);

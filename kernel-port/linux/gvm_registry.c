@@ -1,47 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * Registered devices, and which process is in which container; see gvm_registry.h.
- *
- * The core knows containers, each by the tgid of one of its processes. This file knows the processes:
- * a member is a process on a device, with a directory of its own. So a container is always named after
- * a living process, and a tgid that is used again never leads to it.
- *
- * A member leaves in three steps, because operations on its control files may be running: it is
- * marked, its directory is removed without the mutex, it is freed. A process that attaches with the
- * same tgid meanwhile waits for the last step.
- */
+/* Registered devices, and the calls by which processes come and go; see gvm_registry.h. */
 #include "gvm_registry.h"
 
 #include <linux/idr.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
 #include <linux/seq_file.h>
 
 #include "gvm/charge.h"
-#include "gvm_control_files.h"
+#include "gvm_cgroups.h"
+#include "gvm_identity.h"
+#include "gvm_members.h"
 
-/* A registered device. Guarded by gvm_registry_mutex but for what is set once. */
-struct gvm_registration {
-	struct gvm_device device;
-	struct list_head node;	  /* in gvm_registrations */
-	struct list_head members; /* gvm_member.node */
-	u32 index;		  /* set once */
-};
-
-/* A process on a device. Guarded by gvm_registry_mutex. */
-struct gvm_member {
-	struct list_head node; /* in gvm_registration.members */
-	u32 tgid;
-	u32 spaces;			 /* attached by anybody */
-	bool by_hand;			 /* one of these */
-	bool leaving;			 /* its directory is being removed: not to be joined */
-	struct gvm_container *container; /* held by each of the spaces */
-	struct gvm_control_dir *dir;
-};
-
-/* Guards all of this file; see gvm_registry.h for its place in the order of locks. */
-static DEFINE_MUTEX(gvm_registry_mutex);
-static LIST_HEAD(gvm_registrations);
 static DEFINE_IDA(gvm_indices);
-static DECLARE_WAIT_QUEUE_HEAD(gvm_member_left);
 
 /* Set before the first device is registered. */
 static void (*gvm_registry_unregister_hook)(struct gvm_device *device);
@@ -49,39 +20,6 @@ static void (*gvm_registry_unregister_hook)(struct gvm_device *device);
 void gvm_registry_on_unregister(void (*hook)(struct gvm_device *device))
 {
 	gvm_registry_unregister_hook = hook;
-}
-
-int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device)
-{
-	struct gvm_registration *registration;
-	int ret;
-
-	registration = kzalloc(sizeof(*registration), GFP_KERNEL);
-	if (!registration)
-		return -ENOMEM;
-	ret = gvm_device_init(&registration->device, config);
-	if (ret)
-		goto err_free;
-	ret = ida_alloc(&gvm_indices, GFP_KERNEL);
-	if (ret < 0)
-		goto err_destroy;
-	registration->index = ret;
-	INIT_LIST_HEAD(&registration->members);
-
-	mutex_lock(&gvm_registry_mutex);
-	list_add_tail(&registration->node, &gvm_registrations);
-	mutex_unlock(&gvm_registry_mutex);
-
-	gvm_info("gpu %u is %s with %u chunks", registration->index, config->name,
-		 config->chunk_count);
-	*ret_device = &registration->device;
-	return 0;
-
-err_destroy:
-	gvm_device_destroy(&registration->device);
-err_free:
-	kfree(registration);
-	return ret;
 }
 
 static struct gvm_registration *gvm_registration_of(const struct gvm_device *device)
@@ -92,6 +30,11 @@ static struct gvm_registration *gvm_registration_of(const struct gvm_device *dev
 u32 gvm_device_index(const struct gvm_device *device)
 {
 	return gvm_registration_of(device)->index;
+}
+
+struct gvm_container *gvm_member_container(const struct gvm_member *member)
+{
+	return member->container;
 }
 
 /* The device number @gpu, or NULL. */
@@ -105,224 +48,103 @@ static struct gvm_registration *gvm_registration_find_locked(u32 gpu)
 	return NULL;
 }
 
-/* The process @tgid, leaving or not; or NULL. */
-static struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
-						 u32 tgid)
+void gvm_process_detach(struct gvm_member *member)
 {
-	struct gvm_member *member;
-
-	lockdep_assert_held(&gvm_registry_mutex);
-	list_for_each_entry(member, &registration->members, node)
-		if (member->tgid == tgid)
-			return member;
-	return NULL;
+	mutex_lock(&gvm_registry_mutex);
+	if (!WARN_ON_ONCE(member->leaving || member->spaces == member->by_hand))
+		gvm_member_detach_locked(member);
+	mutex_unlock(&gvm_registry_mutex);
 }
 
-static struct gvm_member *gvm_member_find_staying_locked(struct gvm_registration *registration,
-							 u32 tgid)
+/* Does @pid leave just now? */
+static bool gvm_member_is_leaving_locked(struct gvm_registration *registration,
+					 const struct pid *pid)
 {
-	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
-
-	return member && !member->leaving ? member : NULL;
-}
-
-static bool gvm_member_is_leaving_locked(struct gvm_registration *registration, u32 tgid)
-{
-	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
+	struct gvm_member *member = gvm_member_find_locked(registration, pid);
 
 	return member && member->leaving;
 }
 
-/* Another process of the container, if need be one that leaves as well; or NULL. */
-static struct gvm_member *gvm_member_other_locked(struct gvm_registration *registration,
-						  const struct gvm_member *member)
-{
-	struct gvm_member *found = NULL;
-	struct gvm_member *other;
-
-	list_for_each_entry(other, &registration->members, node) {
-		if (other == member || other->container != member->container)
-			continue;
-		found = other;
-		if (!other->leaving)
-			break;
-	}
-	return found;
-}
-
-/* A first address space of @tgid, in the container called @key. Returns 0 or -ENOMEM. */
-static int gvm_member_create_locked(struct gvm_registration *registration, u32 key, u32 tgid)
-{
-	struct gvm_member *member;
-	int ret;
-
-	member = kzalloc(sizeof(*member), GFP_KERNEL);
-	if (!member)
-		return -ENOMEM;
-	member->tgid = tgid;
-	member->spaces = 1;
-	ret = gvm_container_attach(&registration->device, key, &member->container);
-	if (ret)
-		goto err_free;
-	ret = gvm_control_dir_create(tgid, registration->index, member->container,
-				     &member->dir);
-	if (ret)
-		goto err_detach;
-	list_add_tail(&member->node, &registration->members);
-	return 0;
-
-err_detach:
-	gvm_container_detach(member->container);
-err_free:
-	kfree(member);
-	return ret;
-}
-
-/* One more address space. A container that has a process is found, so this makes none. */
-static int gvm_member_add_space_locked(struct gvm_registration *registration,
-				       struct gvm_member *member)
-{
-	struct gvm_container *container;
-	int ret = gvm_container_attach(&registration->device, member->container->tgid,
-				       &container);
-
-	if (ret == 0)
-		member->spaces++;
-	return ret;
-}
-
-static int gvm_member_attach_locked(struct gvm_registration *registration, u32 group_tgid,
-				    u32 tgid)
-{
-	struct gvm_member *member;
-	struct gvm_member *leader;
-
-	member = gvm_member_find_locked(registration, tgid);
-	leader = gvm_member_find_staying_locked(registration, group_tgid);
-	if (!leader && group_tgid != tgid)
-		return -ESRCH;
-	if (!member)
-		return gvm_member_create_locked(registration,
-						leader ? leader->container->tgid : tgid, tgid);
-	if (member->container != leader->container)
-		return -EEXIST;
-	return gvm_member_add_space_locked(registration, member);
-}
-
-int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
-		       struct gvm_container **ret_container)
+int gvm_process_attach(struct gvm_device *device, u32 group_tgid,
+		       struct gvm_member **ret_member)
 {
 	struct gvm_registration *registration = gvm_registration_of(device);
-	int ret;
+	struct pid *pid = task_tgid(current);
+	struct pid *group = NULL;
+	int status;
 
-	if (tgid == 0 || group_tgid == 0)
-		return -EINVAL;
+	if (group_tgid) {
+		group = gvm_pid_get(group_tgid);
+		if (!group)
+			return -ESRCH;
+	}
 	mutex_lock(&gvm_registry_mutex);
-	wait_event_cmd(gvm_member_left, !gvm_member_is_leaving_locked(registration, tgid),
+	wait_event_cmd(gvm_member_left, !gvm_member_is_leaving_locked(registration, pid),
 		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
-	ret = gvm_member_attach_locked(registration, group_tgid, tgid);
-	if (ret == 0)
-		*ret_container = gvm_member_find_locked(registration, tgid)->container;
+	status = gvm_member_attach_locked(registration, group == pid ? NULL : group, pid,
+					  ret_member);
 	mutex_unlock(&gvm_registry_mutex);
-	return ret;
-}
-
-/*
- * The last address space goes. Until the directory is removed, operations on its files may be running;
- * until then the container keeps a process, and this one's reference.
- */
-static void gvm_member_leave_locked(struct gvm_registration *registration,
-				    struct gvm_member *member)
-{
-	struct gvm_container *container = member->container;
-	struct gvm_member *heir;
-
-	member->leaving = true;
-	mutex_unlock(&gvm_registry_mutex);
-	gvm_control_dir_remove(member->dir);
-	mutex_lock(&gvm_registry_mutex);
-	gvm_control_dir_free(member->dir);
-	heir = gvm_member_other_locked(registration, member);
-	if (heir && container->tgid == member->tgid)
-		gvm_container_rename(container, heir->tgid);
-	list_del(&member->node);
-	gvm_container_detach(container);
-	kfree(member);
-	wake_up_all(&gvm_member_left);
-}
-
-static void gvm_member_detach_locked(struct gvm_registration *registration,
-				     struct gvm_member *member)
-{
-	if (member->spaces == 1) {
-		gvm_member_leave_locked(registration, member);
-		return;
-	}
-	member->spaces--;
-	gvm_container_detach(member->container);
-}
-
-void gvm_process_detach(struct gvm_device *device, u32 tgid, struct gvm_container *container)
-{
-	struct gvm_registration *registration = gvm_registration_of(device);
-	struct gvm_member *member;
-
-	mutex_lock(&gvm_registry_mutex);
-	member = gvm_member_find_staying_locked(registration, tgid);
-	if (!WARN_ON_ONCE(!member || member->container != container ||
-			  member->spaces == member->by_hand))
-		gvm_member_detach_locked(registration, member);
-	mutex_unlock(&gvm_registry_mutex);
+	put_pid(group);
+	return status;
 }
 
 int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container)
 {
 	struct gvm_registration *registration;
 	struct gvm_member *member = NULL;
+	struct pid *pid = gvm_pid_get(tgid);
+	int status = -ESRCH;
 
 	mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
 	if (registration)
-		member = gvm_member_find_staying_locked(registration, tgid);
-	if (member) {
+		member = gvm_member_find_staying_locked(registration, pid);
+	else
+		status = -ENODEV;
+	if (member)
+		status = gvm_pid_is_permitted(pid) ? 0 : -EPERM;
+	if (!status) {
 		gvm_container_get(member->container);
 		*ret_container = member->container;
 	}
 	mutex_unlock(&gvm_registry_mutex);
-	if (!registration)
-		return -ENODEV;
-	return member ? 0 : -ESRCH;
+	put_pid(pid);
+	return status;
 }
 
-static int gvm_registry_attach_locked(struct gvm_registration *registration, u32 group_tgid,
-				      u32 tgid)
-{
-	struct gvm_member *member = gvm_member_find_locked(registration, tgid);
-	int ret;
-
-	if (member && member->leaving)
-		return -EBUSY; /* the device itself may go: nothing to wait for */
-	if (member && member->by_hand)
-		return -EEXIST;
-	ret = gvm_member_attach_locked(registration, group_tgid, tgid);
-	if (ret == 0)
-		gvm_member_find_locked(registration, tgid)->by_hand = true;
-	return ret;
-}
+/* Processes that are attached by hand. */
 
 int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 {
 	struct gvm_registration *registration;
-	int ret;
+	struct gvm_member *member;
+	struct pid *pid, *group;
+	int status;
 
 	if (tgid == 0 || group_tgid == 0)
 		return -EINVAL;
+	pid = gvm_pid_get(tgid);
+	group = gvm_pid_get(group_tgid);
 	mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
-	ret = registration ? gvm_registry_attach_locked(registration, group_tgid, tgid) :
-			     -ENODEV;
+	member = registration && pid ? gvm_member_find_locked(registration, pid) : NULL;
+	if (!registration)
+		status = -ENODEV;
+	else if (!pid || !group)
+		status = -ESRCH;
+	else if (member && member->leaving)
+		status = -EBUSY; /* the device itself may go: nothing to wait for */
+	else if (member && member->by_hand)
+		status = -EEXIST;
+	else
+		status = gvm_member_attach_locked(registration, group == pid ? NULL : group,
+						  pid, &member);
+	if (!status)
+		member->by_hand = true;
 	mutex_unlock(&gvm_registry_mutex);
-	return ret;
+	put_pid(pid);
+	put_pid(group);
+	return status;
 }
 
 /* Has it anything on the device or in host memory? */
@@ -336,50 +158,109 @@ static bool gvm_container_has_memory(struct gvm_container *container)
 	return has_memory;
 }
 
-/*
- * Detach @tgid, unless that would leave memory without an owner. A driver that charges a process
- * holds it attached itself, so nothing can be charged between the look and the detach.
- */
-static int gvm_registry_detach_locked(struct gvm_registration *registration, u32 tgid)
+/* Would its container lose the last one that holds it? */
+static bool gvm_member_is_last_locked(const struct gvm_member *member)
 {
-	struct gvm_member *member = gvm_member_find_staying_locked(registration, tgid);
 	struct gvm_member *other;
 
-	if (!member || !member->by_hand)
+	if (member->spaces > 1)
+		return false;
+	list_for_each_entry(other, &member->registration->members, node)
+		if (other != member && !other->leaving && other->container == member->container)
+			return false;
+	return true;
+}
+
+/*
+ * Detach @member, unless that would leave memory without an owner. A driver that charges a process
+ * holds it attached itself, so nothing can be charged between the look and the detach.
+ */
+static int gvm_registry_detach_locked(struct gvm_member *member)
+{
+	if (!member)
 		return -ENOENT;
-	other = gvm_member_other_locked(registration, member);
-	if (member->spaces == 1 && (!other || other->leaving) &&
-	    gvm_container_has_memory(member->container))
+	if (gvm_member_is_last_locked(member) && gvm_container_has_memory(member->container))
 		return -EBUSY;
 	member->by_hand = false;
-	gvm_member_detach_locked(registration, member);
+	gvm_member_detach_locked(member);
 	return 0;
+}
+
+/* A process that was attached by hand and does not leave yet: by its number, also after its death. Or NULL. */
+static struct gvm_member *gvm_member_by_hand_locked(struct gvm_registration *registration,
+						    u32 tgid)
+{
+	struct pid_namespace *namespace = task_active_pid_ns(current);
+	struct gvm_member *found = NULL;
+	struct gvm_member *member;
+
+	list_for_each_entry(member, &registration->members, node) {
+		if (!member->by_hand || member->leaving ||
+		    (tgid && (u32)pid_nr_ns(member->pid, namespace) != tgid))
+			continue;
+		found = member;
+		if (gvm_pid_is_alive(member->pid))
+			break;
+	}
+	return found;
 }
 
 int gvm_registry_detach(u32 tgid, u32 gpu)
 {
 	struct gvm_registration *registration;
-	int ret;
+	int status;
 
+	if (tgid == 0)
+		return -ENOENT;
 	mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
-	ret = registration ? gvm_registry_detach_locked(registration, tgid) : -ENODEV;
+	status = registration ? gvm_registry_detach_locked(
+					gvm_member_by_hand_locked(registration, tgid)) :
+				-ENODEV;
 	mutex_unlock(&gvm_registry_mutex);
-	return ret;
+	return status;
 }
 
-/* Somebody who was attached by hand and has not begun to leave; or NULL. */
-static struct gvm_member *gvm_member_by_hand_locked(struct gvm_registration *registration)
+/* Devices. */
+
+int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device)
 {
-	struct gvm_member *member;
+	struct gvm_registration *registration;
+	int status;
 
-	list_for_each_entry(member, &registration->members, node)
-		if (member->by_hand && !member->leaving)
-			return member;
-	return NULL;
+	registration = kzalloc(sizeof(*registration), GFP_KERNEL);
+	if (!registration)
+		return -ENOMEM;
+	status = gvm_device_init(&registration->device, config);
+	if (status)
+		goto err_free;
+	status = ida_alloc(&gvm_indices, GFP_KERNEL);
+	if (status < 0)
+		goto err_destroy;
+	registration->index = status;
+	INIT_LIST_HEAD(&registration->members);
+
+	mutex_lock(&gvm_registry_mutex);
+	list_add_tail(&registration->node, &gvm_registrations);
+	status = gvm_cgroups_add_device_locked(registration);
+	mutex_unlock(&gvm_registry_mutex);
+	if (status) {
+		gvm_device_unregister(&registration->device);
+		return status;
+	}
+	gvm_info("gpu %u is %s with %u chunks", registration->index, config->name,
+		 config->chunk_count);
+	*ret_device = &registration->device;
+	return 0;
+
+err_destroy:
+	gvm_device_destroy(&registration->device);
+err_free:
+	kfree(registration);
+	return status;
 }
 
-/* Off the list of devices first, so that no process is attached by hand any more. */
+/* Off the list of devices first, so that no process is attached by hand any more, and no cgroup. */
 void gvm_device_unregister(struct gvm_device *device)
 {
 	struct gvm_registration *registration = gvm_registration_of(device);
@@ -387,10 +268,11 @@ void gvm_device_unregister(struct gvm_device *device)
 
 	mutex_lock(&gvm_registry_mutex);
 	list_del(&registration->node);
-	while ((member = gvm_member_by_hand_locked(registration))) {
+	while ((member = gvm_member_by_hand_locked(registration, 0))) {
 		member->by_hand = false;
-		gvm_member_detach_locked(registration, member);
+		gvm_member_detach_locked(member);
 	}
+	gvm_cgroups_remove_device_locked(registration);
 	wait_event_cmd(gvm_member_left, list_empty(&registration->members),
 		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
 	mutex_unlock(&gvm_registry_mutex);

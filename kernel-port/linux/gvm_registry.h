@@ -8,7 +8,15 @@
  *   gvm_process_attach()                  a process opened an address space on it
  *   gvm_tsg_attach(), gvm_range_init()... what that process made
  *
- * LOCKING. One mutex, private to gvm_registry.c, guards the list of devices and their members. It is
+ * WHICH CONTAINER a process gets is decided when it opens its first address space on a device, and holds
+ * until it closes its last one:
+ *   1. the container of its cgroup, if the administrator has made that cgroup, or one above it, a
+ *      container: gvm_cgroups_add(). No process joins or leaves such a container by other means;
+ *   2. the one of the process that it names, if it may (gvm_pid_is_permitted());
+ *   3. the one that its parent is in, or the parent's parent, and so on;
+ *   4. a new one.
+ *
+ * LOCKING. One mutex of gvm_members.h guards the list of devices and their members. It is
  * outermost: the core's tsg_mutex and leaf lock are taken under it. No operation on a control file
  * takes it, and no thread waits for such an operation while holding it. So a limit write that
  * reclaims for long delays the exit of its own container's processes only.
@@ -18,10 +26,11 @@
 
 #include "gvm/container.h"
 
+struct gvm_member;
 struct seq_file;
 
 /*
- * Make a device and give it the lowest free number, which names its directories in debugfs.
+ * Make a device and give it the lowest free number, which names its directories.
  * *ret_device is valid until gvm_device_unregister(); what @config points to must be as well.
  * Returns 0, or -EINVAL or -ENOMEM. CONTEXT: process.
  */
@@ -39,36 +48,40 @@ void gvm_device_unregister(struct gvm_device *device);
 u32 gvm_device_index(const struct gvm_device *device);
 
 /*
- * One more address space of process @tgid uses @device. The process joins the container that process
- * @group_tgid is in; its own tgid: the one that it is in itself, or else a new one. All numbers
- * are of the initial pid namespace. The first address space of a process makes <tgid>/<gpu>/, which
- * shows the same container as those of all other members.
+ * One more address space of the calling process uses @device. @group_tgid names a process whose container it
+ * wants to join, by its number in the caller's pid namespace; 0: none. The first address space of a
+ * process makes <tgid>/<gpu>/, which shows the same container as those of all other members; <tgid>
+ * is its number in the initial pid namespace.
  *
- * Returns 0 and a reference in *ret_container, which is the container's as long as a process is
- * attached; -EINVAL (a tgid is 0), -ESRCH (@group_tgid is in no container of the device), -EEXIST
- * (@tgid is in another container already) or -ENOMEM. CONTEXT: process.
+ * Returns 0, and in *ret_member the process's membership, whose container stays as long as that;
+ * -ESRCH (@group_tgid is in no container of the device), -EPERM (it is in one that the caller may not
+ * join), -EEXIST (the caller is in another container already) or -ENOMEM. CONTEXT: process.
  */
-int gvm_process_attach(struct gvm_device *device, u32 group_tgid, u32 tgid,
-		       struct gvm_container **ret_container);
+int gvm_process_attach(struct gvm_device *device, u32 group_tgid,
+		       struct gvm_member **ret_member);
+
+/* Its container: no reference. CONTEXT: atomic. */
+struct gvm_container *gvm_member_container(const struct gvm_member *member);
 
 /*
- * Undo one gvm_process_attach() of @tgid; @container is what that returned, and is not touched again.
- * The last one of a process removes <tgid>/<gpu>/ and waits for operations on its files, the
- * last one of all removes the container: what is charged to it has been uncharged before.
- * CONTEXT: process.
+ * Undo one gvm_process_attach(), from any process: files are inherited. The last one of a process
+ * removes <tgid>/<gpu>/ and waits for operations on its files, the last one of all removes the
+ * container: what is charged to it has been uncharged before. CONTEXT: process.
  */
-void gvm_process_detach(struct gvm_device *device, u32 tgid, struct gvm_container *container);
+void gvm_process_detach(struct gvm_member *member);
 
 /*
- * The container that process @tgid is in on device number @gpu. Returns 0 and a reference in
- * *ret_container, -ENODEV (no such device) or -ESRCH. CONTEXT: process.
+ * The container on device number @gpu of the process whose number is @tgid in the caller's pid namespace;
+ * 0: the caller's own. Returns 0 and a reference in *ret_container, -ENODEV (no such device), -ESRCH, or
+ * -EPERM (gvm_pid_is_permitted()). CONTEXT: process.
  */
 int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container);
 
 /*
  * By hand, for tests and for drivers that do not know gvm.ko: attach one address space of @tgid to
- * device number @gpu, once. Returns 0, -ENODEV (no such device), -EEXIST (attached already), -EBUSY
- * (@tgid is leaving just now) or what gvm_process_attach() returns. CONTEXT: process.
+ * device number @gpu, once. @group_tgid may be @tgid. Returns 0, -EINVAL (a number is 0), -ENODEV (no such
+ * device), -ESRCH (no such process), -EEXIST (attached already), -EBUSY (@tgid is leaving just now) or
+ * what gvm_process_attach() returns. CONTEXT: process.
  */
 int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid);
 

@@ -388,9 +388,9 @@ static ssize_t selftest_action_write(struct file *file, const char __user *buf, 
 		return status;
 	if (sscanf(text, "%u %u", &tgid, &n) != 2)
 		return -EINVAL;
-	container = gvm_container_find(selftest.device, tgid);
-	if (!container)
-		return -ESRCH;
+	status = gvm_process_find(tgid, gvm_device_index(selftest.device), &container);
+	if (status)
+		return status;
 	mutex_lock(&selftest.mutex);
 	status = action->apply(container, n);
 	mutex_unlock(&selftest.mutex);

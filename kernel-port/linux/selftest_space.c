@@ -7,7 +7,6 @@
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "gvm_registry.h"
@@ -16,8 +15,7 @@
 struct selftest_space {
 	struct mutex mutex; /* guards all */
 	struct gvm_device *device;
-	struct gvm_container *container; /* NULL: not attached yet */
-	u32 tgid;
+	struct gvm_member *member; /* NULL: not attached yet */
 };
 
 static int selftest_space_open(struct inode *inode, struct file *file)
@@ -34,10 +32,9 @@ static int selftest_space_open(struct inode *inode, struct file *file)
 
 static int selftest_space_attach_locked(struct selftest_space *space, u32 group_tgid)
 {
-	if (space->container)
+	if (space->member)
 		return -EBUSY;
-	space->tgid = task_tgid_nr(current);
-	return gvm_process_attach(space->device, group_tgid, space->tgid, &space->container);
+	return gvm_process_attach(space->device, group_tgid, &space->member);
 }
 
 static ssize_t selftest_space_write(struct file *file, const char __user *buf, size_t size,
@@ -59,8 +56,8 @@ static int selftest_space_release(struct inode *inode, struct file *file)
 {
 	struct selftest_space *space = file->private_data;
 
-	if (space->container)
-		gvm_process_detach(space->device, space->tgid, space->container);
+	if (space->member)
+		gvm_process_detach(space->member);
 	kfree(space);
 	return 0;
 }

@@ -21,7 +21,7 @@
 #define MISSED_FOR_GOOD 2 /* samples; a directory may be half made in the first one */
 #define NS_PER_MS	1000000ull
 
-/* debugfs of gvm.ko (kernel-port/linux/gvm_debugfs.c), and of the GVM paper's driver. */
+/* debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver. */
 static const char *const default_roots[] = {
 	"/sys/kernel/debug/gvm",
 	"/sys/kernel/debug/nvidia-uvm/processes",

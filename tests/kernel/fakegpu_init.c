@@ -28,6 +28,10 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "errors", test_errors },
 	{ "hostmemory", test_host_memory },
 	{ "containers", test_containers },
+	{ "identity", test_identity },
+	{ "membership", test_membership },
+	{ "cgroups", test_cgroups },
+	{ "doors", test_doors },
 	{ "driver", test_driver },
 	{ "reload", test_reload },
 	{ "tool", test_tool },
@@ -36,25 +40,35 @@ static const struct fakegpu_test fakegpu_tests[] = {
 };
 /* clang-format on */
 
-/* One of them, or all. */
-static void run_tests(const char *wanted)
+/* These change the machine for good. Each runs when it is named, and alone. */
+static const struct fakegpu_test fakegpu_lone_tests[] = {
+	{ "lockdown", test_lockdown },
+};
+
+/* Those that are called @wanted; NULL: all. */
+static void run_tests(const struct fakegpu_test *tests, size_t count, const char *wanted)
 {
-	for (size_t i = 0; i < sizeof(fakegpu_tests) / sizeof(fakegpu_tests[0]); i++) {
-		if (wanted && strcmp(fakegpu_tests[i].name, wanted) != 0)
+	for (size_t i = 0; i < count; i++) {
+		if (wanted && strcmp(tests[i].name, wanted) != 0)
 			continue;
-		guest_log("# %s, at %ld s", fakegpu_tests[i].name, guest_seconds());
-		fakegpu_tests[i].run();
+		guest_log("# %s, at %ld s", tests[i].name, guest_seconds());
+		tests[i].run();
 	}
 }
 
 int main(void)
 {
+	const char *wanted = getenv("GVM_TEST"); /* from the kernel's command line */
+
 	guest_mount();
 	guest_watch_begin();
 	guest_log("begin");
 	fakegpu_seed_init();
 	guest_expect_load("gvm", 0);
-	run_tests(getenv("GVM_TEST")); /* from the kernel's command line */
+	run_tests(fakegpu_tests, sizeof(fakegpu_tests) / sizeof(fakegpu_tests[0]), wanted);
+	if (wanted)
+		run_tests(fakegpu_lone_tests,
+			  sizeof(fakegpu_lone_tests) / sizeof(fakegpu_lone_tests[0]), wanted);
 	guest_expect_unload("gvm", 0);
 	guest_watch_end();
 	guest_end();

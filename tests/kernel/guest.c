@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +407,33 @@ void guest_mount(void)
 void guest_allow_warnings(void)
 {
 	guest_taint |= GUEST_TAINT_WARNING;
+}
+
+pid_t guest_fork_as(pid_t pid)
+{
+	struct clone_args args = {
+		.exit_signal = SIGCHLD,
+		.set_tid = (uintptr_t)&pid,
+		.set_tid_size = 1,
+	};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+void guest_start_processes(void)
+{
+	static const pid_t pids[] = { 1000, 1001, 2000, 2001, 2002, 2003 };
+	unsigned int started = 0;
+
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		pid_t pid = guest_fork_as(pids[i]);
+
+		while (pid == 0)
+			pause();
+		started += pid == pids[i];
+	}
+	guest_check(started == sizeof(pids) / sizeof(pids[0]),
+		    "%u processes have the numbers that tests use", started);
 }
 
 unsigned long guest_number(const char *name, unsigned long otherwise)

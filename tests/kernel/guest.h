@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define GUEST_DEBUGFS  "/sys/kernel/debug"
 #define GUEST_TEXT_MAX 4096
@@ -87,6 +88,17 @@ void guest_watch_end(void);
  * whom.
  */
 void guest_allow_warnings(void);
+
+/*
+ * As fork(), but the child gets the number @pid, which no process may have. -1 and errno: it could not.
+ */
+pid_t guest_fork_as(pid_t pid);
+
+/*
+ * Start the processes 1000, 1001 and 2000 to 2003, which do nothing until the machine ends. Tests attach
+ * them by hand.
+ */
+void guest_start_processes(void);
 
 /* A number from the kernel's command line. */
 unsigned long guest_number(const char *name, unsigned long otherwise);

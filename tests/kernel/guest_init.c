@@ -583,6 +583,7 @@ int main(void)
 	guest_mount();
 	guest_watch_begin();
 	guest_log("begin");
+	guest_start_processes();
 	test(getenv("GVM_TEST"));
 	guest_end();
 	return 1;

@@ -344,7 +344,7 @@ static int check_container(const struct gvm_container *container, struct check_s
 	return status ? status : check_listeners(container);
 }
 
-/* Is this the only attached container of its tgid? */
+/* Is this the only attached container of its tgid? Any number of them may have none. */
 static bool check_tgid_is_unique(const struct gvm_device *device,
 				 const struct gvm_container *container)
 {
@@ -399,7 +399,8 @@ static int check_containers(const struct gvm_device *device)
 		status = check_container(container, &sums);
 		if (status)
 			return status;
-		if (container->attached && !check_tgid_is_unique(device, container))
+		if (container->attached && container->tgid &&
+		    !check_tgid_is_unique(device, container))
 			return check_failed(device, "two containers of a tgid",
 					    container->tgid);
 	}

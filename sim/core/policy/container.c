@@ -14,6 +14,9 @@
  * list, so that its charges stay on an account, but a new process group with the same tgid gets a
  * container of its own and inherits nothing.
  *
+ * A kernel knows processes better than by numbers, which are used again. It makes each container with
+ * gvm_container_create(), joins it by pointer, and lets the tgid be a name for people.
+ *
  * The list is searched linearly. There is an entry per tenant, and only attach and the opening
  * of a control file search; the threads that service faults hold references.
  *
@@ -65,45 +68,67 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	return container;
 }
 
-/* Join the container of @tgid. If there is none yet, *spare (unless NULL) becomes it. */
-static struct gvm_container *container_join(struct gvm_device *device, u32 tgid,
-					    struct gvm_container **spare)
+static void container_join_locked(struct gvm_container *container)
 {
-	struct gvm_container *container;
+	container->processes++;
+	container->refs++;
+}
 
-	gvm_spin_lock(&device->lock);
-	container = container_find_locked(device, tgid);
-	if (!container && *spare) {
-		container = *spare;
-		*spare = NULL;
-		container->attached = true;
-		list_add_tail(&container->node, &device->containers);
-		device->container_count++;
-	}
-	if (container) {
-		container->processes++;
-		container->refs++;
-	}
-	gvm_spin_unlock(&device->lock);
-	return container;
+static void container_publish_locked(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	container->attached = true;
+	list_add_tail(&container->node, &device->containers);
+	device->container_count++;
+	container_join_locked(container);
 }
 
 /* CONTEXT: process. */
 int gvm_container_attach(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container)
 {
-	struct gvm_container *spare = NULL;
+	struct gvm_container *spare = container_alloc(device, tgid);
+	struct gvm_container *container;
 
-	*ret_container = container_join(device, tgid, &spare);
-	if (*ret_container)
-		return 0;
+	gvm_spin_lock(&device->lock);
+	container = container_find_locked(device, tgid);
+	if (container) {
+		container_join_locked(container);
+	} else if (spare) {
+		container = spare;
+		spare = NULL;
+		container_publish_locked(container);
+	}
+	gvm_spin_unlock(&device->lock);
+	gvm_free(spare);
+	*ret_container = container;
+	return container ? 0 : -ENOMEM;
+}
 
-	spare = container_alloc(device, tgid);
-	if (!spare)
+/* CONTEXT: process. */
+int gvm_container_create(struct gvm_device *device, u32 tgid,
+			 struct gvm_container **ret_container)
+{
+	struct gvm_container *container = container_alloc(device, tgid);
+
+	*ret_container = container;
+	if (!container)
 		return -ENOMEM;
-	*ret_container = container_join(device, tgid, &spare);
-	gvm_free(spare); /* another process of the group was faster */
+	gvm_spin_lock(&device->lock);
+	GVM_ASSERT(!tgid || !container_find_locked(device, tgid));
+	container_publish_locked(container);
+	gvm_spin_unlock(&device->lock);
 	return 0;
+}
+
+/* CONTEXT: atomic. */
+void gvm_container_join(struct gvm_container *container)
+{
+	gvm_spin_lock(&container->device->lock);
+	GVM_ASSERT(container->attached);
+	container_join_locked(container);
+	gvm_spin_unlock(&container->device->lock);
 }
 
 /* CONTEXT: atomic. */
@@ -112,7 +137,7 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid)
 	struct gvm_device *device = container->device;
 
 	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->attached && !container_find_locked(device, tgid));
+	GVM_ASSERT(container->attached && (!tgid || !container_find_locked(device, tgid)));
 	container->tgid = tgid;
 	gvm_spin_unlock(&device->lock);
 }

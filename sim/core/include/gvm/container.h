@@ -67,7 +67,7 @@ struct gvm_container {
 	struct gvm_device *device;
 	struct list_head node;	     /* in gvm_device.containers */
 	struct list_head owner_node; /* in gvm_device.owners, while it has bound chunks */
-	u32 tgid;		     /* of the process that it is named after, one of its own */
+	u32 tgid; /* of the process that it is named after, one of its own; 0: of none */
 	u32 refs;
 	bool attached; /* findable by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
@@ -135,9 +135,18 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container);
 
 /*
+ * Make a container named @tgid, or without a name: 0, and count one process in it; no attached container has
+ * that name. join counts one more, and takes a reference; the container has a process already. Returns 0
+ * and a reference in *ret_container, or -ENOMEM. CONTEXT: create: process; join: atomic.
+ */
+int gvm_container_create(struct gvm_device *device, u32 tgid,
+			 struct gvm_container **ret_container);
+void gvm_container_join(struct gvm_container *container);
+
+/*
  * The process that the container was named after has gone while others stay: from here on @tgid, one
- * of these, names it. A process that gets the old tgid later gets a container of its own. No container of
- * @tgid may be attached. CONTEXT: atomic.
+ * of these, names it; 0: none does. A process that gets the old tgid later gets a container of its own. No
+ * container of @tgid may be attached, unless it is 0. CONTEXT: atomic.
  */
 void gvm_container_rename(struct gvm_container *container, u32 tgid);
 

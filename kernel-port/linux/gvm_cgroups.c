@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The cgroups that the administrator has made containers. Each has a member on each device, which
+ * holds its container.
+ *
+ * No module hears of a cgroup's rmdir. Once a second a work item looks for cgroups that were removed. Their
+ * directories go then; a container stays for as long as a process uses it, and pays for its memory.
+ *
+ * A cgroup above or below another one is refused: limits are not added up along the hierarchy, and a limit
+ * that did not bound what is below it would be no limit. So all cgroups below one are in its container.
+ */
+#include "gvm_cgroups.h"
+
+#include <linux/cgroup.h>
+#include <linux/ctype.h>
+#include <linux/seq_file.h>
+#include <linux/workqueue.h>
+
+#include "gvm_identity.h"
+#include "gvm_members.h"
+
+#define GVM_CGROUPS_PREFIX "cgroup"
+
+static void gvm_cgroups_sweep(struct work_struct *work);
+static DECLARE_DELAYED_WORK(gvm_cgroups_work, gvm_cgroups_sweep);
+
+/* A member of @cgroup (NULL: of any) on the device that does not leave yet; or NULL. */
+static struct gvm_member *gvm_cgroup_member_locked(struct gvm_registration *registration,
+						   const struct gvm_cgroup *cgroup)
+{
+	struct gvm_member *member;
+
+	list_for_each_entry(member, &registration->members, node)
+		if (member->cgroup && !member->leaving && (!cgroup || member->cgroup == cgroup))
+			return member;
+	return NULL;
+}
+
+/* The same on all devices. */
+static struct gvm_member *gvm_cgroup_any_member_locked(const struct gvm_cgroup *cgroup)
+{
+	struct gvm_registration *registration;
+	struct gvm_member *member = NULL;
+
+	list_for_each_entry(registration, &gvm_registrations, node) {
+		member = gvm_cgroup_member_locked(registration, cgroup);
+		if (member)
+			break;
+	}
+	return member;
+}
+
+/* Take it off all devices and free it. A device that goes meanwhile does its part. */
+static void gvm_cgroup_forget_locked(struct gvm_cgroup *cgroup)
+{
+	struct gvm_member *member;
+
+	cgroup->leaving = true;
+	while ((member = gvm_cgroup_any_member_locked(cgroup)))
+		gvm_member_detach_locked(member);
+	wait_event_cmd(gvm_member_left, !cgroup->members, mutex_unlock(&gvm_registry_mutex),
+		       mutex_lock(&gvm_registry_mutex));
+	list_del(&cgroup->node);
+	cgroup_put(cgroup->cgroup);
+	kfree(cgroup);
+	wake_up_all(&gvm_member_left);
+}
+
+static void gvm_cgroups_sweep_locked(void)
+{
+	struct gvm_cgroup *cgroup, *removed;
+
+	do {
+		removed = NULL;
+		list_for_each_entry(cgroup, &gvm_cgroups, node)
+			if (!cgroup->leaving && gvm_cgroup_is_removed(cgroup->cgroup))
+				removed = cgroup;
+		if (removed)
+			gvm_cgroup_forget_locked(removed);
+	} while (removed);
+}
+
+static void gvm_cgroups_sweep(struct work_struct *work)
+{
+	mutex_lock(&gvm_registry_mutex);
+	gvm_cgroups_sweep_locked();
+	if (!list_empty(&gvm_cgroups))
+		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
+	mutex_unlock(&gvm_registry_mutex);
+}
+
+static bool gvm_cgroup_path_is_leaving_locked(const char *path)
+{
+	struct gvm_cgroup *cgroup;
+
+	list_for_each_entry(cgroup, &gvm_cgroups, node)
+		if (cgroup->leaving && strcmp(cgroup->path, path) == 0)
+			return true;
+	return false;
+}
+
+/* May it be one beside those that there are? Returns 0, -EEXIST or -EBUSY. */
+static int gvm_cgroup_check_locked(struct cgroup *cgroup)
+{
+	struct gvm_cgroup *other;
+
+	list_for_each_entry(other, &gvm_cgroups, node) {
+		if (other->leaving)
+			continue;
+		if (other->cgroup == cgroup)
+			return -EEXIST;
+		if (cgroup_is_descendant(cgroup, other->cgroup) ||
+		    cgroup_is_descendant(other->cgroup, cgroup))
+			return -EBUSY;
+	}
+	return 0;
+}
+
+/* <path>/<gpu>/: a cgroup called like a GPU would have the same directory. Returns 0 or -errno. */
+static int gvm_cgroup_set_path(struct gvm_cgroup *cgroup)
+{
+	size_t length = strlen(GVM_CGROUPS_PREFIX);
+	bool is_number = false;
+	int rest;
+
+	memcpy(cgroup->path, GVM_CGROUPS_PREFIX, length);
+	rest = cgroup_path(cgroup->cgroup, cgroup->path + length,
+			   sizeof(cgroup->path) - length);
+	if (rest < 0 || (size_t)rest >= sizeof(cgroup->path) - length)
+		return -ENAMETOOLONG;
+	for (const char *c = cgroup->path; *c; c++) {
+		is_number = *c == '/' || (is_number && isdigit(*c));
+		if (is_number && *c != '/' && (c[1] == '/' || !c[1]))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int gvm_cgroups_add(const char *path)
+{
+	struct gvm_cgroup *cgroup = kzalloc(sizeof(*cgroup), GFP_KERNEL);
+	struct gvm_registration *registration;
+	struct gvm_member *member;
+	int status;
+
+	if (!cgroup)
+		return -ENOMEM;
+	status = gvm_cgroup_get(path, &cgroup->cgroup);
+	if (status)
+		goto err_free;
+	status = gvm_cgroup_set_path(cgroup);
+	if (status)
+		goto err_put;
+	mutex_lock(&gvm_registry_mutex);
+	gvm_cgroups_sweep_locked();
+	wait_event_cmd(gvm_member_left, !gvm_cgroup_path_is_leaving_locked(cgroup->path),
+		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
+	status = gvm_cgroup_check_locked(cgroup->cgroup);
+	if (status) {
+		mutex_unlock(&gvm_registry_mutex);
+		goto err_put;
+	}
+	list_add_tail(&cgroup->node, &gvm_cgroups);
+	list_for_each_entry(registration, &gvm_registrations, node) {
+		status = gvm_member_create_locked(registration, NULL, NULL, cgroup, &member);
+		if (status)
+			break; /* the list may have changed */
+	}
+	if (status)
+		gvm_cgroup_forget_locked(cgroup);
+	else
+		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
+	mutex_unlock(&gvm_registry_mutex);
+	return status;
+
+err_put:
+	cgroup_put(cgroup->cgroup);
+err_free:
+	kfree(cgroup);
+	return status;
+}
+
+int gvm_cgroups_remove(const char *path)
+{
+	struct gvm_cgroup *cgroup, *found = NULL;
+	struct cgroup *wanted;
+	int status = gvm_cgroup_get(path, &wanted);
+
+	if (status)
+		return status;
+	mutex_lock(&gvm_registry_mutex);
+	list_for_each_entry(cgroup, &gvm_cgroups, node)
+		if (!cgroup->leaving && cgroup->cgroup == wanted)
+			found = cgroup;
+	if (found)
+		gvm_cgroup_forget_locked(found);
+	mutex_unlock(&gvm_registry_mutex);
+	cgroup_put(wanted);
+	return found ? 0 : -ENOENT;
+}
+
+void gvm_cgroups_show(struct seq_file *seq)
+{
+	struct gvm_cgroup *cgroup;
+
+	mutex_lock(&gvm_registry_mutex);
+	list_for_each_entry(cgroup, &gvm_cgroups, node)
+		if (!cgroup->leaving)
+			seq_printf(seq, "%s\n", cgroup->path + strlen(GVM_CGROUPS_PREFIX));
+	mutex_unlock(&gvm_registry_mutex);
+}
+
+void gvm_cgroups_exit(void)
+{
+	cancel_delayed_work_sync(&gvm_cgroups_work);
+	mutex_lock(&gvm_registry_mutex);
+	while (!list_empty(&gvm_cgroups))
+		gvm_cgroup_forget_locked(
+			list_first_entry(&gvm_cgroups, struct gvm_cgroup, node));
+	mutex_unlock(&gvm_registry_mutex);
+}
+
+int gvm_cgroups_add_device_locked(struct gvm_registration *registration)
+{
+	struct gvm_cgroup *cgroup;
+	struct gvm_member *member;
+	int status = 0;
+
+	list_for_each_entry(cgroup, &gvm_cgroups, node) {
+		if (cgroup->leaving)
+			continue;
+		status = gvm_member_create_locked(registration, NULL, NULL, cgroup, &member);
+		if (status)
+			break; /* the list may have changed */
+	}
+	return status;
+}
+
+void gvm_cgroups_remove_device_locked(struct gvm_registration *registration)
+{
+	struct gvm_member *member;
+
+	while ((member = gvm_cgroup_member_locked(registration, NULL)))
+		gvm_member_detach_locked(member);
+}
