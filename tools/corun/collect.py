@@ -9,7 +9,9 @@ date of the run. FOLDER/scenario.json is for "gvmsim run": the same arrivals, ap
 the same names. Compare with "gvmsim validate results FOLDER SIMULATED".
 
 With --measured, a folder of measure.py, the scenario has the number of launches, the host's
-time for each and its work an image, as measured of the applications alone.
+time for each and its work an image, as measured of the applications alone. The host's time
+differs between sessions: --alone names a run of this session in which the server was alone,
+and whose steps tell it.
 Only the standard library is used.
 """
 
@@ -20,6 +22,8 @@ import os
 import shutil
 import subprocess
 import sys
+
+import logs
 
 PROFILES = {"llm": "vllm-llama-3.2-3b", "diffusion": "sd3.5-medium"}
 TYPES = {"llm": "llm-server", "diffusion": "diffusion"}
@@ -114,22 +118,31 @@ def measured_app(kind, folder):
                 host_per_image=f"{fetch_us}us")
 
 
-def measured_host(apps, folder):
+def median_launch_us(alone):
+    """The host's part of a decoding step in a run of a server alone."""
+    (name,) = [name for name in os.listdir(alone) if name.endswith(".steps.csv")]
+    launches = sorted(step["launch_us"] for step in logs.read_rows(os.path.join(alone, name))
+                      if not step["prefill_tokens"])
+    return launches[len(launches) // 2]
+
+
+def measured_host(apps, folder, alone):
     """The host, as fast as the one that was measured. A launch takes what it takes the server;
     the pipeline's launches are ahead of the GPU in any case."""
     kernels = measured_rows(folder, "kernels", "part")
     if "llm" in apps:
         launches = int(kernels["32 decodes"]["launches"])
-        with open(os.path.join(folder, "steps.csv"), newline="", encoding="utf-8") as file:
-            step = next(row for row in csv.DictReader(file) if row["model"] == "3b"
-                        and row["decodes"] == "32" and row["chunks"] == "0")
+        steps = logs.read_rows(os.path.join(folder, "steps.csv"))
+        launch_us = median_launch_us(alone) if alone else next(
+            row["launch_us"] for row in steps
+            if row["model"] == "3b" and row["decodes"] == 32 and row["chunks"] == 0)
     else:
         launches = int(kernels["step"]["launches"])
-        step = measured_rows(folder, "image", "phase")["step"]
-    return dict(kernel_launch=f"{int(step['launch_us']) * 1000 // launches}ns", speed=1)
+        launch_us = int(measured_rows(folder, "image", "phase")["step"]["launch_us"])
+    return dict(kernel_launch=f"{launch_us * 1000 // launches}ns", speed=1)
 
 
-def scenario(name, gpu, run, plan, measured):
+def scenario(name, gpu, run, plan, measured, alone):
     """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
     group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
     containers, slices = {}, False
@@ -155,7 +168,8 @@ def scenario(name, gpu, run, plan, measured):
                                               limit=round(facts.get("mps_percent", 100)))
     host = {}
     if measured:
-        host = measured_host({facts["app"] for facts in run["processes"].values()}, measured)
+        host = measured_host({facts["app"] for facts in run["processes"].values()}, measured,
+                             alone)
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
                 gpu=dict(profile=gpu), host=host,
@@ -170,6 +184,8 @@ def main():
     parser.add_argument("--collector", default="gvmcollect", help="the program gvmcollect")
     parser.add_argument("--gpu", required=True, help="the GPU profile of the scenario")
     parser.add_argument("--measured", help="a folder that measure.py wrote")
+    parser.add_argument("--alone", metavar="OUT/RUN",
+                        help="a run of the server alone, with --measured")
     arguments = parser.parse_args()
     source = os.path.normpath(arguments.run)
     name, manifest_file = os.path.basename(source), os.path.join(source, "..", "manifest.json")
@@ -183,7 +199,7 @@ def main():
         with open(os.path.join(arguments.folder, "scenario.json"), "w",
                   encoding="utf-8") as file:
             json.dump(scenario(name, arguments.gpu, run, manifest["plan"],
-                               arguments.measured), file, indent="\t")
+                               arguments.measured, arguments.alone), file, indent="\t")
             file.write("\n")
         for process in run["processes"]:
             if os.path.exists(os.path.join(source, process + ".arrivals.csv")):

@@ -138,10 +138,12 @@ cp -r "$sample/default.together" mps/
 jq '(.plan.groups[0], .runs[]).mps = true
 	| .runs[].processes |= (.llm |= del(.timeslice_us) | .diffusion.mps_percent = 30)' \
 	"$sample/manifest.json" >mps/manifest.json
-python3 "$kit/collect.py" mps/default.together clients --collector "$gvmcollect" --gpu h100-80g ||
-	fail "a run under MPS"
+python3 "$kit/collect.py" mps/default.together clients --collector "$gvmcollect" --gpu h100-80g \
+	--measured "$source/plots/reference/hardware/h200-corun/alone" \
+	--alone "$sample/default.together" || fail "a run under MPS"
 jq -e '.system.name == "stock" and .containers.llm.mps == { "server": "mps", "limit": 100 }
-	and .containers.diffusion.mps.limit == 30' clients/scenario.json >/dev/null ||
+	and .containers.diffusion.mps.limit == 30
+	and .host.kernel_launch == "16216ns"' clients/scenario.json >/dev/null ||
 	fail "$(cat clients/scenario.json)"
 "$gvmsim" run clients/scenario.json --quiet --out shared 2>.err || fail "$(cat .err)"
 
