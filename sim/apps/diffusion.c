@@ -8,24 +8,22 @@
  *     host | a pass of the text encoders for each prompt | steps of the denoiser | decoder | host
  *
  * Half of the host's work (tokenising, preparing the scheduler) is done before the first launch,
- * half (fetching the picture and converting it) after the last kernel; the GPU has nothing of
- * this pipeline then. In between the host does not wait for anything: it launches all phases
- * ahead, and a phase is held up by the launches of its own kernels at most.
+ * half (fetching the picture and converting it) after the last kernel. The GPU has no work of
+ * this pipeline then. In between the host waits for nothing. It launches all phases ahead, so only the
+ * launches of its own kernels can delay a phase.
  *
- * Each phase touches weights of its own. Activations live in one pool that the phases share, as
- * PyTorch's caching allocator has it: it is as large as the hungriest phase wants it, nothing is
- * ever given back, and a smaller phase uses its beginning. The allocator deals in 2 MB, so touches
- * are in whole blocks.
+ * Each phase touches weights of its own. Activations live in one pool that the phases share, as in
+ * PyTorch's caching allocator. The pool has the size of the largest phase. It never shrinks, and a
+ * smaller phase uses its beginning. The allocator deals in 2 MB, so touches are of whole blocks.
  *
- * Told to (app.pressure), it listens for pressure. Between two images, where nothing of the pool is
- * in use, it looks whether there was an event. If so it empties the pool, and makes the next image
- * in smaller batches: a pass through the denoiser, which has the image with and without its prompt
- * as a batch of two, becomes two passes with half of the activations each, which read the weights
- * twice. An event that comes during an image waits for its end; what the driver wants sooner, it
- * takes.
+ * With app.pressure it listens for pressure events. It looks for one between two images, when the pool is
+ * not in use. After an event it empties the pool and makes the next image in smaller batches. A pass of
+ * the denoiser has a batch of two: the image with its prompt, and without. It becomes two passes, each
+ * with half of the activations. Both read the weights. An event during an image waits for the end of the
+ * image. The driver evicts meanwhile if it needs the memory sooner.
  *
  * Before the first image the weights are loaded, at the rate at which the host reads and converts
- * them; without such a rate the first image faults them in. The pool grows with the first image
+ * them. Without such a rate the first image faults them in. The pool grows with the first image
  * either way.
  */
 #include "apps/app.h"
@@ -169,18 +167,6 @@ static int diffusion_load(const struct diffusion *diffusion)
 	return status;
 }
 
-/* Blocking: if there was pressure since the last image, empty the pool and make this one small. */
-static void diffusion_yield(struct diffusion *diffusion)
-{
-	struct gvm_pressure_event event;
-
-	diffusion->is_small =
-		diffusion->env->listens &&
-		gvm_listener_read(&diffusion->pressure, &event, sizeof(event), false) > 0;
-	if (diffusion->is_small)
-		cuda_discard(&diffusion->pool, 0, diffusion->pool.bytes);
-}
-
 /* Blocking: all phases of an image on the GPU. */
 static int diffusion_compute(const struct diffusion *diffusion)
 {
@@ -200,15 +186,23 @@ static int diffusion_compute(const struct diffusion *diffusion)
 	return status ? status : cuda_synchronize(cuda);
 }
 
-/* Blocking: make one image. Returns 0, -EIO, -EINTR or -ENOMEM. */
+/*
+ * Blocking: make one image, in smaller batches if there was pressure since the last one. Returns 0, -EIO,
+ * -EINTR or -ENOMEM.
+ */
 static int diffusion_make_image(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
 	u64 before = cfg->host_per_image / 2;
 	u64 after = cfg->host_per_image - before;
+	struct gvm_pressure_event event;
 	int status;
 
-	diffusion_yield(diffusion);
+	diffusion->is_small =
+		diffusion->env->listens &&
+		gvm_listener_read(&diffusion->pressure, &event, sizeof(event), false) > 0;
+	if (diffusion->is_small)
+		cuda_discard(&diffusion->pool, 0, diffusion->pool.bytes);
 	if (!diffusion->images++)
 		before += cfg->warmup;
 	status = app_host_work(diffusion->env, before);
@@ -219,7 +213,7 @@ static int diffusion_make_image(struct diffusion *diffusion)
 	return status;
 }
 
-/* Blocking: make one image and log it: as dropped until it is known how it ended. */
+/* Blocking: make one image and log it. Its record says "dropped" until it ends, as the run may end first. */
 static int diffusion_log_image(struct diffusion *diffusion)
 {
 	struct app_log *log = diffusion->env->log;

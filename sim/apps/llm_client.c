@@ -63,7 +63,7 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 			return 0;
 		if (date > eng_now() && eng_sleep_until(date))
 			return -EINTR;
-		status = llm_server_send(server, i, &trace->requests[i]);
+		status = llm_session_open(server, i, &trace->requests[i]);
 	}
 	return status;
 }

@@ -3,8 +3,8 @@
  * An LLM server that listens for pressure
  * =======================================
  *
- * vLLM fills its share of the GPU with KV blocks and walks through all of them in turn, so that a
- * driver sees 30 GB in use where the requests of the moment need one or two. Under pressure it would
+ * vLLM fills its share of the GPU with KV blocks and walks through all of them in turn. So the
+ * driver sees 30 GB in use where the present requests need one or two. Under pressure the driver would
  * copy free blocks to the host and back. The server knows which blocks are free:
  *
  *     event: target bytes -> a group without a block in use -> off the queue -> discard -> parked

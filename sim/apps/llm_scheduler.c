@@ -26,8 +26,8 @@
  *  2. Unless a request was preempted in this step: waiting requests first come, first served, while
  *     budget, free blocks and max_sequences allow. The first that does not fit ends the round.
  *
- * Blocks are taken for the tokens of this step only; a running request can therefore find the
- * pool empty in mid-answer, which is what preemption is for.
+ * Blocks are taken for the tokens of this step only. So a running request can find the pool empty in
+ * mid-answer. Preemption handles that.
  *
  * Sources: vLLM 0.10, vllm/v1/core/sched/scheduler.py (schedule, update_from_output),
  * sched/utils.py (check_stop), kv_cache_manager.py and single_type_kv_cache_manager.py (free() in

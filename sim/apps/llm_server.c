@@ -3,12 +3,12 @@
  * An LLM server in the manner of vLLM's V1 engine
  * ===============================================
  *
- * Start-up: the server maps its weights, a workspace for activations and a KV pool that fills
- * what its share of the GPU leaves (gpu_memory_utilization of the total memory). It then runs the
- * model once, which loads the weights, and clears pool and workspace, as vLLM does; so the whole
- * share becomes resident before the first request. Reading the model from disk, compiling and
- * profiling take no time here. The process is started app.boot ahead of the container's start,
- * so that the server is ready by then; if it is not, the client waits for it.
+ * Start-up: the server has a share of the GPU (gpu_memory_utilization of the total memory). It maps its
+ * weights and a workspace for activations. A KV pool takes the rest of the share. The server then runs
+ * the model once, which loads the weights, and clears pool and workspace, as vLLM does. So the whole
+ * share is resident before the first request. Reading the model from disk, compiling and profiling take
+ * no time here. The process is started app.boot ahead of the container's start. If the server is not
+ * ready by then, the client waits for it.
  *
  * Then it runs step after step while there is work:
  *
@@ -28,8 +28,8 @@
  * Host work (scheduling, sampling, detokenising, streaming) grows with the number of sequences
  * and does not overlap with the GPU: the engine that was measured ran without that.
  *
- * Told to (app.pressure), it listens for pressure and gives up the memory of free KV blocks:
- * llm_pressure.c.
+ * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
+ * (llm_pressure.c).
  */
 #include "apps/llm_server.h"
 
@@ -157,39 +157,6 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 			});
 }
 
-/* Forget a session. Its record is written before. */
-static void session_close(struct llm_server *server, struct llm_session *session)
-{
-	list_del_init(&session->node);
-	free(session);
-	if (!--server->open_count)
-		eng_wake_all(&server->drained);
-}
-
-/* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
-static int session_emit(struct llm_server *server, struct llm_session *session)
-{
-	struct app_log *log = server->env->log;
-	struct app_record *record = &log->records[session->record];
-	u64 now = eng_now();
-	int status = 0;
-
-	if (session->last_token_ns)
-		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
-	else
-		record->first_ns = now;
-	session->last_token_ns = now;
-	record->output_tokens++;
-	if (session->request.state != LLM_FINISHED)
-		return 0;
-	record->finish_ns = now;
-	record->outcome = APP_COMPLETED;
-	for (u32 i = 0; i < session->gap_count && !status; i++)
-		status = app_log_add_gap(log, session->gaps_ns[i]);
-	session_close(server, session);
-	return status;
-}
-
 /* Blocking: one step. A client that has gone meanwhile gets nothing of it. */
 static int server_step(struct llm_server *server)
 {
@@ -203,8 +170,8 @@ static int server_step(struct llm_server *server)
 		return status;
 	llm_scheduler_complete(scheduler);
 	for (u32 i = 0; i < scheduler->emitted_count && !server->client_done && !status; i++)
-		status = session_emit(server, container_of(scheduler->emitted[i],
-							   struct llm_session, request));
+		status = llm_session_emit(server, container_of(scheduler->emitted[i],
+							       struct llm_session, request));
 	return status;
 }
 
@@ -220,23 +187,6 @@ static int server_serve(struct llm_server *server)
 			status = eng_wait(&server->work, ENG_NEVER, true);
 	}
 	return status ? status : server->status;
-}
-
-/* End of open sessions: failed with the context, else left in the log as dropped. */
-static void server_close_all(struct llm_server *server, bool failed)
-{
-	struct llm_session *session, *following;
-
-	list_for_each_entry_safe(session, following, &server->open, node) {
-		struct app_record *record = &server->env->log->records[session->record];
-
-		if (failed) {
-			record->outcome = APP_FAILED;
-			record->finish_ns = eng_now();
-		}
-		llm_scheduler_abort(&server->scheduler, &session->request);
-		session_close(server, session);
-	}
 }
 
 /* Blocking: a dead server's client goes on to its own end; others have ended or have to. */
@@ -266,7 +216,7 @@ static int server_live(struct llm_server *server)
 	/* A process whose context died ends, and its memory goes back. */
 	if (server->dead)
 		cuda_process_exit(server->env->cuda);
-	server_close_all(server, server->dead);
+	llm_sessions_close(server, server->dead);
 	server_end_client(server);
 	return status;
 }
@@ -285,51 +235,6 @@ static int llm_server_run(const struct app_env *env)
 	cuda_context_destroy(env->cuda);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
-}
-
-/* A request that fails at once. Returns 0 or -ENOMEM. */
-static int log_failure(struct llm_server *server, struct app_record *record)
-{
-	record->outcome = APP_FAILED;
-	record->finish_ns = record->arrival_ns;
-	return app_log_add(server->env->log, record);
-}
-
-/*
- * A record is born as dropped: that is what it is if the run ends now. No prompt is empty: a
- * tokenizer puts a token at its beginning.
- */
-int llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request)
-{
-	const struct cfg_client *client = &server->cfg->client;
-	/* Nothing gets longer than the model, so absurd traces cost no memory. */
-	u32 tokens = min(request->response_tokens[client->response],
-			 (u32)server->cfg->max_model_len);
-	struct app_record record = {
-		.id = id,
-		.arrival_ns = eng_now(),
-		.prompt_tokens = max(1u, request->prompt_tokens),
-		.outcome = APP_DROPPED,
-	};
-	struct llm_session *session;
-
-	server->env->log->arrived++;
-	if (server->dead || (client->max_open && server->open_count >= client->max_open))
-		return log_failure(server, &record);
-	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64));
-	if (!session)
-		return -ENOMEM;
-	session->request.prompt_tokens = record.prompt_tokens;
-	session->request.target_tokens = tokens;
-	session->record = server->env->log->record_count;
-	if (llm_scheduler_add(&server->scheduler, &session->request)) {
-		free(session);
-		return log_failure(server, &record);
-	}
-	list_add_tail(&session->node, &server->open);
-	server->open_count++;
-	eng_wake_all(&server->work);
-	return app_log_add(server->env->log, &record);
 }
 
 /* Constants of the model and of the server are required; a profile gives them. */

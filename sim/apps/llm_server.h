@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The inside of an LLM server application: the server's actor (llm_server.c) and its client's
- * (llm_client.c). Others use llm_server_run() of app.h.
+ * The inside of an LLM server application: the server's actor (llm_server.c), its client's
+ * (llm_client.c), its listener's (llm_pressure.c), and the requests that are open (llm_session.c).
  *
- * Both live in one simulation where code between two blocking calls is atomic, so nothing here
+ * All live in one simulation where code between two blocking calls is atomic, so nothing here
  * has a lock.
  */
 #ifndef SIM_APPS_LLM_SERVER_H
@@ -77,10 +77,16 @@ struct llm_server {
 };
 
 /*
- * A client sends request number @id now. The answer, or how it failed, goes to the log. Returns 0
- * or -ENOMEM.
+ * llm_session.c: a client sends request number @id now. The answer, or how it failed, goes to the log.
+ * Returns 0 or -ENOMEM.
  */
-int llm_server_send(struct llm_server *server, u64 id, const struct trace_request *request);
+int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request);
+
+/* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
+int llm_session_emit(struct llm_server *server, struct llm_session *session);
+
+/* End all sessions: failed with the context, else left in the log as dropped. */
+void llm_sessions_close(struct llm_server *server, bool failed);
 
 /*
  * Start and stop listening for pressure: an actor gives memory of free KV blocks back. start:

@@ -3,22 +3,21 @@
  * A page player in a closed loop: synthetic access patterns over one region
  * ========================================================================
  *
- * What an application with nothing but memory accesses looks like to the driver: one managed
- * region and round after round of kernels on it. Each kernel touches as many blocks as it is told
- * to, and reads or writes them. A round is submitted as one burst, and the next one when it
- * is done. The host needs no time, but for a pause if it is told to make one. Kernels that touch no
- * block only compute: a neighbour whose rounds tell how long the GPU was not there for it.
+ * It has one managed region, and runs round after round of kernels on it. Each kernel reads or writes
+ * app.kernel_blocks blocks. A round is one burst, submitted when the last one has ended. The host needs
+ * no time, except for app.pause between two rounds. Kernels that touch no block only compute. The times
+ * of such a player's rounds show how long it waited for the GPU.
  *
  *     sequential   through the region and again from its start; a round goes on where the last
  *                  one has stopped
  *     random       each block is as likely as any other
  *     zipf         the i-th block is touched in proportion to i^-alpha: the first one most often
- *     events       what the scenario's events say, and when: each block that they name is a round.
- *                  While the context is frozen it is late, and not lost. When the context dies the
- *                  process stays, and its touches fail, until it is told to exit
+ *     events       the scenario's events name blocks and dates; each block is a round. A round of a
+ *                  frozen context comes later. When the context dies the process stays, and its
+ *                  rounds fail, until an event ends it
  *
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
- * square roots, which every machine rounds alike, and pow() is not.
+ * square roots, which every machine rounds alike. It does not round pow() alike.
  */
 #include "apps/pages.h"
 
@@ -126,7 +125,7 @@ static void pages_walk(struct pages *pages, u32 left, enum cuda_mode mode)
 	}
 }
 
-/* What the next kernel of a round touches. */
+/* Add the accesses of a round's next kernel. */
 static void pages_add_kernel(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
@@ -166,7 +165,7 @@ static int pages_play(struct pages *pages)
 					  });
 }
 
-/* Blocking: one round, logged as dropped until it is known how it ended. */
+/* Blocking: one round. Its record says "dropped" until it ends, as the run may end first. */
 static int pages_log_round(struct pages *pages)
 {
 	struct app_log *log = pages->env->log;
@@ -190,7 +189,7 @@ static int pages_log_round(struct pages *pages)
 	return status;
 }
 
-/* Blocking: what comes between two rounds. 0, -EINTR, or what a prefetch failed with. */
+/* Blocking: prefetch and pause between two rounds. 0, -EINTR, or the error of the prefetch. */
 static int pages_pause(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
@@ -224,8 +223,8 @@ static int pages_follow(struct pages *pages, const struct cfg_event *event)
 }
 
 /*
- * Blocking: what events have for this container from its start on, up to its exit or the end of the run.
- * 0, or -EIO: its context has died in between.
+ * Blocking: follow the events of this container from its start on, up to its exit or the end of the run.
+ * Returns 0, or -EIO: its context has died.
  */
 static int pages_follow_events(struct pages *pages)
 {
@@ -251,23 +250,15 @@ static int pages_follow_events(struct pages *pages)
 	return died;
 }
 
-/* Containers of one scenario draw differently. */
-static u64 pages_seed(const struct app_env *env)
-{
-	u64 seed = env->config->seed;
-	const char *c;
-
-	for (c = env->container->name; *c; c++)
-		seed = seed * 31 + (u8)*c;
-	return seed;
-}
-
 static int pages_init(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
 	int status;
 
-	pages->random_state = pages_seed(pages->env);
+	/* Containers of one scenario draw differently. */
+	pages->random_state = pages->env->config->seed;
+	for (const char *c = pages->env->container->name; *c; c++)
+		pages->random_state = pages->random_state * 31 + (u8)*c;
 	status =
 		cuda_malloc_managed(pages->env->cuda, cfg->bytes, cfg->on_host, &pages->region);
 	if (status)
@@ -280,19 +271,6 @@ static int pages_init(struct pages *pages)
 	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
 }
 
-/* Blocking: round after round. -EIO, -EINTR, or what a prefetch failed with. */
-static int pages_go_round(struct pages *pages)
-{
-	int status = 0;
-
-	while (!status) {
-		status = pages_log_round(pages);
-		if (!status)
-			status = pages_pause(pages);
-	}
-	return status;
-}
-
 static int pages_run(const struct app_env *env)
 {
 	struct pages pages = { .env = env, .cfg = env->container->app };
@@ -300,8 +278,12 @@ static int pages_run(const struct app_env *env)
 
 	if (!status && pages.cfg->pattern == CFG_PATTERN_EVENTS)
 		status = pages_follow_events(&pages);
-	else if (!status)
-		status = pages_go_round(&pages);
+	else
+		while (!status) {
+			status = pages_log_round(&pages);
+			if (!status)
+				status = pages_pause(&pages);
+		}
 	free(pages.cdf);
 	free(pages.accesses);
 	return status == -EINTR ? 0 : status;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Measurements of a real GPU, and what the simulated one makes of the same loops.
+ * Measurements of loops on a real GPU, and the times of the same loops on the simulated one.
  *
- * A file of measurements has a row for each, "name parameters... values...", and comments that
- * begin with '#'. A measurement that comes several times counts once, by the geometric mean.
+ * A file has a row for each measurement, "name parameters... values...", and comments that begin with
+ * '#'. A measurement that stands there several times counts once, by the geometric mean.
  */
 #ifndef SIM_VALIDATE_HARDWARE_H
 #define SIM_VALIDATE_HARDWARE_H
@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "engine/error.h"
 
-/* What was measured, by the loop that did it (plots/reference/hardware/uvmbench.cu). */
+/* The loops that were measured (plots/reference/hardware/uvmbench.cu). */
 enum hw_loop {
 	HW_COPY_IN,	 /* one copy of size bytes, of many back to back */
 	HW_COPY_OUT,	 /* the same from the GPU */
@@ -20,7 +20,7 @@ enum hw_loop {
 	HW_SEQ_64K,	 /* 65536 threads, a 64 KB page each */
 	HW_RANDOM_64K,	 /* the same, pages in random order */
 	HW_ONE_TOUCH,	 /* 4096 threads, one page of each block */
-	HW_POPULATE,	 /* as HW_SEQ_4K, of memory that is nowhere yet */
+	HW_POPULATE,	 /* as HW_SEQ_4K, of memory that has no pages yet */
 	HW_PREFETCH_IN,	 /* size bytes by cudaMemPrefetchAsync to the GPU */
 	HW_PREFETCH_OUT, /* and back */
 	HW_FAULT,	 /* one thread, one page in each block: median latency */
@@ -54,7 +54,7 @@ struct hw_gap {
 
 #define HW_GAPS_MAX 16
 
-/* All that a file says about memory. Owned by the caller: hw_load(), then hw_destroy(). */
+/* The measurements of a file. Owned by the caller: hw_load(), then hw_destroy(). */
 struct hw_rows {
 	struct hw_row *rows;
 	size_t count;
@@ -77,8 +77,8 @@ int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err);
 void hw_destroy(struct hw_rows *rows);
 
 /*
- * Run the loops of all rows on a GPU of this profile with NVIDIA's driver and fill in what they
- * take. The one simulation of this process. Returns 0 or a negative enum sim_exit.
+ * Run the loops of all rows on a GPU of this profile with NVIDIA's driver, and fill in the times that
+ * they take. The one simulation of this process. Returns 0 or a negative enum sim_exit.
  */
 int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_error *err);
 

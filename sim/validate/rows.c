@@ -10,7 +10,7 @@
 
 #define FIELDS_MAX 80
 
-/* More than any of these loops has, and less than a simulation can take. */
+/* Bounds of parameters: more than the loops have, and less than a simulation can bear. */
 #define BYTES_MAX  (64ull << 30)
 #define PAGES_MAX  16384 /* of 64 KB in the 1 GiB that they are spread over */
 #define GRID_MAX   1000000
@@ -64,19 +64,14 @@ static int line_count(const struct hw_line *line, size_t field, u64 most, u64 *r
 	return 0;
 }
 
-static struct hw_row *rows_find(struct hw_rows *rows, enum hw_loop loop, u64 size)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (rows->rows[i].loop == loop && rows->rows[i].size == size)
-			return &rows->rows[i];
-	return NULL;
-}
-
 static int rows_add(const struct hw_line *line, enum hw_loop loop, u64 size, double value)
 {
 	struct hw_rows *rows = line->rows;
-	struct hw_row *row = rows_find(rows, loop, size);
+	struct hw_row *row = NULL;
 
+	for (size_t i = 0; i < rows->count && !row; i++)
+		if (rows->rows[i].loop == loop && rows->rows[i].size == size)
+			row = &rows->rows[i];
 	if (!row) {
 		row = realloc(rows->rows, (rows->count + 1) * sizeof(*row));
 		if (!row)
@@ -93,7 +88,7 @@ static int rows_add(const struct hw_line *line, enum hw_loop loop, u64 size, dou
 	return 0;
 }
 
-/* The value in @field, in units of @unit_ns, for the size in @size_field; 0: it has none. */
+/* Add the value in @field, in units of @unit_ns. Its size is in @size_field; 0: the loop has no size. */
 static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field, u64 most,
 		    size_t field, double unit_ns)
 {
@@ -152,15 +147,10 @@ static int parse_latency(const struct hw_line *line)
 }
 
 /*
- * Only misses are measurements of the driver; which accesses they are is one of its own. What comes
- * at the same place of the next block is the same measurement again, but for the first of all, which
- * is a cold one.
+ * "fault_walk ns...". The times of accesses that missed are measurements, and the set of these accesses is
+ * one more. A block has 32 pages, so an access that misses at the same place of a later block is the
+ * same measurement again. The first access of all has a measurement of its own: a cold fault.
  */
-static u64 walk_place(size_t access)
-{
-	return access <= 32 ? access : 1 + (access - 1) % 32;
-}
-
 static int parse_walk(const struct hw_line *line)
 {
 	int status = 0;
@@ -173,7 +163,7 @@ static int parse_walk(const struct hw_line *line)
 		if (status || ns < HW_MISS_NS)
 			continue;
 		line->rows->walk_missed |= 1ull << (i - 1);
-		status = rows_add(line, HW_WALK, walk_place(i - 1), ns);
+		status = rows_add(line, HW_WALK, i <= 33 ? i - 1 : 1 + (i - 2) % 32, ns);
 	}
 	line->rows->walk_length = (u32)(line->count > 65 ? 64 : line->count - 1);
 	return status;
@@ -202,7 +192,7 @@ static int parse_slice(const struct hw_line *line)
 	return status;
 }
 
-/* A length of time in us that is one in whole ns, too. */
+/* A time in us, of at least one ns. */
 static int line_time(const struct hw_line *line, size_t field, u64 *ret_ns)
 {
 	double us;
@@ -216,32 +206,25 @@ static int line_time(const struct hw_line *line, size_t field, u64 *ret_ns)
 	return status;
 }
 
-/* The parameters of a row of gapbench.cu. */
-static int line_gap(const struct hw_line *line, struct hw_gap *ret_gap)
-{
-	u64 kernels;
-	int status = line_count(line, 1, GRID_MAX, &kernels);
-
-	if (!status)
-		status = line_time(line, 2, &ret_gap->kernel_ns);
-	if (!status)
-		status = line_time(line, 3, &ret_gap->launch_ns);
-	if (!status)
-		ret_gap->kernels = (u32)kernels;
-	return status;
-}
-
 /* "gap KERNELS kernel_us every_us step_ms_alone step_ms_shared lp_speed" */
 static int parse_gap(const struct hw_line *line)
 {
 	static const double units[] = { 1e6, 1e6, 1 };
 	struct hw_rows *rows = line->rows;
+	struct hw_gap *gap = &rows->gaps[rows->gap_count];
+	u64 kernels;
 	double value;
 	int status;
 
 	if (rows->gap_count == HW_GAPS_MAX)
 		return line_mistake(line, "too many of", line->fields[0]);
-	status = line_gap(line, &rows->gaps[rows->gap_count]);
+	status = line_count(line, 1, GRID_MAX, &kernels);
+	if (!status)
+		status = line_time(line, 2, &gap->kernel_ns);
+	if (!status)
+		status = line_time(line, 3, &gap->launch_ns);
+	if (!status)
+		gap->kernels = (u32)kernels;
 	for (size_t i = 0; i < 3 && !status; i++) {
 		status = line_number(line, i + 4, &value);
 		if (!status)
@@ -369,11 +352,6 @@ static const struct {
 	[HW_GAP_SPEED] = { "speed of the busy one", UNIT_GAP },
 };
 
-static void label_gap(const struct hw_gap *gap, const char *name, char *text, size_t size)
-{
-	snprintf(text, size, "%s, %u of %llu us", name, gap->kernels, gap->kernel_ns / 1000);
-}
-
 void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, size_t size)
 {
 	const char *name = labels[row->loop].name;
@@ -381,7 +359,8 @@ void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, 
 	if (labels[row->loop].unit == UNIT_NONE)
 		snprintf(text, size, "%s", name);
 	else if (labels[row->loop].unit == UNIT_GAP)
-		label_gap(&rows->gaps[row->size], name, text, size);
+		snprintf(text, size, "%s, %u of %llu us", name, rows->gaps[row->size].kernels,
+			 rows->gaps[row->size].kernel_ns / 1000);
 	else if (labels[row->loop].unit == UNIT_NUMBER)
 		snprintf(text, size, "%s %llu", name, row->size);
 	else if (row->size < 1024 * 1024)

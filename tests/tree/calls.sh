@@ -13,7 +13,6 @@ trap 'rm -rf "$work"' EXIT
 # - port/common.c is the part of a world that worlds share: it asks the world for the time, and the world
 #   and its lock checker report through it.
 # - systems.c has the table of systems and the functions that they share.
-# - The client of an LLM server sends it requests; the server starts the client's actor.
 cat >"$work/left_out" <<'EXEMPT'
 sim/engine/port/lock_order sim/engine/port/common
 sim/engine/port/port sim/engine/port/common
@@ -21,7 +20,6 @@ sim/engine/port_threads/port_threads sim/engine/port/common
 sim/systems/ghost sim/systems/systems
 sim/systems/ghost_uvm sim/systems/systems
 sim/systems/gvm sim/systems/systems
-sim/apps/llm_client sim/apps/llm_server
 EXEMPT
 
 # "UNIT TYPE SYMBOL" for each symbol of the objects named on stdin. A build folder may hold objects of
