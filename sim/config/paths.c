@@ -75,7 +75,7 @@ static int is_json(const struct dirent *entry)
 {
 	const char *dot = strrchr(entry->d_name, '.');
 
-	return dot && dot != entry->d_name && !strcmp(dot, ".json");
+	return *entry->d_name != '.' && dot && !strcmp(dot, ".json");
 }
 
 void cfg_path_list_json(const char *folder, char *text, size_t size)

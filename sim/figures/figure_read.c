@@ -2,7 +2,6 @@
 /* Reading the file of a figure, see figure_read.h. */
 #include "figures/figure_read.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +18,25 @@
 #define FIGURE_ENDING ".json"
 #define FIGURE_FOLDER "figures" /* in plots */
 #define SIDE_MAX      4096	/* pixels */
+#define NAMES_MAX     8192	/* of all figures in plots/figures */
 
 static const char *const curve_kinds[] = { "values", "rate", "open", "share", NULL };
 static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
 static const char *const curve_files[] = { "timeline", "requests", NULL };
+
+static void out_of_memory(struct place_reader *reader)
+{
+	if (!reader->status)
+		reader->status = sim_runtime_error(reader->err, "out of memory");
+}
 
 /* Zeroed memory for @count elements and one more. NULL, and an error in the reader: out of memory. */
 static void *allocate(struct place_reader *reader, size_t count, size_t size)
 {
 	void *memory = calloc(count + 1, size);
 
-	if (!memory && !reader->status)
-		reader->status = sim_runtime_error(reader->err, "out of memory");
+	if (!memory)
+		out_of_memory(reader);
 	return memory;
 }
 
@@ -88,7 +94,7 @@ static void append_sets(const struct place *object, const char *key, char ***tex
 		count++;
 	grown = realloc(*texts, (count + json_object_size(sets.json) + 1) * sizeof(**texts));
 	if (!grown) {
-		place_fail(&sets, "out of memory");
+		out_of_memory(object->reader);
 		return;
 	}
 	*texts = grown;
@@ -100,7 +106,7 @@ static void append_sets(const struct place *object, const char *key, char ***tex
 		if ((!text && !dumped) ||
 		    asprintf(&grown[count], "%s=%s", path, text ? text : dumped) < 0) {
 			grown[count] = NULL;
-			place_fail(&sets, "out of memory");
+			out_of_memory(object->reader);
 		} else {
 			grown[++count] = NULL;
 		}
@@ -549,63 +555,36 @@ int figure_read(struct figure *figure, const char *name, struct sim_error *err)
 	return reader.status;
 }
 
-static int is_figure_file(const struct dirent *item)
-{
-	size_t length = strlen(item->d_name), ending = strlen(FIGURE_ENDING);
-
-	return *item->d_name != '.' && length > ending &&
-	       !strcmp(item->d_name + length - ending, FIGURE_ENDING);
-}
-
-/* Names in plots/figures, sorted, without their ending. Returns their number. */
-static size_t list_figures(struct dirent ***ret_list)
-{
-	struct sim_error ignored = { 0 };
-	char folder[PATH_MAX];
-	int count = 0;
-
-	*ret_list = NULL;
-	if (!config_find_data("plots", FIGURE_FOLDER, folder, sizeof(folder), &ignored))
-		count = scandir(folder, ret_list, is_figure_file, alphasort);
-	for (int i = 0; i < count; i++) {
-		char *name = (*ret_list)[i]->d_name;
-
-		name[strlen(name) - strlen(FIGURE_ENDING)] = '\0';
-	}
-	return count > 0 ? (size_t)count : 0;
-}
-
 int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
 		void *data, struct sim_error *err)
 {
-	struct dirent **list;
-	size_t count = list_figures(&list);
+	char names[NAMES_MAX], *end;
 	int status = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	figure_list_names(names, sizeof(names));
+	for (char *name = names; !status && name && *name; name = end) {
 		struct figure figure;
 
-		if (!status)
-			status = figure_read(&figure, list[i]->d_name, err);
-		if (!status) {
-			status = use(data, &figure, err);
-			figure_destroy(&figure);
+		end = strstr(name, ", ");
+		if (end) {
+			*end = '\0';
+			end += 2;
 		}
-		free(list[i]);
+		status = figure_read(&figure, name, err);
+		if (status)
+			break;
+		status = use(data, &figure, err);
+		figure_destroy(&figure);
 	}
-	free(list);
 	return status;
 }
 
 void figure_list_names(char *text, size_t size)
 {
-	struct dirent **list;
-	size_t count = list_figures(&list);
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
 
 	*text = '\0';
-	for (size_t i = 0; i < count; i++) {
-		cfg_append(text, size, "%s%s", i ? ", " : "", list[i]->d_name);
-		free(list[i]);
-	}
-	free(list);
+	if (!config_find_data("plots", FIGURE_FOLDER, folder, sizeof(folder), &ignored))
+		cfg_path_list_json(folder, text, size);
 }

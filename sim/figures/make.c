@@ -2,7 +2,6 @@
 /* See make.h. */
 #include "figures/make.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +14,7 @@
 #include "figures/show.h"
 #include "results/compare.h"
 #include "results/writer.h"
-
-/* Flush standard output. A failed write is an error. */
-static int flush(struct sim_error *err)
-{
-	if (fflush(stdout) || ferror(stdout))
-		return sim_runtime_error(err, "standard output: cannot write: %s",
-					 strerror(errno));
-	return 0;
-}
+#include "terminal/command.h"
 
 /* Describe the figure's runs: runs for the cache to make, or folders that the user names. */
 static int prepare_runs(const struct figure *figure, const struct figure_request *request,
@@ -86,7 +77,7 @@ static int show(const struct figure_data *data, const struct figure_request *req
 		figure_print_comparison(data);
 	else
 		figure_print(data);
-	status = flush(err);
+	status = command_flush(err);
 	if (!status)
 		status = write_numbers(data, writer, err);
 	if (!status)
@@ -99,7 +90,7 @@ static int show(const struct figure_data *data, const struct figure_request *req
 		printf("curves      %s/%s-curves.csv\n", writer->folder, name);
 	printf("picture     %s/%s.svg\n%s/%s.png\n", writer->folder, name, writer->folder,
 	       name);
-	return flush(err);
+	return command_flush(err);
 }
 
 static int make(struct figure_data *data, const struct figure_request *request,
