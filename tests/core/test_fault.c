@@ -569,6 +569,71 @@ START_TEST(a_replay_can_find_that_the_gpu_is_lost)
 }
 END_TEST
 
+#define MANY_RANGES 20000u
+
+/* The nodes above a range, and itself. */
+static u32 range_depth(const struct gvm_range *range)
+{
+	u32 depth = 0;
+
+	for (const struct rb_node *node = toy.memory.ranges.rb_node; node; depth++) {
+		const struct gvm_range *at = rb_entry(node, const struct gvm_range, node);
+
+		if (at == range)
+			return depth + 1;
+		if (at->space == range->space)
+			node = at->va < range->va ? node->rb_right : node->rb_left;
+		else
+			node = (size_t)at->space < (size_t)range->space ? node->rb_right :
+									  node->rb_left;
+	}
+	return 0;
+}
+
+/* A tenant makes a range of one block again and again, each below the last one. */
+START_TEST(a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer)
+{
+	struct gvm_container *container = toy_begin();
+	struct gvm_range *ranges = gvm_alloc(MANY_RANGES * sizeof(*ranges));
+	struct gvm_range *other = toy_map_range(1, container, GVM_CHUNK_BYTES, true);
+	static int space;
+	u32 deepest = 0;
+
+	ck_assert(ranges);
+	for (u32 i = 0; i < MANY_RANGES; i++) {
+		ranges[i].memory = &toy.memory;
+		ranges[i].space = &space;
+		ranges[i].va = TOY_VA + (u64)(MANY_RANGES - i) * GVM_CHUNK_BYTES;
+		ranges[i].block_count = 1;
+		gvm_range_publish(&ranges[i]);
+	}
+	/* Twice the logarithm of 20,002 is 28.6. */
+	for (u32 i = 0; i < MANY_RANGES; i++) {
+		struct gvm_fault fault = { .va = ranges[i].va + 1 };
+		struct gvm_range *found;
+		u32 depth = range_depth(&ranges[i]);
+
+		deepest = max(deepest, depth ? depth : MANY_RANGES);
+		gvm_memory_enter_run(&toy.memory, &space, &fault, 1, &found);
+		if (found != &ranges[i])
+			deepest = MANY_RANGES;
+		if (found)
+			gvm_range_leave(found);
+	}
+	ck_assert_uint_le(deepest, 28);
+	ck_assert_uint_ge(range_depth(other), 1);
+	ck_assert_uint_le(range_depth(other), 28);
+	gvm_range_hide(&ranges[7]);
+	ck_assert_uint_eq(range_depth(&ranges[7]), 0);
+	gvm_memory_close_space(&toy.memory, &space);
+	ck_assert_uint_eq(range_depth(&ranges[8]), 0);
+	ck_assert_uint_eq(range_depth(other), 1);
+	gvm_free(ranges);
+	toy_unmap_range(1);
+	toy_end(container);
+}
+END_TEST
+
 TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  memory_that_exists_nowhere_is_cleared_and_not_copied,
 	  the_most_important_faults_of_a_batch_are_served_and_replayed_first,
@@ -588,4 +653,5 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  a_fault_behind_the_end_of_a_range_is_cancelled,
 	  a_fault_behind_the_end_takes_no_fault_of_its_block_with_it,
 	  a_range_without_memory_or_size_or_alignment_is_refused,
+	  a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer,
 	  a_fault_names_its_device_and_keeps_its_packet, a_replay_can_find_that_the_gpu_is_lost)

@@ -49,7 +49,6 @@ int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 {
 	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
 	u64 i;
-	int status;
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
 		return -EINVAL;
@@ -77,10 +76,9 @@ int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 		block->on_host = config->on_host ? block->valid : 0;
 		range->valid_pages += hweight32(block->valid);
 	}
-	status = gvm_range_publish(range);
-	if (status)
-		gvm_range_destroy(range);
-	return status;
+	RB_CLEAR_NODE(&range->node);
+	gvm_range_publish(range);
+	return 0;
 }
 
 static u64 block_va(const struct gvm_range *range, u32 index)

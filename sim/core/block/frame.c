@@ -7,12 +7,13 @@
  * it known whether it is still there. The range cannot vanish meanwhile, since it waits for those
  * inside it.
  *
+ * A fault goes the other way: from its address space and address to a range, through a tree that is
+ * balanced. A tenant with many ranges makes the search a little longer for all, and moves no other
+ * tenant's entries.
+ *
  *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
  */
 #include "gvm/range.h"
-
-/* Ranges that faults can find before the array of them has to grow. */
-#define MEMORY_RANGES_FIRST 16u
 
 int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
 		    const struct gvm_mmu_ops *mmu, void *gpu)
@@ -22,21 +23,15 @@ int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
 	memory->mmu = mmu;
 	memory->gpu = gpu;
 	gvm_spin_init(&memory->lock, "gvm memory");
+	memory->ranges = RB_ROOT;
 	memory->frames = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->frames));
-	memory->ranges = gvm_alloc(MEMORY_RANGES_FIRST * sizeof(struct gvm_range *));
-	memory->range_room = MEMORY_RANGES_FIRST;
-	if (memory->frames && memory->ranges)
-		return 0;
-	gvm_memory_destroy(memory);
-	return -ENOMEM;
+	return memory->frames ? 0 : -ENOMEM;
 }
 
 void gvm_memory_destroy(struct gvm_memory *memory)
 {
-	GVM_ASSERT(!memory->range_count);
-	gvm_free(memory->ranges);
+	GVM_ASSERT(RB_EMPTY_ROOT(&memory->ranges));
 	gvm_free(memory->frames);
-	memory->ranges = NULL;
 	memory->frames = NULL;
 }
 
@@ -95,33 +90,53 @@ void gvm_range_leave(struct gvm_range *range)
 	gvm_spin_unlock(&memory->lock);
 }
 
-/* The place of the first range that is not before (@space, @va). Memory's lock held. */
-static u32 ranges_find_locked(const struct gvm_memory *memory, const void *space, u64 va)
+static struct gvm_range *range_of_node(struct rb_node *node)
 {
-	u32 low = 0, high = memory->range_count;
+	return rb_entry(node, struct gvm_range, node);
+}
 
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-		const struct gvm_range *range = memory->ranges[middle];
+/* Ranges are in order of address space, then of address. */
+static bool range_is_before(const struct gvm_range *range, const void *space, u64 va)
+{
+	return (size_t)range->space < (size_t)space ||
+	       (range->space == space && range->va < va);
+}
 
-		if ((size_t)range->space < (size_t)space ||
-		    (range->space == space && range->va < va))
-			low = middle + 1;
-		else
-			high = middle;
+/* The first range that is not before (@space, @va), or NULL. Memory's lock held. */
+static struct gvm_range *ranges_first_locked(const struct gvm_memory *memory, const void *space,
+					     u64 va)
+{
+	struct rb_node *node = memory->ranges.rb_node;
+	struct gvm_range *found = NULL;
+
+	while (node) {
+		struct gvm_range *range = range_of_node(node);
+
+		if (!range_is_before(range, space, va))
+			found = range;
+		node = found == range ? node->rb_left : node->rb_right;
 	}
-	return low;
+	return found;
 }
 
 /* The range that an address is in, blocks counted whole, or NULL. Memory's lock held. */
 static struct gvm_range *ranges_lookup_locked(const struct gvm_memory *memory,
 					      const void *space, u64 va)
 {
-	/* The last one that begins at or before @va. */
-	u32 after = va == U64_MAX ? 0 : ranges_find_locked(memory, space, va + 1);
-	struct gvm_range *range = after ? memory->ranges[after - 1] : NULL;
+	struct rb_node *node = memory->ranges.rb_node;
+	struct gvm_range *found = NULL;
 
-	return range && range->space == space && gvm_range_covers(range, va) ? range : NULL;
+	/* The last one that begins at or before @va. */
+	while (node) {
+		struct gvm_range *range = range_of_node(node);
+		bool begins = range_is_before(range, space, va) ||
+			      (range->space == space && range->va == va);
+
+		if (begins)
+			found = range;
+		node = begins ? node->rb_right : node->rb_left;
+	}
+	return found && found->space == space && gvm_range_covers(found, va) ? found : NULL;
 }
 
 u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gvm_fault *faults,
@@ -141,80 +156,53 @@ u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gv
 	return run;
 }
 
-/* Room for one range more. Returns with the memory's lock held on 0; else -ENOMEM. */
-static int ranges_reserve_and_lock(struct gvm_memory *memory)
-{
-	gvm_spin_lock(&memory->lock);
-	while (memory->range_count == memory->range_room) {
-		u32 room = 2 * memory->range_room;
-		struct gvm_range **larger, **former;
-
-		gvm_spin_unlock(&memory->lock);
-		larger = gvm_alloc((size_t)room * sizeof(struct gvm_range *));
-		if (!larger)
-			return -ENOMEM;
-		gvm_spin_lock(&memory->lock);
-		former = larger;
-		if (room > memory->range_room) {
-			for (u32 i = 0; i < memory->range_count; i++)
-				larger[i] = memory->ranges[i];
-			former = memory->ranges;
-			memory->ranges = larger;
-			memory->range_room = room;
-		}
-		gvm_spin_unlock(&memory->lock);
-		gvm_free(former);
-		gvm_spin_lock(&memory->lock);
-	}
-	return 0;
-}
-
-int gvm_range_publish(struct gvm_range *range)
+void gvm_range_publish(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
-	u32 place;
+	struct rb_node **link = &memory->ranges.rb_node, *parent = NULL;
 
-	if (ranges_reserve_and_lock(memory))
-		return -ENOMEM;
-	place = ranges_find_locked(memory, range->space, range->va);
-	for (u32 i = memory->range_count++; i > place; i--)
-		memory->ranges[i] = memory->ranges[i - 1];
-	memory->ranges[place] = range;
+	gvm_spin_lock(&memory->lock);
+	while (*link) {
+		parent = *link;
+		link = range_is_before(range_of_node(parent), range->space, range->va) ?
+			       &parent->rb_right :
+			       &parent->rb_left;
+	}
+	rb_link_node(&range->node, parent, link);
+	rb_insert_color(&range->node, &memory->ranges);
 	gvm_spin_unlock(&memory->lock);
-	return 0;
 }
 
-/* Take @count ranges out from @first on. Memory's lock held. */
-static void ranges_remove_locked(struct gvm_memory *memory, u32 first, u32 count)
+static void range_hide_locked(struct gvm_memory *memory, struct gvm_range *range)
 {
-	memory->range_count -= count;
-	for (u32 i = first; i < memory->range_count; i++)
-		memory->ranges[i] = memory->ranges[i + count];
+	rb_erase(&range->node, &memory->ranges);
+	RB_CLEAR_NODE(&range->node);
 }
 
 void gvm_range_hide(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
-	u32 place;
 
 	gvm_spin_lock(&memory->lock);
-	place = ranges_find_locked(memory, range->space, range->va);
-	if (place < memory->range_count && memory->ranges[place] == range)
-		ranges_remove_locked(memory, place, 1);
+	if (!RB_EMPTY_NODE(&range->node))
+		range_hide_locked(memory, range);
 	gvm_spin_unlock(&memory->lock);
 }
 
+/* Gives up the lock between two ranges: a space may have many. */
 void gvm_memory_close_space(struct gvm_memory *memory, void *space)
 {
-	u32 first, count = 0;
+	struct gvm_range *range;
 
-	gvm_spin_lock(&memory->lock);
-	first = ranges_find_locked(memory, space, 0);
-	while (first + count < memory->range_count &&
-	       memory->ranges[first + count]->space == space)
-		count++;
-	ranges_remove_locked(memory, first, count);
-	gvm_spin_unlock(&memory->lock);
+	do {
+		gvm_spin_lock(&memory->lock);
+		range = ranges_first_locked(memory, space, 0);
+		if (range && range->space != space)
+			range = NULL;
+		if (range)
+			range_hide_locked(memory, range);
+		gvm_spin_unlock(&memory->lock);
+	} while (range);
 }
 
 static bool range_is_idle(struct gvm_range *range)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "engine/port/gvm_list.h"
+#include "engine/port/gvm_rbtree.h"
 #include "engine/types.h"
 
 #define BIT(n)		  (1ul << (n))

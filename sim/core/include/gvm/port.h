@@ -25,6 +25,9 @@
  *   list         struct list_head and the list_*() calls of <linux/list.h> used here:
  *                INIT_LIST_HEAD LIST_HEAD list_add list_add_tail list_del_init list_move_tail
  *                list_empty list_first_entry list_for_each_entry list_for_each_entry_safe
+ *   tree         struct rb_root, struct rb_node and the calls of <linux/rbtree.h> used here: RB_ROOT
+ *                RB_EMPTY_ROOT RB_EMPTY_NODE RB_CLEAR_NODE rb_entry rb_link_node rb_insert_color
+ *                rb_erase
  *
  *   void *gvm_alloc(size_t bytes)     zeroed memory; may sleep; NULL when there is none
  *   void gvm_free(void *memory)       NULL is fine

@@ -24,12 +24,10 @@ struct gvm_frame {
 struct gvm_memory {
 	struct gvm_device *device;
 	const struct gvm_mmu_ops *mmu;
-	void *gpu;		   /* passed to every call of mmu */
-	struct gvm_spinlock lock;  /* leaf: the fields below, and users of ranges */
-	struct gvm_frame *frames;  /* one for each chunk of the device */
-	struct gvm_range **ranges; /* published ranges, by address space and address */
-	u32 range_count;
-	u32 range_room; /* that the array has */
+	void *gpu;		  /* passed to every call of mmu */
+	struct gvm_spinlock lock; /* leaf: the fields below, and users of ranges */
+	struct gvm_frame *frames; /* one for each chunk of the device */
+	struct rb_root ranges;	  /* published ranges, by address space and address */
 };
 
 /* One 2 MB block. Guarded by its range's lock. */
@@ -46,6 +44,8 @@ struct gvm_block {
 
 /* A managed allocation: a run of blocks of one address space. */
 struct gvm_range {
+	struct rb_node
+		node; /* in gvm_memory.ranges, and guarded by its lock; empty: faults do not find it */
 	struct gvm_container *container; /* a reference */
 	struct gvm_memory *memory;	 /* borrowed */
 	void *space;			 /* the device's cookie of the address space */
@@ -98,10 +98,10 @@ u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gv
 			 u32 count, struct gvm_range **ret_range);
 
 /*
- * Faults find a range, or do so no more, which is fine for one that they never found. publish: 0 or
- * -ENOMEM. CONTEXT: process; atomic.
+ * Faults find a range, whose node is empty before; or do so no more, which is fine for one that they
+ * never found. CONTEXT: atomic.
  */
-int gvm_range_publish(struct gvm_range *range);
+void gvm_range_publish(struct gvm_range *range);
 void gvm_range_hide(struct gvm_range *range);
 
 /* Wait until no thread works in a range that no frame leads to. CONTEXT: process. */
