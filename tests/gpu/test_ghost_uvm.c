@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Ghost's policy at the hooks of NVIDIA's driver: limits are exact, protection holds, RM's takes too. */
-#include "gpu/process.h"
+#include "gpu_fixture.h"
 #include "gvm/control.h"
-#include "runner.h"
 
 #define CHUNK  GVM_CHUNK_BYTES
 #define CHUNKS 64u
@@ -17,36 +16,14 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000 },
 };
 
-static struct sim_gpu gpu;
 static struct sim_process one, two, three;
-static void (*body)(void);
 
-static void body_main(void *data)
+static void simulate(void (*body)(void), bool evictors)
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	body();
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	sim_process_exit(&one);
-	sim_process_exit(&two);
-	sim_process_exit(&three);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
-	ck_assert_uint_eq(gpu.free_count, CHUNKS);
-}
+	const struct sim_memory_policy policy = { .manager = &sim_manager_ghost_uvm,
+						  .evictors = evictors };
 
-static void simulate(void (*function)(void), bool evictors)
-{
-	struct sim_memory_policy policy = { .manager = &sim_manager_ghost_uvm,
-					    .evictors = evictors };
-
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	run_gpu(&profile, &policy, body);
 }
 
 static struct gvm_range *start(struct sim_process *process, u32 tgid, u32 blocks)

@@ -3,8 +3,7 @@
  * One simulated GPU of 16 chunks with the driver core over it: locks between actors, faults end to
  * end, and exits in the middle of them. 1 byte/ns on the link.
  */
-#include "gpu/process.h"
-#include "runner.h"
+#include "gpu_fixture.h"
 
 #define US 1000ull
 
@@ -25,31 +24,11 @@ static struct cfg_gpu profile = {
 };
 
 static struct sim_memory_policy policy;
-static struct sim_gpu gpu;
-static struct sim_process process, other;
-static void (*body)(void);
+static struct sim_process process;
 
-/* Run the test's body, then take the GPU down; nothing may be left. */
-static void body_main(void *data)
+static void simulate(void (*body)(void))
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	body();
-	sim_process_exit(&process);
-	sim_process_exit(&other);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.free_count, 16);
-}
-
-static void simulate(void (*function)(void))
-{
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	run_gpu(&profile, &policy, body);
 }
 
 static struct fifo_burst touching_burst(const struct gmmu_touch *touch)

@@ -3,10 +3,9 @@
  * One contract, every memory manager: the calls of struct gvm_memory_ops over a simulated GPU of eight
  * chunks, made by hand as the service layer makes them. Books are exact after each step.
  */
-#include "gpu/process.h"
+#include "gpu_fixture.h"
 #include "gvm/clock.h"
 #include "gvm/control.h"
-#include "runner.h"
 
 #define CHUNK  GVM_CHUNK_BYTES
 #define CHUNKS 8u
@@ -35,46 +34,33 @@ static const struct managed {
 };
 
 static const struct managed *managed;
-static struct sim_gpu gpu;
 static struct sim_process one;
 static struct gvm_range *range;
 static const struct gvm_memory_ops *ops;
 static void *memory;
-static void (*body)(void);
 
 static u64 charged(void)
 {
 	return one.container->charged_bytes / CHUNK;
 }
 
-static void body_main(void *data)
+static void (*managed_body)(void);
+
+static void run_body(void)
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	ops = gpu.device.memory_ops;
+	memory = gpu.device.memory;
 	ck_assert_int_eq(sim_process_start(&one, &gpu, 1), 0);
 	range = sim_process_map(&one, 6 * CHUNK, true);
 	ck_assert_ptr_nonnull(range);
-	body();
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	sim_process_exit(&one);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
-	ck_assert_uint_eq(gpu.device.container_count, 0);
-	ck_assert_uint_eq(gpu.free_count, CHUNKS);
+	managed_body();
 }
 
-static void run_with(int which, void (*function)(void))
+static void run_with(int which, void (*body)(void))
 {
 	managed = &managers[which];
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &managed->policy), 0);
-	ops = gpu.device.memory_ops;
-	memory = gpu.device.memory;
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	managed_body = body;
+	run_gpu(&profile, &managed->policy, run_body);
 }
 
 /* A batch with a fault on page 0 of @count blocks from @first on; the number of those serviced. */
@@ -321,6 +307,27 @@ START_TEST(a_closed_space_has_no_ranges_for_faults)
 }
 END_TEST
 
+static void unmap_the_range(void)
+{
+	u64 va = range->va;
+
+	ck_assert_uint_eq(fault_in(0, 6), 6);
+	sim_process_unmap(&one, range);
+	ck_assert_uint_eq(charged(), 0);
+	ck_assert_uint_eq(one.range_count, 0);
+	ck_assert_int_eq(fault_status(va), -EFAULT);
+	range = sim_process_map(&one, 6 * CHUNK, true);
+	ck_assert_uint_gt(range->va, va);
+	ck_assert_uint_eq(fault_in(0, 6), 6);
+	ck_assert_uint_eq(charged(), 6);
+}
+
+START_TEST(a_range_that_is_unmapped_gives_everything_back)
+{
+	run_with(_i, unmap_the_range);
+}
+END_TEST
+
 static void move_a_range(void)
 {
 	int status = sim_process_prefetch(&one, range, GVM_PROCESSOR_GPU);
@@ -362,6 +369,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_forced_take_gets_all_chunks_of_a_range_whatever_limits_say,
 			    0, count);
 	tcase_add_loop_test(tcase, a_closed_space_has_no_ranges_for_faults, 0, count);
+	tcase_add_loop_test(tcase, a_range_that_is_unmapped_gives_everything_back, 0, count);
 	tcase_add_loop_test(tcase, a_range_migrates_both_ways_or_the_call_is_not_there, 0,
 			    count);
 	suite_add_tcase(suite, tcase);

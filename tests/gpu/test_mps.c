@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Processes that are clients of an MPS server: one TSG to the driver, one life, turns of their own GPU. */
 #include "gpu/mps.h"
-#include "gpu/process.h"
+#include "gpu_fixture.h"
 #include "gvm/control.h"
-#include "runner.h"
 
 #define CHUNK GVM_CHUNK_BYTES
 
@@ -17,38 +16,26 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000 },
 };
 
-static struct sim_gpu gpu;
 static struct sim_mps mps;
 static struct sim_process one, two, three;
-static void (*body)(void);
 
-static void body_main(void *data)
+static void (*clients_body)(void);
+
+static void run_clients(void)
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
 	sim_mps_init(&mps, &gpu);
 	ck_assert_int_eq(sim_process_start_client(&one, &gpu, 1, &mps, 500000), 0);
 	ck_assert_int_eq(sim_process_start_client(&two, &gpu, 2, &mps, 500000), 0);
 	ck_assert_int_eq(sim_process_start(&three, &gpu, 3), 0);
-	body();
-	sim_process_exit(&one);
-	sim_process_exit(&two);
-	sim_process_exit(&three);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.container_count, 0);
+	clients_body();
 }
 
-static void simulate(void (*function)(void))
+static void simulate(void (*body)(void))
 {
-	struct sim_memory_policy policy = { 0 };
+	static const struct sim_memory_policy policy;
 
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	clients_body = body;
+	run_gpu(&profile, &policy, run_clients);
 }
 
 static int write_timeslice(const struct sim_process *process)

@@ -3,8 +3,7 @@
  * Contexts and page tables on the simulated GPU, under each driver: all of them take the memory from
  * the device, and the core alone says whose it is.
  */
-#include "gpu/process.h"
-#include "runner.h"
+#include "gpu_fixture.h"
 #include "nvuvm/nvuvm.h"
 
 #define CHUNK GVM_CHUNK_BYTES
@@ -21,31 +20,11 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000 },
 };
 
-static struct sim_gpu gpu;
 static struct sim_process one, two;
-static void (*body)(void);
 
-static void body_main(void *data)
+static void simulate(void (*body)(void), const struct sim_memory_policy *policy)
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	body();
-	sim_process_exit(&one);
-	sim_process_exit(&two);
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.container_count, 0);
-	ck_assert_uint_eq(gpu.free_count, 16);
-}
-
-static void simulate(void (*function)(void), const struct sim_memory_policy *policy)
-{
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	run_gpu(&profile, policy, body);
 }
 
 static const struct sim_memory_policy core = { 0 }, ghost = { .evictors = true },

@@ -3,11 +3,10 @@
  * Paging on the simulated GPU: background evictors, limits that change under load, and containers
  * that exit in the middle of everything. 1 byte/ns on the link each way.
  */
-#include "gpu/process.h"
+#include "gpu_fixture.h"
 #include "gvm/control.h"
 #include "gvm/pressure.h"
 #include "draw.h"
-#include "runner.h"
 
 #define US     1000ull
 #define MS     1000000ull
@@ -32,29 +31,9 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000000 },
 };
 
-static struct sim_gpu gpu;
-static void (*body)(void);
-
-static void body_main(void *data)
+static void simulate(void (*body)(void), const struct sim_memory_policy *policy)
 {
-	(void)data;
-	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	body();
-	sim_gpu_stop(&gpu);
-	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.device.bound_chunks, 0);
-	ck_assert_uint_eq(gpu.device.container_count, 0);
-	ck_assert_uint_eq(gpu.free_count, CHUNKS);
-}
-
-static void simulate(void (*function)(void), const struct sim_memory_policy *policy)
-{
-	body = function;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
-	eng_spawn("body", body_main, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	sim_gpu_destroy(&gpu);
+	run_gpu(&profile, policy, body);
 }
 
 static const struct sim_memory_policy with_evictors = { .evictors = true };
