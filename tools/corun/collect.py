@@ -118,12 +118,17 @@ def measured_app(kind, folder):
                 host_per_image=f"{fetch_us}us")
 
 
-def median_launch_us(alone):
-    """The host's part of a decoding step in a run of a server alone."""
-    (name,) = [name for name in os.listdir(alone) if name.endswith(".steps.csv")]
-    launches = sorted(step["launch_us"] for step in logs.read_rows(os.path.join(alone, name))
-                      if not step["prefill_tokens"])
-    return launches[len(launches) // 2]
+def decode_launch_us(folder, alone):
+    """The host's part of a decoding step, a median: in a run of a server alone if there is one,
+    or over the steps of measure.py."""
+    if alone:
+        (name,) = [name for name in os.listdir(alone) if name.endswith(".steps.csv")]
+        launches = [step["launch_us"] for step in logs.read_rows(os.path.join(alone, name))
+                    if not step["prefill_tokens"]]
+    else:
+        launches = [row["launch_us"] for row in logs.read_rows(os.path.join(
+            folder, "steps.csv")) if row["model"] == "3b" and not row["chunks"]]
+    return sorted(launches)[len(launches) // 2]
 
 
 def measured_host(apps, folder, alone):
@@ -132,10 +137,7 @@ def measured_host(apps, folder, alone):
     kernels = measured_rows(folder, "kernels", "part")
     if "llm" in apps:
         launches = int(kernels["32 decodes"]["launches"])
-        steps = logs.read_rows(os.path.join(folder, "steps.csv"))
-        launch_us = median_launch_us(alone) if alone else next(
-            row["launch_us"] for row in steps
-            if row["model"] == "3b" and row["decodes"] == 32 and row["chunks"] == 0)
+        launch_us = decode_launch_us(folder, alone)
     else:
         launches = int(kernels["step"]["launches"])
         launch_us = int(measured_rows(folder, "image", "phase")["step"]["launch_us"])
