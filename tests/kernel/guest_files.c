@@ -164,10 +164,7 @@ static void read_freeze(void)
 	guest_read("gvm/2000/0/compute.freeze", text, sizeof(text));
 }
 
-/*
- * F10: one writer is in an RPC that takes its time; who waits for it can be killed meanwhile. Settings
- * are shown without a wait.
- */
+/* F10: behind a writer in a slow RPC, a waiting writer can be killed, and settings are shown at once. */
 static void test_kill_behind_rpc(void)
 {
 	int status[2] = { 0 };
