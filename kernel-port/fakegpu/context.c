@@ -146,18 +146,19 @@ int fakegpu_context_create(struct fakegpu_context *context,
 /* Mappings. */
 
 /* Host memory that an application has written: the pattern of @seed. */
-static int mapping_fill(struct fakegpu_mapping *mapping, const struct gvm_range_config *range,
-			u64 seed)
+static int mapping_fill(struct fakegpu *gpu, struct fakegpu_mapping *mapping,
+			const struct gvm_range_config *range, u64 seed)
 {
 	u64 at;
 
 	for (at = 0; at < range->bytes; at += sizeof(u64)) {
-		void **host = &mapping->host[at >> GVM_CHUNK_SHIFT];
+		struct fakegpu_host *host = fakegpu_host_alloc(
+			gpu, &mapping->host[at >> GVM_CHUNK_SHIFT], GFP_KERNEL_ACCOUNT);
 		u64 *words;
 
-		words = fakegpu_host_alloc(host, GFP_KERNEL_ACCOUNT);
-		if (!words)
+		if (!host)
 			return -ENOMEM;
+		words = host->bytes;
 		words[(at & (GVM_CHUNK_BYTES - 1)) / sizeof(u64)] =
 			gvm_fakegpu_word(seed, range->va + at);
 		if (at % GVM_PAGE_BYTES == 0 && gvm_give_way())
@@ -171,7 +172,7 @@ static void mapping_free(struct fakegpu_mapping *mapping, u32 count)
 	u32 i;
 
 	for (i = 0; mapping->host && i < count; i++)
-		vfree(mapping->host[i]);
+		fakegpu_host_put(mapping->host[i]);
 	kvfree(mapping->host);
 	kvfree(mapping->ptes);
 	kfree(mapping);
@@ -227,7 +228,7 @@ static int mapping_create(struct fakegpu_context *context, const struct gvm_fake
 	if (status)
 		goto err_free;
 	if (config.on_host)
-		status = mapping_fill(mapping, &config, map->seed);
+		status = mapping_fill(context->gpu, mapping, &config, map->seed);
 	if (!status)
 		status = gvm_range_init(&context->gpu->memory, &mapping->range, &config);
 	if (status)

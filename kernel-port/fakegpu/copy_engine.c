@@ -121,43 +121,40 @@ static void *run_device(struct fakegpu *gpu, const struct gvm_page_run *run)
 	       ((size_t)run->first_page << GVM_PAGE_SHIFT);
 }
 
-/* Where the host keeps the pages of a run, or NULL: no memory. The range's lock is held. */
-static void *run_host(struct fakegpu *gpu, const struct gvm_page_run *run)
+/* A copy of a run to or from the host's memory of its block, which it keeps. The range's lock is held. */
+static int copy_start(struct fakegpu *gpu, enum gvm_engine which,
+		      const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	const struct gvm_frame *frame = &gpu->memory.frames[run->chunk];
+	struct fakegpu_copy copy = { .bytes = run_bytes(run) };
 	struct fakegpu_mapping *mapping;
-	void *bytes;
+	void *on_host;
+	int status;
 
 	gvm_mutex_assert_held(&frame->range->lock);
 	mapping = container_of(frame->range, struct fakegpu_mapping, range);
-	bytes = fakegpu_host_alloc(&mapping->host[frame->index],
-				   GFP_KERNEL | __GFP_RETRY_MAYFAIL);
-	return bytes ? bytes + ((size_t)run->first_page << GVM_PAGE_SHIFT) : NULL;
+	copy.host = fakegpu_host_alloc(gpu, &mapping->host[frame->index],
+				       GFP_KERNEL | __GFP_RETRY_MAYFAIL);
+	if (!copy.host)
+		return -ENOMEM;
+	on_host = copy.host->bytes + ((size_t)run->first_page << GVM_PAGE_SHIFT);
+	copy.to = which == GVM_ENGINE_OUT ? on_host : run_device(gpu, run);
+	copy.from = which == GVM_ENGINE_OUT ? run_device(gpu, run) : on_host;
+	refcount_inc(&copy.host->refs);
+	status = engine_submit(gpu, which, run->chunk, &copy, fence);
+	if (status)
+		fakegpu_host_put(copy.host);
+	return status;
 }
 
-int fakegpu_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+int fakegpu_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
-	struct fakegpu *gpu = data;
-	struct fakegpu_copy copy = {
-		.to = run_device(gpu, run),
-		.from = run_host(gpu, run),
-		.bytes = run_bytes(run),
-	};
-
-	return copy.from ? engine_submit(gpu, GVM_ENGINE_IN, run->chunk, &copy, fence) :
-			   -ENOMEM;
+	return copy_start(gpu, GVM_ENGINE_IN, run, fence);
 }
 
-int fakegpu_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
+int fakegpu_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
-	struct fakegpu *gpu = data;
-	struct fakegpu_copy copy = {
-		.to = run_host(gpu, run),
-		.from = run_device(gpu, run),
-		.bytes = run_bytes(run),
-	};
-
-	return copy.to ? engine_submit(gpu, GVM_ENGINE_OUT, run->chunk, &copy, fence) : -ENOMEM;
+	return copy_start(gpu, GVM_ENGINE_OUT, run, fence);
 }
 
 int fakegpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
@@ -208,6 +205,7 @@ static void engine_thread(void *data)
 			break;
 		wait_event(gpu->copied, fakegpu_fence_passed(gpu, &copy->after));
 		copy_do(copy);
+		fakegpu_host_put(copy->host);
 		smp_store_release(&engine->done, engine->done + 1);
 		wake_up_all(&gpu->copied);
 	}

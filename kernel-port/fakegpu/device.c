@@ -66,6 +66,7 @@ static const struct gvm_mmu_ops fakegpu_mmu_ops = {
 	.chunk_free = fakegpu_chunk_free,
 	.copy_in = fakegpu_copy_in,
 	.copy_out = fakegpu_copy_out,
+	.host_free = fakegpu_host_free,
 	.clear = fakegpu_clear,
 	.fence_wait = fakegpu_fence_wait,
 	.fence_passed = fakegpu_fence_passed,
@@ -160,6 +161,7 @@ static void fakegpu_info(struct fakegpu *gpu, struct gvm_fakegpu_info *info)
 	info->bytes_out = gpu->engines[GVM_ENGINE_OUT].bytes;
 	info->bytes_cleared = gpu->engines[GVM_ENGINE_CLEAR].bytes;
 	spin_unlock(&gpu->engine_lock);
+	info->host_chunks = (u32)atomic_read(&gpu->host_chunks);
 	spin_lock(&gpu->faults.lock);
 	info->faults = gpu->faults.faults;
 	info->lost_faults = gpu->faults.lost;

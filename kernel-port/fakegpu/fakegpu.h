@@ -47,8 +47,16 @@ struct fakegpu;
 struct fakegpu_sm;
 struct gvm_member;
 
+/* 2 MB of host memory. A reference is held by its block, and by each copy until it is done. */
+struct fakegpu_host {
+	struct fakegpu *gpu;
+	refcount_t refs;
+	void *bytes;
+};
+
 /* One copy or clear. */
 struct fakegpu_copy {
+	struct fakegpu_host *host; /* its end there: a reference; or NULL */
 	void *to;
 	const void *from; /* NULL: clear */
 	size_t bytes;
@@ -86,9 +94,9 @@ struct fakegpu_page_table {
 struct fakegpu_mapping {
 	struct list_head node; /* in fakegpu_context.mappings */
 	struct gvm_range range;
-	struct fakegpu_pte *ptes; /* of each block */
-	void **host;	 /* of each block its 2 MB of host memory, or NULL; range's lock */
-	u64 host_blocks; /* that began on the host: counted in the context */
+	struct fakegpu_pte *ptes;   /* of each block */
+	struct fakegpu_host **host; /* of each block, or NULL; range's lock */
+	u64 host_blocks;	    /* that began on the host: counted in the context */
 };
 
 /* A kernel. Memory of whoever launches it, until it is done. Guarded by the GPU's lock. */
@@ -187,10 +195,11 @@ struct fakegpu {
 
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
-	atomic_t copies; /* asked for; for copies that fail */
-	atomic_t outs;	 /* of these, to the host */
-	atomic_t rpcs;	 /* likewise */
-	bool lost;	 /* it fell off the bus */
+	atomic_t copies;      /* asked for; for copies that fail */
+	atomic_t outs;	      /* of these, to the host */
+	atomic_t host_chunks; /* struct fakegpu_host */
+	atomic_t rpcs;	      /* likewise */
+	bool lost;	      /* it fell off the bus */
 
 	/* Guarded by the xa_lock of each. */
 	struct xarray contexts; /* struct fakegpu_context by id */
@@ -233,8 +242,14 @@ void fakegpu_chunk_free(void *gpu, u32 chunk);
 u32 fakegpu_free_chunks(void *memory); /* gvm_memory_ops.free_chunks */
 void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk);
 
-/* The 2 MB of host memory at *@host; allocated, and zero, at the first call. NULL: none. */
-void *fakegpu_host_alloc(void **host, gfp_t flags);
+/*
+ * The host's memory of a block. alloc: *@host; made, and zero, if there is none. NULL: no memory. put:
+ * drop a reference. free: gvm_mmu_ops.host_free. CONTEXT: process.
+ */
+struct fakegpu_host *fakegpu_host_alloc(struct fakegpu *gpu, struct fakegpu_host **host,
+					gfp_t flags);
+void fakegpu_host_put(struct fakegpu_host *host);
+void fakegpu_host_free(void *gpu, struct gvm_range *range, u32 index);
 
 /* copy_engine.c. The calls of gvm_mmu_ops, and what starts and stops the engines. */
 int fakegpu_engines_start(struct fakegpu *gpu);

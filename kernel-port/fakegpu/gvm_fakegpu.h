@@ -93,6 +93,8 @@ struct gvm_fakegpu_info {
 	__u64 lost_faults; /* of these, not recorded: the buffer was full */
 	__u64 replays;
 	__u64 switches; /* a TSG was taken off an SM that could have gone on */
+	__u32 host_chunks; /* 2 MB of host memory each: where evicted blocks are, and what began there */
+	__u32 reserved;
 };
 
 /* Chunks that RM's allocator wants: as many as ret_taken were taken from containers and given back. */

@@ -73,9 +73,41 @@ void fakegpu_chunk_free(void *data, u32 chunk)
 	spin_unlock(&gpu->lock);
 }
 
-void *fakegpu_host_alloc(void **host, gfp_t flags)
+struct fakegpu_host *fakegpu_host_alloc(struct fakegpu *gpu, struct fakegpu_host **host,
+					gfp_t flags)
 {
-	if (!*host)
-		*host = __vmalloc(GVM_CHUNK_BYTES, flags | __GFP_NOWARN | __GFP_ZERO);
-	return *host;
+	struct fakegpu_host *made;
+
+	if (*host)
+		return *host;
+	made = kzalloc(sizeof(*made), flags | __GFP_NOWARN);
+	if (!made)
+		return NULL;
+	made->bytes = __vmalloc(GVM_CHUNK_BYTES, flags | __GFP_NOWARN | __GFP_ZERO);
+	if (!made->bytes) {
+		kfree(made);
+		return NULL;
+	}
+	made->gpu = gpu;
+	refcount_set(&made->refs, 1);
+	atomic_inc(&gpu->host_chunks);
+	*host = made;
+	return made;
+}
+
+void fakegpu_host_put(struct fakegpu_host *host)
+{
+	if (!host || !refcount_dec_and_test(&host->refs))
+		return;
+	atomic_dec(&host->gpu->host_chunks);
+	vfree(host->bytes);
+	kfree(host);
+}
+
+void fakegpu_host_free(void *gpu, struct gvm_range *range, u32 index)
+{
+	struct fakegpu_mapping *mapping = container_of(range, struct fakegpu_mapping, range);
+
+	fakegpu_host_put(mapping->host[index]);
+	mapping->host[index] = NULL;
 }

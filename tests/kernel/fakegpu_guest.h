@@ -92,6 +92,7 @@ void test_refused(void);
 void test_victims(void);
 void test_evictor(void);
 void test_signals(void);
+void test_swap(void);
 void test_freeze(void);
 void test_hostage(void);
 void test_scheduling(void);

@@ -21,6 +21,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "victims", test_victims },
 	{ "evictor", test_evictor },
 	{ "signals", test_signals },
+	{ "swap", test_swap },
 	{ "freeze", test_freeze },
 	{ "hostage", test_hostage },
 	{ "scheduling", test_scheduling },

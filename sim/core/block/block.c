@@ -244,6 +244,20 @@ static int block_move_runs(struct gvm_range *range, const struct gvm_block *bloc
 	return 0;
 }
 
+void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	u32 swapped = block->swapped & pages;
+	bool was_there = block->on_host;
+
+	block->on_host &= ~pages;
+	block->swapped &= ~pages;
+	gvm_swap_uncharge(range->container, (u64)hweight32(swapped) << GVM_PAGE_SHIFT);
+	if (was_there && !block->on_host && memory->mmu->host_free)
+		memory->mmu->host_free(memory->gpu, range, index);
+}
+
 /* What is copied in has to have arrived on the host first, if it is only just on its way there. */
 static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
 {
@@ -304,12 +318,12 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 {
 	struct gvm_block *block = &range->blocks[index];
 	u32 clean = gvm_clean_plan(range, block, wanted, access);
-	u32 back = wanted & block->swapped;
+	u32 back = wanted & clean & block->swapped;
 
 	block_map_clean_locked(range, index, wanted, clean);
-	block->on_host &= ~(wanted & ~clean);
-	block->swapped &= ~wanted;
+	block->swapped &= ~back;
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
+	gvm_block_leave_host_locked(range, index, wanted & ~clean);
 	gvm_clock_touch(range->memory->device, block->chunk);
 	gvm_frame_set_in_service(range->memory, block->chunk, false);
 }

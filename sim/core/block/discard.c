@@ -20,29 +20,19 @@
  */
 #include "gvm/block.h"
 
-/* Forget what of @pages is in host memory. */
-static void discard_host_locked(struct gvm_range *range, struct gvm_block *block, u32 pages)
-{
-	u64 swapped = hweight32(block->swapped & pages);
-
-	block->on_host &= ~pages;
-	block->swapped &= ~pages;
-	gvm_swap_uncharge(range->container, swapped << GVM_PAGE_SHIFT);
-}
-
 /* Returns whether the block's chunk has become free. */
 static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_block *block = &range->blocks[index];
 
 	if (block->chunk == GVM_NO_CHUNK) {
-		discard_host_locked(range, block, pages);
+		gvm_block_leave_host_locked(range, index, pages);
 		return false;
 	}
 	if (gvm_frame_in_service(range->memory, block->chunk))
 		return false;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	discard_host_locked(range, block, pages);
+	gvm_block_leave_host_locked(range, index, pages);
 	gvm_block_unmap_locked(range, index, pages & block->resident);
 	if (block->resident)
 		return false;

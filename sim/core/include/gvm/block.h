@@ -58,6 +58,12 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
 void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
 
 /*
+ * Host memory holds nothing of @pages any more: they are on the device, or their data is given up.
+ * CONTEXT: atomic.
+ */
+void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages);
+
+/*
  * Give a block that has none the chunk @chunk, in service: the container's reservation becomes its
  * charge. CONTEXT: atomic.
  */

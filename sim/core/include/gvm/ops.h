@@ -138,6 +138,8 @@ struct gvm_page_run {
 	u32 pieces;	/* copies that a copy engine needs for it; 0 is 1, too */
 };
 
+struct gvm_range;
+
 /*
  * Calls of a manager that moves pages itself: the memory of one GPU. Operations on one chunk take
  * effect in the order in which they were started, whichever engine works on them: a chunk whose
@@ -154,6 +156,12 @@ struct gvm_mmu_ops {
 	int (*copy_in)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
 	/* Start copying a run of pages to host memory. */
 	int (*copy_out)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
+	/*
+	 * Nothing of block number @index of a range is in host memory any more: the device gives back what
+	 * it keeps there, behind the copies that have been started. Range's lock held. Or NULL: host
+	 * memory is not the device's.
+	 */
+	void (*host_free)(void *gpu, struct gvm_range *range, u32 index);
 	/* Start clearing a run of pages: reused memory never shows another tenant's bytes. */
 	int (*clear)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
 	/* Wait until a fence has passed. Returns 0 or -EINTR. */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* hmem.limit bounds the memory that the GPU's driver keeps on the host, and not only its count. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "fakegpu_guest.h"
+
+#define BLOCKS	    24u
+#define HIGH_CHUNKS 3u /* one for page tables */
+#define HMEM_CHUNKS 2u
+
+/* Sends block after block to the host, and takes it back or gives it up. */
+static void swap_everything(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, BLOCKS * CHUNK);
+	uint32_t most = 0;
+
+	(void)index;
+	require(control_set_number(getpid(), "gmem.limit.high", HIGH_CHUNKS * CHUNK) == 0 &&
+			control_set_number(getpid(), "hmem.limit", HMEM_CHUNKS * CHUNK) == 0,
+		"limits");
+	for (uint32_t i = 0; i + 3 <= BLOCKS; i++) {
+		uint64_t first = va + i * CHUNK;
+
+		require(fakegpu_fill(context, first, 3 * CHUNK, i) == 0, "fill");
+		require(fakegpu_verify(context, first, 3 * CHUNK, i, NULL) == 0, "verify");
+		/* The first block came back from the host, and is on the GPU when it is given up. */
+		require(fakegpu_discard(context, first, CHUNK) == 0, "discard");
+		most = gpu_info().host_chunks > most ? gpu_info().host_chunks : most;
+	}
+	/* One more for a copy that is not done. */
+	require(most > 0 && most <= HMEM_CHUNKS + 1, "%u chunks on the host", most);
+	close(context);
+}
+
+void test_swap(void)
+{
+	gpu_load("chunks=16");
+	guest_check(tenants_run(swap_everything, 1) == 1,
+		    "%u blocks were swapped through %u chunks of host memory", BLOCKS,
+		    HMEM_CHUNKS);
+	guest_check(gpu_info().host_chunks == 0, "none of it is left: %u",
+		    gpu_info().host_chunks);
+	gpu_unload();
+}
