@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "race_gpu.h"
 
+#include "gvm/activity.h"
+
 /* How long an access waits for a replay before it faults again: its record may have been lost. */
 #define RACE_PATIENCE_NS 1000000ull
 
@@ -487,7 +489,8 @@ bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
 	while (!race_try(space, page, write, tag)) {
 		u64 replays = race_replays();
 
-		if (race_cancelled(space) != cancelled || gvm_give_way())
+		if (race_cancelled(space) != cancelled || gvm_give_way() ||
+		    gvm_device_is_lost(&race_gpu.device))
 			return false;
 		race_fault(space, page, write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ);
 		(void)gvm_wait_event_timeout_ns(&race_gpu.replayed, race_replays() != replays,

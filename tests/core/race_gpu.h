@@ -90,7 +90,8 @@ void race_unmap_range(struct race_space *space);
 
 /*
  * An access by the GPU: faults until the page is there, then stores *tag or loads it. Returns
- * false if the access was given up: its fault was cancelled, or the worker is being stopped.
+ * false if the access was given up: its fault was cancelled, the worker is being stopped, or the GPU
+ * is lost.
  */
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
 

@@ -2,14 +2,17 @@
 /*
  * The core on a GPU with threads that really run side by side, which the simulator never has: in user
  * space under ThreadSanitizer, in a kernel on its own processors. Faults, evictors, limits and
- * settings that are written, memory that is pinned and discarded, listeners, and processes that exit
- * in the middle. Nothing is expected of who gets which chunk. Everything has to add up, what was
- * stored has to come back, and it has to end.
+ * settings that are written, memory that is pinned and discarded, listeners, processes that exit in
+ * the middle, and a driver that takes chunks by force, suspends the GPU, or loses it. Nothing is
+ * expected of which container gets which chunk. Everything has to add up, what was stored has to come
+ * back, and it has to end.
  */
+#include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
+#include "gvm/quiesce.h"
 #include "gvm/sched.h"
 #include "race_gpu.h"
 
@@ -159,7 +162,8 @@ static void write_limit(struct gvm_container *container, const char *file, u64 n
 {
 	int status = write_number(container, file, number);
 
-	GVM_ASSERT(status == 0 || status == -EIO || status == -EAGAIN || status == -EINTR);
+	GVM_ASSERT(status == 0 || status == -EIO || status == -EAGAIN || status == -EINTR ||
+		   status == -ENODEV);
 }
 
 static void read_files(struct gvm_container *container)
@@ -201,15 +205,15 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 
 	switch (race_roll(dice, 10)) {
 	case 0:
-		GVM_ASSERT(gvm_control_write(container, "gmem.limit.high", "max", 3) == 0);
+		write_limit(container, "gmem.limit.high", GVM_NO_LIMIT);
 		write_limit(container, "hmem.limit", GVM_NO_LIMIT);
 		break;
 	case 1 ... 2:
 		write_limit(container, "gmem.limit.high", race_roll(dice, RACE_CHUNKS) * CHUNK);
 		break;
 	case 3 ... 4:
-		GVM_ASSERT(write_number(container, "gmem.limit.low",
-					race_roll(dice, RACE_CHUNKS / 2) * CHUNK) == 0);
+		write_limit(container, "gmem.limit.low",
+			    race_roll(dice, RACE_CHUNKS / 2) * CHUNK);
 		break;
 	case 5:
 		GVM_ASSERT(write_number(container, "gmem.current", 1) == -EACCES);
@@ -332,7 +336,7 @@ static void tsg_step(struct tsg_side *me, struct gvm_container *container)
 		read_files(container);
 	}
 	GVM_ASSERT(status == 0 || status == -EIO || status == -EAGAIN || status == -ETIMEDOUT ||
-		   status == -EINTR);
+		   status == -EINTR || status == -ENODEV);
 	me->side.count++;
 }
 
@@ -441,6 +445,69 @@ static void picker_side(void *data)
 	picker_stop_scheduler(me);
 }
 
+/* The driver: it takes ranges of chunks by force, suspends and resumes the GPU, or loses it. */
+struct driver {
+	struct race_side side;
+	bool loses; /* the GPU, once */
+	u32 taken;
+	u32 suspends;
+};
+
+/* As RM's allocator does: what is still picked is evicted, used, and given back. */
+static void driver_take(struct driver *me)
+{
+	struct gvm_device *device = &race_gpu.device;
+	u32 first = race_roll(&me->side.dice, RACE_CHUNKS);
+	u32 count = 1 + race_roll(&me->side.dice, min(8u, RACE_CHUNKS - first));
+
+	gvm_clock_take_range(device, first, count);
+	for (u32 chunk = first; chunk < first + count; chunk++) {
+		struct gvm_eviction eviction = { .keep = true };
+
+		if (!gvm_clock_is_picked(device, chunk) ||
+		    device->memory_ops->evict(device->memory, chunk, &eviction))
+			continue;
+		device->memory_ops->release(device->memory, chunk);
+		me->taken++;
+	}
+}
+
+/* While the device is quiesced, no thread of the core is at work on it. */
+static void driver_suspend(struct driver *me)
+{
+	struct gvm_device *device = &race_gpu.device;
+
+	if (gvm_device_quiesce(device, 1 + race_roll(&me->side.dice, 5000000)))
+		return;
+	for (u32 i = 0; i < 100; i++) {
+		gvm_spin_lock(&device->lock);
+		for (u32 activity = 0; activity < GVM_ACTIVITIES; activity++)
+			GVM_ASSERT(!device->active[activity]);
+		gvm_spin_unlock(&device->lock);
+		race_sleep(race_roll(&me->side.dice, 3000));
+	}
+	for (u32 i = 0; i < RACE_TSGS; i++)
+		race_new_tsg(i);
+	(void)gvm_device_resume(device);
+	me->suspends++;
+}
+
+static void driver_side(void *data)
+{
+	struct driver *me = container_of((struct race_side *)data, struct driver, side);
+
+	while (!gvm_give_way()) {
+		if (me->loses && me->suspends + me->taken > 20)
+			gvm_device_set_lost(&race_gpu.device);
+		if (race_roll(&me->side.dice, 3))
+			driver_take(me);
+		else
+			driver_suspend(me);
+		race_sleep(race_roll(&me->side.dice, 2000000));
+	}
+}
+
+static struct driver driver;
 static struct writer writers[WRITERS];
 static struct tsg_side tsg_sides[TSG_SIDES];
 static struct picker picker;
@@ -459,6 +526,7 @@ static void start_everybody(u64 seed)
 	for (i = 0; i < TSG_SIDES; i++)
 		race_side_start(&tsg_sides[i].side, i, seed + 2, tsg_side_main);
 	race_side_start(&picker.side, 0, seed + 3, picker_side);
+	race_side_start(&driver.side, 0, seed + 5, driver_side);
 	for (i = 0; i < HEARERS; i++)
 		race_side_start(&hearers[i].side, i, seed + 4, hearer_side);
 }
@@ -474,27 +542,37 @@ static void end_everybody(void)
 	for (i = 0; i < TSG_SIDES; i++)
 		gvm_worker_stop(&tsg_sides[i].side.worker);
 	gvm_worker_stop(&picker.side.worker);
+	gvm_worker_stop(&driver.side.worker);
 	for (i = 0; i < HEARERS; i++)
 		gvm_worker_stop(&hearers[i].side.worker);
 }
 
-static void race(u32 features)
+static void run_everybody(u32 features, bool loses)
 {
 	u64 seed = race_begin();
-	u64 accesses = 0;
-	u32 i;
 
 	ck_assert_int_eq(race_gpu_init(seed, features), 0);
+	driver.loses = loses;
+	driver.taken = driver.suspends = 0;
 	start_everybody(seed);
 	end_everybody();
 	race_gpu_destroy();
+}
+
+static void race(u32 features)
+{
+	u64 accesses = 0;
+	u32 i;
+
+	run_everybody(features, false);
 	/* It was a real test: everybody did get somewhere. */
 	for (i = 0; i < RACE_SPACES; i++)
 		accesses += processes[i].side.count;
 	printf("accesses %llu, services %llu, copies in %llu, out %llu, hints %llu, rpcs %llu, "
-	       "events %llu\n",
+	       "events %llu, taken %u, suspends %u\n",
 	       accesses, race_gpu.services, race_gpu.copies_in, race_gpu.copies_out,
-	       race_gpu.hints, race_gpu.rpcs, hearers[0].side.count + hearers[1].side.count);
+	       race_gpu.hints, race_gpu.rpcs, hearers[0].side.count + hearers[1].side.count,
+	       driver.taken, driver.suspends);
 	ck_assert_uint_gt(accesses, GPU_STEPS);
 	ck_assert_uint_gt(race_gpu.copies_out, GPU_STEPS / 32);
 	ck_assert_uint_gt(race_gpu.copies_in, GPU_STEPS / 32);
@@ -502,6 +580,8 @@ static void race(u32 features)
 	ck_assert_uint_gt(writers[0].side.count, 0);
 	ck_assert_uint_gt(picker.side.count, 0);
 	ck_assert_uint_gt(picker.rounds, 0);
+	ck_assert_uint_gt(driver.taken, 0);
+	ck_assert_uint_gt(driver.suspends, 0);
 }
 
 START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)
@@ -517,5 +597,14 @@ START_TEST(so_they_do_with_all_ideas_beyond_the_papers)
 }
 END_TEST
 
-TEST_MAIN("race gpu", threads_that_meet_anywhere_leave_the_books_in_order,
+/* All that wait for it go on, all memory comes back, and every process can leave. */
+START_TEST(a_gpu_that_is_lost_in_the_middle_holds_no_thread)
+{
+	run_everybody(0, true);
+	ck_assert(gvm_device_is_lost(&race_gpu.device));
+}
+END_TEST
+
+TEST_MAIN("race gpu", a_gpu_that_is_lost_in_the_middle_holds_no_thread,
+	  threads_that_meet_anywhere_leave_the_books_in_order,
 	  so_they_do_with_all_ideas_beyond_the_papers)
