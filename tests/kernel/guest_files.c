@@ -164,7 +164,7 @@ static void read_freeze(void)
 	guest_read("gvm/2000/0/compute.freeze", text, sizeof(text));
 }
 
-/* F10: behind a writer in a slow RPC, a waiting writer can be killed, and settings are shown at once. */
+/* F10: a writer that waits behind a slow RPC can be killed; settings are shown at once. */
 static void test_kill_behind_rpc(void)
 {
 	int status[2] = { 0 };
