@@ -94,7 +94,7 @@ static void block_set_hinted_locked(struct gvm_range *range, struct gvm_block *b
 	block->hinted = hinted;
 }
 
-/* Pages of a block become resident, or cease to be (below): mask, count and PTEs agree. */
+/* Pages of a block become resident: mask, count and PTEs change together. */
 static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			     enum gvm_access access)
 {
@@ -170,7 +170,7 @@ void gvm_range_destroy(struct gvm_range *range)
 	for (i = 0; i < range->block_count; i++)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
-	/* No frame leads here any more; who is here already has yet to find out. */
+	/* No frame leads here any more. Threads that are inside already see dying, and leave. */
 	gvm_range_wait_idle(range);
 	gvm_free(range->blocks);
 	gvm_container_put(range->container);
@@ -258,7 +258,7 @@ void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
 		memory->mmu->host_free(memory->gpu, range, index);
 }
 
-/* What is copied in has to have arrived on the host first, if it is only just on its way there. */
+/* Data that is still on its way to the host has to arrive there before it is copied in again. */
 static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
 {
 	struct gvm_memory *memory = range->memory;
@@ -328,7 +328,7 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 	gvm_frame_set_in_service(range->memory, block->chunk, false);
 }
 
-/* What the faults of a batch ask for of one block. */
+/* The pages of one block that faults of a batch ask for. */
 struct block_request {
 	u32 index;
 	u32 pages;
@@ -349,13 +349,13 @@ static struct block_request block_request(const struct gvm_range *range,
 	return request;
 }
 
-/* What a block will be given for its faults: nothing that it has, everything it is promoted to. */
+/* The pages that a block gets for its faults: those of the plan that are not resident. */
 static u32 block_wanted(const struct gvm_block *block, const struct block_request *request)
 {
 	return gvm_hugepage_plan(block, request->pages & block->valid) & ~block->resident;
 }
 
-/* What it has and what has to be mapped anew: the PTEs do not permit the access yet. */
+/* The resident pages, if PTEs of faulted ones do not permit the access yet: all are mapped anew. */
 static u32 block_remapped(const struct gvm_block *block, const struct block_request *request)
 {
 	u32 mapped = gvm_block_accessible(block, request->access);
@@ -365,8 +365,8 @@ static u32 block_remapped(const struct gvm_block *block, const struct block_requ
 
 /*
  * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk, because
- * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). An error of a block that has a
- * chunk is another one: an eviction would not help.
+ * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a chunk failed for
+ * another reason, and an eviction would not help.
  */
 static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_fence *fence, bool *ret_needs_room)
@@ -438,7 +438,7 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 	gvm_mutex_unlock(&range->lock);
 }
 
-/* A limit that was lowered meanwhile could not have what was in service here. */
+/* A limit write that came meanwhile could not evict the blocks in service here: evict them now. */
 static void range_keep_limit(struct gvm_range *range, u32 blocks)
 {
 	struct gvm_eviction evictions = { 0 };
@@ -474,7 +474,7 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	gvm_range_leave(range);
 }
 
-/* The copies of an eviction, of @copied, are started: the block lives on the host now. */
+/* The copies of @copied are started: from now on the block's data is on the host. */
 static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
 				      u32 pages, u32 copied,
 				      const struct gvm_eviction *eviction)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. What sorted faults ask for of the blocks of a range, and what becomes of them.
+ * Layer: block. Which pages of which block sorted faults ask for, and the status that each fault gets.
  */
 #include "gvm/range.h"
 
@@ -28,13 +28,11 @@ u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *
 	return mask;
 }
 
-/* Pages behind the end of the range can never be had: no replay would help. */
+/* A page behind the end of the range does not exist: its fault gets -EFAULT, as no replay would help. */
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status)
 {
-	u32 i;
-
-	for (i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++)
 		faults[i].status =
 			gvm_fault_page_mask(&faults[i]) & block->valid ? status : -EFAULT;
 }

@@ -7,17 +7,17 @@
  *
  * One fault is enough
  *
- * The GPU raises a fault per 64 KB page. The fault's way to the driver and back costs far more
- * than moving the 31 neighbours along, a copy of 2 MB is one push where 32 small ones are 32, and
- * a block whose 32 pages are all there needs one large PTE. The chunk below has been charged
- * whole anyway. So the first fault in a block of which nothing is resident brings it all:
+ * The GPU raises a fault for each 64 KB page. A fault's way to the driver and back costs far more than
+ * moving the 31 neighbours along. A copy of 2 MB is one push, 32 small copies are 32. A block with all
+ * of its 32 pages needs one large PTE. And the chunk has been charged whole anyway. So when nothing of
+ * a block is resident, its first fault brings all of it:
  *
  *     resident  ................................       resident  ####............####....
  *     faulted   .....x..........................       faulted   .....x..................
  *     plan      ################################       plan      .....#..................
  *
- * A block that is resident in part got so by other means (a hint, a copy that failed half-way).
- * It has no large PTE to win, so only what was asked for comes.
+ * A block may be resident in part, after a hint or a copy that failed half-way. It has no large PTE to
+ * win, so only the pages that faulted come.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
@@ -26,8 +26,8 @@
  *      host page, so it helps a block that was evicted before, and never the first touch. Here
  *      it depends on what is on the device and on nothing else.
  *   2. GVM falls back to page-wise handling at the remainder of an allocation that does not fill
- *      a block. Here the remainder comes as one, too. The chunk is charged, the copy is one run;
- *      only the one large PTE is out of reach.
+ *      a block. Here the remainder comes as one, too: the chunk is charged, and the copy is one
+ *      run. Only the large PTE is out of reach.
  *   3. The published driver gives all pages of a promoted block the most intrusive access type
  *      among the faults. A plan is a mask of pages: it moves data and grants nothing.
  */
