@@ -197,21 +197,15 @@ static void driver_alloc_end(struct nvuvm *nvuvm, struct nvuvm_container *owner,
 		gvm_charge_force(owner->container);
 }
 
-/* The published GVM's conditions for bringing a block in whole. */
-static bool driver_promotes(const struct nvuvm *nvuvm, const struct gvm_block *block,
-			    const struct nvuvm_block *entry)
-{
-	return nvuvm->config.fast_path && !block->resident &&
-	       block->on_host == GVM_BLOCK_FULL && entry->host_huge && !entry->thrash.pinned;
-}
-
+/* The published GVM's promotion under its conditions, else the density prefetcher. */
 static u32 driver_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				      u32 faulted)
 {
 	const struct gvm_block *block = &range->blocks[index];
 	const struct nvuvm_block *entry = nvuvm_block_of(range, index);
 
-	if (driver_promotes(nvuvm, block, entry)) {
+	if (nvuvm->config.fast_path && !block->resident && block->on_host == GVM_BLOCK_FULL &&
+	    entry->host_huge && !entry->thrash.pinned) {
 		nvuvm->stats.promoted++;
 		return GVM_BLOCK_FULL;
 	}

@@ -37,7 +37,7 @@ static u32 limit_take(struct nvuvm *nvuvm, struct gvm_range *range, u32 index)
 	return chunk;
 }
 
-/* The second pass: wait for the copies, and give the chunks back. */
+/* The second pass over a batch: wait for the copies, and give the chunks back. */
 static int limit_finish(struct nvuvm *nvuvm, struct limit_batch *batch)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
@@ -61,20 +61,6 @@ static int limit_evict_block(struct nvuvm *nvuvm, struct gvm_range *range, u32 i
 	return batch->count == LIMIT_BATCH ? limit_finish(nvuvm, batch) : 0;
 }
 
-static int limit_evict_range(struct nvuvm *nvuvm, struct nvuvm_range *entry, u64 bytes,
-			     struct limit_batch *batch)
-{
-	struct gvm_range *range = entry->range;
-	int status = 0;
-
-	for (u32 i = 0; i < range->block_count && !status; i++) {
-		if (gvm_charged_bytes(range->container) <= bytes)
-			break;
-		status = limit_evict_block(nvuvm, range, i, batch);
-	}
-	return status;
-}
-
 /* VA space locked. */
 static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_container *owner, u64 bytes,
 			   struct limit_batch *batch)
@@ -84,7 +70,13 @@ static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_container *owner, u
 	int waited;
 
 	list_for_each_entry(entry, &owner->ranges, node) {
-		status = limit_evict_range(nvuvm, entry, bytes, batch);
+		struct gvm_range *range = entry->range;
+
+		for (u32 i = 0; i < range->block_count && !status; i++) {
+			if (gvm_charged_bytes(range->container) <= bytes)
+				break;
+			status = limit_evict_block(nvuvm, range, i, batch);
+		}
 		if (status)
 			break;
 	}

@@ -66,16 +66,6 @@ int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32
 	return status;
 }
 
-static int migrate_blocks_to_gpu(struct nvuvm *nvuvm, struct gvm_range *range,
-				 struct gvm_fence *fence)
-{
-	int status = 0;
-
-	for (u32 i = 0; i < range->block_count && !status; i++)
-		status = nvuvm_block_bring_in(nvuvm, range, i, fence);
-	return status;
-}
-
 /* @ret_pages: number of pages to map after the copies. */
 static int migrate_blocks_to_cpu(struct nvuvm *nvuvm, struct gvm_range *range,
 				 struct gvm_fence *fence, u32 *ret_pages)
@@ -97,14 +87,14 @@ int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_proce
 	struct nvuvm_container *owner = nvuvm_range_of(range)->owner;
 	struct gvm_fence fence = { 0 };
 	u32 pages = 0;
-	int status, waited;
+	int status = 0, waited;
 
 	gvm_range_enter(range);
 	gvm_mutex_lock(&owner->va_space);
-	if (to == NVUVM_GPU)
-		status = migrate_blocks_to_gpu(nvuvm, range, &fence);
-	else
+	if (to == NVUVM_CPU)
 		status = migrate_blocks_to_cpu(nvuvm, range, &fence, &pages);
+	for (u32 i = 0; to == NVUVM_GPU && i < range->block_count && !status; i++)
+		status = nvuvm_block_bring_in(nvuvm, range, i, &fence);
 	waited = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
 	gvm_cost(GVM_COST_PAGE, pages);
 	gvm_mutex_unlock(&owner->va_space);

@@ -84,19 +84,10 @@ static u32 visit_throttle(const struct block_visit *visit, u32 faulted)
 	return throttled;
 }
 
-/* A chunk for the block: the victim's from the last try, or a free one. */
-static int visit_find_chunk(const struct block_visit *visit, u32 *ret_chunk)
-{
-	struct nvuvm *nvuvm = visit->nvuvm;
-
-	*ret_chunk = nvuvm->held;
-	nvuvm->held = GVM_NO_CHUNK;
-	return *ret_chunk != GVM_NO_CHUNK ? 0 : nvuvm_mmu_ops.chunk_alloc(nvuvm, ret_chunk);
-}
-
 static int visit_populate_locked(const struct block_visit *visit)
 {
-	const struct nvuvm_hooks *hooks = visit->nvuvm->config.hooks;
+	struct nvuvm *nvuvm = visit->nvuvm;
+	const struct nvuvm_hooks *hooks = nvuvm->config.hooks;
 	struct nvuvm_container *owner = visit_container(visit);
 	int status;
 	u32 chunk;
@@ -105,11 +96,15 @@ static int visit_populate_locked(const struct block_visit *visit)
 		gvm_frame_set_in_service(visit->range->memory, visit_block(visit)->chunk, true);
 		return 0;
 	}
-	status = hooks->alloc_begin(visit->nvuvm, owner);
+	status = hooks->alloc_begin(nvuvm, owner);
 	if (status)
 		return status;
-	status = visit_find_chunk(visit, &chunk);
-	hooks->alloc_end(visit->nvuvm, owner, !status);
+	/* The victim's chunk from the last try, or a free one. */
+	chunk = nvuvm->held;
+	nvuvm->held = GVM_NO_CHUNK;
+	if (chunk == GVM_NO_CHUNK)
+		status = nvuvm_mmu_ops.chunk_alloc(nvuvm, &chunk);
+	hooks->alloc_end(nvuvm, owner, !status);
 	if (!status)
 		gvm_block_attach_locked(visit->range, visit->index, chunk);
 	return status;

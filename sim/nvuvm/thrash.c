@@ -1,45 +1,42 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Thrashing: when two processors fight over a page, make one of them wait. A model of
+ * Thrashing: when two processors use one page in turn, one of them has to wait. A model of
  * open-gpu-kernel-modules 575, uvm_perf_thrashing.c.
  *
  *
- * What counts, and why it is nearly nothing here
+ * Few migrations count
  *
- * thrashing_event_cb() sees migrations and revocations. It returns at once for a migration whose
- * cause is UVM_MAKE_RESIDENT_CAUSE_EVICTION, since the VA space cannot be locked there: a page
- * that is evicted and faulted back 1000 times a second never counts as thrashing for being
- * evicted. What counts are migrations by faults and by the prefetcher that goes with them, of
- * whichever processor they go to. And these alone are not enough: there is no record of single
- * pages before two migrations of one block within a lapse went to different processors
- * (last_processor). With one GPU the other one is the CPU, so a block that the CPU leaves alone
- * never gets that far, however often the GPU loses it. Our applications fill their memory on the
- * CPU before the GPU sees it, and never touch it there again; the detector sleeps through all of
- * the papers' experiments.
+ * thrashing_event_cb() sees migrations and revocations. It ignores migrations by eviction
+ * (UVM_MAKE_RESIDENT_CAUSE_EVICTION), since the VA space cannot be locked there. So a page that is evicted
+ * and faulted back 1000 times a second is not thrashing. Migrations by faults and by the prefetcher
+ * count, to either processor. But single pages have records only after two migrations of their block
+ * within a lapse went to different processors (last_processor). With one GPU the other processor is the
+ * CPU. A block that the CPU does not touch never has records, however often the GPU loses it. Our
+ * applications fill their memory on the CPU before the GPU uses it, and never touch it there again. So
+ * the detector does nothing in the papers' experiments.
  *
  *
- * What happens when it does not
+ * What a thrashing page gets
  *
  *     migrations within 500 us of the one before:  1   2   3 --> the page is thrashing
- *     fault of a thrashing page                    throttling periods of 500 us: one side, never
- *                                                  the same twice running, may have the page; the
- *                                                  other's faults are left to come again
- *     after 10 throttlings                         pin it for 150 ms: to who asks, and to the CPU
- *                                                  from the moment on at which the other side may
- *                                                  have it, since the GPU can map host memory, and
- *                                                  the CPU cannot map the GPU's
- *     1 s without thrashing                        forget everything of the block; 4 times
+ *     fault of a thrashing page   throttling periods of 500 us: in each of them one processor may have
+ *                                 the page, not the same one twice running. Faults of the other one
+ *                                 come again
+ *     after 10 throttlings        it is pinned for 150 ms: to the processor that faults; to the CPU as
+ *                                 soon as the other processor may have it. The GPU can map host memory;
+ *                                 the CPU cannot map the GPU's
+ *     1 s without thrashing       the block's history is forgotten, up to 4 times
  *
  * How this differs from the driver:
  *  1. One GPU and the CPU, no NVLink, no preferred location: the branches for these are left out
  *     of get_hint_for_migration_thrashing(), and revocations (system-wide atomics) with them.
- *  2. A pinned page is released when its block is next looked at after its time, and not by a
- *     work item at that time. Nobody could tell.
- *  3. Dates have a resolution of 1 ns, there it is 64.
+ *  2. A pin ends when its block is next looked at after its deadline, and not by a work item at the
+ *     deadline. Nothing else depends on it.
+ *  3. Dates have a resolution of 1 ns, there it is 64 ns.
  *  4. The fault handler ends its turn after 5 batches with throttled faults
  *     (uvm_perf_fault_max_throttle_per_service). The core's loop knows only the 20 batches.
- *  5. The service of a fault does not obey a pin to the CPU: the simulated GMMU has no mappings of
- *     host memory. The page is migrated then.
+ *  5. The service of a fault does not obey a pin to the CPU, since the simulated GMMU has no mappings of
+ *     host memory. The page is migrated.
  */
 #include "nvuvm/thrash.h"
 
@@ -53,13 +50,6 @@
 static void saturating_inc(u8 *counter, u8 most)
 {
 	*counter = (u8)(*counter + (*counter < most));
-}
-
-static void page_end_throttle(struct nvuvm_thrash_page *page, enum nvuvm_processor processor)
-{
-	page->throttled = (u8)(page->throttled & ~(1u << processor));
-	if (!page->throttled)
-		page->throttle_end_ns = 0;
 }
 
 /*
@@ -177,18 +167,14 @@ static enum nvuvm_processor page_common_location(const struct nvuvm_thrash_page 
 	return page->processors & 1u << NVUVM_CPU ? NVUVM_CPU : NVUVM_GPU;
 }
 
-static bool processor_reaches(enum nvuvm_processor from, u8 to)
-{
-	return to == from || to == NVUVM_CPU;
-}
-
+/* The GPU reaches both memories, the CPU its own. */
 static enum nvuvm_hint page_hint_pinned(const struct nvuvm_thrash_page *page,
 					enum nvuvm_processor requester,
 					enum nvuvm_processor *ret_residency)
 {
 	if (requester == page->favoured)
 		*ret_residency = page_common_location(page);
-	else if (processor_reaches(requester, page->pinned_to))
+	else if (page->pinned_to == requester || page->pinned_to == NVUVM_CPU)
 		*ret_residency = page->pinned_to;
 	else
 		return NVUVM_HINT_THROTTLE;
@@ -243,8 +229,11 @@ static bool page_is_thrashing(struct nvuvm_thrash_page *page, enum nvuvm_process
 {
 	if (page->events < NVUVM_THRASH_THRESHOLD)
 		return false;
-	if (page->throttled & 1u << requester)
-		page_end_throttle(page, requester);
+	if (page->throttled & 1u << requester) {
+		page->throttled = (u8)(page->throttled & ~(1u << requester));
+		if (!page->throttled)
+			page->throttle_end_ns = 0;
+	}
 	return now_ns - page->last_ns <= NVUVM_THRASH_LAPSE_NS ||
 	       page->pinned_to != NVUVM_NOBODY;
 }

@@ -3,17 +3,21 @@
  * The host engine: small schedules worked out by hand, checked to the nanosecond.
  * Timeslice 100, context switch 10, unless a test says otherwise.
  */
-#include "engine/engine.h"
-#include "fifo/fifo.h"
+#include "fifo_world.h"
 #include "runner.h"
 
 #define VA 0x700000000000ull
 
-static struct gmmu gmmu;
-static struct fifo fifo;
 static struct fifo_tsg tsg_a, tsg_b, tsg_c;
-/* The address space of all three: four blocks, nothing mapped. */
-static struct page_table table;
+static void (*simulated)(void *data);
+
+static void join_and_run(void *data)
+{
+	fifo_tsg_init(&fifo, &tsg_a, &table);
+	fifo_tsg_init(&fifo, &tsg_b, &table);
+	fifo_tsg_init(&fifo, &tsg_c, &table);
+	simulated(data);
+}
 
 static void simulate(void (*body)(void *data))
 {
@@ -25,19 +29,8 @@ static void simulate(void (*body)(void *data))
 		.faults_per_block = 32,
 	};
 
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	page_table_init(&table, NULL);
-	ck_assert_int_eq(page_table_reserve(&table, VA, 4 * GVM_CHUNK_BYTES), 0);
-	fifo_init(&fifo, &config, &gmmu);
-	fifo_tsg_init(&fifo, &tsg_a, &table);
-	fifo_tsg_init(&fifo, &tsg_b, &table);
-	fifo_tsg_init(&fifo, &tsg_c, &table);
-	eng_spawn("test", body, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	fifo_destroy(&fifo);
-	gmmu_destroy(&gmmu);
-	page_table_destroy(&table);
+	simulated = body;
+	world_run(&config, 64, VA, 4, join_and_run);
 }
 
 static void map_block(u32 index)
@@ -61,12 +54,6 @@ static void evict_block(struct fifo_tsg *tsg, u32 index)
 static struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
 {
 	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
-}
-
-static void expect_end(struct fifo_burst *burst, u64 date)
-{
-	ck_assert_int_eq(fifo_wait(burst), 0);
-	ck_assert_uint_eq(burst->finished_ns, date);
 }
 
 static void one_alone(void *data)

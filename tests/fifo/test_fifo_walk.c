@@ -3,8 +3,8 @@
  * How a burst walks through memory, nanosecond by nanosecond: the host engine's cursor and closed
  * forms against a statement of the same rules that remembers nothing but what is done and granted.
  */
-#include "fifo/fifo.h"
 #include "draw.h"
+#include "fifo_world.h"
 #include "runner.h"
 
 #define BLOCKS	  12u
@@ -12,10 +12,7 @@
 #define EVICTIONS 8u
 #define ROUNDS	  4000u
 
-static struct gmmu gmmu;
-static struct fifo fifo;
 static struct fifo_tsg tsg;
-static struct page_table table; /* BLOCKS blocks at address 0 */
 static u64 random_state;
 
 static u32 draw(u32 below)
@@ -231,6 +228,7 @@ static void walks(void *data)
 	u64 expected, end;
 
 	(void)data;
+	fifo_tsg_init(&fifo, &tsg, &table);
 	for (u32 i = 0; i < ROUNDS; i++) {
 		draw_walk();
 		list_accesses();
@@ -257,17 +255,7 @@ START_TEST(a_burst_walks_as_the_rules_say)
 	};
 
 	random_state = runner_seed();
-	page_table_init(&table, NULL);
-	ck_assert_int_eq(page_table_reserve(&table, 0, BLOCKS * GVM_CHUNK_BYTES), 0);
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(gmmu_init(&gmmu, config.outstanding_faults), 0);
-	fifo_init(&fifo, &config, &gmmu);
-	fifo_tsg_init(&fifo, &tsg, &table);
-	eng_spawn("walks", walks, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	fifo_destroy(&fifo);
-	gmmu_destroy(&gmmu);
-	page_table_destroy(&table);
+	world_run(&config, config.outstanding_faults, 0, BLOCKS, walks);
 }
 END_TEST
 

@@ -3,19 +3,14 @@
  * GPUs that contexts share in space, and in parts: small schedules worked out by hand, checked to the
  * nanosecond. Timeslice 100, context switch 10 where a partition is shared in time.
  */
-#include "engine/engine.h"
 #include "draw.h"
-#include "fifo/fifo.h"
+#include "fifo_world.h"
 #include "runner.h"
 
 #define VA   0x700000000000ull
 #define HALF (FIFO_ALL_PPM / 2)
 
-static struct gmmu gmmu;
-static struct fifo fifo;
 static struct fifo_tsg tsg_a, tsg_b, tsg_c;
-/* The address space of all: one block, not mapped. */
-static struct page_table table;
 
 static const struct fifo_share everything_in_space = { FIFO_ALL_PPM, FIFO_ALL_PPM, true };
 static const struct fifo_share everything_in_time = { FIFO_ALL_PPM, FIFO_ALL_PPM, false };
@@ -34,16 +29,7 @@ static void simulate(const struct fifo_share *first, const struct fifo_share *se
 
 	if (second)
 		config.partitions[1] = *second;
-	ck_assert_int_eq(eng_init(), 0);
-	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
-	page_table_init(&table, NULL);
-	ck_assert_int_eq(page_table_reserve(&table, VA, GVM_CHUNK_BYTES), 0);
-	fifo_init(&fifo, &config, &gmmu);
-	eng_spawn("test", body, NULL);
-	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
-	fifo_destroy(&fifo);
-	gmmu_destroy(&gmmu);
-	page_table_destroy(&table);
+	world_run(&config, 64, VA, 1, body);
 }
 
 static void join(struct fifo_tsg *tsg, u32 partition, u32 limit_ppm)
@@ -58,12 +44,6 @@ static struct fifo_burst kernel(u64 kernel_ns, u32 sm_ppm, u32 bandwidth_ppm)
 				    .kernel_ns = kernel_ns,
 				    .sm_ppm = sm_ppm,
 				    .bandwidth_ppm = bandwidth_ppm };
-}
-
-static void expect_end(struct fifo_burst *burst, u64 date)
-{
-	ck_assert_int_eq(fifo_wait(burst), 0);
-	ck_assert_uint_eq(burst->finished_ns, date);
 }
 
 static void two_equal(void *data)
