@@ -605,6 +605,7 @@ START_TEST(a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer)
 		ranges[i].space = &space;
 		ranges[i].va = TOY_VA + (u64)(MANY_RANGES - i) * GVM_CHUNK_BYTES;
 		ranges[i].block_count = 1;
+		gvm_waitqueue_init(&ranges[i].idle);
 		gvm_range_publish(&ranges[i]);
 	}
 	/* Twice the logarithm of 20,002 is 28.6. */
