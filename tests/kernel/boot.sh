@@ -6,8 +6,10 @@
 #   guest    guest_init.c: gvm.ko from outside, and the tests of the core inside
 #   fakegpu  fakegpu_init.c: gvm.ko on a GPU made of RAM. GVM_TEST_SEED=n repeats a run
 #   replay   replay_init.c: the same GPU, which plays what is in the folder SCRIPTS
+#   softgpu  softgpu_init.c: NVIDIA's nvidia-uvm.ko on a software GPU. Ends with 77, ctest's SKIP code,
+#            if there is no nvidia-uvm.ko
 #
-#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay [CC [SCRIPTS]]]
+#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay|softgpu [CC [SCRIPTS]]]
 set -eu
 
 source=$1
@@ -39,6 +41,14 @@ compile() {
 make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
+	if [ "$program" = softgpu ]; then
+		compile init -I "$source/kernel-port/softgpu" -isystem "$modules/tree/nvidia-uvm" \
+			-isystem "$modules/tree/common/inc" "$modules/tree/nvidia-uvm/nvCpuUuid.c" \
+			"$source"/tests/kernel/guest.c "$source"/tests/kernel/softgpu_*.c
+		cp "$modules/softgpu.ko" "$modules/nvidia-uvm.ko" "$out/root/"
+		cp "$source/tests/kernel/softgpu_reference.txt" "$out/root/reference.txt"
+		return
+	fi
 	cp "$modules/gvm.ko" "$out/root/"
 	if [ "$program" = replay ]; then
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/replay_*.c \
@@ -55,7 +65,6 @@ make_initramfs() {
 		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
 		cp "$modules/gvm_selftest.ko" "$modules/coretest/gvm_coretest.ko" "$out/root/"
 	fi
-	(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 }
 
 fail() {
@@ -99,11 +108,23 @@ without_injected() {
 # Returns whether there was no end to it. Leaves QEMU's status in $status.
 boot_endlessly() {
 	status=0
-	boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" oops=panic >"$log" 2>&1 || status=$?
+	boot "$seconds" "$vmlinuz" "$out/initramfs.cpio" "$parameters" >"$log" 2>&1 || status=$?
 	[ "$status" = 124 ] || [ "$status" = 137 ]
 }
 
+if [ "$program" = softgpu ] && [ ! -f "$modules/nvidia-uvm.ko" ]; then
+	echo "skipped: there is no $modules/nvidia-uvm.ko" >&2
+	exit 77
+fi
 make_initramfs
+(cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
+# UVM maps host memory for a PCI device, whichever it is. It says itself what it lost, and poison would
+# take most of its time.
+parameters=oops=panic
+if [ "$program" = softgpu ]; then
+	vm_devices="-device pci-testdev"
+	parameters="$parameters slub_debug=-"
+fi
 # A kernel that patches its code while it starts is stopped for ever by QEMU 7.2, now and then (see
 # guest_mount()). None of our code has run by then.
 if boot_endlessly && { grep -aq 'tap: begin' "$log" || boot_endlessly; }; then

@@ -21,7 +21,7 @@ need_vm() {
 # busy machine, which is no fault of ours; and no_timer_check: at boot the kernel counts interrupts of
 # the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
 # reported. What the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the
-# first process; what of these is in ours gets there.
+# first process; what of these is in ours gets there. vm_devices: options of QEMU for devices.
 boot() {
 	limit=$1
 	kernel=$2
@@ -30,8 +30,9 @@ boot() {
 	for parameter in $(env | grep -E '^GVM_TEST=[a-z]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
 		set -- "$@" "$parameter"
 	done
+	# shellcheck disable=SC2086 # vm_devices is a list of words
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
-		-m 1G -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
+		-m 1G ${vm_devices:-} -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU init_on_alloc=0 preempt=full nowatchdog \
 no_timer_check sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \

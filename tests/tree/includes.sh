@@ -27,7 +27,7 @@ sim/results
 sim/validate sim/figures
 sim/collect sim/cli
 kernel-port/linux
-kernel-port/fakegpu kernel-port/coretest
+kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu
 bench
 EOF
 

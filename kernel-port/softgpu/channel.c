@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Channels of UVM's own, and the thread that runs them. UVM writes methods into a push buffer, an entry
+ * that points to them into the channel's ring, and PUT. The thread reads rings in turn:
+ *
+ *      GP entry    address of the segment (bits 39:2), its words (bits 62:42)
+ *      segment     header, data words, header, ...
+ *      header      operation (31:29), words or data (28:16), subchannel (15:13), method / 4 (11:0)
+ *
+ * A channel whose acquire is not met stays where it is until its next turn.
+ */
+#include "softgpu.h"
+
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#define SOFTGPU_COPY_SUBCHANNEL 4u
+#define SOFTGPU_COPY_ENGINES	5u
+#define SOFTGPU_HOST_METHODS	0x100u /* below: host's, on any subchannel */
+
+/* Run one method. Returns false if it has to be tried again. */
+static bool softgpu_method(struct softgpu_channel *channel, u32 header, u32 data)
+{
+	u32 subchannel = header >> 13 & 7;
+	u32 method = (header & 0xfff) << 2;
+
+	channel->gpu->stats.methods++;
+	if (method < SOFTGPU_HOST_METHODS)
+		return softgpu_host_method(channel, method, data);
+	if (subchannel == SOFTGPU_COPY_SUBCHANNEL) {
+		softgpu_copy_method(channel, method, data);
+	} else {
+		channel->gpu->stats.unknown_methods++;
+		pr_warn_ratelimited("softgpu: method %x on subchannel %u\n", method,
+				    subchannel);
+	}
+	return true;
+}
+
+/* Take the next segment from the ring. Returns false if there is none. */
+static bool softgpu_next_segment(struct softgpu_channel *channel)
+{
+	u64 entry;
+
+	if (channel->get == smp_load_acquire(&channel->put))
+		return false;
+	if (softgpu_fails(channel->gpu, SOFTGPU_FAIL_CHANNEL)) {
+		softgpu_channel_fail(channel);
+		return false;
+	}
+	entry = channel->ring[channel->get];
+	channel->segment = entry & GENMASK_ULL(39, 2);
+	channel->segment_words = entry >> 42 & GENMASK(20, 0);
+	channel->header_words = 0;
+	channel->gpu->stats.pushes++;
+	/* An entry without words is a control entry. */
+	if (!channel->segment_words)
+		WRITE_ONCE(channel->get, (channel->get + 1) % channel->ring_entries);
+	return true;
+}
+
+static void softgpu_header(struct softgpu_channel *channel, u32 header)
+{
+	u32 count = header >> 16 & 0x1fff;
+
+	channel->header = header;
+	switch (header >> 29) {
+	case NVC56F_DMA_SEC_OP_IMMD_DATA_METHOD:
+		softgpu_method(channel, header, count);
+		break;
+	case NVC56F_DMA_SEC_OP_INC_METHOD:
+	case NVC56F_DMA_SEC_OP_NON_INC_METHOD:
+	case NVC56F_DMA_SEC_OP_ONE_INC:
+		channel->header_words = count;
+		break;
+	default:
+		if (header) { /* 0 is a no-operation */
+			channel->gpu->stats.unknown_methods++;
+			pr_warn_ratelimited("softgpu: unknown header %x\n", header);
+		}
+	}
+}
+
+/* Run a data word. Returns false if it has to be tried again. */
+static bool softgpu_data(struct softgpu_channel *channel, u32 data)
+{
+	if (!softgpu_method(channel, channel->header, data))
+		return false;
+	channel->header_words--;
+	switch (channel->header >> 29) {
+	case NVC56F_DMA_SEC_OP_INC_METHOD:
+		channel->header++;
+		break;
+	case NVC56F_DMA_SEC_OP_ONE_INC: /* all that follow go to the next method */
+		channel->header++;
+		channel->header +=
+			(NVC56F_DMA_SEC_OP_NON_INC_METHOD - NVC56F_DMA_SEC_OP_ONE_INC) << 29;
+	}
+	return true;
+}
+
+/* Run a channel until it has no work, waits or failed. Returns whether it did anything. */
+static bool softgpu_channel_run(struct softgpu_channel *channel)
+{
+	bool worked = false;
+
+	while (!channel->failed) {
+		u64 bytes = sizeof(u32);
+		u32 *word;
+
+		if (!channel->segment_words) {
+			if (!softgpu_next_segment(channel))
+				return worked;
+			worked = true;
+			continue;
+		}
+		word = softgpu_translate(channel->space, channel->segment, &bytes);
+		if (!word)
+			softgpu_channel_fail(channel);
+		else if (!channel->header_words)
+			softgpu_header(channel, *word);
+		else if (!softgpu_data(channel, *word))
+			return worked;
+		worked = true;
+		channel->segment += sizeof(u32);
+		if (!--channel->segment_words)
+			WRITE_ONCE(channel->get, (channel->get + 1) % channel->ring_entries);
+	}
+	return worked;
+}
+
+int softgpu_channel_engine(void *data)
+{
+	struct softgpu *gpu = data;
+
+	while (!kthread_should_stop()) {
+		struct softgpu_channel *channel;
+		u64 now = ktime_get_ns();
+		bool worked = false;
+
+		WRITE_ONCE(gpu->time1, upper_32_bits(now));
+		WRITE_ONCE(gpu->time0, lower_32_bits(now));
+		mutex_lock(&gpu->lock);
+		list_for_each_entry(channel, &gpu->channels, node)
+			worked |= softgpu_channel_run(channel);
+		mutex_unlock(&gpu->lock);
+		/* The doorbell is plain memory: it wakes nobody. */
+		if (worked)
+			cond_resched();
+		else
+			usleep_range(20, 50);
+	}
+	return 0;
+}
+
+/* RM interface: channels. */
+
+NV_STATUS nvUvmInterfaceQueryCopyEnginesCaps(uvmGpuDeviceHandle device,
+					     UvmGpuCopyEnginesCaps *caps)
+{
+	memset(caps, 0, sizeof(*caps));
+	for (u32 i = 0; i < SOFTGPU_COPY_ENGINES; i++) {
+		caps->copyEngineCaps[i].supported = 1;
+		caps->copyEngineCaps[i].sysmem = 1;
+		caps->copyEngineCaps[i].sysmemRead = 1;
+		caps->copyEngineCaps[i].sysmemWrite = 1;
+		caps->copyEngineCaps[i].p2p = 1;
+		caps->copyEngineCaps[i].cePceMask = 1u << i;
+	}
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceTsgAllocate(uvmGpuAddressSpaceHandle space,
+				    const UvmGpuTsgAllocParams *params,
+				    uvmGpuTsgHandle *ret_tsg)
+{
+	struct softgpu_tsg *tsg = kzalloc(sizeof(*tsg), GFP_KERNEL);
+
+	if (!tsg)
+		return NV_ERR_NO_MEMORY;
+	tsg->space = (struct softgpu_space *)space;
+	tsg->engine = params->engineIndex;
+	*ret_tsg = (uvmGpuTsgHandle)tsg;
+	return NV_OK;
+}
+
+void nvUvmInterfaceTsgDestroy(uvmGpuTsgHandle tsg)
+{
+	kfree(tsg);
+}
+
+static void softgpu_channel_free(struct softgpu_channel *channel)
+{
+	vfree(channel->ring);
+	kfree((void *)channel->notifier); /* the type is volatile */
+	kvfree(channel);
+}
+
+NV_STATUS nvUvmInterfaceChannelAllocate(const uvmGpuTsgHandle handle,
+					const UvmGpuChannelAllocParams *params,
+					uvmGpuChannelHandle *ret_channel,
+					UvmGpuChannelInfo *ret_info)
+{
+	struct softgpu_tsg *tsg = (struct softgpu_tsg *)handle;
+	struct softgpu *gpu = tsg->space->gpu;
+	struct softgpu_channel *channel;
+
+	if (softgpu_fails(gpu, SOFTGPU_FAIL_RM_ALLOC))
+		return NV_ERR_NO_MEMORY;
+	channel = kvzalloc(sizeof(*channel), GFP_KERNEL);
+	if (!channel)
+		return NV_ERR_NO_MEMORY;
+	channel->ring = vzalloc(params->numGpFifoEntries * sizeof(*channel->ring));
+	channel->notifier = kcalloc(4, sizeof(*channel->notifier), GFP_KERNEL);
+	if (!channel->ring || !channel->notifier) {
+		softgpu_channel_free(channel);
+		return NV_ERR_NO_MEMORY;
+	}
+	channel->ring_entries = params->numGpFifoEntries;
+	channel->gpu = gpu;
+	channel->space = tsg->space;
+	mutex_lock(&gpu->lock);
+	channel->id = gpu->next_channel++;
+	channel->token = channel->id;
+	list_add_tail(&channel->node, &gpu->channels);
+	mutex_unlock(&gpu->lock);
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->gpGet = &channel->get;
+	ret_info->gpPut = &channel->put;
+	ret_info->gpFifoEntries = (UvmGpuPointer *)channel->ring;
+	ret_info->numGpFifoEntries = channel->ring_entries;
+	ret_info->channelClassNum = AMPERE_CHANNEL_GPFIFO_A;
+	ret_info->errorNotifier = channel->notifier;
+	ret_info->hwRunlistId = tsg->engine;
+	ret_info->hwChannelId = channel->id;
+	ret_info->workSubmissionOffset = &channel->doorbell;
+	ret_info->workSubmissionToken = channel->id;
+	ret_info->pWorkSubmissionToken = &channel->token;
+	*ret_channel = (uvmGpuChannelHandle)channel;
+	return NV_OK;
+}
+
+/* UVM destroys a channel that could not be allocated: NULL. */
+void nvUvmInterfaceChannelDestroy(uvmGpuChannelHandle handle)
+{
+	struct softgpu_channel *channel = (struct softgpu_channel *)handle;
+	struct softgpu *gpu;
+
+	if (!channel)
+		return;
+	gpu = channel->gpu;
+	mutex_lock(&gpu->lock);
+	if (!channel->failed && channel->get != READ_ONCE(channel->put))
+		pr_warn("softgpu: channel %u is destroyed with work\n", channel->id);
+	list_del(&channel->node);
+	mutex_unlock(&gpu->lock);
+	softgpu_channel_free(channel);
+}

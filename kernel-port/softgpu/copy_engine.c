@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The copy engine (class C6B5): copies, memsets and semaphores, on physical addresses of vidmem and host
+ * memory and on virtual ones. A virtual address has to be mapped: faults of engines cannot be replayed.
+ */
+#include "softgpu.h"
+
+#define CE(channel, method)	       ((channel)->copy[(NVC6B5_##method) / 4])
+#define CE_ADDRESS(channel, high, low) ((u64)CE(channel, high) << 32 | CE(channel, low))
+
+/* The bytes at one end of a transfer, as many as lie together. */
+static void *softgpu_copy_end(struct softgpu_channel *channel, bool physical, u32 mode,
+			      u64 address, u64 *bytes)
+{
+	if (!physical)
+		return softgpu_translate(channel->space, address, bytes);
+	return softgpu_physical(channel->gpu,
+				DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
+						NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB ?
+					SOFTGPU_VIDMEM :
+					SOFTGPU_SYSMEM,
+				address, bytes);
+}
+
+/* Whether memory that an address of this kind leads to is in vidmem. */
+static bool softgpu_copy_in_vidmem(bool physical, u32 mode)
+{
+	return physical && DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
+				   NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB;
+}
+
+static void softgpu_copy(struct softgpu_channel *channel, u32 launch)
+{
+	struct softgpu *gpu = channel->gpu;
+	bool from_physical = DRF_VAL(C6B5, _LAUNCH_DMA, _SRC_TYPE, launch);
+	bool to_physical = DRF_VAL(C6B5, _LAUNCH_DMA, _DST_TYPE, launch);
+	u32 from_mode = CE(channel, SET_SRC_PHYS_MODE);
+	u32 to_mode = CE(channel, SET_DST_PHYS_MODE);
+	u64 from = CE_ADDRESS(channel, OFFSET_IN_UPPER, OFFSET_IN_LOWER);
+	u64 to = CE_ADDRESS(channel, OFFSET_OUT_UPPER, OFFSET_OUT_LOWER);
+	struct softgpu_event event = {
+		.kind = SOFTGPU_EVENT_COPY,
+		.how = (softgpu_copy_in_vidmem(to_physical, to_mode) ? SOFTGPU_TO_VIDMEM : 0) |
+		       (softgpu_copy_in_vidmem(from_physical, from_mode) ? SOFTGPU_FROM_VIDMEM :
+									   0) |
+		       (from_physical ? 0 : SOFTGPU_VIRTUAL_SOURCE),
+		.a = from,
+		.b = to,
+		.bytes = CE(channel, LINE_LENGTH_IN),
+	};
+
+	for (u64 left = event.bytes; left;) {
+		u64 bytes = left;
+		void *source =
+			softgpu_copy_end(channel, from_physical, from_mode, from, &bytes);
+		void *target = softgpu_copy_end(channel, to_physical, to_mode, to, &bytes);
+
+		if (!source || !target) {
+			softgpu_channel_fail(channel);
+			return;
+		}
+		memmove(target, source, bytes);
+		left -= bytes;
+		from += bytes;
+		to += bytes;
+	}
+	gpu->stats.copies++;
+	gpu->stats.copy_bytes[event.how & 3] += event.bytes;
+	if (event.bytes >= PAGE_SIZE)
+		softgpu_event(gpu, &event);
+}
+
+/* Fill @bytes at @target with the pattern. It begins and ends at a whole pattern. */
+static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width)
+{
+	if (width == 1) {
+		memset(target, pattern[0], bytes);
+	} else if (width == 4 && IS_ALIGNED((unsigned long)target, 4)) {
+		memset32((u32 *)target, *(const u32 *)pattern, bytes / 4);
+	} else if (width == 8 && IS_ALIGNED((unsigned long)target, 8)) {
+		memset64((u64 *)target, *(const u64 *)pattern, bytes / 8);
+	} else {
+		for (u64 done = 0; done + width <= bytes; done += width)
+			memcpy(target + done, pattern, width);
+	}
+}
+
+static void softgpu_memset(struct softgpu_channel *channel, u32 launch)
+{
+	struct softgpu *gpu = channel->gpu;
+	bool physical = DRF_VAL(C6B5, _LAUNCH_DMA, _DST_TYPE, launch);
+	u32 remap = CE(channel, SET_REMAP_COMPONENTS);
+	u32 component = DRF_VAL(C6B5, _SET_REMAP_COMPONENTS, _COMPONENT_SIZE, remap) + 1;
+	u32 components = DRF_VAL(C6B5, _SET_REMAP_COMPONENTS, _NUM_DST_COMPONENTS, remap) + 1;
+	u64 to = CE_ADDRESS(channel, OFFSET_OUT_UPPER, OFFSET_OUT_LOWER);
+	u8 pattern[16] __aligned(8) = {};
+	struct softgpu_event event = {
+		.kind = SOFTGPU_EVENT_MEMSET,
+		.b = to,
+		.bytes = (u64)CE(channel, LINE_LENGTH_IN) * component * components,
+	};
+
+	for (u32 i = 0; i < components; i++) {
+		u32 source = remap >> 4 * i & 7; /* SET_REMAP_COMPONENTS_DST_X and on */
+		u32 value = source == NVC6B5_SET_REMAP_COMPONENTS_DST_X_CONST_A ?
+				    CE(channel, SET_REMAP_CONST_A) :
+				    CE(channel, SET_REMAP_CONST_B);
+
+		memcpy(pattern + i * component, &value, component);
+	}
+	for (u64 left = event.bytes; left;) {
+		u64 bytes = left;
+		u8 *target = softgpu_copy_end(channel, physical, CE(channel, SET_DST_PHYS_MODE),
+					      to, &bytes);
+
+		if (!target) {
+			softgpu_channel_fail(channel);
+			return;
+		}
+		softgpu_fill(target, bytes, pattern, component * components);
+		left -= bytes;
+		to += bytes;
+	}
+	gpu->stats.memsets++;
+	gpu->stats.memset_bytes += event.bytes;
+	if (event.bytes >= PAGE_SIZE)
+		softgpu_event(gpu, &event);
+}
+
+/* The semaphore at the end of a transfer: a release, or an increment up to the payload. */
+static void softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
+{
+	u32 type = DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_TYPE, launch);
+	u64 va = CE_ADDRESS(channel, SET_SEMAPHORE_A, SET_SEMAPHORE_B);
+	u32 payload = CE(channel, SET_SEMAPHORE_PAYLOAD);
+	u64 bytes = sizeof(u32);
+	u32 *semaphore;
+
+	if (type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_NONE)
+		return;
+	if (!DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION_ENABLE, launch)) {
+		softgpu_host_release(
+			channel, va, payload,
+			type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE);
+		return;
+	}
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION, launch) !=
+	    NVC6B5_LAUNCH_DMA_SEMAPHORE_REDUCTION_INC) {
+		channel->gpu->stats.unknown_methods++;
+		return;
+	}
+	semaphore = softgpu_translate(channel->space, va, &bytes);
+	if (semaphore)
+		WRITE_ONCE(*semaphore, *semaphore >= payload ? 0 : *semaphore + 1);
+	else
+		softgpu_channel_fail(channel);
+}
+
+void softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
+{
+	channel->copy[method / 4] = data;
+	if (method != NVC6B5_LAUNCH_DMA)
+		return;
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, data) !=
+	    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE) {
+		if (DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data))
+			softgpu_memset(channel, data);
+		else
+			softgpu_copy(channel, data);
+	}
+	if (!channel->failed)
+		softgpu_copy_semaphore(channel, data);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* /dev/softgpu: softgpu_ioctl.h. */
+#include "softgpu.h"
+
+#include <linux/miscdevice.h>
+
+static struct softgpu *softgpu_device_gpu; /* set before the device is there */
+
+static long softgpu_ioctl_access(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_access access;
+	int status;
+
+	if (copy_from_user(&access, user, sizeof(access)))
+		return -EFAULT;
+	access.sum = access.faults = access.replays = access.errors = 0;
+	status = softgpu_access(gpu, &access);
+	if (copy_to_user(user, &access, sizeof(access)))
+		return -EFAULT;
+	return status;
+}
+
+static long softgpu_ioctl_take(struct softgpu *gpu, void __user *user)
+{
+	u64 bytes;
+
+	if (copy_from_user(&bytes, user, sizeof(bytes)))
+		return -EFAULT;
+	return softgpu_pma_take(gpu, bytes);
+}
+
+static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_fail fail;
+
+	if (copy_from_user(&fail, user, sizeof(fail)))
+		return -EFAULT;
+	if (fail.failure >= SOFTGPU_FAILURES)
+		return -EINVAL;
+	atomic_set(&gpu->fail_count[fail.failure], 0);
+	atomic_set(&gpu->fail_skip[fail.failure], fail.skip);
+	atomic_set(&gpu->fail_count[fail.failure], fail.count);
+	return 0;
+}
+
+static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long argument)
+{
+	struct softgpu *gpu = softgpu_device_gpu;
+	void __user *user = (void __user *)argument;
+
+	switch (command) {
+	case SOFTGPU_ACCESS:
+		return softgpu_ioctl_access(gpu, user);
+	case SOFTGPU_STATS:
+		return copy_to_user(user, &gpu->stats, sizeof(gpu->stats)) ? -EFAULT : 0;
+	case SOFTGPU_RM_TAKE:
+		return softgpu_ioctl_take(gpu, user);
+	case SOFTGPU_RM_GIVE:
+		softgpu_pma_give(gpu);
+		return 0;
+	case SOFTGPU_FAIL:
+		return softgpu_ioctl_fail(gpu, user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+static ssize_t softgpu_read(struct file *file, char __user *to, size_t size, loff_t *offset)
+{
+	struct softgpu *gpu = softgpu_device_gpu;
+	struct softgpu_event event;
+	size_t done = 0;
+
+	while (done + sizeof(event) <= size && softgpu_event_take(gpu, &event)) {
+		if (copy_to_user(to + done, &event, sizeof(event)))
+			return -EFAULT;
+		done += sizeof(event);
+	}
+	return (ssize_t)done;
+}
+
+static const struct file_operations softgpu_operations = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = softgpu_ioctl,
+	.read = softgpu_read,
+};
+
+static struct miscdevice softgpu_miscdevice = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "softgpu",
+	.fops = &softgpu_operations,
+	.mode = 0600,
+};
+
+int softgpu_device_init(struct softgpu *gpu)
+{
+	softgpu_device_gpu = gpu;
+	return misc_register(&softgpu_miscdevice);
+}
+
+void softgpu_device_destroy(void)
+{
+	misc_deregister(&softgpu_miscdevice);
+}

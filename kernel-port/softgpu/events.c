@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What the GPU did, in order, for tests to read; and failures that tests asked for. Both are counted in
+ * operations, never in time, so that a test gives the same in every run.
+ */
+#include "softgpu.h"
+
+#include <linux/vmalloc.h>
+
+int softgpu_events_init(struct softgpu *gpu)
+{
+	spin_lock_init(&gpu->events_lock);
+	gpu->events = vzalloc(SOFTGPU_EVENTS * sizeof(*gpu->events));
+	return gpu->events ? 0 : -ENOMEM;
+}
+
+void softgpu_events_destroy(struct softgpu *gpu)
+{
+	vfree(gpu->events);
+}
+
+void softgpu_event(struct softgpu *gpu, const struct softgpu_event *event)
+{
+	spin_lock(&gpu->events_lock);
+	gpu->events[gpu->events_head++ % SOFTGPU_EVENTS] = *event;
+	if (gpu->events_head - gpu->events_tail > SOFTGPU_EVENTS)
+		gpu->events_tail = gpu->events_head - SOFTGPU_EVENTS;
+	spin_unlock(&gpu->events_lock);
+}
+
+bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event)
+{
+	bool some;
+
+	spin_lock(&gpu->events_lock);
+	some = gpu->events_tail != gpu->events_head;
+	if (some)
+		*ret_event = gpu->events[gpu->events_tail++ % SOFTGPU_EVENTS];
+	spin_unlock(&gpu->events_lock);
+	return some;
+}
+
+bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure)
+{
+	if (!atomic_read(&gpu->fail_count[failure]) ||
+	    atomic_add_unless(&gpu->fail_skip[failure], -1, 0) ||
+	    !atomic_add_unless(&gpu->fail_count[failure], -1, 0))
+		return false;
+	gpu->stats.failures++;
+	return true;
+}

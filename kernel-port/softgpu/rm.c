@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The RM interface: sessions, the GPU and what it can do. UVM registers its callbacks, opens a session, then
+ * a GPU, a device on it, fault buffers, an address space, the PMA, TSGs and channels, in this order.
+ * Memory and address spaces are in rm_space.c, channels in channel.c, faults in fault_buffer.c.
+ */
+#include "softgpu.h"
+
+#define SOFTGPU_COMPUTE_CLASS 0xc6c0 /* AMPERE_COMPUTE_A */
+
+static struct softgpu *softgpu_rm_gpu; /* the only one; set before UVM can call */
+
+void softgpu_rm_init(struct softgpu *gpu)
+{
+	softgpu_rm_gpu = gpu;
+}
+
+static struct softgpu *softgpu_find(const NvProcessorUuid *uuid)
+{
+	return memcmp(uuid, &softgpu_rm_gpu->uuid, sizeof(*uuid)) ? NULL : softgpu_rm_gpu;
+}
+
+NV_STATUS nvUvmInterfaceSessionCreate(uvmGpuSessionHandle *ret_session,
+				      UvmPlatformInfo *ret_info)
+{
+	memset(ret_info, 0, sizeof(*ret_info));
+	*ret_session = (uvmGpuSessionHandle)softgpu_rm_gpu;
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceSessionDestroy(uvmGpuSessionHandle session)
+{
+	return NV_OK;
+}
+
+#ifdef SOFTGPU_EVENTS_STRUCT
+NV_STATUS nvUvmInterfaceRegisterUvmEvents(struct UvmEventsLinux *callbacks)
+#else
+NV_STATUS nvUvmInterfaceRegisterUvmCallbacks(struct UvmOpsUvmEvents *callbacks)
+#endif
+{
+	down_write(&softgpu_rm_gpu->uvm_lock);
+	softgpu_rm_gpu->uvm = callbacks;
+	up_write(&softgpu_rm_gpu->uvm_lock);
+	return NV_OK;
+}
+
+#ifdef SOFTGPU_EVENTS_STRUCT
+void nvUvmInterfaceDeRegisterUvmEvents(void)
+#else
+void nvUvmInterfaceDeRegisterUvmOps(void)
+#endif
+{
+	down_write(&softgpu_rm_gpu->uvm_lock);
+	softgpu_rm_gpu->uvm = NULL;
+	up_write(&softgpu_rm_gpu->uvm_lock);
+}
+
+NV_STATUS nvUvmInterfaceRegisterGpu(const NvProcessorUuid *uuid, UvmGpuPlatformInfo *ret_info)
+{
+	struct softgpu *gpu = softgpu_find(uuid);
+
+	if (!gpu)
+		return NV_ERR_GPU_UUID_NOT_FOUND;
+	ret_info->pci_dev = gpu->pci;
+	ret_info->dma_addressable_start = 0;
+	ret_info->dma_addressable_limit = BIT_ULL(SOFTGPU_DMA_BITS) - 1;
+	return NV_OK;
+}
+
+void nvUvmInterfaceUnregisterGpu(const NvProcessorUuid *uuid)
+{
+}
+
+NV_STATUS nvUvmInterfaceGetGpuInfo(const NvProcessorUuid *uuid, const UvmGpuClientInfo *client,
+				   UvmGpuInfo *ret_info)
+{
+	if (!softgpu_find(uuid))
+		return NV_ERR_GPU_UUID_NOT_FOUND;
+	memset(ret_info, 0, sizeof(*ret_info));
+	strscpy(ret_info->name, "Software GPU", sizeof(ret_info->name));
+	ret_info->uuid = *uuid;
+	ret_info->gpuArch = NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_GA100;
+	ret_info->gpuImplementation = NV2080_CTRL_MC_ARCH_INFO_IMPLEMENTATION_GA100;
+	ret_info->hostClass = AMPERE_CHANNEL_GPFIFO_A;
+	ret_info->ceClass = AMPERE_DMA_COPY_A;
+	ret_info->computeClass = SOFTGPU_COMPUTE_CLASS;
+	ret_info->subdeviceCount = 1;
+	ret_info->gpcCount = 7;
+	ret_info->maxGpcCount = 8;
+	ret_info->tpcCount = 54;
+	ret_info->maxTpcPerGpcCount = 8;
+	ret_info->sysmemLink = UVM_LINK_TYPE_PCIE;
+	ret_info->sysmemLinkRateMBps = 25000;
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceDeviceCreate(uvmGpuSessionHandle session, const UvmGpuInfo *info,
+				     const NvProcessorUuid *uuid,
+				     uvmGpuDeviceHandle *ret_device, NvBool partition)
+{
+	struct softgpu *gpu = softgpu_find(uuid);
+
+	if (!gpu)
+		return NV_ERR_GPU_UUID_NOT_FOUND;
+	*ret_device = (uvmGpuDeviceHandle)gpu;
+	return NV_OK;
+}
+
+void nvUvmInterfaceDeviceDestroy(uvmGpuDeviceHandle device)
+{
+}
+
+NV_STATUS nvUvmInterfaceQueryCaps(uvmGpuDeviceHandle device, UvmGpuCaps *ret_caps)
+{
+	memset(ret_caps, 0, sizeof(*ret_caps));
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceGetFbInfo(uvmGpuDeviceHandle device, UvmGpuFbInfo *ret_info)
+{
+	struct softgpu *gpu = (struct softgpu *)device;
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->maxAllocatableAddress = gpu->pma.chunks * SOFTGPU_CHUNK - 1;
+	ret_info->heapSize = gpu->pma.chunks * SOFTGPU_CHUNK >> 10;
+	ret_info->reservedHeapSize = SOFTGPU_RESERVED >> 10;
+#ifdef SOFTGPU_MAX_PAGE
+	ret_info->maxVidmemPageSize = SOFTGPU_CHUNK;
+#endif
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceGetEccInfo(uvmGpuDeviceHandle device, UvmGpuEccInfo *ret_info)
+{
+	memset(ret_info, 0, sizeof(*ret_info));
+	return NV_OK;
+}
+
+#ifdef SOFTGPU_NVLINK_INFO
+NV_STATUS nvUvmInterfaceGetNvlinkInfo(uvmGpuDeviceHandle device, UvmGpuNvlinkInfo *ret_info)
+{
+	memset(ret_info, 0, sizeof(*ret_info));
+	return NV_OK;
+}
+#endif
+
+NV_STATUS nvUvmInterfaceServiceDeviceInterruptsRM(uvmGpuDeviceHandle device)
+{
+	return NV_OK;
+}
+
+#ifdef SOFTGPU_FATAL_ERROR
+void nvUvmInterfaceReportFatalError(NV_STATUS error)
+{
+	pr_err("softgpu: UVM reports the fatal error %x\n", error);
+}
+#endif
+
+/* Access counters are there, and never count. */
+NV_STATUS nvUvmInterfaceInitAccessCntrInfo(uvmGpuDeviceHandle device,
+					   UvmGpuAccessCntrInfo *ret_info, NvU32 index)
+{
+	struct softgpu *gpu = (struct softgpu *)device;
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->pAccessCntrBufferGet = &gpu->counter_regs[0];
+	ret_info->pAccessCntrBufferPut = &gpu->counter_regs[1];
+	ret_info->pAccessCntrBufferFull = &gpu->counter_regs[2];
+	ret_info->pHubIntr = &gpu->counter_regs[3];
+	ret_info->pHubIntrEnSet = &gpu->counter_regs[4];
+	ret_info->pHubIntrEnClear = &gpu->counter_regs[5];
+	ret_info->accessCounterMask = 1;
+	ret_info->bufferAddress = gpu->counter_packets;
+	ret_info->bufferSize = sizeof(gpu->counter_packets);
+	ret_info->accessCntrBufferHandle = 2;
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceDestroyAccessCntrInfo(uvmGpuDeviceHandle device,
+					      UvmGpuAccessCntrInfo *info)
+{
+	return NV_OK;
+}
+
+#ifdef SOFTGPU_CONST_COUNTER
+NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info,
+					 const UvmGpuAccessCntrConfig *config)
+#else
+NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info,
+					 UvmGpuAccessCntrConfig *config)
+#endif
+{
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceDisableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info)
+{
+	return NV_OK;
+}

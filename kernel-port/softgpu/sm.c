@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Channels of CUDA's user mode, and the accesses that kernels on them make. The thread that asks for an access
+ * plays the SM: it translates, touches the word, or posts a fault and waits for a replay. Several
+ * accesses wait at once, as those of many warps do. Two that fault on one page post one fault.
+ */
+#include "softgpu.h"
+
+#include <linux/slab.h>
+
+#define SOFTGPU_REPLAY_TIMEOUT (30 * HZ)
+
+/* A call of SOFTGPU_ACCESS that is under way. */
+struct softgpu_run {
+	struct softgpu *gpu;
+	struct softgpu_user_channel *channel;
+	struct softgpu_access *access;
+	u64 next;		     /* access that was not tried yet */
+	u32 waiting;		     /* accesses in the window */
+	u32 posted;		     /* faults in this pass over the window */
+	u64 window[SOFTGPU_WINDOW];  /* their numbers */
+	u64 faulted[SOFTGPU_WINDOW]; /* pages */
+};
+
+/* LOCKING: softgpu.lock. */
+static struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gpu, u32 client,
+							      u32 object)
+{
+	struct softgpu_user_channel *channel;
+
+	list_for_each_entry(channel, &gpu->user_channels, node)
+		if (channel->client == client && channel->object == object)
+			return channel;
+	return NULL;
+}
+
+static void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *channel)
+{
+	mutex_lock(&gpu->lock);
+	if (!--channel->references)
+		kfree(channel);
+	mutex_unlock(&gpu->lock);
+}
+
+static u64 softgpu_run_va(const struct softgpu_run *run, u64 number)
+{
+	return run->access->va + number * run->access->stride;
+}
+
+static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping *mapping,
+			  u64 number)
+{
+	struct softgpu_access *access = run->access;
+	u64 bytes = sizeof(u64);
+	u64 *word = softgpu_physical(run->gpu, mapping->aperture, mapping->address, &bytes);
+
+	if (!word)
+		access->errors++;
+	else if (access->op == SOFTGPU_WRITE)
+		WRITE_ONCE(*word, access->value + number);
+	else if (access->op == SOFTGPU_ATOMIC)
+		atomic64_add(access->value, (atomic64_t *)word);
+	else
+		access->sum += READ_ONCE(*word);
+}
+
+/* Post a fault, unless one of this pass is for the same page. */
+static void softgpu_run_fault(struct softgpu_run *run, u64 va, u32 type)
+{
+	for (u32 i = 0; i < run->posted; i++)
+		if (run->faulted[i] == (va & PAGE_MASK))
+			return;
+	if (!softgpu_fault_post(run->channel, va, type, run->access->op))
+		return;
+	run->faulted[run->posted++] = va & PAGE_MASK;
+	run->access->faults++;
+}
+
+/* Try all accesses of the window; those that fault stay. Returns 0, or -ENODEV: the channel is gone. */
+static int softgpu_run_window(struct softgpu_run *run)
+{
+	struct softgpu *gpu = run->gpu;
+	u32 kept = 0;
+	int status = 0;
+
+	run->posted = 0;
+	softgpu_faults_begin(gpu);
+	for (u32 i = 0; i < run->waiting && !status; i++) {
+		u64 va = softgpu_run_va(run, run->window[i]);
+		struct softgpu_mapping mapping;
+		u32 fault;
+
+		down_read(&gpu->walkers);
+		if (run->channel->gone) {
+			status = -ENODEV;
+		} else if (softgpu_tlb_translate(run->channel->space, va, run->access->op,
+						 &mapping, &fault)) {
+			softgpu_touch(run, &mapping, run->window[i]);
+		} else {
+			softgpu_run_fault(run, va, fault);
+			run->window[kept++] = run->window[i];
+		}
+		up_read(&gpu->walkers);
+	}
+	softgpu_faults_end(gpu);
+	run->waiting = kept;
+	return status;
+}
+
+/* Wait for the next replay after number @since; cancelled accesses leave the window. */
+static int softgpu_run_wait(struct softgpu_run *run, u64 since)
+{
+	struct softgpu *gpu = run->gpu;
+	u32 kept = 0;
+	int status = 0;
+	long left = wait_event_killable_timeout(
+		gpu->faults.replayed, softgpu_replays(gpu) != since, SOFTGPU_REPLAY_TIMEOUT);
+
+	if (left <= 0)
+		return left ? -EINTR : -ETIMEDOUT;
+	run->access->replays++;
+	down_read(&gpu->walkers);
+	if (run->channel->gone) {
+		status = -ENODEV;
+	} else {
+		for (u32 i = 0; i < run->waiting; i++) {
+			if (softgpu_cancelled(gpu, run->channel->space->directory,
+					      softgpu_run_va(run, run->window[i]),
+					      run->access->op, since))
+				run->access->errors++;
+			else
+				run->window[kept++] = run->window[i];
+		}
+		run->waiting = kept;
+	}
+	up_read(&gpu->walkers);
+	return status;
+}
+
+int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
+{
+	u32 window = clamp_t(u32, access->window, 1, SOFTGPU_WINDOW);
+	struct softgpu_run *run;
+	int status = 0;
+
+	if (access->op > SOFTGPU_ATOMIC || access->va % sizeof(u64) ||
+	    access->stride % sizeof(u64))
+		return -EINVAL;
+	run = kvzalloc(sizeof(*run), GFP_KERNEL);
+	if (!run)
+		return -ENOMEM;
+	run->gpu = gpu;
+	run->access = access;
+	mutex_lock(&gpu->lock);
+	run->channel = softgpu_user_channel_find(gpu, access->client, access->channel);
+	if (run->channel)
+		run->channel->references++;
+	mutex_unlock(&gpu->lock);
+	if (!run->channel) {
+		kvfree(run);
+		return -ENOENT;
+	}
+	while (!status && (run->next < access->count || run->waiting)) {
+		u64 since = softgpu_replays(gpu);
+
+		while (run->waiting < window && run->next < access->count)
+			run->window[run->waiting++] = run->next++;
+		status = softgpu_run_window(run);
+		if (!status && run->waiting)
+			status = softgpu_run_wait(run, since);
+		else if (!status && fatal_signal_pending(current))
+			status = -EINTR;
+	}
+	softgpu_user_channel_put(gpu, run->channel);
+	kvfree(run);
+	return status;
+}
+
+/* RM interface: channels of user mode. */
+
+/* A channel that UVM did not know. Returns NULL without memory. LOCKING: softgpu.lock. */
+static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_space *space,
+							     u32 client, u32 object)
+{
+	struct softgpu *gpu = space->gpu;
+	struct softgpu_user_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
+
+	if (!channel)
+		return NULL;
+	channel->client = client;
+	channel->object = object;
+	channel->references = 1;
+	channel->space = space;
+	channel->id = gpu->next_user_channel++;
+	/* Instance blocks lie in RM's part of vidmem, 4 KB each. Nobody reads them. */
+	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED +
+			    channel->id * PAGE_SIZE % SOFTGPU_RESERVED;
+	list_add(&channel->node, &gpu->user_channels);
+	return channel;
+}
+
+/* UVM may retain a channel more than once, from one address space. */
+NV_STATUS nvUvmInterfaceRetainChannel(uvmGpuAddressSpaceHandle handle, NvHandle client,
+				      NvHandle object, void **ret_retained,
+				      UvmGpuChannelInstanceInfo *ret_info)
+{
+	struct softgpu_space *space = (struct softgpu_space *)handle;
+	struct softgpu *gpu = space->gpu;
+	struct softgpu_user_channel *channel;
+	NV_STATUS status = NV_OK;
+
+	mutex_lock(&gpu->lock);
+	channel = softgpu_user_channel_find(gpu, client, object);
+	if (!channel)
+		channel = softgpu_user_channel_new(space, client, object);
+	if (!channel)
+		status = NV_ERR_NO_MEMORY;
+	else if (channel->space != space)
+		status = NV_ERR_IN_USE;
+	else
+		channel->retained++;
+	mutex_unlock(&gpu->lock);
+	if (status != NV_OK)
+		return status;
+
+	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->base = channel->instance;
+	ret_info->chId = channel->id;
+	ret_info->bTsgChannel = NV_TRUE;
+	ret_info->tsgId = channel->id;
+	ret_info->tsgMaxSubctxCount = 64;
+	ret_info->channelEngineType = UVM_GPU_CHANNEL_ENGINE_TYPE_GR;
+	ret_info->pChramChannelRegister = &channel->chram;
+#ifdef SOFTGPU_RUNLIST_PRI
+	ret_info->pRunlistPRIBaseRegister = channel->runlist;
+#else
+	ret_info->workSubmissionOffset = channel->runlist;
+#endif
+	*ret_retained = channel;
+	return NV_OK;
+}
+
+NV_STATUS nvUvmInterfaceBindChannelResources(void *retained,
+					     UvmGpuChannelResourceBindParams *params)
+{
+	return NV_OK;
+}
+
+/* No access is under way through the channel after this, and none begins. */
+static void softgpu_user_channel_stop(struct softgpu_user_channel *channel)
+{
+	struct softgpu *gpu = channel->space->gpu;
+
+	down_write(&gpu->walkers);
+	channel->gone = true;
+	up_write(&gpu->walkers);
+	softgpu_wake_accesses(gpu);
+}
+
+void nvUvmInterfaceStopChannel(void *retained, NvBool immediate)
+{
+	softgpu_user_channel_stop(retained);
+}
+
+void nvUvmInterfaceReleaseChannel(void *retained)
+{
+	struct softgpu_user_channel *channel = retained;
+	struct softgpu *gpu = channel->space->gpu;
+	bool last;
+
+	mutex_lock(&gpu->lock);
+	last = !--channel->retained;
+	if (last)
+		list_del(&channel->node);
+	mutex_unlock(&gpu->lock);
+	if (!last)
+		return;
+	softgpu_user_channel_stop(channel);
+	softgpu_user_channel_put(gpu, channel);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A software GPU below NVIDIA's driver. softgpu.ko stands in for nvidia.ko towards an unmodified
+ * nvidia-uvm.ko:
+ *
+ *      nvidia-uvm.ko --calls of the RM interface--> rm.c, rm_space.c, pma.c, channel.c
+ *          |    ^
+ *          |    '--interrupt, fault buffer-- fault_buffer.c <--miss-- tlb.c, mmu.c <-- sm.c
+ *          |                                                            ^
+ *          '--push buffers--> channel.c --> host.c ---invalidate, replay'
+ *                                 '-------> copy_engine.c --> memory.c
+ *
+ * It is a GA100: host class C56F, copy class C6B5, page tables of version 2. Device memory is host
+ * memory, allocated in chunks of 2 MB when it is touched.
+ *
+ * LOCKING, outermost first:
+ *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
+ *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all of them
+ *   softgpu_pma.lock, softgpu_fault_buffer.lock, softgpu.events_lock: leaves. Spinlocks.
+ *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
+ */
+#ifndef SOFTGPU_H
+#define SOFTGPU_H
+
+#include <linux/bitmap.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "softgpu_driver.h"
+#include "softgpu_ioctl.h"
+
+#define SOFTGPU_BIG_PAGE    65536ul
+#define SOFTGPU_CHUNK	    (2ul << 20)
+#define SOFTGPU_CHUNK_PAGES 32u		 /* big pages */
+#define SOFTGPU_RESERVED    (16ul << 20) /* of vidmem, at its end: RM's own */
+#define SOFTGPU_WINDOW	    256u	 /* accesses of an SM that wait at once */
+#define SOFTGPU_EVENTS	    65536u
+#define SOFTGPU_CANCELS	    256u
+#define SOFTGPU_DMA_BITS    47u
+
+struct softgpu;
+
+enum softgpu_aperture { SOFTGPU_VIDMEM, SOFTGPU_SYSMEM };
+
+/* Where a virtual address leads. */
+struct softgpu_mapping {
+	enum softgpu_aperture aperture;
+	u64 address;	/* of the byte */
+	u64 page_bytes; /* of the page that it is in */
+	bool read_only;
+	bool no_atomics;
+};
+
+/* Memory that RM allocated for UVM in an address space. Guarded by softgpu.lock. */
+struct softgpu_memory {
+	struct list_head node; /* in softgpu_space.memories */
+	u64 va;
+	u64 bytes;
+	u64 vidmem;   /* its address there */
+	void *cpu;    /* its bytes in host memory; NULL: it is in vidmem */
+	void *mapped; /* vidmem as the CPU sees it, once it was mapped */
+};
+
+/* Cached translations, one array for each size of page, by va >> shift. Entries: tlb.c. */
+#define SOFTGPU_TLB_SIZES 3
+struct softgpu_tlb {
+	struct xarray pages[SOFTGPU_TLB_SIZES];
+};
+
+/* An address space of the GPU. */
+struct softgpu_space {
+	struct softgpu *gpu;
+	struct list_head node;	   /* in softgpu.spaces; softgpu.lock */
+	struct list_head memories; /* softgpu.lock */
+	u64 next_va;		   /* for memory of RM; softgpu.lock */
+	bool has_directory;	   /* this and the next two: softgpu.walkers */
+	enum softgpu_aperture aperture;
+	u64 directory; /* address of the page directory */
+	struct softgpu_tlb tlb;
+};
+
+/* What UVM asks RM to schedule together. */
+struct softgpu_tsg {
+	struct softgpu_space *space;
+	u32 engine;
+};
+
+/* A channel of UVM's. Guarded by softgpu.lock, but for what both sides write. */
+struct softgpu_channel {
+	struct list_head node; /* in softgpu.channels */
+	struct softgpu *gpu;
+	struct softgpu_space *space;
+	u32 id;
+	u64 *ring; /* GP entries */
+	u32 ring_entries;
+	u32 get; /* written here, read by UVM */
+	u32 put; /* written by UVM */
+	u32 token;
+	u32 doorbell;
+	NvNotification *notifier;
+	u64 segment;	   /* VA of the next word of the push buffer */
+	u32 segment_words; /* that are left */
+	u32 header;	   /* of the methods that are being read */
+	u32 header_words;  /* data words of these that are left */
+	bool failed;	   /* it runs no more */
+	u32 host[0x100 / 4];
+	u32 copy[0x4000 / 4];
+};
+
+/* A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c. */
+struct softgpu_user_channel {
+	struct list_head node; /* in softgpu.user_channels; softgpu.lock */
+	u32 client;
+	u32 object;
+	u32 retained;	/* by UVM; softgpu.lock */
+	u32 references; /* of UVM and of accesses; softgpu.lock */
+	u32 id;
+	bool gone; /* softgpu.walkers */
+	struct softgpu_space *space;
+	u64 instance; /* address of its instance block */
+	u32 chram;    /* registers */
+	u32 runlist[0x100];
+};
+
+/* A cancel of faults: accesses that waited before the replay number @replay end with an error. */
+struct softgpu_cancel {
+	u64 replay;
+	u64 directory;
+	u64 va;
+	u32 access; /* NVC56F_MEM_OP_C_TLB_INVALIDATE_ACCESS_TYPE_* */
+	bool all;   /* whatever the VA and the access */
+};
+
+/* The replayable fault buffer and its registers. */
+struct softgpu_fault_buffer {
+	spinlock_t lock;
+	u32 *packets;
+	u32 entries;
+	u32 put;     /* of the hardware; lock */
+	u32 get_reg; /* written by UVM */
+	u32 put_reg; /* of the hardware, seen by UVM */
+	u32 regs[5]; /* info, interrupts, prefetch: nothing happens */
+	u32 posting; /* SM accesses that have more faults to post; lock */
+	u64 replays; /* lock */
+	u64 cancels; /* lock */
+	struct softgpu_cancel cancel[SOFTGPU_CANCELS]; /* the last ones; lock */
+	u32 shadow[64 * 8]; /* non-replayable faults: there are none */
+	wait_queue_head_t posted;
+	wait_queue_head_t replayed;
+	struct task_struct *interrupts;
+};
+
+/* The physical memory allocator. Pages of 64 KB, used and pinned; chunks of 2 MB that RM took. */
+struct softgpu_pma {
+	spinlock_t lock;
+	unsigned long *used;
+	unsigned long *pinned;
+	unsigned long *taken;
+	u8 *chunk_used; /* of each chunk, its used pages */
+	u64 chunks;
+	UvmPmaStatistics statistics; /* read by UVM without a lock */
+	uvmPmaEvictPagesCallback evict_pages;
+	uvmPmaEvictRangeCallback evict_range;
+	void *evict_data;
+};
+
+struct softgpu {
+	struct mutex lock;
+	struct rw_semaphore walkers;
+	NvProcessorUuid uuid;
+	struct pci_dev *pci; /* any device: UVM maps host memory for it */
+	u64 vidmem_bytes;
+	void **chunks; /* of vidmem: their bytes, or NULL while they were never touched */
+	struct softgpu_pma pma;
+	struct list_head channels;
+	struct list_head spaces;
+	struct list_head user_channels;
+	u32 next_channel;
+	u32 next_user_channel;
+	struct task_struct *engine; /* runs all channels of UVM */
+	u32 time0;		    /* registers of the timer */
+	u32 time1;
+	struct softgpu_fault_buffer faults;
+	u32 counter_regs[6]; /* of access counters, which never count */
+	u32 counter_packets[256 * 8];
+	struct rw_semaphore uvm_lock;
+#ifdef SOFTGPU_EVENTS_STRUCT
+	struct UvmEventsLinux *uvm;
+#else
+	struct UvmOpsUvmEvents *uvm;
+#endif
+	struct softgpu_stats
+		stats; /* counted without a lock where a number may be off by a few */
+	spinlock_t events_lock;
+	struct softgpu_event *events;
+	u64 events_head;
+	u64 events_tail;
+	atomic_t fail_skip[SOFTGPU_FAILURES];
+	atomic_t fail_count[SOFTGPU_FAILURES];
+};
+
+/* rm.c: the GPU that RM knows. */
+void softgpu_rm_init(struct softgpu *gpu);
+
+/* device.c */
+int softgpu_device_init(struct softgpu *gpu);
+void softgpu_device_destroy(void);
+
+/* events.c */
+int softgpu_events_init(struct softgpu *gpu);
+void softgpu_events_destroy(struct softgpu *gpu);
+
+/* Remember an operation. The oldest one is forgotten if there are too many. */
+void softgpu_event(struct softgpu *gpu, const struct softgpu_event *event);
+
+/* Take the oldest event. Returns whether there was one. */
+bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
+
+/* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
+bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
+
+/* memory.c */
+int softgpu_memory_init(struct softgpu *gpu, u64 bytes);
+void softgpu_memory_destroy(struct softgpu *gpu);
+
+/*
+ * The bytes at a physical address. *bytes is how many are wanted, and comes back as how many of them lie
+ * together. Returns NULL, with a message, where there is no memory. May sleep.
+ */
+void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address,
+		       u64 *bytes);
+
+/* Clear a range of vidmem. */
+void softgpu_vidmem_clear(struct softgpu *gpu, u64 address, u64 bytes);
+
+/* mmu.c: walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault. */
+bool softgpu_mmu_walk(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
+		      u32 *ret_fault);
+
+/* tlb.c */
+void softgpu_tlb_init(struct softgpu_tlb *tlb);
+
+/* Forget everything. LOCKING: walkers for write, or nobody else knows the address space. */
+void softgpu_tlb_flush(struct softgpu_space *space);
+
+/*
+ * Translate for an access. A cached translation is used whatever the page tables say now: it may be
+ * stale. Only one that permits too little is looked up again, as on hardware.
+ * Returns whether the access may go on; else the type of fault.
+ * LOCKING: walkers for read, or the engine thread.
+ */
+bool softgpu_tlb_translate(struct softgpu_space *space, u64 va, enum softgpu_op op,
+			   struct softgpu_mapping *ret_mapping, u32 *ret_fault);
+
+/*
+ * Drop the cached translations of 2^@order pages of 4 KB around @va, of the address space with that page
+ * directory. @order 64: all of them. Waits until all accesses that use a translation are over.
+ */
+void softgpu_tlb_invalidate(struct softgpu *gpu, u64 directory, u64 va, u32 order);
+
+/* rm_space.c */
+
+/*
+ * The bytes at a virtual address, for an engine: memory of RM or what the page tables map. *bytes as in
+ * softgpu_physical(). Returns NULL, with a message, where nothing is mapped. LOCKING: softgpu.lock.
+ */
+void *softgpu_translate(struct softgpu_space *space, u64 va, u64 *bytes);
+
+/* channel.c: the thread that runs the channels; softgpu.engine. */
+int softgpu_channel_engine(void *gpu);
+
+/* host.c: a channel stops, and UVM finds an error in its notifier. LOCKING: softgpu.lock. */
+void softgpu_channel_fail(struct softgpu_channel *channel);
+
+/* Run a method of host. Returns false if it has to be tried again: an acquire that waits. */
+bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);
+
+/* Write a semaphore at @va, with a time stamp if @timestamp. */
+void softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp);
+
+/* copy_engine.c: run a method of the copy engine. */
+void softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data);
+
+/* fault_buffer.c */
+int softgpu_faults_init(struct softgpu *gpu, u32 entries);
+void softgpu_faults_destroy(struct softgpu *gpu);
+
+/* An access begins to post its faults, and has posted all: then UVM sees them. */
+void softgpu_faults_begin(struct softgpu *gpu);
+void softgpu_faults_end(struct softgpu *gpu);
+
+/* Post one. Returns false if the buffer was full: the fault is lost, the next replay brings it again. */
+bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
+			enum softgpu_op op);
+
+/* How many replays there were. */
+u64 softgpu_replays(struct softgpu *gpu);
+
+/* Replay: all accesses that wait try again. @cancel: some of them end instead. */
+void softgpu_replay(struct softgpu *gpu, const struct softgpu_cancel *cancel);
+
+/* Whether an access that has waited since replay number @since was cancelled. */
+bool softgpu_cancelled(struct softgpu *gpu, u64 directory, u64 va, enum softgpu_op op,
+		       u64 since);
+
+/* Wake all accesses, for their channel is gone. */
+void softgpu_wake_accesses(struct softgpu *gpu);
+
+/* pma.c */
+int softgpu_pma_init(struct softgpu *gpu);
+void softgpu_pma_destroy(struct softgpu *gpu);
+
+/* RM takes chunks of 2 MB for itself, and evicts those of UVM if it must. Returns 0 or -ENOMEM. */
+int softgpu_pma_take(struct softgpu *gpu, u64 bytes);
+void softgpu_pma_give(struct softgpu *gpu);
+
+/* sm.c */
+int softgpu_access(struct softgpu *gpu, struct softgpu_access *access);
+
+#endif

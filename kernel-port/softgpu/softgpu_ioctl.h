@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * /dev/softgpu: a test lets the SMs of the software GPU touch memory, asks what the GPU did, and makes
+ * it fail. One reader of events at a time sees all of them.
+ */
+#ifndef SOFTGPU_IOCTL_H
+#define SOFTGPU_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define SOFTGPU_UUID "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
+
+enum softgpu_op {
+	SOFTGPU_READ = 0,   /* and add up in sum */
+	SOFTGPU_WRITE = 1,  /* value + number of the access */
+	SOFTGPU_ATOMIC = 2, /* add value */
+};
+
+/*
+ * Access @count words of 8 bytes, @stride bytes apart, from @va on, as a kernel on the channel
+ * (@client, @channel) does. Up to @window accesses (1 to 256) wait for their fault at once. Returns when
+ * all are done: 0; ENOENT: no such channel; ENODEV: the channel went away; ETIMEDOUT: no replay for 30 s;
+ * EINTR: killed.
+ */
+struct softgpu_access {
+	__u32 client;
+	__u32 channel;
+	__u64 va;
+	__u64 count;
+	__u64 stride;
+	__u64 value;
+	__u32 op; /* enum softgpu_op */
+	__u32 window;
+	__u64 sum;     /* out, as all that follow */
+	__u64 faults;  /* that were put into the fault buffer */
+	__u64 replays; /* that were waited for */
+	__u64 errors;  /* accesses that were cancelled */
+};
+
+/* Counted since the module was loaded. Copies are counted by [2 * from vidmem + to vidmem]. */
+struct softgpu_stats {
+	__u64 pushes, methods, copies, copy_bytes[4], memsets, memset_bytes;
+	__u64 releases, acquires, invalidates, invalidates_lost, replays, cancels;
+	__u64 faults, faults_lost, interrupts;
+	__u64 tlb_hits, tlb_misses;
+	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
+	__u64 unknown_methods, bad_addresses, channel_errors, failures;
+};
+
+enum softgpu_event_kind {
+	SOFTGPU_EVENT_COPY = 1,	  /* a: source, b: destination, bytes, how */
+	SOFTGPU_EVENT_MEMSET,	  /* b: destination, bytes */
+	SOFTGPU_EVENT_INVALIDATE, /* a: VA, bytes (0: all of the address space) */
+	SOFTGPU_EVENT_REPLAY,
+	SOFTGPU_EVENT_CANCEL, /* a: VA */
+	SOFTGPU_EVENT_FAULT,  /* a: VA, b: enum softgpu_op */
+};
+
+/* Bits of softgpu_event.how of a copy. A virtual source lies in a push buffer: page-table entries. */
+#define SOFTGPU_TO_VIDMEM      1u
+#define SOFTGPU_FROM_VIDMEM    2u
+#define SOFTGPU_VIRTUAL_SOURCE 4u
+
+/* One operation of the GPU, in order. Copies and memsets under 4 KB are left out. */
+struct softgpu_event {
+	__u32 kind;
+	__u32 how;
+	__u64 a;
+	__u64 b;
+	__u64 bytes;
+};
+
+enum softgpu_failure {
+	SOFTGPU_FAIL_PMA_ALLOC = 0, /* the PMA has no memory */
+	SOFTGPU_FAIL_RM_ALLOC =
+		1, /* RM has no memory: channels, address spaces, their memory */
+	SOFTGPU_FAIL_INVALIDATE = 2, /* a TLB invalidate has no effect */
+	SOFTGPU_FAIL_CHANNEL = 3, /* a channel of UVM's stops with an error at its next push */
+	SOFTGPU_FAILURES,
+};
+
+/* Let the operation fail @count times, after it has succeeded @skip times. @count 0: fail no more. */
+struct softgpu_fail {
+	__u32 failure; /* enum softgpu_failure */
+	__u32 skip;
+	__u32 count;
+	__u32 pad;
+};
+
+#define SOFTGPU_ACCESS _IOWR('S', 1, struct softgpu_access)
+#define SOFTGPU_STATS  _IOR('S', 2, struct softgpu_stats)
+/* RM itself allocates that many bytes of vidmem in chunks of 2 MB, evicting UVM's; ENOMEM. */
+#define SOFTGPU_RM_TAKE _IOW('S', 3, __u64)
+#define SOFTGPU_RM_GIVE _IO('S', 4)
+#define SOFTGPU_FAIL	_IOW('S', 5, struct softgpu_fail)
+/* read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none. */
+
+#endif

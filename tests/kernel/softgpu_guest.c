@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* See softgpu_guest.h. */
+#define _GNU_SOURCE
+#include "softgpu_guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define SOFTGPU_EVENTS_MAX 65536
+
+const NvProcessorUuid softgpu_uuid = { .uuid = SOFTGPU_UUID };
+
+static int softgpu_device = -1;
+
+int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status)
+{
+	return ioctl(fd, command, params) ? -errno : (int)*status;
+}
+
+/* The major number of a character device, or -1. */
+static int softgpu_major(const char *name)
+{
+	char line[128], found[64];
+	int result = -1;
+	int number;
+	FILE *file = fopen("/proc/devices", "re");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%d %63s", &number, found) == 2 && strcmp(found, name) == 0)
+			result = number;
+	if (file)
+		fclose(file);
+	return result;
+}
+
+bool softgpu_open(void)
+{
+	int major = softgpu_major("nvidia-uvm");
+
+	unlink("/dev/nvidia-uvm");
+	softgpu_device = open("/dev/softgpu", O_RDWR | O_CLOEXEC);
+	return softgpu_device >= 0 && major >= 0 &&
+	       mknod("/dev/nvidia-uvm", S_IFCHR | 0600, makedev((unsigned int)major, 0)) == 0;
+}
+
+void softgpu_close(void)
+{
+	close(softgpu_device);
+}
+
+int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
+{
+	UVM_INITIALIZE_PARAMS init = { 0 };
+	UVM_MM_INITIALIZE_PARAMS mm = { 0 };
+	UVM_REGISTER_GPU_PARAMS gpu = { .gpu_uuid = softgpu_uuid, .rmCtrlFd = -1 };
+	UVM_REGISTER_GPU_VASPACE_PARAMS space = {
+		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
+	};
+	UVM_REGISTER_CHANNEL_PARAMS channel = {
+		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hChannel = 1
+	};
+	int status;
+
+	tenant->client = client;
+	tenant->fd = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
+	tenant->mm = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
+	mm.uvmFd = tenant->fd;
+	status = softgpu_uvm(tenant->fd, UVM_INITIALIZE, &init);
+	if (!status)
+		status = softgpu_uvm(tenant->mm, UVM_MM_INITIALIZE, &mm);
+	if (!status)
+		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
+	if (!status)
+		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU_VASPACE, &space);
+	if (!status)
+		status = softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &channel);
+	return status;
+}
+
+void softgpu_detach(struct softgpu_tenant *tenant)
+{
+	close(tenant->mm);
+	close(tenant->fd);
+}
+
+uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
+{
+	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
+	uintptr_t address = next;
+	void *p;
+
+	next += SOFTGPU_ADDRESS_STEP;
+	/* UVM wants the offset into the file to be the address. */
+	p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED_NOREPLACE, tenant->fd, (off_t)address);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool to_gpu)
+{
+	UVM_MIGRATE_PARAMS params = { .base = (uintptr_t)p,
+				      .length = bytes,
+				      .cpuNumaNode = -1 };
+
+	params.destinationUuid = to_gpu ? softgpu_uuid : NV_PROCESSOR_UUID_CPU_DEFAULT;
+	return softgpu_uvm(tenant->fd, UVM_MIGRATE, &params);
+}
+
+unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p)
+{
+	static UVM_TEST_VA_RESIDENCY_INFO_PARAMS info;
+	unsigned int where = 0;
+
+	memset(&info, 0, sizeof(info));
+	info.lookup_address = (uintptr_t)p;
+	if (softgpu_uvm(tenant->fd, UVM_TEST_VA_RESIDENCY_INFO, &info))
+		return 0;
+	for (unsigned int i = 0; i < info.resident_on_count; i++)
+		where |= memcmp(&info.resident_on[i], &softgpu_uuid, sizeof(softgpu_uuid)) ?
+				 SOFTGPU_ON_HOST :
+				 SOFTGPU_ON_GPU;
+	return where;
+}
+
+struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint64_t count,
+				    uint64_t stride, enum softgpu_op op, uint64_t value,
+				    unsigned int window)
+{
+	struct softgpu_access access = { .client = tenant->client,
+					 .channel = 1,
+					 .va = (uintptr_t)p,
+					 .count = count,
+					 .stride = stride,
+					 .value = value,
+					 .op = op,
+					 .window = window };
+
+	if (ioctl(softgpu_device, SOFTGPU_ACCESS, &access)) {
+		guest_log("# access of the GPU: %s", guest_error_name(errno));
+		access.errors++;
+	}
+	return access;
+}
+
+struct softgpu_stats softgpu_stats(void)
+{
+	struct softgpu_stats stats = { 0 };
+
+	ioctl(softgpu_device, SOFTGPU_STATS, &stats);
+	return stats;
+}
+
+void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int count)
+{
+	struct softgpu_fail fail = { .failure = failure, .skip = skip, .count = count };
+
+	if (ioctl(softgpu_device, SOFTGPU_FAIL, &fail))
+		guest_check(false, "a failure can be asked for: %s", guest_error_name(errno));
+}
+
+int softgpu_rm_take(uint64_t bytes)
+{
+	__u64 number = bytes;
+
+	return ioctl(softgpu_device, SOFTGPU_RM_TAKE, &number) ? errno : 0;
+}
+
+void softgpu_rm_give(void)
+{
+	ioctl(softgpu_device, SOFTGPU_RM_GIVE);
+}
+
+const struct softgpu_event *softgpu_events(size_t *ret_count)
+{
+	static struct softgpu_event events[SOFTGPU_EVENTS_MAX];
+	ssize_t got = read(softgpu_device, events, sizeof(events));
+
+	*ret_count = got > 0 ? (size_t)got / sizeof(*events) : 0;
+	return events;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * What the tests of nvidia-uvm.ko on the software GPU are written with. A tenant is what a process of
+ * CUDA's is for the driver: an open file with the GPU, an address space and a channel.
+ */
+#ifndef SOFTGPU_GUEST_H
+#define SOFTGPU_GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nvtypes.h"
+#include "nvstatus.h"
+#include "nvCpuUuid.h"
+#include "uvm_linux_ioctl.h"
+#include "uvm_test_ioctl.h"
+
+#include "guest.h"
+#include "softgpu_ioctl.h"
+
+#define SOFTGPU_MB   (1ul << 20)
+#define SOFTGPU_PAGE 4096ul
+
+/* Managed memory lies from here on, 1 GB for each allocation of a test: softgpu_managed(). */
+#define SOFTGPU_FIRST_ADDRESS 0x200000000000ul
+#define SOFTGPU_ADDRESS_STEP  (1ul << 30)
+
+extern const NvProcessorUuid softgpu_uuid;
+
+struct softgpu_tenant {
+	int fd; /* of /dev/nvidia-uvm */
+	int mm; /* a second one, which keeps the address space: without it no fault is serviced */
+	unsigned int client;
+};
+
+/* The status of an ioctl of nvidia-uvm: an NV_STATUS, or a negative errno. */
+#define softgpu_uvm(fd, command, params) \
+	softgpu_status(fd, command, params, &(params)->rmStatus)
+int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status);
+
+/* Make the device nodes, once both modules are loaded. Returns whether it could. */
+bool softgpu_open(void);
+void softgpu_close(void);
+
+/* Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno. */
+int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client);
+void softgpu_detach(struct softgpu_tenant *tenant);
+
+/* Managed memory at an address of its own, or NULL. The same addresses in every run. */
+uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes);
+
+int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool to_gpu);
+
+/* Where the page is: SOFTGPU_ON_HOST, SOFTGPU_ON_GPU or both. */
+enum softgpu_residency { SOFTGPU_ON_HOST = 1, SOFTGPU_ON_GPU = 2 };
+unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p);
+
+/*
+ * Let the GPU access @count words, @stride bytes apart, with @window waiting at once. A failed call counts
+ * as an error.
+ */
+struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint64_t count,
+				    uint64_t stride, enum softgpu_op op, uint64_t value,
+				    unsigned int window);
+
+struct softgpu_stats softgpu_stats(void);
+
+/* Make an operation fail: SOFTGPU_FAIL. */
+void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int count);
+
+/* RM takes vidmem for itself: 0 or the errno. And gives all of it back. */
+int softgpu_rm_take(uint64_t bytes);
+void softgpu_rm_give(void);
+
+/* All events since the last call, at most 65,536 of them. The array is overwritten by the next call. */
+const struct softgpu_event *softgpu_events(size_t *ret_count);
+
+/* The parts of the test. A tenant of the caller's is attached. */
+void test_paging(struct softgpu_tenant *tenant);
+void test_tlb(struct softgpu_tenant *tenant);
+void test_reference(struct softgpu_tenant *tenant);
+void test_builtin(struct softgpu_tenant *tenant);
+void test_channel(struct softgpu_tenant *tenant);
+void test_failures(struct softgpu_tenant *tenant);
+void test_tenants(struct softgpu_tenant *tenant);
+void test_vidmem(struct softgpu_tenant *tenant);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The first process of a virtual machine with nvidia-uvm.ko, unmodified, on the software GPU. GVM_TEST=name
+ * on the kernel's command line runs one part alone.
+ */
+#include "softgpu_guest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct softgpu_test {
+	const char *name;
+	const char *parameters; /* of softgpu.ko */
+	void (*run)(struct softgpu_tenant *tenant);
+};
+
+/* clang-format off */
+static const struct softgpu_test softgpu_tests[] = {
+	{ "paging", "", test_paging },
+	{ "tlb", "", test_tlb },
+	{ "reference", "", test_reference },
+	{ "tenants", "", test_tenants },
+	{ "builtin", "", test_builtin },
+	{ "channel", "", test_channel },
+	{ "vidmem", "vidmem_mb=40960", test_vidmem },
+	{ "failures", "", test_failures },
+};
+/* clang-format on */
+
+/* UVM writes here, when it is unloaded, whether it lost memory. */
+static uint64_t unload_state __attribute__((aligned(8)));
+
+/* Each part has modules that are loaded for it, and leaves nothing behind. */
+static void run_test(const struct softgpu_test *test)
+{
+	struct softgpu_tenant tenant;
+	struct softgpu_stats stats;
+	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
+		.unload_state_buf = (uintptr_t)&unload_state,
+	};
+	long seconds = guest_seconds();
+	int status;
+
+	status = guest_load("softgpu", test->parameters);
+	guest_check(status == 0, "%s: load softgpu: %s", test->name, guest_error_name(status));
+	status = guest_load("nvidia-uvm", "uvm_enable_builtin_tests=1");
+	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
+	if (!guest_check(softgpu_open(), "both have a device"))
+		return;
+	status = softgpu_attach(&tenant, 1000);
+	if (guest_check(status == 0, "GPU, address space and channel are registered: %x",
+			status))
+		test->run(&tenant);
+	unload_state = 0;
+	guest_check(softgpu_uvm(tenant.fd, UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER, &unload) == 0,
+		    "UVM will say whether it lost memory");
+	softgpu_detach(&tenant);
+
+	stats = softgpu_stats();
+	guest_check(stats.unknown_methods == 0, "%llu methods, none of them unknown",
+		    stats.methods);
+	guest_check(stats.pma_used_bytes == 0, "all vidmem was given back");
+	guest_log("# %s: %llu pushes, %llu copies, %llu faults, %llu replays, %llu invalidates",
+		  test->name, stats.pushes, stats.copies, stats.faults, stats.replays,
+		  stats.invalidates);
+	softgpu_close();
+	guest_expect_unload("nvidia_uvm", 0);
+	guest_check(unload_state == 0, "it lost none");
+	guest_expect_unload("softgpu", 0);
+	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
+}
+
+int main(void)
+{
+	const char *wanted = getenv("GVM_TEST");
+
+	guest_mount();
+	guest_log("begin");
+	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
+		if (!wanted || strcmp(softgpu_tests[i].name, wanted) == 0)
+			run_test(&softgpu_tests[i]);
+	guest_end();
+	return 1;
+}
