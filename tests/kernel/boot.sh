@@ -118,8 +118,8 @@ if [ "$program" = softgpu ] && [ ! -f "$modules/nvidia-uvm.ko" ]; then
 fi
 make_initramfs
 (cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
-# UVM maps host memory for a PCI device, whichever it is. It says itself what it lost, and poison would
-# take most of its time.
+# UVM maps host memory for a PCI device, whichever it is. It says itself what it lost. Not all parts of its
+# test have run with slub_debug yet.
 parameters=oops=panic
 if [ "$program" = softgpu ]; then
 	vm_devices="-device pci-testdev"
