@@ -45,7 +45,13 @@ static void fakegpu_cancel_fault(void *gpu, const struct gvm_fault *fault)
 	fakegpu_tsg_kill(gpu, fault->tsg, fault->status);
 }
 
+static void fakegpu_give_up(void *gpu)
+{
+	fakegpu_lose(gpu);
+}
+
 static const struct gvm_gpu_ops fakegpu_gpu_ops = {
+	.give_up = fakegpu_give_up,
 	.fetch_faults = fakegpu_fetch_faults,
 	.space_priority = fakegpu_space_priority,
 	.cancel_fault = fakegpu_cancel_fault,

@@ -218,7 +218,7 @@ int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 	return job->status;
 }
 
-/* Ids come round late, so that what is left of a TSG that has gone leads to no other. */
+/* Ids come round late: a fault record of a TSG that has gone names no other TSG. */
 int fakegpu_tsg_create(struct fakegpu_context *context, struct fakegpu_tsg *tsg)
 {
 	struct fakegpu *gpu = context->gpu;
@@ -356,7 +356,7 @@ void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 	xa_unlock(&gpu->tsgs);
 }
 
-/* The xarray's lock keeps the TSG: who takes it out of there does so under that. */
+/* The xarray's lock keeps the TSG: fakegpu_tsg_destroy() takes it out under that lock. */
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error)
 {
 	struct fakegpu_tsg *tsg;

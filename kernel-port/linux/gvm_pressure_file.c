@@ -94,7 +94,7 @@ static __poll_t gvm_pressure_poll(struct file *file, poll_table *table)
 	return gvm_pressure_mask(pressure);
 }
 
-/* Nobody touches the listener afterwards, and who waits looks again. */
+/* No thread touches the listener afterwards. Waiting readers look again. */
 static void gvm_pressure_disconnect_locked(struct gvm_pressure_file *pressure)
 {
 	lockdep_assert_held(&gvm_pressure_mutex);

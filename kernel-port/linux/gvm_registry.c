@@ -152,7 +152,9 @@ static bool gvm_container_has_memory(struct gvm_container *container)
 {
 	bool has_memory;
 
-	gvm_spin_lock(&container->device->lock);
+	/* The books of a dead device say nothing, and its memory stays where it is. */
+	if (!gvm_books_lock(container->device))
+		return false;
 	has_memory = container->charged_bytes || container->swapped_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return has_memory;
@@ -281,7 +283,9 @@ void gvm_device_unregister(struct gvm_device *device)
 		gvm_registry_unregister_hook(device);
 	gvm_device_destroy(device);
 	ida_free(&gvm_indices, registration->index);
-	kfree(registration);
+	/* Containers of a dead device are never freed, and they point to it. */
+	if (!gvm_device_is_dead(device))
+		kfree(registration);
 }
 
 void gvm_registry_show(struct seq_file *seq)

@@ -4,7 +4,7 @@
 
 const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 
-/* How much is asked for may be a user's choice, who shall not fill the log with what is refused. */
+/* A user may choose the size. __GFP_NOWARN: a refused size does not fill the log. */
 void *gvm_alloc(size_t bytes)
 {
 	if (gvm_port_alloc_hook)
@@ -21,8 +21,9 @@ void gvm_free(void *memory)
 }
 
 /*
- * More than there are names of locks in the core and in drivers over it. What comes after the last
- * one shares its class: lockdep may then complain of what is none of its business, and is told why.
+ * More entries than the core and the drivers over it have names of locks. Names beyond the last entry
+ * share its class. Then lockdep may report locks that have nothing to do with each other, so a warning
+ * comes first.
  */
 static struct gvm_lock_class gvm_lock_classes[32];
 static u32 gvm_lock_class_count;

@@ -9,11 +9,11 @@
  *   - A wait that the port calls interruptible ends with -EINTR when a signal is pending, or,
  *     in a worker, when gvm_worker_stop() was called. The condition counts first: a wait whose
  *     condition is true returns 0 even then. Conditions may be evaluated more than once.
- *   - GVM_ASSERT is BUG_ON(). The core asserts what keeps references, rings and owners right: going
- *     on would free memory in use, or give one container's memory to another. The thread ends, and
- *     a thread that waits for one of its locks waits for ever: the GPU is lost until the machine
- *     starts again, other GPUs work. A mistake that does no such harm, as a lock that is not held,
- *     is GVM_WARN_ONCE.
+ *   - GVM_HOLDS and GVM_ASSERT are WARN_ON_ONCE(). The core asserts what keeps references, rings and owners
+ *     right: going on would free memory in use, or give one container's memory to another. So the core
+ *     leaves the work undone and marks the device dead (gvm_is_broken() in gvm/device.h): its entry
+ *     points answer -EIO, its memory is never reused, other GPUs and the machine go on. The dead
+ *     alternative, BUG_ON(), left the device's spinlock held, and other threads spun on it for ever.
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -97,7 +97,7 @@ static inline void gvm_spin_unlock(struct gvm_spinlock *lock) __releases(lock)
 	spin_unlock(&lock->spin);
 }
 
-/* By us where lockdep is built in; elsewhere by anybody at all, which is better than nothing. */
+/* With lockdep: this thread holds the lock. Without it: some thread does. */
 static inline void gvm_spin_assert_held(const struct gvm_spinlock *lock)
 {
 	lockdep_assert_held(&lock->spin);
@@ -142,7 +142,7 @@ static inline void gvm_mutex_assert_held(const struct gvm_mutex *lock)
 	WARN_ON_ONCE(!mutex_is_locked((struct mutex *)&lock->mutex));
 }
 
-/* Sleepers that look at their condition again whenever somebody wakes them. */
+/* Sleepers; each looks at its condition again at every wake-up. */
 struct gvm_waitqueue {
 	wait_queue_head_t head;
 };
@@ -276,7 +276,8 @@ static inline u64 gvm_ktime_ns(void)
 #define gvm_warn(fmt, ...)		   pr_warn(fmt "\n", ##__VA_ARGS__)
 
 #define GVM_WARN_ONCE(condition, fmt, ...) WARN_ONCE(condition, pr_fmt(fmt) "\n", ##__VA_ARGS__)
-#define GVM_ASSERT(condition)		   BUG_ON(!(condition))
+#define GVM_HOLDS(condition)		   (!WARN_ON_ONCE(!(condition)))
+#define GVM_ASSERT(condition)		   ((void)GVM_HOLDS(condition))
 
 /* Tracepoint gvm:gvm_cost; the time itself has passed already. CONTEXT: atomic. */
 void gvm_cost(enum gvm_cost kind, u32 n);

@@ -442,7 +442,7 @@ static const struct file_operations selftest_hold_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Uncharge a free chunk: this ends in an assertion. */
+/* Uncharge a free chunk: the device is dead from then on. */
 static ssize_t selftest_break_write(struct file *file, const char __user *buf, size_t size,
 				    loff_t *offset)
 {

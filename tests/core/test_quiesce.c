@@ -7,6 +7,8 @@
 #include "gvm/control.h"
 #include "gvm/evict.h"
 #include "gvm/activity.h"
+#include "gvm/clock.h"
+#include "gvm/pressure.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"
 
@@ -129,6 +131,48 @@ START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 	gvm_tsg_detach(&tsg);
 	expect_rpcs(0);
 	/* The tear-down detaches the process and frees all. */
+}
+END_TEST
+
+/*
+ * Issue 13, finding 7: one broken invariant took the machine down. Now the device is dead: it answers
+ * -EIO, changes nothing and frees nothing that may be in use.
+ */
+START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
+{
+	struct gvm_container *late = NULL;
+	struct gvm_listener listener = { 0 };
+	char text[GVM_CONTROL_TEXT_MAX];
+	u32 live = world.live;
+
+	gvm_tsg_attach(a, &tsg, 1);
+	world_charge_many(a, 3);
+	ck_assert(gvm_device_set_dead(device));
+	ck_assert_int_eq(gvm_control_read(a, "gmem.current", text, sizeof(text)), -EIO);
+	ck_assert_int_eq(gvm_control_peek(a, "compute.weight", text, sizeof(text)), -EIO);
+	ck_assert_int_eq(write_text(a, "gmem.limit.high", "0"), -EIO);
+	ck_assert_int_eq(gvm_control_set(a, "hmem.limit", "0", 1), -EIO);
+	ck_assert_int_eq(gvm_compute_freeze(a), -EIO);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -EIO);
+	ck_assert_int_eq(gvm_container_attach(device, 77, &late), -EIO);
+	ck_assert_ptr_null(gvm_container_find(device, 1));
+	ck_assert_int_eq(gvm_charge_reserve(a), -EIO);
+	ck_assert_int_eq(gvm_listener_open(&listener, a), -EIO);
+	ck_assert_uint_eq(gvm_clock_pick_own(a), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	gvm_uncharge(device, 0);
+	ck_assert_uint_eq(a->charged_bytes, 3 * GVM_CHUNK_BYTES);
+	gvm_container_detach(a);
+	gvm_container_detach(a);
+	gvm_container_put(a);
+	ck_assert_uint_eq(a->charged_bytes, 3 * GVM_CHUNK_BYTES);
+	gvm_device_destroy(device);
+	ck_assert_ptr_nonnull(device->chunks);
+	ck_assert_uint_eq(world.live, live);
+	expect_rpcs(0);
+	/* For the tear-down. */
+	device->dead = false;
+	gvm_tsg_detach(&tsg);
 }
 END_TEST
 
@@ -279,6 +323,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_resume_whose_rpc_fails_says_so_and_runs);
 	tcase_add_test(tests, a_tsg_attached_meanwhile_gets_its_settings_at_resume);
 	tcase_add_test(tests, a_lost_gpu_refuses_writes_and_lets_processes_go);
+	tcase_add_test(tests, a_device_whose_books_are_broken_answers_eio_and_reuses_nothing);
 	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);
 	tcase_add_test(tests, the_scheduler_of_a_lost_gpu_makes_no_rpc);
 	tcase_add_test(tests, a_shared_tsg_obeys_no_container);

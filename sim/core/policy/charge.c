@@ -76,7 +76,8 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 {
 	int status = 0;
 
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return -EIO;
 	if (container->charged_bytes + bytes > container->gmem_high_bytes) {
 		container->events[GVM_EVENT_HIGH]++;
 		status = -EDQUOT;
@@ -90,7 +91,8 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 /* CONTEXT: atomic. */
 void gvm_charge_force(struct gvm_container *container)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	charge_add_locked(container, GVM_CHUNK_BYTES);
 	gvm_spin_unlock(&container->device->lock);
 }
@@ -98,18 +100,30 @@ void gvm_charge_force(struct gvm_container *container)
 /* CONTEXT: atomic. */
 void gvm_charge_cancel_bytes(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->reserved_bytes >= bytes);
-	container->reserved_bytes -= bytes;
-	container->charged_bytes -= bytes;
-	gvm_container_update_shield_locked(container);
-	gvm_spin_unlock(&container->device->lock);
+	struct gvm_device *device = container->device;
+
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->reserved_bytes >= bytes)) {
+		container->reserved_bytes -= bytes;
+		container->charged_bytes -= bytes;
+		gvm_container_update_shield_locked(container);
+	}
+	gvm_spin_unlock(&device->lock);
 }
 
 /* The payer of a page. Only with sub_chunks; without them a chunk has one payer, its owner. */
 static struct gvm_container **charge_payer(const struct gvm_device *device, u32 chunk, u32 page)
 {
 	return &device->payers[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
+}
+
+/* Do these pages lie in a chunk whose payers are kept? Else the device is dead. */
+static bool charge_is_part_locked(struct gvm_device *device, u32 chunk, u32 first_page,
+				  u32 pages)
+{
+	return !gvm_is_broken(device, device->payers && chunk < device->chunk_count) &&
+	       !gvm_is_broken(device, pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
 }
 
 static bool charge_is_on_rings(const struct gvm_chunk *entry)
@@ -125,18 +139,19 @@ static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	u32 bytes = pages << GVM_PAGE_SHIFT;
 
-	GVM_ASSERT(entry->state != GVM_CHUNK_EVICTING);
-	GVM_ASSERT(container->reserved_bytes >= bytes);
+	if (gvm_is_broken(device, entry->state != GVM_CHUNK_EVICTING) ||
+	    gvm_is_broken(device, container->reserved_bytes >= bytes) ||
+	    gvm_is_broken(device, entry->state == GVM_CHUNK_FREE || device->payers))
+		return;
 	if (entry->state == GVM_CHUNK_FREE) {
 		entry->state = GVM_CHUNK_ALLOCATED;
 		entry->owner = container;
-	} else {
-		GVM_ASSERT(device->payers);
 	}
 	for (u32 page = first_page; device->payers && page < first_page + pages; page++) {
 		struct gvm_container **payer = charge_payer(device, chunk, page);
 
-		GVM_ASSERT(!*payer);
+		if (gvm_is_broken(device, !*payer))
+			return;
 		*payer = container;
 	}
 	entry->bytes += bytes;
@@ -149,10 +164,11 @@ void gvm_charge_allocated(struct gvm_container *container, u32 chunk)
 {
 	struct gvm_device *device = container->device;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(chunk < device->chunk_count &&
-		   device->chunks[chunk].state == GVM_CHUNK_FREE);
-	charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, chunk < device->chunk_count &&
+					   device->chunks[chunk].state == GVM_CHUNK_FREE))
+		charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -162,10 +178,10 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 {
 	struct gvm_device *device = container->device;
 
-	GVM_ASSERT(device->payers && chunk < device->chunk_count);
-	GVM_ASSERT(pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
-	gvm_spin_lock(&device->lock);
-	charge_allocate_locked(container, chunk, first_page, pages);
+	if (!gvm_books_lock(device))
+		return;
+	if (charge_is_part_locked(device, chunk, first_page, pages))
+		charge_allocate_locked(container, chunk, first_page, pages);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -186,14 +202,13 @@ static void charge_use_reservations_locked(struct gvm_device *device, u32 chunk)
 	}
 }
 
-/* CONTEXT: atomic. */
-void gvm_charge_bind(struct gvm_container *container, u32 chunk)
+static void charge_bind_locked(struct gvm_container *container, u32 chunk)
 {
 	struct gvm_device *device = container->device;
 	struct gvm_chunk *entry = &device->chunks[chunk];
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(chunk < device->chunk_count);
+	if (gvm_is_broken(device, chunk < device->chunk_count))
+		return;
 	if (entry->state == GVM_CHUNK_FREE)
 		charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
 	if (entry->state == GVM_CHUNK_ALLOCATED) {
@@ -204,9 +219,17 @@ void gvm_charge_bind(struct gvm_container *container, u32 chunk)
 		gvm_clock_insert_locked(device, chunk);
 	} else {
 		/* Bound with an earlier part. A whole chunk is bound once. */
-		GVM_ASSERT(device->payers && entry->state == GVM_CHUNK_BOUND);
+		(void)gvm_is_broken(device, device->payers && entry->state == GVM_CHUNK_BOUND);
 	}
-	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+void gvm_charge_bind(struct gvm_container *container, u32 chunk)
+{
+	if (!gvm_books_lock(container->device))
+		return;
+	charge_bind_locked(container, chunk);
+	gvm_spin_unlock(&container->device->lock);
 }
 
 /* Take a bound chunk off the rings and counts of its owner. */
@@ -215,7 +238,8 @@ static void charge_leave_rings_locked(struct gvm_device *device, u32 chunk)
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	struct gvm_container *owner = entry->owner;
 
-	GVM_ASSERT(owner->bound_chunks > 0 && device->bound_chunks > 0);
+	if (gvm_is_broken(device, owner->bound_chunks > 0 && device->bound_chunks > 0))
+		return;
 	gvm_clock_remove_locked(device, chunk);
 	owner->bound_chunks--;
 	device->bound_chunks--;
@@ -234,6 +258,8 @@ static void charge_change_owner_locked(struct gvm_device *device, u32 chunk)
 			return;
 		heir = heir ? heir : payer;
 	}
+	if (gvm_is_broken(device, heir))
+		return;
 	if (!charge_is_on_rings(entry)) {
 		entry->owner = heir;
 		return;
@@ -258,7 +284,8 @@ static void charge_credit_locked(struct gvm_device *device, u32 chunk,
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	struct gvm_container *owner = entry->owner;
 
-	GVM_ASSERT(entry->bytes >= bytes && payer->charged_bytes >= bytes);
+	if (gvm_is_broken(device, entry->bytes >= bytes && payer->charged_bytes >= bytes))
+		return;
 	entry->bytes -= bytes;
 	if (entry->state == GVM_CHUNK_EVICTING)
 		owner->evicting_bytes -= bytes;
@@ -302,7 +329,9 @@ static void uncharge_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
 
-	GVM_ASSERT(chunk < device->chunk_count && entry->state != GVM_CHUNK_FREE);
+	if (gvm_is_broken(device,
+			  chunk < device->chunk_count && entry->state != GVM_CHUNK_FREE))
+		return;
 	if (device->payers)
 		uncharge_pages_locked(device, chunk, 0, GVM_PAGES_PER_BLOCK);
 	else
@@ -312,7 +341,8 @@ static void uncharge_locked(struct gvm_device *device, u32 chunk)
 /* CONTEXT: atomic. */
 void gvm_uncharge(struct gvm_device *device, u32 chunk)
 {
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return;
 	uncharge_locked(device, chunk);
 	gvm_spin_unlock(&device->lock);
 }
@@ -320,12 +350,15 @@ void gvm_uncharge(struct gvm_device *device, u32 chunk)
 /* CONTEXT: atomic. */
 void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages)
 {
-	GVM_ASSERT(device->payers && chunk < device->chunk_count);
-	GVM_ASSERT(pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
-	gvm_spin_lock(&device->lock);
-	for (u32 page = first_page; page < first_page + pages; page++)
-		GVM_ASSERT(*charge_payer(device, chunk, page));
-	uncharge_pages_locked(device, chunk, first_page, pages);
+	bool paid;
+
+	if (!gvm_books_lock(device))
+		return;
+	paid = charge_is_part_locked(device, chunk, first_page, pages);
+	for (u32 page = first_page; paid && page < first_page + pages; page++)
+		paid = !gvm_is_broken(device, *charge_payer(device, chunk, page));
+	if (paid)
+		uncharge_pages_locked(device, chunk, first_page, pages);
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -334,11 +367,13 @@ void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes)
 {
 	struct gvm_device *device = container->device;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->reserved_bytes >= bytes);
-	container->reserved_bytes -= bytes;
-	container->unevictable_bytes += bytes;
-	device->unevictable_bytes += bytes;
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->reserved_bytes >= bytes)) {
+		container->reserved_bytes -= bytes;
+		container->unevictable_bytes += bytes;
+		device->unevictable_bytes += bytes;
+	}
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -347,12 +382,14 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
 {
 	struct gvm_device *device = container->device;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->unevictable_bytes >= bytes);
-	container->unevictable_bytes -= bytes;
-	container->charged_bytes -= bytes;
-	device->unevictable_bytes -= bytes;
-	gvm_container_update_shield_locked(container);
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->unevictable_bytes >= bytes)) {
+		container->unevictable_bytes -= bytes;
+		container->charged_bytes -= bytes;
+		device->unevictable_bytes -= bytes;
+		gvm_container_update_shield_locked(container);
+	}
 	gvm_spin_unlock(&device->lock);
 }
 

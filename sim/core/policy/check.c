@@ -530,6 +530,9 @@ int gvm_check(struct gvm_device *device)
 	};
 	int status = 0;
 
+	/* It has been said already where the books of a dead device are broken. */
+	if (gvm_device_is_dead(device))
+		return -EUCLEAN;
 	gvm_mutex_lock(&device->tsg_mutex);
 	gvm_spin_lock(&device->lock);
 	for (u32 i = 0; i < ARRAY_SIZE(steps) && !status; i++)

@@ -392,7 +392,8 @@ u32 gvm_clock_pick_own(struct gvm_container *container)
 	struct gvm_device *device = container->device;
 	u32 victim;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return GVM_NO_CHUNK;
 	victim = clock_sweep_own(container);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
@@ -404,7 +405,8 @@ u32 gvm_clock_pick_global(struct gvm_device *device)
 {
 	u32 victim;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return GVM_NO_CHUNK;
 	victim = clock_find_global(device);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
@@ -416,7 +418,8 @@ u32 gvm_clock_pick_protected(struct gvm_device *device)
 {
 	u32 victim;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return GVM_NO_CHUNK;
 	victim = clock_take_oldest(device, GVM_PICK_LOOKS, true);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
@@ -429,7 +432,8 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk)
 	struct gvm_chunk *entry = &device->chunks[chunk];
 	bool taken;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return false;
 	taken = entry->state == GVM_CHUNK_BOUND && !entry->owner->is_swap_full;
 	if (taken)
 		clock_mark_victim(device, chunk);
@@ -442,11 +446,14 @@ u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count)
 {
 	u32 taken = 0;
 
-	GVM_ASSERT(first <= device->chunk_count && count <= device->chunk_count - first);
+	if (gvm_is_broken(device,
+			  first <= device->chunk_count && count <= device->chunk_count - first))
+		return 0;
 	for (u32 chunk = first; chunk < first + count; chunk++) {
 		struct gvm_chunk *entry = &device->chunks[chunk];
 
-		gvm_spin_lock(&device->lock);
+		if (!gvm_books_lock(device))
+			break;
 		if (entry->state == GVM_CHUNK_BOUND) {
 			entry->owner->events[GVM_EVENT_TAKEN]++;
 			clock_mark_victim(device, chunk);
@@ -473,13 +480,15 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(entry->state == GVM_CHUNK_EVICTING);
-	entry->state = GVM_CHUNK_BOUND;
-	device->evicting_chunks--;
-	entry->owner->evicting_bytes -= entry->bytes;
-	gvm_container_update_shield_locked(entry->owner);
-	gvm_clock_touch(device, chunk);
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, entry->state == GVM_CHUNK_EVICTING)) {
+		entry->state = GVM_CHUNK_BOUND;
+		device->evicting_chunks--;
+		entry->owner->evicting_bytes -= entry->bytes;
+		gvm_container_update_shield_locked(entry->owner);
+		gvm_clock_touch(device, chunk);
+	}
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -489,12 +498,13 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
  */
 u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 {
-	u32 held;
+	u32 held = 0;
 
 	do {
 		u32 step = min(looks, GVM_PICK_LOOKS);
 
-		gvm_spin_lock(&device->lock);
+		if (!gvm_books_lock(device))
+			break;
 		stash_prune(device, GVM_NO_CHUNK);
 		for (u32 look = 0; look < step && device->stash_count < GVM_STASH_SIZE &&
 				   device->global.hand != GVM_NO_CHUNK;

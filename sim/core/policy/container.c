@@ -91,7 +91,11 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 	struct gvm_container *spare = container_alloc(device, tgid);
 	struct gvm_container *container;
 
-	gvm_spin_lock(&device->lock);
+	*ret_container = NULL;
+	if (!gvm_books_lock(device)) {
+		gvm_free(spare);
+		return -EIO;
+	}
 	container = container_find_locked(device, tgid);
 	if (container) {
 		container_join_locked(container);
@@ -115,8 +119,12 @@ int gvm_container_create(struct gvm_device *device, u32 tgid,
 	*ret_container = container;
 	if (!container)
 		return -ENOMEM;
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(!tgid || !container_find_locked(device, tgid));
+	if (!gvm_books_lock(device)) {
+		gvm_free(container);
+		*ret_container = NULL;
+		return -EIO;
+	}
+	(void)gvm_is_broken(device, !tgid || !container_find_locked(device, tgid));
 	container_publish_locked(container);
 	gvm_spin_unlock(&device->lock);
 	return 0;
@@ -125,9 +133,10 @@ int gvm_container_create(struct gvm_device *device, u32 tgid,
 /* CONTEXT: atomic. */
 void gvm_container_join(struct gvm_container *container)
 {
-	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->attached);
-	container_join_locked(container);
+	if (!gvm_books_lock(container->device))
+		return;
+	if (!gvm_is_broken(container->device, container->attached))
+		container_join_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -136,9 +145,11 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid)
 {
 	struct gvm_device *device = container->device;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->attached && (!tgid || !container_find_locked(device, tgid)));
-	container->tgid = tgid;
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->attached &&
+					   (!tgid || !container_find_locked(device, tgid))))
+		container->tgid = tgid;
 	gvm_spin_unlock(&device->lock);
 }
 
@@ -178,10 +189,9 @@ void gvm_container_detach(struct gvm_container *container)
 	struct gvm_device *device = container->device;
 	struct gvm_wakers wakers = { .count = 0 };
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->processes > 0);
-	container->processes--;
-	if (container->processes == 0) {
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->processes > 0) && --container->processes == 0) {
 		container->attached = false;
 		gvm_watchers_wake_begin_locked(container, &wakers);
 	}
@@ -195,7 +205,8 @@ struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid)
 {
 	struct gvm_container *container;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return NULL;
 	container = container_find_locked(device, tgid);
 	if (container)
 		container->refs++;
@@ -206,44 +217,50 @@ struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid)
 /* CONTEXT: atomic. */
 void gvm_container_get(struct gvm_container *container)
 {
-	gvm_spin_lock(&container->device->lock);
-	GVM_ASSERT(container->refs > 0);
-	container->refs++;
+	if (!gvm_books_lock(container->device))
+		return;
+	if (!gvm_is_broken(container->device, container->refs > 0))
+		container->refs++;
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* Free a container that no thread can reach, and check that nothing is charged to it any more. */
-static void container_free(struct gvm_container *container)
+/* No thread can reach the container any more: is nothing charged to it? Else the device is dead. */
+static bool container_is_empty_locked(const struct gvm_container *container)
 {
-	GVM_ASSERT(!container->attached && container->processes == 0);
-	GVM_ASSERT(container->charged_bytes == 0 && container->reserved_bytes == 0);
-	GVM_ASSERT(container->unevictable_bytes == 0 && container->evicting_bytes == 0);
-	GVM_ASSERT(container->bound_chunks == 0 && list_empty(&container->owner_node));
-	GVM_ASSERT(container->swapped_bytes == 0 && container->clean_bytes == 0);
-	GVM_ASSERT(list_empty(&container->tsgs) && !container->evictor);
-	GVM_ASSERT(container->evictor_users == 0);
-	GVM_ASSERT(container->shared_tsgs == 0);
-	GVM_ASSERT(list_empty(&container->listeners));
-	gvm_free(container);
+	struct gvm_device *device = container->device;
+
+	return !gvm_is_broken(device, !container->attached && container->processes == 0) &&
+	       !gvm_is_broken(device, container->charged_bytes == 0 &&
+					      container->reserved_bytes == 0) &&
+	       !gvm_is_broken(device, container->unevictable_bytes == 0 &&
+					      container->evicting_bytes == 0) &&
+	       !gvm_is_broken(device, container->bound_chunks == 0 &&
+					      list_empty(&container->owner_node)) &&
+	       !gvm_is_broken(device,
+			      container->swapped_bytes == 0 && container->clean_bytes == 0) &&
+	       !gvm_is_broken(device, list_empty(&container->tsgs) && !container->evictor) &&
+	       !gvm_is_broken(device, container->evictor_users == 0) &&
+	       !gvm_is_broken(device, container->shared_tsgs == 0) &&
+	       !gvm_is_broken(device, list_empty(&container->listeners));
 }
 
 /* CONTEXT: process. */
 void gvm_container_put(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
-	bool last;
+	bool last = false;
 
-	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(container->refs > 0);
-	container->refs--;
-	last = container->refs == 0;
+	if (!gvm_books_lock(device))
+		return;
+	if (!gvm_is_broken(device, container->refs > 0) && --container->refs == 0)
+		last = container_is_empty_locked(container);
 	if (last) {
 		list_del_init(&container->node);
 		device->container_count--;
 	}
 	gvm_spin_unlock(&device->lock);
 	if (last)
-		container_free(container);
+		gvm_free(container);
 }
 
 /* CONTEXT: atomic. */

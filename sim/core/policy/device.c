@@ -66,6 +66,9 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 /* CONTEXT: process. */
 void gvm_device_destroy(struct gvm_device *device)
 {
+	/* Containers that could not be freed may still be pointed to: nothing of it is. */
+	if (gvm_device_is_dead(device))
+		return;
 	GVM_ASSERT(list_empty(&device->containers));
 	GVM_ASSERT(device->container_count == 0 && device->bound_chunks == 0);
 	GVM_ASSERT(device->exposed_chunks == 0 && device->stuck_chunks == 0);

@@ -54,6 +54,8 @@ int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container
 	struct gvm_device *device = container->device;
 
 	gvm_spin_assert_held(&device->lock);
+	if (gvm_device_is_dead(device))
+		return -EIO;
 	if (!container->attached)
 		return -ENODEV;
 	if (container->listener_count == GVM_LISTENERS_MAX)

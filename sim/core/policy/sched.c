@@ -17,10 +17,11 @@
  * Priority
  *
  * While a container has work, all lower-priority containers (larger compute.priority) are removed from
- * the runlist. This includes containers without work: a kernel that they start before the next look could not be
- * stopped in time. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
+ * the runlist. This includes containers without work: a kernel that they start before the next look
+ * could not be stopped in time. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
  * without work, so a pause between two kernels is no gap. This also bounds the RPCs: at most one hold
- * and one release in that time.
+ * and one release in that time. And it bounds the looks that launches ask for: one in that time for each
+ * container, since until then it counts as busy.
  *
  *	high  ####...####____________________########________
  *	low   _______________############____________________###

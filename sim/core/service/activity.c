@@ -12,7 +12,8 @@
  * Any number of writers may wait for the end of a stop. They are woken outside of the leaf lock, on a
  * queue of their own; on the other one only the thread that quiesces waits.
  *
- * A lost GPU never comes back under the same device. All activities end, and no wait in the core
+ * A lost GPU never comes back under the same device, and a device whose books are broken counts as lost.
+ * All activities end, and no wait in the core
  * depends on the GPU any more. So processes can be detached and the device can be unregistered.
  */
 #include "gvm/activity.h"
@@ -33,8 +34,8 @@ bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity)
 void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity)
 {
 	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(device->active[activity] > 0);
-	device->active[activity]--;
+	if (!gvm_is_broken(device, device->active[activity] > 0))
+		device->active[activity]--;
 	if (!device->active[activity] && device->stopped[activity])
 		gvm_wake_up_one(&device->idle);
 	gvm_spin_unlock(&device->lock);
@@ -45,7 +46,7 @@ int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activit
 {
 	while (!gvm_activity_begin(device, activity)) {
 		if (gvm_device_is_lost(device))
-			return -ENODEV;
+			return gvm_device_error(device);
 		if (gvm_wait_event_killable(&device->activity,
 					    !READ_ONCE(device->stopped[activity]) ||
 						    gvm_device_is_lost(device)))

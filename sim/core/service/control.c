@@ -339,6 +339,8 @@ static int control_read(struct gvm_container *container, const char *name, char 
 		return -ENOENT;
 	if (!file->show)
 		return -EACCES;
+	if (gvm_device_is_dead(container->device))
+		return -EIO;
 	length = control_show(file, container, text, sizeof(text), wait);
 	if (length < 0)
 		return length;
@@ -408,7 +410,7 @@ static int control_store(struct gvm_container *container, const char *name, cons
 	if (wait)
 		status = gvm_activity_begin_wait(device, GVM_ACTIVITY_WRITERS);
 	else if (!gvm_activity_begin(device, GVM_ACTIVITY_WRITERS))
-		status = gvm_device_is_lost(device) ? -ENODEV : -EAGAIN;
+		status = gvm_device_is_lost(device) ? gvm_device_error(device) : -EAGAIN;
 	if (status)
 		return status;
 	if (wait && file->prepare)

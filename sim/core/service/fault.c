@@ -268,6 +268,11 @@ static void fault_worker(void *data)
 		if (status || gvm_fault_service(handler) < 0)
 			break;
 	}
+	if (gvm_device_is_dead(device)) {
+		gvm_device_set_lost(device);
+		if (device->ops->give_up)
+			device->ops->give_up(device->gpu);
+	}
 }
 
 int gvm_fault_handler_start(struct gvm_fault_handler *handler, struct gvm_device *device)

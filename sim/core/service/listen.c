@@ -9,8 +9,8 @@
  * them. The events themselves are policy/pressure.c.
  *
  * A reader sleeps in the listener, and a waker reaches into it without a lock. So close() takes the
- * listener off its container, wakes all readers and waits until the last of both has left. The listener has a reference to the container, so the container
- * outlives it, even if all processes of the container have ended.
+ * listener off its container, wakes all readers and waits until the last of both has left. The listener
+ * has a reference to the container, so the container outlives it, even if all its processes have ended.
  */
 #include "gvm/pressure.h"
 
@@ -124,8 +124,8 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
 
 	/* After the unlock the listener may be freed. */
 	gvm_spin_lock(&device->lock);
-	GVM_ASSERT(listener->readers > 0);
-	if (--listener->readers == 0 && listener->closing)
+	if (!gvm_is_broken(device, listener->readers > 0) && --listener->readers == 0 &&
+	    listener->closing)
 		gvm_wake_up_one(&listener->watcher.left);
 	gvm_spin_unlock(&device->lock);
 	return taken;

@@ -66,7 +66,7 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 	bool was_quiesced;
 
 	if (gvm_device_is_lost(device))
-		return -ENODEV;
+		return gvm_device_error(device);
 	gvm_spin_lock(&device->lock);
 	was_quiesced = device->quiesced;
 	device->quiesced = true;
@@ -97,7 +97,7 @@ int gvm_device_resume(struct gvm_device *device)
 	int status;
 
 	if (gvm_device_is_lost(device))
-		return -ENODEV;
+		return gvm_device_error(device);
 	gvm_spin_lock(&device->lock);
 	quiesced = device->quiesced;
 	gvm_spin_unlock(&device->lock);

@@ -11,7 +11,7 @@
  * and then polls without it, for a bounded time. Before, the RPC waited, and a tenant that always had
  * a fault outstanding kept all writers, new TSGs and exits of the device waiting.
  *
- * A setting is written under tsg_mutex and the leaf lock. So who shows it needs the leaf lock only.
+ * A setting is written under tsg_mutex and the leaf lock. So a read of its file needs the leaf lock only.
  *
  * -ENODEV is success: a TSG that is gone runs nothing, so each setting holds for it. Its owner will
  * detach it.
@@ -209,7 +209,10 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 	gvm_container_put(container);
 }
 
-/* Take tsg_mutex to change a setting of the container. Returns 0, -EINTR, -EOPNOTSUPP or -ENODEV. */
+/*
+ * Take tsg_mutex to change a setting of the container. Returns 0, -EINTR, -EOPNOTSUPP or
+ * gvm_device_error().
+ */
 static int compute_lock(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
@@ -218,7 +221,7 @@ static int compute_lock(struct gvm_container *container)
 	if (gvm_mutex_lock_killable(&device->tsg_mutex))
 		return -EINTR;
 	if (gvm_device_is_lost(device))
-		status = -ENODEV;
+		status = gvm_device_error(device);
 	else if (container->shared_tsgs)
 		status = -EOPNOTSUPP;
 	if (status)
@@ -356,7 +359,7 @@ int gvm_compute_await_frozen(struct gvm_container *container)
 			gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS),
 			min(pause_ns, end_ns - now_ns));
 		if (!status)
-			return gvm_device_is_lost(device) ? -ENODEV : -EAGAIN;
+			return gvm_device_is_lost(device) ? gvm_device_error(device) : -EAGAIN;
 		if (status == -EINTR)
 			return status;
 		pause_ns = min(2 * pause_ns, GVM_PREEMPT_PAUSE_MAX_NS);

@@ -142,6 +142,11 @@ void gvm_port_log(const char *level, const char *fmt, ...)
 /* A broken invariant: says where and aborts, in release builds too. */
 __attribute__((noreturn)) void gvm_port_assert_failed(const char *what, const char *file,
 						      int line);
+#define GVM_HOLDS(condition)           \
+	({                             \
+		GVM_ASSERT(condition); \
+		true;                  \
+	})
 #define GVM_ASSERT(condition) \
 	((condition) ? (void)0 : gvm_port_assert_failed(#condition, __FILE__, __LINE__))
 

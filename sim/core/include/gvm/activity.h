@@ -16,10 +16,18 @@
  */
 void gvm_device_set_lost(struct gvm_device *device);
 
-/* Is the GPU gone for good? CONTEXT: atomic. */
+/* Is the GPU gone for good, or are its books broken? CONTEXT: atomic. */
 static inline bool gvm_device_is_lost(const struct gvm_device *device)
 {
-	return READ_ONCE(device->lost);
+	return READ_ONCE(device->lost) || gvm_device_is_dead(device);
+}
+
+/* The answer of calls to a lost device: -EIO (its books are broken) or -ENODEV; 0: it is not lost. */
+static inline int gvm_device_error(const struct gvm_device *device)
+{
+	if (gvm_device_is_dead(device))
+		return -EIO;
+	return gvm_device_is_lost(device) ? -ENODEV : 0;
 }
 
 /*
@@ -30,12 +38,12 @@ bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity);
 void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity);
 
 /*
- * Begin an activity as soon as nothing stops it. Returns 0, -EINTR, or -ENODEV (the GPU is lost).
+ * Begin an activity as soon as nothing stops it. Returns 0, -EINTR, or gvm_device_error().
  * CONTEXT: process.
  */
 int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activity);
 
-/* Asked by long work between two steps: does somebody wait for it to end? CONTEXT: atomic. */
+/* For long work between two steps: does a thread wait for it to end? CONTEXT: atomic. */
 static inline bool gvm_activity_should_end(const struct gvm_device *device,
 					   enum gvm_activity activity)
 {

@@ -129,15 +129,17 @@ static inline bool gvm_container_is_shielded(const struct gvm_container *contain
 
 /*
  * Find the container of @tgid on @device, or make it, and count one more process in it.
- * Returns 0 and a reference in *ret_container, or -ENOMEM. CONTEXT: process.
+ * Returns 0 and a reference in *ret_container, -ENOMEM, or -EIO: the device is dead.
+ * CONTEXT: process.
  */
 int gvm_container_attach(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container);
 
 /*
- * Make a container named @tgid, or without a name: 0, and count one process in it; no attached container has
- * that name. join counts one more, and takes a reference; the container has a process already. Returns 0
- * and a reference in *ret_container, or -ENOMEM. CONTEXT: create: process; join: atomic.
+ * Make a container named @tgid, or without a name: 0, and count one process in it; no attached
+ * container has that name. join counts one more, and takes a reference; the container has a process
+ * already. Returns 0 and a reference in *ret_container, -ENOMEM, or -EIO: the device is dead.
+ * CONTEXT: create: process; join: atomic.
  */
 int gvm_container_create(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container);

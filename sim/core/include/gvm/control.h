@@ -57,11 +57,12 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  * Read or write a control file by name. read returns the length of the text; write takes @size
  * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
  * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
- * text too long, -EINTR the thread is being killed, -ENODEV the GPU is lost, -EOPNOTSUPP a compute.*
- * file of a container that shares a TSG, or what an RPC returned. A limit holds, and its reclaim is
- * unfinished, after -EINTR, -EAGAIN (the device is being quiesced) or an eviction's error: see
- * gvm_reclaim(). On a quiesced device a write waits for the resume, killably.
- * CONTEXT: process.
+ * text too long, -EINTR the thread is being killed, -ENODEV the GPU is lost, -EIO its books are
+ * broken, -EOPNOTSUPP a compute.* file of a container that shares a TSG, or what an RPC returned. A
+ * limit holds, and its reclaim is unfinished, after -EINTR, -EAGAIN (the device is being quiesced) or
+ * an eviction's error: see gvm_reclaim(). A freeze holds, and a TSG is still on the GPU, after
+ * -ETIMEDOUT, -EAGAIN or -EINTR: see gvm_compute_await_frozen(). On a quiesced device a write waits
+ * for the resume, killably. CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 

@@ -147,6 +147,7 @@ struct gvm_device {
 
 	bool credit_warned; /* a credit was larger than its charge, and that has been logged */
 	bool lost;	    /* the GPU is gone for good; written once, read without the lock */
+	bool dead;	    /* its books are broken; likewise */
 	bool quiesced;	    /* between gvm_device_quiesce() and gvm_device_resume() */
 	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
 	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
@@ -159,6 +160,39 @@ struct gvm_device {
  * Returns 0, -EINVAL (no chunks) or -ENOMEM. CONTEXT: process.
  */
 int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config);
+
+/* The books are broken; see gvm_is_broken(). Always true. CONTEXT: atomic, with or without the lock. */
+static inline bool gvm_device_set_dead(struct gvm_device *device)
+{
+	WRITE_ONCE(device->dead, true);
+	return true;
+}
+
+/* Are the books broken? CONTEXT: atomic. */
+static inline bool gvm_device_is_dead(const struct gvm_device *device)
+{
+	return READ_ONCE(device->dead);
+}
+
+/*
+ * Is an invariant of the device broken, which @condition states? Then the device is dead, and the caller
+ * leaves its work undone. A dead device is lost as well (gvm/activity.h). Nothing reads or changes its
+ * books any more, and none of its containers is freed. User space aborts here. CONTEXT: atomic.
+ */
+#define gvm_is_broken(device, condition) (!GVM_HOLDS(condition) && gvm_device_set_dead(device))
+
+/*
+ * Take the leaf lock to use the books. Returns false: the device is dead, and the lock is not held.
+ * CONTEXT: atomic.
+ */
+static inline bool gvm_books_lock(struct gvm_device *device)
+{
+	gvm_spin_lock(&device->lock);
+	if (!device->dead)
+		return true;
+	gvm_spin_unlock(&device->lock);
+	return false;
+}
 
 /* Is the feature on? CONTEXT: atomic. */
 static inline bool gvm_has_feature(const struct gvm_device *device, enum gvm_feature feature)

@@ -100,6 +100,11 @@ struct gvm_gpu_ops {
 	 */
 	int (*flush_and_replay)(void *gpu, const struct gvm_fence *fence);
 	/*
+	 * The fault handler has ended since the core's books of the device are broken: no fault is serviced
+	 * any more, and the driver ends what waits for the GPU, as if that were lost. Or NULL.
+	 */
+	void (*give_up)(void *gpu);
+	/*
 	 * Sleep until the fault buffer has something. Returns 0, -EINTR (shutdown), or -ENODEV: the GPU
 	 * is lost.
 	 */

@@ -62,7 +62,9 @@
  *
  *   u64 gvm_ktime_ns(void)            monotonic
  *   gvm_info gvm_warn (printf style, no newline at the end), GVM_WARN_ONCE(condition, ...)
- *   GVM_ASSERT(condition)             a broken invariant; stays in release builds
+ *   GVM_HOLDS(condition)              its value, which is true unless an invariant is broken. User
+ *                                     space aborts then; a kernel logs it and returns false
+ *   GVM_ASSERT(condition)             the same without a value; stays in release builds
  *   void gvm_cost(enum gvm_cost kind, u32 n)
  *                                     the driver has just spent CPU time on n things of a kind.
  *                                     Never yields. The simulator turns it into time before

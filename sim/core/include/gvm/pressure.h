@@ -51,8 +51,8 @@ bool gvm_listener_is_at_end(struct gvm_listener *listener);
 /*
  * Take the newest event: @wait for it, or not. Returns the size of struct gvm_pressure_event; 0: the
  * end, the last process of the container has gone, or the listener is being closed; -EINVAL: @size
- * is too small for it, which stays; -EAGAIN: none, and @wait is false; -EINTR. CONTEXT: process; without @wait:
- * atomic.
+ * is too small for it, which stays; -EAGAIN: none, and @wait is false; -EINTR. CONTEXT: process;
+ * without @wait: atomic.
  */
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait);
 
