@@ -103,6 +103,7 @@ void test_membership(void);
 void test_cgroups(void);
 void test_doors(void);
 void test_lockdown(void);
+void test_neighbours(void);
 void test_driver(void);
 void test_reload(void);
 void test_tool(void);

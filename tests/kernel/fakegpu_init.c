@@ -41,9 +41,10 @@ static const struct fakegpu_test fakegpu_tests[] = {
 };
 /* clang-format on */
 
-/* These change the machine for good. Each runs when it is named, and alone. */
+/* These change the machine for good, or take long. Each runs when it is named, and alone. */
 static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
+	{ "neighbours", test_neighbours },
 };
 
 /* Those that are called @wanted; NULL: all. */
