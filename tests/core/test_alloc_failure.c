@@ -250,6 +250,8 @@ static void use_containers_and_tsgs(void)
 
 	ck_assert_ptr_eq(gvm_container_find(device, 1), container);
 	gvm_container_put(container);
+	ck_assert_ptr_eq(world_attach(1), container);
+	gvm_container_detach(container);
 	ck_assert_int_eq(gvm_tsg_attach(container, &tsg, 1), 0);
 	ck_assert_int_eq(gvm_compute_freeze(container), 0);
 	ck_assert_int_eq(gvm_control_write(container, "compute.priority", "3", 1), 0);

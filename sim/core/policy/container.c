@@ -85,29 +85,48 @@ static void container_publish_locked(struct gvm_container *container)
 }
 
 /* CONTEXT: process. */
-int gvm_container_attach(struct gvm_device *device, u32 tgid,
-			 struct gvm_container **ret_container)
+/*
+ * Join the container of @tgid. If there is none, *@spare becomes it, unless that is NULL. Returns 0, -ENOENT
+ * (there is none, and no spare) or -EIO.
+ */
+static int container_join_or_publish(struct gvm_device *device, u32 tgid,
+				     struct gvm_container **spare,
+				     struct gvm_container **ret_container)
 {
-	struct gvm_container *spare = container_alloc(device, tgid);
 	struct gvm_container *container;
 
-	*ret_container = NULL;
-	if (!gvm_books_lock(device)) {
-		gvm_free(spare);
+	if (!gvm_books_lock(device))
 		return -EIO;
-	}
 	container = container_find_locked(device, tgid);
 	if (container) {
 		container_join_locked(container);
-	} else if (spare) {
-		container = spare;
-		spare = NULL;
+	} else if (*spare) {
+		container = *spare;
+		*spare = NULL;
 		container_publish_locked(container);
 	}
 	gvm_spin_unlock(&device->lock);
-	gvm_free(spare);
 	*ret_container = container;
-	return container ? 0 : -ENOMEM;
+	return container ? 0 : -ENOENT;
+}
+
+int gvm_container_attach(struct gvm_device *device, u32 tgid,
+			 struct gvm_container **ret_container)
+{
+	struct gvm_container *spare = NULL;
+	int status;
+
+	*ret_container = NULL;
+	status = container_join_or_publish(device, tgid, &spare, ret_container);
+	if (status != -ENOENT)
+		return status;
+	spare = container_alloc(device, tgid);
+	if (!spare)
+		return -ENOMEM;
+	/* Another thread may have published one meanwhile. */
+	status = container_join_or_publish(device, tgid, &spare, ret_container);
+	gvm_free(spare);
+	return status;
 }
 
 /* CONTEXT: process. */
