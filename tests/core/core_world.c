@@ -34,7 +34,9 @@ static bool world_evictable(void *memory, u32 chunk)
 {
 	struct world *me = memory;
 
-	/* No ck_assert here: each one costs a system call, and this is asked a million times. */
+	/*
+	 * No ck_assert here: each one costs a system call, and the core asks a million times.
+	 */
 	gvm_spin_assert_held(&me->device.lock);
 	GVM_ASSERT(chunk < me->device.chunk_count);
 	me->asks++;
@@ -58,7 +60,7 @@ static int world_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
 	return world_record(gpu, WORLD_TIMESLICE, tsg, timeslice_us);
 }
 
-/* One RPC, however many TSGs: the first one stands for it among the calls. */
+/* A move is one RPC for any number of TSGs. The record of the call names the first TSG. */
 static int world_move(void *gpu, enum world_rpc rpc, const u32 *tsgs, u32 count)
 {
 	int status = world_record(gpu, rpc, tsgs[0], count);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A world for tests of the driver core: a GPU of a few chunks that does nothing but remember
- * what it was asked, and refuses on demand; and memory that is counted, and fails on demand.
+ * A world for tests of the driver core. Its GPU has a few chunks and does nothing: it records
+ * the calls of the core, and refuses on demand. Its memory is counted, and fails on demand.
  *
- * There is one world per test process. world_init() in the set-up, world_destroy() in the
- * tear-down, which also fails the test if anything was leaked or the books do not balance.
+ * There is one world per test process. A test calls world_init() in the set-up and
+ * world_destroy() in the tear-down. world_destroy() fails the test if memory leaked or the
+ * books do not balance.
  */
 #ifndef TESTS_CORE_WORLD_H
 #define TESTS_CORE_WORLD_H
@@ -20,7 +21,7 @@
 #define WORLD_CALLS_MAX	 256u
 #define WORLD_TSGS	 128u
 
-/* What a fresh TSG has on this GPU; no priority maps to it. */
+/* The timeslice and priority of a fresh TSG on this GPU. No priority maps to this timeslice. */
 #define WORLD_TIMESLICE_US 1000ull
 #define WORLD_PRIORITY	   9u /* 1024 us */
 
@@ -36,7 +37,7 @@ enum world_rpc {
 struct world_call {
 	enum world_rpc rpc;
 	u32 tsg;
-	u64 value; /* of WORLD_TIMESLICE: us; of those below: TSGs, @tsg the first */
+	u64 value; /* TIMESLICE: us; PREEMPT: 0; others: count of TSGs */
 };
 
 struct world {
@@ -48,16 +49,16 @@ struct world {
 
 	struct world_call calls[WORLD_CALLS_MAX];
 	u32 call_count;
-	bool off[WORLD_TSGS];			   /* disabled by an RPC that succeeded */
-	u32 idle_moves;				   /* of TSGs to where they were already */
-	struct gvm_tsg_sample samples[WORLD_TSGS]; /* what a look at a TSG gives, by its id */
+	bool off[WORLD_TSGS];			   /* as the last good move left it */
+	u32 idle_moves;				   /* moves without effect, but for TAKE_OFF */
+	struct gvm_tsg_sample samples[WORLD_TSGS]; /* what tsg_sample returns, by TSG id */
 	u32 fail_call; /* index of the call that fails; U32_MAX: none */
 	int fail_error;
 
 	u32 allocations;	     /* made so far */
 	u32 live;		     /* not freed yet */
 	u32 fail_allocation;	     /* index of the one that fails; U32_MAX: none */
-	bool fail_from_there;	     /* and all behind it fail, too */
+	bool fail_from_there;	     /* all later ones fail, too */
 	void (*on_allocation)(void); /* called before each, unless NULL */
 };
 

@@ -15,7 +15,7 @@ static inline u64 draw_bits(u64 *state)
 	return z ^ z >> 31;
 }
 
-/* A number from 0 on, less than @below. */
+/* A random number from 0 to @below - 1. */
 static inline u32 draw_below(u64 *state, u32 below)
 {
 	return (u32)(draw_bits(state) % below);

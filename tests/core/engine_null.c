@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The engine for tests that link without SimGrid: one thread, time that moves only when it
- * sleeps. A wait that nothing could end is a bug of the test and aborts; a wait with a date moves
- * time there and times out. Actors are made but never run: tests call their bodies. They come
- * from the port's allocator, so that tests count and fail them like everything else.
+ * The engine for tests that link without SimGrid: one thread, and time that moves only when
+ * that thread sleeps. A wait without a date that nothing can end is a bug of the test, and
+ * aborts. A wait with a date moves time to the date and times out. Actors are made but never
+ * run: tests call their bodies. Actors come from the port's allocator, so that tests count and
+ * fail these allocations, too.
  */
 #include "gvm/port.h"
 

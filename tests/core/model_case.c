@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Cases: what each operation is called and does to the core, side by side with the model. */
+/* Cases: the name of each operation, and how the core does it, side by side with the model. */
 #include "model_case.h"
 #include "core_world.h"
 
@@ -10,7 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* gvm_check() looks at everything, so not after every operation; an own prime, to meet them all. */
+/*
+ * gvm_check() looks at all of the books, so it runs after every seventh operation only. Seven
+ * is a prime, so that all kinds of operation come before a check.
+ */
 #define CASE_CHECK_EVERY 7u
 
 /* The longest case takes about a twentieth of this. */
@@ -373,7 +376,7 @@ static void do_op(const struct model_op *op)
 	compare_all();
 }
 
-/* Give everything back, and expect that nothing is left. */
+/* Give everything back, and expect empty books. */
 static void do_end(void)
 {
 	u32 slot;
@@ -432,7 +435,10 @@ static void run_child(const struct model_case *tried, bool quiet)
 
 	if (quiet && !freopen("/dev/null", "w", stderr))
 		_exit(2);
-	/* A core that runs in circles fails like any other. CPU time: load must not fail anybody. */
+	/*
+	 * A core that loops for ever fails here. The limit counts CPU time: a busy machine
+	 * fails no case.
+	 */
 	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	do_case(tried);
 	_exit(0);

@@ -13,49 +13,55 @@
 #define CASE_OPS_MAX 4096u
 
 struct model_case {
-	u32 chunks; /* of the device */
+	u32 chunks; /* chunks of the device */
 	u32 count;
 	struct model_op ops[CASE_OPS_MAX];
 };
 
-/* What an operation's text gives. */
+/* The fields that an operation's text has. */
 #define CASE_HAS_CONTAINER 1u
 #define CASE_HAS_CHUNK	   2u
 #define CASE_HAS_VALUE	   4u
 
-/* What operations of a kind are called, and which of these they have. */
+/* The name of an operation of a kind, and its fields. */
 const char *case_op_name(u8 kind);
 u32 case_op_has(u8 kind);
 
-/* Let the model alone do an operation, which is allowed. */
+/* Do an operation in the model only. It must be allowed. */
 void case_op_play(const struct model_op *op);
 
-/* How a case failed. */
+/* Where and why a case failed. */
 struct case_failure {
-	u32 op; /* index of the operation, or the case's count: when all was given back */
+	u32 op; /* index of the operation; the case's count: in the end */
 	char why[160];
 };
 
 typedef bool (*case_test)(const struct model_case *tried, struct case_failure *failure);
 
 /*
- * Do a case in a process of its own, comparing everything that can be seen after each operation.
- * What is not allowed is left out, so that a case stays one when operations are taken away.
- * Returns whether core and model agree. The second one sends the core's own words to nowhere.
+ * Do a case in a process of its own, and compare all that can be seen after each operation. An
+ * operation that is not allowed is skipped, so that a case stays valid when shrinking removes
+ * operations. Returns whether core and model agree. The second function discards the core's
+ * messages.
  */
 bool case_passes(const struct model_case *tried, struct case_failure *failure);
 bool case_passes_quietly(const struct model_case *tried, struct case_failure *failure);
 
-/* Take away what a failing case can do without: model_case_shrink.c. */
+/* Remove the operations that a failing case does not need: model_case_shrink.c. */
 void case_shrink(struct model_case *failing, case_test passes);
 
-/* Text: model_case_text.c. read returns the number of the line that it does not understand, 0 when it does. */
+/*
+ * Text: model_case_text.c. case_read() returns 0, or the number of the line that it cannot
+ * read.
+ */
 void case_write_op(FILE *file, const struct model_op *op);
 void case_write(FILE *file, const struct model_case *written);
 u32 case_read(FILE *file, struct model_case *ret_case);
 
-/* Random numbers (splitmix64), and a case made of them, all of whose operations are allowed:
- * model_case_draw.c. */
+/*
+ * Random numbers (splitmix64), and a random case. All operations of the case are allowed:
+ * model_case_draw.c.
+ */
 u64 case_random(u64 *state);
 void case_draw(struct model_case *ret_case, u64 *state);
 

@@ -13,7 +13,7 @@ static u32 below(u64 *state, u32 bound)
 	return (u32)(case_random(state) % bound);
 }
 
-/* Around a whole number of chunks, where the edges are; sometimes a limit that is none. */
+/* Bytes near a whole number of chunks, where the edges are; now and then no limit at all. */
 static u64 draw_bytes(u64 *state, u32 chunks)
 {
 	u64 bytes = below(state, chunks + 2) * GVM_CHUNK_BYTES;
@@ -48,7 +48,10 @@ static u64 draw_value(u64 *state, u32 kind, u32 chunks, u32 tgids)
 	}
 }
 
-/* How often each operation comes: a common measure, doubled, dropped or kept by each case. */
+/*
+ * How often each operation comes. Each case multiplies the common weight of each kind by 0 to
+ * 4; kinds that a case needs have a factor of 2.
+ */
 static u32 draw_weights(u64 *state, u32 *weights)
 {
 	static const u8 common[MODEL_OPS] = {
@@ -89,10 +92,10 @@ static u8 draw_kind(u64 *state, const u32 *weights, u32 total)
 	return kind;
 }
 
-/* An operation of a kind that is allowed now, if a few tries find one. */
+/* Find an allowed operation of a kind, in at most 16 tries. */
 static bool draw_op(u64 *state, u8 kind, u32 chunks, u32 tgids, struct model_op *op)
 {
-	/* One more than tgids, for a container that outlives its processes. */
+	/* One slot more than tgids: a container can outlive its processes. */
 	u32 slots = min(tgids + 1, MODEL_CONTAINERS), tries;
 
 	for (tries = 0; tries < 16; tries++) {
@@ -117,7 +120,7 @@ static void append_op(struct model_case *to, const struct model_op *op)
 	to->ops[to->count++] = *op;
 }
 
-/* By chance alone, nobody would ever put the last reference. */
+/* Drop all references: random draws hardly ever reach the last one. */
 static void append_exit(struct model_case *to, u8 slot)
 {
 	struct model_op op = { .container = slot };
@@ -130,7 +133,7 @@ static void append_exit(struct model_case *to, u8 slot)
 	}
 }
 
-/* The model plays along while the case is drawn, and knows what is allowed. */
+/* The model does each drawn operation at once, so it knows which operation is allowed next. */
 void case_draw(struct model_case *ret_case, u64 *state)
 {
 	u32 weights[MODEL_OPS], total = draw_weights(state, weights);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Cases: taking away what a failing one can do without. */
+/* Cases: remove the operations that a failing case does not need. */
 #include "model_case.h"
 
-/* Without the operations from @first to before @end. */
+/* Remove the operations from @first to before @end. */
 static void cut(struct model_case *from, u32 first, u32 end)
 {
 	end = min(end, from->count);
@@ -10,7 +10,7 @@ static void cut(struct model_case *from, u32 first, u32 end)
 	from->count -= end - first;
 }
 
-/* One round: try to do without each run of @length operations. Returns whether any could go. */
+/* One round: try without each run of @length operations. Returns whether any run could go. */
 static bool shrink_by(struct model_case *failing, u32 length, case_test passes)
 {
 	static struct model_case tried;
@@ -31,7 +31,7 @@ static bool shrink_by(struct model_case *failing, u32 length, case_test passes)
 	return shrunk;
 }
 
-/* Number the chunks in the order in which they come, so that the device can be small. */
+/* Number the chunks by their first use, so that a small device suffices. */
 static void renumber(struct model_case *failing, case_test passes)
 {
 	static struct model_case tried;

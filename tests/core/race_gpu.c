@@ -3,7 +3,9 @@
 
 #include "gvm/activity.h"
 
-/* How long an access waits for a replay before it faults again: its record may have been lost. */
+/*
+ * How long an access waits for a replay before it faults again: its fault record may be lost.
+ */
 #define RACE_PATIENCE_NS 1000000ull
 
 struct race_gpu race_gpu;
@@ -13,7 +15,7 @@ void race_sleep(u64 ns)
 	(void)gvm_wait_event_timeout_ns(&race_gpu.nowhere, false, ns);
 }
 
-/* The GPU's own luck. */
+/* A random number of the GPU itself. */
 static u32 gpu_roll(u32 below)
 {
 	u32 number;
@@ -45,7 +47,7 @@ static int race_chunk_alloc(void *gpu, u32 *ret_chunk)
 static void race_chunk_free(void *gpu, u32 chunk)
 {
 	(void)gpu;
-	/* Whoever gets it next must not see this. */
+	/* A later owner must not see the old contents. */
 	memset(race_gpu.contents[chunk], 0x5a, sizeof(race_gpu.contents[chunk]));
 	gvm_spin_lock(&race_gpu.lock);
 	GVM_ASSERT(race_gpu.free_count < RACE_CHUNKS);
@@ -55,7 +57,7 @@ static void race_chunk_free(void *gpu, u32 chunk)
 
 /* Copies. */
 
-/* Each one takes a while now and then, and one in 16 fails. */
+/* One copy in eight takes some time, and one in 16 fails. */
 static int race_copy_begins(void)
 {
 	u32 chance = gpu_roll(64);
@@ -65,7 +67,7 @@ static int race_copy_begins(void)
 	return chance % 16 == 1 ? -EIO : 0;
 }
 
-/* The host's tags of the pages of a run, whose range's lock is held. */
+/* The host's tags of the pages of a run. The range's lock is held. */
 static u32 *race_host(const struct gvm_page_run *run)
 {
 	const struct gvm_frame *frame = &race_gpu.memory.frames[run->chunk];
@@ -207,7 +209,7 @@ static void race_service(void *memory, void *cookie, struct gvm_fault *faults, u
 	gvm_spin_unlock(&race_gpu.lock);
 }
 
-/* The container is there for as long as the range is open. */
+/* The container exists as long as the range is open. */
 static u8 race_space_priority(void *gpu, const void *cookie)
 {
 	struct race_space *space = (struct race_space *)cookie;
@@ -256,7 +258,7 @@ static bool race_evictable(void *memory, u32 chunk)
 	return gvm_block_memory_ops.evictable(memory, chunk);
 }
 
-/* RPCs: one at a time, and one in 16 fails, half of these because the TSG is gone. */
+/* RPCs: one at a time. One in 16 fails, half of them with -ENODEV: the TSG is gone. */
 static int race_rpc(void)
 {
 	u32 chance = gpu_roll(32);
@@ -300,7 +302,7 @@ static int race_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
 	return race_tsgs_move(tsgs, count, false);
 }
 
-/* The runlist could put one that is on it right back. */
+/* A TSG on the runlist could return to the GPU at once, so preemption needs a disabled TSG. */
 static int race_tsg_preempt(void *gpu, u32 tsg)
 {
 	(void)gpu;
@@ -308,7 +310,10 @@ static int race_tsg_preempt(void *gpu, u32 tsg)
 	return race_rpc();
 }
 
-/* It works, or does not; has not left the GPU yet, or has; and has had a millisecond, or nothing. */
+/*
+ * A random state: busy or not, on the GPU or not, and a runtime of one millisecond more or
+ * none.
+ */
 static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
 {
 	u32 chance = gpu_roll(64);
@@ -367,7 +372,7 @@ int race_gpu_init(u64 seed, u32 features)
 	u32 i;
 
 	memset(&race_gpu, 0, sizeof(race_gpu));
-	/* The block layer, watched. */
+	/* The block layer, with counters and assertions around it. */
 	race_gpu.memory_ops = gvm_block_memory_ops;
 	race_gpu.memory_ops.service = race_service;
 	race_gpu.memory_ops.hint = race_hint;
@@ -445,7 +450,7 @@ void race_fault(struct race_space *space, u32 page, enum gvm_access access)
 	gvm_wake_up_all(&race_gpu.faulted);
 }
 
-/* One try. Returns whether the page was there. */
+/* Try the access once. Returns whether a PTE allowed it. */
 static bool race_try(struct race_space *space, u32 page, bool write, u32 *tag)
 {
 	const struct race_pte *pte = &space->ptes[page / GVM_PAGES_PER_BLOCK];

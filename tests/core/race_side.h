@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The threads of the race tests, in user space and in a kernel: their dice, beginning and end. */
+/*
+ * The threads of the race tests, in user space and in a kernel: their random numbers, start and
+ * end.
+ */
 #ifndef TESTS_RACE_SIDE_H
 #define TESTS_RACE_SIDE_H
 
@@ -7,14 +10,17 @@
 #include "runner.h"
 #include "draw.h"
 
-/* A kernel under emulation is slow, and its threads meet more often. */
+/*
+ * Steps of a thread. A kernel under emulation is slow and its threads meet more often, so it
+ * makes fewer steps.
+ */
 #ifdef __KERNEL__
 #define RACE_STEPS(user, kernel) (kernel)
 #else
 #define RACE_STEPS(user, kernel) (user)
 #endif
 
-/* Random numbers of one thread. */
+/* The random numbers of one thread. */
 struct race_dice {
 	u64 state;
 };
@@ -24,16 +30,19 @@ static inline u32 race_roll(struct race_dice *dice, u32 below)
 	return draw_below(&dice->state, below);
 }
 
-/* A thread: one that has so much to do, or one that goes on until those are done. */
+/*
+ * A thread of a race. It makes a fixed number of steps, or it runs until the threads with a
+ * fixed number of steps are done.
+ */
 struct race_side {
 	struct gvm_worker worker;
 	struct race_dice dice;
 	u32 index;
-	u64 count; /* of what is worth counting; its own until it is stopped */
+	u64 count; /* how far it got; read after it has stopped */
 	struct gvm_completion done;
 };
 
-/* Start it; it draws its own numbers, which follow from the seed. */
+/* Start the thread. Its random numbers follow from the seed and its index. */
 static inline void race_side_start(struct race_side *side, u32 index, u64 seed,
 				   void (*function)(void *data))
 {
@@ -44,14 +53,14 @@ static inline void race_side_start(struct race_side *side, u32 index, u64 seed,
 	GVM_ASSERT(gvm_worker_start(&side->worker, "gvm race", function, side) == 0);
 }
 
-/* Wait until it has done what it had to do. */
+/* Wait until the thread has made its steps. */
 static inline void race_side_finish(struct race_side *side)
 {
 	GVM_ASSERT(gvm_completion_wait(&side->done) == 0);
 	gvm_worker_stop(&side->worker);
 }
 
-/* The seed of a race. Nobody is to be lucky: threads give way at random as well. */
+/* The seed of a race. In user space, threads also give way at random, by the same seed. */
 static inline u64 race_begin(void)
 {
 	u64 seed = runner_seed_or(20250801);

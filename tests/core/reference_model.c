@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "reference_model.h"
 
-#define CHUNK_BYTES (2ull * 1024 * 1024)
-#define LOOKS	    64u /* of any pick */
-#define RESERVE_LOOKS \
-	16u /* of these, kept back by a global one for asking container by container */
-#define STASH_SIZE 16u
+#define CHUNK_BYTES   (2ull * 1024 * 1024)
+#define LOOKS	      64u /* of any pick */
+#define RESERVE_LOOKS 16u /* looks of a global pick kept for asking container by container */
+#define STASH_SIZE    16u
 
 struct model model;
 
-/* What a hand makes of the chunk under it. */
+/* The result of a hand's look at a chunk. */
 enum look { LOOK_VICTIM, LOOK_USED, LOOK_OBSTACLE };
 
 static u32 queue_position(const struct model_queue *queue, u32 entry)
@@ -50,7 +49,7 @@ static u32 queue_take_first(struct model_queue *queue)
 	return entry;
 }
 
-/* The hand moves on: the first becomes the last, and is returned. */
+/* The hand moves on: the first entry becomes the last. Returns that entry. */
 static u32 queue_rotate(struct model_queue *queue)
 {
 	u32 entry = queue_take_first(queue);
@@ -136,7 +135,7 @@ u32 model_detach(const struct model_op *op)
 	return model_put(op);
 }
 
-/* The reference that comes with an answer is put by whoever asked. */
+/* The caller of the core drops the reference that comes with the answer. */
 u32 model_find(const struct model_op *op)
 {
 	return slot_of_tgid(op->value);
@@ -160,7 +159,7 @@ u64 model_charged_bytes(const struct model_container *container)
 	return charged(container) * CHUNK_BYTES;
 }
 
-/* Bytes of chunks that are under way to the host. */
+/* Bytes of chunks that are being evicted. */
 static u64 leaving_bytes(const struct model_container *container)
 {
 	u64 bytes = 0;
@@ -172,7 +171,7 @@ static u64 leaving_bytes(const struct model_container *container)
 	return bytes;
 }
 
-/* What is under way to the host counts as gone. */
+/* A chunk that is being evicted counts as gone. */
 bool model_is_protected(const struct model_container *container)
 {
 	return container->low_bytes > 0 &&
@@ -180,7 +179,7 @@ bool model_is_protected(const struct model_container *container)
 		       container->low_bytes;
 }
 
-/* What is under way to the host counts before it is there. */
+/* A chunk that is being evicted counts as swapped before it is on the host. */
 bool model_is_full(const struct model_container *container)
 {
 	return container->swapped_bytes + leaving_bytes(container) + CHUNK_BYTES >
@@ -192,14 +191,17 @@ static bool is_shielded(const struct model_container *container)
 	return model_is_protected(container) || model_is_full(container);
 }
 
-/* Usage or limits changed: what was put aside for a container that is not shielded comes back. */
+/*
+ * Usage or limits changed: if the container is no longer shielded, its shielded chunks return
+ * to the global order.
+ */
 static void settle(struct model_container *container)
 {
 	while (!is_shielded(container) && container->shielded.count)
 		queue_append(&model.global, queue_take_first(&container->shielded));
 }
 
-/* Whatever the limit says. */
+/* Reserve a chunk whatever the limit says. */
 u32 model_force(const struct model_op *op)
 {
 	struct model_container *container = named(op);
@@ -222,7 +224,10 @@ u32 model_reserve(const struct model_op *op)
 	return model_force(op);
 }
 
-/* Chunks that have to go until the rest fits: a part of one takes a whole one. */
+/*
+ * How many chunks must go until the rest fits the limit. Part of a chunk above it counts as
+ * one.
+ */
 u32 model_excess(const struct model_op *op)
 {
 	u64 used = model_charged_bytes(named(op)), high = named(op)->high_bytes;
@@ -255,7 +260,7 @@ u32 model_bind(const struct model_op *op)
 	return 0;
 }
 
-/* Still what it was stashed for: not being evicted, not used, not shielded? */
+/* Is a stashed chunk still a victim: not being evicted, not used, not shielded? */
 static bool is_good(u32 chunk)
 {
 	const struct model_chunk *entry = &model.chunk[chunk];
@@ -276,7 +281,9 @@ static void prune_stash(void)
 	}
 }
 
-/* The stash is pruned when one of its own leaves, by what holds just before that. */
+/*
+ * When a chunk leaves the stash, the stash is pruned first, by the state before the uncharge.
+ */
 static void uncharge(u32 chunk)
 {
 	struct model_container *owner = &model.container[model.chunk[chunk].owner];
@@ -395,7 +402,7 @@ u32 model_unpin(const struct model_op *op)
 	return 0;
 }
 
-/* The device is asked only about what is not being evicted already. */
+/* The device is asked only about chunks that are not being evicted. */
 static bool is_evictable(u32 chunk)
 {
 	if (model.chunk[chunk].evicting)
@@ -419,7 +426,7 @@ static enum look look_own(struct model_container *container, u32 *chunk)
 	return judge(&model.chunk[*chunk].used_own, *chunk);
 }
 
-/* A shielded chunk is put aside; one in the stash is passed and keeps its bit. */
+/* A shielded chunk is put aside. A stashed chunk is passed, and keeps its bit. */
 static enum look look_global(u32 *chunk)
 {
 	struct model_container *owner;
@@ -455,7 +462,7 @@ static u32 take(u32 chunk)
 	return chunk;
 }
 
-/* Two turns at most, so that whatever was used at the first is met unused at the second. */
+/* At most two turns: a chunk that is used at the first turn is met unused at the second. */
 u32 model_pick_own(const struct model_op *op)
 {
 	u32 looks = min(LOOKS, 2 * named(op)->own.count);
@@ -468,7 +475,7 @@ u32 model_pick_own(const struct model_op *op)
 	return MODEL_NONE;
 }
 
-/* Whatever a container has, oldest first, used or not; at most one turn. */
+/* The oldest evictable chunk of a container, used or not; at most one turn. */
 static u32 oldest_of(struct model_container *container, u32 *looks)
 {
 	u32 turn = container->own.count;
@@ -483,7 +490,9 @@ static u32 oldest_of(struct model_container *container, u32 *looks)
 	return MODEL_NONE;
 }
 
-/* Container by container, whoever was asked goes to the end. To ask is a look as well. */
+/*
+ * Ask container by container; an asked container moves to the end. Each question costs a look.
+ */
 static u32 oldest_of_all(u32 looks, bool also_protected)
 {
 	u32 chunk = MODEL_NONE;
@@ -500,7 +509,7 @@ static u32 oldest_of_all(u32 looks, bool also_protected)
 	return chunk;
 }
 
-/* Whatever is looked at leaves the stash. */
+/* Each chunk that is looked at leaves the stash. */
 static u32 from_stash(u32 *looks)
 {
 	while (model.stash.count > 0) {
@@ -540,7 +549,7 @@ u32 model_pick_protected(const struct model_op *op)
 	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
 }
 
-/* The device asks for this one. What it has pinned is its own business. */
+/* The driver takes this chunk. Pins do not count: the driver knows its own. */
 u32 model_take(const struct model_op *op)
 {
 	struct model_chunk *chunk = &model.chunk[op->chunk];
@@ -566,7 +575,7 @@ u32 model_putback(const struct model_op *op)
 
 /* What is allowed. */
 
-/* The last reference goes only when nothing is charged any more, on the device or on the host. */
+/* The last reference may go only when nothing is charged, on the device or on the host. */
 static bool may_put(const struct model_container *container)
 {
 	return container->live &&
@@ -586,7 +595,7 @@ static bool allows_chunk(const struct model_op *op)
 		return chunk->owner != MODEL_NONE;
 	case MODEL_PUTBACK:
 		return chunk->evicting;
-	default: /* MODEL_TAKE and MODEL_IS_PICKED ask; MODEL_TOUCH needs no lock, and so may come when the chunk is free again */
+	default: /* TAKE and IS_PICKED ask; TOUCH is lockless, and may be late */
 		return true;
 	}
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What charges, limits and the dual CLOCK should do, written down a second time: with arrays that
- * are searched and shifted, every number worked out anew when it is needed, so that one can see
- * that it is right. Shares no code, no constant and no data structure with sim/core.
+ * A second, naive statement of what charges, limits and the dual CLOCK should do. It searches
+ * and shifts plain arrays and recomputes every number on demand, so that a reader can see that
+ * it is right. It shares no code, constant or data structure with sim/core.
  *
- * A ring with a hand is a queue here: the chunk under the hand is the first, a hand that moves on
- * sends it to the end, and "just behind the hand" is the end.
+ * A queue stands for a ring with a hand. The chunk under the hand is the first entry. A hand
+ * that moves on sends it to the end. "Just behind the hand" is the end.
  *
- * There is one model per process, as there is one world. Each operation takes what it needs from
- * a struct model_op and returns what the core's call returns, a container as its slot. It must be
- * allowed (model_allows()): what the core forbids is not for the model to answer.
+ * There is one model per process, as there is one world. Each operation takes its arguments
+ * from a struct model_op and returns what the core's call returns; a container is its slot. An
+ * operation must be allowed (model_allows()): the model has no answer to one that the core
+ * forbids.
  */
 #ifndef TESTS_REFERENCE_MODEL_H
 #define TESTS_REFERENCE_MODEL_H
@@ -20,7 +21,7 @@
 #define MODEL_CONTAINERS 6u
 #define MODEL_NONE	 0xffffffffu
 
-/* What can be done, in the order of the table of operations in model_case.c. */
+/* The operations, in the order of the table in model_case.c. */
 enum model_op_kind {
 	MODEL_ATTACH,
 	MODEL_DETACH,
@@ -57,12 +58,12 @@ enum model_op_kind {
 
 struct model_op {
 	u8 kind;      /* enum model_op_kind */
-	u8 container; /* a slot: a new container takes the lowest free one */
+	u8 container; /* a slot; a new container takes the lowest free one */
 	u8 chunk;
-	u64 value; /* a tgid, a number of looks or of bytes */
+	u64 value; /* a tgid, a number of looks, or bytes */
 };
 
-/* A list of chunks or of containers, nobody twice. */
+/* A list of chunks or of containers, without repeats. */
 struct model_queue {
 	u32 entry[MODEL_CHUNKS];
 	u32 count;
@@ -75,13 +76,13 @@ struct model_container {
 	u32 reserved, pinned, peak;
 	u64 swapped_bytes, high_events, oom_events, evicted;
 	struct model_queue own;	     /* its chunks in its own order */
-	struct model_queue shielded; /* of these, those that the global order has put aside */
+	struct model_queue shielded; /* the chunks of @own that are off the global order */
 };
 
 struct model_chunk {
 	u32 owner; /* a slot, or MODEL_NONE */
 	bool evicting, pinned;
-	bool used_own, used_global; /* since the hand last came by */
+	bool used_own, used_global; /* since the hand last passed */
 };
 
 struct model {
@@ -90,22 +91,25 @@ struct model {
 	struct model_container container[MODEL_CONTAINERS];
 	struct model_queue global, stash;
 	u32 containers;
-	struct model_queue turns; /* those with chunks, in the order in which they give */
-	u32 asks;		  /* questions whether a chunk is evictable */
+	struct model_queue turns; /* containers with chunks, in their order of giving */
+	u32 asks;		  /* how often the device was asked about a chunk */
 };
 
 extern struct model model;
 
 void model_init(u32 chunk_count);
 
-/* May this be done now? */
+/* Is the operation allowed now? */
 bool model_allows(const struct model_op *op);
 
 /* Bytes charged, and whether the container is at or under its low limit. */
 u64 model_charged_bytes(const struct model_container *container);
 bool model_is_protected(const struct model_container *container);
 
-/* Is there no room under its hmem limit for what may come to the host, and one chunk more? */
+/*
+ * Is there no room for one more chunk under its hmem limit? Chunks that are being evicted
+ * count.
+ */
 bool model_is_full(const struct model_container *container);
 
 /* Chunks charged over all containers. */

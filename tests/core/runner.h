@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What every libcheck program here ends with: TEST_MAIN("suite", test, test, ...). */
+/* TEST_MAIN("suite", test, test, ...) ends each libcheck program here. */
 #ifndef TESTS_RUNNER_H
 #define TESTS_RUNNER_H
 
@@ -38,7 +38,7 @@ static inline unsigned long long runner_seed_or(unsigned long long usual)
 	return seed;
 }
 
-/* The same, a new one each time. */
+/* The same, with a new seed each time. */
 static inline unsigned long long runner_seed(void)
 {
 	return runner_seed_or((unsigned long long)time(NULL) * 1000003u);

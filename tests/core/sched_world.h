@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The world of core_world.h with four containers of one TSG each, and a scheduler without its
- * thread: tests make the rounds.
+ * thread: the tests call its rounds.
  */
 #ifndef TESTS_SCHED_WORLD_H
 #define TESTS_SCHED_WORLD_H
@@ -21,19 +21,19 @@ extern struct gvm_tsg tsgs[TENANTS]; /* with the ids 10, 11, ... */
 void sched_world_setup(void);
 void sched_world_teardown(void);
 
-/* A new scheduler that asks busy bits. */
+/* A new scheduler that tracks work by busy bits. */
 void use_policy(enum gvm_sched_policy policy);
 void set_weights(u32 a, u32 b, u32 c, u32 d);
 void set_priorities(u32 a, u32 b, u32 c, u32 d);
 
-/* What the device will say of a tenant's TSG. */
+/* What tsg_sample tells of a tenant's TSG. */
 void set_busy(u32 tenant, bool busy);
 void let_run(u32 tenant, u64 ns);
 
 /* A round without an error. */
 void round_ok(void);
 
-/* The RPC of that index, since the last world_expect_calls(). */
+/* Expect the RPC with that index since the last world_expect_calls(). */
 void expect_call(u32 index, enum world_rpc rpc, u32 tsg, u64 value);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Memory that runs out: every call of the core that allocates, failed at each of its allocations
- * in turn, once and from there on. A call that fails says so and has changed nothing.
+ * Lack of memory. The tests make every call of the core that allocates, and fail each of its
+ * allocations in turn: once only, and with all later ones. The failed call returns an error and
+ * has changed nothing.
  *
- * A new call that allocates belongs into the table of entries; tests/tree/alloc_entries.sh finds
- * those that do, and fails until they are here.
+ * A new call that allocates belongs in the table of entries. tests/tree/alloc_entries.sh finds
+ * calls that allocate, and fails until they are in the table.
  */
 #include "core_world.h"
 #include "gvm/block.h"
@@ -17,7 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* More allocations than any call makes: if one still fails here, it will never succeed. */
+/* More allocations than any call makes: a call that still fails here never succeeds. */
 #define ALLOCATIONS_MAX 100u
 
 #define CHUNKS		4u
@@ -25,11 +26,11 @@
 
 static struct gvm_device *const device = &world.device;
 
-/* What the calls are made with and what they make. */
-static struct gvm_container *container; /* attached before */
+/* The arguments of the calls, and the objects that they make. */
+static struct gvm_container *container; /* attached in the set-up */
 static struct gvm_container *made;
 static struct gvm_device second;
-static struct gvm_memory memory; /* made before */
+static struct gvm_memory memory; /* made in the set-up */
 static struct gvm_memory another;
 static struct gvm_range range;
 static struct gvm_evictor evictor;
@@ -94,7 +95,7 @@ static void undo_evictor_start(void)
 	gvm_evictor_stop(&evictor);
 }
 
-/* A user that got no thread is one all the same, until it puts the evictor. */
+/* A failed start still counts a user of the evictor, until this user puts it. */
 static int call_evictor_get(void)
 {
 	int status = gvm_container_evictor_get(container);
@@ -132,7 +133,7 @@ static void undo_handler_start(void)
 	gvm_fault_handler_stop(&handler);
 }
 
-/* The function's name, how to call it, and how to undo it when it has succeeded. */
+/* The function's name, the call, and the way to undo a successful call. */
 static const struct {
 	const char *name;
 	int (*call)(void);
@@ -148,7 +149,7 @@ static const struct {
 	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },
 };
 
-/* Everything that a failed call could have changed: all of the books, bit by bit. */
+/* Copies of all that a failed call could have changed: all of the books, bit by bit. */
 struct books {
 	struct gvm_device device;
 	struct gvm_container container;
@@ -177,7 +178,7 @@ static void expect_books(const struct books *before, const char *name)
 	ck_assert_msg(memcmp(&now, before, sizeof(now)) == 0, "%s has changed the books", name);
 }
 
-/* Fail the allocation @n of a call. Returns whether the call got that far. */
+/* Fail allocation @n of a call. Returns whether the call made that many allocations. */
 static bool fail_nth(u32 entry, u32 n, bool from_there)
 {
 	const char *name = entries[entry].name;
@@ -276,7 +277,8 @@ static void listen_and_discard(void)
 }
 
 /*
- * D4: what runs under a lock, and what handles faults and control files, never allocates.
+ * D4: code that runs under a lock, handles faults or reads and writes control files never
+ * allocates.
  */
 START_TEST(what_is_not_in_the_table_needs_no_memory)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Clean drop over a GPU of a few chunks with contents and PTEs: what was not written leaves without
- * a copy, what was written never does, and the books say so to the page.
+ * Clean drop on a GPU of a few chunks with contents and PTEs: pages that were not written leave
+ * without a copy, written pages never do, and the books are right to the page.
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
@@ -13,7 +13,7 @@
 
 static struct gvm_container *one;
 
-/* A range of @blocks that the CPU has filled: page p reads 5000 + p. */
+/* A range of @blocks that the CPU has filled: page p holds 5000 + p. */
 static struct gvm_range *begin(u32 chunks, u32 blocks)
 {
 	struct gvm_range *range;
@@ -76,7 +76,7 @@ START_TEST(what_was_read_leaves_without_a_copy_and_reads_the_same_again)
 }
 END_TEST
 
-/* Off, as it is by default: a read leaves nothing on the host, and an eviction copies. */
+/* The feature is off by default: a read leaves no copy on the host, and an eviction copies. */
 START_TEST(without_the_feature_all_is_copied_out)
 {
 	struct gvm_range *range;
@@ -94,7 +94,10 @@ START_TEST(without_the_feature_all_is_copied_out)
 }
 END_TEST
 
-/* D23: the write of page 3 is a second fault without a copy; all of the block counts as written. */
+/*
+ * D23: the write to page 3 causes a second fault without a copy, and the whole block counts as
+ * written.
+ */
 START_TEST(a_write_to_a_clean_block_costs_a_fault_and_is_copied_out)
 {
 	struct gvm_range *range = begin(4, 1);
@@ -114,7 +117,7 @@ START_TEST(a_write_to_a_clean_block_costs_a_fault_and_is_copied_out)
 	ck_assert(toy_load(0, 3, 77));
 	ck_assert(toy_load(0, 31, 78));
 	ck_assert(toy_load(0, 4, 5004));
-	/* Read back, it is clean again. */
+	/* Read again, the block is clean again: no further copy out. */
 	evict_all();
 	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
 	ck_assert(toy_load(0, 3, 77));
@@ -134,7 +137,7 @@ START_TEST(a_first_touch_that_writes_is_mapped_writable_at_once)
 }
 END_TEST
 
-/* Of one batch, a read and a write of one block: it is written. */
+/* A read and a write of one block in one batch: the block counts as written. */
 START_TEST(the_most_intrusive_access_of_a_batch_decides)
 {
 	struct gvm_range *range = begin(4, 2);
@@ -150,8 +153,9 @@ START_TEST(the_most_intrusive_access_of_a_batch_decides)
 END_TEST
 
 /*
- * A block of which the host has 12 pages, and 20 exist nowhere: a read promotes it to a mixture of
- * 12 clean and 20 cleared ones, which have no other copy and go out.
+ * The host has 12 pages of a block. The other 20 exist nowhere. A read promotes the block: 12
+ * pages are clean, 20 are cleared. The cleared pages have no other copy, so they are copied
+ * out.
  */
 START_TEST(of_a_mixture_only_what_is_dirty_is_copied_out)
 {
@@ -164,7 +168,7 @@ START_TEST(of_a_mixture_only_what_is_dirty_is_copied_out)
 	ck_assert_uint_eq(range->blocks[0].clean, 0x000fff00);
 	ck_assert_uint_eq(toy.spaces[0].readable[0], GVM_BLOCK_FULL);
 	ck_assert_uint_eq(toy.spaces[0].writable[0], 0xfff000ff);
-	ck_assert(toy_store(0, 31, 9)); /* permitted already */
+	ck_assert(toy_store(0, 31, 9)); /* its PTE permits writes already */
 	ck_assert_uint_eq(toy.handler.stats.faults, 1);
 	evict_all();
 	ck_assert_uint_eq(toy.pages[TOY_OUT], 20);
@@ -177,7 +181,7 @@ START_TEST(of_a_mixture_only_what_is_dirty_is_copied_out)
 }
 END_TEST
 
-/* Picked when it was clean, written before the eviction had the block's lock. */
+/* The victim was clean when picked. It is written before the eviction has the block's lock. */
 static void write_to_the_victim(u32 chunk)
 {
 	(void)chunk;
@@ -197,7 +201,7 @@ START_TEST(a_write_between_pick_and_eviction_is_not_lost)
 }
 END_TEST
 
-/* The copy of the dirty pages fails: all are mapped again, each as it was. */
+/* The copy out of the dirty pages fails: all pages are mapped again, each as before. */
 START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
 {
 	struct gvm_eviction eviction = { 0 };
@@ -209,7 +213,7 @@ START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
 	ck_assert(toy_store(0, 20, 6));
 	toy.fail_out = 1;
 	chunk = gvm_clock_pick_own(one);
-	if (chunk == GVM_NO_CHUNK) /* its second chance */
+	if (chunk == GVM_NO_CHUNK) /* the first turn clears its bit */
 		chunk = gvm_clock_pick_own(one);
 	ck_assert_int_eq(toy.device.memory_ops->evict(&toy.memory, chunk, &eviction), -EIO);
 	ck_assert_uint_eq(range->blocks[0].clean, 0x0000ffff);
@@ -224,7 +228,7 @@ START_TEST(an_eviction_that_fails_leaves_clean_pages_clean)
 }
 END_TEST
 
-/* What was dropped is on the host already, whatever else of the block is still on its way. */
+/* A dropped page is on the host already, even while another copy out is in flight. */
 START_TEST(what_was_dropped_is_not_waited_for)
 {
 	begin(4, 1);
@@ -233,7 +237,7 @@ START_TEST(what_was_dropped_is_not_waited_for)
 	evict_all();
 	ck_assert(toy_load(0, 0, 5000));
 	ck_assert_uint_eq(toy.host_waits, 0);
-	/* And what was copied out is. */
+	/* A page that was copied out is waited for. */
 	ck_assert(toy_store(0, 0, 1));
 	evict_all();
 	ck_assert(toy_load(0, 0, 1));

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * Control files: every file read and written, every way to write one wrongly.
- */
+/* Control files: each file is read and written, and each way to write one wrongly is tried. */
 #include "core_world.h"
 #include "gvm/control.h"
 
@@ -65,7 +63,7 @@ START_TEST(the_table_lists_these_files_in_order)
 }
 END_TEST
 
-/* @value as a write to @file would say it. */
+/* Write @value to @file as text, in the file's own units. */
 static void write_value(const struct gvm_control_file *file, u64 value, int expected)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -260,7 +258,10 @@ START_TEST(usage_files_follow_the_books)
 }
 END_TEST
 
-/* F11: an open file holds a reference; it may be written at any time, also too late. */
+/*
+ * F11: an open file holds a reference, so a write can come at any time, even after the process
+ * ended.
+ */
 START_TEST(files_can_be_written_until_the_last_reference_goes)
 {
 	gvm_container_get(container);
@@ -328,14 +329,17 @@ START_TEST(freeze_with_a_tsg_shows_what_is_known_of_it)
 	struct gvm_tsg tsg;
 
 	ck_assert_int_eq(gvm_tsg_attach(container, &tsg, 1), 0);
-	/* Disabled, but not preempted: not frozen. The write says why. */
+	/*
+	 * The TSG is disabled but not preempted, so it is not frozen. The write returns the
+	 * error.
+	 */
 	world_expect_calls(1, -EIO);
 	ck_assert_int_eq(write_text("compute.freeze", "1"), -EIO);
 	expect_text("compute.freeze", "0\n");
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(write_text("compute.freeze", "1"), 0);
 	expect_text("compute.freeze", "1\n");
-	/* A thaw that failed leaves it frozen. */
+	/* A thaw that failed leaves the container frozen. */
 	world_expect_calls(0, -EIO);
 	ck_assert_int_eq(write_text("compute.freeze", "0"), -EIO);
 	expect_text("compute.freeze", "1\n");

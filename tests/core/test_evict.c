@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Eviction end to end over a GPU of a few chunks with contents: who loses which chunk, with exact
- * counts, and that no byte is lost, shown to a stranger or charged to the wrong account.
+ * Eviction end to end on a GPU of a few chunks with contents. The tests count exactly which
+ * container loses which chunks. No byte is lost, shown to another container or charged to the
+ * wrong account.
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
@@ -30,10 +31,11 @@ static void end(void)
 }
 
 /*
- * Five blocks in a ring through four chunks. The first round brings 1 to 4 and puts 5 in the place
- * of 1; each block after that was just evicted: 10 faults in 10 batches, 6 evictions (each fault
- * but the first four), of 32 pages each. The first five are cleared, the five of the second round
- * copied in. This is F6: the limit holds after each of them, not just once.
+ * Five blocks in a ring through four chunks. The first round brings in blocks 1 to 4, then 5 in
+ * place of 1. After that, each next block is the one just evicted. So there are 10 faults in 10
+ * batches, and each fault but the first four evicts 32 pages: 6 evictions. The first five
+ * faults clear, the five of the second round copy in. F6: the limit holds after each fault, not
+ * just once.
  */
 START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
 {
@@ -56,7 +58,9 @@ START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
 }
 END_TEST
 
-/* F7: who is at its limit pays itself, however cold the other's memory is. */
+/*
+ * F7: a container at its limit evicts its own chunks, even if another container's are colder.
+ */
 START_TEST(a_container_at_its_limit_evicts_its_own_only)
 {
 	begin(8);
@@ -74,7 +78,9 @@ START_TEST(a_container_at_its_limit_evicts_its_own_only)
 }
 END_TEST
 
-/* F8: without limits it is the device that is full, and the oldest chunk goes, whoever's it is. */
+/*
+ * F8: without limits only the full device evicts, and takes the oldest chunk of all containers.
+ */
 START_TEST(without_limits_the_coldest_chunk_of_all_goes)
 {
 	begin(8);
@@ -83,7 +89,10 @@ START_TEST(without_limits_the_coldest_chunk_of_all_goes)
 	toy_store_blocks(0, 0, 6);
 	toy_store_blocks(1, 0, 2);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
-	/* All were touched when they came: the hand goes round once and takes them in order. */
+	/*
+	 * All chunks were touched when they came: the hand goes round once, then takes them in
+	 * order.
+	 */
 	toy_store_blocks(1, 2, 3);
 	ck_assert_uint_eq(one->evicted_chunks, 3);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
@@ -94,7 +103,7 @@ START_TEST(without_limits_the_coldest_chunk_of_all_goes)
 }
 END_TEST
 
-/* D24: a newcomer that the driver knows nothing about does not get at protected memory either. */
+/* D24: a newcomer without settings gets no protected memory either. */
 START_TEST(a_protected_container_loses_nothing_while_another_has_something)
 {
 	begin(8);
@@ -105,7 +114,7 @@ START_TEST(a_protected_container_loses_nothing_while_another_has_something)
 	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 8);
-	/* Above its low limit it is fair game again. */
+	/* Above its low limit, its chunks are victims again. */
 	toy_write_file(one, "gmem.limit.low", "7M");
 	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_gt(one->evicted_chunks, 0);
@@ -130,7 +139,7 @@ START_TEST(protection_gives_way_when_all_are_protected)
 }
 END_TEST
 
-/* Protection is no promise to others: a container that is not protected itself is refused. */
+/* An unprotected newcomer is refused: it gets no chunk of a protected container. */
 START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
 {
 	begin(4);
@@ -140,11 +149,11 @@ START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
 	toy_store_blocks(0, 0, 4);
 	ck_assert(!toy_store(1, 0, 1));
 	ck_assert_uint_eq(two->events[GVM_EVENT_OOM], 1);
-	/* Promised less than it asks for: it gets what is promised. */
+	/* Container two is promised 4 MB and asks for more: it gets these 4 MB. */
 	toy_write_file(two, "gmem.limit.low", "4M");
 	toy_store_blocks(1, 0, 2);
 	ck_assert_uint_eq(one->evicted_chunks, 2);
-	/* Its third chunk is above that, so the coldest of its own goes. */
+	/* Its third chunk is above its promise, so it evicts its own coldest chunk. */
 	toy_store_blocks(1, 2, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 2);
 	ck_assert_uint_eq(two->evicted_chunks, 1);
@@ -152,7 +161,7 @@ START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
 }
 END_TEST
 
-/* Containers without chunks cost a fault nothing, however many a user makes. */
+/* Containers without chunks cost a fault nothing, however many there are. */
 START_TEST(empty_containers_cost_a_fault_no_replay)
 {
 	static struct gvm_container *crowd[3000];
@@ -177,7 +186,7 @@ END_TEST
 
 static u32 pinned_victim;
 
-/* The victim comes into service before its range can be locked. */
+/* The victim comes into service before the eviction can lock its range. */
 static void pin_victim(u32 chunk)
 {
 	toy.on_evict = NULL;
@@ -185,7 +194,9 @@ static void pin_victim(u32 chunk)
 	gvm_frame_set_in_service(&toy.memory, chunk, true);
 }
 
-/* D8: nobody's context dies because a victim was busy, not even when all are protected. */
+/*
+ * D8: no context dies because a victim is in service, even where all containers are protected.
+ */
 START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 {
 	begin(4);
@@ -206,7 +217,7 @@ START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 }
 END_TEST
 
-/* F5, D25: the limit is there first, then memory is taken away, and the container lives on. */
+/* F5, D25: the limit holds first, then memory is taken, and the container lives on. */
 START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 {
 	begin(8);
@@ -228,11 +239,11 @@ static void fault_during_reclaim(u32 chunk)
 {
 	(void)chunk;
 	toy.on_evict = NULL;
-	/* Before the first victim has gone: the new limit is in force, so there is no room. */
+	/* The first victim is still there. The new limit holds already, so there is no room. */
 	ck_assert_int_eq(gvm_charge_reserve(one), -EDQUOT);
 }
 
-/* F5: so nothing slips in between. */
+/* F5: no charge slips in between the new limit and the reclaim. */
 START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
 {
 	begin(8);
@@ -261,7 +272,7 @@ START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 }
 END_TEST
 
-/* D3, D8: a victim that cannot be copied out stays where it was, mapped, charged and intact. */
+/* D3, D8: a victim whose copy out fails stays where it was: mapped, charged and intact. */
 START_TEST(a_failed_eviction_leaves_the_victim_and_takes_another)
 {
 	begin(8);
@@ -295,7 +306,7 @@ START_TEST(when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_wa
 	ck_assert_uint_eq(toy.spaces[0].range.resident_pages, 128);
 	toy_load_blocks(0, 0, 4);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	/* A reclaim gives up, too, and says so. The limit holds. */
+	/* A reclaim also gives up, and the write returns the error. The limit holds. */
 	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "2M", 2), -EIO);
 	ck_assert_uint_eq(gvm_charge_excess(one), 3);
 	toy.fail_out = 0;
@@ -305,7 +316,7 @@ START_TEST(when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_wa
 }
 END_TEST
 
-/* F10: who is interrupted while somebody is evicted for him loses nothing, and faults again. */
+/* F10: an interrupted eviction loses nothing, and the access that needed it faults again. */
 START_TEST(an_interrupted_eviction_changes_nothing)
 {
 	begin(2);
@@ -327,7 +338,7 @@ START_TEST(an_interrupted_eviction_changes_nothing)
 }
 END_TEST
 
-/* D8: the device was full, and when a victim is looked for, all have left it. */
+/* D8: the device was full, but when the fault looks for a victim, no container has a chunk. */
 START_TEST(room_that_came_by_itself_is_taken)
 {
 	begin(2);
@@ -336,7 +347,7 @@ START_TEST(room_that_came_by_itself_is_taken)
 	toy_store_blocks(0, 0, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 0);
-	/* Nobody has anything, and still there is no room. */
+	/* No container has a chunk, and still there is no room. */
 	toy_map_range(1, two, 1 * CHUNK, false);
 	toy_unmap_range(0);
 	toy.refuse_alloc = 1000;
@@ -347,7 +358,7 @@ START_TEST(room_that_came_by_itself_is_taken)
 }
 END_TEST
 
-/* D8: all of the limit is promised to somebody who has not got his chunk yet. */
+/* D8: a reservation without a chunk yet takes up all of the limit. */
 START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
 {
 	begin(4);
@@ -364,7 +375,7 @@ START_TEST(a_charge_on_its_way_to_a_chunk_is_no_reason_to_die)
 }
 END_TEST
 
-/* D8: only a block that wants a chunk makes others pay for it. */
+/* D8: only a fault that needs a chunk evicts. */
 START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
 {
 	begin(4);
@@ -376,13 +387,16 @@ START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
 	ck_assert(!toy_load(0, 0, 0));
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
-	/* The context dies, of the host's lack of memory. */
+	/* The host has no memory for the copy, so the context dies. */
 	ck_assert_uint_eq(one->events[GVM_EVENT_OOM], 1);
 	end();
 }
 END_TEST
 
-/* D6, D7: a fault that evicts somebody else, and a limit write, lock one range after the other. */
+/*
+ * D6, D7: a fault that evicts another container's chunk, and a limit write, lock one range at a
+ * time.
+ */
 START_TEST(nobody_locks_two_ranges_at_once)
 {
 	begin(4);
@@ -398,12 +412,15 @@ START_TEST(nobody_locks_two_ranges_at_once)
 }
 END_TEST
 
-/* F12, D16: only what was evicted counts as swapped, and only as long as it is. */
+/* F12, D16: swap counts evicted pages only, until they are back or their range is gone. */
 START_TEST(swap_counts_evicted_pages_until_they_are_back_or_gone)
 {
 	begin(4);
 	gvm_limit_set_high(one, 2 * CHUNK);
-	/* Two blocks and three pages, which the application wrote on the CPU. */
+	/*
+	 * Two blocks and three pages that the CPU wrote: they are on the host and do not count
+	 * as swapped.
+	 */
 	toy_map_range(0, one, 2 * CHUNK + 3 * GVM_PAGE_BYTES, true);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
 	ck_assert(toy_load(0, 0, 0) && toy_load(0, 32, 0));
@@ -420,7 +437,7 @@ START_TEST(swap_counts_evicted_pages_until_they_are_back_or_gone)
 }
 END_TEST
 
-/* F4: the last bytes are still on their way to the host when the first are wanted back. */
+/* F4: a read wants the block back while its copy out is still in flight. */
 START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 {
 	begin(4);
@@ -437,7 +454,10 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 }
 END_TEST
 
-/* F4: a chunk that was given to it meanwhile, and taken before it was filled, changes nothing. */
+/*
+ * F4: the block gets a chunk and loses it before the chunk is filled. The copy out is still in
+ * flight, and still waited for.
+ */
 START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 {
 	begin(4);
@@ -459,7 +479,7 @@ START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 }
 END_TEST
 
-/* GVM 5.1: fresh memory reads zero, whatever a former owner left in the chunk. */
+/* GVM 5.1: fresh memory reads zero, whatever an earlier owner left in the chunk. */
 START_TEST(a_reused_chunk_shows_nothing_of_its_former_owner)
 {
 	u32 page;
@@ -477,7 +497,7 @@ START_TEST(a_reused_chunk_shows_nothing_of_its_former_owner)
 }
 END_TEST
 
-/* F11: a victim that was picked, and whose owner was faster. */
+/* F11: the owner frees a picked victim before the eviction has its lock. */
 START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 {
 	struct gvm_eviction eviction = { 0 };
@@ -491,12 +511,12 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 	while (chunk == GVM_NO_CHUNK);
 	toy_unmap_range(0);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
-	/* Even if it is somebody else's by then, or the same one's again. */
+	/* The same holds when the chunk has been charged again, to whichever container. */
 	toy_map_range(1, two, 2 * CHUNK, false);
 	toy_store_blocks(1, 0, 2);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 2);
-	/* Or picked again by somebody: then it goes, once. */
+	/* When it is picked again, it goes, once. */
 	do
 		other = gvm_clock_pick_own(two);
 	while (other != chunk);
@@ -510,7 +530,7 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 }
 END_TEST
 
-/* A batch as large as the limit evicts what was there before, and nothing that it brought. */
+/* A batch as large as the limit evicts older chunks, and none that it brought in itself. */
 START_TEST(a_batch_does_not_evict_what_it_brings)
 {
 	u32 i;
@@ -538,7 +558,10 @@ static void lower_limit(u32 chunk)
 	ck_assert_uint_gt(gvm_charge_excess(one), 0);
 }
 
-/* F5: what a reclaim found in service goes when that is over, and not only with the next fault. */
+/*
+ * F5: the reclaim of a limit write found chunks in service. They go when their batch ends,
+ * without another fault.
+ */
 START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
 {
 	u32 i;
@@ -558,7 +581,7 @@ START_TEST(a_limit_lowered_in_the_middle_of_a_batch_holds_after_it)
 }
 END_TEST
 
-/* D3: a second start of the one that runs already must not forget its thread. */
+/* D3: a second start of a running evictor must not forget its thread. */
 START_TEST(an_evictor_is_started_once)
 {
 	struct gvm_evictor evictor, other;
@@ -577,7 +600,7 @@ START_TEST(an_evictor_is_started_once)
 }
 END_TEST
 
-/* A container's evictor lives as long as any of its processes, whichever of them came first. */
+/* A container's evictor lives until the last process puts it, in whichever order they do. */
 START_TEST(a_container_keeps_its_evictor_until_its_last_process_leaves)
 {
 	struct gvm_evictor *first;
@@ -607,7 +630,10 @@ static void quiesce_the_device(u32 chunk)
 	WRITE_ONCE(toy.device.stopped[GVM_ACTIVITY_WRITERS], true);
 }
 
-/* A suspend does not wait for gigabytes. The writer learns that its work is not done. */
+/*
+ * A suspend does not wait for a long reclaim. The writer's error says that the reclaim is not
+ * done.
+ */
 START_TEST(a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated)
 {
 	begin(8);
@@ -632,8 +658,8 @@ static void kill_the_writer(u32 chunk)
 }
 
 /*
- * The last test, since nobody comes back to life; in the kernel nobody dies.
- * D25: a process that is killed while its write reclaims gigabytes dies now.
+ * D25: a process that is killed during the reclaim of its write dies at once. This test is the
+ * last one, because a killed thread stays killed. In the kernel the thread is not killed.
  */
 START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 {
@@ -645,7 +671,7 @@ START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 			 TOY_CAN_KILL ? -EINTR : 0);
 	ck_assert_uint_eq(one->gmem_high_bytes, CHUNK);
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), TOY_CAN_KILL ? 7 : 1);
-	/* The next fault does it. */
+	/* The next fault finishes the reclaim. */
 	toy_fault(0, 0, GVM_ACCESS_READ);
 	toy_service_all();
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Random runs of four containers on a GPU that is too small for them, with limits that change: the
- * promises of limits and protection, counted at every victim, and every byte compared.
+ * Random runs of four containers that need more than the GPU has, with limits that change. Each
+ * victim is checked against the promises of limits and protection, and every byte is compared.
  */
 #include "gvm/clock.h"
 #include "draw.h"
@@ -16,7 +16,7 @@ static u64 random_state;
 static struct gvm_container *tenants[SPACES];
 static u32 tags[SPACES][BLOCKS * 32];
 static struct gvm_container *faulting;
-static u64 foreign; /* victims of another container's need */
+static u64 foreign; /* victims of another container's fault */
 static u64 refused;
 
 static u32 draw(u32 below)
@@ -57,7 +57,10 @@ static void judge_victim(u32 chunk)
 	foreign += owner != faulting;
 }
 
-/* Only where no container has a chunk to give, and the one that asks is promised none. */
+/*
+ * A refusal is right only if no container has a chunk to give and the asking one is promised
+ * none.
+ */
 static void judge_refusal(void)
 {
 	ck_assert_uint_eq(faulting->bound_chunks, 0);
@@ -123,7 +126,10 @@ START_TEST(limits_and_protection_hold_in_random_runs)
 		random_step();
 		check_promises();
 	}
-	/* It was a real test: others' chunks did go, and protection was under pressure. */
+	/*
+	 * The run was hard enough: containers lost chunks to others, and protection refused
+	 * faults.
+	 */
 	ck_assert_uint_gt(foreign, 100);
 	ck_assert_uint_gt(refused, 0);
 	for (i = 0; i < SPACES; i++) {

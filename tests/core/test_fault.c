@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fault service and VA blocks over a GPU of 16 chunks that is a few arrays: which calls are made,
- * in which order, with exact counts.
+ * Fault service and VA blocks on a GPU of 16 chunks that is a few arrays: which calls the core
+ * makes, in which order, with exact counts.
  */
 #include "gvm/control.h"
 #include "gvm/activity.h"
@@ -25,7 +25,7 @@ START_TEST(copies_of_all_blocks_start_before_the_first_map)
 	struct gvm_container *container = toy_begin();
 	struct gvm_range *range;
 
-	/* Two blocks of host data, faulted in reverse: two copies, then two maps, one replay. */
+	/* Two blocks of host data, faulted in reverse: two copies, two maps, one replay. */
 	range = toy_map_range(0, container, 2 * GVM_CHUNK_BYTES, true);
 	toy_fault(0, 40, GVM_ACCESS_READ);
 	toy_fault(0, 3, GVM_ACCESS_READ);
@@ -71,7 +71,7 @@ START_TEST(a_block_resident_in_part_gets_what_was_asked_for_in_runs)
 	u32 chunk;
 
 	range = toy_map_range(0, container, GVM_CHUNK_BYTES, true);
-	/* As if a hint had brought page 0 only. */
+	/* The block has page 0 only, as if a prefetch had brought it. */
 	ck_assert_int_eq(gvm_charge_reserve(container), 0);
 	ck_assert_int_eq(toy.memory.mmu->chunk_alloc(NULL, &chunk), 0);
 	toy.memory.frames[chunk].range = range;
@@ -160,7 +160,7 @@ START_TEST(a_fault_of_who_may_have_nothing_is_cancelled_and_its_batch_goes_on)
 }
 END_TEST
 
-/* F2: the limit is the process's, whichever of its address spaces faults. */
+/* F2: the limit is the process's, for all of its address spaces together. */
 START_TEST(a_limit_holds_over_all_address_spaces_of_a_process)
 {
 	struct gvm_container *first = toy_begin(), *second = toy_attach(1000);
@@ -179,7 +179,9 @@ START_TEST(a_limit_holds_over_all_address_spaces_of_a_process)
 }
 END_TEST
 
-/* D1: what is smaller than a chunk costs a chunk, and does not slip by the limit. */
+/*
+ * D1: an allocation of less than a chunk is charged a chunk, and does not slip past the limit.
+ */
 START_TEST(a_range_of_one_page_is_charged_a_chunk)
 {
 	struct gvm_container *container = toy_begin();
@@ -196,7 +198,7 @@ START_TEST(a_range_of_one_page_is_charged_a_chunk)
 }
 END_TEST
 
-/* F4: whoever gets the chunk next must not be seen through old PTEs. */
+/* F4: old PTEs must not show the chunk's next owner. */
 START_TEST(a_chunk_is_unmapped_before_it_is_freed)
 {
 	struct gvm_container *container = toy_begin();
@@ -216,7 +218,10 @@ START_TEST(a_chunk_is_unmapped_before_it_is_freed)
 }
 END_TEST
 
-/* F10: a shutdown in the middle of the work ends the loop; what was done is booked. */
+/*
+ * F10: a shutdown in the middle of the work ends the loop, and the finished work is in the
+ * books.
+ */
 START_TEST(an_interrupted_replay_ends_the_service_with_the_books_in_order)
 {
 	struct gvm_container *container = toy_begin();
@@ -235,14 +240,14 @@ START_TEST(an_interrupted_replay_ends_the_service_with_the_books_in_order)
 }
 END_TEST
 
-/* D6, D25: a write that has nothing to reclaim waits for nobody who services faults. */
+/* D6, D25: a write with nothing to reclaim does not wait for fault service. */
 START_TEST(a_limit_is_written_while_a_block_is_locked)
 {
 	struct gvm_container *container = toy_begin();
 	struct gvm_range *range;
 
 	range = toy_map_range(0, container, GVM_CHUNK_BYTES, true);
-	/* To wait for this lock would be to wait for ever, and fail: see engine_null.c. */
+	/* A wait for this lock would never end. engine_null.c aborts on such a wait. */
 	gvm_mutex_lock(&range->lock);
 	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "2M", 2), 0);
 	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.low", "2M", 2), 0);
@@ -252,12 +257,12 @@ START_TEST(a_limit_is_written_while_a_block_is_locked)
 }
 END_TEST
 
-/* D3: nothing that was promised or allocated is left behind. */
+/* D3: no reservation and no chunk leaks. */
 START_TEST(what_a_batch_leaves_no_room_for_is_left_to_fault_again)
 {
 	struct gvm_container *container = toy_begin();
 
-	/* The batch has pinned all 16 chunks when it comes to the 17th block. */
+	/* The batch has put all 16 chunks in service when it comes to the 17th block. */
 	toy_map_range(0, container, (TOY_CHUNKS + 1) * GVM_CHUNK_BYTES, false);
 	for (u32 block = 0; block <= TOY_CHUNKS; block++)
 		toy_fault(0, 32 * block, GVM_ACCESS_WRITE);
@@ -268,7 +273,7 @@ START_TEST(what_a_batch_leaves_no_room_for_is_left_to_fault_again)
 	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT), TOY_CHUNKS);
 	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	/* By itself it has what the others may lose by then. */
+	/* In a batch of its own, the 17th block may evict one of the others. */
 	toy_fault(0, 32 * TOY_CHUNKS, GVM_ACCESS_WRITE);
 	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
 	ck_assert_uint_eq(toy.handler.stats.deferred, 1);
@@ -313,8 +318,8 @@ START_TEST(a_fault_behind_the_end_of_a_range_is_cancelled)
 END_TEST
 
 /*
- * The tail block has three valid pages. One TSG asks for one of them, another one for what is behind
- * the end: only the second one has made a mistake.
+ * The tail block has three valid pages. One TSG faults on one of them, another TSG on a page
+ * behind the end. Only the second fault is cancelled.
  */
 START_TEST(a_fault_behind_the_end_takes_no_fault_of_its_block_with_it)
 {
@@ -373,8 +378,8 @@ START_TEST(a_range_without_memory_or_size_or_alignment_is_refused)
 END_TEST
 
 /*
- * Three address spaces in one batch: spaces 0 and 2 of priority 9, space 1 of priority 2. Each has
- * one block of host data, which takes the next free chunk when its turn has come.
+ * Three address spaces in one batch: spaces 0 and 2 of priority 9, space 1 of priority 2. Each
+ * has one block of host data. Each block takes the next free chunk when it is serviced.
  */
 static void fault_in_three_spaces(u32 features, struct gvm_container **ret_container)
 {
@@ -448,7 +453,10 @@ START_TEST(among_equals_a_batch_is_replayed_once)
 }
 END_TEST
 
-/* The first copy is of space 1, and fails: cancelled before the replay of its round, and only it. */
+/*
+ * The first copy is for space 1, and fails. Only its fault is cancelled, before the replay of
+ * its round.
+ */
 START_TEST(what_fails_is_cancelled_in_its_own_round)
 {
 	struct gvm_container *container;
@@ -479,7 +487,10 @@ START_TEST(an_interrupted_replay_leaves_the_less_important_to_fault_again)
 }
 END_TEST
 
-/* A second instance behind the toy's fault buffer: it services, refuses and remembers. */
+/*
+ * A second instance behind the toy's fault buffer. It counts services and replays, fails each
+ * fault with -EFAULT, and records the last cancel.
+ */
 static struct {
 	u32 services;
 	u32 replays;
@@ -559,7 +570,7 @@ START_TEST(a_replay_can_find_that_the_gpu_is_lost)
 	toy.replay_error = -ENODEV;
 	ck_assert_int_eq(gvm_fault_service(&toy.handler), -ENODEV);
 	ck_assert(gvm_device_is_lost(&toy.device));
-	/* Nothing is fetched any more. */
+	/* The handler fetches no more faults. */
 	toy_fault(0, 40, GVM_ACCESS_READ);
 	ck_assert_int_eq(gvm_fault_service(&toy.handler), -ENODEV);
 	ck_assert_uint_eq(toy.script_next, 1);
@@ -571,7 +582,7 @@ END_TEST
 
 #define MANY_RANGES 20000u
 
-/* The nodes above a range, and itself. */
+/* How many nodes of the tree lead to a range, itself included; 0: not in the tree. */
 static u32 range_depth(const struct gvm_range *range)
 {
 	u32 depth = 0;
@@ -590,7 +601,7 @@ static u32 range_depth(const struct gvm_range *range)
 	return 0;
 }
 
-/* A tenant makes a range of one block again and again, each below the last one. */
+/* A tenant makes ranges of one block, each below the last one. */
 START_TEST(a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer)
 {
 	struct gvm_container *container = toy_begin();
@@ -608,7 +619,7 @@ START_TEST(a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer)
 		gvm_waitqueue_init(&ranges[i].idle);
 		gvm_range_publish(&ranges[i]);
 	}
-	/* Twice the logarithm of 20,002 is 28.6. */
+	/* A red-black tree is at most twice the logarithm deep: 28.6 for 20,002. */
 	for (u32 i = 0; i < MANY_RANGES; i++) {
 		struct gvm_fault fault = { .va = ranges[i].va + 1 };
 		struct gvm_range *found;

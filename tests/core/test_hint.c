@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Hint faults over a GPU of 16 chunks: which chunk is asked about, what that costs, and that what is
- * used stays. Sixteen blocks fill it in order, so that chunk and block have the same number.
+ * Hint faults on a GPU of 16 chunks: which chunk the front hand asks about, what a question
+ * costs, and that a used chunk stays. Sixteen blocks fill the GPU in order, so a block and its
+ * chunk have the same number.
  */
 #include "gvm/clock.h"
 #include "gvm/hint.h"
@@ -40,9 +41,10 @@ static int unmap(u32 chunk)
 }
 
 /*
- * A quarter of 16 chunks is 4, and nothing within 2 of the hand is asked about. The pick passes
- * chunks 0 and 1, which were used when they came in, and takes 2, which was not since the front hand
- * was there. So the hand stands on 3, the front on 4, one ahead.
+ * The front hand is a quarter of the ring ahead, 4 of 16 chunks, and does not ask about the 2
+ * chunks next to the hand. The pick passes chunks 0 and 1, which were used when they came in.
+ * It takes chunk 2, not used since the front hand passed. Then the hand stands on 3 and the
+ * front hand on 4, one ahead.
  */
 START_TEST(the_front_hand_is_a_quarter_of_the_ring_ahead)
 {
@@ -62,7 +64,7 @@ START_TEST(the_front_hand_is_a_quarter_of_the_ring_ahead)
 }
 END_TEST
 
-/* The global hand has a front of its own, which leaves the other's bits alone. */
+/* The global hand has a front hand of its own, which leaves the own order's bits alone. */
 START_TEST(each_order_asks_for_itself)
 {
 	begin(GVM_HINT_FAULTS);
@@ -74,7 +76,7 @@ START_TEST(each_order_asks_for_itself)
 }
 END_TEST
 
-/* Of 2 and 3, only 3 is not touched again. */
+/* Chunk 2 is touched again, chunk 3 is not: 3 is the victim. */
 START_TEST(what_is_used_after_the_front_hand_was_there_stays)
 {
 	begin(GVM_HINT_FAULTS);
@@ -97,7 +99,7 @@ START_TEST(a_minor_fault_maps_the_block_again_and_copies_nothing)
 	ck_assert_uint_eq(range->resident_pages, 512);
 	ck_assert_uint_eq(toy.spaces[0].readable[9], 0);
 	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
-	ck_assert_int_eq(unmap(9), 0); /* once is enough */
+	ck_assert_int_eq(unmap(9), 0); /* a second hint unmaps nothing */
 	ck_assert_uint_eq(toy.pages[TOY_UNMAP], 32);
 	ck_assert(toy_store(0, 9 * 32 + 1, 8));
 	ck_assert_uint_eq(toy.handler.stats.faults, 17);
@@ -126,7 +128,7 @@ START_TEST(what_is_in_service_or_in_no_block_is_left_alone)
 }
 END_TEST
 
-/* Unmapped once already: its eviction has nothing left to unmap, and loses nothing. */
+/* The hint unmapped the block, so the eviction has nothing left to unmap. No byte is lost. */
 START_TEST(what_is_evicted_while_it_is_asked_about_comes_back_whole)
 {
 	struct gvm_eviction eviction = { 0 };
@@ -146,7 +148,10 @@ START_TEST(what_is_evicted_while_it_is_asked_about_comes_back_whole)
 }
 END_TEST
 
-/* With clean drop: a read brings it back read-only, one write fault makes it writable. */
+/*
+ * With clean drop, a read maps the block read-only again, and one write fault makes it
+ * writable.
+ */
 START_TEST(a_clean_block_is_as_clean_after_a_hint_as_before)
 {
 	begin(GVM_HINT_FAULTS | GVM_CLEAN_DROP);
@@ -163,7 +168,7 @@ START_TEST(a_clean_block_is_as_clean_after_a_hint_as_before)
 }
 END_TEST
 
-/* Chunks under the front hand, before and behind it leave. */
+/* Chunks leave under the front hand, before it and behind it. */
 START_TEST(the_front_hand_steps_off_what_leaves)
 {
 	struct gvm_eviction eviction = { 0 };
@@ -186,7 +191,7 @@ START_TEST(the_front_hand_steps_off_what_leaves)
 }
 END_TEST
 
-/* When the hand overtakes it, the front begins anew. */
+/* A front hand that the hand overtakes begins anew. */
 START_TEST(a_front_hand_that_was_overtaken_begins_anew)
 {
 	u32 i;
@@ -195,7 +200,7 @@ START_TEST(a_front_hand_that_was_overtaken_begins_anew)
 	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 2);
 	for (i = 0; i < 16; i++)
 		gvm_clock_touch(&toy.device, i);
-	ck_assert_uint_eq(gvm_clock_pick_own(one), 0); /* all the way round */
+	ck_assert_uint_eq(gvm_clock_pick_own(one), 0); /* after a full turn */
 	ck_assert_uint_eq(one->own.lead, 0);
 	ck_assert_uint_eq(gvm_hint_next(&toy.device, one), 3);
 	gvm_clock_putback(&toy.device, 0);
@@ -203,7 +208,7 @@ START_TEST(a_front_hand_that_was_overtaken_begins_anew)
 }
 END_TEST
 
-/* A protected container loses nothing to the global hand, and is not asked for it. */
+/* A protected container gives no chunk to the global hand, and is not asked for one. */
 START_TEST(a_protected_container_is_not_asked_for_others)
 {
 	begin(GVM_HINT_FAULTS);
@@ -214,7 +219,7 @@ START_TEST(a_protected_container_is_not_asked_for_others)
 }
 END_TEST
 
-/* Nor is anybody whose hmem.limit is used up: nothing of it can go, whatever the answer. */
+/* A container with a full hmem.limit is not asked either: no chunk of it can go. */
 START_TEST(who_can_give_nothing_is_not_asked)
 {
 	struct gvm_container *two;
@@ -235,7 +240,7 @@ START_TEST(who_can_give_nothing_is_not_asked)
 }
 END_TEST
 
-/* Half of the device is page tables: a quarter of the other half is 2. */
+/* Half of the device is unevictable. A quarter of the other half is 2. */
 START_TEST(pinned_memory_is_no_part_of_the_ring)
 {
 	struct gvm_unevictable pinned;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * hmem.limit, discarding and pinned memory end to end, over a GPU of a few chunks with contents: who
- * pays when the host may not take any more, with exact counts, and that nobody else notices.
+ * hmem.limit, discarding and unevictable memory end to end, on a GPU of a few chunks with
+ * contents. The tests count exactly which container pays when the host takes no more, and that
+ * no other container notices.
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
@@ -37,8 +38,9 @@ static void expect_events(const struct gvm_container *container, u64 high, u64 h
 }
 
 /*
- * Four blocks fit on the device and two on the host. The seventh finds no room: its fault is
- * cancelled, after one refusal at gmem.limit.high and one at hmem.limit. What was there is intact.
+ * Four blocks fit on the device and two on the host. The seventh finds no room. Its fault is
+ * cancelled, after one refusal at gmem.limit.high and one at hmem.limit. The other blocks are
+ * intact.
  */
 START_TEST(who_has_filled_device_and_host_dies_and_nobody_else)
 {
@@ -80,7 +82,10 @@ START_TEST(zero_switches_swapping_off)
 }
 END_TEST
 
-/* A full device: who may not swap keeps what it has, and the other one pays for both. */
+/*
+ * On a full device, a container that may not swap keeps its chunks, and the other one pays for
+ * both.
+ */
 START_TEST(on_a_full_device_those_with_room_on_the_host_pay)
 {
 	begin(8);
@@ -116,7 +121,7 @@ START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
 }
 END_TEST
 
-/* All that it has is stuck on the device, so it has nothing to give for one chunk more. */
+/* No chunk of container one may go, so one chunk more for it is refused. */
 START_TEST(a_container_that_may_not_give_takes_no_protected_chunk)
 {
 	begin(8);
@@ -136,7 +141,10 @@ START_TEST(a_container_that_may_not_give_takes_no_protected_chunk)
 }
 END_TEST
 
-/* The device is full when its allocator is asked, and not any more when it is found that nobody can give. */
+/*
+ * The allocator finds the device full, and no container can give a chunk. By then there is room
+ * again.
+ */
 START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
 {
 	begin(4);
@@ -166,7 +174,7 @@ START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
 	ck_assert_int_gt(gvm_control_read(one, "gmem.swap.current", text, sizeof(text)), 0);
 	ck_assert_str_eq(text, "6291456\n");
 	ck_assert_uint_eq(toy.pages[TOY_COPY], copied);
-	/* More room on the device, and it comes back by being used. */
+	/* With more room on the device, the swapped blocks come back when they are used. */
 	toy_write_file(one, "gmem.limit.high", "max");
 	toy_load_blocks(0, 0, 5);
 	ck_assert_uint_eq(one->swapped_bytes, 0);
@@ -176,8 +184,9 @@ START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
 END_TEST
 
 /*
- * Two chunks on the device, three on the host, of which two are used. A batch wants both back. The
- * first one's victim uses up the third, so the second one has to wait until the first has come.
+ * Two chunks are on the device, and two of the three allowed on the host are used. A batch
+ * wants both of these back. The victim of the first block takes the third place on the host.
+ * The second block waits until the first has come back.
  */
 START_TEST(room_that_the_same_batch_will_free_is_waited_for)
 {
@@ -207,7 +216,10 @@ static void watch_swap(u32 chunk)
 	swap_most = max(swap_most, one->swapped_bytes);
 }
 
-/* Round and round, with a limit that has room for just one more than what is out. */
+/*
+ * A ring of seven blocks, four on the device and three on the host: hmem.limit leaves room for
+ * just one more.
+ */
 START_TEST(swap_never_passes_the_limit_in_a_thousand_turns)
 {
 	u32 turn;
@@ -243,7 +255,10 @@ START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
 }
 END_TEST
 
-/* gmem.limit.high could not be kept while the host took nothing; it is once the host does. */
+/*
+ * With no room on the host, the reclaim for gmem.limit.high took nothing. A higher hmem.limit
+ * lets it go on.
+ */
 START_TEST(a_raised_limit_takes_what_gmem_could_not)
 {
 	begin(8);
@@ -276,7 +291,7 @@ START_TEST(a_discarded_chunk_is_free_at_once_and_crosses_no_link)
 	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	/* As if they had never been written. */
+	/* Discarded pages read as if never written. */
 	ck_assert(toy_load(0, 32, 0) && toy_load(0, 64, 0));
 	ck_assert_uint_eq(toy.kinds[TOY_COPY], 0);
 	toy_load_blocks(0, 0, 1);
@@ -312,14 +327,14 @@ START_TEST(a_chunk_goes_with_its_last_page_and_halves_of_pages_stay)
 	range = toy_map_range(0, one, CHUNK + CHUNK / 2, false);
 	for (page = 0; page < 48; page++)
 		ck_assert(toy_store(0, page, 100 + page));
-	/* Whole pages from 1 to 30. */
+	/* Only pages 1 to 30 are covered as a whole. */
 	ck_assert_uint_eq(gvm_range_discard(range, 1, CHUNK - 2), 0);
 	ck_assert_uint_eq(range->blocks[0].resident, 0x80000001u);
 	ck_assert_uint_eq(range->resident_pages, 2 + 16);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, GVM_PAGE_BYTES), 0);
 	ck_assert_uint_eq(gvm_range_discard(range, CHUNK - GVM_PAGE_BYTES, GVM_PAGE_BYTES),
 			  CHUNK);
-	/* To the range's end and beyond it. */
+	/* To the end of the range and beyond. */
 	ck_assert_uint_eq(gvm_range_discard(range, CHUNK, U64_MAX), CHUNK);
 	ck_assert_uint_eq(gvm_range_discard(range, U64_MAX, U64_MAX), 0);
 	ck_assert_uint_eq(range->resident_pages, 0);
@@ -350,7 +365,7 @@ static void discard_victim(u32 chunk)
 	gvm_range_discard(&toy.spaces[0].range, 0, U64_MAX);
 }
 
-/* Picked, and given back by its owner before the evictor has the lock: as good as evicted. */
+/* The owner discards a picked victim before the evictor has the lock. It counts as evicted. */
 START_TEST(a_victim_that_is_discarded_meanwhile_is_gone)
 {
 	begin(4);
@@ -401,7 +416,7 @@ START_TEST(pinned_memory_takes_whole_chunks_and_stays)
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(toy.free_count, 5);
-	/* A device full of others does not get at it. */
+	/* Other containers fill the device, and take none of the unevictable chunks. */
 	toy_map_range(1, two, 12 * CHUNK, false);
 	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
@@ -442,7 +457,10 @@ START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(one->evicted_chunks, 2);
-	/* The last page goes for the first of two more chunks. The second one is above the limit. */
+	/*
+	 * The last bound chunk goes for the first of two more chunks. The second one is above
+	 * the limit.
+	 */
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), -EDQUOT);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
 	ck_assert_uint_eq(one->peak_bytes, 3 * CHUNK);
@@ -453,7 +471,7 @@ START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 }
 END_TEST
 
-/* A neighbour of a container that asks for context after context, on a full device. */
+/* A container beside one that asks for context after context, on a full device. */
 START_TEST(pinned_memory_above_the_limit_is_refused_and_costs_no_neighbour_a_chunk)
 {
 	struct gvm_unevictable pinned;
@@ -490,7 +508,7 @@ START_TEST(pinned_memory_is_credited_as_it_is_removed)
 		gvm_unevictable_remove(&toy.memory, &pinned, CHUNK);
 		ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
 	}
-	/* A refused request leaves nothing behind, however often it is made. */
+	/* A refused request leaves nothing behind, however often it is repeated. */
 	for (u32 turn = 0; turn < 100; turn++)
 		ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 3 * CHUNK), -EDQUOT);
 	ck_assert_uint_eq(gvm_charged_bytes(one), CHUNK);
@@ -523,7 +541,7 @@ START_TEST(an_error_of_an_eviction_charges_nothing_past_the_limit)
 }
 END_TEST
 
-/* A batch of faults that is being serviced has every chunk, and ends soon. */
+/* All chunks are in service in a batch of faults, which ends soon. */
 START_TEST(pinned_memory_waits_for_chunks_in_service)
 {
 	struct gvm_unevictable pinned;
@@ -540,7 +558,7 @@ START_TEST(pinned_memory_waits_for_chunks_in_service)
 	toy.refuse_looks = 1000;
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
-	/* A second is enough. */
+	/* The chunks stay in service: the request gives up after a second. */
 	toy.refuse_looks = U32_MAX;
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), -EDQUOT);
 	toy_write_file(one, "gmem.limit.high", "max");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Random lives of four address spaces of two containers on a GPU that is too small for them, with
- * all that the core has at once: limits on both memories, clean drop, hint faults, priority batches,
- * pinned memory, discards, listeners, evictions that fail, and things that happen while somebody is
- * being evicted. Every byte is compared, and PTEs and books after each step.
+ * Random lives of four address spaces of two containers on a GPU that is too small for them.
+ * All features of the core are on at once: limits on both memories, clean drop, hint faults,
+ * priority batches, unevictable memory, discards and listeners. Evictions fail, and other
+ * things happen in the middle of an eviction. Every byte is compared, and PTEs and books are
+ * checked after each step.
  */
 #include "gvm/clock.h"
 #include "gvm/hint.h"
@@ -20,18 +21,17 @@ enum { TENANTS = 2, SPACES = 4, BLOCKS = 10, STEPS = 10000, CHUNKS = 12, TRIES =
 #define PAGES	 (BLOCKS * GVM_PAGES_PER_BLOCK)
 #define FEATURES (GVM_CLEAN_DROP | GVM_HINT_FAULTS | GVM_PRIORITY_BATCHES)
 
-/* A container, with what is needed to know whether it keeps its promises. */
+/* A container, and the state that shows whether its limit on the host holds. */
 static struct tenant {
 	struct gvm_container *container;
 	struct gvm_unevictable pinned;
 	struct gvm_listener listener;
-	u64 swap_most; /* hmem.limit, or what was on the host when that was lowered */
+	u64 swap_most; /* hmem.limit; after a cut, the larger swap before it */
 } tenants[TENANTS];
 
 static u64 random_state;
 static u32 tags[SPACES][PAGES];
-static u32 busy_space,
-	busy_block; /* where an access is under way; SPACES: nowhere, in a batch */
+static u32 busy_space, busy_block; /* block of the access under way; space SPACES: none */
 static struct {
 	u64 hints, freed, pinned, refused, events, stuck, meanwhile;
 } seen;
@@ -84,12 +84,15 @@ static void end_tenant(struct tenant *tenant)
 	gvm_listener_close(&tenant->listener);
 }
 
-/* What the masks of a tenant's blocks add up to, in pages. */
+/* The sums over the masks of a tenant's blocks, in pages; chunks are counted whole. */
 struct sums {
 	u64 clean, swapped, chunks;
 };
 
-/* Masks that agree with each other and with the PTEs, which permit no write that would be lost. */
+/*
+ * The masks agree with each other and with the PTEs, and the PTEs permit no write that would be
+ * lost.
+ */
 static bool block_is_right(const struct toy_space *me, u32 index)
 {
 	const struct gvm_block *block = &me->range.blocks[index];
@@ -102,7 +105,7 @@ static bool block_is_right(const struct toy_space *me, u32 index)
 	       (block->chunk != GVM_NO_CHUNK || !block->resident);
 }
 
-/* The counters are what the masks add up to. */
+/* The counters equal the sums of the masks. */
 static void check_space(const struct toy_space *me, struct sums *sums)
 {
 	u64 clean = 0, hinted = 0, resident = 0;
@@ -140,7 +143,7 @@ static void check_tenant(struct tenant *tenant)
 			  tenant->pinned.chunks);
 	ck_assert_uint_eq((container->charged_bytes >> GVM_CHUNK_SHIFT),
 			  sums.chunks + tenant->pinned.chunks);
-	/* Between two steps nothing is on its way. */
+	/* Between two steps, no charge and no eviction is under way. */
 	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_eq((container->evicting_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_le(container->swapped_bytes, tenant->swap_most);
@@ -163,7 +166,7 @@ static void check_books(void)
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 }
 
-/* As an evictor does, which has no thread here. */
+/* A hint as an evictor makes it. No evictor thread runs here. */
 static void hint(struct gvm_container *container)
 {
 	u32 chunk = gvm_hint_next(&toy.device, container);
@@ -175,7 +178,7 @@ static void hint(struct gvm_container *container)
 	seen.hints++;
 }
 
-/* Likewise. */
+/* The work of an evictor ahead of need. */
 static void evict_ahead(void)
 {
 	struct gvm_eviction eviction = { 0 };
@@ -188,7 +191,7 @@ static void evict_ahead(void)
 		(void)toy.device.memory_ops->evict(&toy.memory, chunk, &eviction);
 }
 
-/* Two blocks, or up to 40 pages; what is in service stays. */
+/* Discard two blocks, or up to 40 pages. A block in service stays. */
 static void discard(u32 space)
 {
 	struct gvm_range *range = &toy.spaces[space].range;
@@ -216,7 +219,7 @@ static void set_hmem(struct tenant *tenant)
 {
 	u64 bytes = draw(3) ? draw(40) * CHUNK + draw(32) * PAGE : GVM_NO_LIMIT;
 
-	/* What is being picked has been promised its place already. */
+	/* A chunk that is being evicted has its place on the host already. */
 	tenant->swap_most = max(bytes, tenant->container->swapped_bytes +
 					       tenant->container->evicting_bytes);
 	gvm_limit_set_hmem(tenant->container, bytes);
@@ -236,7 +239,7 @@ static void listen_or_not(struct tenant *tenant)
 	}
 }
 
-/* Never all of the device. */
+/* Pin up to a quarter of the device, then release all of it. */
 static void pin_or_not(struct tenant *tenant)
 {
 	if (tenant->pinned.chunks >= CHUNKS / 4) {
@@ -249,7 +252,7 @@ static void pin_or_not(struct tenant *tenant)
 	seen.pinned++;
 }
 
-/* What needs no room: it can happen at any time. */
+/* Changes that need no room on the device: they can happen at any time. */
 static void change_something(void)
 {
 	struct tenant *tenant = &tenants[draw(TENANTS)];
@@ -275,7 +278,7 @@ static void change_something(void)
 	}
 }
 
-/* Somebody is about to be evicted: others do not stand still. */
+/* While a victim is about to be evicted, the other tenants go on. */
 static void meanwhile(u32 chunk)
 {
 	u32 space = draw(SPACES);
@@ -292,7 +295,7 @@ static void meanwhile(u32 chunk)
 	}
 }
 
-/* A fault may be cancelled: an eviction failed, or there is no room on the device nor on the host. */
+/* A fault may be cancelled: an eviction failed, or neither the device nor the host has room. */
 static void access_page(u32 space, u32 page, bool write)
 {
 	u32 tag = write ? draw(U32_MAX) : tags[space][page], tries;
@@ -320,7 +323,7 @@ static void service_batch(void)
 	toy_service_all();
 }
 
-/* A new process group with the same number. */
+/* The container ends, and a new one gets its tgid. */
 static void restart_tenant(struct tenant *tenant)
 {
 	end_tenant(tenant);
@@ -389,7 +392,7 @@ START_TEST(no_byte_is_lost_in_random_runs_of_everything)
 	       "meanwhile %llu, out %llu, in %llu\n",
 	       seen.hints, seen.freed, seen.pinned, seen.refused, seen.events, seen.stuck,
 	       seen.meanwhile, toy.pages[TOY_OUT], toy.pages[TOY_COPY]);
-	/* It was a real test: all of it happened, and often. */
+	/* The run was hard enough: each kind of event happened often. */
 	ck_assert_uint_gt(seen.hints, STEPS / 64);
 	ck_assert_uint_gt(seen.freed, STEPS / 128);
 	ck_assert_uint_gt(seen.pinned - seen.refused, STEPS / 256);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Charges: the limit is never exceeded, everything is uncharged once and from the right account,
- * and what breaks the books does not go unnoticed. The huge-page plan is here as well.
+ * Charges: usage never exceeds the limit, everything is uncharged once and from the right
+ * account, and an error that breaks the books is noticed. The huge-page plan is here as well.
  */
 #include "core_world.h"
 #include "gvm/block.h"
@@ -22,7 +22,7 @@ static u64 events(enum gvm_event event)
 	return container->events[event];
 }
 
-/* Limits that are no whole number of chunks, at and off the edges. */
+/* Limits on and next to whole numbers of chunks. */
 static const struct {
 	u64 bytes;
 	u32 chunks;
@@ -58,7 +58,7 @@ START_TEST(a_limit_above_the_device_is_legal)
 {
 	gvm_limit_set_high(container, U64_MAX - 1);
 	world_charge_many(container, WORLD_CHUNKS);
-	/* More was promised than there is: the allocation will fail, and be cancelled. */
+	/* The reservation exceeds the device: the allocation will fail and be cancelled. */
 	ck_assert_int_eq(gvm_charge_reserve(container), 0);
 	world_check();
 	gvm_charge_cancel(container);
@@ -86,7 +86,7 @@ START_TEST(concurrent_promises_never_add_up_to_more_than_the_limit)
 {
 	u32 promised = 0;
 
-	/* What 64 threads see that all reserve before any of them allocates. */
+	/* The order of 64 threads that all reserve before any of them allocates. */
 	gvm_limit_set_high(container, chunks(3));
 	for (u32 thread = 0; thread < 64; thread++)
 		promised += gvm_charge_reserve(container) == 0;
@@ -160,7 +160,7 @@ START_TEST(swap_is_what_went_out_less_what_came_back)
 }
 END_TEST
 
-/* Broken invariants: each of these must stop the program. */
+/* Broken invariants: each of these stops the program. */
 
 /* F3 */
 START_TEST(to_uncharge_twice_is_a_broken_invariant)
@@ -201,14 +201,14 @@ START_TEST(to_bind_what_the_device_does_not_have_is_a_broken_invariant)
 }
 END_TEST
 
-/* Huge pages. */
+/* The huge-page plan. */
 
 START_TEST(the_first_fault_of_a_block_brings_all_of_it)
 {
 	struct gvm_block block = { .valid = GVM_BLOCK_FULL };
 
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x20), GVM_BLOCK_FULL);
-	block.on_host = 0xffff; /* one half to copy, one half to clear */
+	block.on_host = 0xffff; /* one half is copied, one half cleared */
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x80000000), GVM_BLOCK_FULL);
 	block.valid = 0x7;
 	ck_assert_uint_eq(gvm_hugepage_plan(&block, 0x2), 0x7);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm_check(): that it finds every kind of corruption, one broken field at a time, and that it
- * finds none after a hundred thousand random operations.
+ * gvm_check() finds every kind of corruption, one broken field at a time, and finds none after
+ * each of a hundred thousand random operations.
  */
 #include "core_world.h"
 #include "draw.h"
@@ -13,14 +13,14 @@
 static struct gvm_device *const device = &world.device;
 
 /*
- * The books that get broken, with everything in them that there can be:
+ * The books to break, with everything in them that books can have:
  *
- *   0 1     b's, who is protected, not met by the hand yet: still on the global ring
- *   2 3     b's, met by the hand: on the shielded ring
- *   4 5     a's, stashed
- *   6 7     a's
- *   8       a's, being evicted
- *   9 .. 15 free
+ * 0 1: chunks of b, a protected container; not met by the hand yet, so still on the global ring
+ * 2 3: chunks of b, met by the hand, so on the shielded ring
+ * 4 5: chunks of a, stashed
+ * 6 7: chunks of a
+ * 8: a chunk of a, being evicted
+ * 9 to 15: free
  */
 static struct gvm_container *a, *b;
 static struct gvm_tsg tsg;
@@ -37,7 +37,10 @@ static void build_books(void)
 	world_charge_many(b, 4);
 	world_charge_many(a, 4);
 
-	/* The hand skips 8 and shields 0 and 1; spliced back, they are the last of its turn. */
+	/*
+	 * The hand passes 8, then shields 0 and 1. Spliced back, they are the last of the
+	 * hand's turn.
+	 */
 	gvm_limit_set_low(b, 100 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 3), 0);
 	gvm_limit_set_low(b, 0);
@@ -48,7 +51,7 @@ static void build_books(void)
 	ck_assert_int_eq(gvm_charge_reserve(a), 0);
 	ck_assert_int_eq(gvm_tsg_attach(a, &tsg, 9), 0);
 	INIT_LIST_HEAD(&elsewhere);
-	memset(&ear, 0, sizeof(ear)); /* as a test before this one may have left it */
+	memset(&ear, 0, sizeof(ear)); /* an earlier test may have left it open */
 	ck_assert_int_eq(gvm_listener_open(&ear, a), 0);
 	world_check();
 }
@@ -58,7 +61,7 @@ static struct gvm_chunk *chunk(u32 index)
 	return &device->chunks[index];
 }
 
-/* A chunk drops out of its ring into one of its own; all links agree. */
+/* A chunk drops out of its ring into a ring of its own. All links agree. */
 static void drop_out(enum gvm_order order, u32 index)
 {
 	u32 next = chunk(index)->next[order], prev = chunk(index)->prev[order];
@@ -433,7 +436,7 @@ static void do_set_low(u32 who, u32 index)
 			  draw(2) ? draw(6) * GVM_CHUNK_BYTES + index : 0);
 }
 
-/* A container that owns nothing goes, and another one with its tgid comes. */
+/* A container without charges ends, and a new one with its tgid begins. */
 static void do_replace(u32 who, u32 index)
 {
 	(void)index;
@@ -473,7 +476,7 @@ static void model_destroy(void)
 	world_destroy();
 }
 
-/* The seed is fixed, so that a failure comes again; CORE_SEED tries others. */
+/* The seed is fixed, so that a failure repeats. CORE_SEED tries others. */
 START_TEST(books_balance_after_every_one_of_100000_random_operations)
 {
 	static void (*const operations[])(u32 who, u32 index) = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The dual CLOCK: the order in which chunks leave, what a pick may look at, and whom it spares.
- * Orders worked by hand here; test_policy_oracle.c has the long ones.
+ * The dual CLOCK: the order in which chunks leave, how far a pick may look, and which
+ * containers it spares. The orders here are worked out by hand; test_policy_oracle.c has the
+ * long ones.
  */
 #include "core_world.h"
 
@@ -9,7 +10,7 @@
 
 static struct gvm_device *const device = &world.device;
 
-/* Let a picked chunk go and charge it to @container again, as a fault handler would. */
+/* Free a picked chunk and charge it to @container again, as a fault handler does. */
 static void refill(struct gvm_container *container, u32 victim)
 {
 	gvm_uncharge(device, victim);
@@ -38,7 +39,8 @@ static u32 count_referenced(enum gvm_order order)
 }
 
 /*
- * Worked by hand. "A*" has its bit set, "^" is the hand; three chunks, so A is chunk 0 and so on:
+ * Worked by hand, with three chunks: A is in chunk 0, B in 1, C in 2. "A*" has its bit set, "^" is
+ * the hand:
  *
  *   ^A* B  C     D: A has its second chance, B goes     A  D ^C      (D in chunk 1)
  *    A  D ^C*    E: C has its second chance, A goes     E ^D  C      (E in chunk 0)
@@ -121,12 +123,12 @@ START_TEST(sweeping_one_order_leaves_the_other_orders_recency_alone)
 	world_charge(b);
 	touch_all(0, 2);
 
-	/* The own sweep clears its bits of both chunks, and takes the first. */
+	/* The own sweep clears the own bits of both chunks, and takes the first. */
 	ck_assert_uint_eq(gvm_clock_pick_own(a), 0);
 	ck_assert(!world_is_referenced(1, GVM_ORDER_OWN));
 	gvm_uncharge(device, 0);
 
-	/* To the device, chunk 1 is still warmer than b's chunk, which nobody used. */
+	/* In the global order, chunk 1 is still warmer than b's chunk, which was never used. */
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 2);
 	world_detach(a);
 	world_detach(b);
@@ -213,7 +215,7 @@ START_TEST(a_new_chunk_is_cold_however_hot_it_was_before)
 	world_charge_many(container, 2);
 	gvm_clock_touch(device, 0);
 	gvm_uncharge(device, 0);
-	gvm_clock_touch(device, 0); /* lockless, so a late one may come */
+	gvm_clock_touch(device, 0); /* lockless: a late touch is possible */
 	world_charge_many(container, 2);
 	/* In the order of their arrival: 1, 0, 2. */
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
@@ -238,7 +240,7 @@ START_TEST(own_picks_never_cross_into_another_container)
 }
 END_TEST
 
-/* F11: nothing that a search has left over is taken for its result. */
+/* F11: a search that finds nothing returns "none", and no pointer left over. */
 START_TEST(nothing_charged_means_no_victim)
 {
 	struct gvm_container *container = world_attach(1);
@@ -250,9 +252,9 @@ START_TEST(nothing_charged_means_no_victim)
 }
 END_TEST
 
-/* Bounds. Each bit that a sweep cleared was a look, and so was each question to the device. */
+/* Bounds. Each bit that a sweep clears is a look, and each question to the device is one. */
 
-/* F7: no list end to walk over, no loop without an end. */
+/* F7: no walk past the end of a list, and no loop without an end. */
 START_TEST(an_own_pick_looks_at_no_more_than_its_bound)
 {
 	struct gvm_container *container = world_attach(1);
@@ -315,7 +317,10 @@ START_TEST(a_pick_on_a_tiny_ring_does_not_ask_in_circles)
 	pin_all(0, 1);
 	ck_assert_uint_eq(gvm_clock_pick_own(container), GVM_NO_CHUNK);
 	ck_assert_uint_le(world.asks, 2);
-	/* Globally twice by the hand, then for every other look of the last resort. */
+	/*
+	 * The hand asks twice about the only chunk. The last resort asks at every other of its
+	 * 16 looks.
+	 */
 	world.asks = 0;
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
 	ck_assert_uint_le(world.asks, 2 + 16 / 2);
@@ -332,7 +337,7 @@ START_TEST(used_chunks_get_their_second_chance_whatever_the_bound)
 	touch_all(0, 1000);
 	while (gvm_clock_pick_global(device) == GVM_NO_CHUNK)
 		calls++;
-	/* A whole turn at 48 looks a call, and then the first chunk: CLOCK's order. */
+	/* A whole turn at 48 looks a call, then the first chunk, as in CLOCK. */
 	ck_assert_uint_eq(calls, 1000 / 48);
 	ck_assert_uint_eq(device->chunks[0].state, GVM_CHUNK_EVICTING);
 	world_detach(container);
@@ -355,7 +360,7 @@ START_TEST(containers_at_or_under_low_are_spared)
 		world_check();
 	}
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
-	/* Its own limit is another matter. */
+	/* Its own limit still evicts its chunks. */
 	ck_assert_uint_eq(gvm_clock_pick_own(a), 0);
 	world_check();
 	world_detach(a);
@@ -378,7 +383,7 @@ START_TEST(one_chunk_above_low_is_not_spared)
 }
 END_TEST
 
-/* Two evictions at once take no more than what is above the limit. */
+/* Two evictions at once take no more than the excess over the low limit. */
 START_TEST(what_is_picked_counts_as_gone_for_protection)
 {
 	struct gvm_container *container = world_attach(1);
@@ -389,7 +394,7 @@ START_TEST(what_is_picked_counts_as_gone_for_protection)
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);
 	ck_assert_uint_eq(gvm_charged_bytes(container), 5 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
-	/* One of them was put back, so one may go again. */
+	/* One victim was put back, so one more may go. */
 	gvm_clock_putback(device, 0);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 2);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
@@ -403,7 +408,7 @@ START_TEST(a_protected_container_that_grows_loses_its_protection)
 
 	gvm_limit_set_low(container, 2 * GVM_CHUNK_BYTES);
 	world_charge_many(container, 2);
-	ck_assert_uint_eq(device->global.hand, GVM_NO_CHUNK); /* never were on the ring */
+	ck_assert_uint_eq(device->global.hand, GVM_NO_CHUNK); /* they were never on the ring */
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
 	world_charge(container);
 	world_check();
@@ -421,19 +426,22 @@ START_TEST(hovering_around_low_keeps_the_order_and_the_books)
 	world_charge_many(other, 4);
 	gvm_limit_set_low(hovering, 4 * GVM_CHUNK_BYTES);
 	for (i = 0; i < 100; i++) {
-		u32 chunk = world_charge(hovering); /* above */
+		u32 chunk = world_charge(hovering); /* above the low limit */
 		u32 victim;
 
 		world_check();
 		ck_assert(!hovering->is_protected);
-		gvm_uncharge(device, chunk); /* at the limit */
+		gvm_uncharge(device, chunk); /* at the low limit */
 		ck_assert(hovering->is_protected);
 		victim = gvm_clock_pick_global(device);
 		ck_assert_ptr_eq(device->chunks[victim].owner, other);
 		gvm_clock_putback(device, victim);
 		world_check();
 	}
-	/* Whom the hand meets first is the others' doing; the hovering ones are still in turn. */
+	/*
+	 * The other container decides where the hand stands. The chunks of @hovering still go
+	 * in turn.
+	 */
 	gvm_limit_set_low(hovering, 0);
 	for (i = 0; i < 8; i++) {
 		u32 victim = gvm_clock_pick_global(device);
@@ -501,7 +509,7 @@ START_TEST(the_hand_is_not_slowed_by_a_wall_that_it_has_cleared)
 	touch_all(950, 50);
 	for (i = 0; i < 2; i++)
 		gvm_clock_pick_global(device);
-	/* 50 second chances in two calls: not one look went to the wall. */
+	/* 50 second chances in two calls: no look was spent on the wall. */
 	ck_assert_uint_eq(count_referenced(GVM_ORDER_GLOBAL), 0);
 	world_detach(wall);
 	world_detach(small);
@@ -514,7 +522,7 @@ START_TEST(the_last_resort_asks_containers_in_turn)
 	struct gvm_container *givers[4];
 	u32 i;
 
-	world_charge_many(c, 4 * 48); /* the wall; nothing but obstacles for four calls */
+	world_charge_many(c, 4 * 48); /* the wall: obstacles for four calls */
 	world_charge_many(a, 4);
 	world_charge_many(b, 4);
 	gvm_limit_set_low(c, GVM_NO_LIMIT);
@@ -542,7 +550,10 @@ START_TEST(the_last_resort_goes_on_where_it_ran_out_of_looks)
 	}
 	last = world_attach(100);
 	world_charge(last);
-	/* 16 containers a call; the hand itself is 17 calls away from the chunk. */
+	/*
+	 * The last resort asks 16 containers a call. The hand alone would need 17 calls to the
+	 * chunk.
+	 */
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 800);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Devices and containers: who is found, who is alive, and what happens without memory.
+ * Devices and containers: how they are found, how long they live, and what a lack of memory
+ * does.
  */
 #include "core_world.h"
 
@@ -49,7 +50,7 @@ START_TEST(a_device_with_containers_must_not_go)
 }
 END_TEST
 
-/* D2: nobody's limit or usage is ever unknown. */
+/* D2: a container has a limit and a usage from its beginning. */
 START_TEST(a_new_container_has_no_limits_and_touched_nothing)
 {
 	struct gvm_container *container = world_attach(7);
@@ -83,7 +84,9 @@ START_TEST(processes_of_a_group_share_one_container)
 }
 END_TEST
 
-/* D14: the process that it was named after goes first, and its tgid is given to a stranger. */
+/*
+ * D14: the process that gave the container its name leaves first, and a stranger gets its tgid.
+ */
 START_TEST(a_renamed_container_leaves_its_old_name_to_a_stranger)
 {
 	struct gvm_container *first = world_attach(1), *stranger;
@@ -108,7 +111,7 @@ START_TEST(to_take_another_containers_name_is_a_broken_invariant)
 }
 END_TEST
 
-/* D5: the second of two, and one that is not there. */
+/* D5: find the second of two containers, and one that does not exist. */
 START_TEST(find_tells_groups_apart)
 {
 	struct gvm_container *a = world_attach(1), *b = world_attach(2), *found;
@@ -132,7 +135,7 @@ START_TEST(a_reference_outlives_the_process)
 	ck_assert_ptr_null(gvm_container_find(device, 1));
 	ck_assert_uint_eq(device->container_count, 1);
 	world_check();
-	/* A fault that was in service when the process died still has an account to charge. */
+	/* A fault in service when the process ended still charges the container. */
 	ck_assert_uint_eq(world_charge(container), 0);
 	world_check();
 	gvm_uncharge(device, 0);
@@ -196,7 +199,7 @@ END_TEST
 
 static struct gvm_container *rival;
 
-/* Another process of the group attaches while the first one is busy allocating. */
+/* Another process of the group attaches while the first one allocates. */
 static void attach_rival(void)
 {
 	world.on_allocation = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * hmem.limit in the books: what is picked is promised room on the host before it goes, and of who
- * has no room for one more chunk nothing is picked. And pinned memory, which is charged and picked
- * by nobody.
+ * hmem.limit in the books: a pick reserves room on the host first, and a container without room
+ * for one more chunk has no victim. Unevictable memory is charged and is never a victim.
  */
 #include "core_world.h"
 #include "gvm/block.h"
@@ -26,7 +25,10 @@ START_TEST(picks_in_flight_never_add_up_to_more_than_the_limit)
 	ck_assert_uint_eq(gvm_clock_pick_protected(device), GVM_NO_CHUNK);
 	ck_assert(!gvm_clock_take(device, 5));
 	world_check();
-	/* One has arrived with half of its pages, the other one stays: 1.5 chunks of room. */
+	/*
+	 * One eviction ended with half of its pages swapped, the other chunk was put back: 1.5
+	 * chunks of room.
+	 */
 	gvm_swap_charge(a, CHUNK / 2);
 	gvm_uncharge(device, 0);
 	gvm_clock_putback(device, 1);
@@ -72,7 +74,10 @@ START_TEST(what_is_swapped_when_the_limit_is_lowered_stays_and_nothing_follows_i
 }
 END_TEST
 
-/* As behind a wall of protected chunks: one pick asks the device about no chunk of the full one. */
+/*
+ * Like a wall of protected chunks: the pick asks the device about no chunk of the full
+ * container.
+ */
 START_TEST(a_global_pick_passes_over_the_full_and_costs_no_more)
 {
 	world_charge_many(a, 12);
@@ -84,7 +89,9 @@ START_TEST(a_global_pick_passes_over_the_full_and_costs_no_more)
 	ck_assert_uint_eq(device->exposed_chunks, 4);
 	ck_assert_uint_eq(device->stuck_chunks, 12);
 	world_check();
-	/* With room again, it stands where a hand that had passed over it would have left it. */
+	/*
+	 * Room again: its chunks stand where they would stand if the hand had passed over them.
+	 */
 	gvm_limit_set_hmem(a, GVM_NO_LIMIT);
 	ck_assert_uint_eq(device->exposed_chunks, 16);
 	ck_assert_uint_eq(device->stuck_chunks, 0);
@@ -99,7 +106,10 @@ START_TEST(the_stash_does_not_give_what_may_not_go)
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 16), 4);
 	gvm_limit_set_hmem(a, CHUNK);
 	ck_assert_uint_eq(world_pick_global(1), 0);
-	/* Three are stashed still, and the promise to the first has used up the limit. */
+	/*
+	 * Three chunks are still stashed, but the room reserved for the first uses up the
+	 * limit.
+	 */
 	ck_assert_uint_eq(world_pick_global(4), GVM_NO_CHUNK);
 	world_check();
 }
@@ -179,7 +189,7 @@ START_TEST(to_unpin_what_was_not_pinned_is_a_broken_invariant)
 }
 END_TEST
 
-/* The numbers are worked out from the format, see block/unevictable.c. */
+/* The expected numbers follow from the format: see block/unevictable.c. */
 START_TEST(page_tables_take_what_their_format_says)
 {
 	ck_assert_uint_eq(gvm_page_table_space_bytes(), 12288);
@@ -187,7 +197,7 @@ START_TEST(page_tables_take_what_their_format_says)
 	ck_assert_uint_eq(gvm_page_table_range_bytes(CHUNK), 2 * 4096 + 256);
 	ck_assert_uint_eq(gvm_page_table_range_bytes(512 << 20), 2 * 4096 + 256 * 256);
 	ck_assert_uint_eq(gvm_page_table_range_bytes((512 << 20) + 1), 3 * 4096 + 257 * 256);
-	/* 30 GiB: 60 tables of PDE0 and one, 15360 blocks. */
+	/* 30 GiB: 60 PDE0 tables and one more, and 15360 blocks. */
 	ck_assert_uint_eq(gvm_page_table_range_bytes(30ull << 30), 61 * 4096 + 15360 * 256);
 }
 END_TEST

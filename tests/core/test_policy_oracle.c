@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The dual CLOCK against an outside oracle: both orders, each as if it were the only one, miss
- * exactly as often as two independent programs do.
+ * The dual CLOCK against an outside oracle: each of the two orders, used alone, misses exactly
+ * as often as two independent programs.
  */
 #include "core_world.h"
 #include "draw.h"

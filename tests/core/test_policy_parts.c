@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Parts of a chunk: each container pays for the bytes that it was given, whoever owns the chunk.
- * Also here: chunks that are allocated and not bound yet, chunks taken by force, and eviction over a
- * memory manager that lets only half of a chunk go at a time.
+ * Parts of a chunk: each container pays for its own bytes, whichever container owns the chunk.
+ * Also here: chunks that are allocated and not bound yet, chunks taken by force, and a memory
+ * manager that evicts half a chunk at a time.
  */
 #include "core_world.h"
 #include "draw.h"
@@ -112,7 +112,7 @@ static u32 draw(u32 below)
 	return draw_below(&random_state, below);
 }
 
-/* Random parts of a few chunks against one array that says who has which page. */
+/* Random parts of a few chunks, against one array with the container of each page. */
 START_TEST(random_parts_agree_with_a_plain_array)
 {
 	struct gvm_container *const containers[] = { a, b, c };
@@ -191,7 +191,7 @@ START_TEST(a_range_is_taken_whatever_the_limits_say)
 	ck_assert_uint_eq(b->events[GVM_EVENT_TAKEN], 1);
 	ck_assert_uint_eq(state_of(9), GVM_CHUNK_BOUND);
 	world_check();
-	/* A second request for the same range leaves them to the first. */
+	/* A second request for the same range does not take them again. */
 	ck_assert_uint_eq(gvm_clock_take_range(device, 0, WORLD_CHUNKS), 1);
 	for (u32 chunk = 2; chunk <= 4; chunk++)
 		gvm_uncharge(device, chunk);
@@ -218,7 +218,7 @@ END_TEST
 #define HALF	   (PAGES / 2)
 #define HALF_BYTES (HALF * PAGE)
 
-/* The world's memory manager, except that the second half of a chunk stays when the first one goes. */
+/* The world's memory manager, but an eviction of a whole chunk frees only its first half. */
 static struct gvm_memory_ops halving_ops;
 static u32 half_evictions, whole_evictions;
 
@@ -248,7 +248,10 @@ static void evict_by_halves(void)
 	whole_evictions = 0;
 }
 
-/* Each half lowers the charge: four of them bring a container two chunks down, and free none. */
+/*
+ * Each half lowers the charge: four halves bring a container two chunks down, and free no
+ * chunk.
+ */
 START_TEST(a_part_is_progress_for_a_limit)
 {
 	evict_by_halves();
@@ -266,7 +269,7 @@ START_TEST(a_part_is_progress_for_a_limit)
 }
 END_TEST
 
-/* The caller that asked for the chunk itself gets none of it while a part stays. */
+/* A caller that keeps the chunk gets it only when no part is left. */
 START_TEST(a_chunk_of_which_a_part_stays_is_not_handed_over)
 {
 	struct gvm_eviction eviction = { .keep = true };
@@ -284,7 +287,7 @@ START_TEST(a_chunk_of_which_a_part_stays_is_not_handed_over)
 }
 END_TEST
 
-/* A call ends with a chunk that is free, or with -EAGAIN, and never with parts alone as a success. */
+/* A call succeeds only with a free chunk. After parts alone it returns -EAGAIN. */
 static void expect_a_free_chunk(void)
 {
 	struct gvm_eviction eviction = { .keep = true };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The stash of cold victims: how it is filled, and that what is taken from it is still cold. */
+/* The stash of cold victims: how it is filled, and that a chunk taken from it is still cold. */
 #include "core_world.h"
 
 static struct gvm_device *const device = &world.device;
@@ -97,10 +97,10 @@ START_TEST(stashed_chunks_are_validated_when_used)
 	world_charge_many(a, 1);
 	world_charge_many(b, 4);
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 5), 5);
-	gvm_limit_set_low(a, GVM_NO_LIMIT);	     /* 0: protected */
-	world.pinned[1] = true;			     /* 1: pinned */
-	ck_assert_uint_eq(gvm_clock_pick_own(b), 2); /* 2: being evicted */
-	gvm_uncharge(device, 3);		     /* 3: somebody else's */
+	gvm_limit_set_low(a, GVM_NO_LIMIT);	     /* chunk 0: protected */
+	world.pinned[1] = true;			     /* chunk 1: pinned */
+	ck_assert_uint_eq(gvm_clock_pick_own(b), 2); /* chunk 2: being evicted */
+	gvm_uncharge(device, 3);		     /* chunk 3: another container's */
 	ck_assert_uint_eq(world_charge(a), 3);
 	world_check();
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 4);
@@ -126,7 +126,7 @@ START_TEST(a_refill_replaces_entries_gone_bad)
 }
 END_TEST
 
-/* Chunk 0 is used by somebody else while the device is asked about another one. */
+/* Chunk 0 is used while the device is asked about another chunk. */
 static bool evictable_but_zero_is_used(void *memory, u32 chunk)
 {
 	(void)memory;
@@ -145,7 +145,10 @@ START_TEST(a_use_during_a_refill_saves_a_chunk_that_was_stashed_before)
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 1), 1);
 	touching.evictable = evictable_but_zero_is_used;
 	device->memory_ops = &touching;
-	/* The hand looks at 1 and 2, and passes 0: what it clears there, the stash never sees. */
+	/*
+	 * The hand stashes 1 and 2, then passes stashed 0. It must leave the bit of 0 set: a
+	 * cleared bit would hide the use from the stash.
+	 */
 	ck_assert_uint_eq(gvm_clock_refill_stash(device, 3), 3);
 	device->memory_ops = ops;
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Pressure events: what is posted when, what is read, and listeners that misbehave in every way that
- * does not take two threads (for those see test_pressure_race.c). Whatever a listener does, the
- * driver makes the same calls to the device as if there were none.
+ * Pressure events: which events are posted, what a listener reads, and listeners that misbehave
+ * in every way that one thread can (test_pressure_race.c has two threads). Whatever a listener
+ * does, the driver makes the same calls to the device as without it.
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
@@ -73,7 +73,10 @@ START_TEST(an_event_is_read_once)
 }
 END_TEST
 
-/* Never reads, or reads late: the newest event, and a sequence that says how many there were. */
+/*
+ * A listener that reads late gets the newest event, and a sequence number that counts all
+ * events.
+ */
 START_TEST(the_newest_event_wins_and_nothing_grows)
 {
 	u32 i;
@@ -147,7 +150,7 @@ START_TEST(one_container_has_so_many_listeners_and_takes_nobody_elses_place)
 }
 END_TEST
 
-/* The process is gone, and the listener is not: it reads what happened before, then the end. */
+/* The process ended and the listener is still open: it reads the last event, then the end. */
 START_TEST(a_listener_outlives_its_container_and_reads_the_end)
 {
 	struct gvm_pressure_event event;
@@ -164,7 +167,7 @@ START_TEST(a_listener_outlives_its_container_and_reads_the_end)
 	ck_assert(gvm_listener_poll(&ear));
 	ck_assert_int_eq(gvm_listener_read(&ear, &event, sizeof(event), true), 0);
 	ck_assert_int_eq(gvm_listener_read(&ear, &event, sizeof(event), false), 0);
-	/* Still a container, and still posted to: nobody is hurt. */
+	/* A reference keeps the container, so a post is still legal. It does no harm. */
 	gvm_pressure_post(three, CHUNK);
 	ck_assert_int_eq(gvm_listener_open(&other, three), -ENODEV);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
@@ -195,7 +198,7 @@ END_TEST
 
 #define TENANTS 70u
 
-/* More of them than one post may reach: it does, and the next one goes on from there. */
+/* More listeners than one post reaches: the next post goes on from there. */
 START_TEST(pressure_on_the_device_goes_round_when_there_are_too_many)
 {
 	static struct gvm_container *tenants[TENANTS];
@@ -233,7 +236,7 @@ START_TEST(a_lowered_limit_tells_its_excess_before_it_takes_it)
 	toy_write_file(one, "gmem.limit.high", "6M");
 	expect_event(&ear, 5 * CHUNK, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 5);
-	/* Nothing to take, nothing to tell. */
+	/* No excess, so no event. */
 	toy_write_file(one, "gmem.limit.high", "16M");
 	expect_nothing(&ear);
 	end();
@@ -249,13 +252,16 @@ START_TEST(a_limit_that_is_set_without_waiting_tells_its_excess_and_takes_nothin
 	ck_assert_int_eq(gvm_control_set(one, "gmem.limit.high", "6M", 2), 0);
 	expect_event(&ear, 5 * CHUNK, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
-	/* And holds. */
+	/* The limit holds at once. */
 	ck_assert_int_eq(gvm_charge_reserve(one), -EDQUOT);
 	end();
 }
 END_TEST
 
-/* What a run does: two tenants on a full device, a cut of one's limit, all read again. */
+/*
+ * The work of a run: two tenants on a full device, a cut of the first one's limit, then all is
+ * read again.
+ */
 static void work(void)
 {
 	u32 i;
@@ -272,7 +278,7 @@ static void work(void)
 	toy_write_file(one, "gmem.limit.high", "2M");
 }
 
-/* Ways to misbehave, each when a victim of any container is about to go. */
+/* Ways to misbehave. Each is called when a victim of any container is about to go. */
 
 static void misbehave_never(u32 chunk)
 {
@@ -284,7 +290,7 @@ static void misbehave_lie(u32 chunk)
 	struct gvm_pressure_event event;
 
 	(void)chunk;
-	/* "I have dropped all of it" is what the application's log says. */
+	/* The application claims that it dropped everything, but only reads the event. */
 	gvm_listener_read(&ear, &event, sizeof(event), false);
 }
 
@@ -349,7 +355,7 @@ static void save_outcome(struct outcome *outcome)
 	outcome->stats = toy.handler.stats;
 }
 
-/* Not one call to the device differs from those of a run in which nobody listens. */
+/* Every call to the device is the same as in a run without a listener. */
 START_TEST(whatever_a_listener_does_the_driver_does_the_same)
 {
 	static struct outcome without, with;
@@ -383,7 +389,7 @@ static void cooperate(u32 chunk)
 		gvm_range_discard(&toy.spaces[0].range, 0, event.target_bytes);
 }
 
-/* Of five chunks too many, the first was picked already; the listener drops five. */
+/* Five chunks are above the limit and the first is picked already. The listener drops five. */
 START_TEST(a_listener_that_keeps_its_word_ends_the_eviction)
 {
 	begin(8);

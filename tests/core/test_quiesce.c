@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What stops a device: quiesce and resume, a GPU that is lost. And what a container does not rule
- * alone: a TSG that it shares. Launch counts of a reporter that goes away are here as well.
+ * Things that stop a device: quiesce and resume, a lost GPU, broken books. Also here: a TSG
+ * that two containers share, and the launch counts of a reporter that closes.
  */
 #include "core_world.h"
 #include "gvm/control.h"
@@ -74,7 +74,7 @@ START_TEST(a_resume_applies_all_settings_of_tsgs_anew)
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
 	expect_rpcs(0);
-	memset(world.off, 0, sizeof(world.off)); /* what a reset does */
+	memset(world.off, 0, sizeof(world.off)); /* as a reset does */
 	ck_assert_int_eq(gvm_device_resume(device), 0);
 	expect_rpcs(3);
 	ck_assert_int_eq(world.calls[0].rpc, WORLD_DISABLE);
@@ -130,13 +130,13 @@ START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 	ck_assert_str_eq(text, "6291456\n");
 	gvm_tsg_detach(&tsg);
 	expect_rpcs(0);
-	/* The tear-down detaches the process and frees all. */
+	/* The tear-down detaches the process and uncharges all. */
 }
 END_TEST
 
 /*
- * Issue 13, finding 7: one broken invariant took the machine down. Now the device is dead: it answers
- * -EIO, changes nothing and frees nothing that may be in use.
+ * Issue 13, finding 7: one broken invariant took the machine down. Now the device is dead: it
+ * answers -EIO, changes nothing, and frees no memory that may be in use.
  */
 START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
 {
@@ -170,7 +170,7 @@ START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
 	ck_assert_ptr_nonnull(device->chunks);
 	ck_assert_uint_eq(world.live, live);
 	expect_rpcs(0);
-	/* For the tear-down. */
+	/* The tear-down needs a live device. */
 	device->dead = false;
 	gvm_tsg_detach(&tsg);
 }
@@ -291,7 +291,7 @@ START_TEST(a_reporter_that_goes_leaves_nothing_pending)
 	gvm_launches_count(&other, 7, 2);
 	gvm_launches_close(&shim);
 	ck_assert_uint_eq(a->kernels_submitted - a->kernels_ended, 5);
-	/* Ends without launches: a reporter's mistake that is gone with it. */
+	/* A reporter's mistake, ends without launches, goes when it closes. */
 	gvm_launches_count(&other, 0, 50);
 	gvm_launches_close(&other);
 	gvm_launches_close(&other);

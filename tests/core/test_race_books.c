@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The core's books with threads that really run side by side, which the simulator never has: in user
- * space under ThreadSanitizer, in a kernel on its own processors. Nothing but policy, at the pace
- * of its spinlock, on two devices. Whoever gets which chunk, everything has to add up.
+ * The core's books with threads that really run side by side, which the simulator never has: in
+ * user space under ThreadSanitizer, in a kernel on its own processors. Only the policy layer
+ * runs, at the pace of its spinlock, on two devices. Any container may get any chunk; the books
+ * must balance.
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
@@ -17,8 +18,8 @@
 #define CHUNK		 GVM_CHUNK_BYTES
 
 /*
- * What stands in for a VA block: whoever holds its chunk's mutex may give the chunk back, or act
- * on a pick of it, and nobody else.
+ * The stand-in for a VA block. Only a thread that holds the chunk's mutex may give the chunk
+ * back, or act on a pick of it.
  */
 struct books_chunk {
 	struct gvm_mutex mutex;
@@ -30,12 +31,12 @@ static struct books {
 	struct gvm_device device;
 	struct gvm_container *containers[BOOKS_CONTAINERS];
 	struct books_chunk chunks[BOOKS_CHUNKS];
-	struct gvm_spinlock lock; /* guards the next two */
+	struct gvm_spinlock lock; /* guards @free and @free_count */
 	u32 free[BOOKS_CHUNKS];
 	u32 free_count;
 } books[BOOKS_DEVICES];
 
-/* Asked about every candidate, under the device's lock. */
+/* Called for every candidate. Locks: the device's lock. */
 static bool books_evictable(void *memory, u32 chunk)
 {
 	struct books *me = memory;
@@ -80,7 +81,7 @@ static bool books_take_free(struct books *me, u32 *ret_chunk)
 	return taken;
 }
 
-/* The chunk's mutex is held. */
+/* Locks: the chunk's mutex. */
 static void books_give_back(struct books *me, u32 chunk)
 {
 	me->chunks[chunk].owner = NULL;
@@ -91,7 +92,7 @@ static void books_give_back(struct books *me, u32 chunk)
 	gvm_spin_unlock(&me->lock);
 }
 
-/* Charge, allocate, bind; or not. Now and then above the limit. */
+/* Charge, allocate and bind. It may find no room. One charge in 16 is above the limit. */
 static void books_charge(struct books *me, struct gvm_container *container,
 			 struct race_dice *dice)
 {
@@ -111,7 +112,7 @@ static void books_charge(struct books *me, struct gvm_container *container,
 	gvm_mutex_unlock(&me->chunks[chunk].mutex);
 }
 
-/* Its owner gives a chunk back, also under the hands of whoever has picked it. */
+/* The owner gives a chunk back, even if another thread has picked it. */
 static void books_free_one(struct books *me, const struct gvm_container *of, u32 chunk)
 {
 	gvm_mutex_lock(&me->chunks[chunk].mutex);
@@ -136,7 +137,7 @@ static u32 books_pick(struct books *me, struct race_dice *dice)
 	}
 }
 
-/* As an eviction: what was picked may be gone, or somebody else's, before its lock is ours. */
+/* An eviction: before it has the chunk's mutex, the owner of its victim may have changed. */
 static void books_evict(struct books *me, struct race_dice *dice)
 {
 	u32 chunk = books_pick(me, dice);
@@ -168,7 +169,10 @@ static void books_limits(struct gvm_container *container, struct race_dice *dice
 	GVM_ASSERT(gvm_charged_bytes(container) <= gvm_peak_bytes(container));
 }
 
-/* A process of a container that all may join, which leaves when its last one does. */
+/*
+ * A process joins the container of tgid 100, as other threads do at the same time, and leaves
+ * it again. The container ends with its last process.
+ */
 static void books_come_and_go(struct books *me, struct race_dice *dice)
 {
 	struct gvm_container *mine, *found;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The core on a GPU with threads that really run side by side, which the simulator never has: in user
- * space under ThreadSanitizer, in a kernel on its own processors. Faults, evictors, limits and
- * settings that are written, memory that is pinned and discarded, listeners, processes that exit in
- * the middle, and a driver that takes chunks by force, suspends the GPU, or loses it. Nothing is
- * expected of which container gets which chunk. Everything has to add up, what was stored has to come
- * back, and it has to end.
+ * The core on a GPU with threads that really run side by side, which the simulator never has:
+ * in user space under ThreadSanitizer, in a kernel on its own processors. There are faults,
+ * evictors, writes of limits and settings, unevictable memory and discards, listeners, and
+ * processes that exit in the middle. A driver takes chunks by force, suspends the GPU, or loses
+ * it. Any container may get any chunk. The books must balance, each load must return what was
+ * stored, and every thread must end.
  */
 #include "gvm/activity.h"
 #include "gvm/clock.h"
@@ -25,19 +25,22 @@
 #define TENANTS	    2u /* containers, each shared by two processes */
 #define WRITERS	    2u
 #define HEARERS	    2u
-#define PINNED_MAX  4u /* chunks of a process */
+#define PINNED_MAX  4u /* most chunks a process pins */
 #define TSG_SIDES   2u
 #define TSGS_OF_ONE (RACE_TSGS / TSG_SIDES)
 
-/* A process with one range. Two of them are of one container, whose tgid is no secret. */
+/*
+ * A process with one range. Each container has two processes; any thread can find it by its
+ * tgid.
+ */
 static struct process {
 	struct race_side side;
 	struct race_space *space;
-	struct gvm_container *container; /* a reference */
+	struct gvm_container *container; /* holds a reference */
 	bool mapped;
 	struct gvm_unevictable pinned;
-	u32 tags[RACE_PAGES];	    /* what is in its pages, wherever they are */
-	bool discarded[RACE_PAGES]; /* ... or zero, unless they were in service just then */
+	u32 tags[RACE_PAGES];	    /* the tags stored in its pages */
+	bool discarded[RACE_PAGES]; /* it may read zero; a block in service keeps its pages */
 } processes[RACE_SPACES];
 
 static void process_map(struct process *me)
@@ -143,7 +146,7 @@ static void process_side(void *data)
 	gvm_complete_all(&me->side.done);
 }
 
-/* A container of which nobody here knows how long its processes live; a reference, or NULL. */
+/* Find a container, whose processes may end at any time. Returns a reference, or NULL. */
 static struct gvm_container *find_tenant(struct race_dice *dice)
 {
 	return gvm_container_find(&race_gpu.device, 1 + race_roll(dice, TENANTS));
@@ -157,7 +160,7 @@ static int write_number(struct gvm_container *container, const char *file, u64 n
 	return gvm_control_write(container, file, text, (size_t)length);
 }
 
-/* A limit always holds. Its reclaim may end early, and says why. */
+/* A limit always holds at once. Its reclaim may end early, with an error that says why. */
 static void write_limit(struct gvm_container *container, const char *file, u64 number)
 {
 	int status = write_number(container, file, number);
@@ -176,10 +179,12 @@ static void read_files(struct gvm_container *container)
 					    sizeof(text)) > 0);
 }
 
-/* It uses the evictor of one container at a time, beside its processes. */
+/*
+ * A writer also uses the evictor of one container at a time, as the container's processes do.
+ */
 struct writer {
 	struct race_side side;
-	struct gvm_container *evicts; /* a reference while it uses its evictor, or NULL */
+	struct gvm_container *evicts; /* a reference while its evictor is used, or NULL */
 };
 
 static void writer_put_evictor(struct writer *me)
@@ -248,7 +253,7 @@ static void writer_side(void *data)
 	writer_put_evictor(me);
 }
 
-/* Somebody who listens to a container for as long as it likes, maybe beyond its end. */
+/* A listener of a container, for a random time, maybe beyond the container's end. */
 struct hearer {
 	struct race_side side;
 	struct gvm_listener listener;
@@ -286,7 +291,7 @@ static void hearer_side(void *data)
 	gvm_listener_close(&me->listener);
 }
 
-/* Contexts that make TSGs and destroy them, and somebody who changes their settings. */
+/* A thread that creates and destroys TSGs, and writes the settings of containers. */
 struct tsg_side {
 	struct race_side side;
 	struct gvm_tsg tsgs[TSGS_OF_ONE];
@@ -308,8 +313,8 @@ static void tsg_toggle(struct tsg_side *me, struct gvm_container *container, u32
 }
 
 /*
- * RPCs fail at random, and then so does a write. The wait of a freeze has three more ends: a quiesce, a
- * TSG that stays, and the stop of this thread.
+ * RPCs fail at random, and then the write fails, too. The wait of a freeze can also end with a
+ * quiesce, with a TSG that stays on the GPU, or with the stop of this thread.
  */
 static void tsg_step(struct tsg_side *me, struct gvm_container *container)
 {
@@ -361,12 +366,15 @@ static void tsg_side_main(void *data)
 	}
 }
 
-/* Somebody who touches, takes and evicts what it likes, the device's own evictor and scheduler. */
+/*
+ * A thread that touches, takes, hints and evicts random chunks, and runs the device's evictor
+ * and scheduler.
+ */
 struct picker {
 	struct race_side side;
 	struct gvm_evictor evictor;
 	struct gvm_scheduler scheduler;
-	u64 rounds; /* of schedulers that have been stopped */
+	u64 rounds; /* sum over the stopped schedulers */
 };
 
 static void picker_stop_scheduler(struct picker *me)
@@ -420,7 +428,9 @@ static void picker_step(struct picker *me)
 	case 5 ... 7:
 		if (!gvm_has_feature(device, GVM_HINT_FAULTS))
 			break;
-		/* Or one that has changed hands since it was chosen. */
+		/*
+		 * The hint's own choice, or a random chunk, as if it had changed hands since.
+		 */
 		if (race_roll(dice, 2))
 			chunk = gvm_hint_next(device, NULL);
 		if (chunk != GVM_NO_CHUNK)
@@ -445,15 +455,15 @@ static void picker_side(void *data)
 	picker_stop_scheduler(me);
 }
 
-/* The driver: it takes ranges of chunks by force, suspends and resumes the GPU, or loses it. */
+/* The driver takes ranges of chunks by force, suspends and resumes the GPU, or loses it. */
 struct driver {
 	struct race_side side;
-	bool loses; /* the GPU, once */
+	bool loses; /* loses the GPU after some steps */
 	u32 taken;
 	u32 suspends;
 };
 
-/* As RM's allocator does: what is still picked is evicted, used, and given back. */
+/* Like RM's allocator: evict each chunk that is still picked, use it, and give it back. */
 static void driver_take(struct driver *me)
 {
 	struct gvm_device *device = &race_gpu.device;
@@ -472,7 +482,7 @@ static void driver_take(struct driver *me)
 	}
 }
 
-/* While the device is quiesced, no thread of the core is at work on it. */
+/* While the device is quiesced, no thread of the core works on it. */
 static void driver_suspend(struct driver *me)
 {
 	struct gvm_device *device = &race_gpu.device;
@@ -565,7 +575,7 @@ static void race(u32 features)
 	u32 i;
 
 	run_everybody(features, false);
-	/* It was a real test: everybody did get somewhere. */
+	/* The run was hard enough: every kind of thread made progress. */
 	for (i = 0; i < RACE_SPACES; i++)
 		accesses += processes[i].side.count;
 	printf("accesses %llu, services %llu, copies in %llu, out %llu, hints %llu, rpcs %llu, "
@@ -597,7 +607,7 @@ START_TEST(so_they_do_with_all_ideas_beyond_the_papers)
 }
 END_TEST
 
-/* All that wait for it go on, all memory comes back, and every process can leave. */
+/* All waiting threads go on, all memory comes back, and every process can leave. */
 START_TEST(a_gpu_that_is_lost_in_the_middle_holds_no_thread)
 {
 	run_everybody(0, true);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The core against a second, naive statement of what it should do: a million random operations a
- * run, and every case that once told them apart (tests/core/cases). GVM_TEST_SEED repeats a run; a case
- * that fails is shrunk and written to the folder GVM_TEST_CASES. See reference_model.h.
+ * The core against a second, naive statement of what it should do (reference_model.h): a
+ * million random operations a run, and every case that once told the two apart
+ * (tests/core/cases). GVM_TEST_SEED repeats a run. A case that fails is shrunk and written to
+ * the folder GVM_TEST_CASES.
  */
 #include "core_world.h"
 #include "model_case.h"
@@ -27,7 +28,7 @@ static u64 choose_seed(void)
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 }
 
-/* Where a failing case of @seed goes; the folder is made. */
+/* The path for a failing case of @seed. Makes its folder. */
 static void case_path(char *path, size_t size, u64 seed)
 {
 	const char *folder = getenv("GVM_TEST_CASES");
@@ -48,7 +49,7 @@ static void keep_case(const char *path, const struct model_case *failing, const 
 	fclose(file);
 }
 
-/* Shrink a case that failed, write it down, and fail the test. */
+/* Shrink a failing case, write it to a file, and fail the test. */
 static void report_case(struct model_case *failing, u64 seed)
 {
 	struct case_failure failure;
@@ -56,7 +57,7 @@ static void report_case(struct model_case *failing, u64 seed)
 
 	case_path(path, sizeof(path), seed);
 	case_shrink(failing, case_passes_quietly);
-	case_passes(failing, &failure); /* once more, with the core's own words */
+	case_passes(failing, &failure); /* once more, with the core's messages */
 	keep_case(path, failing, failure.why);
 	case_write(stdout, failing);
 	fflush(stdout);
@@ -64,7 +65,7 @@ static void report_case(struct model_case *failing, u64 seed)
 		     failure.op + 1, path);
 }
 
-/* F3, and whatever else two statements of one thing can disagree on. */
+/* F3, and any other difference between core and model. */
 START_TEST(core_and_model_agree_on_a_million_random_operations)
 {
 	u64 seed = choose_seed(), state = seed;
@@ -108,7 +109,7 @@ START_TEST(cases_that_once_failed_pass)
 }
 END_TEST
 
-/* The tools themselves. */
+/* The tools for cases. */
 
 START_TEST(a_case_reads_back_as_it_was_written)
 {
@@ -167,7 +168,7 @@ START_TEST(a_malformed_case_is_refused_at_its_line)
 }
 END_TEST
 
-/* Pretends that the core cannot stand a pin of chunk 0 that follows a low limit. */
+/* Pretend that the core fails when a pin of chunk 0 follows a low limit. */
 static bool passes_without_low_then_pin(const struct model_case *tried,
 					struct case_failure *failure)
 {
@@ -203,7 +204,10 @@ START_TEST(a_case_that_stops_the_program_is_a_failure)
 {
 	struct case_failure failure;
 
-	/* A device of more chunks than the model has: comparing them is out of bounds. */
+	/*
+	 * The device has more chunks than the model has room for: comparing them is out of
+	 * bounds.
+	 */
 	drawn = (struct model_case){ .chunks = MODEL_CHUNKS + 1, .count = 1 };
 	drawn.ops[0] = (struct model_op){ .kind = MODEL_ATTACH };
 	ck_assert(!case_passes_quietly(&drawn, &failure));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compute scheduler in the core: decisions worked out by hand. Invariants and RPCs that fail are
- * in test_sched_random.c; what comes of it on a GPU is in test_scheduling.c.
+ * The compute scheduler in the core: decisions worked out by hand. test_sched_random.c has its
+ * invariants and failing RPCs, test_scheduling.c the effects on a GPU.
  */
 #include "gvm/control.h"
 #include "sched_world.h"
@@ -24,7 +24,7 @@ static void decide(enum gvm_sched_policy policy, u64 now_ns)
 	gvm_mutex_unlock(&device->tsg_mutex);
 }
 
-/* Who is held: a letter each. */
+/* The held tenants, a letter each. */
 static const char *held(void)
 {
 	static char text[TENANTS + 1];
@@ -120,7 +120,10 @@ static bool take_kick(void)
 	return kicked;
 }
 
-/* Issue 13: each launch caused a round. A tenant that launches all the time uses up no other one's kick. */
+/*
+ * Issue 13: each launch caused a round. Now a container's launch kicks only once until the
+ * container could have gone quiet, and does not use up another container's kick.
+ */
 START_TEST(launches_kick_once_until_their_container_could_have_gone_quiet)
 {
 	use_policy(GVM_SCHED_PRIORITY);
@@ -176,7 +179,7 @@ START_TEST(a_new_tsg_of_a_held_container_is_held)
 }
 END_TEST
 
-/* What compute.freeze reads, as a number. */
+/* The first character of compute.freeze. */
 static char frozen(u32 tenant)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -186,7 +189,10 @@ static char frozen(u32 tenant)
 	return text[0];
 }
 
-/* Off the runlist by half a freeze, it may still be on the GPU for all of its timeslice. */
+/*
+ * After half a freeze, the TSG is off the runlist but may stay on the GPU for its whole
+ * timeslice.
+ */
 START_TEST(who_is_half_frozen_is_taken_off_the_gpu_when_he_is_held)
 {
 	use_policy(GVM_SCHED_PRIORITY);
@@ -249,7 +255,7 @@ START_TEST(slices_are_in_proportion_to_weights_and_bounded)
 	use_policy(GVM_SCHED_WEIGHTED);
 	set_weights(100, 250, 400, 10000);
 	round_ok();
-	/* The smallest keeps what the device gives to everybody, 1000 us. */
+	/* The smallest weight keeps the device's default slice, 1000 us. */
 	ck_assert_uint_eq(world.call_count, 3);
 	expect_call(0, WORLD_TIMESLICE, 11, 2500);
 	expect_call(1, WORLD_TIMESLICE, 12, 4000);
@@ -272,7 +278,7 @@ START_TEST(time_is_paid_out_by_weight_and_paid_for_by_who_used_it)
 	let_run(2, 7000);
 	round_ok();
 	expect_credits(-5000, 4000, 1000, 0);
-	/* 10 ns for 7 parts: every nanosecond goes somewhere. */
+	/* 10 ns are divided into 7 parts, and no nanosecond is lost. */
 	let_run(1, 10);
 	round_ok();
 	expect_credits(-4999, 3993, 1006, 0);
@@ -291,7 +297,7 @@ START_TEST(credit_that_is_not_wanted_lapses_and_as_much_of_debts)
 	set_busy(2, false);
 	round_ok();
 	expect_credits(-2000, 2000, 0, 0);
-	/* Nor does a debt go by sleeping, but by what is left to others: here 100 parts of 300. */
+	/* Sleep does not lower a debt. Time that others use does: here by 100 parts of 300. */
 	set_busy(0, false);
 	round_ok();
 	expect_credits(-2000, 2000, 0, 0);
@@ -335,7 +341,7 @@ START_TEST(who_owes_too_much_is_held_until_he_owes_nothing)
 	let_run(1, 2);
 	round_ok();
 	ck_assert_str_eq(held(), "");
-	/* No preemption, one call for each. */
+	/* No preemption: one RPC for the hold, one for its end. */
 	ck_assert_uint_eq(world.call_count, 2);
 	expect_call(0, WORLD_DISABLE, 10, 1);
 	expect_call(1, WORLD_ENABLE, 10, 1);
@@ -387,7 +393,7 @@ static void add_priority_tests(TCase *tests)
 	tcase_add_test(tests, held_is_not_frozen_and_both_have_to_end);
 }
 
-/* Issue 13: after a reset a device counts from 0, and the difference wrapped round to ages. */
+/* Issue 13: after a reset the device counts from 0 again, and the difference wrapped round. */
 START_TEST(time_that_goes_backwards_is_no_time)
 {
 	use_policy(GVM_SCHED_WEIGHTED);

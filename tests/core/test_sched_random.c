@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compute scheduler in the core: its invariants under random use and on the worst of GPUs, an
- * RPC that fails at every call, and its start and stop.
+ * The compute scheduler in the core: its invariants under random use and on the worst possible
+ * GPU, an RPC that fails at every call, and its start and stop.
  */
 #include "runner.h"
 #include "draw.h"
@@ -77,8 +77,8 @@ START_TEST(credits_add_up_to_nothing_and_a_hold_leaves_somebody_to_run)
 END_TEST
 
 /*
- * The worst GPU there is: the first that may run does, for all of a millisecond, as if it waited
- * for page faults. So nobody's timeslice means anything, and only credit is left.
+ * The worst possible GPU: the first TSG that may run does so for a whole millisecond, as if it
+ * waited for page faults. No timeslice has an effect, and only credit is left.
  */
 START_TEST(who_always_overstays_gets_no_more_than_his_share)
 {
@@ -111,7 +111,7 @@ END_TEST
 
 /* RPCs that fail. */
 
-/* What is recorded of TSGs is what calls that succeeded have made of them. */
+/* The record of each TSG equals the effect of the calls that succeeded. */
 static void expect_records_to_be_true(void)
 {
 	u32 i;
@@ -120,7 +120,10 @@ static void expect_records_to_be_true(void)
 		ck_assert_int_eq(tsgs[i].disabled, world.off[FIRST_ID + i]);
 }
 
-/* A round whose call of index @fail fails, and the one that makes up for it. Returns its calls. */
+/*
+ * A round in which call @fail fails, and a round that makes up for it. Returns the calls of the
+ * first.
+ */
 static u32 round_with_failure(u32 fail)
 {
 	u32 calls;
@@ -139,7 +142,7 @@ static u32 round_with_failure(u32 fail)
 	return calls;
 }
 
-/* D17: a TSG counts as held back only when the RPC that did it said so. */
+/* D17: a TSG counts as held only when its RPC succeeded. */
 START_TEST(a_hold_that_failed_anywhere_is_not_recorded_and_is_completed)
 {
 	use_policy(GVM_SCHED_PRIORITY);
@@ -165,7 +168,7 @@ START_TEST(slices_and_holds_that_failed_are_completed)
 	set_busy(0, true);
 	set_busy(1, true);
 	let_run(0, 100000 * MS);
-	/* A disable, and three slices. */
+	/* One disable and three slices. */
 	ck_assert_uint_eq(round_with_failure((u32)_i), 4);
 	ck_assert(world.off[10]);
 	for (i = 0; i < TENANTS; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * TSGs: which RPCs a setting makes, in which order, and that nothing is recorded as done which
- * was not, whichever call fails.
+ * TSGs: which RPCs a setting makes, in which order, and that only the effects of successful
+ * calls are recorded, whichever call fails.
  */
 #include "core_world.h"
 #include "gvm/control.h"
@@ -32,7 +32,7 @@ static void detach_all(void)
 		gvm_tsg_detach(&tsgs[i]);
 }
 
-/* Forget the calls so far; the next one of index @fail fails with @error. */
+/* Forget the calls so far. From now on, call @fail fails with @error. */
 static void expect_failure(u32 fail, int error)
 {
 	world_expect_calls(fail, error);
@@ -105,7 +105,10 @@ START_TEST(a_priority_programs_every_tsg_once)
 }
 END_TEST
 
-/* Each priority is found again by its timeslice, and by what lies nearer to it than to another. */
+/*
+ * A priority is found from its timeslice, and from timeslices that are nearer to it than to
+ * another's.
+ */
 START_TEST(priorities_and_timeslices_are_each_others_inverse)
 {
 	u32 p;
@@ -140,7 +143,7 @@ START_TEST(settings_out_of_range_change_nothing)
 }
 END_TEST
 
-/* F14: each RPC is made under tsg_mutex, world_record() asserts. */
+/* F14: each RPC is made under tsg_mutex, as world_record() asserts. */
 START_TEST(freeze_disables_then_preempts_and_thaw_enables)
 {
 	u32 i;
@@ -209,7 +212,7 @@ START_TEST(a_detached_tsg_is_left_alone)
 }
 END_TEST
 
-/* D20: there is nothing to wait for, or to ask again and again. */
+/* D20: a frozen TSG ends without an RPC and without a wait. */
 START_TEST(a_frozen_tsg_goes_without_a_call_or_a_wait)
 {
 	attach_all();
@@ -265,7 +268,7 @@ START_TEST(a_freeze_that_failed_anywhere_is_not_a_freeze_and_can_be_completed)
 	attach_all();
 	expect_failure(fail, -EIO);
 	ck_assert_int_eq(gvm_compute_freeze(container), -EIO);
-	/* A TSG that could not be disabled is not preempted; all others are frozen. */
+	/* A TSG that could not be disabled is not preempted either. All others are frozen. */
 	ck_assert_uint_eq(world.call_count, at_disable ? 2 * TSGS - 1 : 2 * TSGS);
 	ck_assert(!is_frozen());
 	for (i = 0; i < TSGS; i++) {
@@ -274,7 +277,7 @@ START_TEST(a_freeze_that_failed_anywhere_is_not_a_freeze_and_can_be_completed)
 	}
 	world_check();
 
-	/* The second write makes up for what is missing, and only for that. */
+	/* The second write makes only the missing calls. */
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_compute_freeze(container), 0);
 	ck_assert_uint_eq(world.call_count, at_disable ? 2 : 1);
@@ -330,7 +333,7 @@ START_TEST(attach_reports_a_failed_call_and_attaches_all_the_same)
 	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 10), -EIO);
 	world_check();
 
-	/* Any write that applies settings completes it. */
+	/* Any write that applies settings completes the attach. */
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_compute_freeze(container), 0);
 	expect_call(0, missing[_i], 10);
@@ -345,7 +348,7 @@ START_TEST(the_first_of_several_errors_is_reported)
 	attach_all();
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), 0);
 	ck_assert_int_eq(gvm_compute_freeze(container), 0);
-	/* One write, two calls to make for one TSG: timeslice and enable. */
+	/* One write makes two calls for one TSG: timeslice and enable. */
 	tsgs[0].timeslice_us = 1;
 	expect_failure(0, -EIO);
 	ck_assert_int_eq(gvm_compute_thaw(container), -EIO);

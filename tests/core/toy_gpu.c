@@ -41,7 +41,7 @@ static u8 toy_space_priority(void *gpu, const void *space)
 	return me->priority;
 }
 
-/* No TSG dies here, so each cancelled fault counts as a death, but for those of one batch and space. */
+/* No TSG dies here. A cancelled fault counts as a death, once for each batch and space. */
 static void toy_cancel(void *gpu, const struct gvm_fault *fault)
 {
 	struct toy_space *me = fault->space;
@@ -125,7 +125,7 @@ static void toy_count_locks(void)
 	toy.locks_most = max(toy.locks_most, locked);
 }
 
-/* The host's tags of the pages of a run, whose block's lock is held. */
+/* The host's tags of the pages of a run. The block's lock is held. */
 static u32 *toy_host(const struct gvm_page_run *run)
 {
 	const struct gvm_frame *frame = &toy.memory.frames[run->chunk];
@@ -244,14 +244,14 @@ void toy_init_with(u32 chunks, u32 features)
 	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
 	memset(&toy, 0, sizeof(toy));
 	toy.handler.device = &toy.device;
-	/* The block layer, watched. */
+	/* The block layer, with counters around it. */
 	toy.memory_ops = gvm_block_memory_ops;
 	toy.memory_ops.service = toy_service;
 	toy.memory_ops.evictable = toy_evictable;
 	toy.memory_ops.evict = toy_evict;
 	for (; toy.free_count < chunks; toy.free_count++)
 		toy.free[toy.free_count] = toy.free_count;
-	/* What a former owner may have left there. */
+	/* Contents that an earlier owner could have left. */
 	memset(toy.contents, 0x5a, sizeof(toy.contents));
 	ck_assert_int_eq(gvm_device_init(&toy.device, &config), 0);
 	ck_assert_int_eq(gvm_memory_init(&toy.memory, &toy.device, &toy_mmu_ops, NULL), 0);
@@ -335,7 +335,7 @@ void toy_service_all(void)
 	toy.script_length = 0;
 }
 
-/* Where the PTEs let the access go; NULL: it faults. */
+/* Find the page if its PTE permits the access. NULL: the access faults. */
 static u32 *toy_find(u32 space, u64 page, enum gvm_access access)
 {
 	const struct toy_space *me = &toy.spaces[space];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A GPU that is a few arrays, for tests of the service and block layers: a script of faults, a
- * ring of chunks with contents, a log of calls. Work on its engines is done when it is started, so
- * fences have always passed, unless a test holds back the copies out.
+ * ring of chunks with contents, and a log of calls. An engine does its work when the work is
+ * started, so a fence has always passed, unless a test holds back the copies out.
  *
- * Contents are a tag for each page. A page that was never written reads 0; what a test stores must
- * come back wherever it has been meanwhile.
+ * Contents are one tag for each page. A page that was never written reads 0. A load must return
+ * the tag that was stored, wherever the page has been meanwhile.
  */
 #ifndef TESTS_TOY_GPU_H
 #define TESTS_TOY_GPU_H
@@ -41,17 +41,17 @@ struct toy_call {
 	u32 count;
 };
 
-/* An address space with one range; its cookie is the address of this. */
+/* An address space with one range. Its cookie is the address of this struct. */
 struct toy_space {
 	struct gvm_range range;
 	bool mapped;
 	u32 host[TOY_BLOCKS_MAX][GVM_PAGES_PER_BLOCK]; /* tags in host memory */
-	/* PTEs: what was mapped, and what of it permits writes. */
+	/* PTEs: the mapped pages, and those of them that permit writes. */
 	u32 readable[TOY_BLOCKS_MAX];
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
 	u8 priority;
-	u64 died_in; /* the batch that cancelled a fault of it last */
+	u64 died_in; /* the last batch that cancelled a fault of it */
 };
 
 struct toy {
@@ -64,26 +64,26 @@ struct toy {
 	u32 script_next;
 	struct toy_space spaces[TOY_RANGES_MAX];
 	u32 contents[TOY_CHUNKS_MAX][GVM_PAGES_PER_BLOCK]; /* tags on the device */
-	u32 free[TOY_CHUNKS_MAX];			   /* ring, longest free first */
+	u32 free[TOY_CHUNKS_MAX];			   /* ring, freed first comes first */
 	u32 free_first;
 	u32 free_count;
 	struct toy_call calls[4096];
 	u32 call_count;
 	u64 kinds[TOY_CALL_KINDS]; /* calls of each kind, ever */
-	u64 pages[TOY_CALL_KINDS]; /* pages that they were about */
+	u64 pages[TOY_CALL_KINDS]; /* pages of these calls */
 	u32 services;
 	u32 fail_copy;	    /* the copy in that fails, counted from 1; 0: none */
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
-	int out_error;	    /* what it fails with; 0: -EIO */
-	int copy_error;	    /* what fail_copy fails with; 0: -EIO */
-	int wait_error;	    /* what a wait for a fence returns */
-	u32 refuse_alloc;   /* so many allocations fail, room or not */
-	u32 refuse_looks;   /* so many looks find a chunk in service, whether it is or not */
-	u32 locks_most;	    /* most ranges that were locked at once while a copy was started */
-	bool out_in_flight; /* no copy out has passed */
+	int out_error;	    /* the error of fail_out; 0: -EIO */
+	int copy_error;	    /* the error of fail_copy; 0: -EIO */
+	int wait_error;	    /* the result of a wait for a fence */
+	u32 refuse_alloc;   /* this many allocations fail, room or not */
+	u32 refuse_looks;   /* this many looks find the chunk in service, whatever it is */
+	u32 locks_most;	    /* most range locks held at once when a copy started */
+	bool out_in_flight; /* copies out stay in flight */
 	u64 out_sequence;
-	int replay_error;	     /* what a replay returns */
-	u32 host_waits;		     /* fences that were waited for */
+	int replay_error;	     /* the result of a replay */
+	u32 host_waits;		     /* waits for a fence */
 	void (*on_evict)(u32 chunk); /* called for each victim, unless NULL */
 	struct gvm_range_stats stats;
 	struct gvm_fence fence;
@@ -91,41 +91,44 @@ struct toy {
 
 extern struct toy toy;
 
-/* Make it with @chunks chunks; destroy expects that everything came back and the books balance. */
+/*
+ * Make the GPU with @chunks chunks. toy_destroy() checks that all came back and the books
+ * balance.
+ */
 void toy_init(u32 chunks);
 void toy_init_with(u32 chunks, u32 features);
 void toy_destroy(void);
 
-/* Attach and detach a container. */
+/* Attach a process of group @tgid, and expect success. */
 struct gvm_container *toy_attach(u32 tgid);
 
-/* Map a range of @bytes as address space number @space, and take it away. */
+/* Map a range of @bytes in address space @space, and unmap it. */
 struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 bytes,
 				bool on_host);
 void toy_unmap_range(u32 space);
 
-/* Take away all that is still mapped. */
+/* Unmap all ranges that are still mapped. */
 void toy_unmap_all(void);
 
-/* Write a control file of a container, as an operator would; it has to be accepted. */
+/* Write a control file of a container, as an operator does. The write must succeed. */
 void toy_write_file(struct gvm_container *container, const char *file, const char *text);
 
-/* Put a fault into the script; service all that is there, and expect @batches batches. */
+/* Add a fault to the script. Service all faults of the script. */
 void toy_fault(u32 space, u64 page, enum gvm_access access);
 void toy_service_all(void);
 
 /*
- * As the GPU would: make an access, faulting until the page is there. Returns false if the fault
- * was cancelled. A store leaves @tag in the page, a load expects what was stored last.
+ * An access by the GPU: it faults until the page is there. Returns false if the fault was
+ * cancelled. A store leaves @tag in the page; a load expects the last stored tag.
  */
 bool toy_store(u32 space, u64 page, u32 tag);
 bool toy_load(u32 space, u64 page, u32 tag);
 
-/* A store into, and a load from, the first page of @count blocks, each with a tag of its own. */
+/* Store to, or load from, the first page of each of @count blocks, each with its own tag. */
 void toy_store_blocks(u32 space, u32 first, u32 count);
 void toy_load_blocks(u32 space, u32 first, u32 count);
 
-/* Is anything of a block on the device? */
+/* Does the block have a chunk on the device? */
 bool toy_on_device(u32 space, u32 block);
 
 /* Kill the running thread, for good, where a test can do that to itself. */
@@ -136,7 +139,7 @@ bool toy_on_device(u32 space, u32 block);
 #endif
 void toy_kill(void);
 
-/* The log has this call at @index. */
+/* Expect this call in the log at @index. */
 void toy_expect_call(u32 index, enum toy_call_kind kind, u32 chunk, u32 first, u32 count);
 
 #endif
