@@ -56,6 +56,11 @@ static int call_attach(void)
 	return gvm_container_attach(device, 2, &made);
 }
 
+static int call_create(void)
+{
+	return gvm_container_create(device, 0, &made);
+}
+
 static void undo_attach(void)
 {
 	gvm_container_detach(made);
@@ -110,6 +115,18 @@ static void undo_evictor_get(void)
 	gvm_container_evictor_put(container);
 }
 
+/* A user that gets its thread only now. */
+static int call_evictor_restart(void)
+{
+	int status;
+
+	container->evictor_users++;
+	status = gvm_container_evictor_restart(container);
+	if (status)
+		container->evictor_users--;
+	return status;
+}
+
 static int call_scheduler_start(void)
 {
 	static const struct gvm_scheduler_config config = { .policy = GVM_SCHED_WEIGHTED,
@@ -141,9 +158,11 @@ static const struct {
 } entries[] = {
 	{ "gvm_device_init", call_device_init, undo_device_init },
 	{ "gvm_container_attach", call_attach, undo_attach },
+	{ "gvm_container_create", call_create, undo_attach },
 	{ "gvm_memory_init", call_memory_init, undo_memory_init },
 	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
 	{ "gvm_container_evictor_get", call_evictor_get, undo_evictor_get },
+	{ "gvm_container_evictor_restart", call_evictor_restart, undo_evictor_get },
 	{ "gvm_range_init", call_range_init, undo_range_init },
 	{ "gvm_scheduler_start", call_scheduler_start, undo_scheduler_start },
 	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },
