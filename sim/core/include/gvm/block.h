@@ -24,9 +24,9 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
 
 /*
- * Unevictable memory that is charged to its container (block/unevictable.c): add and remove of the
- * table. Remove gives back @bytes of what was added, such as the page tables of a range that is gone;
- * release gives back all.
+ * Unevictable memory, charged to its container (block/unevictable.c):
+ * gvm_memory_ops.unevictable_add and unevictable_remove. Remove gives back @bytes of the added
+ * memory, such as the page tables of a range that is gone. Release gives back all of it.
  * CONTEXT: process.
  */
 int gvm_unevictable_add(struct gvm_memory *memory, struct gvm_unevictable *taken, u64 bytes);
@@ -34,59 +34,68 @@ void gvm_unevictable_remove(struct gvm_memory *memory, struct gvm_unevictable *t
 			    u64 bytes);
 void gvm_unevictable_release(struct gvm_memory *memory, struct gvm_unevictable *taken);
 
-/* What the page tables of an address space take, and what a range of @bytes adds. CONTEXT: atomic. */
+/*
+ * Bytes of an address space's page tables; bytes that a range of @bytes adds to them. CONTEXT:
+ * atomic.
+ */
 u64 gvm_page_table_space_bytes(void);
 u64 gvm_page_table_range_bytes(u64 bytes);
 
-/* The calls of the table about chunks, with their contracts. CONTEXT: process; process; atomic. */
+/*
+ * The calls of the table about chunks, with their contracts. CONTEXT: process; process; atomic.
+ */
 int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *eviction);
 int gvm_block_hint(struct gvm_memory *memory, u32 chunk);
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 
 /*
- * What gvm_range_service() is made of, for a model of another driver that does its own service
- * over the same blocks. "_locked": the range's lock is held.
+ * The steps of gvm_range_service(). A model of another driver uses them for a service of its
+ * own over the same blocks. "_locked": the range's lock is held.
  */
 
-/* Pages of a block that has a chunk cease to be resident and mapped. CONTEXT: process. */
+/*
+ * Unmap @pages of a block that has a chunk. They are not resident any more. CONTEXT: process.
+ */
 void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
 
 /*
- * The block loses its chunk, of which nothing is mapped any more; unless @keep, the chunk is given
- * back. CONTEXT: atomic.
+ * Take the chunk away from a block with no mapped page. The chunk is uncharged. Without @keep
+ * it is also given back to the device. CONTEXT: atomic.
  */
 void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
 
 /*
- * Host memory holds nothing of @pages any more: they are on the device, or their data is given up.
+ * Drop the host's data of @pages: it is on the device now, or the application gave it up.
  * CONTEXT: atomic.
  */
 void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages);
 
 /*
- * Give a block that has none the chunk @chunk, in service: the container's reservation becomes its
- * charge. CONTEXT: atomic.
+ * Give @chunk to a block without a chunk. The container's reservation becomes the charge of the
+ * chunk, and the block is in service. CONTEXT: atomic.
  */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
 
 /*
- * Start copying in and clearing @wanted, none of it resident, of a block that has a chunk; @fence
- * covers it. Returns 0, or an error of the device's copy_in, clear or fence_wait. CONTEXT:
- * process.
+ * Start copying in or clearing the pages @wanted of a block that has a chunk. None of them is
+ * resident. @fence covers the copies. Returns 0, or an error of the device's copy_in, clear or
+ * fence_wait. CONTEXT: process.
  */
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 			  struct gvm_fence *fence);
 
 /*
- * Then: books and PTEs, while the copies fly. Maps @wanted, whose data is on the device or on its
- * way there, so that @access does not fault. The block is no longer in service. CONTEXT: atomic.
+ * The next step: books and PTEs, while the copies are in flight. Maps the pages @wanted so that
+ * @access does not fault; their data is on the device or on its way there. The block is no
+ * longer in service. CONTEXT: atomic.
  */
 void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access);
 
 /*
- * Unmap @pages, all of them resident, and start copying to host memory what of them is not clean.
- * Returns 0, or an error of the device's copy_out: they are mapped again. CONTEXT: process.
+ * Unmap @pages, all of them resident, and start copying those that are not clean to host
+ * memory. Returns 0, or an error of the device's copy_out; then the pages are mapped again.
+ * CONTEXT: process.
  */
 int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 			      struct gvm_fence *fence);

@@ -11,15 +11,16 @@
  *   gvm_charge_allocated()  the reservation is tied to that chunk
  *   gvm_charge_bind()       the chunk enters the clock
  *   gvm_charge_cancel()     the allocation failed: the reservation is returned
- *   gvm_uncharge()          exactly once per chunk, credited to the payers that the books recorded
+ *   gvm_uncharge()          exactly once per chunk, credited to the recorded payers
  *
  * gvm_charge_bind() of a free chunk does both steps.
  *
- * Parts of a chunk. NVIDIA's driver splits a root chunk of 2 MB into sub-chunks of 64 KB and more,
- * which may serve several VA blocks, even of several containers. With gvm_device_config.sub_chunks
- * the books charge exactly the bytes that the driver allocated and freed: its hooks see both, at
- * block_alloc_gpu_chunk() and free_chunk(). The clock works on root chunks, as eviction does.
- * A root chunk stands on the rings of the container that got its first part.
+ * Parts of a chunk. NVIDIA's driver splits a root chunk of 2 MB into sub-chunks of 64 KB and
+ * more, which may serve several VA blocks, even of several containers. With
+ * gvm_device_config.sub_chunks the books charge exactly the bytes that the driver allocates and
+ * frees: its hooks see both, at block_alloc_gpu_chunk() and free_chunk(). The clock works on
+ * root chunks, as eviction does. A root chunk stands on the rings of the container that got its
+ * first part.
  *
  * Contexts and page tables are charged as unevictable memory, which no clock sees:
  *
@@ -44,8 +45,8 @@ static inline int gvm_charge_reserve(struct gvm_container *container)
 }
 
 /*
- * Charge one chunk whatever the limit is: for memory that the device has already given away. Reclaim
- * lowers a usage above the limit. CONTEXT: atomic.
+ * Charge one chunk without a look at the limit: for memory that the device has already given
+ * away. Reclaim lowers a usage above the limit. CONTEXT: atomic.
  */
 void gvm_charge_force(struct gvm_container *container);
 
@@ -57,36 +58,40 @@ static inline void gvm_charge_cancel(struct gvm_container *container)
 }
 
 /*
- * Tie a reservation to a free chunk, which becomes GVM_CHUNK_ALLOCATED: it cannot be picked yet, and
- * gvm_uncharge() returns the reservation. CONTEXT: atomic.
+ * Tie a reservation to a free chunk. The chunk becomes GVM_CHUNK_ALLOCATED: it cannot be picked
+ * yet, and gvm_uncharge() returns the reservation. CONTEXT: atomic.
  */
 void gvm_charge_allocated(struct gvm_container *container, u32 chunk);
 
 /*
- * With sub_chunks: the same of @pages pages from @first_page on, none of which is charged. A part of
- * a bound chunk is bound at once. The chunk is not being evicted. CONTEXT: atomic.
+ * With sub_chunks: the same for @pages pages from @first_page on. None of them is charged yet,
+ * and the chunk is not being evicted. A part of a bound chunk is bound at once. CONTEXT:
+ * atomic.
  */
 void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 first_page,
 			       u32 pages);
 
 /*
- * Bind a chunk: an allocated one with all parts that it has, or a free one, which takes a reservation
- * of @container. It enters both clock orders just behind each hand, with clear reference bits. A
- * bound chunk stays as it is. CONTEXT: atomic.
+ * Bind an allocated chunk with all its parts, or a free chunk, which takes a reservation of
+ * @container. The chunk enters both clock orders just behind each hand, with clear reference
+ * bits. A bound chunk stays as it is. CONTEXT: atomic.
  */
 void gvm_charge_bind(struct gvm_container *container, u32 chunk);
 
-/* Uncharge a chunk with all its parts: it leaves the clock, its payers are credited. CONTEXT: atomic. */
+/*
+ * Uncharge a chunk with all its parts: it leaves the clock, its payers are credited. CONTEXT:
+ * atomic.
+ */
 void gvm_uncharge(struct gvm_device *device, u32 chunk);
 
 /*
- * With sub_chunks: uncharge @pages charged pages from @first_page on. The chunk stays charged for
- * the rest. It is free when the last page leaves. When the last page of its owner leaves, another
- * payer becomes the owner. CONTEXT: atomic.
+ * With sub_chunks: uncharge @pages charged pages from @first_page on. The chunk stays charged
+ * for the rest. It is free when the last page leaves. When the last page of its owner leaves,
+ * another payer becomes the owner. CONTEXT: atomic.
  */
 void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages);
 
-/* Reserved bytes become unevictable memory, or unevictable memory is given back. CONTEXT: atomic. */
+/* bind: reserved bytes become unevictable memory. uncharge: give it back. CONTEXT: atomic. */
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
 void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 
@@ -94,30 +99,32 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 u32 gvm_charge_excess(struct gvm_container *container);
 
 /*
- * @bytes of the container moved to host memory, or left it. The caller credits the container that it
- * charged, also when another process brings the page back: a range remembers its container.
- * A credit of more than was charged warns once and leaves 0. CONTEXT: atomic.
+ * charge: @bytes of the container moved to host memory. uncharge: they left it. The caller
+ * credits the container that it charged, also when another process brings the page back: a
+ * range remembers its container. A credit above the charged bytes warns once and leaves 0.
+ * CONTEXT: atomic.
  */
 void gvm_swap_charge(struct gvm_container *container, u64 bytes);
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes);
 
 /*
- * Of a part of the container's memory, host memory held copies of @before bytes and now holds copies
- * of @after bytes. Counted, and charged to no limit: see block/clean.c. CONTEXT: atomic.
+ * Host memory held copies of @before bytes of a part of the container's memory, and now of
+ * @after bytes. These copies are counted and charged to no limit: see block/clean.c. CONTEXT:
+ * atomic.
  */
 void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after);
 
 /*
- * Set a limit in bytes; any value is legal, also one above the device. It holds for the next charge.
- * Reclaim lowers a usage above it. CONTEXT: process.
+ * Set a limit in bytes. Any value is legal, also one above the device's memory. It holds for
+ * the next charge. Reclaim lowers a usage above it. CONTEXT: process.
  */
 void gvm_limit_set_high(struct gvm_container *container, u64 bytes);
 void gvm_limit_set_low(struct gvm_container *container, u64 bytes);
 
 /*
- * Set hmem.limit in bytes: from now on a chunk is picked only if all of it would fit beside the memory
- * that is swapped out or on its way. Memory that is on the host already stays there.
- * CONTEXT: process.
+ * Set hmem.limit in bytes. From now on a chunk is picked only if all of it fits beside the
+ * memory that is swapped out or on its way to the host. Memory that is on the host already
+ * stays there. CONTEXT: process.
  */
 void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes);
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Control files: the papers' gcgroup interface (GVM Table 2, Ghost Table 2) as a table of names.
- * Scenario events, the policy daemon and writes to debugfs all come through the same two calls.
+ * Control files: the papers' gcgroup interface (GVM Table 2, Ghost Table 2) as a table of
+ * names. Scenario events, the policy daemon and the files in debugfs all use gvm_control_read()
+ * and gvm_control_write().
  */
 #ifndef GVM_CONTROL_H
 #define GVM_CONTROL_H
 
 #include "gvm/container.h"
 
-/* The longest text a control file takes or gives, with its terminating zero. */
+/* The longest text that a control file takes or gives, with its terminating zero. */
 #define GVM_CONTROL_TEXT_MAX 256
 
-/* What the text of a control file means, and so how it is parsed. */
+/* The kind of a control file's text, and its parser. */
 enum gvm_control_kind {
 	GVM_CONTROL_BYTES,     /* gvm_parse_bytes(); "max" is GVM_NO_LIMIT */
 	GVM_CONTROL_TIMESLICE, /* gvm_parse_timeslice_us() */
@@ -20,7 +21,7 @@ enum gvm_control_kind {
 };
 
 /*
- * One control file: everything that parsers, debugfs, collectors, help and documents have to know.
+ * One control file, described for parsers, debugfs, collectors, help and documents.
  * A new control file is a new row of the table in service/control.c and nothing else.
  */
 struct gvm_control_file {
@@ -33,15 +34,18 @@ struct gvm_control_file {
 	u64 min;	  /* smallest and largest value that a write takes, in @unit */
 	u64 max;
 	bool tsg_mutex; /* show needs the device's tsg_mutex, which may be held over RPCs */
-	/* Write the value as text with a newline into buf; its length or -EINTR. NULL: write-only. */
+	/*
+	 * Write the value as text with a newline into buf; its length or -EINTR. NULL:
+	 * write-only.
+	 */
 	int (*show)(struct gvm_container *container, char *buf, size_t size);
-	/* Work that precedes a value that is to hold, for a writer who can wait. 0 or -EINTR. Or NULL. */
+	/* Work before the value holds, for a writer that can wait. 0 or -EINTR. Or NULL. */
 	int (*prepare)(struct gvm_container *container, u64 value);
 	/* Take a value between min and max. 0 or -errno. NULL: read-only. */
 	int (*store)(struct gvm_container *container, u64 value);
 	/*
-	 * Work that follows a stored value; long work only with @wait. 0, or why it was left unfinished:
-	 * the value holds all the same. Or NULL.
+	 * Work that follows a stored value; long work only with @wait. 0, or the error that
+	 * left the work unfinished; the value holds all the same. Or NULL.
 	 */
 	int (*apply)(struct gvm_container *container, bool wait);
 };
@@ -54,34 +58,39 @@ const struct gvm_control_file *gvm_control_at(u32 index);
 const struct gvm_control_file *gvm_control_find(const char *name);
 
 /*
- * Read or write a control file by name. read returns the length of the text; write takes @size
- * bytes that need no terminator and may end in white space. Errors: -ENOENT no such file,
- * -EACCES not readable or writable, -EINVAL malformed or out of range (nothing changed), -E2BIG
- * text too long, -EINTR the thread is being killed, -ENODEV the GPU is lost, -EIO its books are
- * broken, -EOPNOTSUPP a compute.* file of a container that shares a TSG, or what an RPC returned. A
- * limit holds, and its reclaim is unfinished, after -EINTR, -EAGAIN (the device is being quiesced) or
- * an eviction's error: see gvm_reclaim(). A freeze holds, and a TSG is still on the GPU, after
- * -ETIMEDOUT, -EAGAIN or -EINTR: see gvm_compute_await_frozen(). On a quiesced device a write waits
- * for the resume, killably. CONTEXT: process.
+ * Read or write a control file by name. read returns the length of the text. write takes @size
+ * bytes that need no terminator and may end in white space. On a quiesced device a write waits
+ * for the resume, killably.
+ *
+ * Errors: -ENOENT no such file, -EACCES not readable or writable, -EINVAL malformed or out of
+ * range (nothing changed), -E2BIG text too long, -EINTR the thread is being killed, -ENODEV the
+ * GPU is lost, -EIO its books are broken, -EOPNOTSUPP a compute.* file of a container that
+ * shares a TSG, or the error of an RPC. After -EINTR, -EAGAIN (the device is being quiesced) or
+ * an eviction's error a limit may hold while its reclaim is unfinished: see gvm_reclaim().
+ * After -ETIMEDOUT, -EAGAIN or -EINTR a freeze may hold while a TSG is still on the GPU: see
+ * gvm_compute_await_frozen(). CONTEXT: process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 
-/* As gvm_control_read(), but it never sleeps: -EAGAIN, a mutex is held. CONTEXT: process. */
+/*
+ * As gvm_control_read(), but without sleep. -EAGAIN: another thread holds a mutex. CONTEXT:
+ * process.
+ */
 int gvm_control_peek(struct gvm_container *container, const char *name, char *buf, size_t size);
 int gvm_control_write(struct gvm_container *container, const char *name, const char *text,
 		      size_t size);
 
 /*
- * As gvm_control_write(), but without a wait for reclaim: a lowered limit holds at once, listeners are
- * told, and the memory above it leaves when the container next needs some. -EAGAIN: the device is
- * quiesced. CONTEXT: process.
+ * As gvm_control_write(), but without a wait for reclaim: a lowered limit holds at once,
+ * listeners are told, and the memory above it leaves when the container next needs some.
+ * -EAGAIN: the device is quiesced. CONTEXT: process.
  */
 int gvm_control_set(struct gvm_container *container, const char *name, const char *text,
 		    size_t size);
 
 /*
- * Parsers of policy/parse.c. Each takes a whole zero-terminated text, without surrounding space,
- * and returns 0, -EINVAL (malformed) or -ERANGE (does not fit). CONTEXT: atomic.
+ * Parsers of policy/parse.c. Each takes a whole zero-terminated text, without surrounding
+ * space, and returns 0, -EINVAL (malformed) or -ERANGE (does not fit). CONTEXT: atomic.
  *   bytes   decimal integer; K, M, G for powers of 1024; "max"; 6e9
  *   us      decimal integer: bare or "ms" is milliseconds, "us" microseconds
  */

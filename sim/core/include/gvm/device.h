@@ -4,9 +4,9 @@
  *
  * LOCKING. Two locks, in this order:
  *   tsg_mutex   sleeping. TSG list and compute settings, and the RPCs that apply them.
- *   lock        leaf spinlock. Everything else. Held for bounded work only; nothing else is
- *               taken under it but a wait queue's own lock to wake somebody, and of the device's
- *               calls only the atomic ones are made.
+ *   lock        leaf spinlock. Everything else. Held for bounded work only. Only a wait
+ *               queue's own lock is taken under it, for a wake-up. Only atomic calls of the
+ *               device are made under it.
  */
 #ifndef GVM_DEVICE_H
 #define GVM_DEVICE_H
@@ -33,15 +33,15 @@ enum gvm_chunk_state {
 };
 
 /*
- * What the core keeps per physical chunk, in a flat array indexed by its number: no allocation
- * and no search on any hot path. Guarded by the device's lock. The reference bits are in
- * gvm_device.referenced, the payers of parts of a chunk in gvm_device.payers.
+ * The core's record of a physical chunk, in a flat array indexed by the chunk's number: no
+ * allocation and no search on any hot path. Guarded by the device's lock. The reference bits
+ * are in gvm_device.referenced, the payers of parts of a chunk in gvm_device.payers.
  */
 struct gvm_chunk {
-	struct gvm_container *owner; /* on whose rings it stands; NULL: free */
+	struct gvm_container *owner; /* it stands on this container's rings; NULL: free */
 	u32 next[GVM_ORDERS];
 	u32 prev[GVM_ORDERS];
-	u32 bytes;  /* charged for it, to all who have a part */
+	u32 bytes;  /* charged for it, to all containers with a part */
 	u8 state;   /* enum gvm_chunk_state */
 	u8 stashed; /* in gvm_device.stash */
 };
@@ -51,21 +51,21 @@ struct gvm_chunk {
 #define GVM_REFERENCED_ALL    (GVM_REFERENCED(GVM_ORDER_GLOBAL) | GVM_REFERENCED(GVM_ORDER_OWN))
 
 /*
- * A ring of chunks with a hand: the chunk looked at next, GVM_NO_CHUNK when empty. A ring does
- * not count its chunks, and a chunk does not know which global-order ring it is on: neither
- * could be kept true by splicing one ring into another in constant time.
+ * A ring of chunks with a hand: the chunk looked at next, GVM_NO_CHUNK when empty. A ring has
+ * no count of its chunks, and a chunk has no pointer to its global-order ring: a splice of one
+ * ring into another could not update either in constant time.
  */
 struct gvm_ring {
 	u32 hand;
 	/* GVM_HINT_FAULTS, see policy/hint.c. */
-	u32 front; /* the front hand, if it leads at all */
-	u32 lead;  /* how many chunks it is ahead; may be too many after some have left */
+	u32 front; /* the front hand; valid if lead is not 0 */
+	u32 lead;  /* chunks that it is ahead; an upper bound after some have left */
 };
 
 /* How many entries one atomic pick may look at. */
 #define GVM_PICK_LOOKS 64u
 
-/* Of these, how many the hand of a global pick gets; the rest is for its last step. */
+/* Of these, the looks for the hand of a global pick; the rest is for its last step. */
 #define GVM_PICK_SWEEP_LOOKS 48u
 
 /* Cold victims found ahead of need, outside the atomic path. */
@@ -73,14 +73,14 @@ struct gvm_ring {
 
 /* Ideas beyond the papers: off unless asked for. */
 enum gvm_feature {
-	GVM_CLEAN_DROP = 1, /* what was not written leaves without a copy: block/clean.c */
-	GVM_PRIORITY_BATCHES = 2, /* the most important one's faults first: service/fault.c */
-	GVM_HINT_FAULTS = 4,	  /* a reference bit that means it: policy/hint.c */
+	GVM_CLEAN_DROP = 1,	  /* evict unwritten pages without a copy: block/clean.c */
+	GVM_PRIORITY_BATCHES = 2, /* serve faults in order of priority: service/fault.c */
+	GVM_HINT_FAULTS = 4,	  /* see whether a resident chunk is used: policy/hint.c */
 };
 
 /*
- * What the core does on a device by itself or for a user. Each can be stopped as a whole, in the order
- * in which it is listed here: see service/quiesce.c.
+ * What the core does on a device by itself or for a user. Each activity can be stopped as a
+ * whole. They are stopped in this order: see service/quiesce.c.
  */
 enum gvm_activity {
 	GVM_ACTIVITY_EVICTORS,	/* a round of a background evictor */
@@ -98,9 +98,9 @@ struct gvm_device_config {
 	void *gpu;				 /* passed to every call of ops */
 	const struct gvm_memory_ops *memory_ops; /* its memory manager; borrowed likewise */
 	void *memory; /* passed to every call of memory_ops; or set in the device later */
-	u64 default_timeslice_us; /* what a TSG has before anybody writes */
+	u64 default_timeslice_us; /* timeslice of a new TSG */
 	u32 features;		  /* set of enum gvm_feature */
-	bool sub_chunks; /* containers may get parts of a chunk: a payer is kept for each page */
+	bool sub_chunks; /* containers may get parts of a chunk: each page has a payer */
 };
 
 /* One GPU. */
@@ -120,14 +120,16 @@ struct gvm_device {
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */
 	/*
-	 * With sub_chunks: who pays for each page of each chunk, GVM_PAGES_PER_BLOCK a chunk; NULL:
-	 * not charged. Else NULL: a chunk is charged as a whole to its owner.
+	 * With sub_chunks: the payer of each page, GVM_PAGES_PER_BLOCK for each chunk; an entry
+	 * is NULL if the page is not charged. Without sub_chunks: NULL, a chunk is charged as a
+	 * whole to its owner.
 	 */
 	struct gvm_container **payers;
 	/*
-	 * GVM_REFERENCED bits, a byte per chunk, in the memory behind them: a use writes nothing
-	 * else, and 64 chunks share a cache line. gvm_clock_touch() writes without the lock; a
-	 * use that loses the race with a hand is forgotten, which costs one second chance.
+	 * GVM_REFERENCED bits, a byte for each chunk, in the memory behind the chunks. A use
+	 * writes nothing else, and 64 chunks share a cache line. gvm_clock_touch() writes
+	 * without the lock. A use that loses the race with a hand is forgotten, which costs one
+	 * second chance.
 	 */
 	u8 *referenced;
 	struct gvm_ring global;
@@ -141,18 +143,18 @@ struct gvm_device {
 	u64 unevictable_bytes;	   /* beside these: contexts and page tables */
 	u32 stash[GVM_STASH_SIZE]; /* longest cold first; validated when used */
 	u32 stash_count;
-	struct list_head listening;  /* gvm_container.listening: those who hear of pressure */
+	struct list_head listening;  /* gvm_container.listening: containers with listeners */
 	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
-	struct gvm_scheduler *scheduler; /* that kicks go to, or NULL */
+	struct gvm_scheduler *scheduler; /* kicks go to it; or NULL */
 
-	bool credit_warned; /* a credit was larger than its charge, and that has been logged */
+	bool credit_warned; /* a credit larger than its charge has been logged */
 	bool lost;	    /* the GPU is gone for good; written once, read without the lock */
 	bool dead;	    /* its books are broken; likewise */
 	bool quiesced;	    /* between gvm_device_quiesce() and gvm_device_resume() */
 	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
 	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
 	struct gvm_waitqueue activity; /* for the end of a stop, or the loss of the GPU */
-	struct gvm_waitqueue idle; /* the thread that quiesces: for the end of an activity */
+	struct gvm_waitqueue idle;     /* the thread that quiesces: the end of an activity */
 };
 
 /*
@@ -161,7 +163,10 @@ struct gvm_device {
  */
 int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config);
 
-/* The books are broken; see gvm_is_broken(). Always true. CONTEXT: atomic, with or without the lock. */
+/*
+ * Mark the books as broken, for gvm_is_broken(). Always true. CONTEXT: atomic, with or without
+ * the lock.
+ */
 static inline bool gvm_device_set_dead(struct gvm_device *device)
 {
 	WRITE_ONCE(device->dead, true);
@@ -175,15 +180,16 @@ static inline bool gvm_device_is_dead(const struct gvm_device *device)
 }
 
 /*
- * Is an invariant of the device broken, which @condition states? Then the device is dead, and the caller
- * leaves its work undone. A dead device is lost as well (gvm/activity.h). Nothing reads or changes its
- * books any more, and none of its containers is freed. User space aborts here. CONTEXT: atomic.
+ * Is the invariant @condition of the device broken? Then the device is dead, and the caller
+ * leaves its work undone. A dead device is lost as well (gvm/activity.h). Charges, picks and
+ * references leave its books alone from now on: gvm_books_lock() refuses. None of its
+ * containers is freed. User space aborts here. CONTEXT: atomic.
  */
 #define gvm_is_broken(device, condition) (!GVM_HOLDS(condition) && gvm_device_set_dead(device))
 
 /*
- * Take the leaf lock to use the books. Returns false: the device is dead, and the lock is not held.
- * CONTEXT: atomic.
+ * Take the leaf lock to use the books. Returns false: the device is dead, and the lock is not
+ * held. CONTEXT: atomic.
  */
 static inline bool gvm_books_lock(struct gvm_device *device)
 {

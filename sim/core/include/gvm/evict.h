@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Making room: in the fault path, behind a lowered limit, and ahead of need by background
- * evictors. The story is told in service/evict.c.
+ * Making room: in the fault path, after a limit was lowered, and ahead of need by background
+ * evictors. service/evict.c explains it.
  */
 #ifndef GVM_EVICT_H
 #define GVM_EVICT_H
@@ -9,9 +9,10 @@
 #include "gvm/charge.h"
 
 /*
- * What a background evictor keeps free: it wakes below LOW and works until HIGH chunks are, or as
- * many as the last batch of faults took, if those were more: the next one is likely of its kind.
- * Both are capped at a fraction of the limit or the device, so that a small limit loses little.
+ * The watermarks of a background evictor. It wakes up below LOW free chunks and works until
+ * HIGH chunks are free. If the last batch of faults took more chunks than that, its number
+ * counts instead: the next batch is likely of the same size. Both watermarks are capped at a
+ * fraction of the limit or the device, so that a small limit loses little.
  */
 #define GVM_EVICT_LOW_CHUNKS  16u
 #define GVM_EVICT_HIGH_CHUNKS 32u
@@ -25,35 +26,39 @@ enum gvm_need {
 };
 
 /*
- * Evict one chunk so that @container can have one. Returns 0: a charge has become less, try again;
- * -EAGAIN: all candidates are in service or on their way in or out; -ENOENT: there is no victim (the
- * limit is below a chunk; or no container has one); -ENOSPC: there are chunks, and none of them may go
- * (the container's own: hmem.limit is used up, counted as GVM_EVENT_HMEM; or, on a full device, all are
- * of containers that are protected or whose hmem.limit is used up); -ENODEV: the GPU is lost; -EINTR;
- * or the error of the last of many victims, all of which failed and are where they were. Memory may
- * have been freed meanwhile: after -ENOENT or -ENOSPC on a full device, retry once. With
- * @eviction->keep the chunk in @eviction->chunk, if there is one, is the caller's. The charge that needs
- * the room is not held meanwhile.
+ * Evict one chunk so that @container can have one. The caller does not hold the charge that
+ * needs the room. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the
+ * caller's. Returns
+ *   0         a usage has fallen: try again
+ *   -EAGAIN   all candidates are in service or on their way in or out
+ *   -ENOENT   there is no victim: all of the container's memory is unevictable; or, on a
+ *             full device, no container has a bound chunk
+ *   -ENOSPC   there are chunks, and none may go: the container's own, since its hmem.limit is
+ *             used up (counted as GVM_EVENT_HMEM); or, on a full device, all are of containers
+ *             that are protected or whose hmem.limit is used up
+ *   -ENODEV   the GPU is lost
+ *   -EINTR    or the error of the last victim that failed. All victims are back in place
+ * Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device, retry once.
  * CONTEXT: process, no VA-block lock held.
  */
 int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 		  struct gvm_eviction *eviction);
 
 /*
- * The same for a thread that can wait and holds no lock: while all candidates are in service or on their
- * way, it sleeps, killably, and tries again. -EAGAIN: that took longer than a second. -EINTR: the thread
- * is being killed. CONTEXT: process.
+ * The same for a thread that can wait and holds no lock. While all candidates are in service or
+ * on their way in or out, the thread sleeps, killably, and tries again. -EAGAIN: that took
+ * longer than a second. -EINTR: the thread is being killed. CONTEXT: process.
  */
 int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 		       struct gvm_eviction *eviction);
 
 /*
- * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go. Its
- * listeners are told at the beginning.
- * Bounded: looks at each chunk a few times. Concurrent faults are served meanwhile and held to the
- * limit; chunks in service leave with their batch. Returns 0; or why it ended early, and the container's
- * next faults do the rest: -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced;
- * -ENODEV: the GPU is lost; or the error of evictions. CONTEXT: process.
+ * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
+ * Its listeners are told at the beginning. The work is bounded: at most twice the excess.
+ * Faults are served meanwhile and held to the limit. Chunks in service leave with their batch.
+ * Returns 0, or an error if it ended early, and the container's next faults do the rest:
+ * -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced; -ENODEV: the GPU
+ * is lost; or the error of an eviction. CONTEXT: process.
  */
 int gvm_reclaim(struct gvm_container *container);
 
@@ -71,31 +76,33 @@ struct gvm_evictor {
 	struct gvm_waitqueue wait;
 	bool kicked;  /* guarded by the device's lock */
 	u32 demand;   /* chunks that the last batch took; guarded likewise */
-	u64 evicted;  /* chunks, ever; the worker's own */
-	u64 hinted;   /* chunks unmapped to see whether they are in use; likewise */
+	u64 evicted;  /* chunks, ever; only the worker writes it */
+	u64 hinted;   /* chunks unmapped to see whether they are used; likewise */
 	u64 failures; /* rounds ended by an error of the device */
 };
 
 /*
- * Start and stop the one of a device. start: 0, -EBUSY (there is one already, maybe this one: it goes on)
- * or -ENOMEM. stop: nothing for an evictor that was not started. CONTEXT: process.
+ * Start and stop the evictor of a device. start: 0, -EBUSY (the device has an evictor already,
+ * maybe this one, which goes on) or -ENOMEM. stop: does nothing if @evictor was not started.
+ * CONTEXT: process.
  */
 int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device);
 void gvm_evictor_stop(struct gvm_evictor *evictor);
 
 /*
- * The one of a container, which all its processes use. get: it runs from now on, started by the first
- * user. 0; or -ENOMEM: there is no thread for it now, though the caller uses it, and restart tries again.
- * put: the last user ends it. Each get is undone by one put, before the process detaches.
- * CONTEXT: process.
+ * The evictor of a container, which all its processes use. get: count one more user; the first
+ * one starts the evictor. Returns 0, or -ENOMEM: it has no thread now. The caller counts as a
+ * user all the same, and restart tries again. put: the last user ends the evictor. Each get is
+ * undone by one put, before the process detaches. CONTEXT: process.
  */
 int gvm_container_evictor_get(struct gvm_container *container);
 int gvm_container_evictor_restart(struct gvm_container *container);
 void gvm_container_evictor_put(struct gvm_container *container);
 
 /*
- * A batch of faults has taken up to @chunks for @container (0: it was not a batch, and says nothing of
- * the next one): wake its evictor and the device's if they are due. CONTEXT: process.
+ * A batch of faults has taken up to @chunks for @container; 0: other memory was taken, which
+ * says nothing about the next batch. Wake the evictors of the container and the device if they
+ * are below their low watermarks. CONTEXT: process.
  */
 void gvm_evictors_kick(struct gvm_container *container, u32 chunks);
 

@@ -12,16 +12,16 @@
 #define GVM_FAULT_BATCH_MAX   256u
 #define GVM_FAULT_BATCHES_MAX 20u
 
-/* What the handler has done so far. */
+/* Counts of the handler's work so far. */
 struct gvm_fault_stats {
 	u64 batches;
 	u64 faults;	/* records fetched */
-	u64 duplicates; /* of these, dropped as the same page again */
+	u64 duplicates; /* of these, dropped: another record of the batch has the same page */
 	u64 deferred;	/* left to fault again */
 	u64 cancelled;
 };
 
-/* One fault handler: a worker thread per GPU. Used by that thread only, but for stats. */
+/* One fault handler: a worker thread per GPU. Other threads read only stats. */
 struct gvm_fault_handler {
 	struct gvm_device *device;
 	struct gvm_worker worker;
@@ -35,8 +35,9 @@ void gvm_fault_handler_stop(struct gvm_fault_handler *handler);
 
 /*
  * Service up to GVM_FAULT_BATCHES_MAX batches of the records in the fault buffer. Returns the
- * number of batches, -EINTR, or -ENODEV: the GPU is lost. On a quiesced device it waits for the
- * resume first. The body of the worker, callable by tests. CONTEXT: process.
+ * number of batches, -EINTR, -ENODEV: the GPU is lost, or -EIO: its books are broken. On a
+ * quiesced device it waits for the resume first. The worker calls it in a loop; tests call it
+ * directly. CONTEXT: process.
  */
 int gvm_fault_service(struct gvm_fault_handler *handler);
 

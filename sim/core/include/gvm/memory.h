@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The memory manager of a device: it owns the chunks, decides what is resident in them, copies, and
- * writes PTEs. One table of calls, given with the device (struct gvm_device_config). The service layer
- * calls it directly and never asks which one it is:
+ * The memory manager of a device: it owns the chunks, decides which pages are resident, copies
+ * them, and writes PTEs. It is one table of calls, given with the device (struct
+ * gvm_device_config). The service layer calls the table directly and does not know which
+ * manager it is:
  *
  *     the core's block layer          gvm_block_memory_ops in gvm/block.h
- *     a model of NVIDIA's driver      sim/nvuvm: stock, the published GVM's patch to it, or the core's
- *                                     policy at its hooks
+ *     a model of NVIDIA's driver      sim/nvuvm: stock, the published GVM's patch to it, or
+ *                                     the core's policy at its hooks
  *     NVIDIA's uvm_va_block           in the kernel: the same calls from its hooks
  *
  *     fault buffer -> service loop --- service ---> manager --- gvm_mmu_ops ---> PTEs, copies
  *                     evictors    --- evict ----->    |
  *                     control     --- limit_write ->  '--- charge, pick, touch ---> policy
  *
- * A call may sleep, is made from process context and without any lock of the core, unless it says
- * otherwise. The manager's own locks are inside the call: NVIDIA's driver takes mmap_lock, the VA
- * space's lock and the VA block's in service, and in evict the victim's VA-block lock alone, so no
- * caller of evict may hold one of these.
+ * A call may sleep, and is made from process context and without any lock of the core, unless
+ * its comment says otherwise. The manager takes its own locks inside the call. NVIDIA's driver
+ * takes mmap_lock, the VA space's lock and the VA block's lock in service. In evict it takes
+ * the victim's VA-block lock alone, so no caller of evict may hold one of these.
  */
 #ifndef GVM_MEMORY_H
 #define GVM_MEMORY_H
@@ -26,7 +27,7 @@
 struct gvm_container;
 struct gvm_range;
 
-/* What happened to the pages of ranges, ever. */
+/* Counts of what happened to the pages of ranges, ever. */
 struct gvm_range_stats {
 	u64 pages_copied_in;
 	u64 pages_cleared;
@@ -35,31 +36,31 @@ struct gvm_range_stats {
 
 /* A managed allocation that is to be made. */
 struct gvm_range_config {
-	struct gvm_container *container; /* who pays; the range takes a reference of its own */
+	struct gvm_container *container; /* the payer; the range takes a reference of its own */
 	void *space;  /* the device's cookie of the address space, as in gvm_fault.space */
 	u64 va;	      /* bytes, aligned to a block */
 	u64 bytes;    /* at least 1; the last block may be partial */
 	bool on_host; /* the application wrote it on the CPU: first touches copy it in */
 	struct gvm_range_stats
-		*stats; /* counted into, one thread at a time; borrowed; or NULL */
+		*stats; /* the range counts here, one thread at a time; borrowed; or NULL */
 };
 
-/* How a chunk is to be evicted, and what became of it. */
+/* How to evict a chunk, and the result. */
 struct gvm_eviction {
 	/*
-	 * Hand the chunk to the caller in place of freeing it: it is in no block and uncharged, and the
-	 * caller gives it to a block, or back by gvm_memory_ops.release.
+	 * Hand the chunk to the caller and do not free it: it is in no block and uncharged. The
+	 * caller gives it to a block, or back with gvm_memory_ops.release.
 	 */
 	bool keep;
-	u64 left_bytes; /* out: of its data, what could not go; the chunk stays charged for it */
-	u32 chunk; /* out, of gvm_evict_for(): with keep, what was handed over, or GVM_NO_CHUNK */
+	u64 left_bytes; /* out: bytes that could not go; the chunk stays charged for them */
+	u32 chunk;	/* out, of gvm_evict_for(): with keep, the chunk, or GVM_NO_CHUNK */
 	struct gvm_fence
 		fence; /* in and out: raised to cover the copies, which may be in flight */
 };
 
 /*
- * Device memory that is no page of a process: the buffers of its context, its page tables. It is never
- * a victim. Used by one thread at a time.
+ * Device memory that is no page of a process: the buffers of its context, its page tables. It
+ * is never a victim. Used by one thread at a time.
  */
 struct gvm_unevictable {
 	struct gvm_container *container; /* borrowed: outlives it */
@@ -68,32 +69,35 @@ struct gvm_unevictable {
 	u32 first_chunk; /* of a list that the manager keeps; GVM_NO_CHUNK: none */
 };
 
-/* Who can have the pages of a range. */
+/* The processors that can have the pages of a range. */
 enum gvm_processor { GVM_PROCESSOR_CPU, GVM_PROCESSOR_GPU };
 
-/* The calls. @memory is what was given with them. A call that may be NULL says so. */
+/* The calls. @memory is gvm_device_config.memory. "Or NULL": the manager may lack the call. */
 struct gvm_memory_ops {
 	/*
-	 * Make a range in the caller's memory, which stays until range_destroy: 0, -EINVAL or -ENOMEM.
-	 * From here on its faults find it. Destroy: unmap, uncharge and free all of it, once the threads
-	 * at work in it have left. No access may be in flight.
+	 * init: make a range in the caller's memory, which stays until range_destroy. Returns
+	 * 0, -EINVAL or -ENOMEM. From here on faults find the range. destroy: unmap, uncharge
+	 * and free all of it. Returns once the threads at work in the range have left. No
+	 * access may be in flight.
 	 */
 	int (*range_init)(void *memory, struct gvm_range *range,
 			  const struct gvm_range_config *config);
 	void (*range_destroy)(void *memory, struct gvm_range *range);
 	/*
-	 * Atomic. An address space is about to go: from here on its faults find no range. Those that are
-	 * being serviced are not waited for.
+	 * Atomic. An address space is about to go: from here on its faults find no range. The
+	 * call does not wait for faults in service.
 	 */
 	void (*space_close)(void *memory, void *space);
 
 	/*
-	 * Make the pages of @count faults of one address space resident and mapped: sorted by address, no
-	 * duplicates, in any number of ranges. Makes room where limit or device are full, by gvm_evict_for()
-	 * or in a way of its own. Sets each fault's status: 0; -EAGAIN (no room now, but there will be: let it
-	 * fault again); -EFAULT (in no range), -EDQUOT (the container may have nothing), -ENOMEM (nothing
-	 * can go), or an eviction's or a copy's error. @fence is raised to cover the device work: wait for it
-	 * before the replay. Calls for one device, all from its fault handler, never overlap.
+	 * Make the pages of @count faults resident and mapped. The faults are of one address
+	 * space, sorted by address, without duplicates, in any number of ranges. Makes room
+	 * where the limit or the device is full, by gvm_evict_for() or in a way of its own.
+	 * Sets each fault's status: 0; -EAGAIN (no room now, but soon: let it fault again);
+	 * -EFAULT (in no range); -EDQUOT (no room within the container's limit); -ENOMEM (no
+	 * chunk can go); or an eviction's or a copy's error. @fence is raised to cover the
+	 * device work: wait for it before the replay. Calls for one device, all from its fault
+	 * handler, never overlap.
 	 */
 	void (*service)(void *memory, void *space, struct gvm_fault *faults, u32 count,
 			struct gvm_fence *fence);
@@ -101,62 +105,65 @@ struct gvm_memory_ops {
 	void (*batch_end)(void *memory);
 
 	/*
-	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: would this chunk go
-	 * now? A look that may be out of date by the time that it is used. Evict is the step that confirms.
+	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: would
+	 * this chunk go now? The answer may be out of date when it is used. Evict is the step
+	 * that confirms.
 	 */
 	bool (*evictable)(void *memory, u32 chunk);
 	/*
-	 * Move a picked chunk's pages out to host memory. On 0 it is unmapped, uncharged, and free or (keep)
-	 * the caller's; with left_bytes part of it had to stay, and the chunk has been put back
-	 * (gvm_clock_putback). -ENOENT: its owner gave it back meanwhile; nothing was handed over. Else
-	 * (-EBUSY: in service; -EINTR, or a copy's error) the data is where it was and the chunk has been
-	 * put back.
+	 * Move a picked chunk's pages out to host memory. On 0 the chunk is unmapped,
+	 * uncharged, and free or (keep) the caller's. On 0 with left_bytes a part had to stay,
+	 * and the chunk has been put back (gvm_clock_putback). -ENOENT: its owner gave it back
+	 * meanwhile; nothing was handed over. Other errors (-EBUSY: in service; -EINTR, or a
+	 * copy's error): the data is where it was, and the chunk has been put back.
 	 */
 	int (*evict)(void *memory, u32 chunk, struct gvm_eviction *eviction);
 	/* Atomic: free a chunk that evict handed over. */
 	void (*release)(void *memory, u32 chunk);
 	/*
-	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: chunks that an
-	 * allocation would find now. The driver, RM and other clients of a real GPU take chunks that no
-	 * container is charged for, so the core does not compute it. NULL: every chunk is either charged
-	 * or free.
+	 * Atomic, under the device's leaf lock, and without a lock of the manager's own: the
+	 * number of chunks that an allocation would find now. On a real GPU the driver, RM and
+	 * other clients take chunks that are charged to no container, so the core cannot
+	 * compute the number. NULL: every chunk is either charged or free.
 	 */
 	u32 (*free_chunks)(void *memory);
 	/*
-	 * With GVM_HINT_FAULTS: take away the mappings of a chunk and leave its data where it is, so that
-	 * the next access to it faults. 0; -ENOENT: it is in no block; -EBUSY: in service. NULL: the
-	 * manager cannot, and the feature must be off.
+	 * With GVM_HINT_FAULTS: unmap a chunk and leave its data where it is, so that the next
+	 * access to it faults. 0; -ENOENT: the chunk is in no block; -EBUSY: it is in service.
+	 * NULL: the manager cannot do this, and the feature must be off.
 	 */
 	int (*hint)(void *memory, u32 chunk);
 
 	/*
-	 * Unevictable memory, in whole chunks. Begin with gvm_unevictable_init(). Add takes @bytes more,
-	 * and evicts for it as for a page. 0; -EDQUOT (more than gmem.limit.high allows, and nothing of
-	 * the container's own can go for it); -ENOMEM (the device has no room, nor can it be made); -EAGAIN
-	 * (all chunks were in service for a second); -EINTR (the thread is being killed); or an
-	 * eviction's error. On an error nothing of @bytes stays taken, but for RM's (sim/nvuvm), which stays
-	 * until it is removed. Remove gives @bytes back, at most taken->bytes. Whether it is charged is the
-	 * manager's to say: NVIDIA's driver does not see what RM takes.
+	 * Unevictable memory, in whole chunks. Begin with gvm_unevictable_init(). Add takes
+	 * @bytes more, and evicts for them as for a page. 0; -EDQUOT (more than gmem.limit.high
+	 * allows, and no chunk of the container can go); -ENOMEM (the device is full, and no
+	 * chunk can go); -EAGAIN (all chunks were in service for a second); -EINTR (the thread
+	 * is being killed); or an eviction's error. On an error none of @bytes stays taken;
+	 * only RM's memory (sim/nvuvm) stays until it is removed. Remove gives @bytes back, at
+	 * most taken->bytes. The manager decides whether the memory is charged: NVIDIA's driver
+	 * does not see the memory that RM takes.
 	 */
 	int (*unevictable_add)(void *memory, struct gvm_unevictable *taken, u64 bytes);
 	void (*unevictable_remove)(void *memory, struct gvm_unevictable *taken, u64 bytes);
 
 	/*
-	 * gmem.limit.high of a container is about to become @bytes, and the writer can wait. The core
-	 * reclaims after the limit holds; this is for a manager that does something before. 0, or -EINTR:
-	 * the limit stays what it was. Or NULL.
+	 * gmem.limit.high of a container is about to become @bytes, and the writer can wait.
+	 * The core reclaims after the limit holds. This call is for a manager that works
+	 * before. Returns 0, or -EINTR: the limit keeps its old value. Or NULL.
 	 */
 	int (*limit_write)(void *memory, struct gvm_container *container, u64 bytes);
 
 	/*
-	 * Move all of a range to the GPU or the CPU, and wait (cudaMemPrefetchAsync). 0; -EAGAIN: no room for
-	 * all of it just now; or what service gives a fault. NULL: the manager has no such call.
+	 * Move all of a range to the GPU or the CPU, and wait (cudaMemPrefetchAsync). 0;
+	 * -EAGAIN: no room for all of it now; or an error that service gives a fault. NULL: the
+	 * manager has no such call.
 	 */
 	int (*migrate)(void *memory, struct gvm_range *range, enum gvm_processor to);
 	/*
-	 * The application gives up what is in the whole pages between @offset and @offset + @bytes of a range
-	 * (block/discard.c): the next touch finds zeros. Returns the bytes of device memory that became free.
-	 * NULL: the manager has no such call.
+	 * The application gives up the data of the whole pages between @offset and @offset +
+	 * @bytes of a range (block/discard.c). The next touch finds zeros. Returns the bytes of
+	 * device memory that became free. NULL: the manager has no such call.
 	 */
 	u64 (*discard)(void *memory, struct gvm_range *range, u64 offset, u64 bytes);
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The port header: everything that the driver core may ask of the world it runs in.
+ * The port header: everything that the driver core may ask of its world.
  *
  * The core is one set of source files that is compiled into the simulator and into gvm.ko. It
  * includes its own headers and this one, and nothing else. Each world supplies a header
- * "gvm_world.h" on the include path which provides the list below with the semantics of the
+ * "gvm_world.h" on the include path. It provides the list below with the semantics of the
  * Linux kernel, and not just its names: a lock knows its owner, a wait can be interrupted,
  * allocation can fail.
  *
@@ -25,66 +25,69 @@
  *   list         struct list_head and the list_*() calls of <linux/list.h> used here:
  *                INIT_LIST_HEAD LIST_HEAD list_add list_add_tail list_del_init list_move_tail
  *                list_empty list_first_entry list_for_each_entry list_for_each_entry_safe
- *   tree         struct rb_root, struct rb_node and the calls of <linux/rbtree.h> used here: RB_ROOT
- *                RB_EMPTY_ROOT RB_EMPTY_NODE RB_CLEAR_NODE rb_entry rb_link_node rb_insert_color
- *                rb_erase
+ *   tree         struct rb_root, struct rb_node and the calls of <linux/rbtree.h> used here:
+ *                RB_ROOT RB_EMPTY_ROOT RB_EMPTY_NODE RB_CLEAR_NODE rb_entry rb_link_node
+ *                rb_insert_color rb_erase
  *
- *   void *gvm_alloc(size_t bytes)     zeroed memory; may sleep; NULL when there is none
+ *   void *gvm_alloc(size_t bytes)     zeroed memory; may sleep; NULL: no memory
  *   void gvm_free(void *memory)       NULL is fine
  *
  *   struct gvm_spinlock               gvm_spin_init(lock, name) gvm_spin_lock
  *                                     gvm_spin_unlock gvm_spin_assert_held
  *   struct gvm_mutex                  gvm_mutex_init(lock, name) gvm_mutex_lock
  *                                     gvm_mutex_unlock gvm_mutex_assert_held
- *     gvm_mutex_lock_killable(lock)                       0; -EINTR, not taken: the thread is being
- *                                                         killed
- *     gvm_mutex_trylock(lock)                             false: not taken, another thread has it
+ *     gvm_mutex_lock_killable(lock)                       0, or -EINTR: not taken, the thread is
+ *                                                         being killed
+ *     gvm_mutex_trylock(lock)                             false: another thread has it
  *   struct gvm_waitqueue              gvm_waitqueue_init(wq)
- *     gvm_wake_up_all(wq)                                 however many wait; no spinlock is held
- *     gvm_wake_up_one(wq)                                 of a queue on which one thread waits at
- *                                                         most; also under a spinlock
+ *     gvm_wake_up_all(wq)                                 any number of threads; no spinlock held
+ *     gvm_wake_up_one(wq)                                 at most one thread waits on the queue;
+ *                                                         also under a spinlock
  *     gvm_wait_event(wq, condition)                       0, uninterruptible
  *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR
  *     gvm_wait_event_timeout_ns(wq, condition, ns)        0, -ETIMEDOUT or -EINTR
- *     gvm_wait_event_killable(wq, condition)              0, or -EINTR: the thread is being killed or
- *                                                         stopped. Other signals do not end it
+ *     gvm_wait_event_killable(wq, condition)              0, or -EINTR: the thread is being
+ *                                                         killed or stopped. Other signals do
+ *                                                         not end it
  *     gvm_wait_event_killable_timeout_ns(wq, condition, ns)  likewise, or -ETIMEDOUT
  *   struct gvm_completion             gvm_completion_init gvm_complete_all
  *     gvm_completion_wait(completion)                     0 or -EINTR
  *   struct gvm_worker                 a thread of the driver
  *     int gvm_worker_start(worker, name, function, data)  0 or -ENOMEM
- *     bool gvm_worker_should_stop(void)                   asked by the thread itself
+ *     bool gvm_worker_should_stop(void)                   called by the thread itself
  *     void gvm_worker_stop(worker)                        interrupts its waits, then joins it
  *
  *   bool gvm_give_way(void)           between two steps of long work, no lock held: another
- *                                     thread may get the CPU. True: the thread is being killed or
- *                                     stopped, and should leave the rest undone
+ *                                     thread may get the CPU. True: the thread is being killed
+ *                                     or stopped, and leaves the rest undone
  *
  *   u64 gvm_ktime_ns(void)            monotonic
  *   gvm_info gvm_warn (printf style, no newline at the end), GVM_WARN_ONCE(condition, ...)
- *   GVM_HOLDS(condition)              its value, which is true unless an invariant is broken. User
- *                                     space aborts then; a kernel logs it and returns false
+ *   GVM_HOLDS(condition)              its value, true unless an invariant is broken. User space
+ *                                     aborts then; a kernel logs it and returns false
  *   GVM_ASSERT(condition)             the same without a value; stays in release builds
  *   void gvm_cost(enum gvm_cost kind, u32 n)
  *                                     the driver has just spent CPU time on n things of a kind.
  *                                     Never yields. The simulator turns it into time before
- *                                     others can see the thread's next effect; the kernel, where
- *                                     the time has really passed, has a tracepoint.
+ *                                     other threads can see the thread's next effect. In the
+ *                                     kernel the time has really passed; it has a tracepoint
+ *                                     here.
  *   void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk, u32 pages)
  *                                     the block at @va of an address space of the container has
- *                                     just left @chunk, with so many resident pages; under its
- *                                     range's lock. Never waits. The kernel has a tracepoint, the
- *                                     simulator's machine records it (output.evictions).
+ *                                     just left @chunk; @pages of it were resident. Called
+ *                                     under its range's lock. Never waits. The kernel has a
+ *                                     tracepoint, the simulator's machine records it
+ *                                     (output.evictions).
  */
 #ifndef GVM_PORT_H
 #define GVM_PORT_H
 
-/* What gvm_cost() can count. */
+/* The kinds of work that gvm_cost() counts. */
 enum gvm_cost {
 	GVM_COST_BATCH,	 /* fetching and sorting one batch of faults */
 	GVM_COST_ENTRY,	 /* one fault record */
 	GVM_COST_BLOCK,	 /* servicing one VA block: masks, charge, push, PTEs */
-	GVM_COST_PAGE,	 /* one page of a block, in a driver that looks at each (NVIDIA's) */
+	GVM_COST_PAGE,	 /* one page of a block, in NVIDIA's driver, which looks at each */
 	GVM_COST_REPLAY, /* flushing the fault buffer and replaying */
 	GVM_COST_EVICT,	 /* evicting one chunk: unmapping, host memory, push */
 	GVM_COST_KINDS,
@@ -98,7 +101,7 @@ struct gvm_container;
 #define GVM_CHUNK_SHIFT 21
 #define GVM_CHUNK_BYTES (1ull << GVM_CHUNK_SHIFT)
 
-/* A page: what the GMMU faults on, and what the masks of a block count. */
+/* A page: the unit of the GMMU's faults, and a bit in the masks of a block. */
 #define GVM_PAGE_SHIFT	    16
 #define GVM_PAGE_BYTES	    (1ull << GVM_PAGE_SHIFT)
 #define GVM_PAGES_PER_BLOCK 32

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Memory pressure events: an application is told how much to give back before it is taken (Ghost
- * 4.2). The idea is told in policy/pressure.c; what blocks is in service/listen.c.
+ * Memory pressure events: an application is told how much memory to give back before the core
+ * evicts it (Ghost 4.2). policy/pressure.c explains the idea. The calls that block are in
+ * service/listen.c.
  */
 #ifndef GVM_PRESSURE_H
 #define GVM_PRESSURE_H
@@ -11,10 +12,10 @@
 /* Listeners that a container can have. */
 #define GVM_LISTENERS_MAX GVM_WATCHERS_MAX
 
-/* What a listener reads. */
+/* The event that a listener reads. */
 struct gvm_pressure_event {
-	u64 target_bytes; /* so much is about to be evicted of the container */
-	u64 sequence;	  /* 1 for a listener's first event; a gap: as many were overwritten */
+	u64 target_bytes; /* bytes that are about to be evicted */
+	u64 sequence;	  /* 1 for a listener's first event; a gap counts overwritten events */
 };
 
 /*
@@ -24,46 +25,55 @@ struct gvm_pressure_event {
 struct gvm_listener {
 	struct gvm_container *container;  /* a reference; NULL: not open */
 	struct gvm_watcher watcher;	  /* readers wait for an event or the end */
-	struct gvm_pressure_event newest; /* sequence 0: nothing has happened yet */
+	struct gvm_pressure_event newest; /* sequence 0: no event yet */
 	u64 read_sequence;		  /* of the newest event that was read */
 	u32 readers;			  /* threads in gvm_listener_read() */
 	bool closing;
 };
 
 /*
- * Listen to @container. Returns 0, -EBUSY (@listener is open already), -ENOSPC (the container has
- * GVM_LISTENERS_MAX) or -ENODEV (it has no process any more). CONTEXT: process.
+ * Listen to @container. Returns 0, -EBUSY (@listener is open already), -ENOSPC (the container
+ * has GVM_LISTENERS_MAX), -ENODEV (it has no process any more) or -EIO (the device is dead).
+ * CONTEXT: process.
  */
 int gvm_listener_open(struct gvm_listener *listener, struct gvm_container *container);
 
 /*
- * Stop listening: wake the readers, which read the end, and wait until they have left. No new reader may
- * come. Does nothing to a listener that is not open. CONTEXT: process.
+ * Stop listening: wake the readers, which read the end, and wait until they have left. The
+ * caller makes sure that no new reader comes. Does nothing to a listener that is not open.
+ * CONTEXT: process.
  */
 void gvm_listener_close(struct gvm_listener *listener);
 
 /* Would a read return at once: is there an event, or the end? CONTEXT: atomic. */
 bool gvm_listener_poll(struct gvm_listener *listener);
 
-/* Has the last process of the container gone? An event may be left to read. CONTEXT: atomic. */
+/*
+ * Has the last process of the container gone? There may still be an event to read. CONTEXT:
+ * atomic.
+ */
 bool gvm_listener_is_at_end(struct gvm_listener *listener);
 
 /*
- * Take the newest event: @wait for it, or not. Returns the size of struct gvm_pressure_event; 0: the
- * end, the last process of the container has gone, or the listener is being closed; -EINVAL: @size
- * is too small for it, which stays; -EAGAIN: none, and @wait is false; -EINTR. CONTEXT: process;
- * without @wait: atomic.
+ * Take the newest event, with @wait after a wait for it. Returns the size of struct
+ * gvm_pressure_event; 0: the end, since the last process of the container has gone or the
+ * listener is being closed; -EINVAL: @size is too small, and the event stays; -EAGAIN: there is
+ * no event, and @wait is false; -EINTR. CONTEXT: process; without @wait: atomic.
  */
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait);
 
 /*
- * @target_bytes are about to be evicted of @container, or of those containers of @device that can be
- * made to give memory. Never waits for listeners. 0 bytes are no event. CONTEXT: process.
+ * Tell listeners that @target_bytes are about to be evicted. post: those of @container.
+ * post_device: those of the containers of @device that are not shielded, in turn and in bounded
+ * number. Never waits for listeners. 0 bytes are no event. CONTEXT: process.
  */
 void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
 
-/* For listen.c, lock held: is there something to read; take it; the list. */
+/*
+ * For listen.c, lock held: is an event or the end there; take it; enter and leave the
+ * container's list.
+ */
 bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener);
 int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret);
 int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container *container);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Stopping a device for suspend or reset, and for good when its GPU is lost. The story is told in
- * service/quiesce.c.
+ * Stopping a device for suspend or reset. service/quiesce.c explains it.
  */
 #ifndef GVM_QUIESCE_H
 #define GVM_QUIESCE_H
@@ -9,18 +8,19 @@
 #include "gvm/device.h"
 
 /*
- * Stop evictors, scheduler, writers and fault service, in this order, and wait for each until it is
- * idle, together no longer than @timeout_ns. Afterwards the core calls no operation of the device but
- * the atomic ones, and those that a detaching process needs. Faults stay in the fault buffer.
- * Returns 0; -EBUSY (quiesced already); -ENODEV (the GPU is lost: nothing runs anyhow); or -ETIMEDOUT
- * or -EINTR, and everything runs again. CONTEXT: process.
+ * Stop evictors, scheduler, writers and fault service, in this order, and wait until each is
+ * idle, no longer than @timeout_ns in all. Afterwards the core calls only the atomic operations
+ * of the device, and those that a detaching process needs. Faults stay in the fault buffer.
+ * Returns 0; -EBUSY (quiesced already); -ENODEV (the GPU is lost: nothing runs anyhow) or -EIO
+ * (its books are broken); or -ETIMEDOUT or -EINTR, and everything runs again. CONTEXT: process.
  */
 int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns);
 
 /*
- * Start again what gvm_device_quiesce() stopped. The GPU may have forgotten its settings: they are
- * made anew for every TSG. Returns 0, -EINVAL (not quiesced), -ENODEV, or the error of an RPC: the
- * device runs, and the next write or the scheduler tries that RPC again. CONTEXT: process.
+ * Start the activities that gvm_device_quiesce() stopped. The GPU may have forgotten its
+ * settings, so they are applied again to every TSG. Returns 0; -EINVAL (not quiesced); -ENODEV
+ * or -EIO (as above); or the error of an RPC: the device runs, and the next write or the
+ * scheduler tries that RPC again. CONTEXT: process.
  */
 int gvm_device_resume(struct gvm_device *device);
 
