@@ -2,10 +2,9 @@
 /*
  * The event loop of a node, and the fibres it lets run; see engine.h for the idea.
  *
- * A fibre that blocks suspends itself to the loop. The loop lets run all that were woken, in the
- * order of their wakes; when nothing is left to run it goes on to the date of the next timer. A
- * wake only appends to that list: between two blocking calls nothing else runs, as engine.h
- * promises.
+ * A blocking call suspends its fibre and resumes the loop. The loop runs all woken actors in
+ * the order of their wakes. When none is left, time moves to the date of the next timer. A wake
+ * only appends an actor to the list, so nothing else runs between two blocking calls.
  */
 #include "engine/engine.h"
 
@@ -33,7 +32,7 @@ struct eng_actor {
 	struct eng_actor *prev;
 	struct eng_timer timeout;
 	bool parked;
-	bool interruptible; /* the present wait is */
+	bool interruptible; /* the present wait can be interrupted */
 	bool interrupted;   /* sticky */
 	int wake_status;    /* what the present wait returns */
 	u64 debt_ns;
@@ -45,7 +44,7 @@ struct eng_actor {
 	struct eng_actor *prev_live;
 };
 
-/* A simulated machine: everything that shares one clock and reaches each other by memory. */
+/* A simulated machine. Its actors share one clock and one memory. */
 struct eng_node {
 	struct eng_timers timers;
 	u64 now_ns;
@@ -62,7 +61,7 @@ struct eng_node {
 	u32 until_poll; /* events until the next poll */
 };
 
-/* There is one so far. Of several, this is to be the one whose SimGrid actor runs. */
+/* There is one node so far. With several, this will be the node whose SimGrid actor runs. */
 static struct eng_node node;
 static bool under_simgrid;
 
@@ -75,7 +74,7 @@ int eng_use_simgrid(void)
 {
 	int status = eng_simgrid_init(1);
 
-	/* SimGrid takes the signal of a bad access for itself. */
+	/* SimGrid installs a handler of its own for bad accesses: install ours again. */
 	if (!status)
 		status = fibre_watch_stacks();
 	under_simgrid = !status;
@@ -348,7 +347,7 @@ void eng_join(struct eng_actor *actor)
 	free(actor);
 }
 
-/* Let software run until all of it waits. */
+/* Run actors until all of them wait. */
 static void node_run_woken(void)
 {
 	struct eng_actor *actor;
@@ -360,7 +359,10 @@ static void node_run_woken(void)
 	node.current = NULL;
 }
 
-/* Fire what is due now. An actor that the poll woke gets to run even if this date never ends. */
+/*
+ * Fire the timers that are due. Stop once the poll has woken an actor, so that the actor runs
+ * even if timers are set for this date again and again.
+ */
 static void node_fire_due(void)
 {
 	struct eng_timer *timer;
@@ -377,7 +379,10 @@ static void node_fire_due(void)
 	}
 }
 
-/* With every actor parked nothing happens before the next timer, and without one nothing at all. */
+/*
+ * While every actor is parked, nothing happens before the next timer. Without a timer the run
+ * is over.
+ */
 static void node_main(void *data)
 {
 	u64 date;

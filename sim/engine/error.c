@@ -4,7 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What is quoted can hold anything: it stays one line, and does nothing to a terminal. */
+/*
+ * Quoted text can hold any byte. Control characters become '?', so the error stays one line and
+ * does nothing to a terminal.
+ */
 static void sim_error_format(struct sim_error *err, const char *fmt, va_list args)
 {
 	char *text = err->text;

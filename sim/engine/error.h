@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Errors that reach a user: one line of text and who has to act on it.
+ * Errors that reach a user: one line of text, and whether the user or the machine is at fault.
  *
  * Three kinds of failure are kept apart in this program. A user's mistake (a bad scenario, a
  * bad trace row) and a failure of the machine we run on (disk full, unwritable folder) travel
@@ -10,7 +10,7 @@
 #ifndef SIM_ENGINE_ERROR_H
 #define SIM_ENGINE_ERROR_H
 
-/* Exit codes of gvmsim; also what the functions below return, negated. */
+/* Exit codes of gvmsim. The functions below return them negated. */
 enum sim_exit {
 	SIM_EXIT_OK = 0,
 	SIM_EXIT_RUNTIME = 1, /* disk, memory, deadlock */
@@ -18,7 +18,7 @@ enum sim_exit {
 	SIM_EXIT_INTERRUPTED = 130,
 };
 
-/* One error on its way to the user. Owned by the caller, who zeroes it first. */
+/* One error on its way to the user. The caller owns it and zeroes it first. */
 struct sim_error {
 	char text[1024]; /* one line, no control characters, no newline at the end */
 };
@@ -30,7 +30,7 @@ struct sim_error {
 int sim_user_error(struct sim_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The same for a failure of the machine below us. Returns -SIM_EXIT_RUNTIME. */
+/* Format a failure of the machine that gvmsim runs on. Returns -SIM_EXIT_RUNTIME. */
 int sim_runtime_error(struct sim_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

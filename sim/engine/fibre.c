@@ -41,9 +41,10 @@
 #define FIBRE_SIGNAL_STACK_BYTES (16ul << 10)
 
 /*
- * Boost.Context's interface, the part with C linkage (boost/context/detail/fcontext.hpp):
- * a context is a stack pointer with the saved registers on top. A jump consumes it and gives the
- * context it came from to the other side. CMakeLists.txt runs a program that does this.
+ * Boost.Context's interface, the part with C linkage (boost/context/detail/fcontext.hpp). A
+ * context is a stack pointer with the saved registers on top. A jump consumes the context it
+ * jumps to, and hands the context it leaves to the other side. cmake/boost_context.c checks
+ * this when the build is configured.
  */
 struct fcontext_transfer {
 	void *context;
@@ -53,7 +54,7 @@ void *make_fcontext(void *stack_top, size_t bytes,
 		    void (*function)(struct fcontext_transfer from));
 struct fcontext_transfer jump_fcontext(void *to, void *data);
 
-/* A stack that no fibre uses: kept in its own topmost bytes. */
+/* A stack that no fibre uses. This struct lies in the stack's own topmost bytes. */
 struct free_stack {
 	struct free_stack *next;
 };
@@ -67,7 +68,9 @@ static struct free_stack *stack_as_free(void *stack)
 					     sizeof(struct free_stack));
 }
 
-/* A used stack, or a new one with a guard page below. Returns NULL when there is no memory. */
+/*
+ * A stack of a fibre that has returned, or a new one with a guard page below. NULL: no memory.
+ */
 static void *stack_get(void)
 {
 	struct free_stack *unused = free_stacks;
@@ -94,7 +97,10 @@ static void stack_put(void *stack)
 	struct free_stack *unused = stack_as_free(stack);
 
 #ifdef FIBRE_ASAN
-	/* The frames of the last fibre never returned: their red zones would be found by the next. */
+	/*
+	 * The frames of the last fibre never returned. Their red zones would trap the next
+	 * fibre.
+	 */
 	ASAN_UNPOISON_MEMORY_REGION(stack, FIBRE_STACK_BYTES);
 #endif
 	unused->next = free_stacks;
@@ -107,7 +113,10 @@ static void write_text(const char *text)
 		return;
 }
 
-/* Says which fibre's stack is full, if one is, and lets the access fault again without a handler. */
+/*
+ * Name the fibre whose stack is full, if the bad access is in its guard page. Then remove the
+ * handler: the access faults again and ends the program.
+ */
 static void bad_access(int signal_number, siginfo_t *info, void *context)
 {
 	const char *address = info->si_addr;
@@ -138,7 +147,7 @@ int fibre_watch_stacks(void)
 	return 0;
 }
 
-/* Around each switch: the sanitizers learn which stack comes next. */
+/* Before a switch: tell the sanitizers which stack comes next. */
 static void switch_begin(struct fibre *from, const struct fibre *to)
 {
 	(void)from;
@@ -155,7 +164,10 @@ static void switch_begin(struct fibre *from, const struct fibre *to)
 #endif
 }
 
-/* On the new stack. @from is the fibre that was left; NULL: its stack is known already. */
+/*
+ * After a switch, on the new stack. @from is the fibre that was left; NULL: its stack is known
+ * already.
+ */
 static void switch_end(struct fibre *self, struct fibre *from)
 {
 	(void)self;
@@ -165,7 +177,9 @@ static void switch_end(struct fibre *self, struct fibre *from)
 	size_t bytes;
 
 	__sanitizer_finish_switch_fiber(self->asan_fake_stack, &stack, &bytes);
-	/* The bounds of a thread's own stack are learnt from the first switch that leaves it. */
+	/*
+	 * The bounds of a thread's own stack are learnt from the first switch that leaves it.
+	 */
 	if (from && !from->stack_bytes) {
 		from->stack = (void *)(uintptr_t)stack;
 		from->stack_bytes = bytes;

@@ -6,8 +6,8 @@
  * system call. The two functions that do it come from Boost.Context, which SimGrid uses for its
  * own actors; they have C linkage.
  *
- * A stack has a guard page below it. A fibre that runs into it ends the program with one line and
- * SIGSEGV. Stacks of fibres that have returned are used again and are never unmapped.
+ * A stack has a guard page below it. A fibre that runs into it ends the program with one line
+ * and SIGSEGV. Stacks of fibres that have returned are used again and are never unmapped.
  * AddressSanitizer and ThreadSanitizer are told of each switch when they are compiled in.
  */
 #ifndef SIM_ENGINE_FIBRE_H
@@ -24,15 +24,15 @@ struct fibre {
 	void (*function)(void *data);
 	void *data;
 	const char *name;      /* for the message about a full stack; owned by the caller */
-	bool returned;	       /* @function has; the stack is free again */
-	struct fibre *resumer; /* who goes on when this one suspends */
-	void *asan_fake_stack; /* what the sanitizers know it by */
+	bool returned;	       /* @function has returned; the stack is free again */
+	struct fibre *resumer; /* the fibre that goes on when this one suspends */
+	void *asan_fake_stack; /* handles of the sanitizers */
 	void *tsan_fibre;
 };
 
 /*
- * Tell full stacks from other bad accesses from now on. Not under AddressSanitizer, which does so
- * itself. To be called before the first fibre runs. Returns 0, or -EINVAL if the system refuses.
+ * Report a full stack as such, and not as another bad access. AddressSanitizer does this
+ * itself. Call it before the first fibre runs. Returns 0, or -EINVAL if the system refuses.
  */
 int fibre_watch_stacks(void);
 
@@ -40,12 +40,15 @@ int fibre_watch_stacks(void);
 int fibre_init(struct fibre *fibre, const char *name, void (*function)(void *data), void *data);
 
 /*
- * Run @fibre until it suspends or its function returns; its stack is given back in that case.
- * @self is the caller: a zeroed struct for a thread.
+ * Run @fibre until it suspends or its function returns. A fibre that has returned gives its
+ * stack back. @self is the caller: a zeroed struct for a thread.
  */
 void fibre_resume(struct fibre *self, struct fibre *fibre);
 
-/* From inside @self: let the one that resumed it go on. Returns when it is resumed again. */
+/*
+ * Called by @self: go on with the fibre that resumed @self. Returns when @self is resumed
+ * again.
+ */
 void fibre_suspend(struct fibre *self);
 
 #endif

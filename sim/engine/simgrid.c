@@ -14,7 +14,7 @@
 
 #define NODE_STACK_KIB "1024"
 
-/* The functions of SimGrid that are called, with the types of its own headers. */
+/* SimGrid's functions that gvmsim calls, with the types of SimGrid's headers. */
 static struct {
 	__typeof__(&simgrid_init) init;
 	__typeof__(&simgrid_load_platform) load_platform;
@@ -64,7 +64,7 @@ static void write_platform(FILE *file, u32 count)
 	fputs("</zone></platform>\n", file);
 }
 
-/* SimGrid reads platforms from files only; this one has no name on any disk. */
+/* SimGrid reads a platform from a file only. This file is in memory. */
 static int load_platform(u32 count)
 {
 	char path[64];

@@ -2,10 +2,10 @@
 /*
  * Nodes under SimGrid: each simulated node is one SimGrid host with one actor on it.
  *
- * SimGrid is there for what goes between nodes. All that happens inside of one is the node's own
- * event loop and costs no simcall. SimGrid is loaded when it is asked for: in Debian's packaging
- * it brings 29 shared objects, ns-3 among them, whose constructors and destructors take 20 ms,
- * four times what all the rest of a short run takes.
+ * SimGrid is for traffic between nodes. All work inside a node is in the node's own event loop
+ * and costs no simcall. SimGrid is loaded on request only: in Debian's packaging it brings 29
+ * shared objects, ns-3 among them, whose constructors and destructors take 20 ms, four times
+ * the rest of a short run.
  */
 #ifndef SIM_ENGINE_SIMGRID_H
 #define SIM_ENGINE_SIMGRID_H

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#define SORT_SHORT 16 /* so many are sorted by insertion */
+#define SORT_SHORT 16 /* at most so many values are sorted by insertion */
 
 static void sort_by_insertion(u64 *values, size_t n)
 {
@@ -53,7 +53,10 @@ static u64 median_of_three(u64 a, u64 b, u64 c)
 	return (b < a) == (a < c) ? a : c;
 }
 
-/* Part @values around a pivot. Returns how many came to the left, at least 1 and less than @n. */
+/*
+ * Partition @values around a pivot. Returns the size of the left part, at least 1 and less than
+ * @n.
+ */
 static size_t sort_part(u64 *values, size_t n)
 {
 	u64 pivot = median_of_three(values[0], values[(n - 1) / 2], values[n - 2]);
@@ -74,7 +77,7 @@ static size_t sort_part(u64 *values, size_t n)
 	}
 }
 
-/* Quicksort, which a heap takes over from where the pivots were bad for too long (introsort). */
+/* Introsort: quicksort, with heapsort for parts whose pivots were bad for @depth levels. */
 static void sort_to_depth(u64 *values, size_t n, u32 depth)
 {
 	while (n > SORT_SHORT) {
@@ -110,8 +113,8 @@ double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent)
 	assert(n > 0 && percent <= 100);
 
 	/*
-	 * The rank in hundredths of an element. Weighing both neighbours in integers avoids
-	 * numpy's own subtlety, that a + (b - a) * t may round past b.
+	 * The rank in hundredths of an element. Both neighbours are weighed in integers:
+	 * numpy's a + (b - a) * t may round past b.
 	 */
 	rank = (unsigned __int128)(n - 1) * percent;
 	i = (size_t)(rank / 100);

@@ -10,7 +10,10 @@ static bool timer_before(const struct eng_timer *a, const struct eng_timer *b)
 	return a->sequence < b->sequence;
 }
 
-/* Make the later of two heaps the first child of the earlier one, which is returned. */
+/*
+ * Meld two heaps: the later one becomes the first child of the earlier one. Returns the earlier
+ * one.
+ */
 static struct eng_timer *heap_meld(struct eng_timer *a, struct eng_timer *b)
 {
 	if (timer_before(b, a)) {
@@ -27,7 +30,9 @@ static struct eng_timer *heap_meld(struct eng_timer *a, struct eng_timer *b)
 	return a;
 }
 
-/* One heap of a list of siblings: melded by pairs from the left, then into one from the right. */
+/*
+ * Meld a list of siblings into one heap: by pairs from the left, then all pairs from the right.
+ */
 static struct eng_timer *heap_meld_siblings(struct eng_timer *sibling)
 {
 	struct eng_timer *pairs = NULL;

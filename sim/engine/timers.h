@@ -3,8 +3,9 @@
  * A heap of timers: the earliest first, equal dates in the order in which they were set.
  *
  * It is a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) whose links lie in the
- * timers: setting a timer is one comparison, allocates nothing and cannot fail. Dates and sequence
- * numbers together are a total order, so the shape of the heap never decides anything.
+ * timers: setting a timer is one comparison, allocates nothing and cannot fail. Dates and
+ * sequence numbers together are a total order, so the order of events never depends on the
+ * shape of the heap.
  */
 #ifndef SIM_ENGINE_TIMERS_H
 #define SIM_ENGINE_TIMERS_H
@@ -23,9 +24,9 @@ struct eng_timer {
 	u64 date;			       /* ns */
 	u64 sequence;			       /* order among equal dates */
 	bool set;
-	struct eng_timer *child;    /* links of the heap, the engine's */
+	struct eng_timer *child;    /* links of the heap, set by the engine */
 	struct eng_timer *sibling;  /* next child of the same timer */
-	struct eng_timer *previous; /* child of the same timer, or the parent of the first */
+	struct eng_timer *previous; /* child of the same timer; of the first: the parent */
 };
 
 /* All-zero is empty. Owns none of its timers. */
@@ -36,7 +37,7 @@ struct eng_timers {
 
 void eng_timers_set(struct eng_timers *timers, struct eng_timer *timer, u64 date);
 
-/* Unset a timer; one that is not set stays so. */
+/* Unset a timer. Does nothing to a timer that is not set. */
 void eng_timers_cancel(struct eng_timers *timers, struct eng_timer *timer);
 
 /* The earliest timer's date; ENG_NEVER if there is none. */

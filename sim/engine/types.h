@@ -2,8 +2,8 @@
 /*
  * The kernel's integer types, for all code outside the core and for its user-space port.
  *
- * u64 is unsigned long long, as in the kernel, so that "%llu" is right in both worlds. It has the
- * size of uint64_t, but a pointer to one is not a pointer to the other.
+ * u64 is unsigned long long, as in the kernel, so that "%llu" is right in both worlds. u64 and
+ * uint64_t have the same size, but are different types for a pointer.
  */
 #ifndef SIM_ENGINE_TYPES_H
 #define SIM_ENGINE_TYPES_H

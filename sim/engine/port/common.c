@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What the user-space halves of the port have in common; see gvm_common.h. */
+/* The part of the port that both user-space worlds share; see gvm_common.h. */
 #include "gvm/port.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ u64 gvm_port_draw(u64 *state)
 	return z ^ z >> 31;
 }
 
-/* A line is one write, so that lines of several threads stay whole. */
+/* Each line is one write, so lines of several threads stay whole. */
 void gvm_port_log(const char *level, const char *fmt, ...)
 {
 	char line[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the user-space halves of the port have in common: the kernel's small helpers, memory,
- * messages, assertions. The world that includes it says what a lock, a wait and a thread are.
+ * The part of the port that both user-space worlds share: the kernel's small helpers, memory,
+ * messages, assertions. The world that includes this file defines locks, waits and threads.
  */
 #ifndef GVM_COMMON_H
 #define GVM_COMMON_H
@@ -37,7 +37,9 @@
 		(b) = swap_t;               \
 	} while (0)
 
-/* One access, not torn, invented or repeated: for the few fields that are read without a lock. */
+/*
+ * One access, not torn, invented or repeated: for the few fields that are read without a lock.
+ */
 #define READ_ONCE(x)	     __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value) __atomic_store_n(&(x), (value), __ATOMIC_RELAXED)
 
@@ -56,7 +58,7 @@ static inline unsigned long __ffs(unsigned long word)
 	return (unsigned long)__builtin_ctzl(word);
 }
 
-/* Like snprintf(), but returns what was written and not what would have been. */
+/* Like snprintf(), but returns the number of characters written, not of those wanted. */
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -69,19 +71,23 @@ extern const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 void *gvm_alloc(size_t bytes);
 void gvm_free(void *memory);
 
-/* The world's own: abort unless the running thread may sleep now. */
+/* Abort unless the running thread may sleep now. Each world has its own. */
 void gvm_port_assert_may_sleep(void);
 
 /*
- * Waits. A wait queue counts its wake-ups. A waiter looks at the count, then at its condition,
- * and sleeps only while the count is the same: so the condition is evaluated without any lock of
- * the queue's, may take locks under which others wake, and may even give way. It counts first,
- * also when the time is up or the thread is interrupted.
+ * Waits. A wait queue counts its wake-ups. A waiter reads the count, evaluates its condition,
+ * and sleeps only while the count stays the same. So the condition is evaluated without a lock
+ * of the queue: it may take locks under which others wake, and may even give way. A true
+ * condition counts first: the wait then returns 0 even if the time is up or the thread is
+ * interrupted.
  */
 struct gvm_waitqueue;
 u64 gvm_port_wakes(struct gvm_waitqueue *wq);
 
-/* Sleep until there are not @wakes any more (0), until a date (-ETIMEDOUT), or -EINTR. */
+/*
+ * Sleep until the count is not @wakes (0), until @date (-ETIMEDOUT), or until an interrupt
+ * (-EINTR).
+ */
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible);
 u64 gvm_port_date_in(u64 ns);
 
@@ -110,13 +116,13 @@ u64 gvm_port_date_in(u64 ns);
 		gvm_port_wait_until((wq), (condition), wait_date, true); \
 	})
 
-/* A thread of these worlds has no signals: it is interrupted when it is to end. */
+/* Threads of these worlds get no signals. Only a request to stop interrupts them. */
 #define gvm_wait_event_killable		   gvm_wait_event_interruptible
 #define gvm_wait_event_killable_timeout_ns gvm_wait_event_timeout_ns
 
 /*
- * Seed of giving way: where a kernel could preempt, the running thread lets others run now and then, at
- * random. For tests; to be set before anything runs. 0, as it is at first: never.
+ * Seed of random yields, for tests: where a kernel could preempt, the running thread sometimes
+ * lets others run. Set before any thread runs. 0, the default: threads never yield there.
  */
 extern u64 gvm_port_yield_seed;
 
@@ -139,7 +145,7 @@ void gvm_port_log(const char *level, const char *fmt, ...)
 		warn_now;                                       \
 	})
 
-/* A broken invariant: says where and aborts, in release builds too. */
+/* A broken invariant: print where it is and abort, in release builds too. */
 __attribute__((noreturn)) void gvm_port_assert_failed(const char *what, const char *file,
 						      int line);
 #define GVM_HOLDS(condition)           \

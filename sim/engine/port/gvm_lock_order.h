@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The order of locks, watched: what lockdep is to a kernel, for the user-space worlds of the port.
+ * A checker of lock order for the user-space worlds of the port, as lockdep is for a kernel.
  *
- * Locks of one name are one class. A thread that takes a lock while holding others states an order of
- * classes, "held before taken", and every order that was ever stated is kept. Two of them that
- * contradict each other, at however many removes, are a deadlock that only waits for the right
- * moment; so the second one aborts at once, whatever the moment, and says where both were stated.
- * So does taking a lock twice, or two locks of one class together: nothing says which comes first.
+ * Locks of one name are one class. A thread that takes a lock while it holds others states an
+ * order of classes: held before taken. The checker keeps every stated order. Two orders that
+ * contradict each other, directly or through other classes, can deadlock. So the second one
+ * aborts at once, even if no deadlock is near, and the checker prints where both were stated.
+ * Taking a lock twice aborts, too. So does holding two locks of one class, because the class
+ * does not say which comes first.
  *
- * Always on. An order that is known costs a load for each lock held.
+ * Always on. A known order costs one load for each lock held.
  */
 #ifndef GVM_LOCK_ORDER_H
 #define GVM_LOCK_ORDER_H
@@ -24,7 +25,7 @@
 #define GVM_PLACE_AT(line)   GVM_PLACE_LINE(line)
 #define GVM_PLACE	     __FILE__ ":" GVM_PLACE_AT(__LINE__)
 
-/* The locks that one thread holds, oldest first. All-zero is none. Only that thread reads it. */
+/* The locks that one thread holds, oldest first. All-zero is none. Only that thread uses it. */
 struct gvm_locks {
 	struct gvm_lock_held {
 		const void *lock;
@@ -34,18 +35,20 @@ struct gvm_locks {
 	u32 count;
 };
 
-/* The class of that name, which is borrowed for ever; made on first use. CONTEXT: atomic. */
+/* The class of @name, made on first use. @name is borrowed for ever. CONTEXT: atomic. */
 u32 gvm_lock_class(const char *name);
 
-/* Of each class, those that were ever taken while it was held: masks. */
+/* For each class: a mask of the classes that were ever taken while it was held. */
 extern u32 gvm_locks_stated[GVM_LOCK_CLASSES_MAX];
 
-/* The rare cases: the same lock again, a new order, a wrong order, or one lock too many. */
+/*
+ * Handle the rare cases: the same lock again, a new order, a wrong order, or one lock too many.
+ */
 void gvm_locks_look(const struct gvm_locks *locks, const void *lock, u32 class,
 		    const char *place);
 
 /*
- * The thread is about to take a lock: called before it may have to wait for it, so that a
+ * Note that the thread takes a lock. Called before the thread may wait for the lock, so that a
  * deadlock is reported and does not happen. CONTEXT: atomic.
  */
 static inline void gvm_locks_add(struct gvm_locks *locks, const void *lock, u32 class,
@@ -62,10 +65,10 @@ static inline void gvm_locks_add(struct gvm_locks *locks, const void *lock, u32 
 	locks->held[locks->count++] = (struct gvm_lock_held){ lock, place, class };
 }
 
-/* One that was not taken last, or not at all, which is asserted. */
+/* Remove a lock that is not the newest. Asserts that the thread holds it. */
 void gvm_locks_remove_older(struct gvm_locks *locks, const void *lock);
 
-/* The thread gives a lock up. CONTEXT: atomic. */
+/* Note that the thread releases a lock. CONTEXT: atomic. */
 static inline void gvm_locks_remove(struct gvm_locks *locks, const void *lock)
 {
 	if (locks->count && locks->held[locks->count - 1].lock == lock)

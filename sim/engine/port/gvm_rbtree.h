@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Red-black trees with the names and the semantics of <linux/rbtree.h>, as far as the core uses them.
- * The caller searches, links a node in at a leaf, and then has the tree balanced. No path is longer than
- * twice the logarithm of the number of nodes.
+ * Red-black trees with the names and the semantics of <linux/rbtree.h>, as far as the core uses
+ * them. The caller searches for the place, links the node in as a leaf, and calls
+ * rb_insert_color() to balance the tree. No path is longer than twice the logarithm of the
+ * number of nodes plus 1.
  */
 #ifndef GVM_RBTREE_H
 #define GVM_RBTREE_H
@@ -13,7 +14,7 @@
 #include "engine/port/gvm_list.h"
 
 struct rb_node {
-	struct rb_node *rb_parent; /* itself: in no tree */
+	struct rb_node *rb_parent; /* the node itself: in no tree */
 	struct rb_node *rb_left;
 	struct rb_node *rb_right;
 	bool rb_red;
@@ -40,7 +41,7 @@ static inline void rb_link_node(struct rb_node *node, struct rb_node *parent,
 /* Balance the tree after a node was linked in. */
 void rb_insert_color(struct rb_node *node, struct rb_root *root);
 
-/* Take a node out of the tree and balance it. The node keeps its old links. */
+/* Take a node out of the tree and balance the tree. The node keeps its old links. */
 void rb_erase(struct rb_node *node, struct rb_root *root);
 
 #endif

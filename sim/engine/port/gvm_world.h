@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The user-space half of the port header (sim/core/include/gvm/port.h): kernel semantics over
+ * The simulator's world of the port header (sim/core/include/gvm/port.h): kernel semantics over
  * the simulation engine. Unit tests use the same file over tests/core/engine_null.c.
  *
- * An actor runs until it blocks, so an uncontended lock is one field and costs no simcall. The
- * checks of a debug kernel are always on: sleeping, allocating or taking a mutex under a spinlock
- * asserts, unlocking a lock of another thread asserts, and so does an order of locks that could ever end
- * in a deadlock (gvm_lock_order.h).
+ * An actor runs until it blocks, so taking a free lock only sets its fields. The checks of a
+ * debug kernel are always on. These things assert: to sleep, allocate or take a mutex under a
+ * spinlock; to unlock a lock of another thread; an order of locks that can deadlock
+ * (gvm_lock_order.h).
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -16,17 +16,17 @@
 #include "engine/port/gvm_lock_order.h"
 
 /*
- * With a gvm_port_yield_seed: give way where a spinlock is released, too, as a kernel that preempts
- * would. Off for models of other drivers, which live in the simulator only and rely on nothing
- * else running between two waits.
+ * With a gvm_port_yield_seed, actors also yield where a spinlock is released, as under a
+ * preemptive kernel. Off for models of other drivers: these run in the simulator only, and rely
+ * on nothing else running between two waits.
  */
 extern bool gvm_port_yield_at_spinlocks;
 void gvm_port_yield(void);
 
 /*
- * Spinlocks. Never contended here: only the holder runs. All are leaves, so there is
- * at most one that is held, in all of the program; to remember which, instead of counting, takes
- * no read that a write waits for, and so next to no time.
+ * Spinlocks. They are never contended, because only the holder runs. All are leaves, so the
+ * whole program holds at most one. A pointer to it costs next to nothing: unlike a count, the
+ * value written does not depend on a read.
  */
 struct gvm_spinlock {
 	const char *name;
@@ -57,7 +57,7 @@ static inline void gvm_spin_unlock(const struct gvm_spinlock *lock)
 struct gvm_mutex {
 	u32 class;
 	bool held;
-	struct eng_actor *owner; /* NULL also outside of any actor */
+	struct eng_actor *owner; /* NULL also for code outside of actors */
 	struct eng_waitq waitq;
 };
 void gvm_mutex_init(struct gvm_mutex *lock, const char *name);
@@ -95,15 +95,24 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 bool gvm_worker_should_stop(void);
 void gvm_worker_stop(struct gvm_worker *worker);
 
-/* A thread with work sleeps for it, which lets others run; so this only asks. */
+/*
+ * Asks whether the actor should stop. It need not sleep: an actor sleeps for its work's CPU
+ * time, and others run meanwhile.
+ */
 bool gvm_give_way(void);
 
 u64 gvm_ktime_ns(void);
 
-/* CPU time of the running actor: eng_inherited() is the costs in ns, by kind. NULL: it is free. */
+/*
+ * Charge CPU time to the running actor. eng_inherited() is the costs in ns, by kind; NULL: no
+ * cost.
+ */
 void gvm_cost(enum gvm_cost kind, u32 n);
 
-/* Is told of each eviction, unless @evicted is NULL. Set before the simulation starts. Must not block. */
+/*
+ * Called for each eviction, unless @evicted is NULL. Set before the simulation starts. Must not
+ * block.
+ */
 struct gvm_port_recorder {
 	void (*evicted)(void *data, const struct gvm_container *container, u64 va, u32 chunk,
 			u32 pages);

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The order of locks, watched; see gvm_lock_order.h. */
+/* The checker of lock order; see gvm_lock_order.h. */
 #include "gvm/port.h"
 
 #include "engine/port/gvm_lock_order.h"
 
-/* Who stated first that one class comes before another, and in which words. */
+/*
+ * The places that stated an order of two classes first: where one was held and the other taken.
+ */
 struct order {
 	const char *held_at;
 	const char *taken_at;
 };
 
-/* Written under the book's lock, and also read without it. */
+/* Written under book_lock(), and also read without it. */
 u32 gvm_locks_stated[GVM_LOCK_CLASSES_MAX];
 
-/* The rest of it, guarded by its lock. */
+/* The other data of the checker, guarded by book_lock(). */
 static struct {
 	bool locked;
 	u32 class_count;
 	const char *names[GVM_LOCK_CLASSES_MAX];
 	u32 stated[GVM_LOCK_CLASSES_MAX]; /* classes that were taken under this one: a mask */
-	u32 after
-		[GVM_LOCK_CLASSES_MAX]; /* the same, and what was taken under those, and so on */
+	u32 after[GVM_LOCK_CLASSES_MAX];  /* the transitive closure: masks */
 	struct order orders[GVM_LOCK_CLASSES_MAX][GVM_LOCK_CLASSES_MAX];
 } book;
 
-/* Of its own, since the locks of the world come here. Held for the few orders that are new. */
+/*
+ * A lock of its own, because the world's locks call the checker. Taken for new classes and new
+ * orders, which are few.
+ */
 static void book_lock(void)
 {
 	while (__atomic_test_and_set(&book.locked, __ATOMIC_ACQUIRE))
@@ -52,7 +56,7 @@ u32 gvm_lock_class(const char *name)
 	return class;
 }
 
-/* What the thread holds and wants, in the order in which it took them. */
+/* Print the locks that the thread holds, oldest first, and the lock that it wants. */
 static void say_chain(const struct gvm_locks *locks, u32 wanted, const char *place)
 {
 	u32 i;
@@ -64,7 +68,9 @@ static void say_chain(const struct gvm_locks *locks, u32 wanted, const char *pla
 	gvm_warn("    wants \"%s\" at %s", book.names[wanted], place);
 }
 
-/* How @from came to be before @to: at each step to a class that is @to, or before it. */
+/*
+ * Print why @from comes before @to. Each step goes to @to, or to a class that comes before @to.
+ */
 static void say_orders(u32 from, u32 to)
 {
 	gvm_warn("  what was stated before:");
@@ -82,7 +88,10 @@ static void say_orders(u32 from, u32 to)
 	}
 }
 
-/* All who come before @from, or are it, come before @to and all that is behind it. */
+/*
+ * State that @held comes before @class. So the class of @held, and all classes before it, now
+ * come before @class and all classes after @class.
+ */
 static void state_order(const struct gvm_lock_held *held, u32 class, const char *place)
 {
 	u32 i;
@@ -95,7 +104,7 @@ static void state_order(const struct gvm_lock_held *held, u32 class, const char 
 	WRITE_ONCE(gvm_locks_stated[held->class], gvm_locks_stated[held->class] | 1u << class);
 }
 
-/* An order that this thread has not seen stated yet: it is now, unless it contradicts others. */
+/* State an order that is not known yet. Aborts if it contradicts the known orders. */
 static void check_order(const struct gvm_locks *locks, const struct gvm_lock_held *held,
 			u32 class, const char *place)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The user-space half of the port header; see gvm_world.h. */
+/* The port over the simulation engine; see gvm_world.h. */
 #include "gvm/port.h"
 
 const struct gvm_spinlock *gvm_port_spin_held;
@@ -11,13 +11,15 @@ void gvm_port_assert_may_sleep(void)
 	GVM_ASSERT(!gvm_port_spin_held);
 }
 
-/* How often an actor gives way where it could, if at all: once in so many times, for so long. */
+/*
+ * With a yield seed, an actor yields once in YIELD_CHANCE places, for less than YIELD_MAX_NS.
+ */
 #define YIELD_CHANCE 4u
 #define YIELD_MAX_NS 20000u
 
 /*
- * Code between two waits is atomic here, so actors meet at the same few places in every run. With
- * this they also meet where a kernel that preempts would let them.
+ * Code between two waits is atomic here, so actors interleave at the same few places in every
+ * run. With a yield they also interleave where a preemptive kernel would let them.
  */
 void gvm_port_yield(void)
 {
@@ -34,7 +36,7 @@ void gvm_port_yield(void)
 		eng_wait(&no_wakes, eng_now() + (chance >> 8) % YIELD_MAX_NS, false);
 }
 
-/* What the running actor holds. */
+/* The locks that the running actor holds. */
 static struct gvm_locks *port_locks(void)
 {
 	_Static_assert(sizeof(struct gvm_locks) <= ENG_LOCAL_BYTES, "does not fit an actor");
@@ -52,7 +54,7 @@ void gvm_port_mutex_lock(struct gvm_mutex *lock, const char *place)
 	gvm_port_yield();
 	gvm_locks_add(port_locks(), lock, lock->class, place);
 	GVM_ASSERT(!lock->held || lock->owner != eng_self());
-	/* Woken with the lock already ours: an unlock hands it over. */
+	/* An unlock hands the lock over, so a woken actor owns it already. */
 	while (lock->held && lock->owner != eng_self())
 		eng_wait(&lock->waitq, ENG_NEVER, false);
 	lock->held = true;
@@ -63,7 +65,7 @@ bool gvm_port_mutex_trylock(struct gvm_mutex *lock, const char *place)
 {
 	if (lock->held)
 		return false;
-	/* It does not give way first, so nobody comes in between. */
+	/* There is no yield before this, so no other actor can take the lock in between. */
 	gvm_locks_add(port_locks(), lock, lock->class, place);
 	lock->held = true;
 	lock->owner = eng_self();
@@ -89,7 +91,7 @@ void gvm_waitqueue_init(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
-	gvm_port_assert_may_sleep(); /* however many there are, no spinlock is held meanwhile */
+	gvm_port_assert_may_sleep(); /* waking many takes long: not under a spinlock */
 	gvm_wake_up_one(wq);
 }
 

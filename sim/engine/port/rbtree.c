@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Red-black trees (Guibas and Sedgewick, 1978): the root and all missing nodes are black, a red node has
- * black children, and all paths from a node down have the same number of black nodes.
+ * Red-black trees (Guibas and Sedgewick, 1978): the root and all missing nodes are black, a red
+ * node has black children, and all paths from a node down have the same number of black nodes.
  */
 #include "engine/port/gvm_rbtree.h"
 
@@ -77,7 +77,7 @@ void rb_insert_color(struct rb_node *node, struct rb_root *root)
 	root->rb_node->rb_red = false;
 }
 
-/* All paths through @node, which may be NULL, have lost a black node. */
+/* All paths through @node, which may be NULL, lack one black node: balance them. */
 static void balance_after_erase(struct rb_root *root, struct rb_node *node,
 				struct rb_node *parent)
 {
@@ -118,7 +118,10 @@ void rb_erase(struct rb_node *node, struct rb_root *root)
 	struct rb_node *gone = node, *below, *parent;
 	bool was_red;
 
-	/* A node with two children: the next node in order leaves its place and takes this one. */
+	/*
+	 * If @node has two children, the next node in order leaves its own place and takes the
+	 * place of @node.
+	 */
 	if (node->rb_left && node->rb_right)
 		for (gone = node->rb_right; gone->rb_left;)
 			gone = gone->rb_left;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A third half of the port header (sim/core/include/gvm/port.h): kernel semantics over POSIX
- * threads. Nothing is simulated here and nothing is atomic by accident, so this is the world in
- * which ThreadSanitizer can look at the core.
+ * The port header (sim/core/include/gvm/port.h) over POSIX threads, with kernel semantics.
+ * Nothing is simulated here and nothing is atomic by accident, so ThreadSanitizer can check the
+ * core in this world.
  *
- *   - Spinlocks are mutexes of libc: with more threads than cores a spinner only keeps the holder
- *     from running. In every other way they are spinlocks: to sleep, allocate or take a mutex
- *     under one asserts.
- *   - Waits and workers are those of the kernel half: a condition that is true counts first, also
- *     when the time is up or the worker is being stopped; a function that had not begun when its
- *     worker was stopped never does.
- *   - What READ_ONCE() and WRITE_ONCE() touch are relaxed atomics of C11, as the kernel's memory
- *     model means them: a race that is meant is no race, and nothing else is excused.
- *   - At the places where a kernel could preempt, a thread gives way now and then, at random.
+ *   - Spinlocks are mutexes of libc: with more threads than cores, a spinner only keeps the
+ *     holder from running. In every other way they are spinlocks: to sleep, allocate or take a
+ *     mutex under one asserts.
+ *   - Waits and workers behave as in the kernel's world. A true condition counts first, even if
+ *     the time is up or the worker is being stopped. A worker that is stopped before its
+ *     function begins never runs it.
+ *   - READ_ONCE() and WRITE_ONCE() are relaxed atomics of C11, as in the kernel's memory model.
+ *     ThreadSanitizer accepts these intended races, and reports all others.
+ *   - With a gvm_port_yield_seed, a thread sometimes yields where a kernel could preempt.
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -24,14 +24,14 @@
 
 struct gvm_port_thread;
 
-/* The thread that runs; made when it first asks. */
+/* The running thread. Its struct is made at its first call. */
 struct gvm_port_thread *gvm_port_self(void);
 
-/* A lock that knows who holds it. */
+/* A lock that knows its owner. */
 struct gvm_port_lock {
 	pthread_mutex_t mutex;
 	u32 class;
-	struct gvm_port_thread *owner; /* relaxed; only its own thread relies on it */
+	struct gvm_port_thread *owner; /* relaxed; a thread only compares it with itself */
 };
 bool gvm_port_is_owner(const struct gvm_port_lock *lock);
 
@@ -66,7 +66,10 @@ void gvm_waitqueue_init(struct gvm_waitqueue *wq);
 void gvm_wake_up_all(struct gvm_waitqueue *wq);
 void gvm_wake_up_one(struct gvm_waitqueue *wq);
 
-/* The waiter may free it once its wait has returned 0, so all is done under the queue's mutex. */
+/*
+ * A waiter may free it once its wait has returned 0. So gvm_complete_all() works under the
+ * queue's mutex only.
+ */
 struct gvm_completion {
 	struct gvm_waitqueue wq;
 	bool done; /* guarded by wq.mutex */
@@ -88,7 +91,7 @@ bool gvm_give_way(void);
 
 u64 gvm_ktime_ns(void);
 
-/* The time has really passed. */
+/* Nothing to do: the time has really passed. */
 static inline void gvm_cost(enum gvm_cost kind, u32 n)
 {
 	(void)kind;

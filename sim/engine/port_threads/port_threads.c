@@ -9,29 +9,32 @@
 
 #define NS_PER_SEC	   1000000000ull
 #define THREAD_STACK_BYTES (512u << 10)
-#define THREAD_NAME_MAX	   16 /* what a kernel's task and pthread_setname_np() have */
+#define THREAD_NAME_MAX	   16 /* as in a kernel's task and for pthread_setname_np() */
 
-/* How often a thread gives way where it could: once in so many times, and then for how long. */
+/*
+ * A thread yields once in YIELD_CHANCE places. One yield in YIELD_SLEEP_SHARE is a sleep, of
+ * less than YIELD_SLEEP_NS.
+ */
 #define YIELD_CHANCE	  8u
 #define YIELD_SLEEP_NS	  20000u
 #define YIELD_SLEEP_SHARE 4u
 
-/* What a kernel keeps in its task. */
+/* The data of a thread that a kernel keeps in its task. */
 struct gvm_port_thread {
 	struct gvm_locks locks;
 	u32 atomic_depth; /* spinlocks held */
-	u64 random;	  /* of its giving way */
-	/* Of workers. */
+	u64 random;	  /* state of its random yields */
+	/* For workers only, but for the last two. */
 	pthread_t handle;
 	char name[THREAD_NAME_MAX];
 	void (*function)(void *data);
 	void *data;
 	bool stop;			 /* relaxed; set once */
-	pthread_mutex_t mutex;		 /* guards the next */
-	struct gvm_waitqueue *sleeps_in; /* for gvm_worker_stop() to wake */
+	pthread_mutex_t mutex;		 /* guards sleeps_in */
+	struct gvm_waitqueue *sleeps_in; /* gvm_worker_stop() wakes it there */
 };
 
-static u64 port_threads_made; /* atomic: each one draws its own numbers */
+static u64 port_threads_made; /* atomic; makes each thread's random numbers different */
 
 static __thread struct gvm_port_thread *port_self;
 
@@ -43,7 +46,7 @@ static void thread_init(struct gvm_port_thread *thread)
 	pthread_mutex_init(&thread->mutex, NULL);
 }
 
-/* A thread that is no worker, such as main(), is known by a place of its own. */
+/* A thread that is no worker, such as main(), has a thread-local struct. */
 struct gvm_port_thread *gvm_port_self(void)
 {
 	static __thread struct gvm_port_thread stranger;
@@ -60,7 +63,10 @@ void gvm_port_assert_may_sleep(void)
 	GVM_ASSERT(gvm_port_self()->atomic_depth == 0);
 }
 
-/* A kernel that preempts would do this anywhere. Most of the time any ready thread runs. */
+/*
+ * A preemptive kernel would do this anywhere. Most yields let any ready thread run; the others
+ * sleep.
+ */
 static void maybe_yield(struct gvm_port_thread *self)
 {
 	u64 chance;
@@ -181,7 +187,7 @@ static void wake_locked(struct gvm_waitqueue *wq)
 
 void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
-	gvm_port_assert_may_sleep(); /* however many there are, no spinlock is held meanwhile */
+	gvm_port_assert_may_sleep(); /* waking many takes long: not under a spinlock */
 	gvm_wake_up_one(wq);
 }
 
@@ -210,7 +216,7 @@ static void thread_sleeps_in(struct gvm_port_thread *thread, struct gvm_waitqueu
 	pthread_mutex_unlock(&thread->mutex);
 }
 
-/* One sleep, which may end for no reason. Returns 0 or ETIMEDOUT. */
+/* Sleep once. The sleep may end early, for no reason. Returns 0 or ETIMEDOUT. */
 static int sleep_once_locked(struct gvm_waitqueue *wq, u64 date)
 {
 	struct timespec until = {
@@ -234,7 +240,10 @@ static int sleep_locked(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool inte
 	return 0;
 }
 
-/* gvm_worker_stop() sets the flag of a worker, then wakes it where it sleeps. */
+/*
+ * gvm_worker_stop() sets a worker's stop flag, then wakes the worker in the queue where it
+ * sleeps.
+ */
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
 {
 	struct gvm_port_thread *self = gvm_port_self();
@@ -327,7 +336,9 @@ bool gvm_worker_should_stop(void)
 	return READ_ONCE(gvm_port_self()->stop);
 }
 
-/* It looks at its flag under the queue's mutex before it sleeps, so this cannot come too early. */
+/*
+ * A worker checks its stop flag under the queue's mutex before it sleeps, so no stop is lost.
+ */
 void gvm_worker_stop(struct gvm_worker *worker)
 {
 	struct gvm_port_thread *thread = worker->thread;
