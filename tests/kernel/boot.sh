@@ -21,7 +21,7 @@ cc=${6:-cc}
 scripts=${7:-}
 tools=$source/kernel-port/fakegpu/tools
 log=$out/console.log
-seconds=${GVM_BOOT_SECONDS:-180}
+seconds=${GVM_BOOT_SECONDS:-300}
 
 . "$source/tests/kernel/vm.sh"
 
