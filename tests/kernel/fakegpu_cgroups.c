@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Containers of cgroups: the administrator decides, before the first process and after the last one. */
+/*
+ * Containers of cgroups: the administrator sets them up before the first process, and they stay
+ * after the last.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +30,7 @@ static void wait_for_step(uint32_t wanted)
 	require(*step >= wanted, "step %u does not come", wanted);
 }
 
-/* Write to a file of a cgroup. Returns 0 or the errno. */
+/* Write to a cgroup's file. Returns 0 or the errno. */
 static int cgroup_write(const char *file, const char *text)
 {
 	char path[128];
@@ -58,7 +61,10 @@ static void expect_limit(const char *who, long long limit)
 	require(found == limit, "%s: limit %lld, expected %lld", who, found, limit);
 }
 
-/* Try to get out of the container: fork, a session, a fork whose parent is gone, another's number. */
+/*
+ * Try to leave the container: by a fork, a new session, an orphan, and by the tgid of a process
+ * outside.
+ */
 static void fugitive(uint32_t index)
 {
 	int context, error;
@@ -90,7 +96,7 @@ static void fugitive(uint32_t index)
 	close(context);
 }
 
-/* A process outside. It may not join one of the cgroup either. */
+/* A process outside the cgroup. It may not join a process in the cgroup either. */
 static void outsider(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -107,7 +113,10 @@ static void outsider(uint32_t index)
 	*step = 4;
 }
 
-/* What a cgroup's process has on the GPU stays where it was allocated; its children are elsewhere. */
+/*
+ * A process moves to another cgroup. Its memory on the GPU stays in its old container; its
+ * child is in the new one.
+ */
 static void migrant(uint32_t index)
 {
 	int context, status = 1;
@@ -210,7 +219,7 @@ static void test_migration(void)
 	guest_check(!is_there("gvm/cgroup/tenants/b"), "the directory of b goes");
 }
 
-/* rmdir with limits set; a new cgroup with the old path is a new one. */
+/* rmdir with a limit set. A new cgroup of the same path gets a new container. */
 static void test_removal(void)
 {
 	guest_check(rmdir(CGROUPS "/tenants/a/below") == 0 && rmdir(CGROUPS "/tenants/a") == 0,
@@ -221,7 +230,7 @@ static void test_removal(void)
 	guest_expect_read(DIR_A "/gmem.limit.high", "max\n");
 }
 
-/* A cgroup that is a container before there is a GPU. */
+/* A cgroup becomes a container before there is a GPU. */
 static void test_before_the_gpu(void)
 {
 	expect_error("+/tenants/a", 0);

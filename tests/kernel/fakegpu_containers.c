@@ -11,7 +11,7 @@
 #define MEMBERS	   4u
 #define GPUS	   2u
 
-static volatile uint32_t *arrived; /* how many are there */
+static volatile uint32_t *arrived; /* processes that have arrived */
 static volatile uint32_t *go;
 static volatile pid_t *leader;
 
@@ -35,7 +35,10 @@ static bool all_arrived(uint32_t count)
 	return *arrived == count;
 }
 
-/* Each has its page tables and two chunks; all of them together have twice the rest. */
+/*
+ * Each container has page tables and two chunks. Together the containers want twice the memory
+ * that page tables leave.
+ */
 static void one_of_many(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -65,7 +68,7 @@ static void test_many(void)
 	guest_check(well == CONTAINERS, "%u of them found their pages as they were", well);
 }
 
-/* Joins the container of the first one, by an address space of its own. */
+/* Each later process joins the first one's container, with an address space of its own. */
 static void member(uint32_t index)
 {
 	int context;
@@ -85,7 +88,7 @@ static void member(uint32_t index)
 	close(context);
 }
 
-/* What one writes all see, and the limit holds for the sum of them (F2). */
+/* All members see a setting that one writes, and the limit holds for their sum (F2). */
 static void test_members(void)
 {
 	pid_t pids[MEMBERS];

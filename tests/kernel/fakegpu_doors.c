@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The second door to the control files, sysfs: for an owner who is not root, and on a kernel that is locked
- * down as Secure Boot does it. Such a kernel takes no unsigned module, so it is locked down when ours
- * are loaded; and nothing unlocks it, so that test is a machine of its own.
+ * The second door to the control files, sysfs: for an owner other than root, and on a kernel
+ * that is locked down as Secure Boot does it. A locked-down kernel loads no unsigned module, so
+ * the test locks it down after it has loaded ours. Nothing unlocks a kernel, so that test has a
+ * machine of its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +27,7 @@
 
 static volatile uint32_t *step;
 
-/* Write one text to a file. Returns 0 or the errno. */
+/* Write a text to a file. Returns 0 or the errno. */
 static int file_write(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -48,7 +49,7 @@ static void expect_file(const char *path, const char *expected)
 	close(fd);
 }
 
-/* In the container of the cgroup, from the first door's point of view: it does not look. */
+/* A tenant of the cgroup. It opens no control file. */
 static void tenant(uint32_t index)
 {
 	int context;
@@ -65,7 +66,7 @@ static void tenant(uint32_t index)
 	close(context);
 }
 
-/* Two files are this user's; the others are root's. */
+/* The user owns two files. The others are root's. */
 static void owner(uint32_t index)
 {
 	int error;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What a GPU's driver does to the core: takes memory, quiesces, shares a TSG, loses the GPU. */
+/*
+ * Calls of a GPU's driver into the core: it takes memory, quiesces, shares a TSG and loses the
+ * GPU.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Copies and RPCs that fail: somebody may die of it; no byte is wrong, and nothing is lost. */
+/* Copies and RPCs that fail: a TSG may die, but no byte is wrong and no memory is lost. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 static volatile uint32_t *deaths, *rounds;
 
-/* Live until a fault cannot be serviced, or to the end. */
+/* One life: it ends with a fault that cannot be serviced, or after all rounds. */
 static void live(uint32_t index, uint64_t seed)
 {
 	int context = tenant_open(0);
@@ -33,7 +33,7 @@ static void live(uint32_t index, uint64_t seed)
 	close(context);
 }
 
-/* D3, D8: what the fault handler could not get is nobody's, and nothing of it is lost. */
+/* D3, D8: a fault that cannot be serviced leaves no charge and no chunk behind. */
 static void lives(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(700 + index);
@@ -42,7 +42,7 @@ static void lives(uint32_t index)
 		live(index, roll(&dice, UINT64_MAX));
 }
 
-/* A write that failed changed nothing for good: it can be tried again until it is done. */
+/* A failed write can be repeated until it succeeds. */
 static bool write_until_done(pid_t pid, const char *file, const char *text, uint32_t *failures)
 {
 	int error = EIO;
@@ -54,7 +54,7 @@ static bool write_until_done(pid_t pid, const char *file, const char *text, uint
 	return error == 0;
 }
 
-/* D17: freeze and thaw while RPCs fail, until each is done. */
+/* D17: freeze and thaw while RPCs fail, each until it succeeds. */
 static void test_rpcs(void)
 {
 	struct dice dice = fakegpu_dice(799);

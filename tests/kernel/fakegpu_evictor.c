@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A container's background evictor lives as long as any of its contexts. */
+/* A container's background evictor lives until the last of its contexts ends. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <dirent.h>
@@ -10,7 +10,7 @@
 
 #include "fakegpu_guest.h"
 
-/* Threads called "gvm evictor": one is the GPU's. */
+/* Count the threads named "gvm evictor". One is the GPU's. */
 static uint32_t count_evictors(void)
 {
 	DIR *proc = opendir("/proc");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Frozen, nothing runs; thawed, it goes on where it was. */
+/* A frozen container runs nothing. A thawed one goes on where it was. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -39,7 +39,10 @@ static bool gets_on(uint32_t index)
 	return rounds[index] != before;
 }
 
-/* F14: off the GPU, and stays off. A round that ended there before it may be counted just after. */
+/*
+ * F14: a frozen tenant leaves the GPU and stays off it. A round that ended on the GPU before
+ * the freeze may be counted just after.
+ */
 static void test_one(pid_t pid, uint32_t index)
 {
 	uint64_t before;
@@ -55,7 +58,7 @@ static void test_one(pid_t pid, uint32_t index)
 		    "thawed, it gets on");
 }
 
-/* Frozen memory can be taken, and comes back with what was in it. */
+/* Frozen memory can be evicted, and comes back with its contents. */
 static void test_frozen_memory(pid_t pid, uint32_t index)
 {
 	guest_check(control_set(pid, "compute.freeze", "1") == 0 &&
@@ -87,7 +90,7 @@ static uint32_t storm_of_writes(const pid_t *pids)
 	return failed;
 }
 
-/* One that is killed while it is frozen goes all the same (D9, D20). */
+/* A kill ends a frozen process like any other (D9, D20). */
 static void test_killed(pid_t *pids)
 {
 	guest_check(control_set(pids[0], "compute.freeze", "1") == 0 && tenant_kill(pids[0]),
@@ -96,7 +99,7 @@ static void test_killed(pid_t *pids)
 		guest_check(tenant_kill(pids[i]), "every page was as stored until the end");
 }
 
-/* One long kernel after the other, all of them page. */
+/* One long kernel after the other. Each of them pages. */
 static void page(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -107,8 +110,8 @@ static void page(uint32_t index)
 }
 
 /*
- * When the write has returned, it is off the GPU, in the middle of a kernel and of a timeslice that
- * has long to go: it does not even fault (D17).
+ * When the write returns, the tenant is off the GPU, in the middle of a kernel and of a long
+ * timeslice: it does not even fault (D17).
  */
 static void test_at_once(void)
 {

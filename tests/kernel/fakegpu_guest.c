@@ -20,7 +20,7 @@
 
 static uint64_t fakegpu_seed;
 static long gvm_objects, gpu_objects;
-static long gvm_loaded_objects; /* the same with the GPU there */
+static long gvm_loaded_objects; /* gvm_objects once the GPU is loaded */
 
 void fakegpu_seed_init(void)
 {
@@ -186,7 +186,7 @@ void gpu_load(const char *parameters)
 	gvm_loaded_objects = guest_count_objects("gvm");
 }
 
-/* What is back with its own device leaves nothing behind: neither there nor in the core. */
+/* All chunks are free. The GPU's end leaves no object of its own and none in the core. */
 void gpu_unload(void)
 {
 	struct gvm_fakegpu_info info = gpu_info();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of gvm.ko on a fake GPU are written with. Tenants are processes of their own, which
- * exit with 0 if all went well for them; the first process counts.
+ * Helpers for the tests of gvm.ko on a fake GPU. A tenant is a process of its own and exits
+ * with 0 on success. The first process counts these.
  */
 #ifndef FAKEGPU_GUEST_H
 #define FAKEGPU_GUEST_H
@@ -16,8 +16,10 @@
 #define CHUNK (2ull << 20)
 #define PAGE  (64ull << 10)
 
-/* Random numbers. All come from one seed, which is printed; GVM_TEST_SEED on the kernel's command
- * line repeats it. */
+/*
+ * Random numbers. All follow from one seed, which is printed. GVM_TEST_SEED on the kernel's
+ * command line repeats it.
+ */
 struct dice {
 	uint64_t state;
 };
@@ -25,30 +27,33 @@ void fakegpu_seed_init(void);
 struct dice fakegpu_dice(uint64_t stream);
 uint64_t roll(struct dice *dice, uint64_t below);
 
-/* In a tenant: end it with a line in the log unless @ok. */
+/* In a tenant: unless @ok, log a line and exit with 1. */
 void require(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Open a context, map memory in it: in a tenant, which ends if it cannot. */
+/* Open a context, and map memory in it. A tenant whose call fails exits. */
 int tenant_open(uint32_t group_tgid);
 uint64_t tenant_map(int context, uint64_t bytes);
 
-/* A descriptor to hear of pressure on the tenant's container by; it does not block. */
+/* A descriptor for pressure events of the tenant's container. It does not block. */
 int tenant_listen(void);
 
-/* Start @main(@index) in a process. */
+/* Start @main(@index) in a process of its own. */
 pid_t tenant_start(void (*main)(uint32_t index), uint32_t index);
 
-/* Wait for a process: did it exit with 0; was it killed? */
+/* Wait for a process: true if it exited with 0; kill it: true if the kill ended it. */
 bool tenant_finish(pid_t pid);
 bool tenant_kill(pid_t pid);
 
-/* Start @count of them, wait for all. Returns how many did well. */
+/* Start @count processes and wait for all. Returns how many exited with 0. */
 uint32_t tenants_run(void (*main)(uint32_t index), uint32_t count);
 
-/* Memory that this process and those that it forks share. Zeroed; never freed. */
+/* Memory that this process shares with those that it forks. Zeroed; never freed. */
 void *shared_alloc(size_t bytes);
 
-/* A control file of process @tgid on GPU 0 as a number (-1: none), and a write of one: an errno. */
+/*
+ * Read a control file of process @tgid on GPU 0 as a number (-1: no file); write one: 0 or the
+ * errno.
+ */
 long long control_get(pid_t tgid, const char *file);
 int control_set(pid_t tgid, const char *file, const char *text);
 int control_set_number(pid_t tgid, const char *file, uint64_t number);
@@ -56,33 +61,36 @@ int control_set_number(pid_t tgid, const char *file, uint64_t number);
 /* One count of gmem.events, such as "oom ". */
 unsigned long event_count(pid_t pid, const char *event);
 
-/* gvm_fakegpu.ko with these parameters, before and after a test; the latter looks for leaks. */
+/*
+ * Load gvm_fakegpu.ko with parameters before a test, and unload it after the test. The unload
+ * looks for leaks.
+ */
 void gpu_load(const char *parameters);
 void gpu_unload(void);
 
-/* Are the core's books in order, whatever is going on? */
+/* Are the core's books in order? May be called at any time. */
 bool gpu_check(void);
 
-/* What the GPU has done so far. */
+/* The GPU's counters. */
 struct gvm_fakegpu_info gpu_info(void);
 
 void sleep_ms(unsigned int ms);
 
 /*
- * Start a tenant that stores @chunks chunks, all of them protected by gmem.limit.low. At its end it has
- * lost none of them to its neighbours, and finds what it stored.
+ * Start a tenant that stores @chunks chunks, all protected by gmem.limit.low. victim_end()
+ * checks that its neighbours took none of them, and that every word is as it was stored.
  */
 pid_t victim_start(uint32_t chunks);
 void victim_end(pid_t pid);
 
 /*
- * fakegpu_waits.c: between the two, look who waits for whom. Test points: no thread waited for the GPU
- * while it had the device's mutex of TSGs.
+ * fakegpu_waits.c: trace which thread waits for which, from waits_begin() to waits_end(). Test
+ * points: no thread waited for the GPU with the device's mutex of TSGs.
  */
 void waits_begin(void);
 void waits_end(void);
 
-/* The tests, a file each. */
+/* The tests. Each has a file of its own. */
 void test_integrity(void);
 void test_isolation(void);
 void test_limits(void);

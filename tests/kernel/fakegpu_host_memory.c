@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The host's half of a mapping: it shows nothing of the kernel, and a user gets a bounded part of it. */
+/*
+ * The host's part of a mapping: it shows no byte of the kernel, and each context gets a bounded
+ * amount of it.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +17,10 @@
 #define SHORT_BYTES 8u
 #define MAPPINGS    16u
 
-/* Leave this behind in much of the machine's free memory. init_on_alloc=0 (vm.sh) clears none of it. */
+/*
+ * Fill much of the machine's free memory with a pattern. init_on_alloc=0 (vm.sh) leaves it
+ * there.
+ */
 static void leave_secrets(uint32_t index)
 {
 	char *memory = mmap(NULL, DIRTY_BYTES, PROT_READ | PROT_WRITE,
@@ -25,7 +31,7 @@ static void leave_secrets(uint32_t index)
 	memset(memory, 0x5c, DIRTY_BYTES);
 }
 
-/* A kernel reads a whole page of a mapping that ends after 8 bytes. */
+/* A kernel on the GPU reads the whole page of a mapping that ends after 8 bytes. */
 static void look_behind(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -46,7 +52,9 @@ static void look_behind(uint32_t index)
 	close(context);
 }
 
-/* Four times the GPU's memory is to be had, in one mapping or several, and not a chunk more. */
+/*
+ * A context gets four times the GPU's memory, in one mapping or several, and not a chunk more.
+ */
 static void ask_for_much(uint32_t index)
 {
 	int context = tenant_open(0);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A tenant that always has a fault outstanding is frozen, or held by a scheduler. It leaves the GPU as
- * soon as its stalled accesses have finished, and nobody waits for it: the trace shows that no thread
- * waits for the GPU while it has the mutex that the others need. Nothing is timed.
+ * A tenant that always has a fault outstanding is frozen, or held by a scheduler. It leaves the
+ * GPU as soon as its stalled accesses have finished, and other tenants do not wait for it. The
+ * trace shows that no thread waits for the GPU with the mutex that the others need. Nothing is
+ * timed.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -15,7 +16,7 @@
 #define FREEZES	       6u
 #define BYSTANDERS     3u
 
-/* Kernels that touch each page once, over much more memory than the tenant may have. */
+/* Kernels that touch each page once, over much more memory than the tenant's limit. */
 static void fault_all_the_time(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -34,7 +35,7 @@ static void fault_all_the_time(uint32_t index)
 	}
 }
 
-/* A small kernel now and then, over memory that stays. */
+/* A small kernel now and then, over memory that stays on the GPU. */
 static void work_in_bursts(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -59,7 +60,10 @@ static pid_t hostage_start(void)
 	return pid;
 }
 
-/* What others do meanwhile: read, open contexts, die. Returns how much of it failed. */
+/*
+ * Other tenants go on meanwhile: they read settings, open contexts and die. Returns how many
+ * steps failed.
+ */
 static uint32_t live_beside_it(pid_t hostage)
 {
 	static const char *const files[] = { "compute.priority", "compute.timeslice",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A process number that is used again: its new owner inherits nothing of the old one. */
+/* A process gets the number of an earlier one, and inherits nothing of it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define OLD_CHUNKS 3u
 #define NEW_CHUNKS 2u
 
-static volatile uint32_t *step; /* how far both have come */
+static volatile uint32_t *step; /* the step that both processes have reached */
 static volatile pid_t *orphan;
 
 static void wait_for_step(uint32_t wanted)
@@ -26,7 +26,10 @@ static void wait_for_step(uint32_t wanted)
 	require(*step >= wanted, "step %u does not come", wanted);
 }
 
-/* A context with memory, a limit and a freeze. Its process dies; a child has inherited the context. */
+/*
+ * A context with memory, a limit and a freeze. Its process exits; a child has inherited the
+ * context.
+ */
 static void old_process(void)
 {
 	int context = tenant_open(0);
@@ -49,7 +52,7 @@ static void old_process(void)
 	_exit(0);
 }
 
-/* The first thing that the new owner of the number does: it listens, which it may not yet. */
+/* The new process of that number first tries to listen, and may not before it has a context. */
 static void new_process(void)
 {
 	struct gvm_pressure_request request = { .gpu = 0, .flags = O_NONBLOCK };

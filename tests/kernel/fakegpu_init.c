@@ -41,13 +41,16 @@ static const struct fakegpu_test fakegpu_tests[] = {
 };
 /* clang-format on */
 
-/* These change the machine for good, or take long. Each runs when it is named, and alone. */
+/*
+ * These tests change the machine for good, or take long. Each runs only when it is named, and
+ * alone.
+ */
 static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
 	{ "neighbours", test_neighbours },
 };
 
-/* Those that are called @wanted; NULL: all. */
+/* Run the tests named @wanted; NULL: all. */
 static void run_tests(const struct fakegpu_test *tests, size_t count, const char *wanted)
 {
 	for (size_t i = 0; i < count; i++) {

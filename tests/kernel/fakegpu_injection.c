@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A GPU without memory: each allocation of each thing that user space can ask of gvm_fakegpu.ko fails
- * once, those of the fault handler that it sets to work as well; and then any of them, at random, while
- * tenants page. What went well is as it was stored.
+ * A GPU without memory. Each allocation of each thing that user space can ask of gvm_fakegpu.ko
+ * fails once, and so do those of the fault handler that this sets to work. Then allocations
+ * fail at random while tenants page. All data that was stored reads back.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,11 +20,11 @@
 #define STORM_CHUNKS   8u
 #define STORM_SECONDS  20u
 #define STORM_ONE_IN   23u
-#define EXIT_INJECTION 12u /* allocations of a process that exits, at most: none is known */
+#define EXIT_INJECTION 12u /* they fail in turn; no exit is known to make one */
 
 static int context = -1;
 static uint64_t va;
-static uint32_t lost; /* how often evict() has left other bytes behind than there were */
+static uint32_t lost; /* how often memory was wrong after evict() */
 
 static void close_context(void)
 {
@@ -105,13 +105,13 @@ static int verify_filled(void)
 	return fakegpu_verify(context, va, RANGE_CHUNKS * CHUNK, 6, NULL);
 }
 
-/* Host memory for chunks that have never been there. */
+/* Evict everything. The chunks need host memory for the first time. */
 static int evict(void)
 {
 	return control_set(getpid(), "gmem.limit.high", "0");
 }
 
-/* What the write did not take is as it was. */
+/* Chunks that the write did not evict are unchanged. */
 static void verify_and_close(void)
 {
 	control_set(getpid(), "gmem.limit.high", "max");
@@ -155,7 +155,7 @@ static int check(void)
 	return fakegpu_check(context);
 }
 
-/* close() of what a context is as a whole. */
+/* close() of a whole context. */
 static int end(void)
 {
 	int error = close(context) ? errno : 0;
@@ -164,7 +164,7 @@ static int end(void)
 	return error;
 }
 
-/* A child gets what its parent has open, and joins the container. */
+/* A child inherits its parent's open context, and joins its container with one of its own. */
 static void be_child(pid_t parent)
 {
 	int own = tenant_open((uint32_t)parent);
@@ -239,7 +239,7 @@ static const struct inject_entry entries[] = {
 	  .also = EAGAIN },
 };
 
-/* Those of the thread that services faults, which launches make work for. */
+/* Allocations of the thread that services faults. A launch makes work for it. */
 static struct inject_entry fault_entries[] = {
 	{ .name = "faults on new memory",
 	  .prepare = map_first,
@@ -255,7 +255,7 @@ static struct inject_entry fault_entries[] = {
 	  .undo = close_context },
 };
 
-/* Not an entry: who exits cannot tell whether an allocation failed. */
+/* Exits are not an entry: a process that exits cannot tell whether an allocation failed. */
 static void exit_with_memory(uint32_t nth)
 {
 	char text[16];
@@ -278,14 +278,14 @@ static void test_exits(void)
 		    well);
 }
 
-/* What tenants of the storm count. */
+/* Counts over all tenants of the storm. */
 struct storm_counts {
 	volatile uint64_t verified, wrong, refused;
 };
 
 static struct storm_counts *storm_counts;
 
-/* Was it refused for want of memory, which may happen? */
+/* Was the call refused for lack of memory? Other errors end the test. */
 static bool storm_refused(int error)
 {
 	require(error == 0 || error == ENOMEM || error == EIO || error == EBADMSG, "storm: %s",
@@ -296,8 +296,8 @@ static bool storm_refused(int error)
 }
 
 /*
- * With one TSG of a context after the other: each lives until a fault of it finds no memory. What was
- * stored before is there for the next one.
+ * Use one TSG of a context after the other. Each lives until one of its faults finds no memory.
+ * The next TSG finds the data of the last complete store.
  */
 static void storm_context(int fd, uint64_t seed)
 {
@@ -335,7 +335,10 @@ static void storm(uint32_t index)
 	}
 }
 
-/* Any allocation of ours may fail: those of tenants, of the fault handler, of evictors. */
+/*
+ * Any allocation of our modules may fail: those of tenants, of the fault handler and of
+ * evictors.
+ */
 static void test_storm(void)
 {
 	pid_t pids[STORM_TENANTS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What was stored in managed memory is there, wherever it has been since. */
+/* Data stored in managed memory reads back, wherever the memory has been meanwhile. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -9,11 +9,11 @@
 #include "fakegpu_guest.h"
 #include "gvm_ioctl.h"
 
-#define RANDOM_CHUNKS 36u /* half as much again as the device has */
+#define RANDOM_CHUNKS 36u /* one and a half times the device */
 #define RANDOM_PAGES  (RANDOM_CHUNKS * 32u)
 #define RANDOM_STEPS  200u
 
-/* The smallest story: touched, evicted by its limit, touched again. */
+/* The smallest case: blocks are touched, evicted by a limit, and touched again. */
 static void one_block(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -44,7 +44,7 @@ static void one_block(uint32_t index)
 	close(context);
 }
 
-/* What is in each page of the random test: a pattern, or zeros. */
+/* The contents of each page of the random test: a pattern, or zeros. */
 struct page_state {
 	uint64_t seed; /* 0: zeros */
 };
@@ -60,7 +60,7 @@ static void expect_page(int context, uint64_t va, const struct page_state *state
 		(unsigned long long)first, guest_error_name(error));
 }
 
-/* A run of pages gets a new pattern, in any order. */
+/* Store a new pattern in a run of pages, in any order. */
 static void store_pages(int context, uint64_t va, struct page_state *pages, struct dice *dice)
 {
 	uint32_t first = (uint32_t)roll(dice, RANDOM_PAGES);
@@ -91,7 +91,10 @@ static void discard_pages(int context, uint64_t va, struct page_state *pages, st
 	memset(&pages[first], 0, 4 * sizeof(*pages));
 }
 
-/* Bytes of a user's own, anywhere: read back before anything else can overwrite them. */
+/*
+ * Bytes of the user's own, anywhere in the range. They are read back at once, then overwritten
+ * by patterns.
+ */
 static void move_bytes(int context, uint64_t va, struct page_state *pages, struct dice *dice)
 {
 	uint64_t offset = 8 * roll(dice, (RANDOM_PAGES - 4) * PAGE / 8);
@@ -111,7 +114,7 @@ static void move_bytes(int context, uint64_t va, struct page_state *pages, struc
 	}
 }
 
-/* Launches over more memory than there is, in a range that was written by the CPU at first (F4). */
+/* Launches over more memory than the device has, in a range that the CPU wrote first (F4). */
 static void random_launches(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(100 + index);
@@ -158,7 +161,7 @@ void test_integrity(void)
 		    info.bytes_out >> 20);
 	gpu_unload();
 
-	/* With clean pages dropped and mapped read-only, and hints: other ways to the same end. */
+	/* The same with clean drop, hint faults and priority batches. */
 	gpu_load("chunks=24 features=7 sms=1");
 	guest_check(tenants_run(random_launches, 2) == 2,
 		    "every page is as it was stored, with ideas beyond the papers on");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Memory that comes to a container shows nobody else's bytes. */
+/* Memory new to a container shows no bytes of another one. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #define SECRET_CHUNKS 12u
 #define ROUNDS	      12u
 
-/* Somebody who stores secrets all over the device for ever. */
+/* A tenant that stores secrets all over the device until it is killed. */
 static void keep_secrets(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -27,8 +27,8 @@ static void keep_secrets(uint32_t index)
 }
 
 /*
- * New memory is zero wherever a kernel looks first: a page here and there, which brings the block in
- * whole, then all of it. What it leaves behind is for the next one.
+ * New memory is zero wherever a kernel looks first. It reads one page, which brings in the
+ * whole block, then all of the range. Then it leaves a pattern there for the next reader.
  */
 static void find_zeros(uint32_t index)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Processes die at any time, and take what is theirs along, and nothing else. */
+/* Processes die at any time. Their memory goes with them, and only theirs. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #define VICTIM_CHUNKS  24u
 #define BYSTAND_CHUNKS 6u
 
-/* Swaps all the time: its own memory is larger than the device. */
+/* It swaps all the time: its memory is larger than the device. */
 static void swap(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -33,7 +33,9 @@ static void bystand(uint32_t index)
 			"verify");
 }
 
-/* A write to a control file that reclaims all but page tables and two chunks, over and over. */
+/*
+ * Write a control file over and over; each write reclaims all but page tables and two chunks.
+ */
 static void cut(uint32_t tgid)
 {
 	for (;;) {
@@ -62,7 +64,7 @@ static bool wait_for_swap(pid_t pid)
 	return false;
 }
 
-/* A context belongs to whoever made it, and lives as long as anybody has it open. */
+/* A context stays in its maker's container, and lives as long as any process has it open. */
 static void orphan(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -114,7 +116,10 @@ static void test_processes(void)
 	guest_check(tenant_kill(bystander), "a bystander's memory was untouched until the end");
 }
 
-/* F10, F11: who reclaims is killed; who is reclaimed goes on, and dies under somebody who reclaims. */
+/*
+ * F10, F11: a writer is killed during its reclaim, and its container goes on. Then the
+ * container's process is killed under a writer's reclaim.
+ */
 static void test_writers(void)
 {
 	struct dice dice = fakegpu_dice(501);
@@ -136,7 +141,7 @@ static void test_writers(void)
 	guest_check(tenant_kill(writer), "its writer too");
 }
 
-/* A TSG that touches what is not mapped dies alone. */
+/* A TSG that touches unmapped memory dies alone. */
 static void stray(uint32_t index)
 {
 	int context = tenant_open(0);

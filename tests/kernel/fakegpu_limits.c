@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Limits hold to the byte while everybody faults, and while they are being cut. */
+/* Limits hold to the byte while all tenants fault, and while limits are cut. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -9,10 +9,13 @@
 #define STORMS	     6u
 #define STORM_CHUNKS 8u
 #define STORM_ROUNDS 4u
-#define STORM_LIMIT  4u /* with one for page tables */
+#define STORM_LIMIT  4u /* one is for page tables */
 #define CUTS	     40u
 
-/* Twice as much as the limit allows, forwards and backwards; at the end the peak tells all (F6, D1). */
+/*
+ * It wants twice its limit, forwards and backwards. In the end the peak shows whether the limit
+ * held (F6, D1).
+ */
 static void storm(uint32_t index)
 {
 	struct dice dice = fakegpu_dice(300 + index);
@@ -42,7 +45,7 @@ static void storm(uint32_t index)
 	close(context);
 }
 
-/* Works until somebody kills it. It is told of pressure, and never listens. */
+/* It works until it is killed. It opens a listener and never reads it. */
 static void churn(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -71,8 +74,8 @@ static bool wait_for_usage(pid_t pid, long long at_least, long long at_most)
 }
 
 /*
- * A cut holds for charges at once. What the write could not take, because it was in service, leaves
- * with the batch that serviced it; from then on usage stays within.
+ * A cut holds for charges at once. A chunk that the write found in service leaves after its
+ * batch. From then on usage stays within the limit.
  */
 static uint32_t cut_limits(const pid_t *pids, uint32_t count)
 {
@@ -97,7 +100,10 @@ static uint32_t cut_limits(const pid_t *pids, uint32_t count)
 	return broken;
 }
 
-/* Limits are cut while their containers fault; every byte is looked at all the while (F5, D25). */
+/*
+ * Limits are cut while their containers fault, and every byte is checked all the while (F5,
+ * D25).
+ */
 static void test_cuts(void)
 {
 	pid_t pids[3];
@@ -115,7 +121,7 @@ static void test_cuts(void)
 		guest_check(tenant_kill(pids[i]), "every page was as stored until the end");
 }
 
-/* Has its memory, and is never made to give any. */
+/* It fills its memory, and never has to give any. */
 static void stay(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -127,7 +133,7 @@ static void stay(uint32_t index)
 		pause();
 }
 
-/* F7: on a GPU with room, who is at a limit gives up chunks of its own. */
+/* F7: on a GPU with room, a container at its limit evicts its own chunks. */
 static void test_neighbour(void)
 {
 	pid_t neighbour = tenant_start(stay, 0);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Containers of processes where no cgroup is one: children inherit, strangers may not join. */
+/*
+ * Containers of processes without cgroups: children inherit the container, strangers may not
+ * join.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +30,7 @@ static void wait_for_step(uint32_t wanted)
 	require(*step >= wanted, "step %u does not come", wanted);
 }
 
-/* A child opens a context of its own, names nobody, and is in its parent's container. */
+/* A child opens a context of its own without a name of a container, and is in its parent's. */
 static void limited_parent(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -39,7 +42,7 @@ static void limited_parent(uint32_t index)
 	child = fork();
 	if (child == 0) {
 		close(context);
-		if (fork() == 0) { /* a grandchild, whose parent has no context */
+		if (fork() == 0) { /* a grandchild, before its parent has a context */
 			context = tenant_open(0);
 			require(control_get(getpid(), "gmem.limit.high") ==
 					(long long)(5 * CHUNK),
@@ -60,7 +63,7 @@ static void limited_parent(uint32_t index)
 	close(context);
 }
 
-/* Root's container, which a stranger would like to use. */
+/* A container of root's, which a stranger tries to use. */
 static void host(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -92,7 +95,7 @@ static void stranger(uint32_t index)
 	close(context);
 }
 
-/* The first process of a pid namespace: its number there is 1, as init's is outside. */
+/* The first process of a pid namespace: its pid is 1 inside, as init's is outside. */
 static void inside(void)
 {
 	int context = tenant_open(1);

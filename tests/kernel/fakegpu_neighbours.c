@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A victim with secrets, a protected working set and faults, beside ten neighbours: peaceful ones, then
- * hostile ones of kinds that are drawn, in turn, in one boot. Each is in a cgroup of its own with the same
- * limit, and runs as a user who owns its limits' files in sysfs. What the victim is promised must hold: no
- * chunk of it goes below gmem.limit.low, and no word of it is wrong or seen by another. How long its faults
- * take beside both is measured and logged, not judged.
+ * A victim with secrets, a protected working set and faults, beside ten neighbours. Peaceful
+ * and hostile rounds take turns in one boot; the kinds of hostile neighbours are drawn. Each
+ * neighbour is in a cgroup of its own with the same limit. It runs as a user who owns two of
+ * its files in sysfs, gmem.limit.high and compute.freeze. The victim's promises must hold: no
+ * chunk of it below gmem.limit.low is lost, and no word of it is wrong or seen by a neighbour.
+ * The time of its faults beside both is measured and logged, not judged.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,22 +28,22 @@
 #include "gvm_ioctl.h"
 
 #define NEIGHBOURS   10u
-#define ROUNDS	     2u	 /* of each kind of neighbours, in turn */
-#define FAULTS	     40u /* of the victim in a round */
+#define ROUNDS	     2u	 /* of each sort, in turn */
+#define FAULTS	     40u /* of the victim, per round */
 #define LIMIT_CHUNKS 4u	 /* of a neighbour; one is for page tables */
 #define LOW_CHUNKS   10u
-#define SECRETS	     6u /* chunks of the victim that stay */
+#define SECRETS	     6u /* chunks with the victim's secrets */
 #define CGROUPS	     "/sys/fs/cgroup"
 #define FIRST_USER   2000u
 
 enum { PEACEFUL, HOSTILE, SORTS };
 
-/* What the victim and the first process share. */
+/* Memory that the victim and the first process share. */
 struct stage {
-	volatile uint32_t order; /* rounds that the victim is to have done */
+	volatile uint32_t order; /* rounds that the victim shall have done */
 	volatile uint32_t done;
 	volatile uint32_t wrong;
-	volatile uint32_t seen; /* words of fresh memory that were not zero */
+	volatile uint32_t seen; /* pieces of fresh memory that were not zero */
 	volatile uint32_t joined;
 	volatile pid_t victim;
 	volatile uint64_t attacks[NEIGHBOURS];
@@ -69,7 +70,7 @@ static int file_write(const char *path, const char *text)
 	return error;
 }
 
-/* A file of the container of cgroup n<index>. Returns 0 or the errno. */
+/* Write a file of the container of cgroup n<index>. Returns 0 or the errno. */
 static int own_write(uint32_t index, const char *file, uint64_t value)
 {
 	char path[96], text[32];
@@ -125,7 +126,7 @@ static void victim(uint32_t index)
 	close(context);
 }
 
-/* Neighbours. Each goes on until it is killed; an error of the GPU is its own business. */
+/* Neighbours. Each goes on until it is killed, and an error of the GPU does not end it. */
 
 static void paging(uint32_t index, struct dice *dice)
 {
@@ -160,7 +161,7 @@ static void spam_contexts(uint32_t index, struct dice *dice)
 		close(contexts[i]);
 }
 
-/* Fresh memory shows nothing of others. */
+/* Its fresh memory must be zero. */
 static void map_and_unmap(uint32_t index, struct dice *dice)
 {
 	int context;
@@ -181,7 +182,7 @@ static void map_and_unmap(uint32_t index, struct dice *dice)
 	close(context);
 }
 
-/* Every warp touches another chunk, far more of them than the limit has. */
+/* Every warp touches another chunk, and there are far more chunks than its limit. */
 static void always_fault(uint32_t index, struct dice *dice)
 {
 	struct gvm_fakegpu_launch launch = {
@@ -277,7 +278,7 @@ static void exit_in_the_middle(uint32_t index, struct dice *dice)
 	waitpid(child, NULL, 0);
 }
 
-/* Into the victim's container, by its number; and a TSG that is to belong to it as well. */
+/* It tries to join the victim's container by its tgid, and to share a TSG with it. */
 static void join_victim(uint32_t index, struct dice *dice)
 {
 	uint32_t tgid = (uint32_t)stage->victim;
@@ -332,7 +333,7 @@ static const struct {
 	{ "listener", listen_always },
 };
 
-static uint32_t kind_of[NEIGHBOURS]; /* of the hostile ones of this round */
+static uint32_t kind_of[NEIGHBOURS]; /* kinds in a hostile round */
 static uint32_t sort, round_number;
 
 static void neighbour(uint32_t index)
@@ -381,7 +382,10 @@ static void remove_cgroups(void)
 	for (uint32_t i = 0; i < NEIGHBOURS; i++) {
 		snprintf(text, sizeof(text), "-/n%u", i);
 		guest_write("gvm/cgroups", text);
-		/* A look at a directory of sysfs that has gone lets go what the kernel has cached of it. */
+		/*
+		 * A lookup of a removed sysfs directory makes the kernel drop what it cached of
+		 * it.
+		 */
 		snprintf(text, sizeof(text), "/sys/kernel/gvm/cgroup/n%u", i);
 		access(text, F_OK);
 		snprintf(text, sizeof(text), CGROUPS "/n%u", i);
@@ -392,7 +396,10 @@ static void remove_cgroups(void)
 	guest_check(umount(CGROUPS) == 0, "no cgroup is left");
 }
 
-/* Ten neighbours come, the victim faults, and they are killed with all their children. */
+/*
+ * Ten neighbours start, the victim faults, then the neighbours are killed with all their
+ * children.
+ */
 static void play_round(void)
 {
 	pid_t pids[NEIGHBOURS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Contexts and page tables count against the limit of the container that asks for them. */
+/* Contexts and page tables count against the limit of their container. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -11,7 +11,10 @@
 #define CONTEXTS	 31u
 #define TURNS		 300u
 
-/* Opens context after context: all that the limit allows, and no more. */
+/*
+ * Open more contexts than the limit allows. It opens all that fit, and each further one is
+ * refused.
+ */
 static void open_contexts(uint32_t index)
 {
 	uint32_t opened = 0, refused = 0;
@@ -32,7 +35,7 @@ static void open_contexts(uint32_t index)
 		control_get(getpid(), "gmem.peak"));
 }
 
-/* Maps and unmaps. Its page tables come back, also those of a mapping that could not be made. */
+/* Map and unmap. Page tables come back, also those of a mapping that failed. */
 static void map_and_unmap(uint32_t index)
 {
 	int context = tenant_open(0);

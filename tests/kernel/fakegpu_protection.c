@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What gmem.limit.low keeps on the GPU, and what hmem.limit does not let off it. */
+/* gmem.limit.low keeps memory on the GPU, and hmem.limit bounds the memory that leaves it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -7,15 +7,15 @@
 #include "fakegpu_guest.h"
 
 #define QUIET_CHUNKS   5u
-#define STORM_CHUNKS   9u /* of each of two */
+#define STORM_CHUNKS   9u /* of each of two tenants */
 #define STORM_ROUNDS   3u
 
-#define HIGH_CHUNKS    6u /* two are for the page tables of two processes */
+#define HIGH_CHUNKS    6u /* two are for page tables of two processes */
 #define HMEM_CHUNKS    2u
-#define FITTING	       (HIGH_CHUNKS - 2 + HMEM_CHUNKS - 1) /* chunks beside the other process's */
+#define FITTING	       (HIGH_CHUNKS - 2 + HMEM_CHUNKS - 1) /* beside the other process */
 #define NEIGHBOUR_HIGH 4u
 
-static volatile uint32_t *step; /* how far the parent, and whoever it watches, have come */
+static volatile uint32_t *step; /* the step that the test's processes have reached */
 static volatile pid_t *leader;
 
 static void wait_for_step(uint32_t wanted)
@@ -25,7 +25,7 @@ static void wait_for_step(uint32_t wanted)
 	require(*step >= wanted, "step %u does not come", wanted);
 }
 
-/* Fills its memory once, leaves it alone, and finds it as it was. */
+/* It fills its memory once, leaves it alone, and checks it at the end. */
 static void keep_quiet(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -39,7 +39,7 @@ static void keep_quiet(uint32_t index)
 	close(context);
 }
 
-/* Two of these want more than there is. */
+/* Two of these want more than the GPU has. */
 static void storm(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -55,7 +55,9 @@ static void storm(uint32_t index)
 	close(context);
 }
 
-/* D24: protected, nothing of it is taken; without protection the same storm takes some. */
+/*
+ * D24: a protected container loses nothing. Without protection the same storm takes some of it.
+ */
 static void test_low(uint64_t low, bool keeps)
 {
 	long long before, after, swapped;
@@ -79,7 +81,7 @@ static void test_low(uint64_t low, bool keeps)
 	guest_check(tenant_finish(pid), "what it had stored is there");
 }
 
-/* The other process of the container: a chunk of its own, and nothing to do with what comes. */
+/* The container's other process: it has one chunk, and stores nothing more. */
 static void stay_within(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -94,7 +96,7 @@ static void stay_within(uint32_t index)
 	close(context);
 }
 
-/* Stores what the limits hold, to the last chunk, and then one more. */
+/* It stores all chunks that the limits hold, then one more. */
 static void exceed(uint32_t index)
 {
 	int context = tenant_open((uint32_t)*leader);
@@ -115,7 +117,7 @@ static void exceed(uint32_t index)
 	close(context);
 }
 
-/* Pages all the while, within a limit of its own. */
+/* It pages all the time, within a limit of its own. */
 static void neighbour(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -143,7 +145,10 @@ static void expect_exceeded(pid_t pid)
 		    "both limits are used up, and no more: %lld and %lld", current, swapped);
 }
 
-/* One context dies of it; the other one of that container lives on, as do neighbours. */
+/*
+ * One context dies at the limits. The other context of its container lives on, and so do
+ * neighbours.
+ */
 static void test_hmem(void)
 {
 	pid_t neighbours[2], pids[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A container that may give nothing gets nothing of a protected one. */
+/* A container that may give no chunk gets none of a protected one. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -7,10 +7,13 @@
 #include "fakegpu_guest.h"
 
 #define NEIGHBOUR_CHUNKS 9u
-#define ROOM		 5u /* chunks that are left: one for page tables */
+#define ROOM		 5u /* free chunks, after one for page tables */
 #define NEWCOMERS	 6u
 
-/* Its memory may not leave for the host. It fills what is left of the GPU, and then asks for more. */
+/*
+ * hmem.limit is 0, so its memory may not leave the GPU. It fills the rest of the GPU, then asks
+ * for more.
+ */
 static void ask_and_give_nothing(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -23,7 +26,7 @@ static void ask_and_give_nothing(uint32_t index)
 	error = fakegpu_fill(context, va + ROOM * CHUNK, CHUNK, 1);
 	require(error == ENOMEM, "one chunk more: %s", guest_error_name(error));
 	require(event_count(getpid(), "oom ") == 1, "oom %lu", event_count(getpid(), "oom "));
-	/* Newcomers have nothing to give either. */
+	/* New contexts have nothing to give either. */
 	for (uint32_t i = 0; i < NEWCOMERS; i++) {
 		int another;
 

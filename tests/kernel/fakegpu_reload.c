@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Both modules come and go; nothing that a user passes in does any harm. */
+/* Both modules are loaded and unloaded, and no argument from user space does any harm. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "fakegpu_guest.h"
 
 #define FAILED_NODES 20u
-#define RELOADS	     50u /* unless GVM_TEST_RELOADS says something else */
+#define RELOADS	     50u /* unless GVM_TEST_RELOADS is set */
 #define IOCTL_ROUNDS 2000u
 
 static void use(uint32_t index)
@@ -49,7 +49,7 @@ static void test_cycles(void)
 		    "parameters out of range are refused");
 }
 
-/* Open whatever device nodes and files there are, again and again. */
+/* Open a device node or a file over and over, whether it exists or not. */
 static void open_all(uint32_t index)
 {
 	static const char *const paths[] = { "/dev/gvm_fakegpu0", "/dev/gvm_fakegpu1",
@@ -64,8 +64,9 @@ static void open_all(uint32_t index)
 }
 
 /*
- * Issue 13, finding 12: the node of a GPU fails, before and after users have opened others. Modules that
- * fail to load are gone at once, whoever has them open.
+ * Issue 13, finding 12: the node of a GPU cannot be made, be it the first or a later one, while
+ * users open the others. A module that fails to load is gone at once, even if a user has a file
+ * open.
  */
 static void test_failed_nodes(void)
 {
@@ -87,7 +88,7 @@ static void test_failed_nodes(void)
 			  access("/dev/gvm_fakegpu1", F_OK) != 0;
 		close(fd);
 		while (guest_unload("gvm_fakegpu") == EAGAIN)
-			sleep_ms(1); /* an opener has it */
+			sleep_ms(1); /* an opener still has the node open */
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		killed &= tenant_kill(openers[i]);
@@ -96,7 +97,10 @@ static void test_failed_nodes(void)
 	guest_check(killed, "users open what there is meanwhile");
 }
 
-/* Not more than some MB are ever asked for: what is to be had is had. */
+/*
+ * Random calls with random arguments. A mapping asks for less than three chunks, because the
+ * driver grants what fits.
+ */
 static void misuse(uint32_t index)
 {
 	static const unsigned long commands[] = { GVM_FAKEGPU_CREATE,  GVM_FAKEGPU_MAP,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Who gets how much of a GPU that runs one TSG at a time: by timeslices and priorities, by the priority
- * scheduler, by weights. What is compared is what tenants got done side by side, in kernels of equal
- * work, and each ratio is turned round once: no bias of the machine passes for both. Nothing is timed.
+ * Shares of a GPU that runs one TSG at a time: by timeslices and priorities, by the priority
+ * scheduler, by weights. Tenants run kernels of equal work side by side, and their counts are
+ * compared. Each ratio is also reversed once, so that a bias of the machine cannot pass both
+ * ways. Nothing is timed.
  *
- * A timeslice is wall time, of which a busy host takes what it likes from the virtual machine. So the
- * bounds are far from what is due, which is 1000 times, 16 times and nothing at all: on the other side of
- * them is a setting that has no effect.
+ * A timeslice is wall time, and a busy host takes any amount of it from the virtual machine. So
+ * the bounds are loose. The shares that are due differ by 1000 times, by 16 times, or one is
+ * zero; a setting without effect fails the bounds.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,19 +18,19 @@
 
 #define KERNEL_CHUNKS 2u
 #define TENANTS	      3u
-#define KERNELS	      80u /* until a comparison is made */
+#define KERNELS	      80u /* that a comparison waits for */
 
-static volatile uint64_t *done; /* kernels of each tenant */
-static volatile pid_t *leader;	/* of the container that others join */
+static volatile uint64_t *done; /* kernels that each tenant has done */
+static volatile pid_t *leader;	/* of the container with two processes */
 
-/* Where a tenant works. */
+/* The tenant's own context and memory. */
 static struct {
 	uint32_t index;
 	int context;
 	uint64_t va;
 } desk;
 
-/* One kernel after the other over memory that stays. */
+/* One kernel after the other, over memory that stays on the GPU. */
 static void *work(void *unused)
 {
 	uint64_t wrong = 0;
@@ -46,7 +47,10 @@ static void *work(void *unused)
 	return NULL;
 }
 
-/* Two threads, so that when a kernel ends the next one is there, and no timeslice is given up. */
+/*
+ * Two threads: when a kernel ends, the next one is ready, so the TSG does not give up its
+ * timeslice.
+ */
 static void begin_work(uint32_t index, uint32_t group)
 {
 	pthread_t second;
@@ -64,7 +68,7 @@ static void alone(uint32_t index)
 	begin_work(index, 0);
 }
 
-/* Its container has two processes. */
+/* The first process of a container that has two. */
 static void leading(uint32_t index)
 {
 	*leader = getpid();
@@ -87,7 +91,7 @@ static bool gets_on(uint32_t index)
 	return done[index] != before;
 }
 
-/* Wait until all together have done @kernels more; and how many of these each has. */
+/* Wait until the tenants have done @kernels more together. Returns how many each has done. */
 static void watch(uint64_t kernels, uint64_t *ret_progress)
 {
 	uint64_t before[TENANTS], sum;
@@ -104,7 +108,7 @@ static void watch(uint64_t kernels, uint64_t *ret_progress)
 	} while (sum < kernels);
 }
 
-/* One after the other, so that both are at work before anything is compared. */
+/* Start one tenant after the other. Both are at work before any comparison. */
 static void start_two(pid_t *pids)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -120,8 +124,8 @@ static void stop(const pid_t *pids, uint32_t count)
 }
 
 /*
- * A turn that had begun when a setting was written goes on as it was, and may be of the long ones. It
- * is over when the other tenant has got on by more than it does in a short one.
+ * A turn that began before a setting was written keeps its length, which may be the long one.
+ * That turn is over when the other tenant has done more than it does in a short turn.
  */
 static void await_setting(uint32_t first)
 {
@@ -131,7 +135,7 @@ static void await_setting(uint32_t first)
 		sleep_ms(5);
 }
 
-/* The first one gets at least twice of what the second one does. */
+/* The first tenant does at least twice as many kernels as the second. */
 static void expect_more(uint32_t first, uint32_t second, const char *why)
 {
 	uint64_t progress[TENANTS];
@@ -150,7 +154,7 @@ static void set_both(const pid_t *pids, const char *file, const char *first, con
 		    "%s is %s and %s", file, first, second);
 }
 
-/* Turns of the hardware: a quarter of a second and a quarter of a millisecond. */
+/* Turns of the hardware: a quarter of a second, and a quarter of a millisecond. */
 static void test_timeslices(void)
 {
 	pid_t pids[2];
@@ -182,7 +186,10 @@ static void test_weighted(const char *parameters)
 	gpu_unload();
 }
 
-/* Of tenants 0 and 1 one has always work: tenant 2 is held, but for what it had begun. */
+/*
+ * Tenants 0 and 1 together always have work. So tenant 2 is held, but for a kernel that it had
+ * begun.
+ */
 static void expect_held(const char *when)
 {
 	uint64_t progress[TENANTS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A write that lowers a limit finishes its reclaim, whatever signals come meanwhile. */
+/* A write that lowers a limit finishes its reclaim, whatever signals arrive meanwhile. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "fakegpu_guest.h"
 
-#define CHUNKS	     48u /* more than fit a copy engine's queue: the reclaim has to wait */
+#define CHUNKS	     48u /* more than a copy engine's queue holds, so the reclaim waits */
 #define LIMIT_CHUNKS 2u
 #define ROUNDS	     8u
 

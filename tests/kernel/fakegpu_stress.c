@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Everything at once, at random, for GVM_TEST_STRESS_SECONDS: tenants that page, map, discard, listen,
- * fork and share TSGs, on a GPU whose size, features, scheduler and failing RPCs change from round to
- * round. An attacker cuts their limits, freezes and thaws them, writes noise into their control files,
- * suspends and resumes the GPU, takes chunks by force and kills tenants wherever they are. In the end
- * the GPU may be lost. A tenant may die of a limit. No word that one of them reads may be another than
- * it stored.
+ * Everything at once, at random, for GVM_TEST_STRESS_SECONDS. Tenants page, map, discard,
+ * listen, fork and share TSGs. The GPU's size, features, scheduler and failing RPCs change from
+ * round to round. An attacker cuts their limits, freezes and thaws them, writes noise into
+ * their control files, suspends and resumes the GPU, takes chunks by force, and kills tenants
+ * at any point. At the end of a round the GPU may be lost. A tenant may die of a limit. Every
+ * word that a tenant reads must be the word that it stored.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,38 +20,38 @@
 #include "fakegpu_guest.h"
 #include "gvm_ioctl.h"
 
-#define STRESS_SECONDS 3u  /* unless GVM_TEST_STRESS_SECONDS says something else */
-#define ROUND_SECONDS  60u /* of these, with one GPU */
+#define STRESS_SECONDS 3u  /* unless GVM_TEST_STRESS_SECONDS is set */
+#define ROUND_SECONDS  60u /* per round, with one GPU */
 #define TENANTS	       6u
 #define RANGES	       3u
 #define RANGE_CHUNKS   8u
 #define NOISE_MAX      300u
 
-/* What all that are alive together count. */
+/* Counts over all tenants of a round. */
 struct stress_counts {
 	volatile uint64_t verified; /* pages */
-	volatile uint64_t wrong;    /* of these */
+	volatile uint64_t wrong;    /* of the verified pages */
 	volatile uint64_t forks;
 	volatile uint64_t events;
 };
 
-/* Of a round: what was done to the tenants. */
+/* The tenants of a round, and what was done to them. */
 struct stress_round {
 	struct dice dice;
 	pid_t pids[TENANTS];
 	uint64_t kills, died, cuts, freezes, noise, suspends, taken, broken;
-	int gpu; /* its device node */
+	int gpu; /* open device node */
 };
 
 static struct stress_counts *counts;
-static uint64_t lives; /* ever started: each has numbers of its own */
+static uint64_t lives; /* tenants ever started; each draws its own numbers */
 
 static const char *const writable[] = {
 	"gmem.limit.high",  "gmem.limit.low", "hmem.limit",	"compute.timeslice",
 	"compute.priority", "compute.weight", "compute.freeze",
 };
 
-/* A range of a tenant, and the pattern that is in all of it. */
+/* A range of a tenant, with one pattern in all of it. */
 struct stress_range {
 	uint64_t va; /* 0: not mapped */
 	uint64_t bytes;
@@ -59,8 +59,8 @@ struct stress_range {
 };
 
 /*
- * What becomes of a launch. A limit that leaves no room, or host memory that is limited, ends the TSG:
- * then the tenant has come to its end. Not so a wrong word.
+ * Judge a launch. A limit that leaves no room on the GPU or on the host ends the TSG, and the
+ * tenant with it. A wrong word is counted as an error.
  */
 static void expect_launch(int error)
 {
@@ -144,7 +144,10 @@ static void range_step(int context, struct stress_range *range, struct dice *dic
 	}
 }
 
-/* A child in its parent's container, with an address space of its own and the parent's still open. */
+/*
+ * A child joins its parent's container with an address space of its own. The parent's is still
+ * open at first.
+ */
 static void child(pid_t parent, int inherited, const struct stress_range *range,
 		  struct dice *dice)
 {
@@ -156,9 +159,9 @@ static void child(pid_t parent, int inherited, const struct stress_range *range,
 		range_verify(inherited, range);
 	close(inherited);
 	error = fakegpu_open(0, (uint32_t)parent, 1 + (uint32_t)roll(dice, 3), &context);
-	if (error) /* the parent was killed, or its limit has no room */
+	if (error) /* the parent was killed, or its limit is full */
 		_exit(0);
-	/* Its TSG is the parent's container's as well, as that of an MPS server. */
+	/* It shares its TSG with the parent's container, as an MPS server does. */
 	if (roll(dice, 4) == 0)
 		(void)ioctl(context, GVM_FAKEGPU_SHARE, &(__u32){ (__u32)parent });
 	for (uint32_t i = 0; i < 4; i++)
@@ -177,7 +180,7 @@ static void fork_child(int context, const struct stress_range *range, struct dic
 	__sync_fetch_and_add(&counts->forks, 1);
 }
 
-/* Whoever listens may read what it is told, or not. */
+/* Read all events so far. A listener that does not read does no harm. */
 static void read_events(int listener)
 {
 	struct gvm_pressure_record event;
@@ -193,7 +196,7 @@ static void tenant(uint32_t life)
 	int context, listener;
 
 	if (fakegpu_open(0, 0, 1 + (uint32_t)roll(&dice, 4), &context))
-		_exit(0); /* no room for page tables */
+		_exit(0); /* no room for its page tables */
 	listener = tenant_listen();
 	for (;;) {
 		struct stress_range *range = &ranges[roll(&dice, RANGES)];
@@ -206,14 +209,17 @@ static void tenant(uint32_t life)
 	}
 }
 
-/* A tenant and its children are a process group, so that nobody is left, frozen for ever. */
+/*
+ * A tenant and its children are a process group, so that no child stays behind, frozen for
+ * ever.
+ */
 static void start(struct stress_round *round, uint32_t index)
 {
 	round->pids[index] = tenant_start(tenant, (uint32_t)lives++);
 	setpgid(round->pids[index], round->pids[index]);
 }
 
-/* kill -9; the books must be in order whatever it was at. */
+/* Kill a tenant at any point. The books must be in order afterwards. */
 static void kill_tenant(struct stress_round *round, uint32_t index)
 {
 	int status;
@@ -258,7 +264,7 @@ static void freeze(struct stress_round *round, pid_t pid)
 	round->freezes++;
 }
 
-/* Bytes of any kind, or digits, which may mean something. */
+/* Random bytes, or digits, which may be a valid value. */
 static void write_noise(struct stress_round *round, pid_t pid)
 {
 	const char *name = writable[roll(&round->dice, 7)];
@@ -277,7 +283,7 @@ static void write_noise(struct stress_round *round, pid_t pid)
 	close(fd);
 }
 
-/* A suspend in the middle of everything. It may time out; what it stopped goes on after a resume. */
+/* A suspend at any point. It may time out. After a resume the stopped work goes on. */
 static void suspend(struct stress_round *round)
 {
 	__u64 timeout_us = roll(&round->dice, 100000);
@@ -286,14 +292,14 @@ static void suspend(struct stress_round *round)
 	if (!error) {
 		sleep_ms((unsigned int)roll(&round->dice, 10));
 		error = ioctl(round->gpu, GVM_FAKEGPU_RESUME) ? errno : 0;
-		/* RPCs may fail; then the device runs all the same. */
+		/* RPCs may fail. The device runs all the same. */
 		error = error == EIO ? 0 : error;
 		round->suspends++;
 	}
 	round->broken += error != 0 && error != ETIMEDOUT;
 }
 
-/* RM takes memory. */
+/* RM takes memory by force. */
 static void take(struct stress_round *round)
 {
 	struct gvm_fakegpu_take take = { .first = (uint32_t)roll(&round->dice, 10),
@@ -334,7 +340,7 @@ static void stress_step(struct stress_round *round)
 	sleep_ms((unsigned int)roll(&round->dice, 30));
 }
 
-/* Children of who was killed are the first process' own from then on. */
+/* Wait also for the children of killed tenants: they now belong to the first process. */
 static void wait_for_all(void)
 {
 	while (waitpid(-1, NULL, 0) > 0)

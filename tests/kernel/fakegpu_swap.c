@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* hmem.limit bounds the memory that the GPU's driver keeps on the host, and not only its count. */
+/*
+ * hmem.limit bounds the host memory that the GPU's driver really uses, and not only the count
+ * of it.
+ */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -9,7 +12,7 @@
 #define HIGH_CHUNKS 3u /* one for page tables */
 #define HMEM_CHUNKS 2u
 
-/* Sends block after block to the host, and takes it back or gives it up. */
+/* Swap out block after block, and read it back or discard it. */
 static void swap_everything(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -25,11 +28,14 @@ static void swap_everything(uint32_t index)
 
 		require(fakegpu_fill(context, first, 3 * CHUNK, i) == 0, "fill");
 		require(fakegpu_verify(context, first, 3 * CHUNK, i, NULL) == 0, "verify");
-		/* The first block came back from the host, and is on the GPU when it is given up. */
+		/*
+		 * The first block has come back from the host. It is on the GPU when it is
+		 * discarded.
+		 */
 		require(fakegpu_discard(context, first, CHUNK) == 0, "discard");
 		most = gpu_info().host_chunks > most ? gpu_info().host_chunks : most;
 	}
-	/* One more for a copy that is not done. */
+	/* One more for a copy that is not finished. */
 	require(most > 0 && most <= HMEM_CHUNKS + 1, "%u chunks on the host", most);
 	close(context);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The command-line tool, as a user meets it. */
+/* The command-line tool, as a user runs it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 #define ARGUMENTS_MAX 8u
 
-/* Run the tool, with what it says in @text. Returns its exit status. */
+/* Run the tool. Its output goes to @text. Returns its exit status. */
 static int tool(char *const *arguments, char *text, size_t size)
 {
 	size_t length = 0;
@@ -38,7 +38,7 @@ static int tool(char *const *arguments, char *text, size_t size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* @line is split at spaces; the output must begin with @output. */
+/* Split @line at spaces and run it. The output must begin with @output. */
 static void expect_tool(const char *line, int status, const char *output)
 {
 	char copy[128], text[GUEST_TEXT_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A tenant with a protected working set, for tests of what its neighbours can do to it. */
+/* A tenant with a protected working set, for tests of what neighbours can do to it. */
 #define _GNU_SOURCE
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ static volatile struct {
 	bool end;
 } * victim;
 
-/* Fills its memory, leaves it alone, and at the end finds it as it was. */
+/* It fills its memory, leaves it alone, and checks it at the end. */
 static void victim_main(uint32_t index)
 {
 	int context = tenant_open(0);

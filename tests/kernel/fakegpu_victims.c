@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The copy of a victim fails: another victim goes, and no TSG dies while there is one. */
+/* When the copy of a victim fails, another victim goes. No TSG dies while there is another. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 #define TAKER_CHUNKS 12u /* more than the GPU has */
 #define ROUNDS	     20u
 
-/* From debugfs. */
+/* Relative to debugfs. */
 #define FAIL_OUTS "../../module/gvm_fakegpu/parameters/fail_outs"
 
 static volatile bool *step;
 
-/* Has most of the GPU, and finds all of it at the end. */
+/* It fills most of the GPU, and checks all of it at the end. */
 static void give(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -30,7 +30,7 @@ static void give(uint32_t index)
 	close(context);
 }
 
-/* Needs a victim for each of its chunks, while every second copy to the host fails. */
+/* It needs a victim for each of its chunks, while every second copy to the host fails. */
 static void take(uint32_t index)
 {
 	int context = tenant_open(0);
@@ -43,7 +43,7 @@ static void take(uint32_t index)
 		require(error == 0, "round %u: %s", i, guest_error_name(error));
 	}
 	require(event_count(getpid(), "oom ") == 0, "oom %lu", event_count(getpid(), "oom "));
-	/* Every one fails: now it is this TSG's turn to die, once. */
+	/* Now every copy fails, and this TSG dies, once. */
 	require(guest_write(FAIL_OUTS, "1") == 0, "write");
 	error = fakegpu_fill(context, va, TAKER_CHUNKS * CHUNK, 1);
 	require(error == EIO, "no victim goes: %s", guest_error_name(error));

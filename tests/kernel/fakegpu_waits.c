@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Who waits for whom, read from the tracepoints gvm:gvm_lock and gvm:gvm_wait: no thread may wait for
- * the GPU, or for another thread, while it has a mutex of the whole device. Then all who want that
- * mutex would wait with it.
+ * Which thread waits for which, from the tracepoints gvm:gvm_lock and gvm:gvm_wait. No thread
+ * may wait for the GPU, or for another thread, while it has a mutex of the whole device: all
+ * threads that want the mutex would wait, too.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -14,9 +14,9 @@
 #define WAITS_LOCK "gvm tsg"
 
 static struct {
-	int holder; /* of the mutex, as far as the trace has been read; 0: none */
+	int holder; /* of the mutex, at the line just read; 0: none */
 	uint32_t taken;
-	uint32_t contended; /* a thread found it taken */
+	uint32_t contended; /* times that a thread found it taken */
 	uint32_t waits;
 	uint32_t wrong;
 } waits;
@@ -32,7 +32,9 @@ void waits_begin(void)
 	guest_expect_write("tracing/events/gvm/gvm_wait/enable", "1", 0);
 }
 
-/* The thread of an event: "   <...>-71  [001] ..... 512: gvm_wait: begin what=fence". */
+/*
+ * The pid in the line of an event: "   <...>-71  [001] ..... 512: gvm_wait: begin what=fence".
+ */
 static int line_pid(const char *line)
 {
 	const char *cpu = strstr(line, " [");

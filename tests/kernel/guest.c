@@ -20,14 +20,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Taints of a module that was built out of tree and not signed; of a warning. */
+/* Taints: a module built out of tree, an unsigned module; a warning. */
 #define GUEST_TAINT_MODULE  ((1L << 12) | (1L << 13))
 #define GUEST_TAINT_WARNING (1L << 9)
 
 static unsigned int guest_points;
-static long guest_taint = GUEST_TAINT_MODULE; /* that is allowed */
+static long guest_taint = GUEST_TAINT_MODULE; /* allowed taints */
 
-/* Write a record of the log: its level, "tap: ", the text without control characters. */
+/*
+ * Write a record to the kernel's log: its level, "tap: ", and the text with "|" for each
+ * newline.
+ */
 static void guest_log_record(const char *text)
 {
 	char record[900];
@@ -40,7 +43,7 @@ static void guest_log_record(const char *text)
 		if (record[i] == '\n')
 			record[i] = '|';
 	if (fd < 0 || write(fd, record, (size_t)length) < 0)
-		_exit(1); /* of init: the kernel panics, and the host sees that */
+		_exit(1); /* exit of init: the kernel panics, and the host sees it */
 	close(fd);
 }
 
@@ -68,7 +71,7 @@ bool guest_check(bool ok, const char *fmt, ...)
 	return ok;
 }
 
-/* The plan, last, once. */
+/* The plan, once, as the last line. */
 static void guest_plan(void)
 {
 	guest_log("1..%u", guest_points);
@@ -189,9 +192,9 @@ void guest_expect_unload(const char *name, int error)
 
 /*
  * Count in one cache's alloc_traces. A record is a line that begins with the number of objects
- * and names the caller, and indented lines with the rest of its stack, the innermost first. The
- * objects belong to the first of our modules in it: a table that gvm.ko makes larger at the call of
- * a GPU's driver is gvm.ko's before and after.
+ * and names the caller, then indented lines with the rest of its stack, the innermost first.
+ * The objects count for the first of our modules in the record. So a table that gvm.ko enlarges
+ * in a call of a GPU's driver counts for gvm.ko, before and after.
  */
 static long guest_count_traces(FILE *file, const char *tag)
 {
@@ -212,7 +215,7 @@ static long guest_count_traces(FILE *file, const char *tag)
 	return total;
 }
 
-/* What vmalloc() gave to callers in a module, a line for each area. */
+/* Count the areas that vmalloc() gave to callers in a module, a line each. */
 static long guest_count_areas(const char *tag)
 {
 	FILE *file = fopen("/proc/vmallocinfo", "re");
@@ -226,7 +229,10 @@ static long guest_count_areas(const char *tag)
 	return total;
 }
 
-/* What KASAN keeps back after kfree(), to see later uses of it, still counts as allocated. */
+/*
+ * KASAN keeps freed objects back to see later uses of them. They still count as allocated:
+ * drain them.
+ */
 static void guest_drain_quarantine(void)
 {
 	glob_t found;
@@ -265,7 +271,7 @@ long guest_count_objects(const char *module)
 	return total;
 }
 
-/* Log where the objects of a module were allocated, which tells the one that is left. */
+/* Log the callers that allocated a module's objects. They tell the leaked one. */
 static void guest_show_objects(const char *module)
 {
 	char line[512], first[512] = "", tag[64];
@@ -308,8 +314,9 @@ void guest_expect_no_leak(const char *module, long before)
 }
 
 /*
- * What is 5 seconds old, is found nowhere and did not change between two scans is lost to kmemleak. An
- * object whose only pointer was on its way between two places is found by the third.
+ * To kmemleak, an object is lost when it is 5 seconds old, no pointer to it is found, and it
+ * did not change between two scans. If its only pointer moved during a scan, a third scan finds
+ * it.
  */
 static bool guest_kmemleak_scan(void)
 {
@@ -328,8 +335,9 @@ void guest_watch_begin(void)
 }
 
 /*
- * Report what was lost, line by line. An object of processor 0's idle task is of the kernel's own start,
- * before there was any process, and was found by chance when the others of its kind were cleared.
+ * Log what was lost, line by line. Objects of processor 0's idle task are skipped: they are
+ * from the kernel's own start, before any process. By chance a pointer to them was found when
+ * the other objects of that kind were cleared.
  */
 static void guest_expect_no_kmemleak(void)
 {
@@ -352,7 +360,7 @@ static void guest_expect_no_kmemleak(void)
 	guest_check(lost == 0, "kmemleak has found nothing");
 }
 
-/* After its first complaint lockdep sees nothing any more. */
+/* After its first complaint lockdep watches no more. */
 static void guest_expect_lockdep(void)
 {
 	char text[8 * GUEST_TEXT_MAX];
@@ -397,9 +405,9 @@ void guest_mount(void)
 	    mount("debug", GUEST_DEBUGFS, "debugfs", 0, NULL))
 		_exit(1);
 	/*
-	 * To record the names of tasks, as with every event that is enabled, the kernel patches the
-	 * scheduler's code while that runs. Of that QEMU 7.2 sometimes keeps a breakpoint that is
-	 * no longer there, and one of its processors meets it for ever.
+	 * To record the names of tasks, as it does for every enabled event, the kernel patches
+	 * the scheduler's code while that code runs. QEMU 7.2 sometimes keeps a breakpoint that
+	 * the kernel has removed, and a processor then hits it for ever.
 	 */
 	guest_write("tracing/options/record-cmd", "0");
 }
@@ -451,7 +459,7 @@ long guest_seconds(void)
 	return (long)now.tv_sec;
 }
 
-/* Not every kernel can switch the power off; a reset ends QEMU as well (vm.sh). */
+/* Not every kernel can switch the power off. A reset also ends QEMU (vm.sh). */
 void guest_end(void)
 {
 	guest_plan();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the tests inside the virtual machine are written with: TAP through the kernel's log. */
+/* Helpers for the tests inside the virtual machine: TAP through the kernel's log. */
 #ifndef GUEST_H
 #define GUEST_H
 
@@ -10,22 +10,24 @@
 #define GUEST_DEBUGFS  "/sys/kernel/debug"
 #define GUEST_TEXT_MAX 4096
 
-/* A pointer to no memory of a process. */
+/* A pointer outside the memory of any process. */
 #define GUEST_NO_MEMORY ((void *)-4096L)
 
 /*
- * Say one thing in the kernel's log, where it stands between what the kernel says, and whole:
- * a console that two write to would tear lines apart. The text is one line.
+ * Write one record to the kernel's log, in order with the kernel's own and in one piece: a
+ * console with two writers would tear lines apart. The text is one line.
  */
 void guest_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* One test point. Returns @ok. */
 bool guest_check(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* "EINVAL"; "success" for 0. */
+/* The name of an errno, as "EINVAL"; "success" for 0. */
 const char *guest_error_name(int error);
 
-/* Write @text to a file in debugfs with one write(). Returns 0 or the errno, of open or write. */
+/*
+ * Write @text to a file in debugfs with one write(). Returns 0, or the errno of open or write.
+ */
 int guest_write(const char *path, const char *text);
 
 /* Read a whole file of debugfs into a zero-terminated text. Returns 0 or the errno. */
@@ -39,77 +41,78 @@ void guest_expect_read(const char *path, const char *text);
 int guest_load(const char *name, const char *parameters);
 int guest_unload(const char *name);
 
-/* The same without parameters: test points that it gives this errno. */
+/* The same without parameters. A test point: the call gives this errno. */
 void guest_expect_load(const char *name, int error);
 void guest_expect_unload(const char *name, int error);
 
 /*
- * Let the module run the tests of the core; each of theirs, and their plan, is a test point. And
- * the tests that fail on purpose: test points that they are reported as they should.
+ * Let the module run the core's tests: each of their points, and their plan, is a test point.
+ * Then run tests that fail on purpose: test points that these are reported correctly.
  */
 void guest_run_tests(void);
 void guest_run_failing_tests(void);
 
-/* What guest_processes.c, guest_pressure.c and guest_files.c prove; both modules are loaded. */
+/*
+ * The tests of guest_processes.c, guest_pressure.c and guest_files.c. Both modules must be
+ * loaded.
+ */
 void guest_test_processes(void);
 void guest_test_pressure(void);
 void guest_test_files(void);
 
-/* guest_injection.c; nothing is loaded, before and after. */
+/* The tests of guest_injection.c. No module is loaded before or after. */
 void guest_test_injection(void);
 
-/* guest_broken.c, instead of all others: nothing is loaded. */
+/* The tests of guest_broken.c, in place of all others. No module may be loaded. */
 void guest_test_broken(void);
 void guest_test_wrong(void);
 
 /*
- * What @module has allocated and not freed: objects in the kernel's kmalloc caches, by the stack
- * traces that slub_debug=U keeps, and areas of vmalloc(). -1 if there are no traces to be read.
+ * Count the objects that @module has allocated and not freed: in the kernel's kmalloc caches,
+ * by the stack traces that slub_debug=U keeps, and the areas of vmalloc(). -1: there are no
+ * traces to read.
  */
 long guest_count_objects(const char *module);
 
 /*
- * A test point: as many of them as @before are left, once what is freed a grace period later has
- * gone.
+ * A test point: @before objects are left. It waits for objects that are freed a grace period
+ * later.
  */
 void guest_expect_no_leak(const char *module, long before);
 
 /*
- * What a kernel of debug_kernel.sh watches by itself, if it is one. begin, before the log does: what the
- * kernel has lost until then is not our business. end, after the last module: test points
- * that nothing was lost since, that lockdep has not given up, and that the kernel is tainted by modules
- * that are not its own, and by nothing else.
+ * The checks that a kernel of debug_kernel.sh makes by itself, where there are any.
+ * guest_watch_begin() comes before the first line of the log and clears what the kernel has
+ * lost until then. guest_watch_end() comes after the last module is unloaded. Its test points:
+ * nothing was lost since, lockdep has not given up, and the only taint is that of our modules.
  */
 void guest_watch_begin(void);
 void guest_watch_end(void);
 
 /*
- * Let the end of the watch not mind that something was warned of: boot.sh does, who reads what, and of
- * whom.
+ * Let guest_watch_end() accept the taint of a warning. boot.sh reads which warnings there were.
  */
 void guest_allow_warnings(void);
 
-/*
- * As fork(), but the child gets the number @pid, which no process may have. -1 and errno: it could not.
- */
+/* As fork(), but the child gets the number @pid, which must be free. On error -1 and errno. */
 pid_t guest_fork_as(pid_t pid);
 
 /*
- * Start the processes 1000, 1001 and 2000 to 2003, which do nothing until the machine ends. Tests attach
- * them by hand.
+ * Start the processes 1000, 1001 and 2000 to 2003. They do nothing until the machine ends.
+ * Tests attach them by hand.
  */
 void guest_start_processes(void);
 
-/* A number from the kernel's command line. */
+/* A number from the kernel's command line; @otherwise if it has none. */
 unsigned long guest_number(const char *name, unsigned long otherwise);
 
-/* Since the machine was started. */
+/* Seconds since the machine was started. */
 long guest_seconds(void);
 
-/* Make the file systems that the first process of a machine finds missing. */
+/* Mount the file systems that the first process of a machine needs. */
 void guest_mount(void);
 
-/* The plan, and the end of the machine. */
+/* Write the plan and end the machine. */
 void guest_end(void);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What becomes of a machine in which the core finds that its books are broken (gvm_world.h): a free
- * chunk is given back. The device is dead, and says so; other GPUs and the machine go on, and the
- * modules can be unloaded. What the dead device had is not given back, so this is a machine of its own.
- * See broken.sh.
+ * A machine in which the core finds that its books are broken (gvm_world.h): a free chunk is
+ * given back. The device is dead, and says so. Other GPUs and the machine go on, and the
+ * modules can be unloaded. The dead device's memory is not given back, so this test has a
+ * machine of its own. See broken.sh.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -46,7 +46,7 @@ void guest_test_broken(void)
 	guest_expect_unload("gvm", 0);
 }
 
-/* Each mistake of selftest_wrong.c; what the kernel says to them, debug_kernel.sh looks for. */
+/* Make each mistake of selftest_wrong.c. debug_kernel.sh looks for the kernel's complaints. */
 void guest_test_wrong(void)
 {
 	static const char *const wrongs[] = { "order", "sleep", "use", "shift", "lose" };

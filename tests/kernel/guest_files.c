@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Control files as files: offsets, O_NONBLOCK, a kill in the middle of a write, any bytes at all.
- * gvm.ko and gvm_selftest.ko are loaded, and no process is attached.
+ * Control files as files: offsets, O_NONBLOCK, a kill in the middle of a write, and writes of
+ * any bytes. gvm.ko and gvm_selftest.ko are loaded, and no process is attached.
  *
- * The fuzzer writes what tests/fuzz/corpus/control holds, spoilt in places, and plain noise of up to
- * 4 KB, to every file. GVM_TEST_SEED draws others.
+ * The fuzzer writes the inputs of tests/fuzz/corpus/control, some of them damaged, and noise of
+ * up to 4 KB, to every writable file. GVM_TEST_SEED draws others.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -46,7 +46,7 @@ static int open_file(const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* Each write is a value of its own, wherever the offset is; a value in pieces is none. */
+/* Each write is a whole value, at any offset. A value in pieces is not put together. */
 static void test_offsets(void)
 {
 	int fd = open_file("gmem.limit.low", O_RDWR);
@@ -68,7 +68,7 @@ static void test_offsets(void)
 	close(fd);
 }
 
-/* O_NONBLOCK: the limit holds at once, and nothing is taken for it. */
+/* O_NONBLOCK: the limit holds at once, and no memory is taken for it. */
 static void test_nonblock(void)
 {
 	int fd = open_file("gmem.limit.high", O_RDWR | O_NONBLOCK);
@@ -87,7 +87,7 @@ static void test_nonblock(void)
 	guest_expect_write("gvm_selftest/uncharge", "2000 2", 0);
 }
 
-/* Wait until the GPU was asked to do this. */
+/* Wait until the core has made this call of the GPU's driver. */
 static void await_call(const char *call)
 {
 	char text[GUEST_TEXT_MAX];
@@ -109,7 +109,7 @@ static unsigned int count_evictions(void)
 	return count;
 }
 
-/* D25, F10: killed in the middle of a reclaim, of which the GPU finishes the chunk it is at. */
+/* D25, F10: a kill in the middle of a reclaim. The GPU finishes the chunk that is under way. */
 static void test_kill(void)
 {
 	int status = 0;
@@ -123,7 +123,7 @@ static void test_kill(void)
 		_exit(guest_write("gvm/2000/0/gmem.limit.high", "0"));
 	await_call("evict");
 	guest_expect_read("gvm/2000/0/gmem.limit.high",
-			  "0\n"); /* nobody waits for the writer */
+			  "0\n"); /* readers do not wait for the writer */
 	guest_expect_write("gvm/2000/0/gmem.limit.low", "0", 0);
 	kill(writer, SIGKILL);
 	guest_expect_write("gvm_selftest/hold", "0", 0);
@@ -164,7 +164,7 @@ static void read_freeze(void)
 	guest_read("gvm/2000/0/compute.freeze", text, sizeof(text));
 }
 
-/* F10: a writer that waits behind a slow RPC can be killed; settings are shown at once. */
+/* F10: a writer that waits behind a slow RPC can be killed. Reads of settings do not wait. */
 static void test_kill_behind_rpc(void)
 {
 	int status[2] = { 0 };
@@ -178,7 +178,7 @@ static void test_kill_behind_rpc(void)
 	waiting[1] = start(read_freeze);
 	guest_expect_read("gvm/2000/0/compute.timeslice", "7000us\n");
 	guest_expect_read("gvm/2000/0/compute.weight", "100\n");
-	usleep(20000); /* they wait by now, most likely */
+	usleep(20000); /* by now both most likely wait */
 	for (int i = 0; i < 2; i++) {
 		kill(waiting[i], SIGKILL);
 		waitpid(waiting[i], &status[i], 0);
@@ -193,8 +193,8 @@ static void test_kill_behind_rpc(void)
 }
 
 /*
- * A process goes while somebody's limit write is stuck in its directory: it waits for that, and
- * others come and go meanwhile. (F11, D20)
+ * F11, D20: a process detaches while a limit write is stuck in its directory. Its detach waits
+ * for the write, and other processes attach and detach meanwhile.
  */
 static void test_detach_waits_alone(void)
 {
@@ -214,7 +214,7 @@ static void test_detach_waits_alone(void)
 		_exit(guest_write("gvm/detach", "2001 0"));
 	while (guest_write("gvm/attach", "2001 0 2000") == EEXIST)
 		usleep(1000);
-	guest_expect_write("gvm/attach", "2001 0 2000", EBUSY); /* not yet, not any more */
+	guest_expect_write("gvm/attach", "2001 0 2000", EBUSY); /* its detach waits */
 	guest_expect_write("gvm/attach", "2002 0", 0);
 	guest_expect_write("gvm/detach", "2002 0", 0);
 	guest_check(waitpid(detacher, &status, WNOHANG) == 0, "who leaves waits for the write");
@@ -246,7 +246,7 @@ static uint64_t read_seed(void)
 	return text ? strtoull(text, NULL, 10) | 1 : 1;
 }
 
-/* Take the texts of one input: what is behind the "=" of each line. */
+/* Take the values of one input: the text behind the "=" of each line. */
 static void load_input(const char *name)
 {
 	char path[300], line[8192];
@@ -286,7 +286,7 @@ static size_t make_noise(uint64_t *state, char *bytes)
 	return length;
 }
 
-/* A value of the corpus, as it is or with one byte changed or cut. */
+/* A value of the corpus: unchanged, with one byte changed, or cut. */
 static size_t make_value(uint64_t *state, char *bytes)
 {
 	const char *text = corpus.texts[draw(state) % corpus.count];
@@ -300,7 +300,7 @@ static size_t make_value(uint64_t *state, char *bytes)
 	return length;
 }
 
-/* One write; a refused one has changed nothing. Returns whether all is as it should be. */
+/* One write. A refused write has changed nothing. Returns whether the result is right. */
 static bool fuzz_write(uint64_t *state)
 {
 	const char *name = writable[draw(state) % WRITABLE];
@@ -338,7 +338,7 @@ static void test_fuzz(uint64_t *state)
 	guest_expect_read("gvm_selftest/check", "ok\n");
 }
 
-/* F10: writers of anything, killed wherever they are. One that does not end hangs the test. */
+/* F10: writers of any bytes, killed at any point. A writer that does not end hangs the test. */
 static void test_fuzz_kills(uint64_t *state)
 {
 	unsigned int killed = 0;
@@ -362,7 +362,7 @@ static void test_fuzz_kills(uint64_t *state)
 	guest_expect_read("gvm_selftest/check", "ok\n");
 }
 
-/* The files of one container, while it has memory and TSGs that the writes are about. */
+/* The files of one container, which has memory and TSGs for the writes to act on. */
 void guest_test_files(void)
 {
 	uint64_t seed = read_seed();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The first process of a virtual machine whose only purpose is to load gvm.ko and to try it from
- * user space. boot.sh compiles it, boots it, and reads what it says in the kernel's log.
+ * The first process of a virtual machine that loads gvm.ko and tries it from user space.
+ * boot.sh compiles it, boots it, and reads its lines in the kernel's log.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,16 +21,16 @@
 #define GUEST_TGID	"1000"
 #define GUEST_CONTAINER "gvm/" GUEST_TGID "/0/"
 
-/* Unless the kernel's command line says something else (vm.sh). */
+/* Defaults; the kernel's command line overrides them (vm.sh). */
 #define GUEST_RELOADS	     50
 #define GUEST_STRESS_SECONDS 2
 
-/* A control file as a user sees it. */
+/* A control file for its user. */
 struct guest_control {
 	const char *name;
 	const char *alias;   /* or NULL */
 	mode_t mode;	     /* permission bits */
-	const char *initial; /* what it reads in a new container */
+	const char *initial; /* its text in a new container */
 };
 
 static const struct guest_control guest_controls[] = {
@@ -53,8 +53,8 @@ static const struct guest_control guest_controls[] = {
 #define GUEST_CONTROLS (sizeof(guest_controls) / sizeof(guest_controls[0]))
 
 /*
- * What a write does: its text, its errno, and what the file reads afterwards. Which texts mean
- * what, test_control.c knows, in here as in user space; this is about the way to the core.
+ * A write: its text, its errno, and the file's text afterwards. The meaning of all texts is
+ * tested by test_control.c, in here as in user space. This is about the way to the core.
  */
 struct guest_value {
 	const char *name;
@@ -105,7 +105,7 @@ static void test_load(void)
 	guest_expect_books();
 }
 
-/* The tests of the core need no gvm.ko, and leave nothing behind. */
+/* The core's tests need no gvm.ko. They leave nothing behind. */
 static void test_core(void)
 {
 	guest_expect_load("gvm_coretest", 0);
@@ -135,7 +135,7 @@ static void test_attach(long objects)
 	guest_expect_books();
 }
 
-/* The file's mode, or 0 if there is none. */
+/* The file's mode, or 0 if there is no file. */
 static mode_t guest_mode(const char *name)
 {
 	char path[256];
@@ -223,7 +223,7 @@ static int guest_open_control(const char *name, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* One byte at a time, while the value changes: the reader gets one value, whole. */
+/* Read one byte at a time while the value changes: the reader gets one whole value. */
 static void test_short_reads(void)
 {
 	int fd = guest_open_control("gmem.limit.high", O_RDWR);
@@ -263,7 +263,10 @@ static void test_charge(void)
 	guest_expect_read(GUEST_CONTAINER "memory.swap.current", "2097152\n");
 	guest_expect_books();
 
-	/* A lower limit takes what is above it. A victim whose eviction fails is put back and tried again. */
+	/*
+	 * A lower limit evicts the excess. A victim whose eviction fails is put back and tried
+	 * again.
+	 */
 	guest_expect_write(GUEST_CONTAINER "gmem.limit.high", "4M", 0);
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "4194304\n");
 	guest_expect_write("gvm_selftest/fail_next", "5", 0);
@@ -278,7 +281,7 @@ static void test_charge(void)
 	guest_expect_write("gvm/detach", GUEST_TGID " 0", EBUSY);
 	guest_expect_write("gvm_selftest/uncharge", "1000 15", 0);
 
-	/* What is in host memory has no other owner either. */
+	/* The container also owns swapped memory: it cannot end. */
 	guest_expect_write("gvm_selftest/evict", "1000 1", 0);
 	guest_expect_read(GUEST_CONTAINER "gmem.current", "0\n");
 	guest_expect_write("gvm/detach", GUEST_TGID " 0", EBUSY);
@@ -287,7 +290,7 @@ static void test_charge(void)
 	guest_expect_books();
 }
 
-/* Two containers have files of their own, and the one that goes takes its files along. */
+/* Each of two containers has files of its own. The files of the one that ends go with it. */
 static void test_second_container(void)
 {
 	guest_expect_write("gvm/attach", "1001 0", 0);
@@ -303,14 +306,14 @@ static void test_second_container(void)
 	guest_expect_books();
 }
 
-/* What the GPU was asked to do since the last time. */
+/* Expect these calls of the GPU's driver since the last time. */
 static void guest_expect_calls(const char *calls)
 {
 	guest_expect_read("gvm_selftest/calls", calls);
 	guest_write("gvm_selftest/calls", "forget");
 }
 
-/* D17: A write makes calls of the GPU's driver, and returns what they return. */
+/* D17: a write makes calls of the GPU's driver, and returns their error. */
 static void test_tsgs(void)
 {
 	guest_expect_write("gvm_selftest/tsg_attach", "1000 7", 0);
@@ -332,7 +335,7 @@ static void test_tsgs(void)
 	guest_expect_books();
 }
 
-/* The core's fault handler, on a thread of its own; and its tracepoints while at it. */
+/* The core's fault handler on a thread of its own, and a tracepoint in it. */
 static void test_faults(void)
 {
 	char trace[GUEST_TEXT_MAX];
@@ -352,7 +355,7 @@ static void test_faults(void)
 	guest_expect_books();
 }
 
-/* F11: A file that stays open while its container, its device and its driver go. */
+/* F11: a file stays open while its container, its device and its driver go. */
 static void test_open_file(void)
 {
 	int fd = guest_open_control("gmem.limit.high", O_RDWR);
@@ -375,7 +378,7 @@ static void test_open_file(void)
 	guest_expect_read("gvm/devices", "");
 }
 
-/* The test's device goes with containers, memory, swap, TSGs and a frozen setting still there. */
+/* The test's device goes while containers, memory, swap, TSGs and a freeze still exist. */
 static void test_reload(unsigned int round)
 {
 	guest_log("reload %u", round);
@@ -398,8 +401,8 @@ static void test_reload(unsigned int round)
 }
 
 /*
- * One side of the stress: whatever the other side does, errors are fine and crashes are not.
- * Returns whether it got anywhere.
+ * One side of the stress. Errors are fine whatever the other side does; crashes are not.
+ * Returns whether it made progress.
  */
 static bool guest_stress_attach(void)
 {
@@ -433,7 +436,7 @@ static bool guest_stress_control(void)
 	return guest_read(GUEST_CONTAINER "gmem.current", text, sizeof(text)) == 0;
 }
 
-/* A process that repeats one side, and how often that got somewhere. */
+/* A process that repeats one side, and how often it made progress. */
 struct guest_stress {
 	const char *name;
 	bool (*step)(void);
@@ -460,7 +463,7 @@ static void guest_stress_stop(struct guest_stress *stress)
 		    stress->name);
 }
 
-/* F11: Containers come and go under readers and writers of their files, on two processors. */
+/* F11: containers begin and end under readers and writers of their files, on two processors. */
 static void test_stress(void)
 {
 	struct guest_stress attacher = { .name = "attacher", .step = guest_stress_attach };
@@ -487,7 +490,7 @@ static void test_stress(void)
 	guest_expect_unload("gvm_selftest", 0);
 }
 
-/* Load once to see what gvm.ko itself allocates, before it has done anything. */
+/* Load once to learn what gvm.ko itself allocates before it does any work. */
 static long guest_baseline(void)
 {
 	long before;
@@ -553,7 +556,7 @@ static void test_reloads_alone(void)
 	guest_watch_end();
 }
 
-/* What to do instead of everything, by the name that it has on the kernel's command line. */
+/* Runs in place of the whole test, by their names on the kernel's command line. */
 static const struct {
 	const char *name;
 	void (*run)(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm.ko without memory: each allocation of each thing that user space can ask of it fails once. To be
- * begun and ended with nothing loaded.
+ * gvm.ko without memory: each allocation of each thing that user space can ask of it fails
+ * once. No module is loaded before or after.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -21,7 +21,7 @@
 
 static const struct {
 	const char *name;
-	const char *value; /* to be written, or NULL */
+	const char *value; /* a value to write, or NULL */
 } files[] = {
 	{ "gmem.limit.high", "8M" },	{ "gmem.limit.low", "2M" },
 	{ "gmem.current", NULL },	{ "gmem.peak", NULL },
@@ -34,8 +34,8 @@ static const struct {
 
 #define FILES (sizeof(files) / sizeof(files[0]))
 
-static size_t file; /* that the entries about a control file are about */
-static int fd = -1; /* that an entry has open */
+static size_t file; /* the control file that an entry is about */
+static int fd = -1; /* open file of an entry */
 
 static void close_fd(void)
 {
@@ -52,7 +52,7 @@ static int open_file(const char *path, int flags)
 
 /* Modules. */
 
-/* Is there a file in debugfs? To look may take memory, too. */
+/* Is there a file in debugfs? The lookup may also need memory. */
 static int find_file(const char *path)
 {
 	char full[192];
@@ -61,7 +61,7 @@ static int find_file(const char *path)
 	return access(full, F_OK) ? errno : 0;
 }
 
-/* With its files. */
+/* Load gvm.ko. Its files must be there. */
 static int load_gvm(void)
 {
 	int error = guest_load("gvm", "");
@@ -96,7 +96,7 @@ static void unload_second(void)
 	guest_write("gvm_selftest/second", "0");
 }
 
-/* Processes. All control files are there, or the process is not attached. */
+/* Processes. A process that is attached has all of its control files. */
 
 static int attach(void)
 {
@@ -178,7 +178,7 @@ static int write_control(void)
 	return write(fd, value, (size_t)length) == length ? 0 : errno;
 }
 
-/* Memory is taken for a limit, and given back. */
+/* Charge memory for a limit to take. */
 static bool charge_first(void)
 {
 	return guest_write("gvm/2000/0/gmem.limit.high", "max") == 0 &&
@@ -195,7 +195,7 @@ static void uncharge(void)
 	guest_write("gvm_selftest/uncharge", "2000 1");
 }
 
-/* Pressure descriptors. init is attached by its space. */
+/* Pressure descriptors. init is attached by its address space. */
 
 static int space_fd = -1, dev_fd = -1;
 
@@ -294,7 +294,7 @@ static void inject_all(const struct inject_entry *entries, size_t count)
 
 #define INJECT_ALL(entries) inject_all(entries, sizeof(entries) / sizeof(entries[0]))
 
-/* What can be done with each control file. */
+/* All that can be done with each control file. */
 static void inject_into_controls(void)
 {
 	for (file = 0; file < FILES; file++) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What /dev/gvm does (gvm_ioctl.h). Pressure descriptors: who gets one, what it reads, and that it may
- * be held while its container, its GPU or the module should go. Launch counts: they show in
- * gcgroup.stat, and none stays pending once their open file is closed. gvm.ko and gvm_selftest.ko are loaded, and no process
- * is attached. Events are made by lowering the limit of the calling process, init.
+ * /dev/gvm (gvm_ioctl.h). Pressure descriptors: which processes get one, what it reads, and
+ * that it may stay open when its container, its GPU or the module should go. Launch counts:
+ * gcgroup.stat shows them, and none stays pending once their open file is closed. gvm.ko and
+ * gvm_selftest.ko are loaded, and no process is attached. A lower limit of the calling process,
+ * init, makes the events.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -71,7 +72,7 @@ static void expect_end(int fd)
 		    "the end: reads 0, again and again");
 }
 
-/* One chunk of 2 MB too many for the limit: an event. Then all as before. */
+/* Make an event: the limit is one chunk of 2 MB lower than usage. Then restore both. */
 static void make_event(void)
 {
 	guest_write("gvm_selftest/charge", "1 2");
@@ -118,14 +119,17 @@ static void test_events(void)
 		    "no room at all: EFAULT");
 	make_event();
 	make_event();
-	expect_event(fd, 2 * MIB, 3); /* the first is lost, the second overwritten */
+	expect_event(fd, 2 * MIB, 3); /* one is lost, one overwritten */
 	expect_nothing(fd);
 	guest_check(write(fd, small, 1) < 0 && errno == EBADF, "nothing to write");
 	guest_check(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "nowhere to seek");
 	close(fd);
 }
 
-/* As many as a container may have; nobody reads, and nobody waits for them. */
+/*
+ * As many listeners as a container may have. They do not read, and the writer does not wait for
+ * them.
+ */
 static void test_unread(void)
 {
 	int fds[4];
@@ -146,7 +150,7 @@ static void test_unread(void)
 		close(fds[i]);
 }
 
-/* A thread that waits in read(), and what it got. */
+/* A thread that waits in read(), and its result. */
 struct reader {
 	pthread_t thread;
 	int fd;
@@ -164,7 +168,7 @@ static void *run_reader(void *data)
 	return NULL;
 }
 
-/* That it sleeps already is likely, and needed by nothing. */
+/* By the return the thread most likely sleeps. No test depends on it. */
 static void start_reader(struct reader *reader, int fd)
 {
 	*reader = (struct reader){ .fd = fd, .length = -2 };
@@ -172,7 +176,7 @@ static void start_reader(struct reader *reader, int fd)
 	usleep(20000);
 }
 
-/* The descriptor is closed under its reader, which reads on. */
+/* The descriptor is closed under its reader, and the read goes on. */
 static void test_close_under_reader(void)
 {
 	struct reader reader;
@@ -227,7 +231,7 @@ static int open_space(void)
 	return fd;
 }
 
-/* The container's last process leaves: readers are woken, the descriptor stays. */
+/* The container's last process leaves: readers wake up, and the descriptor stays. */
 static void test_container_goes(int space)
 {
 	struct reader reader;
@@ -248,14 +252,17 @@ static void test_container_goes(int space)
 	expect_end(late);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
 	space = open_space();
-	expect_end(fd); /* another container, though of the same tgid */
+	expect_end(fd); /* a new container of the same tgid */
 	close(space);
 	close(fd);
 	close(late);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
 }
 
-/* D11: The GPU goes under a reader and under epoll; what is left holds nothing of it. */
+/*
+ * D11: the GPU goes under a reader and under epoll. The open descriptor holds nothing of the
+ * GPU.
+ */
 static void test_gpu_goes(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -286,7 +293,7 @@ static void test_gpu_goes(void)
 	guest_expect_load("gvm_selftest", 0);
 }
 
-/* Report launches by an open file of /dev/gvm. Returns 0 or -errno. */
+/* Report launches through an open file of /dev/gvm. Returns 0 or -errno. */
 static int report_launches(int fd, unsigned int gpu, unsigned long long submitted,
 			   unsigned long long ended)
 {
@@ -307,7 +314,10 @@ static void expect_launches(unsigned int submitted, unsigned int ended, unsigned
 	guest_expect_read("gvm/1/0/gcgroup.stat", text);
 }
 
-/* A member of init's container: reports launches that do not end, and lives until it is killed. */
+/*
+ * A member of init's container. It reports launches that do not end, and lives until it is
+ * killed.
+ */
 static void run_launcher(int report)
 {
 	int space = open(GUEST_DEBUGFS "/gvm_selftest/space", O_WRONLY | O_CLOEXEC);
@@ -321,7 +331,7 @@ static void run_launcher(int report)
 		pause();
 }
 
-/* SIGKILL with launches pending: they count as ended once the process has been waited for. */
+/* SIGKILL with launches pending: they count as ended when waitpid() returns. */
 static void test_launcher_is_killed(void)
 {
 	int reports[2];
@@ -342,7 +352,7 @@ static void test_launcher_is_killed(void)
 	close(reports[1]);
 }
 
-/* Two open files of one process, each with counts of its own. */
+/* Two open files of one process. Each has its own counts. */
 static void test_launches(void)
 {
 	int fd = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
@@ -373,7 +383,10 @@ static void test_launches(void)
 	guest_check(dev >= 0, "open /dev/gvm again");
 }
 
-/* The GPU goes under an open file with launches pending: the file stays, and can report anew. */
+/*
+ * The GPU goes under an open file with launches pending. The file stays, and can report for
+ * another GPU.
+ */
 static void test_gpu_goes_under_launches(void)
 {
 	guest_expect_write("gvm_selftest/second", "1", 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Which process is in which container: groups by hand, forked children as a GPU's driver attaches
- * them, two GPUs. gvm.ko and gvm_selftest.ko are loaded, and no process is attached.
+ * Which process is in which container: groups made by hand, forked children that a GPU's driver
+ * attaches, two GPUs. gvm.ko and gvm_selftest.ko are loaded, and no process is attached.
  */
 #define _GNU_SOURCE
 #include "guest.h"
@@ -27,7 +27,9 @@ static void expect_gone(const char *path)
 	guest_check(access(full, F_OK) != 0 && errno == ENOENT, "%s has gone", path);
 }
 
-/* F2, D5: Each member's directory shows the same container, whoever of them joined whom. */
+/*
+ * F2, D5: the directory of each member shows the same container, whichever member it joined by.
+ */
 static void test_group(void)
 {
 	guest_expect_write("gvm/attach", "2000 0", 0);
@@ -43,7 +45,7 @@ static void test_group(void)
 	guest_expect_read("gvm_selftest/check", "ok\n");
 }
 
-/* D14, F16: the one that the group is named after goes, and a stranger gets its tgid. */
+/* D14, F16: the process that gave the group its name leaves, and a stranger gets its tgid. */
 static void test_leader_leaves(void)
 {
 	guest_expect_write("gvm/detach", "2000 0", 0);
@@ -86,7 +88,10 @@ static int attach_space(pid_t group)
 	return fd;
 }
 
-/* What a child does: joins, sees what its parent wrote; then it lives until it is killed. */
+/*
+ * A child joins its parent's container, sees the parent's setting, and lives until it is
+ * killed.
+ */
 static void run_child(pid_t parent, int report)
 {
 	char path[64], text[64];
@@ -120,7 +125,10 @@ static void kill_all(const pid_t *children, int count)
 	}
 }
 
-/* Children that join their parent all at once; it leaves before them, and half of them dies. */
+/*
+ * Children join their parent all at once. The parent leaves before them, and half of them are
+ * killed.
+ */
 static void test_forks(void)
 {
 	pid_t children[CHILDREN];
@@ -150,7 +158,7 @@ static void test_forks(void)
 	close(reports[1]);
 }
 
-/* A child that inherits the open device keeps its parent's address space, as with any driver. */
+/* A child inherits the open device and keeps its parent's address space, as with any driver. */
 static void test_inherited(void)
 {
 	int space = attach_space(getpid());
@@ -166,7 +174,7 @@ static void test_inherited(void)
 	expect_gone("gvm/1");
 }
 
-/* Threads of one process whose first and last address spaces come and go at the same time. */
+/* Threads of one process open and close its first and last address spaces at the same time. */
 static void *churn(void *failures)
 {
 	char text[64];
@@ -181,7 +189,7 @@ static void *churn(void *failures)
 	return NULL;
 }
 
-/* D13, D14: none of the threads is the process' first. */
+/* D13, D14: no thread is always the first of the process. */
 static void test_churn(void)
 {
 	pthread_t threads[3];
@@ -197,7 +205,7 @@ static void test_churn(void)
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
 }
 
-/* One process, two GPUs: a container on each, each with its own settings; one GPU goes. */
+/* One process on two GPUs has a container on each, with separate settings. One GPU goes. */
 static void test_two_gpus(void)
 {
 	int fd;

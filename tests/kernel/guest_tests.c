@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The tests inside gvm_coretest.ko: each of their points becomes one of the guest's. See guest.h. */
+/*
+ * The tests inside gvm_coretest.ko: each of their points becomes a point of the guest. See
+ * guest.h.
+ */
 #define _GNU_SOURCE
 #include "guest.h"
 
@@ -22,7 +25,7 @@ static char *guest_next_line(char **text)
 	return line;
 }
 
-/* A line of TAP, but for the plan. Returns whether it is the point of this number. */
+/* Repeat a line of TAP other than the plan. Returns whether it is the point of this number. */
 static bool guest_repeat_point(const char *line, unsigned int number)
 {
 	bool ok = strncmp(line, "not ", 4) != 0;
@@ -53,7 +56,7 @@ void guest_run_tests(void)
 		    points, plan, guest_error_name(error));
 }
 
-/* How the lines of gvm_coretest/failing begin, and what else is in them. */
+/* The beginning of each line of gvm_coretest/failing, and a text that the line must contain. */
 static const struct {
 	const char *begin;
 	const char *reason;

@@ -14,19 +14,19 @@
 
 #include "guest.h"
 
-#define INJECT_MAX   5000    /* allocations of one entry: more are a loop that does not end */
-#define INJECT_TIMES 1000000 /* that may fail at random: never reached, counted down */
+#define INJECT_MAX   5000    /* more allocations of an entry are an endless loop */
+#define INJECT_TIMES 1000000 /* the count of random failures starts here and goes down */
 
 static const char *const inject_kinds[] = { "failslab", "fail_page_alloc" };
 
 #define INJECT_KINDS (sizeof(inject_kinds) / sizeof(inject_kinds[0]))
 
-/* What came of all runs of an entry. */
+/* The result of all runs of an entry. */
 struct inject_outcome {
-	unsigned int failed;  /* allocations */
-	unsigned int refused; /* runs of these that said so */
-	const char *problem;  /* the first one, or NULL */
-	unsigned int nth;     /* which allocation that was */
+	unsigned int failed;  /* failed allocations */
+	unsigned int refused; /* runs of these that returned an error */
+	const char *problem;  /* the first problem, or NULL */
+	unsigned int nth;     /* the allocation that failed then */
 	int error;
 };
 
@@ -39,8 +39,8 @@ static int inject_set(const char *kind, const char *setting, const char *value)
 }
 
 /*
- * Nothing is said of each one that fails: a stack trace would be a complaint. The kernel itself warns
- * when it has no memory to load a module's tracepoints; boot.sh knows where.
+ * A failed allocation is not logged: its stack trace would count as a complaint. The kernel
+ * itself warns when it has no memory to load a module's tracepoints; boot.sh knows where.
  */
 bool inject_begin(void)
 {
@@ -83,7 +83,7 @@ static bool inject_arm(int fd, unsigned int nth)
 	return pwrite(fd, text, (size_t)length, 0) == length;
 }
 
-/* How far it still was from failing: 0 if it has. */
+/* How many allocations until the failure: 0 if it has happened. */
 static long inject_left(int fd)
 {
 	char text[16] = "";
@@ -101,7 +101,7 @@ static void inject_problem(struct inject_outcome *outcome, const char *problem,
 	outcome->error = error;
 }
 
-/* A run with nothing in its way. */
+/* A run in which no allocation fails. */
 static void inject_plain_run(const struct inject_entry *entry, struct inject_outcome *outcome,
 			     unsigned int nth)
 {
@@ -159,7 +159,7 @@ void inject_entry(const struct inject_entry *entry)
 	unsigned int nth = 1;
 	long gvm, gpu;
 
-	inject_plain_run(entry, &outcome, 0); /* what is allocated once is now */
+	inject_plain_run(entry, &outcome, 0); /* allocations that happen once happen here */
 	gvm = guest_count_objects("gvm");
 	gpu = guest_count_objects("gvm_fakegpu");
 	while (nth < INJECT_MAX && !outcome.problem && inject_run(entry, fd, nth, &outcome)) {
@@ -202,11 +202,11 @@ static bool inject_read_name(const char *task, char *name, size_t size)
 	close(fd);
 	if (length <= 0)
 		return false;
-	name[length - 1] = '\0'; /* instead of the newline */
+	name[length - 1] = '\0'; /* replaces the newline */
 	return true;
 }
 
-/* The next process, in no order, with its name; or NULL. */
+/* The next process in any order, and its name; NULL at the end. */
 static const char *inject_next_task(DIR *dir, char *name, size_t size)
 {
 	struct dirent *entry;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The first process of a virtual machine that plays scenarios of the simulator; see replay.h. Each
- * step ends with lines of what happened in it:
+ * The first process of a virtual machine that plays scenarios of the simulator; see replay.h.
+ * Each step ends with lines of its effects:
  *
- *     trace: SCRIPT STEP evicted CONTAINER VA CHUNK PAGES     in the order of gvm:gvm_evict
- *     trace: SCRIPT STEP CONTAINER FILE VALUE                 of each control file that has changed
+ * trace: SCRIPT STEP evicted CONTAINER VA CHUNK PAGES - in the order of gvm:gvm_evict
+ * trace: SCRIPT STEP CONTAINER FILE VALUE - for each control file that has changed
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define TENANTS_MAX 8u
 #define TRACE_MAX   (256u << 10)
 
-/* All control files, as sim/core/service/control.c has them. */
+/* All control files, in the order of sim/core/service/control.c. */
 static const char *const files[] = {
 	"gmem.limit.high",   "gmem.limit.low",	  "gmem.current",	"gmem.peak",
 	"gmem.events",	     "gmem.swap.current", "gmem.clean.current", "hmem.limit",
@@ -34,7 +34,7 @@ static struct {
 	const char *script;
 	unsigned long step;
 	struct replay_tenant tenants[TENANTS_MAX];
-	char last[TENANTS_MAX][FILES][256]; /* what was in their files */
+	char last[TENANTS_MAX][FILES][256]; /* the last texts of their files */
 	uint32_t tenant_count;
 	int evictions; /* /sys/kernel/debug/tracing/trace_pipe */
 	uint32_t wrong;
@@ -56,7 +56,7 @@ static const char *name_of(unsigned int tgid)
 	return "?";
 }
 
-/* One line of trace_pipe. */
+/* Log the eviction of one line of trace_pipe. */
 static void tell_eviction(const char *line)
 {
 	const char *fields = strstr(line, "gvm_evict: ");
@@ -71,7 +71,7 @@ static void tell_eviction(const char *line)
 		guest_check(false, "a line of trace_pipe: %s", line);
 }
 
-/* What has been evicted since the last look. */
+/* Log all evictions since the last call. */
 static void tell_evictions(void)
 {
 	static char text[TRACE_MAX];
@@ -87,7 +87,7 @@ static void tell_evictions(void)
 			tell_eviction(line);
 }
 
-/* Lines are joined by blanks. */
+/* Read a control file. Its lines are joined by blanks. */
 static int read_file(const struct replay_tenant *tenant, const char *file, char *text,
 		     size_t size)
 {
@@ -152,7 +152,7 @@ static uint32_t number(const char *word)
 	return (uint32_t)strtoul(word, NULL, 10);
 }
 
-/* A line from its second word on: VERB CONTAINER... */
+/* Carry out a line from its second word on: VERB CONTAINER... */
 static bool do_words(char *const *words)
 {
 	struct replay_tenant *tenant = words[1] ? find_tenant(words[1]) : NULL;
@@ -189,7 +189,7 @@ static void add_tenant(const char *name, const char *kernels)
 	tenant->writes = strcmp(kernels, "fill") == 0;
 }
 
-/* "gpu PARAMETERS", "container NAME KERNELS", "STEP VERB CONTAINER...". */
+/* Carry out a line: "gpu PARAMETERS", "container NAME KERNELS", "STEP VERB CONTAINER...". */
 static void do_line(char *line)
 {
 	char *words[REPLAY_WORDS_MAX + 1] = { 0 };
@@ -217,7 +217,7 @@ static void do_line(char *line)
 	}
 }
 
-/* Events are in the order of one counter, whichever CPU they are of. */
+/* One counter orders the events of all CPUs. */
 static void trace_evictions(void)
 {
 	guest_expect_write("tracing/trace_clock", "counter", 0);

@@ -13,10 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What its memory holds, whoever wrote it: the CPU before the first touch, kernels later. */
+/*
+ * The pattern in all of its memory, written by the CPU before the first touch or by a kernel.
+ */
 #define PATTERN 0x9e7ull
 
-/* A thread of gvm.ko that has something to do: "PID (gvm evictor) S ..." does not sleep. */
+/* Is it a thread of gvm.ko that works? "PID (gvm evictor) S ..." sleeps. */
 static bool is_busy_worker(const char *pid)
 {
 	char path[300], text[256];
@@ -53,10 +55,10 @@ static bool are_workers_busy(void)
 }
 
 /*
- * A batch of faults wakes the evictors before it is replayed, and a thread that has been woken does
- * not sleep, whether it runs yet or not. So when a kernel has ended, those with work are seen. One
- * that sleeps has none, but for one: it waits for a copy engine whose queue is full, and what little
- * is evicted here fills none.
+ * A batch of faults wakes the evictors before it is replayed. A woken thread counts as busy
+ * even if it does not run yet. So when a kernel has ended, every thread with work is seen.
+ * There is one exception: a thread also sleeps when it waits for a full copy engine's queue.
+ * The few evictions here fill no queue.
  */
 void replay_settle(void)
 {
@@ -73,7 +75,7 @@ static int touch_block(int context, uint64_t va, const struct replay_order *orde
 	return error;
 }
 
-/* Blocks one after the other, forwards or backwards, until one cannot be had. */
+/* Touch blocks one after the other, forwards or backwards, until a touch fails. */
 static int touch(int context, uint64_t va, const struct replay_order *order)
 {
 	uint32_t block = order->first;
@@ -109,7 +111,7 @@ void replay_tenant_main(int orders, int answers)
 	_exit(0);
 }
 
-/* Wait for one answer; *ret_error is what it was. */
+/* Wait for one answer, and store it in *ret_error. */
 static bool take_answer(struct replay_tenant *tenant, int *ret_error)
 {
 	return read(tenant->answers, ret_error, sizeof(*ret_error)) == sizeof(*ret_error);
@@ -135,7 +137,7 @@ bool replay_tenant_start(struct replay_tenant *tenant)
 	return tenant->pid > 0 && take_answer(tenant, &error) && !error;
 }
 
-/* A word that is not what was stored is a mistake; that it got no memory is for the trace to tell. */
+/* Lack of memory is no mistake, the trace tells of it. A wrong word is one. */
 static bool is_answer_fine(int error)
 {
 	return error == 0 || error == EDQUOT || error == ENOMEM || error == EIO;
@@ -164,7 +166,7 @@ static bool has_pending_kernel(pid_t pid)
 	return found && strtoul(found + strlen(field), NULL, 10) > 0;
 }
 
-/* What a frozen tenant was told is under way as far as it gets: launched, or refused at once. */
+/* A frozen tenant's order goes as far as it can: its kernel is launched, or refused at once. */
 static void wait_for_launch(const struct replay_tenant *tenant)
 {
 	struct pollfd answer = { .fd = tenant->answers, .events = POLLIN };
