@@ -2,10 +2,11 @@
 /*
  * The link and its copy engines as two coupled state machines; see link.h.
  *
- * The directions only meet while both have a copy at work and the link cannot carry both at full
- * rate. A copy that starts while the other direction has none is "alone": its end is known at once
- * and is its only event. When the other direction starts, it is put into the phase that it would
- * be in. All others have an event at the end of the set-up, where the rates of both change, too.
+ * The directions affect each other only while both have a copy at work and the link cannot
+ * carry both at full rate. On a link that can, and while the other direction has no copy, a
+ * copy starts "alone": its end is known at once and is its only event. When the other direction
+ * starts a copy, the lone copy enters the phase that it has reached. A copy that is not alone
+ * has one more event, at the end of its set-up, where the rates of both directions change.
  */
 #include "pcie/link.h"
 
@@ -21,7 +22,7 @@ static bool engine_is_at_work(const struct pcie_engine *engine)
 	return engine->phase == PCIE_SETUP || engine->phase == PCIE_MOVING;
 }
 
-/* Bring either_ns up to date; to be called before a copy starts or ends. */
+/* Bring either_ns up to date. Call it before a copy starts or ends. */
 static void link_book(struct pcie_link *link)
 {
 	u64 now = eng_now();
@@ -43,7 +44,10 @@ static void engine_advance(struct pcie_engine *engine)
 	u64 elapsed = eng_now() - engine->updated_ns;
 	u64 moved, work;
 
-	/* In nearly all cases 64 bits hold the product: a division of 128 takes 20 times as long. */
+	/*
+	 * 64 bits hold the product in nearly all cases. A division of 128 bits takes 20 times
+	 * as long.
+	 */
 	if (__builtin_mul_overflow(elapsed, engine->rate, &work) ||
 	    __builtin_add_overflow(work, engine->fraction, &work)) {
 		unsigned __int128 wide =
@@ -61,7 +65,7 @@ static void engine_advance(struct pcie_engine *engine)
 	engine->updated_ns = eng_now();
 }
 
-/* Set the timer to when the last byte will have moved, at the present rate. */
+/* Set the timer to the date at which the last byte has moved at the present rate. */
 static void engine_expect_end(struct pcie_engine *engine)
 {
 	u64 work, ns;
@@ -79,7 +83,7 @@ static void engine_expect_end(struct pcie_engine *engine)
 	eng_timer_set(&engine->timer, engine->updated_ns + ns);
 }
 
-/* The other direction began or ended to move bytes. */
+/* A direction has begun or ended to move bytes: set the rate of this one anew. */
 static void engine_set_rate(struct pcie_engine *engine)
 {
 	const struct pcie_link *link = engine->link;
@@ -92,7 +96,7 @@ static void engine_set_rate(struct pcie_engine *engine)
 	engine_expect_end(engine);
 }
 
-/* The other direction starts a copy: find the phase that this one is in. */
+/* The other direction starts a copy: put this one into the phase that it has reached. */
 static void engine_not_alone(struct pcie_engine *engine)
 {
 	if (!engine->alone)
@@ -132,7 +136,10 @@ static void engine_start_first(struct pcie_engine *engine)
 		engine_not_alone(engine->other);
 }
 
-/* The end of the first copy. Waiters are only woken when one of them has what it waits for. */
+/*
+ * End the first copy. Wakes the waiters only if one of them waits for this copy or an earlier
+ * one.
+ */
 static void engine_finish_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy copy = engine->queue[engine->first];
@@ -199,7 +206,7 @@ void pcie_link_destroy(struct pcie_link *link)
 	}
 }
 
-/* Double the ring if it is full, straightening it out. Returns 0 or -ENOMEM. */
+/* Double the ring if it is full, and move its first copy to the start. Returns 0 or -ENOMEM. */
 static int engine_make_room(struct pcie_engine *engine)
 {
 	u32 room = engine->room ? 2 * engine->room : FIRST_ROOM;

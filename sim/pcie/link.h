@@ -2,14 +2,16 @@
 /*
  * The link between host and GPU, with one copy engine for each direction.
  *
- * UVM picks one copy engine for each kind of channel, so copies of one direction are served in
- * the order of their doorbells, and the directions run side by side. A copy costs a set-up time,
- * in which no byte moves and which is longer for one in many pieces, and then its bytes at the
- * rate of the link. Where both directions together carry less than twice one (an H100 carries
- * 96 GB/s and not 110), they share the link while both move bytes.
+ * UVM picks one copy engine for each kind of channel. So copies of one direction are served in
+ * the order of their doorbells, and the directions run side by side. A copy takes a set-up
+ * time, in which no byte moves, and then the time of its bytes at the rate of the link. The
+ * set-up is longer for a copy in many pieces. If both directions together carry less than twice
+ * one direction (an H100 carries 96 GB/s and not 110), they share the link while both move
+ * bytes.
  *
- * Why not SimGrid's network model: with one flow a direction, the shares are two cases and exact
- * in integers, and an event costs one timer where a communication costs two actors' handoffs.
+ * Why not SimGrid's network model: with one flow in each direction, there are only two cases of
+ * sharing, and both are exact in integers. An event costs one timer; a communication of SimGrid
+ * costs two switches between actors.
  */
 #ifndef SIM_PCIE_LINK_H
 #define SIM_PCIE_LINK_H
@@ -29,16 +31,16 @@ struct pcie_config {
 /* One copy. */
 struct pcie_copy {
 	u64 bytes;
-	u64 pieces;	 /* parts it is scattered into on the host; 0 is 1, too */
-	u64 doorbell_ns; /* the earliest date of its start; the past is now */
-	u64 after;	 /* copy of the other direction that has to be done first; 0: none */
+	u64 pieces;	 /* its parts on the host; 0 means 1 */
+	u64 doorbell_ns; /* the earliest date of its start; a past date is now */
+	u64 after;	 /* number of a copy of the other direction that ends first; 0: none */
 	u64 *ret_bytes;	 /* counter to raise by bytes when it is done; may be NULL */
-	/* Called when it is done, as the last thing. Must not block, nor call this room. Or NULL. */
+	/* Called last when the copy is done; may be NULL. Must not block or call this room. */
 	void (*on_end)(void *data);
 	void *data;
 };
 
-/* How far the first copy of a direction is. */
+/* The state of the first copy of a direction. */
 enum pcie_phase {
 	PCIE_IDLE,  /* there is none */
 	PCIE_HELD,  /* it waits for a copy of the other direction */
@@ -56,31 +58,31 @@ struct pcie_engine {
 	u32 count;
 	u64 submitted; /* copies ever queued: the sequence number of the last one */
 	u64 completed;
-	struct eng_waitq waitq; /* for completed to reach wanted */
+	struct eng_waitq waitq; /* actors that wait for completed to reach wanted */
 	u64 wanted;		/* the first copy with a waiter; 0: no waiters */
 
 	enum pcie_phase phase;
 	struct eng_timer timer; /* the end of the set-up or of the copy */
-	bool alone;		/* in set-up: the timer is the end of the copy, see link.c */
+	bool alone;		/* in set-up: the timer is at the end of the copy, see link.c */
 	u64 start_ns;		/* of the set-up */
 	u64 setup_end_ns;
 	u64 busy_ns;	/* set-ups and copies that have ended, ever */
 	u64 bytes_left; /* as of updated_ns */
-	u64 fraction;	/* moved of the next byte, in units of 1/10^9 */
+	u64 fraction;	/* moved part of the next byte, in units of 1/10^9 */
 	u64 updated_ns;
-	u64 rate; /* bytes/s since then */
+	u64 rate; /* bytes/s since updated_ns */
 };
 
 /* The link of one GPU. */
 struct pcie_link {
 	struct pcie_config config;
 	u64 shared_rate; /* bytes/s of a direction while both move */
-	u64 either_ns;	 /* at least one direction was at work, up to booked_ns */
+	u64 either_ns;	 /* time with at least one direction at work, up to booked_ns */
 	u64 booked_ns;
 	struct pcie_engine engines[PCIE_DIRECTIONS];
 };
 
-/* For how long a link has been at work so far, in ns; set-ups included. */
+/* How long a link has been at work, in ns; set-ups included. */
 struct pcie_use {
 	u64 in_ns;     /* host to device */
 	u64 out_ns;    /* device to host */
@@ -101,13 +103,13 @@ int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
 /* Is copy number @sequence of a direction done? */
 bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u64 sequence);
 
-/* For how long the link has been at work so far. */
+/* How long the link has been at work so far. */
 struct pcie_use pcie_use(struct pcie_link *link);
 
 /* Blocking: wait until copy number @sequence of a direction is done. Returns 0 or -EINTR. */
 int pcie_wait(struct pcie_link *link, enum pcie_direction direction, u64 sequence);
 
-/* Blocking, and not interruptible: wait until all copies rung so far are done. */
+/* Blocking, and not interruptible: wait until all copies submitted so far are done. */
 void pcie_drain(struct pcie_link *link, enum pcie_direction direction);
 
 #endif
