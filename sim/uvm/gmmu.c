@@ -60,7 +60,7 @@ bool gmmu_all_resident(const struct gmmu_walk *walk)
 	return true;
 }
 
-/* The pages that a touch wants of its block number @index. */
+/* The pages of block number @index that a touch wants. */
 static u32 touch_pages(const struct touch_view *view, u32 index)
 {
 	const struct gmmu_touch *touch = view->touch;
@@ -82,7 +82,7 @@ static u32 touch_missing(const struct touch_view *view, u32 index)
 	       ~page_table_accessible(view->region, view->first + index, view->touch->access);
 }
 
-/* How many bits are set from bit @from on, before bit @end. */
+/* Count the set bits from bit @from on, before bit @end. */
 static u32 count_bits(const u64 *words, u32 from, u32 end)
 {
 	u32 count = 0;
@@ -100,8 +100,8 @@ static u32 count_bits(const u64 *words, u32 from, u32 end)
 }
 
 /*
- * How many of the blocks of a touch, from @from on and before @to, have touched pages. Takes time by
- * groups, and not by blocks.
+ * Count the blocks of a touch, from @from on and before @to, that have touched pages. The work
+ * is proportional to groups, not to blocks.
  */
 static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
 {
@@ -115,12 +115,12 @@ static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
 	first = from / per_mask;
 	last = (to - 1) / per_mask;
 	count = (u64)count_bits(touch->groups, first, last + 1) * per_mask;
-	/* Less what the first group and the last one have outside. */
+	/* Subtract the blocks of the first and the last group that lie outside. */
 	if (touch->masks[first])
 		count -= from - first * per_mask;
 	if (touch->masks[last])
 		count -= (last + 1) * (u64)per_mask - to;
-	/* A region may end within its last block, short of all of the mask's pages. */
+	/* A region may end within its last block, before all pages of the mask. */
 	if (view->mapped_end && from < view->mapped_end && view->mapped_end <= to &&
 	    touch->masks[(view->mapped_end - 1) / per_mask] &&
 	    !touch_pages(view, view->mapped_end - 1))
@@ -140,7 +140,10 @@ u64 gmmu_count_blocks(const struct gmmu_walk *walk)
 	return blocks;
 }
 
-/* The first block of a touch, from @from on, whose group has touched pages; else its block count. */
+/*
+ * The first block of a touch, from @from on, whose group has touched pages; else its block
+ * count.
+ */
 static u32 touch_next_touched(const struct gmmu_touch *touch, u32 from)
 {
 	u32 per_mask = touch->blocks_per_mask;
@@ -154,8 +157,8 @@ static u32 touch_next_touched(const struct gmmu_touch *touch, u32 from)
 }
 
 /*
- * The first block of a touch, from @from on, with a missing page; else its block count. Skips groups
- * that are not touched and blocks that lack no page, whichever gets it further.
+ * The first block of a touch, from @from on, with a missing page; else its block count. Skips
+ * groups without touched pages, and blocks without missing pages.
  */
 static u32 touch_next_miss(const struct touch_view *view, u32 from)
 {
@@ -191,7 +194,10 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor)
 	return false;
 }
 
-/* The place in a touch right behind its first @count blocks with touched pages; it has so many. */
+/*
+ * The place in a touch right after its first @count blocks with touched pages. The touch has as
+ * many.
+ */
 static u32 touch_seek(const struct touch_view *view, u64 count)
 {
 	const struct gmmu_touch *touch = view->touch;
@@ -246,7 +252,10 @@ bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 			if (at >= ordinal)
 				return true;
 		}
-		/* Nothing comes behind the last touch, whose masks are the most work to count. */
+		/*
+		 * No ordinal after the last touch is needed, and its masks are the most work to
+		 * count.
+		 */
 		if (i + 1 < walk->count)
 			before += touch_count_blocks(&view, 0, touch->block_count);
 	}
@@ -258,7 +267,9 @@ static void gmmu_push(struct gmmu *gmmu, const struct gvm_fault *fault)
 	gmmu->buffer[gmmu->put++ % gmmu->entries] = *fault;
 }
 
-/* The bit of the missing page number @nth of a block, from 0; 0: not so many are missing. */
+/*
+ * The bit of missing page number @nth of a block, counted from 0; 0: fewer pages are missing.
+ */
 static u32 nth_missing(u32 missing, u32 nth)
 {
 	while (nth-- && missing)
@@ -267,8 +278,8 @@ static u32 nth_missing(u32 missing, u32 nth)
 }
 
 /*
- * Report missing page number @nth of each block of the window, each by as many faults as threads
- * miss in it, up to @most faults. Returns their number.
+ * Report missing page number @nth of each block in the window, up to @most faults. Each thread
+ * that misses in the page makes one fault. Returns the number of faults.
  */
 static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
 			     const struct gmmu_walk *walk, struct gmmu_cursor cursor,
@@ -291,7 +302,7 @@ static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
 				gmmu_push(gmmu, fault);
 			reported += faults;
 		}
-		/* A block with a missing page is touched: one ordinal on. */
+		/* A block with a missing page is touched, so it has an ordinal. */
 		cursor.block++;
 		cursor.ordinal++;
 	}

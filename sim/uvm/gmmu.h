@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The simulated GMMU: kernels' accesses to the page tables, and the replayable fault buffer for those
- * that miss.
+ * The simulated GMMU: it looks up the accesses of kernels in the page tables, and reports those
+ * that miss in the replayable fault buffer.
  *
- * Work on the GPU declares the memory it touches as a list of runs of blocks, in order. Progress of
- * the work is progress through that list. Touching resident memory costs one comparison per region
- * that is mapped from end to end, and a scan over words of a bitmap per region that is not (see
- * page_table.h). There is no event for it.
+ * Work on the GPU declares the memory it touches as a list of runs of blocks, in order.
+ * Progress of the work is progress through that list. Touching resident memory costs one
+ * comparison per region that is mapped from end to end, and a scan over words of a bitmap per
+ * region that is not (see page_table.h). There is no event for it.
  *
- * The model is simple in one way: the SMs' many warps are one cursor that stalls at the first miss.
- * The other warps' misses are found by looking ahead to the end of the kernel in execution; the next
- * kernel of the stream has not begun. How many pages of one block miss at once depends on how its
- * warps walk through it: one after the other (1), or all side by side (32).
+ * The model is simple in one way: the SMs' many warps are one cursor that stalls at the first
+ * miss. The other warps' misses are found by looking ahead to the end of the kernel in
+ * execution; the next kernel of the stream has not begun. How many pages of one block miss at
+ * once depends on how its warps walk through it: one after the other (1), or all side by side
+ * (32).
  */
 #ifndef SIM_UVM_GMMU_H
 #define SIM_UVM_GMMU_H
@@ -20,18 +21,18 @@
 #include "uvm/page_table.h"
 
 /*
- * A run of blocks that work touches, by virtual address. Blocks outside of every region have no page
- * table entry: they miss.
+ * A run of blocks that work touches, by virtual address. Blocks outside of every region have no
+ * page table entry: they miss.
  */
 struct gmmu_touch {
 	u64 va; /* of the first block */
 	u32 block_count;
 	u8 access; /* enum gvm_access */
 	/*
-	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run are
-	 * masks[i / blocks_per_mask]. Blocks with the same mask are a group, and bit g of groups says
-	 * whether masks[g] has any page (gmmu_index_masks() sets them). Both are borrowed, and must
-	 * not change until the work is done.
+	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run
+	 * are masks[i / blocks_per_mask]. Blocks that share an entry of masks are a group. Bit
+	 * g of groups says whether masks[g] has any page (gmmu_index_masks() sets the bits).
+	 * Both are borrowed, and must not change until the work is done.
 	 */
 	const u32 *masks;
 	const u64 *groups;
@@ -47,7 +48,7 @@ struct gmmu_walk {
 
 /* A place in a walk. */
 struct gmmu_cursor {
-	u32 touch;   /* index into the touches; their number at the end */
+	u32 touch;   /* index into the touches; at the end of the walk: their number */
 	u32 block;   /* index into that touch's blocks */
 	u64 ordinal; /* blocks with touched pages passed so far */
 };
@@ -56,9 +57,9 @@ struct gmmu_cursor {
 struct gmmu {
 	struct gvm_fault *buffer;
 	u32 entries;
-	u64 get; /* both run on for ever; put - get records are in the buffer */
+	u64 get; /* get and put only grow; put - get records are in the buffer */
 	u64 put;
-	struct eng_waitq waitq; /* the fault service thread, for records to appear */
+	struct eng_waitq waitq; /* the fault service thread waits here for records */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -68,7 +69,9 @@ void gmmu_destroy(struct gmmu *gmmu);
 /* Words of a bitmap with a bit for each of @masks. */
 #define GMMU_GROUP_WORDS(masks) (((masks) + 63) / 64)
 
-/* Set the bits of @ret_groups, of GMMU_GROUP_WORDS(count) words, for masks that are not zero. */
+/*
+ * Set the bits of @ret_groups, of GMMU_GROUP_WORDS(count) words, for masks that are not zero.
+ */
 void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups);
 
 /* Are all regions that the walk touches mapped from end to end? Then nothing in it can miss. */
@@ -83,25 +86,29 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 /* How far one stall looks ahead. */
 struct gmmu_window {
 	u64 end_ordinal;     /* blocks from this ordinal on are not touched yet */
-	u32 faults;	     /* most that are reported */
-	u32 pages_per_block; /* most of one block */
+	u32 faults;	     /* most faults that are reported */
+	u32 pages_per_block; /* most pages of one block */
 	u32 faults_per_page; /* threads that miss at addresses of their own in one page */
 };
 
 /*
- * Report the missing pages from the cursor on, as far as the window goes and the buffer holds, as
- * faults of @tsg: one page of each block, and then the next one of each, as they come from SMs that
- * fault side by side. Wakes the service thread. Returns how many were reported.
+ * Report the missing pages from the cursor on as faults of @tsg, to the end of the window or
+ * until the buffer is full. The first missing page of each block comes first, then the second
+ * one of each, as from SMs that fault side by side. Wakes the service thread. Returns the
+ * number of faults.
  */
 u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 		struct gmmu_cursor cursor, const struct gmmu_window *window);
 
-/* The place of the block with touched pages that comes @ordinal-th in the walk, from 0. */
+/*
+ * A place in the walk behind @ordinal blocks with touched pages. The next block with touched
+ * pages is number @ordinal, counted from 0.
+ */
 struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal);
 
 /*
- * The first place of the walk at or behind @ordinal where the block at @va is touched. False: there
- * is none.
+ * The first place of the walk, at or after @ordinal, where the block at @va is touched. False:
+ * there is none.
  */
 bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 		     struct gmmu_cursor *ret_cursor);

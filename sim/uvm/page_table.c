@@ -50,7 +50,7 @@ static void holes_change(struct page_table_holes *holes, u32 index, u32 before, 
 		holes->summary[word / WORD_BITS] &= ~summary_bit;
 }
 
-/* A range's tables, of which no page is valid. */
+/* Make the tables of a range. No page is valid yet. */
 static int region_init(struct page_table_region *region, u64 va, u64 bytes)
 {
 	u64 pages = (bytes + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT;
@@ -88,7 +88,7 @@ void page_table_destroy(struct page_table *table)
 	page_table_init(table, NULL);
 }
 
-/* The place of the first region that begins behind @va. */
+/* The index of the first region that begins after @va. */
 static u32 table_place_behind(const struct page_table *table, u64 va)
 {
 	u32 low = 0, high = table->region_count;
@@ -170,7 +170,10 @@ static void region_write(struct page_table_region *region, u32 index, u32 valid,
 	entry->writable = writable;
 }
 
-/* The region of the block at @va, which has one, and the block's place in it. */
+/*
+ * The region of the block at @va, and the index of the block in it. Asserts that there is a
+ * region.
+ */
 static struct page_table_region *table_block(struct page_table *table, u64 va, u32 *ret_index)
 {
 	struct page_table_region *region = table_find(table, va);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The page tables of one address space of a simulated GPU. The driver writes them through
- * gvm_mmu_ops.map and unmap; the GMMU reads them. They are the hardware's own record: nothing here
- * looks at what the driver believes to be mapped, so a mapping that it forgets shows.
+ * gvm_mmu_ops.map and unmap; the GMMU reads them. They are the hardware's own record: nothing
+ * here reads the driver's records. So a mapping that the driver forgets has an effect, as on
+ * real hardware.
  *
  * An address space has regions, one for each managed range. A region has an entry for each 2 MB
- * block: which of its 64 KB pages are valid, which of these permit writes, and the chunk they lie in.
+ * block: which of its 64 KB pages are valid, which of these permit writes, and the chunk they
+ * lie in.
  *
  * Finding the next miss
  * =====================
  *
- * Kernels pass over thousands of blocks of which few or none miss. So a region also keeps, for reads
- * and for writes, one bit for each block that lacks a page (a hole), and one bit for each 64 of those
- * bits that has one set:
+ * Kernels touch thousands of blocks, of which few or none miss. So a region also keeps two
+ * bitmaps for reads, and two for writes. The first has one bit for each block, set if the block
+ * lacks a page (a hole). The second, the summary, has one bit for each word of the first, set
+ * if the word has a hole:
  *
  *     summary   | 1 0 1 0 ...                          one bit for 64 blocks (a word of holes)
  *     holes     | 0010..0 | 0000..0 | 1..1 | 0..0 |    one bit for a block
@@ -37,14 +40,14 @@ struct page_table_entry {
 struct page_table_holes {
 	u64 *blocks;  /* one bit for each block */
 	u64 *summary; /* one bit for each word of blocks */
-	u64 pages;    /* missing in all, of those that the region covers */
+	u64 pages;    /* missing pages that the region covers, in all blocks */
 };
 
 /* The tables of one managed range. */
 struct page_table_region {
 	u64 va; /* of its first block */
 	u32 block_count;
-	u32 last_pages; /* pages of the last block that the range covers; of all others, all */
+	u32 last_pages; /* mask of the range's pages in the last block; others are whole */
 	struct page_table_entry *entries;
 	struct page_table_holes reads;	/* pages that are not valid */
 	struct page_table_holes writes; /* pages that are not valid and writable */
@@ -57,25 +60,28 @@ struct page_table {
 	u32 region_count;
 };
 
-/* Begin with no regions; end with freeing all that are left. */
+/* page_table_init(): there are no regions. page_table_destroy() frees all regions. */
 void page_table_init(struct page_table *table, void *space);
 void page_table_destroy(struct page_table *table);
 
 /*
- * Make the tables of a range of @bytes at @va, which is aligned to a block; nothing is valid yet.
- * Returns 0, -EINVAL (not aligned, empty, or it runs into another region) or -ENOMEM.
+ * Make the tables of a range of @bytes at @va, which is aligned to a block; nothing is valid
+ * yet. Returns 0, -EINVAL (not aligned, empty, or it runs into another region) or -ENOMEM.
  */
 int page_table_reserve(struct page_table *table, u64 va, u64 bytes);
 
 /* Free the tables of the range that begins at @va. */
 void page_table_release(struct page_table *table, u64 va);
 
-/* The region whose blocks @va lies in, or NULL. The pointer holds until the next reserve or release. */
+/*
+ * The region that has the block of @va, or NULL. The pointer is valid until the next reserve or
+ * release.
+ */
 const struct page_table_region *page_table_find(const struct page_table *table, u64 va);
 
 /*
- * Write the entry of the block at @va, which lies in a region: @pages of it become valid in @chunk,
- * and writable or not; or they become invalid.
+ * Write the entry of the block at @va, which lies in a region: @pages of it become valid in
+ * @chunk, and writable or not; or they become invalid.
  */
 void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 pages, bool writable);
 void page_table_unmap(struct page_table *table, u64 va, u32 pages);
@@ -86,7 +92,7 @@ static inline u32 page_table_covered(const struct page_table_region *region, u32
 	return index + 1 == region->block_count ? region->last_pages : GVM_BLOCK_FULL;
 }
 
-/* The pages of block @index that an access finds, and finds mapped for it. */
+/* The pages of block @index that are mapped for @access. */
 static inline u32 page_table_accessible(const struct page_table_region *region, u32 index,
 					u8 access)
 {
@@ -95,7 +101,7 @@ static inline u32 page_table_accessible(const struct page_table_region *region, 
 	return access >= GVM_ACCESS_WRITE ? entry->writable : entry->valid;
 }
 
-/* What @access finds missing in a region. */
+/* The holes of a region for @access. */
 static inline const struct page_table_holes *
 page_table_holes(const struct page_table_region *region, u8 access)
 {
@@ -105,7 +111,9 @@ page_table_holes(const struct page_table_region *region, u8 access)
 /* The first set bit of @words from @from on, before @end; @end: none is. */
 u32 page_table_next_bit(const u64 *words, u32 from, u32 end);
 
-/* The first block from @from on, before @end, that lacks a page for @access; @end: none does. */
+/*
+ * The first block from @from on, before @end, that lacks a page for @access; @end: none does.
+ */
 u32 page_table_next_hole(const struct page_table_region *region, u8 access, u32 from, u32 end);
 
 #endif
