@@ -2,7 +2,10 @@
 /* RPCs to the simulated GSP; see rpc.h. */
 #include "gsp/rpc.h"
 
-/* Send an RPC and wait until it is done. All take the same time, so the queue is a date: its end. */
+/*
+ * Send an RPC and wait until it is done. All RPCs take the same time, so one date is the whole
+ * queue: the end of the last RPC.
+ */
 static void rpc_take_turn(struct gsp_rpc *rpc)
 {
 	u64 end;
@@ -55,7 +58,10 @@ static int rpc_for_each(struct gsp_rpc *rpc, const u32 *tsgs, u32 count,
 	return status;
 }
 
-/* All leave the runlist before any leaves the GPU, or the GPU would switch to the next of them. */
+/*
+ * All TSGs leave the runlist before any leaves the GPU. Otherwise the GPU would switch to the
+ * next of them.
+ */
 int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt)
 {
 	int status;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The queue of RPCs to the simulated GSP, and nothing else of it. The firmware does one RPC after the
- * other, in the order of arrival. Each takes the same time, and has its effect at the end of it.
+ * The queue of RPCs to the simulated GSP. No other part of the GSP is modelled. The firmware
+ * does one RPC after the other, in the order of arrival. Each RPC takes the same time, and has
+ * its effect at its end.
  *
- * All calls block, even when the caller is interrupted: an RPC that was sent cannot be called back.
- * They return 0, or -ENODEV: the TSG is gone by then.
+ * All calls block, even if the caller is interrupted: an RPC that was sent cannot be called
+ * back. They return 0, or -ENODEV if the TSG is gone by then.
  */
 #ifndef SIM_GSP_RPC_H
 #define SIM_GSP_RPC_H
@@ -24,8 +25,8 @@ int gsp_rpc_set_timeslice(struct gsp_rpc *rpc, u32 tsg, u64 timeslice_us);
 int gsp_rpc_preempt(struct gsp_rpc *rpc, u32 tsg);
 
 /*
- * One RPC for several TSGs. TSGs that are gone are passed over; -ENODEV: all of them are. @preempt:
- * they leave the GPU, too, and not only the runlist.
+ * One RPC for several TSGs. It skips TSGs that are gone; -ENODEV: all of them are gone.
+ * @preempt: they also leave the GPU, and not only the runlist.
  */
 int gsp_rpc_disable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count, bool preempt);
 int gsp_rpc_enable(struct gsp_rpc *rpc, const u32 *tsgs, u32 count);
