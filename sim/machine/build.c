@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Lays out the machine: containers and GPUs from the configuration, as the system has them. */
+/* Lays out the machine: containers and GPUs, as the configuration and the system say. */
 #include "machine/parts.h"
 
 #include <stdio.h>
@@ -60,7 +60,7 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 	return 0;
 }
 
-/* One GPU, described by @view; its driver's work costs what the GPU's profile says. */
+/* Make one GPU from @view. The profile of the GPU has the costs of its driver's work. */
 static int build_gpu(struct machine *machine, const struct config *view, const char *name,
 		     struct sim_error *err)
 {
@@ -76,7 +76,10 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 	return 0;
 }
 
-/* Those of the configuration, or one for each container that is like the one that it names. */
+/*
+ * Make the GPUs of the configuration. If containers have GPUs of their own, make one for each
+ * container instead, like the GPU that the container names.
+ */
 static int build_gpus(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;
@@ -106,7 +109,7 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 	return status;
 }
 
-/* The MPS servers that containers name. A container with a GPU of its own has none. */
+/* Make the MPS servers that containers name. A container with a GPU of its own has none. */
 static void build_servers(struct machine *machine)
 {
 	for (u32 i = 0; i < machine->container_count && !machine->system->own_gpu; i++) {

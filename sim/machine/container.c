@@ -18,7 +18,10 @@ void sim_container_close_books(struct sim_container *container)
 	container->stats = container->process.stats;
 }
 
-/* Blocking: write a control file. The process may exit meanwhile, so its container is held. */
+/*
+ * Blocking: write a control file. The process may exit meanwhile, so this takes a reference to
+ * the container.
+ */
 static void container_write_file(struct sim_container *container, const char *file,
 				 const char *text)
 {
@@ -44,7 +47,10 @@ static const char *container_wanted_text(const struct sim_container *container,
 	return NULL;
 }
 
-/* Blocking: start the container's process and run its application. A dead process ends at once. */
+/*
+ * Blocking: start the container's process and run its application. If the application fails,
+ * the process exits at once.
+ */
 static int container_live(struct sim_container *container)
 {
 	const struct cfg_container *cfg = container->cfg;
@@ -87,7 +93,10 @@ void sim_container_main(void *data)
 		container->status = container_live(container);
 	machine->running--;
 	eng_wake_all(&machine->finished);
-	/* A server without clients stays up, with its memory, until the run ends. */
+	/*
+	 * An application that succeeded leaves its process, with its memory, until the run
+	 * ends: a server stays up without clients.
+	 */
 	eng_sleep_until(ENG_NEVER);
 	cuda_process_exit(&container->cuda);
 	if (container->gvm)
@@ -111,7 +120,10 @@ static void event_missed(const struct cfg_event *event, size_t index)
 		(u64)event->at % NS_PER_S / 1000000, subject, missed);
 }
 
-/* Blocking: write a control file. A container that has no control files now misses it. */
+/*
+ * Blocking: write a control file of a container. Returns false if its process does not run: it
+ * has no control files then, and the event is missed.
+ */
 static bool event_write(struct machine *machine, const struct cfg_event *event)
 {
 	bool written = false;
@@ -129,8 +141,8 @@ static bool event_write(struct machine *machine, const struct cfg_event *event)
 }
 
 /*
- * Applications follow touches and exits themselves, from the start of their container on. Does this
- * one's? It may still be on its way into the GPU.
+ * Does an application follow this touch or exit? Applications do so themselves, from the start
+ * of their container on. The container's process may still be starting.
  */
 static bool event_has_listener(const struct machine *machine, const struct cfg_event *event)
 {

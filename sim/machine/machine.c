@@ -3,8 +3,9 @@
  * The simulated machine from start to end; see machine.h.
  *
  * A supervisor actor starts everything and, when time is up, interrupts the applications, waits
- * for them and takes the machine down in order, as an operator would: so every run is also a test
- * that containers leave nothing behind (gvm_check() at the end, no chunk charged to any of them).
+ * for them and takes the machine down in order, as an operator would. So every run also tests
+ * that containers leave nothing behind (gvm_check() at the end, no chunk charged to any of
+ * them).
  */
 #include <stdlib.h>
 #include <time.h>
@@ -54,7 +55,10 @@ static int machine_start_all(struct machine *machine)
 	return 0;
 }
 
-/* The results end here: the rest of the last interval, and the counters of each container. */
+/*
+ * Close the results: sample the rest of the last interval, and copy the counters of each
+ * container.
+ */
 static void machine_close_books(struct machine *machine)
 {
 	machine->end_ns = eng_now();

@@ -3,8 +3,8 @@
  * The simulated machine: GPUs, containers and their applications, as a configuration describes
  * them and a system (sim/systems) arranges them; run from start to end; with a timeline.
  *
- * build.c lays it out, machine.c runs it, container.c is the life of one container, timeline.c and
- * record.c note what happens.
+ * build.c lays it out, machine.c runs it, container.c is the life of one container, timeline.c
+ * and record.c note what happens.
  */
 #ifndef SIM_MACHINE_MACHINE_H
 #define SIM_MACHINE_MACHINE_H
@@ -16,10 +16,10 @@ extern const struct cfg_registry machine_registry;
 
 /*
  * Build and run. @progress (may be NULL) is called every few thousand events with the machine,
- * from inside the simulation: it must not block. @interrupted is polled; when it becomes non-zero
- * the run ends early. One call a process. Returns 0 or a negative enum sim_exit with *err; a
- * deadlock is such an error, an interrupted run or a failed container is not. machine_destroy()
- * is due after an error, too, but for a deadlock.
+ * from inside the simulation: it must not block. @interrupted is polled; when it becomes
+ * non-zero the run ends early. One call for each process. Returns 0 or a negative enum sim_exit
+ * with *err; a deadlock is such an error, an interrupted run or a failed container is not. Call
+ * machine_destroy() after an error, too, but not after a deadlock.
  */
 int machine_run(struct machine *machine, const struct config *config,
 		void (*progress)(const struct machine *machine),

@@ -17,31 +17,44 @@ static inline void machine_fail(struct machine *machine, int status)
 	eng_wake_all(&machine->finished);
 }
 
-/* The actor of a container (@data): starts its process, runs its application, waits for the end. */
+/*
+ * The actor of a container (@data): starts its process, runs its application, waits for the
+ * end.
+ */
 void sim_container_main(void *data);
 
-/* Copy the counters for the results, at the end of the run. A dead process has no memory left. */
+/*
+ * Copy the counters for the results, at the end of the run and before processes exit. A process
+ * that died earlier has no memory left.
+ */
 void sim_container_close_books(struct sim_container *container);
 
 /*
- * An actor, @data: the machine. Applies the scenario's events in order until it is interrupted. An event
- * to a container that does not run has no effect, and the user is told.
+ * An actor; @data is the machine. It applies the scenario's events in order until it is
+ * interrupted. An event of a container that does not run has no effect, and the user is told.
  */
 void machine_events_main(void *data);
 
-/* Sample all containers now; and from now on every output.timeline_interval. CONTEXT: atomic. */
+/*
+ * timeline_sample() samples all containers now. timeline_start() does so from now on, once in
+ * every output.timeline_interval. CONTEXT: atomic.
+ */
 void timeline_sample(struct machine *machine);
 void timeline_start(struct machine *machine);
 
 /*
- * Records beside the timeline, on request: the texts of control files (output.controls) and each
- * eviction (output.evictions). Recording takes no simulated time: a run is the same with it and
- * without. init, before the simulation starts: 0 or -SIM_EXIT_RUNTIME.
+ * Records beside the timeline, on request: the texts of control files (output.controls) and
+ * each eviction (output.evictions). Recording takes no simulated time: a run is the same with
+ * it and without. record_init() comes before the simulation starts. It returns 0 or
+ * -SIM_EXIT_RUNTIME.
  */
 int record_init(struct machine *machine, struct sim_error *err);
 void record_destroy(struct machine *machine);
 
-/* An actor: samples control files every output.timeline_interval, and when it is interrupted: the end. */
+/*
+ * An actor: samples control files once in every output.timeline_interval, and once more when it
+ * is interrupted, at the end of the run.
+ */
 void record_main(void *machine);
 
 #endif

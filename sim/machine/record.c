@@ -7,7 +7,10 @@
 
 #include "engine/error.h"
 
-/* Room for one more element of *@array. Without memory the run ends, and this returns false. */
+/*
+ * Make room for one more element of *@array. Without memory the run ends, and this returns
+ * false.
+ */
 static bool record_grow(struct machine *machine, void **array, size_t count, size_t *room,
 			size_t element)
 {
@@ -26,7 +29,7 @@ static bool record_grow(struct machine *machine, void **array, size_t count, siz
 	return true;
 }
 
-/* struct gvm_port_recorder, @data: the machine. */
+/* evicted() of struct gvm_port_recorder; @data is the machine. */
 static void record_evicted(void *data, const struct gvm_container *container, u64 va, u32 chunk,
 			   u32 pages)
 {
@@ -90,7 +93,7 @@ static void record_file(struct sim_container *container, u32 file)
 	join_lines(row.text);
 	if (*newest && !strcmp(record->controls[*newest - 1].text, row.text))
 		return;
-	/* The last look comes when the books are closed. */
+	/* The last sample comes after the books are closed: it is of the end of the run. */
 	row.time_ns = container->machine->end_ns ? container->machine->end_ns : eng_now();
 	if (!record_grow(container->machine, (void **)&record->controls, record->control_count,
 			 &record->control_room, sizeof(*record->controls)))
@@ -99,7 +102,10 @@ static void record_file(struct sim_container *container, u32 file)
 	*newest = record->control_count;
 }
 
-/* Blocking: read all files. A process may exit meanwhile, so its container is held. */
+/*
+ * Blocking: read all files. A process may exit meanwhile, so this takes a reference to its
+ * container.
+ */
 static void record_all(struct machine *machine)
 {
 	for (u32 i = 0; i < machine->container_count; i++) {
@@ -126,6 +132,6 @@ void record_main(void *data)
 		return;
 	while (!eng_sleep_until(date += interval))
 		record_all(machine);
-	/* The run ends within an interval. */
+	/* The run may end within an interval: sample its end. */
 	record_all(machine);
 }

@@ -23,7 +23,10 @@ static struct timeline_row *timeline_append(struct machine *machine)
 	return &machine->timeline[machine->row_count++];
 }
 
-/* The row of a container at the present date: the run may end where a sample was just taken. */
+/*
+ * The row of a container at the present date. If the run ends right after a sample, the row
+ * exists already.
+ */
 static struct timeline_row *timeline_row_now(struct sim_container *container)
 {
 	struct machine *machine = container->machine;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The structs of a machine, of its containers and of its records, below all parts. See machine.h. */
+/*
+ * The structs of a machine, of its containers and of its records, below all parts. See
+ * machine.h.
+ */
 #ifndef SIM_MACHINE_TYPES_H
 #define SIM_MACHINE_TYPES_H
 
@@ -11,9 +14,9 @@
 /* The tgid of the first container's process; the next one's is one more. */
 #define MACHINE_FIRST_TGID 1000u
 
-/* Where a container's time went and what paging moved for it: ever, or in an interval. */
+/* A container's time on the GPU and its paging, in total or in an interval. */
 struct sim_usage {
-	u64 busy_ns;	  /* its kernels executed */
+	u64 busy_ns;	  /* its kernels ran */
 	u64 stall_ns;	  /* in fault episodes: its kernels waited for its faults */
 	u64 stall_h2d_ns; /* of that, for copies from host memory: fifo_stall_in_ns() */
 	u64 stall_d2h_ns; /* of that, for copies to host memory: fifo_stall_out_ns() */
@@ -23,7 +26,7 @@ struct sim_usage {
 	u64 bytes_d2h;
 };
 
-/* The rest of the episodes: fault handling on the CPU, clears included. FIFO_STALL_CPU. */
+/* The rest of stall_ns: fault handling on the CPU, clears included. FIFO_STALL_CPU. */
 static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
 {
 	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;
@@ -35,20 +38,20 @@ struct sim_container {
 	const struct sim_app *app;
 	struct machine *machine;
 	u32 index;		     /* in machine.containers, and in order of the scenario */
-	const struct config *config; /* as it sees it: machine.views */
+	const struct config *config; /* its view of the configuration: in machine.views */
 	struct sim_gpu *gpu;
 	struct cuda_device *device; /* that GPU, as its CUDA runtime sees it */
-	struct sim_mps mps;	    /* of the first container that names its MPS server */
-	struct sim_mps *server;	    /* whose client it is, or NULL */
+	struct sim_mps mps;	    /* its MPS server, if it is the first to name it */
+	struct sim_mps *server;	    /* the MPS server of its process, or NULL */
 	struct sim_process process;
 	struct cuda_context cuda; /* of the process, once it has started */
 	struct app_log log;
-	struct app_env env; /* what its application is given */
+	struct app_env env; /* the environment of its application */
 	struct eng_actor *actor;
-	bool started;		   /* its process has */
-	struct gvm_container *gvm; /* the driver's; a reference once it has started */
-	int status;		   /* of its application: 0, or -EIO when its context died */
-	u64 failed_ns;		   /* when that happened */
+	bool started;		   /* its process has started */
+	struct gvm_container *gvm; /* the driver's container; a reference, once started */
+	int status;		   /* 0; -EIO: its context died; or another errno */
+	u64 failed_ns;		   /* when its start failed or its context died */
 	/* At the end of the run, before its memory went back. */
 	u64 gmem_current;
 	u64 gmem_peak;
@@ -68,7 +71,7 @@ struct timeline_row {
 	struct sim_usage usage; /* in the interval */
 };
 
-/* A control file that has another content than a sample before. */
+/* The text of a control file that has changed since the sample before. */
 struct record_control {
 	u64 time_ns;
 	u32 container;
@@ -86,10 +89,10 @@ struct record_eviction {
 };
 
 struct record {
-	struct record_control *controls; /* in the order of time, as the others */
+	struct record_control *controls; /* in the order of time */
 	size_t control_count;
 	size_t control_room;
-	size_t *newest; /* by container and file: 1 + its last one in controls; 0: none */
+	size_t *newest; /* by container and file: 1 + index of the last in controls; 0: none */
 	struct record_eviction *evictions;
 	size_t eviction_count;
 	size_t eviction_room;
@@ -99,8 +102,8 @@ struct machine {
 	const struct config *config;
 	const struct sim_system *system;
 	/*
-	 * The configuration as a container on a GPU sees it: that GPU is its config.gpu. One for
-	 * each GPU of the configuration.
+	 * Views of the configuration, one for each GPU: in a view, config.gpu is that GPU. A
+	 * container uses the view of its GPU.
 	 */
 	struct config *views;
 	struct sim_gpu *gpus;
