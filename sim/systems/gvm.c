@@ -3,9 +3,9 @@
  * gvm: the GVM paper's driver, on one GPU that all containers share.
  *
  * Each container has a directory of control files, in which the operator sets its limits:
- * gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on the GPU,
- * compute.freeze takes it off the GPU. Applications do not change. Limits are not reservations: other
- * containers use the memory and time that one leaves.
+ * gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on the
+ * GPU, compute.freeze takes it off the GPU. Applications do not change. Limits are not
+ * reservations: other containers use the memory and time that a container leaves unused.
  *
  * Three switches take the system apart, as the paper's Figure 14 does:
  *
@@ -13,12 +13,12 @@
  *     system.mechanisms.compute_isolation   compute.* control files
  *     system.mechanisms.fast_paging         swapping that does not wait page by page
  *
- * system.scheduler says how GPU time is shared: "timeslices" is the published way,
- * "priority" and "weighted" are the paper's policies of section 4.4, from the core
+ * system.scheduler says how GPU time is shared: "timeslices" is the published way, "priority"
+ * and "weighted" are the paper's policies of section 4.4, from the core
  * (sim/core/policy/sched.c). system.tracking says how they learn which containers have work.
  *
- * With all three mechanisms off this is the stock driver. A mechanism that is off has no control files:
- * a scenario's writes to them are listed as ignored.
+ * With all three mechanisms off this is the stock driver. A mechanism that is off has no
+ * control files: a scenario's writes to them are listed as ignored.
  *
  *
  * How it differs from the paper

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Systems: ways of managing a GPU. Each has one file, with its keys, the control files that it honours,
- * and its managers of memory and time.
+ * Systems: ways of managing a GPU. Each has one file, with its keys, the control files that it
+ * honours, and its managers of memory and time.
  */
 #ifndef SIM_SYSTEMS_SYSTEM_H
 #define SIM_SYSTEMS_SYSTEM_H
@@ -21,8 +21,8 @@ struct sim_system {
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
 	 * The text that the system writes to this file when @container starts, in place of the
-	 * scenario's. The text is static; NULL leaves the file alone. Without this call the
-	 * scenario's texts are written.
+	 * scenario's text. The text is static; NULL leaves the file alone. Without this call
+	 * the scenario's texts are written.
 	 */
 	const char *(*setting)(const struct config *config,
 			       const struct cfg_container *container, const char *control_file);

@@ -59,7 +59,7 @@ struct gvm_scheduler_config sim_system_scheduling(const struct sim_scheduler_key
 	};
 }
 
-/* Weights set timeslices, so no other file that sets them is honoured. */
+/* Weights set timeslices. So with weights, no other file that sets timeslices is honoured. */
 bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys, const char *control_file)
 {
 	bool weighted = keys->scheduler == SIM_SCHEDULER_WEIGHTED;
