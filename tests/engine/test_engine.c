@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The engine: order of equal dates, waits, interruption, debt, deadlock, and its fibres. Built three
- * times: alone, with the node under SimGrid (TEST_UNDER_SIMGRID), and with sanitizers.
+ * The engine: order of equal dates, waits, interruption, debt, deadlock, and its fibres. Built
+ * three times: alone, with the node under SimGrid (TEST_UNDER_SIMGRID), and with sanitizers.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -196,7 +196,7 @@ static void indebted(void *data)
 	eng_pay_debt();
 	ck_assert_uint_eq(eng_now(), 42);
 	eng_add_debt(8);
-	/* A wait with a debt pays first and lets the caller look again. */
+	/* A wait with a debt only pays the debt. The caller checks its condition again. */
 	ck_assert_int_eq(eng_wait(&waitq, ENG_NEVER, true), 0);
 	ck_assert_uint_eq(eng_now(), 50);
 }
@@ -260,7 +260,10 @@ START_TEST(started_and_woken_actors_run_in_order_once_the_running_one_blocks)
 }
 END_TEST
 
-/* An actor that wakes its own waker: the waker comes behind those that were woken before. */
+/*
+ * An actor wakes its waker and then starts a new actor. The waker runs before the new actor
+ * does.
+ */
 static struct eng_waitq pings, pongs;
 
 static void ping(void *data)
@@ -323,7 +326,7 @@ static void spawn_one_after_another(void *data)
 
 START_TEST(stacks_of_actors_that_returned_are_used_again)
 {
-	if (TEST_SANITIZED) /* locals are on fake stacks there */
+	if (TEST_SANITIZED) /* a sanitizer puts locals on fake stacks */
 		return;
 	engine_init();
 	eng_spawn("spawner", spawn_one_after_another, NULL);
@@ -359,7 +362,7 @@ START_TEST(many_actors_live_at_once_and_keep_to_their_stacks)
 }
 END_TEST
 
-/* Not a tail call, so that each level takes its frame. */
+/* The call is no tail call, so each level has a stack frame. */
 static int descend(int depth)
 {
 	volatile char frame[512];
@@ -375,7 +378,10 @@ static void use_too_much_stack(void *data)
 	descend(1 << 20);
 }
 
-/* Run the engine with one actor in a child process. Returns its status and what it said. */
+/*
+ * Run the engine with one actor in a child process. Returns the child's wait status, and in
+ * @text its standard error.
+ */
 static int run_in_child(void (*function)(void *data), char *text, size_t bytes)
 {
 	int ends[2];

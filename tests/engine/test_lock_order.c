@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The checker of lock order finds what is planted, and nothing in what is in order. Each test has
- * a process, and so a book of orders, of its own; what the checker says is on stderr.
+ * The checker of lock order aborts at each planted mistake, and accepts correct orders. Each
+ * test runs in a process of its own, and so starts with no stated orders. The checker's report
+ * goes to stderr.
  */
 #include "gvm/port.h"
 #include "runner.h"
@@ -40,14 +41,14 @@ START_TEST(an_order_that_is_kept_is_no_mistake)
 		nest(&a, &c);
 		gvm_mutex_lock(&a);
 		gvm_mutex_lock(&b);
-		/* Not given up in the reverse order. */
+		/* Released in the order of taking, and not in reverse. */
 		gvm_mutex_unlock(&a);
 		gvm_spin_lock(&leaf);
 		gvm_spin_unlock(&leaf);
 		gvm_mutex_unlock(&b);
 		nest(&other_a, &b);
 	}
-	/* One after the other is no order. */
+	/* A lock that is released before the next is taken states no order. */
 	gvm_mutex_lock(&c);
 	gvm_mutex_unlock(&c);
 	nest(&a, &b);
@@ -62,7 +63,7 @@ START_TEST(two_locks_in_both_orders_abort)
 }
 END_TEST
 
-/* a before b, b before c: no thread has ever held a and c together. */
+/* a comes before b, and b before c. No thread ever holds a and c together. */
 START_TEST(an_inversion_at_two_removes_aborts)
 {
 	init_locks();
@@ -72,7 +73,7 @@ START_TEST(an_inversion_at_two_removes_aborts)
 }
 END_TEST
 
-/* It is the class that counts: these two could be any two of it. */
+/* The class counts: another thread could take two locks of it in the other order. */
 START_TEST(two_locks_of_a_class_at_once_abort)
 {
 	init_locks();
@@ -96,7 +97,7 @@ START_TEST(to_give_up_what_is_not_held_aborts)
 }
 END_TEST
 
-/* What the checker has to say of an inversion, from a process of its own. */
+/* Read the checker's report of an inversion in a child process. */
 static void read_complaint(char *text, size_t size)
 {
 	size_t length = 0;
@@ -122,7 +123,7 @@ static void read_complaint(char *text, size_t size)
 	close(ends[0]);
 }
 
-/* The thread's own chain, then the two steps by which the other order came to be. */
+/* The report has the thread's own chain, then the two steps that make the other order. */
 START_TEST(both_chains_are_told_with_their_places)
 {
 	static const char *const said[] = {

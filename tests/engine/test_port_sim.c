@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Waits of the port over simulated time, where a condition takes some of it. */
+/* Waits of the port in simulated time, with a condition that takes time to evaluate. */
 #include "gvm/port.h"
 #include "runner.h"
 
@@ -7,7 +7,7 @@ static struct gvm_waitqueue queue;
 static bool open_now;
 static int waited;
 
-/* What it saw is 100 ns old when it is told. */
+/* The value is 100 ns old when it is returned. */
 static bool was_open(void)
 {
 	bool was = open_now;
@@ -51,7 +51,10 @@ START_TEST(a_wake_up_between_a_condition_and_its_sleep_is_not_lost)
 }
 END_TEST
 
-/* As in the kernel, which looks once more. */
+/*
+ * The condition turns true before the stop. A stopped wait evaluates it once more, as in the
+ * kernel.
+ */
 static void stop_when_open(void *data)
 {
 	struct gvm_worker worker;

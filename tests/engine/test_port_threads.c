@@ -12,7 +12,7 @@ static struct gvm_mutex mutex;
 static struct gvm_spinlock spin;
 static struct gvm_waitqueue queue;
 static struct gvm_completion completion;
-static u64 counted; /* guarded by mutex or spin, as the test says */
+static u64 counted; /* guarded by mutex or spin, depending on the test */
 static bool open_now;
 static int waited;
 
@@ -108,11 +108,11 @@ static void set_open(bool is)
 {
 	gvm_spin_lock(&spin);
 	open_now = is;
-	gvm_wake_up_one(&queue); /* the other side of the game */
+	gvm_wake_up_one(&queue); /* only the other player waits here */
 	gvm_spin_unlock(&spin);
 }
 
-/* A ball is passed to and fro: one wake-up that got lost, and it would lie still. */
+/* Two threads pass a ball to and fro. A lost wake-up would stop the game. */
 static void pass_back(void *data)
 {
 	(void)data;
@@ -180,7 +180,7 @@ START_TEST(a_worker_that_is_stopped_wakes_from_any_interruptible_wait)
 	struct gvm_worker worker;
 	int i;
 
-	/* It is stopped before its wait, in it, or on the way there. */
+	/* The stop comes before the wait, in it, or on the way into it. */
 	for (i = 0; i < 200; i++) {
 		init_all();
 		waited = 0;
@@ -198,7 +198,7 @@ static void wait_though_stopped(void *data)
 	gvm_complete_all(&completion);
 	ck_assert_int_eq(gvm_wait_event(&queue, is_open()), 0);
 	ck_assert(gvm_worker_should_stop());
-	/* A condition that is true already counts first. */
+	/* A true condition counts before the stop. */
 	waited = gvm_wait_event_interruptible(&queue, is_open());
 }
 
@@ -229,7 +229,7 @@ static void complete_once(void *data)
 	gvm_complete_all(data);
 }
 
-/* ThreadSanitizer would see a completing thread look at it afterwards. */
+/* ThreadSanitizer reports a completing thread that still uses the freed completion. */
 START_TEST(a_completion_may_be_freed_once_it_has_been_waited_for)
 {
 	int i;
@@ -249,7 +249,7 @@ START_TEST(a_completion_may_be_freed_once_it_has_been_waited_for)
 }
 END_TEST
 
-/* What a debug kernel would complain of. */
+/* Mistakes that a debug kernel reports. */
 
 START_TEST(to_sleep_under_a_spinlock_aborts)
 {
@@ -259,7 +259,9 @@ START_TEST(to_sleep_under_a_spinlock_aborts)
 }
 END_TEST
 
-/* Issue 13, finding 6: 64,000 sleepers kept preemption off for 45 ms. */
+/*
+ * A spinlock keeps preemption off: 64,000 sleepers kept it off for 45 ms (issue 13, finding 6).
+ */
 START_TEST(to_wake_any_number_under_a_spinlock_aborts)
 {
 	init_all();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The user-space half of <linux/rbtree.h>: order, colours and depth, for random trees and sorted input. */
+/*
+ * The user-space <linux/rbtree.h>: order, colours and depth, for random trees and sorted input.
+ */
 #include "draw.h"
 #include "engine/engine.h"
 #include "gvm/port.h"
@@ -38,7 +40,11 @@ static void erase(struct item *item)
 	RB_CLEAR_NODE(&item->node);
 }
 
-/* Black nodes below, itself included. Every invariant of the tree holds (by GVM_ASSERT: there are many looks); *ret_depth: its longest path. */
+/*
+ * Check every invariant of the tree below @node. GVM_ASSERT checks, because there are many
+ * checks. Returns the black nodes on each path, missing leaf and @node included. *ret_depth is
+ * the longest path.
+ */
 static u32 check(struct rb_node *node, u32 *ret_nodes, u32 *ret_depth)
 {
 	u32 left_depth = 0, right_depth = 0, left = 0, right = 0;
@@ -63,7 +69,7 @@ static u32 check(struct rb_node *node, u32 *ret_nodes, u32 *ret_depth)
 	return left + !node->rb_red;
 }
 
-/* The tree has @count nodes and no path of more than @most. */
+/* Check that the tree has @count nodes, and no path of more than @most. */
 static void expect(u32 count, u32 most)
 {
 	u32 nodes = 0, depth = 0;
@@ -76,7 +82,7 @@ static void expect(u32 count, u32 most)
 
 START_TEST(sorted_input_makes_no_deep_tree)
 {
-	/* Up and down; twice the logarithm of 100,001 is 33.2. */
+	/* Rising and falling keys. Twice the logarithm of 100,001 is 33.2. */
 	root = RB_ROOT;
 	for (u32 i = 0; i < NODES; i++) {
 		items[i].key = _i ? NODES - i : i;

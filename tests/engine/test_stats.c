@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Sorting in place, on inputs of every kind that sorts are bad at. */
+/* Sorting in place, on all kinds of input that are hard for sorts. */
 #include "engine/stats.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ END_TEST
 
 static u64 *killer;
 
-/* The values that make each pivot one of the two smallest: McIlroy, "A Killer Adversary". */
+/* Make values whose every pivot is one of the two smallest: McIlroy, "A Killer Adversary". */
 static void make_killer(size_t n)
 {
 	size_t *places = malloc(n * sizeof(*places));
@@ -92,7 +92,7 @@ static void make_killer(size_t n)
 	free(places);
 }
 
-/* With a quadratic sort this takes minutes, and the runner gives it one. */
+/* A quadratic sort takes minutes here. The runner stops the test after one minute. */
 START_TEST(no_input_makes_the_sort_quadratic)
 {
 	const size_t n = 1000000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The heap of timers against a list that is searched. */
+/* The heap of timers, compared with a list that is searched for the earliest timer. */
 #include "engine/timers.h"
 
 #include "engine/port/gvm_common.h"
