@@ -4,9 +4,9 @@
 #include "pcie/link.h"
 #include "runner.h"
 
-/* 1 byte/ns and direction, 10 ns of set-up, 3 for each further piece. */
+/* 1 byte/ns in each direction, 10 ns of set-up, 3 ns for each further piece. */
 static const struct pcie_config full_duplex = { 1000000000, 2000000000, 10, 3 };
-/* Both directions together carry 1.5 of one: 0.75 bytes/ns each while both move. */
+/* Both directions together carry 1.5 times one: 0.75 bytes/ns each while both move. */
 static const struct pcie_config coupled = { 1000000000, 1500000000, 10, 3 };
 
 static struct pcie_link pcie;
@@ -99,9 +99,9 @@ END_TEST
 static void coupled_directions(void)
 {
 	/*
-	 * H2D moves 300 bytes from 10 on, D2H 150 from 60 on. Until 60: 50 bytes at 1/ns.
-	 * Together at 0.75/ns: D2H needs 200 ns, to 260, in which H2D moves 150. The last 100 of
-	 * H2D go at 1/ns: 360.
+	 * H2D moves 300 bytes from 10 on, D2H 150 from 60 on. Until 60, H2D moves 50 bytes at 1
+	 * byte/ns. Then both move at 0.75 bytes/ns: D2H needs 200 ns, to 260, in which H2D
+	 * moves 150. The last 100 bytes of H2D move at 1 byte/ns: to 360.
 	 */
 	copy(PCIE_H2D, 300, 0, NULL);
 	copy(PCIE_D2H, 150, 50, NULL);
@@ -119,7 +119,9 @@ static void late_doorbell(void)
 {
 	copy(PCIE_D2H, 5, 1000, NULL);
 	expect_done_at(PCIE_D2H, 1, 1015);
-	/* Copies that ring long after the engine went idle start at their doorbell. */
+	/*
+	 * A copy whose doorbell rings long after the engine went idle starts at its doorbell.
+	 */
 	copy(PCIE_D2H, 5, 0, NULL);
 	expect_done_at(PCIE_D2H, 2, 1030);
 }
@@ -147,7 +149,10 @@ START_TEST(the_queue_grows_and_loses_nothing)
 }
 END_TEST
 
-/* Random copies against a link that goes nanosecond by nanosecond, in quarters of a byte. */
+/*
+ * Random copies, compared with a naive link that advances by a nanosecond and counts quarters
+ * of a byte.
+ */
 
 enum { COPIES = 40, QUARTERS = 4 };
 
@@ -157,7 +162,10 @@ static struct random_copy {
 	u64 done_ns; /* 0: not yet */
 } copies[COPIES];
 
-/* The first copy of a direction that is not done, or NULL, and how many are. */
+/*
+ * The first copy of a direction that is not done, or NULL. *ret_done: the number of copies
+ * before it.
+ */
 static struct random_copy *naive_first(int direction, u64 *ret_done)
 {
 	*ret_done = 0;
@@ -181,7 +189,7 @@ static void naive_link(const struct pcie_config *config, struct pcie_use *use)
 		struct random_copy *first[2];
 		bool moving[2];
 
-		for (int d = 0; d < 2; d++) /* what ends now lets others start now */
+		for (int d = 0; d < 2; d++) /* a copy that ends now lets others start now */
 			if ((first[d] = naive_first(d, &done[d])) && !setup[d] &&
 			    left[d] <= 0) {
 				first[d]->done_ns = now;
@@ -216,7 +224,7 @@ static void naive_link(const struct pcie_config *config, struct pcie_use *use)
 	}
 }
 
-/* The last date at which one of the copies up to this one is done: they are waited for in turn. */
+/* The latest end of the copies up to @last. The test waits for the copies in turn. */
 static u64 max_date(int last)
 {
 	u64 date = 0;
@@ -273,7 +281,10 @@ static void random_copies(void)
 
 START_TEST(random_copies_end_when_a_naive_link_says)
 {
-	/* Full, shared by half, shared by all: a round each in a process of its own. */
+	/*
+	 * While both directions move, each has its full rate, three quarters of it, or half.
+	 * Each round runs in a process of its own.
+	 */
 	static const u64 both[] = { 2000000000, 1500000000, 1000000000 };
 	struct pcie_config config = full_duplex;
 
