@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The simulated GMMU: finding misses, reporting them, the ring of the fault buffer. */
+/* The simulated GMMU: it finds misses and reports them in the ring of the fault buffer. */
 #include "runner.h"
 #include "uvm/gmmu.h"
 
@@ -49,7 +49,7 @@ START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 }
 END_TEST
 
-/* Block 1 is mapped read-only, and block 2 not at all. */
+/* First, pages of block 1 are read-only. Then block 2 lacks a page. */
 START_TEST(what_the_ptes_do_not_permit_is_a_miss)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 2 };
@@ -76,7 +76,7 @@ START_TEST(what_the_ptes_do_not_permit_is_a_miss)
 }
 END_TEST
 
-/* Everything is in reach, up to @pages pages. */
+/* A window over all blocks and their pages, for up to @pages faults. */
 static const struct gmmu_window *window(u32 pages)
 {
 	static struct gmmu_window all;
@@ -92,8 +92,9 @@ START_TEST(reported_misses_look_ahead_up_to_the_outstanding_pages)
 	struct gmmu gmmu;
 
 	/*
-	 * Block 0 lacks 2 pages, block 5 has only 4, the others lack all. Page by page there are 6, 6,
-	 * 5, 5, then 4 a round; the last 2 of the 40 are page 8 of blocks 1 and 2.
+	 * Block 0 lacks 2 pages, block 5 has only 4, the others lack all. The first four rounds
+	 * report 6, 6, 5 and 5 pages, later rounds 4. The last 2 of the 40 are page 8 of blocks
+	 * 1 and 2.
 	 */
 	set_up_range();
 	map(0, 0x3fffffff);
@@ -139,7 +140,10 @@ START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
-	/* Block 0 is there, block 1 lacks one page; the kernel at block 1 goes up to block 3. */
+	/*
+	 * Block 0 is mapped, and block 1 lacks one page. The kernel at block 1 ends with block
+	 * 3.
+	 */
 	set_up_range();
 	map(0, GVM_BLOCK_FULL);
 	map(1, 0x7fffffff);
@@ -181,7 +185,7 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 	ck_assert(cursor.block == 2 || cursor.block == 4);
 	cursor = gmmu_seek(WALK(touches, 2), 6);
 	ck_assert_uint_eq(cursor.ordinal, 6);
-	/* Block 4 is touched first of all and again as the fifth. */
+	/* Block 4 is touched as the first block, and again as the fifth. */
 	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 0, &cursor));
 	ck_assert(cursor.touch == 0 && cursor.block == 0 && cursor.ordinal == 0);
 	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 1, &cursor));

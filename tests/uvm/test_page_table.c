@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Page tables: what regions may be made, what entries say, and finding holes by words of bitmaps. */
+/* Page tables: regions, their entries, and the search for holes by words of bitmaps. */
 #include "draw.h"
 #include "runner.h"
 #include "uvm/gmmu.h"
 
 #define VA     0x700000000000ull
 #define CHUNK  GVM_CHUNK_BYTES
-#define BLOCKS 9000u /* more than one word of the summary has bits for, twice */
+#define BLOCKS 9000u /* the summary has three words; one word is 4096 blocks */
 
 static struct page_table table;
 
@@ -53,7 +53,7 @@ START_TEST(an_entry_says_what_was_mapped_last)
 	ck_assert_uint_eq(region->entries[1].chunk, 9);
 	ck_assert_uint_eq(region->reads.pages, 32);
 	ck_assert_uint_eq(region->writes.pages, 32);
-	/* Mapped again, for reads only; and again to permit writes. */
+	/* Map pages again for reads only, and then one page for writes. */
 	page_table_map(&table, VA + CHUNK, 9, 3, false);
 	ck_assert_uint_eq(page_table_accessible(region, 1, GVM_ACCESS_READ), 7);
 	ck_assert_uint_eq(page_table_accessible(region, 1, GVM_ACCESS_WRITE), 4);
@@ -67,7 +67,7 @@ START_TEST(an_entry_says_what_was_mapped_last)
 }
 END_TEST
 
-/* Against a look at every block. */
+/* Compares the search with a look at every block. */
 START_TEST(the_next_hole_is_the_first_block_that_lacks_a_page)
 {
 	u64 random_state = runner_seed();
@@ -85,7 +85,10 @@ START_TEST(the_next_hole_is_the_first_block_that_lacks_a_page)
 		u8 access = draw_below(&random_state, 2) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE;
 		u32 expected = from;
 
-		/* Few holes most of the time, so that words and words of words are skipped. */
+		/*
+		 * Few holes most of the time, so the search skips words of blocks and words of
+		 * the summary.
+		 */
 		if (draw_below(&random_state, 4))
 			page_table_map(&table, VA + block * CHUNK, block, GVM_BLOCK_FULL, true);
 		else if (draw_below(&random_state, 2))
@@ -103,8 +106,8 @@ START_TEST(the_next_hole_is_the_first_block_that_lacks_a_page)
 END_TEST
 
 /*
- * Walks over touches of all kinds, against a walk over every block: with and without masks, over a
- * region's last block, which is not whole, and behind its end.
+ * Walks over touches of all kinds, compared with a walk over every block. Touches have masks or
+ * none, and reach over a region's last block, which is not whole, and past its end.
  */
 
 #define SMALL	300u /* blocks of the region; the last has two pages */
@@ -136,7 +139,7 @@ static void draw_touches(u64 *state)
 	}
 }
 
-/* The pages that a touch wants of its block @index. */
+/* The pages of block @index that a touch wants. */
 static u32 wanted(const struct gmmu_touch *touch, u32 index)
 {
 	u32 block = (u32)((touch->va - VA) >> GVM_CHUNK_SHIFT) + index;
@@ -145,7 +148,7 @@ static u32 wanted(const struct gmmu_touch *touch, u32 index)
 	return block == SMALL - 1 ? mask & 3 : mask;
 }
 
-/* Of these, the ones that miss. */
+/* The pages of block @index that a touch wants and that are missing. */
 static u32 missing(const struct gmmu_touch *touch, u32 index)
 {
 	const struct page_table_region *region = page_table_find(&table, VA);
@@ -181,7 +184,10 @@ static u64 compare_misses(void)
 	return ordinal;
 }
 
-/* From the place of an ordinal on, the blocks touched before the next one are none. */
+/*
+ * Proves that exactly @target blocks with touched pages lie before the place that gmmu_seek()
+ * finds.
+ */
 static void compare_seek(u64 target)
 {
 	struct gmmu_cursor cursor = gmmu_seek(&walk, target);
