@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What the driver asks of the GSP, and how much of it there is: RPCs in a queue, 64 channels. */
+/* RPCs to the GSP run one at a time, in a queue. The fifo has 64 channels. */
 #include "gsp/rpc.h"
 #include "runner.h"
 
@@ -108,7 +108,10 @@ START_TEST(tsgs_that_are_gone_are_passed_over)
 }
 END_TEST
 
-/* Both have work. The first has its turn from 10 on, and keeps it unless it is preempted. */
+/*
+ * Both TSGs have work. The turn of the first begins at 10. It keeps its turn until it is
+ * preempted.
+ */
 static void take_off_all(void *data)
 {
 	struct fifo_burst bursts[2] = { { .kernels = 1, .kernel_ns = 5000 },
@@ -142,7 +145,10 @@ START_TEST(one_rpc_takes_all_off_the_runlist_and_the_gpu)
 }
 END_TEST
 
-/* Three have work. Two of them are taken off, the one that has its turn first: the third is next. */
+/*
+ * Three TSGs have work. One RPC takes the first two off, and the first has its turn. The third
+ * is next.
+ */
 static void take_off_two(void *data)
 {
 	struct fifo_burst bursts[3];
@@ -186,7 +192,7 @@ static void fill_runlist(void *data)
 	last = tsgs[17].id;
 	fifo_tsg_destroy(&tsgs[17]);
 	ck_assert_int_eq(fifo_tsg_init(&fifo, &tsgs[FIFO_CHANNELS_MAX], NULL), 0);
-	/* Who asks for the one that is gone does not get the one that has its place. */
+	/* The number of a TSG that is gone does not find the TSG that has its place. */
 	ck_assert_uint_gt(tsgs[FIFO_CHANNELS_MAX].id, last);
 	ck_assert_ptr_null(fifo_find(&fifo, last));
 }
