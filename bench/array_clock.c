@@ -33,7 +33,7 @@ void array_clock_reset(struct array_clock *clock)
 	clock->hand = 0;
 }
 
-/* The slot that the hand frees; it moves on past it. */
+/* Free the slot that the hand finds. The hand moves on past it. */
 static u32 array_clock_evict(struct array_clock *clock)
 {
 	u32 hand = clock->hand, victim;

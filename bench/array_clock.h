@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the core's clock is measured against: CLOCK as a textbook has it, on a plain array of
- * reference bytes, with one hand, no owners, no limits, no lock and no books.
+ * The baseline for the core's clock: textbook CLOCK on a plain array of reference bytes. It has
+ * one hand, and no owners, limits, lock or books.
  */
 #ifndef BENCH_ARRAY_CLOCK_H
 #define BENCH_ARRAY_CLOCK_H
 
 #include "engine/types.h"
 
-/* Objects that are in no slot, slots that hold no object. */
+/* The slot of an object that is in no slot. */
 #define ARRAY_CLOCK_NONE U32_MAX
 
 struct array_clock {

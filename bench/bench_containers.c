@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Single operations of the core's clock on full devices, from 40 to 640 GB and with 2 to 64
- * containers. Neighbours on a ring lie nowhere near each other in memory, as after a long life.
+ * containers. Neighbours on a ring lie far apart in memory, as on a device that has run for
+ * long.
  */
 #include "bench_containers.h"
 
@@ -15,14 +16,14 @@
 #define OPERATIONS	100000u /* timed together */
 #define PICKS		8000u	/* timed one by one */
 #define PICK_CONTAINERS 20u
-#define PICK_PROTECTED	19u /* of these: 95 % of all chunks */
+#define PICK_PROTECTED	19u /* they have 95 % of all chunks */
 
-/* A full device with containers that have equally much of it. */
+/* A full device that its containers share equally. */
 struct sharers {
 	struct gvm_container *containers[CONTAINERS_MAX];
 	u32 count;
 	u32 *shuffled; /* every chunk once */
-	u32 next;      /* place in it of the next touch */
+	u32 next;      /* index in shuffled of the next touch */
 };
 
 static void sharers_shuffle(struct sharers *sharers, u32 chunks)
@@ -38,7 +39,10 @@ static void sharers_shuffle(struct sharers *sharers, u32 chunks)
 	}
 }
 
-/* In the global order the containers take turns, or (@apart) come one behind the other. */
+/*
+ * Charge all chunks. In the global order, chunks of different containers alternate. With
+ * @apart, all chunks of a container come before those of the next.
+ */
 static void sharers_charge_all(struct sharers *sharers, bool apart)
 {
 	u32 chunks = world.device.chunk_count;
@@ -80,7 +84,7 @@ static void operation_touch(struct sharers *sharers, u32 i)
 		sharers->next = 0;
 }
 
-/* Its own coldest chunk leaves a container, and it gets one again. */
+/* A container loses its own coldest chunk, and is charged for the same chunk again. */
 static void operation_own(struct sharers *sharers, u32 i)
 {
 	struct gvm_container *container = sharers->containers[i % sharers->count];
@@ -90,7 +94,7 @@ static void operation_own(struct sharers *sharers, u32 i)
 	world_charge(container, chunk);
 }
 
-/* The coldest chunk of all leaves, and a container gets one. */
+/* The coldest chunk of all is uncharged, and charged to the next container in turn. */
 static void operation_global(struct sharers *sharers, u32 i)
 {
 	u32 chunk = world_pick_global();
@@ -144,8 +148,8 @@ void bench_growth(void)
 }
 
 /*
- * The worst that a global hand can meet: all containers but the last one have just become
- * protected, and all that they have is in its way.
+ * The worst case of the global hand: all containers but the last one have just become
+ * protected, and all their chunks are in the hand's way.
  */
 static void pick_prepare(struct sharers *sharers)
 {
@@ -157,7 +161,10 @@ static void pick_prepare(struct sharers *sharers)
 		gvm_limit_set_low(sharers->containers[i], GVM_NO_LIMIT);
 }
 
-/* One pick, in ns. Its victim is charged anew: the device stays full. It may have found none. */
+/*
+ * Time one pick, in ns. The victim is charged to its owner again, so the device stays full.
+ * *none counts the picks that find no victim.
+ */
 static u64 pick_once(u32 *none)
 {
 	u64 start = world_now_ns();
@@ -187,7 +194,7 @@ static void pick_print(u32 gb, const u64 *best_ns, u32 none)
 	printf("%4u GB %9llu %9llu %9.1f %%\n", gb, total / PICKS, worst, 100.0 * none / PICKS);
 }
 
-/* The same picks on the same device, several times: what each costs is its best time. */
+/* Time the same picks on the same device several times. The best time of each pick counts. */
 static void pick_measure(u32 gb)
 {
 	u64 *best_ns = world_buffer(PICKS, sizeof(*best_ns));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The requests of an outside oracle (tests/core/test_policy_oracle.c) over the chunks of 80 GB, through
- * the core and through CLOCK on a plain array, in turns.
- * Both have to miss equally often.
+ * Requests drawn as those of the outside oracle in tests/core/test_policy_oracle.c, over the
+ * chunks of 80 GB. They go through the core and through CLOCK on a plain array, in turns. Both
+ * must have the same number of misses.
  */
 #include "bench_zipf.h"
 
@@ -49,7 +49,7 @@ static void zipf_draw(void)
 	free(cdf);
 }
 
-/* Which object is where in the core's replay. */
+/* The places of objects in the core's replay. */
 struct zipf_cache {
 	struct gvm_container *container;
 	u32 *chunk_of;	/* per object */
@@ -69,7 +69,10 @@ static void zipf_reset(struct zipf_cache *cache, enum gvm_order order)
 	cache->used = 0;
 }
 
-/* At its limit, a container loses a chunk of its own: refused, picked, uncharged, tried again. */
+/*
+ * Charge a chunk. At its limit the container is refused: it loses its coldest chunk and tries
+ * again.
+ */
 static u32 zipf_charge_own(struct zipf_cache *cache)
 {
 	u32 chunk;
@@ -85,7 +88,10 @@ static u32 zipf_charge_own(struct zipf_cache *cache)
 	return chunk;
 }
 
-/* The device is full: charged, but there is no chunk before the coldest of all has gone. */
+/*
+ * Charge a chunk. The reservation always succeeds. On a full device the coldest chunk of all is
+ * freed for it.
+ */
 static u32 zipf_charge_global(struct zipf_cache *cache)
 {
 	u32 chunk = cache->used;
@@ -142,7 +148,7 @@ static double zipf_mega(const struct zipf_result *result)
 	return (double)request_count * 1e3 / (double)result->best_ns;
 }
 
-/* With @warm, a second replay is timed. */
+/* With @warm, the requests are replayed once before the replay that is timed. */
 static void zipf_round(struct zipf_cache *cache, struct array_clock *array, bool warm,
 		       struct zipf_result *plain, struct zipf_result *core)
 {
@@ -177,7 +183,10 @@ static void zipf_print(u32 percent, const struct zipf_result *plain,
 		     "the core does not miss as often as CLOCK on an array");
 }
 
-/* With memory for @percent of the objects. When all fit, they are all there before it starts. */
+/*
+ * Measure with memory for @percent of the objects. At 100 %, a first replay brings all objects
+ * in.
+ */
 static void zipf_measure(u32 percent)
 {
 	struct zipf_result plain = { 0 }, core[GVM_ORDERS] = { 0 };

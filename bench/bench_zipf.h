@@ -4,7 +4,10 @@
 
 #include "engine/types.h"
 
-/* Replay requests of the oracle through the core and through CLOCK on an array. Prints a table. */
+/*
+ * Replay requests like the oracle's through the core and through CLOCK on an array. Prints a
+ * table.
+ */
 void bench_zipf(u32 request_count);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the core's clock costs: touch, charge, pick and uncharge, as the simulator and the module
+ * Measures the core's clock: touch, charge, pick and uncharge, as the simulator and the module
  * run them, with both orders kept and the lock taken.
  *
  *   zipf      an oracle's requests, beside CLOCK on a plain array: bench_zipf.c
@@ -8,10 +8,10 @@
  *   pick      the atomic pick among protected chunks: bench_containers.c
  *   memory    what the core keeps per chunk
  *
- * Times are the best of several rounds, with warm caches: the machine may be busy with other things.
- * The exit status tells whether all that does not depend on time holds: misses are the array's,
- * books balance, nothing is allocated after set-up, no chunk has more metadata than it may.
- * --quick: one short round, for that alone.
+ * Times are the best of several rounds, with warm caches, because the machine may be busy with
+ * other things. The exit status is for the checks that do not depend on time: misses are equal
+ * to the array's, books balance, nothing is allocated after set-up, and no chunk has more
+ * metadata than METADATA_MAX. --quick: one short round, for these checks only.
  */
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,9 @@
 
 #define METADATA_MAX 128u /* bytes per chunk */
 
-/* All that grows with the device: what it allocates, and the blocks that its chunks are in. */
+/*
+ * Metadata that grows with the device: the device's allocations, and one block for each chunk.
+ */
 static void bench_memory(void)
 {
 	u64 before = world.allocated_bytes, bytes;

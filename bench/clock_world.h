@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the benchmarks of the core's clock share: a device with real books and real frames and no
- * GPU behind them, memory that is counted, a stopwatch, and the verdict. There is one device at a
+ * The world of the benchmarks of the core's clock: a device with real books and real frames but
+ * without a GPU, memory that is counted, a stopwatch, and checks. There is one device at a
  * time.
  */
 #ifndef BENCH_CLOCK_WORLD_H
@@ -14,24 +14,24 @@
 
 struct clock_world {
 	struct gvm_device device;
-	struct gvm_memory memory; /* its frames answer evictable, as in production */
+	struct gvm_memory memory; /* its frames say what is evictable, as in production */
 	u32 allocations;	  /* made by the core since the program started */
-	u64 allocated_bytes;	  /* in them */
+	u64 allocated_bytes;	  /* in these allocations */
 };
 
 extern struct clock_world world;
 
-/* How many times everything is measured. The best time counts. */
+/* The rounds of each measurement. The best time counts. */
 extern u32 world_rounds;
 
-/* Print @what at once unless it holds, and remember it for world_failed(). */
+/* If @holds is false, print @what at once, and let world_failed() return true. */
 void world_expect(bool holds, const char *what);
 bool world_failed(void);
 
-/* Set up a device of @chunks and a memory over it. Says why and exits if that fails. */
+/* Set up a device of @chunks and a memory over it. On failure, prints why and exits. */
 void world_init(u32 chunks);
 
-/* No container may be left. */
+/* Destroy the device. It must have no containers. */
 void world_destroy(void);
 
 /* A container without limits, in which nothing is charged. */
@@ -68,10 +68,10 @@ static inline u32 world_pick_global(void)
 	return victim;
 }
 
-/* Say so and exit. */
+/* Print "out of memory" and exit. */
 __attribute__((noreturn)) void world_out_of_memory(void);
 
-/* Zeroed memory of the benchmark's own; says so and exits if there is none. */
+/* Zeroed memory for the benchmark. Exits by world_out_of_memory() if there is none. */
 void *world_buffer(size_t count, size_t bytes);
 
 /* A date in ns, for differences. */

@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# What a simulated second costs with 2 to 64 containers that always have work and page nothing,
-# for each scheduler: wall time in us for a simulated second, and of that for each container,
-# best of three. Switches and looks come at their own pace, and each of them looks at every container,
-# so the cost is linear in containers once they outweigh what a run costs anyway.
+# Measures the cost of a simulated second with 2 to 64 containers, for each scheduler. The containers
+# always have work and never page. Prints the wall time of a simulated second in us, and this time
+# divided by the number of containers, best of three. The number of switches and looks does not
+# depend on the containers, but each of them looks at every container. So the cost is linear in
+# containers once it outweighs the fixed cost of a run.
 set -eu
 
 gvmsim=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A scenario of $1 containers; their kernels of 1 ms come in rounds of a second.
+# Print a scenario of $1 containers. Their kernels of 1 ms come in rounds of a second.
 scenario() {
 	printf '{"name": "containers", "duration": "60s", "gpu": {"profile": "a100-40g"}, "containers": {'
 	i=0

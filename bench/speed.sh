@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Simulated seconds per wall second of the main job's runs, and of one whose link is never idle,
-# best of three. The machine may be busy with other things: compare rows of one run, and not runs
-# with each other.
+# Measures simulated seconds per wall second, best of three: for the runs of vllm-diffusion, and for
+# a run whose link is never idle. The machine may be busy with other things: compare rows of one
+# run of this script, and not its runs with each other.
 set -eu
 
 gvmsim=$1
@@ -40,7 +40,8 @@ measure vllm-diffusion-80g exclusive
 measure vllm-diffusion-80g stock
 measure vllm-diffusion-80g gpreempt
 
-# link_use SCENARIO: of what the profile allows in both directions together, what was moved from 5 s on
+# link_use SCENARIO: the bytes that the link moved from 5 s on, in percent of what the profile allows
+# in both directions together
 link_use() {
 	"$gvmsim" run "$scenarios/$1.json" --quiet --out "$work"
 	both=$(sed -n 's/^ *"bandwidth_both": \([0-9]*\),*$/\1/p' "$work/config.json")
