@@ -17,18 +17,17 @@
  *     charged_bytes     +                                                 -
  *     reserved_bytes    +                             -
  *
- * The usage rises in the first step, under the lock that checks the limit. So the sum of promises
- * and chunks never exceeds the limit, whatever the device's allocator does next, in whatever batches
- * and on however many threads. From the second step on the chunk records its payer. When
- * another container's thread evicts it, the payer is credited once, with the bytes that were
- * charged.
+ * The usage rises in the first step, under the lock that checks the limit. So the sum of
+ * promises and chunks never exceeds the limit, for any number of threads and any batches of the
+ * device's allocator. From the second step on the chunk records its payer. When another
+ * container's thread evicts the chunk, the payer is credited once, with the charged bytes.
  *
- * A change of usage may put the container on the other side of its gmem.limit.low, which costs the
- * clock O(1). hmem.limit works like gmem.limit.high: the promise comes first. A picked chunk
- * may become memory of the host, and counts as such until its eviction ends. A container without
- * room for one more chunk is "full", and none of its chunks is picked, not even for itself. So
- * gmem.swap.current never exceeds hmem.limit, however many evictors work. A limit that is lowered
- * below the swap brings nothing back; it only stops further evictions.
+ * A change of usage may put the container on the other side of its gmem.limit.low, which costs
+ * the clock O(1). hmem.limit works like gmem.limit.high: the promise comes first. A picked
+ * chunk may become memory of the host, and counts as such until its eviction ends. A container
+ * without room for one more chunk is "full", and none of its chunks is picked, not even for
+ * itself. So gmem.swap.current never exceeds hmem.limit, however many evictors work. A limit
+ * that is lowered below the swap brings nothing back; it only stops further evictions.
  *
  *
  * Parts of a chunk
@@ -38,27 +37,30 @@
  *     page     0    1    2    3    4    5    6  ...  31
  *     payer    A    A    A    A    B    B    -   -   -      owner A, 6 pages charged
  *
- * The owner is the container whose rings the chunk stands on. It is the payer of the first part, and
- * when its last page leaves, another payer. Eviction works on whole root chunks in NVIDIA's driver as
- * well, so a pick of A's may cost B its two pages; each payer is credited with its own. A
- * container that has only parts of others' chunks has no victim of its own: less than a chunk each.
- * The rejected alternative, where the first owner pays for the whole root, lets B use memory at A's
- * cost.
+ * The chunk stands on the rings of its owner. The first owner is the payer of the first part.
+ * When the owner's last page leaves, another payer becomes the owner. Eviction works on whole
+ * root chunks in NVIDIA's driver as well, so a pick of A's chunk may cost B its two pages; each
+ * payer is credited with its own pages. A container that has only parts of other containers'
+ * chunks has no victim of its own. The rejected alternative, where the first owner pays for the
+ * whole root chunk, lets B use memory at A's cost.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
  *
- *   1. GVM "first accounts the new pages, then checks": usage above the limit is normal there and
- *      eviction brings it down again. Here a charge above the limit is refused and the caller makes
- *      room first. Usage exceeds a limit only after the limit was lowered.
+ *   1. GVM "first accounts the new pages, then checks": usage above the limit is normal there,
+ *      and eviction brings it down again. Here a charge above the limit is refused, and the
+ *      caller makes room first. Usage exceeds a limit only after the limit was lowered, or
+ *      after gvm_charge_force().
  *   2. The published driver compares before the allocation, adds after it, and enforces only
  *      when its allocator has no free chunk left from its last batch: up to 64 chunks over.
- *   3. It uncharges the size of a root chunk per VA block and clamps at zero, which hides chunks
- *      that are counted twice or never. Here a charge below zero is a broken invariant.
- *   4. It has no hmem.limit and counts neither page tables nor contexts; GVM's Table 2 and section
- *      4.3 want both. The papers do not say what happens when hmem.limit is used up: here the
- *      owner's own next fault fails, and no other container's. A container with hmem.limit but without
- *      gmem.limit.high keeps all its memory. Room for less than a chunk counts as none.
+ *   3. The published driver uncharges the size of a root chunk per VA block and clamps at zero,
+ *      which hides chunks that are counted twice or never. Here a charge below zero is a broken
+ *      invariant.
+ *   4. The published driver has no hmem.limit and counts neither page tables nor contexts;
+ *      GVM's Table 2 and section 4.3 want both. The papers do not say what happens when
+ *      hmem.limit is used up: here the owner's own next fault fails, and no other container's.
+ *      A container with hmem.limit but without gmem.limit.high keeps all its memory. Room for
+ *      less than a chunk counts as none.
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
@@ -118,7 +120,7 @@ static struct gvm_container **charge_payer(const struct gvm_device *device, u32 
 	return &device->payers[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
 }
 
-/* Do these pages lie in a chunk whose payers are kept? Else the device is dead. */
+/* Do the pages lie in a chunk of a device that records payers? Else the device is dead. */
 static bool charge_is_part_locked(struct gvm_device *device, u32 chunk, u32 first_page,
 				  u32 pages)
 {
@@ -185,7 +187,7 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 	gvm_spin_unlock(&device->lock);
 }
 
-/* The payers of an allocated chunk have used up their reservations of it. */
+/* Lower the reservations of an allocated chunk's payers: the chunk is being bound. */
 static void charge_use_reservations_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -218,7 +220,10 @@ static void charge_bind_locked(struct gvm_container *container, u32 chunk)
 		device->bound_chunks++;
 		gvm_clock_insert_locked(device, chunk);
 	} else {
-		/* Bound with an earlier part. A whole chunk is bound once. */
+		/*
+		 * The chunk was bound with an earlier part. Without parts a chunk is bound
+		 * once.
+		 */
 		(void)gvm_is_broken(device, device->payers && entry->state == GVM_CHUNK_BOUND);
 	}
 }
@@ -245,7 +250,10 @@ static void charge_leave_rings_locked(struct gvm_device *device, u32 chunk)
 	device->bound_chunks--;
 }
 
-/* If the owner pays for no page any more, the payer of the first charged page gets the chunk. */
+/*
+ * If the owner pays for no page any more, the payer of the first charged page becomes the
+ * owner.
+ */
 static void charge_change_owner_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -417,9 +425,9 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 }
 
 /*
- * Lower a count of memory that the device's driver reports. A wrap to 2^64 would fill the container's
- * hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so a credit that
- * is too large is clamped and logged once.
+ * Lower a count of memory that the device's driver reports. A wrap to 2^64 would fill the
+ * container's hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so a
+ * credit that is too large is clamped and logged once.
  */
 static void charge_take_off_locked(struct gvm_container *container, u64 *count, u64 bytes)
 {

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm_check(): the invariants of the core's books, all of them, said in code.
+ * gvm_check(): verifies all invariants of the core's books.
  *
  * Layer: policy. Takes tsg_mutex and the device's leaf lock; never calls back.
  *
  *
- * What is trusted when
+ * The order of the steps
  *
- * The books may be broken in any way, so a pointer or index is followed only after an earlier step
- * has verified it. The steps build on each other:
+ * The books may be broken in any way, so a step follows a pointer or an index only after an
+ * earlier step has verified it:
  *
  *   1. chunks       Every link of a bound chunk is a valid index of a bound chunk which links
  *                   back. So each order is a set of disjoint closed rings, and a walk from
- *                   any bound chunk comes back to it. Other chunks have no links, and free ones
- *                   no owner and no payers.
+ *                   any bound chunk comes back to it. Other chunks have no links. Free chunks
+ *                   have no owner and no payers.
  *   2. containers   The list is closed. Each container's ring holds its bound chunks and no
- *                   others. All rings together hold all bound chunks: now every owner is known
- *                   to be a container of this device. Each container pays for what it
- *                   reserved, for its unevictable memory and for its parts of bound chunks.
- *                   Flags follow limits, the device's counts are the sums of theirs. The
- *                   device's list of owners holds those with bound chunks.
+ *                   others. All rings together hold all bound chunks: so every owner is a
+ *                   container of this device. Each container pays for its reservations, for
+ *                   its unevictable memory and for its parts of bound chunks. The flags agree
+ *                   with the limits. The device's counts are the sums of the containers'
+ *                   counts. The device's list of owners holds the containers with bound chunks.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all bound
  *                   chunks together. So each chunk is on exactly one of them.
  *   4. stash        Its chunks are bound, distinct, and marked as stashed.
- *   5. tsgs         Lists closed, owners right, nothing preempted that is not disabled.
+ *   5. tsgs         The lists are closed, the owners are right, and a preempted TSG is
+ *      disabled.
  *   6. listening    The device's list holds the containers that have listeners.
  *
- * Nothing here shares code with what it checks, least of all the definition of "protected".
+ * No code here is shared with the code that it checks, not even the definition of "protected".
  */
 #include "gvm/device.h"
 #include "gvm/container.h"
@@ -67,7 +68,10 @@ static int check_unbound_chunk(const struct gvm_device *device, u32 index)
 	return 0;
 }
 
-/* The bytes of a chunk are those of the pages that have a payer, and its owner pays for some. */
+/*
+ * The bytes of a chunk are those of its pages with a payer. Its owner pays for at least one
+ * page.
+ */
 static int check_payers(const struct gvm_device *device, u32 index)
 {
 	const struct gvm_chunk *chunk = &device->chunks[index];
@@ -149,13 +153,13 @@ static int check_chunks(const struct gvm_device *device)
 
 /* Steps 2 and 3. */
 
-/* A front hand that leads is on its ring. */
+/* A leading front hand stands on its ring: @met, it was found there. */
 static int check_front(const struct gvm_device *device, bool met)
 {
 	return met ? 0 : check_failed(device, "front hand is not on its ring", 0);
 }
 
-/* Walk a ring of one owner; add its length to *length. Links have been checked. */
+/* Walk a ring of one owner, whose links have been checked. Add its length to *length. */
 static int check_owned_ring(const struct gvm_container *owner, const struct gvm_ring *ring,
 			    enum gvm_order order, u32 *length)
 {
@@ -196,7 +200,9 @@ static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks
 	return bytes;
 }
 
-/* The bytes that a container pays for: of bound chunks, and of chunks that are only allocated. */
+/*
+ * The bytes that a container pays for: in bound chunks, and in chunks that are only allocated.
+ */
 struct check_paid {
 	u64 bound_bytes;
 	u64 allocated_bytes;
@@ -252,8 +258,8 @@ static int check_protection(const struct gvm_container *container)
 }
 
 /*
- * Do all entries link back, at most @max of them? Such a list ends at its head: a circle elsewhere would
- * need an entry with two predecessors.
+ * Does the list have at most @max entries, and does each link back? Such a list ends at its
+ * head: a circle elsewhere would need an entry with two predecessors.
  */
 static bool check_list_is_closed(const struct list_head *head, u32 max, u32 *ret_count)
 {
@@ -294,7 +300,7 @@ static int check_listeners(const struct gvm_container *container)
 /* Sums over all containers. */
 struct check_sums {
 	u32 chunks; /* on own rings */
-	u32 owners; /* containers with such */
+	u32 owners; /* containers with chunks on their own ring */
 	u32 exposed;
 	u32 stuck;
 	u32 evicting;
@@ -344,7 +350,7 @@ static int check_container(const struct gvm_container *container, struct check_s
 	return status ? status : check_listeners(container);
 }
 
-/* Is this the only attached container of its tgid? Any number of them may have none. */
+/* Is this the only attached container with its tgid? */
 static bool check_tgid_is_unique(const struct gvm_device *device,
 				 const struct gvm_container *container)
 {
@@ -407,7 +413,9 @@ static int check_containers(const struct gvm_device *device)
 	return check_sums(device, &sums);
 }
 
-/* Walk the global ring, which shares no chunk with a shielded ring; add its length to *length. */
+/*
+ * Walk the global ring, which shares no chunk with a shielded ring; add its length to *length.
+ */
 static int check_global_ring(const struct gvm_device *device, u32 *length)
 {
 	u32 index = device->global.hand;
@@ -530,7 +538,7 @@ int gvm_check(struct gvm_device *device)
 	};
 	int status = 0;
 
-	/* It has been said already where the books of a dead device are broken. */
+	/* The broken invariant of a dead device is in the log already. */
 	if (gvm_device_is_dead(device))
 		return -EUCLEAN;
 	gvm_mutex_lock(&device->tsg_mutex);

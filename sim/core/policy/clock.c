@@ -2,16 +2,16 @@
 /*
  * The dual CLOCK: which chunk leaves the device next.
  *
- * Layer: policy. Never waits; calls back only the memory manager's atomic evictable(); takes only
- * the device's leaf lock.
+ * Layer: policy. Never waits; calls back only the memory manager's atomic evictable(); takes
+ * only the device's leaf lock.
  *
  *
  * Two orders, two hands
  *
- * Two parties ask for a victim, and they want different ones. A container at its gmem.limit.high
- * must give up the coldest chunk of its own. A full device must find the coldest chunk of all containers
- * that may lose one. So every bound chunk stands in two rings at once, threaded through the flat chunk
- * array by index, and each ring has a hand of its own:
+ * Two callers ask for a victim, and they want different ones. A container at its
+ * gmem.limit.high must give up the coldest chunk of its own. A full device must find the
+ * coldest chunk of all containers that may lose one. So every bound chunk stands in two rings
+ * at once, threaded through the flat chunk array by index, and each ring has a hand of its own:
  *
  *              .-> A1 --> B1 --> A2 --> B2 --> B3 -.       -> is "next": where the
  *     global   '-----------------------------------'          hand goes
@@ -21,85 +21,88 @@
  *     own A    '--------------'      own B    '---------------------'
  *                   ^ hand                                   ^ hand
  *
- * A hand is plain CLOCK. It passes over each chunk that was used since its last turn and clears the
- * chunk's reference bit. It takes the first chunk that was not used. A new chunk goes in just behind
- * the hand with its bit clear, so the hand comes to it last. When a victim has just left the ring,
- * "just behind the hand" is the victim's slot. So the rings make exactly the misses of CLOCK on a
- * circular array; a test compares the two.
+ * A hand is plain CLOCK. It passes over each chunk that was used since its last turn and clears
+ * the chunk's reference bit. It takes the first chunk that was not used. A new chunk goes in
+ * just behind the hand with its bit clear, so the hand comes to it last. When a victim has just
+ * left the ring, "just behind the hand" is the victim's slot. So the rings make exactly the
+ * misses of CLOCK on a circular array; a test compares the two.
  *
- * Each hand has its own reference bit, and a use sets both. With one shared bit, each hand would
- * clear what the other one has yet to see. A container that thrashes at its own limit sweeps its ring
- * many times a second: all its chunks would look cold to the global hand.
+ * Each hand has its own reference bit, and a use sets both. With one shared bit, each hand
+ * would clear what the other one has yet to see. A container that thrashes at its own limit
+ * sweeps its ring many times a second: all its chunks would look cold to the global hand.
  *
  * Only events that a driver sees count as a use: faults, migrations, prefetches, mappings. This
- * generation of GPUs keeps no accessed bits that a driver could read, so a million reads of a resident
- * page leave no trace. Expect behaviour near FIFO. A better signal, such as
- * hint faults (policy/hint.c), has only to call gvm_clock_touch().
+ * generation of GPUs keeps no accessed bits that a driver could read, so a million reads of a
+ * resident page leave no trace. Expect behaviour near FIFO. A better signal, such as hint
+ * faults (policy/hint.c), only calls gvm_clock_touch().
  *
  *
  * Shielding
  *
- * A container is shielded if it is at or under its gmem.limit.low, or if its hmem.limit is used up. Its
- * chunks are no victims of the global order. A hand that only skipped them could spend every look on
- * one big container, so they leave the ring. But a container near a limit changes sides with every
- * charge, under the leaf lock, and may own tens of thousands of chunks. So shielding only sets a flag.
- * The global hand moves each chunk of a shielded owner that it meets to the owner's "shielded" ring.
- * When the last reason is gone, that ring is spliced back in just behind the hand.
+ * A container is shielded if it is at or under its gmem.limit.low, or if its hmem.limit is used
+ * up. Its chunks are no victims of the global order. A hand that only skipped them could spend
+ * every look on one big container, so they leave the ring. But a container near a limit changes
+ * sides with every charge, under the leaf lock, and may own tens of thousands of chunks. So
+ * shielding only sets a flag. The global hand moves each chunk of a shielded owner that it
+ * meets to the owner's "shielded" ring. When the last reason is gone, that ring is spliced back
+ * in just behind the hand.
  *
- * Both are O(1), and the deferred work is free. The hand would have spent the look on passing the chunk
- * anyway. The chunk comes back behind the hand, so it is moved at most once a turn, however often its
- * owner changes sides. The order stays the same, too: after the splice the chunk stands where it would
- * stand if the hand had passed it, with its bit untouched.
+ * Both steps are O(1), and the deferred work is free: the hand would spend the look on passing
+ * the chunk anyway. The chunk comes back behind the hand, so it is moved at most once a turn,
+ * even if its owner changes sides many times. The order stays the same, too: after the splice
+ * the chunk stands where it would stand if the hand had passed it, with its bit untouched.
  *
- * A global pick spares protected containers. gvm_clock_pick_protected() does not: service/evict.c says
- * when it is used. A victim is charged until its eviction ends, but gmem.limit.low counts it as gone from
- * the pick on. Otherwise simultaneous picks could take a container below its limit by as many chunks.
- * hmem.limit is stricter: a chunk that it shields is not even a victim of its own container. One flag
- * refuses the pick, without a look.
+ * A global pick spares protected containers. gvm_clock_pick_protected() does not:
+ * service/evict.c says when it is used. A victim is charged until its eviction ends, but
+ * gmem.limit.low counts it as gone from the pick on. Otherwise simultaneous picks could take
+ * several chunks below a container's limit. hmem.limit is stricter: a chunk that it shields is
+ * not even a victim of its own container. One flag refuses the pick, without a look.
  *
- * No field says which of the two rings a chunk is on, since a splice could not update it. Only the removal
- * of a chunk depends on it, and there it is enough to check whether one of the two hands stands on the
- * chunk.
+ * No field says which of the two rings a chunk is on, since a splice could not update it. Only
+ * the removal of a chunk needs to know, and there it is enough to check whether one of the two
+ * hands stands on the chunk.
  *
  *
  * The pick is bounded
  *
- * A pick is made under spinlocks, some of them not ours, so it looks at GVM_PICK_LOOKS entries
- * and may then answer "none". A global pick spends them in three steps:
+ * A pick runs under spinlocks, some of them not the core's, so it looks at no more than
+ * GVM_PICK_LOOKS entries and may then answer "none". A global pick spends its looks in three
+ * steps:
  *
  *   1. The stash: cold chunks that gvm_clock_refill_stash() found ahead of time, with the lock
  *      given up now and then. Each is validated again.
  *   2. The global hand.
  *   3. If the hand met obstacles (chunks that are shielded, in service, or being evicted): the
- *      chunk of an unshielded container that this container's own hand comes to first, used or not.
- *      CLOCK_RESERVE_LOOKS are kept back for this. A used chunk now is better than a cold chunk
- *      behind many shielded ones.
+ *      chunk of an unshielded container that this container's own hand comes to first, used or
+ *      not. CLOCK_RESERVE_LOOKS are kept back for this. A used chunk now is better than a cold
+ *      chunk behind many shielded ones.
  *
- * After a hand that met only used chunks there is no step 3. The next pick goes on from there, and
- * CLOCK's order does not change. So the bound alone changes the number of calls, never the victim.
+ * After a hand that met only used chunks there is no step 3. The next pick goes on from there,
+ * and CLOCK's order does not change. So the bound alone changes the number of calls, never the
+ * victim.
  *
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver
  *
  *   1. The papers' two lists share one reference bit ("a consistent view of page access
  *      recency"). Here each hand has its own, for the reason above.
- *   2. The published driver moves a used chunk to the end of two linked lists, under a lock, and
- *      once allocated memory there. Here a use is one byte store without a lock.
+ *   2. The published driver moves a used chunk to the end of two linked lists, under a lock,
+ *      and once allocated memory there. Here a use is one byte store without a lock.
  *   3. In the published driver only the search for a container's own victims knows the
- *      container; the global list offers any container's chunks. Here gmem.limit.low holds for every
- *      global pick, also for a process that is in no container.
- *   4. The published search for a victim of the same container walked off the end of its list, and once
- *      span for ever. Here every loop has a budget, and "none" is an answer.
+ *      container; the global list offers any container's chunks. Here gmem.limit.low holds for
+ *      every global pick, also for a process that is in no container.
+ *   4. The published search for a victim of the same container walked off the end of its list,
+ *      and once span for ever. Here every loop has a budget, and "none" is an answer.
  *   5. A victim is marked under the lock under which it was found. It stays charged and on its
  *      rings until its eviction ends, so the books are right all the time.
  */
 #include "gvm/clock.h"
 #include "gvm/charge.h"
 
-/* Of the looks of a global pick, those that the hand leaves for the last step. */
+/* The looks of a global pick that are left for its last step. */
 #define CLOCK_RESERVE_LOOKS (GVM_PICK_LOOKS - GVM_PICK_SWEEP_LOOKS)
 
-/* What a hand makes of the chunk under it. */
+/* A hand's verdict on the chunk under it. */
 enum clock_verdict {
 	CLOCK_VICTIM,	     /* cold, and the device would let it go */
 	CLOCK_SECOND_CHANCE, /* used since the hand last came by; the bit is clear now */
@@ -108,7 +111,7 @@ enum clock_verdict {
 
 /* Rings. */
 
-/* Link a chunk in just behind the hand, where the hand comes last. */
+/* Link a chunk in just behind the hand. The hand comes to it last. */
 static void ring_insert(struct gvm_chunk *chunks, struct gvm_ring *ring, enum gvm_order order,
 			u32 chunk)
 {
@@ -194,7 +197,7 @@ static void stash_append(struct gvm_device *device, u32 chunk)
 	device->chunks[chunk].stashed = 1;
 }
 
-/* Is a stashed chunk still a cold one that may be evicted? */
+/* Is a stashed chunk still cold, bound and not shielded? */
 static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 {
 	const struct gvm_chunk *entry = &device->chunks[chunk];
@@ -204,7 +207,7 @@ static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 	       !gvm_container_is_shielded(entry->owner);
 }
 
-/* Remove @leaving and the entries that are not good any more. */
+/* Remove @leaving from the stash, and all entries that are not good any more. */
 static void stash_prune(struct gvm_device *device, u32 leaving)
 {
 	u32 count = device->stash_count;
@@ -221,14 +224,14 @@ static void stash_prune(struct gvm_device *device, u32 leaving)
 
 /* The hands. */
 
-/* Is it bound, not being evicted, and does its memory manager let it go? */
+/* Is the chunk bound and not being evicted, and does its memory manager let it go? */
 static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 {
 	return device->chunks[chunk].state == GVM_CHUNK_BOUND &&
 	       device->memory_ops->evictable(device->memory, chunk);
 }
 
-/* One look: what the hand of @order makes of @chunk. */
+/* One look of the hand of @order at @chunk. */
 static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
 					     u32 chunk)
 {
@@ -243,8 +246,8 @@ static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm
 }
 
 /*
- * One look of the global hand, whose ring is not empty. A chunk of a shielded container moves to that
- * container's shielded ring.
+ * One look of the global hand, whose ring is not empty. A chunk of a shielded container moves
+ * to that container's shielded ring.
  */
 static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_chunk)
 {
@@ -258,7 +261,9 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 		ring_insert(device->chunks, &entry->owner->shielded, GVM_ORDER_GLOBAL, chunk);
 		return CLOCK_OBSTACLE;
 	}
-	/* The bit stays: a stashed chunk that was used since is not good any more. */
+	/*
+	 * The bit stays set: it tells that a stashed chunk was used and is not good any more.
+	 */
 	if (entry->stashed)
 		return CLOCK_OBSTACLE;
 	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
@@ -267,7 +272,7 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 static u32 clock_sweep_own(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
-	/* One turn clears every bit, the second takes the first cold chunk. */
+	/* One turn clears every bit, the second finds the first cold chunk. */
 	u32 looks = min(GVM_PICK_LOOKS, 2 * container->bound_chunks);
 
 	if (container->is_swap_full)
@@ -334,10 +339,10 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 }
 
 /*
- * Step 3. Looking at a container costs a look, too. The list of owners serves as a ring: a container
- * that was asked goes to the end. So all others are asked before it gives a second chunk, and the next
- * pick continues where this one ran out of looks. Containers without chunks are not in the list: a user
- * can make any number of them.
+ * Step 3. A container costs a look, too. The list of owners serves as a ring: a container that
+ * was asked goes to the end. So all others are asked before it gives a second chunk, and the
+ * next pick continues where this one ran out of looks. Containers without chunks are not in the
+ * list, since a user can make any number of them.
  */
 static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
 {
@@ -441,7 +446,10 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk)
 	return taken;
 }
 
-/* One chunk at a time under the lock, so that a large range delays no other thread. CONTEXT: atomic. */
+/*
+ * Takes the lock for one chunk at a time, so that a large range delays no other thread.
+ * CONTEXT: atomic.
+ */
 u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count)
 {
 	u32 taken = 0;
@@ -493,8 +501,9 @@ void gvm_clock_putback(struct gvm_device *device, u32 chunk)
 }
 
 /*
- * The hand passes the chunks that it stashes. A stashed chunk stays charged and on its rings, and a use
- * before it is picked saves it. The lock is released between two steps. CONTEXT: process.
+ * The hand passes the chunks that it stashes. A stashed chunk stays charged and on its rings,
+ * and a use before it is picked saves it. The lock is released between two steps. CONTEXT:
+ * process.
  */
 u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 {

@@ -36,12 +36,12 @@
  *                                     gvm_spin_unlock gvm_spin_assert_held
  *   struct gvm_mutex                  gvm_mutex_init(lock, name) gvm_mutex_lock
  *                                     gvm_mutex_unlock gvm_mutex_assert_held
- *     gvm_mutex_lock_killable(lock)                       0, or -EINTR: not taken, the thread is
- *                                                         being killed
+ *     gvm_mutex_lock_killable(lock)                       0, or -EINTR: not taken, the thread
+ *                                                         is being killed
  *     gvm_mutex_trylock(lock)                             false: another thread has it
  *   struct gvm_waitqueue              gvm_waitqueue_init(wq)
- *     gvm_wake_up_all(wq)                                 any number of threads; no spinlock held
- *     gvm_wake_up_one(wq)                                 at most one thread waits on the queue;
+ *     gvm_wake_up_all(wq)                                 any number wait; no spinlock held
+ *     gvm_wake_up_one(wq)                                 at most one thread waits there;
  *                                                         also under a spinlock
  *     gvm_wait_event(wq, condition)                       0, uninterruptible
  *     gvm_wait_event_interruptible(wq, condition)         0 or -EINTR

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The compute scheduler of one GPU (GVM 4.4, Ghost A.2): which containers are on the runlist, and with
- * which timeslice.
+ * The compute scheduler of one GPU (GVM 4.4, Ghost A.2): which containers are on the runlist,
+ * and with which timeslice.
  *
- * Policy (policy/sched.c) decides from what was seen of each container; service
- * (service/scheduler.c) is the thread that looks, and makes the RPCs. Without one the hardware
- * shares the GPU by the timeslices that control files set, and nothing else.
+ * Policy (policy/sched.c) decides from samples of each container. Service (service/scheduler.c)
+ * is the thread that takes the samples and makes the RPCs. Without a scheduler only the
+ * hardware shares the GPU, by the timeslices that control files set.
  */
 #ifndef GVM_SCHED_H
 #define GVM_SCHED_H
@@ -21,27 +21,35 @@
 /* Priority: a container that has had no work for this long has gone quiet. */
 #define GVM_SCHED_QUIET_NS 2000000ull
 
-/* Weighted: the longest timeslice that a weight gives, */
+/* Weighted: the longest timeslice that a weight gives. */
 #define GVM_SCHED_SLICE_MAX_US 32768ull
-/* how far behind a debtor may be: four of the longest, which no ordinary round adds up to, */
+/*
+ * Weighted: a debtor is held beyond this debt: four of the longest timeslices, more than an
+ * ordinary round.
+ */
 #define GVM_SCHED_OVERDRAFT_NS (4 * 1000 * (s64)GVM_SCHED_SLICE_MAX_US)
-/* and the largest credit or debt that is remembered: what several debtors may owe to one. */
+/*
+ * Weighted: the largest credit or debt that is kept: several debtors may owe it to one
+ * container.
+ */
 #define GVM_SCHED_CREDIT_MAX_NS (8 * GVM_SCHED_OVERDRAFT_NS)
 
-/* TSGs that one RPC takes off the runlist or puts back: RM's list of channels has 64 entries. */
+/*
+ * TSGs that one RPC takes off the runlist or puts back: RM's list of channels has 64 entries.
+ */
 #define GVM_SCHED_BATCH 64u
 
 /* Which containers run when several have work. */
 enum gvm_sched_policy {
-	GVM_SCHED_TIMESLICES, /* the hardware's turns, as the published driver has it */
+	GVM_SCHED_TIMESLICES, /* the hardware's turns, as in the published driver */
 	GVM_SCHED_PRIORITY,   /* only the smallest compute.priority that has work runs */
 	GVM_SCHED_WEIGHTED,   /* GPU time in proportion to compute.weight */
 };
 
 /* How the scheduler learns which containers have work. */
 enum gvm_tracking {
-	GVM_TRACK_EVENTS,    /* launches less ends, as the user-space shim counted them */
-	GVM_TRACK_BUSY_BITS, /* what the device says of each TSG's channels */
+	GVM_TRACK_EVENTS,    /* launches less ends, counted by the user-space shim */
+	GVM_TRACK_BUSY_BITS, /* the device's busy bits of each TSG's channels */
 };
 
 /* Chosen once, for a scheduler's life. */
@@ -51,7 +59,10 @@ struct gvm_scheduler_config {
 	u64 interval_ns; /* between two looks; at least 1 */
 };
 
-/* The scheduler of one device. Owner's memory; guarded by tsg_mutex unless a field says otherwise. */
+/*
+ * The scheduler of one device. Owner's memory; guarded by tsg_mutex unless a field says
+ * otherwise.
+ */
 struct gvm_scheduler {
 	struct gvm_device *device; /* NULL: not started */
 	struct gvm_scheduler_config config;
@@ -64,47 +75,47 @@ struct gvm_scheduler {
 	u64 failures; /* of these, failed; each is tried again in the next round */
 	bool failing; /* the last round had a failure, and it has been logged */
 
-	struct gvm_tsg *batch[GVM_SCHED_BATCH]; /* of the RPC in the making */
+	struct gvm_tsg *batch[GVM_SCHED_BATCH]; /* TSGs of the next RPC */
 	u32 batch_ids[GVM_SCHED_BATCH];
 	u32 batch_count;
 };
 
 /*
- * Decide from each container's share.work and share.ran_ns, which are about the time since the
- * last call: sets share.held, share.slice_us and the books behind them. @now_ns: monotonic.
- * CONTEXT: process, tsg_mutex held; does not sleep.
+ * Decide from each container's share.work and share.ran_ns, which cover the time since the last
+ * call. Sets share.held, share.slice_us and the other fields of struct gvm_share. @now_ns:
+ * monotonic. CONTEXT: process, tsg_mutex held; does not sleep.
  */
 void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy policy,
 			     u64 now_ns);
 
 /*
- * Start or stop the scheduler of a device, which has none yet. start: 0; -EINVAL (the policy needs
- * no thread, or the interval is 0), -EBUSY (there is one), -ENOMEM. stop: every TSG gets back what
- * its control files say, as far as RPCs succeed; nothing for a scheduler that was not started.
- * CONTEXT: process.
+ * Start or stop the scheduler of a device. start: 0; -EINVAL (the policy needs no thread, or
+ * the interval is 0), -EBUSY (the device has a scheduler) or -ENOMEM. stop: every TSG gets back
+ * the settings of its control files, as far as RPCs succeed; does nothing to a scheduler that
+ * was not started. CONTEXT: process.
  */
 int gvm_scheduler_start(struct gvm_scheduler *scheduler, struct gvm_device *device,
 			const struct gvm_scheduler_config *config);
 void gvm_scheduler_stop(struct gvm_scheduler *scheduler);
 
 /*
- * One look and the RPCs that follow from it: what the thread does every interval and when it is
- * kicked. Returns 0, or the first RPC's error: what failed is not recorded as done, and the next
- * round tries it again. A TSG that is gone is no error. A quiesced device gets no round; -ENODEV: the
- * GPU is lost. CONTEXT: process.
+ * One look and the RPCs that follow from it. The thread does this every interval and when it is
+ * kicked. Returns 0, -ENODEV: the GPU is lost, or the first RPC's error. A failed RPC is not
+ * recorded as done, and the next round tries it again. A TSG that is gone is no error. A
+ * quiesced device gets no round. CONTEXT: process.
  */
 int gvm_scheduler_round(struct gvm_scheduler *scheduler);
 
 /*
- * Something has changed that should not wait for the next look: a first launch, a setting, a new
- * TSG. Without a scheduler it is nothing. CONTEXT: atomic.
+ * Wake the scheduler for a change that should not wait for the next look: a first launch, a
+ * setting, a new TSG. Does nothing without a scheduler. CONTEXT: atomic.
  */
 void gvm_scheduler_kick(struct gvm_device *device);
 
 /*
- * A launch of @container was counted. It kicks the scheduler if the container's last such kick is
- * GVM_SCHED_QUIET_NS ago: until then a container is taken to have work anyhow. So a tenant's launches
- * cause no more rounds, however many they are. CONTEXT: atomic.
+ * A launch of @container was counted. Kicks the scheduler if the container's last kick for a
+ * launch is GVM_SCHED_QUIET_NS ago. Until then the container counts as busy anyhow. So a tenant
+ * cannot cause more rounds with more launches. CONTEXT: atomic.
  */
 void gvm_scheduler_kick_launch(struct gvm_container *container);
 
