@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A host engine with one address space, for tests: one a process. */
+/* A host engine with one address space, for tests. One per process. */
 #ifndef TESTS_FIFO_WORLD_H
 #define TESTS_FIFO_WORLD_H
 
@@ -10,7 +10,7 @@
 
 static struct gmmu gmmu;
 static struct fifo fifo;
-/* The address space of all TSGs: nothing is mapped. */
+/* The address space of all TSGs. At first nothing is mapped. */
 static struct page_table table;
 
 /* Run @body beside a host engine whose address space has @blocks blocks at @va. */

@@ -7,7 +7,7 @@
 #include "fifo/burst.h"
 #include "runner.h"
 
-/* End of every kernel of a burst that is loaded from @from on with @done_ns done. */
+/* The end of every kernel of a burst that is loaded at @from with @done_ns of its work done. */
 static void brute_force(const struct fifo_burst *burst, u64 from, u64 *ends)
 {
 	u64 first = burst->done_ns / burst->kernel_ns;
@@ -49,7 +49,7 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 			  burst_work_ns(burst));
 }
 
-/* A date that fits the burst's state: all kernels that have run were launched by then. */
+/* A date that fits the burst's state: by then all kernels that have run were launched. */
 static u64 possible_date(const struct fifo_burst *burst, u64 slack)
 {
 	u64 kernel = burst->done_ns / burst->kernel_ns;
@@ -104,10 +104,10 @@ END_TEST
 START_TEST(a_burst_left_behind_catches_up_and_runs_dry_again)
 {
 	/*
-	 * 10 kernels of 10, launched every 20 from 0: at 100, five are launched, none is done.
-	 * Loaded then, kernels 0-4 end at 110..150; by 150 seven are launched, so 5 and 6 follow
-	 * until 170, when eight are launched; 7 ends at 180, when nine are; 8 ends at 190, and 9
-	 * is launched at 200: dry from 190.
+	 * 10 kernels of 10, launched every 20 from 0. At 100, five are launched and none is
+	 * done. Loaded then, kernels 0 to 4 end at 110 to 150. By 150 seven are launched, so 5
+	 * and 6 end by 170. By 170 eight are launched: 7 ends at 180. By 180 nine are launched:
+	 * 8 ends at 190. Kernel 9 is launched at 200, so the burst is dry from 190.
 	 */
 	struct fifo_burst burst = { .kernels = 10, .kernel_ns = 10, .launch_ns = 20 };
 
@@ -118,9 +118,9 @@ START_TEST(a_burst_left_behind_catches_up_and_runs_dry_again)
 END_TEST
 
 /*
- * The same at less than full speed, in millionths of a ns: a kernel takes a million times its time,
- * and a ns brings as many as the speed is in ppm. Work is looked at twice on the way, and picked up
- * again from there: nothing may be lost.
+ * The same at less than full speed, in millionths of a ns: a kernel takes a million times its
+ * time, and a ns brings as many millionths as the speed in ppm. Work is looked at on the way
+ * and picked up from there: nothing may be lost.
  */
 static void check_slow_burst(const struct fifo_burst *start, u64 from)
 {
@@ -148,7 +148,7 @@ static void check_slow_burst(const struct fifo_burst *start, u64 from)
 		if (end > from + 1)
 			ck_assert_uint_lt(work_at(start, from, end - 1),
 					  (i + 1) * start->kernel_ns);
-		/* Another look at the burst, somewhere before this end. */
+		/* Look at the burst at a date before this end. */
 		middle = seen + (u64)rand() % (end - seen + 1);
 		if (middle == end)
 			continue;

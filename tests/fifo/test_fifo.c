@@ -50,7 +50,7 @@ static void evict_block(struct fifo_tsg *tsg, u32 index)
 	fifo_unmapped(tsg, VA + index * GVM_CHUNK_BYTES);
 }
 
-/* All kernels there at once. */
+/* A burst whose kernels are all launched at once. */
 static struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
 {
 	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
@@ -101,9 +101,9 @@ static void state_in_use(void *data)
 	struct fifo_burst b = ready_burst(2, 100);
 
 	/*
-	 * 8 to save or restore a full GPU: a's kernel is in execution when b comes, and holds half of
-	 * it; b leaves between two kernels, with nothing: a 10-110, switch 10 + 4, b 124-224, switch
-	 * 10 + 4, a 238-338, 14, b 352-452, 14, a 466-516.
+	 * 8 to save or restore a full GPU. a's kernel is in execution when its slice ends, and
+	 * holds half of it. b leaves between two kernels, with no state. So a 10-110, switch 10
+	 * + 4, b 124-224, switch 10 + 4, a 238-338, 14, b 352-452, 14, a 466-516.
 	 */
 	(void)data;
 	fifo.config.context_state_ns = 8;
@@ -126,7 +126,10 @@ static void newcomer(void *data)
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 50);
 
-	/* a has run since 10 and outstayed its slice at 500: b 510-560, then a's 510 left: 1080 */
+	/*
+	 * a has run since 10, and at 500 its slice is long over: b 510-560, then a's 510 left
+	 * end at 1080
+	 */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(500);
@@ -167,7 +170,7 @@ static void gaps(void *data)
 	struct fifo_burst b = ready_burst(1, 400);
 
 	/*
-	 * b 10-110 is alone, its slice ends at 110; a is there at 100, so a switches in at
+	 * b 10-110 is alone until a is ready at 100. b's slice ends at 110, so a switches in at
 	 * 110-120, runs 120-140 and is dry. b 150-250 (a ready again at 200); a 260-280, dry; b
 	 * 290-390 (a ready at 300); a 400-420, done. b has 100 left: 430-530.
 	 */
@@ -212,7 +215,7 @@ static void one_stream(void *data)
 	struct fifo_burst first = { .kernels = 2, .kernel_ns = 10, .launch_ns = 50 };
 	struct fifo_burst second = first;
 
-	/* launches at 50, 100 and, by the same host thread, 150, 200 */
+	/* launches at 50 and 100, then, by the same host thread, at 150 and 200 */
 	(void)data;
 	fifo_submit(&tsg_a, &first);
 	fifo_submit(&tsg_a, &second);
@@ -231,7 +234,7 @@ static void disabled(void *data)
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 30);
 
-	/* At 50 a is disabled but runs on; preempted at 60, it is off until 300. */
+	/* a is disabled at 50 and runs on. It is preempted at 60, and off until 300. */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(50);
@@ -244,7 +247,7 @@ static void disabled(void *data)
 	expect_end(&b, 240);
 	eng_sleep_until(300);
 	fifo_enable(&tsg_a);
-	/* 950 left from 310 on */
+	/* It has 950 left, from 310 on. */
 	expect_end(&a, 1260);
 }
 
@@ -260,7 +263,10 @@ static void preempted_while_stalled(void *data)
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 30);
 
-	/* a stalls at 10 on its first page. Frozen then, it cannot leave before the replay at 200. */
+	/*
+	 * a stalls at 10 on its first page. When it is frozen at 50, it cannot leave before the
+	 * replay at 200.
+	 */
 	(void)data;
 	a.touches = &touch;
 	a.touch_count = 1;
@@ -279,7 +285,7 @@ static void preempted_while_stalled(void *data)
 	fifo_update(&fifo);
 	ck_assert_uint_eq(tsg_a.busy_ns, 0);
 	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 190);
-	/* b had work from 50 on. */
+	/* b has had work since 50. */
 	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
 	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
 	fifo_enable(&tsg_a);
@@ -298,7 +304,10 @@ static void unmapped_ahead(void *data)
 	struct fifo_burst a = ready_burst(4, 100);
 	struct gvm_fault fault;
 
-	/* A block a kernel, from 10 on. At 160 block 0 is used, block 1 in use. */
+	/*
+	 * A block a kernel, from 10 on. At 160 the kernels are done with block 0 and use block
+	 * 1.
+	 */
 	(void)data;
 	map_four_blocks();
 	a.touches = &touch;
@@ -313,7 +322,7 @@ static void unmapped_ahead(void *data)
 	eng_sleep_until(300);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_a.busy_ns, 200);
-	/* The kernel at block 2 reports that, all of it, and not the next one's. */
+	/* The kernel at block 2 reports all of that block, and no page of the next kernel's. */
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
 	ck_assert_uint_eq(fault.va, VA + 2 * GVM_CHUNK_BYTES);
@@ -351,19 +360,22 @@ static void faulting_kernel(void *data)
 	eng_sleep_until(300);
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 64);
 	gmmu_flush(&gmmu);
-	/* One of the kernel's two blocks is there: the other one's warps still fault. */
+	/* One of the kernel's two blocks is there. The warps of the other one still fault. */
 	map_block(0);
 	fifo_replay(&fifo);
 	eng_sleep_until(301);
 	ck_assert(fifo_is_current(&tsg_a));
-	/* With block 0 come 50 ns of work, with which others would have been let in. */
+	/* Block 0 brings 50 ns of work. The kernel does that work, and b is not let in. */
 	eng_sleep_until(400);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_b.busy_ns, 0);
 	gmmu_flush(&gmmu);
 	map_block(1);
 	fifo_replay(&fifo);
-	/* Now it has all of its pages, and makes room at once; the next kernel's fault is its own. */
+	/*
+	 * Now the kernel has all of its pages, and a makes room at once. The next kernel's
+	 * fault is separate.
+	 */
 	expect_end(&b, 460);
 	eng_sleep_until(700);
 	gmmu_flush(&gmmu);
@@ -384,7 +396,7 @@ static void unmapped_after_replay(void *data)
 	struct fifo_burst a = ready_burst(4, 100);
 	struct fifo_burst b = ready_burst(1, 50);
 
-	/* a stalls at 110 on block 1. Its slice is over when that is replayed, so b goes first. */
+	/* a stalls at 110 on block 1. Its slice is over at the replay, so b goes first. */
 	(void)data;
 	map_block(0);
 	map_block(2);
@@ -398,7 +410,10 @@ static void unmapped_after_replay(void *data)
 	gmmu_flush(&gmmu);
 	map_block(1);
 	fifo_replay(&fifo);
-	/* b evicts it: the access was made. Block 2 was only looked at. */
+	/*
+	 * Blocks 1 and 2 are evicted at once. The access to block 1 was made; block 2 was only
+	 * looked at.
+	 */
 	evict_block(&tsg_a, 1);
 	evict_block(&tsg_a, 2);
 	expect_end(&b, 360);
@@ -423,7 +438,10 @@ static void turns(void *data)
 	struct fifo_burst b = ready_burst(1, 100000);
 	struct fifo_burst c = ready_burst(1, 100000);
 
-	/* a is thrown off and readmitted whenever it runs: the turn goes on to b and c. */
+	/*
+	 * Each time a runs, it is taken off and readmitted at once. The turn must go on to b
+	 * and c.
+	 */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
@@ -499,7 +517,7 @@ static void pending(void *data)
 {
 	struct fifo_burst a = { .kernels = 4, .kernel_ns = 100, .launch_ns = 10 };
 
-	/* launched at 10, 20, 30, 40; executing from 10 */
+	/* launched at 10, 20, 30, 40; the first runs from 10 */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(35);
@@ -550,7 +568,10 @@ START_TEST(all_work_is_done_and_busy_time_adds_up_under_random_load)
 }
 END_TEST
 
-/* A driver that waits for a copy in from 100 to 160, in both directions to 200; and the looks at it. */
+/*
+ * A driver whose stall is CPU work until 100, a copy in until 160, then copies both ways; and
+ * the date of the last look at it.
+ */
 static u64 looked_at_ns;
 
 static struct fifo_stall parts_by_date(void *data, const struct fifo_tsg *tsg, u64 ns)
@@ -592,7 +613,7 @@ static void stalled_over_samples(void *data)
 	fifo_update(&fifo);
 	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 195);
 	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);
-	/* 60 ns and half of 45; the odd one counts as out. */
+	/* 60 ns, and half of 45. The odd ns counts as out. */
 	ck_assert_uint_eq(fifo_stall_in_ns(&tsg_a.stall), 60 + 22);
 	ck_assert_uint_eq(fifo_stall_out_ns(&tsg_a.stall), 23);
 	expect_end(&a, 1205);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * How a burst walks through memory, nanosecond by nanosecond: the host engine's cursor and closed
- * forms against a statement of the same rules that remembers nothing but what is done and granted.
+ * How a burst walks through memory, nanosecond by nanosecond: the host engine's cursor and
+ * closed forms, against a plain statement of the same rules whose only state is the work done
+ * and the accesses granted.
  */
 #include "draw.h"
 #include "fifo_world.h"
@@ -20,7 +21,10 @@ static u32 draw(u32 below)
 	return draw_below(&random_state, below);
 }
 
-/* One case: a burst, memory at first, when the driver answers and when it takes blocks away. */
+/*
+ * One case: a burst, the memory at its start, the driver's answer time, and when which blocks
+ * are evicted.
+ */
 static struct walk {
 	struct fifo_burst burst;
 	struct gmmu_touch touches[TOUCHES];
@@ -28,7 +32,7 @@ static struct walk {
 	u64 groups[TOUCHES];
 	u32 resident[BLOCKS];
 	u64 service_ns;
-	u64 evict_ns[EVICTIONS]; /* from the submission on; rising */
+	u64 evict_ns[EVICTIONS]; /* after the submission, rising */
 	u32 evict_block[EVICTIONS];
 } walk;
 
@@ -97,7 +101,7 @@ static void list_accesses(void)
 	}
 }
 
-/* The first access from @from on, before @to, whose pages are not there, or @to. */
+/* The first access in [@from, @to) with a missing page; @to if there is none. */
 static u64 first_missing(const u32 *resident, u64 from, u64 to)
 {
 	while (from < to && !(accesses[from].pages & ~resident[accesses[from].block]))
@@ -105,7 +109,7 @@ static u64 first_missing(const u32 *resident, u64 from, u64 to)
 	return from;
 }
 
-/* What accesses find missing. */
+/* List the pages that the accesses find missing. */
 static void list_missing(const u32 *resident, u64 from, u64 to, u32 *missing)
 {
 	memset(missing, 0, BLOCKS * sizeof(*missing));
@@ -124,7 +128,10 @@ static u64 kernel_end(u64 at)
 	return end > at + 1 ? end : at + 1;
 }
 
-/* When the burst ends after its submission; 0: the order of events of one date decides. */
+/*
+ * The burst's end, counted from its submission. 0: the result depends on the order of events at
+ * one date.
+ */
 static u64 naive_end(void)
 {
 	const struct fifo_burst *burst = &walk.burst;
@@ -141,7 +148,7 @@ static u64 naive_end(void)
 			if (done == work)
 				return 0;
 			at = max(granted, access_count * done / work);
-			/* Does the burst stand just where it would fault? */
+			/* Does the burst stand at a place where it would fault? */
 			if (!replay && first_missing(resident, at, access_count) * work /
 						       max(access_count, (u64)1) <=
 					       done)
@@ -180,7 +187,7 @@ static void set_resident(u32 block, u32 pages)
 	page_table_map(&table, va, block, pages, true);
 }
 
-/* Bring in what faulted. */
+/* Map the pages that faulted. */
 static void serve(void)
 {
 	struct gvm_fault fault;

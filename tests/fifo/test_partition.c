@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * GPUs that contexts share in space, and in parts: small schedules worked out by hand, checked to the
- * nanosecond. Timeslice 100, context switch 10 where a partition is shared in time.
+ * GPUs that contexts share in space, and GPUs in partitions: small schedules worked out by
+ * hand, checked to the nanosecond. The timeslice is 100 and a context switch takes 10 where a
+ * partition is shared in time.
  */
 #include "draw.h"
 #include "fifo_world.h"
@@ -37,7 +38,7 @@ static void join(struct fifo_tsg *tsg, u32 partition, u32 limit_ppm)
 	ck_assert_int_eq(fifo_tsg_init_in(&fifo, tsg, &table, partition, limit_ppm), 0);
 }
 
-/* One kernel that is there at once, and can fill so many of the SMs. */
+/* One kernel, launched at once, that can fill @sm_ppm of the SMs. */
 static struct fifo_burst kernel(u64 kernel_ns, u32 sm_ppm, u32 bandwidth_ppm)
 {
 	return (struct fifo_burst){ .kernels = 1,
@@ -104,7 +105,10 @@ static void small_and_large(void *data)
 	fifo_submit(&tsg_b, &large);
 	expect_end(&small, 1000);
 	expect_end(&large, 1000);
-	/* One that can use all takes the 70 % that are left: 700 by 2000, then 300 alone. */
+	/*
+	 * A kernel that can use all SMs gets the 70 % that are left: 700 done at 2000, then 300
+	 * alone.
+	 */
 	fifo_submit(&tsg_a, &second);
 	fifo_submit(&tsg_b, &all);
 	expect_end(&second, 2000);
@@ -122,8 +126,9 @@ static void bound_by_memory(void *data)
 	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
 
 	/*
-	 * Together they want 120 % of the bandwidth. b gets its 40 %; a gets 60 of the 80 it wants:
-	 * 675 by 900. Then it is alone and has what it wants: 225 more.
+	 * Together they want 120 % of the bandwidth. b gets its 40 %. a gets 60 of the 80 % it
+	 * wants: 675 of its work by 900. Then a is alone and gets all it wants: the last 225
+	 * take 225.
 	 */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
@@ -144,7 +149,7 @@ static void thirds(void *data)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = a;
 
-	/* 333,333 ppm each: 1000 ns of work are through at 3000.003, and 3001 is the first ns after. */
+	/* 333,333 ppm each: 1000 ns of work end at 3000.003. The next whole ns is 3001. */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -173,8 +178,8 @@ static void gaps(void *data)
 	struct fifo_burst b = kernel(1000, 0, 0);
 
 	/*
-	 * a's kernels are there at 300 and 600, and take 200 beside b. b: 300 by 300, 400 by 500, 500
-	 * by 600, 600 by 800, and then 400 alone.
+	 * a's kernels are launched at 300 and 600, and take 200 each beside b. b has done 300
+	 * by 300, 400 by 500, 500 by 600, 600 by 800. The last 400 run alone.
 	 */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
@@ -204,7 +209,9 @@ static void stalled_in_space(void *data)
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = kernel(1000, 0, 0), b = a;
 
-	/* a stalls until 500, and holds half of the SMs; b has 250 by then, and ends at 2000. */
+	/*
+	 * a stalls until 500 and holds half of the SMs. By then b has done 250. b ends at 2000.
+	 */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -234,9 +241,9 @@ static void stalled_in_a_partition(void *data)
 			  c = kernel(100, HALF, 0);
 
 	/*
-	 * a and c share one half, b has the other. a stalls at 10, and c has to wait for it; b takes
-	 * twice its time. From the replay at 5000 on a takes 200, is switched out after 100 - its slice
-	 * was over long ago - and so on.
+	 * a and c share one half, b has the other and takes twice its time. a stalls at 10, and
+	 * c waits for it. From the replay at 5000 on, a needs 200. Its slice was over long ago,
+	 * so it is switched out at once.
 	 */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
@@ -270,7 +277,9 @@ static void slices_in_a_partition(void *data)
 	struct fifo_burst a = kernel(250, HALF, 0), b = kernel(150, HALF, 0);
 	struct fifo_burst c = kernel(1000, HALF, 0);
 
-	/* a 10-110, b 120-220, a 230-330, b 340-390, a 400-450; c has the other half for itself. */
+	/*
+	 * a 10-110, b 120-220, a 230-330, b 340-390, a 400-450. c has the other half to itself.
+	 */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -290,7 +299,7 @@ START_TEST(a_partition_slices_time_among_its_own)
 }
 END_TEST
 
-/* Random bursts of a, b and c, one after the other. All their work is done; *ret_work: how much each had. */
+/* Run random bursts of a, b and c in turn. All work is done; *ret_work is the work of each. */
 static void run_random_load(u64 seed, u64 *ret_work)
 {
 	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
@@ -319,7 +328,7 @@ static void random_load(void *data)
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	join(&tsg_c, 0, FIFO_ALL_PPM);
 	run_random_load(7, work);
-	/* All of them can use all SMs: together they never do more than one at full speed. */
+	/* Each of them can use all SMs. Together they never do more than one at full speed. */
 	ck_assert_uint_le(work[0] + work[1] + work[2], eng_now());
 }
 
@@ -333,7 +342,7 @@ static void killed_in_space(void *data)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a;
 
-	/* b has 250 when a is killed, and all SMs from then on. */
+	/* b has done 250 when a is killed. From then on b has all SMs. */
 	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -352,7 +361,10 @@ START_TEST(one_that_is_killed_in_space_leaves_its_sms_to_others)
 }
 END_TEST
 
-/* An MPS server whose clients a and b get at most @limit_ppm of the SMs, and c beside it. */
+/*
+ * An MPS server with clients a and b, which get at most @limit_ppm of the SMs each. c is beside
+ * it.
+ */
 static struct fifo_entry server;
 
 static void join_server(u32 limit_ppm)
@@ -368,8 +380,8 @@ static void server_and_another(void *data)
 	struct fifo_burst a = kernel(200, 0, 0), b = a, c = kernel(250, 0, 0);
 
 	/*
-	 * a and b have half of the SMs each: 50 in a slice of 100. Server 10-110, c 120-220, server 230-330,
-	 * c 340-440, server 450-550, c 560-610, server 620-720.
+	 * a and b have half of the SMs each: 50 in a slice of 100. Server 10-110, c 120-220,
+	 * server 230-330, c 340-440, server 450-550, c 560-610, server 620-720.
 	 */
 	(void)data;
 	join_server(HALF);
@@ -407,8 +419,8 @@ static void server_without_work(void *data)
 	struct fifo_burst late = kernel(10, 0, 0);
 
 	/*
-	 * Both can use all SMs: 60 for the 30 of a, then 20 more for b, alone. The turn ends at 90. c runs
-	 * 100-200, and a's next kernel waits for the end of it.
+	 * Both can use all SMs: a's 30 take 60, then b's other 20 run alone. The turn ends at
+	 * 90. c runs 100-200. a's next kernel waits for c's end.
 	 */
 	(void)data;
 	join_server(FIFO_ALL_PPM);
@@ -436,9 +448,10 @@ static void stalled_client(void *data)
 	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0), c = kernel(100, 0, 0);
 
 	/*
-	 * a stalls at 10 until 1010 and keeps its half. b goes on: 500 by 1010, long past its slice. Then the
-	 * server leaves at once. c 1020-1120; the server from 1130 on: a's 100 beside b take 200, of which
-	 * 100 in this slice; c has nothing more, so the server runs on.
+	 * a stalls from 10 to 1010 and keeps its half. b goes on long past the slice: 500 by
+	 * 1010. Then the server leaves at once. c 1020-1120. The server runs from 1130 on: a's
+	 * 100 beside b take 200, of which 100 in this slice. c has no more work, so the server
+	 * runs on.
 	 */
 	(void)data;
 	join_server(FIFO_ALL_PPM);
@@ -469,8 +482,9 @@ static void settings_of_a_server(void *data)
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = kernel(50, 0, 0);
 
 	/*
-	 * A slice of 40, written to b's, is the server's. b is taken off at 30, alone: the server's turn
-	 * ends, it is the server's again at 90, and a has all SMs.
+	 * A slice of 40 that is written to b is the whole server's. b alone is taken off at 30.
+	 * The server's turn ends, and c runs. From 90 on it is the server's turn, and a has all
+	 * SMs.
 	 */
 	(void)data;
 	join_server(FIFO_ALL_PPM);
@@ -496,7 +510,7 @@ static void settings_of_a_server(void *data)
 	ck_assert_uint_eq(tsg_b.busy_ns, 60);
 	fifo_kill(&fifo, tsg_b.id);
 	ck_assert_int_eq(fifo_wait(&b), -EIO);
-	/* 840 are left. */
+	/* a has 840 left. */
 	expect_end(&a, 1140);
 }
 
@@ -513,7 +527,7 @@ static void random_load_of_a_server(void *data)
 	(void)data;
 	join_server(FIFO_ALL_PPM / 3);
 	run_random_load(runner_seed(), work);
-	/* A third of the SMs for each client, in the same turns. */
+	/* Each client has a third of the SMs, in the server's turns. */
 	ck_assert_uint_ge(eng_now(), 3 * max(work[0], work[1]) + work[2]);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A simulated GPU for one test. One simulation a test. */
+/* A simulated GPU for a test. One simulation per test. */
 #ifndef GPU_FIXTURE_H
 #define GPU_FIXTURE_H
 
@@ -9,8 +9,8 @@
 extern struct sim_gpu gpu;
 
 /*
- * Run @body in an actor on a GPU that has started. Afterwards all processes that run exit, the GPU stops,
- * and the books are checked: no chunk and no container is left.
+ * Run @body in an actor on a started GPU. Then all running processes exit, the GPU stops, and
+ * the books are checked: no chunk and no container is left.
  */
 void run_gpu(const struct cfg_gpu *profile, const struct sim_memory_policy *policy,
 	     void (*body)(void));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The check of page tables, against drivers with a defect: each is the true driver with one call of
- * its gvm_mmu_ops left out or changed. The true driver passes the same run.
+ * The check of page tables, against drivers with a defect. Each is the true driver with one
+ * call of its gvm_mmu_ops left out or changed. The true driver passes the same run.
  */
 #include "gpu/check.h"
 
@@ -36,9 +36,9 @@ static const struct sim_memory_policy model = { .manager = &sim_manager_nvuvm };
 static struct sim_gpu gpu;
 static struct sim_process process, other;
 
-/* The defect; calls of the true driver go on to sim_gpu_mmu_ops. */
+/* The driver with its defect. Its other calls are those of sim_gpu_mmu_ops. */
 static struct gvm_mmu_ops driver;
-static u32 changed; /* calls that the mutant has left out or changed */
+static u32 changed; /* calls left out or changed */
 
 static void unmap_nothing(void *data, void *space, u64 va, u32 pages)
 {
@@ -49,7 +49,7 @@ static void unmap_nothing(void *data, void *space, u64 va, u32 pages)
 	changed++;
 }
 
-/* All but the last page. */
+/* Unmap all pages but the last. */
 static void unmap_too_few(void *data, void *space, u64 va, u32 pages)
 {
 	changed++;
@@ -77,8 +77,8 @@ static void map_one_page_less(void *data, void *space, u64 va, u32 chunk, u32 pa
 	sim_gpu_mmu_ops.map(data, space, va, chunk, pages & (pages - 1), access);
 }
 
-static bool checks_itself;	 /* the GPU looks, and not the test */
-static enum sim_pte_error found; /* by the first check that found anything */
+static bool checks_itself;	 /* the GPU checks, not the test */
+static enum sim_pte_error found; /* the first error found */
 static struct sim_process *found_in;
 
 static void check(void)
@@ -94,7 +94,9 @@ static void check(void)
 	found_in = finding.tsg == process.tsg.id ? &process : &other;
 }
 
-/* Touch @count blocks from @first on. A mutant's kernels may never end: give up after 100 ms. */
+/*
+ * Touch @count blocks from @first on. A kernel of a mutant may never end: give up after 100 ms.
+ */
 static void touch(struct sim_process *toucher, u32 first, u32 count, enum gvm_access access)
 {
 	struct gmmu_touch touch = sim_touch_blocks(&toucher->ranges[0], first, count, access);
@@ -116,8 +118,8 @@ static void touch(struct sim_process *toucher, u32 first, u32 count, enum gvm_ac
 }
 
 /*
- * One container reads 4 blocks and writes 2 of them; the other one writes 7, which takes all of the
- * first one's but one; then the first one comes back, and takes from the other.
+ * One container reads 4 blocks and writes 2 of them. The other one writes 7, and takes three of
+ * the first one's four chunks. Then the first one reads again, and takes chunks of the other.
  */
 static void body(void *data)
 {
@@ -180,7 +182,7 @@ START_TEST(the_true_driver_passes)
 }
 END_TEST
 
-/* The chunk goes to the other container, and the one that lost it still reaches it. */
+/* The chunk goes to the other container, and its former owner can still reach it. */
 START_TEST(a_forgotten_unmap_at_eviction_is_found)
 {
 	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
@@ -214,7 +216,7 @@ START_TEST(a_wrong_chunk_in_a_map_is_found)
 }
 END_TEST
 
-/* Only where clean pages are mapped read-only is there something to get wrong. */
+/* Only a driver that maps clean pages read-only can have this defect. */
 START_TEST(an_entry_that_permits_writes_to_a_clean_page_is_found)
 {
 	struct gvm_mmu_ops mutant = with_map(map_writable);
@@ -237,7 +239,7 @@ START_TEST(a_map_of_too_few_pages_is_found)
 }
 END_TEST
 
-/* As every test does that drives a GPU: GVMSIM_CHECK. */
+/* GVMSIM_CHECK makes the GPU check itself, as in every test that runs one. */
 START_TEST(the_program_stops_when_a_gpu_that_checks_itself_finds_an_error)
 {
 	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);

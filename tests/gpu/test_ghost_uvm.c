@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Ghost's policy at the hooks of NVIDIA's driver: limits are exact, protection holds, RM's takes too. */
+/*
+ * Ghost's policy at the hooks of NVIDIA's driver: limits are exact, and protection holds, also
+ * when RM takes memory.
+ */
 #include "gpu_fixture.h"
 #include "gvm/control.h"
 
@@ -40,7 +43,7 @@ static void write_file(const struct sim_process *process, const char *file, u64 
 	ck_assert_int_eq(gvm_control_write(process->container, file, text, strlen(text)), 0);
 }
 
-/* Kernels, a block each, go through a range. 0 or -EIO. */
+/* Kernels walk through a range, one block each. Returns 0 or -EIO. */
 static int walk(struct sim_process *process, const struct gvm_range *range)
 {
 	struct gmmu_touch touch = sim_touch_all(range, GVM_ACCESS_WRITE);
@@ -92,7 +95,9 @@ START_TEST(a_protected_container_keeps_its_chunks)
 }
 END_TEST
 
-/* A full device: a third process wants a context of 10 chunks, which is charged to no container. */
+/*
+ * On a full device a third process starts. Its context of 10 chunks is charged to no container.
+ */
 static void take_a_context(void)
 {
 	crowd_a_protected_container();
@@ -140,7 +145,7 @@ static void fill_by_faults(void)
 	struct gvm_range *range = start(&one, 1, 200);
 
 	ck_assert_int_eq(walk(&one, range), 0);
-	/* Each block came in whole, by one fault; the evictor was ahead. */
+	/* Each block came in whole, by one fault. The evictor kept ahead. */
 	ck_assert_uint_eq(one.stats.block.pages_copied_in, 200 * GVM_PAGES_PER_BLOCK);
 	ck_assert_int_eq(eng_sleep_until(eng_now() + 100000000), 0);
 	ck_assert_uint_ge(gpu.device.memory_ops->free_chunks(gpu.device.memory), 2);

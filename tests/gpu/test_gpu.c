@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * One simulated GPU of 16 chunks with the driver core over it: locks between actors, faults end to
- * end, and exits in the middle of them. 1 byte/ns on the link.
+ * One simulated GPU of 16 chunks under the driver core: locks between actors, faults end to
+ * end, and exits in the middle of faults. 1 byte/ns on the link.
  */
 #include "gpu_fixture.h"
 
@@ -53,9 +53,9 @@ static void fault_in(void)
 	fifo_submit(&process.tsg, &burst);
 	ck_assert_int_eq(fifo_wait(&burst), 0);
 	/*
-	 * Interrupt 5 us; 64 records: 10 + 64 us; first block 20 us, then its copy begins, at 99 us.
-	 * Two copies of 1 us set-up and 2097.152 us each; the handler's second block (20 us) and
-	 * replay (2 us) hide behind them. Then 1 us of kernel.
+	 * Interrupt 5 us; 64 records: 10 + 64 us; first block 20 us. Its copy begins at 99 us.
+	 * There are two copies of 1 us set-up and 2097.152 us each. The handler's second block
+	 * (20 us) and replay (2 us) hide behind them. Then 1 us of kernel.
 	 */
 	ck_assert_uint_eq(burst.finished_ns,
 			  (5 + 10 + 64 + 20) * US + 2 * (1000 + 2097152) + 1000);
@@ -83,13 +83,13 @@ static void fault_with_pushes(void)
 	fifo_submit(&process.tsg, &burst);
 	ck_assert_int_eq(fifo_wait(&burst), 0);
 	/*
-	 * Interrupt 5 us, 32 records 10 + 32 us, block 20 us: the copy begins at 67 us. Behind it
-	 * come the block's PTEs and the replay, 7 us each, and then 1 us of kernel.
+	 * Interrupt 5 us, 32 records 10 + 32 us, block 20 us: the copy begins at 67 us. Then
+	 * come the block's PTEs and the replay, 7 us each, and 1 us of kernel.
 	 */
 	ck_assert_uint_eq(burst.finished_ns, 67 * US + 1000 + 2097152 + 2 * 7 * US + 1000);
 	/*
-	 * The handler's 2 us for the replay hide behind the copy: it waits from 69 us on, for the
-	 * PTEs and the replay, too.
+	 * The handler's 2 us for the replay hide behind the copy. The handler waits from 69 us
+	 * on: for the copy, the PTEs and the replay.
 	 */
 	ck_assert_uint_eq(process.tsg.stall.ns[FIFO_STALL_IN],
 			  1000 + 2097152 - 2 * US + 2 * 7 * US);
@@ -102,7 +102,7 @@ START_TEST(ptes_and_replays_come_behind_the_copies)
 }
 END_TEST
 
-/* Looked at every 7 us or once at the end, an episode has the same parts. */
+/* An episode has the same parts whether it is sampled every 7 us or once at the end. */
 static void sampled_episode(void)
 {
 	struct gmmu_touch touch;
@@ -121,7 +121,7 @@ static void sampled_episode(void)
 		eng_sleep_until(eng_now() + 7 * US);
 		fifo_update(&gpu.fifo);
 		ck_assert_uint_le(fifo_stall_ns(&process.tsg.stall) - before, 7 * US);
-		/* Waiting for the copy shows while it lasts, and not only when it is over. */
+		/* The wait for a copy shows while it lasts, and not only after it. */
 		at_first = process.tsg.stall;
 	} while (eng_now() < 80 * US);
 	ck_assert_uint_eq(at_first.ns[FIFO_STALL_IN], eng_now() - 69 * US);
@@ -177,7 +177,10 @@ static void forbid(void)
 	fifo_submit(&process.tsg, &burst);
 	ck_assert_int_eq(fifo_wait(&burst), -EIO);
 	ck_assert(process.killed);
-	/* Interrupt 5 us, batch 10 us, 32 records: not before the driver has done that work. */
+	/*
+	 * Interrupt 5 us, batch 10 us, 32 records: the kill comes after the driver's work on
+	 * the fault.
+	 */
 	ck_assert_uint_eq(process.killed_ns, 47 * US);
 	ck_assert_uint_eq(process.killed_ns, burst.finished_ns);
 	ck_assert_uint_eq(process.container->events[GVM_EVENT_OOM], 1);
@@ -202,21 +205,23 @@ static void take_in_turn(void *data)
 	gvm_mutex_unlock(&mutex);
 }
 
-/* Wants the mutex at the very date on which it is handed over. */
+/* It wants the mutex on the date at which the mutex is handed over. */
 static void take_at_10(void *data)
 {
 	eng_sleep_until(10);
 	take_in_turn(data);
 }
 
-/* Faults after pauses: how long each takes, without its copy and the handler's own work. */
+/*
+ * Faults after pauses: @wake_ns is the time of each beside its copy and the handler's own work.
+ */
 static void faults_after_pauses(void)
 {
 	static const struct {
 		u64 pause_ns;
 		u64 wake_ns;
 	} cases[] = {
-		{ 500 * US, 5 * US + 200 * US }, /* the first one: the thread has slept */
+		{ 500 * US, 5 * US + 200 * US }, /* at first the thread sleeps deeply */
 		{ 0, 0 },
 		{ 2 * US, 0 },
 		{ 4 * US, 5 * US },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Listeners of pressure events in simulated time, beside another tenant under load: whatever they do
- * but give memory back, the run is the same to the nanosecond, for their container and for the other
- * one. Each run is a process of its own.
+ * Listeners of pressure events in simulated time, beside another tenant under load. Unless a
+ * listener gives memory back, the run is the same to the nanosecond, for its container and for
+ * the other one. Each run is a process of its own.
  */
 #include "gpu/process.h"
 #include "gvm/control.h"
@@ -19,7 +19,7 @@
 #define CHUNKS 128u
 #define ROUNDS 4u
 
-enum { LOUD, QUIET, TENANTS }; /* the one that listens, and its neighbour */
+enum { LOUD, QUIET, TENANTS }; /* the listening tenant, and its neighbour */
 
 static struct cfg_gpu profile = {
 	.memory = CHUNKS * CHUNK,
@@ -37,12 +37,12 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000000 },
 };
 
-/* What a run came to, for the parent. */
+/* The result of a run, for the parent process. */
 struct outcome {
 	struct sim_process_stats stats[TENANTS];
 	u64 events[TENANTS][GVM_EVENTS];
 	u64 end_ns[TENANTS];
-	u64 heard; /* events that were read; not compared */
+	u64 heard; /* events read; not compared */
 };
 
 static struct outcome *outcome;
@@ -52,7 +52,7 @@ static struct gvm_listener listener;
 static struct eng_actor *reader;
 static bool over;
 
-/* Ways to listen; each is an actor. */
+/* Ways to listen. Each is an actor. */
 
 static void listen_never(void *data)
 {
@@ -115,7 +115,7 @@ static void (*const ways[])(void *data) = {
 	listen_and_reopen, listen_and_die,
 };
 
-/* A walk over all memory of a process, a block a kernel. */
+/* Walk over all memory of a process, one block a kernel. */
 static void walk(struct sim_process *process)
 {
 	struct gmmu_touch touch = sim_touch_all(&process->ranges[0], GVM_ACCESS_WRITE);
@@ -151,7 +151,7 @@ static void listen_from_now_on(void (*way)(void *data))
 	reader = eng_spawn("reader", way, NULL);
 }
 
-/* The reader sleeps in the listener, maybe; then it is woken by the close. */
+/* Stop listening. A reader that sleeps in the listener is woken by the close. */
 static void listen_no_more(void)
 {
 	over = true;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * One contract, every memory manager: the calls of struct gvm_memory_ops over a simulated GPU of eight
- * chunks, made by hand as the service layer makes them. Books are exact after each step.
+ * One contract, every memory manager: the calls of struct gvm_memory_ops on a simulated GPU of
+ * eight chunks, made by hand as the service layer makes them. The books are exact after each
+ * step.
  */
 #include "gpu_fixture.h"
 #include "gvm/clock.h"
@@ -20,7 +21,10 @@ static struct cfg_gpu profile = {
 		   .zero_bandwidth = 1000000000 },
 };
 
-/* A manager, and what differs by contract: does it charge before use, and what RM takes? */
+/*
+ * A manager, and its differences that the contract allows: does it charge before use, does it
+ * charge the memory that RM takes, has it hints?
+ */
 static const struct managed {
 	struct sim_memory_policy policy;
 	bool strict;
@@ -63,7 +67,10 @@ static void run_with(int which, void (*body)(void))
 	run_gpu(&profile, &managed->policy, run_body);
 }
 
-/* A batch with a fault on page 0 of @count blocks from @first on; the number of those serviced. */
+/*
+ * Service a batch with a fault on page 0 of @count blocks from @first on. Returns how many
+ * succeeded.
+ */
 static u32 fault_in(u32 first, u32 count)
 {
 	struct gvm_fault faults[8] = { 0 };
@@ -101,7 +108,7 @@ static void fault_and_charge(void)
 	ck_assert_uint_eq(fault_in(0, 4), 4);
 	ck_assert_uint_eq(charged(), 4);
 	ck_assert_uint_eq(gpu.device.bound_chunks, 4);
-	/* What is there is not charged again. */
+	/* A resident block is not charged again. */
 	ck_assert_uint_eq(fault_in(0, 4), 4);
 	ck_assert_uint_eq(charged(), 4);
 	ck_assert_int_eq(fault_status(range->va + 7 * CHUNK), -EFAULT);
@@ -143,7 +150,7 @@ static void evict_free_and_keep(void)
 	ck_assert_uint_eq(charged(), 2);
 	ck_assert_uint_eq(range->blocks[1].chunk, GVM_NO_CHUNK);
 	ck_assert_int_eq(gpu.device.chunks[chunk].state, GVM_CHUNK_FREE);
-	/* Nobody else gets it until it is released. */
+	/* No block gets the chunk until it is released. */
 	ck_assert_uint_eq(fault_in(0, 2), 2);
 	ck_assert_uint_ne(range->blocks[0].chunk, chunk);
 	ck_assert_uint_ne(range->blocks[1].chunk, chunk);
@@ -152,7 +159,7 @@ static void evict_free_and_keep(void)
 	ck_assert_uint_eq(one.container->swapped_bytes,
 			  managed->hints || managed->strict ? 0 : one.container->swapped_bytes);
 
-	/* Its owner is faster. */
+	/* The owner discards the block before the eviction. */
 	chunk = take_chunk_of(2);
 	ck_assert_uint_eq(ops->discard(memory, range, 2 * CHUNK, CHUNK), CHUNK);
 	ck_assert_int_eq(ops->evict(memory, chunk, &late), -ENOENT);
@@ -195,7 +202,7 @@ static void lower_the_limit(void)
 		ck_assert_uint_eq(fault_in(i, 1), 1);
 	if (managed->strict)
 		ck_assert_uint_eq(charged(), 2);
-	/* A limit of nothing: who charges before use cancels. */
+	/* A limit of 0: a manager that charges before use cancels the fault. */
 	ck_assert_int_eq(gvm_control_write(one.container, "gmem.limit.high", "0", 1), 0);
 	ck_assert_uint_eq(charged(), 0);
 	if (managed->strict)
@@ -242,7 +249,7 @@ static void take_unevictable(void)
 	gvm_unevictable_init(&taken, one.container);
 	ck_assert_int_eq(ops->unevictable_add(memory, &taken, 3 * CHUNK + 1), 0);
 	ck_assert_uint_eq(taken.chunks, 4);
-	/* Two of the six had to go. */
+	/* Two of the six chunks had to go. */
 	ck_assert_uint_eq(charged(), 4 + own);
 	ck_assert_uint_eq(one.stats.block.evictions, 2);
 	ck_assert_int_eq(ops->unevictable_add(memory, &taken, 5 * CHUNK), -ENOMEM);
@@ -258,7 +265,10 @@ START_TEST(unevictable_memory_takes_room_from_pages_and_gives_it_back)
 }
 END_TEST
 
-/* RM takes the four chunks of a container that may lose none: it is protected, and hmem.limit is 0. */
+/*
+ * RM takes the four chunks of a container that may lose none otherwise: it is protected, and
+ * hmem.limit is 0.
+ */
 static void take_by_force(void)
 {
 	u32 chunks[4];

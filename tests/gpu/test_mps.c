@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Processes that are clients of an MPS server: one TSG to the driver, one life, turns of their own GPU. */
+/*
+ * Processes that are clients of an MPS server: to the driver they are one TSG, they die
+ * together, and they share the server's turns of the GPU.
+ */
 #include "gpu/mps.h"
 #include "gpu_fixture.h"
 #include "gvm/control.h"
@@ -50,7 +53,10 @@ static void share_a_tsg(void)
 	ck_assert_int_eq(write_timeslice(&three), 0);
 	ck_assert_uint_eq(one.tsg.timeslice_ns, 1000000);
 	ck_assert_uint_eq(three.tsg.timeslice_ns, 4000000);
-	/* The first one leaves. The second one is alone, and its container's TSG is its own. */
+	/*
+	 * The first client leaves. The second one is alone, and the TSG is now its own
+	 * container's.
+	 */
 	sim_process_exit(&one);
 	ck_assert_int_eq(write_timeslice(&two), 0);
 	ck_assert_uint_eq(two.tsg.timeslice_ns, 4000000);
@@ -75,7 +81,10 @@ static void compute(void)
 	fifo_submit(&three.tsg, &c);
 	ck_assert_int_eq(fifo_wait(&a), 0);
 	ck_assert_int_eq(fifo_wait(&b), 0);
-	/* Server, the other one, server, of 1 ms each: half of the SMs for each client. */
+	/*
+	 * Turns of 1 ms: the server, the other process, the server. Each client has half of the
+	 * SMs.
+	 */
 	ck_assert_uint_eq(c.finished_ns, 2000000);
 	ck_assert_uint_eq(a.finished_ns, 3000000);
 	ck_assert_uint_eq(b.finished_ns, 3000000);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Contexts and page tables on the simulated GPU, under each driver: all of them take the memory from
- * the device, and the core alone says whose it is.
+ * Contexts and page tables on the simulated GPU, under each driver. All drivers take this
+ * memory from the device, and only the core charges it to a container.
  */
 #include "gpu_fixture.h"
 #include "nvuvm/nvuvm.h"
 
 #define CHUNK GVM_CHUNK_BYTES
 
-/* A context of 2.5 chunks, with its upper tables and those of a small range: 3 chunks. */
+/* A context of 2.5 chunks, its upper tables and the tables of a small range: 3 chunks. */
 static struct cfg_gpu profile = {
 	.memory = 16 * CHUNK,
 	.context = 5 * CHUNK / 2,
@@ -71,7 +71,7 @@ static void take_four_and_count_pages(void)
 
 	ck_assert_int_eq(start_and_touch(&one, 1, 4), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one.container), 4 * CHUNK);
-	/* What is left over from UVM's refill is free as well. */
+	/* The rest of UVM's refill is free as well. */
 	ck_assert_uint_eq(gpu.free_count + nvuvm->free.count, 16 - 3 - 4);
 }
 
@@ -81,7 +81,10 @@ START_TEST(nvidias_driver_takes_them_and_counts_pages_alone)
 }
 END_TEST
 
-/* Ten of 13 chunks are one's; two takes 3 for itself and 4, and one has to give 4. */
+/*
+ * One has ten of 13 chunks. Two takes 3 for its context and 4 for its range, so one has to give
+ * 4.
+ */
 static void start_beside_another(void)
 {
 	ck_assert_int_eq(start_and_touch(&one, 1, 10), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Paging on the simulated GPU: background evictors, limits that change under load, and containers
- * that exit in the middle of everything. 1 byte/ns on the link each way.
+ * Paging on the simulated GPU: background evictors, limits that change under load, and
+ * containers that exit at any point. 1 byte/ns on the link each way.
  */
 #include "gpu_fixture.h"
 #include "gvm/control.h"
@@ -38,7 +38,7 @@ static void simulate(void (*body)(void), const struct sim_memory_policy *policy)
 
 static const struct sim_memory_policy with_evictors = { .evictors = true };
 
-/* Touch memory once, a block a kernel. */
+/* Touch memory once, one block a kernel. */
 static int touch_with(struct sim_process *process, const struct gmmu_touch *touches, u32 count)
 {
 	struct gmmu_walk walk = { &process->page_table, touches, count };
@@ -75,8 +75,8 @@ static void set_limit(struct sim_process *process, const char *file, u64 chunks)
 static struct sim_process process;
 
 /*
- * 64 chunks of limit: the evictor wakes when fewer than 64 / 32 = 2 are free, and stops at 4. After
- * the 63rd block it evicts 3, so a walk over 80 blocks never finds the limit in its way.
+ * The limit is 64 chunks. The evictor wakes when fewer than 64 / 32 = 2 are free, and stops at
+ * 4. After the 63rd block it evicts 3, so a walk over 80 blocks never reaches the limit.
  */
 static void walk_with_evictor(void)
 {
@@ -104,8 +104,9 @@ START_TEST(an_evictor_keeps_some_of_the_limit_free)
 END_TEST
 
 /*
- * As above, but the host takes nothing: the evictor can do nothing. Whoever listens is told all the
- * same, since what it gives up is all that can save it from the limit: 4 chunks are wanted free, 1 is.
+ * As above, but the host takes nothing, so the evictor can do nothing. It tells listeners all
+ * the same: only memory that they give up can keep the container below its limit. 4 chunks
+ * should be free, 1 is.
  */
 static void fill_without_a_way_out(void)
 {
@@ -134,7 +135,7 @@ START_TEST(an_evictor_that_can_do_nothing_tells_who_listens)
 }
 END_TEST
 
-/* Bytes moved each way in a ring of 96 blocks through 64 chunks, and how long it took. */
+/* Bytes moved each way in a ring of 96 blocks through 64 chunks, and the time it took. */
 static u64 ring_ns, ring_in, ring_out;
 
 static void walk_in_a_ring(void)
@@ -158,13 +159,13 @@ static void walk_in_a_ring(void)
 }
 
 /*
- * A block takes 2.1 ms of link each way and 57 us of driver. With the evictor ahead the directions
- * work side by side, so each is busy for all of the time but the driver's.
+ * A block takes 2.1 ms of link each way and 57 us of driver. With the evictor ahead, both
+ * directions work side by side, and each is busy all of the time but the driver's.
  */
 START_TEST(with_the_evictor_ahead_both_directions_work_side_by_side)
 {
 	simulate(walk_in_a_ring, &with_evictors);
-	/* CLOCK on a ring misses each time. */
+	/* CLOCK misses every block of a ring. */
 	ck_assert_uint_eq(ring_in, 960 * CHUNK);
 	ck_assert_uint_ge(ring_out, 950 * CHUNK);
 	ck_assert_uint_ge(ring_in, ring_ns / 100 * 95);
@@ -204,7 +205,7 @@ static void read_in_a_ring(void)
 	sim_process_exit(&process);
 }
 
-/* No evictor is needed to be ahead of copies that nobody makes. */
+/* Clean pages go without a copy, so no evictor has to be ahead. */
 START_TEST(with_clean_drop_what_is_only_read_never_goes_out)
 {
 	static const struct sim_memory_policy policy = { .features = GVM_CLEAN_DROP };
@@ -216,7 +217,7 @@ START_TEST(with_clean_drop_what_is_only_read_never_goes_out)
 }
 END_TEST
 
-/* 20 blocks that are used in each step, beside a scan of 4 others a step: 64 fit. */
+/* 20 blocks are used in each step, beside a scan of 4 other blocks a step. 64 fit. */
 static void use_and_scan(void)
 {
 	struct gmmu_touch touches[2];
@@ -236,8 +237,8 @@ static void use_and_scan(void)
 }
 
 /*
- * The scan brings 1600 blocks in whatever is done. FIFO brings what is used in each step again once
- * a turn, 64 - 20 blocks later; with hints it comes once, or nearly so: 20 blocks.
+ * The scan brings in 1600 blocks in any case. FIFO also brings in the 20 used blocks again once
+ * a turn, 64 - 20 blocks later. With hints they come in once, or nearly so.
  */
 START_TEST(what_is_used_all_the_time_stays_once_its_use_is_asked_about)
 {
@@ -273,7 +274,7 @@ static u32 draw(u32 below)
 	return draw_below(&random_state, below);
 }
 
-/* A process that works until somebody ends it. */
+/* A process that works until it is ended. */
 static void tenant_main(void *data)
 {
 	struct tenant *tenant = data;
@@ -294,7 +295,7 @@ static void tenant_begin(struct tenant *tenant)
 	tenant->born_ns = eng_now();
 }
 
-/* The process exits at whatever it and the driver are at; its memory has to outlive them. */
+/* The process exits at any point of its work and the driver's. Its memory must outlive both. */
 static void tenant_end(struct tenant *tenant)
 {
 	const struct fifo_tsg *tsg = &tenant->process.tsg;
@@ -306,13 +307,13 @@ static void tenant_end(struct tenant *tenant)
 	eng_join(tenant->actor);
 	if (draw(2))
 		return;
-	/* Nobody has anything to do with it any more. */
+	/* Nothing is done for the ended process any more. */
 	stats = tenant->process.stats;
 	eng_sleep_until(eng_now() + 20 * MS);
 	ck_assert_mem_eq(&stats, &tenant->process.stats, sizeof(stats));
 }
 
-/* It may exit in the middle of the write. */
+/* The container's process may exit in the middle of the write. */
 static void write_limit(struct gvm_container *container)
 {
 	u32 which = draw(6);
@@ -332,7 +333,7 @@ static void write_limit(struct gvm_container *container)
 
 static struct gvm_listener ear;
 
-/* One listener, which stays with whom it has until that one ends, or longer. */
+/* One listener. It stays with a container until the container ends, or longer. */
 static void listen_to(struct gvm_container *container)
 {
 	struct gvm_pressure_event event;
@@ -350,10 +351,10 @@ static void meddle(void *data)
 		struct tenant *tenant = &tenants[draw(TENANTS)];
 		u32 what = draw(8);
 
-		/* Its memory is there a moment after its context. */
+		/* A process has its range a moment after its context. */
 		if (!tenant->process.running || !tenant->process.range_count)
 			continue;
-		/* What is in use may be given up at any time. */
+		/* Memory in use may be discarded at any time. */
 		if (what == 0)
 			sim_process_discard(&tenant->process, tenant->range, draw(40) * CHUNK,
 					    draw(40) * CHUNK);
@@ -412,7 +413,7 @@ START_TEST(containers_that_exit_in_the_middle_leave_nothing_behind)
 }
 END_TEST
 
-/* The same lives, whose actors give way at other places each time. */
+/* The same lives, but the actors give way at other places each time. */
 START_TEST(nothing_is_left_behind_wherever_actors_give_way)
 {
 	random_state = 1;

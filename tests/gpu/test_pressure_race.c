@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Listeners that sleep: readers, posts, the close and the end of a process meet, as actors in
+ * Listeners that sleep: readers, posts, the close and the end of a process meet as actors in
  * simulated time.
  */
 #include "gvm/pressure.h"
@@ -12,7 +12,7 @@ static struct gvm_device device;
 static struct gvm_container *container;
 static struct gvm_listener listener;
 
-/* What a reader got, and when. */
+/* A reader's result and its date. */
 struct reading {
 	int result;
 	u64 at_ns;
@@ -85,7 +85,7 @@ static void post_to_sleepers(void)
 	start_readers(3);
 	posted_ns = eng_now();
 	gvm_pressure_post(container, 7);
-	ck_assert_uint_eq(eng_now(), posted_ns); /* whoever posts has not waited */
+	ck_assert_uint_eq(eng_now(), posted_ns); /* the post did not wait */
 	ck_assert_int_eq(eng_sleep_until(eng_now() + MS), 0);
 	for (i = 0; i < 3; i++)
 		got += readings[i].at_ns == posted_ns && readings[i].result > 0 &&
@@ -108,7 +108,7 @@ static void close_on_sleepers(void)
 
 	start_readers(2);
 	gvm_listener_close(&listener);
-	memset(&listener, 0, sizeof(listener)); /* its owner may do as he likes */
+	memset(&listener, 0, sizeof(listener)); /* its owner may reuse it */
 	join_readers(2);
 	for (i = 0; i < 2; i++) {
 		ck_assert_int_eq(readings[i].result, 0);
@@ -132,7 +132,7 @@ static void post_then_close(void)
 	ck_assert_ptr_null(listener.container);
 }
 
-/* The reader was woken for an event, and finds the door closing. */
+/* The reader was woken for an event, but the listener is closing: the read ends. */
 START_TEST(a_close_between_a_post_and_its_reader_ends_the_read)
 {
 	run_body(post_then_close);
@@ -146,7 +146,7 @@ static void close_main(void *data)
 	readings[2].at_ns = eng_now();
 }
 
-/* A waker has counted itself in, and reaches the listener a millisecond later. */
+/* A waker is counted, and reaches the listener a millisecond later. */
 static void close_under_a_waker(void)
 {
 	struct gvm_wakers wakers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Whatever a kernel touches in whatever order, and however little memory it may have, it ends: the
- * GPU is never stuck with one that its driver cannot satisfy. On all drivers.
+ * Whatever a kernel touches, in any order, and however little memory it may have, it ends: the
+ * GPU never gets stuck with a kernel that its driver cannot satisfy. Under all drivers.
  */
 #include <sys/wait.h>
 
@@ -48,7 +48,7 @@ static struct gmmu_touch draw_touch(struct gvm_range *range)
 				draw(2) ? GVM_ACCESS_READ : GVM_ACCESS_WRITE);
 }
 
-/* One burst over pieces of three ranges in any order, some of them twice. */
+/* One burst over pieces of three ranges in random order, some of them twice. */
 static void run_burst(struct gvm_range *const *ranges)
 {
 	struct gmmu_touch touches[TOUCHES_MAX];
@@ -122,7 +122,7 @@ START_TEST(every_kernel_ends)
 	u64 seed = runner_seed();
 	u32 i;
 
-	/* One simulation a process. */
+	/* One simulation per process. */
 	for (i = 0; i < ROUNDS; i++) {
 		pid_t child = fork();
 		int status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The papers' driver with enough faults in flight: a working set larger than memory keeps both
- * directions of the link busy, with all the costs of a real driver and GPU on the way.
+ * directions of the link busy, with all costs of a real driver and GPU included.
  */
 #include "gpu/process.h"
 #include "runner.h"
@@ -15,7 +15,7 @@
 #define ROUNDS	2
 #define COPIES	256
 
-/* Costs of scenarios/gpus/a100-40g.json, which has the sources. */
+/* The costs of scenarios/gpus/a100-40g.json, which names the sources. */
 static struct cfg_gpu profile = {
 	.memory = CHUNKS * CHUNK,
 	.link = { .setup = 2500 },
@@ -39,10 +39,10 @@ static struct cfg_gpu profile = {
 static struct sim_gpu gpu;
 static struct sim_process process;
 
-/* Bytes of both directions in the rounds after the first one, and how long they took. */
+/* The bytes of both directions in all rounds but the first, and the time they took. */
 static u64 moved_bytes, moved_ns;
 
-/* How long a link takes for COPIES chunks each way that are all there from the start. */
+/* The time of a link for COPIES chunks each way that are all queued at once. */
 static u64 link_ns;
 
 static u64 bytes_so_far(void)
@@ -64,7 +64,7 @@ static void walk_once(struct gvm_range *range)
 	ck_assert_int_eq(fifo_wait(&burst), 0);
 }
 
-/* Round and round through more than fits: CLOCK on a ring misses every time. */
+/* Walk rounds through more than fits: CLOCK misses every block of a ring. */
 static void walk_rounds(struct gvm_range *range)
 {
 	int round;
@@ -99,7 +99,7 @@ static void body(void *data)
 	measure_link();
 	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
 	walk_rounds(sim_process_map(&process, BLOCKS * CHUNK, true));
-	/* The evictor goes on until the next batch of that kind finds room for all of it. */
+	/* The evictor goes on until the next batch of that size finds room for all of it. */
 	ck_assert_int_eq(eng_sleep_until(eng_now() + 100000 * US), 0);
 	ck_assert_uint_eq(CHUNKS - gpu.device.bound_chunks, BATCH);
 	sim_process_exit(&process);
@@ -120,7 +120,7 @@ static void simulate(u64 bandwidth, u64 bandwidth_both)
 	sim_gpu_destroy(&gpu);
 }
 
-/* Percent of @bytes_per_s that was moved. */
+/* The share of @bytes_per_s that was moved, in percent. */
 static u64 percent_of(u64 bytes_per_s)
 {
 	unsigned __int128 allowed = (unsigned __int128)bytes_per_s * moved_ns / 1000000000;
@@ -132,7 +132,7 @@ static const struct {
 	u64 bandwidth;
 	u64 bandwidth_both;
 } links[] = {
-	{ 16000000000, 16000000000 }, /* a100-40g: both directions share what one has */
+	{ 16000000000, 16000000000 }, /* a100-40g: both directions share one's bandwidth */
 	{ 25000000000, 50000000000 }, /* full duplex on PCIe 4.0 x16 */
 };
 
@@ -146,8 +146,9 @@ END_TEST
 
 /*
  * A chunk crosses an H100's link in less time than the driver takes to evict one chunk and to
- * service the fault on another. That is enough only if evictor and fault handler work side by
- * side. Set-ups alone take 5 % of this link, so it is compared with what it can do.
+ * service the fault on another. So the link is kept busy only if evictor and fault handler work
+ * side by side. Set-ups alone take 5 % of this link, so the result is compared with the link's
+ * own measured time.
  */
 START_TEST(a_fast_link_is_kept_busy_by_handler_and_evictor_side_by_side)
 {

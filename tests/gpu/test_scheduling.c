@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What comes of the core's scheduler on a simulated GPU with an A100's timeslices and switches:
- * shares, waits, and that nothing is left idle. Up to 64 containers of one process without memory.
+ * The effects of the core's scheduler on a simulated GPU with an A100's timeslices and
+ * switches: shares, waits, and no idle time. Up to 64 containers of one process without memory.
  */
 #include "cuda/cuda.h"
 #include "cuda/device.h"
@@ -72,7 +72,7 @@ static void simulate(u32 count, enum gvm_sched_policy policy, enum gvm_tracking 
 	sim_gpu_destroy(&gpu);
 }
 
-/* 1000 s of kernels of 100 us, there at once. */
+/* 1000 s of kernels of 100 us, all launched at once. */
 static void submit_endless(u32 tenant)
 {
 	endless[tenant] = (struct fifo_burst){ .kernels = 10000000, .kernel_ns = 100 * US };
@@ -107,7 +107,9 @@ static u64 busy_ns_of_all(void)
 
 /* Weighted. */
 
-/* Everyone has his share of the time that all have had, within @percent of that share. */
+/*
+ * Each tenant's share of the busy time of all is its weight's, within @percent of that share.
+ */
 static void expect_shares(const u32 *weights, u64 percent)
 {
 	u64 total = busy_ns_of_all(), sum = 0;
@@ -123,7 +125,7 @@ static void expect_shares(const u32 *weights, u64 percent)
 	}
 }
 
-/* Nobody stood in the way: every nanosecond was somebody's, or went into a switch. */
+/* The GPU was never idle: every nanosecond is a tenant's, or part of a switch. */
 static void expect_no_idle_time(u64 since_ns)
 {
 	u64 switches = gpu.fifo.switches * SWITCH;
@@ -144,7 +146,7 @@ static void run_by_weights(void)
 	eng_sleep_until(10 * SEC);
 	expect_shares(wanted_weights, 2);
 	expect_no_idle_time(0);
-	/* Shares are made by timeslices, set once each, and not by holding anybody off. */
+	/* Timeslices alone make the shares. Each is set once, and no tenant is held. */
 	ck_assert_uint_le(gpu.rpc.count, tenant_count);
 }
 
@@ -183,7 +185,10 @@ static void weights_far_apart(void)
 	ck_assert_uint_le(busy_ns(0), share + GVM_SCHED_OVERDRAFT_NS);
 	ck_assert_uint_ge(busy_ns(0), share - GVM_SCHED_OVERDRAFT_NS);
 	expect_no_idle_time(0);
-	/* A hold and its release are for a debt that took several seconds to come about. */
+	/*
+	 * A hold and its release are two RPCs for a debt that takes several seconds to build
+	 * up.
+	 */
 	ck_assert_uint_le(gpu.rpc.count, 40);
 }
 
@@ -193,7 +198,7 @@ START_TEST(weights_further_apart_than_timeslices_are_kept_by_holding_off)
 }
 END_TEST
 
-/* Work of 3 ms every 10 ms. Returns the longest that one of them has taken. */
+/* Work of 3 ms every 10 ms. Returns the longest time that one piece of work took. */
 static u64 run_now_and_then(u32 tenant, u64 until_ns)
 {
 	u64 longest = 0, start;
@@ -232,7 +237,7 @@ END_TEST
 
 static u32 low_priority;
 
-/* How long a kernel of the highest priority waits at most, whenever it comes. */
+/* The longest wait of a kernel of the highest priority, whenever it comes. */
 static u64 longest_wait(void)
 {
 	u64 date = 0, longest = 0;
@@ -261,7 +266,7 @@ static void high_over_low(void)
 		set_priority(i, low_priority);
 		submit_endless(i);
 	}
-	/* One switch, and the rest of one that may have begun. */
+	/* One switch, and the rest of another that may have begun. */
 	if (tenant_count == 2)
 		ck_assert_uint_le(longest_wait(), min(slice, LOOK + RPC) + 2 * SWITCH);
 	else
@@ -299,7 +304,7 @@ static void high_all_the_time(void)
 	before = busy_ns(1);
 	eng_sleep_until(10 * SEC);
 	ck_assert_uint_eq(busy_ns(1), before);
-	/* Frozen, it holds nobody, and does not run either. */
+	/* A frozen container holds no other, and does not run itself. */
 	ck_assert_int_eq(gvm_compute_freeze(tenants[0].container), 0);
 	before = busy_ns(0);
 	eng_sleep_until(20 * SEC);
@@ -335,11 +340,14 @@ static void low_that_faults(void)
 	eng_sleep_until(eng_now() + 5 * MS);
 	fifo_submit(&tenants[0].tsg, &high);
 	ck_assert_int_eq(fifo_wait(&high), 0);
-	/* It came in the middle of the faults, was held by the end of them, and ran no more. */
+	/*
+	 * The high kernel came in the middle of the faults. The low TSG was held when they
+	 * ended, and ran no more.
+	 */
 	ck_assert(tenants[1].core_tsg.disabled && tenants[1].core_tsg.preempted);
 	ck_assert_uint_ge(fifo_stall_ns(&tsg->stall), 8 * GVM_CHUNK_BYTES);
 	ck_assert_uint_le(busy_ns(1), 100 * US);
-	/* Two to set priorities, before it came. */
+	/* The two RPCs set priorities, before it came. */
 	ck_assert_uint_le(high.finished_ns, 2 * RPC + SWITCH + fifo_stall_ns(&tsg->stall) +
 						    busy_ns(1) + SWITCH + MS);
 	ck_assert_int_eq(fifo_wait(&low), 0);
@@ -365,9 +373,12 @@ static void gaps(void)
 	rpcs = gpu.rpc.count;
 	longest = run_now_and_then(0, 10 * SEC);
 	ck_assert_uint_le(longest, 3 * MS + LOOK + RPC + 2 * SWITCH);
-	/* 7 ms of 10 are a gap: less going quiet, looks, RPCs and switches there is a good part left. */
+	/*
+	 * 7 ms of 10 are a gap. A good part of it is left beside quiet times, looks, RPCs and
+	 * switches.
+	 */
 	ck_assert_uint_ge(busy_ns_of_all() - busy_ns(0), SEC);
-	/* A hold and a release for each. */
+	/* A hold and a release for each gap. */
 	ck_assert_uint_le(gpu.rpc.count - rpcs, 2 * 10 * SEC / (10 * MS));
 }
 
@@ -377,7 +388,7 @@ START_TEST(gaps_are_used_and_cost_two_rpcs_each)
 }
 END_TEST
 
-/* Neither. */
+/* Timeslices only. */
 
 static void no_scheduler(void)
 {
@@ -413,7 +424,7 @@ START_TEST(a_process_that_finds_no_channel_leaves_nothing_behind)
 }
 END_TEST
 
-/* The counts that events bring. */
+/* The counts that events bring up to date. */
 
 static void count_launches(void)
 {
@@ -424,7 +435,10 @@ static void count_launches(void)
 
 	eng_sleep_until(LOOK + MS);
 	fifo_submit(&tenants[0].tsg, &burst);
-	/* The event at 4 ms finds 20 launched; the first was there at 3.05 ms, and a switch later ran. */
+	/*
+	 * The event at 4 ms finds 20 kernels launched. The first was launched at 3.05 ms, and
+	 * ran after a switch.
+	 */
 	eng_sleep_until(2 * LOOK + 1);
 	ck_assert_uint_eq(container->kernels_submitted, 20);
 	ck_assert_uint_eq(container->kernels_ended, 5);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Writers of compute settings that meet: actors in simulated time, on a GPU whose RPCs take 100 us
- * each and only write down that they were made. What test_tsg.c proves of one writer holds here
- * for two, at whatever RPC the second one comes.
+ * Writers of compute settings that meet: actors in simulated time, on a GPU whose RPCs take 100
+ * us each and are only recorded. The properties that test_tsg.c proves for one writer hold here
+ * for two, whichever RPC of the first the second one meets.
  */
 #include "gvm/activity.h"
 #include "gvm/charge.h"
@@ -50,7 +50,7 @@ static int rpc_enable(void *gpu, const u32 *ids, u32 count)
 	return rpc('e', ids[0]);
 }
 
-/* Until then a TSG that has a fault outstanding cannot leave the GPU. */
+/* Until this date a TSG with an outstanding fault cannot leave the GPU. */
 static u64 leaves_ns;
 
 static void sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
@@ -67,7 +67,7 @@ static const struct gvm_gpu_ops ops = {
 	.tsg_sample = sample,
 };
 
-/* The second writer, and when it comes: in the middle of an RPC of the first one's freeze. */
+/* The second writer, and its date: in the middle of an RPC of the first one's freeze. */
 static void (*second)(void);
 static u64 second_comes_ns;
 
@@ -110,7 +110,7 @@ static void thaw(void)
 	ck_assert_int_eq(gvm_compute_thaw(container), 0);
 }
 
-/* Issue 13: with O_NONBLOCK a read does not sleep either, in the middle of another's RPC. */
+/* Issue 13: with O_NONBLOCK a read does not sleep, even in the middle of a writer's RPC. */
 static void peek(void)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -143,10 +143,10 @@ END_TEST
 static void leave(void)
 {
 	gvm_tsg_detach(&tsgs[1]);
-	memset(&tsgs[1], 0xff, sizeof(tsgs[1])); /* its owner may do as he likes */
+	memset(&tsgs[1], 0xff, sizeof(tsgs[1])); /* its owner may reuse it */
 }
 
-/* D10, D9: nobody leaves the list while it is walked. */
+/* D10, D9: no TSG leaves the list during a walk. */
 START_TEST(a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_its_end)
 {
 	race((u32)_i, leave, "d0p0d1p1");
@@ -159,7 +159,7 @@ static void join(void)
 	ck_assert_int_eq(gvm_tsg_attach(container, &late, 2), 0);
 }
 
-/* D19: a TSG that is made while its container is being frozen does not slip through. */
+/* D19: a TSG that is made while its container is being frozen is frozen, too. */
 START_TEST(a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen)
 {
 	race((u32)_i, join, "d0p0d1p1d2p2");
@@ -178,14 +178,16 @@ static void use_memory(void)
 	ck_assert_uint_eq(eng_now(), now);
 }
 
-/* D6: limits and charges wait for no RPC, so no order of locks can turn against them. */
+/* D6: limits and charges wait for no RPC, so no order of locks can deadlock them. */
 START_TEST(limits_and_charges_do_not_wait_for_the_rpcs_of_a_freeze)
 {
 	race((u32)_i, use_memory, "d0p0d1p1");
 }
 END_TEST
 
-/* The writer of a freeze whose TSGs stay on the GPU until @leaves_ns, and somebody else meanwhile. */
+/*
+ * The result of a freeze whose TSG stays on the GPU until @leaves_ns, while other calls go on.
+ */
 static int freeze_status;
 static u64 freeze_end_ns;
 
@@ -229,7 +231,10 @@ static void expect_text(struct gvm_container *of, const char *file, const char *
 	ck_assert_str_eq(text, expected);
 }
 
-/* What a bystander does in no time: reads, a new context, its end; and a look at the hostage's files. */
+/*
+ * A bystander's calls take no time: reads, a new context and its end, and a look at the
+ * hostage's files.
+ */
 static void live_beside_it(void)
 {
 	struct gvm_container *bystander;
@@ -247,7 +252,10 @@ static void live_beside_it(void)
 	ck_assert_uint_eq(eng_now(), now);
 }
 
-/* Issue 13, finding 1: it waited with the device's mutex, as long as the tenant liked. */
+/*
+ * Issue 13, finding 1: the freeze waited with the device's mutex, for as long as the tenant
+ * chose.
+ */
 START_TEST(nobody_waits_while_a_faulting_tsg_is_preempted)
 {
 	freeze_hostage(1000000000000ull, live_beside_it);
@@ -270,7 +278,7 @@ START_TEST(a_freeze_ends_when_the_tsg_has_left)
 }
 END_TEST
 
-/* And goes on as if it had never been frozen: the freeze has nothing left to wait for. */
+/* The container goes on as if never frozen: the freeze has nothing left to wait for. */
 START_TEST(a_thaw_ends_the_wait_of_a_freeze)
 {
 	freeze_hostage(1000000000000ull, thaw);
@@ -286,7 +294,7 @@ static void quiesce(void)
 	ck_assert_int_eq(gvm_device_resume(&device), 0);
 }
 
-/* A suspend does not wait for a tenant either. The resume makes the freeze anew. */
+/* A suspend does not wait for a tenant either. The resume freezes it again. */
 START_TEST(a_quiesce_ends_the_wait_of_a_freeze)
 {
 	freeze_hostage(1000000000000ull, quiesce);

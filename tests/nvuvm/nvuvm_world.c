@@ -131,7 +131,7 @@ u32 world_chunk(const struct gvm_range *range, u32 block)
 	return range->blocks[block].chunk;
 }
 
-/* A list leads from its head to its tail, and everything on it says so. */
+/* A list leads from its head to its tail, and each of its chunks names this list. */
 static u32 count_list(const struct nvuvm *nvuvm, const struct nvuvm_list *list,
 		      enum nvuvm_order order)
 {
@@ -172,6 +172,6 @@ void world_check(void)
 	ck_assert_uint_eq(own, states[NVUVM_USED] + states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(states[NVUVM_IN_PMA], world_gpu.free_count);
 	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_TEMP_PINNED], nvuvm->in_hands);
-	/* With a limit write in between, some may be in its hands. */
+	/* During a limit write, the write may hold some of the chunks. */
 	ck_assert_uint_ge(world_gpu.device.bound_chunks, own);
 }

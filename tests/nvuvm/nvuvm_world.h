@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A simulated GPU whose memory the model of NVIDIA's driver looks after, in round numbers: 1 byte/ns
- * on the link each way, 1 us of set-up, 100 ns for each further piece. There is one a test process.
+ * A simulated GPU whose memory is managed by the model of NVIDIA's driver, in round numbers: 1
+ * byte/ns on the link each way, 1 us of set-up, 100 ns for each further piece. One per test
+ * process.
  */
 #ifndef TESTS_NVUVM_WORLD_H
 #define TESTS_NVUVM_WORLD_H
@@ -23,10 +24,10 @@
 #define US	1000ull
 #define MS	1000000ull
 #define CHUNK	GVM_CHUNK_BYTES
-#define PAGE_NS GVM_PAGE_BYTES	 /* that the link takes for a page */
-#define COPY_NS (1 * US + CHUNK) /* that it takes for a block */
+#define PAGE_NS GVM_PAGE_BYTES	 /* link time of a page */
+#define COPY_NS (1 * US + CHUNK) /* link time of a block */
 
-/* What the driver's work costs. */
+/* The times of the driver's work. */
 #define INTERRUPT_NS (5 * US)
 #define BATCH_NS     (10 * US)
 #define ENTRY_NS     (1 * US)
@@ -34,7 +35,7 @@
 #define REPLAY_NS    (2 * US)
 #define EVICT_NS     (30 * US)
 
-extern struct cfg_gpu world_profile; /* to be changed before world_run() */
+extern struct cfg_gpu world_profile; /* a test may change it before world_run() */
 extern struct sim_gpu world_gpu;
 extern struct sim_process world_process, world_other;
 
@@ -44,12 +45,12 @@ static inline struct nvuvm *world_nvuvm(void)
 	return world_gpu.device.memory;
 }
 
-/* What the model is: stock, or the published GVM with and without its fast path. */
+/* The driver that is modelled: stock, or the published GVM without and with its fast path. */
 extern const struct sim_memory_policy world_stock, world_limits, world_gvm;
 
 /*
- * Run @body in an actor beside a GPU with @chunks chunks, take down the two processes and the GPU,
- * and expect that nothing is left behind.
+ * Run @body in an actor beside a GPU with @chunks chunks. Then end the two processes and the
+ * GPU, and expect that nothing is left.
  */
 void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(void));
 
@@ -57,24 +58,27 @@ void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(
 struct gvm_range *world_map(struct sim_process *process, u32 blocks, bool on_host);
 
 /*
- * A kernel touches @count blocks from @first on, and is waited for. Returns when it had finished, in
+ * Run a kernel that touches @count blocks from @first on, and wait for it. Returns its end, in
  * ns from its submission.
  */
 u64 world_touch(struct sim_process *process, struct gvm_range *range, u32 first, u32 count);
 
 /*
- * One batch by hand, without GPU: service a fault on a page of a range, and end the batch. Returns
- * its status. No kernel may be running.
+ * One batch by hand, without the GPU: service a fault on a page of a range, and end the batch.
+ * Returns the fault's status. No kernel may be running.
  */
 int world_fault(struct gvm_range *range, u32 block, u32 page);
 
-/* The same for the pages 0 of @count blocks from @first on, in one batch; how many went well. */
+/*
+ * The same for page 0 of @count blocks from @first on, in one batch. Returns how many
+ * succeeded.
+ */
 u32 world_fault_blocks(struct gvm_range *range, u32 first, u32 count);
 
 /* The chunk of a block. */
 u32 world_chunk(const struct gvm_range *range, u32 block);
 
-/* Every chunk is where it should be: states, lists, books. */
+/* Check that the states, lists and books of all chunks agree. */
 void world_check(void);
 
 #endif

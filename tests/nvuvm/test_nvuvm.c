@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The model of NVIDIA's driver on the simulated GPU: faults, copies, victims and dates, worked out
- * by hand. See nvuvm_world.h for the numbers.
+ * The model of NVIDIA's driver on the simulated GPU: faults, copies, victims and dates, worked
+ * out by hand with the numbers of nvuvm_world.h.
  */
 #include "nvuvm_world.h"
 #include "runner.h"
@@ -17,7 +17,7 @@ static const struct nvuvm_stats *stats(void)
 /* Faults that make a block resident, one after the other: 1, 1, 2, 4, 8 and 16 pages. */
 static const u32 walk_pages[] = { 0, 1, 2, 4, 8, 16 };
 
-/* A kernel a block. */
+/* A burst of one kernel for each block. */
 static struct fifo_burst walk_burst(const struct gmmu_touch *touch)
 {
 	return (struct fifo_burst){
@@ -38,8 +38,9 @@ static void fill_block(struct gvm_range *range, u32 block)
 }
 
 /*
- * One fault a batch: 10 + 1 + 20 us of CPU, 1 us of set-up, and the pages; the replay's 2 us hide
- * behind the copy. A replay is followed by the next fault at once, so there is one interrupt.
+ * One fault a batch: 10 + 1 + 20 us of CPU, 1 us of set-up, and the link time of the pages. The
+ * replay's 2 us hide behind the copy. The next fault follows a replay at once, so there is one
+ * interrupt.
  */
 static void sequential_walk(void)
 {
@@ -75,7 +76,7 @@ static void rounds_of_a_block(void)
 		ck_assert_uint_eq(range->blocks[0].resident, resident[i]);
 		ck_assert_uint_eq(world_gpu.device.bound_chunks, 1);
 	}
-	/* Memory that is nowhere takes the same way, and is cleared. */
+	/* Memory that exists nowhere goes through the same rounds, and is cleared. */
 	ck_assert_uint_eq(world_process.stats.block.pages_cleared, 32);
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 0);
 	ck_assert_int_eq(world_fault(range, 0, 7), 0);
@@ -90,8 +91,9 @@ START_TEST(rounds_grow_by_powers_of_two_and_the_chunk_is_whole)
 END_TEST
 
 /*
- * Advice moves 3 blocks whole, the CPU's 20 us of each but the first behind the copy before it, and
- * back; there the CPU maps 96 pages, 5 us each, when all have come.
+ * Advice moves 3 blocks whole, and back. The CPU's 20 us of each block but the first hide
+ * behind the copy before it. On the way back the CPU maps 96 pages, 5 us each, when all have
+ * come.
  */
 static void advised(void)
 {
@@ -112,7 +114,7 @@ static void advised(void)
 	ck_assert_uint_eq(world_process.container->swapped_bytes, 0);
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 3 * CHUNK);
 	ck_assert_uint_eq(world_process.stats.bytes_d2h, 3 * CHUNK);
-	/* What is there already costs nothing. */
+	/* Advice for memory that is already there costs nothing. */
 	start = eng_now();
 	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
 	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
@@ -149,10 +151,10 @@ START_TEST(each_page_that_comes_from_the_host_is_looked_at)
 END_TEST
 
 /*
- * 17 blocks in a ring through 16 chunks, a kernel and a batch of 32 faults for each. While there is
- * room, a block takes 10 + 32 + 20 us of CPU and a copy. Afterwards it takes 30 us for its victim, and
- * its copy stands behind the victim's, behind which its own 20 us hide. FIFO is the worst order for a
- * ring: all of the second walk misses.
+ * 17 blocks in a ring through 16 chunks: each block takes a kernel and a batch of 32 faults.
+ * While there is room, a block takes 10 + 32 + 20 us of CPU and a copy. On a full device it
+ * takes 30 us for its victim. Its copy follows the victim's, and its own 20 us hide behind that
+ * one. FIFO is the worst order for a ring: all of the second walk misses.
  */
 static u64 ring_touch(struct gvm_range *range)
 {
@@ -184,7 +186,7 @@ static void ring_walk(void)
 	ck_assert_uint_eq(stats()->copies_out, 18);
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 34 * CHUNK);
 	ck_assert_uint_eq(world_process.stats.bytes_d2h, 18 * CHUNK);
-	/* All 17 blocks are as they were on the host; it grew by nothing. */
+	/* All 17 blocks still have their host memory, and it has not grown. */
 	ck_assert_uint_eq(nvuvm_host_bytes(world_nvuvm(), world_process.container), 17 * CHUNK);
 	ck_assert_uint_eq(world_process.container->swapped_bytes, CHUNK);
 }
@@ -205,8 +207,9 @@ static void two_victims(void)
 
 	world_touch(&world_process, range, 0, 16);
 	/*
-	 * CPU: 5 + 10 + 64, then (30 + 20) twice. Out: from 109 us on, two copies. In: the
-	 * first from when the first is out; the second from when that is in, as is the second out.
+	 * CPU: 5 + 10 + 64, then (30 + 20) twice. Out: two copies, from 109 us on. In: the
+	 * first copy starts when the first victim is out. The second starts when the first is
+	 * in; by then the second victim is out.
 	 */
 	second_ns = INTERRUPT_NS + BATCH_NS + 64 * ENTRY_NS + EVICT_NS + 3 * COPY_NS;
 	ck_assert_uint_eq(world_touch(&world_process, range, 16, 2), second_ns + 1 * US);
@@ -231,14 +234,19 @@ static void victim_order(void)
 		fill_block(range, i);
 		chunk[i] = world_chunk(range, i);
 	}
-	/* A migration counts, to whatever small a part; hits do not, and leaving does not. */
+	/*
+	 * A migration counts as use, however small its part. A hit does not, and neither does a
+	 * migration to the CPU.
+	 */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1u << 3), 0);
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 2, 1u << 3), 0);
 	ck_assert_int_eq(world_fault(range, 0, 3), 0);
 	ck_assert_uint_eq(world_touch(&world_process, range, 1, 1), 1 * US);
 	ck_assert_int_eq(world_fault(other, 0, 0), 0);
 	ck_assert_uint_eq(world_chunk(other, 0), chunk[1]);
-	/* A block without pages goes before the longest used one, which is 2. */
+	/*
+	 * A block without pages goes first, before block 2, whose last migration is the oldest.
+	 */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 9, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(world_fault(other, 1, 0), 0);
 	ck_assert_uint_eq(world_chunk(other, 1), chunk[9]);
@@ -247,7 +255,7 @@ static void victim_order(void)
 	ck_assert_uint_eq(world_chunk(range, 0), chunk[0]);
 	ck_assert_uint_eq(world_process.stats.block.evictions, 3);
 	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
-	/* Of block 2, 31 pages were there; of 9 none; of 1 all. */
+	/* 31 pages of block 2 were on the device, none of block 9, all of block 1. */
 	ck_assert_uint_eq(world_process.container->swapped_bytes, 63 * GVM_PAGE_BYTES);
 }
 
@@ -257,7 +265,7 @@ START_TEST(victims_go_by_the_last_migration_and_unused_ones_first)
 }
 END_TEST
 
-/* What the CPU wrote in small pages: 512 copies, 511 of which cost 100 ns each. */
+/* Host memory that the CPU wrote in 4 KB pages: 512 copies, 511 of which cost 100 ns each. */
 static void small_host_pages(void)
 {
 	struct gvm_range_config config = {
@@ -284,7 +292,10 @@ static void small_host_pages(void)
 	ck_assert_uint_eq(stats()->copies_out, 512);
 	ck_assert_uint_eq(nvuvm_host_bytes(world_nvuvm(), world_process.container), CHUNK);
 
-	/* One page of memory that was nowhere: an eviction gives the block its 2 MB for life. */
+	/*
+	 * One page of memory that exists nowhere: an eviction gives the block 2 MB on the host
+	 * for life.
+	 */
 	range = &world_process.ranges[0];
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
@@ -293,7 +304,7 @@ static void small_host_pages(void)
 	ck_assert_uint_eq(bytes, 2 * CHUNK);
 	ck_assert_uint_eq(
 		world_process.container->swapped_bytes,
-		CHUNK + GVM_PAGE_BYTES); /* the first range's page, the other's block */
+		CHUNK + GVM_PAGE_BYTES); /* page of the first range, block of the other */
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_uint_eq(stats()->copies_in, 513);
 	ck_assert_uint_eq(world_process.container->swapped_bytes, CHUNK);
@@ -307,7 +318,7 @@ START_TEST(host_memory_in_4_kb_pages_takes_512_copies_a_block)
 }
 END_TEST
 
-/* 24 blocks want 16 chunks: what a batch has brought in stays for its replay. */
+/* 24 blocks want 16 chunks: blocks that a batch brought in stay for its replay. */
 static void too_large_a_batch(void)
 {
 	struct gvm_range *range = world_map(&world_process, 24, false);
@@ -317,16 +328,19 @@ static void too_large_a_batch(void)
 	for (i = 0; i < 24; i++)
 		ck_assert_uint_eq(range->blocks[i].resident, i < 16);
 	ck_assert_uint_eq(stats()->evictions, 0);
-	/* As long as any of these fault, it is still their turn. */
+	/* While any of these blocks still fault, it is their turn. */
 	ck_assert_int_eq(world_fault(range, 3, 1), 0);
 	ck_assert_uint_eq(world_fault_blocks(range, 15, 9), 1);
 	ck_assert_uint_eq(stats()->evictions, 0);
-	/* Then it is that of the others, who had to wait. */
+	/* Then it is the turn of the blocks that waited. */
 	ck_assert_uint_eq(world_fault_blocks(range, 16, 8), 8);
 	for (i = 0; i < 24; i++)
 		ck_assert_int_eq(range->blocks[i].resident != 0, i == 3 || i >= 9);
 	ck_assert_uint_eq(stats()->evictions, 8);
-	/* They do not fault any more, which takes a batch to be seen: it starts all over. */
+	/*
+	 * That turn ends after a batch without their faults. Then the first blocks have theirs
+	 * again.
+	 */
 	ck_assert_uint_eq(world_fault_blocks(range, 0, 3), 0);
 	ck_assert_uint_eq(world_fault_blocks(range, 0, 3), 3);
 	ck_assert_uint_eq(stats()->evictions, 11);
@@ -340,7 +354,7 @@ START_TEST(a_batch_larger_than_memory_takes_turns)
 }
 END_TEST
 
-/* A kernel over 8 blocks in an order of its own, with room for 2 or 1: it comes to its end. */
+/* A kernel over 8 blocks in a mixed order, with room for 2 or for 1: it ends. */
 static void tiny_memory(void)
 {
 	static const u32 order[] = { 5, 0, 7, 2, 6, 1, 4, 3 };
@@ -374,7 +388,7 @@ START_TEST(one_chunk_is_enough_to_get_on)
 }
 END_TEST
 
-/* Two processes, each with all of the memory there is: both get to their end. */
+/* Two processes, each with a range as large as the device: both end. */
 static void rivals(void)
 {
 	struct gvm_range *a = world_map(&world_process, 16, true);
@@ -388,7 +402,7 @@ static void rivals(void)
 	fifo_submit(&world_other.tsg, &burst_b);
 	ck_assert_int_eq(fifo_wait(&burst_a), 0);
 	ck_assert_int_eq(fifo_wait(&burst_b), 0);
-	/* Nobody is protected: what one has the other takes, whoever's turn it is. */
+	/* No container is protected: each takes the other's chunks, whichever has its turn. */
 	ck_assert_uint_ge(
 		world_process.stats.block.evictions + world_other.stats.block.evictions, 16);
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 16);
@@ -407,7 +421,7 @@ static void cpu_against_gpu(void)
 
 	while (world_fault(range, 0, 0) == 0 && rounds++ < 50)
 		ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1), 0);
-	/* Faults go well until the page thrashes and a period is not the GPU's. */
+	/* Faults succeed until the page thrashes and a period belongs to the CPU. */
 	ck_assert_uint_lt(rounds, 20);
 	ck_assert_uint_eq(stats()->throttled, 1);
 	ck_assert_uint_eq(range->blocks[0].resident, 0);
@@ -432,10 +446,10 @@ static void behind_the_end(void)
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_int_eq(world_fault(range, 0, 1), 0);
-	/* 2 of 3 pages: the third comes along. */
+	/* 2 of 3 pages are there: the prefetcher brings the third. */
 	ck_assert_uint_eq(range->blocks[0].resident, 7);
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
-	/* Less than 2 MB has no huge page on the host. */
+	/* A range under 2 MB has no huge page on the host. */
 	ck_assert_uint_eq(stats()->copies_out, 48);
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 0, 1u << 3), -EFAULT);
 }
@@ -451,9 +465,9 @@ END_TEST
 #define EXITS 150u
 
 /*
- * One runs over more than fits, the other over all that is left, and after some time one of them
- * exits, be it in the middle of a batch, of its own eviction or of somebody else's. What it had
- * comes back at once, but for what the PMM keeps.
+ * One process runs over more than fits, the other over all that is left. After @ns one of them
+ * exits, be it in the middle of a batch, of its own eviction or of the other's. Its memory is
+ * free at once, but for chunks that the PMM keeps.
  */
 static void exit_after(u64 ns, struct sim_process *who)
 {
@@ -500,7 +514,7 @@ START_TEST(an_exit_leaves_nothing_behind)
 								    &world_gvm };
 	size_t i;
 
-	/* One simulation a process. */
+	/* One simulation per process. */
 	for (i = 0; i < ARRAY_SIZE(policies); i++) {
 		pid_t child = fork();
 		int status;
@@ -515,7 +529,10 @@ START_TEST(an_exit_leaves_nothing_behind)
 }
 END_TEST
 
-/* 12 chunks: a refill took all, 5 are in blocks, 7 on the free list. RM names the chunks 3 to 9. */
+/*
+ * 12 chunks: a refill took all of them. 5 are in blocks, 7 on the free list. RM takes the
+ * chunks 3 to 9.
+ */
 static void rm_takes_a_range(void)
 {
 	struct gvm_range *range = world_map(&world_process, 5, true);
@@ -537,10 +554,10 @@ static void rm_takes_a_range(void)
 	for (u32 i = 0; i < 5; i++)
 		ck_assert(world_chunk(range, i) == GVM_NO_CHUNK || world_chunk(range, i) < 3 ||
 			  world_chunk(range, i) > 9);
-	/* A second time there is nothing to take. */
+	/* The second time there is nothing to take. */
 	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), 3, 7, &fence), 0);
 	ck_assert_uint_eq(world_process.container->events[GVM_EVENT_TAKEN], inside);
-	/* A chunk that another thread has picked is left to it. */
+	/* A chunk that another thread has picked stays with that thread. */
 	ck_assert_uint_eq(world_fault_blocks(range, 0, 5), 5);
 	ck_assert(gvm_clock_take(&world_gpu.device, world_chunk(range, 0)));
 	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), 0, 12, &fence), -EBUSY);

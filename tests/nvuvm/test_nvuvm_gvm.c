@@ -7,7 +7,9 @@
 #include "nvuvm_world.h"
 #include "runner.h"
 
-/* The most that a container alone can be above its limit: 63 of a refill, and one more. */
+/*
+ * The most that a container alone can exceed its limit by: 63 chunks of a refill, and one more.
+ */
 #define OVERSHOOT 64u
 
 static const struct nvuvm_stats *stats(void)
@@ -41,7 +43,7 @@ static void evict_and_return(u32 expected)
 	static const u32 pages[] = { 0, 1, 2, 4, 8, 16 };
 	size_t i;
 
-	/* Memory that is nowhere is never promoted. */
+	/* Memory that exists nowhere is never promoted. */
 	for (i = 0; i < ARRAY_SIZE(pages); i++)
 		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
 	ck_assert_uint_eq(stats()->rounds, 6);
@@ -76,7 +78,7 @@ START_TEST(an_evicted_block_returns_by_pages_without)
 }
 END_TEST
 
-/* How many CE copies a whole block takes on its way out, and its page 0 on its way back. */
+/* The CE copies of a whole block on its way out, and of page 0 on its way back. */
 static u64 copies_of_block, copies_of_page;
 
 static void out_and_back(void)
@@ -86,7 +88,10 @@ static void out_and_back(void)
 	size_t i;
 	u64 in;
 
-	/* What the application staged is one piece, whatever the host's memory looks like. */
+	/*
+	 * Memory that the application staged is one piece, even if the host's memory is
+	 * fragmented.
+	 */
 	for (i = 0; i < ARRAY_SIZE(pages) && range->blocks[0].resident != GVM_BLOCK_FULL; i++)
 		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
 	ck_assert_uint_eq(range->blocks[0].resident, GVM_BLOCK_FULL);
@@ -129,21 +134,24 @@ static void conditions(void)
 	struct gvm_range *fresh = world_map(&world_process, 2, false);
 	struct gvm_range *end = sim_process_map(&world_process, CHUNK / 2, true);
 
-	/* What was staged in huge pages is. */
+	/* A block staged in huge pages is promoted. */
 	ck_assert_int_eq(world_fault(staged, 0, 31), 0);
 	ck_assert_uint_eq(staged->blocks[0].resident, GVM_BLOCK_FULL);
-	/* A block of which only a part was on the device, and is on the host, is not. */
+	/* A block on the host is not promoted if only a part of it was on the device. */
 	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[0].resident, 1);
-	/* What the CPU wrote page by page is not, nor is less than a block. */
+	/*
+	 * A block that the CPU wrote page by page is not promoted, and neither is less than a
+	 * block.
+	 */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), fresh, 1, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(world_fault(fresh, 1, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[1].resident, 1);
 	ck_assert_int_eq(world_fault(end, 0, 0), 0);
 	ck_assert_uint_eq(end->blocks[0].resident, 1);
-	/* Once something of it is resident, it is as in stock. */
+	/* Once a page of the block is resident, it pages as in stock. */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), staged, 0, 0xffff), 0);
 	ck_assert_uint_eq(stats()->promoted, 1);
 }
@@ -157,9 +165,9 @@ END_TEST
 /* Limits. */
 
 /*
- * 8 chunks of limit. The first refill brings 64, and while they last nothing holds: block 64 is
- * the 64th chunk. The next one has to refill, evicts 56 to be at 8, and is the 9th; the 63 others
- * of its refill bring the usage to 72, 64 above the limit, and so on.
+ * The limit is 8 chunks. The first refill brings 64, and while they last the limit has no
+ * effect: 64 blocks have a chunk. The next block has to refill. It evicts 56 to be at 8, and is
+ * the 9th. The other 63 chunks of its refill bring usage to 72, 64 above the limit, and so on.
  */
 static void sawtooth(void)
 {
@@ -169,7 +177,7 @@ static void sawtooth(void)
 	fault_blocks(range, 0, 64);
 	ck_assert_uint_eq(charged(&world_process), 64);
 	ck_assert_uint_eq(stats()->evictions, 0);
-	/* Above the limit each block was begun twice, though a chunk was there. */
+	/* Above the limit each block was begun twice, although there was a free chunk. */
 	ck_assert_uint_eq(stats()->restarts, 64 - 9);
 	fault_blocks(range, 64, 1);
 	ck_assert_uint_eq(charged(&world_process), 9);
@@ -182,7 +190,7 @@ static void sawtooth(void)
 	ck_assert_uint_eq(charged(&world_process), 9);
 	ck_assert_uint_eq(stats()->evictions_own, 56 + 64);
 	ck_assert_uint_eq(gvm_peak_bytes(world_process.container), (8 + OVERSHOOT) * CHUNK);
-	/* The first that came were the first to go. */
+	/* The first blocks in were the first out. */
 	ck_assert_uint_eq(world_chunk(range, 119), GVM_NO_CHUNK);
 	ck_assert_uint_ne(world_chunk(range, 120), GVM_NO_CHUNK);
 }
@@ -194,9 +202,9 @@ START_TEST(the_limit_holds_once_in_64_chunks)
 END_TEST
 
 /*
- * 80 blocks in one batch: 64 come through; the next one has no victim that the same batch has not
- * brought in, and has to wait, as all behind it. Its refill goes back, of which the published driver
- * loses a chunk. In the next batch the 64 are there to be evicted, down to 8.
+ * 80 blocks in one batch: 64 succeed. The next block finds only victims of its own batch, so it
+ * has to wait, and so do the rest. Its refill goes back; the published driver loses a chunk of
+ * it. In the next batch the 64 blocks can be evicted, down to 8.
  */
 static void no_victim(void)
 {
@@ -217,7 +225,7 @@ START_TEST(a_fresh_chunk_is_not_lost_for_want_of_a_victim)
 }
 END_TEST
 
-/* The free list is the GPU's: a neighbour's refill is one more that this container may use up. */
+/* The free list is the GPU's. This container can use up a neighbour's refill, too. */
 static void neighbours_refill(void)
 {
 	struct gvm_range *range = world_map(&world_process, 200, false);
@@ -240,9 +248,9 @@ START_TEST(a_neighbours_refill_adds_to_the_overshoot)
 END_TEST
 
 /*
- * 16 chunks: one refill takes them all. 8 are the neighbour's, 8 this container's, whose limit is 4.
- * Its next block finds nothing to claim and nothing to refill from, and costs it 4 of its own, the
- * first of which the block gets.
+ * 16 chunks: one refill takes all. The neighbour has 8. This container has 8 and a limit of 4.
+ * Its next block finds no free chunk and no refill. It evicts 4 of the container's own, and
+ * takes the first of these chunks.
  */
 static void full_gpu(void)
 {
@@ -260,15 +268,20 @@ static void full_gpu(void)
 	ck_assert_uint_eq(world_process.stats.block.evictions, 4);
 	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 	ck_assert_uint_eq(stats()->lazy_given, 3);
-	/* Once their copies are out, there is room for 3 more; then the neighbour, who has no
-	 * limit, takes the longest unused, which is its own. */
+	/*
+	 * Once the copies are out, there is room for 3 more blocks. Then the neighbour, which
+	 * has no limit, takes the chunk unused for longest. It is its own.
+	 */
 	eng_sleep_until(eng_now() + 100 * MS);
 	ck_assert_uint_eq(stats()->lazy_returned, 3);
 	fault_blocks(other, 8, 3);
 	fault_blocks(other, 11, 1);
 	ck_assert_uint_eq(world_other.stats.block.evictions, 1);
 	ck_assert_uint_eq(charged(&world_other), 11);
-	/* The next 7 as well. Then this container's come, though it is not above its limit. */
+	/*
+	 * So are the next 7. The chunk after that is this container's, although it is not above
+	 * its limit.
+	 */
 	set_limit(&world_process, 5);
 	fault_blocks(other, 12, 7);
 	ck_assert_uint_eq(world_process.stats.block.evictions, 4);
@@ -283,8 +296,8 @@ START_TEST(own_victims_at_the_limit_and_anybodys_on_a_full_gpu)
 END_TEST
 
 /*
- * 64 staged blocks have been brought in, and the free list is empty. The next one, with a fresh
- * chunk, pays with CPU time for 56 victims and does not wait for any of their copies.
+ * 64 staged blocks are in, and the free list is empty. The next block takes a fresh chunk. It
+ * costs the CPU time of 56 evictions and waits for none of their copies.
  */
 static void lazy_fetch(void)
 {
@@ -311,8 +324,9 @@ START_TEST(a_lazily_freed_victim_is_not_waited_for)
 END_TEST
 
 /*
- * The same without: the first victim's chunk is the block's; the others are waited for on the spot,
- * the second one's copy behind the first's; and when all are out the fetch begins.
+ * The same without the fast path: the block takes the first victim's chunk. The driver waits
+ * for the other victims on the spot, the second one's copy behind the first's. The fetch begins
+ * when all are out.
  */
 static void eager_fetch(void)
 {
@@ -328,7 +342,7 @@ static void eager_fetch(void)
 				  54 * (EVICT_NS + COPY_NS) + BLOCK_NS + COPY_NS + 1 * US);
 	ck_assert_uint_eq(charged(&world_process), 9);
 	ck_assert_uint_eq(stats()->refills, 1);
-	/* That is what it was stalled for: the second eviction hides behind the first copy. */
+	/* The stall was for these copies. The second eviction hides behind the first copy. */
 	ck_assert_uint_eq(fifo_stall_out_ns(&world_process.tsg.stall), 56 * COPY_NS - EVICT_NS);
 }
 
@@ -341,7 +355,7 @@ END_TEST
 
 /* Limit writes. */
 
-/* 20 blocks in descending order of their last fault; 8 of them go, in order of address. */
+/* 20 blocks that faulted in descending order. 8 of them go, in order of address. */
 static void address_order(void)
 {
 	struct gvm_range *range = world_map(&world_process, 20, true);
@@ -357,10 +371,10 @@ static void address_order(void)
 	for (i = 0; i < 20; i++)
 		ck_assert_int_eq(world_chunk(range, i) == GVM_NO_CHUNK, i < 8);
 	ck_assert_uint_eq(stats()->evictions_limit, 8);
-	/* The limit is still what it was, and who faults now gets in. */
+	/* The limit itself has not changed, so a fault gets a chunk. */
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
 	ck_assert_uint_eq(charged(&world_process), 13);
-	/* Nothing to do; and a container that has nothing. */
+	/* Usage is at the new limit: nothing to do. */
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 13 * CHUNK),
 			 0);
 	ck_assert_uint_eq(stats()->evictions_limit, 8);
@@ -372,7 +386,9 @@ START_TEST(a_limit_write_evicts_by_address)
 }
 END_TEST
 
-/* Through the control file, by either name: first the evictions, then the limit. */
+/*
+ * Through the control file, under both of its names: the evictions come first, then the limit.
+ */
 static void control_file(void)
 {
 	struct gvm_range *range = world_map(&world_process, 20, true);
@@ -396,7 +412,7 @@ START_TEST(the_control_file_evicts_before_it_limits)
 }
 END_TEST
 
-/* 300 blocks: 256 evicted and waited for, then 44. */
+/* 300 blocks: 256 are evicted and waited for, then 44. */
 static void in_batches(void)
 {
 	struct gvm_range *range = world_map(&world_process, 300, true);
@@ -428,7 +444,7 @@ static void fault_main(void *data)
 	faulted_ns[which] = eng_now();
 }
 
-/* While a limit write is at work, faults of its container wait; a neighbour's alone do not. */
+/* During a limit write, the container's own faults wait. A neighbour's do not. */
 static void write_blocks_faults(void)
 {
 	struct eng_actor *actors[2];
@@ -438,7 +454,7 @@ static void write_blocks_faults(void)
 	faulting[0] = world_map(&world_process, 20, true);
 	faulting[1] = world_map(&world_other, 2, true);
 	fault_blocks(faulting[0], 0, 20);
-	/* By hand there are two fault handlers, so that one does not wait for the other. */
+	/* These faults have no common fault handler, so one does not wait for the other. */
 	for (i = 0; i < 2; i++) {
 		start = eng_now();
 		actors[i] = eng_spawn("faults", fault_main, (void *)i);
@@ -466,7 +482,9 @@ static void limit_zero(void *data)
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 }
 
-/* All of the GPU is in a limit write's hands, nothing charged: who faults then has to wait, not to die. */
+/*
+ * A limit write holds all chunks and none is charged. A fault then has to wait, and not to die.
+ */
 static void fault_under_limit_write(void)
 {
 	struct gvm_range *range = world_map(&world_process, 16, true);
@@ -499,8 +517,8 @@ static u32 draw(u32 below)
 }
 
 /*
- * A container alone at its limit, beside one that has its memory and stands still: usage never
- * exceeds the limit by more than 64 chunks, and nobody else pays.
+ * A container alone at its limit, beside an idle one that has its memory: usage never exceeds
+ * the limit by more than 64 chunks, and the other container loses none.
  */
 static void random_limits(void)
 {

@@ -14,14 +14,14 @@ START_TEST(the_prefetcher_takes_the_largest_subtree_above_51_percent)
 	static const struct {
 		u32 valid, resident, faulted, thrashing, expected;
 	} rows[] = {
-		/* The sequential walker: 1 of 2 is 50 %. */
+		/* The sequential walker: 1 of 2 is 50 %, not enough. */
 		{ FULL, 0x00000000, 0x00000001, 0, 0x00000001 },
 		{ FULL, 0x00000001, 0x00000002, 0, 0x00000002 }, /* 2 of 4: 50 % */
 		{ FULL, 0x00000003, 0x00000004, 0, 0x0000000c }, /* 3 of 4; 3 of 8: 37 % */
 		{ FULL, 0x0000000f, 0x00000010, 0, 0x000000f0 }, /* 5 of 8: 62 % */
 		{ FULL, 0x000000ff, 0x00000100, 0, 0x0000ff00 }, /* 9 of 16: 56 % */
 		{ FULL, 0x0000ffff, 0x00010000, 0, 0xffff0000 }, /* 17 of 32: 53 % */
-		/* From the top down it is the same. */
+		/* The same from the top down. */
 		{ FULL, 0xffff0000, 0x00008000, 0, 0x0000ffff },
 		/* 16 of 32 is not enough, nor 2 of 4: the faulted pages alone. */
 		{ FULL, 0x00005555, 0x55550000, 0, 0x55550000 },
@@ -31,16 +31,22 @@ START_TEST(the_prefetcher_takes_the_largest_subtree_above_51_percent)
 		{ FULL, 0x00000000, 0x0001ffff, 0, 0xffffffff },
 		/* Two regions of one batch: 3 of 4 each, 6 of 32 together. */
 		{ FULL, 0x30000003, 0x40000004, 0, 0xc000000c },
-		/* One fault's region does not count for another: 0 to 3 come, 5 of 8 only then. */
+		/*
+		 * Page 3 comes with 3 of 4. It is not counted for the region of 8, which would
+		 * have 5 with it.
+		 */
 		{ FULL, 0x00000003, 0x00000014, 0, 0x0000001c },
-		/* What is resident does not come again. */
+		/* Resident pages do not come again. */
 		{ FULL, 0x0000000f, 0x0000000f, 0, 0x00000000 },
 		/* A block of 3 pages: 2 of 3 = 66 %. One of 20: 11 of 20 = 55 %. */
 		{ 0x00000007, 0x00000001, 0x00000002, 0, 0x00000006 },
 		{ 0x000fffff, 0x000003ff, 0x00000400, 0, 0x000ffc00 },
 		/* Pages behind the end are not brought. */
 		{ 0x00000007, 0x00000000, 0x00000010, 0, 0x00000000 },
-		/* A thrashing page comes if it faults, but attracts nothing and is not attracted. */
+		/*
+		 * A thrashing page comes if it faults. It attracts no page, and is not
+		 * attracted.
+		 */
 		{ FULL, 0x00000003, 0x00000004, 0x00000004, 0x00000004 },
 		{ FULL, 0x00000003, 0x00000004, 0x00000008, 0x00000004 },
 	};
@@ -55,7 +61,7 @@ START_TEST(the_prefetcher_takes_the_largest_subtree_above_51_percent)
 }
 END_TEST
 
-/* The prefetcher stated again as its definition, over all masks that a seed draws. */
+/* The prefetcher stated a second time by its definition, over random masks. */
 static u32 slow_prefetch(u32 resident, u32 faulted)
 {
 	u32 wanted = faulted;
@@ -109,7 +115,10 @@ START_TEST(one_processor_alone_never_thrashes)
 	struct nvuvm_thrash thrash = { 0 };
 	u64 i;
 
-	/* Evictions are no events: what is seen of a page that comes back all the time is this. */
+	/*
+	 * Evictions are no events: this is all that the model sees of a page that comes back
+	 * all the time.
+	 */
 	for (i = 1; i <= 1000; i++) {
 		nvuvm_thrash_migrated(&thrash, FULL, NVUVM_GPU, i * 10 * US);
 		ck_assert_int_eq(hint(&thrash, NVUVM_GPU, i * 10 * US), NVUVM_HINT_NONE);
@@ -119,7 +128,7 @@ START_TEST(one_processor_alone_never_thrashes)
 }
 END_TEST
 
-/* Page 0 goes to and fro every 100 us from @start, first to the CPU, @count times. */
+/* Page 0 migrates to and fro every 100 us from @start on, first to the CPU, @count times. */
 static u64 ping_pong(struct nvuvm_thrash *thrash, u64 start, u32 count)
 {
 	u32 i;
@@ -130,8 +139,8 @@ static u64 ping_pong(struct nvuvm_thrash *thrash, u64 start, u32 count)
 }
 
 /*
- * The first migration is the block's; the second, to the other side, makes it watch its pages and
- * is their first; the third to the fifth are events 1 to 3.
+ * The first migration is the block's. The second goes to the other side: from now on pages are
+ * watched, and this is their first. The third to the fifth migrations are events 1 to 3.
  */
 START_TEST(a_page_thrashes_at_its_third_event)
 {
@@ -183,8 +192,8 @@ static struct nvuvm_thrash thrashing_block(void)
 }
 
 /*
- * Periods of 500 us. The first requester is favoured in the first; in the next it is not, and the
- * other one is as soon as it asks.
+ * Periods of 500 us. The first requester is favoured in the first period. In the next it is
+ * not, and the other side is, as soon as it asks.
  */
 START_TEST(throttling_favours_one_side_at_a_time)
 {
@@ -194,11 +203,14 @@ START_TEST(throttling_favours_one_side_at_a_time)
 	ck_assert_int_eq(hint(&thrash, NVUVM_GPU, now + 10), NVUVM_HINT_NONE);
 	ck_assert_int_eq(hint(&thrash, NVUVM_CPU, now + 20), NVUVM_HINT_THROTTLE);
 	ck_assert_uint_eq(thrash.pages[0].throttles, 1);
-	/* Asking again within the period changes nothing. */
+	/* A second request in the same period changes nothing. */
 	ck_assert_int_eq(hint(&thrash, NVUVM_CPU, now + 30), NVUVM_HINT_THROTTLE);
 	ck_assert_uint_eq(thrash.pages[0].throttles, 1);
 	nvuvm_thrash_migrated(&thrash, 1, NVUVM_GPU, now + 40);
-	/* The period ends at 10 + 500 us. Its throttled one asks first, and is favoured. */
+	/*
+	 * The period ends at 10 + 500 us. The throttled side asks first after that, and is
+	 * favoured.
+	 */
 	ck_assert_int_eq(hint(&thrash, NVUVM_CPU, now + 9 + 500 * US), NVUVM_HINT_THROTTLE);
 	ck_assert_int_eq(hint(&thrash, NVUVM_CPU, now + 10 + 500 * US), NVUVM_HINT_NONE);
 	ck_assert_int_eq(hint(&thrash, NVUVM_GPU, now + 20 + 500 * US), NVUVM_HINT_THROTTLE);
@@ -222,7 +234,7 @@ START_TEST(thrashing_ends_after_a_quiet_lapse)
 }
 END_TEST
 
-/* Let the two sides fight until page 0 is pinned; returns when that was. */
+/* Let the two sides fight until page 0 is pinned. Returns the date. */
 static u64 fight_until_pinned(struct nvuvm_thrash *thrash, u64 now)
 {
 	u32 turns = 0;
@@ -247,12 +259,15 @@ START_TEST(ten_throttlings_pin_and_150_ms_release)
 	ck_assert_uint_eq(thrash.pinned, 1);
 	ck_assert_uint_eq(thrash.pages[0].throttles, 0);
 	ck_assert_uint_eq(thrash.pages[0].pin_deadline_ns, deadline);
-	/* The first place is with whom was favoured. The GPU reaches the host, not so the CPU. */
+	/*
+	 * The page is first pinned to the favoured side. The GPU can reach the host; the CPU
+	 * cannot reach the GPU.
+	 */
 	ck_assert_uint_eq(thrash.pages[0].pinned_to, first);
 	ck_assert_uint_eq(first, thrash.pages[0].favoured);
-	/* A migration to where it is pinned is no event. */
+	/* A migration to the side it is pinned to is no event. */
 	nvuvm_thrash_migrated(&thrash, 1, first, now);
-	/* Released a little early: 20 us are the timer's granularity. */
+	/* It is released a little early: the timer's granularity is 20 us. */
 	hint(&thrash, first, deadline - 21 * US);
 	ck_assert_uint_eq(thrash.pinned, 1);
 	ck_assert_int_eq(hint(&thrash, first, deadline - 20 * US), NVUVM_HINT_NONE);
@@ -262,7 +277,10 @@ START_TEST(ten_throttlings_pin_and_150_ms_release)
 }
 END_TEST
 
-/* Pinned to the GPU; the CPU cannot map that, waits, and in its period the page goes to the host. */
+/*
+ * The page is pinned to the GPU. The CPU cannot map that and waits. In the CPU's period the
+ * page goes to the host.
+ */
 START_TEST(a_pinned_page_ends_where_both_can_reach_it)
 {
 	struct nvuvm_thrash thrash = thrashing_block();
@@ -291,7 +309,7 @@ START_TEST(an_epoch_without_thrashing_resets_four_times)
 	for (i = 0; i < 6; i++) {
 		now = ping_pong(&thrash, now, 6);
 		ck_assert_uint_eq(thrash.thrashing, 1);
-		/* A second to the nanosecond is not over. */
+		/* After exactly a second the epoch is not over. */
 		ck_assert_int_eq(hint(&thrash, NVUVM_GPU, now + 1000000 * US), NVUVM_HINT_NONE);
 		ck_assert_ptr_nonnull(thrash.pages);
 		hint(&thrash, NVUVM_GPU, now + 1000000 * US + 1);
