@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See cache_folder.h. A lock tells whether a process still works in the folder. The PID in a name does
- * not: containers may share the folder, and the same PID means a different process in each of them.
+ * See cache_folder.h. A lock tells whether a process still works in the folder. The PID in a
+ * name does not: containers may share the folder, and the same PID means a different process in
+ * each of them.
  */
 #include "figures/cache_folder.h"
 
@@ -77,7 +78,7 @@ static void free_list(struct dirent **list, int count)
 	free(list);
 }
 
-/* Compare by last use: the entry whose use is longest ago comes first. */
+/* Compare by last use: the entry that was used longest ago comes first. */
 static int compare_used(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -89,7 +90,7 @@ static int compare_used(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Remove all entries but the last @keep that were used. */
+/* Remove all entries but the @keep that were used last. */
 static void remove_oldest(const char *folder, int descriptor, size_t keep)
 {
 	struct dirent **list = NULL;

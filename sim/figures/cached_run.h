@@ -39,7 +39,10 @@ struct cached_run {
 	int child_says; /* descriptor of the child's standard error */
 };
 
-/* Setting @index of a run, as PATH=VALUE, in the order in which they apply; NULL: there are no more. */
+/*
+ * Setting @index of a run, as PATH=VALUE. Settings are in the order in which they apply. NULL:
+ * there are no more.
+ */
 const char *cached_run_set(const struct cached_run *run, size_t index);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* See curves.h. All curves in bins have the same bins, so that they can be compared and stacked. */
+/*
+ * See curves.h. All curves in bins have the same bins, so that they can be compared and
+ * stacked.
+ */
 #include "figures/curves.h"
 
 #include <math.h>
@@ -13,7 +16,7 @@
 #include "results/csv.h"
 
 #define NS_PER_S  1e9
-#define BINS	  128 /* more than this a picture does not show */
+#define BINS	  128 /* a picture does not show more */
 #define BIN_S_MIN 1e-6
 
 static struct figure_line *add_line(struct figure_data *data, struct sim_error *err)
@@ -239,7 +242,10 @@ static int take_bins(struct making *making, struct sim_error *err)
 	return status;
 }
 
-/* Note whether any value of the column is known. Real hardware reports no GPU time, for example. */
+/*
+ * Note whether any value of the column is known. Real hardware reports no GPU time, for
+ * example.
+ */
 static int take_known(void *user, const struct row *row, struct sim_error *err)
 {
 	bool *known = user;
@@ -273,7 +279,10 @@ static int take_line(struct figure_data *data, size_t panel, const struct figure
 	return take_bins(&making, err);
 }
 
-/* Add a curve for each run that it applies to; for container "*", one for each container of the run. */
+/*
+ * Add a curve for each run that it applies to; for container "*", one for each container of the
+ * run.
+ */
 static int take_curve(struct figure_data *data, size_t panel, const struct figure_curve *curve,
 		      struct sim_error *err)
 {
@@ -303,8 +312,8 @@ static int take_curve(struct figure_data *data, size_t panel, const struct figur
 }
 
 /*
- * Find the end of the longest run, and the width of bins: a round number that gives at most BINS bins,
- * rounded up to a multiple of the timeline's interval.
+ * Find the end of the longest run, and the width of bins: a round number that gives at most
+ * BINS bins, rounded up to a multiple of the timeline's interval.
  */
 static void find_time(struct figure_data *data)
 {

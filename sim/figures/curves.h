@@ -6,9 +6,9 @@
 #include "figures/data.h"
 
 /*
- * Fill data->lines with the curves of all panels over time: the published ones, which need no run, and
- * then the runs' own. Returns 0 or a negative enum sim_exit; figure_data_destroy() frees the lines in any
- * case.
+ * Fill data->lines with the curves of all panels over time: the published ones, which need no
+ * run, and then the runs' own. Returns 0 or a negative enum sim_exit; figure_data_destroy()
+ * frees the lines in any case.
  */
 int curves_read_published(struct figure_data *data, struct sim_error *err);
 int curves_take(struct figure_data *data, struct sim_error *err);

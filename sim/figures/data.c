@@ -94,7 +94,9 @@ enum {
 	REFERENCE_COLUMNS
 };
 
-/* Does a row of the reference file apply to this cell? Without a column, a row applies to all. */
+/*
+ * Does a row of the reference file apply to this cell? Without a column, a row applies to all.
+ */
 static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 		       const struct figure_cell *cell)
 {

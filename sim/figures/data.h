@@ -50,8 +50,9 @@ struct figure_data {
 };
 
 /*
- * Make the cells of @figure, and read the published numbers. @runs has one run for each of the figure's
- * and is borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in any case.
+ * Make the cells of @figure, and read the published numbers. @runs has one run for each of the
+ * figure's and is borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in
+ * any case.
  */
 int figure_data_init(struct figure_data *data, const struct figure *figure,
 		     struct cached_run *runs, struct sim_error *err);
@@ -74,8 +75,8 @@ struct figure_cell *figure_find_cell(const struct figure_data *data, size_t pane
 size_t figure_count_failed(const struct figure_data *data, size_t run);
 
 /*
- * The container of a run whose name is @name, or else the first whose type is @name; NULL: there is none.
- * Borrowed from the results.
+ * The container of a run whose name is @name, or else the first whose type is @name; NULL:
+ * there is none. Borrowed from the results.
  */
 const char *figure_container(const struct figure_data *data, size_t run, const char *name);
 

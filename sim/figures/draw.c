@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The variables that plots/figure.gp needs beside the CSV files: texts, ranges and counts. A variable of
- * panel 2 ends in "_2", and one of its third bar or curve in "_2_3".
+ * The variables that plots/figure.gp needs beside the CSV files: texts, ranges and counts. A
+ * variable of panel 2 ends in "_2", and one of its third bar or curve in "_2_3".
  */
 #include <math.h>
 #include <stdio.h>
@@ -90,7 +90,9 @@ static void add_range(struct drawing *drawing)
 	add_real(drawing, "published", published);
 }
 
-/* The panel's bars in the order of their rows in the CSV file, and the number of the first row. */
+/*
+ * The panel's bars in the order of their rows in the CSV file, and the number of the first row.
+ */
 static void add_bars(struct drawing *drawing)
 {
 	const struct figure_data *data = drawing->data;
@@ -239,7 +241,7 @@ static void add_curves(struct drawing *drawing)
 	add_real(drawing, "empty_right", !(highs[1] > 0));
 }
 
-/* The panel's levels, which are dashed lines, and the top of its axis if the figure fixes it. */
+/* The panel's levels, drawn as dashed lines, and the top of its axis if the figure sets it. */
 static void add_levels(struct drawing *drawing)
 {
 	const struct figure_panel *panel = &drawing->data->figure->panels[drawing->panel];

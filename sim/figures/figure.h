@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A figure is data: one JSON file describes its runs, the values to take from them, the published
- * numbers, and the layout. plots/figures/README.md has all keys.
+ * A figure is data: one JSON file describes its runs, the values to take from them, the
+ * published numbers, and the layout. plots/figures/README.md has all keys.
  *
  * A figure has runs and panels. A cell of a panel is one value of one run, ours beside the
  * published one. Bars, stacks and lines are three ways of drawing the same cells. A panel over
@@ -33,10 +33,9 @@ extern const char *const figure_layouts[]; /* NULL ends them */
 
 /* A run, or one point of a series of runs. Texts are borrowed from the file. */
 struct figure_run {
-	const char *label; /* of the run or its series, as in the reference file */
-	const char *tick;  /* the text below its bar; lines are separated by "\n" */
-	const char *
-		folder; /* the word for its folder on the command line; NULL: it is simulated */
+	const char *label;  /* of the run or its series, as in the reference file */
+	const char *tick;   /* the text below its bar; lines are separated by "\n" */
+	const char *folder; /* word for its folder on the command line; NULL: it is simulated */
 	const char *scenario;	    /* NULL: the figure's, which the user may replace */
 	double x;		    /* position in a series; NAN: the run is in no series */
 	char name[FIGURE_NAME_MAX]; /* for people: "stock, 10" */
@@ -106,7 +105,7 @@ struct figure_panel {
 	enum figure_layout layout;
 	int digits; /* in the table */
 	bool log_x, log_y, total, colour_by_run;
-	double errors_without_x; /* the median error does not count it; NAN: there is no such line */
+	double errors_without_x; /* median errors leave out this x; NAN: no median errors */
 	const char **runs;	 /* labels; NULL: all of the figure */
 	size_t run_count;
 	struct figure_part *parts;
@@ -116,7 +115,7 @@ struct figure_panel {
 	struct figure_published_curve published;
 	struct figure_mark *levels;
 	size_t level_count;
-	json_t *y_max; /* top of the axis, a value of the first run; NULL: the curves' maximum */
+	json_t *y_max; /* top of the axis, of the first run; NULL: the curves' maximum */
 };
 
 /* The reference file and its columns; NULL: it has no such column. */
@@ -132,7 +131,7 @@ struct figure {
 	json_t *root;
 	char file[PATH_MAX];
 	char name
-		[FIGURE_NAME_MAX]; /* the file's name without ".json"; output files begin with it */
+		[FIGURE_NAME_MAX]; /* the file's name without ".json"; prefix of output files */
 	const char *title, *summary, *help;
 	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: none */
 	const char *source;	     /* of the published numbers; NULL: none are published */
@@ -144,7 +143,7 @@ struct figure {
 	unsigned int columns, width, height;
 	struct figure_run *runs;
 	size_t run_count;
-	size_t folder_count; /* runs that the command line names */
+	size_t folder_count; /* runs whose folders the command line names */
 	struct figure_panel *panels;
 	size_t panel_count;
 	struct figure_mark *marks;

@@ -30,7 +30,10 @@ static void out_of_memory(struct place_reader *reader)
 		reader->status = sim_runtime_error(reader->err, "out of memory");
 }
 
-/* Zeroed memory for @count elements and one more. NULL, and an error in the reader: out of memory. */
+/*
+ * Zeroed memory for @count elements and one more. NULL, and an error in the reader: out of
+ * memory.
+ */
 static void *allocate(struct place_reader *reader, size_t count, size_t size)
 {
 	void *memory = calloc(count + 1, size);
@@ -40,7 +43,7 @@ static void *allocate(struct place_reader *reader, size_t count, size_t size)
 	return memory;
 }
 
-/* A text that goes into a field of a CSV file and into the table: no commas, quotes or line ends. */
+/* A text for a field of a CSV file and for the table: no commas, quotes or line ends. */
 static const char *read_field(const struct place *object, const char *key, const char *standard)
 {
 	const char *text = place_text(object, key, standard);
@@ -437,7 +440,10 @@ static void read_layout(const struct place *root, struct figure *figure)
 	figure->across = place_bool(&layout, "across", true);
 }
 
-/* Read a text that may be an array of lines in the file. Returns the joined lines, borrowed from @root. */
+/*
+ * Read a text that may be an array of lines in the file. Returns the joined lines, borrowed
+ * from @root.
+ */
 static const char *read_lines(const struct place *root, const char *key)
 {
 	struct place member = place_member(root, key);

@@ -6,15 +6,16 @@
 #include "figures/figure.h"
 
 /*
- * Read a figure. @name is the name of a file in plots/figures, without ".json", or the path of a
- * file that ends in ".json". A mistake names the file and the key. Returns 0 or a negative enum
- * sim_exit; on failure *figure is empty.
+ * Read a figure. @name is the name of a file in plots/figures, without ".json", or the path of
+ * a file that ends in ".json". A mistake names the file and the key. Returns 0 or a negative
+ * enum sim_exit; on failure *figure is empty.
  */
 int figure_read(struct figure *figure, const char *name, struct sim_error *err);
 
 /*
- * Call @use for each figure in plots/figures in the order of names: for lists, completion and documents.
- * Stops at the first failure, of @use or of reading a file, and returns it: a negative enum sim_exit.
+ * Call @use for each figure in plots/figures in the order of names: for lists, completion and
+ * documents. Stops at the first failure, of @use or of reading a file, and returns it: a
+ * negative enum sim_exit.
  */
 int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
 		void *data, struct sim_error *err);

@@ -29,9 +29,9 @@ static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 }
 
 /*
- * Write every byte but letters as an octal escape. Paths and names can hold quotes and backticks, which
- * gnuplot must not execute. Digits are escaped, too: gnuplot would read a digit behind an escape as a part
- * of the escape.
+ * Write every byte but letters as an octal escape. Paths and names can hold quotes and
+ * backticks, which gnuplot must not execute. Digits are escaped, too: gnuplot would read a
+ * digit behind an escape as a part of the escape.
  */
 void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value)
 {
@@ -95,8 +95,8 @@ void gnuplot_destroy(struct gnuplot *gnuplot)
 }
 
 /*
- * Run gnuplot and wait for it, or for a signal that ends both. "-d": gnuplot does not read the user's
- * start-up file, which could change the pictures.
+ * Run gnuplot and wait for it, or for a signal that ends both. "-d": gnuplot does not read the
+ * user's start-up file, which could change the pictures.
  */
 static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
 		       const char *script, struct sim_error *err)
@@ -143,8 +143,8 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 }
 
 /*
- * Draw one picture into the writer's temporary file of @name. The variables "output" and "terminal" are
- * set for this picture only.
+ * Draw one picture into the writer's temporary file of @name. The variables "output" and
+ * "terminal" are set for this picture only.
  */
 static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
 			const char *terminal, const char *name, const char *script,

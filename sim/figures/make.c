@@ -29,7 +29,10 @@ static int prepare_runs(const struct figure *figure, const struct figure_request
 
 		runs[i] = (struct cached_run){
 			.label = run->name,
-			/* --scenario is about the figure's own scenario. */
+			/*
+			 * --scenario replaces the scenario of the figure, not one that a run
+			 * has of its own.
+			 */
 			.scenario = run->scenario ? run->scenario : scenario,
 			.defaults = (const char *const *)run->defaults,
 			.sets = request->sets,
@@ -66,7 +69,9 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
 	return status ? status : writer_commit(writer, err);
 }
 
-/* Print, write and draw the figure. The numbers are committed before drawing, which may fail. */
+/*
+ * Print, write and draw the figure. The numbers are committed before drawing, which may fail.
+ */
 static int show(const struct figure_data *data, const struct figure_request *request,
 		const struct signals *signals, struct writer *writer, struct sim_error *err)
 {

@@ -21,10 +21,10 @@ struct figure_request {
 };
 
 /*
- * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file last. The
- * output folder is prepared before anything runs. If drawing fails, the numbers are kept. The caller has
- * taken @signals; one of them ends the work. Returns 0 or a negative enum sim_exit; then no file is half
- * written.
+ * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file
+ * last. The output folder is prepared before anything runs. If drawing fails, the numbers are
+ * kept. The caller has taken @signals; one of them ends the work. Returns 0 or a negative enum
+ * sim_exit; then no file is half written.
  */
 int figure_make(const struct figure *figure, const struct figure_request *request,
 		const struct signals *signals, struct sim_error *err);

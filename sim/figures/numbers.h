@@ -8,8 +8,8 @@ struct sim_error;
 struct writer;
 
 /*
- * Take all values and curves from the runs. The runs have been made and the published curves have been
- * read before. Returns 0 or a negative enum sim_exit.
+ * Take all values and curves from the runs. The runs have been made and the published curves
+ * have been read before. Returns 0 or a negative enum sim_exit.
  */
 int figure_data_take(struct figure_data *data, struct sim_error *err);
 

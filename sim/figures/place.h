@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Strict reading of JSON. Each value is read together with its place in the file, so a mistake is one
- * line: "file:key.path: what is wrong, allowed: ...".
+ * Strict reading of JSON. Each value is read together with its place in the file, so a mistake
+ * is one line: "file:key.path: what is wrong, allowed: ...".
  *
- * The reader keeps the first mistake and drops later ones. Callers read a whole object and then check the
- * reader's status once.
+ * The reader keeps the first mistake and drops later ones. Callers read a whole object and then
+ * check the reader's status once.
  */
 #ifndef SIM_FIGURES_PLACE_H
 #define SIM_FIGURES_PLACE_H
@@ -44,8 +44,9 @@ struct place place_member(const struct place *object, const char *key);
 struct place place_element(const struct place *array, size_t index);
 
 /*
- * Read a member of a given type. Returns @standard if there is none, and reports another type as a
- * mistake. Texts are borrowed from the JSON. @standard is PLACE_NEEDED for a text that must be there.
+ * Read a member of a given type. Returns @standard if there is none, and reports another type
+ * as a mistake. Texts are borrowed from the JSON. @standard is PLACE_NEEDED for a text that
+ * must be there.
  */
 #define PLACE_NEEDED ((const char *)-1)
 const char *place_text(const struct place *object, const char *key, const char *standard);

@@ -50,7 +50,7 @@ static bool is_published(const struct figure_data *data, size_t panel, const cha
 	return false;
 }
 
-/* Label a row by its run, its part, or both. */
+/* Label a row by its run, its part, or both. A star marks a run with failed containers. */
 static void set_row_label(struct table *table, const struct figure_data *data,
 			  const struct figure_cell *cell)
 {
@@ -119,8 +119,8 @@ static int compare_reals(const void *a, const void *b)
 }
 
 /*
- * The median error of a series, or of all series if @label is NULL. The error of a pair is the larger of
- * its numbers over the smaller one, less 1. NAN: there is no pair.
+ * The median error of a series, or of all series if @label is NULL. The error of a pair is the
+ * larger of its numbers over the smaller one, less 1. NAN: there is no pair.
  */
 static double median_error(const struct figure_data *data, size_t panel, const char *label)
 {
@@ -244,7 +244,9 @@ static bool has_points(const struct figure_data *data, size_t panel)
 	return false;
 }
 
-/* Print a line for each container that failed or did not finish. @prefix goes before its name. */
+/*
+ * Print a line for each container that failed or did not finish. @prefix goes before its name.
+ */
 static void print_failures(const char *prefix, const struct summary *summary)
 {
 	for (size_t i = 0; i < summary->container_count; i++)

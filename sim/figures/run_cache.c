@@ -29,7 +29,9 @@ static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 	return status;
 }
 
-/* Set the entry's name, a hash of everything that the result depends on, and its path. */
+/*
+ * Set the entry's name and path. The name is a hash of everything that the result depends on.
+ */
 static int make_key(struct cached_run *run, const char *program, struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
@@ -86,7 +88,10 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 	return status;
 }
 
-/* Read an entry. Fails if the entry is missing, damaged or of another run; then it is made again. */
+/*
+ * Read an entry. Fails if the entry is missing, damaged or of another run; then it is made
+ * again.
+ */
 static int read_entry(struct cached_run *run, struct sim_error *err)
 {
 	int status = folder_load(&run->folder, run->path, err);
@@ -104,8 +109,8 @@ static int read_entry(struct cached_run *run, struct sim_error *err)
 }
 
 /*
- * Read the entries that the cache has. Returns the number of runs to make. The user's settings may make
- * two runs of a figure equal; such a run is made once.
+ * Read the entries that the cache has. Returns the number of runs to make. The user's settings
+ * may make two runs of a figure equal; such a run is made once.
  */
 static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 {

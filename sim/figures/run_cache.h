@@ -3,10 +3,11 @@
  * Runs that a figure needs, made in parallel by child processes ("gvmsim run") and kept in
  * results/cache, so that each is made once.
  *
- * An entry's name is a hash of everything that a result depends on: the resolved configuration, the
- * contents of its traces, and this program itself. A changed program never finds an old result, so the
- * cache needs no clearing. The folder may be removed at any time. Entries that were used longest ago are
- * removed automatically, see cache_folder.h. Children die with their parent, even if it is killed.
+ * An entry's name is a hash of everything that a result depends on: the resolved configuration,
+ * the contents of its traces, and this program itself. A changed program never finds an old
+ * result, so the cache needs no clearing. The folder may be removed at any time. Entries that
+ * were used longest ago are removed automatically, see cache_folder.h. Children die with their
+ * parent, even if it is killed.
  */
 #ifndef SIM_FIGURES_RUN_CACHE_H
 #define SIM_FIGURES_RUN_CACHE_H
@@ -22,13 +23,13 @@ struct sim_error;
 #define RUN_CACHE_FOLDER "results/cache"
 
 /*
- * Get @count runs. Runs in the cache are read, unless @fresh; the others are made, as many at a time as
- * there are cores. Reports on stderr. A damaged entry is made again. An entry appears complete or not at
- * all.
+ * Get @count runs. Runs in the cache are read, unless @fresh; the others are made, as many at a
+ * time as there are cores. Reports on stderr. A damaged entry is made again. An entry appears
+ * complete or not at all.
  *
- * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does one of
- * @signals, which the caller has taken (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is
- * a result and no failure. The caller destroys the runs in any case.
+ * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does one
+ * of @signals, which the caller has taken (-SIM_EXIT_INTERRUPTED). A container that dies in the
+ * simulation is a result and no failure. The caller destroys the runs in any case.
  */
 int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
 		  const struct signals *signals, struct sim_error *err);

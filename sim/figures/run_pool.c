@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See run_pool.h. Each run is a process, not a thread, because a process can run one simulation only. A
- * child writes to a folder of its own beside the entries. If it succeeds, one rename makes its folder the
- * entry.
+ * See run_pool.h. Each run is a process, not a thread, because a process can run one simulation
+ * only. A child writes to a folder of its own beside the entries. If the child succeeds, one
+ * rename makes its folder the entry.
  */
 #include "figures/run_pool.h"
 
@@ -49,8 +49,8 @@ static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM
 }
 
 /*
- * Start a child. A file in memory keeps its standard error; its standard output is dropped. Returns 0 or
- * an errno.
+ * Start a child. A file in memory keeps its standard error; its standard output is dropped.
+ * Returns 0 or an errno.
  */
 static int spawn(const struct pool *pool, struct cached_run *run, const char *const *argv)
 {
@@ -118,9 +118,9 @@ static int start_more(struct pool *pool, struct sim_error *err)
 }
 
 /*
- * Make a run's folder the entry by one rename. An older entry is exchanged with it, so other processes
- * find an entry at any time. If the file system cannot exchange two folders, the old one is removed
- * first. Another process may create the same entry meanwhile: retry a few times.
+ * Make a run's folder the entry by one rename. An older entry is exchanged with it, so other
+ * processes find an entry at any time. If the file system cannot exchange two folders, the old
+ * one is removed first. Another process may create the same entry meanwhile: retry a few times.
  */
 static int put_in_place(const struct cached_run *run, const char *temporary,
 			struct sim_error *err)
@@ -147,7 +147,9 @@ static int put_in_place(const struct cached_run *run, const char *temporary,
 				 strerror(error));
 }
 
-/* Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it. */
+/*
+ * Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it.
+ */
 static int child_error(const struct cached_run *run, int child_status, struct sim_error *err)
 {
 	static const char prefix[] = "gvmsim: ";

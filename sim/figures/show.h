@@ -22,7 +22,9 @@ void figure_print_comparison(const struct figure_data *data);
 int figure_draw(const struct figure_data *data, bool changed, const struct signals *signals,
 		struct writer *writer, struct sim_error *err);
 
-/* The word for a run: "measured" or "simulated" if the figure has both kinds, else its label. */
+/*
+ * The word for a run: "measured" or "simulated" if the figure has both kinds, else its label.
+ */
 const char *figure_run_word(const struct figure_data *data, size_t run);
 
 #endif

@@ -66,7 +66,10 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 	return known ? sum : (double)NAN;
 }
 
-/* Find the run that "of" names. The expression's label and x count, or else those of @run. */
+/*
+ * Find the run that "of" names by its label and x. If the expression has no label or no x, that
+ * of @run counts.
+ */
 static size_t other_run(const struct figure_data *data, size_t run, const json_t *value)
 {
 	const struct figure_run *runs = data->figure->runs;
@@ -108,7 +111,7 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	return strtod(json_string_value(value), NULL);
 }
 
-/* The share of a row's time that lies between @from and @to; 1: all of it. */
+/* The share of a row's time that lies between @from and @to. 1: all of the row's time. */
 static double row_share(const struct csv *csv, double from, double to)
 {
 	struct sim_error ignored = { 0 };
@@ -122,7 +125,10 @@ static double row_share(const struct csv *csv, double from, double to)
 		       (fmin(end, to) - fmax(begin, from)) / (end - begin);
 }
 
-/* The number of rows of requests.csv between two moments. A row that lies there in part counts in part. */
+/*
+ * The number of rows of requests.csv between two moments. A row that lies between them in part
+ * adds its share.
+ */
 static double covered(const struct figure_data *data, size_t run, const json_t *value)
 {
 	const char *names[] = { "container", "outcome",
@@ -165,7 +171,10 @@ static const struct figure_line *find_line(const struct figure_data *data, size_
 	return NULL;
 }
 
-/* The mean, least, last or most of one curve, or of the sum of several, in a span of time. */
+/*
+ * The mean, least, last or greatest value of one curve, or of the sum of several, in a span of
+ * time.
+ */
 static double read_off(const struct figure_data *data, size_t run, const json_t *value,
 		       bool published)
 {

@@ -10,8 +10,8 @@
 struct figure_data;
 
 /*
- * The value of a checked expression in @run of the figure; NAN: it is not known. @published: take it from
- * the published curves; expressions that use no curve are NAN then.
+ * The value of a checked expression in @run of the figure; NAN: it is not known. @published:
+ * take it from the published curves; expressions that use no curve are NAN then.
  */
 double value_of(const struct figure_data *data, size_t run, const json_t *value,
 		bool published);

@@ -2,16 +2,16 @@
 /*
  * Values of a figure: small expressions in JSON over the results of a run.
  *
- *   12.5                                a number
- *   "diffusion.latency_s.mean"          a statistic of summary.json: container, or its type, and path;
- *                                       the container "*" is the sum over all of them
- *   { "of": "...", "run": "stock" }     the statistic of another run; with "x": of another point
- *   { "config": "gpu.memory" }          a key of config.json; durations are in seconds. A path that
- *                                       begins with a container, or its type, is one of its keys
+ *   12.5                             a number
+ *   "diffusion.latency_s.mean"       a statistic of summary.json: a container's name or type,
+ *                                    and a path; the container "*" is the sum over all containers
+ *   { "of": "...", "run": "stock" }  the statistic of another run; with "x": of another point
+ *   { "config": "gpu.memory" }       a key of config.json; durations are in seconds. A path
+ *                                    that begins with a container's name or type is one of its keys
  *   { "add": [a, b, ...] }, "multiply"; { "subtract": [a, b] }, { "divide": [a, b] }
- *   { "when": [a, b] }                  b if a is above 0, else no value
- *   { "covered": {...} }                how many rows of requests.csv lie between two moments
- *   { "curve": {...} }                  read off the curves of a panel over time: ours or published
+ *   { "when": [a, b] }               b if a is above 0, else no value
+ *   { "covered": {...} }             the number of rows of requests.csv between two moments
+ *   { "curve": {...} }               read off a panel's curves over time: ours or published
  *
  * A value that is not known (no such container, null, a division by 0) is NAN.
  */
@@ -31,7 +31,9 @@ struct value_operator {
 
 extern const struct value_operator value_operators[]; /* a name of NULL ends them */
 
-/* The number that "curve" takes from its curves; value_takes[] has the names, and NULL ends it. */
+/*
+ * The number that "curve" takes from its curves. value_takes[] has the names; NULL ends them.
+ */
 enum value_take { VALUE_TAKE_MEAN, VALUE_TAKE_LEAST, VALUE_TAKE_LAST, VALUE_TAKE_MOST };
 
 extern const char *const value_takes[];
