@@ -55,7 +55,7 @@ static void expect_invariants(u32 step)
 			      "step %u: %u", step, i);
 	}
 	ck_assert_msg(sum == 0, "step %u: credits add up to %lld", step, (long long)sum);
-	ck_assert_msg(!any_held || owed, "step %u: idle, and somebody is held", step);
+	ck_assert_msg(!any_held || owed, "step %u: idle, and a tenant is held", step);
 }
 
 START_TEST(credits_add_up_to_nothing_and_a_hold_leaves_somebody_to_run)

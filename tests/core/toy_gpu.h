@@ -128,7 +128,7 @@ bool toy_load(u32 space, u64 page, u32 tag);
 void toy_store_blocks(u32 space, u32 first, u32 count);
 void toy_load_blocks(u32 space, u32 first, u32 count);
 
-/* Does the block have a chunk on the device? */
+/* Has the block a page on the device? */
 bool toy_on_device(u32 space, u32 block);
 
 /* Kill the running thread, for good, where a test can do that to itself. */

@@ -86,7 +86,7 @@ static void test_quiesce(void)
 			    gpu_info().replays == replays,
 		    "faults stay in the buffer, and writes wait");
 	guest_check(tenant_kill(tenants[1]) && tenant_kill(writers[1]),
-		    "who waits for either can be killed");
+		    "a tenant and a writer that wait can be killed");
 	guest_check(driver_call(context, GVM_FAKEGPU_RESUME, NULL) == 0, "it is resumed");
 	guest_check(tenant_finish(tenants[0]) && tenant_finish(writers[0]),
 		    "and all go on where they were");
@@ -115,7 +115,7 @@ static void test_share(void)
 	guest_check(control_set(client, "compute.freeze", "1") == EOPNOTSUPP &&
 			    control_set(getpid(), "compute.timeslice", "5") == EOPNOTSUPP &&
 			    control_set(client, "gmem.limit.high", "1G") == 0,
-		    "nobody rules its compute, memory as ever");
+		    "its compute settings are refused, its memory limit is not");
 	close(server);
 	guest_check(control_set(client, "compute.timeslice", "5") == 0,
 		    "when the server has gone, the client's own TSGs obey");

@@ -388,7 +388,7 @@ void test_injection(void)
 	gpu_load("chunks=24");
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
 		inject_entry(&entries[i]);
-	guest_check(lost == 0, "what could not be evicted is there");
+	guest_check(lost == 0, "memory that could not be evicted is unchanged");
 	test_exits();
 	gpu_unload();
 	gpu_load("chunks=4");

@@ -153,7 +153,7 @@ void test_integrity(void)
 	struct gvm_fakegpu_info info;
 
 	gpu_load("chunks=24");
-	guest_check(tenants_run(one_block, 1) == 1, "what a limit evicts comes back");
+	guest_check(tenants_run(one_block, 1) == 1, "memory that a limit evicts comes back");
 	guest_check(tenants_run(random_launches, 1) == 1,
 		    "every page of one and a half times the device is as it was stored");
 	info = gpu_info();

@@ -87,7 +87,7 @@ static void orphan(uint32_t index)
 static void test_orphan(void)
 {
 	orphan_did_well = shared_alloc(sizeof(*orphan_did_well));
-	guest_check(tenants_run(orphan, 1) == 1, "who made a context exits");
+	guest_check(tenants_run(orphan, 1) == 1, "the maker of a context exits");
 	for (uint32_t i = 0; i < 500 && !*orphan_did_well; i++)
 		sleep_ms(10);
 	guest_check(*orphan_did_well, "a child that has it open goes on with it");

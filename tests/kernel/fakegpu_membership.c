@@ -139,7 +139,8 @@ void test_membership(void)
 		    "a child that opens a context is in its parent's container");
 	pids[0] = tenant_start(host, 0);
 	pids[1] = tenant_start(stranger, 0);
-	guest_check(tenant_finish(pids[1]), "a stranger joins nobody and shares with nobody");
+	guest_check(tenant_finish(pids[1]),
+		    "a stranger joins no container and shares with none");
 	*step = 2;
 	guest_check(tenant_finish(pids[0]), "and all listeners are left");
 	guest_check(tenants_run(make_namespace, 1) == 1,

@@ -78,7 +78,7 @@ static void test_low(uint64_t low, bool keeps)
 		    "it has %lld, and %lld are on the host: %s", after, swapped,
 		    keeps ? "it kept all" : "it had to give");
 	*step = 2;
-	guest_check(tenant_finish(pid), "what it had stored is there");
+	guest_check(tenant_finish(pid), "its stored data is there");
 }
 
 /* The container's other process: it has one chunk, and stores nothing more. */

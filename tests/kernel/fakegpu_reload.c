@@ -94,7 +94,7 @@ static void test_failed_nodes(void)
 		killed &= tenant_kill(openers[i]);
 	guest_check(refused == FAILED_NODES, "%u loads fail with the first node", refused);
 	guest_check(partly == FAILED_NODES, "%u loads go on without a later one", partly);
-	guest_check(killed, "users open what there is meanwhile");
+	guest_check(killed, "users open the others meanwhile");
 }
 
 /*
@@ -156,7 +156,7 @@ void test_reload(void)
 	test_cycles();
 	test_failed_nodes();
 	gpu_load("chunks=24");
-	guest_check(tenants_run(refuse, 1) == 1, "what makes no sense is refused");
+	guest_check(tenants_run(refuse, 1) == 1, "senseless requests are refused");
 	guest_check(tenants_run(misuse, 4) == 4, "random calls do no harm");
 	guest_check(tenants_run(use, 1) == 1, "the GPU still works");
 	gpu_unload();

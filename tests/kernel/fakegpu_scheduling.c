@@ -216,7 +216,7 @@ static void test_priority(const char *parameters)
 		    "two of them become more important, with timeslices as before");
 	expect_held("while they work");
 	guest_check(control_set(pids[0], "compute.freeze", "1") == 0 && gets_on(2),
-		    "frozen, they hold nobody");
+		    "frozen, they hold no other");
 	guest_check(control_set(pids[0], "compute.freeze", "0") == 0, "they are thawed");
 	expect_held("thawed,");
 	stop(pids, 2);

@@ -56,5 +56,5 @@ void victim_end(pid_t pid)
 		    "the neighbour has lost no chunk: it has %lld bytes, %lld are on the host",
 		    current, swapped);
 	victim->end = true;
-	guest_check(tenant_finish(pid), "the neighbour finds what it had stored");
+	guest_check(tenant_finish(pid), "the neighbour finds its stored data");
 }

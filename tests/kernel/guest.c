@@ -348,8 +348,9 @@ static void guest_expect_no_kmemleak(void)
 	char *rest = text;
 	char *line;
 
-	guest_check(guest_kmemleak_scan(), "kmemleak looks for what was lost");
-	guest_check(guest_read("kmemleak", text, sizeof(text)) == 0, "and says what");
+	guest_check(guest_kmemleak_scan(), "kmemleak scans for lost objects");
+	guest_check(guest_read("kmemleak", text, sizeof(text)) == 0,
+		    "and its report can be read");
 	while ((line = strsep(&rest, "\n")) && *line) {
 		if (strncmp(line, "unreferenced object ", 20) == 0 && rest)
 			ours = strncmp(rest, start, strlen(start)) != 0;

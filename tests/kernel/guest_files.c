@@ -54,7 +54,7 @@ static void test_offsets(void)
 
 	guest_check(pwrite(fd, "4M", 2, 100) == 2, "pwrite at an offset");
 	guest_check(pread(fd, text, sizeof(text), 0) == 8 && strcmp(text, "4194304\n") == 0,
-		    "what is written there is the value: '%s'", text);
+		    "the written text is the value: '%s'", text);
 	guest_check(pread(fd, text, sizeof(text), 8) == 0, "a read from the end: nothing");
 	guest_check(pread(fd, text, sizeof(text), 1000) == 0, "a read from beyond: nothing");
 	guest_check(pread(fd, text, 0, 0) == 0, "a read of nothing");
@@ -217,7 +217,7 @@ static void test_detach_waits_alone(void)
 	guest_expect_write("gvm/attach", "2001 0 2000", EBUSY); /* its detach waits */
 	guest_expect_write("gvm/attach", "2002 0", 0);
 	guest_expect_write("gvm/detach", "2002 0", 0);
-	guest_check(waitpid(detacher, &status, WNOHANG) == 0, "who leaves waits for the write");
+	guest_check(waitpid(detacher, &status, WNOHANG) == 0, "the detach waits for the write");
 	guest_expect_write("gvm_selftest/hold", "0", 0);
 	waitpid(writer, &status, 0);
 	guest_check(status == 0, "the write ends");

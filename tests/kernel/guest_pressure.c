@@ -88,7 +88,7 @@ static void test_requests(void)
 
 	guest_check(stat("/dev/gvm", &status) == 0 && S_ISCHR(status.st_mode) &&
 			    (status.st_mode & 07777) == 0666,
-		    "/dev/gvm is a device for everybody");
+		    "/dev/gvm may be opened by all users");
 	guest_check(ioctl(dev, GVM_IOCTL_PRESSURE_OPEN + 1, 0) < 0 && errno == ENOTTY,
 		    "another ioctl: ENOTTY");
 	guest_check(ioctl(dev, GVM_IOCTL_PRESSURE_OPEN, 0) < 0 && errno == EFAULT,
@@ -246,7 +246,7 @@ static void test_container_goes(int space)
 	start_reader(&reader, fd);
 	close(space);
 	pthread_join(reader.thread, NULL);
-	guest_check(reader.length == 0, "who waits reads the end: %zd", reader.length);
+	guest_check(reader.length == 0, "a waiting reader reads the end: %zd", reader.length);
 	guest_check(poll_now(late) == (POLLIN | POLLHUP), "an event before the end");
 	expect_event(late, 2 * MIB, 1);
 	expect_end(late);
@@ -277,7 +277,7 @@ static void test_gpu_goes(void)
 	start_reader(&reader, fd);
 	guest_expect_write("gvm_selftest/second", "0", 0);
 	pthread_join(reader.thread, NULL);
-	guest_check(reader.length == 0, "who waits reads the end");
+	guest_check(reader.length == 0, "a waiting reader reads the end");
 	guest_check(epoll_wait(epoll, &event, 1, 0) == 1 &&
 			    event.events == (EPOLLIN | EPOLLHUP),
 		    "epoll tells the end");

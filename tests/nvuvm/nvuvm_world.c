@@ -131,7 +131,7 @@ u32 world_chunk(const struct gvm_range *range, u32 block)
 	return range->blocks[block].chunk;
 }
 
-/* A list leads from its head to its tail, and each of its chunks names this list. */
+/* Count a list from its head to its tail, and check each link back, the tail and the count. */
 static u32 count_list(const struct nvuvm *nvuvm, const struct nvuvm_list *list,
 		      enum nvuvm_order order)
 {
