@@ -2,32 +2,33 @@
 /*
  * Containers: found by process group, kept by reference.
  *
- * Layer: policy. Never waits but for memory, never calls back, takes only the device's leaf
- * lock.
+ * Layer: policy. Waits for memory only, never calls back, takes only the device's leaf lock.
  *
  *
  * Found by process group, kept by reference
  *
- * Two lifetimes, told apart. A container can be found by its tgid from the first attach to the
- * last detach. It exists from then until the last reference is put, which may be later: a fault
- * in service or a reader of its files outlives the process. In between it is still on the device's
- * list, so that its charges stay on an account, but a new process group with the same tgid gets a
- * container of its own and inherits nothing.
+ * A container has two lifetimes. It can be found by its tgid from the first attach to the last
+ * detach. It exists until the last reference is put, which may be later: a fault in service or
+ * a reader of its files outlives the process. In between it is still on the device's list, so
+ * that its charges stay on an account. A new process group with the same tgid gets a container
+ * of its own and inherits nothing.
  *
- * A kernel knows processes better than by numbers, which are used again. It makes each container with
- * gvm_container_create(), joins it by pointer, and lets the tgid be a name for people.
+ * A kernel does not find processes by numbers, since numbers are used again. It makes each
+ * container with gvm_container_create() and joins it by pointer. The tgid is only a name for
+ * people.
  *
- * The list is searched linearly. There is an entry per tenant, and only attach and the opening
- * of a control file search; the threads that service faults hold references.
+ * The search goes through the list. There is an entry for each tenant, and only attach and the
+ * opening of a control file search. The threads that service faults hold references.
  *
  *
  * How it differs from the papers (GVM 4.2) and the published driver
  *
- *   1. Keyed by tgid, not by the thread that happened to open the device; all address spaces
- *      and threads of a process share one container. The published driver compared the opener's
- *      thread id with the leader's and then found no victims of its own.
- *   2. Counted references under one lock, instead of a hash of groups without a count, in which
- *      two concurrent opens made two groups and an open could find a group being freed.
+ *   1. The key is the tgid, not the thread that opened the device. All address spaces
+ *      and threads of a process share one container. The published driver compares the opener's
+ *      thread id with the leader's, and then finds no victims of its own.
+ *   2. References are counted under one lock. The published driver has a hash of groups without
+ *      a count: two concurrent opens make two groups, and an open can find a group that is
+ *      being freed.
  */
 #include "gvm/container.h"
 #include "gvm/sched.h"
@@ -86,8 +87,8 @@ static void container_publish_locked(struct gvm_container *container)
 
 /* CONTEXT: process. */
 /*
- * Join the container of @tgid. If there is none, *@spare becomes it, unless that is NULL. Returns 0, -ENOENT
- * (there is none, and no spare) or -EIO.
+ * Join the container of @tgid. If there is none, *@spare becomes it, unless that is NULL.
+ * Returns 0, -ENOENT (there is none, and no spare) or -EIO.
  */
 static int container_join_or_publish(struct gvm_device *device, u32 tgid,
 				     struct gvm_container **spare,
@@ -243,7 +244,10 @@ void gvm_container_get(struct gvm_container *container)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* No thread can reach the container any more: is nothing charged to it? Else the device is dead. */
+/*
+ * No thread can reach the container any more. Is nothing charged to it? If not, the device is
+ * dead.
+ */
 static bool container_is_empty_locked(const struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
@@ -313,7 +317,10 @@ void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* Either count of a reporter may be too low: the higher one counts for both. CONTEXT: process. */
+/*
+ * Either count of a reporter may be too low, so the higher one counts for both. CONTEXT:
+ * process.
+ */
 void gvm_launches_close(struct gvm_launches *launches)
 {
 	struct gvm_container *container = launches->container;

@@ -2,7 +2,8 @@
 /*
  * A device: its chunk array and its empty books.
  *
- * Layer: policy. Never calls back, takes no lock: no other thread sees the device yet, or any more.
+ * Layer: policy. Never calls back, takes no lock: no other thread sees the device yet, or any
+ * more.
  */
 #include "gvm/device.h"
 
@@ -66,7 +67,10 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 /* CONTEXT: process. */
 void gvm_device_destroy(struct gvm_device *device)
 {
-	/* Containers that could not be freed may still be pointed to: nothing of it is. */
+	/*
+	 * Other threads may still point to containers of a dead device, so none of its memory
+	 * is freed.
+	 */
 	if (gvm_device_is_dead(device))
 		return;
 	GVM_ASSERT(list_empty(&device->containers));

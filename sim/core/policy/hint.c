@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Hint faults: a reference bit that means it.
+ * Hint faults: a reference bit for chunks that are resident.
  *
  * Layer: policy. Never waits; takes only the device's leaf lock.
  *
  *
- * What the reference bit says without it
+ * The reference bit without hint faults
  *
- * A chunk's reference bit is set by faults, and a chunk that is resident does not fault. So every
- * chunk has been "used" once, when it was brought in, and never again: CLOCK is FIFO. The weights of a
+ * Faults set a chunk's reference bit, and a resident chunk does not fault. So every chunk has
+ * been "used" once, when it was brought in, and never again: CLOCK is FIFO. The weights of a
  * model that are read fifty times a second leave in their turn, like memory that was read once.
  *
  *
  * The front hand
  *
- * To see whether a chunk is in use, take its mappings away and leave its data where it is. The next
- * access faults, and finds everything in place: PTEs and a replay, no copy. That sets the bit:
+ * To see whether a chunk is in use, the driver unmaps it and leaves its data where it is. The
+ * next access faults. Its service costs PTEs and a replay, but no copy, and sets the bit:
  *
  *                                spread
  *                     hand <-----------------> front
@@ -26,42 +26,44 @@
  *
  *        m mapped, never asked    . unmapped, not used since    o used since, mapped again
  *
- * A chunk has for as long as the hand needs to get from the front's place to its own: time to
- * prove itself, the same for all. If both were done by one hand, a turn that clears all bits would
- * be followed at once by victims that had no time at all.
+ * A chunk has time to be used while the hand moves from its own place to the front's. That time
+ * is the same for all chunks. With one hand for both jobs, a turn that clears all bits would be
+ * followed at once by victims that had no time at all.
  *
  *
- * What it costs, and what bounds it
+ * The costs and the bounds
  *
- * A minor fault of each chunk that is in use, once a turn of the hand: about 45 us from interrupt to
- * replay on the hardware modelled here, shared by as many chunks as miss side by side; and the
- * unmapping, which the evictor does. A wrong victim costs its way out and back in: 262 us at
- * 16 GB/s. So it pays if one victim in six was wrong. It cannot pay where every access is one of a
- * scan that is longer than memory: there nothing is used again before it has to go, FIFO is as good
- * as anything, and hints find that out at their price.
+ * Each chunk in use costs a minor fault, once a turn of the hand: about 45 us from interrupt to
+ * replay on the hardware modelled here. Chunks that miss side by side share it. The evictor
+ * also spends time on the unmapping. A wrong victim costs its way out and back in: 262 us at 16
+ * GB/s. So hints pay if one victim in six was wrong. They cannot pay for a scan that is longer
+ * than memory: no page is used again before it has to go, FIFO is as good as any order, and the
+ * hints are only a cost.
  *
- * Only evictors do it, a step for each victim, ahead of it by a quarter of the ring, and no more
- * than GVM_HINTS_PER_VICTIM: nothing is unmapped unless something is being evicted, an atomic pick
- * unmaps nothing, and a chunk is asked once a turn. When hands go faster than the fronts may
- * follow, since nearly all is in use, the front skips: it never unmaps nearer to the hand than half
- * of the spread.
+ * Only evictors unmap, ahead of the hand by up to a quarter of the ring, and at most
+ * GVM_HINTS_PER_VICTIM chunks for each victim. So nothing is unmapped unless a chunk is being
+ * evicted, an atomic pick unmaps nothing, and a chunk is unmapped at most once a turn. If
+ * nearly all chunks are in use, the hand may go faster than the front can follow. Then the
+ * front skips chunks: it never unmaps nearer to the hand than half of the spread.
  *
  *
  * Where it comes from
  *
- *   1. 4.3BSD on the VAX, which had no reference bit, either: Babaoglu and Joy (SOSP 1981) unmapped
- *      pages to have one. Its pager got two hands later, "handspread" apart; so did SunOS.
- *   2. NUMA balancing in Linux unmaps 256 MB of an address space at a time, at most once a second
- *      (numa_balancing_scan_size_mb), to see from where it is used: "NUMA hinting faults".
- *   3. Neither paper has it. GVM 4.3 speaks of CLOCK with reference bits, on GPUs that have none.
- *      GPUs with access counters (UVM can use Volta's and later) count remote accesses only.
+ *   1. 4.3BSD on the VAX, which had no reference bit, either: Babaoglu and Joy (SOSP 1981)
+ *      unmapped pages to have one. Later its pager got two hands, "handspread" apart. So did
+ *      the pager of SunOS.
+ *   2. NUMA balancing in Linux unmaps 256 MB of an address space at a time, at most once a
+ *      second (numa_balancing_scan_size_mb), to see which node uses it: "NUMA hinting faults".
+ *   3. Neither paper has hint faults. GVM 4.3 has CLOCK with reference bits, on GPUs that have
+ *      none. GPUs with access counters (UVM can use Volta's and later) count remote accesses
+ *      only.
  */
 #include "gvm/hint.h"
 
 /* The front is ahead of the hand by this share of the ring. */
 #define HINT_SPREAD_SHARE 4u
 
-/* May the chunk be unmapped, to see whether it is in use? Then its reference bit is cleared. */
+/* May the chunk be unmapped, to see whether it is in use? If so, clears its reference bit. */
 static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];

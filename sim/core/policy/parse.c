@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Numbers as people write them into control files.
+ * Parsers of the numbers in control files.
  *
  * Layer: policy. Never waits, never calls back, takes no lock.
  *
  *
  * A number or an error
  *
- * A text is a number or it is an error. Nothing is skipped, guessed or cut short: "6 G", "+6",
- * "0x10", "1.5G" and "6GB" are mistakes, and the writer is told so. "k" is one as well, for it
- * means 1000 to as many people as 1024. A number that does not fit is -ERANGE, never a
- * smaller number.
+ * A text is a number or an error. Nothing is skipped, guessed or cut short: "6 G", "+6",
+ * "0x10", "1.5G" and "6GB" are errors. "k" is an error as well, since it means 1000 to some
+ * people and 1024 to others. A number that does not fit is -ERANGE, never a smaller number.
  *
  *
  * How it differs from the papers (GVM Table 2) and the published driver
  *
- *   1. The published driver takes bytes in decimal and nothing else. K, M, G and "max" are what
- *      cgroup v2 has taught everybody to write, and 6e9 is what stands in experiments' scripts.
- *   2. The papers' compute.timeslice is in ms, and a bare number still is; a unit may say so.
+ *   1. The published driver takes bytes in decimal and nothing else. Here K, M, G and "max"
+ *      work as in cgroup v2, and 6e9 as in scripts of experiments.
+ *   2. The papers' compute.timeslice is in ms. A bare number is in ms here, too; a unit may
+ *      follow.
  */
 #include "gvm/control.h"
 
-/* Take decimal digits, at least one, off *text. What does not fit reads as U64_MAX. */
+/*
+ * Take decimal digits, at least one, off *text. A number that does not fit is U64_MAX and
+ * -ERANGE.
+ */
 static int parse_digits(const char **text, u64 *ret_value)
 {
 	u64 value = 0;
@@ -49,7 +52,7 @@ static int parse_scale(u64 *value, u64 factor)
 	return 0;
 }
 
-/* Take "e" and an exponent off *text: *value times ten to the power of it. */
+/* Take "e" and an exponent off *text. Multiplies *value by ten to the power of the exponent. */
 static int parse_exponent(const char **text, u64 *value)
 {
 	u64 exponent;
@@ -64,7 +67,7 @@ static int parse_exponent(const char **text, u64 *value)
 	return 0;
 }
 
-/* Take what may follow a number of bytes off *text. */
+/* Take a suffix of a number of bytes, if there is one, off *text and apply it to *bytes. */
 static int parse_bytes_suffix(const char **text, u64 *bytes)
 {
 	switch (**text) {
@@ -85,7 +88,7 @@ static int parse_bytes_suffix(const char **text, u64 *bytes)
 	}
 }
 
-/* What a parser makes of its two steps: malformed beats too large. */
+/* The result of a parser from the errors of its two steps. -EINVAL goes before -ERANGE. */
 static int parse_end(const char *rest, int number_error, int suffix_error)
 {
 	if (*rest || suffix_error == -EINVAL)
@@ -126,7 +129,7 @@ int gvm_parse_bytes(const char *text, u64 *ret_bytes)
 	return error;
 }
 
-/* Take a unit off *text; returns it in us. */
+/* Take a unit off *text. Returns the unit in us; without one it is ms. */
 static u64 parse_time_unit(const char **text)
 {
 	bool is_us = strcmp(*text, "us") == 0;

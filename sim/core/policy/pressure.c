@@ -7,10 +7,11 @@
  *
  * A slot, and not a queue
  *
- * A driver can only move memory. The application knows what it can do without: KV blocks that no request
- * uses, activations that can be computed again, caches. If it learns in time how much is wanted, it
- * drops them, which costs no copy in either direction. But it may also be slow, dead, broken or
- * malicious, and no other application may suffer for that. So the driver tells it and does not wait:
+ * A driver can only move memory. The application knows which data it does not need: KV blocks
+ * that no request uses, activations that can be computed again, caches. If it learns in time
+ * how much is wanted, it drops such data, which costs no copy in either direction. But the
+ * application may also be slow, dead, broken or malicious, and no other application may suffer
+ * for that. So the driver tells it and does not wait:
  *
  *     evictor ---- post ----> | target, sequence | <---- read, poll ---- application
  *        |                       one slot each                               |
@@ -18,34 +19,39 @@
  *                |                                           |
  *                '-------------> usage falls <---------------'
  *
- * A post overwrites the slot: only the amount that is wanted now counts. Memory does not grow when no
- * application reads, and a post costs the same however many events a reader missed. The sequence number
- * says how many. Between two victims the evictor looks only at the books. Memory that the application
- * freed ends the evictor's work earlier, and an application that frees nothing harms only itself.
+ * A post overwrites the slot: only the amount that is wanted now counts. Memory does not grow
+ * when no application reads, and a post costs the same after any number of missed events. The
+ * sequence number counts the missed events. Between two victims the evictor looks only at the
+ * books. Memory that the application freed ends the evictor's work earlier, and an application
+ * that frees nothing harms only itself.
  *
- * A post is recorded under the leaf lock, and readers are woken outside of it: a listener is a file on
- * which a tenant may let any number of threads wait, and 64,000 wake-ups are 45 ms.
+ * A post is recorded under the leaf lock, and readers are woken outside of it: any number of a
+ * tenant's threads may wait on a listener, and 64,000 wake-ups take 45 ms.
  *
- * Two things are posted: when a background evictor starts a round, the bytes that it lacks to its high
- * watermark; when gmem.limit.high is lowered below the usage, the excess. Pressure on the device as a
- * whole goes to every container that has listeners and is not shielded.
+ * There are two posts. When a background evictor starts a round, it posts the bytes that it
+ * lacks to its high watermark. When gmem.limit.high is lowered below the usage, the write posts
+ * the excess. Pressure on the device as a whole goes to containers that have listeners and are
+ * not shielded.
  *
  *
  * How it differs from the paper (Ghost 4.2)
  *
- *   1. The paper has a "registered usermemfd" and does not say how many there may be, what happens
- *      between two reads, or what a read returns. Here a container has up to GVM_LISTENERS_MAX, the
- *      newest event wins, and a read returns 16 bytes.
- *   2. The paper's evictor belongs to a container. Here the device has one, too, and its target is
- *      the same for all listeners: the clock chooses the victims, and together the listeners
- *      may give more than was wanted. Each post reaches at most PRESSURE_TOLD_MAX
- *      containers, in turn.
- *   3. The published driver has no such events: a signal with a recommended limit was added and
- *      removed again.
+ *   1. The paper has a "registered usermemfd" and does not say how many there may be, what
+ *      happens between two reads, or what a read returns. Here a container has up to
+ *      GVM_LISTENERS_MAX, the newest event wins, and a read returns 16 bytes.
+ *   2. The paper's evictor belongs to a container. Here the device has one, too, and its target
+ *      is the same for all listeners: the clock chooses the victims, and together the listeners
+ *      may give more than was wanted. Each post reaches at most PRESSURE_TOLD_MAX containers,
+ *      in turn.
+ *   3. The published driver has no such events. A signal with a recommended limit was added to
+ *      it and removed again.
  */
 #include "gvm/pressure.h"
 
-/* Containers that one post for the device reaches: it has to end, however many there are. */
+/*
+ * Containers that one post for the device reaches, so that the post ends for any number of
+ * containers.
+ */
 #define PRESSURE_TOLD_MAX 64u
 
 /* CONTEXT: atomic, device's lock held. */
@@ -89,7 +95,10 @@ bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener)
 	       !listener->container->attached;
 }
 
-/* An event that came before the end is read before the end. CONTEXT: atomic, device's lock held. */
+/*
+ * An event that came before the end is read before the end. CONTEXT: atomic, device's lock
+ * held.
+ */
 int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret)
 {
 	if (pressure_has_event(listener) && !listener->closing) {
@@ -100,7 +109,9 @@ int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_
 	return gvm_pressure_is_pending_locked(listener) ? 0 : -EAGAIN;
 }
 
-/* Record an event with each listener, and whom to wake. */
+/*
+ * Record an event with each listener of the container, and count in as a waker of its watchers.
+ */
 static void pressure_record_locked(struct gvm_container *container, u64 target_bytes,
 				   struct gvm_wakers *wakers)
 {
@@ -128,9 +139,9 @@ void gvm_pressure_post(struct gvm_container *container, u64 target_bytes)
 }
 
 /*
- * Tell the first container of the list, which goes to its end. *first is the one that was told first: its
- * turn ends the round. While the lock is given up it may go, so it is compared and never used.
- * Returns false: the round is over.
+ * Tell the first container of the list and move it to the list's end. *first is the container
+ * that was told first; when its turn comes again, the round is over. It may go while the lock
+ * is released, so the pointer is compared and never followed. Returns false: the round is over.
  */
 static bool pressure_tell_next(struct gvm_device *device, u64 target_bytes,
 			       const struct gvm_container **first)

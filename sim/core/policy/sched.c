@@ -5,71 +5,75 @@
  * Layer: policy. Never waits, never calls back; the caller holds tsg_mutex.
  *
  *
- * Two levers, and why they are used so little
+ * Two levers, used as little as possible
  *
- * The hardware switches between TSGs by itself, at no cost but the context switch, and an idle TSG
- * loses its turn at once. The driver is slower: it looks every few milliseconds, and an RPC takes
- * 100 us. So both policies change as little as they can and leave the rest to the hardware. They have
- * two levers: the length of a TSG's timeslice, and whether the TSG is on the runlist ("held": it is
- * not).
+ * The hardware switches between TSGs by itself, at no cost but the context switch, and an idle
+ * TSG loses its turn at once. The driver is slower: it looks every few milliseconds, and an RPC
+ * takes 100 us. So both policies change as little as they can and leave the rest to the
+ * hardware. They have two levers: the length of a TSG's timeslice, and whether the TSG is on
+ * the runlist ("held": it is not).
  *
  *
  * Priority
  *
- * While a container has work, all lower-priority containers (larger compute.priority) are removed from
- * the runlist. This includes containers without work: a kernel that they start before the next look
- * could not be stopped in time. In the gaps they come back. A gap begins after GVM_SCHED_QUIET_NS
- * without work, so a pause between two kernels is no gap. This also bounds the RPCs: at most one hold
- * and one release in that time. And it bounds the looks that launches ask for: one in that time for each
- * container, since until then it counts as busy.
+ * While a container has work, all lower-priority containers (larger compute.priority) are
+ * removed from the runlist. This includes containers without work: a kernel that they start
+ * before the next look could not be stopped in time. They come back in gaps. A gap begins after
+ * GVM_SCHED_QUIET_NS without work, so a pause between two kernels is no gap. This also bounds
+ * the RPCs: at most one hold and one release in that time. It also bounds the looks that
+ * launches ask for: one in that time for each container, since until then the container counts
+ * as busy.
  *
  *	high  ####...####____________________########________
  *	low   _______________############____________________###
  *	             |quiet |let go     |held
  *
- * A high-priority kernel that arrives in a gap waits for the next look and for the RPC that removes the
- * others from the runlist and from the GPU, or for its turn on the runlist, whichever is earlier.
+ * A high-priority kernel that arrives in a gap waits for the next look and for the RPC that
+ * removes the others from the runlist and from the GPU, or for its turn on the runlist,
+ * whichever is earlier.
  *
  *
  * Weighted
  *
- * Timeslices in proportion to weights give weighted shares while all containers have work, and they
- * need no RPC after they are set. The smallest weight gets the device's default slice, others their
- * multiple of it, up to GVM_SCHED_SLICE_MAX_US.
+ * Timeslices in proportion to weights give weighted shares while all containers have work, and
+ * they need no RPC after they are set. The smallest weight gets the device's default slice,
+ * others their multiple of it, up to GVM_SCHED_SLICE_MAX_US.
  *
- * Slices alone are not enough when weights are further apart than slices can be, when a TSG stays on
- * the GPU because it waits for page faults, or when a container has several TSGs. Credit does the
- * rest. The GPU time that passed is paid out by weight to all containers with work or debts, and each
- * container pays for the time that it used:
+ * Slices alone are not enough when weights are further apart than slices can be, when a TSG
+ * stays on the GPU because it waits for page faults, or when a container has several TSGs.
+ * Credit does the rest. The GPU time that passed is paid out by weight to all containers with
+ * work or debts, and each container pays for the time that it used:
  *
  *	credit += passed * weight / weights of all that are paid  -  used
  *
- * All credits add up to zero, so a debt of one container is credit of others. A container without work
- * loses its credit, as in deficit round robin, and the same amount of debt is written off. A
- * container that owes more than GVM_SCHED_OVERDRAFT_NS is held until it owes nothing.
+ * All credits add up to zero, so a debt of one container is credit of others. A container
+ * without work loses its credit, as in deficit round robin, and the same amount of debt is
+ * written off. A container with a debt above GVM_SCHED_OVERDRAFT_NS is held until it has no
+ * debt.
  *
- * Three things follow. A hold never leaves the GPU idle: a held container owes, so another one has
- * credit, has work, and is not held. No container starves: a debtor is paid its share of the passing
- * time and comes back. A container that works in bursts is not held for them: the time between two
- * bursts pays off its debt.
+ * Three things follow. A hold never leaves the GPU idle: a held container has debt, so another
+ * one has credit, has work, and is not held. No container starves: a debtor is paid its share
+ * of the passing time and comes back. A container that works in bursts is not held for them:
+ * the time between two bursts pays off its debt.
  *
  *
  * How it differs from the papers (GVM 4.4, Ghost A.2)
  *
- *   1. The papers detach or shrink the timeslice, and do not say when which. A slice that is
- *      shrunk costs the high-priority container a context switch for each turn in between, forever.
- *      We detach.
+ *   1. The papers detach a TSG or shrink its timeslice, and do not say when they do which. A
+ *      shrunk slice costs the high-priority container a context switch for each turn in
+ *      between, forever. Here TSGs are detached.
  *   2. In the papers "any container with positive credit is scheduled for a bounded timeslice":
- *      attached and detached all the time. Here the slices' lengths do that, and credit only
- *      what they cannot.
- *   3. There credit accumulates. Here it is bounded, and lapses when its container has no work.
+ *      TSGs are attached and detached all the time. Here the lengths of slices do most of the
+ *      work, and credit only the rest.
+ *   3. In the papers credit accumulates. Here it is bounded, and lapses when its container has
+ *      no work.
  *   4. A frozen container has no work, so no other container is held for it.
  */
 #include "gvm/sched.h"
 
 /* Priority. */
 
-/* Hold all containers of lower priority than the highest one that has work, or had until just now. */
+/* Hold all containers of lower priority than the highest one that counts as busy. */
 static void sched_decide_priority(struct gvm_device *device, u64 now_ns)
 {
 	struct gvm_container *container;
@@ -108,13 +112,13 @@ static void sched_set_slices(struct gvm_device *device)
 	}
 }
 
-/* Does it get a share of the time since the last look? */
+/* Is the container paid a share of the time since the last look? */
 static bool sched_is_paid(const struct gvm_share *share)
 {
 	return share->work || share->ran_ns || share->credit_ns < 0;
 }
 
-/* Pay out the time that passed, to the last nanosecond; each container pays for the time it used. */
+/* Pay out all of the time that passed. Each container pays for the time that it used. */
 static void sched_pay(struct gvm_device *device)
 {
 	struct gvm_container *container;
@@ -138,7 +142,9 @@ static void sched_pay(struct gvm_device *device)
 	}
 }
 
-/* Credit of containers without work lapses; credit and debt beyond the maximum are forgotten. */
+/*
+ * Credit of containers without work lapses; credit and debt beyond the maximum are forgotten.
+ */
 static void sched_lapse(struct gvm_device *device)
 {
 	struct gvm_container *container;
@@ -168,7 +174,10 @@ static u64 sched_total(const struct gvm_device *device, s64 sign)
 	return total;
 }
 
-/* Take @excess off the @total of one side: from each container in proportion, then the remainder. */
+/*
+ * Take @excess off the @total of one side: from each container in proportion, then the
+ * remainder.
+ */
 static void sched_write_off(struct gvm_device *device, s64 sign, u64 total, u64 excess)
 {
 	u64 ratio = div64_u64(excess << 20, total);

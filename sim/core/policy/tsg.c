@@ -1,38 +1,40 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * TSGs: what each one should have, compared with what it is known to have.
+ * TSGs: their wished settings, compared with the settings that RPCs confirmed.
  *
  * Layer: policy. Never waits, never calls back; the caller holds tsg_mutex.
  *
  *
  * Wish and knowledge
  *
- * The GPU's scheduler belongs to firmware. The driver can ask it, by an RPC per TSG, to change a
- * timeslice or to leave a TSG out of the runlist, and each RPC can fail. So the container holds the
- * wished settings, the TSG holds the settings that RPCs confirmed, and the plan is the difference. A
- * second write of the same value repeats exactly the RPCs that failed the first time. A new TSG has
- * the firmware's defaults and gets its container's settings by the same comparison.
+ * The GPU's scheduler belongs to firmware. The driver can ask it, by RPCs, to change a
+ * timeslice or to take TSGs off the runlist, and each RPC can fail. So the container holds the
+ * wished settings, the TSG holds the settings that RPCs confirmed, and the plan is the
+ * difference. A second write of the same value repeats exactly the RPCs that failed the first
+ * time. A new TSG has the firmware's defaults and gets its container's settings by the same
+ * comparison.
  *
- * To freeze is two RPCs: disable, which takes the TSG off the runlist, and then preempt, which asks
- * it to leave the GPU; in the other order the runlist could put it right back. Each can fail
- * alone, so each has a record of its own. A TSG that was disabled but not preempted is not frozen
- * yet, and still has to be enabled when the container thaws.
+ * A freeze takes two RPCs: disable takes the TSG off the runlist, then preempt asks it to leave
+ * the GPU. In the other order the runlist could put the TSG right back. Each RPC can fail
+ * alone, so each has a record of its own. A TSG that was disabled but not preempted is not
+ * frozen yet, and still has to be enabled when the container thaws.
  *
- * A TSG leaves the GPU when the faults of its stalled accesses are serviced, and that depends on its
- * tenant. So no RPC waits for it and no lock is held meanwhile. The device is asked whether the TSG has
- * left: it is off the runlist, so it does not come back.
+ * A TSG leaves the GPU when the faults of its stalled accesses are serviced, and that depends
+ * on its tenant. So no RPC waits for it and no lock is held meanwhile. The core asks the device
+ * whether the TSG has left. It does not come back, since it is off the runlist.
  *
  *
  * How it differs from the papers (GVM 4.4) and the published driver
  *
  *   1. The published driver applies a priority or a freeze to the TSGs that exist at that
  *      moment. Here later TSGs inherit it.
- *   2. There an RPC's failure is logged and the setting recorded as done, so the freeze file can
- *      say 1 while kernels run. Here the file reports the confirmed state of the TSGs.
- *   3. Here as there, no RPC is made for a container until one of its files is written: its wished
- *      timeslice is the default of its TSGs.
+ *   2. The published driver logs an RPC's failure and records the setting as done, so the
+ *      freeze file can say 1 while kernels run. Here the file reports the confirmed state of
+ *      the TSGs.
+ *   3. As in the published driver, a container needs no RPC until one of its files is written:
+ *      its wished timeslice is the default of its TSGs. A scheduler may need RPCs earlier.
  *   4. The scheduler (policy/sched.c) has wishes, too: a TSG that it holds is off the runlist,
- *      whatever the container's files say. Such a TSG does not count as frozen.
+ *      against the container's files. Such a TSG does not count as frozen.
  *   5. A TSG that several containers share obeys none of them: see gvm_tsg_share().
  */
 #include "gvm/tsg.h"
@@ -49,7 +51,10 @@ u32 gvm_timeslice_us_to_priority(u64 timeslice_us)
 {
 	u32 priority = 0;
 
-	/* Each is half the one before: past the middle between two, the shorter is nearer. */
+	/*
+	 * Each timeslice is half the one before. Below the middle of two, the shorter one is
+	 * nearer.
+	 */
 	while (priority < GVM_PRIORITY_MAX &&
 	       gvm_priority_to_timeslice_us(priority) * 3 / 4 > timeslice_us)
 		priority++;
