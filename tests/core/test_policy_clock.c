@@ -39,8 +39,8 @@ static u32 count_referenced(enum gvm_order order)
 }
 
 /*
- * Worked by hand, with three chunks: A is in chunk 0, B in 1, C in 2. "A*" has its bit set, "^" is
- * the hand:
+ * Worked by hand, with three chunks: A is in chunk 0, B in 1, C in 2. "A*" has its bit set,
+ * "^" is the hand:
  *
  *   ^A* B  C     D: A has its second chance, B goes     A  D ^C      (D in chunk 1)
  *    A  D ^C*    E: C has its second chance, A goes     E ^D  C      (E in chunk 0)
