@@ -3,8 +3,8 @@
  * The engine: simulated time, timers and actors of one node.
  *
  * Hardware is made of timers: state machines whose steps are callbacks at a date. Software is
- * made of actors: threads of the driver and of applications, each with a stack of its own,
- * which block. An actor is a fibre (fibre.h): to let another one run costs a few nanoseconds.
+ * made of actors: threads of the driver and of applications. An actor has a stack of its own
+ * and can block. It is a fibre (fibre.h): a switch to another actor costs a few nanoseconds.
  * Time is a u64 of nanoseconds and moves in one place only, the node's event loop. It lets
  * actors run until all of them wait, goes on to the date of the earliest timer, and fires what
  * is due in the order of (date, sequence in which it was set). So equal dates have a defined

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#define SORT_SHORT 16 /* at most so many values are sorted by insertion */
+#define SORT_SHORT 16 /* up to this number, values are sorted by insertion */
 
 static void sort_by_insertion(u64 *values, size_t n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Circular doubly linked lists with the names and the semantics of <linux/list.h>, as far as the
- * core uses them.
+ * Circular doubly linked lists with the names and the semantics of <linux/list.h>, as far as
+ * the core uses them.
  */
 #ifndef GVM_LIST_H
 #define GVM_LIST_H
