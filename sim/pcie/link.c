@@ -3,10 +3,11 @@
  * The link and its copy engines as two coupled state machines; see link.h.
  *
  * The directions affect each other only while both have a copy at work and the link cannot
- * carry both at full rate. On a link that can, and while the other direction has no copy, a
- * copy starts "alone": its end is known at once and is its only event. When the other direction
- * starts a copy, the lone copy enters the phase that it has reached. A copy that is not alone
- * has one more event, at the end of its set-up, where the rates of both directions change.
+ * carry both at full rate. A copy starts "alone" if the link carries both at full rate, or if
+ * the other direction has no copy. The end of such a copy is known at once and is its only
+ * event. When the other direction starts a copy, the lone copy enters the phase that it has
+ * reached. A copy that is not alone has one more event, at the end of its set-up, where the
+ * rates of both directions change.
  */
 #include "pcie/link.h"
 
