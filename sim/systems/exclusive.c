@@ -2,9 +2,9 @@
 /*
  * exclusive: no sharing. Every container has its own GPU of the scenario's profile.
  *
- * This is the papers' ideal, the dashed lines of their figures. They run one application at a time.
- * With one GPU for each application, one run gives the same numbers. There are no control files,
- * since no container has a neighbour.
+ * This is the papers' ideal, the dashed lines of their figures. They run one application at a
+ * time. With one GPU for each application, one run gives the same numbers. There are no control
+ * files, since no container has a neighbour.
  */
 #include "systems/system.h"
 

@@ -2,10 +2,11 @@
 /*
  * ghost: the Ghost paper's driver, on one GPU that all containers share.
  *
- * Ghost succeeds GVM. It has the same control files. Its core keeps to the papers' design where the
- * published GVM driver takes short cuts: it checks a charge before it allocates, no search takes a
- * victim from a container protected by gmem.limit.low, settings outlive TSGs, and a failed RPC is
- * reported. All of that is in sim/core, with the reasons. The simulator only drives it.
+ * Ghost succeeds GVM. It has the same control files. Its core keeps to the papers' design where
+ * the published GVM driver takes short cuts: it checks a charge before it allocates, no search
+ * takes a victim from a container protected by gmem.limit.low, settings outlive TSGs, and a
+ * failed RPC is reported. All of that is in sim/core, with the reasons. The simulator only
+ * drives it.
  *
  * Its parts cannot be switched off. Three ideas that are in neither paper can be switched on:
  *

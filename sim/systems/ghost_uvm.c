@@ -2,35 +2,37 @@
 /*
  * ghost-uvm: Ghost's policy on NVIDIA's own driver, as gvm.ko brings it to a real GPU.
  *
- * On a real GPU NVIDIA's uvm_va_block owns chunks, residency, copies and PTEs. gvm.ko is called at
- * its hooks and decides, but does not move pages. The system "ghost" is the papers' full design, in
- * which the driver's core services faults itself. This system shows which parts of it remain:
+ * On a real GPU NVIDIA's uvm_va_block owns chunks, residency, copies and PTEs. gvm.ko is called
+ * at its hooks and decides, but does not move pages. The system "ghost" is the papers' full
+ * design, in which the driver's core services faults itself. This system shows which parts of
+ * it remain:
  *
  *     part of Ghost                              here
  *     gmem.limit.high, never exceeded            yes: charged before each allocation
  *     gmem.limit.low, hmem.limit                 yes
  *     own victims first, dual CLOCK              yes: at the hook that picks a root chunk
- *     background evictors ahead of need          yes: "evict this chunk" is a service of the driver
+ *     background evictors ahead of need          yes: the driver has a call to evict a chunk
  *     pressure events, discard                   yes
  *     promotion to 2 MB                          yes: at the hook before a block is serviced
  *     schedulers, timeslices, freeze             yes: RPCs, as everywhere
  *     priority batches                           yes: the outer loop is ours
  *     copy first over all blocks of a batch      no: a block is finished before the next begins
  *     room made without a restart                no: a block that finds no chunk starts again
- *     clean drop                                 no: a read fault maps for writing: all is copied out
+ *     clean drop                                 no: reads map for writing, so all is copied out
  *     hint faults                                no: no call unmaps without moving the data
  *     contexts and page tables in gmem.current   no: RM takes them, and no hook sees it
  *     host memory given back on swap-in          no: the driver keeps it until the range dies
  *
- * So hmem.limit bounds the bytes whose only copy is on the host, not the host memory that the driver
- * keeps allocated. Memory that RM takes is charged to no container, and it is not free: the device's
- * evictor asks the device how much is free (gvm_memory_ops.free_chunks), not the books. If RM finds no
- * free chunk, its victim comes from the core's order, which spares protected containers. The published
- * GVM takes the first of its global list.
+ * So hmem.limit bounds the bytes whose only copy is on the host, not the host memory that the
+ * driver keeps allocated. Memory that RM takes is charged to no container, and it is not free:
+ * the device's evictor asks the device how much is free (gvm_memory_ops.free_chunks), not the
+ * books. If RM finds no free chunk, its victim comes from the core's order, which spares
+ * protected containers. The published GVM takes the first of its global list.
  *
  * How a real driver will differ from this model:
- *  1. RM calls for memory with its own locks held. The model has its two calls, one chunk of the driver's
- *     choice and a range that RM names (nvuvm_evict_range()). No allocation here needs a range.
+ *  1. RM calls for memory with its own locks held. The model has its two calls: one chunk of
+ *     the driver's choice, and a range that RM names (nvuvm_evict_range()). No allocation here
+ *     needs a range.
  *  2. Root chunks are split there for small ranges. Here each block has a whole one.
  */
 #include <string.h>

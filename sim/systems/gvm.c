@@ -23,8 +23,8 @@
  *
  * How it differs from the paper
  *
- *   1. The published driver keeps the control files of a mechanism that is compiled out. Here they
- *      are gone, so that a run without limits cannot be taken for one with limits.
+ *   1. The published driver keeps the control files of a mechanism that is compiled out. Here
+ *      they are gone, so that a run without limits cannot be taken for one with limits.
  *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
  *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
  *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The systems, in the order of help and documents. A new one is a file of its own, which defines
- * system_NAME, and a line here. Included with SIM_SYSTEM() defined; no guard.
+ * The systems, in the order of help and documents. A new one is a file of its own, which
+ * defines system_NAME, and a line here. Included with SIM_SYSTEM() defined; no guard.
  */
 SIM_SYSTEM(exclusive)
 SIM_SYSTEM(stock)

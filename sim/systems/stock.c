@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * stock: NVIDIA's driver, unchanged. All containers share one GPU. Their contexts take turns with equal
- * timeslices, and demand paging brings managed memory in.
+ * stock: NVIDIA's driver, unchanged. All containers share one GPU. Their contexts take turns
+ * with equal timeslices, and demand paging brings managed memory in.
  *
- * The driver knows no containers and has no control files: the scenario's limits and priorities are
- * listed as ignored. The model of NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When the device
- * is full, a fault evicts the chunk whose last migration is the oldest, of any container.
+ * The driver knows no containers and has no control files: the scenario's limits and priorities
+ * are listed as ignored. The model of NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When
+ * the device is full, a fault evicts the chunk whose last migration is the oldest, of any
+ * container.
  */
 #include "systems/system.h"
 

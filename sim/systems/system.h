@@ -68,7 +68,7 @@ struct sim_scheduler_keys {
 	u64 interval;  /* "system.tracking_interval", ns between events or looks at busy bits */
 };
 
-/* Their rows, for a set whose struct @struct_ has the member @member_. */
+/* The rows of these keys, for a struct @struct_ of keys with the member @member_. */
 #define SIM_SCHEDULER_KEYS(struct_, member_)                                             \
 	CFG_SYSTEM_KEY("scheduler", ENUM, struct_, member_.scheduler, "timeslices",      \
 		       "how GPU time is shared", .words = sim_scheduler_words),          \
