@@ -101,8 +101,8 @@ u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 		struct gmmu_cursor cursor, const struct gmmu_window *window);
 
 /*
- * A place in the walk behind @ordinal blocks with touched pages. The next block with touched
- * pages is number @ordinal, counted from 0.
+ * A place in the walk with @ordinal blocks with touched pages before it. The next block with
+ * touched pages is number @ordinal, counted from 0.
  */
 struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal);
 
