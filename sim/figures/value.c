@@ -67,8 +67,8 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 }
 
 /*
- * Find the run that "of" names by its label and x. If the expression has no label or no x, that
- * of @run counts.
+ * Find the run that "of" names by its label and x. If the expression lacks one of them, the
+ * label or x of @run counts.
  */
 static size_t other_run(const struct figure_data *data, size_t run, const json_t *value)
 {

@@ -4,10 +4,10 @@
  *
  *   12.5                             a number
  *   "diffusion.latency_s.mean"       a statistic of summary.json: a container's name or type,
- *                                    and a path; the container "*" is the sum over all containers
+ *                                    and a path; container "*": the sum over all containers
  *   { "of": "...", "run": "stock" }  the statistic of another run; with "x": of another point
  *   { "config": "gpu.memory" }       a key of config.json; durations are in seconds. A path
- *                                    that begins with a container's name or type is one of its keys
+ *                                    that begins with a container is one of its keys
  *   { "add": [a, b, ...] }, "multiply"; { "subtract": [a, b] }, { "divide": [a, b] }
  *   { "when": [a, b] }               b if a is above 0, else no value
  *   { "covered": {...} }             the number of rows of requests.csv between two moments
