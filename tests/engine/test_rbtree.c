@@ -41,9 +41,9 @@ static void erase(struct item *item)
 }
 
 /*
- * Check every invariant of the tree below @node. GVM_ASSERT checks, because there are many
- * checks. Returns the black nodes on each path, missing leaf and @node included. *ret_depth is
- * the longest path.
+ * Check every invariant of the tree below @node. GVM_ASSERT() does the checks, because there
+ * are many. Returns the black nodes on each path, missing leaf and @node included. *ret_depth
+ * is the longest path.
  */
 static u32 check(struct rb_node *node, u32 *ret_nodes, u32 *ret_depth)
 {

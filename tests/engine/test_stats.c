@@ -69,7 +69,9 @@ END_TEST
 
 static u64 *killer;
 
-/* Make values whose every pivot is one of the two smallest: McIlroy, "A Killer Adversary". */
+/*
+ * Make values for which each pivot is one of the two smallest: McIlroy, "A Killer Adversary".
+ */
 static void make_killer(size_t n)
 {
 	size_t *places = malloc(n * sizeof(*places));
