@@ -5,10 +5,10 @@
  * Hardware is made of timers: state machines whose steps are callbacks at a date. Software is
  * made of actors: threads of the driver and of applications. An actor has a stack of its own
  * and can block. It is a fibre (fibre.h): a switch to another actor costs a few nanoseconds.
- * Time is a u64 of nanoseconds and moves in one place only, the node's event loop. It lets
- * actors run until all of them wait, goes on to the date of the earliest timer, and fires what
- * is due in the order of (date, sequence in which it was set). So equal dates have a defined
- * order, and no date is ever computed from a floating-point clock.
+ * Time is a u64 of nanoseconds and moves in one place only, the node's event loop. The loop
+ * runs actors until all of them wait. Then it goes on to the date of the earliest timer, and
+ * fires the timers that are due, in the order of (date, sequence of setting). So equal dates
+ * have a defined order, and no date is ever computed from a floating-point clock.
  *
  * Code between two blocking calls is atomic: nothing else runs. Blocking calls are marked. An
  * actor that is woken runs once the running one blocks or returns; woken actors run in the

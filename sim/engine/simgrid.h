@@ -4,7 +4,7 @@
  *
  * SimGrid is for traffic between nodes. All work inside a node is in the node's own event loop
  * and costs no simcall. SimGrid is loaded on request only: in Debian's packaging it brings 29
- * shared objects, ns-3 among them, whose constructors and destructors take 20 ms, four times
+ * shared objects, ns-3 among them. Their constructors and destructors take 20 ms, four times
  * the rest of a short run.
  */
 #ifndef SIM_ENGINE_SIMGRID_H

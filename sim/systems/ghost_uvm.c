@@ -18,7 +18,7 @@
  *     priority batches                           yes: the outer loop is ours
  *     copy first over all blocks of a batch      no: a block is finished before the next begins
  *     room made without a restart                no: a block that finds no chunk starts again
- *     clean drop                                 no: reads map for writing, so all is copied out
+ *     clean drop                                 no: reads map for writing: all is copied out
  *     hint faults                                no: no call unmaps without moving the data
  *     contexts and page tables in gmem.current   no: RM takes them, and no hook sees it
  *     host memory given back on swap-in          no: the driver keeps it until the range dies

@@ -4,14 +4,14 @@
  * gaps. A baseline of the GVM paper (sections 7.1 and 7.3), as its evaluation ran it.
  *
  * GPreempt (Fan et al., USENIX ATC 2025) preempts with timeslices: a best-effort context gets
- * the shortest one, so that the latency-critical context is back on the GPU as soon as it has
- * work, whatever kernel runs. It changes no application and does not manage memory: a fault
- * evicts the chunk whose last migration is the oldest, of any container.
+ * the shortest one. So the latency-critical context is back on the GPU as soon as it has work,
+ * whatever kernel runs. It changes no application and does not manage memory: a fault evicts
+ * the chunk whose last migration is the oldest, of any container.
  *
  * The GVM paper ran the published GVM driver, with priorities in place of GPreempt's own patch
  * and without memory limits:
  *
- *     compute.priority    0 (524 ms) for the container with the highest priority in the scenario
+ *     compute.priority    0 (524 ms) for the container with the scenario's highest priority
  *                         15 (16 us) for all others
  *     gmem.limit.*        none
  *

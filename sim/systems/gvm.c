@@ -2,9 +2,9 @@
 /*
  * gvm: the GVM paper's driver, on one GPU that all containers share.
  *
- * Each container has a directory of control files, in which the operator sets its limits:
- * gmem.limit.high and .low bound its memory, compute.timeslice or .priority its turns on the
- * GPU, compute.freeze takes it off the GPU. Applications do not change. Limits are not
+ * Each container has a directory of control files, in which the operator sets its limits.
+ * gmem.limit.high and .low bound its memory, and compute.timeslice or .priority its turns on
+ * the GPU. compute.freeze takes it off the GPU. Applications do not change. Limits are not
  * reservations: other containers use the memory and time that a container leaves unused.
  *
  * Three switches take the system apart, as the paper's Figure 14 does:

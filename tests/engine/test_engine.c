@@ -320,7 +320,7 @@ static void spawn_one_after_another(void *data)
 	for (int i = 0; i < SHORT_LIVES; i++) {
 		eng_join(eng_spawn("short", use_stack, &stacks[i]));
 		if (stacks[i] != stacks[0])
-			ck_abort_msg("actor %d has a stack of its own", i);
+			ck_abort_msg("actor %d did not get the first actor's stack", i);
 	}
 }
 
