@@ -5,16 +5,16 @@
  * Activities: which threads of the core are calling a device
  * ==========================================================
  *
- * Evictors, scheduler, writers and fault service each begin an activity before they call the device and
- * end it afterwards. A stopped activity cannot begin; service/quiesce.c stops them and waits for
- * their ends.
+ * Evictors, scheduler, writers and fault service each begin an activity before they call the
+ * device and end it afterwards. A stopped activity cannot begin; service/quiesce.c stops them
+ * and waits for their ends.
  *
- * Any number of writers may wait for the end of a stop. They are woken outside of the leaf lock, on a
- * queue of their own; on the other one only the thread that quiesces waits.
+ * Any number of threads may wait on gvm_device.activity for the end of a stop, so they are
+ * woken outside of the leaf lock. On gvm_device.idle only the thread that quiesces waits.
  *
- * A lost GPU never comes back under the same device, and a device whose books are broken counts as lost.
- * All activities end, and no wait in the core
- * depends on the GPU any more. So processes can be detached and the device can be unregistered.
+ * A lost GPU never comes back under the same device, and a device whose books are broken counts
+ * as lost. All activities end, and no wait in the core depends on the GPU any more. So
+ * processes can be detached and the device can be unregistered.
  */
 #include "gvm/activity.h"
 

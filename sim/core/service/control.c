@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Control files: a table of names, and what reading and writing each one does.
+ * Control files: a table of names, each with its functions for reads and writes.
  *
- * Layer: service. Writes to compute.* sleep in RPCs, those to gmem.limit.high and hmem.limit while
- * they reclaim.
+ * Layer: service. Writes to compute.* sleep in RPCs. Writes to gmem.limit.high and hmem.limit
+ * sleep while they reclaim.
  *
- * This is the border. A user may have written anything, so control_parse() checks each text completely,
- * against the bounds in the table; the functions behind it trust their arguments. A failed write
- * has changed nothing, with two exceptions: a setting whose RPC failed stays wished for, and a limit
- * whose reclaim ended early holds.
+ * A user may write any text, so control_parse() checks each text completely, against the bounds
+ * in the table. The functions behind it trust their arguments. A failed write has changed
+ * nothing, with three exceptions: a setting whose RPC failed stays wished for, a limit whose
+ * reclaim ended early holds, and a freeze holds while a TSG is still on the GPU.
  *
  * How it differs from the papers (GVM Table 2, Ghost Table 2) and the published driver
  *
- *   1. gmem.peak, gmem.events and "max" are habits of cgroup v2; the two tables have nothing
- *      that says how close to its limit a container came, or how often it hit it.
- *   2. A limit that is lowered holds at once. Then the write reclaims, boundedly and a block at a
- *      time, as memory.high of cgroup v2 does. It succeeds when no more can go: gmem.current tells. A
- *      signal that does not kill the writer does not end it. A reclaim that was cut short returns an
- *      error, and writing the same limit again goes on with it. The published driver reclaims first and
- *      sets the limit afterwards, under locks that block every fault of the process meanwhile.
- *   3. compute.freeze reports the confirmed state of the TSGs, not the last write. A write waits until
- *      the TSGs have left the GPU, for a second at most; then it answers -ETIMEDOUT, the freeze holds,
- *      and the file says 1 as soon as they have left.
- *   4. compute.timeslice takes microseconds as well, and shows them. The tables have
- *      milliseconds only, which cannot say what any priority above 9 means.
+ *   1. gmem.peak, gmem.events and "max" are as in cgroup v2. The papers' tables have no file
+ *      that tells how close to its limit a container came, or how often it met the limit.
+ *   2. A lowered limit holds at once. Then the write reclaims a bounded amount, a block at a
+ *      time, as memory.high of cgroup v2 does. The write succeeds when no more can go;
+ *      gmem.current has the result. A signal that does not kill the writer does not end it. A
+ *      reclaim that was cut short returns an error, and writing the same limit again goes on
+ *      with it. The published driver reclaims first and sets the limit afterwards, under locks
+ *      that block every fault of the process meanwhile.
+ *   3. compute.freeze reports the confirmed state of the TSGs, not the last write. A write
+ *      waits until the TSGs have left the GPU, for a second at most; then it answers
+ *      -ETIMEDOUT, the freeze holds, and the file says 1 as soon as they have left.
+ *   4. compute.timeslice takes microseconds as well, and shows them. The papers' tables have
+ *      milliseconds only, which are too coarse for the timeslice of any priority above 9.
  */
 #include "gvm/control.h"
 #include "gvm/activity.h"
@@ -64,7 +65,7 @@ static int control_high_show(struct gvm_container *container, char *buf, size_t 
 				  control_get(container, &container->gmem_high_bytes));
 }
 
-/* The published GVM evicts before the limit holds: its manager's business. */
+/* For the memory manager that models the published GVM: it evicts before the limit holds. */
 static int control_high_prepare(struct gvm_container *container, u64 bytes)
 {
 	const struct gvm_device *device = container->device;
@@ -189,7 +190,7 @@ static int control_weight_store(struct gvm_container *container, u64 weight)
 
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
 {
-	/* No TSG can contradict the wish; the next one will be born frozen. */
+	/* Without TSGs the wish is the state: the next TSG begins frozen. */
 	bool frozen = list_empty(&container->tsgs) ? container->frozen :
 						     gvm_tsgs_frozen_locked(container);
 
@@ -206,7 +207,10 @@ static int control_freeze_apply(struct gvm_container *container, bool wait)
 	return wait ? gvm_compute_await_frozen(container) : 0;
 }
 
-/* The shim reports the two sides at different times, so an end may be ahead of its start. */
+/*
+ * The shim reports launches and ends at different times, so an end may be counted before its
+ * launch.
+ */
 static int control_stat_show(struct gvm_container *container, char *buf, size_t size)
 {
 	u64 submitted, ended, pending;
@@ -309,7 +313,9 @@ const struct gvm_control_file *gvm_control_find(const char *name)
 	return NULL;
 }
 
-/* Show a file, with the mutex that it needs. Returns the length of the text, -EINTR or -EAGAIN. */
+/*
+ * Show a file, with the mutex that it needs. Returns the length of the text, -EINTR or -EAGAIN.
+ */
 static int control_show(const struct gvm_control_file *file, struct gvm_container *container,
 			char *text, size_t size, bool wait)
 {
@@ -327,7 +333,9 @@ static int control_show(const struct gvm_control_file *file, struct gvm_containe
 	return length;
 }
 
-/* Half a number is a wrong number: a text that does not fit is an error and is not cut short. */
+/*
+ * A text that does not fit is an error and is not cut short: half a number is a wrong number.
+ */
 static int control_read(struct gvm_container *container, const char *name, char *buf,
 			size_t size, bool wait)
 {

@@ -5,55 +5,59 @@
  * Eviction: which container loses a chunk, and when
  * =================================================
  *
- * Room is short in two ways, and the answer to each names the victim's owner:
+ * Room is short in two cases. Each case says which container owns the victim:
  *
  *     the container is at its gmem.limit.high  -> the coldest chunk of its own. No container
  *                                                 pays for another one's limit.
  *     the device is full                       -> the coldest chunk of any container above its
  *                                                 gmem.limit.low. If there is none: see below.
  *
- * A protected chunk goes only to a container that is itself under its gmem.limit.low, as when the
- * administrator has promised more than there is. Any other container gives a chunk of its own for the
- * one that it wants. If it can give none, it is refused, and its fault is cancelled: it is new, its
- * hmem.limit is used up, or all that it has is unevictable. If a neighbour had to give instead, a tenant
- * could take any neighbour's memory by making its own unevictable.
+ * A protected chunk goes only to a container that is itself under its gmem.limit.low. This
+ * happens when the administrator has promised more memory than there is. Any other container
+ * gives a chunk of its own for the chunk that it wants. If it can give none, it is refused, and
+ * its fault is cancelled: the container is new, its hmem.limit is used up, or all of its memory
+ * is unevictable. If a neighbour had to give instead, a tenant could take any neighbour's
+ * memory by making its own unevictable.
  *
- * A victim whose copy fails is put back and another one is tried. Only when a search has met nothing but
- * errors does the container that asked get one.
+ * A victim whose copy fails is put back and another one is tried. The container that asked gets
+ * an error only if the search evicted no victim.
  *
- * Three parties evict. First the fault path, when no chunk is free: one victim, then it tries again.
- * Second a control write that lowered a limit. The limit holds for new charges before the first victim
- * is picked, so faults cannot undo the work. Each eviction holds the lock of one block only, so the
- * container's faults are served meanwhile. The work is bounded, and gmem.current reports the
- * result. Third the background evictors, which make the fault path's case rare: one thread for
- * each container and one for the device, each keeping some chunks free. A container's evictor lives as
- * long as any of its processes, whichever came first:
+ * Three parties evict. The first is the fault path, when no chunk is free: it evicts one victim
+ * and tries again. The second is a control write that lowered a limit. The limit holds for new
+ * charges before the first victim is picked, so faults cannot undo the work. Each eviction
+ * holds one VA-block lock only, and faults are served between two evictions. The work is
+ * bounded, and gmem.current reports the result. The third are the background evictors, which
+ * make evictions in the fault path rare: one thread for each container and one for the device.
+ * Each keeps some chunks free. A container's evictor lives until the container's last process
+ * detaches:
  *
  *     0 --------- LOW --------- HIGH ---------------------------> free
  *                  ^              ^
  *          below: wakes up     stops, sleeps
  *
  * An evicted chunk is uncharged and free at once, while its copy to the host is still on the
- * link: the device starts the next owner's work behind that copy. Free chunks are handed out oldest
- * first. The evictors are a few milliseconds of link time ahead, so the copy has usually ended when
- * its chunk is handed out. Both directions of the link then work at once (GVM 4.3, Figure 9).
+ * link: the device starts the next owner's work behind that copy. The chunk that has been free
+ * longest is handed out first. The evictors are a few milliseconds of link time ahead, so the
+ * copy has usually ended when its chunk is handed out. Both directions of the link then work at
+ * once (GVM 4.3, Figure 9).
  *
- * Before a reclaim and before each round of a background evictor, pressure listeners are told how much is
- * wanted (policy/pressure.c). The evictor does not wait for them.
+ * Before a reclaim and before each round of a background evictor, pressure listeners are told
+ * how much is wanted (policy/pressure.c). The evictor does not wait for them.
  *
- * A container whose hmem.limit is used up cannot give a chunk. At its gmem.limit.high its eviction
- * returns -ENOSPC and its fault is cancelled. A full device returns -ENOSPC when that holds for all
- * containers with chunks that the container could get. The evictor of such a container only tells its listeners. Room comes when
- * they free memory.
+ * A container whose hmem.limit is used up cannot give a chunk. At its gmem.limit.high an
+ * eviction for it returns -ENOSPC, and its fault is cancelled. On a full device an eviction
+ * returns -ENOSPC when all containers that could give a chunk have used up their hmem.limit.
+ * The evictor of such a container only tells its listeners. Room comes when they free memory.
  *
  * How it differs from the papers (GVM 4.3, Ghost 4.2) and the published driver:
- *  1. Ghost's gmem.limit.low is best effort (4.1). Here it holds against every container that is not
- *     protected as well.
+ *  1. Ghost's gmem.limit.low is best effort (4.1). Here it holds against every container that
+ *     is not protected as well.
  *  2. The papers' evictor belongs to a container. A device without limits needs one, too.
- *  3. The papers give no watermarks. Here they are a few milliseconds of a 16 GB/s link, or what the
- *     last batch of faults took, at most a sixteenth of a limit. When a batch needs more chunks than
- *     are free, the fault handler evicts one chunk for each block while the evictor sleeps. That work
- *     takes longer than the copies on a link as fast as an H100's, and a fifth of the link is idle.
+ *  3. The papers give no watermarks. Here they are a few milliseconds of a 16 GB/s link, or
+ *     what the last batch of faults took, at most a sixteenth of a limit. When a batch needs
+ *     more chunks than are free, the fault handler evicts one chunk for each block while the
+ *     evictor sleeps. That work takes longer than the copies on a link as fast as an H100's,
+ *     and a fifth of the link is idle.
  *  4. The published driver has no background evictor. It frees lazily: the fault thread evicts,
  *     and a thread waits for the copies. Its reclaim on a limit write goes through the
  *     container's memory in address order, with up to 256 blocks locked at once.
@@ -64,7 +68,10 @@
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
 
-/* A thread that can wait looks for a victim again after so long, so many times: a second. */
+/*
+ * A thread that can wait looks for a victim again after this time, at most this often: for a
+ * second.
+ */
 #define EVICT_WAIT_NS	500000ull
 #define EVICT_WAITS_MAX 2000u
 
@@ -74,15 +81,19 @@
 /* Where a search picks its victims. */
 enum evict_order { EVICT_OWN, EVICT_GLOBAL, EVICT_PROTECTED };
 
-/* One pick looks at a bounded number of chunks: so many picks take a hand round twice. */
+/*
+ * The number of picks that take a hand round twice: one pick looks at a bounded number of
+ * chunks.
+ */
 static u32 evict_asks(const struct gvm_device *device)
 {
 	return 2 * (device->chunk_count / GVM_PICK_SWEEP_LOOKS + 1);
 }
 
 /*
- * Evict a picked chunk. Returns 0 as well if its owner freed it meanwhile (-ENOENT of the manager). An
- * eviction of a part lowers a charge but frees no chunk: a full device gets -EBUSY and tries the next.
+ * Evict a picked chunk. Returns 0 also if its owner freed it meanwhile (-ENOENT of the
+ * manager). An eviction of a part lowers a charge but frees no chunk. For a full device that is
+ * -EBUSY, and the search tries the next victim.
  */
 static int evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need,
 			struct gvm_eviction *eviction)
@@ -112,10 +123,10 @@ static u32 evict_pick(struct gvm_container *container, enum evict_order order)
 }
 
 /*
- * Pick a victim and evict it. A victim that does not go has been put back, and the next one is tried: it
- * has come into service, only a part of it could go, or its copy failed, which is no fault of
- * @container. Returns 0; -ENOENT: all that was picked was busy, or nothing was; -EINTR; -ENODEV; or the
- * error of the last victim that failed.
+ * Pick a victim and evict it. A victim may not go: it has come into service, only a part of it
+ * could go, or its copy failed, which is not @container's fault. Then it has been put back, and
+ * the next one is tried. Returns 0; -ENOENT: no victim was found, or all were busy; -EINTR;
+ * -ENODEV; or the error of the last victim that failed.
  */
 static int evict_search(struct gvm_container *container, enum evict_order order,
 			enum gvm_need need, struct gvm_eviction *eviction)
@@ -142,7 +153,10 @@ static int evict_search(struct gvm_container *container, enum evict_order order,
 	return error;
 }
 
-/* No chunk of the container could be evicted: the status of gvm_evict_for() for the reason. */
+/*
+ * No chunk of the container could be evicted. Returns the status of gvm_evict_for() for the
+ * reason.
+ */
 static int evict_none_own(struct gvm_container *container)
 {
 	int status = -EAGAIN;
@@ -154,7 +168,10 @@ static int evict_none_own(struct gvm_container *container)
 	} else if (container->charged_bytes == container->unevictable_bytes) {
 		status = -ENOENT;
 	} else if (container->is_swap_full && !container->evicting_bytes) {
-		/* An eviction in progress may still fail and return its room: that is -EAGAIN. */
+		/*
+		 * Not while an eviction is in progress: it may fail and return its room
+		 * (-EAGAIN).
+		 */
 		container->events[GVM_EVENT_HMEM]++;
 		status = -ENOSPC;
 	}
@@ -162,7 +179,7 @@ static int evict_none_own(struct gvm_container *container)
 	return status;
 }
 
-/* May any chunk of the global order go, now or later? */
+/* Has any container that is not shielded a chunk? Such a chunk may go, now or later. */
 static bool evict_has_exposed(struct gvm_device *device)
 {
 	u32 exposed;
@@ -185,8 +202,8 @@ static bool evict_may_take_protected(struct gvm_container *container)
 }
 
 /*
- * No exposed chunk could be evicted, and none of those that are left to @container: with @protected_too all,
- * else its own. The status of gvm_evict_for() for the reason.
+ * There was no exposed chunk, and no victim for @container: among all chunks with
+ * @protected_too, else among its own. Returns the status of gvm_evict_for() for the reason.
  */
 static int evict_none(struct gvm_container *container, bool protected_too)
 {
@@ -231,7 +248,7 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 	return status == -ENOENT ? evict_none(container, protected_too) : status;
 }
 
-/* A batch of faults ends within milliseconds, and with it the service of its blocks. */
+/* A batch of faults ends within milliseconds. Then its blocks are no longer in service. */
 int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 		       struct gvm_eviction *eviction)
 {
@@ -267,7 +284,9 @@ int gvm_reclaim(struct gvm_container *container)
 		if (gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS))
 			return -EAGAIN;
 		status = gvm_evict_for(container, GVM_NEED_CHARGE, &eviction);
-		/* Nothing more may go; or the rest is in service, and leaves with its batch. */
+		/*
+		 * No more chunks may go, or the rest is in service and leaves with its batch.
+		 */
 		if (gvm_evict_found_nobody(status) || status == -EAGAIN)
 			break;
 		if (status)
@@ -279,7 +298,10 @@ int gvm_reclaim(struct gvm_container *container)
 
 /* The background evictors. */
 
-/* Free chunks of an evictor's container or device, and all of them. Device's lock held. */
+/*
+ * Free chunks of an evictor's container or device; *ret_total: all its chunks. Device's lock
+ * held.
+ */
 static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total)
 {
 	const struct gvm_device *device = evictor->device;
@@ -300,7 +322,7 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 	return used < *ret_total ? *ret_total - (u32)used : 0;
 }
 
-/* How many free chunks are missing to the high watermark. */
+/* The number of chunks to evict up to the high watermark. */
 static u32 evictor_lack(const struct gvm_evictor *evictor)
 {
 	u32 unused, total, wanted;
@@ -312,7 +334,7 @@ static u32 evictor_lack(const struct gvm_evictor *evictor)
 	return wanted - min(wanted, unused);
 }
 
-/* Unmap some chunks ahead of the hand: by the time it arrives, those in use have faulted. */
+/* Unmap some chunks ahead of the hand. The chunks in use have faulted when the hand arrives. */
 static void evictor_hint(struct gvm_evictor *evictor)
 {
 	struct gvm_device *device = evictor->device;
@@ -330,7 +352,9 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
-/* Evict one cold chunk, if there is one. Only a thread that needs room now takes chunks in use. */
+/*
+ * Evict one cold chunk, if there is one. Only a thread that needs room now takes chunks in use.
+ */
 static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *eviction)
 {
 	struct gvm_device *device = evictor->device;
@@ -457,7 +481,7 @@ void gvm_evictor_stop(struct gvm_evictor *evictor)
 
 	if (!device)
 		return;
-	/* First no new kick can reach it, then its thread ends. */
+	/* No new kick can reach the evictor after this, so its thread can end. */
 	gvm_spin_lock(&device->lock);
 	device->evictor = NULL;
 	gvm_spin_unlock(&device->lock);
@@ -486,7 +510,10 @@ int gvm_container_evictor_restart(struct gvm_container *container)
 	return status == -EBUSY ? 0 : status;
 }
 
-/* It leaves its slot under the lock of the count: a process that comes now starts another one. */
+/*
+ * The evictor leaves its slot under the lock that guards the count of users. So a process that
+ * attaches now starts another evictor.
+ */
 void gvm_container_evictor_put(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;

@@ -13,46 +13,49 @@
  *       ^                                                      |
  *       +---- up to 20 batches a wake-up <- flush and replay <-+
  *
- * One thread per GPU does this for all processes, as NVIDIA's does; what differs between drivers
- * is what happens inside "service", which is the memory manager's (struct gvm_memory_ops).
+ * One thread per GPU does this for all processes, as in NVIDIA's driver. Drivers differ in the
+ * step "service", which belongs to the memory manager (struct gvm_memory_ops).
  *
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
- * counts it, and all others go on. It must never block its batch. A fault without room just now
- * (-EAGAIN: its own batch took all that its container may have) is left alone: the replay makes it
- * fault again. The loop gives way once a wake-up, since it may wait for an evictor that needs the
- * same CPU.
+ * counts it, and all other TSGs go on. It must never block its batch. A fault without room just
+ * now (-EAGAIN: its own batch took all that its container may have) is left alone: the replay
+ * makes it fault again. The loop gives way once a wake-up, since it may wait for an evictor
+ * that needs the same CPU.
  *
- * Several devices can share a fault buffer: the GPU instances of MIG. A record names its device, and
- * its faults are serviced and replayed by the operations of that device. Fetching, quiesce and the
- * loss of the GPU are those of the handler's own device.
+ * Several devices can share a fault buffer: the GPU instances of MIG. A record names its
+ * device, and its faults are serviced and replayed by the operations of that device. Only the
+ * handler's own device fetches records, and its quiesce or loss stops the handler.
  *
  *
  * Priority batches
  * ----------------
  *
- * An idea beyond the papers, off by default (GVM_PRIORITY_BATCHES). A batch may hold the faults of
- * several address spaces, and all of them wait for its last copy. With this, those of the container
- * with the most important compute.priority are served first, and replayed before the next ones are
- * looked at:
+ * An idea beyond the papers, off by default (GVM_PRIORITY_BATCHES). A batch may hold the faults
+ * of several address spaces, and all of them wait for its last copy. With this feature the
+ * faults with the most important compute.priority are served first, and replayed before the
+ * others are served:
  *
  *     off   | vllm | diffusion | wait for all copies | replay |
  *     on    | vllm | wait | replay | diffusion | wait | replay |
  *
- * No container starves: a batch is finite, and all of it is served before the next fetch. Among
- * equals the order is what it was. What it costs is a replay for each priority that is in the batch
- * (at most GVM_PRIORITY_MAX + 1), which makes the accesses of the others fault again; those records
- * are flushed once they have been served. And copies of different containers overlap no more.
+ * No container starves: a batch is finite, and all of it is served before the next fetch. The
+ * order among equals does not change. The feature costs a replay for each priority in the batch
+ * (at most GVM_PRIORITY_MAX + 1). Each replay makes the other accesses fault again; their new
+ * records are flushed at a later replay. And copies of different containers do not overlap any
+ * more.
  *
- * It gains nothing on a GPU that runs one context at a time, as the simulated one does and as real
- * ones do without MPS: a context with unserviced faults cannot be switched out (GVM 7.5), so no
- * other one runs that could fault, and a batch is of one address space. There it changes nothing,
- * to the byte. It is for GPUs with several contexts side by side.
+ * The feature gains nothing on a GPU that runs one context at a time, such as the simulated one
+ * and real ones without MPS. A context with unserviced faults cannot be switched out (GVM 7.5),
+ * so no other context can fault, and a batch has one address space. There no byte of a result
+ * changes. The feature is for GPUs with several contexts side by side.
  *
- * How it differs from the stock driver (open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c):
- *  1. Records are sorted once, by address space and address; the stock driver sorts by instance
- *     pointer first because it has to translate it. Our device reports the space itself.
- *  2. Duplicates are dropped after sorting, against all of the batch and not only against the
- *     last record and the last one of the same uTLB; the most intrusive access wins, as there.
+ * How it differs from the stock driver (open-gpu-kernel-modules 575,
+ * uvm_gpu_replayable_faults.c):
+ *  1. Records are sorted once, by address space and address. The stock driver sorts by instance
+ *     pointer first because it has to translate it. Here the device reports the space itself.
+ *  2. Duplicates are dropped after sorting, against all of the batch. The stock driver compares
+ *     a record only with the last one and the last one of the same uTLB. The most intrusive
+ *     access wins in both.
  */
 #include "gvm/fault.h"
 #include "gvm/activity.h"
@@ -99,7 +102,9 @@ static void fault_sort(struct gvm_fault *faults, u32 count)
 	}
 }
 
-/* Keep one record per page, with the most intrusive access. Returns how many are left. */
+/*
+ * Keep one record per page, with the most intrusive access. Returns the number of records kept.
+ */
 static u32 fault_coalesce(struct gvm_fault *faults, u32 count)
 {
 	u32 kept = 0;
@@ -187,8 +192,8 @@ static void fault_service_space(struct gvm_device *device, struct gvm_fault *fau
 }
 
 /*
- * Service and replay faults of one device, sorted by address space. Returns 0, -EINTR or -ENODEV: the
- * GPU is lost.
+ * Service and replay faults of one device, sorted by address space. Returns 0, -EINTR or
+ * -ENODEV: the GPU is lost.
  */
 static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault *faults,
 			     u32 count)

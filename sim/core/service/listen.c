@@ -2,15 +2,16 @@
 /*
  * Layer: service. Blocks.
  *
- * Listening to pressure events: what a file has to do
- * ===================================================
+ * Listening to pressure events: the operations of a file
+ * ======================================================
  *
- * Opening, reading, polling and closing of a listener, as the file operations of a usermemfd call
- * them. The events themselves are policy/pressure.c.
+ * Open, read, poll and close of a listener, for the file operations of a usermemfd.
+ * policy/pressure.c makes the events.
  *
- * A reader sleeps in the listener, and a waker reaches into it without a lock. So close() takes the
- * listener off its container, wakes all readers and waits until the last of both has left. The listener
- * has a reference to the container, so the container outlives it, even if all its processes have ended.
+ * A reader sleeps in the listener, and a waker uses it without a lock. So close() takes the
+ * listener off its container, wakes all readers and waits until the last reader and the last
+ * waker have left. The listener has a reference to the container, so the container outlives it,
+ * even after its last process.
  */
 #include "gvm/pressure.h"
 
@@ -86,7 +87,10 @@ bool gvm_listener_is_at_end(struct gvm_listener *listener)
 	return ended;
 }
 
-/* Take the newest event, if no other reader has taken it. Returns as gvm_pressure_take_locked(). */
+/*
+ * Take the newest event, if no other reader has taken it. Returns as
+ * gvm_pressure_take_locked().
+ */
 static int listener_try_take(struct gvm_listener *listener, struct gvm_pressure_event *event)
 {
 	struct gvm_device *device = listener->container->device;

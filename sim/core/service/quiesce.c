@@ -5,24 +5,25 @@
  * Quiesce and resume
  * ==================
  *
- * Before a GPU is suspended or reset, no thread of the core may call its driver. Work that causes other
- * work stops first:
+ * Before a GPU is suspended or reset, no thread of the core may call its driver. Work that
+ * causes other work stops first:
  *
  *     evictors -> scheduler -> writers -> faults          quiesce
  *     evictors <- scheduler <- writers <- faults          resume
  *
- * Evictors only work ahead. The scheduler makes RPCs of its own. Writers reclaim memory and make RPCs.
- * Fault service comes last: a context that waits for a fault keeps the GPU busy, and a writer may wait
- * for that context. Each activity has a count of the threads inside
- * and a flag that stops it. Long work looks at its flag between two steps.
+ * Evictors only work ahead. The scheduler makes RPCs of its own. Writers reclaim memory and
+ * make RPCs. Fault service comes last: a context that waits for a fault keeps the GPU busy, and
+ * a writer may wait for that context. Each activity has a count of the threads inside and a
+ * flag that stops it. Long work looks at its flag between two steps.
  *
- * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped sleeps
- * interruptibly (a write to a control file, the fault handler) or skips the round (evictors,
- * the scheduler). If something does not end in time, quiesce undoes what it did and returns an
- * error. The driver may then declare the GPU lost with gvm_device_set_lost() and reset it.
+ * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped
+ * sleeps killably (a write to a control file, the fault handler) or skips the round (evictors,
+ * the scheduler). If an activity does not end in time, quiesce starts all of them again and
+ * returns an error. The driver may then declare the GPU lost with gvm_device_set_lost() and
+ * reset it.
  *
- * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG has the
- * defaults of a new one, and applies what its container wants.
+ * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG
+ * has the defaults of a new one, and applies its container's settings.
  */
 #include "gvm/quiesce.h"
 #include "gvm/activity.h"

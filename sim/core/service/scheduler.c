@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The compute scheduler's thread: look which TSGs have work, let policy/sched.c decide, make the RPCs.
+ * The compute scheduler's thread: it looks which TSGs have work, lets policy/sched.c decide,
+ * and makes the RPCs.
  *
  * Layer: service. Holds tsg_mutex through a whole round, RPCs included, as a write to a control
- * file does. So a freeze and a hold cannot cross, no TSG is attached or detached in between, and the
- * record of a TSG is what its RPCs confirmed. A writer may have to wait for a round of a few RPCs.
+ * file does. So a freeze and a hold cannot cross, no TSG is attached or detached in between,
+ * and the record of a TSG has the settings that its RPCs confirmed. A writer may wait for a
+ * round of a few RPCs.
  *
  * An RPC that failed is tried again in the next round.
  *
- * First the held TSGs leave the runlist and the GPU, all with one RPC. Then released TSGs come back,
- * with one RPC as well. Timeslices come last.
+ * First the held TSGs leave the runlist and the GPU, all with one RPC. Then released TSGs come
+ * back, with one RPC as well. Timeslices come last.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
@@ -71,8 +73,8 @@ static int sched_rpc_done(struct gvm_scheduler *scheduler, int status)
 }
 
 /*
- * Does a hold also take the TSG off the GPU? Under priority it does, at once. Under weighted shares
- * the debtor may finish its timeslice: it gains a part of one timeslice at most.
+ * Does a hold also take the TSG off the GPU? Under priority it does, at once. Under weighted
+ * shares the debtor may finish its timeslice: it gains a part of one timeslice at most.
  */
 static bool sched_preempts(const struct gvm_scheduler *scheduler)
 {
@@ -123,7 +125,8 @@ static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const stru
 
 /*
  * @disable: take all TSGs of held containers off the runlist; else put the released ones back.
- * Returns the first error. A failed freeze is not repeated here: its writer does that.
+ * Returns the first error. A failed freeze is not repeated here: the next write of it does
+ * that.
  */
 static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
 {

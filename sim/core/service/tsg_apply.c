@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Compute settings: the RPCs that make TSGs what their container wants them to be.
+ * Compute settings: the RPCs that apply a container's settings to its TSGs.
  *
- * Layer: service. Sleeps in RPCs, holding the device's tsg_mutex, so that the wish, the RPCs and their
- * record change together: two writers cannot cross, and no TSG is attached between a setting and
- * its application.
+ * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the wish, the RPCs
+ * and their record change together: two writers cannot cross, and no TSG is attached between a
+ * setting and its application.
  *
- * An RPC takes the firmware's time and no tenant's. A frozen TSG leaves the GPU only when its faults are
- * serviced, which its tenant can delay. So the writer of a freeze starts the preemption under tsg_mutex
- * and then polls without it, for a bounded time. Before, the RPC waited, and a tenant that always had
- * a fault outstanding kept all writers, new TSGs and exits of the device waiting.
+ * An RPC depends on the firmware and on no tenant. A frozen TSG leaves the GPU only when its
+ * faults are serviced, which its tenant can delay. So the writer of a freeze starts the
+ * preemption under tsg_mutex and then polls without it, for a bounded time. If the RPC waited,
+ * a tenant that always has a fault outstanding would keep all writers, new TSGs and exits of
+ * the device waiting.
  *
- * A setting is written under tsg_mutex and the leaf lock. So a read of its file needs the leaf lock only.
+ * A setting is written under tsg_mutex and the leaf lock. So a read of its file needs the leaf
+ * lock only.
  *
- * -ENODEV is success: a TSG that is gone runs nothing, so each setting holds for it. Its owner will
- * detach it.
+ * -ENODEV is success: a TSG that is gone runs nothing, so each setting holds for it. Its
+ * context detaches it later.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
@@ -31,9 +33,9 @@ static int tsg_rpc_status(struct gvm_device *device, int status)
 }
 
 /*
- * Carry out the plan for one TSG: off the runlist first, back onto it last. The other steps are tried
- * after a failed one. Only a preempt needs the disable before it: the runlist would put the TSG right
- * back. Returns the first error.
+ * Carry out the plan for one TSG: off the runlist first, back onto it last. After a failed step
+ * the other steps are still tried. Only a preempt needs a successful disable: the runlist would
+ * put the TSG right back. Returns the first error.
  */
 static int tsg_apply_locked(struct gvm_tsg *tsg)
 {
@@ -113,7 +115,9 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	return status;
 }
 
-/* Remove one sharer. The TSG's first container counts as a sharer as long as there are others. */
+/*
+ * Remove one sharer. The TSG's first container counts as a sharer as long as there are others.
+ */
 static void tsg_unshare_locked(struct gvm_tsg_share *share)
 {
 	struct gvm_tsg *tsg = share->tsg;
@@ -327,7 +331,10 @@ bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
 	return true;
 }
 
-/* Is there nothing left to wait for? Returns 0, -EAGAIN: look again, or why the wait is in vain. */
+/*
+ * Have a frozen container's TSGs left the GPU, or was it thawed? Returns 0; -EAGAIN: not yet;
+ * or an error that ends the wait.
+ */
 static int compute_look_frozen(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
