@@ -6,25 +6,25 @@
  * Copy first
  * ==========
  *
- * The stock driver services a batch block by block and waits for everything at its end. Here the
- * copies of all blocks of a batch are started first; charging, clock and PTE work is done while
- * they fly, and one wait at the end covers them (GVM 4.3, Figure 9: "issues page I/O first, then
- * continues fault handling during data transmission").
+ * The stock driver services a batch block by block and waits for all copies at its end. Here
+ * the copies of all blocks of a batch are started first. The work on charges, clock and PTEs is
+ * done while they are in flight, and one wait at the end covers them (GVM 4.3, Figure 9:
+ * "issues page I/O first, then continues fault handling during data transmission").
  *
  *     block 1: reserve, allocate, start copy      CPU  |r|r|r|a|a|a|  wait
  *     block 2: reserve, allocate, start copy      link   |copy1|copy2|copy3|
  *     ...
  *     block 1, 2, ...: bind, touch, write PTEs
  *
- * An eviction needs the victim's lock, and the victim may lie in the same range. So a block that
- * finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that the batch
- * has started are in service until their PTEs are written, and no evictor takes them. If all chunks
- * that the container may have are in service, the rest of the batch faults again.
+ * An eviction needs the victim's lock, and the victim may lie in the same range. So a block
+ * that finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that
+ * the batch has started are in service until their PTEs are written, and no evictor takes them.
+ * If all chunks that the container may have are in service, the rest of the batch faults again.
  *
  * How it differs from the paper:
- *  1. The paper charges while the copy flies, which lets usage pass the limit for as long. A
- *     chunk is reserved here before anything is allocated or moved; only the clock and the PTEs
- *     come later.
+ *  1. The paper charges while the copy is in flight, so usage may be above the limit until
+ *     then. Here a chunk is reserved before it is allocated and filled. Only the work on PTEs
+ *     comes later.
  *  2. Pages that exist nowhere yet are cleared on the device and never cross the link.
  */
 #include "gvm/block.h"
@@ -108,7 +108,10 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 			 access);
 }
 
-/* Map pages so that those in @clean keep their copies in host memory, and the others may be written. */
+/*
+ * Map pages: those in @clean read-only, since they keep their copies in host memory, the others
+ * writable.
+ */
 static void block_map_clean_locked(struct gvm_range *range, u32 index, u32 pages, u32 clean)
 {
 	struct gvm_block *block = &range->blocks[index];
@@ -147,7 +150,7 @@ void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *bloc
 		memory->mmu->chunk_free(memory->gpu, chunk);
 }
 
-/* Take a block's pages and its chunk away; the data is lost. Range lock held. */
+/* Take a block's pages and its chunk away. The data is lost. Range's lock held. */
 static void block_release_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_block *block = &range->blocks[index];
@@ -170,14 +173,17 @@ void gvm_range_destroy(struct gvm_range *range)
 	for (i = 0; i < range->block_count; i++)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
-	/* No frame leads here any more. Threads that are inside already see dying, and leave. */
+	/* No frame leads to the range any more. Threads inside it see dying, and leave. */
 	gvm_range_wait_idle(range);
 	gvm_free(range->blocks);
 	gvm_container_put(range->container);
 	range->blocks = NULL;
 }
 
-/* In service before the clock knows the chunk. */
+/*
+ * The block is in service before the chunk is on the clock's rings, where an evictor could pick
+ * it.
+ */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
 	gvm_frame_set_in_service(range->memory, chunk, true);
@@ -188,7 +194,7 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 
 /*
  * Give the block a device chunk. The charge comes before the allocation and is bound to the
- * chunk at once, so that whatever fails later is undone by the block's release.
+ * chunk at once, so that the block's release also undoes it after a later error.
  */
 static int block_populate_locked(struct gvm_range *range, u32 index)
 {
@@ -258,7 +264,10 @@ void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
 		memory->mmu->host_free(memory->gpu, range, index);
 }
 
-/* Data that is still on its way to the host has to arrive there before it is copied in again. */
+/*
+ * Wait for a copy of the block to the host that is in flight: it has to end before a copy back
+ * in.
+ */
 static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
 {
 	struct gvm_memory *memory = range->memory;
@@ -292,7 +301,7 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 	return status;
 }
 
-/* First half of servicing a block: its chunk, and its data, in flight on return. */
+/* First half of a block's service: its chunk, and the start of its copies. */
 static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 			      struct gvm_fence *fence)
 {
@@ -312,7 +321,9 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 	return status;
 }
 
-/* Second half: books and PTEs, while the copies fly. The replay waits for the fence. */
+/*
+ * Second half: books and PTEs, while the copies are in flight. The replay waits for the fence.
+ */
 void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access)
 {
@@ -333,10 +344,10 @@ struct block_request {
 	u32 index;
 	u32 pages;
 	enum gvm_access access; /* the most intrusive one */
-	u32 run;		/* so many faults */
+	u32 run;		/* number of these faults */
 };
 
-/* The request of the faults at the head of @faults. */
+/* The request for one block of the faults at the head of @faults. */
 static struct block_request block_request(const struct gvm_range *range,
 					  const struct gvm_fault *faults, u32 count)
 {
@@ -355,7 +366,10 @@ static u32 block_wanted(const struct gvm_block *block, const struct block_reques
 	return gvm_hugepage_plan(block, request->pages & block->valid) & ~block->resident;
 }
 
-/* The resident pages, if PTEs of faulted ones do not permit the access yet: all are mapped anew. */
+/*
+ * The resident pages that do not permit the access yet, if a faulted page is among them: all of
+ * these are mapped again.
+ */
 static u32 block_remapped(const struct gvm_block *block, const struct block_request *request)
 {
 	u32 mapped = gvm_block_accessible(block, request->access);
@@ -364,9 +378,9 @@ static u32 block_remapped(const struct gvm_block *block, const struct block_requ
 }
 
 /*
- * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk, because
- * of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a chunk failed for
- * another reason, and an eviction would not help.
+ * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk,
+ * because of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a
+ * chunk failed for another reason, and an eviction would not help.
  */
 static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_fence *fence, bool *ret_needs_room)
@@ -388,10 +402,10 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 }
 
 /*
- * The first half of a block's service, making room as often as it takes. Memory may be freed while a
- * victim is looked for, so "no victim" counts only if the device is still full afterwards. @others:
- * earlier blocks of this batch may bring data back from the host, which makes room within
- * hmem.limit; so a used up hmem.limit is final only without them.
+ * The first half of a block's service. Makes room up to BLOCK_TRIES_MAX times. Memory may be
+ * freed during the search for a victim, so "no victim" counts only if the device is still full
+ * afterwards. @others: earlier blocks of this batch may bring data back from the host, which
+ * makes room within hmem.limit. So a used up hmem.limit is final only without them.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_fence *fence)
@@ -420,15 +434,16 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 	return -EAGAIN;
 }
 
-/* The second half, of blocks whose first half went well. */
+/* The second half, if the first half of the block succeeded. */
 static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
 	struct gvm_block *block = &range->blocks[request->index];
 
 	gvm_mutex_lock(&range->lock);
 	/*
-	 * Not in service: its first half failed, or it had all that was asked for, and may even have
-	 * lost it since. A range that is dying has nothing in service.
+	 * A block that is not in service needs no second half: its first half failed, or it had
+	 * all wanted pages and may have lost them since. A range that is dying has no block in
+	 * service.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && gvm_frame_in_service(range->memory, block->chunk))
 		gvm_block_finish_locked(range, request->index,
@@ -438,7 +453,10 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 	gvm_mutex_unlock(&range->lock);
 }
 
-/* A limit write that came meanwhile could not evict the blocks in service here: evict them now. */
+/*
+ * A write that lowered the limit meanwhile could not evict the blocks in service here: evict
+ * them now.
+ */
 static void range_keep_limit(struct gvm_range *range, u32 blocks)
 {
 	struct gvm_eviction evictions = { 0 };
@@ -474,14 +492,17 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	gvm_range_leave(range);
 }
 
-/* The copies of @copied are started: from now on the block's data is on the host. */
+/*
+ * The copies of the pages @copied have started. From now on the block's data counts as on the
+ * host.
+ */
 static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
 				      u32 pages, u32 copied,
 				      const struct gvm_eviction *eviction)
 {
 	block->on_host |= pages;
 	block->swapped |= pages;
-	if (copied) /* else what left it before may still be under way */
+	if (copied) /* else an earlier copy may still be under way */
 		block->out_sequence = eviction->fence.sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
 	gvm_block_drop_chunk_locked(range, block, eviction->keep);
@@ -511,7 +532,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	u32 pages, dirty;
 	int status;
 
-	/* The chunk may have gone elsewhere before the lock was ours. */
+	/* The chunk may have left the block before this thread got the lock. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
 	if (gvm_frame_in_service(memory, chunk)) {
@@ -544,7 +565,10 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *e
 	gvm_mutex_lock(&range->lock);
 	status = block_evict_locked(range, index, chunk, eviction);
 	gvm_mutex_unlock(&range->lock);
-	/* Counted once others can see it: the unlock may take time. */
+	/*
+	 * Count after other threads can see the eviction: in the simulator the unlock may take
+	 * time.
+	 */
 	if (!status && range->stats)
 		range->stats->evictions++;
 	gvm_range_leave(range);

@@ -5,22 +5,22 @@
  * Discarding: memory that its owner does not need any more
  * ========================================================
  *
- * A driver that runs out of room copies what it evicts to the host, since it cannot know that a KV
- * block belongs to no request, or that a tensor's life is over. The application knows and can say
- * so, as with madvise(MADV_DONTNEED): the pages are unmapped, a chunk without pages is uncharged and
- * goes back to the device, data in host memory is forgotten, and nothing crosses the link in either
- * direction. A discarded page reads as zeros, as one that was never there.
+ * A driver that runs out of room copies evicted pages to the host, since it cannot know that a
+ * KV block belongs to no request, or that a tensor is not used again. The application knows,
+ * and tells the driver, as with madvise(MADV_DONTNEED). The pages are unmapped. A chunk without
+ * pages is uncharged and goes back to the device. Data in host memory is dropped. Nothing
+ * crosses the link in either direction. A discarded page reads as zeros, like a new page.
  *
- * A block that is in service is left alone, for a fault on it is under way and would be answered
- * with nothing. An application that discards memory in use finds zeros there. The range's lock is
- * taken for a block at a time, so faults and evictions of other blocks come in between.
+ * A block in service is left alone, since the service of a fault needs its pages. An
+ * application that discards memory in use finds zeros there. The range's lock is taken for one
+ * block at a time, so faults and evictions of other blocks are served in between.
  *
- * How it differs from the paper (Ghost 4.2): the paper has applications drop objects in reaction to
- * a pressure event and does not say how the driver learns of it.
+ * How it differs from the paper (Ghost 4.2): the paper has applications drop objects in
+ * reaction to a pressure event and does not say how the driver learns of it.
  */
 #include "gvm/block.h"
 
-/* Returns whether the block's chunk has become free. */
+/* Discard @pages of a block. Returns true: the block's chunk has become free. */
 static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_block *block = &range->blocks[index];
@@ -40,7 +40,7 @@ static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
 	return true;
 }
 
-/* The pages from @first on, and before @end, of block number @index. Both are counted in the range. */
+/* The mask of block number @index for the range's pages from @first to before @end. */
 static u32 discard_mask(u32 index, u64 first, u64 end)
 {
 	u64 block = (u64)index * GVM_PAGES_PER_BLOCK;

@@ -2,16 +2,16 @@
 /*
  * Layer: block. From a chunk to its block, over struct gvm_mmu_ops.
  *
- * A fault has an address and finds its block by it. An eviction comes from the other side: it has a
- * chunk and looks for the block. A frame says where the chunk was; only under that range's lock is
- * it known whether it is still there. The range cannot vanish meanwhile, since it waits for those
- * inside it.
+ * An eviction has a chunk and looks for its block. A frame says in which block the chunk was.
+ * Whether the chunk is still there is known only under that range's lock. The range cannot go
+ * meanwhile, since its destruction waits for the threads inside.
  *
- * A fault goes the other way: from its address space and address to a range, through a tree that is
- * balanced. A tenant with many ranges makes the search a little longer for all, and moves no other
+ * A fault has an address space and an address. It finds its range through a balanced tree. A
+ * tenant with many ranges makes the search a little longer for all tenants, and moves no other
  * tenant's entries.
  *
- *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is picked?
+ *     frame (memory's lock) -> range (its lock) -> the block still has the chunk, and it is
+ *     picked?
  */
 #include "gvm/range.h"
 
@@ -78,7 +78,7 @@ struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u3
 	return range;
 }
 
-/* The range may be gone as soon as the lock is given up. */
+/* The range may be gone as soon as the lock is released. */
 void gvm_range_leave(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;
@@ -119,7 +119,7 @@ static struct gvm_range *ranges_first_locked(const struct gvm_memory *memory, co
 	return found;
 }
 
-/* The range that an address is in, blocks counted whole, or NULL. Memory's lock held. */
+/* The range that covers an address (gvm_range_covers()), or NULL. Memory's lock held. */
 static struct gvm_range *ranges_lookup_locked(const struct gvm_memory *memory,
 					      const void *space, u64 va)
 {
@@ -189,7 +189,7 @@ void gvm_range_hide(struct gvm_range *range)
 	gvm_spin_unlock(&memory->lock);
 }
 
-/* Gives up the lock between two ranges: a space may have many. */
+/* Releases the lock between two ranges, since a space may have many. */
 void gvm_memory_close_space(struct gvm_memory *memory, void *space)
 {
 	struct gvm_range *range;

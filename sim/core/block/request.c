@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. Which pages of which block sorted faults ask for, and the status that each fault gets.
+ * Layer: block. The pages and the block that sorted faults ask for, and the status of each
+ * fault.
  */
 #include "gvm/range.h"
 
@@ -14,7 +15,7 @@ u32 gvm_fault_page_mask(const struct gvm_fault *fault)
 	return 1u << ((fault->va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
 }
 
-/* The pages of one block that the faults at the head of @faults ask for; *ret_run of them. */
+/* The pages of one block that the first *ret_run faults ask for. */
 u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
 			 u32 count, u32 *ret_run)
 {
@@ -28,7 +29,10 @@ u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *
 	return mask;
 }
 
-/* A page behind the end of the range does not exist: its fault gets -EFAULT, as no replay would help. */
+/*
+ * A page behind the end of the range does not exist: its fault gets -EFAULT, since no replay
+ * helps.
+ */
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status)
 {

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. Simulator and fake GPU only: on a real GPU, RM and UVM take this memory themselves,
- * and hooks tell policy.
+ * Layer: block. Simulator and fake GPU only: on a real GPU, RM and UVM take this memory
+ * themselves, and hooks tell policy.
  *
  * Unevictable memory: page tables and contexts
  * ============================================
  *
- * A process on the GPU needs memory that is no page of it: tables that say where its pages are, and
- * buffers for its context, its stacks and its code. GVM counts them, "so that gmem.current reflects
- * true physical occupancy" (4.3). They are taken when the context and the ranges are made and given back
- * when these end. No clock ever hears of them.
+ * A process on the GPU needs memory beside its pages: page tables, and buffers for its context,
+ * its stacks and its code. GVM counts this memory, "so that gmem.current reflects true physical
+ * occupancy" (4.3). It is taken when a context and its ranges are made, and given back when
+ * they end. It is on no ring of a clock.
  *
- * A process decides how many contexts and ranges it makes, so this memory is held to the container's
- * gmem.limit.high like any other. The container gives pages of its own for it. When it has none left to
- * give, the request is refused with -EDQUOT, before any other container is asked for a chunk.
+ * A process decides how many contexts and ranges it makes, so gmem.limit.high of its container
+ * holds for this memory, too. The container gives chunks of its own for it. When it has none
+ * left to give, the request is refused with -EDQUOT, before any other container is asked for a
+ * chunk.
  *
- * They are taken in whole chunks, as NVIDIA's driver takes root chunks of 2 MB for its own use, here
- * one set for each process. It shares one between processes where it is not full.
+ * The memory is taken in whole chunks, as NVIDIA's driver takes root chunks of 2 MB for its own
+ * use. Here each process has chunks of its own. NVIDIA's driver shares a chunk that is not full
+ * between processes.
  *
  *
- * What page tables take
+ * The size of page tables
  *
  * The format of Pascal and later has five levels (open-gpu-kernel-modules, uvm_pascal_mmu.c,
  * allocation_size_pascal):
@@ -31,10 +33,10 @@
  *     PDE0        512 MB         4096 B     its entry is a PTE of 2 MB, or points to
  *     PTE, 64 KB    2 MB          256 B
  *
- * A range is given all of the tables that it may come to need at once: a block whose pages come one
- * by one has a table of its own, and none is given back when the block is promoted. NVIDIA's driver
- * makes them when they are first needed. Tables for pages of 4 KB are not counted: the pages here
- * are of 64 KB.
+ * A range gets all tables that it may ever need when it is made: a block whose pages come one
+ * by one needs a table of its own, and promotion gives no table back. NVIDIA's driver makes
+ * each table when it is first needed. Tables for pages of 4 KB are not counted, since a page
+ * here has 64 KB.
  */
 #include "gvm/block.h"
 #include "gvm/evict.h"
@@ -58,7 +60,7 @@ u64 gvm_page_table_range_bytes(u64 bytes)
 {
 	u64 blocks = (bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
 	u64 blocks_per_table = UNEVICTABLE_PDE0_SPAN_BYTES >> GVM_CHUNK_SHIFT;
-	/* One more: a range need not begin where a table does. */
+	/* One more table: a range need not begin where a table begins. */
 	u64 tables = div64_u64(blocks + blocks_per_table - 1, blocks_per_table) + 1;
 
 	return tables * UNEVICTABLE_TABLE_BYTES + blocks * UNEVICTABLE_PTE_TABLE_BYTES;
@@ -78,7 +80,10 @@ static int unevictable_try_chunk(struct gvm_memory *memory, struct gvm_unevictab
 		return status;
 	}
 	gvm_charge_bind_unevictable(taken->container, GVM_CHUNK_BYTES);
-	/* Under the lock: an evictor that picked the chunk for its former owner may look at it. */
+	/*
+	 * gvm_frame_set() takes the lock: an evictor that picked the chunk from its former
+	 * owner may look at it.
+	 */
 	gvm_frame_set(memory, chunk, NULL, taken->first_chunk);
 	taken->first_chunk = chunk;
 	taken->chunks++;
@@ -86,8 +91,8 @@ static int unevictable_try_chunk(struct gvm_memory *memory, struct gvm_unevictab
 }
 
 /*
- * One chunk more, making room as often as it takes. Memory may be freed while a victim is looked for, so
- * "no victim" counts only if the device is still full afterwards.
+ * Take one chunk more. Makes room up to UNEVICTABLE_TRIES_MAX times. Memory may be freed during
+ * the search for a victim, so "no victim" counts only if the device is still full afterwards.
  */
 static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
@@ -113,7 +118,7 @@ static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictab
 	return -EAGAIN;
 }
 
-/* Give back the chunks that are more than its bytes need. */
+/* Give back the chunks that taken->bytes does not need. */
 static void unevictable_trim(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
 	u64 needed = (taken->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
