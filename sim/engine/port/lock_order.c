@@ -20,8 +20,7 @@ static struct {
 	bool locked;
 	u32 class_count;
 	const char *names[GVM_LOCK_CLASSES_MAX];
-	u32 stated[GVM_LOCK_CLASSES_MAX]; /* unused: gvm_locks_stated has the masks */
-	u32 after[GVM_LOCK_CLASSES_MAX];  /* transitive closure of gvm_locks_stated */
+	u32 after[GVM_LOCK_CLASSES_MAX]; /* transitive closure of gvm_locks_stated */
 	struct order orders[GVM_LOCK_CLASSES_MAX][GVM_LOCK_CLASSES_MAX];
 } book;
 
