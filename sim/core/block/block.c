@@ -11,10 +11,10 @@
  * done while they are in flight, and one wait at the end covers them (GVM 4.3, Figure 9:
  * "issues page I/O first, then continues fault handling during data transmission").
  *
- *     block 1: reserve, allocate, start copy      CPU  |r|r|r|a|a|a|  wait
- *     block 2: reserve, allocate, start copy      link   |copy1|copy2|copy3|
+ *     block 1: reserve, allocate, bind, copy      CPU  |r|r|r|a|a|a|  wait
+ *     block 2: reserve, allocate, bind, copy      link   |copy1|copy2|copy3|
  *     ...
- *     block 1, 2, ...: bind, touch, write PTEs
+ *     block 1, 2, ...: touch, write PTEs
  *
  * An eviction needs the victim's lock, and the victim may lie in the same range. So a block
  * that finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that
@@ -23,8 +23,8 @@
  *
  * How it differs from the paper:
  *  1. The paper charges while the copy is in flight, so usage may be above the limit until
- *     then. Here a chunk is reserved before it is allocated and filled. Only the work on PTEs
- *     comes later.
+ *     then. Here a chunk is reserved before it is allocated and filled. Only reference
+ *     bits and PTEs come later.
  *  2. Pages that exist nowhere yet are cleared on the device and never cross the link.
  */
 #include "gvm/block.h"
