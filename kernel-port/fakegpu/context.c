@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Contexts: address spaces of processes, what is mapped in them, and their TSGs.
+ * Contexts: address spaces of processes, their mappings and their TSGs.
  *
- * A record in the fault buffer may outlive the context that it is about. It names it by number, and the
- * block layer finds the range by number and address and holds it while at work. So closing never has to
- * wait for the fault buffer.
+ * A record in the fault buffer may outlive its context. It names the context by number. The
+ * block layer finds the range by number and address, and holds it while it works in it. So the
+ * close of a context never waits for the fault buffer.
  */
 #include "fakegpu.h"
 
@@ -58,7 +58,10 @@ static void context_destroy_tsgs(struct fakegpu_context *context)
 	}
 }
 
-/* An RPC's error leaves the TSG attached; what it did not get, the next write gives it. */
+/*
+ * An RPC's error leaves the TSG attached. The next write of a control file tries that RPC
+ * again.
+ */
 static int context_create_tsgs(struct fakegpu_context *context, u32 count)
 {
 	int status;
@@ -75,14 +78,16 @@ static int context_create_tsgs(struct fakegpu_context *context, u32 count)
 	return 0;
 }
 
-/* A process that is being killed gets no thread, and needs none. */
+/*
+ * Warn about a missing evictor. A process that is being killed gets no thread and needs none.
+ */
 static void context_check_evictor(struct fakegpu_context *context, int status)
 {
 	if (status && !fatal_signal_pending(current))
 		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
 }
 
-/* Undo what context_attach() has done, in whatever order that got to. */
+/* Undo context_attach(), which may have ended early with an error. */
 static void context_detach(struct fakegpu_context *context)
 {
 	struct fakegpu *gpu = context->gpu;
@@ -145,7 +150,10 @@ int fakegpu_context_create(struct fakegpu_context *context,
 
 /* Mappings. */
 
-/* Host memory that an application has written: the pattern of @seed. */
+/*
+ * Fill the mapping's host memory with the pattern of @seed, as if an application had written
+ * it.
+ */
 static int mapping_fill(struct fakegpu *gpu, struct fakegpu_mapping *mapping,
 			const struct gvm_range_config *range, u64 seed)
 {
@@ -178,7 +186,7 @@ static void mapping_free(struct fakegpu_mapping *mapping, u32 count)
 	kfree(mapping);
 }
 
-/* Copies may still be under way after the range has gone; the host's memory waits for them. */
+/* Copies may still be under way after the range has gone: host memory is freed after them. */
 static void mapping_destroy(struct fakegpu_context *context, struct fakegpu_mapping *mapping)
 {
 	u32 count = mapping->range.block_count;
@@ -207,7 +215,7 @@ static struct fakegpu_mapping *mapping_alloc(u32 count)
 	return mapping;
 }
 
-/* Make a mapping. Faults find its range, so that comes last. */
+/* Make a mapping. Its range comes last, since faults find it from then on. */
 static int mapping_create(struct fakegpu_context *context, const struct gvm_fakegpu_map *map,
 			  struct fakegpu_mapping **ret_mapping)
 {
@@ -271,7 +279,7 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 	mapping->host_blocks = host_blocks;
 	context->host_blocks += host_blocks;
 	map->ret_va = context->next_va;
-	/* A block that is never mapped lies between any two mappings. */
+	/* Between any two mappings there is a block that is never mapped. */
 	context->next_va += ((u64)mapping->range.block_count + 1) << GVM_CHUNK_SHIFT;
 	spin_lock(&context->lock);
 	list_add_tail(&mapping->node, &context->mappings);
@@ -349,7 +357,7 @@ int fakegpu_context_discard(struct fakegpu_context *context,
 	return status;
 }
 
-/* Every launch holds the file, so the GPU runs nothing of this context any more. */
+/* Every launch holds the file, so the GPU runs no kernel of this context any more. */
 void fakegpu_context_close(struct fakegpu_context *context)
 {
 	struct fakegpu_mapping *mapping;
@@ -369,7 +377,7 @@ void fakegpu_context_close(struct fakegpu_context *context)
 /* Faults. */
 
 /*
- * The block layer's service, but for what a TSG had posted when it died, or whose context has gone: one
+ * The block layer's service. Faults of a TSG that is dead or gone are skipped, so that one
  * death counts once in gmem.events.
  */
 void fakegpu_service(void *memory, void *space, struct gvm_fault *faults, u32 count,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Copy engines: a thread for each, which takes copies off its queue in order. A copy waits for earlier
- * copies of the same chunk, on any engine. Copies only wait for copies that started earlier, so no
- * circle of waits is possible.
+ * Copy engines: a thread for each, which takes copies off its queue in order. A copy waits for
+ * earlier copies of the same chunk, on any engine. Copies only wait for copies that started
+ * earlier, so no circle of waits is possible.
  */
 #include "fakegpu.h"
 
@@ -67,7 +67,7 @@ struct gvm_fence fakegpu_chunk_fence(struct fakegpu *gpu, u32 chunk)
 	return fence;
 }
 
-/* Put a copy on the queue, unless that is full. */
+/* Put a copy on the queue. Returns false: the queue is full. */
 static bool engine_push(struct fakegpu_engine *engine, u32 chunk,
 			const struct fakegpu_copy *copy, u64 *ret_sequence)
 {
@@ -89,7 +89,10 @@ static bool engine_push(struct fakegpu_engine *engine, u32 chunk,
 	return pushed;
 }
 
-/* Start a copy. 0, -EIO, or -EINTR: the queue was full, and the thread is being killed or stopped. */
+/*
+ * Start a copy. 0, -EIO, or -EINTR: the queue was full, and the thread is being killed or
+ * stopped.
+ */
 static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 			 const struct fakegpu_copy *copy, struct gvm_fence *fence)
 {
@@ -121,7 +124,10 @@ static void *run_device(struct fakegpu *gpu, const struct gvm_page_run *run)
 	       ((size_t)run->first_page << GVM_PAGE_SHIFT);
 }
 
-/* A copy of a run to or from the host's memory of its block, which it keeps. The range's lock is held. */
+/*
+ * Start a copy of a run to or from its block's host memory, and hold that. The range's lock is
+ * held.
+ */
 static int copy_start(struct fakegpu *gpu, enum gvm_engine which,
 		      const struct gvm_page_run *run, struct gvm_fence *fence)
 {
@@ -165,7 +171,7 @@ int fakegpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fence *
 	return engine_submit(gpu, GVM_ENGINE_CLEAR, run->chunk, &copy, fence);
 }
 
-/* The oldest copy of the queue, if there is one; it stays there until it is done. */
+/* The oldest copy of the queue, or NULL. It stays in the queue until it is done. */
 static struct fakegpu_copy *engine_first(struct fakegpu_engine *engine)
 {
 	struct fakegpu_copy *copy = NULL;
@@ -177,7 +183,7 @@ static struct fakegpu_copy *engine_first(struct fakegpu_engine *engine)
 	return copy;
 }
 
-/* In pieces, so that a thread that wants the CPU gets it. */
+/* Copy in pieces, so that other threads get the CPU in between. */
 static void copy_do(const struct fakegpu_copy *copy)
 {
 	size_t at;
@@ -191,7 +197,7 @@ static void copy_do(const struct fakegpu_copy *copy)
 	}
 }
 
-/* Engines are stopped when nothing is left to do, so what has begun is always finished. */
+/* An engine stops only when its queue is empty, so each copy that was started is finished. */
 static void engine_thread(void *data)
 {
 	struct fakegpu_engine *engine = data;

@@ -2,8 +2,9 @@
 /*
  * gvm_fakegpu.ko: makes GPUs of RAM, registers them with gvm.ko and gives each a device node.
  *
- * The nodes come last. A file that a user has opened does not keep a module whose init fails. So init
- * fails only before the first node: a GPU whose node cannot be made later is removed, with a warning.
+ * The nodes come last. A file that a user has opened does not keep a module whose init fails.
+ * So init fails only before the first node exists. A GPU whose node cannot be made later is
+ * removed, with a warning.
  */
 #include "fakegpu.h"
 
@@ -64,7 +65,7 @@ static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.tsg_sample = fakegpu_tsg_sample,
 };
 
-/* The block layer's, but for service. */
+/* The block layer's table with another service and free_chunks. */
 static struct gvm_memory_ops fakegpu_memory_ops;
 
 static const struct gvm_mmu_ops fakegpu_mmu_ops = {
@@ -99,7 +100,7 @@ static int fakegpu_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* A TSG of a context that has been created, or NULL. */
+/* The TSG number @index of a context, or NULL: there is none, or the context is not created. */
 static struct fakegpu_tsg *context_tsg(struct fakegpu_context *context, u32 index)
 {
 	if (!smp_load_acquire(&context->created) || index >= context->tsg_count)
@@ -107,7 +108,9 @@ static struct fakegpu_tsg *context_tsg(struct fakegpu_context *context, u32 inde
 	return &context->tsgs[index];
 }
 
-/* A factor that has no divisor in common with the number of pages: each comes up once. */
+/*
+ * A factor without a common divisor with the number of pages, so that each page comes up once.
+ */
 static u64 shuffle_multiplier(u64 seed, u64 pages)
 {
 	u64 multiplier = gvm_fakegpu_word(seed, 0) % pages;
@@ -117,7 +120,7 @@ static u64 shuffle_multiplier(u64 seed, u64 pages)
 	return multiplier;
 }
 
-/* Run what @job->launch says, which has been checked. */
+/* Run the kernel of @job->launch, which has been checked. */
 static int fakegpu_run(struct fakegpu_context *context, struct fakegpu_job *job)
 {
 	struct gvm_fakegpu_launch *launch = job->launch;
@@ -175,7 +178,7 @@ static void fakegpu_info(struct fakegpu *gpu, struct gvm_fakegpu_info *info)
 	spin_unlock(&gpu->faults.lock);
 }
 
-/* Any of the arguments of an ioctl. */
+/* The argument of any ioctl. */
 union fakegpu_argument {
 	struct gvm_fakegpu_create create;
 	struct gvm_fakegpu_map map;
@@ -238,7 +241,10 @@ static long fakegpu_ioctl(struct file *file, unsigned int command, unsigned long
 	return status;
 }
 
-/* Move bytes between a buffer of the kernel and what the GPU finds at @va, by its first TSG. */
+/*
+ * Copy bytes between a buffer of the kernel and the GPU's memory at @va, by the context's first
+ * TSG.
+ */
 static int fakegpu_move(struct fakegpu_context *context, u64 va, u8 *load, const u8 *store,
 			size_t bytes)
 {
@@ -253,7 +259,7 @@ static bool move_is_valid(loff_t va, size_t bytes)
 	return va >= 0 && va <= S64_MAX - (s64)min_t(size_t, bytes, MAX_RW_COUNT);
 }
 
-/* One page of the CPU at a time through a buffer; what has been moved until then counts. */
+/* Reads up to one page of the GPU, through a buffer. The caller calls again for more. */
 static ssize_t fakegpu_read(struct file *file, char __user *user, size_t bytes, loff_t *va)
 {
 	size_t count = min_t(size_t, bytes, GVM_PAGE_BYTES);
@@ -315,7 +321,7 @@ static const struct file_operations fakegpu_fops = {
 
 /* GPUs come and go. */
 
-/* Undo fakegpu_start(), which may have got anywhere. No file is open. */
+/* Undo fakegpu_start(), which may have ended early with an error. No file is open. */
 static void fakegpu_stop(struct fakegpu *gpu)
 {
 	fakegpu_scheduling_stop(gpu);
@@ -380,7 +386,7 @@ static int fakegpu_add(u32 number)
 		.gpu = gpu,
 		.memory_ops = &fakegpu_memory_ops,
 		.memory = gpu ? &gpu->memory : NULL,
-		.default_timeslice_us = 1024, /* what RM programs */
+		.default_timeslice_us = 1024, /* RM programs this value */
 		.features = features,
 	};
 	int status;
@@ -431,7 +437,7 @@ static void fakegpu_remove_all(void)
 	}
 }
 
-/* Make the device node of each GPU. Returns 0, or -errno: there is none, and there was none. */
+/* Make the device node of each GPU. Returns 0, or -errno: no node exists or existed. */
 static int fakegpu_publish(void)
 {
 	u32 published = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the driver of a real GPU does to the core beside serving it: suspend and resume, a GPU that falls
- * off the bus, memory that RM's allocator takes by force, TSGs of an MPS server. Asked for by ioctl,
- * for tests.
+ * The other things that the driver of a real GPU does to the core: suspend and resume, a GPU
+ * that falls off the bus, memory that RM's allocator takes by force, TSGs of an MPS server.
+ * Tests ask for them by ioctl.
  */
 #include "fakegpu.h"
 
@@ -12,7 +12,7 @@
 
 #include "gvm_registry.h"
 
-/* What RM writes into memory that it has taken. */
+/* The byte that RM writes into memory that it has taken. */
 #define FAKEGPU_RM_BYTE 0x5a
 
 int fakegpu_quiesce(struct fakegpu *gpu, u64 timeout_us)
@@ -26,7 +26,7 @@ int fakegpu_resume(struct fakegpu *gpu)
 	return gvm_device_resume(gpu->device);
 }
 
-/* The TSGs die, and threads that wait for the GPU look again. */
+/* The TSGs die, and threads that wait for the GPU wake up and see that it is lost. */
 int fakegpu_lose(struct fakegpu *gpu)
 {
 	struct fakegpu_tsg *tsg;
@@ -40,7 +40,10 @@ int fakegpu_lose(struct fakegpu *gpu)
 	return 0;
 }
 
-/* Evict a chunk that was taken, use it as RM does, give it back. Returns 1, or 0: it stayed. */
+/*
+ * Evict a chunk that was taken, write to it as RM does, and give it back. Returns 1, or 0: it
+ * stayed.
+ */
 static u32 fakegpu_take_chunk(struct fakegpu *gpu, u32 chunk)
 {
 	struct gvm_device *device = gpu->device;

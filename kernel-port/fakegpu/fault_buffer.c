@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The replayable fault buffer. A full one loses records, as the hardware's does. An access whose
- * record was lost faults again after the next replay.
+ * The replayable fault buffer. When it is full it loses records, as the hardware's does. An
+ * access whose record was lost faults again after the next replay.
  */
 #include "fakegpu.h"
 
@@ -64,8 +64,9 @@ int fakegpu_wait_for_faults(void *data)
 }
 
 /*
- * What is in the buffer when the replay comes is stale: it was flushed, and who still misses its
- * page faults again. Both under one lock, so that no stalled warp is forgotten in between.
+ * Records that are in the buffer at the replay are stale and are dropped: a warp that still
+ * misses its page faults again. The flush and the count of replays change under one lock, so
+ * that no stalled warp is forgotten in between.
  */
 int fakegpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Chunks of device memory. Nothing scrubs one that is freed: what is cleared, the core clears.
+ * Chunks of device memory. A freed chunk is not cleared here: only the core clears memory.
  *
- * Host memory of blocks. It is cleared when it is allocated: a mapping may end inside a page, and the
- * GPU reads whole pages.
+ * Host memory of blocks. It is cleared when it is allocated: a mapping may end inside a page,
+ * and the GPU reads whole pages.
  */
 #include "fakegpu.h"
 
@@ -20,7 +20,7 @@ int fakegpu_memory_init(struct fakegpu *gpu)
 		fakegpu_memory_destroy(gpu);
 		return -ENOMEM;
 	}
-	/* What a GPU holds when it is switched on is not zero either. */
+	/* As on a real GPU, memory is not zero at the start. */
 	memset(gpu->bytes, 0xa5, (size_t)gpu->chunk_count << GVM_CHUNK_SHIFT);
 	for (i = 0; i < gpu->chunk_count; i++)
 		gpu->free[i] = i;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Page tables. An access goes through them with their lock held, 4 KB at a time: when unmap has
- * returned, no access is under way any more, as after a TLB invalidation.
+ * Page tables. An access goes through them with their lock held, 4 KB at a time. So no access
+ * is under way after unmap has returned, as after a TLB invalidation.
  *
- * The core maps a page while its data is still on its way: a real driver pushes the PTE behind the
- * copy. Here a PTE says what has to have been done before it counts.
+ * The core maps a page while its data is still on its way. A real driver pushes the PTE behind
+ * the copy. Here a PTE names the copies and clears that have to be done before it counts.
  */
 #include "fakegpu.h"
 

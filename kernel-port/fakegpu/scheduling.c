@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Who runs when several have work: the words that a scenario has for it are the module's parameters.
- * Launches are counted where they are made, so that tracking by events knows of each at once, and not
- * from a shim's report every now and then.
+ * The choice of the core's scheduler. The module's parameters have the words of a scenario.
+ * fakegpu_job_run() counts each launch, so that tracking by events knows it at once, without
+ * the report of a shim.
  */
 #include "fakegpu.h"
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Streaming multiprocessors. Each is a thread that takes a TSG off the runlist and lets its warps
- * go round: one that misses its page leaves a record in the fault buffer and stalls until the next
- * replay, while the others go on. When all have stalled the thread sleeps.
+ * Streaming multiprocessors. Each is a thread that takes a TSG off the runlist and runs its
+ * warps in turn. A warp that misses its page posts a record to the fault buffer and stalls
+ * until the next replay, while the others go on. When all warps have stalled, the thread
+ * sleeps.
  */
 #include "fakegpu.h"
 
-/* The number of the @nth page that a kernel touches, counted from its first one. */
+/*
+ * The number of the @nth page that a kernel touches, counted from the first page of its range.
+ */
 static u64 job_page(const struct fakegpu_job *job, u64 nth)
 {
 	switch (job->launch->order) {
@@ -20,7 +23,7 @@ static u64 job_page(const struct fakegpu_job *job, u64 nth)
 	return nth * job->launch->stride_pages;
 }
 
-/* Begin to touch the next page. */
+/* Give the next page to a warp. */
 static void warp_begin(struct fakegpu_warp *warp, struct fakegpu_job *job)
 {
 	const struct gvm_fakegpu_launch *launch = job->launch;
@@ -40,7 +43,7 @@ static void words_store(u64 *words, u64 count, u64 va, u64 seed)
 		words[i] = gvm_fakegpu_word(seed, va + 8 * i);
 }
 
-/* Count what is not as it should be, under the kernel's operation. */
+/* Count the words that differ from the kernel's pattern or from zero. */
 static void words_verify(const u64 *words, u64 count, u64 va, struct gvm_fakegpu_launch *launch)
 {
 	u64 i;
@@ -57,7 +60,7 @@ static void words_verify(const u64 *words, u64 count, u64 va, struct gvm_fakegpu
 	}
 }
 
-/* What the kernel does to @count bytes that it finds at @bytes. */
+/* Do the kernel's operation on the @count bytes at @bytes. */
 static void job_apply(struct fakegpu_job *job, void *bytes, u64 va, u64 count)
 {
 	struct gvm_fakegpu_launch *launch = job->launch;
@@ -77,7 +80,7 @@ static bool job_writes(const struct fakegpu_job *job)
 	return job->store || (!job->load && job->launch->op == GVM_FAKEGPU_FILL);
 }
 
-/* One access of a warp: it gets on, or it stalls. */
+/* One access of a warp. The warp advances or stalls. */
 static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
 		      struct fakegpu_warp *warp)
 {
@@ -104,8 +107,8 @@ static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
 }
 
 /*
- * Let each warp make a step that can; if the TSG is @due to leave, only those whose access has stalled.
- * Returns how many are stalled.
+ * Each warp that can makes a step. If the TSG is @due to leave, only warps whose access has
+ * stalled make one. Returns the number of stalled warps.
  */
 static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job, bool due)
 {
@@ -133,7 +136,10 @@ static u32 sm_round(struct fakegpu_tsg *tsg, struct fakegpu_job *job, bool due)
 	return stalled;
 }
 
-/* No warp can make a step: sleep until a replay, or the end of it all. */
+/*
+ * No warp can make a step: sleep until a replay, or until the job is given up or the thread is
+ * stopped.
+ */
 static void sm_wait(struct fakegpu_tsg *tsg)
 {
 	struct fakegpu *gpu = tsg->context->gpu;
@@ -149,7 +155,7 @@ static void sm_wait(struct fakegpu_tsg *tsg)
 					       gvm_worker_should_stop());
 }
 
-/* Run a TSG until it has nothing to do or has to leave. */
+/* Run a TSG until it has no job or has to leave. */
 static void sm_run(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
 {
 	struct fakegpu_job *job;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The host engine: TSGs, their jobs, the runlist from which SMs take them, and the RPCs by which
- * the core rules over it.
+ * The host engine: TSGs, their jobs, the runlist from which SMs take TSGs, and the RPCs by
+ * which the core controls it.
  *
  *                    .--------- enabled, has jobs --------.
  *                    v                                    |
  *     runlist: A, B, C  --take--> on an SM --leave--> (job done, timeslice over, preempted)
  *
- * A TSG whose timeslice is over stays while no other TSG wants an SM. A TSG with stalled warps always
- * stays until their faults have been serviced (GVM 7.5). But once it is to leave, its other warps make
- * no access: only stalled accesses finish, so a tenant that faults all the time leaves as well.
+ * A TSG whose timeslice is over stays while no other TSG wants an SM. A TSG with stalled warps
+ * stays until their faults have been serviced (GVM 7.5). When it is due to leave, its other
+ * warps make no access. Only stalled accesses finish, so a tenant that faults all the time
+ * leaves as well.
  */
 #include "fakegpu.h"
 
@@ -19,7 +20,7 @@ static unsigned int fail_rpcs;
 module_param(fail_rpcs, uint, 0644);
 MODULE_PARM_DESC(fail_rpcs, "let every n-th RPC about a TSG fail with EIO (0: none)");
 
-/* Put a TSG on the runlist, or take it off, as its state demands. GPU's lock held. */
+/* Put a TSG on the runlist if it can run, else take it off. GPU's lock held. */
 static void tsg_update_locked(struct fakegpu_tsg *tsg)
 {
 	struct fakegpu *gpu = tsg->context->gpu;
@@ -34,7 +35,7 @@ static void tsg_update_locked(struct fakegpu_tsg *tsg)
 	}
 }
 
-/* The first job of a TSG is over; it has no warps any more. GPU's lock held. */
+/* End the first job of a TSG. Its warps are dropped. GPU's lock held. */
 static void job_end_locked(struct fakegpu_tsg *tsg, struct fakegpu_job *job, int status)
 {
 	struct fakegpu *gpu = tsg->context->gpu;
@@ -46,7 +47,7 @@ static void job_end_locked(struct fakegpu_tsg *tsg, struct fakegpu_job *job, int
 	wake_up_all(&gpu->idle);
 }
 
-/* Why a job is not to go on, or 0. */
+/* The error for which a job has been given up, or 0. */
 static int job_given_up(const struct fakegpu_tsg *tsg, const struct fakegpu_job *job)
 {
 	if (job->aborted)
@@ -59,7 +60,9 @@ static struct fakegpu_job *tsg_first_job(struct fakegpu_tsg *tsg)
 	return list_first_entry_or_null(&tsg->jobs, struct fakegpu_job, node);
 }
 
-/* End the jobs at the head that have been given up. GPU's lock held, no other SM on it. */
+/*
+ * End the jobs at the head that have been given up. GPU's lock held; no other SM runs the TSG.
+ */
 static void tsg_reap_locked(struct fakegpu_tsg *tsg)
 {
 	struct fakegpu_job *job;
@@ -103,7 +106,10 @@ void fakegpu_tsg_leave(struct fakegpu_sm *sm, struct fakegpu_tsg *tsg)
 	spin_unlock(&gpu->lock);
 }
 
-/* Has a preemption of this TSG been asked for? GPU's lock held. */
+/*
+ * Is the TSG due to leave its SM? It was asked to, or its timeslice is over and it is disabled
+ * or another TSG waits on the runlist. GPU's lock held.
+ */
 static bool tsg_is_due_locked(const struct fakegpu_tsg *tsg)
 {
 	const struct fakegpu_sm *sm = tsg->sm;
@@ -218,7 +224,9 @@ int fakegpu_job_run(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
 	return job->status;
 }
 
-/* Ids come round late: a fault record of a TSG that has gone names no other TSG. */
+/*
+ * Ids are used again only after all others, so an old fault record does not name another TSG.
+ */
 int fakegpu_tsg_create(struct fakegpu_context *context, struct fakegpu_tsg *tsg)
 {
 	struct fakegpu *gpu = context->gpu;
@@ -240,16 +248,18 @@ void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
 	struct fakegpu *gpu = tsg->context->gpu;
 
 	xa_erase(&gpu->tsgs, tsg->id);
-	/* One that has just finished its last job may still be on its SM. */
+	/* A TSG that has just finished its last job may still be on its SM. */
 	wait_event(gpu->idle, !READ_ONCE(tsg->sm));
 	spin_lock(&gpu->lock);
 	WARN_ON_ONCE(!list_empty(&tsg->jobs) || !list_empty(&tsg->node));
 	spin_unlock(&gpu->lock);
 }
 
-/* RPCs. The core makes them under its tsg_mutex, where no TSG that is attached can go away. */
+/* RPCs. The core makes them under its tsg_mutex, so no attached TSG can go away. */
 
-/* The TSG that an RPC is about. 0, -ENODEV, -ENXIO (the GPU is lost), or -EIO: the RPC fails. */
+/*
+ * Find the TSG of an RPC. Returns 0, -ENODEV, -ENXIO (the GPU is lost), or -EIO: the RPC fails.
+ */
 static int tsg_find(struct fakegpu *gpu, u32 id, struct fakegpu_tsg **ret_tsg)
 {
 	if (READ_ONCE(gpu->lost))
@@ -274,7 +284,7 @@ int fakegpu_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
 	return 0;
 }
 
-/* One RPC: all that are there, or none. */
+/* One RPC: it changes all TSGs that exist. An error has changed none. */
 static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool enabled)
 {
 	struct fakegpu_tsg *tsg;
@@ -298,7 +308,10 @@ static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool
 	return status;
 }
 
-/* Ask a TSG to leave its SM. It does so after its next step, or after the replay that it waits for. */
+/*
+ * Ask a TSG to leave its SM. It does so after its next step, or after the replay that it waits
+ * for.
+ */
 static void tsg_preempt(struct fakegpu *gpu, struct fakegpu_tsg *tsg)
 {
 	spin_lock(&gpu->lock);
@@ -336,7 +349,7 @@ int fakegpu_tsg_preempt(void *data, u32 id)
 	return status;
 }
 
-/* The xarray's lock keeps the TSG, as below. */
+/* The xarray's lock keeps the TSG, as in fakegpu_tsg_kill(). */
 void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 {
 	struct fakegpu *gpu = data;

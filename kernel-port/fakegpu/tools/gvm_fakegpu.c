@@ -46,7 +46,7 @@ static void __attribute__((noreturn)) mistake(const char *what, const char *text
 	exit(2);
 }
 
-/* Say what the GPU refused. Returns the exit status. */
+/* Print which request the GPU refused. Returns the exit status. */
 static int refused(const char *what, int error)
 {
 	fprintf(stderr, "gvm-fakegpu: %s: %s\n", what, strerror(error));
@@ -136,7 +136,7 @@ static int show_info(const struct options *options)
 	return 0;
 }
 
-/* Store the pattern of a round, and look for it. Returns the exit status. */
+/* Store the pattern of a round, and verify it. Returns the exit status. */
 static int run_round(int context, struct gvm_fakegpu_launch *launch)
 {
 	int error;
