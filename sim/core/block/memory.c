@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. The block layer as a memory manager: struct gvm_memory_ops over the other files of
- * this folder. The contracts are in gvm/memory.h.
+ * Layer: block. The block layer as a memory manager: struct gvm_memory_ops over the other files
+ * of this folder. gvm/memory.h has the contracts.
  */
 #include "gvm/block.h"
 
