@@ -14,10 +14,13 @@ complain() {
 	status=1
 }
 
-# carries TEST CLASS: the two comment lines above the test name the class
+# carries TEST CLASS: the comment right above the test names the class
 carries() {
-	grep -h -B 2 -e "^START_TEST($1)" -e "^static void $1(" tests/*/*.c |
-		grep -qw "$2"
+	awk -v test="START_TEST($1)" -v part="static void $1(" '
+	/^\/\*/ { comment = "" }
+	/^(\/\*| \*)/ { comment = comment " " $0; next }
+	index($0, test) == 1 || index($0, part) == 1 { print comment }
+	{ comment = "" }' tests/*/*.c | grep -qw "$2"
 }
 
 check_row() {
