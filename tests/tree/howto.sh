@@ -65,7 +65,7 @@ for howto in docs/howto/*.md; do
 			[ "$(wc -l <"$block")" -eq 1 ] || fail "$howto: more than a line for $path"
 			cat "$block" >>"$path"
 			;;
-		*.patch) patch -p0 -s <"$block" || fail "$howto: its patch does not apply" ;;
+		*.patch) patch -p0 -s --fuzz=0 <"$block" || fail "$howto: its patch does not apply" ;;
 		*.sh) sh -eu "$block" >"$work/log" 2>&1 || { cat "$work/log"; fail "$howto: a step failed"; } ;;
 		esac
 		steps=$((steps + 1))
