@@ -99,7 +99,9 @@ static bool gvm_cgroup_path_is_leaving_locked(const char *path)
 	return false;
 }
 
-/* May it be one beside those that there are? Returns 0, -EEXIST or -EBUSY. */
+/*
+ * Can @cgroup become a container? 0; -EEXIST: it is one already; -EBUSY: a cgroup above or below it is one.
+ */
 static int gvm_cgroup_check_locked(struct cgroup *cgroup)
 {
 	struct gvm_cgroup *other;

@@ -64,9 +64,9 @@ int gvm_process_attach(struct gvm_device *device, u32 group_tgid,
 struct gvm_container *gvm_member_container(const struct gvm_member *member);
 
 /*
- * Undo one gvm_process_attach(), from any process: files are inherited. The last one of a process
- * removes <tgid>/<gpu>/ and waits for operations on its files, the last one of all removes the
- * container: what is charged to it has been uncharged before. CONTEXT: process.
+ * Undo one gvm_process_attach(). Any process may call it, because files are inherited. The last call for
+ * a process removes <tgid>/<gpu>/ and waits for operations on its files. The last call for a container
+ * removes the container. Its memory must have been uncharged before. CONTEXT: process.
  */
 void gvm_process_detach(struct gvm_member *member);
 

@@ -76,7 +76,10 @@ static void softgpu_run_fault(struct softgpu_run *run, u64 va, u32 type)
 	run->access->faults++;
 }
 
-/* Try all accesses of the window; those that fault stay. Returns 0, or -ENODEV: the channel is gone. */
+/*
+ * Try all accesses of the window. Accesses that fault stay in it. Returns 0, or -ENODEV: the channel is
+ * gone.
+ */
 static int softgpu_run_window(struct softgpu_run *run)
 {
 	struct softgpu *gpu = run->gpu;

@@ -272,8 +272,8 @@ static int list_key(struct cfg_load *load, char **keys, size_t *count, const cha
 }
 
 /*
- * List the keys that have no effect although the user set them: those that no code reads, and those
- * of other systems. Keys of profiles, the lowest layer, do not count.
+ * List the keys that the user set without effect: keys that no code reads, and keys of other
+ * systems. Keys of profiles, the lowest layer, do not count.
  */
 static int list_keys_without_effect(struct cfg_load *load)
 {

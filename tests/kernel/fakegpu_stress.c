@@ -35,7 +35,7 @@ struct stress_counts {
 	volatile uint64_t events;
 };
 
-/* The tenants of a round, and what was done to them. */
+/* One round of the stress: its tenants, its settings, and counts of its events. */
 struct stress_round {
 	struct dice dice;
 	pid_t pids[TENANTS];

@@ -499,9 +499,16 @@ int gvm_container_evictor_get(struct gvm_container *container)
 
 int gvm_container_evictor_restart(struct gvm_container *container)
 {
-	struct gvm_evictor *evictor = gvm_alloc(sizeof(*evictor));
+	struct gvm_evictor *evictor;
+	bool runs;
 	int status;
 
+	gvm_spin_lock(&container->device->lock);
+	runs = container->evictor != NULL;
+	gvm_spin_unlock(&container->device->lock);
+	if (runs)
+		return 0;
+	evictor = gvm_alloc(sizeof(*evictor));
 	if (!evictor)
 		return -ENOMEM;
 	status = evictor_start(evictor, container->device, container);
