@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmd_validate_published.h"
 #include "cli/cmd_validate_results.h"
 #include "config/load.h"
 #include "config/paths.h"
@@ -54,12 +55,13 @@ static const struct command command_hardware = {
 	.run = run_hardware,
 };
 
-static const struct command *const commands[] = { &command_hardware, &command_validate_results,
-						  NULL };
+static const struct command *const commands[] = { &command_hardware,
+						  &command_validate_published,
+						  &command_validate_results, NULL };
 
 const struct command command_validate = {
 	.name = "gvmsim validate",
-	.operands = "hardware|results ...",
+	.operands = "hardware|published|results ...",
 	.summary = "the simulator held against measurements",
 	.about = "Holds the simulator against measurements.\n",
 	.commands = commands,

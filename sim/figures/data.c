@@ -79,7 +79,10 @@ static int make_cells(struct figure_data *data, struct sim_error *err)
 			for (size_t part = 0; part < figure->panels[panel].part_count; part++)
 				if (figure_panel_has_run(figure, panel, run))
 					data->cells[data->cell_count++] = (struct figure_cell){
-						panel, run, part, { NAN, NAN }, { 0, 0 }
+						.panel = panel,
+						.run = run,
+						.part = part,
+						.pair = { NAN, NAN },
 					};
 	return 0;
 }
@@ -91,6 +94,8 @@ enum {
 	REFERENCE_X,
 	REFERENCE_PART,
 	REFERENCE_PUBLISHED,
+	REFERENCE_ID,
+	REFERENCE_UNSCORED,
 	REFERENCE_COLUMNS
 };
 
@@ -118,18 +123,37 @@ static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 	return !reference->x || (!csv_real(csv, REFERENCE_X, &x, &ignored) && x == run->x);
 }
 
+/* A copy of a field in *ret_text, in place of an older one. NULL: the file has no such column. */
+static int copy_field(const struct csv *csv, size_t column, bool named, char **ret_text,
+		      struct sim_error *err)
+{
+	free(*ret_text);
+	*ret_text = NULL;
+	if (!named || !csv_has(csv, column))
+		return 0;
+	*ret_text = strdup(csv_text(csv, column));
+	return *ret_text ? 0 : sim_runtime_error(err, "out of memory");
+}
+
 /* Give a row's published number to its cells. A row without a cell is a mistake. */
 static int read_row(struct figure_data *data, const struct csv *csv, struct sim_error *err)
 {
+	const struct figure_reference *reference = &data->figure->reference;
 	bool found = false;
 	double published;
 	int status = csv_real(csv, REFERENCE_PUBLISHED, &published, err);
 
 	for (size_t i = 0; !status && i < data->cell_count; i++) {
-		if (!is_of_cell(data, csv, &data->cells[i]))
+		struct figure_cell *cell = &data->cells[i];
+
+		if (!is_of_cell(data, csv, cell))
 			continue;
-		data->cells[i].pair.published = published;
+		cell->pair.published = published;
 		found = true;
+		status = copy_field(csv, REFERENCE_ID, reference->id, &cell->id, err);
+		if (!status)
+			status = copy_field(csv, REFERENCE_UNSCORED, reference->unscored,
+					    &cell->unscored, err);
 	}
 	if (status || found)
 		return status;
@@ -146,6 +170,8 @@ static int read_reference(struct figure_data *data, struct sim_error *err)
 		reference->x ? reference->x : reference->published,
 		reference->part ? reference->part : reference->published,
 		reference->published,
+		reference->id ? reference->id : reference->published,
+		reference->unscored ? reference->unscored : reference->published,
 	};
 	char name[FIGURE_FILE_MAX], file[PATH_MAX];
 	struct csv csv;
@@ -192,6 +218,10 @@ void figure_data_destroy(struct figure_data *data)
 	}
 	for (size_t i = 0; i < data->line_count; i++)
 		free(data->lines[i].points);
+	for (size_t i = 0; i < data->cell_count; i++) {
+		free(data->cells[i].id);
+		free(data->cells[i].unscored);
+	}
 	free(data->summaries);
 	free(data->configs);
 	free(data->cells);

@@ -17,6 +17,7 @@ struct figure_cell {
 	size_t panel, run, part; /* indices into the figure and the panel */
 	struct figure_pair pair;
 	struct figure_pair below; /* in a stack: the sum of the parts below this one */
+	char *id, *unscored;	  /* of the reference file; NULL: nothing is said; owned */
 };
 
 struct figure_point {

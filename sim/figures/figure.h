@@ -122,7 +122,9 @@ struct figure_panel {
 struct figure_reference {
 	const char *file; /* in plots/reference; NULL: nothing is published */
 	const char *panel, *run, *x, *part, *published;
-	const char **panels; /* keys of the panels that the file is about; NULL: all */
+	const char *id;	      /* name of the published value: two rows of one name count once */
+	const char *unscored; /* why a row counts in no score; an empty field: it counts */
+	const char **panels;  /* keys of the panels that the file is about; NULL: all */
 	size_t panel_count;
 };
 

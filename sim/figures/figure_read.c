@@ -399,8 +399,8 @@ static void read_panel(const struct place *entry, const struct figure *figure,
 
 static void read_reference(const struct place *root, struct figure *figure)
 {
-	static const char *const keys[] = { "file", "panel",	 "run",	   "x",
-					    "part", "published", "panels", NULL };
+	static const char *const keys[] = { "file",	 "panel",  "run", "x",	      "part",
+					    "published", "panels", "id",  "unscored", NULL };
 	struct place entry = place_member(root, "reference");
 	struct figure_reference *reference = &figure->reference;
 
@@ -412,6 +412,8 @@ static void read_reference(const struct place *root, struct figure *figure)
 	reference->x = place_text(&entry, "x", NULL);
 	reference->part = place_text(&entry, "part", NULL);
 	reference->published = place_text(&entry, "published", PLACE_NEEDED);
+	reference->id = place_text(&entry, "id", NULL);
+	reference->unscored = place_text(&entry, "unscored", NULL);
 	reference->panels = read_texts(&entry, "panels", &reference->panel_count);
 }
 

@@ -16,8 +16,7 @@
 #include "results/writer.h"
 #include "terminal/command.h"
 
-/* Describe the figure's runs: runs for the cache to make, or folders that the user names. */
-static int prepare_runs(const struct figure *figure, const struct figure_request *request,
+int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,
 			struct cached_run *runs, struct sim_error *err)
 {
 	size_t folders = 0;
@@ -128,7 +127,7 @@ int figure_make(const struct figure *figure, const struct figure_request *reques
 
 	if (!runs)
 		return sim_runtime_error(err, "out of memory");
-	status = prepare_runs(figure, request, runs, err);
+	status = figure_prepare_runs(figure, request, runs, err);
 	if (!status) {
 		status = figure_data_init(&data, figure, runs, err);
 		if (!status)

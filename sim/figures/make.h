@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct cached_run;
 struct figure;
 struct signals;
 struct sim_error;
@@ -19,6 +20,14 @@ struct figure_request {
 	const char *const *folders; /* figure->folder_count of them */
 	bool fresh;		    /* make all runs again */
 };
+
+/*
+ * Describe the figure's runs in @runs, one for each: runs for the cache to make, or the folders that the
+ * user names, which are read. Returns 0 or a negative enum sim_exit; the caller calls
+ * run_cache_destroy() in any case.
+ */
+int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,
+			struct cached_run *runs, struct sim_error *err);
 
 /*
  * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * How well predictions agree with published values.
+ *
+ * The error of a row is |ln(predicted / published)|: too high and too low count the same, and so do a
+ * latency and a throughput that are off by the same factor. A row whose prediction is missing (its
+ * container failed or completed nothing) is an infinite error.
+ */
+#ifndef SIM_FIGURES_SCORE_H
+#define SIM_FIGURES_SCORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SCORE_NEAR \
+	1.25 /* "within 25 %": predicted and published differ by this factor at most */
+#define SCORE_FACTOR 2.0 /* "within 2 times" */
+#define SCORE_APART \
+	1.2 /* two published values count for the order if they differ by this factor */
+
+/* A published value beside its prediction. Texts are borrowed. */
+struct score_row {
+	const char *figure, *panel, *run, *part, *unit;
+	double x;		     /* of the run in its series; NAN: none */
+	const char *id;		     /* name of the published value; empty: none */
+	const char *unscored;	     /* why the row counts in no score; empty: it counts */
+	double published, predicted; /* NAN: not known */
+};
+
+/* The agreement of several rows. */
+struct score {
+	size_t rows;
+	double median;	     /* of the errors; NAN: there are no rows */
+	double near, factor; /* shares of the rows within SCORE_NEAR and SCORE_FACTOR */
+};
+
+/* The error of a row; INFINITY: its prediction is missing or is not positive. */
+double score_error(const struct score_row *row);
+
+/* Does the row count? Only positive published values do: the others have no ratio. */
+bool score_counts(const struct score_row *row);
+
+/*
+ * The score of all rows that count and whose figure is @figure; NULL: of all figures, each published value
+ * once, by the first row with its id. Returns 0 or a negative errno: out of memory.
+ */
+int score_rows(const struct score_row *rows, size_t count, const char *figure,
+	       struct score *ret_score);
+
+/*
+ * The order of a panel: how many pairs of its rows have published values that are SCORE_APART, and in how
+ * many of them the predictions are in the published order. Pairs are of one part, of different runs.
+ * Rows that count in no score count here, too, as long as they have both values.
+ */
+void score_order(const struct score_row *rows, size_t count, const char *figure,
+		 const char *panel, size_t *ret_pairs, size_t *ret_kept);
+
+#endif
