@@ -3,6 +3,7 @@
 #include "cli/cmd_validate_published.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,6 +232,7 @@ static int write_json(const struct published *published, const char *file,
 		      struct sim_error *err)
 {
 	json_t *figures = json_array(), *root;
+	char temporary[PATH_MAX];
 	size_t pairs = 0, kept = 0;
 	struct score score;
 	int status = 0;
@@ -246,8 +248,12 @@ static int write_json(const struct published *published, const char *file,
 			 "score", json_of_score(&score, pairs, kept));
 	if (!root)
 		return sim_runtime_error(err, "out of memory");
-	if (json_dump_file(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9)))
+	snprintf(temporary, sizeof(temporary), "%s.tmp", file);
+	if (json_dump_file(root, temporary, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
+	    rename(temporary, file)) {
 		status = sim_runtime_error(err, "%s: cannot be written", file);
+		remove(temporary);
+	}
 	json_decref(root);
 	return status;
 }

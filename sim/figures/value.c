@@ -10,9 +10,9 @@
 #include "config/units.h"
 #include "engine/error.h"
 #include "figures/data.h"
+#include "figures/row_value.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
-#include "results/csv.h"
 
 #define NS_PER_S 1e9
 
@@ -111,50 +111,28 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	return strtod(json_string_value(value), NULL);
 }
 
-/* The share of a row's time that lies between @from and @to. 1: all of the row's time. */
-static double row_share(const struct csv *csv, double from, double to)
+/* A value over rows of requests.csv, see row_value.h. */
+static double over_rows(const struct figure_data *data, size_t run, const json_t *value)
 {
-	struct sim_error ignored = { 0 };
-	double begin = 0, end = 0;
-
-	if (!csv_has(csv, 2) || !csv_has(csv, 3) || csv_real(csv, 2, &begin, &ignored) ||
-	    csv_real(csv, 3, &end, &ignored))
-		return 0;
-	return begin >= to || end <= from || end <= begin ?
-		       0 :
-		       (fmin(end, to) - fmax(begin, from)) / (end - begin);
-}
-
-/*
- * The number of rows of requests.csv between two moments. A row that lies between them in part
- * adds its share.
- */
-static double covered(const struct figure_data *data, size_t run, const json_t *value)
-{
-	const char *names[] = { "container", "outcome",
-				json_string_value(json_object_get(value, "begin")),
-				json_string_value(json_object_get(value, "end")) };
-	const char *outcome = json_string_value(json_object_get(value, "outcome"));
+	const json_t *rows = json_object_get(value, "rows");
+	const json_t *covered = json_object_get(value, "covered");
 	const char *container = figure_container(
-		data, run, json_string_value(json_object_get(value, "container")));
-	double from = value_of(data, run, json_object_get(value, "from"), false) * NS_PER_S;
-	double to = value_of(data, run, json_object_get(value, "to"), false) * NS_PER_S;
+		data, run,
+		json_string_value(json_object_get(rows ? rows : covered, "container")));
 	double end_s = number(json_object_get(data->summaries[run], "sim_seconds"));
-	struct sim_error ignored = { 0 };
 	char file[FIGURE_FILE_MAX];
-	double sum = 0;
-	struct csv csv;
+	double from_s, to_s;
 
 	snprintf(file, sizeof(file), "%s/requests.csv", data->runs[run].path);
-	if (!container || !(from < to) || end_s * NS_PER_S < to ||
-	    csv_open(&csv, file, names, ARRAY_SIZE(names), &ignored))
+	if (!container)
 		return (double)NAN;
-	while (csv_next(&csv, &ignored) == 1)
-		if (!strcmp(csv_text(&csv, 0), container) &&
-		    !strcmp(csv_text(&csv, 1), outcome))
-			sum += row_share(&csv, from, to);
-	csv_close(&csv);
-	return sum;
+	if (rows)
+		return row_value_statistic(file, container, rows);
+	from_s = value_of(data, run, json_object_get(covered, "from"), false);
+	to_s = value_of(data, run, json_object_get(covered, "to"), false);
+	if (!(from_s < to_s) || end_s < to_s)
+		return (double)NAN;
+	return row_value_covered(file, container, covered, from_s, to_s);
 }
 
 /* Our first curve of a panel in @run, or the published one; NULL: there is none. */
@@ -277,5 +255,5 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 	inner = json_object_get(value, "config");
 	if (inner)
 		return config_value(data, run, json_string_value(inner));
-	return covered(data, run, json_object_get(value, "covered"));
+	return over_rows(data, run, value);
 }

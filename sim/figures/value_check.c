@@ -14,6 +14,9 @@
 
 const char *const value_takes[] = { "mean", "least", "last", "most", NULL };
 
+const char *const value_row_takes[] = { "mean", "median", "p99",   "least",   "most",
+					"sum",	"count",  "slope", "at_zero", NULL };
+
 const struct value_operator value_operators[] = {
 	{ "add", 2, 16 },   { "multiply", 2, 16 }, { "subtract", 2, 2 },
 	{ "divide", 2, 2 }, { "when", 2, 2 },	   { NULL, 0, 0 },
@@ -66,6 +69,30 @@ static void check_covered(const struct place *place, const struct figure *figure
 	check(&to, figure, depth);
 }
 
+static void check_rows(const struct place *place)
+{
+	static const char *const keys[] = { "container", "outcome",    "value", "minus",
+					    "over",	 "over_minus", "by",	"first",
+					    "last",	 "take",       NULL };
+	struct place by = place_member(place, "by");
+	size_t take;
+
+	if (!place_is_object(place, keys))
+		return;
+	place_text(place, "container", PLACE_NEEDED);
+	place_text(place, "outcome", PLACE_NEEDED);
+	place_text(place, "value", PLACE_NEEDED);
+	place_text(place, "minus", NULL);
+	place_text(place, "over", NULL);
+	place_text(place, "by", NULL);
+	place_real(place, "over_minus", 0);
+	place_real(place, "first", 0);
+	place_real(place, "last", 0);
+	take = place_choice(place, "take", value_row_takes, VALUE_ROWS_MEAN);
+	if ((take == VALUE_ROWS_SLOPE || take == VALUE_ROWS_AT_ZERO) && !by.json)
+		place_fail(&by, "is missing, allowed: a column of requests.csv");
+}
+
 static void check_curve(const struct place *place)
 {
 	static const char *const keys[] = { "panels", "take", "from_s", "to_s", NULL };
@@ -108,7 +135,7 @@ static void check_operator(const struct place *place, const struct figure *figur
 		return;
 	}
 	place_fail(place, "is no value, allowed: a number, a path, of, config, add, subtract, "
-			  "multiply, divide, when, covered, curve");
+			  "multiply, divide, when, covered, rows, curve");
 }
 
 static void check(const struct place *place, const struct figure *figure, size_t depth)
@@ -137,6 +164,11 @@ static void check(const struct place *place, const struct figure *figure, size_t
 	inner = place_member(place, "covered");
 	if (inner.json) {
 		check_covered(&inner, figure, depth - 1);
+		return;
+	}
+	inner = place_member(place, "rows");
+	if (inner.json) {
+		check_rows(&inner);
 		return;
 	}
 	inner = place_member(place, "curve");

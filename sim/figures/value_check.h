@@ -11,6 +11,7 @@
  *   { "add": [a, b, ...] }, "multiply"; { "subtract": [a, b] }, { "divide": [a, b] }
  *   { "when": [a, b] }               b if a is above 0, else no value
  *   { "covered": {...} }             the number of rows of requests.csv between two moments
+ *   { "rows": {...} }                a statistic of rows of requests.csv, see row_value.h
  *   { "curve": {...} }               read off a panel's curves over time: ours or published
  *
  * A value that is not known (no such container, null, a division by 0) is NAN.
@@ -37,6 +38,21 @@ extern const struct value_operator value_operators[]; /* a name of NULL ends the
 enum value_take { VALUE_TAKE_MEAN, VALUE_TAKE_LEAST, VALUE_TAKE_LAST, VALUE_TAKE_MOST };
 
 extern const char *const value_takes[];
+
+/* The statistic of "rows". value_row_takes[] has the names; NULL ends them. */
+enum value_row_take {
+	VALUE_ROWS_MEAN,
+	VALUE_ROWS_MEDIAN,
+	VALUE_ROWS_P99,
+	VALUE_ROWS_LEAST,
+	VALUE_ROWS_MOST,
+	VALUE_ROWS_SUM,
+	VALUE_ROWS_COUNT,
+	VALUE_ROWS_SLOPE, /* of a straight line through the values over "by" (least squares), */
+	VALUE_ROWS_AT_ZERO, /* and where that line is at 0 */
+};
+
+extern const char *const value_row_takes[];
 
 /* Check an expression; a mistake goes to the place's reader. */
 void value_check(const struct place *place, const struct figure *figure);

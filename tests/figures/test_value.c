@@ -17,9 +17,9 @@ static const struct {
 	const char *value, *message;
 } mistakes[] = {
 	{ "true", ": is no value, allowed: a number, a path, of, config, add, subtract, "
-		  "multiply, divide, when, covered, curve" },
+		  "multiply, divide, when, covered, rows, curve" },
 	{ "{'power':[1,2]}", ": is no value, allowed: a number, a path, of, config, add, "
-			     "subtract, multiply, divide, when, covered, curve" },
+			     "subtract, multiply, divide, when, covered, rows, curve" },
 	{ "'vllm'", ": is no path, allowed: CONTAINER.PATH, such as "
 		    "\"diffusion.latency_s.mean\"" },
 	{ "{'add':[1]}", ".add: is wrong, allowed: an array of 2 to 16 values" },
@@ -32,6 +32,10 @@ static const struct {
 	{ "{'of':'a.b','why':1}", ".why: unknown key, allowed: of, run, x" },
 	{ "{'config':1}", ".config: is no text, allowed: a text" },
 	{ "{'covered':{'container':'c'}}", ".covered.outcome: is missing, allowed: a text" },
+	{ "{'rows':{'container':'c','outcome':'o'}}",
+	  ".rows.value: is missing, allowed: a text" },
+	{ "{'rows':{'container':'c','outcome':'o','value':'v','take':'slope'}}",
+	  ".rows.by: is missing, allowed: a column of requests.csv" },
 	{ "{'curve':{'panels':[1]}}",
 	  ".curve.panels[0]: is no text, allowed: the key of a panel" },
 	{ "{'curve':{'panels':['p'],'take':'best'}}",
@@ -176,6 +180,49 @@ START_TEST(a_row_that_lies_there_in_part_counts_in_part)
 }
 END_TEST
 
+START_TEST(rows_have_statistics_quotients_and_a_straight_line)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/requests.csv", folder);
+	suite_put_file(path, "container,id,outcome,start,end,tokens\n"
+			     "sd,0,completed,1,11,5\n"
+			     "sd,1,completed,2,22,10\n"
+			     "sd,2,completed,3,63,25\n"
+			     "sd,3,completed,4,4,1\n"
+			     "sd,4,failed,0,900,9\n"
+			     "vllm,5,completed,0,900,9\n"
+			     "sd,6,completed,5,,9\n");
+	strcpy(runs[0].path, folder);
+#define ROWS(rest_) \
+	"{'rows':{'container':'diffusion','outcome':'completed','value':'end'" rest_ "}}"
+	ck_assert_double_eq(value(0, ROWS("")), 25);
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','take':'mean'")), 22.5);
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','take':'median'")), 15);
+	ck_assert_double_eq_tol(value(0, ROWS(",'minus':'start','take':'p99'")), 58.8, 1e-9);
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','take':'least'")), 0);
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','take':'most'")), 60);
+	ck_assert_double_eq(value(0, ROWS(",'take':'sum'")), 100);
+	ck_assert_double_eq(value(0, ROWS(",'take':'count'")), 4);
+	ck_assert_double_eq(value(0, ROWS(",'take':'count','first':1,'last':2")), 2);
+	/* 10/4, 20/9 and 60/24; the row of one token has no quotient. */
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','over':'tokens','over_minus':1,"
+					  "'take':'count'")),
+			    3);
+	ck_assert_double_eq(value(0, ROWS(",'minus':'start','over':'tokens','over_minus':1,"
+					  "'take':'most'")),
+			    2.5);
+	/* Through (5, 11) and (10, 22). */
+	ck_assert_double_eq_tol(value(0, ROWS(",'by':'tokens','last':1,'take':'slope'")), 2.2,
+				1e-12);
+	ck_assert_double_eq_tol(value(0, ROWS(",'by':'tokens','last':1,'take':'at_zero'")), 0,
+				1e-9);
+	ck_assert(isnan(value(0, ROWS(",'first':9"))));
+	ck_assert(isnan(value(0, ROWS(",'minus':'none'"))));
+	ck_assert(isnan(value(0, ROWS(",'by':'tokens','last':0,'take':'slope'"))));
+}
+END_TEST
+
 START_TEST(curves_are_read_off_in_a_span_and_summed_at_common_moments)
 {
 	static struct figure_point first[] = {
@@ -224,6 +271,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, another_run_is_named_by_label_and_x);
 	tcase_add_test(tests, keys_of_the_configuration_are_numbers_and_seconds);
 	tcase_add_test(tests, a_row_that_lies_there_in_part_counts_in_part);
+	tcase_add_test(tests, rows_have_statistics_quotients_and_a_straight_line);
 	tcase_add_test(tests, curves_are_read_off_in_a_span_and_summed_at_common_moments);
 }
 

@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# "gvmsim validate published": every row of a reference file stands beside its prediction, scores are those
+# of the rows, and the text and the JSON file agree. Runs are cut short, so most predictions are far off.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+"$gvmsim" validate published compute isolation --set duration=90s --json score.json >text 2>.err ||
+	fail "$(cat .err)"
+
+# All rows of the files are there, each once and in its figure.
+for figure in compute isolation; do
+	jq -r --arg figure "$figure" '.figures[] | select(.figure == $figure) | .rows[] | "\(.id),\(.published)"' \
+		score.json | sort >have
+	awk -F, '/^#/ { next } !header { for (i = 1; i <= NF; i++) column[$i] = i; header = 1; next }
+		{ printf "%s,%.9g\n", $column["id"], $column["value"] }' \
+		"$source/plots/reference/$figure.csv" | sort >want
+	cut -d, -f1 have >have.ids
+	cut -d, -f1 want >want.ids
+	cmp have.ids want.ids || fail "$figure: rows are missing"
+done
+
+# Scores are those of the rows. Two rows of one id count once in all.
+jq -e '
+	def near(a; b): (a - b) | fabs < 1e-6;
+	def of(rows): {
+		rows: (rows | length),
+		near: ((rows | map(select(.error != null and .error <= (1.25 | log))) | length) / (rows | length)),
+		factor: ((rows | map(select(.error != null and .error <= (2 | log))) | length) / (rows | length))};
+	def same(score; rows): of(rows) as $own |
+		score.rows == $own.rows and near(score.within_25_percent; $own.near) and
+		near(score.within_2_times; $own.factor);
+	all(.figures[]; same(.score; [.rows[] | select(.scored)])) and
+	same(.score; [.figures[].rows[] | select(.scored)] | group_by(.id) | map(.[0])) and
+	all(.figures[].rows[] | select(.scored and .predicted != null and .predicted > 0);
+		near(.error; (.predicted / .published | log | fabs))) and
+	all(.figures[].rows[] | select(.unscored); .scored | not)' score.json >/dev/null ||
+	fail "score.json: a score is not that of its rows"
+grep -q "^all: $(jq .score.rows score.json) rows, " text || fail "text: $(tail -1 text)"
+grep -q 'not scored: 1 by definition$' text || fail "no row says why it does not count"
+
+# A second time, all comes from the cache and is the same.
+"$gvmsim" validate published compute isolation --set duration=90s >again 2>.err
+cmp text again || fail "another text from the cache"
+grep -q 'made no run' .err || fail "runs were made again: $(cat .err)"
+
+expect 2 "figure alone-vs-shared: has no published values" validate published alone-vs-shared
+expect 2 "unknown figure 'nothing'" validate published nothing
+expect 2 "is what the runs of this figure differ in" validate published compute --set system.name=gvm
+if "$gvmsim" validate published compute --set duration=90s --json none/score.json >text 2>.err; then
+	fail "a file in no folder was written"
+fi
+grep -q 'none/score.json: cannot be written' .err || fail "$(cat .err)"
+
+# Each file of published values with ids is compared by a figure.
+for file in "$source"/plots/reference/*.csv; do
+	grep -v '^#' "$file" | head -1 | grep -q '\(^\|,\)id\(,\|$\)' || continue
+	name=$(basename "$file")
+	grep -lq "\"file\": \"$name\"" "$source"/plots/figures/*.json || fail "$name: no figure compares it"
+done
