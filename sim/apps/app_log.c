@@ -33,19 +33,20 @@ int app_log_add(struct app_log *log, const struct app_record *record)
 	return status;
 }
 
-int app_log_add_gap(struct app_log *log, u64 gap_ns)
+int app_log_add_gap(struct app_log *log, enum app_gaps kind, u64 gap_ns)
 {
-	int status = log_grow((void **)&log->gaps_ns, log->gap_count, &log->gap_room,
-			      sizeof(*log->gaps_ns));
+	int status = log_grow((void **)&log->gaps[kind].ns, log->gaps[kind].count,
+			      &log->gaps[kind].room, sizeof(*log->gaps[kind].ns));
 
 	if (!status)
-		log->gaps_ns[log->gap_count++] = gap_ns;
+		log->gaps[kind].ns[log->gaps[kind].count++] = gap_ns;
 	return status;
 }
 
 void app_log_destroy(struct app_log *log)
 {
 	free(log->records);
-	free(log->gaps_ns);
+	for (int kind = 0; kind < APP_GAP_KINDS; kind++)
+		free(log->gaps[kind].ns);
 	*log = (struct app_log){ 0 };
 }

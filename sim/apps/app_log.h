@@ -14,6 +14,14 @@ enum app_outcome {
 	APP_DROPPED, /* in flight when the client stopped, or the run ended */
 };
 
+/* Gaps between the tokens of a request. */
+enum app_gaps {
+	APP_GAPS_COMPLETED, /* of requests that completed */
+	APP_GAPS_OTHERS,    /* of requests that did not */
+	APP_GAPS_OPEN, /* from the last token of such a request to its end: no token came */
+	APP_GAP_KINDS,
+};
+
 /* One request or image. Dates in ns of simulated time; 0: did not happen. */
 struct app_record {
 	u64 id;
@@ -27,18 +35,21 @@ struct app_record {
 
 /* What an application logged. Owned by it. */
 struct app_log {
-	struct app_record *records; /* in order of arrival */
+	struct app_record *records; /* in order of arrival: every request that a client sent */
 	size_t record_count;
 	size_t record_room;
-	u64 *gaps_ns; /* inter-token gaps of completed requests, pooled */
-	size_t gap_count;
-	size_t gap_room;
-	u64 arrived; /* requests that the client tried to send */
+	/* Inter-token gaps of all requests, pooled; by enum app_gaps. */
+	struct {
+		u64 *ns;
+		size_t count;
+		size_t room;
+	} gaps[APP_GAP_KINDS];
+	u64 end_ns; /* the client stopped; 0: the log ends with the run */
 };
 
 /* Append a record, or a gap. Return 0 or -ENOMEM. The new record is the last one. */
 int app_log_add(struct app_log *log, const struct app_record *record);
-int app_log_add_gap(struct app_log *log, u64 gap_ns);
+int app_log_add_gap(struct app_log *log, enum app_gaps kind, u64 gap_ns);
 void app_log_destroy(struct app_log *log);
 
 #endif

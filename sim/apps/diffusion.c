@@ -228,7 +228,6 @@ static int diffusion_log_image(struct diffusion *diffusion)
 	if (status)
 		return status;
 	logged = &log->records[log->record_count - 1];
-	log->arrived++;
 	status = diffusion_make_image(diffusion);
 	if (!status)
 		logged->outcome = APP_COMPLETED;

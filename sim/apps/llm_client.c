@@ -93,6 +93,7 @@ void llm_client_main(void *data)
 		if (status == -ENOMEM)
 			server->status = status;
 	}
+	server->env->log->end_ns = eng_now();
 	server->client_done = true;
 	eng_wake_all(&server->work);
 }

@@ -216,7 +216,8 @@ static int server_live(struct llm_server *server)
 	/* A process whose context died ends, and its memory goes back. */
 	if (server->dead)
 		cuda_process_exit(server->env->cuda);
-	llm_sessions_close(server, server->dead);
+	if (llm_sessions_close(server, server->dead))
+		status = -ENOMEM;
 	server_end_client(server);
 	return status;
 }
@@ -270,8 +271,8 @@ static const struct cfg_key llm_server_keys[] = {
 	CFG_APP_KEY("boot", DURATION, struct cfg_llm, boot,
 		    "its process starts this long before the container's start",
 		    CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("5s")),
-	CLIENT("slo_ttft", DURATION, slo_ttft, "promised time to the first token",
-	       CFG_RANGE(1, CFG_HOUR), CFG_DEFAULT("7.463s")),
+	CLIENT("slo_ttft", DURATION, slo_ttft, "promised time to the first token; 0s: none",
+	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
 	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
 	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",
 	       CFG_RANGE(1, 1000000 * 1000000ull), CFG_DEFAULT("1")),

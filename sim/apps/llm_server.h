@@ -23,7 +23,7 @@ struct cfg_client {
 	u64 stop;		 /* "app.client.stop", ns after the first request; 0: never */
 	u64 max_open;		 /* "app.client.max_open"; 0: no limit */
 	bool drop_in_flight;	 /* "app.client.drop_in_flight": at stop, else wait for them */
-	u64 slo_ttft;		 /* "app.slo_ttft", ns */
+	u64 slo_ttft;		 /* "app.slo_ttft", ns; 0: none */
 };
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
@@ -85,8 +85,8 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 /* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
 int llm_session_emit(struct llm_server *server, struct llm_session *session);
 
-/* End all sessions: failed with the context, else left in the log as dropped. */
-void llm_sessions_close(struct llm_server *server, bool failed);
+/* End all sessions: failed with the context, else left in the log as dropped. 0 or -ENOMEM. */
+int llm_sessions_close(struct llm_server *server, bool failed);
 
 /*
  * Start and stop listening for pressure: an actor gives memory of free KV blocks back. start:

@@ -4,21 +4,28 @@
 
 #include <stdlib.h>
 
-/* Forget a session. Its record is written before. */
-static void session_close(struct llm_server *server, struct llm_session *session)
+/*
+ * Log the gaps between a session's tokens and forget the session. Its record is written before.
+ * Returns 0 or -ENOMEM.
+ */
+static int session_close(struct llm_server *server, struct llm_session *session,
+			 enum app_gaps kind)
 {
+	int status = 0;
+
+	for (u32 i = 0; i < session->gap_count && !status; i++)
+		status = app_log_add_gap(server->env->log, kind, session->gaps_ns[i]);
 	list_del_init(&session->node);
 	free(session);
 	if (!--server->open_count)
 		eng_wake_all(&server->drained);
+	return status;
 }
 
 int llm_session_emit(struct llm_server *server, struct llm_session *session)
 {
-	struct app_log *log = server->env->log;
-	struct app_record *record = &log->records[session->record];
+	struct app_record *record = &server->env->log->records[session->record];
 	u64 now = eng_now();
-	int status = 0;
 
 	if (session->last_token_ns)
 		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
@@ -30,26 +37,31 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session)
 		return 0;
 	record->finish_ns = now;
 	record->outcome = APP_COMPLETED;
-	for (u32 i = 0; i < session->gap_count && !status; i++)
-		status = app_log_add_gap(log, session->gaps_ns[i]);
-	session_close(server, session);
-	return status;
+	return session_close(server, session, APP_GAPS_COMPLETED);
 }
 
-void llm_sessions_close(struct llm_server *server, bool failed)
+/* The client may have stopped some time ago: the server then ends the step that was in flight. */
+int llm_sessions_close(struct llm_server *server, bool failed)
 {
 	struct llm_session *session, *following;
+	struct app_log *log = server->env->log;
+	u64 end_ns = log->end_ns ? log->end_ns : eng_now();
+	int status = 0;
 
 	list_for_each_entry_safe(session, following, &server->open, node) {
-		struct app_record *record = &server->env->log->records[session->record];
+		struct app_record *record = &log->records[session->record];
 
 		if (failed) {
 			record->outcome = APP_FAILED;
-			record->finish_ns = eng_now();
+			record->finish_ns = end_ns;
 		}
 		llm_scheduler_abort(&server->scheduler, &session->request);
-		session_close(server, session);
+		if (session->last_token_ns)
+			status |= app_log_add_gap(log, APP_GAPS_OPEN,
+						  end_ns - session->last_token_ns);
+		status |= session_close(server, session, APP_GAPS_OTHERS);
 	}
+	return status;
 }
 
 /* A request that fails at once. Returns 0 or -ENOMEM. */
@@ -76,7 +88,6 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 	};
 	struct llm_session *session;
 
-	server->env->log->arrived++;
 	if (server->dead || (client->max_open && server->open_count >= client->max_open))
 		return log_failure(server, &record);
 	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64));

@@ -180,7 +180,6 @@ static int pages_log_round(struct pages *pages)
 	if (status)
 		return status;
 	logged = &log->records[log->record_count - 1];
-	log->arrived++;
 	status = pages_play(pages);
 	if (status == -EINTR)
 		return status;
@@ -351,15 +350,16 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 
 static const struct metric round_metrics[] = {
 	METRIC_OUTCOME_ROW("rounds", "rounds", COMPLETED),
-	METRIC_TIME_ROW("round_ms.mean", "round mean", MS, TO_END, METRIC_MEAN, true),
-	METRIC_TIME_ROW("round_ms.p50", "round p50", MS, TO_END, 50, true),
-	METRIC_TIME_ROW("round_ms.p99", "round p99", MS, TO_END, 99, true),
-	METRIC_TIME_ROW("round_ms.max", "round max", MS, TO_END, 100, false),
+	METRIC_TIME_ROWS("round_ms", "round", MS, TO_END, ARRIVED),
+	METRIC_TIME_ROW("round_ms.max", "round max", MS, TO_END, ARRIVED, 100),
+	METRIC_TIME_ROWS("client_round_ms", "client's round", MS, TO_END, CLIENT),
+	METRIC_TIME_ROW("client_round_ms.max", "client's round max", MS, TO_END, CLIENT, 100),
 };
 
 static const struct app_report pages_report = {
 	.type = "pages",
 	.record = "round",
+	.closed_loop = true,
 	REPORT_METRICS(round_metrics),
 };
 

@@ -14,7 +14,7 @@
 
 #include "apps/app_log.h"
 
-#define REPORT_METRICS_MAX 32
+#define REPORT_METRICS_MAX 64
 
 enum metric_unit {
 	METRIC_COUNT, /* an exact integer; so are bytes */
@@ -22,21 +22,36 @@ enum metric_unit {
 	METRIC_MS,
 	METRIC_S,
 	METRIC_SHARE, /* 0 to 1 */
+	METRIC_UNITS,
 };
 
-/*
- * What a metric is computed from. Requests that their client dropped count in METRIC_OUTCOMES
- * alone: that is how benchmark clients count. A request that failed has ended, and so counts in
- * METRIC_KEPT.
- */
+/* What a metric is computed from. */
 enum metric_source {
 	METRIC_MEASURED, /* not from the log: the machine, or the collector, knows it */
 	METRIC_ARRIVALS, /* count: records that the application's users tried to make */
 	METRIC_OUTCOMES, /* count: records of one outcome */
-	METRIC_TO_FIRST, /* times from arrival to first answer, of completed records */
-	METRIC_TO_END,	 /* times from arrival to end, of completed records */
-	METRIC_GAPS,	 /* gaps between answers, of completed records */
-	METRIC_KEPT,	 /* share of ended records whose first answer came within the promise */
+	METRIC_TO_FIRST, /* times from arrival to first answer */
+	METRIC_TO_END,	 /* times from arrival to end */
+	METRIC_GAPS,	 /* gaps between answers */
+	METRIC_KEPT,	 /* share of records that kept a promise */
+};
+
+/*
+ * Whom a time or a share counts. sim/results/log_metrics.h says how a record without an answer counts.
+ */
+enum metric_view {
+	METRIC_OF_ARRIVED, /* every record that arrived */
+	/*
+	 * As a benchmark client counts, because published numbers are: times of completed records,
+	 * and shares of ended ones, completed or failed.
+	 */
+	METRIC_OF_CLIENT,
+};
+
+/* What an application promises its users. */
+enum app_promise {
+	APP_PROMISE_FIRST, /* the longest time from arrival to the first answer */
+	APP_PROMISES,
 };
 
 /* Of times: the arithmetic mean, or a percentile from 0 to 100. */
@@ -47,29 +62,43 @@ struct metric {
 	const char *label; /* for people */
 	enum metric_unit unit;
 	bool compared; /* a comparison of two runs shows it */
+	bool detail;   /* the table of a run leaves it to summary.json */
 	enum metric_source source;
+	enum metric_view view;	  /* of times and shares */
 	enum app_outcome outcome; /* of METRIC_OUTCOMES */
+	enum app_promise promise; /* of METRIC_KEPT */
 	int statistic;		  /* of times: METRIC_MEAN or a percentile */
 };
 
-/* Rows: how many records had @outcome_; a statistic of times. */
+/* Rows: how many records had @outcome_; a statistic of times; mean, p50, p90 and p99 of times. */
 #define METRIC_OUTCOME_ROW(key_, label_, outcome_)                                        \
 	{                                                                                 \
 		.key = (key_), .label = (label_), .unit = METRIC_COUNT, .compared = true, \
 		.source = METRIC_OUTCOMES, .outcome = APP_##outcome_                      \
 	}
-#define METRIC_TIME_ROW(key_, label_, unit_, source_, statistic_, compared_)                   \
-	{                                                                                      \
-		.key = (key_), .label = (label_), .unit = METRIC_##unit_,                      \
-		.source = METRIC_##source_, .statistic = (statistic_), .compared = (compared_) \
+#define METRIC_TIME_ROW(key_, label_, unit_, source_, view_, statistic_, ...) \
+	{                                                                     \
+		.key = (key_), .label = (label_), .unit = METRIC_##unit_,     \
+		.source = METRIC_##source_, .view = METRIC_OF_##view_,        \
+		.statistic = (statistic_), ##__VA_ARGS__                      \
 	}
+#define METRIC_TIME_ROWS(key_, label_, unit_, source_, view_)                             \
+	METRIC_TIME_ROW(key_ ".mean", label_ " mean", unit_, source_, view_, METRIC_MEAN, \
+			.compared = true),                                                \
+		METRIC_TIME_ROW(key_ ".p50", label_ " p50", unit_, source_, view_, 50,    \
+				.compared = true),                                        \
+		METRIC_TIME_ROW(key_ ".p90", label_ " p90", unit_, source_, view_, 90,    \
+				.detail = true),                                          \
+		METRIC_TIME_ROW(key_ ".p99", label_ " p99", unit_, source_, view_, 99,    \
+				.compared = true)
 
 struct app_report {
 	const char *type;   /* of the application, as in app.type and in summary.json */
 	const char *record; /* kind of its records in requests.csv: "request" */
 	bool has_tokens;    /* its records count tokens */
-	const char *
-		promise; /* key below "app" with the time promised to a first answer, or NULL */
+	bool closed_loop;   /* its user makes the next record when the one before has ended */
+	/* Keys below "app" with the promised times, "0s" for none; NULL: no such key. */
+	const char *promises[APP_PROMISES];
 	const struct metric *metrics; /* in the order of summary.json */
 	size_t metric_count;	      /* at most REPORT_METRICS_MAX */
 };

@@ -11,38 +11,42 @@ static const struct metric request_metrics[] = {
 	METRIC_OUTCOME_ROW("requests.completed", "  completed", COMPLETED),
 	METRIC_OUTCOME_ROW("requests.failed", "  failed", FAILED),
 	METRIC_OUTCOME_ROW("requests.dropped", "  dropped", DROPPED),
-	METRIC_TIME_ROW("ttft_ms.mean", "TTFT mean", MS, TO_FIRST, METRIC_MEAN, true),
-	METRIC_TIME_ROW("ttft_ms.p50", "TTFT p50", MS, TO_FIRST, 50, true),
-	METRIC_TIME_ROW("ttft_ms.p90", "TTFT p90", MS, TO_FIRST, 90, false),
-	METRIC_TIME_ROW("ttft_ms.p99", "TTFT p99", MS, TO_FIRST, 99, true),
-	METRIC_TIME_ROW("itl_ms.mean", "ITL mean", MS, GAPS, METRIC_MEAN, true),
-	METRIC_TIME_ROW("itl_ms.p50", "ITL p50", MS, GAPS, 50, true),
-	METRIC_TIME_ROW("itl_ms.p90", "ITL p90", MS, GAPS, 90, false),
-	METRIC_TIME_ROW("itl_ms.p99", "ITL p99", MS, GAPS, 99, true),
+	METRIC_TIME_ROWS("ttft_ms", "TTFT", MS, TO_FIRST, ARRIVED),
+	METRIC_TIME_ROWS("itl_ms", "ITL", MS, GAPS, ARRIVED),
 	{ .key = "slo_attainment",
 	  .label = "SLO attainment",
 	  .unit = METRIC_SHARE,
 	  .compared = true,
-	  .source = METRIC_KEPT },
+	  .source = METRIC_KEPT,
+	  .promise = APP_PROMISE_FIRST },
+	METRIC_TIME_ROWS("client_ttft_ms", "client's TTFT", MS, TO_FIRST, CLIENT),
+	METRIC_TIME_ROWS("client_itl_ms", "client's ITL", MS, GAPS, CLIENT),
+	{ .key = "client_slo_attainment",
+	  .label = "client's SLO attainment",
+	  .unit = METRIC_SHARE,
+	  .compared = true,
+	  .source = METRIC_KEPT,
+	  .view = METRIC_OF_CLIENT,
+	  .promise = APP_PROMISE_FIRST },
 };
 
 const struct app_report report_requests = {
 	.type = "llm-server",
 	.record = "request",
 	.has_tokens = true,
-	.promise = "slo_ttft",
+	.promises = { [APP_PROMISE_FIRST] = "slo_ttft" },
 	REPORT_METRICS(request_metrics),
 };
 
 static const struct metric image_metrics[] = {
 	METRIC_OUTCOME_ROW("images", "images", COMPLETED),
-	METRIC_TIME_ROW("latency_s.mean", "image latency mean", S, TO_END, METRIC_MEAN, true),
-	METRIC_TIME_ROW("latency_s.p50", "image latency p50", S, TO_END, 50, true),
-	METRIC_TIME_ROW("latency_s.p99", "image latency p99", S, TO_END, 99, true),
+	METRIC_TIME_ROWS("latency_s", "image latency", S, TO_END, ARRIVED),
+	METRIC_TIME_ROWS("client_latency_s", "client's image latency", S, TO_END, CLIENT),
 };
 
 const struct app_report report_images = {
 	.type = "diffusion",
 	.record = "image",
+	.closed_loop = true,
 	REPORT_METRICS(image_metrics),
 };

@@ -64,6 +64,23 @@ static void print_metric(struct table *table, const struct metric *metric,
 	}
 }
 
+/* Has any of the containers anything to tell about a metric? A promise that was not made has not. */
+static bool is_told(const struct metric *metric, const struct summary_container *containers,
+		    size_t count)
+{
+	const struct summary_value *value;
+
+	if (metric->detail)
+		return false;
+	if (metric->source != METRIC_KEPT)
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (summary_find_metric(&containers[i], metric->key, &value) == metric &&
+		    value->known)
+			return true;
+	return false;
+}
+
 /* Metrics of the containers' applications, in the order of reports, each report once. */
 static void print_app_metrics(struct table *table, const struct summary_container *containers,
 			      size_t count)
@@ -76,7 +93,8 @@ static void print_app_metrics(struct table *table, const struct summary_containe
 		for (size_t i = 0; i < count; i++)
 			any = any || containers[i].report == report;
 		for (size_t i = 0; any && i < report->metric_count; i++)
-			print_metric(table, &report->metrics[i], containers, count);
+			if (is_told(&report->metrics[i], containers, count))
+				print_metric(table, &report->metrics[i], containers, count);
 	}
 }
 

@@ -49,9 +49,10 @@ const struct command command_logs = {
 };
 /* clang-format on */
 
-/* A promised time to first token. */
+/* A promised time. */
 struct logs_slo {
 	char *container; /* owned */
+	enum app_promise promise;
 	u64 ns;
 };
 
@@ -99,10 +100,10 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 		for (size_t j = 0; j < args->count; j++) {
 			struct logs_entry *entry = &args->entries[j];
 
-			if (!entry->report->promise ||
+			if (!entry->report->promises[slo->promise] ||
 			    strcmp(entry->container, slo->container) != 0)
 				continue;
-			entry->slo_ns = slo->ns;
+			entry->promises_ns[slo->promise] = slo->ns;
 			found = true;
 		}
 		if (!found)

@@ -93,7 +93,7 @@ static int logs_read(struct logs *logs, const struct logs_entry *entry, struct a
 	return 0;
 }
 
-/* Write the application into config.json: its type, its log, and its promised time. */
+/* Write the application into config.json: its type, its log, and its promised times. */
 static int logs_set_config(struct logs *logs, const struct summary_container *container,
 			   const struct logs_entry *entry)
 {
@@ -104,11 +104,16 @@ static int logs_set_config(struct logs *logs, const struct summary_container *co
 
 	if (!entry)
 		return json_object_set_new(object, "app", json_pack("{snsn}", "type", "log"));
-	units_format_duration(entry->slo_ns, slo, sizeof(slo));
 	app = json_pack("{ssso}", "type", entry->report->type, "log", host_string(entry->file));
-	if (entry->report->promise)
-		json_object_set_new(app, entry->report->promise,
-				    entry->slo_ns ? json_string(slo) : json_null());
+	for (int promise = 0; promise < APP_PROMISES; promise++) {
+		u64 ns = entry->promises_ns[promise];
+
+		if (!entry->report->promises[promise])
+			continue;
+		units_format_duration(ns, slo, sizeof(slo));
+		json_object_set_new(app, entry->report->promises[promise],
+				    ns ? json_string(slo) : json_null());
+	}
 	return json_object_set_new(object, "app", app);
 }
 
@@ -129,7 +134,8 @@ static int logs_apply(struct logs *logs, size_t index, struct sim_error *err)
 		return status;
 	if (logs_set_config(logs, container, entry))
 		return logs_mistake(logs, "containers: one is missing", err);
-	if (entry && summary_set_log(container, &logs->logs[index], entry->slo_ns))
+	if (entry && summary_set_log(container, &logs->logs[index], entry->promises_ns,
+				     logs->window.end_ns - logs->window.start_ns))
 		return sim_runtime_error(err, "out of memory for the results");
 	return 0;
 }

@@ -13,7 +13,7 @@ struct logs_entry {
 	char *container;
 	const char *file;
 	const struct app_report *report; /* of the application that wrote it */
-	u64 slo_ns;			 /* time to first token that was promised; 0: none */
+	u64 promises_ns[APP_PROMISES];	 /* promised times; 0: none */
 };
 
 /*

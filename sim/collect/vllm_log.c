@@ -6,6 +6,7 @@
 
 #include "collect/app_logs.h"
 #include "engine/error.h"
+#include "gvm/port.h"
 
 #define NS_PER_S    1e9
 #define SECONDS_MAX 1e9 /* limit of a clock that starts at boot, and of durations */
@@ -107,9 +108,9 @@ static int vllm_tokens(const struct vllm_file *vllm, enum vllm_key key, size_t i
 			      vllm->file, vllm_keys[key], index, TOKENS_MAX);
 }
 
-/* Sum up the gaps between a request's tokens. Adds each gap to @log unless it is NULL. */
+/* Sum up the gaps between a request's tokens. Adds each gap to @log as one of @kind unless @log is NULL. */
 static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log *log,
-		     u64 *ret_sum_ns)
+		     enum app_gaps kind, u64 *ret_sum_ns)
 {
 	const json_t *gaps = json_array_get(vllm->arrays[VLLM_ITLS], index);
 	char path[64];
@@ -127,7 +128,7 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 		if (status)
 			break;
 		*ret_sum_ns += gap_ns;
-		if (log && app_log_add_gap(log, gap_ns))
+		if (log && app_log_add_gap(log, kind, gap_ns))
 			status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
 	}
 	return status;
@@ -142,7 +143,7 @@ static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_re
 	if (!status)
 		status = vllm_time(vllm, VLLM_TTFTS, index, &record->first_ns);
 	if (!status)
-		status = vllm_gaps(vllm, index, NULL, &record->finish_ns);
+		status = vllm_gaps(vllm, index, NULL, APP_GAPS_OTHERS, &record->finish_ns);
 	if (!status)
 		status = vllm_tokens(vllm, VLLM_INPUT_LENS, index, &record->prompt_tokens);
 	if (!status)
@@ -171,9 +172,10 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 		++*outside;
 		return 0;
 	}
-	log->arrived++;
-	if (record.outcome == APP_COMPLETED)
-		status = vllm_gaps(vllm, index, log, &unused);
+	status = vllm_gaps(vllm, index, log,
+			   record.outcome == APP_COMPLETED ? APP_GAPS_COMPLETED :
+							     APP_GAPS_OTHERS,
+			   &unused);
 	/* Turn durations into dates since the collection began. A failed request has no finish. */
 	record.arrival_ns -= window->start_ns;
 	if (record.first_ns)
@@ -181,6 +183,9 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 	record.finish_ns += record.first_ns;
 	if (record.outcome != APP_COMPLETED)
 		record.finish_ns = 0;
+	/* The client ends with its last request. */
+	log->end_ns = max(log->end_ns, (u64)record.arrival_ns);
+	log->end_ns = max(log->end_ns, (u64)record.finish_ns);
 	if (!status && app_log_add(log, &record))
 		status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
 	return status;

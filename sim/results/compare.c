@@ -24,9 +24,11 @@ static void compare_container(const struct summary_container *const both[COMPARE
 				row.values[run] = *value;
 			numbers[run] = summary_number(&row.values[run], metric);
 		}
-		row.ratio.known = row.values[COMPARE_ALONE].known &&
-				  row.values[COMPARE_SHARED].known &&
-				  numbers[COMPARE_ALONE] > 0;
+		/* With a bound below the line, the ratio has no bound from below. */
+		row.ratio.known =
+			row.values[COMPARE_ALONE].known && row.values[COMPARE_SHARED].known &&
+			!row.values[COMPARE_ALONE].bound && numbers[COMPARE_ALONE] > 0;
+		row.ratio.bound = row.values[COMPARE_SHARED].bound;
 		if (row.ratio.known)
 			row.ratio.real = numbers[COMPARE_SHARED] / numbers[COMPARE_ALONE];
 		use(data, &row);
@@ -56,11 +58,12 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 	}
 }
 
-static void write_value(struct writer *writer, const struct summary_value *value,
-			const struct metric *metric)
+/* Write a field: a number, ">" and a number for a bound, or nothing if the value is not known. */
+static void write_number(struct writer *writer, const struct summary_value *value,
+			 double number)
 {
 	if (value->known)
-		writer_printf(writer, ",%.12g", summary_number(value, metric));
+		writer_printf(writer, ",%s%.12g", value->bound ? ">" : "", number);
 	else
 		writer_printf(writer, ",");
 }
@@ -76,12 +79,11 @@ static void write_csv_row(void *data, const struct compare_row *row)
 
 	writer_printf(writer, "%s,%s,%s", row->container->name, metric->key,
 		      units[metric->unit]);
-	write_value(writer, &row->values[COMPARE_ALONE], metric);
-	write_value(writer, &row->values[COMPARE_SHARED], metric);
-	if (row->ratio.known)
-		writer_printf(writer, ",%.12g\n", row->ratio.real);
-	else
-		writer_printf(writer, ",\n");
+	for (int run = 0; run < COMPARE_RUNS; run++)
+		write_number(writer, &row->values[run],
+			     summary_number(&row->values[run], metric));
+	write_number(writer, &row->ratio, row->ratio.real);
+	writer_printf(writer, "\n");
 }
 
 int compare_write(const struct summary *alone, const struct summary *shared,

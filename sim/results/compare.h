@@ -25,7 +25,7 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 
 /*
  * Write all rows as file @name: container, metric (key of summary.json), unit, alone, shared,
- * shared_over_alone. Returns 0 or a negative enum sim_exit.
+ * shared_over_alone. A bound is ">" and its number. Returns 0 or a negative enum sim_exit.
  */
 int compare_write(const struct summary *alone, const struct summary *shared,
 		  struct writer *writer, const char *name, struct sim_error *err);

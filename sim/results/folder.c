@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/units.h"
 #include "engine/error.h"
 #include "gvm/port.h"
 #include "results/csv.h"
@@ -172,33 +171,6 @@ static int read_csv(struct folder *folder, const char *file, const char *const *
 	return status;
 }
 
-/*
- * Read the promised time to a first answer of one container. On hardware it may be null: none.
- */
-static int read_promise(struct folder *folder, size_t index, const char *file,
-			json_t *containers, struct sim_error *err)
-{
-	const struct summary_container *container = &folder->summary.containers[index];
-	const struct app_report *report = container->report;
-	json_t *app = json_object_get(json_object_get(containers, container->name), "app");
-	json_t *promise;
-	const char *text;
-
-	if (!report || !report->promise)
-		return 0;
-	promise = json_object_get(app, report->promise);
-	text = json_string_value(promise);
-	if (folder->summary.measured && json_is_null(promise))
-		return 0;
-	if (text && units_parse_duration(text, &folder->promise_ns[index]) == UNITS_OK)
-		return 0;
-	return sim_user_error(err,
-			      "%s:containers.%s.app.%s: %s, allowed: a duration such as "
-			      "\"7.463s\"",
-			      file, container->name, report->promise,
-			      text ? "is no duration" : "is missing");
-}
-
 static int read_config(struct folder *folder, const char *file, struct sim_error *err)
 {
 	json_t *root, *gpu;
@@ -213,9 +185,6 @@ static int read_config(struct folder *folder, const char *file, struct sim_error
 		status = sim_user_error(err,
 					"%s:gpu.profile: %s, allowed: the name of a profile",
 					file, gpu ? "is no name" : "is missing");
-	for (size_t i = 0; !status && i < folder->summary.container_count; i++)
-		status =
-			read_promise(folder, i, file, json_object_get(root, "containers"), err);
 	json_decref(root);
 	return status;
 }

@@ -24,9 +24,8 @@ struct folder_sample {
 /* Owned by the caller: folder_load(), then folder_destroy(). */
 struct folder {
 	struct summary summary;
-	char gpu[CFG_NAME_MAX];		    /* profile; empty: the scenario describes its own */
-	u64 end_ns;			    /* end of the run or of its last record */
-	u64 promise_ns[CFG_CONTAINERS_MAX]; /* promised time to a first answer; 0: none */
+	char gpu[CFG_NAME_MAX]; /* profile; empty: the scenario describes its own */
+	u64 end_ns;		/* end of the run or of its last record */
 	struct folder_record *records;
 	size_t record_count;
 	struct folder_sample *samples;

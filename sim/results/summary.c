@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The names of the machine's metrics, and the computation of an application's metrics from its
- * log; see summary.h.
- *
- * Times are those that a benchmark client measures, because published numbers are measured
- * there; see enum metric_source. Every metric is a sum of integers or an exact order statistic,
- * followed by one division, so the digits do not depend on the compiler.
+ * The names of the machine's metrics, and access to the metrics of a container; see summary.h.
  */
 #include "results/summary.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/stats.h"
-#include "gvm/port.h"
+#include "results/log_metrics.h"
 
 #define METRIC(key_, label_, unit_, compared_)                            \
 	{                                                                 \
@@ -113,114 +106,13 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 	container->values[metric] = (struct summary_value){ .known = true, .real = real };
 }
 
-/* The share of ended records whose first answer came in time. Not known without a promised time. */
-static struct summary_value share_kept(const struct app_log *log, u64 promise_ns)
-{
-	u64 ended = 0, in_time = 0;
-
-	for (size_t i = 0; i < log->record_count; i++) {
-		const struct app_record *record = &log->records[i];
-
-		if (record->outcome == APP_DROPPED)
-			continue;
-		ended++;
-		in_time +=
-			record->first_ns && record->first_ns - record->arrival_ns <= promise_ns;
-	}
-	if (!ended || !promise_ns)
-		return (struct summary_value){ 0 };
-	return (struct summary_value){ .known = true, .real = (double)in_time / (double)ended };
-}
-
-/* Times in ascending order. */
-struct sorted_times {
-	enum metric_source source; /* METRIC_MEASURED: not filled yet */
-	u64 *ns;
-	size_t count;
-};
-
-/* Fill @times with the sorted times of @source, unless it has them already. Returns 0 or -ENOMEM. */
-static int sort_times(struct sorted_times *times, const struct app_log *log,
-		      enum metric_source source)
-{
-	if (times->source == source)
-		return 0;
-	free(times->ns);
-	/* At least one, so that NULL means no memory. */
-	times->ns = calloc(max(log->record_count, log->gap_count) + 1, sizeof(*times->ns));
-	times->count = 0;
-	if (!times->ns)
-		return -ENOMEM;
-	times->source = source;
-	if (source == METRIC_GAPS) {
-		times->count = log->gap_count;
-		if (log->gap_count)
-			memcpy(times->ns, log->gaps_ns, log->gap_count * sizeof(*times->ns));
-	}
-	for (size_t i = 0; i < log->record_count && source != METRIC_GAPS; i++) {
-		const struct app_record *record = &log->records[i];
-		u64 end_ns = source == METRIC_TO_FIRST ? record->first_ns : record->finish_ns;
-
-		if (record->outcome == APP_COMPLETED && end_ns)
-			times->ns[times->count++] = end_ns - record->arrival_ns;
-	}
-	stats_sort_u64(times->ns, times->count);
-	return 0;
-}
-
-/* One statistic of sorted times, in the metric's unit. Unknown if there are none. */
-static struct summary_value time_statistic(const struct sorted_times *times,
-					   const struct metric *metric)
-{
-	double ns;
-
-	if (!times->count)
-		return (struct summary_value){ 0 };
-	ns = metric->statistic == METRIC_MEAN ?
-		     stats_mean_u64(times->ns, times->count) :
-		     stats_percentile_u64(times->ns, times->count,
-					  (unsigned int)metric->statistic);
-	return (struct summary_value){ .known = true,
-				       .real = ns / (metric->unit == METRIC_MS ? 1e6 : 1e9) };
-}
-
 int summary_set_log(struct summary_container *container, const struct app_log *log,
-		    u64 promise_ns)
+		    const u64 promises_ns[APP_PROMISES], u64 end_ns)
 {
-	const struct app_report *report = container->report;
-	struct sorted_times times = { 0 };
-	int status = 0;
-
-	for (size_t i = 0; report && i < report->metric_count && !status; i++) {
-		const struct metric *metric = &report->metrics[i];
-		struct summary_value *value = &container->values[SUMMARY_METRICS + i];
-
-		*value = (struct summary_value){ 0 };
-		switch (metric->source) {
-		case METRIC_MEASURED:
-			break;
-		case METRIC_ARRIVALS:
-			*value = (struct summary_value){ .known = true, .count = log->arrived };
-			break;
-		case METRIC_OUTCOMES:
-			value->known = true;
-			for (size_t k = 0; k < log->record_count; k++)
-				value->count += log->records[k].outcome == metric->outcome;
-			break;
-		case METRIC_KEPT:
-			*value = share_kept(log, promise_ns);
-			break;
-		case METRIC_TO_FIRST:
-		case METRIC_TO_END:
-		case METRIC_GAPS:
-			status = sort_times(&times, log, metric->source);
-			if (!status)
-				*value = time_statistic(&times, metric);
-			break;
-		}
-	}
-	free(times.ns);
-	return status;
+	if (!container->report)
+		return 0;
+	return log_metrics_compute(container->report, log, promises_ns, end_ns,
+				   &container->values[SUMMARY_METRICS]);
 }
 
 void summary_destroy(struct summary *summary)

@@ -54,6 +54,7 @@ extern const struct metric summary_metrics[SUMMARY_METRICS];
 /* The value of a metric, in its unit. */
 struct summary_value {
 	bool known;  /* false: no samples, no such metric or not measured; null in JSON */
+	bool bound;  /* the true value is greater than this one; {"at_least": 12.5} in JSON */
 	u64 count;   /* counts and bytes */
 	double real; /* all other units */
 };
@@ -110,11 +111,11 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 		      double real);
 
 /*
- * Compute the metrics of the container's report from its application's log. @promise_ns is the promised
- * time to the first answer; 0: none. Returns 0 or -ENOMEM.
+ * Compute the metrics of the container's report from its application's log: log_metrics_compute().
+ * Without a report there are none. Returns 0 or -ENOMEM.
  */
 int summary_set_log(struct summary_container *container, const struct app_log *log,
-		    u64 promise_ns);
+		    const u64 promises_ns[APP_PROMISES], u64 end_ns);
 
 /* The container of this name; NULL: the run has none. */
 const struct summary_container *summary_find(const struct summary *summary, const char *name);
@@ -131,7 +132,7 @@ const struct metric *summary_find_metric(const struct summary_container *contain
 					 const char *key,
 					 const struct summary_value **ret_value);
 
-/* The value as a floating-point number, whatever its unit. */
+/* The value as a floating-point number, whatever its unit; of a bound, the bound. */
 double summary_number(const struct summary_value *value, const struct metric *metric);
 
 /* The application type as in a scenario, or "unknown". */

@@ -9,7 +9,8 @@
 
 #include "engine/error.h"
 
-#define KEY_MAX 256
+#define KEY_MAX	  256
+#define BOUND_KEY "at_least" /* of a value that the run only bounds */
 
 static bool is_integer(const struct metric *metric)
 {
@@ -40,6 +41,8 @@ static int put_metric(json_t *object, const struct metric *metric,
 		json = json_null();
 	else if (is_integer(metric))
 		json = json_integer((json_int_t)value->count);
+	else if (value->bound)
+		json = json_pack("{sf}", BOUND_KEY, value->real);
 	else
 		json = json_real(value->real);
 	if (!dot)
@@ -201,12 +204,16 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 {
 	const char *key = metric->key;
 	bool integer = is_integer(metric);
-	const char *allowed =
-		integer ? "an integer that is not negative, or null" : "a number or null";
+	const char *allowed = integer ? "an integer that is not negative, or null" :
+					"a number, {\"" BOUND_KEY "\": a number} or null";
 	const json_t *value = load_value(load, object, prefix, key, allowed);
 
 	if (!value || json_is_null(value))
 		return;
+	if (!integer && json_is_object(value)) {
+		ret_value->bound = true;
+		value = json_object_get(value, BOUND_KEY);
+	}
 	if (integer ? json_is_integer(value) && json_integer_value(value) >= 0 :
 		      json_is_number(value)) {
 		ret_value->known = true;

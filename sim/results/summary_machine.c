@@ -73,15 +73,15 @@ static void compute_status(struct summary_container *container, const struct sim
 		 ms / 1000, ms % 1000, why);
 }
 
-/* The promised time to the first answer: the value of the key that the report names; 0: none. */
-static u64 promised_ns(const struct cfg_container *cfg, const struct app_report *report)
+/* A promised time: the value of the key that the report names; 0: none. */
+static u64 promised_ns(const struct cfg_container *cfg, const char *promise)
 {
 	const struct cfg_keys *keys = cfg->app_type;
 	char path[CFG_PATH_MAX];
 
-	if (!report || !report->promise)
+	if (!promise)
 		return 0;
-	snprintf(path, sizeof(path), "containers.*.app.%s", report->promise);
+	snprintf(path, sizeof(path), "containers.*.app.%s", promise);
 	for (size_t i = 0; i < keys->key_count; i++)
 		if (!strcmp(keys->keys[i].path, path))
 			return *(const u64 *)((const char *)cfg->app + keys->keys[i].offset);
@@ -92,14 +92,18 @@ static int compute_container(struct summary_container *container,
 			     const struct sim_container *ran)
 {
 	const struct cfg_container *cfg = ran->cfg;
+	const struct app_report *report = ran->app->report;
+	u64 promises_ns[APP_PROMISES] = { 0 };
 
 	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
 	if (ran->machine->config->gpu_count)
 		snprintf(container->gpu, sizeof(container->gpu), "%s", ran->config->gpu.name);
-	container->report = ran->app->report;
+	container->report = report;
 	compute_status(container, ran);
 	compute_gpu(container, ran);
-	return summary_set_log(container, &ran->log, promised_ns(cfg, container->report));
+	for (int promise = 0; report && promise < APP_PROMISES; promise++)
+		promises_ns[promise] = promised_ns(cfg, report->promises[promise]);
+	return summary_set_log(container, &ran->log, promises_ns, ran->machine->end_ns);
 }
 
 static int add_ignored(struct summary *summary, const char *key)

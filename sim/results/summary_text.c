@@ -3,6 +3,7 @@
 #include "results/summary_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "gvm/port.h"
 
@@ -32,6 +33,11 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 		snprintf(text, size, "-");
 		return;
 	}
+	if (value->bound && size > 2) {
+		strcpy(text, "> ");
+		text += 2;
+		size -= 2;
+	}
 	switch (metric->unit) {
 	case METRIC_COUNT:
 		snprintf(text, size, "%llu", value->count);
@@ -47,6 +53,8 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 		return;
 	case METRIC_SHARE:
 		snprintf(text, size, "%.2f %%", value->real * 100);
+		return;
+	case METRIC_UNITS:
 		return;
 	}
 }

@@ -11,10 +11,10 @@ START_TEST(the_log_grows)
 	for (u64 i = 0; i < 1000; i++) {
 		record.id = i;
 		ck_assert_int_eq(app_log_add(&app_log, &record), 0);
-		ck_assert_int_eq(app_log_add_gap(&app_log, i), 0);
+		ck_assert_int_eq(app_log_add_gap(&app_log, APP_GAPS_COMPLETED, i), 0);
 	}
 	ck_assert_uint_eq(app_log.records[999].id, 999);
-	ck_assert_uint_eq(app_log.gaps_ns[999], 999);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[999], 999);
 	app_log_destroy(&app_log);
 	ck_assert_uint_eq(app_log.record_count, 0);
 }

@@ -8,10 +8,10 @@
 
 # Bars that are known to be further off, and how far they may be.
 cat >exceptions <<'END'
-ablation,ttft_ms.p50,UVM,0.1,2
-ablation,ttft_ms.p50,+MemIso,0.5,3
-ablation,itl_ms.p50,UVM,0.5,2.5
-ablation,itl_ms.p99,+MemIso,0.4,2
+ablation,client_ttft_ms.p50,UVM,0.1,2
+ablation,client_ttft_ms.p50,+MemIso,0.5,3
+ablation,client_itl_ms.p50,UVM,0.5,2.5
+ablation,client_itl_ms.p99,+MemIso,0.4,2
 END
 
 : >swapped

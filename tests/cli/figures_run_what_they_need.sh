@@ -75,19 +75,19 @@ cycle() {
 }
 
 cycle ablation 5
-for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
+for panel in client_ttft_ms.p50 client_ttft_ms.p99 client_itl_ms.p50 client_itl_ms.p99 throughput; do
 	for bar in UVM +MemIso +ComIso +SwapOpt Ghost; do
 		[ "$(grep -c "^$panel,$bar,,,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,,,0$" first/ablation.csv)" -eq 1 ] ||
 			fail "ablation: no row $panel, $bar: $(cat first/ablation.csv)"
 	done
 done
 grep -q "^throughput,UVM,,,x,1,1,1,,,0$" first/ablation.csv || fail "UVM is not 1"
-grep -q "^itl_ms.p99,+SwapOpt,,,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
+grep -q "^client_itl_ms.p99,+SwapOpt,,,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
 
 # Every system, in the same order.
 for figure in isolation compute; do
 	cycle "$figure" 5
-	for panel in ttft_ms.p50 ttft_ms.p99 itl_ms.p50 itl_ms.p99 throughput; do
+	for panel in client_ttft_ms.p50 client_ttft_ms.p99 client_itl_ms.p50 client_itl_ms.p99 throughput; do
 		[ "$(cut -d, -f1,2 first/$figure.csv | grep "^$panel," | tr '\n' ' ')" = \
 			"$panel,exclusive $panel,stock $panel,gpreempt $panel,gvm $panel,ghost " ] ||
 			fail "$figure: $panel: $(cat first/$figure.csv)"
@@ -197,11 +197,11 @@ grep -q "^of all  *-$" .out || fail "throughput: only loads: $(cat .out)"
 rm -r first results
 draw ablation first "5 of 5 runs"
 summary=$(grep -l '"system": "stock"' results/cache/*/summary.json)
-jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.vllm.ttft_ms.p50 = null' \
+jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.vllm.client_ttft_ms.p50 = null' \
 	"$summary" >.dead
 mv .dead "$summary"
 draw ablation first "no run, all 5 come"
-grep -q "^ttft_ms.p50,UVM,,,ms,,26238.69,,,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
+grep -q "^client_ttft_ms.p50,UVM,,,ms,,26238.69,,,,1$" first/ablation.csv || fail "$(cat first/ablation.csv)"
 grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
 grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
 

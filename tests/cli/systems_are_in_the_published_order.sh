@@ -8,21 +8,21 @@
 
 # Bars that are known to be further off, and how far they may be: both without memory limits.
 cat >exceptions <<'END'
-isolation,ttft_ms.p50,stock,0.1,2
-isolation,itl_ms.p50,stock,0.7,2.5
-isolation,itl_ms.p99,stock,0.5,1.3
-isolation,ttft_ms.p50,gpreempt,0.01,5
-isolation,ttft_ms.p99,gpreempt,0.15,2.5
-isolation,itl_ms.p99,gpreempt,0.3,2
+isolation,client_ttft_ms.p50,stock,0.1,2
+isolation,client_itl_ms.p50,stock,0.7,2.5
+isolation,client_itl_ms.p99,stock,0.5,1.3
+isolation,client_ttft_ms.p50,gpreempt,0.01,5
+isolation,client_ttft_ms.p99,gpreempt,0.15,2.5
+isolation,client_itl_ms.p99,gpreempt,0.3,2
 compute,light_progress,gvm,0.75,1.25
 END
 
 # Pairs that have changed places for the same reason.
 cat >swapped <<'END'
-isolation,ttft_ms.p50,gpreempt,gvm
-isolation,ttft_ms.p99,gpreempt,gvm
-isolation,itl_ms.p50,gpreempt,gvm
-isolation,itl_ms.p99,gpreempt,gvm
+isolation,client_ttft_ms.p50,gpreempt,gvm
+isolation,client_ttft_ms.p99,gpreempt,gvm
+isolation,client_itl_ms.p50,gpreempt,gvm
+isolation,client_itl_ms.p99,gpreempt,gvm
 END
 
 check isolation 20 0.7 1.3

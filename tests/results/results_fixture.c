@@ -45,6 +45,8 @@ struct app_record llm_records[6] = {
 	  .outcome = APP_DROPPED },
 };
 static u64 llm_gaps[] = { 30 * MS, 10 * MS, 20 * MS, 15 * MS };
+static u64 llm_other_gaps[] = { 40 * MS };
+static u64 llm_open_gaps[] = { 999 * MS };
 static struct app_record images[] = {
 	{ .id = 0, .arrival_ns = 0, .finish_ns = 5 * SEC },
 	{ .id = 1, .arrival_ns = 5 * SEC, .finish_ns = 9 * SEC },
@@ -159,9 +161,9 @@ static void make_containers(void)
 	sim_containers[0].log = (struct app_log){
 		.records = llm_records,
 		.record_count = COUNT(llm_records),
-		.gaps_ns = llm_gaps,
-		.gap_count = COUNT(llm_gaps),
-		.arrived = 6,
+		.gaps = { [APP_GAPS_COMPLETED] = { llm_gaps, COUNT(llm_gaps) },
+			  [APP_GAPS_OTHERS] = { llm_other_gaps, COUNT(llm_other_gaps) },
+			  [APP_GAPS_OPEN] = { llm_open_gaps, COUNT(llm_open_gaps) } },
 	};
 	sim_containers[1].log =
 		(struct app_log){ .records = images, .record_count = COUNT(images) };

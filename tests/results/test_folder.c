@@ -18,15 +18,18 @@ START_TEST(a_folder_reads_back)
 	ck_assert_str_eq(read.summary.name, "golden");
 	ck_assert_str_eq(read.gpu, "a100-40g");
 	ck_assert_uint_eq(read.end_ns, 10 * SEC);
-	ck_assert_uint_eq(read.promise_ns[0], SEC);
 	ck_assert_uint_eq(read.record_count, 9);
 	ck_assert_uint_eq(read.records[3].record.first_ns, 3 * SEC + 1);
 	ck_assert_uint_eq(read.sample_count, 4);
 	vllm = summary_find(&read.summary, "vllm");
 	ck_assert_ptr_nonnull(vllm);
 	ck_assert_uint_eq(vllm->values[SUMMARY_BYTES_H2D].count, 1ull << 40);
-	ck_assert_ptr_nonnull(summary_find_metric(vllm, "itl_ms.p99", &itl));
+	ck_assert_ptr_nonnull(summary_find_metric(vllm, "client_itl_ms.p99", &itl));
 	ck_assert(itl->real > 29.69999 && itl->real < 29.70001);
+	ck_assert(!itl->bound);
+	ck_assert_ptr_nonnull(summary_find_metric(vllm, "itl_ms.p90", &itl));
+	ck_assert(itl->known && itl->bound);
+	ck_assert(itl->real > 519.49999 && itl->real < 519.50001);
 	ck_assert_ptr_null(summary_find(&read.summary, "nobody"));
 	folder_destroy(&read);
 }
@@ -55,8 +58,6 @@ static const struct {
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
 	  "\"diffusion\", \"pages\" or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
-	{ RESULTS_CONFIG, "{\"gpu\": {\"profile\": \"x\"}}",
-	  ":containers.vllm.app.slo_ttft: is missing, allowed: a duration such as \"7.463s\"" },
 	{ RESULTS_REQUESTS, "",
 	  ":1: is empty, allowed: a header with container, arrival_ns, first_ns, finish_ns, "
 	  "outcome" },

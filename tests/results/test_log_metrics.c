@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Metrics of small logs, each computed by hand: what a request without an answer does to them, and
+ * what the client's view leaves out.
+ */
+#include "results_fixture.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct app_record records[8];
+static struct app_log log_made;
+static struct summary_container made;
+static u64 promises_ns[APP_PROMISES];
+
+/* An empty log of an application with this report, of a run of 10 s. */
+static void begin(const struct app_report *report)
+{
+	log_made = (struct app_log){ .records = records };
+	made = (struct summary_container){ .report = report };
+	memset(promises_ns, 0, sizeof(promises_ns));
+}
+
+/* A record of the log; a date of 0 did not happen. */
+static void add(enum app_outcome outcome, u64 arrival_ns, u64 first_ns, u64 finish_ns)
+{
+	records[log_made.record_count++] = (struct app_record){
+		.outcome = outcome,
+		.arrival_ns = arrival_ns,
+		.first_ns = first_ns,
+		.finish_ns = finish_ns,
+	};
+}
+
+static void compute(void)
+{
+	ck_assert_int_eq(summary_set_log(&made, &log_made, promises_ns, 10 * SEC), 0);
+}
+
+static struct summary_value get(const char *key)
+{
+	const struct summary_value *value;
+
+	ck_assert_msg(summary_find_metric(&made, key, &value) != NULL, "%s", key);
+	return *value;
+}
+
+/* The metric is known to a millionth of its unit, and is no bound. */
+static void expect(const char *key, double number)
+{
+	struct summary_value value = get(key);
+
+	ck_assert_msg(value.known && !value.bound, "%s is not known", key);
+	ck_assert_double_eq_tol(value.real, number, 1e-6);
+}
+
+/* The log only tells that the metric is greater than this. */
+static void expect_bound(const char *key, double number)
+{
+	struct summary_value value = get(key);
+
+	ck_assert_msg(value.known && value.bound, "%s is no bound", key);
+	ck_assert_double_eq_tol(value.real, number, 1e-6);
+}
+
+/* One request answered after 100 ms, one that has waited 8 s when the run ends, one refused 7 s before. */
+static void add_three(void)
+{
+	add(APP_COMPLETED, 1 * SEC, 1 * SEC + 100 * MS, 2 * SEC);
+	add(APP_DROPPED, 2 * SEC, 0, 0);
+	add(APP_FAILED, 3 * SEC, 0, 3 * SEC);
+}
+
+/* 100 ms, then waits of 7 and 8 s: the middle one of the three has no answer. */
+START_TEST(requests_without_an_answer_are_the_slowest)
+{
+	begin(&report_requests);
+	add_three();
+	compute();
+	ck_assert_uint_eq(get("requests.arrived").count, 3);
+	expect_bound("ttft_ms.p50", 7000);
+	expect_bound("ttft_ms.p99", 7000 * 0.02 + 8000 * 0.98);
+	expect_bound("ttft_ms.mean", (100 + 7000 + 8000) / 3.0);
+}
+END_TEST
+
+START_TEST(the_clients_view_leaves_them_out)
+{
+	begin(&report_requests);
+	promises_ns[APP_PROMISE_FIRST] = SEC;
+	add_three();
+	compute();
+	expect("client_ttft_ms.mean", 100);
+	expect("client_ttft_ms.p50", 100);
+	expect("client_ttft_ms.p99", 100);
+	expect("client_slo_attainment", 0.5);
+	expect("slo_attainment", 1 / 3.0);
+}
+END_TEST
+
+/* Four answers and a wait of 1 s: the wait sorts behind the answer of 5 s, which may be shorter. */
+START_TEST(a_percentile_on_answers_is_known)
+{
+	begin(&report_requests);
+	add(APP_COMPLETED, 1 * SEC, 1 * SEC + 100 * MS, 2 * SEC);
+	add(APP_COMPLETED, 1 * SEC, 1 * SEC + 200 * MS, 2 * SEC);
+	add(APP_COMPLETED, 1 * SEC, 1 * SEC + 300 * MS, 2 * SEC);
+	add(APP_COMPLETED, 1 * SEC, 6 * SEC, 7 * SEC);
+	add(APP_DROPPED, 9 * SEC, 0, 0);
+	compute();
+	expect("ttft_ms.p50", 300);
+	/* Rank 3.6 lies between the answer of 5 s and the wait: bounded by 300 ms, 1 s and 5 s in order. */
+	expect_bound("ttft_ms.p90", 1000 * 0.4 + 5000 * 0.6);
+	expect_bound("ttft_ms.mean", (100 + 200 + 300 + 5000 + 1000) / 5.0);
+}
+END_TEST
+
+/* A dropped request that had its first token has a TTFT, and its client does not count it. */
+START_TEST(an_answer_that_was_cut_off_has_a_first_token)
+{
+	begin(&report_requests);
+	promises_ns[APP_PROMISE_FIRST] = SEC;
+	add(APP_DROPPED, 1 * SEC, 1 * SEC + 50 * MS, 0);
+	compute();
+	expect("ttft_ms.p99", 50);
+	expect("slo_attainment", 1);
+	ck_assert(!get("client_ttft_ms.p50").known);
+	ck_assert(!get("client_slo_attainment").known);
+}
+END_TEST
+
+/* Waits of 1 s and of a nanosecond more at the end of the log, which is the client's at 9 s. */
+START_TEST(a_wait_within_the_promise_is_undecided_and_one_beyond_it_a_miss)
+{
+	begin(&report_requests);
+	promises_ns[APP_PROMISE_FIRST] = SEC;
+	log_made.end_ns = 9 * SEC;
+	add(APP_DROPPED, 8 * SEC, 0, 0);
+	compute();
+	ck_assert(!get("slo_attainment").known);
+	add(APP_DROPPED, 8 * SEC - 1, 0, 0);
+	compute();
+	expect("slo_attainment", 0);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC);
+	compute();
+	expect("slo_attainment", 0.5);
+}
+END_TEST
+
+START_TEST(a_promise_that_was_not_made_is_not_reported)
+{
+	begin(&report_requests);
+	add_three();
+	compute();
+	ck_assert(!get("slo_attainment").known);
+	ck_assert(!get("client_slo_attainment").known);
+}
+END_TEST
+
+/* Gaps of a request that completed, of one that did not, and the 2 s since its last token. */
+START_TEST(gaps_of_all_requests_count)
+{
+	u64 completed[] = { 10 * MS, 30 * MS }, others[] = { 20 * MS }, open[] = { 2 * SEC };
+
+	begin(&report_requests);
+	log_made.gaps[APP_GAPS_COMPLETED].ns = completed;
+	log_made.gaps[APP_GAPS_COMPLETED].count = COUNT(completed);
+	log_made.gaps[APP_GAPS_OTHERS].ns = others;
+	log_made.gaps[APP_GAPS_OTHERS].count = COUNT(others);
+	log_made.gaps[APP_GAPS_OPEN].ns = open;
+	log_made.gaps[APP_GAPS_OPEN].count = COUNT(open);
+	compute();
+	expect_bound("itl_ms.mean", (10 + 20 + 30 + 2000) / 4.0);
+	expect("itl_ms.p50", 25);
+	expect_bound("itl_ms.p99", 30 * 0.03 + 2000 * 0.97);
+	expect("client_itl_ms.mean", 20);
+	expect("client_itl_ms.p99", 10 * 0.01 + 30 * 0.99);
+}
+END_TEST
+
+/* Images of 4 and 2 s, and one in flight for 3 s and for a nanosecond more. */
+START_TEST(an_image_in_flight_counts_when_it_outlasts_the_mean)
+{
+	begin(&report_images);
+	add(APP_COMPLETED, 0, 0, 4 * SEC);
+	add(APP_COMPLETED, 4 * SEC, 0, 6 * SEC);
+	add(APP_DROPPED, 7 * SEC, 0, 0);
+	compute();
+	expect("latency_s.mean", 3);
+	expect("latency_s.p50", 3);
+	records[2].arrival_ns = 7 * SEC - 1;
+	compute();
+	expect_bound("latency_s.mean", (4 + 2 + 3.000000001) / 3);
+	expect("latency_s.p50", 4);
+	expect("client_latency_s.mean", 3);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, requests_without_an_answer_are_the_slowest);
+	tcase_add_test(tests, the_clients_view_leaves_them_out);
+	tcase_add_test(tests, a_percentile_on_answers_is_known);
+	tcase_add_test(tests, an_answer_that_was_cut_off_has_a_first_token);
+	tcase_add_test(tests, a_wait_within_the_promise_is_undecided_and_one_beyond_it_a_miss);
+	tcase_add_test(tests, a_promise_that_was_not_made_is_not_reported);
+	tcase_add_test(tests, gaps_of_all_requests_count);
+	tcase_add_test(tests, an_image_in_flight_counts_when_it_outlasts_the_mean);
+}
+
+int main(void)
+{
+	return fixture_run("log_metrics", add_tests);
+}
