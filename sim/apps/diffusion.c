@@ -12,7 +12,10 @@
  * this pipeline then. In between the host waits for nothing. It launches all phases ahead, so only the
  * launches of its own kernels can delay a phase.
  *
- * Each phase touches weights of its own. Activations live in one pool that the phases share, as in
+ * Each phase touches weights of its own. A kernel that multiplies by a weight matrix touches all of
+ * it as it begins, since its thread blocks read all parts of the matrix side by side. So it faults on
+ * tens of blocks at once where they are not resident (T5: 16 or 40), and the GPU stays with it until
+ * they have come. The matrices of one model count as equal. Activations live in one pool that the phases share, as in
  * PyTorch's caching allocator. The pool has the size of the largest phase. It never shrinks, and a
  * smaller phase uses its beginning. The allocator deals in 2 MB, so touches are of whole blocks.
  *
@@ -108,18 +111,29 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 	};
 }
 
+/* A model's weights: @matrices kernels read one matrix each. */
+static struct cuda_access weights_access(const struct cuda_memory *memory, u64 matrices)
+{
+	struct cuda_access access = cuda_access_all(memory, CUDA_READ);
+
+	access.kernels = (u32)matrices;
+	return access;
+}
+
 static void diffusion_init_phases(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	struct cuda_access denoiser = cuda_access_all(&diffusion->denoiser, CUDA_READ);
+	struct cuda_access clip = weights_access(&diffusion->clip, cfg->clip_matrices);
+	struct cuda_access text = weights_access(&diffusion->text, cfg->text_matrices);
+	struct cuda_access denoiser =
+		weights_access(&diffusion->denoiser, cfg->denoiser_matrices);
+	struct cuda_access decoder = weights_access(&diffusion->decoder, cfg->decoder_matrices);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
 	u64 small_traffic = weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
 
 	phase_init(diffusion, &diffusion->text_phase, cfg->kernels_text, cfg->text_flops,
-		   cfg->text_weights + cfg->clip_weights,
-		   cuda_access_all(&diffusion->clip, CUDA_READ),
-		   cuda_access_all(&diffusion->text, CUDA_READ));
+		   cfg->text_weights + cfg->clip_weights, clip, text);
 	phase_init(diffusion, &diffusion->denoiser_phase, cfg->kernels_per_pass,
 		   cfg->denoiser_flops, cfg->denoiser_traffic, denoiser,
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation, CUDA_WRITE));
@@ -128,8 +142,7 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation / SMALL_PASSES,
 				    CUDA_WRITE));
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
-		   cfg->decoder_flops, cfg->decoder_traffic,
-		   cuda_access_all(&diffusion->decoder, CUDA_READ),
+		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
 		   cuda_access_head(&diffusion->pool, cfg->decoder_activation, CUDA_WRITE));
 }
 
@@ -260,6 +273,12 @@ static int diffusion_run(const struct app_env *env)
 	CFG_APP_KEY(#member_, type_, struct cfg_diffusion, member_, help_, \
 		    CFG_RANGE(min_, max_))
 
+#define DIFFUSION_MATRICES(name_, member_, model_)                         \
+	CFG_APP_KEY(name_, INTEGER, struct cfg_diffusion, member_,         \
+		    "weight matrices of the " model_                       \
+		    ", each touched at once by one kernel; 0: bit by bit", \
+		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0"))
+
 static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(SIZE, text_weights, 0, 16 * CFG_TIB, "bytes of the large text encoder (T5)"),
 	DIFFUSION(SIZE, clip_weights, 0, 16 * CFG_TIB, "bytes of the small text encoders"),
@@ -285,6 +304,10 @@ static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(INTEGER, kernels_text, 1, CFG_COUNT_MAX,
 		  "kernels of one pass of the encoders"),
 	DIFFUSION(INTEGER, kernels_decoder, 1, CFG_COUNT_MAX, "kernels of the decoder"),
+	DIFFUSION_MATRICES("text_matrices", text_matrices, "large text encoder"),
+	DIFFUSION_MATRICES("clip_matrices", clip_matrices, "small text encoders"),
+	DIFFUSION_MATRICES("denoiser_matrices", denoiser_matrices, "denoiser"),
+	DIFFUSION_MATRICES("decoder_matrices", decoder_matrices, "decoder"),
 	DIFFUSION(DURATION, host_per_image, 0, CFG_HOUR,
 		  "host work an image, on the reference host"),
 	DIFFUSION(DURATION, warmup, 0, CFG_HOUR,

@@ -90,11 +90,13 @@ static int server_init(struct llm_server *server)
 	if (status)
 		return status;
 	server->accesses[0] = cuda_access_all(&server->weights, CUDA_READ);
+	server->accesses[0].kernels = (u32)cfg->weight_matrices;
 	server->accesses[1] = cuda_access_all(&server->workspace, CUDA_WRITE);
 	*kv = cuda_access_all(&server->kv, CUDA_WRITE);
 	kv->masks = server->scheduler.pool.masks;
 	kv->groups = server->scheduler.pool.present;
 	kv->chunks_per_mask = kv->chunks / groups;
+	kv->kernels = (u32)cfg->layers;
 	return 0;
 }
 
@@ -123,6 +125,7 @@ static int server_load(struct llm_server *server)
 	int status = server_pass(server, server->accesses, 1);
 
 	fresh[1].masks = NULL;
+	fresh[1].kernels = 0;
 	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
 }
 
@@ -144,8 +147,14 @@ static u64 server_step_gpu_ns(const struct llm_server *server, const struct llm_
 /* Blocking: let the GPU compute a step. */
 static int server_compute(struct llm_server *server, const struct llm_step *step)
 {
-	u32 kernels = (u32)server->cfg->kernels_per_step;
+	const struct cfg_llm *cfg = server->cfg;
+	u32 kernels = (u32)cfg->kernels_per_step;
+	u64 tokens = step->prefill_tokens + step->decode_tokens;
 
+	/* The workspace is as large as the largest step needs. */
+	server->accesses[1] =
+		cuda_access_head(&server->workspace,
+				 cfg->workspace * tokens / cfg->max_batched_tokens, CUDA_WRITE);
 	return cuda_run(server->env->cuda,
 			&(struct cuda_burst_config){
 				.kernels = kernels,
@@ -266,6 +275,12 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM(PPM, efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16 that its matrix products reach"),
 	LLM(INTEGER, kernels_per_step, 1, CFG_COUNT_MAX, "kernels launched by one eager step"),
+	CFG_APP_KEY("weight_matrices", INTEGER, struct cfg_llm, weight_matrices,
+		    "weight matrices, each touched at once by one kernel; 0: bit by bit",
+		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
+	CFG_APP_KEY("layers", INTEGER, struct cfg_llm, layers,
+		    "layers, each of which touches its part of the KV at once; 0: bit by bit",
+		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
 	    "share of gpu.memory_bandwidth at which attention reads KV"),
 	CFG_APP_KEY("boot", DURATION, struct cfg_llm, boot,

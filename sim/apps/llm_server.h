@@ -40,6 +40,8 @@ struct cfg_llm {
 	u64 attention_flops;  /* FLOP of one query token per earlier token, all layers */
 	u64 efficiency;	      /* ppm of gpu.flops_bf16 that its matrix products reach */
 	u64 kernels_per_step; /* kernels launched by one eager step */
+	u64 weight_matrices;  /* each read by one kernel, as a whole; 0: bit by bit, by all */
+	u64 layers;	      /* each one's attention reads its part of the KV; 0: bit by bit */
 	u64 kv_bandwidth;     /* ppm of gpu.memory_bandwidth that attention reads KV at */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;

@@ -34,7 +34,8 @@ struct cfg_gpu {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */
 		u64 bandwidth_both; /* bytes/s of both directions together */
 		u64 setup;	    /* ns per copy before its first byte */
-		u64 piece;	    /* ns per further copy of one push: scattered host memory */
+		u64 piece_in;	    /* ns per further copy of one push: scattered host memory */
+		u64 piece_out;	    /* likewise, to the host */
 	} link;
 	struct {
 		u64 timeslice;	     /* ns, what RM programs by default */

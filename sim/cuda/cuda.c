@@ -66,6 +66,7 @@ static struct gmmu_touch access_touch(const struct cuda_access *access)
 	return (struct gmmu_touch){
 		.va = access->memory->va + ((u64)access->first << GVM_CHUNK_SHIFT),
 		.block_count = access->chunks,
+		.kernels = access->kernels,
 		.masks = access->masks,
 		.groups = access->groups,
 		.blocks_per_mask = access->chunks_per_mask,

@@ -47,6 +47,8 @@ struct cuda_access {
 	const struct cuda_memory *memory;
 	u32 first;
 	u32 chunks;
+	/* Kernels that access them: each an equal part, all at once. 0: bit by bit, all kernels. */
+	u32 kernels;
 	enum cuda_mode mode;
 	const u32 *masks;
 	const u64 *groups;

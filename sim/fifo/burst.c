@@ -72,15 +72,20 @@ u64 burst_launched(const struct fifo_burst *burst, u64 now)
 	return min((u64)burst->kernels, (now - burst->launch_start_ns) / burst->launch_ns);
 }
 
-u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
+u64 burst_ready_since(const struct fifo_burst *burst)
 {
 	u64 kernel = burst->done_ns / burst->kernel_ns; /* executes next, or is in execution */
 
 	if (burst->waits)
 		return ENG_NEVER;
 	if (kernel >= burst->kernels)
-		return now;
-	return max(now, burst->launch_start_ns + (kernel + 1) * burst->launch_ns);
+		return 0;
+	return burst->launch_start_ns + (kernel + 1) * burst->launch_ns;
+}
+
+u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
+{
+	return max(now, burst_ready_since(burst));
 }
 
 /*

@@ -21,6 +21,9 @@ u64 burst_work_ns(const struct fifo_burst *burst);
 /* How many of its kernels are launched at @now. */
 u64 burst_launched(const struct fifo_burst *burst, u64 now);
 
+/* Since when, or from when on, it has something to execute; 0 if all is done; ENG_NEVER: it waits. */
+u64 burst_ready_since(const struct fifo_burst *burst);
+
 /* From when on the burst has something to execute, given what is done: @now or later; ENG_NEVER: it waits. */
 u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 

@@ -22,14 +22,32 @@ u64 tsg_work_date(const struct fifo_tsg *tsg)
 	return !tsg->dead && tsg->first ? burst_ready_date(tsg->first, eng_now()) : ENG_NEVER;
 }
 
+/* The work before the kernel in which a burst touches block number @ordinal. */
+static u64 burst_work_before_kernel(const struct fifo_burst *burst, u64 ordinal)
+{
+	return mul_div(burst->kernels, ordinal, burst->touch_blocks) * burst->kernel_ns;
+}
+
+/*
+ * The blocks are touched at an even pace. But a kernel that touches several of them at once has
+ * touched all when it has begun.
+ */
 u64 burst_progress_ordinal(const struct fifo_burst *burst)
 {
-	return mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
+	u64 ordinal = mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
+	struct gmmu_cursor cursor = gmmu_seek(&burst->walk, ordinal);
+	struct gmmu_footprint kernel = gmmu_kernel_footprint(&burst->walk, &cursor);
+
+	if (kernel.first == kernel.end)
+		return ordinal;
+	return burst_work_before_kernel(burst, kernel.first) < burst->done_ns ? kernel.end :
+										kernel.first;
 }
 
 u64 burst_work_before_miss(struct fifo_burst *burst)
 {
 	u64 work = burst_work_ns(burst);
+	struct gmmu_footprint kernel;
 	u64 miss;
 
 	if (!burst->touch_count || gmmu_all_resident(&burst->walk))
@@ -41,7 +59,10 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 	}
 	if (!gmmu_find_miss(&burst->walk, &burst->cursor))
 		return work;
-	miss = mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
+	kernel = gmmu_kernel_footprint(&burst->walk, &burst->cursor);
+	miss = kernel.first < kernel.end ?
+		       burst_work_before_kernel(burst, kernel.first) :
+		       mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
 	return max(miss, burst->done_ns);
 }
 
@@ -59,15 +80,19 @@ bool tsg_is_faulting(const struct fifo_tsg *tsg)
 }
 
 /*
- * The end of the blocks that the kernel at the cursor touches. Kernels of a burst touch equal shares
- * of its blocks.
+ * The end of the blocks that the kernel at the cursor touches. In a run that is touched bit by bit,
+ * kernels touch equal shares of the burst's blocks.
  */
 static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
 {
+	struct gmmu_footprint footprint = gmmu_kernel_footprint(&burst->walk, &burst->cursor);
 	u64 blocks = burst->touch_blocks;
-	u64 kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
-	u64 end = mul_div(kernel + 1, blocks, burst->kernels);
+	u64 kernel, end;
 
+	if (footprint.first < footprint.end)
+		return footprint.end;
+	kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
+	end = mul_div(kernel + 1, blocks, burst->kernels);
 	/* Rounded up: both products may have lost their upper bits, but not their difference. */
 	end += end * burst->kernels != (kernel + 1) * blocks;
 	return max(end, burst->cursor.ordinal + 1);

@@ -48,6 +48,35 @@ static u64 entry_ready_date(const struct fifo_entry *entry)
 	return date;
 }
 
+/* Since when an entry could be switched to. */
+static u64 entry_ready_since(const struct fifo_entry *entry)
+{
+	const struct fifo_tsg *tsg;
+	u64 since = ENG_NEVER;
+
+	fifo_for_each_in(entry, tsg)
+		if (tsg->enabled && !tsg->dead && tsg->first)
+			since = min(since, burst_ready_since(tsg->first));
+	return since;
+}
+
+/* Has an entry launched kernels behind the ones in execution? */
+static bool entry_has_queue(const struct fifo_entry *entry)
+{
+	const struct fifo_tsg *tsg;
+	u64 now = eng_now();
+
+	fifo_for_each_loaded(entry, tsg) {
+		const struct fifo_burst *burst = tsg->first;
+
+		if (burst &&
+		    (burst_launched(burst, now) > burst->done_ns / burst->kernel_ns + 1 ||
+		     (burst->next && burst_launched(burst->next, now))))
+			return true;
+	}
+	return false;
+}
+
 /* An entry that is loaded has a new TSG, or a TSG that was disabled, or is loaded only now. */
 static void entry_load(struct fifo_entry *entry)
 {
@@ -178,14 +207,15 @@ void runlist_update(struct fifo_runlist *runlist)
 	runlist->updated_ns = now;
 }
 
-void runlist_start_slice(struct fifo_runlist *runlist)
+/* The current entry's timeslice as the GPU counts it. */
+static u64 runlist_slice_ns(const struct fifo_runlist *runlist)
 {
 	u64 slice = runlist->current->tsgs->timeslice_ns;
 	u64 scale = runlist->partition->fifo->config.timeslice_scale_ppm;
 
-	if (scale != 1000000)
-		slice = (u64)((unsigned __int128)slice * scale / 1000000);
-	runlist->slice_end_ns = eng_now() + slice;
+	if (scale != FIFO_ALL_PPM)
+		slice = (u64)((unsigned __int128)slice * scale / FIFO_ALL_PPM);
+	return slice;
 }
 
 /*
@@ -205,6 +235,15 @@ static u64 entry_state_ns(const struct fifo *fifo, const struct fifo_entry *entr
 		occupancy += burst->occupancy_ppm ? burst->occupancy_ppm : FIFO_ALL_PPM;
 	}
 	return fifo->config.context_state_ns * min(occupancy, (u64)FIFO_ALL_PPM) / FIFO_ALL_PPM;
+}
+
+/* The slice began when the entry's state began to come back. At least 1 ns of it is left. */
+void runlist_start_slice(struct fifo_runlist *runlist)
+{
+	u64 slice = runlist_slice_ns(runlist);
+	u64 restore = entry_state_ns(runlist->partition->fifo, runlist->current);
+
+	runlist->slice_end_ns = eng_now() + (slice > restore ? slice - restore : 1);
 }
 
 /* The one entry of a partition that is shared in space is loaded at no cost. */
@@ -261,6 +300,21 @@ static void runlist_preempt(struct fifo_runlist *runlist)
 		runlist_unload(runlist);
 }
 
+/*
+ * An entry that is alone at the end of its slice begins a new one if kernels are queued behind those in
+ * execution, and so on until @next comes. So @next waits for the end of the slice in which it came.
+ * Such slices are not events: they are counted when another entry wants the GPU.
+ */
+static void runlist_renew_slice(struct fifo_runlist *runlist, const struct fifo_entry *next)
+{
+	u64 slice = max(runlist_slice_ns(runlist), 1ull);
+	u64 since = entry_ready_since(next);
+
+	if (since > runlist->slice_end_ns && entry_has_queue(runlist->current))
+		runlist->slice_end_ns +=
+			((since - runlist->slice_end_ns - 1) / slice + 1) * slice;
+}
+
 /* Let another entry have its turn if the rules say so now. True: a switch has begun. */
 static bool runlist_make_room(struct fifo_runlist *runlist)
 {
@@ -276,9 +330,11 @@ static bool runlist_make_room(struct fifo_runlist *runlist)
 	next = runlist_next_ready(runlist);
 	if (!next)
 		return false;
-	if (runlist->current && entry_work_date(runlist->current) <= now &&
-	    now < runlist->slice_end_ns)
-		return false;
+	if (runlist->current && entry_work_date(runlist->current) <= now) {
+		runlist_renew_slice(runlist, next);
+		if (now < runlist->slice_end_ns)
+			return false;
+	}
 	runlist_switch_to(runlist, next);
 	return runlist->switching;
 }

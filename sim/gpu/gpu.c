@@ -72,7 +72,8 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.bandwidth = profile->link.bandwidth,
 		.bandwidth_both = profile->link.bandwidth_both,
 		.setup_ns = profile->link.setup,
-		.piece_ns = profile->link.piece,
+		.piece_ns = { [PCIE_H2D] = profile->link.piece_in,
+			      [PCIE_D2H] = profile->link.piece_out },
 	};
 
 	fifo_init(&gpu->fifo, &fifo, &gpu->gmmu);

@@ -113,6 +113,7 @@ static void engine_start_first(struct pcie_engine *engine)
 {
 	const struct pcie_copy *copy = &engine->queue[engine->first];
 	struct pcie_link *link = engine->link;
+	u64 piece_ns = link->config.piece_ns[engine - link->engines];
 	bool shares = link->shared_rate < link->config.bandwidth;
 
 	if (engine->other->completed < copy->after) {
@@ -122,8 +123,8 @@ static void engine_start_first(struct pcie_engine *engine)
 	link_book(link);
 	engine->phase = PCIE_SETUP;
 	engine->start_ns = copy->doorbell_ns > eng_now() ? copy->doorbell_ns : eng_now();
-	engine->setup_end_ns = engine->start_ns + link->config.setup_ns +
-			       (copy->pieces - 1) * link->config.piece_ns;
+	engine->setup_end_ns =
+		engine->start_ns + link->config.setup_ns + (copy->pieces - 1) * piece_ns;
 	engine->bytes_left = copy->bytes;
 	engine->fraction = 0;
 	engine->updated_ns = engine->setup_end_ns;

@@ -22,10 +22,10 @@ enum pcie_direction { PCIE_H2D, PCIE_D2H, PCIE_DIRECTIONS };
 
 /* The constants of a link; from the GPU profile. */
 struct pcie_config {
-	u64 bandwidth;	    /* bytes/s of one direction */
-	u64 bandwidth_both; /* bytes/s of both together */
-	u64 setup_ns;	    /* per copy */
-	u64 piece_ns;	    /* per further piece of one copy */
+	u64 bandwidth;		       /* bytes/s of one direction */
+	u64 bandwidth_both;	       /* bytes/s of both together */
+	u64 setup_ns;		       /* per copy */
+	u64 piece_ns[PCIE_DIRECTIONS]; /* per further piece of one copy */
 };
 
 /* One copy. */

@@ -234,6 +234,30 @@ struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal)
 	return cursor;
 }
 
+struct gmmu_footprint gmmu_kernel_footprint(const struct gmmu_walk *walk,
+					    const struct gmmu_cursor *cursor)
+{
+	struct gmmu_footprint none = { cursor->ordinal, cursor->ordinal };
+	struct touch_view view;
+	u64 before, blocks, kernels, kernel;
+
+	if (cursor->touch >= walk->count || !walk->touches[cursor->touch].kernels)
+		return none;
+	view = touch_view(walk, cursor->touch);
+	before = touch_count_blocks(&view, 0, cursor->block);
+	blocks = touch_count_blocks(&view, 0, view.touch->block_count);
+	if (before >= blocks)
+		return none;
+	kernels = min((u64)view.touch->kernels, blocks);
+	/* Kernel k touches the blocks from ceil(k * blocks / kernels) on. */
+	kernel = before * kernels / blocks;
+	return (struct gmmu_footprint){
+		.first = cursor->ordinal - before + (kernel * blocks + kernels - 1) / kernels,
+		.end = cursor->ordinal - before +
+		       ((kernel + 1) * blocks + kernels - 1) / kernels,
+	};
+}
+
 bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 		     struct gmmu_cursor *ret_cursor)
 {

@@ -27,6 +27,12 @@
 struct gmmu_touch {
 	u64 va; /* of the first block */
 	u32 block_count;
+	/*
+	 * How many kernels touch the run: each an equal part of its touched blocks, all at once, as
+	 * it begins. A matrix product touches its weights so. 0: the run is touched bit by bit, in
+	 * the course of the work.
+	 */
+	u32 kernels;
 	u8 access; /* enum gvm_access */
 	/*
 	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run
@@ -82,6 +88,19 @@ u64 gmmu_count_blocks(const struct gmmu_walk *walk);
 
 /* Move the cursor forward to the next block with a missing page. False: no page is missing. */
 bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
+
+/* The ordinals of the blocks that one kernel touches at once. */
+struct gmmu_footprint {
+	u64 first;
+	u64 end;
+};
+
+/*
+ * The blocks that are touched together with the block at the cursor, by the kernel that begins with
+ * them. Empty at the end of the walk, and in a run that is touched bit by bit.
+ */
+struct gmmu_footprint gmmu_kernel_footprint(const struct gmmu_walk *walk,
+					    const struct gmmu_cursor *cursor);
 
 /* How far one stall looks ahead. */
 struct gmmu_window {

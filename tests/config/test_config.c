@@ -31,7 +31,8 @@ START_TEST(everything_is_bound)
 	ck_assert_uint_eq(config.gpu.flops_bf16, 312000000000000);
 	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);
 	ck_assert_uint_eq(config.gpu.link.setup, 2500);
-	ck_assert_uint_eq(config.gpu.link.piece, 700);
+	ck_assert_uint_eq(config.gpu.link.piece_in, 700);
+	ck_assert_uint_eq(config.gpu.link.piece_out, 800);
 	ck_assert_uint_eq(config.gpu.fault.zero_bandwidth, 700000000000);
 	ck_assert_uint_eq(config.host.speed, 1230000);
 	ck_assert_uint_eq(config.container_count, 1);
@@ -56,7 +57,7 @@ START_TEST(later_layers_win)
 {
 	load(NULL, NULL);
 	ck_assert_uint_eq(config.gpu.link.setup, 2500);
-	ck_assert_uint_eq(config.gpu.link.piece, 700);
+	ck_assert_uint_eq(config.gpu.link.piece_in, 700);
 	load_changed("\"tiny\"", "\"tiny\", \"link\": {\"setup\": \"3us\"}");
 	ck_assert_uint_eq(config.gpu.link.setup, 3000);
 	ck_assert_uint_eq(config.gpu.link.bandwidth, 16000000000);
@@ -144,7 +145,7 @@ START_TEST(a_machine_may_have_gpus_of_different_profiles)
 	ck_assert_str_eq(config.gpus[0].profile, "other");
 	ck_assert_uint_eq(config.gpu.link.setup, 2500);
 	ck_assert_uint_eq(config.gpus[0].link.setup, 9000);
-	ck_assert_uint_eq(config.gpus[0].link.piece, 700);
+	ck_assert_uint_eq(config.gpus[0].link.piece_in, 700);
 	ck_assert_uint_eq(config.host.speed, 1230000);
 	ck_assert_ptr_eq(config_gpu(&config, &config.containers[0]), &config.gpus[0]);
 	load("gpus.second.profile=tiny", "containers.vllm.gpu=gpu0");

@@ -27,10 +27,12 @@ START_TEST(set_mistakes_are_named)
 		       "with its app.type");
 	assert_bad_set("gpu.link=5",
 		       "--set:gpu.link: is not an object, allowed: an object with "
-		       "bandwidth, bandwidth_both, setup, piece");
+		       "bandwidth, bandwidth_both, setup, piece_in, "
+		       "piece_out");
 	assert_bad_set("gpu.link={\"setup\": }",
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
-		       "bandwidth, bandwidth_both, setup, piece");
+		       "bandwidth, bandwidth_both, setup, piece_in, "
+		       "piece_out");
 	assert_bad_set("name=caf\xe9", "--set:name: is not UTF-8, allowed: UTF-8 text");
 	snprintf(message, sizeof(message),
 		 "--set:system.name: \"gvmx\" is not known, allowed: ");
@@ -138,7 +140,8 @@ START_TEST(keys_of_another_application_are_named)
 		"denoiser_activation, decoder_activation, steps, passes_per_step, text_passes, "
 		"text_flops, "
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
-		"kernels_per_pass, kernels_text, kernels_decoder, host_per_image, warmup, "
+		"kernels_per_pass, kernels_text, kernels_decoder, text_matrices, "
+		"clip_matrices, denoiser_matrices, decoder_matrices, host_per_image, warmup, "
 		"load_bandwidth");
 }
 END_TEST
@@ -186,7 +189,7 @@ START_TEST(unknown_keys_are_named)
 		   "gpu_memory_utilization, "
 		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
 		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
-		   "kv_bandwidth, boot, slo_ttft, "
+		   "weight_matrices, layers, kv_bandwidth, boot, slo_ttft, "
 		   "trace, client");
 }
 END_TEST

@@ -102,15 +102,16 @@ static void state_in_use(void *data)
 
 	/*
 	 * 8 to save or restore a full GPU. a's kernel is in execution when its slice ends, and
-	 * holds half of it. b leaves between two kernels, with no state. So a 10-110, switch 10
-	 * + 4, b 124-224, switch 10 + 4, a 238-338, 14, b 352-452, 14, a 466-516.
+	 * holds half of it. b leaves between two kernels, with no state. A slice begins with the
+	 * restore. So a 10-110, switch 10 + 4, b 124-224, switch 10 + 4, a 238-334, 14, b
+	 * 348-448, 14, a 462-516.
 	 */
 	(void)data;
 	fifo.config.context_state_ns = 8;
 	a.occupancy_ppm = 500000;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
-	expect_end(&b, 452);
+	expect_end(&b, 448);
 	expect_end(&a, 516);
 	ck_assert_uint_eq(fifo.switches, 5);
 }
@@ -141,6 +142,51 @@ static void newcomer(void *data)
 START_TEST(a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice)
 {
 	simulate(newcomer);
+}
+END_TEST
+
+static void newcomer_beside_a_queue(void *data)
+{
+	struct fifo_burst a = ready_burst(10, 100);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/*
+	 * a began new slices at 110, 210, 310 and 410, for its kernels are queued. b comes at 490
+	 * and waits for 510. It begins at 520.
+	 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(490);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 570);
+	expect_end(&a, 1080);
+}
+
+START_TEST(a_newcomer_waits_for_the_slice_of_one_with_a_queue)
+{
+	simulate(newcomer_beside_a_queue);
+}
+END_TEST
+
+static void newcomer_beside_a_late_queue(void *data)
+{
+	struct fifo_burst a = { .kernels = 3, .kernel_ns = 300, .launch_ns = 90 };
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/*
+	 * a is loaded at 100, and its slice ends at 200. Its second kernel is launched at 180, so
+	 * a new slice begins, and another at 300. b comes at 310 and waits for 400.
+	 */
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(310);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 460);
+}
+
+START_TEST(launched_kernels_are_a_queue_and_others_are_not)
+{
+	simulate(newcomer_beside_a_late_queue);
 }
 END_TEST
 
@@ -390,6 +436,43 @@ START_TEST(a_kernel_that_faults_stays_until_it_has_all_of_its_pages)
 }
 END_TEST
 
+static void whole_matrix(void *data)
+{
+	/* Kernel 0 multiplies by a matrix of blocks 0 and 1, kernel 2 by one of blocks 2 and 3. */
+	struct gmmu_touch touch = { .va = VA, .block_count = 4, .kernels = 2 };
+	struct fifo_burst a = ready_burst(4, 100);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* a does the work of kernels 0 and 1, and misses block 3 as kernel 2 begins, at 210. */
+	(void)data;
+	for (u32 i = 0; i < 3; i++)
+		map_block(i);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(220);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(tsg_a.busy_ns, 200);
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
+	fifo_submit(&tsg_b, &b);
+	/* It keeps the GPU until it has all of the matrix. */
+	eng_sleep_until(300);
+	gmmu_flush(&gmmu);
+	map_block(3);
+	fifo_replay(&fifo);
+	/* Kernel 2 has begun, so it does not miss its blocks any more. */
+	eng_sleep_until(301);
+	evict_block(&tsg_a, 2);
+	expect_end(&b, 370);
+	expect_end(&a, 570);
+}
+
+START_TEST(a_kernel_touches_all_of_its_matrix_as_it_begins)
+{
+	simulate(whole_matrix);
+}
+END_TEST
+
 static void unmapped_after_replay(void *data)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
@@ -630,6 +713,8 @@ TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
 	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
 	  a_switch_saves_and_restores_the_state_of_kernels_in_execution,
 	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,
+	  a_newcomer_waits_for_the_slice_of_one_with_a_queue,
+	  launched_kernels_are_a_queue_and_others_are_not,
 	  a_newcomer_waits_for_the_end_of_a_running_slice,
 	  a_launch_bound_burst_gives_its_gaps_to_others,
 	  tsgs_take_turns_in_the_order_of_the_runlist,
@@ -638,6 +723,7 @@ TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
 	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
 	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
 	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
+	  a_kernel_touches_all_of_its_matrix_as_it_begins,
 	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
 	  who_is_thrown_off_does_not_take_the_turn_of_others,
 	  a_killed_tsg_fails_its_bursts_and_nobody_elses, each_tsg_has_its_own_timeslice,

@@ -5,9 +5,9 @@
 #include "runner.h"
 
 /* 1 byte/ns in each direction, 10 ns of set-up, 3 ns for each further piece. */
-static const struct pcie_config full_duplex = { 1000000000, 2000000000, 10, 3 };
+static const struct pcie_config full_duplex = { 1000000000, 2000000000, 10, { 3, 3 } };
 /* Both directions together carry 1.5 times one: 0.75 bytes/ns each while both move. */
-static const struct pcie_config coupled = { 1000000000, 1500000000, 10, 3 };
+static const struct pcie_config coupled = { 1000000000, 1500000000, 10, { 3, 3 } };
 
 static struct pcie_link pcie;
 static void (*body)(void);
@@ -203,7 +203,7 @@ static void naive_link(const struct pcie_config *config, struct pcie_use *use)
 			if (first[d] && setup[d] < 0 && now >= first[d]->doorbell_ns &&
 			    done[!d] >= first[d]->after) {
 				setup[d] = (s64)(config->setup_ns +
-						 (first[d]->pieces - 1) * config->piece_ns);
+						 (first[d]->pieces - 1) * config->piece_ns[d]);
 				left[d] = (s64)first[d]->bytes * QUARTERS;
 			}
 		for (int d = 0; d < 2; d++)

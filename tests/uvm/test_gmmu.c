@@ -195,6 +195,38 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 }
 END_TEST
 
+/* By ordinal: 3 and 2 of five blocks, none of the next run, and one by one of four. */
+START_TEST(kernels_touch_equal_parts_of_a_run)
+{
+	static const u32 masks[] = { 0x1, 0x0, 0x8 };
+	static const u64 groups[] = { 0x5 };
+	struct gmmu_touch touches[] = {
+		{ .va = VA, .block_count = 5, .kernels = 2 },
+		{ .va = VA, .block_count = 3 },
+		{ .va = VA,
+		  .block_count = 6,
+		  .kernels = 9,
+		  .masks = masks,
+		  .groups = groups,
+		  .blocks_per_mask = 2 },
+	};
+	static const struct gmmu_footprint expected[] = {
+		{ 0, 3 }, { 0, 3 }, { 0, 3 },  { 3, 5 },   { 3, 5 },   { 5, 5 },   { 6, 6 },
+		{ 7, 7 }, { 8, 9 }, { 9, 10 }, { 10, 11 }, { 11, 12 }, { 12, 12 },
+	};
+	const struct gmmu_walk *walk = WALK(touches, 3);
+
+	set_up_range();
+	for (u64 i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct gmmu_cursor cursor = gmmu_seek(walk, i);
+		struct gmmu_footprint footprint = gmmu_kernel_footprint(walk, &cursor);
+
+		ck_assert_uint_eq(footprint.first, expected[i].first);
+		ck_assert_uint_eq(footprint.end, expected[i].end);
+	}
+}
+END_TEST
+
 START_TEST(a_full_buffer_takes_no_more_and_its_ring_wraps)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
@@ -269,6 +301,6 @@ TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
 	  places_in_a_list_are_found_by_ordinal_and_by_block,
-	  a_full_buffer_takes_no_more_and_its_ring_wraps,
+	  kernels_touch_equal_parts_of_a_run, a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,
 	  a_space_that_goes_away_takes_its_records_and_no_others)
