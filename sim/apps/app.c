@@ -3,10 +3,19 @@
 #include "apps/app.h"
 
 #include "apps/app_cost.h"
+#include "engine/random.h"
 
 int app_listen(const struct app_env *env, struct gvm_listener *listener)
 {
 	return env->listens ? cuda_listen(env->cuda, listener) : 0;
+}
+
+int app_start_late(const struct app_env *env)
+{
+	u64 random = random_begin(env->config->seed, env->container->name);
+	u64 late_ns = random_below(&random, env->config->jitter.start + 1);
+
+	return late_ns ? eng_sleep_until(eng_now() + late_ns) : 0;
 }
 
 int app_host_work(const struct app_env *env, u64 ns)

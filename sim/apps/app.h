@@ -30,6 +30,12 @@ struct app_env {
  */
 int app_listen(const struct app_env *env, struct gvm_listener *listener);
 
+/*
+ * Blocking: a closed loop waits before it begins, up to the scenario's jitter.start, by the seed. Returns
+ * 0 or -EINTR.
+ */
+int app_start_late(const struct app_env *env);
+
 /* Blocking: host work of @ns on the reference host. Returns 0 or -EINTR. */
 int app_host_work(const struct app_env *env, u64 ns);
 

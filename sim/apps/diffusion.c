@@ -261,6 +261,8 @@ static int diffusion_run(const struct app_env *env)
 	diffusion_init_phases(&diffusion);
 	status = app_listen(env, &diffusion.pressure);
 	if (!status)
+		status = app_start_late(env);
+	if (!status)
 		status = diffusion_load(&diffusion);
 	while (!status)
 		status = diffusion_log_image(&diffusion);

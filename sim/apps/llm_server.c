@@ -38,7 +38,9 @@
 #include "apps/app_cost.h"
 #include "config/check.h"
 #include "engine/error.h"
+#include "engine/random.h"
 #include "trace/trace_read.h"
+#include "trace/trace_resample.h"
 
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)
@@ -326,6 +328,7 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
 	struct trace *trace;
+	int status;
 
 	if (!server_group_count(cfg, &env->config->gpu))
 		return sim_user_error(
@@ -339,7 +342,13 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	trace_init(trace);
 	env->prepared = trace;
-	return trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, trace, err);
+	status = trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, trace, err);
+	if (status)
+		return status;
+	return trace_resample(trace, (enum trace_draw)env->config->jitter.arrivals,
+			      (u64)((unsigned __int128)env->config->jitter.block *
+				    cfg->client.divide / CFG_PPM),
+			      random_begin(env->config->seed, env->container->name), err);
 }
 
 static void llm_server_discard(struct app_env *env)

@@ -45,7 +45,7 @@ const struct command command_figure = {
 	.options = options,
 	.more = "Runs are kept in results/cache, and made again only if the scenario, a trace "
 		"or\n"
-		"this program has changed. The 200 runs used last are kept.\n"
+		"this program has changed. The 500 runs used last are kept.\n"
 		"\n"
 		"\"gvmsim figure NAME --help\" teaches each figure. plots/figures/README.md "
 		"says how\n"

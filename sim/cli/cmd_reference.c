@@ -127,6 +127,11 @@ static int print_scenario(void)
 	       "| word | one of the words listed |\n",
 	       cfg_type_unit(CFG_TYPE_DURATION));
 	print_scenario_part(&schema, "The scenario", "", "");
+	print_scenario_part(
+		&schema, "jitter", "jitter.",
+		"Two runs that differ in the seed alone are two draws of what could "
+		"have happened. Without these\nkeys a seed only matters to page "
+		"players with a random pattern.\n\n");
 	print_scenario_part(&schema, "system", "system.", "");
 	print_scenario_part(&schema, "gpu", "gpu.",
 			    "The GPU of the machine, `gpu0`. Further GPUs are `gpus.<name>`, "

@@ -119,6 +119,12 @@ struct config {
 	char description[CFG_TEXT_MAX];
 	u64 duration; /* ns */
 	u64 seed;
+	/* What a run could have been: draws that depend on the seed. */
+	struct {
+		u64 arrivals; /* enum trace_draw: what of a trace is resampled, */
+		u64 block;    /* in blocks of this length, ns as they are replayed */
+		u64 start;    /* a closed loop begins up to this much later, ns */
+	} jitter;
 	const struct cfg_keys *system; /* "system.name" */
 	void *system_keys;    /* the struct of the system's keys; owned by the config */
 	struct cfg_gpu gpu;   /* "gpu0" */

@@ -48,6 +48,9 @@
 		CFG_MEMBER(struct cfg_event, member_), .help = help_, __VA_ARGS__ \
 	}
 
+/* As enum trace_draw. */
+static const char *const draws[] = { "recorded", "gaps", "requests", NULL };
+
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
 /* The rows before those of the systems. */
@@ -58,6 +61,16 @@ static const struct cfg_key scenario_rows[] = {
 	     CFG_RANGE(1, 24 * CFG_HOUR)),
 	ROOT("seed", INTEGER, seed, "seed of all random numbers", CFG_RANGE(0, INT64_MAX),
 	     CFG_DEFAULT("1")),
+	ROOT("jitter.arrivals", ENUM, jitter.arrivals,
+	     "of a trace, what is drawn anew by the seed, in blocks from nearby: nothing, "
+	     "times "
+	     "between arrivals, or requests",
+	     .words = draws, CFG_DEFAULT("recorded")),
+	ROOT("jitter.block", DURATION, jitter.block, "length of a block, as it is replayed",
+	     CFG_RANGE(CFG_SEC, CFG_HOUR), CFG_DEFAULT("15s")),
+	ROOT("jitter.start", DURATION, jitter.start,
+	     "a closed loop begins up to this much later, by the seed", CFG_RANGE(0, CFG_HOUR),
+	     CFG_DEFAULT("0s")),
 	ROOT("system.name", SET, system, "the system that manages the GPU",
 	     CFG_DEFAULT("stock")),
 };

@@ -15,8 +15,9 @@
 enum run_cache_state {
 	RUN_CACHE_WANTED,
 	RUN_CACHE_RUNNING,
-	RUN_CACHE_MADE, /* its entry is in the cache */
-	RUN_CACHE_READ, /* its entry has been read into "folder" */
+	RUN_CACHE_MADE,	    /* its entry is in the cache */
+	RUN_CACHE_READ,	    /* its entry has been read into "folder" */
+	RUN_CACHE_LEFT_OUT, /* it is not wanted; a path that the caller sets is another run's */
 };
 
 /* One run. The caller sets the first part; run_cache_destroy() frees the rest. */

@@ -19,6 +19,8 @@ int figure_data_take(struct figure_data *data, struct sim_error *err)
 	int status = 0;
 
 	for (size_t run = 0; !status && run < figure->run_count; run++) {
+		if (data->runs[run].state == RUN_CACHE_LEFT_OUT && !*data->runs[run].path)
+			continue;
 		snprintf(file, sizeof(file), "%s/summary.json", data->runs[run].path);
 		status = results_load_json(file, &data->summaries[run], err);
 		snprintf(file, sizeof(file), "%s/config.json", data->runs[run].path);

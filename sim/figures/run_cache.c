@@ -120,6 +120,8 @@ static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 		struct sim_error ignored = { 0 };
 		size_t first = 0;
 
+		if (runs[i].state == RUN_CACHE_LEFT_OUT)
+			continue;
 		if (!fresh && !read_entry(&runs[i], &ignored))
 			continue;
 		while (strcmp(runs[first].key, runs[i].key) != 0)
@@ -140,6 +142,8 @@ int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
 	int status = hash_program(program, err);
 
 	for (size_t i = 0; !status && i < count; i++) {
+		if (runs[i].state == RUN_CACHE_LEFT_OUT)
+			continue;
 		status = load_config(&runs[i], err);
 		if (!status)
 			status = make_key(&runs[i], program, err);
@@ -153,7 +157,7 @@ int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
 		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
 			count);
 	for (size_t i = 0; !status && i < count; i++)
-		if (runs[i].state != RUN_CACHE_READ)
+		if (runs[i].state != RUN_CACHE_READ && runs[i].state != RUN_CACHE_LEFT_OUT)
 			status = read_entry(&runs[i], err);
 	return status;
 }

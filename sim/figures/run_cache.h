@@ -23,7 +23,7 @@ struct sim_error;
 #define RUN_CACHE_FOLDER "results/cache"
 
 /*
- * Get @count runs. Runs in the cache are read, unless @fresh; the others are made, as many at a
+ * Get @count runs, except those that are RUN_CACHE_LEFT_OUT. Runs in the cache are read, unless @fresh; the others are made, as many at a
  * time as there are cores. Reports on stderr. A damaged entry is made again. An entry appears
  * complete or not at all.
  *

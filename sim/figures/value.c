@@ -257,3 +257,26 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 		return config_value(data, run, json_string_value(inner));
 	return over_rows(data, run, value);
 }
+
+bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used)
+{
+	const char *key;
+	json_t *inner;
+	size_t i;
+
+	if (json_object_get(value, "of"))
+		return other_run(data, run, value) == used;
+	if (json_is_string(value) || json_object_get(value, "config") ||
+	    json_object_get(value, "rows") || json_object_get(value, "covered"))
+		return run == used;
+	if (json_object_get(value, "curve"))
+		return true;
+	json_object_foreach((json_t *)value, key, inner) {
+		json_t *element;
+
+		json_array_foreach(inner, i, element)
+			if (value_uses(data, run, element, used))
+				return true;
+	}
+	return false;
+}

@@ -10,6 +10,12 @@
 struct figure_data;
 
 /*
+ * Does a checked expression in @run of the figure use the results of run @used? Curves count as used by
+ * all runs.
+ */
+bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used);
+
+/*
  * The value of a checked expression in @run of the figure; NAN: it is not known. @published:
  * take it from the published curves; expressions that use no curve are NAN then.
  */

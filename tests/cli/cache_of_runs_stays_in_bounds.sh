@@ -58,23 +58,23 @@ figure 6s || fail "after a kill: $(cat .err)"
 ! has_half_done || fail "left behind: $(find results/cache)"
 [ "$(ls results/cache | wc -l)" -eq 2 ] || fail "entries: $(ls results/cache)"
 
-# The 200 entries that were used last stay, the one used just now among them.
+# The 500 entries that were used last stay, the one used just now among them.
 mkdir results/cache/notes results/cache/00000000000000000000000000000001.mine
 figure 5s || fail "from the cache: $(cat .err)"
 grep -q 'made no run' .err || fail "from the cache: $(cat .err)"
-for i in $(seq 300); do
+for i in $(seq 600); do
 	entry=results/cache/$(printf '%032x' "$i")
 	mkdir "$entry"
 	: >"$entry/summary.json"
 	touch -d "2020-01-01 00:00:00 UTC + $i minutes" "$entry"
 done
 figure 7s || fail "with many entries: $(cat .err)"
-[ "$(find results/cache -mindepth 1 -maxdepth 1 -name '????????????????????????????????' | wc -l)" -eq 200 ] ||
-	fail "not 200 entries: $(ls results/cache | wc -l)"
+[ "$(find results/cache -mindepth 1 -maxdepth 1 -name '????????????????????????????????' | wc -l)" -eq 500 ] ||
+	fail "not 500 entries: $(ls results/cache | wc -l)"
 for i in 1 103; do
 	[ ! -e "results/cache/$(printf '%032x' "$i")" ] || fail "entry $i is still there"
 done
-for i in 104 300; do
+for i in 104 600; do
 	[ -e "results/cache/$(printf '%032x' "$i")" ] || fail "entry $i has gone"
 done
 for name in notes 00000000000000000000000000000001.mine; do
