@@ -23,3 +23,8 @@ int app_host_work(const struct app_env *env, u64 ns)
 	ns = app_host_ns(&env->config->host, ns);
 	return ns ? eng_sleep_until(eng_now() + ns) : 0;
 }
+
+enum app_reason app_death(const struct app_env *env)
+{
+	return cuda_died_of_memory(env->cuda) ? APP_OUT_OF_MEMORY : APP_KILLED;
+}

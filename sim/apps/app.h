@@ -36,6 +36,9 @@ int app_listen(const struct app_env *env, struct gvm_listener *listener);
  */
 int app_start_late(const struct app_env *env);
 
+/* Why the context of an application died. Called while its process has not exited. */
+enum app_reason app_death(const struct app_env *env);
+
 /* Blocking: host work of @ns on the reference host. Returns 0 or -EINTR. */
 int app_host_work(const struct app_env *env, u64 ns);
 

@@ -3,6 +3,7 @@
 #ifndef SIM_APPS_APP_LOG_H
 #define SIM_APPS_APP_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/types.h"
@@ -10,8 +11,19 @@
 /* How a request or an image ended. */
 enum app_outcome {
 	APP_COMPLETED,
-	APP_FAILED,  /* the client could not even open a connection, or the context died */
+	APP_FAILED,  /* it never gets an answer: enum app_reason */
 	APP_DROPPED, /* in flight when the client stopped, or the run ended */
+};
+
+/* Why a request or an image failed. */
+enum app_reason {
+	APP_NO_REASON,	   /* it did not fail */
+	APP_REFUSED,	   /* the client had as many requests open as it can hold */
+	APP_TOO_LONG,	   /* its tokens never fit into the server's model or KV cache */
+	APP_OUT_OF_MEMORY, /* the context died, as a fault found no memory; or it had died before */
+	APP_KILLED, /* the context was killed: by a fault of another client of its MPS server */
+	APP_ERROR,  /* a real log has another error */
+	APP_REASONS,
 };
 
 /* Gaps between the tokens of a request. */
@@ -26,11 +38,14 @@ enum app_gaps {
 struct app_record {
 	u64 id;
 	u64 arrival_ns;
+	u64 start_ns; /* a server took it out of its queue for the first time */
 	u64 first_ns; /* first token; an image's only date is its end */
 	u64 finish_ns;
 	u32 prompt_tokens;
 	u32 output_tokens;
+	u32 preemptions; /* a server took its KV blocks away: it computed everything again */
 	enum app_outcome outcome;
+	enum app_reason reason;
 };
 
 /* What an application logged. Owned by it. */
@@ -44,7 +59,8 @@ struct app_log {
 		size_t count;
 		size_t room;
 	} gaps[APP_GAP_KINDS];
-	u64 end_ns; /* the client stopped; 0: the log ends with the run */
+	u64 end_ns;	 /* the client stopped; 0: the log ends with the run */
+	bool has_server; /* start_ns and preemptions are known: a client's log has neither */
 };
 
 /* Append a record, or a gap. Return 0 or -ENOMEM. The new record is the last one. */

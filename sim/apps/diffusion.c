@@ -244,8 +244,10 @@ static int diffusion_log_image(struct diffusion *diffusion)
 	status = diffusion_make_image(diffusion);
 	if (!status)
 		logged->outcome = APP_COMPLETED;
-	else if (status == -EIO)
+	else if (status == -EIO) {
 		logged->outcome = APP_FAILED;
+		logged->reason = app_death(diffusion->env);
+	}
 	if (status != -EINTR)
 		logged->finish_ns = eng_now();
 	return status;

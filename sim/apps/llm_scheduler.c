@@ -200,6 +200,7 @@ static void schedule_waiting(struct llm_scheduler *scheduler, struct llm_step *s
 		list_del_init(&request->node);
 		request->state = LLM_RUNNING;
 		scheduler->running[scheduler->running_count++] = request;
+		step->admitted++;
 		step_add(scheduler, step, request, tokens);
 	}
 }

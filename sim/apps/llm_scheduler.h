@@ -43,6 +43,7 @@ struct llm_request {
 /* What a step makes the GPU do. */
 struct llm_step {
 	u32 sequences;	     /* requests in it */
+	u32 admitted;	     /* of these, from the waiting queue: the last ones in running[] */
 	u32 prefill_tokens;  /* of prompts, and of answers that are computed again */
 	u32 decode_tokens;   /* one for each request that has nothing else left to compute */
 	u64 kv_tokens_read;  /* sum of the sequences' contexts, their new tokens included */

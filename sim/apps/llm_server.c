@@ -176,6 +176,10 @@ static int server_step(struct llm_server *server)
 	int status;
 
 	llm_scheduler_schedule(scheduler, &step);
+	for (u32 i = scheduler->running_count - step.admitted; i < scheduler->running_count;
+	     i++)
+		llm_session_start(server, container_of(scheduler->running[i],
+						       struct llm_session, request));
 	status = server_compute(server, &step);
 	if (status)
 		return status;
@@ -225,8 +229,10 @@ static int server_live(struct llm_server *server)
 	server->dead = status == -EIO;
 	llm_pressure_stop(server);
 	/* A process whose context died ends, and its memory goes back. */
-	if (server->dead)
+	if (server->dead) {
+		server->death = app_death(server->env);
 		cuda_process_exit(server->env->cuda);
+	}
 	if (llm_sessions_close(server, server->dead))
 		status = -ENOMEM;
 	server_end_client(server);
@@ -238,9 +244,11 @@ static int llm_server_run(const struct app_env *env)
 	struct llm_server server = { .env = env, .cfg = env->container->app };
 	int status = server_init(&server);
 
+	env->log->has_server = true;
 	if (!status)
 		status = server_load(&server);
 	server.dead = status == -EIO;
+	server.death = app_death(env);
 	if (!status || server.dead)
 		status = server_live(&server);
 	/* Until the context is gone, a step that was interrupted reads the masks of the pool. */
@@ -289,6 +297,9 @@ static const struct cfg_key llm_server_keys[] = {
 		    "its process starts this long before the container's start",
 		    CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("5s")),
 	CLIENT("slo_ttft", DURATION, slo_ttft, "promised time to the first token; 0s: none",
+	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
+	CLIENT("slo_itl", DURATION, slo_itl,
+	       "promised mean time between the tokens of a request; 0s: none",
 	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
 	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
 	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",

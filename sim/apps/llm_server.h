@@ -24,6 +24,7 @@ struct cfg_client {
 	u64 max_open;		 /* "app.client.max_open"; 0: no limit */
 	bool drop_in_flight;	 /* "app.client.drop_in_flight": at stop, else wait for them */
 	u64 slo_ttft;		 /* "app.slo_ttft", ns; 0: none */
+	u64 slo_itl;		 /* "app.slo_itl", ns; 0: none */
 };
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
@@ -74,8 +75,9 @@ struct llm_server {
 	struct eng_actor *client;
 	struct eng_actor *pressure_actor; /* NULL: it does not listen */
 	struct gvm_listener pressure;
-	bool client_done; /* sends nothing any more, takes nothing any more */
-	bool dead;	  /* the context died: connections are refused */
+	bool client_done;      /* sends nothing any more, takes nothing any more */
+	bool dead;	       /* the context died: connections are refused */
+	enum app_reason death; /* of a dead context */
 };
 
 /*
@@ -83,6 +85,9 @@ struct llm_server {
  * Returns 0 or -ENOMEM.
  */
 int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request);
+
+/* A step has taken the request out of the waiting queue now, for the first time or again. */
+void llm_session_start(struct llm_server *server, const struct llm_session *session);
 
 /* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
 int llm_session_emit(struct llm_server *server, struct llm_session *session);

@@ -5,14 +5,15 @@
 #include <stdlib.h>
 
 /*
- * Log the gaps between a session's tokens and forget the session. Its record is written before.
- * Returns 0 or -ENOMEM.
+ * Log the gaps between a session's tokens and its preemptions, and forget the session. The rest of its
+ * record is written before. Returns 0 or -ENOMEM.
  */
 static int session_close(struct llm_server *server, struct llm_session *session,
 			 enum app_gaps kind)
 {
 	int status = 0;
 
+	server->env->log->records[session->record].preemptions = session->request.preemptions;
 	for (u32 i = 0; i < session->gap_count && !status; i++)
 		status = app_log_add_gap(server->env->log, kind, session->gaps_ns[i]);
 	list_del_init(&session->node);
@@ -20,6 +21,14 @@ static int session_close(struct llm_server *server, struct llm_session *session,
 	if (!--server->open_count)
 		eng_wake_all(&server->drained);
 	return status;
+}
+
+void llm_session_start(struct llm_server *server, const struct llm_session *session)
+{
+	struct app_record *record = &server->env->log->records[session->record];
+
+	if (!record->start_ns)
+		record->start_ns = eng_now();
 }
 
 int llm_session_emit(struct llm_server *server, struct llm_session *session)
@@ -53,6 +62,7 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 
 		if (failed) {
 			record->outcome = APP_FAILED;
+			record->reason = server->death;
 			record->finish_ns = end_ns;
 		}
 		llm_scheduler_abort(&server->scheduler, &session->request);
@@ -65,9 +75,11 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 }
 
 /* A request that fails at once. Returns 0 or -ENOMEM. */
-static int log_failure(struct llm_server *server, struct app_record *record)
+static int log_failure(struct llm_server *server, struct app_record *record,
+		       enum app_reason reason)
 {
 	record->outcome = APP_FAILED;
+	record->reason = reason;
 	record->finish_ns = record->arrival_ns;
 	return app_log_add(server->env->log, record);
 }
@@ -88,8 +100,10 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 	};
 	struct llm_session *session;
 
-	if (server->dead || (client->max_open && server->open_count >= client->max_open))
-		return log_failure(server, &record);
+	if (server->dead)
+		return log_failure(server, &record, server->death);
+	if (client->max_open && server->open_count >= client->max_open)
+		return log_failure(server, &record, APP_REFUSED);
 	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64));
 	if (!session)
 		return -ENOMEM;
@@ -98,7 +112,7 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 	session->record = server->env->log->record_count;
 	if (llm_scheduler_add(&server->scheduler, &session->request)) {
 		free(session);
-		return log_failure(server, &record);
+		return log_failure(server, &record, APP_TOO_LONG);
 	}
 	list_add_tail(&session->node, &server->open);
 	server->open_count++;

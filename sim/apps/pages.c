@@ -184,6 +184,8 @@ static int pages_log_round(struct pages *pages)
 	if (status == -EINTR)
 		return status;
 	logged->outcome = status ? APP_FAILED : APP_COMPLETED;
+	if (status)
+		logged->reason = app_death(pages->env);
 	logged->finish_ns = eng_now();
 	return status;
 }

@@ -22,18 +22,26 @@ enum metric_unit {
 	METRIC_MS,
 	METRIC_S,
 	METRIC_SHARE, /* 0 to 1 */
+	METRIC_PER_S, /* so many a second */
 	METRIC_UNITS,
 };
 
 /* What a metric is computed from. */
 enum metric_source {
-	METRIC_MEASURED, /* not from the log: the machine, or the collector, knows it */
-	METRIC_ARRIVALS, /* count: records that the application's users tried to make */
-	METRIC_OUTCOMES, /* count: records of one outcome */
-	METRIC_TO_FIRST, /* times from arrival to first answer */
-	METRIC_TO_END,	 /* times from arrival to end */
-	METRIC_GAPS,	 /* gaps between answers */
-	METRIC_KEPT,	 /* share of records that kept a promise */
+	METRIC_MEASURED,    /* not from the log: the machine, or the collector, knows it */
+	METRIC_ARRIVALS,    /* count: records that the application's users tried to make */
+	METRIC_OUTCOMES,    /* count: records of one outcome */
+	METRIC_FAILURES,    /* count: failed records of one reason */
+	METRIC_PREEMPTIONS, /* count: of all records, by their server */
+	METRIC_TO_START,    /* times from arrival to the first turn on the server */
+	METRIC_TO_FIRST,    /* times from arrival to first answer */
+	METRIC_TO_END,	    /* times from arrival to end */
+	METRIC_GAPS,	    /* gaps between answers */
+	METRIC_KEPT,	    /* share of records that kept a promise */
+	/* A second, from the first arrival to the end of the log: */
+	METRIC_COMPLETED_RATE, /* completed records */
+	METRIC_GOODPUT,	       /* completed records that kept all promises that were made */
+	METRIC_TOKEN_RATE,     /* tokens of answers, also of records that did not complete */
 };
 
 /*
@@ -51,6 +59,7 @@ enum metric_view {
 /* What an application promises its users. */
 enum app_promise {
 	APP_PROMISE_FIRST, /* the longest time from arrival to the first answer */
+	APP_PROMISE_GAPS,  /* the longest mean of the gaps between a record's answers */
 	APP_PROMISES,
 };
 
@@ -66,15 +75,29 @@ struct metric {
 	enum metric_source source;
 	enum metric_view view;	  /* of times and shares */
 	enum app_outcome outcome; /* of METRIC_OUTCOMES */
+	enum app_reason reason;	  /* of METRIC_FAILURES */
 	enum app_promise promise; /* of METRIC_KEPT */
 	int statistic;		  /* of times: METRIC_MEAN or a percentile */
 };
 
-/* Rows: how many records had @outcome_; a statistic of times; mean, p50, p90 and p99 of times. */
+/*
+ * Rows: how many records had @outcome_; how many failed for @reason_; a number a second; a statistic of
+ * times; mean, p50, p90 and p99 of times.
+ */
 #define METRIC_OUTCOME_ROW(key_, label_, outcome_)                                        \
 	{                                                                                 \
 		.key = (key_), .label = (label_), .unit = METRIC_COUNT, .compared = true, \
 		.source = METRIC_OUTCOMES, .outcome = APP_##outcome_                      \
+	}
+#define METRIC_REASON_ROW(key_, label_, reason_)                        \
+	{                                                               \
+		.key = (key_), .label = (label_), .unit = METRIC_COUNT, \
+		.source = METRIC_FAILURES, .reason = APP_##reason_      \
+	}
+#define METRIC_RATE_ROW(key_, label_, source_)                                            \
+	{                                                                                 \
+		.key = (key_), .label = (label_), .unit = METRIC_PER_S, .compared = true, \
+		.source = METRIC_##source_                                                \
 	}
 #define METRIC_TIME_ROW(key_, label_, unit_, source_, view_, statistic_, ...) \
 	{                                                                     \

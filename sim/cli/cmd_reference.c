@@ -308,7 +308,7 @@ static void print_metrics(const struct metric *metrics, size_t count)
 {
 	static const char *const units[] = {
 		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes",  [METRIC_MS] = "ms",
-		[METRIC_S] = "s",	  [METRIC_SHARE] = "0 to 1",
+		[METRIC_S] = "s",	  [METRIC_SHARE] = "0 to 1", [METRIC_PER_S] = "1/s",
 	};
 
 	printf("| path | unit | meaning |\n"
@@ -340,6 +340,12 @@ static int print_results(void)
 	       "The image or round in flight at the end counts once it has lasted longer than "
 	       "the "
 	       "mean.\n\n"
+	       "Rates are a second, from the first arrival to the end. Goodput is the rate of "
+	       "completed requests that kept\nevery SLO. A request keeps its ITL SLO if the "
+	       "mean of "
+	       "the gaps between its tokens does. An SLO that was not\nset is null. Queue "
+	       "times and "
+	       "preemptions are null where only a client has logged.\n\n"
 	       "`client_` is the view of a benchmark client, which published figures have: "
 	       "times "
 	       "of completed requests,\nand SLO attainment over completed and failed ones. "

@@ -64,7 +64,10 @@ static void print_metric(struct table *table, const struct metric *metric,
 	}
 }
 
-/* Has any of the containers anything to tell about a metric? A promise that was not made has not. */
+/*
+ * Has any of the containers anything to tell about a metric? A promise that was not made has not, and
+ * neither has a reason for which nothing failed.
+ */
 static bool is_told(const struct metric *metric, const struct summary_container *containers,
 		    size_t count)
 {
@@ -72,11 +75,12 @@ static bool is_told(const struct metric *metric, const struct summary_container 
 
 	if (metric->detail)
 		return false;
-	if (metric->source != METRIC_KEPT)
+	if (metric->source != METRIC_KEPT && metric->source != METRIC_GOODPUT &&
+	    metric->source != METRIC_FAILURES)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (summary_find_metric(&containers[i], metric->key, &value) == metric &&
-		    value->known)
+		    value->known && (value->count || metric->source != METRIC_FAILURES))
 			return true;
 	return false;
 }

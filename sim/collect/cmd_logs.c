@@ -26,6 +26,9 @@ static const struct command_option options[] = {
 	{ "slo", "NAME=TIME", true,
 "the time to first token that NAME's users were promised:\n"
 "7.463s" },
+	{ "slo-itl", "NAME=TIME", true,
+"the mean time between the tokens of a request that NAME's\n"
+"users were promised: 50ms" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -71,8 +74,9 @@ static int take_option(void *data, const char *option, const char *value, struct
 	struct logs_entry *entry = &args->entries[args->count];
 	int status;
 
-	if (!strcmp(option, "slo")) {
+	if (!strncmp(option, "slo", strlen("slo"))) {
 		args->slo_count++;
+		slo->promise = strcmp(option, "slo") ? APP_PROMISE_GAPS : APP_PROMISE_FIRST;
 		status = arguments_split(&command_logs, option, value, &slo->container, &value,
 					 err);
 		return status ? status :

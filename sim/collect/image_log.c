@@ -2,6 +2,7 @@
 /* Images as a CSV file of start and end; see app_logs.h. */
 #include "collect/app_logs.h"
 #include "engine/error.h"
+#include "gvm/port.h"
 #include "results/csv.h"
 
 enum image_column { IMAGE_START, IMAGE_END, IMAGE_COLUMNS };
@@ -36,6 +37,7 @@ static int image_add(const struct csv *csv, const struct app_log_window *window,
 	if (end_ns) {
 		record.finish_ns = end_ns - window->start_ns;
 		record.outcome = APP_COMPLETED;
+		log->end_ns = max(log->end_ns, (u64)record.finish_ns);
 	}
 	if (app_log_add(log, &record))
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
@@ -58,5 +60,9 @@ int app_logs_read_images(struct app_log *log, const char *file,
 			break;
 	}
 	csv_close(&csv);
+	/* With an image in flight, the log ends with the collection. Else it ends with its last image. */
+	for (size_t i = 0; i < log->record_count; i++)
+		if (log->records[i].outcome == APP_DROPPED)
+			log->end_ns = 0;
 	return status;
 }

@@ -156,6 +156,8 @@ static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_re
 	record->outcome = APP_COMPLETED;
 	if (!status && (json_string_length(error) || !record->first_ns))
 		record->outcome = APP_FAILED;
+	if (record->outcome == APP_FAILED)
+		record->reason = APP_ERROR;
 	return status;
 }
 

@@ -15,6 +15,13 @@ void cuda_process_exit(struct cuda_context *context)
 	context->process = NULL;
 }
 
+bool cuda_died_of_memory(const struct cuda_context *context)
+{
+	const struct sim_process *process = context->process;
+
+	return process && process->killed && process->killed_status != -EFAULT;
+}
+
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory)
 {

@@ -85,6 +85,12 @@ enum cuda_location { CUDA_DEVICE, CUDA_HOST };
 void cuda_process_exit(struct cuda_context *context);
 
 /*
+ * Did a context die because a fault, or the context itself, found no memory? False: it lives, or it was
+ * killed. For a process that has not exited.
+ */
+bool cuda_died_of_memory(const struct cuda_context *context);
+
+/*
  * Blocking: allocate @bytes of managed memory; 0 gives an empty allocation. @on_host: the
  * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM (also: the
  * process has SIM_PROCESS_RANGES_MAX allocations).

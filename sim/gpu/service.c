@@ -15,6 +15,7 @@ void sim_process_die(struct sim_process *process, int status)
 		gvm_container_count_death(process->container, status);
 		process->killed = true;
 		process->killed_ns = eng_now();
+		process->killed_status = status;
 	}
 	fifo_kill(process->tsg.fifo, process->tsg.id);
 }

@@ -106,6 +106,7 @@ struct sim_process {
 	bool running;
 	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
 	u64 killed_ns; /* when that happened */
+	int killed_status; /* -EFAULT: by a fault of another client of its MPS server; else no memory */
 };
 
 #endif

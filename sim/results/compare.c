@@ -72,7 +72,7 @@ static void write_csv_row(void *data, const struct compare_row *row)
 {
 	static const char *const units[] = {
 		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes", [METRIC_MS] = "ms",
-		[METRIC_S] = "s",	  [METRIC_SHARE] = "share",
+		[METRIC_S] = "s",	  [METRIC_SHARE] = "share", [METRIC_PER_S] = "1/s",
 	};
 	const struct metric *metric = row->metric;
 	struct writer *writer = data;

@@ -7,7 +7,8 @@
 
 #include "engine/stats.h"
 #include "gvm/port.h"
-#include "results/summary.h"
+
+#define NS_PER_S 1e9
 
 /* Times of one source and view: the known ones in ascending order, then waits without an answer. */
 struct times {
@@ -55,11 +56,13 @@ static void collect_gaps(struct times *times, const struct log *log)
 static u64 record_answer_ns(const struct app_record *record, enum metric_source source,
 			    enum metric_view view)
 {
-	bool completed = record->outcome == APP_COMPLETED;
-
-	if (!completed && (view == METRIC_OF_CLIENT || source == METRIC_TO_END))
+	if (view == METRIC_OF_CLIENT && record->outcome != APP_COMPLETED)
 		return 0;
-	return source == METRIC_TO_FIRST ? record->first_ns : record->finish_ns;
+	if (source == METRIC_TO_START)
+		return record->start_ns;
+	if (source == METRIC_TO_FIRST)
+		return record->first_ns;
+	return record->outcome == APP_COMPLETED ? record->finish_ns : 0;
 }
 
 static void collect_records(struct times *times, const struct log *log)
@@ -161,17 +164,30 @@ static int times_statistic(const struct times *times, const struct metric *metri
 
 enum verdict { VERDICT_KEPT, VERDICT_MISSED, VERDICT_UNDECIDED };
 
+/*
+ * Does the first answer come, or the mean of the gaps between answers stay, within the promised time? Of a
+ * record in flight at the end, the gap that is open then counts, and its wait if it has no answer.
+ */
 static enum verdict record_verdict(const struct log *log, const struct app_record *record,
 				   enum app_promise promise)
 {
 	u64 promise_ns = log->promises_ns[promise];
+	bool in_flight = record->outcome == APP_DROPPED;
+	u64 gaps = 1, ns;
 
-	if (record->first_ns)
+	if (promise == APP_PROMISE_FIRST && record->first_ns)
 		return record->first_ns - record->arrival_ns <= promise_ns ? VERDICT_KEPT :
 									     VERDICT_MISSED;
-	if (record->outcome == APP_DROPPED && record_wait_ns(log, record) <= promise_ns)
-		return VERDICT_UNDECIDED;
-	return VERDICT_MISSED;
+	if (record->outcome == APP_FAILED)
+		return VERDICT_MISSED;
+	ns = record_wait_ns(log, record);
+	if (promise == APP_PROMISE_GAPS && record->first_ns) {
+		gaps = record->output_tokens - (in_flight ? 0u : 1u);
+		ns = (in_flight ? log->end_ns : record->finish_ns) - record->first_ns;
+	}
+	if (ns > (unsigned __int128)gaps * promise_ns)
+		return VERDICT_MISSED;
+	return in_flight ? VERDICT_UNDECIDED : VERDICT_KEPT;
 }
 
 /* The share of records that kept a promise. Not known without one. */
@@ -192,6 +208,62 @@ static struct summary_value share_kept(const struct log *log, const struct metri
 		return (struct summary_value){ 0 };
 	return (struct summary_value){ .known = true,
 				       .real = (double)kept / (double)(kept + missed) };
+}
+
+/* Has a completed record kept all promises that were made? */
+static bool record_is_good(const struct log *log, const struct app_record *record)
+{
+	for (int promise = 0; promise < APP_PROMISES; promise++)
+		if (log->promises_ns[promise] &&
+		    record_verdict(log, record, (enum app_promise)promise) != VERDICT_KEPT)
+			return false;
+	return record->outcome == APP_COMPLETED;
+}
+
+/* So many a second. Goodput is not known if nothing was promised. */
+static struct summary_value rate(const struct log *log, const struct metric *metric)
+{
+	bool promised = false;
+	u64 count = 0, ns = 0;
+
+	if (log->app->record_count)
+		ns = record_wait_ns(log, &log->app->records[0]);
+	for (int promise = 0; promise < APP_PROMISES; promise++)
+		promised |= log->promises_ns[promise] != 0;
+	if (!ns || (metric->source == METRIC_GOODPUT && !promised))
+		return (struct summary_value){ 0 };
+	for (size_t i = 0; i < log->app->record_count; i++) {
+		const struct app_record *record = &log->app->records[i];
+
+		if (metric->source == METRIC_TOKEN_RATE)
+			count += record->output_tokens;
+		else if (metric->source == METRIC_GOODPUT)
+			count += record_is_good(log, record);
+		else
+			count += record->outcome == APP_COMPLETED;
+	}
+	return (struct summary_value){ .known = true,
+				       .real = (double)count * NS_PER_S / (double)ns };
+}
+
+/* How many records arrived, had an outcome or failed for a reason; how often their server preempted them. */
+static struct summary_value record_count(const struct log *log, const struct metric *metric)
+{
+	struct summary_value value = { .known = true };
+
+	for (size_t i = 0; i < log->app->record_count; i++) {
+		const struct app_record *record = &log->app->records[i];
+
+		if (metric->source == METRIC_ARRIVALS)
+			value.count++;
+		else if (metric->source == METRIC_OUTCOMES)
+			value.count += record->outcome == metric->outcome;
+		else if (metric->source == METRIC_FAILURES)
+			value.count += record->reason == metric->reason;
+		else
+			value.count += record->preemptions;
+	}
+	return value;
 }
 
 int log_metrics_compute(const struct app_report *report, const struct app_log *log,
@@ -216,17 +288,26 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 		case METRIC_MEASURED:
 			break;
 		case METRIC_ARRIVALS:
-			value->known = true;
-			value->count = log->record_count;
-			break;
 		case METRIC_OUTCOMES:
-			value->known = true;
-			for (size_t k = 0; k < log->record_count; k++)
-				value->count += log->records[k].outcome == metric->outcome;
+		case METRIC_FAILURES:
+			*value = record_count(&whole, metric);
+			break;
+		case METRIC_PREEMPTIONS:
+			if (log->has_server)
+				*value = record_count(&whole, metric);
+			break;
+		case METRIC_COMPLETED_RATE:
+		case METRIC_GOODPUT:
+		case METRIC_TOKEN_RATE:
+			*value = rate(&whole, metric);
 			break;
 		case METRIC_KEPT:
 			*value = share_kept(&whole, metric);
 			break;
+		case METRIC_TO_START:
+			if (!log->has_server)
+				break;
+			/* fall through */
 		case METRIC_TO_FIRST:
 		case METRIC_TO_END:
 		case METRIC_GAPS:

@@ -36,7 +36,13 @@
 
 #include "apps/report.h"
 
-struct summary_value;
+/* The value of a metric, in its unit. */
+struct summary_value {
+	bool known;  /* false: no samples, no such metric or not measured; null in JSON */
+	bool bound;  /* the true value is greater than this one; {"at_least": 12.5} in JSON */
+	u64 count;   /* counts and bytes */
+	double real; /* all other units */
+};
 
 /*
  * Compute the values of @report's metrics, in its order, into @values. @promises_ns: the promised times,

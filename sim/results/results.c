@@ -76,6 +76,9 @@ static const struct results_column requests_columns[] = {
 	{ "finish_ns", "date of the end" },
 	{ "prompt_tokens", "tokens of the prompt" },
 	{ "output_tokens", "tokens of the answer" },
+	{ "start_ns", "date at which its server began with it" },
+	{ "preemptions", "times that its server took its KV blocks and began again" },
+	{ "reason", "of a failed one: refused, too_long, out_of_memory, killed or error" },
 	{ "outcome", "completed, failed or dropped" },
 	{ NULL, NULL },
 };
@@ -156,6 +159,11 @@ void results_put_log(struct writer *writer, const char *container,
 		[APP_FAILED] = "failed",
 		[APP_DROPPED] = "dropped",
 	};
+	static const char *const reasons[APP_REASONS] = {
+		[APP_NO_REASON] = "",	     [APP_REFUSED] = "refused",
+		[APP_TOO_LONG] = "too_long", [APP_OUT_OF_MEMORY] = "out_of_memory",
+		[APP_KILLED] = "killed",     [APP_ERROR] = "error",
+	};
 
 	for (size_t i = 0; report && i < log->record_count; i++) {
 		const struct app_record *record = &log->records[i];
@@ -169,7 +177,11 @@ void results_put_log(struct writer *writer, const char *container,
 				      record->output_tokens);
 		else
 			writer_printf(writer, ",,");
-		writer_printf(writer, "%s\n", outcomes[record->outcome]);
+		write_date(writer, record->start_ns);
+		if (log->has_server)
+			writer_printf(writer, "%u", record->preemptions);
+		writer_printf(writer, ",%s,%s\n", reasons[record->reason],
+			      outcomes[record->outcome]);
 	}
 }
 

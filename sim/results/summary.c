@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "results/log_metrics.h"
-
 #define METRIC(key_, label_, unit_, compared_)                            \
 	{                                                                 \
 		.key = (key_), .label = (label_), .unit = METRIC_##unit_, \

@@ -12,8 +12,8 @@
 
 #include <jansson.h>
 
-#include "apps/report.h"
 #include "config/config.h"
+#include "results/log_metrics.h"
 
 struct machine;
 struct sim_error;
@@ -50,14 +50,6 @@ enum summary_metric_id {
 };
 
 extern const struct metric summary_metrics[SUMMARY_METRICS];
-
-/* The value of a metric, in its unit. */
-struct summary_value {
-	bool known;  /* false: no samples, no such metric or not measured; null in JSON */
-	bool bound;  /* the true value is greater than this one; {"at_least": 12.5} in JSON */
-	u64 count;   /* counts and bytes */
-	double real; /* all other units */
-};
 
 /* Results of one container. */
 struct summary_container {

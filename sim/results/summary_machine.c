@@ -57,7 +57,9 @@ static void compute_status(struct summary_container *container, const struct sim
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
 	const char *what = "context died";
-	const char *why = "a page fault found no free memory and nothing to evict";
+	const char *why = ran->process.killed_status == -EFAULT ?
+				  "a fatal fault of another client of its MPS server" :
+				  "a page fault found no free memory and nothing to evict";
 
 	if (!ran->status) {
 		snprintf(container->status, sizeof(container->status), "%s",

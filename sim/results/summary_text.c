@@ -54,6 +54,9 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 	case METRIC_SHARE:
 		snprintf(text, size, "%.2f %%", value->real * 100);
 		return;
+	case METRIC_PER_S:
+		snprintf(text, size, "%.3f /s", value->real);
+		return;
 	case METRIC_UNITS:
 		return;
 	}

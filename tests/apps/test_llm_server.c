@@ -44,11 +44,12 @@ static void arrive(u64 at_ns, u32 prompt, u32 response)
 }
 
 /* A request that failed when it was sent. */
-static void expect_refused(size_t index, u64 at)
+static void expect_refused(size_t index, u64 at, enum app_reason reason)
 {
 	const struct app_record *record = &app_log.records[index];
 
 	ck_assert_int_eq(record->outcome, APP_FAILED);
+	ck_assert_int_eq(record->reason, reason);
 	ck_assert_uint_eq(record->arrival_ns, at);
 	ck_assert_uint_eq(record->first_ns, 0);
 	ck_assert_uint_eq(record->finish_ns, at);
@@ -102,6 +103,10 @@ START_TEST(requests_share_steps)
 	expect_record(1, APP_COMPLETED, ZERO, 2670, 2670);
 	/* max(1000, 1000) + 100 * 2 + 55 * 2 = 1310, and 50 before it. */
 	expect_record(2, APP_COMPLETED, ZERO + 100, 2570 + 1360, 2570 + 1360);
+	ck_assert(app_log.has_server);
+	ck_assert_uint_eq(app_log.records[1].start_ns, ZERO);
+	ck_assert_uint_eq(app_log.records[2].start_ns, ZERO + 2670);
+	ck_assert_uint_eq(app_log.end_ns, ZERO + 2670 + 1360);
 }
 END_TEST
 
@@ -147,8 +152,8 @@ START_TEST(a_client_holds_so_many_requests_open)
 	ck_assert_uint_eq(app_log.record_count, 5);
 	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
 	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
-	expect_refused(2, ZERO);
-	expect_refused(3, ZERO + 2669);
+	expect_refused(2, ZERO, APP_REFUSED);
+	expect_refused(3, ZERO + 2669, APP_REFUSED);
 	expect_record(4, APP_COMPLETED, ZERO + 2671, 1360, 1360);
 }
 END_TEST
@@ -177,6 +182,12 @@ START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].count, 2);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1880);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[1], 1710);
+	/* Number 1 had tokens at 5250 and 6960, and none up to the stop at 7500. */
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OTHERS].count, 1);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OTHERS].ns[0], 1710);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 1);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].ns[0], 540);
+	ck_assert_uint_eq(app_log.end_ns, ZERO + 7500);
 	ck_assert_uint_eq(app_end_ns, ZERO + 8250);
 }
 END_TEST
@@ -202,7 +213,7 @@ START_TEST(prompts_that_never_fit_fail)
 	arrive(0, 257, 1);
 	arrive(0, 256, 9);
 	simulate();
-	expect_refused(0, ZERO);
+	expect_refused(0, ZERO, APP_TOO_LONG);
 	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
 	ck_assert_uint_eq(app_log.records[1].output_tokens, 1);
 }
@@ -226,7 +237,7 @@ START_TEST(a_dead_context_fails_open_and_later_requests)
 	ck_assert_uint_eq(app_log.record_count, 3);
 	expect_record(0, APP_FAILED, ZERO, 0, 1000);
 	expect_record(1, APP_FAILED, ZERO + 10, 0, 990);
-	expect_refused(2, ZERO + MS / 2);
+	expect_refused(2, ZERO + MS / 2, APP_KILLED);
 	ck_assert_uint_eq(app_end_ns, ZERO + MS / 2);
 }
 END_TEST
@@ -239,7 +250,7 @@ START_TEST(an_idle_server_dies_with_its_next_request)
 	arrive(0, 10, 5);
 	simulate();
 	ck_assert_int_eq(app_status, -EIO);
-	expect_refused(0, ZERO);
+	expect_refused(0, ZERO, APP_KILLED);
 }
 END_TEST
 
@@ -257,7 +268,7 @@ START_TEST(a_server_that_cannot_load_dies_and_refuses)
 	ck_assert(process.killed);
 	ck_assert(!process.running);
 	ck_assert_uint_eq(app_log.record_count, 1);
-	expect_refused(0, ZERO);
+	expect_refused(0, ZERO, APP_OUT_OF_MEMORY);
 }
 END_TEST
 

@@ -26,9 +26,9 @@ printf 'start_ns,end_ns\n%d,%d\n%d,%d\n' \
 grep -q "note: bench.json: 1 of 4 began before or after the collection and are left out" .notes ||
 	fail "left out: $(cat .notes)"
 [ "$(wc -l <hw/requests.csv)" -eq 6 ] || fail "$(cat hw/requests.csv)"
-grep -q "^diffusion,0,image,10000000,,5010000000,,,completed$" hw/requests.csv ||
+grep -q "^diffusion,0,image,10000000,,5010000000,,,,,,completed$" hw/requests.csv ||
 	fail "images: $(cat hw/requests.csv)"
-awk -F, '$1 == "vllm" { print $2 ":" $5 - $4 ":" $6 - $5 ":" $7 ":" $8 ":" $9 }' hw/requests.csv \
+awk -F, '$1 == "vllm" { print $2 ":" $5 - $4 ":" $6 - $5 ":" $7 ":" $8 ":" $12 }' hw/requests.csv \
 	>.requests
 [ "$(tr '\n' ' ' <.requests)" = "0:100000000:50000000:10:3:completed \
 1:200000000:0:20:1:completed 2:300000001:65000000:30:4:completed " ] ||
@@ -81,7 +81,7 @@ grep -q "^  GPU share *- .* %  *-$" .out || fail "hardware has a GPU share: $(ca
 grep -q "^vllm,gpu_share,share,,[0-9.]*,$" figures/alone-vs-shared.csv || fail "share in the file"
 
 expect 2 "validate results: 1 folders, expected 2, usage: gvmsim validate results" validate results hw
-expect 2 "validate: no command is given, allowed are hardware, results and --help" validate
+expect 2 "validate: no command is given, allowed are hardware, published, results and --help" validate
 expect 2 "none/summary.json: cannot be read" validate results none simulated
 mv hw/summary.json .whole
 jq '.containers = {}' .whole >hw/summary.json

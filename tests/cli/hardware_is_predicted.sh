@@ -32,5 +32,5 @@ expect 2 "validate: unknown command 'software', allowed are hardware" validate s
 expect 2 'validate: no command is given, allowed are hardware' validate
 expect 2 '2 files, expected 1 at most, usage' validate hardware "$rows" twice
 expect 2 '/: is a folder' validate hardware /
-expect 2 "unknown command '--set', allowed are hardware, results" validate --set seed=1 results a b
+expect 2 "unknown command '--set', allowed are hardware, published, results" validate --set seed=1 results a b
 expect 2 "option '--set' is not valid here, usage" validate results a b --set seed=1

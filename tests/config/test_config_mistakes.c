@@ -190,7 +190,7 @@ START_TEST(unknown_keys_are_named)
 		   "gpu_memory_utilization, "
 		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
 		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
-		   "weight_matrices, layers, kv_bandwidth, boot, slo_ttft, "
+		   "weight_matrices, layers, kv_bandwidth, boot, slo_ttft, slo_itl, "
 		   "trace, client");
 }
 END_TEST

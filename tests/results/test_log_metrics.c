@@ -196,6 +196,93 @@ START_TEST(an_image_in_flight_counts_when_it_outlasts_the_mean)
 }
 END_TEST
 
+/*
+ * An SLO of 100 ms between tokens. 3 tokens in 200 ms keep it, in a nanosecond more they do not; one token
+ * has no gap; a failed answer misses. Of requests in flight at 10 s, one has had 2 tokens in 200 ms and may
+ * keep it yet, one 2 in more, and one has waited 9 s for its first.
+ */
+START_TEST(a_request_keeps_the_mean_of_its_gaps)
+{
+	begin(&report_requests);
+	promises_ns[APP_PROMISE_GAPS] = 100 * MS;
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC + 200 * MS);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC + 200 * MS + 1);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC);
+	add(APP_FAILED, 1 * SEC, 2 * SEC, 2 * SEC + 1);
+	add(APP_DROPPED, 9 * SEC, 10 * SEC - 200 * MS, 0);
+	add(APP_DROPPED, 9 * SEC, 10 * SEC - 200 * MS - 1, 0);
+	add(APP_DROPPED, 1 * SEC, 0, 0);
+	for (size_t i = 0; i < log_made.record_count; i++)
+		records[i].output_tokens = i < 2 ? 3 : i < 4 ? 1 : 2;
+	records[6].output_tokens = 0;
+	compute();
+	expect("itl_slo_attainment", 2 / 6.0);
+	ck_assert(!get("slo_attainment").known);
+}
+END_TEST
+
+/*
+ * From the first arrival at 1 s to the end at 10 s. Of four completed requests, one has kept both SLOs, one
+ * is late with its first token, one with the others, and one with both.
+ */
+START_TEST(goodput_is_what_kept_every_promise)
+{
+	begin(&report_requests);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC + 100 * MS);
+	add(APP_COMPLETED, 1 * SEC, 3 * SEC, 3 * SEC + 100 * MS);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC + 101 * MS);
+	add(APP_COMPLETED, 1 * SEC, 3 * SEC, 3 * SEC + 101 * MS);
+	add(APP_DROPPED, 1 * SEC, 2 * SEC, 0);
+	for (size_t i = 0; i < log_made.record_count; i++)
+		records[i].output_tokens = 2;
+	compute();
+	ck_assert(!get("goodput_per_s").known);
+	expect("requests_per_s", 4 / 9.0);
+	expect("tokens_per_s", 10 / 9.0);
+	promises_ns[APP_PROMISE_FIRST] = SEC;
+	compute();
+	expect("goodput_per_s", 2 / 9.0);
+	promises_ns[APP_PROMISE_GAPS] = 100 * MS;
+	compute();
+	expect("goodput_per_s", 1 / 9.0);
+}
+END_TEST
+
+/* Two requests began at once and after 1 s; one has waited for 2 s at the end; one was refused 4 s before. */
+START_TEST(queue_and_end_to_end_times_count_all)
+{
+	begin(&report_requests);
+	log_made.has_server = true;
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC);
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 3 * SEC);
+	add(APP_DROPPED, 8 * SEC, 0, 0);
+	add(APP_FAILED, 6 * SEC, 0, 6 * SEC);
+	records[0].start_ns = 1 * SEC;
+	records[1].start_ns = 2 * SEC;
+	records[1].preemptions = 3;
+	records[3].reason = APP_REFUSED;
+	compute();
+	expect_bound("queue_ms.mean", (0 + 1000 + 2000 + 4000) / 4.0);
+	expect_bound("queue_ms.p50", 1500);
+	expect_bound("e2e_s.p99", 2 * 0.03 + 4 * 0.97);
+	expect_bound("e2e_s.mean", (1 + 2 + 2 + 4) / 4.0);
+	ck_assert_uint_eq(get("preemptions").count, 3);
+	ck_assert_uint_eq(get("failures.refused").count, 1);
+	ck_assert_uint_eq(get("failures.out_of_memory").count, 0);
+}
+END_TEST
+
+/* A client's log tells neither when its server began nor how often it began again. */
+START_TEST(what_only_a_server_knows_is_unknown_from_a_client)
+{
+	begin(&report_requests);
+	add_three();
+	compute();
+	ck_assert(!get("queue_ms.p50").known);
+	ck_assert(!get("preemptions").known);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, requests_without_an_answer_are_the_slowest);
@@ -205,6 +292,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_wait_within_the_promise_is_undecided_and_one_beyond_it_a_miss);
 	tcase_add_test(tests, a_promise_that_was_not_made_is_not_reported);
 	tcase_add_test(tests, gaps_of_all_requests_count);
+	tcase_add_test(tests, a_request_keeps_the_mean_of_its_gaps);
+	tcase_add_test(tests, goodput_is_what_kept_every_promise);
+	tcase_add_test(tests, queue_and_end_to_end_times_count_all);
+	tcase_add_test(tests, what_only_a_server_knows_is_unknown_from_a_client);
 	tcase_add_test(tests, an_image_in_flight_counts_when_it_outlasts_the_mean);
 }
 

@@ -33,16 +33,20 @@ START_TEST(requests_csv_is_golden)
 	get_file(RESULTS_REQUESTS, text, sizeof(text));
 	ck_assert_str_eq(text,
 			 "container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens,"
-			 "output_tokens,outcome\n"
-			 "vllm,0,request,1000000000,1100000000,2000000000,472,18,completed\n"
-			 "vllm,1,request,1000000000,1200000000,3000000000,7,2,completed\n"
-			 "vllm,2,request,2000000000,3000000000,4000000000,8,3,completed\n"
-			 "vllm,3,request,2000000000,3000000001,5000000000,9,4,completed\n"
-			 "vllm,4,request,3000000000,,,5,0,failed\n"
-			 "vllm,5,request,9000000000,9001000000,,6,1,dropped\n"
-			 "diffusion,0,image,0,,5000000000,,,completed\n"
-			 "diffusion,1,image,5000000000,,9000000000,,,completed\n"
-			 "diffusion,2,image,9000000000,,,,,dropped\n");
+			 "output_tokens,start_ns,preemptions,reason,outcome\n"
+			 "vllm,0,request,1000000000,1100000000,2000000000,472,18,"
+			 "1000000000,0,,completed\n"
+			 "vllm,1,request,1000000000,1200000000,3000000000,7,2,"
+			 "1100000000,0,,completed\n"
+			 "vllm,2,request,2000000000,3000000000,4000000000,8,3,"
+			 "2900000000,0,,completed\n"
+			 "vllm,3,request,2000000000,3000000001,5000000000,9,4,"
+			 "2900000000,2,,completed\n"
+			 "vllm,4,request,3000000000,,,5,0,,0,refused,failed\n"
+			 "vllm,5,request,9000000000,9001000000,,6,1,9000000000,0,,dropped\n"
+			 "diffusion,0,image,0,,5000000000,,,,,,completed\n"
+			 "diffusion,1,image,5000000000,,9000000000,,,,,,completed\n"
+			 "diffusion,2,image,9000000000,,,,,,,,dropped\n");
 }
 END_TEST
 
