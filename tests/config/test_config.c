@@ -45,7 +45,7 @@ START_TEST(everything_is_bound)
 	ck_assert_uint_eq(llm_keys()->kv_bandwidth, 400000);
 	ck_assert_uint_eq(llm_keys()->client.divide, CFG_PPM);
 	ck_assert_uint_eq(llm_keys()->client.response, TRACE_RESPONSE_GENERATED);
-	ck_assert_uint_eq(llm_keys()->client.slo_ttft, 7463000000);
+	ck_assert_uint_eq(llm_keys()->client.slo_ttft, 0); /* not set: nothing is promised */
 	ck_assert(!llm_keys()->client.drop_in_flight);
 	ck_assert_str_eq(control_text("gmem.limit.high"), "16777216");
 	ck_assert_str_eq(control_text("gmem.limit.low"), "");
