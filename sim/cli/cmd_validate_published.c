@@ -2,13 +2,12 @@
 /* "gvmsim validate published", see cmd_validate_published.h. */
 #include "cli/cmd_validate_published.h"
 
-#include <jansson.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/published_json.h"
 #include "engine/error.h"
 #include "figures/make.h"
 #include "figures/published.h"
@@ -20,6 +19,9 @@ static int run(int argc, char **argv, struct sim_error *err);
 static const struct command_option options[] = {
 	{ "set", "PATH=VALUE", true,
 	  "change any key of the scenarios for all runs: what does the score depend on?" },
+	{ "seeds", "N", false,
+	  "make the runs N times more, with jitter of arrivals and phases: how far\n"
+	  "is one run from another? 10 are a good number" },
 	{ "json", "FILE", false, "write all rows and scores to this file, too" },
 	{ "fresh", NULL, false, "make all runs again, even if results/cache has them" },
 	{ NULL, NULL, false, NULL },
@@ -44,7 +46,17 @@ const struct command command_validate_published = {
 		"values\n"
 		"that are 1 by definition, other machines. \"all\" counts each published value "
 		"once,\n"
-		"even if several figures draw it.\n",
+		"even if several figures draw it.\n"
+		"\n"
+		"With --seeds, each prediction has a spread: the 10th, 50th and 90th "
+		"percentile of "
+		"the\n"
+		"runs with seeds 1 to N, in which arrivals of a trace are drawn anew "
+		"(jitter.arrivals is\n"
+		"gaps) and closed loops begin up to " PUBLISHED_START
+		" later, and whether the published value,\n"
+		"which is of one run, lies within. A container alone without a trace has no "
+		"spread.\n",
 	.examples = "    gvmsim validate published\n"
 		    "  One figure, as JSON, too:\n"
 		    "    gvmsim validate published isolation --json score.json\n",
@@ -56,24 +68,56 @@ struct published_args {
 	struct figure_request request;
 	const char **sets;
 	const char *json; /* NULL: not wanted */
+	size_t seeds;
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
 	struct published_args *args = data;
 
-	(void)err;
-	if (!strcmp(option, "set"))
+	if (!strcmp(option, "set")) {
 		args->sets[args->request.set_count++] = value;
-	else if (!strcmp(option, "json"))
+	} else if (!strcmp(option, "seeds")) {
+		char *end;
+		unsigned long seeds = strtoul(value, &end, 10);
+
+		if (*value < '0' || *value > '9' || *end || seeds > PUBLISHED_SEEDS_MAX)
+			return command_bad_value(&command_validate_published, option, err,
+						 "'%s' is wrong, allowed: 0 to %d", value,
+						 PUBLISHED_SEEDS_MAX);
+		args->seeds = seeds;
+	} else if (!strcmp(option, "json")) {
 		args->json = value;
-	else
+	} else {
 		args->request.fresh = true;
+	}
 	return 0;
 }
 
-static void print_row(struct table *table, const struct score_row *row)
+/* The percentiles of a row under the seeds, and whether the published value is among them. */
+static int print_spread(struct table *table, const struct published *published, size_t index,
+			struct sim_error *err)
 {
+	const double *draws = &published->draws[index * published->seeds];
+	struct score_spread spread;
+
+	if (score_spread(draws, published->seeds, published->rows[index].published, &spread))
+		return sim_runtime_error(err, "out of memory");
+	if (isnan(spread.median)) {
+		table_set(table, 4, "none");
+		return 0;
+	}
+	table_set(table, 4, "%.4g", spread.low);
+	table_set(table, 5, "%.4g", spread.median);
+	table_set(table, 6, "%.4g", spread.high);
+	table_set(table, 7, spread.within ? "within" : "outside");
+	return 0;
+}
+
+static int print_row(struct table *table, const struct published *published, size_t index,
+		     struct sim_error *err)
+{
+	const struct score_row *row = &published->rows[index];
 	char x[32] = "";
 
 	if (!isnan(row->x))
@@ -90,9 +134,10 @@ static void print_row(struct table *table, const struct score_row *row)
 		table_set(table, 3, "%.3f", row->predicted / row->published);
 	}
 	if (score_counts(row))
-		table_set(table, 4, "%.3f", score_error(row));
+		table_set(table, 8, "%.3f", score_error(row));
 	else
-		table_set(table, 4, "not scored: %s", row->unscored);
+		table_set(table, 8, "not scored: %s", row->unscored);
+	return published->seeds ? print_spread(table, published, index, err) : 0;
 }
 
 static void print_score(const char *label, const struct score *score)
@@ -106,24 +151,6 @@ static void print_score(const char *label, const struct score *score)
 		       100 * score->factor);
 }
 
-/* Call @use for each panel of a figure with its pairs, and add up the pairs. */
-static void count_order(const struct published *published, const struct figure *figure,
-			void (*use)(void *data, const char *panel, size_t pairs, size_t kept),
-			void *data, size_t *ret_pairs, size_t *ret_kept)
-{
-	for (size_t i = 0; i < figure->panel_count; i++) {
-		const char *panel = figure->panels[i].key;
-		size_t pairs, kept;
-
-		score_order(published->rows, published->row_count, figure->name, panel, &pairs,
-			    &kept);
-		if (pairs)
-			use(data, panel, pairs, kept);
-		*ret_pairs += pairs;
-		*ret_kept += kept;
-	}
-}
-
 static void print_order(void *data, const char *panel, size_t pairs, size_t kept)
 {
 	(void)data;
@@ -135,22 +162,70 @@ static int print_figure(const struct published *published, const struct figure *
 {
 	struct table table = { 0 };
 	struct score score;
+	int status = 0;
 
 	table_add(&table);
 	table_set(&table, 0, "%s", figure->name);
 	table_set(&table, 1, "published");
 	table_set(&table, 2, "predicted");
 	table_set(&table, 3, "ratio");
-	table_set(&table, 4, "error");
-	for (size_t i = 0; i < published->row_count; i++)
+	if (published->seeds) {
+		table_set(&table, 4, "p10");
+		table_set(&table, 5, "p50");
+		table_set(&table, 6, "p90");
+		table_set(&table, 7, "published is");
+	}
+	table_set(&table, 8, "error");
+	for (size_t i = 0; !status && i < published->row_count; i++)
 		if (!strcmp(published->rows[i].figure, figure->name))
-			print_row(&table, &published->rows[i]);
+			status = print_row(&table, published, i, err);
 	table_print(&table, stdout);
-	count_order(published, figure, print_order, NULL, ret_pairs, ret_kept);
+	published_count_order(published, figure, print_order, NULL, ret_pairs, ret_kept);
+	if (status)
+		return status;
 	if (score_rows(published->rows, published->row_count, figure->name, &score))
 		return sim_runtime_error(err, "out of memory");
 	print_score(figure->name, &score);
 	putchar('\n');
+	return 0;
+}
+
+/*
+ * How many published values lie within the spread, and the score of each seed's predictions: its median, 10th and
+ * 90th percentile.
+ */
+static int print_spreads(const struct published *published, struct sim_error *err)
+{
+	struct score_row *rows = calloc(published->row_count + 1, sizeof(*rows));
+	double *medians = calloc(published->seeds + 1, sizeof(*medians));
+	size_t within = 0, counted = 0;
+	struct score_spread spread;
+	struct score score;
+	int status = !rows || !medians;
+
+	for (size_t i = 0; !status && i < published->row_count; i++) {
+		rows[i] = published->rows[i];
+		status = score_spread(&published->draws[i * published->seeds], published->seeds,
+				      rows[i].published, &spread);
+		counted += score_counts(&rows[i]);
+		within += score_counts(&rows[i]) && spread.within;
+	}
+	for (size_t seed = 0; !status && seed < published->seeds; seed++) {
+		for (size_t i = 0; i < published->row_count; i++)
+			rows[i].predicted = published->draws[i * published->seeds + seed];
+		status = score_rows(rows, published->row_count, NULL, &score);
+		medians[seed] = score.median;
+	}
+	if (!status)
+		status = score_spread(medians, published->seeds, 0, &spread);
+	free(rows);
+	free(medians);
+	if (status)
+		return sim_runtime_error(err, "out of memory");
+	printf("seeds 1 to %zu: %zu of %zu published values lie within the spread; median "
+	       "error "
+	       "of all %.3f, 10th to 90th percentile %.3f to %.3f\n",
+	       published->seeds, within, counted, spread.median, spread.low, spread.high);
 	return 0;
 }
 
@@ -168,94 +243,7 @@ static int print_all(const struct published *published, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	printf("order: %zu of %zu pairs are in the published order\n", kept, pairs);
 	print_score("all", &score);
-	return 0;
-}
-
-/* A number; null if it is not known or infinite. */
-static json_t *json_of(double value)
-{
-	return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *json_of_row(const struct score_row *row)
-{
-	json_t *json =
-		json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:b}", "panel",
-			  row->panel, "run", row->run, "x", json_of(row->x), "part", row->part,
-			  "unit", row->unit, "id", row->id, "published",
-			  json_of(row->published), "predicted", json_of(row->predicted),
-			  "error", json_of(score_error(row)), "scored", (int)score_counts(row));
-
-	if (json && *row->unscored)
-		json_object_set_new(json, "unscored", json_string(row->unscored));
-	return json;
-}
-
-static json_t *json_of_score(const struct score *score, size_t pairs, size_t kept)
-{
-	return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "rows", (json_int_t)score->rows,
-			 "median_error", json_of(score->median), "within_25_percent",
-			 json_of(score->near), "within_2_times", json_of(score->factor),
-			 "order_pairs", (json_int_t)pairs, "order_kept", (json_int_t)kept);
-}
-
-static void add_order(void *data, const char *panel, size_t pairs, size_t kept)
-{
-	json_array_append_new(data, json_pack("{s:s, s:I, s:I}", "panel", panel, "pairs",
-					      (json_int_t)pairs, "kept", (json_int_t)kept));
-}
-
-/* All of a figure; *ret_pairs and *ret_kept grow by its own. NULL: out of memory. */
-static json_t *json_of_figure(const struct published *published, const struct figure *figure,
-			      size_t *ret_pairs, size_t *ret_kept)
-{
-	json_t *rows = json_array(), *order = json_array();
-	size_t pairs = 0, kept = 0;
-	struct score score = { 0 };
-
-	for (size_t i = 0; i < published->row_count; i++)
-		if (!strcmp(published->rows[i].figure, figure->name))
-			json_array_append_new(rows, json_of_row(&published->rows[i]));
-	count_order(published, figure, add_order, order, &pairs, &kept);
-	*ret_pairs += pairs;
-	*ret_kept += kept;
-	if (score_rows(published->rows, published->row_count, figure->name, &score)) {
-		json_decref(rows);
-		json_decref(order);
-		return NULL;
-	}
-	return json_pack("{s:s, s:o, s:o, s:o}", "figure", figure->name, "rows", rows, "order",
-			 order, "score", json_of_score(&score, pairs, kept));
-}
-
-static int write_json(const struct published *published, const char *file,
-		      struct sim_error *err)
-{
-	json_t *figures = json_array(), *root;
-	char temporary[PATH_MAX];
-	size_t pairs = 0, kept = 0;
-	struct score score;
-	int status = 0;
-
-	for (size_t i = 0; i < published->count; i++)
-		json_array_append_new(figures, json_of_figure(published, &published->figures[i],
-							      &pairs, &kept));
-	if (score_rows(published->rows, published->row_count, NULL, &score)) {
-		json_decref(figures);
-		return sim_runtime_error(err, "out of memory");
-	}
-	root = json_pack("{s:s, s:o, s:o}", "version", GVMSIM_VERSION, "figures", figures,
-			 "score", json_of_score(&score, pairs, kept));
-	if (!root)
-		return sim_runtime_error(err, "out of memory");
-	snprintf(temporary, sizeof(temporary), "%s.tmp", file);
-	if (json_dump_file(root, temporary, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-	    rename(temporary, file)) {
-		status = sim_runtime_error(err, "%s: cannot be written", file);
-		remove(temporary);
-	}
-	json_decref(root);
-	return status;
+	return published->seeds ? print_spreads(published, err) : 0;
 }
 
 static int validate(const struct published_args *args, const struct command_line *line,
@@ -263,8 +251,9 @@ static int validate(const struct published_args *args, const struct command_line
 {
 	struct published published;
 	struct signals signals;
-	int status = published_open(&published, (const char *const *)line->operands,
-				    (size_t)line->operand_count, &args->request, err);
+	int status =
+		published_open(&published, (const char *const *)line->operands,
+			       (size_t)line->operand_count, args->seeds, &args->request, err);
 
 	if (!status) {
 		signals_take(&signals);
@@ -274,7 +263,7 @@ static int validate(const struct published_args *args, const struct command_line
 	if (!status)
 		status = print_all(&published, err);
 	if (!status && args->json)
-		status = write_json(&published, args->json, err);
+		status = published_write_json(&published, args->json, err);
 	published_destroy(&published);
 	return status;
 }

@@ -67,7 +67,7 @@ static const struct cfg_key scenario_rows[] = {
 	     "between arrivals, or requests",
 	     .words = draws, CFG_DEFAULT("recorded")),
 	ROOT("jitter.block", DURATION, jitter.block, "length of a block, as it is replayed",
-	     CFG_RANGE(CFG_SEC, CFG_HOUR), CFG_DEFAULT("15s")),
+	     CFG_RANGE(CFG_SEC, CFG_HOUR), CFG_DEFAULT("5s")),
 	ROOT("jitter.start", DURATION, jitter.start,
 	     "a closed loop begins up to this much later, by the seed", CFG_RANGE(0, CFG_HOUR),
 	     CFG_DEFAULT("0s")),

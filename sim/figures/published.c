@@ -3,6 +3,7 @@
 #include "figures/published.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "figures/make.h"
 #include "figures/numbers.h"
 #include "figures/run_cache.h"
+#include "figures/value.h"
 
 /* Are values of this figure published, and does it make its runs itself? */
 static bool is_compared(const struct figure *figure)
@@ -64,32 +66,119 @@ static int read_figures(struct published *published, const char *const *names, s
 	return status;
 }
 
-int published_open(struct published *published, const char *const *names, size_t count,
-		   const struct figure_request *request, struct sim_error *err)
-{
-	struct cached_run *runs;
-	int status;
+/* One cycle of all runs: without jitter, or with a seed. */
+struct published_cycle {
+	struct figure_data *data; /* by figure */
+	char seed[32];
+	const char **sets; /* the user's, and those of jitter */
+};
 
-	*published = (struct published){ 0 };
-	status = read_figures(published, names, count, err);
-	if (status)
-		return status;
-	published->runs = calloc(published->run_count + 1, sizeof(*published->runs));
-	published->data = calloc(published->count + 1, sizeof(*published->data));
-	if (!published->runs || !published->data)
+/* Describe the runs of a cycle, and read what is published. */
+static int open_cycle(struct published *published, size_t index,
+		      const struct figure_request *request, struct sim_error *err)
+{
+	struct published_cycle *cycle = &published->by_seed[index];
+	struct cached_run *runs = &published->runs[index * published->run_count];
+	struct figure_request own = *request;
+	int status = 0;
+
+	cycle->data = calloc(published->count + 1, sizeof(*cycle->data));
+	cycle->sets = calloc(request->set_count + 3, sizeof(*cycle->sets));
+	if (!cycle->data || !cycle->sets)
 		return sim_runtime_error(err, "out of memory");
-	runs = published->runs;
+	snprintf(cycle->seed, sizeof(cycle->seed), "seed=%zu", index);
+	own.sets = cycle->sets;
+	for (size_t i = 0; i < request->set_count; i++)
+		cycle->sets[i] = request->sets[i];
+	if (index) {
+		cycle->sets[own.set_count++] = "jitter.arrivals=gaps";
+		cycle->sets[own.set_count++] = "jitter.start=" PUBLISHED_START;
+		cycle->sets[own.set_count++] = cycle->seed;
+	}
 	for (size_t i = 0; !status && i < published->count; i++) {
 		const struct figure *figure = &published->figures[i];
 
-		status = figure_prepare_runs(figure, request, runs, err);
+		status = figure_prepare_runs(figure, &own, runs, err);
 		if (!status)
-			status = figure_data_init(&published->data[i], figure, runs, err);
+			status = figure_data_init(&cycle->data[i], figure, runs, err);
 		if (!status)
-			status = curves_read_published(&published->data[i], err);
+			status = curves_read_published(&cycle->data[i], err);
 		runs += figure->run_count;
 	}
 	return status;
+}
+
+int published_open(struct published *published, const char *const *names, size_t count,
+		   size_t seeds, const struct figure_request *request, struct sim_error *err)
+{
+	int status;
+
+	*published = (struct published){ .seeds = seeds, .cycles = seeds + 1 };
+	status = read_figures(published, names, count, err);
+	if (status)
+		return status;
+	published->by_seed = calloc(published->cycles, sizeof(*published->by_seed));
+	published->runs =
+		calloc(published->cycles * published->run_count + 1, sizeof(*published->runs));
+	if (!published->by_seed || !published->runs)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; !status && i < published->cycles; i++)
+		status = open_cycle(published, i, request, err);
+	return status;
+}
+
+/* Does a published value, or a curve, of the figure need this run? */
+static bool is_needed(const struct figure_data *data, size_t run)
+{
+	const struct figure *figure = data->figure;
+
+	for (size_t i = 0; i < figure->panel_count; i++)
+		if (figure->panels[i].published.file)
+			return true;
+	for (size_t i = 0; i < data->cell_count; i++) {
+		const struct figure_cell *cell = &data->cells[i];
+		const struct figure_part *part = &figure->panels[cell->panel].parts[cell->part];
+
+		if (!isnan(cell->pair.published) &&
+		    value_uses(data, cell->run, part->value, run))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does jitter matter to a run, by its results without? Not to a container alone that replays no trace: all
+ * of it happens later, and that is all.
+ */
+static bool has_jitter(const struct cached_run *run)
+{
+	const struct summary *summary = &run->folder.summary;
+
+	for (size_t i = 0; i < summary->container_count; i++)
+		if (summary->containers[i].report == &report_requests)
+			return true;
+	return summary->container_count > 1;
+}
+
+/* Leave out runs that no row needs, and under a seed those that jitter does not change. */
+static void choose_runs(struct published *published, size_t cycle)
+{
+	for (size_t i = 0; i < published->count; i++) {
+		const struct figure_data *data = &published->by_seed[cycle].data[i];
+		const struct figure_data *plain = &published->by_seed[0].data[i];
+
+		for (size_t run = 0; run < data->figure->run_count; run++) {
+			struct cached_run *made = &data->runs[run];
+
+			if (!is_needed(plain, run)) {
+				made->state = RUN_CACHE_LEFT_OUT;
+			} else if (cycle && !has_jitter(&plain->runs[run])) {
+				made->state = RUN_CACHE_LEFT_OUT;
+				snprintf(made->path, sizeof(made->path), "%s",
+					 plain->runs[run].path);
+			}
+		}
+	}
 }
 
 static void add_row(struct published *published, const struct figure_data *data,
@@ -112,45 +201,102 @@ static void add_row(struct published *published, const struct figure_data *data,
 	};
 }
 
-int published_predict(struct published *published, bool fresh, const struct signals *signals,
-		      struct sim_error *err)
+/* Read the numbers of a cycle off its runs. */
+static int take_cycle(struct published *published, size_t cycle, struct sim_error *err)
+{
+	int status = 0;
+
+	for (size_t i = 0; !status && i < published->count; i++)
+		status = figure_data_take(&published->by_seed[cycle].data[i], err);
+	return status;
+}
+
+/* Make rows of the cells with a published value, with their predictions under the seeds. */
+static int make_rows(struct published *published, struct sim_error *err)
 {
 	size_t cells = 0;
-	int status = run_cache_get(published->runs, published->run_count, fresh, signals, err);
 
-	for (size_t i = 0; !status && i < published->count; i++) {
-		status = figure_data_take(&published->data[i], err);
-		cells += published->data[i].cell_count;
-	}
-	if (status)
-		return status;
-	free(published->rows);
-	published->row_count = 0;
+	for (size_t i = 0; i < published->count; i++)
+		cells += published->by_seed[0].data[i].cell_count;
 	published->rows = calloc(cells + 1, sizeof(*published->rows));
-	if (!published->rows)
+	published->draws = calloc(cells * published->seeds + 1, sizeof(*published->draws));
+	if (!published->rows || !published->draws)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < published->count; i++) {
-		const struct figure_data *data = &published->data[i];
+		const struct figure_data *data = &published->by_seed[0].data[i];
 
-		for (size_t k = 0; k < data->cell_count; k++)
-			if (!isnan(data->cells[k].pair.published))
-				add_row(published, data, &data->cells[k]);
+		for (size_t k = 0; k < data->cell_count; k++) {
+			double *draws =
+				&published->draws[published->row_count * published->seeds];
+
+			if (isnan(data->cells[k].pair.published))
+				continue;
+			add_row(published, data, &data->cells[k]);
+			for (size_t seed = 0; seed < published->seeds; seed++)
+				draws[seed] =
+					published->by_seed[seed + 1].data[i].cells[k].pair.ours;
+		}
 	}
 	return 0;
 }
 
+int published_predict(struct published *published, bool fresh, const struct signals *signals,
+		      struct sim_error *err)
+{
+	size_t count = published->run_count;
+	int status;
+
+	choose_runs(published, 0);
+	status = run_cache_get(published->runs, count, fresh, signals, err);
+	if (!status)
+		status = take_cycle(published, 0, err);
+	for (size_t i = 1; i < published->cycles; i++)
+		choose_runs(published, i);
+	if (!status && published->seeds)
+		status = run_cache_get(&published->runs[count], published->seeds * count, fresh,
+				       signals, err);
+	for (size_t i = 1; !status && i < published->cycles; i++)
+		status = take_cycle(published, i, err);
+	return status ? status : make_rows(published, err);
+}
+
+void published_count_order(const struct published *published, const struct figure *figure,
+			   void (*use)(void *data, const char *panel, size_t pairs,
+				       size_t kept),
+			   void *data, size_t *ret_pairs, size_t *ret_kept)
+{
+	for (size_t i = 0; i < figure->panel_count; i++) {
+		const char *panel = figure->panels[i].key;
+		size_t pairs, kept;
+
+		score_order(published->rows, published->row_count, figure->name, panel, &pairs,
+			    &kept);
+		if (pairs)
+			use(data, panel, pairs, kept);
+		*ret_pairs += pairs;
+		*ret_kept += kept;
+	}
+}
+
 void published_destroy(struct published *published)
 {
-	for (size_t i = 0; i < published->count; i++) {
-		if (published->data && published->data[i].figure)
-			figure_data_destroy(&published->data[i]);
-		figure_destroy(&published->figures[i]);
+	for (size_t i = 0; published->by_seed && i < published->cycles; i++) {
+		struct published_cycle *cycle = &published->by_seed[i];
+
+		for (size_t k = 0; cycle->data && k < published->count; k++)
+			if (cycle->data[k].figure)
+				figure_data_destroy(&cycle->data[k]);
+		free(cycle->data);
+		free(cycle->sets);
 	}
 	if (published->runs)
-		run_cache_destroy(published->runs, published->run_count);
+		run_cache_destroy(published->runs, published->cycles * published->run_count);
+	for (size_t i = 0; i < published->count; i++)
+		figure_destroy(&published->figures[i]);
+	free(published->by_seed);
 	free(published->runs);
-	free(published->data);
 	free(published->figures);
 	free(published->rows);
+	free(published->draws);
 	*published = (struct published){ 0 };
 }

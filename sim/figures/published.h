@@ -2,6 +2,10 @@
 /*
  * All published values beside their predictions: of every figure that has published values, the rows that
  * the figure compares, predicted by the figure's own runs. Nothing is drawn.
+ *
+ * A published value is of a single run, and so is its prediction. With seeds, the same runs are made with
+ * jitter: arrivals are drawn anew (jitter.arrivals=gaps) and closed loops begin up to PUBLISHED_START
+ * later. The spread of these predictions says how far one run of the simulator is from another.
  */
 #ifndef SIM_FIGURES_PUBLISHED_H
 #define SIM_FIGURES_PUBLISHED_H
@@ -12,15 +16,21 @@
 struct figure_request;
 struct signals;
 
+#define PUBLISHED_START	    "5s" /* about an image */
+#define PUBLISHED_SEEDS_MAX 1000
+
 /* Figures and their rows. Owned by the caller: published_open(), then published_destroy(). */
 struct published {
 	struct figure *figures;
-	struct figure_data *data; /* by figure */
-	size_t count;		  /* of figures */
-	struct cached_run *runs;  /* of all figures, figure by figure */
-	size_t run_count;
-	struct score_row *rows; /* figure by figure, panel by panel */
+	size_t count;  /* of figures */
+	size_t seeds;  /* 1 to seeds; 0: no jitter */
+	size_t cycles; /* seeds + 1; the first is without jitter */
+	struct published_cycle *by_seed;
+	size_t run_count;	 /* of all figures, in one cycle */
+	struct cached_run *runs; /* cycle by cycle, figure by figure */
+	struct score_row *rows;	 /* figure by figure, panel by panel */
 	size_t row_count;
+	double *draws; /* of each row, its predictions under the seeds; NAN: none */
 };
 
 /*
@@ -29,14 +39,22 @@ struct published {
  * enum sim_exit; the caller destroys *published in any case.
  */
 int published_open(struct published *published, const char *const *names, size_t count,
-		   const struct figure_request *request, struct sim_error *err);
+		   size_t seeds, const struct figure_request *request, struct sim_error *err);
 
 /*
- * Make the runs, all figures' at once, and fill in rows. The caller has taken @signals; one of them
- * ends the work. Returns 0 or a negative enum sim_exit.
+ * Make the runs that the rows need, many at once, and fill in rows and draws. The caller has taken
+ * @signals; one of them ends the work. Returns 0 or a negative enum sim_exit.
  */
 int published_predict(struct published *published, bool fresh, const struct signals *signals,
 		      struct sim_error *err);
+/*
+ * Call @use for each panel of a figure that has pairs of values which are apart, see score_order(), and add
+ * all of them to *ret_pairs and *ret_kept.
+ */
+void published_count_order(const struct published *published, const struct figure *figure,
+			   void (*use)(void *data, const char *panel, size_t pairs,
+				       size_t kept),
+			   void *data, size_t *ret_pairs, size_t *ret_kept);
 void published_destroy(struct published *published);
 
 #endif

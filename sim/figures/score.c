@@ -66,6 +66,42 @@ int score_rows(const struct score_row *rows, size_t count, const char *figure,
 	return 0;
 }
 
+/* A percentile of a sorted array, on a straight line between the two values next to it. */
+static double percentile(const double *sorted, size_t count, double percent)
+{
+	double at = percent / 100 * (double)(count - 1);
+	size_t below = (size_t)at;
+
+	if (below + 1 >= count)
+		return sorted[count - 1];
+	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+int score_spread(const double *draws, size_t count, double published,
+		 struct score_spread *ret_spread)
+{
+	double *sorted = calloc(count + 1, sizeof(*sorted));
+	struct score_spread spread = { NAN, NAN, NAN, 0, false };
+	size_t known = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (!isnan(draws[i]))
+			sorted[known++] = draws[i];
+	spread.missing = count - known;
+	if (known) {
+		qsort(sorted, known, sizeof(*sorted), compare_reals);
+		spread.low = percentile(sorted, known, 10);
+		spread.median = percentile(sorted, known, 50);
+		spread.high = percentile(sorted, known, 90);
+		spread.within = spread.low <= published && published <= spread.high;
+	}
+	free(sorted);
+	*ret_spread = spread;
+	return 0;
+}
+
 static bool is_of_panel(const struct score_row *row, const char *figure, const char *panel)
 {
 	return !strcmp(row->figure, figure) && !strcmp(row->panel, panel) &&

@@ -34,6 +34,14 @@ struct score {
 	double near, factor; /* shares of the rows within SCORE_NEAR and SCORE_FACTOR */
 };
 
+/* What a prediction is under several seeds. */
+struct score_spread {
+	double low, median,
+		high;	/* 10th, 50th and 90th percentile; NAN: no seed has a prediction */
+	size_t missing; /* seeds without a prediction */
+	bool within;	/* the published value lies from low to high */
+};
+
 /* The error of a row; INFINITY: its prediction is missing or is not positive. */
 double score_error(const struct score_row *row);
 
@@ -46,6 +54,10 @@ bool score_counts(const struct score_row *row);
  */
 int score_rows(const struct score_row *rows, size_t count, const char *figure,
 	       struct score *ret_score);
+
+/* The spread of @count draws (NAN: no prediction) around a published value. 0 or a negative errno. */
+int score_spread(const double *draws, size_t count, double published,
+		 struct score_spread *ret_spread);
 
 /*
  * The order of a panel: how many pairs of its rows have published values that are SCORE_APART, and in how

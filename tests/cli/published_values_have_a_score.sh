@@ -44,6 +44,28 @@ grep -q 'not scored: 1 by definition$' text || fail "no row says why it does not
 cmp text again || fail "another text from the cache"
 grep -q 'made no run' .err || fail "runs were made again: $(cat .err)"
 
+# With seeds, a prediction has a spread, the same each time. The seeds of a run alone change nothing.
+"$gvmsim" validate published compute --set duration=90s --seeds 3 --json seeds.json >text 2>.err ||
+	fail "$(cat .err)"
+jq -e '
+	def near(a; b): a as $a | b as $b | ($a - $b | fabs) <= 1e-6 * (($a | fabs) + 1e-9);
+	.seeds == 3 and all(.figures[].rows[]; (.spread.seeds | length) == 3) and
+	all(.figures[].rows[] | select(all(.spread.seeds[]; . != null)); .published as $published |
+		(.spread.seeds | sort) as $sorted | near(.spread.p50; $sorted[1]) and
+		near(.spread.p10; $sorted[0] * 0.8 + $sorted[1] * 0.2) and
+		near(.spread.p90; $sorted[2] * 0.8 + $sorted[1] * 0.2) and
+		.spread.within == (.spread.p10 <= $published and $published <= .spread.p90)) and
+	any(.figures[].rows[]; .spread.p10 != .spread.p90)' seeds.json >/dev/null ||
+	fail "seeds.json: a spread is not that of its seeds"
+grep -q '^seeds 1 to 3: [0-9]* of [0-9]* published values lie within' text || fail "text: $(tail -1 text)"
+"$gvmsim" validate published compute --set duration=90s --seeds 3 --fresh >again 2>.err
+cmp text again || fail "the same seeds are another spread"
+jq -c '[.figures[].rows[] | [.predicted, .error]]' seeds.json >with
+"$gvmsim" validate published compute --set duration=90s --json plain.json >text 2>.err
+jq -c '[.figures[].rows[] | [.predicted, .error]]' plain.json >without
+cmp with without || fail "seeds change the prediction itself"
+
+expect 2 "option '--seeds': '-1' is wrong, allowed: 0 to 1000" validate published --seeds -1
 expect 2 "figure alone-vs-shared: has no published values" validate published alone-vs-shared
 expect 2 "unknown figure 'nothing'" validate published nothing
 expect 2 "is what the runs of this figure differ in" validate published compute --set system.name=gvm

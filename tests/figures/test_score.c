@@ -121,6 +121,25 @@ START_TEST(equal_predictions_are_in_no_order)
 }
 END_TEST
 
+START_TEST(a_spread_has_percentiles_and_leaves_out_missing_predictions)
+{
+	const double draws[] = { 30, 10, NAN, 20 };
+	struct score_spread spread;
+
+	ck_assert_int_eq(score_spread(draws, 4, 12, &spread), 0);
+	ck_assert_double_eq_tol(spread.low, 12, 1e-9);
+	ck_assert_double_eq(spread.median, 20);
+	ck_assert_double_eq_tol(spread.high, 28, 1e-9);
+	ck_assert_uint_eq(spread.missing, 1);
+	ck_assert_int_eq(score_spread(draws, 4, 29, &spread), 0);
+	ck_assert(!spread.within);
+	ck_assert_int_eq(score_spread(draws, 4, 20, &spread), 0);
+	ck_assert(spread.within);
+	ck_assert_int_eq(score_spread(draws + 2, 1, 20, &spread), 0);
+	ck_assert(isnan(spread.median) && !spread.within);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, too_high_and_too_low_by_one_factor_are_one_error);
@@ -130,6 +149,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_published_value_of_two_figures_counts_once_in_all);
 	tcase_add_test(tests, no_rows_have_no_median);
 	tcase_add_test(tests, order_is_that_of_pairs_which_are_apart);
+	tcase_add_test(tests, a_spread_has_percentiles_and_leaves_out_missing_predictions);
 	tcase_add_test(tests, equal_predictions_are_in_no_order);
 }
 
