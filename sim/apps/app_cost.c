@@ -16,12 +16,24 @@ u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 fl
 	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
 }
 
-u64 app_bytes_ns(const struct cfg_gpu *gpu, unsigned __int128 bytes)
+u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)
 {
-	return cost_saturate(bytes * NS_PER_S / gpu->memory_bandwidth);
+	unsigned __int128 rate = (unsigned __int128)gpu->memory_bandwidth * share;
+
+	return cost_saturate(bytes * (NS_PER_S * CFG_PPM) / rate);
+}
+
+u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels)
+{
+	return max(1ull, work_ns / kernels + gpu->kernel_overhead);
 }
 
 u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns)
 {
 	return cost_saturate(ns * CFG_PPM / host->speed);
+}
+
+u64 app_launch_ns(const struct cfg_host *host, u64 launch_ns, u64 kernels)
+{
+	return app_host_ns(host, launch_ns) / kernels;
 }

@@ -97,15 +97,17 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 		       struct cuda_access second)
 {
 	const struct config *config = diffusion->env->config;
-	u64 gpu_ns = app_flops_ns(&config->gpu, diffusion->cfg->efficiency, flops) +
-		     app_bytes_ns(&config->gpu, traffic);
+	const struct cfg_diffusion *cfg = diffusion->cfg;
+	u64 work_ns = app_flops_ns(&config->gpu, cfg->efficiency, flops) +
+		      app_bytes_ns(&config->gpu, cfg->memory_efficiency, traffic);
 
 	phase->accesses[0] = first;
 	phase->accesses[1] = second;
 	phase->burst = (struct cuda_burst_config){
 		.kernels = (u32)kernels,
-		.kernel_ns = max(1ull, gpu_ns / kernels),
-		.launch_ns = config->host.kernel_launch,
+		.kernel_ns = app_kernel_ns(&config->gpu, work_ns, kernels),
+		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
+					   cfg->graph ? kernels : 1),
 		.accesses = phase->accesses,
 		.access_count = ARRAY_SIZE(phase->accesses),
 	};
@@ -304,6 +306,13 @@ static const struct cfg_key diffusion_keys[] = {
 		  "bytes of device memory moved by decoding"),
 	DIFFUSION(PPM, efficiency, 1, CFG_PPM,
 		  "share of gpu.flops_bf16 that its kernels reach"),
+	DIFFUSION(PPM, memory_efficiency, 1, CFG_PPM,
+		  "share of gpu.memory_bandwidth that its kernels reach"),
+	DIFFUSION(DURATION, kernel_launch, 0, CFG_SEC,
+		  "host time of a launch, on the reference host"),
+	CFG_APP_KEY("graph", BOOL, struct cfg_diffusion, graph,
+		    "a pass is one CUDA graph: one launch for all its kernels",
+		    CFG_DEFAULT("false")),
 	DIFFUSION(INTEGER, kernels_per_pass, 1, CFG_COUNT_MAX, "kernels of one denoising pass"),
 	DIFFUSION(INTEGER, kernels_text, 1, CFG_COUNT_MAX,
 		  "kernels of one pass of the encoders"),

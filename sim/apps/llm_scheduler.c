@@ -142,6 +142,7 @@ static void step_add(struct llm_scheduler *scheduler, struct llm_step *step,
 	step->kv_tokens_read += context;
 	if (request->generated && missing == 1) {
 		step->decode_tokens++;
+		step->decode_context += context;
 		return;
 	}
 	step->prefill_tokens += tokens;

@@ -16,12 +16,17 @@
  *
  * A step is one burst of kernels_per_step kernels, which the host launches one by one. An eager
  * decode step is bound by that (300 kernels of 60 us make 18 ms, where the weights could be
- * read in 4), and the gaps between its kernels are there for others to use. Its GPU time is a
- * roofline:
+ * read in 4), and the gaps between its kernels are there for others to use. A step of up to
+ * graph_tokens tokens is a CUDA graph, with one launch. The GPU time of a step (app_cost.h):
  *
- *     max(reading the weights, tokens * FLOP a token)       the matrix products
+ *     kernels_per_step * overhead of a kernel
+ *   + max(reading the weights,                              the matrix products
+ *         tokens * FLOP a token + sequences * FLOP of logits)
+ *   + tokens * traffic of activations                       norms, rotations, gates: bound by memory
  *   + reading the context of each sequence                  attention, bound by memory
  *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
+ *
+ * Logits are computed for the last token of each sequence only.
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
@@ -106,15 +111,18 @@ static int server_init(struct llm_server *server)
 static int server_pass(struct llm_server *server, const struct cuda_access *accesses, u32 count)
 {
 	const struct config *config = server->env->config;
+	const struct cfg_llm *cfg = server->cfg;
 	u64 bytes = 0;
 
 	for (u32 i = 0; i < count; i++)
 		bytes += accesses[i].memory->bytes;
+	bytes = app_bytes_ns(&config->gpu, cfg->memory_efficiency, bytes);
 	return cuda_run(server->env->cuda,
 			&(struct cuda_burst_config){
 				.kernels = 1,
-				.kernel_ns = max(1ull, app_bytes_ns(&config->gpu, bytes)),
-				.launch_ns = config->host.kernel_launch,
+				.kernel_ns = app_kernel_ns(&config->gpu, bytes, 1),
+				.launch_ns =
+					app_launch_ns(&config->host, cfg->kernel_launch, 1),
 				.accesses = accesses,
 				.access_count = count,
 			});
@@ -131,27 +139,61 @@ static int server_load(struct llm_server *server)
 	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
 }
 
-static u64 server_step_gpu_ns(const struct llm_server *server, const struct llm_step *step)
+/* The tokens that a step computes. */
+static unsigned __int128 step_tokens(const struct llm_step *step)
+{
+	return step->prefill_tokens + step->decode_tokens;
+}
+
+/*
+ * Attention reads the context of each sequence and computes a product for each pair of a new token and a
+ * token of its context. A kernel that serves prefill and decodes together computes a tile of query tokens
+ * for each sequence that decodes, though only one of them is there.
+ */
+static u64 server_attention_ns(const struct llm_server *server, const struct llm_step *step)
 {
 	const struct cfg_gpu *gpu = &server->env->config->gpu;
 	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 tokens = step->prefill_tokens + step->decode_tokens;
-	unsigned __int128 context = step->kv_tokens_read;
+	unsigned __int128 decoded = step->decode_context;
+	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
 	unsigned __int128 pairs = step->attention_pairs;
-	unsigned __int128 kv_bytes = context * cfg->kv_bytes_per_token;
-	u64 products = max(app_bytes_ns(gpu, cfg->weights),
-			   app_flops_ns(gpu, cfg->efficiency, tokens * cfg->flops_per_token));
+	unsigned __int128 decode_pairs =
+		step->prefill_tokens ? decoded * cfg->attention_tile : 0;
+	u64 decode =
+		max(app_bytes_ns(gpu, cfg->kv_bandwidth, decoded * cfg->kv_bytes_per_token),
+		    app_flops_ns(gpu, cfg->attention_efficiency,
+				 decode_pairs * cfg->attention_flops));
+	u64 prefill =
+		max(app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
+		    app_flops_ns(gpu, cfg->attention_efficiency, pairs * cfg->attention_flops));
 
-	return products + app_bytes_ns(gpu, kv_bytes * CFG_PPM / cfg->kv_bandwidth) +
-	       app_flops_ns(gpu, cfg->efficiency, pairs * cfg->attention_flops);
+	return decode + prefill;
+}
+
+/* Traffic and arithmetic of a step, without the overhead of its kernels. */
+static u64 server_step_work_ns(const struct llm_server *server, const struct llm_step *step)
+{
+	const struct cfg_gpu *gpu = &server->env->config->gpu;
+	const struct cfg_llm *cfg = server->cfg;
+	unsigned __int128 tokens = step_tokens(step);
+	unsigned __int128 product_flops =
+		tokens * cfg->flops_per_token + step->sequences * cfg->head_flops;
+	u64 products = max(app_bytes_ns(gpu, cfg->memory_efficiency, cfg->weights),
+			   app_flops_ns(gpu, cfg->efficiency, product_flops));
+
+	return products +
+	       app_bytes_ns(gpu, cfg->memory_efficiency, tokens * cfg->traffic_per_token) +
+	       server_attention_ns(server, step);
 }
 
 /* Blocking: let the GPU compute a step. */
 static int server_compute(struct llm_server *server, const struct llm_step *step)
 {
+	const struct config *config = server->env->config;
 	const struct cfg_llm *cfg = server->cfg;
 	u32 kernels = (u32)cfg->kernels_per_step;
-	u64 tokens = step->prefill_tokens + step->decode_tokens;
+	u64 tokens = (u64)step_tokens(step);
+	bool graph = tokens <= cfg->graph_tokens;
 
 	/* The workspace is as large as the largest step needs. */
 	server->accesses[1] =
@@ -160,9 +202,11 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 	return cuda_run(server->env->cuda,
 			&(struct cuda_burst_config){
 				.kernels = kernels,
-				.kernel_ns =
-					max(1ull, server_step_gpu_ns(server, step) / kernels),
-				.launch_ns = server->env->config->host.kernel_launch,
+				.kernel_ns = app_kernel_ns(&config->gpu,
+							   server_step_work_ns(server, step),
+							   kernels),
+				.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
+							   graph ? kernels : 1),
 				.accesses = server->accesses,
 				.access_count = ARRAY_SIZE(server->accesses),
 			});
@@ -279,20 +323,37 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM(INTEGER, max_sequences, 1, 1 << 16, "most sequences in a step"),
 	LLM(INTEGER, max_model_len, 2, 1 << 24, "most tokens of a sequence"),
 	LLM(INTEGER, flops_per_token, 1, CFG_FLOPS_MAX,
-	    "FLOP of one forward pass per token, without attention"),
+	    "FLOP of a token in all layers, without attention"),
+	LLM(INTEGER, head_flops, 0, CFG_FLOPS_MAX, "FLOP of the logits of a sequence"),
+	LLM(SIZE, traffic_per_token, 0, CFG_BANDWIDTH_MAX,
+	    "bytes of activations that a token moves in device memory"),
 	LLM(INTEGER, attention_flops, 0, CFG_FLOPS_MAX,
 	    "FLOP of one query token per earlier token, all layers"),
+	CFG_APP_KEY("attention_tile", INTEGER, struct cfg_llm, attention_tile,
+		    "query tokens that attention computes for a decoding sequence in a step "
+		    "with prefill",
+		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),
 	LLM(PPM, efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16 that its matrix products reach"),
-	LLM(INTEGER, kernels_per_step, 1, CFG_COUNT_MAX, "kernels launched by one eager step"),
+	LLM(PPM, attention_efficiency, 1, CFG_PPM,
+	    "share of gpu.flops_bf16 that attention of prefill tokens reaches"),
+	LLM(PPM, memory_efficiency, 1, CFG_PPM,
+	    "share of gpu.memory_bandwidth that its kernels reach"),
+	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
+	    "share of gpu.memory_bandwidth at which attention reads KV"),
+	LLM(INTEGER, kernels_per_step, 1, CFG_COUNT_MAX, "kernels of a step"),
 	CFG_APP_KEY("weight_matrices", INTEGER, struct cfg_llm, weight_matrices,
 		    "weight matrices, each touched at once by one kernel; 0: bit by bit",
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	CFG_APP_KEY("layers", INTEGER, struct cfg_llm, layers,
 		    "layers, each of which touches its part of the KV at once; 0: bit by bit",
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
-	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
-	    "share of gpu.memory_bandwidth at which attention reads KV"),
+	LLM(DURATION, kernel_launch, 0, CFG_SEC,
+	    "host time of a launch, on the reference host"),
+	CFG_APP_KEY("graph_tokens", INTEGER, struct cfg_llm, graph_tokens,
+		    "a step of up to so many tokens is one CUDA graph: one launch for all its "
+		    "kernels",
+		    CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
 	CFG_APP_KEY("boot", DURATION, struct cfg_llm, boot,
 		    "its process starts this long before the container's start",
 		    CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("5s")),

@@ -36,14 +36,21 @@ struct cfg_llm {
 	u64 block_tokens;	    /* KV block size */
 	u64 max_batched_tokens;	    /* token budget of a step */
 	u64 max_sequences;
-	u64 max_model_len;    /* tokens */
-	u64 flops_per_token;  /* FLOP of one forward pass per token, without attention */
-	u64 attention_flops;  /* FLOP of one query token per earlier token, all layers */
-	u64 efficiency;	      /* ppm of gpu.flops_bf16 that its matrix products reach */
-	u64 kernels_per_step; /* kernels launched by one eager step */
-	u64 weight_matrices;  /* each read by one kernel, as a whole; 0: bit by bit, by all */
-	u64 layers;	      /* each one's attention reads its part of the KV; 0: bit by bit */
-	u64 kv_bandwidth;     /* ppm of gpu.memory_bandwidth that attention reads KV at */
+	u64 max_model_len;     /* tokens */
+	u64 flops_per_token;   /* FLOP of a token in all layers, without attention */
+	u64 head_flops;	       /* FLOP of a sequence's logits */
+	u64 traffic_per_token; /* bytes of activations that a token moves */
+	u64 attention_flops;   /* FLOP of one query token per earlier token, all layers */
+	u64 attention_tile; /* query tokens that one of a sequence counts as, beside prefill */
+	u64 efficiency;	    /* ppm of gpu.flops_bf16 that its matrix products reach, */
+	u64 attention_efficiency; /* and attention of prefill tokens */
+	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach, */
+	u64 kv_bandwidth;	  /* and at which attention reads KV */
+	u64 kernels_per_step;
+	u64 weight_matrices; /* each read by one kernel, as a whole; 0: bit by bit, by all */
+	u64 layers;	     /* each one's attention reads its part of the KV; 0: bit by bit */
+	u64 kernel_launch;   /* ns of host time of a launch, reference host */
+	u64 graph_tokens;    /* a step of up to so many tokens is one launch: a CUDA graph */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;
 };

@@ -30,6 +30,7 @@ struct cfg_gpu {
 	u64 context; /* bytes of a context beside its page tables; 0: neither is modelled */
 	u64 memory_bandwidth; /* bytes/s */
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
+	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	struct {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */
 		u64 bandwidth_both; /* bytes/s of both directions together */
@@ -68,9 +69,8 @@ struct cfg_gpu {
 struct cfg_host {
 	u64 memory; /* bytes */
 	u64 cores;
-	u64 kernel_launch; /* ns to launch one kernel from an eager framework */
-	u64 speed;	   /* ppm: CPU speed relative to the reference host of the apps */
-	bool fragmented;   /* the host has no free 2 MB of memory in one piece */
+	u64 speed;	 /* ppm: CPU speed relative to the reference host of the apps */
+	bool fragmented; /* the host has no free 2 MB of memory in one piece */
 };
 
 /* One container: an application and its control files. */

@@ -13,6 +13,15 @@
 /* No guess is made for names longer than this. */
 #define GUESS_MAX 64
 
+/* Keys of earlier versions, and what to write now. */
+static const struct {
+	const char *path;
+	const char *now;
+} moved_keys[] = {
+	{ "host.kernel_launch", "a launch is the application's now: "
+				"containers.<name>.app.kernel_launch, on a host of speed 1" },
+};
+
 /* The known key that is nearest to an unknown one. */
 struct guess {
 	char name[CFG_PATH_MAX];
@@ -338,6 +347,12 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
+	for (size_t i = 0; i < sizeof(moved_keys) / sizeof(moved_keys[0]); i++) {
+		if (!strcmp(path, moved_keys[i].path)) {
+			snprintf(text, size, "%s", moved_keys[i].now);
+			return;
+		}
+	}
 	/* A guess must be nearer than this: about one slip in four letters. */
 	guess.distance = length < 3 ? length : 2 + length / 4;
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);

@@ -90,6 +90,8 @@ static const struct cfg_key machine_rows[] = {
 	MACHINE(SIZE, gpu.memory_bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
 		"of device memory, bytes/s"),
 	MACHINE(INTEGER, gpu.flops_bf16, 1000000, CFG_FLOPS_MAX, "dense bf16 peak, FLOP/s"),
+	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
+		"GPU time of a kernel beside its memory traffic and arithmetic"),
 	MACHINE(SIZE, gpu.link.bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
 		"of each direction of the link, large copies, bytes/s"),
 	MACHINE(SIZE, gpu.link.bandwidth_both, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
@@ -134,8 +136,6 @@ static const struct cfg_key machine_rows[] = {
 
 	UNREAD(SIZE, host.memory, 2 * CFG_MIB, 64 * CFG_TIB, "of the host"),
 	UNREAD(INTEGER, host.cores, 1, 4096, "CPU cores of the host"),
-	MACHINE(DURATION, host.kernel_launch, 0, CFG_SEC,
-		"host time to launch one kernel from an eager framework"),
 	MACHINE(PPM, host.speed, CFG_PPM / 100, 100 * CFG_PPM,
 		"CPU speed relative to the reference host of the applications"),
 	ROOT("host.fragmented", BOOL, host.fragmented,

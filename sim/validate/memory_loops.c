@@ -122,7 +122,7 @@ static int loop_time_kernels(struct loop *loop, const struct pattern *pattern, u
 	const struct cuda_burst_config burst = {
 		.kernels = kernels,
 		.kernel_ns = KERNEL_NS,
-		.launch_ns = loop->config->host.kernel_launch,
+		.launch_ns = hw_launch_ns(loop->config),
 		.accesses = pattern->accesses,
 		.access_count = pattern->count,
 		.pages_at_once = GVM_PAGES_PER_BLOCK,

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 
+/* On a host of speed 1: "launch submit" of plots/reference/hardware/h100-580.txt. */
+#define C_LAUNCH_NS 4490ull
+
 int hw_rig_start(struct hw_rig *rig, const struct config *config, u32 count)
 {
 	static const struct sim_memory_policy nvidia = { .manager = &sim_manager_nvuvm };
@@ -31,6 +34,11 @@ void hw_rig_stop(struct hw_rig *rig)
 		cuda_process_exit(&rig->contexts[--rig->count]);
 	sim_gpu_stop(&rig->gpu);
 	sim_gpu_destroy(&rig->gpu);
+}
+
+u64 hw_launch_ns(const struct config *config)
+{
+	return C_LAUNCH_NS * CFG_PPM / config->host.speed;
 }
 
 static int compare_u64(const void *a, const void *b)

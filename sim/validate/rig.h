@@ -26,6 +26,9 @@ int hw_rig_start(struct hw_rig *rig, const struct config *config, u32 count);
 /* Blocking: end the processes with all of their work, and the GPU. */
 void hw_rig_stop(struct hw_rig *rig);
 
+/* Host time of a launch by a C program such as those that were measured. */
+u64 hw_launch_ns(const struct config *config);
+
 /* The median of @count times, which it sorts; 0: there are none. */
 u64 hw_median(u64 *times_ns, u32 count);
 

@@ -98,8 +98,7 @@ static void hp_main(void *data)
 	const struct cuda_burst_config burst = {
 		.kernels = gap->kernels,
 		.kernel_ns = gap->kernel_ns,
-		.launch_ns =
-			gap->kernels > 1 ? gap->launch_ns : pair->config->host.kernel_launch,
+		.launch_ns = gap->kernels > 1 ? gap->launch_ns : hw_launch_ns(pair->config),
 		.occupancy_ppm = occupancy_ppm(HP_THREADS),
 	};
 	u64 start = pair->zero_ns + HP_START_NS;
@@ -121,7 +120,7 @@ static void lp_main(void *data)
 	struct pair *pair = data;
 	const struct cuda_burst_config burst = { .kernels = 1,
 						 .kernel_ns = LP_KERNEL_NS,
-						 .launch_ns = pair->config->host.kernel_launch,
+						 .launch_ns = hw_launch_ns(pair->config),
 						 .occupancy_ppm = occupancy_ppm(LP_THREADS) };
 	struct cuda_event ends[LP_QUEUED] = { 0 };
 	u64 start = pair->zero_ns + LP_START_NS;

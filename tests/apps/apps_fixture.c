@@ -43,7 +43,7 @@ void init_machine(const struct sim_app *app, void *keys)
 			   .per_block = 32,
 			   .zero_bandwidth = 65536000000000 },
 	};
-	config.host = (struct cfg_host){ .kernel_launch = 50, .speed = 2 * CFG_PPM };
+	config.host = (struct cfg_host){ .speed = 2 * CFG_PPM };
 }
 
 static void fire_kill(struct eng_timer *timer)

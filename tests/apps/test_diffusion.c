@@ -8,7 +8,6 @@ static struct cfg_diffusion diffusion;
 static void init_diffusion(void)
 {
 	init_machine(&diffusion_app, &diffusion);
-	config.host.kernel_launch = 10;
 	diffusion = (struct cfg_diffusion){
 		.text_weights = 300,
 		.clip_weights = 200,
@@ -25,6 +24,8 @@ static void init_diffusion(void)
 		.decoder_flops = 150,
 		.decoder_traffic = 50,
 		.efficiency = CFG_PPM / 2,
+		.memory_efficiency = CFG_PPM,
+		.kernel_launch = 20,
 		.kernels_text = 2,
 		.kernels_per_pass = 4,
 		.kernels_decoder = 2,
@@ -64,7 +65,7 @@ END_TEST
 START_TEST(launches_run_ahead_through_all_phases)
 {
 	init_diffusion();
-	config.host.kernel_launch = 400;
+	diffusion.kernel_launch = 800;
 	interrupt_ns = 30000;
 	simulate();
 	expect_record(1, APP_COMPLETED, app_log.records[0].finish_ns, 0,

@@ -27,7 +27,11 @@ static void init_llm(void)
 		.max_model_len = 256,
 		.flops_per_token = 100,
 		.attention_flops = 2,
+		.attention_tile = 1,
 		.efficiency = CFG_PPM / 2,
+		.attention_efficiency = CFG_PPM / 2,
+		.memory_efficiency = CFG_PPM,
+		.kernel_launch = 100,
 		.kernels_per_step = 10,
 		.kv_bandwidth = CFG_PPM / 2,
 		.client = { .divide = CFG_PPM, .first_request = ZERO },
@@ -56,8 +60,8 @@ static void expect_refused(size_t index, u64 at, enum app_reason reason)
 }
 
 /*
- * Prefill of 20: max(1000, 20 * 100) + 20 * 10 * 2 + 210 pairs * 2 = 2820, as 10 kernels of 282
- * that start with the first launch at 50: first token at 2870.
+ * Prefill of 20: max(1000, 20 * 100) + max(20 * 10 * 2, 210 pairs * 2) = 2420, as 10 kernels of 242
+ * that start with the first launch at 50: first token at 2470.
  * Second: max(1000, 100) + 21 * 10 * 2 = 1420, and 50 before it: 1470. Third: 1490.
  */
 START_TEST(a_request_takes_the_time_of_its_steps)
@@ -67,29 +71,72 @@ START_TEST(a_request_takes_the_time_of_its_steps)
 	simulate();
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_log.record_count, 1);
-	expect_record(0, APP_COMPLETED, ZERO, 2870, 2870 + 1470 + 1490);
+	expect_record(0, APP_COMPLETED, ZERO, 2470, 2470 + 1470 + 1490);
 	ck_assert_uint_eq(app_log.records[0].prompt_tokens, 20);
 	ck_assert_uint_eq(app_log.records[0].output_tokens, 3);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].count, 2);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1470);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[1], 1490);
-	ck_assert_uint_eq(app_end_ns, ZERO + 5830);
+	ck_assert_uint_eq(app_end_ns, ZERO + 5430);
 }
 END_TEST
 
-/* Launches of 500 are slower than kernels of 282 and 142: the last kernel starts at 5000. */
+/* Launches of 500 are slower than kernels of 242 and 142: the last kernel starts at 5000. */
 START_TEST(an_eager_step_is_bound_by_the_host)
 {
 	init_llm();
-	config.host.kernel_launch = 500;
+	llm.kernel_launch = 1000;
 	arrive(0, 20, 2);
 	simulate();
-	expect_record(0, APP_COMPLETED, ZERO, 5000 + 282, 5282 + 5000 + 142);
+	expect_record(0, APP_COMPLETED, ZERO, 5000 + 242, 5242 + 5000 + 142);
+}
+END_TEST
+
+/* A step of one token is a graph, whose one launch takes 500: 50 for each of its kernels. The first is eager. */
+START_TEST(a_small_step_is_a_graph_with_one_launch)
+{
+	init_llm();
+	llm.kernel_launch = 1000;
+	llm.graph_tokens = 19;
+	arrive(0, 20, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 5000 + 242, 5242 + 50 + 1420);
+}
+END_TEST
+
+/* 10 kernels of 7, logits of a sequence 300, traffic of 3 a token: 20 and then 1 of them. */
+START_TEST(a_step_has_overhead_logits_and_activations)
+{
+	init_llm();
+	config.gpu.kernel_overhead = 7;
+	llm.head_flops = 300;
+	llm.traffic_per_token = 3;
+	arrive(0, 20, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470 + 70 + 300 + 60,
+		      2470 + 70 + 300 + 60 + 1470 + 70);
 }
 END_TEST
 
 /*
- * Two prompts of 10 in one step: max(1000, 2000) + 200 * 2 + 110 pairs * 2 = 2620. The third,
+ * The second step of "what_is_in_flight", with tiles of 64: one of 0 counts as 64 pairs with each of 21, so
+ * 64 * 21 * 2 = 2688 in place of 420. A step without prefill has no tiles: 1710 as there.
+ */
+START_TEST(a_decode_beside_prefill_takes_a_tile)
+{
+	init_llm();
+	llm.attention_tile = 64;
+	arrive(500, 20, 3);
+	arrive(2900, 10, 2);
+	simulate();
+	ck_assert_uint_eq(app_log.records[1].first_ns,
+			  ZERO + 2970 + 50 + (1100 + 2688 + 200) / 10 * 10);
+	ck_assert_uint_eq(app_log.records[1].finish_ns, app_log.records[1].first_ns + 1710);
+}
+END_TEST
+
+/*
+ * Two prompts of 10 in one step: max(1000, 2000) + max(200 * 2, 110 pairs * 2) = 2400. The third,
  * sent meanwhile, waits for the step to end.
  */
 START_TEST(requests_share_steps)
@@ -99,14 +146,14 @@ START_TEST(requests_share_steps)
 	arrive(0, 10, 1);
 	arrive(100, 10, 1);
 	simulate();
-	expect_record(0, APP_COMPLETED, ZERO, 2670, 2670);
-	expect_record(1, APP_COMPLETED, ZERO, 2670, 2670);
-	/* max(1000, 1000) + 100 * 2 + 55 * 2 = 1310, and 50 before it. */
-	expect_record(2, APP_COMPLETED, ZERO + 100, 2570 + 1360, 2570 + 1360);
+	expect_record(0, APP_COMPLETED, ZERO, 2450, 2450);
+	expect_record(1, APP_COMPLETED, ZERO, 2450, 2450);
+	/* max(1000, 1000) + max(100 * 2, 55 * 2) = 1200, and 50 before it. */
+	expect_record(2, APP_COMPLETED, ZERO + 100, 2350 + 1250, 2350 + 1250);
 	ck_assert(app_log.has_server);
 	ck_assert_uint_eq(app_log.records[1].start_ns, ZERO);
-	ck_assert_uint_eq(app_log.records[2].start_ns, ZERO + 2670);
-	ck_assert_uint_eq(app_log.end_ns, ZERO + 2670 + 1360);
+	ck_assert_uint_eq(app_log.records[2].start_ns, ZERO + 2450);
+	ck_assert_uint_eq(app_log.end_ns, ZERO + 2450 + 1250);
 }
 END_TEST
 
@@ -146,25 +193,25 @@ START_TEST(a_client_holds_so_many_requests_open)
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
-	arrive(2669, 10, 1);
-	arrive(2671, 10, 1);
+	arrive(2449, 10, 1);
+	arrive(2451, 10, 1);
 	simulate();
 	ck_assert_uint_eq(app_log.record_count, 5);
 	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
 	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
 	expect_refused(2, ZERO, APP_REFUSED);
-	expect_refused(3, ZERO + 2669, APP_REFUSED);
-	expect_record(4, APP_COMPLETED, ZERO + 2671, 1360, 1360);
+	expect_refused(3, ZERO + 2449, APP_REFUSED);
+	expect_record(4, APP_COMPLETED, ZERO + 2451, 1250, 1250);
 }
 END_TEST
 
 /*
  * The client stops 7000 after its first request, which comes at 500: number 1 is in flight then
  * and dropped, its gaps with it; number 2, at that very date, is not sent. Steps:
- *   500 to 3370: 20 tokens of number 0, as above
- *  3370 to 5250: one of 0, 10 of 1: 1100 + 31 * 10 * 2 + 55 * 2 = 1830, and 50 before it
- *  5250 to 6960: one each: 1000 + 33 * 10 * 2 = 1660, and 50
- *  6960 to 8250: one of 1: 1000 + 12 * 10 * 2 = 1240, and 50; the client left in the midst of it
+ *   500 to 2970: 20 tokens of number 0, as above
+ *  2970 to 4740: one of 0, 10 of 1: 1100 + 21 * 10 * 2 + max(10 * 10 * 2, 55 * 2) = 1720, and 50
+ *  4740 to 6450: one each: 1000 + 33 * 10 * 2 = 1660, and 50
+ *  6450 to 7740: one of 1: 1000 + 12 * 10 * 2 = 1240, and 50; the client left in the midst of it
  */
 START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 {
@@ -172,23 +219,23 @@ START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 	llm.client.stop = 7000;
 	llm.client.drop_in_flight = true;
 	arrive(500, 20, 3);
-	arrive(3000, 10, 100);
+	arrive(2900, 10, 100);
 	arrive(7500, 1, 1);
 	simulate();
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_log.record_count, 2);
-	expect_record(0, APP_COMPLETED, ZERO + 500, 2870, 6460);
-	expect_record(1, APP_DROPPED, ZERO + 3000, 2250, 0);
+	expect_record(0, APP_COMPLETED, ZERO + 500, 2470, 5950);
+	expect_record(1, APP_DROPPED, ZERO + 2900, 1840, 0);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].count, 2);
-	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1880);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1770);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[1], 1710);
-	/* Number 1 had tokens at 5250 and 6960, and none up to the stop at 7500. */
+	/* Number 1 had tokens at 4740 and 6450, and none up to the stop at 7500. */
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OTHERS].count, 1);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OTHERS].ns[0], 1710);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 1);
-	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].ns[0], 540);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].ns[0], 1050);
 	ck_assert_uint_eq(app_log.end_ns, ZERO + 7500);
-	ck_assert_uint_eq(app_end_ns, ZERO + 8250);
+	ck_assert_uint_eq(app_end_ns, ZERO + 7740);
 }
 END_TEST
 
@@ -197,7 +244,7 @@ START_TEST(or_it_is_awaited)
 	init_llm();
 	llm.client.stop = 7000;
 	arrive(500, 20, 3);
-	arrive(3000, 10, 100);
+	arrive(2900, 10, 100);
 	arrive(7500, 1, 1);
 	simulate();
 	ck_assert_uint_eq(app_log.record_count, 2);
@@ -332,7 +379,7 @@ START_TEST(the_end_of_the_run_drops_open_requests)
 	ck_assert_int_eq(app_status, 0);
 	ck_assert_uint_eq(app_end_ns, ZERO + 3000);
 	ck_assert_uint_eq(app_log.record_count, 1);
-	expect_record(0, APP_DROPPED, ZERO, 2870, 0);
+	expect_record(0, APP_DROPPED, ZERO, 2470, 0);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].count, 0);
 }
 END_TEST
@@ -411,11 +458,12 @@ START_TEST(who_does_not_listen_gives_nothing)
 END_TEST
 
 TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
-	  an_eager_step_is_bound_by_the_host, requests_share_steps,
-	  arrivals_are_replayed_at_their_dates, a_client_waits_for_the_server_to_be_ready,
-	  a_client_holds_so_many_requests_open, what_is_in_flight_at_the_stop_is_dropped,
-	  or_it_is_awaited, prompts_that_never_fit_fail,
-	  a_dead_context_fails_open_and_later_requests,
+	  an_eager_step_is_bound_by_the_host, a_small_step_is_a_graph_with_one_launch,
+	  a_step_has_overhead_logits_and_activations, a_decode_beside_prefill_takes_a_tile,
+	  requests_share_steps, arrivals_are_replayed_at_their_dates,
+	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
+	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,
+	  prompts_that_never_fit_fail, a_dead_context_fails_open_and_later_requests,
 	  an_idle_server_dies_with_its_next_request, a_server_that_cannot_load_dies_and_refuses,
 	  a_server_without_room_for_a_pool_does_not_start,
 	  a_group_of_blocks_may_be_larger_than_four_gigabytes,

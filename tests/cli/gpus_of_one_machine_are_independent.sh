@@ -10,7 +10,7 @@ cat >both.json <<END
 {"name": "both", "duration": "2s",
  "gpu": {"profile": "a100-40g", "memory": "64M", "context": 0},
  "gpus": {"second": {"profile": "h100-80g", "memory": "96M", "context": 0}},
- "host": {"kernel_launch": "10us", "speed": 1},
+ "host": {"speed": 1},
  "output": {"controls": true, "evictions": true},
  "containers": {
   "a": {"app": {"type": "pages", "bytes": "100M", "kernel_blocks": 7}},

@@ -19,6 +19,7 @@ const char config_gpu_profile[] =
 	"  \"context\": {\"value\": \"3M\", \"source\": \"test\"},"
 	"  \"memory_bandwidth\": {\"value\": \"1555e9\", \"source\": \"test\"},"
 	"  \"flops_bf16\": {\"value\": \"312e12\", \"source\": \"test\"},"
+	"  \"kernel_overhead\": {\"value\": \"3us\", \"source\": \"test\"},"
 	"  \"link\": {"
 	"    \"bandwidth\": {\"value\": 16e9, \"source\": \"test\"},"
 	"    \"bandwidth_both\": {\"value\": 32e9, \"source\": \"test\"},"
@@ -50,7 +51,6 @@ const char config_gpu_profile[] =
 	" \"host\": {"
 	"  \"memory\": {\"value\": \"85e9\", \"source\": \"test\"},"
 	"  \"cores\": {\"value\": 12, \"source\": \"test\"},"
-	"  \"kernel_launch\": {\"value\": \"82us\", \"source\": \"test\"},"
 	"  \"speed\": {\"value\": 1.23, \"source\": \"test\"}}}";
 
 static const char app_profile[] =
@@ -65,7 +65,12 @@ static const char app_profile[] =
 	"  \"max_model_len\": {\"value\": 8192, \"source\": \"test\"},"
 	"  \"flops_per_token\": {\"value\": \"6.43e9\", \"source\": \"test\"},"
 	"  \"attention_flops\": {\"value\": 344064, \"source\": \"test\"},"
+	"  \"head_flops\": {\"value\": \"0.79e9\", \"source\": \"test\"},"
+	"  \"traffic_per_token\": {\"value\": \"3.6e6\", \"source\": \"test\"},"
 	"  \"efficiency\": {\"value\": 0.49, \"source\": \"test\"},"
+	"  \"attention_efficiency\": {\"value\": 0.2, \"source\": \"test\"},"
+	"  \"memory_efficiency\": {\"value\": 0.9, \"source\": \"test\"},"
+	"  \"kernel_launch\": {\"value\": \"82us\", \"source\": \"test\"},"
 	"  \"kernels_per_step\": {\"value\": 300, \"source\": \"test\"},"
 	"  \"kv_bandwidth\": {\"value\": 0.4, \"source\": \"test\"}}}";
 

@@ -91,8 +91,8 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 		"\"...\"}");
 	assert_bad_second("{\"gpu\": 5}",
 			  "gpu: is not an object, allowed: an object with profile, memory, "
-			  "memory_total, context, memory_bandwidth, flops_bf16, link, sched, "
-			  "fault");
+			  "memory_total, context, memory_bandwidth, flops_bf16, "
+			  "kernel_overhead, link, sched, fault");
 }
 END_TEST
 
@@ -140,6 +140,7 @@ START_TEST(keys_of_another_application_are_named)
 		"denoiser_activation, decoder_activation, steps, passes_per_step, text_passes, "
 		"text_flops, "
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
+		"memory_efficiency, kernel_launch, graph, "
 		"kernels_per_pass, kernels_text, kernels_decoder, text_matrices, "
 		"clip_matrices, denoiser_matrices, decoder_matrices, host_per_image, warmup, "
 		"load_bandwidth");
@@ -179,7 +180,7 @@ START_TEST(unknown_keys_are_named)
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, "
-		   "memory_bandwidth, flops_bf16, link, sched, fault");
+		   "memory_bandwidth, flops_bf16, kernel_overhead, link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
@@ -189,9 +190,23 @@ START_TEST(unknown_keys_are_named)
 		   "profile, pressure, weights, kv_bytes_per_token, workspace, "
 		   "gpu_memory_utilization, "
 		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
-		   "flops_per_token, attention_flops, efficiency, kernels_per_step, "
-		   "weight_matrices, layers, kv_bandwidth, boot, slo_ttft, slo_itl, "
+		   "flops_per_token, head_flops, traffic_per_token, attention_flops, "
+		   "attention_tile, efficiency, attention_efficiency, memory_efficiency, "
+		   "kv_bandwidth, kernels_per_step, weight_matrices, layers, kernel_launch, "
+		   "graph_tokens, boot, slo_ttft, slo_itl, "
 		   "trace, client");
+}
+END_TEST
+
+/* A host's launch became each application's: the message names the new key. */
+START_TEST(keys_of_earlier_versions_are_named_with_the_new_ones)
+{
+	const char *const now = "unknown key, a launch is the application's now: "
+				"containers.<name>.app.kernel_launch, on a host of speed 1";
+	char message[512];
+
+	snprintf(message, sizeof(message), "s.json:host.kernel_launch: %s", now);
+	assert_bad("\"events\": []", "\"host\": {\"kernel_launch\": \"59us\"}", message);
 }
 END_TEST
 
@@ -473,10 +488,10 @@ END_TEST
 
 START_TEST(bad_profiles_are_named)
 {
-	assert_bad_profile(
-		"gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
-		"gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
-		"memory_total, context, memory_bandwidth, flops_bf16, link, sched, fault");
+	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
+			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
+			   "memory_total, context, memory_bandwidth, flops_bf16, "
+			   "kernel_overhead, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",
@@ -519,6 +534,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, keys_of_another_application_are_named);
 	tcase_add_test(tests, unreadable_files_are_named);
 	tcase_add_test(tests, unknown_keys_are_named);
+	tcase_add_test(tests, keys_of_earlier_versions_are_named_with_the_new_ones);
 	tcase_add_test(tests, wrong_types_are_named);
 	tcase_add_test(tests, bad_suffixes_are_named);
 	tcase_add_test(tests, ranges_are_kept);

@@ -25,7 +25,7 @@ import sys
 
 import logs
 
-PROFILES = {"llm": "vllm-llama-3.2-3b", "diffusion": "sd3.5-medium"}
+PROFILES = {"llm": "corun-llama-3.2-3b", "diffusion": "corun-sd3.5-medium"}
 TYPES = {"llm": "llm-server", "diffusion": "diffusion"}
 START_S = 6  # of the simulated applications; an LLM server boots 5 s before
 KV_TOKENS = 300000  # default of llm_server.py
@@ -106,18 +106,6 @@ def measured_rows(folder, part, key):
         return {row[key]: row for row in csv.DictReader(file)}
 
 
-def measured_app(kind, folder):
-    """What measure.py says of an application alone, as far as a scenario has keys for it."""
-    kernels = measured_rows(folder, "kernels", "part")
-    if kind == "llm":
-        return dict(kernels_per_step=int(kernels["32 decodes"]["launches"]))
-    fetch_us = measured_rows(folder, "image", "phase")["fetch"]["eager_us"]
-    return dict(kernels_per_pass=int(kernels["step"]["launches"]),
-                kernels_text=int(kernels["encoders"]["launches"]) // 2,
-                kernels_decoder=int(kernels["decoder"]["launches"]),
-                host_per_image=f"{fetch_us}us")
-
-
 def decode_launch_us(folder, alone):
     """The host's part of a decoding step, a median: in a run of a server alone if there is one,
     or over the steps of measure.py."""
@@ -131,17 +119,23 @@ def decode_launch_us(folder, alone):
     return sorted(launches)[len(launches) // 2]
 
 
-def measured_host(apps, folder, alone):
-    """The host, as fast as the one that was measured. A launch takes what it takes the server;
-    the pipeline's launches are ahead of the GPU in any case."""
+def measured_app(kind, folder, alone):
+    """What measure.py says of an application alone, as far as a scenario has keys for it.
+    Launches and host work are of the measured host, which counts as one of speed 1."""
     kernels = measured_rows(folder, "kernels", "part")
-    if "llm" in apps:
+    if kind == "llm":
         launches = int(kernels["32 decodes"]["launches"])
-        launch_us = decode_launch_us(folder, alone)
-    else:
-        launches = int(kernels["step"]["launches"])
-        launch_us = int(measured_rows(folder, "image", "phase")["step"]["launch_us"])
-    return dict(kernel_launch=f"{launch_us * 1000 // launches}ns", speed=1)
+        launch_ns = decode_launch_us(folder, alone) * 1000 // launches
+        return dict(kernels_per_step=launches, kernel_launch=f"{launch_ns}ns")
+    phases = measured_rows(folder, "image", "phase")
+    # The encoders' launches are slower than their kernels. The denoiser's wait for the queue.
+    launches = int(kernels["encoders"]["launches"])
+    launch_ns = int(phases["encoders"]["launch_us"]) * 1000 // launches
+    return dict(kernels_per_pass=int(kernels["step"]["launches"]),
+                kernels_text=launches // 2,
+                kernels_decoder=int(kernels["decoder"]["launches"]),
+                kernel_launch=f"{launch_ns}ns",
+                host_per_image=f"{phases['fetch']['eager_us']}us")
 
 
 def scenario(name, gpu, run, plan, measured, alone):
@@ -159,7 +153,7 @@ def scenario(name, gpu, run, plan, measured, alone):
         else:
             app.update(load_bandwidth="1e15", warmup="0s")
         if measured:
-            app.update(measured_app(facts["app"], measured))
+            app.update(measured_app(facts["app"], measured, alone))
         containers[process] = dict(start=f"{START_S}s", app=app)
         timeslice_us = facts.get("timeslice_us", TIMESLICE_US)
         if timeslice_us != TIMESLICE_US:
@@ -168,10 +162,7 @@ def scenario(name, gpu, run, plan, measured, alone):
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
                                               limit=round(facts.get("mps_percent", 100)))
-    host = {}
-    if measured:
-        host = measured_host({facts["app"] for facts in run["processes"].values()}, measured,
-                             alone)
+    host = dict(speed=1) if measured else {}
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
                 gpu=dict(profile=gpu), host=host,
