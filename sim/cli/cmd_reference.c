@@ -352,6 +352,10 @@ static int print_results(void)
 	       "Dropped requests are in none of its numbers.\n\n"
 	       "Of every container:\n\n");
 	print_metrics(summary_metrics, SUMMARY_METRICS);
+	printf("\nOf every GPU, below `gpus.NAME` at the top; if each container has a GPU of "
+	       "its "
+	       "own, `gpu0` is the first\ncontainer's:\n\n");
+	print_metrics(summary_gpu_metrics, SUMMARY_GPU_METRICS);
 	for (size_t i = 0; (report = app_report_at(i)); i++) {
 		printf("\nOf `%s`, whose records in `requests.csv` are of the kind `%s`:\n\n",
 		       report->type, report->record);

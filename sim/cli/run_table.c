@@ -15,7 +15,8 @@
 /* The categories of "where the time went". */
 static const enum summary_metric_id time_metrics[] = {
 	SUMMARY_GPU_SECONDS,	   SUMMARY_STALL_CPU_SECONDS, SUMMARY_STALL_D2H_SECONDS,
-	SUMMARY_STALL_H2D_SECONDS, SUMMARY_BLOCKED_SECONDS,
+	SUMMARY_STALL_H2D_SECONDS, SUMMARY_BLOCKED_SECONDS,   SUMMARY_SWITCHING_SECONDS,
+	SUMMARY_WAITED_SECONDS,	   SUMMARY_IDLE_SECONDS,
 };
 
 /* Does "where the time went" tell the metric, as a sum or a share? */
@@ -28,7 +29,7 @@ static bool is_of_time(const struct metric *metric)
 	       metric == &summary_metrics[SUMMARY_GPU_SHARE];
 }
 
-/* Seconds, and their share of the run. In the rest the container had no work or waited for its turn. */
+/* Seconds, and their share of the run. */
 static void print_times(struct table *table, const struct summary *summary,
 			const struct summary_container *containers, size_t count)
 {
@@ -129,6 +130,22 @@ static void print_containers(const struct summary *summary,
 	putchar('\n');
 }
 
+/* What became of the time of each GPU: "gpu0: busy 63.10 %, switching 2.20 %, ...". */
+static void print_gpu_times(const struct summary *summary)
+{
+	char text[TABLE_CELL_MAX];
+
+	for (size_t i = 0; i < summary->time_count; i++) {
+		printf("%s:", summary->times[i].name);
+		for (int k = 0; k < SUMMARY_GPU_METRICS; k++) {
+			summary_format(&summary->times[i].values[k], &summary_gpu_metrics[k],
+				       text, sizeof(text));
+			printf("%s %s %s", k ? "," : "", summary_gpu_metrics[k].label, text);
+		}
+		putchar('\n');
+	}
+}
+
 static void print_ignored(const struct summary *summary)
 {
 	if (!summary->ignored_count)
@@ -157,6 +174,7 @@ int run_table_print(const struct summary *summary, const struct config *config,
 		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
 		print_containers(summary, &summary->containers[i], count);
 	}
+	print_gpu_times(summary);
 	print_ignored(summary);
 	for (size_t i = 0; i < summary->gpu_count; i++)
 		printf("%s: %.1f MiB are the driver's own, in no container's memory\n",

@@ -296,6 +296,22 @@ void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 		tsg_plan(tsg);
 }
 
+struct fifo_usage fifo_usage(const struct fifo *fifo)
+{
+	struct fifo_usage usage = { .switches = fifo->switches };
+
+	for (u32 i = 0; i < fifo->partition_count; i++) {
+		const struct fifo_partition *partition = &fifo->partitions[i];
+		const struct fifo_runlist *runlist = &partition->runlist;
+		u64 share = partition->share.sm_ppm;
+
+		usage.busy_ns += runlist->busy_ns;
+		usage.switching_ns += runlist->switching_ns * share / FIFO_ALL_PPM;
+		usage.stalled_ns += runlist->stalled_ns * share / FIFO_ALL_PPM;
+	}
+	return usage;
+}
+
 struct fifo_tsg *fifo_find(struct fifo *fifo, u32 tsg_id)
 {
 	struct fifo_tsg *tsg = fifo->by_id[tsg_id % FIFO_CHANNELS_MAX];

@@ -163,6 +163,17 @@ void fifo_update(struct fifo *fifo);
 /* The same for a TSG that may be in a fault episode: the driver goes on to another part of it. */
 void fifo_book_stall(struct fifo_tsg *tsg);
 
+/* What became of the time of a GPU. The rest is idle: no context had anything to execute. */
+struct fifo_usage {
+	u64 busy_ns;	  /* kernels executed, in GPU time at full speed */
+	u64 switching_ns; /* context switches; of a partition, in proportion to its SMs */
+	u64 stalled_ns;	  /* nothing executed, and a loaded TSG waited for faults; likewise */
+	u64 switches;
+};
+
+/* The usage up to now, over all partitions. Call fifo_update() first. */
+struct fifo_usage fifo_usage(const struct fifo *fifo);
+
 /* Kernels launched by now that have not ended. Call fifo_update() first. */
 u64 fifo_pending_kernels(const struct fifo_tsg *tsg);
 

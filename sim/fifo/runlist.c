@@ -150,22 +150,29 @@ void entry_leave(struct fifo_tsg *tsg)
 	}
 }
 
-/* A current TSG has been stalled since the last update: count the time that other entries were ready. */
-static void runlist_count_blocked(struct fifo_runlist *runlist, u64 now)
+/*
+ * Count the time since the last update that TSGs of other entries had work ready. With a current TSG that
+ * @stalled they were blocked by its faults. Else it was not their turn, or they are held or frozen.
+ */
+static void runlist_count_ready(struct fifo_runlist *runlist, u64 now, bool stalled)
 {
-	for (struct fifo_entry *entry = runlist->current->next; entry != runlist->current;
-	     entry = entry->next) {
-		struct fifo_tsg *tsg;
+	struct fifo_entry *entry = runlist->entries;
+	struct fifo_tsg *tsg;
 
+	do {
 		fifo_for_each_in(entry, tsg) {
 			u64 ready;
 
-			if (!tsg->enabled || tsg->dead || !tsg->first)
+			if (tsg->loaded || tsg->dead || !tsg->first)
 				continue;
 			ready = burst_ready_date(tsg->first, runlist->updated_ns);
-			tsg->blocked_ns += now - min(ready, now);
+			if (stalled && tsg->enabled && entry != runlist->current)
+				tsg->blocked_ns += now - min(ready, now);
+			else
+				tsg->waited_ns += now - min(ready, now);
 		}
-	}
+		entry = entry->next;
+	} while (entry != runlist->entries);
 }
 
 /* Book what came of a TSG's fault episode since the last time. */
@@ -185,11 +192,13 @@ static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
 
 void runlist_update(struct fifo_runlist *runlist)
 {
+	u64 now = eng_now(), passed = now - runlist->updated_ns, worked = 0;
 	bool stalled = false;
-	u64 now = eng_now();
 	struct fifo_tsg *tsg;
 
 	fifo_for_each_loaded(runlist->current, tsg) {
+		if (runlist->switching)
+			tsg->switching_ns += passed;
 		if (tsg->stalled) {
 			tsg_book_stall(tsg, now);
 			stalled = true;
@@ -199,11 +208,17 @@ void runlist_update(struct fifo_runlist *runlist)
 						 &burst->done_ppm);
 
 			tsg->busy_ns += done - burst->done_ns;
+			worked += done - burst->done_ns;
 			burst->done_ns = done;
 		}
 	}
-	if (stalled)
-		runlist_count_blocked(runlist, now);
+	runlist->busy_ns += worked;
+	if (runlist->switching)
+		runlist->switching_ns += passed;
+	else if (stalled)
+		runlist->stalled_ns += passed - min(worked, passed);
+	if (runlist->entries && passed)
+		runlist_count_ready(runlist, now, stalled);
 	runlist->updated_ns = now;
 }
 

@@ -123,6 +123,11 @@ struct fifo_runlist {
 	u64 switch_end_ns;
 	u64 slice_end_ns; /* of current */
 	u64 updated_ns;	  /* current's bursts are advanced up to here */
+
+	/* Counters; the rest of the time nothing was there to execute. */
+	u64 busy_ns;	  /* kernels executed, in GPU time at full speed */
+	u64 switching_ns; /* between two contexts */
+	u64 stalled_ns;	  /* the loaded TSGs executed nothing and waited for faults */
 };
 
 /* A queue of bursts, such as a stream's. They execute in order. */
@@ -160,7 +165,9 @@ struct fifo_tsg {
 	/* Counters. */
 	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
 	struct fifo_stall stall; /* waited for faults */
+	u64 switching_ns; /* its context was being loaded, also by itself for other clients of a server */
 	u64 blocked_ns; /* had work ready while another entry held its runlist with unserviced faults */
+	u64 waited_ns; /* had work ready and was not loaded, for other reasons */
 };
 
 /* The TSGs of an entry, which may be NULL; and those whose context is loaded or being loaded. */

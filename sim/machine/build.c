@@ -89,7 +89,8 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 
 	machine->gpus = calloc(wanted, sizeof(*machine->gpus));
 	machine->devices = calloc(wanted, sizeof(*machine->devices));
-	if (!machine->gpus || !machine->devices)
+	machine->gpu_usage = calloc(wanted, sizeof(*machine->gpu_usage));
+	if (!machine->gpus || !machine->devices || !machine->gpu_usage)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; !status && i < wanted; i++) {
 		const struct config *view =

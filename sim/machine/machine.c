@@ -62,8 +62,10 @@ static int machine_start_all(struct machine *machine)
 static void machine_close_books(struct machine *machine)
 {
 	machine->end_ns = eng_now();
-	for (u32 i = 0; i < machine->gpu_count; i++)
+	for (u32 i = 0; i < machine->gpu_count; i++) {
 		fifo_update(&machine->gpus[i].fifo);
+		machine->gpu_usage[i] = fifo_usage(&machine->gpus[i].fifo);
+	}
 	if (machine->end_ns)
 		timeline_sample(machine);
 	for (u32 i = 0; i < machine->container_count; i++)
@@ -192,5 +194,6 @@ void machine_destroy(struct machine *machine)
 	free(machine->containers);
 	free(machine->views);
 	free(machine->gpus);
+	free(machine->gpu_usage);
 	free(machine->devices);
 }

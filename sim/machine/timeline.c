@@ -49,6 +49,8 @@ static struct sim_usage container_measure(const struct sim_container *container)
 		.stall_h2d_ns = fifo_stall_in_ns(&tsg->stall),
 		.stall_d2h_ns = fifo_stall_out_ns(&tsg->stall),
 		.blocked_ns = tsg->blocked_ns,
+		.switching_ns = tsg->switching_ns,
+		.waited_ns = tsg->waited_ns,
 		.evictions = stats->block.evictions,
 		.bytes_h2d = stats->bytes_h2d,
 		.bytes_d2h = stats->bytes_d2h,
@@ -64,6 +66,8 @@ static void usage_add(struct sim_usage *usage, const struct sim_usage *from,
 	usage->stall_h2d_ns += to->stall_h2d_ns - from->stall_h2d_ns;
 	usage->stall_d2h_ns += to->stall_d2h_ns - from->stall_d2h_ns;
 	usage->blocked_ns += to->blocked_ns - from->blocked_ns;
+	usage->switching_ns += to->switching_ns - from->switching_ns;
+	usage->waited_ns += to->waited_ns - from->waited_ns;
 	usage->evictions += to->evictions - from->evictions;
 	usage->bytes_h2d += to->bytes_h2d - from->bytes_h2d;
 	usage->bytes_d2h += to->bytes_d2h - from->bytes_d2h;

@@ -21,6 +21,8 @@ struct sim_usage {
 	u64 stall_h2d_ns; /* of that, for copies from host memory: fifo_stall_in_ns() */
 	u64 stall_d2h_ns; /* of that, for copies to host memory: fifo_stall_out_ns() */
 	u64 blocked_ns;	  /* waited for faults of others */
+	u64 switching_ns; /* its context was being loaded */
+	u64 waited_ns;	  /* waited for its turn */
 	u64 evictions;	  /* chunks taken from it */
 	u64 bytes_h2d;
 	u64 bytes_d2h;
@@ -107,7 +109,8 @@ struct machine {
 	 */
 	struct config *views;
 	struct sim_gpu *gpus;
-	struct cuda_device *devices; /* one for each GPU */
+	struct cuda_device *devices;  /* one for each GPU */
+	struct fifo_usage *gpu_usage; /* one for each GPU, up to the end of the run */
 	u32 gpu_count;
 	struct sim_container *containers; /* enabled ones only */
 	u32 container_count;

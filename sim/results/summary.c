@@ -36,7 +36,18 @@ const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_STALL_H2D_SECONDS] =
 		METRIC("stall_h2d_seconds", "host-to-device copies", S, false),
 	[SUMMARY_BLOCKED_SECONDS] = METRIC("blocked_seconds", "faults of others", S, false),
+	[SUMMARY_SWITCHING_SECONDS] = METRIC("switching_seconds", "context switches", S, false),
+	[SUMMARY_WAITED_SECONDS] = METRIC("waited_seconds", "waited for its turn", S, false),
+	[SUMMARY_IDLE_SECONDS] = METRIC("idle_seconds", "nothing to execute", S, false),
 	[SUMMARY_GPU_SHARE] = METRIC("gpu_share", "GPU share", SHARE, true),
+};
+
+const struct metric summary_gpu_metrics[SUMMARY_GPU_METRICS] = {
+	[SUMMARY_GPU_BUSY] = METRIC("busy_share", "busy", SHARE, false),
+	[SUMMARY_GPU_SWITCHING] = METRIC("switching_share", "switching", SHARE, false),
+	[SUMMARY_GPU_STALLED] = METRIC("stalled_share", "stalled on faults", SHARE, false),
+	[SUMMARY_GPU_IDLE] = METRIC("idle_share", "idle", SHARE, false),
+	[SUMMARY_GPU_SWITCHES] = METRIC("switches", "context switches", COUNT, false),
 };
 
 const struct metric *summary_metric(const struct summary_container *container, size_t place,

@@ -45,11 +45,26 @@ enum summary_metric_id {
 	SUMMARY_STALL_D2H_SECONDS,
 	SUMMARY_STALL_H2D_SECONDS,
 	SUMMARY_BLOCKED_SECONDS,
+	SUMMARY_SWITCHING_SECONDS,
+	SUMMARY_WAITED_SECONDS,
+	SUMMARY_IDLE_SECONDS,
 	SUMMARY_GPU_SHARE,
 	SUMMARY_METRICS,
 };
 
 extern const struct metric summary_metrics[SUMMARY_METRICS];
+
+/* What became of the time of one GPU, as an index into summary_gpu_metrics[]. The shares add up to 1. */
+enum summary_gpu_metric_id {
+	SUMMARY_GPU_BUSY,
+	SUMMARY_GPU_SWITCHING,
+	SUMMARY_GPU_STALLED,
+	SUMMARY_GPU_IDLE,
+	SUMMARY_GPU_SWITCHES,
+	SUMMARY_GPU_METRICS,
+};
+
+extern const struct metric summary_gpu_metrics[SUMMARY_GPU_METRICS];
 
 /* Results of one container. */
 struct summary_container {
@@ -68,6 +83,12 @@ struct summary_gpu {
 	u64 reserved;		 /* bytes that RM keeps for itself, charged to no container */
 };
 
+/* The time of one GPU. */
+struct summary_gpu_time {
+	char name[CFG_NAME_MAX];
+	struct summary_value values[SUMMARY_GPU_METRICS];
+};
+
 /* A whole run. Owned by the caller: summary_compute() or summary_load(), summary_destroy(). */
 struct summary {
 	char name[CFG_NAME_MAX];
@@ -80,6 +101,9 @@ struct summary {
 	u64 seed;
 	struct summary_gpu gpus[1 + CFG_GPUS_MAX]; /* none if measured or read back */
 	size_t gpu_count;
+	/* The GPUs that were simulated: one for each container, if the system gives each its own. */
+	struct summary_gpu_time times[CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 1];
+	size_t time_count;
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
 	char **ignored_keys; /* keys of the scenario that have no effect in this system */

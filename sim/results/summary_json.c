@@ -89,6 +89,22 @@ static json_t *reserved_json(const struct summary *summary)
 	return object;
 }
 
+/* What became of the time of each GPU. */
+static int put_gpu_times(json_t *root, const struct summary *summary)
+{
+	json_t *gpus = child_object(root, "gpus");
+	int status = 0;
+
+	for (size_t i = 0; i < summary->time_count; i++) {
+		const struct summary_gpu_time *time = &summary->times[i];
+		json_t *gpu = child_object(gpus, time->name);
+
+		for (int k = 0; k < SUMMARY_GPU_METRICS; k++)
+			status |= put_metric(gpu, &summary_gpu_metrics[k], &time->values[k]);
+	}
+	return status;
+}
+
 static int put_head(json_t *root, const struct summary *summary)
 {
 	const struct summary_value *speedup = &summary->speedup;
@@ -107,6 +123,8 @@ static int put_head(json_t *root, const struct summary *summary)
 		root, "seed",
 		summary->measured ? json_null() : json_integer((json_int_t)summary->seed));
 	status |= json_object_set_new(root, "gpu_reserved_bytes", reserved_json(summary));
+	if (!summary->measured)
+		status |= put_gpu_times(root, summary);
 	status |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	status |= json_object_set_new(root, "version", json_string(summary->version));
 	return status;

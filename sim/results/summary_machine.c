@@ -29,6 +29,7 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 {
 	const struct sim_process_stats *stats = &ran->stats;
 	const struct sim_usage *usage = &ran->usage;
+	u64 used_ns;
 
 	summary_set_count(container, SUMMARY_GMEM_CURRENT, ran->gmem_current);
 	summary_set_count(container, SUMMARY_GMEM_PEAK, ran->gmem_peak);
@@ -47,6 +48,12 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
 	set_seconds(container, SUMMARY_STALL_H2D_SECONDS, usage->stall_h2d_ns);
 	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
+	set_seconds(container, SUMMARY_SWITCHING_SECONDS, usage->switching_ns);
+	set_seconds(container, SUMMARY_WAITED_SECONDS, usage->waited_ns);
+	used_ns = usage->busy_ns + usage->stall_ns + usage->blocked_ns + usage->switching_ns +
+		  usage->waited_ns;
+	set_seconds(container, SUMMARY_IDLE_SECONDS,
+		    ran->machine->end_ns - min(used_ns, ran->machine->end_ns));
 	if (ran->machine->end_ns)
 		summary_set_real(container, SUMMARY_GPU_SHARE,
 				 (double)usage->busy_ns / (double)ran->machine->end_ns);
@@ -202,6 +209,33 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 		};
 }
 
+static void set_share(struct summary_value *value, u64 ns, u64 end_ns)
+{
+	if (end_ns)
+		*value = (struct summary_value){ .known = true,
+						 .real = (double)ns / (double)end_ns };
+}
+
+static void compute_gpu_times(struct summary *summary, const struct machine *machine)
+{
+	u64 end_ns = machine->end_ns;
+
+	for (u32 i = 0; i < machine->gpu_count; i++) {
+		const struct fifo_usage *usage = &machine->gpu_usage[i];
+		struct summary_gpu_time *time = &summary->times[summary->time_count++];
+		u64 used_ns = usage->busy_ns + usage->switching_ns + usage->stalled_ns;
+
+		snprintf(time->name, sizeof(time->name), "%s", machine->gpus[i].name);
+		set_share(&time->values[SUMMARY_GPU_BUSY], usage->busy_ns, end_ns);
+		set_share(&time->values[SUMMARY_GPU_SWITCHING], usage->switching_ns, end_ns);
+		set_share(&time->values[SUMMARY_GPU_STALLED], usage->stalled_ns, end_ns);
+		set_share(&time->values[SUMMARY_GPU_IDLE], end_ns - min(used_ns, end_ns),
+			  end_ns);
+		time->values[SUMMARY_GPU_SWITCHES] =
+			(struct summary_value){ .known = true, .count = usage->switches };
+	}
+}
+
 int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err)
 {
@@ -209,6 +243,7 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 
 	*summary = (struct summary){ 0 };
 	compute_head(summary, machine);
+	compute_gpu_times(summary, machine);
 	summary->containers =
 		calloc(machine->container_count + 1, sizeof(*summary->containers));
 	if (!summary->containers)

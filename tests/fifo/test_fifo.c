@@ -56,6 +56,17 @@ static struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
 	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
 }
 
+/* What became of the GPU's time, up to the last fifo_update(). */
+static void expect_usage(u64 busy_ns, u64 switching_ns, u64 stalled_ns, u64 switches)
+{
+	struct fifo_usage usage = fifo_usage(&fifo);
+
+	ck_assert_uint_eq(usage.busy_ns, busy_ns);
+	ck_assert_uint_eq(usage.switching_ns, switching_ns);
+	ck_assert_uint_eq(usage.stalled_ns, stalled_ns);
+	ck_assert_uint_eq(usage.switches, switches);
+}
+
 static void one_alone(void *data)
 {
 	struct fifo_burst burst = ready_burst(3, 200);
@@ -303,6 +314,37 @@ START_TEST(a_disabled_tsg_runs_until_preempted_and_then_not_at_all)
 }
 END_TEST
 
+/*
+ * a is loaded from 0 to 10 and runs; b waits for its turn, is loaded and runs for 30; a is loaded again and
+ * runs to its end. From then on the GPU is idle.
+ */
+static void two_count_their_time(void *data)
+{
+	struct fifo_burst a = ready_burst(1, 150);
+	struct fifo_burst b = ready_burst(1, 30);
+
+	(void)data;
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	ck_assert_int_eq(fifo_wait(&a), 0);
+	ck_assert_uint_eq(a.finished_ns, 150 + 30 + 3 * 10);
+	eng_sleep_until(1000);
+	fifo_update(&fifo);
+	expect_usage(150 + 30, 3 * 10, 0, 3);
+	ck_assert_uint_eq(tsg_a.switching_ns, 2 * 10);
+	ck_assert_uint_eq(tsg_b.switching_ns, 10);
+	/* While b is loaded and runs, a waits. b waits for all that a has done until then. */
+	ck_assert_uint_eq(tsg_a.waited_ns, 10 + 30);
+	ck_assert_uint_eq(tsg_b.waited_ns, b.finished_ns - 30 - 10);
+	ck_assert_uint_eq(tsg_a.blocked_ns + tsg_b.blocked_ns, 0);
+}
+
+START_TEST(every_nanosecond_is_busy_switching_stalled_or_idle)
+{
+	simulate(two_count_their_time);
+}
+END_TEST
+
 static void preempted_while_stalled(void *data)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
@@ -334,6 +376,10 @@ static void preempted_while_stalled(void *data)
 	/* b has had work since 50. */
 	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
 	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
+	ck_assert_uint_eq(tsg_b.waited_ns, 0);
+	/* a had work and was frozen from 200 on. */
+	ck_assert_uint_eq(tsg_a.waited_ns, 800);
+	expect_usage(30, 10 + 10, 190, 2);
 	fifo_enable(&tsg_a);
 	expect_end(&a, 2010);
 }
@@ -720,6 +766,7 @@ TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
 	  tsgs_take_turns_in_the_order_of_the_runlist,
 	  bursts_of_one_tsg_run_in_order_and_share_its_host_thread,
 	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
+	  every_nanosecond_is_busy_switching_stalled_or_idle,
 	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
 	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
 	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,

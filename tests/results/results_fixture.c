@@ -91,6 +91,14 @@ static struct timeline_row rows[] = {
 	{ .time_ns = 8 * SEC, .container = 1, .usage = { .busy_ns = 2 * SEC } },
 };
 
+static struct sim_gpu gpu = { .name = "gpu0" };
+static struct fifo_usage gpu_usage = {
+	.busy_ns = 5 * SEC,
+	.switching_ns = 1 * SEC,
+	.stalled_ns = 1500 * MS,
+	.switches = 7,
+};
+
 struct cfg_container containers[2];
 struct sim_container sim_containers[2];
 struct config config;
@@ -164,6 +172,8 @@ static void make_containers(void)
 				   .stall_h2d_ns = 15 * MS,
 				   .stall_d2h_ns = 60 * MS,
 				   .blocked_ns = 375 * MS,
+				   .switching_ns = 500 * MS,
+				   .waited_ns = 1500 * MS,
 				   .evictions = 2,
 				   .bytes_h2d = 1ull << 40,
 				   .bytes_d2h = 4096 },
@@ -192,6 +202,9 @@ static void setup(void)
 		.system = &test_system,
 		.containers = sim_containers,
 		.container_count = 2,
+		.gpus = &gpu,
+		.gpu_usage = &gpu_usage,
+		.gpu_count = 1,
 		.timeline = rows,
 		.row_count = COUNT(rows),
 		.end_ns = 10 * SEC,

@@ -13,7 +13,9 @@ START_TEST(summary_is_golden)
 	static const char golden[] =
 		"{\"name\": \"golden\", \"system\": \"test\", \"complete\": true, "
 		"\"sim_seconds\": 10.0, \"wall_seconds\": 0.04, \"speedup\": 250.0, "
-		"\"seed\": 7, \"gpu_reserved_bytes\": 1073741824, \"config_hash\": "
+		"\"seed\": 7, \"gpu_reserved_bytes\": 1073741824, \"gpus\": {\"gpu0\": "
+		"{\"busy_share\": 0.5, \"switching_share\": 0.1, \"stalled_share\": "
+		"0.15, \"idle_share\": 0.25, \"switches\": 7}}, \"config_hash\": "
 		"\"0123456789abcdef0123456789abcdef\", \"version\": \"VERSION\", "
 		"\"ignored_keys\": [\"containers.diffusion.gmem.limit.high\", "
 		"\"events.1.file\"], \"containers\": {\"vllm\": {\"type\": "
@@ -41,7 +43,8 @@ START_TEST(summary_is_golden)
 		"\"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, \"stall_seconds\": 0.125, "
 		"\"stall_cpu_seconds\": 0.05, \"stall_d2h_seconds\": 0.06, "
 		"\"stall_h2d_seconds\": 0.015, \"blocked_seconds\": 0.375, "
-		"\"gpu_share\": 0.25}, \"diffusion\": {\"type\": \"diffusion\", "
+		"\"switching_seconds\": 0.5, \"waited_seconds\": 1.5, \"idle_seconds\": "
+		"5.0, \"gpu_share\": 0.25}, \"diffusion\": {\"type\": \"diffusion\", "
 		"\"status\": \"ok\", \"images\": 2, \"images_per_s\": 0.2, "
 		"\"latency_s\": {\"mean\": 4.5, \"p50\": 4.5, \"p90\": 4.9, \"p99\": "
 		"4.99}, \"client_latency_s\": {\"mean\": 4.5, \"p50\": 4.5, \"p90\": "
@@ -51,7 +54,8 @@ START_TEST(summary_is_golden)
 		"\"bytes_h2d\": 1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": "
 		"2.5, \"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, "
 		"\"stall_d2h_seconds\": 0.06, \"stall_h2d_seconds\": 0.015, "
-		"\"blocked_seconds\": 0.375, \"gpu_share\": 0.25}}}";
+		"\"blocked_seconds\": 0.375, \"switching_seconds\": 0.5, "
+		"\"waited_seconds\": 1.5, \"idle_seconds\": 5.0, \"gpu_share\": 0.25}}}";
 	struct summary summary;
 	json_t *root;
 	char *text;
