@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/deviations.h"
 #include "cli/published_json.h"
 #include "engine/error.h"
 #include "figures/make.h"
@@ -23,6 +24,8 @@ static const struct command_option options[] = {
 	  "make the runs N times more, with jitter of arrivals and phases: how far\n"
 	  "is one run from another? 10 are a good number" },
 	{ "json", "FILE", false, "write all rows and scores to this file, too" },
+	{ "deviations", "FILE", false,
+	  "rewrite the tables between marks in this document, DEVIATIONS.md" },
 	{ "fresh", NULL, false, "make all runs again, even if results/cache has them" },
 	{ NULL, NULL, false, NULL },
 };
@@ -67,7 +70,8 @@ const struct command command_validate_published = {
 struct published_args {
 	struct figure_request request;
 	const char **sets;
-	const char *json; /* NULL: not wanted */
+	const char *json;	/* NULL: not wanted */
+	const char *deviations; /* likewise */
 	size_t seeds;
 };
 
@@ -86,6 +90,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 						 "'%s' is wrong, allowed: 0 to %d", value,
 						 PUBLISHED_SEEDS_MAX);
 		args->seeds = seeds;
+	} else if (!strcmp(option, "deviations")) {
+		args->deviations = value;
 	} else if (!strcmp(option, "json")) {
 		args->json = value;
 	} else {
@@ -264,6 +270,9 @@ static int validate(const struct published_args *args, const struct command_line
 		status = print_all(&published, err);
 	if (!status && args->json)
 		status = published_write_json(&published, args->json, err);
+	if (!status && args->deviations)
+		status = deviations_update(&published, args->deviations, !line->operand_count,
+					   err);
 	published_destroy(&published);
 	return status;
 }

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Tables of DEVIATIONS.md are those that the program writes: of the figures named, or of all. A document with
+# a mistake stays as it is. Usage: NAME.sh GVMSIM SOURCE [FIGURE...]
+. "$(dirname "$0")/common.inc"
+shift 2
+
+# A small document first: tables of other figures and spreads stay, text around tables stays.
+cat >document.md <<'END'
+before
+<!-- gvmsim validate published: prefill -->
+stale
+<!-- end -->
+<!-- gvmsim validate published: isolation -->
+| kept |
+<!-- end -->
+<!-- gvmsim validate published: prefill spread -->
+| kept, too |
+<!-- end -->
+<!-- gvmsim validate published: score -->
+| of all figures |
+<!-- end -->
+after
+END
+"$gvmsim" validate published prefill --deviations document.md >/dev/null 2>.err || fail "$(cat .err)"
+! grep -q stale document.md || fail "the table is not rewritten"
+grep -q '^| TTFT for each token | [0-9.]* |$' document.md || fail "no table: $(cat document.md)"
+for line in before after '| kept |' '| kept, too |' '| of all figures |'; do
+	grep -qxF "$line" document.md || fail "'$line' has gone: $(cat document.md)"
+done
+[ "$(grep -c '^<!-- end -->$' document.md)" -eq 4 ] || fail "marks have gone: $(cat document.md)"
+
+printf '<!-- gvmsim validate published: prefill -->\nno end\n' >open.md
+cp open.md was.md
+"$gvmsim" validate published prefill --deviations open.md >/dev/null 2>.err && fail "a table without an end"
+grep -q 'open.md:1: this table has no end, allowed: <!-- end -->' .err || fail "$(cat .err)"
+cmp open.md was.md || fail "a document with a mistake is changed"
+[ ! -e open.md.tmp ] || fail "a temporary file is left"
+"$gvmsim" validate published prefill --deviations none.md >/dev/null 2>.err && fail "no document"
+grep -q 'none.md: No such file' .err || fail "$(cat .err)"
+
+cp "$source/DEVIATIONS.md" now.md
+"$gvmsim" validate published "$@" --deviations now.md >/dev/null 2>.err || fail "$(cat .err)"
+diff -u "$source/DEVIATIONS.md" now.md ||
+	fail "write it anew: gvmsim validate published --seeds 10 --deviations DEVIATIONS.md"
+for figure in $(jq -r 'select(.reference) | input_filename | split("/")[-1] | rtrimstr(".json")' \
+	"$source"/plots/figures/*.json); do
+	[ "$figure" = interference ] || grep -q "validate published: $figure -->" now.md ||
+		fail "no table of the figure $figure"
+done
