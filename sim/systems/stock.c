@@ -4,17 +4,20 @@
  * with equal timeslices, and demand paging brings managed memory in.
  *
  * The driver knows no containers and has no control files: the scenario's limits and priorities
- * are listed as ignored. The model of NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When
+ * are listed as ignored. compute.timeslice is honoured: a process can set the timeslice of its own
+ * channel groups with a control call of RM (NVA06C_CTRL_CMD_SET_TIMESLICE), as root, on the driver as it
+ * comes (plots/reference/hardware/turns.cu, tools/corun/timeslice.c). The model of NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When
  * the device is full, a fault evicts the chunk whose last migration is the oldest, of any
  * container.
  */
+#include <string.h>
+
 #include "systems/system.h"
 
 static bool stock_honours(const struct config *config, const char *control_file)
 {
 	(void)config;
-	(void)control_file;
-	return false;
+	return !strcmp(control_file, "compute.timeslice");
 }
 
 static struct sim_memory_policy stock_memory(const struct config *config)

@@ -545,6 +545,9 @@ START_TEST(systems_honour_what_the_core_has)
 		ck_assert(!honours(system, "gmem.current"));
 	}
 	ck_assert(!honours("stock", "compute.priority"));
+	ck_assert(!honours("stock", "compute.freeze"));
+	ck_assert(!honours("stock", "gmem.limit.high"));
+	ck_assert(honours("stock", "compute.timeslice"));
 	ck_assert(!honours("gpreempt", "compute.priority"));
 	ck_assert(!honours("gpreempt", "gmem.limit.high"));
 	ck_assert(has("gpreempt", "fast_paging"));
@@ -650,6 +653,27 @@ START_TEST(gpreempt_puts_equals_first_together)
 }
 END_TEST
 
+/* A process sets its timeslice on the driver as it comes; its priority has no effect. */
+START_TEST(stock_takes_the_timeslice_of_a_process)
+{
+	struct cfg_control first[] = { { "compute.timeslice", "512us" },
+				       { "compute.priority", "2" } };
+	struct cfg_container two[] = { containers[0], containers[1] };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	two[0].controls = first;
+	two[0].control_count = 2;
+	config.containers = two;
+	config.container_count = 2;
+	ck_assert_int_eq(run_toy(&machine, &config, look_at_timeslice, &err), 0);
+	machine_destroy(&machine);
+	ck_assert_uint_eq(seen_timeslice_ns[0], 512000);
+	ck_assert_uint_eq(seen_timeslice_ns[1], config.gpu.sched.timeslice);
+}
+END_TEST
+
 TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  exclusive_gives_each_enabled_container_a_gpu,
 	  a_container_that_may_have_no_memory_dies_and_others_go_on,
@@ -663,4 +687,4 @@ TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  systems_honour_what_the_core_has, a_scheduler_honours_what_it_takes_something_from,
 	  gpreempt_puts_the_most_important_container_first,
 	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
-	  gpreempt_puts_equals_first_together)
+	  gpreempt_puts_equals_first_together, stock_takes_the_timeslice_of_a_process)

@@ -141,7 +141,7 @@ def measured_app(kind, folder, alone):
 def scenario(name, gpu, run, plan, measured, alone):
     """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
     group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
-    containers, slices = {}, False
+    containers = {}
     for process, facts in run["processes"].items():
         app = dict(type=TYPES[facts["app"]], profile=PROFILES[facts["app"]])
         if facts["app"] == "llm":
@@ -157,7 +157,6 @@ def scenario(name, gpu, run, plan, measured, alone):
         containers[process] = dict(start=f"{START_S}s", app=app)
         timeslice_us = facts.get("timeslice_us", TIMESLICE_US)
         if timeslice_us != TIMESLICE_US:
-            slices = True
             containers[process]["compute.timeslice"] = f"{timeslice_us}us"
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
@@ -166,7 +165,7 @@ def scenario(name, gpu, run, plan, measured, alone):
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
                 gpu=dict(profile=gpu), host=host,
-                system=dict(name="gvm" if slices else "stock"), containers=containers)
+                system=dict(name="stock"), containers=containers)
 
 
 def main():

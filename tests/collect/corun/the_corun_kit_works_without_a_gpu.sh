@@ -125,7 +125,7 @@ jq -e '(.containers.llm | .requests.arrived == 4 and .requests.completed == 2
 	and (.containers.diffusion | .images == 2 and .latency_s.p50 == 2.25)' \
 	measured/summary.json >/dev/null || fail "$(cat measured/summary.json)"
 [ "$(grep -c '^llm,' measured/requests.csv)" -eq 4 ] || fail "$(cat measured/requests.csv)"
-jq -e '.system.name == "gvm" and .duration == "12s"
+jq -e '.system.name == "stock" and .duration == "12s"
 	and .containers.llm["compute.timeslice"] == "512us"
 	and (.containers.diffusion | has("compute.timeslice") | not)
 	and .containers.llm.app.gpu_memory_utilization == 0.495432
