@@ -111,7 +111,7 @@ struct metric {
 		METRIC_TIME_ROW(key_ ".p50", label_ " p50", unit_, source_, view_, 50,    \
 				.compared = true),                                        \
 		METRIC_TIME_ROW(key_ ".p90", label_ " p90", unit_, source_, view_, 90,    \
-				.detail = true),                                          \
+				.compared = true, .detail = true),                        \
 		METRIC_TIME_ROW(key_ ".p99", label_ " p99", unit_, source_, view_, 99,    \
 				.compared = true)
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * "gvmsim validate results": for every statistic that two results folders both know of a container of
+ * "gvmsim validate results": for every metric that two results folders both know of a container of
  * the same name and application, and that is 0 in neither: measured, predicted, and the error
  * max(p/m, m/p) - 1, by which too high and too low count the same. The last line has the median
- * and the worst of them.
+ * and the worst of them. The metrics are those that a comparison of two runs shows, but for counts.
  *
- * Memory is compared by its mean and peak. The mean is over the samples in which the container
- * had any, since one side may have been watched before it began. Throughput is completed work
- * over the time from its first arrival to its last end.
+ * A bound ("> 12.5 s") has no error. The client's view of a metric stands in where the metric itself is a
+ * bound in one of the folders, and nowhere else, since it would count the same requests twice.
  */
 #include "cli/cmd_validate_results.h"
 
@@ -17,12 +16,10 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "gvm/port.h"
 #include "results/folder.h"
+#include "results/summary_text.h"
 #include "terminal/table.h"
 
-#define GIB	     1073741824.0
-#define NS_PER_S     1e9
 #define COLUMNS	     4
 #define ROW_NAME_MAX (CFG_NAME_MAX + 32)
 
@@ -34,61 +31,15 @@ const struct command command_validate_results = {
 	.summary = "a simulation beside the collected results of a real host",
 	.about = "Puts a results folder that gvmcollect wrote on real hardware beside a "
 		 "simulated one.\n"
-		 "For every statistic that both know of a container of the same name (times to "
-		 "first\n"
-		 "token and between tokens, image latency, throughput, memory): measured, "
-		 "predicted,\n"
-		 "and the error max(p/m, m/p) - 1. The last line has the median and the "
-		 "worst.\n",
+		 "For every metric that both know of a container of the same name (times, "
+		 "rates, "
+		 "SLO\n"
+		 "attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1. A "
+		 "bound,\n"
+		 "\"> 12.5 s\", has no error. The last line has the median and the worst.\n",
 	.examples = "    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
 		    "    gvmsim validate results results/hardware results/simulated\n",
 	.run = run,
-};
-
-/* The statistics that are compared. */
-enum value_id {
-	VALUE_TTFT_MEAN,
-	VALUE_TTFT_P50,
-	VALUE_TTFT_P90,
-	VALUE_TTFT_P99,
-	VALUE_ITL_MEAN,
-	VALUE_ITL_P50,
-	VALUE_ITL_P90,
-	VALUE_ITL_P99,
-	VALUE_SLO,
-	VALUE_LATENCY_MEAN,
-	VALUE_LATENCY_P50,
-	VALUE_LATENCY_P99,
-	VALUE_THROUGHPUT,
-	VALUE_MEMORY_MEAN,
-	VALUE_MEMORY_PEAK,
-	VALUES,
-};
-
-/* One statistic. */
-struct value {
-	const char *name;
-	const char *unit;
-	int digits;	    /* behind the point */
-	const char *metric; /* its key in summary.json; NULL: computed here */
-};
-
-static const struct value values[VALUES] = {
-	[VALUE_TTFT_MEAN] = { "TTFT mean", "ms", 1, "ttft_ms.mean" },
-	[VALUE_TTFT_P50] = { "TTFT p50", "ms", 1, "ttft_ms.p50" },
-	[VALUE_TTFT_P90] = { "TTFT p90", "ms", 1, "ttft_ms.p90" },
-	[VALUE_TTFT_P99] = { "TTFT p99", "ms", 1, "ttft_ms.p99" },
-	[VALUE_ITL_MEAN] = { "ITL mean", "ms", 1, "itl_ms.mean" },
-	[VALUE_ITL_P50] = { "ITL p50", "ms", 1, "itl_ms.p50" },
-	[VALUE_ITL_P90] = { "ITL p90", "ms", 1, "itl_ms.p90" },
-	[VALUE_ITL_P99] = { "ITL p99", "ms", 1, "itl_ms.p99" },
-	[VALUE_SLO] = { "SLO attainment", "", 4, "slo_attainment" },
-	[VALUE_LATENCY_MEAN] = { "image latency mean", "s", 3, "latency_s.mean" },
-	[VALUE_LATENCY_P50] = { "image latency p50", "s", 3, "latency_s.p50" },
-	[VALUE_LATENCY_P99] = { "image latency p99", "s", 3, "latency_s.p99" },
-	[VALUE_THROUGHPUT] = { "throughput", "1/s", 4, NULL },
-	[VALUE_MEMORY_MEAN] = { "GPU memory mean", "GiB", 2, NULL },
-	[VALUE_MEMORY_PEAK] = { "GPU memory peak", "GiB", 2, "gmem.peak" },
 };
 
 /* The two runs, in arrays by this index. */
@@ -97,8 +48,9 @@ enum side { SIDE_MEASURED, SIDE_PREDICTED, SIDES };
 /* One comparison. */
 struct row {
 	char name[ROW_NAME_MAX]; /* "vllm TTFT p99" */
-	enum value_id value;
-	double numbers[SIDES];
+	const struct metric *metric;
+	struct summary_value values[SIDES];
+	bool bound; /* a value is a bound: there is no error */
 	double error;
 };
 
@@ -106,108 +58,91 @@ struct validation {
 	struct folder folders[SIDES];
 	struct row *rows;
 	size_t count;
+	size_t bounds; /* rows without an error */
 };
 
-/* Mean bytes over the samples in which the container had any; NAN: not known. */
-static double memory_mean(const struct folder *folder, size_t container)
+/* The values of a metric on both sides. False: one of them does not know it, or is 0. */
+static bool find_values(const struct summary_container *const both[SIDES],
+			const struct metric *metric, struct summary_value ret_values[SIDES])
 {
-	double sum = 0;
-	size_t count = 0;
+	for (int side = 0; side < SIDES; side++) {
+		const struct summary_value *value;
 
-	for (size_t i = 0; i < folder->sample_count; i++) {
-		const struct folder_sample *sample = &folder->samples[i];
-
-		if (sample->container != container || !sample->resident_known ||
-		    !sample->resident_bytes)
-			continue;
-		sum += (double)sample->resident_bytes;
-		count++;
+		if (summary_find_metric(both[side], metric->key, &value) != metric ||
+		    !value->known || !(summary_number(value, metric) > 0))
+			return false;
+		ret_values[side] = *value;
 	}
-	return count ? sum / (double)count : NAN;
+	return true;
 }
 
-/* Completed requests or images a second. */
-static double throughput(const struct folder *folder, size_t container)
+/* Does a metric over arrived records say, without a bound, what @metric says of the client's? */
+static bool has_better(const struct summary_container *const both[SIDES],
+		       const struct metric *metric)
 {
-	u64 first_ns = U64_MAX, last_ns = 0;
-	size_t count = 0;
+	const struct app_report *report = both[SIDE_MEASURED]->report;
+	struct summary_value values[SIDES];
 
-	for (size_t i = 0; i < folder->record_count; i++) {
-		const struct app_record *record = &folder->records[i].record;
+	if (metric->view != METRIC_OF_CLIENT)
+		return false;
+	for (size_t i = 0; i < report->metric_count; i++) {
+		const struct metric *other = &report->metrics[i];
 
-		if (folder->records[i].container != container ||
-		    record->outcome != APP_COMPLETED)
-			continue;
-		first_ns = min(first_ns, (u64)record->arrival_ns);
-		last_ns = max(last_ns, (u64)record->finish_ns);
-		count++;
+		if (other->view == METRIC_OF_ARRIVED && other->source == metric->source &&
+		    other->statistic == metric->statistic && other->promise == metric->promise)
+			return find_values(both, other, values) &&
+			       !values[SIDE_MEASURED].bound && !values[SIDE_PREDICTED].bound;
 	}
-	return last_ns > first_ns ? (double)count * NS_PER_S / (double)(last_ns - first_ns) :
-				    NAN;
-}
-
-/* The value of statistic @id in its unit; NAN: the folder does not know it. */
-static double value_of(const struct folder *folder, size_t container, enum value_id id)
-{
-	const struct summary_container *summary = &folder->summary.containers[container];
-	const struct summary_value *value;
-	const struct metric *metric;
-	double number;
-
-	if (id == VALUE_THROUGHPUT)
-		return throughput(folder, container);
-	if (id == VALUE_MEMORY_MEAN)
-		return memory_mean(folder, container) / GIB;
-	metric = summary_find_metric(summary, values[id].metric, &value);
-	if (!metric || !value->known)
-		return NAN;
-	number = summary_number(value, metric);
-	return metric->unit == METRIC_BYTES ? number / GIB : number;
+	return false;
 }
 
 /* Add a row if both sides know the value and it is above 0. */
-static void add_row(struct validation *validation, const size_t containers[SIDES],
-		    enum value_id id)
+static void add_row(struct validation *validation,
+		    const struct summary_container *const both[SIDES],
+		    const struct metric *metric)
 {
 	struct row *row = &validation->rows[validation->count];
-	const struct folder *measured = &validation->folders[SIDE_MEASURED];
 
-	*row = (struct row){ .value = id };
-	for (int side = 0; side < SIDES; side++) {
-		row->numbers[side] = value_of(&validation->folders[side], containers[side], id);
-		if (!(row->numbers[side] > 0))
-			return;
-	}
-	snprintf(row->name, sizeof(row->name), "%s %s",
-		 measured->summary.containers[containers[SIDE_MEASURED]].name, values[id].name);
-	row->error = row->numbers[SIDE_PREDICTED] / row->numbers[SIDE_MEASURED];
+	*row = (struct row){ .metric = metric };
+	if (!metric->compared || metric->unit == METRIC_COUNT ||
+	    !find_values(both, metric, row->values) || has_better(both, metric))
+		return;
+	snprintf(row->name, sizeof(row->name), "%s %s", both[SIDE_MEASURED]->name,
+		 metric->label);
+	row->error = summary_number(&row->values[SIDE_PREDICTED], metric) /
+		     summary_number(&row->values[SIDE_MEASURED], metric);
 	row->error = fmax(row->error, 1 / row->error) - 1;
+	row->bound = row->values[SIDE_MEASURED].bound || row->values[SIDE_PREDICTED].bound;
+	validation->bounds += row->bound;
 	validation->count++;
 }
 
 /* Compare two containers of one name: of the same application, or of an unknown one. */
-static void compare_container(struct validation *validation, size_t measured)
+static void compare_container(struct validation *validation,
+			      const struct summary_container *measured)
 {
-	const struct folder *folders = validation->folders;
-	const struct summary_container *container =
-		&folders[SIDE_MEASURED].summary.containers[measured];
-	size_t predicted = folder_find_name(&folders[SIDE_PREDICTED], container->name);
-	const size_t both[SIDES] = { measured, predicted };
-	const struct app_report *other;
+	const struct summary_container *const both[SIDES] = {
+		measured,
+		summary_find(&validation->folders[SIDE_PREDICTED].summary, measured->name),
+	};
+	const struct summary_container *predicted = both[SIDE_PREDICTED];
+	const struct summary_value *unused;
+	const struct metric *metric;
 
-	if (predicted == SIZE_MAX)
+	if (!predicted ||
+	    (measured->report && predicted->report && measured->report != predicted->report))
 		return;
-	other = folders[SIDE_PREDICTED].summary.containers[predicted].report;
-	if (container->report && other && container->report != other)
-		return;
-	for (int i = 0; i < VALUES; i++)
-		add_row(validation, both, (enum value_id)i);
+	for (size_t i = 0; (metric = summary_metric(measured, i, &unused)); i++)
+		add_row(validation, both, metric);
 }
 
+/* By error; bounds come last. */
 static int by_error(const void *a, const void *b)
 {
 	const struct row *left = a, *right = b;
 
+	if (left->bound != right->bound)
+		return left->bound ? 1 : -1;
 	return (left->error > right->error) - (left->error < right->error);
 }
 
@@ -240,10 +175,16 @@ static void print_rows(const struct validation *validation)
 
 		table_add(&table);
 		table_set(&table, 0, "%s", row->name);
-		for (size_t side = 0; side < SIDES; side++)
-			table_set(&table, side + 1, "%.*f %s", values[row->value].digits,
-				  row->numbers[side], values[row->value].unit);
-		table_set(&table, COLUMNS - 1, "%.1f %%", 100 * row->error);
+		for (size_t side = 0; side < SIDES; side++) {
+			char text[TABLE_CELL_MAX];
+
+			summary_format(&row->values[side], row->metric, text, sizeof(text));
+			table_set(&table, side + 1, "%s", text);
+		}
+		if (row->bound)
+			table_set(&table, COLUMNS - 1, "-");
+		else
+			table_set(&table, COLUMNS - 1, "%.1f %%", 100 * row->error);
 	}
 	table_print(&table, stdout);
 }
@@ -251,11 +192,15 @@ static void print_rows(const struct validation *validation)
 /* Sorts the rows, so it comes last. */
 static void print_errors(struct validation *validation)
 {
-	size_t count = validation->count;
+	size_t count = validation->count - validation->bounds;
 	const struct row *rows = validation->rows;
 	double median;
 
-	qsort(validation->rows, count, sizeof(*rows), by_error);
+	qsort(validation->rows, validation->count, sizeof(*rows), by_error);
+	if (!count) {
+		printf("\nnone compared: all values are bounds\n");
+		return;
+	}
 	median = (rows[(count - 1) / 2].error + rows[count / 2].error) / 2;
 	printf("\n%zu compared: median error %.1f %%, worst %.1f %% (%s)\n", count,
 	       100 * median, 100 * rows[count - 1].error, rows[count - 1].name);
@@ -264,13 +209,15 @@ static void print_errors(struct validation *validation)
 static int compare(struct validation *validation, const char *measured, const char *predicted,
 		   struct sim_error *err)
 {
-	size_t count = validation->folders[SIDE_MEASURED].summary.container_count;
+	const struct summary *summary = &validation->folders[SIDE_MEASURED].summary;
+	size_t count = summary->container_count;
 
-	validation->rows = calloc(count * VALUES + 1, sizeof(*validation->rows));
+	validation->rows = calloc(count * (SUMMARY_METRICS + REPORT_METRICS_MAX) + 1,
+				  sizeof(*validation->rows));
 	if (!validation->rows)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < count; i++)
-		compare_container(validation, i);
+		compare_container(validation, &summary->containers[i]);
 	if (!validation->count)
 		return sim_user_error(
 			err,

@@ -35,6 +35,9 @@ static void summarise_container(struct summary_container *container,
 		 sampled->seen ? SUMMARY_OK : "never appeared");
 	has_current = set_last(container, SUMMARY_GMEM_CURRENT, sampled, "gmem.current");
 	set_last(container, SUMMARY_GMEM_SWAP, sampled, "gmem.swap.current");
+	if (sampled->resident_samples)
+		summary_set_count(container, SUMMARY_GMEM_MEAN,
+				  sampled->resident_sum_bytes / sampled->resident_samples);
 	/* The public GVM driver has no peak. The highest sample takes its place. */
 	if (!set_last(container, SUMMARY_GMEM_PEAK, sampled, "gmem.peak") && has_current)
 		summary_set_count(container, SUMMARY_GMEM_PEAK, sampled->resident_max_bytes);

@@ -180,6 +180,8 @@ static void fill_row(struct sampler_row *row, struct sampler_container *containe
 		row->known |= RESULTS_RESIDENT;
 		row->resident_bytes = number;
 		container->resident_max_bytes = max(container->resident_max_bytes, number);
+		container->resident_sum_bytes += number;
+		container->resident_samples += number != 0;
 	} else if (is_swap(file)) {
 		row->known |= RESULTS_SWAPPED;
 		row->swapped_bytes = number;

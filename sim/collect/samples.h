@@ -33,6 +33,8 @@ struct sampler_container {
 	u64 first_ns; /* its first and last sample, since the beginning */
 	u64 last_ns;
 	u64 resident_max_bytes;	    /* in any sample */
+	u64 resident_sum_bytes;	    /* over the samples in which it had memory, */
+	u64 resident_samples;	    /* so many */
 	struct sampler_file *files; /* by index in the core's table; owned */
 };
 

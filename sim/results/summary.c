@@ -15,7 +15,8 @@
 
 const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, false),
-	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, false),
+	[SUMMARY_GMEM_MEAN] = METRIC("gmem.mean", "GPU memory mean", BYTES, true),
+	[SUMMARY_GMEM_PEAK] = METRIC("gmem.peak", "GPU memory peak", BYTES, true),
 	[SUMMARY_GMEM_SWAP] = METRIC("gmem.swap", "swapped out at end", BYTES, false),
 	[SUMMARY_EVENTS_HIGH] =
 		METRIC("gmem_events.high", "refused at gmem.limit.high", COUNT, false),

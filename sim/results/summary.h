@@ -29,6 +29,7 @@ struct sim_error;
 /* The metrics of every container, as an index into summary_metrics[] and values[]. */
 enum summary_metric_id {
 	SUMMARY_GMEM_CURRENT,
+	SUMMARY_GMEM_MEAN, /* over the samples in which it had any: it may have been watched before */
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
 	SUMMARY_EVENTS_HIGH,

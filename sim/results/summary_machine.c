@@ -25,6 +25,24 @@ static void set_seconds(struct summary_container *container, enum summary_metric
 	summary_set_real(container, metric, (double)ns / NS_PER_S);
 }
 
+/* The mean over the samples of the timeline in which the container had memory. */
+static void compute_mean(struct summary_container *container, const struct sim_container *ran)
+{
+	const struct machine *machine = ran->machine;
+	u64 bytes = 0, samples = 0;
+
+	for (size_t i = 0; i < machine->row_count; i++) {
+		const struct timeline_row *row = &machine->timeline[i];
+
+		if (row->container != ran->index || !row->resident_bytes)
+			continue;
+		bytes += row->resident_bytes;
+		samples++;
+	}
+	if (samples)
+		summary_set_count(container, SUMMARY_GMEM_MEAN, bytes / samples);
+}
+
 static void compute_gpu(struct summary_container *container, const struct sim_container *ran)
 {
 	const struct sim_process_stats *stats = &ran->stats;
@@ -32,6 +50,7 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	u64 used_ns;
 
 	summary_set_count(container, SUMMARY_GMEM_CURRENT, ran->gmem_current);
+	compute_mean(container, ran);
 	summary_set_count(container, SUMMARY_GMEM_PEAK, ran->gmem_peak);
 	summary_set_count(container, SUMMARY_GMEM_SWAP, ran->gmem_swap);
 	summary_set_count(container, SUMMARY_EVENTS_HIGH, ran->events[GVM_EVENT_HIGH]);

@@ -55,7 +55,7 @@ jq -e '.containers.vllm | .type == "unknown" and .ttft_ms == null' again/summary
 "$gvmsim" validate results hw simulated >.out 2>.err || fail "validate: $(cat .err)"
 grep -q "^measured   .* system hardware, 0.2 s$" .out || fail "$(cat .out)"
 grep -q "^vllm TTFT p50 *200.0 ms .* %$" .out || fail "$(cat .out)"
-grep -q "^diffusion image latency mean *4.500 s .* %$" .out || fail "$(cat .out)"
+grep -q "^diffusion image latency p50 *4.500 s .* %$" .out || fail "$(cat .out)"
 grep -q "^diffusion GPU memory mean *1.00 GiB .* %$" .out || fail "$(cat .out)"
 tail -n 1 .out | grep -q "^[0-9]* compared: median error [0-9.]* %, worst [0-9.]* % (.*)$" ||
 	fail "$(cat .out)"

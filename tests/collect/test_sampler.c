@@ -85,6 +85,8 @@ START_TEST(values_that_change_are_in_the_row_of_their_date)
 	ck_assert_uint_eq(sampler.row_count, 2);
 	ck_assert_uint_eq(sampler.note_count, 0);
 	ck_assert_uint_eq(sampler.containers[0].resident_max_bytes, 6291456);
+	ck_assert_uint_eq(sampler.containers[0].resident_sum_bytes, 4194304 + 6291456);
+	ck_assert_uint_eq(sampler.containers[0].resident_samples, 2);
 	ck_assert_uint_eq(sampler.containers[0].gpu, 0);
 }
 END_TEST
