@@ -12,12 +12,18 @@
  * this pipeline then. In between the host waits for nothing. It launches all phases ahead, so only the
  * launches of its own kernels can delay a phase.
  *
- * Each phase touches weights of its own. A kernel that multiplies by a weight matrix touches all of
- * it as it begins, since its thread blocks read all parts of the matrix side by side. So it faults on
- * tens of blocks at once where they are not resident (T5: 16 or 40), and the GPU stays with it until
- * they have come. The matrices of one model count as equal. Activations live in one pool that the phases share, as in
- * PyTorch's caching allocator. The pool has the size of the largest phase. It never shrinks, and a
- * smaller phase uses its beginning. The allocator deals in 2 MB, so touches are of whole blocks.
+ * Each phase touches weights of its own. A product of a weight matrix with few tokens, as in the text
+ * encoders, touches all of the matrix as it begins: its thread blocks read all parts of it side by side.
+ * So it faults on tens of blocks at once where they are not resident (T5: 16 or 40), and the GPU stays
+ * with it until they have come. A product with the 8,858 tokens of the denoiser goes through its matrix
+ * bit by bit, since most of its thread blocks read the same part. Both were seen on an H200
+ * (plots/reference/hardware/h200-580-footprints.txt). The matrices of one model count as equal.
+ *
+ * Activations live in one pool that the phases share, as in PyTorch's caching allocator. It never
+ * shrinks, and each phase uses its beginning. The allocator deals in 2 MB, so touches are of whole
+ * blocks. The first image touches all of the pool: convolutions are tried with more workspace than they
+ * use later. Other images touch what their phases need. Of the tables of embeddings a prompt reads a few
+ * rows. They are loaded, and not touched again here.
  *
  * With app.pressure it listens for pressure events. It looks for one between two images, when the pool is
  * not in use. After an event it empties the pool and makes the next image in smaller batches. A pass of
@@ -59,6 +65,7 @@ struct diffusion {
 	struct diffusion_phase denoiser_phase;
 	struct diffusion_phase small_phase; /* half of one */
 	struct diffusion_phase decoder_phase;
+	struct diffusion_phase first_decoder_phase; /* touches all of the pool */
 
 	u64 images;		      /* started */
 	struct gvm_listener pressure; /* open if it listens */
@@ -68,6 +75,7 @@ struct diffusion {
 static int diffusion_allocate(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
+	u64 touched = max(cfg->denoiser_activation, cfg->decoder_activation);
 	const struct {
 		struct cuda_memory *memory;
 		u64 bytes;
@@ -77,8 +85,7 @@ static int diffusion_allocate(struct diffusion *diffusion)
 		{ &diffusion->text, cfg->text_weights, true },
 		{ &diffusion->denoiser, cfg->denoiser_weights, true },
 		{ &diffusion->decoder, cfg->decoder_weights, true },
-		{ &diffusion->pool, max(cfg->denoiser_activation, cfg->decoder_activation),
-		  false },
+		{ &diffusion->pool, max(cfg->pool, touched), false },
 	};
 	int status = 0;
 
@@ -113,10 +120,11 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 	};
 }
 
-/* A model's weights: @matrices kernels read one matrix each. */
-static struct cuda_access weights_access(const struct cuda_memory *memory, u64 matrices)
+/* @bytes of a model's weights: @matrices kernels read one matrix each. */
+static struct cuda_access weights_access(const struct cuda_memory *memory, u64 bytes,
+					 u64 matrices)
 {
-	struct cuda_access access = cuda_access_all(memory, CUDA_READ);
+	struct cuda_access access = cuda_access_head(memory, bytes, CUDA_READ);
 
 	access.kernels = (u32)matrices;
 	return access;
@@ -125,11 +133,16 @@ static struct cuda_access weights_access(const struct cuda_memory *memory, u64 m
 static void diffusion_init_phases(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	struct cuda_access clip = weights_access(&diffusion->clip, cfg->clip_matrices);
-	struct cuda_access text = weights_access(&diffusion->text, cfg->text_matrices);
-	struct cuda_access denoiser =
-		weights_access(&diffusion->denoiser, cfg->denoiser_matrices);
-	struct cuda_access decoder = weights_access(&diffusion->decoder, cfg->decoder_matrices);
+	struct cuda_access clip =
+		weights_access(&diffusion->clip,
+			       cfg->clip_weights - min(cfg->clip_weights, cfg->clip_embeddings),
+			       cfg->clip_matrices);
+	struct cuda_access text =
+		weights_access(&diffusion->text,
+			       cfg->text_weights - min(cfg->text_weights, cfg->text_embeddings),
+			       cfg->text_matrices);
+	struct cuda_access denoiser = cuda_access_all(&diffusion->denoiser, CUDA_READ);
+	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
 	u64 small_traffic = weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
@@ -146,6 +159,9 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
 		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
 		   cuda_access_head(&diffusion->pool, cfg->decoder_activation, CUDA_WRITE));
+	phase_init(diffusion, &diffusion->first_decoder_phase, cfg->kernels_decoder,
+		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
+		   cuda_access_all(&diffusion->pool, CUDA_WRITE));
 }
 
 /*
@@ -189,6 +205,9 @@ static int diffusion_compute(const struct diffusion *diffusion)
 		diffusion->is_small ? &diffusion->small_phase : &diffusion->denoiser_phase;
 	u64 passes = diffusion->cfg->steps * diffusion->cfg->passes_per_step *
 		     (diffusion->is_small ? SMALL_PASSES : 1);
+	const struct diffusion_phase *decoder = diffusion->images > 1 ?
+							&diffusion->decoder_phase :
+							&diffusion->first_decoder_phase;
 	struct cuda_context *cuda = diffusion->env->cuda;
 	int status = 0;
 
@@ -197,7 +216,7 @@ static int diffusion_compute(const struct diffusion *diffusion)
 	for (u64 i = 0; i < passes && !status; i++)
 		status = cuda_launch(cuda, &denoiser->burst);
 	if (!status)
-		status = cuda_launch(cuda, &diffusion->decoder_phase.burst);
+		status = cuda_launch(cuda, &decoder->burst);
 	return status ? status : cuda_synchronize(cuda);
 }
 
@@ -317,10 +336,17 @@ static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(INTEGER, kernels_text, 1, CFG_COUNT_MAX,
 		  "kernels of one pass of the encoders"),
 	DIFFUSION(INTEGER, kernels_decoder, 1, CFG_COUNT_MAX, "kernels of the decoder"),
+	CFG_APP_KEY("pool", SIZE, struct cfg_diffusion, pool,
+		    "bytes of activations that the first image leaves allocated; 0: as touched",
+		    CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),
+	CFG_APP_KEY("text_embeddings", SIZE, struct cfg_diffusion, text_embeddings,
+		    "bytes of text_weights in tables that a prompt hardly touches",
+		    CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),
+	CFG_APP_KEY("clip_embeddings", SIZE, struct cfg_diffusion, clip_embeddings,
+		    "bytes of clip_weights in tables that a prompt hardly touches",
+		    CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),
 	DIFFUSION_MATRICES("text_matrices", text_matrices, "large text encoder"),
 	DIFFUSION_MATRICES("clip_matrices", clip_matrices, "small text encoders"),
-	DIFFUSION_MATRICES("denoiser_matrices", denoiser_matrices, "denoiser"),
-	DIFFUSION_MATRICES("decoder_matrices", decoder_matrices, "decoder"),
 	DIFFUSION(DURATION, host_per_image, 0, CFG_HOUR,
 		  "host work an image, on the reference host"),
 	DIFFUSION(DURATION, warmup, 0, CFG_HOUR,

@@ -15,6 +15,9 @@ struct cfg_diffusion {
 	u64 decoder_weights;	 /* bytes: VAE */
 	u64 denoiser_activation; /* bytes touched by one denoising pass */
 	u64 decoder_activation;	 /* bytes touched by the decoder */
+	u64 pool;		 /* bytes of all activations that the first image leaves */
+	u64 text_embeddings;	 /* bytes of text_weights that a prompt hardly touches */
+	u64 clip_embeddings;	 /* likewise, of clip_weights */
 	u64 steps;		 /* denoising steps an image */
 	u64 passes_per_step;	 /* through the denoiser */
 	u64 text_passes;	 /* through all text encoders an image: one a prompt */
@@ -33,8 +36,6 @@ struct cfg_diffusion {
 	/* Weight matrices: each is read by one kernel, as a whole. 0: bit by bit, by all kernels. */
 	u64 text_matrices;
 	u64 clip_matrices;
-	u64 denoiser_matrices;
-	u64 decoder_matrices;
 	u64 host_per_image; /* ns of host work an image, reference host */
 	u64 warmup;	    /* ns of host work before the first image only, reference host */
 	u64 load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */

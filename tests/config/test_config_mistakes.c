@@ -142,7 +142,8 @@ START_TEST(keys_of_another_application_are_named)
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
 		"memory_efficiency, kernel_launch, graph, "
 		"kernels_per_pass, kernels_text, kernels_decoder, text_matrices, "
-		"clip_matrices, denoiser_matrices, decoder_matrices, host_per_image, warmup, "
+		"clip_matrices, pool, text_embeddings, clip_embeddings, host_per_image, "
+		"warmup, "
 		"load_bandwidth");
 }
 END_TEST
