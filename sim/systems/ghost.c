@@ -18,6 +18,7 @@
  */
 #include <string.h>
 
+#include "systems/core.h"
 #include "systems/system.h"
 
 struct ghost_keys {

@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "systems/core.h"
 #include "systems/system.h"
 
 struct ghost_uvm_keys {

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "machine/machine.h"
+#include "systems/core.h"
 #include "runner.h"
 
 static int (*app_body)(const struct app_env *env);

@@ -101,8 +101,6 @@ void gvm_worker_stop(struct gvm_worker *worker);
  */
 bool gvm_give_way(void);
 
-u64 gvm_ktime_ns(void);
-
 /*
  * Charge CPU time to the running actor. eng_inherited() is the costs in ns, by kind; NULL: no
  * cost.

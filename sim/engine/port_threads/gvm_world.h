@@ -89,8 +89,6 @@ void gvm_worker_stop(struct gvm_worker *worker);
 
 bool gvm_give_way(void);
 
-u64 gvm_ktime_ns(void);
-
 /* Nothing to do: the time has really passed. */
 static inline void gvm_cost(enum gvm_cost kind, u32 n)
 {
