@@ -131,7 +131,8 @@ static int build_views(struct machine *machine, struct sim_error *err)
 	const struct config *config = machine->config;
 
 	machine->views = calloc(config->gpu_count + 1, sizeof(*machine->views));
-	if (!machine->views)
+	machine->missed = calloc(config->event_count + 1, sizeof(*machine->missed));
+	if (!machine->views || !machine->missed)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i <= config->gpu_count; i++) {
 		machine->views[i] = *config;

@@ -189,6 +189,7 @@ void machine_destroy(struct machine *machine)
 	}
 	record_destroy(machine);
 	free(machine->timeline);
+	free(machine->missed);
 	free(machine->containers);
 	free(machine->views);
 	free(machine->gpus);
