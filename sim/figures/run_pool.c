@@ -172,7 +172,7 @@ static int child_error(const struct cached_run *run, int child_status, struct si
 	}
 	line[strcspn(line, "\n")] = '\0';
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
-			  *line ? line : "it did not say why");
+			  *line ? line : "it ended without a message");
 	return WEXITSTATUS(child_status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
 }
 
