@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The test programs in gvm_coretest.ko. The Kbuild renames the main() of each file to FILE_main(), and
- * includes this header in every file. A program that is missing here fails the build: its main() has no
- * prototype.
+ * The test programs in gvm_coretest.ko. The Kbuild renames the main() of each file to
+ * FILE_main(), and includes this header in every file. If a program is missing here, its main()
+ * has no prototype and the build fails.
  */
 #ifndef GVM_CORETEST_PROGRAMS_H
 #define GVM_CORETEST_PROGRAMS_H
@@ -35,7 +35,7 @@
 #define CORETEST_DECLARE(file) int file##_main(void);
 CORETEST_PROGRAMS(CORETEST_DECLARE)
 
-/* Fails on purpose: run on its own, to see that failures are reported. */
+/* This program fails on purpose. It runs alone, and proves that failures are reported. */
 CORETEST_DECLARE(coretest_failing)
 
 #endif
