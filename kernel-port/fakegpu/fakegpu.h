@@ -68,9 +68,9 @@ struct fakegpu_engine {
 	struct fakegpu *gpu;
 	struct gvm_worker worker;
 	enum gvm_engine which;
-	u64 submitted; /* copies, ever; the sequence number of the last one */
-	u64 done;      /* of these; only the engine releases it, readers acquire it */
-	u64 bytes;     /* submitted */
+	u64 submitted; /* copies so far: the sequence number of the newest one */
+	u64 done;      /* copies that have ended; stored with release, read with acquire */
+	u64 bytes;     /* of the submitted copies */
 	struct fakegpu_copy queue[FAKEGPU_COPIES];
 };
 

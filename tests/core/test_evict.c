@@ -455,8 +455,8 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 END_TEST
 
 /*
- * F4: the block gets a chunk and loses it before the chunk is filled. The copy out is still in
- * flight, and still waited for.
+ * F4: the block gets a chunk, and loses it before the chunk is filled. The earlier copy out is
+ * still in flight, and the next fault waits for it.
  */
 START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 {

@@ -40,7 +40,7 @@ static struct process {
 	bool mapped;
 	struct gvm_unevictable pinned;
 	u32 tags[RACE_PAGES];	    /* the tags stored in its pages */
-	bool discarded[RACE_PAGES]; /* it may read zero; a block in service keeps its pages */
+	bool discarded[RACE_PAGES]; /* reads zero, or the tag if in service then */
 } processes[RACE_SPACES];
 
 static void process_map(struct process *me)

@@ -361,7 +361,7 @@ static void guest_expect_no_kmemleak(void)
 	guest_check(lost == 0, "kmemleak has found nothing");
 }
 
-/* After its first complaint lockdep watches no more. */
+/* lockdep switches itself off after its first report. */
 static void guest_expect_lockdep(void)
 {
 	char text[8 * GUEST_TEXT_MAX];

@@ -76,7 +76,7 @@ static void rounds_of_a_block(void)
 		ck_assert_uint_eq(range->blocks[0].resident, resident[i]);
 		ck_assert_uint_eq(world_gpu.device.bound_chunks, 1);
 	}
-	/* Memory that exists nowhere goes through the same rounds, and is cleared. */
+	/* New pages, without a copy anywhere, take the same rounds. They are cleared. */
 	ck_assert_uint_eq(world_process.stats.block.pages_cleared, 32);
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 0);
 	ck_assert_int_eq(world_fault(range, 0, 7), 0);

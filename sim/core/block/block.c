@@ -434,7 +434,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 	return -EAGAIN;
 }
 
-/* The second half, if the first half of the block succeeded. */
+/* Do the second half of a block's service, if its first half has succeeded. */
 static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
 	struct gvm_block *block = &range->blocks[request->index];

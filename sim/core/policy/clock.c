@@ -530,7 +530,10 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 	return held;
 }
 
-/* Add chunks to the device's counts of exposed and stuck chunks, or subtract them. */
+/*
+ * Add a container's chunks to the device's counts of exposed and stuck chunks, or subtract
+ * them.
+ */
 static void clock_join_side(struct gvm_container *container, u32 chunks)
 {
 	if (!gvm_container_is_shielded(container))
