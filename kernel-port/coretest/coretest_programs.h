@@ -25,6 +25,7 @@
 	X(test_policy_parts)     \
 	X(test_policy_stash)     \
 	X(test_quiesce)          \
+	X(test_reclaim)          \
 	X(test_sched)            \
 	X(test_sched_random)     \
 	X(test_race_books)       \

@@ -15,19 +15,12 @@ static struct gvm_container *one, *two;
 
 static void begin(u32 chunks)
 {
-	toy_init(chunks);
-	one = toy_attach(1);
-	two = toy_attach(2);
+	toy_begin_pair(chunks, &one, &two);
 }
 
 static void end(void)
 {
-	toy_unmap_all();
-	ck_assert_uint_eq(one->swapped_bytes, 0);
-	ck_assert_uint_eq(two->swapped_bytes, 0);
-	gvm_container_detach(one);
-	gvm_container_detach(two);
-	toy_destroy();
+	toy_end_pair(one, two);
 }
 
 static void expect_events(const struct gvm_container *container, u64 high, u64 hmem, u64 oom)
