@@ -242,7 +242,8 @@ u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence)
 	return chunk;
 }
 
-void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk)
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk,
+			 u64 batch)
 {
 	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
 
@@ -250,7 +251,7 @@ void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32
 	if (entry->state != NVUVM_EVICTING) {
 		GVM_ASSERT(!entry->owner || entry->owner == owner);
 		entry->owner = owner;
-		entry->batch = nvuvm->batch;
+		entry->batch = batch;
 		chunk_move_locked(nvuvm, chunk, NVUVM_USED);
 	}
 	gvm_spin_unlock(&nvuvm->lock);

@@ -130,7 +130,8 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 		gvm_frame_set_in_service(range->memory, block->chunk, false);
 	else
 		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
-	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk);
+	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk,
+			    visit->advised ? 0 : nvuvm->batch);
 	if (!status)
 		nvuvm_thrash_migrated(&visit_entry(visit)->thrash, wanted, NVUVM_GPU,
 				      gvm_ktime_ns());

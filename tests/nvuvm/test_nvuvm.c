@@ -128,6 +128,28 @@ START_TEST(advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last)
 }
 END_TEST
 
+/*
+ * Advice for 20 blocks on 16 chunks. The first pass evicts blocks 0 to 3, and the second then misses
+ * each block: all 20 come again, and as many go. Seen of the real driver: tests/kernel/judge.sh.
+ */
+static void advised_too_much(void)
+{
+	struct gvm_range *range = world_map(&world_process, 20, true);
+	u32 i;
+
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 2 * 20 * CHUNK);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, (4 + 20) * CHUNK);
+	for (i = 0; i < 20; i++)
+		ck_assert_uint_eq(range->blocks[i].resident, i < 4 ? 0 : GVM_BLOCK_FULL);
+}
+
+START_TEST(advice_for_more_than_memory_moves_it_twice)
+{
+	world_run(16, &world_stock, advised_too_much);
+}
+END_TEST
+
 /* The same fault with and without work for each page: 1 + 1 + 2 + 4 + 8 + 16 pages. */
 static void pages_looked_at(void)
 {
@@ -575,6 +597,7 @@ TEST_MAIN("nvuvm", rm_takes_a_range_by_force_and_it_is_counted,
 	  a_sequential_walker_takes_six_rounds_a_block,
 	  rounds_grow_by_powers_of_two_and_the_chunk_is_whole,
 	  advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last,
+	  advice_for_more_than_memory_moves_it_twice,
 	  each_page_that_comes_from_the_host_is_looked_at,
 	  a_ring_one_block_too_large_misses_everything,
 	  a_fetch_waits_for_its_own_chunk_and_no_other,
