@@ -8,6 +8,7 @@
 
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "gpu/mps.h"
 #include "gpu/service.h"
 #include "runner.h"
 
@@ -22,7 +23,11 @@ extern struct sim_memory_policy policy;
 extern struct gvm_scheduler_config scheduling;
 extern struct fifo_share partition; /* of the whole GPU, if any of its SMs are set */
 
+extern u32 client_ppm; /* not 0: the process is a client of mps, and this is its limit */
+
 extern struct sim_gpu gpu;
+extern struct sim_mps mps; /* with client_ppm */
+extern struct cuda_device device;
 extern struct sim_process process;
 extern struct cuda_context cuda;
 extern struct eng_actor *app;
