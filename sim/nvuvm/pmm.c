@@ -251,7 +251,7 @@ void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32
 	if (entry->state != NVUVM_EVICTING) {
 		GVM_ASSERT(!entry->owner || entry->owner == owner);
 		entry->owner = owner;
-		entry->batch = batch;
+		entry->batch = max(entry->batch, batch);
 		chunk_move_locked(nvuvm, chunk, NVUVM_USED);
 	}
 	gvm_spin_unlock(&nvuvm->lock);

@@ -149,6 +149,9 @@ static int visit_try_locked(struct block_visit *visit)
 		return -EFAULT;
 	visit->throttled = visit_throttle(visit, faulted);
 	faulted &= ~visit->throttled;
+	/* Advice for what is there is a use, too (uvm_va_block_make_resident_finish). */
+	if (!faulted && visit->advised && block->resident)
+		nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk, 0);
 	if (!faulted)
 		return 0;
 	visit->nvuvm->stats.rounds++;

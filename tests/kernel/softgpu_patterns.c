@@ -210,6 +210,22 @@ static void walk_migrated(const struct pattern_world *world, const struct patter
 	world->migrate(1, true);
 }
 
+/* A range that is there is prefetched once more. Then others come. */
+static void walk_prefetched_again(const struct pattern_world *world,
+				  const struct pattern *pattern)
+{
+	size_t half = world->chunks / 2;
+
+	for (unsigned int range = 0; range < 3; range++) {
+		map_range(world, pattern, range, 0, half);
+		world->migrate(range == 2 ? 0 : range, true);
+	}
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 2, i);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 0, i);
+}
+
 static void walk_backwards(const struct pattern_world *world, const struct pattern *pattern)
 {
 	size_t blocks = pattern_blocks(world, pattern);
@@ -332,6 +348,7 @@ const struct pattern judge_patterns[] = {
 	{ "the CPU takes blocks back", walk_cpu_takes, 140, 16, 32, true, false },
 	{ "a range is unmapped", walk_unmapped, 0, 16, 32, true, false },
 	{ "prefetches of the application, 110 % of memory", walk_migrated, 110, 16, 32, true, false },
+	{ "a prefetch of what is there", walk_prefetched_again, 0, 16, 32, true, false },
 	{ "cyclic, 95 % of memory, writes", walk_cyclic, 95, 16, 32, true, false },
 	{ "cyclic, 100 % of memory, writes", walk_cyclic, 100, 16, 32, true, false },
 	{ "sequential 4K pages, window 4", walk_once, 0, 1, 4, false, false },

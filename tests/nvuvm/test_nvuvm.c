@@ -150,6 +150,31 @@ START_TEST(advice_for_more_than_memory_moves_it_twice)
 }
 END_TEST
 
+/* Advice for a block that is there puts its chunk at the end of the queue. */
+static void advised_again(void)
+{
+	struct gvm_range *old = world_map(&world_process, 8, true);
+	struct gvm_range *young = world_map(&world_process, 8, true);
+	struct gvm_range *fresh = world_map(&world_process, 8, true);
+	u32 i;
+
+	ck_assert_int_eq(sim_process_prefetch(&world_process, old, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, young, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, old, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, fresh, GVM_PROCESSOR_GPU), 0);
+	for (i = 0; i < 8; i++) {
+		ck_assert_uint_eq(old->blocks[i].resident, GVM_BLOCK_FULL);
+		ck_assert_uint_eq(young->blocks[i].resident, 0);
+	}
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 24 * CHUNK);
+}
+
+START_TEST(advice_for_what_is_there_counts_as_a_use)
+{
+	world_run(16, &world_stock, advised_again);
+}
+END_TEST
+
 /* The same fault with and without work for each page: 1 + 1 + 2 + 4 + 8 + 16 pages. */
 static void pages_looked_at(void)
 {
@@ -597,7 +622,7 @@ TEST_MAIN("nvuvm", rm_takes_a_range_by_force_and_it_is_counted,
 	  a_sequential_walker_takes_six_rounds_a_block,
 	  rounds_grow_by_powers_of_two_and_the_chunk_is_whole,
 	  advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last,
-	  advice_for_more_than_memory_moves_it_twice,
+	  advice_for_more_than_memory_moves_it_twice, advice_for_what_is_there_counts_as_a_use,
 	  each_page_that_comes_from_the_host_is_looked_at,
 	  a_ring_one_block_too_large_misses_everything,
 	  a_fetch_waits_for_its_own_chunk_and_no_other,
