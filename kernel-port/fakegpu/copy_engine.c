@@ -204,6 +204,8 @@ static void engine_thread(void *data)
 	struct fakegpu *gpu = engine->gpu;
 	struct fakegpu_copy *copy = NULL;
 
+	/* Hardware needs no CPU: processes of tenants do not delay it. */
+	gvm_worker_hurry();
 	for (;;) {
 		(void)wait_event_interruptible(gpu->copied, (copy = engine_first(engine)) ||
 								    gvm_worker_should_stop());

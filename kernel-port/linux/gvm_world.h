@@ -250,6 +250,15 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 		     void *data);
 
 /*
+ * The running worker serves all tenants. It gets a CPU before their processes, as the threads of
+ * WQ_HIGHPRI do. CONTEXT: process.
+ */
+static inline void gvm_worker_hurry(void)
+{
+	set_user_nice(current, MIN_NICE);
+}
+
+/*
  * Interrupt the worker's waits and wait until its function has returned. A function that had not
  * begun yet never does. CONTEXT: process.
  */

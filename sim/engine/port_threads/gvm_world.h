@@ -85,6 +85,9 @@ struct gvm_worker {
 int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
 		     void *data);
 bool gvm_worker_should_stop(void);
+static inline void gvm_worker_hurry(void)
+{
+}
 void gvm_worker_stop(struct gvm_worker *worker);
 
 bool gvm_give_way(void);
