@@ -152,6 +152,7 @@ static int fakegpu_launch(struct fakegpu_context *context, struct gvm_fakegpu_la
 	launch->stride_pages = launch->stride_pages ?: 1;
 	launch->ret_mismatches = 0;
 	launch->ret_first_va = 0;
+	launch->ret_fault_ns = 0;
 	return fakegpu_run(context, &job);
 }
 

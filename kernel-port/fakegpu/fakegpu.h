@@ -117,7 +117,8 @@ struct fakegpu_job {
 struct fakegpu_warp {
 	u64 va;
 	u64 end;
-	u64 replays; /* stalled until the GPU's count of replays is higher */
+	u64 replays;  /* stalled until the GPU's count of replays is higher */
+	u64 fault_ns; /* its access first faulted then; 0: it did not */
 	bool stalled;
 };
 

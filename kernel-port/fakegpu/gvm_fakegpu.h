@@ -81,6 +81,7 @@ struct gvm_fakegpu_launch {
 	__u32 tsg;	    /* index of the context's TSG */
 	__u64 ret_mismatches;
 	__u64 ret_first_va; /* address of the first mismatch found */
+	__u64 ret_fault_ns; /* the longest time from a fault to the access that then succeeded */
 };
 
 /* The GPU and what it has done. */
