@@ -5,10 +5,10 @@
  * neighbour is in a cgroup of its own with the same limit. It runs as a user who owns two of
  * its files in sysfs, gmem.limit.high and compute.freeze. The victim's promises must hold: no
  * chunk of it below gmem.limit.low is lost, and no word of it is wrong or seen by a neighbour.
- * Its faults take at most twice as long beside hostile neighbours as beside peaceful ones, at
- * the 99th percentile. The GPU measures a fault, from the first stall of a warp to the access
- * that succeeds, so waits for an SM do not count. There are SMs for all, so a batch has faults
- * of many tenants.
+ * The victim's faults take at most twice as long beside hostile neighbours as beside peaceful
+ * ones, at the 99th percentile. The GPU measures a fault, from the first stall of a warp to the
+ * access that succeeds, so waits for an SM do not count. With 16 SMs most tenants run side by
+ * side, and a batch has faults of many of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
