@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * "gvmsim validate results": for every statistic that two results folders both know of a container of
- * the same name and application, and that is 0 in neither: measured, predicted, and the error
- * max(p/m, m/p) - 1, by which too high and too low count the same. The last line has the median
- * and the worst of them.
+ * "gvmsim validate results": for every statistic that two results folders both know of a
+ * container of the same name and application, and that is 0 in neither: measured, predicted,
+ * and the error max(p/m, m/p) - 1, by which too high and too low count the same. The last line
+ * has the median and the worst of them.
  *
  * Memory is compared by its mean and peak. The mean is over the samples in which the container
  * had any, since one side may have been watched before it began. Throughput is completed work

@@ -111,9 +111,23 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	return strtod(json_string_value(value), NULL);
 }
 
+/* The share of a row's time that lies between @from and @to. 1: all of the row's time. */
+static double row_share(const struct csv *csv, double from, double to)
+{
+	struct sim_error ignored = { 0 };
+	double begin = 0, end = 0;
+
+	if (!csv_has(csv, 2) || !csv_has(csv, 3) || csv_real(csv, 2, &begin, &ignored) ||
+	    csv_real(csv, 3, &end, &ignored))
+		return 0;
+	return begin >= to || end <= from || end <= begin ?
+		       0 :
+		       (fmin(end, to) - fmax(begin, from)) / (end - begin);
+}
+
 /*
  * The number of rows of requests.csv between two moments. A row that lies between them in part
- * adds the share of its time there.
+ * adds its share.
  */
 static double covered(const struct figure_data *data, size_t run, const json_t *value)
 {
@@ -135,17 +149,10 @@ static double covered(const struct figure_data *data, size_t run, const json_t *
 	if (!container || !(from < to) || end_s * NS_PER_S < to ||
 	    csv_open(&csv, file, names, ARRAY_SIZE(names), &ignored))
 		return (double)NAN;
-	while (csv_next(&csv, &ignored) == 1) {
-		double begin, end;
-
-		if (strcmp(csv_text(&csv, 0), container) != 0 ||
-		    strcmp(csv_text(&csv, 1), outcome) != 0 || !csv_has(&csv, 2) ||
-		    !csv_has(&csv, 3) || csv_real(&csv, 2, &begin, &ignored) ||
-		    csv_real(&csv, 3, &end, &ignored))
-			continue;
-		if (begin < to && end > from && end > begin)
-			sum += (fmin(end, to) - fmax(begin, from)) / (end - begin);
-	}
+	while (csv_next(&csv, &ignored) == 1)
+		if (!strcmp(csv_text(&csv, 0), container) &&
+		    !strcmp(csv_text(&csv, 1), outcome))
+			sum += row_share(&csv, from, to);
 	csv_close(&csv);
 	return sum;
 }

@@ -17,7 +17,9 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 				(struct sim_memory_policy){ 0 };
 }
 
-/* Make the enabled containers with their environments, and let each application prepare itself. */
+/*
+ * Make the enabled containers with their environments, and let each application prepare itself.
+ */
 static int build_containers(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /*
- * The row of a container at the present date, a new one in most cases. If the run ends right after
- * a sample, the row exists already. NULL: no memory; the run ends.
+ * The row of a container at the present date, a new one in most cases. If the run ends right
+ * after a sample, the row exists already. NULL: no memory; the run ends.
  */
 static struct timeline_row *timeline_row_now(struct sim_container *container)
 {

@@ -196,7 +196,7 @@ static int read_promise(struct folder *folder, size_t index, const char *file,
 			      "%s:containers.%s.app.%s: %s, allowed: a duration such as "
 			      "\"7.463s\"",
 			      file, container->name, report->promise,
-			      text ? "is not a duration" : "is missing");
+			      text ? "is no duration" : "is missing");
 }
 
 static int read_config(struct folder *folder, const char *file, struct sim_error *err)
@@ -212,7 +212,7 @@ static int read_config(struct folder *folder, const char *file, struct sim_error
 	else
 		status = sim_user_error(err,
 					"%s:gpu.profile: %s, allowed: the name of a profile",
-					file, gpu ? "is not a name" : "is missing");
+					file, gpu ? "is no name" : "is missing");
 	for (size_t i = 0; !status && i < folder->summary.container_count; i++)
 		status =
 			read_promise(folder, i, file, json_object_get(root, "containers"), err);

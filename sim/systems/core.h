@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The parts of the core that several systems offer: its scheduler of GPU time, with keys, and its
- * control files.
+ * The parts of the core that several systems offer: its scheduler of GPU time, with keys, and
+ * its control files.
  */
 #ifndef SIM_SYSTEMS_CORE_H
 #define SIM_SYSTEMS_CORE_H

@@ -66,7 +66,7 @@ struct model_op {
 	u8 kind;      /* enum model_op_kind */
 	u8 container; /* a slot; a new container takes the lowest free one */
 	u8 chunk;
-	u64 value; /* a tgid, a number of looks or chunks, an activity, or bytes */
+	u64 value; /* by kind: a tgid, looks, chunks, an activity, or bytes */
 };
 
 /* A list of chunks or of containers, without repeats. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * An application on the CUDA runtime of a simulated GPU of 16 chunks, where faults take next to no time.
- * One simulation a test.
+ * An application on the CUDA runtime of a simulated GPU of 16 chunks, where faults take next to
+ * no time. One simulation a test.
  */
 #ifndef CUDA_FIXTURE_H
 #define CUDA_FIXTURE_H
@@ -33,8 +33,8 @@ extern struct cuda_context cuda;
 extern struct eng_actor *app;
 
 /*
- * Run @body as the application, in the actor app. Afterwards the context is destroyed, the process exits,
- * and the books are checked: nothing is left.
+ * Run @body as the application, in the actor app. Afterwards the context is destroyed, the
+ * process exits, and the books are checked: nothing is left.
  */
 void simulate(void (*body)(void));
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Strict reading of JSON: each mistake names the file and the key, and the first one is kept. */
+/*
+ * Strict reading of JSON: each mistake names the file and the key, and the first one is kept.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

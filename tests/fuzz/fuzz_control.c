@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads any bytes as a history of two containers on a small GPU. Each line is a step. Most lines
- * write control files. The others change the memory and TSGs to which limits and settings apply:
+ * Reads any bytes as a history of two containers on a small GPU. Each line is a step. Most
+ * lines write control files. The others change the memory and TSGs to which limits and settings
+ * apply:
  *
- *	0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container
- *	c0 c1  u0 u1             charge a chunk; give one back
- *	t0 t1  d0 d1             make a TSG; destroy one
- *	f                        the next RPC fails
- *	r0 r1                    the container's process ends, and another one starts
- *	s  w                     suspend the GPU; wake it up
- *	l                        the GPU is lost for good
- *	kX                       RM takes chunks by force; the character X says which ones
- *	h                        from now on the eviction of a whole chunk leaves half of it, or no longer
+ * 0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container c0 c1  u0 u1             charge
+ * a chunk; give one back t0 t1  d0 d1             make a TSG; destroy one f
+ * the next RPC fails r0 r1                    the container's process ends, and another one
+ * starts s  w                     suspend the GPU; wake it up l                        the GPU
+ * is lost for good kX                       RM takes chunks by force; the character X says
+ * which ones h                        from now on the eviction of a whole chunk leaves half of
+ * it, or no longer
  *
- * The books are in order after each step. A refused write changes nothing. Writing to a file the text
- * that it shows changes nothing either. While the GPU is suspended or lost, every write is refused.
+ * The books are in order after each step. A refused write changes nothing. Writing to a file
+ * the text that it shows changes nothing either. While the GPU is suspended or lost, every
+ * write is refused.
  */
 #include "fuzz.h"
 #include "gvm/activity.h"
@@ -141,8 +141,8 @@ static void check_unchanged(const struct snapshot *before)
 }
 
 /*
- * Write to a file the text that it shows: nothing may change. The priority is left out, since it also
- * sets the timeslice.
+ * Write to a file the text that it shows: nothing may change. The priority is left out, since
+ * it also sets the timeslice.
  */
 static void check_rewrite(struct gvm_container *container, const char *name)
 {
@@ -254,7 +254,9 @@ static void suspend(void)
 	gpu.suspended = true;
 }
 
-/* The settings of TSGs are applied again, and an RPC may fail. The GPU is awake all the same. */
+/*
+ * The settings of TSGs are applied again, and an RPC may fail. The GPU is awake all the same.
+ */
 static void wake_up(void)
 {
 	int status = gvm_device_resume(&gpu.device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The machine around applications of our own making: limits of the run, failed set-ups, deadlock.
+ * The machine around applications of our own making: limits of the run, failed set-ups,
+ * deadlock.
  */
 #include <stdio.h>
 
@@ -203,7 +204,9 @@ START_TEST(two_containers_that_do_not_fit_share_what_there_is)
 	struct sim_error err = { 0 };
 	struct machine machine;
 
-	/* 10 and 10 chunks of 16: the one that comes late takes the older chunks of the other. */
+	/*
+	 * 10 and 10 chunks of 16: the one that comes late takes the older chunks of the other.
+	 */
 	ck_assert_int_eq(run_toy(&machine, &config, touch_ten_chunks, &err), 0);
 	ck_assert_int_eq(machine.containers[0].status, 0);
 	ck_assert_int_eq(machine.containers[1].status, 0);
@@ -222,7 +225,10 @@ END_TEST
 
 #define MS 1000000ull
 
-/* Counters as a GPU would count them, at dates that are its own, also at that of the last sample. */
+/*
+ * Counters as a GPU would count them, at dates that are its own, also at that of the last
+ * sample.
+ */
 static int count_by_hand(const struct app_env *env)
 {
 	struct sim_process_stats *stats = &env->cuda->process->stats;

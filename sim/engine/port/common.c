@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The part of the port that both user-space worlds share; see gvm_common.h. It calls no world, so
- * that a world and its lock checker can call it.
+ * The part of the port that both user-space worlds share; see gvm_common.h. It calls no world,
+ * so that a world and its lock checker can call it.
  */
 #include "engine/port/gvm_common.h"
 

@@ -30,9 +30,9 @@ u32 gvm_clock_pick_global(struct gvm_device *device);
 
 /*
  * The last resort when every container is at or under its gmem.limit.low: pick the oldest chunk
- * of one of them, first of the container that was asked the longest time ago. Looks and results are
- * as in the two calls above. The caller asks only for a container that stays at or under its own
- * gmem.limit.low with the new chunk (service/evict.c). CONTEXT: atomic.
+ * of one of them, first of the container that was asked the longest time ago. Looks and results
+ * are as in the two calls above. The caller asks only for a container that stays at or under
+ * its own gmem.limit.low with the new chunk (service/evict.c). CONTEXT: atomic.
  */
 u32 gvm_clock_pick_protected(struct gvm_device *device);
 
