@@ -199,11 +199,12 @@ struct fakegpu {
 
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
-	atomic_t copies;      /* copies and clears asked for, to let every n-th fail */
-	atomic_t outs;	      /* copies to the host, likewise */
-	atomic_t host_chunks; /* structs fakegpu_host that exist */
-	atomic_t rpcs;	      /* RPCs asked for, to let every n-th fail */
-	bool lost;	      /* the GPU fell off the bus */
+	atomic_t copies;	    /* copies and clears asked for, to let every n-th fail */
+	atomic_t outs;		    /* copies to the host, likewise */
+	atomic_t host_chunks;	    /* structs fakegpu_host that exist */
+	atomic_t partial_evictions; /* evictions in which a part of the chunk stayed */
+	atomic_t rpcs;		    /* RPCs asked for, to let every n-th fail */
+	bool lost;		    /* the GPU fell off the bus */
 
 	/* Guarded by the xa_lock of each. */
 	struct xarray contexts; /* struct fakegpu_context by id */
@@ -279,7 +280,7 @@ void fakegpu_page_table_destroy(struct fakegpu_page_table *table);
 int fakegpu_page_table_reserve(struct fakegpu_page_table *table, u64 va,
 			       struct fakegpu_pte *ptes, u32 count);
 void fakegpu_page_table_release(struct fakegpu_page_table *table, u64 va, u32 count);
-void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		 enum gvm_access access);
 void fakegpu_unmap(void *gpu, void *space, u64 va, u32 page_mask);
 

@@ -44,8 +44,11 @@ static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32
 	block->on_host |= pages;
 	if (!moved)
 		return 0;
-	/* Only pages that arrive count as a use of the chunk. */
-	if (!block->resident)
+	/*
+	 * Only pages that arrive count as a use of the chunk. A chunk of sub-chunks may have
+	 * resident pages of other blocks.
+	 */
+	if (!block->resident && !gvm_block_is_part(range->memory, block))
 		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
 	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
 			      gvm_ktime_ns());

@@ -45,8 +45,10 @@
 
 struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
 {
-	struct nvuvm *nvuvm = gvm_alloc(sizeof(*nvuvm));
+	struct nvuvm *nvuvm;
 
+	GVM_ASSERT(!config->limits || !config->device->payers); /* see pmm.c */
+	nvuvm = gvm_alloc(sizeof(*nvuvm));
 	if (!nvuvm)
 		return NULL;
 	nvuvm->config = *config;

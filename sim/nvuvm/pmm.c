@@ -28,8 +28,13 @@
  *     filled. On a GPU each warp continues as soon as its own page is there. Our GMMU has one
  *     cursor for all warps, so that might go on for ever. Chunks that the batch in service has
  *     migrated to are no victims; service.c says what happens instead.
- *  2. A block at the end of a range has a whole chunk, too, as everywhere in the simulator.
- *     NVIDIA's driver splits root chunks for these.
+ *  2. NVIDIA's driver splits root chunks into sub-chunks for blocks of less than 2 MB. The model
+ *     does so with gvm_device_config.sub_chunks (sim/core/block/part.c), and else gives each
+ *     block a whole chunk. A victim is a root chunk in both, and all of its blocks leave
+ *     (pick_and_evict_root_chunk). In the model, blocks of one container only share a root chunk;
+ *     NVIDIA's driver mixes those of all VA spaces. Sub-chunks are charged to the byte, against
+ *     the limit, so the model has none with the published GVM's limits: its driver does not look
+ *     at its limit for a sub-chunk of a root chunk that it has split already.
  *  3. The list by process has unused chunks in the order of their last migration as well.
  *  4. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
  *     user is served behind that copy. NVIDIA's driver waits for the copy first (free_root_chunk).

@@ -184,7 +184,7 @@ static void pin_victim(u32 chunk)
 {
 	toy.on_evict = NULL;
 	pinned_victim = chunk;
-	gvm_frame_set_in_service(&toy.memory, chunk, true);
+	gvm_frame(&toy.memory, chunk, 0)->in_service = true;
 }
 
 /*
@@ -204,7 +204,7 @@ START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	ck_assert_ptr_eq(toy.device.chunks[pinned_victim].owner, one);
-	gvm_frame_set_in_service(&toy.memory, pinned_victim, false);
+	gvm_frame(&toy.memory, pinned_victim, 0)->in_service = false;
 	toy_load_blocks(0, 0, 4);
 	end();
 }

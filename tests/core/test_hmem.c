@@ -343,9 +343,9 @@ START_TEST(a_block_in_service_is_not_discarded)
 	begin(8);
 	range = toy_map_range(0, one, CHUNK, false);
 	toy_store_blocks(0, 0, 1);
-	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, true);
+	gvm_block_set_in_service(&toy.memory, &range->blocks[0], true);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, CHUNK), 0);
-	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, false);
+	gvm_block_set_in_service(&toy.memory, &range->blocks[0], false);
 	toy_load_blocks(0, 0, 1);
 	end();
 }

@@ -41,7 +41,10 @@ struct toy_call {
 	u32 count;
 };
 
-/* An address space with one range. Its cookie is the address of this struct. */
+/*
+ * An address space with one range; a test may make others in it. Its cookie is the address of
+ * this struct.
+ */
 struct toy_space {
 	struct gvm_range range;
 	bool mapped;
@@ -50,6 +53,7 @@ struct toy_space {
 	u32 readable[TOY_BLOCKS_MAX];
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
+	u32 offset_pages[TOY_BLOCKS_MAX];
 	u8 priority;
 	u64 died_in; /* the last batch that cancelled a fault of it */
 };
@@ -97,6 +101,7 @@ extern struct toy toy;
  */
 void toy_init(u32 chunks);
 void toy_init_with(u32 chunks, u32 features);
+void toy_init_parts(u32 chunks, u32 features); /* small blocks share chunks */
 void toy_destroy(void);
 
 /* Attach a process of group @tgid, and expect success. */

@@ -34,13 +34,12 @@ static void model_line(const char *text)
 /* A copy of the model's, with the block that the chunk belongs to. */
 static void model_copied(const struct gvm_page_run *run, bool in)
 {
-	const struct gvm_frame *frame = &world_nvuvm()->memory.frames[run->chunk];
 	unsigned int range = 0;
 
-	while (model_ranges[range] != frame->range)
+	while (model_ranges[range] != run->range)
 		ck_assert_uint_lt(++range, PATTERN_RANGES_MAX);
 	transcript_copy(in, true, range,
-			(size_t)frame->index * PATTERN_BLOCK_PAGES +
+			(size_t)run->index * PATTERN_BLOCK_PAGES +
 				(size_t)run->first_page * SMALL_PAGES,
 			(size_t)run->page_count * SMALL_PAGES, run->pieces);
 }

@@ -59,6 +59,12 @@ bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk);
 void gvm_clock_putback(struct gvm_device *device, u32 chunk);
 
 /*
+ * The same for a chunk of which a part may be left, and that may not be picked any more. Returns
+ * its charged bytes; 0: it was not picked. CONTEXT: atomic.
+ */
+u64 gvm_clock_putback_rest(struct gvm_device *device, u32 chunk);
+
+/*
  * Fill the stash of cold victims that gvm_clock_pick_global() takes from first. Looks at no
  * more than @looks entries, giving up the lock between bounded steps. Returns how many the
  * stash holds. CONTEXT: process.
