@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by libcheck programs of user space: a suite whose tests have a set-up, and the fresh folder
- * that each test works in. core/runner.h is for programs that a kernel runs, too.
+ * Shared by libcheck programs of user space: a suite whose tests have a set-up, and the fresh
+ * folder that each test works in. core/runner.h is for programs that a kernel runs, too.
  */
 #ifndef TESTS_SUITE_H
 #define TESTS_SUITE_H
@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 /*
- * Run the tests that @add_tests adds, each in a process of its own between @setup and @teardown (NULL:
- * none). Returns an exit status. The time limit is for thousands of files under sanitizers.
+ * Run the tests that @add_tests adds, each in a process of its own between @setup and @teardown
+ * (NULL: none). Returns an exit status. The time limit is for thousands of files under
+ * sanitizers.
  */
 static inline int suite_run(const char *name, void (*setup)(void), void (*teardown)(void),
 			    void (*add_tests)(TCase *tests))
@@ -35,7 +36,10 @@ static inline int suite_run(const char *name, void (*setup)(void), void (*teardo
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Make a fresh folder and write its path. It is in memory if possible: a busy disk takes a minute. */
+/*
+ * Make a fresh folder and write its path. It is in memory if possible: a busy disk takes a
+ * minute.
+ */
 static inline void suite_make_folder(char *ret_path, size_t size)
 {
 	snprintf(ret_path, size, "%s/test.XXXXXX",

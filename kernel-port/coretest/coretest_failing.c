@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Tests that fail on purpose, each in its own way, and one that passes. They prove that the runner
- * reports failures, goes on after them, and lets the module be unloaded. tests/kernel/guest_tests.c
- * has the expected report.
+ * Tests that fail on purpose, each in its own way, and one that passes. They prove that the
+ * runner reports failures, goes on after them, and lets the module be unloaded.
+ * tests/kernel/guest_tests.c has the expected report.
  */
 #include "core_world.h"
 
@@ -11,8 +11,9 @@
 static struct gvm_container *container;
 
 /*
- * Leaves memory, a linked TSG of its stack, and a locked mutex behind. The mutex is left unlocked under
- * lockdep, which reports any thread that ends with a lock held, and then switches itself off.
+ * Leaves memory, an attached TSG on its stack, and a locked mutex behind. With lockdep it does
+ * not take the mutex: lockdep reports a thread that ends with a lock held, and switches itself
+ * off.
  */
 START_TEST(an_assertion_that_fails_ends_the_test)
 {
@@ -44,7 +45,7 @@ static void fail_in_worker(void *data)
 	ck_abort_msg("in a worker");
 }
 
-/* Its worker ends where it failed, the test goes on to its own end. */
+/* The worker ends where it fails. The test itself goes on to its end. */
 START_TEST(a_failure_in_a_worker_counts)
 {
 	struct gvm_worker worker;

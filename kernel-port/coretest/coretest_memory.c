@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The memory of the test that runs; see coretest_memory.h. */
+/* The memory of the running test; see coretest_memory.h. */
 #include "coretest_memory.h"
 
 #include <linux/list.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Tests that gvm_world.h keeps the promises of gvm/port.h. The core relies on them: a fault handler whose
- * wait cannot be interrupted would block the removal of its device for ever.
+ * Tests that gvm_world.h keeps the promises of gvm/port.h. The core relies on them. For
+ * example, if the wait of a fault handler could not be interrupted, its device could not be
+ * removed.
  */
 #include "gvm/port.h"
 
@@ -12,7 +13,7 @@
 
 #define CORETEST_TIMEOUT_NS (20 * NSEC_PER_MSEC)
 
-/* A worker and what it waits for. */
+/* A worker and the objects that it waits for. */
 struct coretest_waiter {
 	struct gvm_worker worker;
 	struct gvm_waitqueue wq;
@@ -20,7 +21,7 @@ struct coretest_waiter {
 	struct gvm_completion never;   /* is never completed */
 	bool ready;		       /* the condition of the wait queue */
 	int (*wait)(struct coretest_waiter *waiter);
-	int status; /* what the wait returned */
+	int status; /* result of the wait */
 };
 
 static int coretest_wait_event(struct coretest_waiter *waiter)
@@ -38,14 +39,14 @@ static int coretest_wait_completion(struct coretest_waiter *waiter)
 	return gvm_completion_wait(&waiter->never);
 }
 
-/* Stopped already, but the condition is true: the condition counts. */
+/* The worker is stopped already, but the condition is true. The condition counts. */
 static int coretest_wait_true(struct coretest_waiter *waiter)
 {
 	gvm_wait_event(&waiter->wq, gvm_worker_should_stop());
 	return gvm_wait_event_interruptible(&waiter->wq, true);
 }
 
-/* Returns at once, long before it is stopped. */
+/* Return at once, long before the worker is stopped. */
 static int coretest_wait_nothing(struct coretest_waiter *waiter)
 {
 	return 0;
@@ -59,7 +60,9 @@ static void coretest_waiter_run(void *data)
 	waiter->status = waiter->wait(waiter);
 }
 
-/* Start a worker in @wait, wake it if @ready, stop it. Returns what its wait returned. */
+/*
+ * Start a worker that calls @wait, wake it if @ready, and stop it. Returns the result of @wait.
+ */
 static int coretest_run_waiter(int (*wait)(struct coretest_waiter *waiter), bool ready)
 {
 	struct coretest_waiter waiter = { .wait = wait, .status = -EINPROGRESS };
@@ -80,7 +83,7 @@ static int coretest_run_waiter(int (*wait)(struct coretest_waiter *waiter), bool
 	return waiter.status;
 }
 
-/* Each way to wait, and what it must return when the worker is stopped. */
+/* Each kind of wait, and its result when the worker is stopped. */
 static const struct {
 	const char *name;
 	int (*wait)(struct coretest_waiter *waiter);

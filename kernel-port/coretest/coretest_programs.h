@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The test programs in gvm_coretest.ko. The Kbuild renames the main() of each file to FILE_main(), and
- * includes this header in every file. A program that is missing here fails the build: its main() has no
- * prototype.
+ * The test programs in gvm_coretest.ko. The Kbuild renames the main() of each file to
+ * FILE_main(), and includes this header in every file. If a program is missing here, its main()
+ * has no prototype and the build fails.
  */
 #ifndef GVM_CORETEST_PROGRAMS_H
 #define GVM_CORETEST_PROGRAMS_H
@@ -17,6 +17,7 @@
 	X(test_hint)             \
 	X(test_ideas_random)     \
 	X(test_hmem)             \
+	X(test_parts)            \
 	X(test_policy_charge)    \
 	X(test_policy_check)     \
 	X(test_policy_clock)     \
@@ -25,6 +26,7 @@
 	X(test_policy_parts)     \
 	X(test_policy_stash)     \
 	X(test_quiesce)          \
+	X(test_reclaim)          \
 	X(test_sched)            \
 	X(test_sched_random)     \
 	X(test_race_books)       \
@@ -35,7 +37,7 @@
 #define CORETEST_DECLARE(file) int file##_main(void);
 CORETEST_PROGRAMS(CORETEST_DECLARE)
 
-/* Fails on purpose: run on its own, to see that failures are reported. */
+/* This program fails on purpose. It runs alone, and proves that failures are reported. */
 CORETEST_DECLARE(coretest_failing)
 
 #endif

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm_coretest.ko: the tests of the core, with a copy of the core of its own, inside a kernel. It needs
- * no gvm.ko and shares nothing with it. This file is the runner behind libc/check.h: suites, tests
- * in threads of their own, TAP in two files of debugfs:
+ * gvm_coretest.ko: the tests of the core inside a kernel, with a copy of the core. It does not
+ * need gvm.ko and shares nothing with it. This file is the runner behind libc/check.h. Each
+ * test has a thread of its own. The results are TAP, in two files of debugfs:
  *
- *   /sys/kernel/debug/gvm_coretest/tests     the tests that user space runs, too, and the port's
+ *   /sys/kernel/debug/gvm_coretest/tests     the core's tests, the same as in user space, and
+ *                                            tests of the kernel's port
  *   /sys/kernel/debug/gvm_coretest/failing   tests that fail on purpose
  *
- * Opening a file runs its tests. Reading it returns the outcome:
+ * Opening a file runs its tests. Reading it returns the results:
  *
  *   ok 1 - test_tsg:settings:an_untouched_container_programs_nothing
  *   not ok 2 - test_tsg:failures:a_tsg_that_is_gone_is_no_error (3): test_tsg.c:321: is_frozen()
  *   ok 3 - test_tsg:failures:to_plan_...: # SKIP a broken invariant only warns here
  *   1..3
  *
- * The plan counts the tests when they are added, the points are numbered when they have run.
+ * The plan, "1..3", counts tests as they are added. A test's number is counted when it has run.
+ * So a test that is added but does not run is noticed.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -48,7 +50,7 @@ struct coretest_entry {
 	const TTest *test;
 	int start;
 	int end;
-	const char *skip; /* why it is not run, or NULL */
+	const char *skip; /* the reason not to run it, or NULL */
 };
 
 struct SRunner {
@@ -56,7 +58,7 @@ struct SRunner {
 	int failed;
 };
 
-/* The test that runs, one at a time. */
+/* The running test. One test runs at a time. */
 static struct {
 	const TCase *tcase;
 	const TTest *test;
@@ -64,14 +66,14 @@ static struct {
 	struct task_struct *task;
 	struct completion ended;
 
-	struct mutex lock; /* guards all below: what a test started may use them as well */
+	struct mutex lock; /* guards all below, against threads that the test has started */
 	bool failed;
 	char failure[CORETEST_FAILURE_MAX];
 } coretest_run = {
 	.lock = __MUTEX_INITIALIZER(coretest_run.lock),
 };
 
-/* The outcome of all tests. Guarded by mutex, which also lets only one at a time run them. */
+/* The results of all tests. The mutex guards them. Its holder runs the tests. */
 static struct {
 	struct mutex mutex;
 	u32 planned;
@@ -113,7 +115,10 @@ struct completion *coretest_failed(const char *file, int line, const char *fmt, 
 	return current == coretest_run.task ? &coretest_run.ended : NULL;
 }
 
-/* Ends outside of this module's code, so that it can be unloaded once the thread has ended. */
+/*
+ * The thread ends outside of this module's code. So the module can be unloaded as soon as the
+ * thread has ended.
+ */
 static int coretest_thread(void *data)
 {
 	const TCase *tcase = coretest_run.tcase;
@@ -127,7 +132,7 @@ static int coretest_thread(void *data)
 	kthread_complete_and_exit(&coretest_run.ended, 0);
 }
 
-/* Returns whether it passed. */
+/* Returns true if the test passed. */
 static bool coretest_run_test(const TCase *tcase, const TTest *test, int i)
 {
 	struct task_struct *task;
@@ -136,18 +141,20 @@ static bool coretest_run_test(const TCase *tcase, const TTest *test, int i)
 	coretest_run.test = test;
 	coretest_run.i = i;
 	coretest_run.failed = false;
-	strscpy(coretest_run.failure, "it got no thread", CORETEST_FAILURE_MAX);
+	strscpy(coretest_run.failure, "no thread could be started for it",
+		CORETEST_FAILURE_MAX);
 	init_completion(&coretest_run.ended);
 	task = kthread_run(coretest_thread, NULL, "gvm_coretest");
 	if (IS_ERR(task))
 		return false;
-	wait_for_completion(&coretest_run.ended);
+	/* A long test is no hung task. */
+	wait_for_completion_state(&coretest_run.ended, TASK_IDLE);
 	gvm_port_alloc_hook = NULL;
 	coretest_free_all();
 	return !coretest_run.failed;
 }
 
-/* One point. Returns whether it is "ok". */
+/* Run a test and add its line. Returns true if the line says "ok". */
 static bool coretest_point(const TCase *tcase, const struct coretest_entry *entry, int i)
 {
 	const TTest *test = entry->test;
@@ -163,7 +170,7 @@ static bool coretest_point(const TCase *tcase, const struct coretest_entry *entr
 	return passed;
 }
 
-/* Allocations are small. The runner itself is not tested without memory. */
+/* The runner's allocations are small, and tests that run out of memory do not affect them. */
 static void *coretest_must_alloc(size_t bytes)
 {
 	return kzalloc(bytes, GFP_KERNEL | __GFP_NOFAIL);
@@ -228,7 +235,7 @@ static void coretest_run_case(SRunner *runner, const TCase *tcase)
 	}
 }
 
-/* The name goes to the log, so that a test that does not end can be found. */
+/* The name goes to the log. So a test that does not end can be found. */
 void srunner_run_all(SRunner *runner, enum print_output output)
 {
 	const TCase *tcase;

@@ -121,7 +121,7 @@ static size_t run_bytes(const struct gvm_page_run *run)
 static void *run_device(struct fakegpu *gpu, const struct gvm_page_run *run)
 {
 	return fakegpu_chunk_bytes(gpu, run->chunk) +
-	       ((size_t)run->first_page << GVM_PAGE_SHIFT);
+	       ((size_t)(run->offset_pages + run->first_page) << GVM_PAGE_SHIFT);
 }
 
 /*
@@ -131,15 +131,14 @@ static void *run_device(struct fakegpu *gpu, const struct gvm_page_run *run)
 static int copy_start(struct fakegpu *gpu, enum gvm_engine which,
 		      const struct gvm_page_run *run, struct gvm_fence *fence)
 {
-	const struct gvm_frame *frame = &gpu->memory.frames[run->chunk];
 	struct fakegpu_copy copy = { .bytes = run_bytes(run) };
 	struct fakegpu_mapping *mapping;
 	void *on_host;
 	int status;
 
-	gvm_mutex_assert_held(&frame->range->lock);
-	mapping = container_of(frame->range, struct fakegpu_mapping, range);
-	copy.host = fakegpu_host_alloc(gpu, &mapping->host[frame->index],
+	gvm_mutex_assert_held(&run->range->lock);
+	mapping = container_of(run->range, struct fakegpu_mapping, range);
+	copy.host = fakegpu_host_alloc(gpu, &mapping->host[run->index],
 				       GFP_KERNEL | __GFP_RETRY_MAYFAIL);
 	if (!copy.host)
 		return -ENOMEM;
@@ -204,6 +203,8 @@ static void engine_thread(void *data)
 	struct fakegpu *gpu = engine->gpu;
 	struct fakegpu_copy *copy = NULL;
 
+	/* Hardware needs no CPU: processes of tenants do not delay it. */
+	gvm_worker_hurry();
 	for (;;) {
 		(void)wait_event_interruptible(gpu->copied, (copy = engine_first(engine)) ||
 								    gvm_worker_should_stop());

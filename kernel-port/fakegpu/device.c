@@ -34,6 +34,10 @@ static unsigned int features;
 module_param(features, uint, 0444);
 MODULE_PARM_DESC(features, "ideas beyond the papers, a set of enum gvm_feature");
 
+static bool sub_chunks;
+module_param(sub_chunks, bool, 0444);
+MODULE_PARM_DESC(sub_chunks, "mappings of less than 2 MB share chunks");
+
 static unsigned int fail_node;
 module_param(fail_node, uint, 0444);
 MODULE_PARM_DESC(fail_node,
@@ -65,8 +69,18 @@ static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.tsg_sample = fakegpu_tsg_sample,
 };
 
-/* The block layer's table with another service and free_chunks. */
+/* The block layer's table with another service, evict and free_chunks. */
 static struct gvm_memory_ops fakegpu_memory_ops;
+
+static int fakegpu_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
+{
+	struct fakegpu *gpu = container_of(memory, struct fakegpu, memory);
+	int status = gvm_block_memory_ops.evict(memory, chunk, eviction);
+
+	if (!status && eviction->left_bytes)
+		atomic_inc(&gpu->partial_evictions);
+	return status;
+}
 
 static const struct gvm_mmu_ops fakegpu_mmu_ops = {
 	.chunk_alloc = fakegpu_chunk_alloc,
@@ -152,6 +166,7 @@ static int fakegpu_launch(struct fakegpu_context *context, struct gvm_fakegpu_la
 	launch->stride_pages = launch->stride_pages ?: 1;
 	launch->ret_mismatches = 0;
 	launch->ret_first_va = 0;
+	launch->ret_fault_ns = 0;
 	return fakegpu_run(context, &job);
 }
 
@@ -171,6 +186,7 @@ static void fakegpu_info(struct fakegpu *gpu, struct gvm_fakegpu_info *info)
 	info->bytes_cleared = gpu->engines[GVM_ENGINE_CLEAR].bytes;
 	spin_unlock(&gpu->engine_lock);
 	info->host_chunks = (u32)atomic_read(&gpu->host_chunks);
+	info->partial_evictions = (u32)atomic_read(&gpu->partial_evictions);
 	spin_lock(&gpu->faults.lock);
 	info->faults = gpu->faults.faults;
 	info->lost_faults = gpu->faults.lost;
@@ -388,6 +404,7 @@ static int fakegpu_add(u32 number)
 		.memory = gpu ? &gpu->memory : NULL,
 		.default_timeslice_us = 1024, /* RM programs this value */
 		.features = features,
+		.sub_chunks = sub_chunks,
 	};
 	int status;
 
@@ -476,6 +493,7 @@ static int __init fakegpu_init(void)
 		return -EINVAL;
 	fakegpu_memory_ops = gvm_block_memory_ops;
 	fakegpu_memory_ops.service = fakegpu_service;
+	fakegpu_memory_ops.evict = fakegpu_evict;
 	fakegpu_memory_ops.free_chunks = fakegpu_free_chunks;
 	for (i = 0; i < gpus && !status; i++)
 		status = fakegpu_add(i);

@@ -68,9 +68,9 @@ struct fakegpu_engine {
 	struct fakegpu *gpu;
 	struct gvm_worker worker;
 	enum gvm_engine which;
-	u64 submitted; /* copies, ever; the sequence number of the last one */
-	u64 done;      /* of these; only the engine releases it, readers acquire it */
-	u64 bytes;     /* submitted */
+	u64 submitted; /* copies so far: the sequence number of the newest one */
+	u64 done;      /* copies that have ended; stored with release, read with acquire */
+	u64 bytes;     /* of the submitted copies */
 	struct fakegpu_copy queue[FAKEGPU_COPIES];
 };
 
@@ -117,7 +117,8 @@ struct fakegpu_job {
 struct fakegpu_warp {
 	u64 va;
 	u64 end;
-	u64 replays; /* stalled until the GPU's count of replays is higher */
+	u64 replays;  /* stalled until the GPU's count of replays is higher */
+	u64 fault_ns; /* its access first faulted then; 0: it did not */
 	bool stalled;
 };
 
@@ -198,11 +199,12 @@ struct fakegpu {
 
 	u8 *bytes; /* all chunks */
 	u32 chunk_count;
-	atomic_t copies;      /* copies and clears asked for, to let every n-th fail */
-	atomic_t outs;	      /* copies to the host, likewise */
-	atomic_t host_chunks; /* structs fakegpu_host that exist */
-	atomic_t rpcs;	      /* RPCs asked for, to let every n-th fail */
-	bool lost;	      /* the GPU fell off the bus */
+	atomic_t copies;	    /* copies and clears asked for, to let every n-th fail */
+	atomic_t outs;		    /* copies to the host, likewise */
+	atomic_t host_chunks;	    /* structs fakegpu_host that exist */
+	atomic_t partial_evictions; /* evictions in which a part of the chunk stayed */
+	atomic_t rpcs;		    /* RPCs asked for, to let every n-th fail */
+	bool lost;		    /* the GPU fell off the bus */
 
 	/* Guarded by the xa_lock of each. */
 	struct xarray contexts; /* struct fakegpu_context by id */
@@ -278,7 +280,7 @@ void fakegpu_page_table_destroy(struct fakegpu_page_table *table);
 int fakegpu_page_table_reserve(struct fakegpu_page_table *table, u64 va,
 			       struct fakegpu_pte *ptes, u32 count);
 void fakegpu_page_table_release(struct fakegpu_page_table *table, u64 va, u32 count);
-void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		 enum gvm_access access);
 void fakegpu_unmap(void *gpu, void *space, u64 va, u32 page_mask);
 

@@ -81,6 +81,7 @@ struct gvm_fakegpu_launch {
 	__u32 tsg;	    /* index of the context's TSG */
 	__u64 ret_mismatches;
 	__u64 ret_first_va; /* address of the first mismatch found */
+	__u64 ret_fault_ns; /* the longest time from a fault to the access that then succeeded */
 };
 
 /* The GPU and what it has done. */
@@ -95,9 +96,9 @@ struct gvm_fakegpu_info {
 	__u64 faults;
 	__u64 lost_faults; /* of these, not recorded: the buffer was full */
 	__u64 replays;
-	__u64 switches;	   /* a TSG left an SM with work left */
-	__u32 host_chunks; /* 2 MB of host memory each, for blocks that have data there */
-	__u32 reserved;
+	__u64 switches;		 /* a TSG left an SM with work left */
+	__u32 host_chunks;	 /* 2 MB of host memory each, for blocks that have data there */
+	__u32 partial_evictions; /* a part of the chunk stayed: its mapping was in service */
 };
 
 /*

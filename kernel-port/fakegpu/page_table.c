@@ -64,13 +64,14 @@ static struct fakegpu_page_table *space_table(struct fakegpu *gpu, void *space)
 	return &context->table;
 }
 
-void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		 enum gvm_access access)
 {
 	struct fakegpu *gpu = data;
 	struct fakegpu_page_table *table = space_table(gpu, space);
 	struct gvm_fence fence = fakegpu_chunk_fence(gpu, chunk);
-	void *bytes = fakegpu_chunk_bytes(gpu, chunk);
+	void *bytes =
+		fakegpu_chunk_bytes(gpu, chunk) + ((size_t)offset_pages << GVM_PAGE_SHIFT);
 	struct fakegpu_pte *pte;
 
 	spin_lock(&table->lock);

@@ -99,8 +99,13 @@ static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
 	if (!bytes) {
 		warp->replays = fakegpu_fault_post(context->gpu, &fault);
 		warp->stalled = true;
+		warp->fault_ns = warp->fault_ns ?: ktime_get_ns();
 		return;
 	}
+	if (warp->fault_ns)
+		job->launch->ret_fault_ns =
+			max(job->launch->ret_fault_ns, ktime_get_ns() - warp->fault_ns);
+	warp->fault_ns = 0;
 	job_apply(job, bytes, warp->va, count);
 	fakegpu_access_end(&context->table);
 	warp->va += count;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The exports of gvm.ko, in two groups. They are gathered here because the core knows no world, and so
- * has no EXPORT_SYMBOL of its own. tests/kernel/exports.sh holds each group to its users: nothing is
- * exported for tests, which have a copy of the core (kernel-port/coretest).
+ * The exports of gvm.ko, in two groups. They are gathered here because the core knows no world,
+ * and so has no EXPORT_SYMBOL of its own. tests/kernel/exports.sh holds each group to its
+ * users: nothing is exported for tests, which have a copy of the core (kernel-port/coretest).
  */
 #include "gvm/activity.h"
 #include "gvm/block.h"
@@ -20,7 +20,10 @@
 
 #include "gvm_registry.h"
 
-/* Group 1. The driver of a GPU that leaves memory to the core's block layer: kernel-port/fakegpu. */
+/*
+ * Group 1. The driver of a GPU that leaves memory to the core's block layer:
+ * kernel-port/fakegpu.
+ */
 
 /* Devices, containers and their processes. */
 EXPORT_SYMBOL_GPL(gvm_device_register);
@@ -79,14 +82,14 @@ EXPORT_SYMBOL_GPL(gvm_worker_stop);
 EXPORT_SYMBOL_GPL(gvm_trace_wait);
 
 /*
- * Group 2. The glue to NVIDIA's driver, which manages chunks itself and asks the policy layer at its
- * hook points (docs/kernel-modules.md). gvm_selftest.ko stands in for it.
+ * Group 2. The glue to NVIDIA's driver, which manages chunks itself and asks the policy layer
+ * at its hook points (docs/kernel-modules.md). gvm_selftest.ko stands in for it.
  */
 
 /* Containers. */
 
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */
-EXPORT_SYMBOL_GPL(gvm_charge_reserve_bytes);
+EXPORT_SYMBOL_GPL(gvm_charge_reserve_chunk);
 EXPORT_SYMBOL_GPL(gvm_charge_cancel_bytes);
 EXPORT_SYMBOL_GPL(gvm_charge_bind);
 EXPORT_SYMBOL_GPL(gvm_uncharge);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See gvm_admin_files.h. Above the registry. What a locked-down kernel must be able to do has a file in sysfs
- * as well.
+ * See gvm_admin_files.h. Above the registry. What a locked-down kernel must be able to do has a
+ * file in sysfs as well.
  */
 #include "gvm_admin_files.h"
 
@@ -22,8 +22,8 @@
 #define GVM_ATTACH_TEXT_MAX 36
 
 /*
- * Parse "<tgid> <gpu> [<group tgid>]"; without the last, the process' own. Returns 0, -EINVAL or
- * -ERANGE.
+ * Parse "<tgid> <gpu> [<group tgid>]"; without the last, the process' own. Returns 0, -EINVAL
+ * or -ERANGE.
  */
 static int gvm_parse_attach(char *text, u32 values[3])
 {
@@ -81,7 +81,10 @@ static ssize_t gvm_detach_write(struct file *file, const char __user *buf, size_
 	return ret ? ret : (ssize_t)size;
 }
 
-/* Set when the module's init cannot fail any more. An open that runs while it fails is waited for. */
+/*
+ * Set when the module's init cannot fail any more. An open that runs while it fails is waited
+ * for.
+ */
 static bool gvm_admin_files_published;
 
 static int gvm_admin_open(struct inode *inode, struct file *file)

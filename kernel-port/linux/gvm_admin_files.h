@@ -17,8 +17,9 @@
 #define GVM_ADMIN_FILES_H
 
 /*
- * Make and remove the trees. init: 0 or -ENOMEM. publish: from now on the files of debugfs can be opened;
- * before, that gives -ENXIO. At exit, all directories of processes must have gone. CONTEXT: process.
+ * Make and remove the trees. init: 0 or -ENOMEM. publish: from now on the files of debugfs can
+ * be opened; before, that gives -ENXIO. At exit, all directories of processes must have gone.
+ * CONTEXT: process.
  */
 int gvm_admin_files_init(void);
 void gvm_admin_files_publish(void);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The cgroups that the administrator has made containers. Each has a member on each device, which
- * holds its container.
+ * The cgroups that the administrator has made containers. Each has a member on each device,
+ * which holds its container.
  *
- * No module hears of a cgroup's rmdir. Once a second a work item looks for cgroups that were removed. Their
- * directories go then; a container stays for as long as a process uses it, and pays for its memory.
+ * No module hears of a cgroup's rmdir. Once a second a work item looks for cgroups that were
+ * removed. Their directories go then; a container stays for as long as a process uses it, and
+ * pays for its memory.
  *
- * A cgroup above or below another one is refused: limits are not added up along the hierarchy, and a limit
- * that did not bound what is below it would be no limit. So all cgroups below one are in its container.
+ * A cgroup above or below another one is refused: limits are not added up along the hierarchy,
+ * and a limit that did not bound what is below it would be no limit. So all cgroups below one
+ * are in its container.
  */
 #include "gvm_cgroups.h"
 
@@ -100,7 +102,8 @@ static bool gvm_cgroup_path_is_leaving_locked(const char *path)
 }
 
 /*
- * Can @cgroup become a container? 0; -EEXIST: it is one already; -EBUSY: a cgroup above or below it is one.
+ * Can @cgroup become a container? 0; -EEXIST: it is one already; -EBUSY: a cgroup above or
+ * below it is one.
  */
 static int gvm_cgroup_check_locked(struct cgroup *cgroup)
 {
@@ -118,7 +121,9 @@ static int gvm_cgroup_check_locked(struct cgroup *cgroup)
 	return 0;
 }
 
-/* <path>/<gpu>/: a cgroup called like a GPU would have the same directory. Returns 0 or -errno. */
+/*
+ * <path>/<gpu>/: a cgroup called like a GPU would have the same directory. Returns 0 or -errno.
+ */
 static int gvm_cgroup_set_path(struct gvm_cgroup *cgroup)
 {
 	size_t length = strlen(GVM_CGROUPS_PREFIX);

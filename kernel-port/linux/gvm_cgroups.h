@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The cgroups that the administrator has made containers. Between the registry and its members. */
+/*
+ * The cgroups that the administrator has made containers. Between the registry and its members.
+ */
 #ifndef GVM_CGROUPS_H
 #define GVM_CGROUPS_H
 
@@ -9,16 +11,18 @@ struct gvm_registration;
 struct seq_file;
 
 /*
- * Make the cgroup v2 at @path a container on every GPU, now and later, whether a process of it uses one
- * yet or not: cgroup/<path>/<gpu>/ appears, where <path> is that of the whole hierarchy. Returns 0, -ENOENT,
- * -EINVAL (the root, or a part of the path is a number), -EOPNOTSUPP (a threaded cgroup), -EEXIST, -EBUSY (a
- * cgroup above or below it is one), -ENAMETOOLONG or -ENOMEM. CONTEXT: process.
+ * Make the cgroup v2 at @path a container on every GPU, now and later, whether a process of it
+ * uses one yet or not: cgroup/<path>/<gpu>/ appears, where <path> is that of the whole
+ * hierarchy. Returns 0, -ENOENT, -EINVAL (the root, or a part of the path is a number),
+ * -EOPNOTSUPP (a threaded cgroup), -EEXIST, -EBUSY (a cgroup above or below it is one),
+ * -ENAMETOOLONG or -ENOMEM. CONTEXT: process.
  */
 int gvm_cgroups_add(const char *path);
 
 /*
- * Undo it. Processes that use a GPU stay in the container until they close it. A cgroup that was removed
- * with rmdir is removed here within a second. Returns 0 or -ENOENT. CONTEXT: process.
+ * Undo it. Processes that use a GPU stay in the container until they close it. A cgroup that
+ * was removed with rmdir is removed here within a second. Returns 0 or -ENOENT. CONTEXT:
+ * process.
  */
 int gvm_cgroups_remove(const char *path);
 
@@ -29,8 +33,9 @@ void gvm_cgroups_show(struct seq_file *seq);
 void gvm_cgroups_exit(void);
 
 /*
- * A device comes, and goes: give each cgroup a container on it, and take it away. add: 0 or -ENOMEM, and
- * some may have one. CONTEXT: process, the registry's mutex held; it may be dropped meanwhile.
+ * A device comes, and goes: give each cgroup a container on it, and take it away. add: 0 or
+ * -ENOMEM, and some may have one. CONTEXT: process, the registry's mutex held; it may be
+ * dropped meanwhile.
  */
 int gvm_cgroups_add_device_locked(struct gvm_registration *registration);
 void gvm_cgroups_remove_device_locked(struct gvm_registration *registration);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Directories of control files, each behind two doors: debugfs and sysfs. Below the registry, which makes
- * them. Both doors show the core's table of control files.
+ * Directories of control files, each behind two doors: debugfs and sysfs. Below the registry,
+ * which makes them. Both doors show the core's table of control files.
  *
- * A path has an owner, the identity of a process. When a new process gets the number of one that has gone
- * and whose context lives on, the directory of the old one makes way: it is renamed <tgid>.<n>.
+ * A path has an owner, the identity of a process. When a new process gets the number of one
+ * that has gone and whose context lives on, the directory of the old one makes way: it is
+ * renamed <tgid>.<n>.
  */
 #include "gvm_control_files.h"
 
@@ -51,7 +52,9 @@ static int gvm_control_path_rename(struct gvm_control_path *path)
 	return 0;
 }
 
-/* Find @parent/@name of @owner, or make it, and count a user. Returns NULL when out of memory. */
+/*
+ * Find @parent/@name of @owner, or make it, and count a user. Returns NULL when out of memory.
+ */
 static struct gvm_control_path *gvm_control_path_get(struct gvm_control_path *parent,
 						     const char *name, size_t length,
 						     const void *owner)
@@ -92,7 +95,7 @@ static struct gvm_control_path *gvm_control_path_get(struct gvm_control_path *pa
 	return path;
 }
 
-/* Drop a user; the last one removes it, and what is left empty above it. */
+/* Drop a user of a path. A path without users is removed, and so are empty paths above it. */
 static void gvm_control_path_put(struct gvm_control_path *path)
 {
 	while (path && --path->users == 0) {

@@ -5,9 +5,9 @@
  * Lifetime. debugfs counts the operations that are inside each file. Removing a directory waits
  * for them and turns later ones away with -EIO, also through files that stay open. So a control
  * file needs no reference to its container: while an operation runs the container is there, and
- * release, which debugfs lets through at any time, touches only what open allocated. An open file
- * keeps this module loaded. The dead alternative, a reference to the container in each open file,
- * would let a device be unregistered under files that can still reach its ops.
+ * release, which debugfs lets through at any time, touches only what open allocated. An open
+ * file keeps this module loaded. The dead alternative, a reference to the container in each
+ * open file, would let a device be unregistered under files that can still reach its ops.
  */
 #include "gvm_files_debugfs.h"
 
@@ -63,7 +63,10 @@ static int gvm_control_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Take the value as it is now. Returns 0 or -errno; -EAGAIN: @wait is false, and a mutex is held. */
+/*
+ * Take the value as it is now. Returns 0 or -errno; -EAGAIN: @wait is false, and a mutex is
+ * held.
+ */
 static int gvm_control_snapshot(const struct gvm_debugfs_file *entry,
 				struct gvm_debugfs_open *open, bool wait)
 {
@@ -108,8 +111,8 @@ static ssize_t gvm_control_file_read(struct file *file, char __user *buf, size_t
 }
 
 /*
- * Each write is one whole value, wherever the file offset is. With O_NONBLOCK a lowered limit holds
- * and nothing is reclaimed for it, as memory.high of cgroup v2 does.
+ * Each write is one whole value, wherever the file offset is. With O_NONBLOCK a lowered limit
+ * holds and nothing is reclaimed for it, as memory.high of cgroup v2 does.
  */
 static ssize_t gvm_control_file_write(struct file *file, const char __user *buf, size_t size,
 				      loff_t *offset)
@@ -129,7 +132,7 @@ static ssize_t gvm_control_file_write(struct file *file, const char __user *buf,
 	return ret ? ret : (ssize_t)size;
 }
 
-/* debugfs puts its own operations in front of these; that is what makes removal safe. */
+/* debugfs wraps these in its own operations. So a file can be removed while it is open. */
 static const struct file_operations gvm_control_fops = {
 	.owner = THIS_MODULE,
 	.open = gvm_control_open,
@@ -140,9 +143,9 @@ static const struct file_operations gvm_control_fops = {
 };
 
 /*
- * A container that lacks a control file cannot be limited, which is worse than no container. Where
- * debugfs refuses, since it is not built in or locked down, entries are missing and it is no error, as
- * everywhere in Linux.
+ * A container that lacks a control file cannot be limited, which is worse than no container.
+ * Where debugfs refuses, since it is not built in or locked down, entries are missing and it is
+ * no error, as everywhere in Linux.
  */
 int gvm_files_debugfs_error(const struct dentry *entry)
 {

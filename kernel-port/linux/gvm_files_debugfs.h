@@ -19,8 +19,8 @@ struct dentry *gvm_files_debugfs_root(void);
 int gvm_files_debugfs_error(const struct dentry *entry);
 
 /*
- * Make @parent/@name/ with the control files of @container, which must outlive it. Returns 0, or -ENOMEM:
- * some are missing, or *ret_dir is NULL. CONTEXT: process.
+ * Make @parent/@name/ with the control files of @container, which must outlive it. Returns 0,
+ * or -ENOMEM: some are missing, or *ret_dir is NULL. CONTEXT: process.
  */
 int gvm_files_debugfs_create(struct dentry *parent, const char *name,
 			     struct gvm_container *container, struct gvm_debugfs_dir **ret_dir);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Control files in sysfs. A kernel that Secure Boot has locked down refuses files of debugfs that can be
- * written; it leaves sysfs alone. A file of sysfs keeps the owner that chown gives it, so an administrator
- * can hand a file to a daemon that is not root.
+ * Control files in sysfs. A kernel that Secure Boot has locked down refuses files of debugfs
+ * that can be written, but permits those of sysfs. A file of sysfs keeps the owner that chown
+ * gives it, so an administrator can hand a file to a daemon that is not root.
  *
- * Lifetime is as in debugfs: sysfs counts the operations inside each file, and removal waits for them.
- * A write waits for its reclaim: sysfs does not tell a file's O_NONBLOCK.
+ * Lifetime is as in debugfs: sysfs counts the operations inside each file, and removal waits
+ * for them. A write always waits for its reclaim, because sysfs does not pass on O_NONBLOCK.
  */
 #include "gvm_files_sysfs.h"
 
@@ -14,14 +14,14 @@
 
 #include "gvm/control.h"
 
-/* <gpu>/. Set once. */
+/* The directory <gpu>/. Its members are set once. */
 struct gvm_sysfs_dir {
 	struct kobject kobject;
 	struct gvm_container *container;
 };
 
 static struct kobject *gvm_sysfs_root;
-/* Each name of the core's table, and pointers to these, with NULL at the end. */
+/* An attribute for each control file of the core, and pointers to them, ended by NULL. */
 static struct attribute *gvm_sysfs_files;
 static struct attribute **gvm_sysfs_attributes;
 static struct attribute_group gvm_sysfs_group;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Control files in sysfs: the door that lockdown leaves open, and whose files can change their owner. */
+/*
+ * Control files in sysfs: the door that lockdown leaves open, and whose files can change their
+ * owner.
+ */
 #ifndef GVM_FILES_SYSFS_H
 #define GVM_FILES_SYSFS_H
 
@@ -16,9 +19,10 @@ void gvm_files_sysfs_exit(void);
 struct kobject *gvm_files_sysfs_root(void);
 
 /*
- * Make @parent/@name/ with the control files of @container, which must outlive it: all of them, or none.
- * remove: no operation on its files is under way any more, and none will begin: files that are still open
- * answer -ENODEV. free comes after it. create: NULL when out of memory. CONTEXT: process.
+ * Make @parent/@name/ with the control files of @container, which must outlive it: all of them,
+ * or none. remove: no operation on its files is under way any more, and none will begin: files
+ * that are still open answer -ENODEV. free comes after it. create: NULL when out of memory.
+ * CONTEXT: process.
  */
 struct gvm_sysfs_dir *gvm_files_sysfs_create(struct kobject *parent, const char *name,
 					     struct gvm_container *container);

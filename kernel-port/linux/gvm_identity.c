@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See gvm_identity.h. A process is its struct pid: the kernel gives the number to another process one day,
- * and the struct to none. A cgroup is its struct cgroup: the path may belong to another one later.
+ * See gvm_identity.h. A process is its struct pid: the kernel gives the number to another
+ * process one day, and the struct to none. A cgroup is its struct cgroup: the path may belong
+ * to another one later.
  */
 #include "gvm_identity.h"
 

@@ -2,8 +2,8 @@
 /*
  * /dev/gvm: what a process can ask of gvm.ko for itself. For user space as well.
  *
- * GVM_IOCTL_PRESSURE_OPEN gives a descriptor by which the caller's own container hears of memory
- * pressure (Ghost's usermemfd). On it:
+ * GVM_IOCTL_PRESSURE_OPEN gives a descriptor by which the caller's own container hears of
+ * memory pressure (Ghost's usermemfd). On it:
  *
  *   read()   takes the newest event, struct gvm_pressure_record; what came before it is overwritten.
  *            Waits for one. 0: the end, the container's last process or the GPU has gone.
@@ -29,8 +29,9 @@ struct gvm_pressure_record {
 };
 
 /*
- * Returns a descriptor. EINVAL: other flags. ENODEV: no such GPU. ESRCH: the caller's process does not
- * use it. ENOSPC: its container has as many listeners as it may. EMFILE, ENOMEM, EFAULT.
+ * Returns a descriptor. EINVAL: other flags. ENODEV: no such GPU. ESRCH: the caller's process
+ * does not use it. ENOSPC: its container has as many listeners as it may. EMFILE, ENOMEM,
+ * EFAULT.
  */
 #define GVM_IOCTL_PRESSURE_OPEN _IOW('G', 0x50, struct gvm_pressure_request)
 
@@ -43,9 +44,9 @@ struct gvm_launch_report {
 };
 
 /*
- * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when it is
- * closed, or its process killed, those that have not ended count as ended. EBUSY: another gpu than
- * before. ENODEV, ESRCH, EFAULT as above. EINTR.
+ * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when
+ * it is closed, or its process killed, those that have not ended count as ended. EBUSY: another
+ * gpu than before. ENODEV, ESRCH, EFAULT as above. EINTR.
  */
 #define GVM_IOCTL_LAUNCHES _IOW('G', 0x51, struct gvm_launch_report)
 

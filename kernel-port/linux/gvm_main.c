@@ -2,9 +2,9 @@
 /*
  * gvm.ko: the driver core as a kernel module. GPU drivers register with it: gvm_registry.h.
  *
- * A file that a user has opened keeps the module loaded, but not a module whose init fails. So nothing
- * can be opened before init can fail no more: the files of debugfs refuse to be opened until they are
- * published, and /dev/gvm is made last, in one step.
+ * A file that a user has opened keeps the module loaded, but not a module whose init fails. So
+ * nothing can be opened before init can fail no more: the files of debugfs refuse to be opened
+ * until they are published, and /dev/gvm is made last, in one step.
  */
 #include "gvm/port.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See gvm_members.h. A process is its struct pid and a cgroup its struct cgroup, so a number or a path that
- * is used again never leads to an older container. The core's name of a container is the number of a
- * living process in it, or 0, and is for people alone.
+ * See gvm_members.h. A process is its struct pid and a cgroup its struct cgroup, so a number or
+ * a path that is used again never leads to an older container. The core's name of a container
+ * is the number of a living process in it, or 0, and is for people alone.
  *
  * A member leaves in three steps, because operations on its control files may be running: it is
- * marked, its directory is removed without the mutex, it is freed. A process that attaches meanwhile
- * with the same identity waits for the last step. A member whose directory could not be made leaves
- * in the same way, for somebody may have opened a file of it.
+ * marked, its directory is removed without the mutex, it is freed. A process that attaches
+ * meanwhile with the same identity waits for the last step. A member whose directory could not
+ * be made leaves in the same way, for somebody may have opened a file of it.
  */
 #include "gvm_members.h"
 
@@ -17,7 +17,10 @@
 #include "gvm_control_files.h"
 #include "gvm_identity.h"
 
-/* Parents that are asked for a container. A process with more above it could have left it by two forks. */
+/*
+ * Parents that are asked for a container. A process with more above it could have left it by
+ * two forks.
+ */
 #define GVM_PARENTS_MAX 64u
 
 DEFINE_MUTEX(gvm_registry_mutex);
@@ -65,8 +68,8 @@ static void gvm_container_name_locked(struct gvm_registration *registration,
 }
 
 /*
- * The last address space goes. Until the directory is removed, operations on its files may be running;
- * until then the container keeps this member's reference.
+ * The last address space goes. Until the directory is removed, operations on its files may be
+ * running; until then the container keeps this member's reference.
  */
 static void gvm_member_leave_locked(struct gvm_member *member)
 {
@@ -89,8 +92,9 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 }
 
 /*
- * A first address space of @pid, or of @cgroup; in @container, or in a new one. Returns 0 or -ENOMEM; then
- * the mutex was dropped meanwhile, and a device that waits for its last member may have gone.
+ * A first address space of @pid, or of @cgroup; in @container, or in a new one. Returns 0 or
+ * -ENOMEM; then the mutex was dropped meanwhile, and a device that waits for its last member
+ * may have gone.
  */
 int gvm_member_create_locked(struct gvm_registration *registration,
 			     struct gvm_container *container, struct pid *pid,
@@ -171,7 +175,10 @@ static bool gvm_container_is_cgroups_locked(struct gvm_registration *registratio
 	return false;
 }
 
-/* The container that the nearest parent of @pid with one is in, unless it is a cgroup's; or NULL. */
+/*
+ * The container that the nearest parent of @pid with one is in, unless it is a cgroup's; or
+ * NULL.
+ */
 static struct gvm_container *
 gvm_container_of_parents_locked(struct gvm_registration *registration, struct pid *pid)
 {
@@ -195,8 +202,8 @@ gvm_container_of_parents_locked(struct gvm_registration *registration, struct pi
 }
 
 /*
- * The container for @pid, which names @group or no process: see gvm_registry.h. NULL: a new one. Returns 0,
- * -ESRCH or -EPERM.
+ * The container for @pid, which names @group or no process: see gvm_registry.h. NULL: a new
+ * one. Returns 0, -ESRCH or -EPERM.
  */
 static int gvm_container_choose_locked(struct gvm_registration *registration, struct pid *group,
 				       struct pid *pid, struct gvm_container **ret_container)

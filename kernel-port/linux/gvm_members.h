@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Members: processes and cgroups on devices, and which container each of them has. Below the registry, whose
- * mutex guards all of it.
+ * Members: processes and cgroups on devices, and which container each of them has. Below the
+ * registry, whose mutex guards all of it.
  *
- * A cgroup's member holds its container as a process would. So its limits exist before its first process
- * opens a GPU, and after the last one has closed it.
+ * A cgroup's member holds its container as a process would. So its limits exist before its
+ * first process opens a GPU, and after the last one has closed it.
  */
 #ifndef GVM_MEMBERS_H
 #define GVM_MEMBERS_H
@@ -63,23 +63,23 @@ struct gvm_member *gvm_member_find_staying_locked(struct gvm_registration *regis
 						  const struct pid *pid);
 
 /*
- * A first address space of @pid, or the container of @cgroup; in @container, or in a new one. Returns 0, or
- * -ENOMEM: then the mutex was dropped meanwhile. CONTEXT: process, mutex held.
+ * A first address space of @pid, or the container of @cgroup; in @container, or in a new one.
+ * Returns 0, or -ENOMEM: then the mutex was dropped meanwhile. CONTEXT: process, mutex held.
  */
 int gvm_member_create_locked(struct gvm_registration *registration,
 			     struct gvm_container *container, struct pid *pid,
 			     struct gvm_cgroup *cgroup, struct gvm_member **ret_member);
 
 /*
- * One more address space of @pid, which names another process @group or NULL: see gvm_process_attach(). It
- * is not leaving. CONTEXT: process, mutex held.
+ * One more address space of @pid, which names another process @group or NULL: see
+ * gvm_process_attach(). It is not leaving. CONTEXT: process, mutex held.
  */
 int gvm_member_attach_locked(struct gvm_registration *registration, struct pid *group,
 			     struct pid *pid, struct gvm_member **ret_member);
 
 /*
- * One address space less; with the last one the member leaves: the mutex is dropped meanwhile, and a device
- * that waits for its last member may go afterwards. CONTEXT: process, mutex held.
+ * One address space less; with the last one the member leaves: the mutex is dropped meanwhile,
+ * and a device that waits for its last member may go afterwards. CONTEXT: process, mutex held.
  */
 void gvm_member_detach_locked(struct gvm_member *member);
 

@@ -2,12 +2,13 @@
 /*
  * Pressure descriptors: the core's listeners as files.
  *
- * Lifetime. A descriptor may outlive the container's last process; the core's listener is made for
- * that. It may also outlive the GPU: a device that goes disconnects all of its files first. So code
- * that touches a listener holds its file's lock and has seen it connected, and readers wait in the
- * file. release() comes after the last operation, and it alone frees.
+ * Lifetime. A descriptor may outlive the container's last process; the core's listener is made
+ * for that. It may also outlive the GPU: a device that goes disconnects all of its files first.
+ * So code that touches a listener holds its file's lock and has seen it connected, and readers
+ * wait in the file. release() comes after the last operation, and it alone frees.
  *
- * LOCKING. gvm_pressure_mutex, then the registry's; or then a file's lock, then the core's leaf lock.
+ * LOCKING. gvm_pressure_mutex, then the registry's; or then a file's lock, then the core's leaf
+ * lock.
  */
 #include "gvm_pressure_file.h"
 
@@ -135,8 +136,8 @@ static void gvm_dev_stop_report_locked(struct gvm_dev_file *dev)
 }
 
 /*
- * The device goes: from here on the descriptors of its containers read their end, and no file holds
- * one of its containers. The registry's mutex is not held.
+ * The device goes: from here on the descriptors of its containers read their end, and no file
+ * holds one of its containers. The registry's mutex is not held.
  */
 static void gvm_pressure_file_disconnect(struct gvm_device *device)
 {
@@ -165,8 +166,8 @@ static const struct file_operations gvm_pressure_fops = {
 };
 
 /*
- * Listen to the container of the calling process. Finding it and being on the list is one step for a
- * device that goes: it waits for the mutex, and then disconnects this one as well.
+ * Listen to the container of the calling process. Finding it and being on the list is one step
+ * for a device that goes: it waits for the mutex, and then disconnects this one as well.
  */
 static int gvm_pressure_connect(struct gvm_pressure_file *pressure, u32 gpu)
 {
@@ -313,7 +314,9 @@ static const struct file_operations gvm_dev_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Open to all users. It answers attached processes only, with GVM_LISTENERS_MAX listeners each. */
+/*
+ * Open to all users. It answers attached processes only, with GVM_LISTENERS_MAX listeners each.
+ */
 static struct miscdevice gvm_dev = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "gvm",

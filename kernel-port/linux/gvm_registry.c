@@ -174,8 +174,8 @@ static bool gvm_member_is_last_locked(const struct gvm_member *member)
 }
 
 /*
- * Detach @member, unless that would leave memory without an owner. A driver that charges a process
- * holds it attached itself, so nothing can be charged between the look and the detach.
+ * Detach @member, unless that would leave memory without an owner. A driver that charges a
+ * process holds it attached itself, so nothing can be charged between the look and the detach.
  */
 static int gvm_registry_detach_locked(struct gvm_member *member)
 {
@@ -188,7 +188,10 @@ static int gvm_registry_detach_locked(struct gvm_member *member)
 	return 0;
 }
 
-/* A process that was attached by hand and does not leave yet: by its number, also after its death. Or NULL. */
+/*
+ * A process that was attached by hand and does not leave yet: by its number, also after its
+ * death. Or NULL.
+ */
 static struct gvm_member *gvm_member_by_hand_locked(struct gvm_registration *registration,
 						    u32 tgid)
 {
@@ -262,7 +265,10 @@ err_free:
 	return status;
 }
 
-/* Off the list of devices first, so that no process is attached by hand any more, and no cgroup. */
+/*
+ * Off the list of devices first, so that no process is attached by hand any more, and no
+ * cgroup.
+ */
 void gvm_device_unregister(struct gvm_device *device)
 {
 	struct gvm_registration *registration = gvm_registration_of(device);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Makes the tracepoints that gvm_trace.h declares, and the calls of gvm_world.h that reach them. The
- * functions keep the tracepoints, which know containers, out of the port, which does not. While a
- * tracepoint is disabled a call costs a jump and a no-op.
+ * The tracepoints that gvm_trace.h declares, and the functions of gvm_world.h that fire them.
+ * The functions are here because the port's header does not know containers, and tracepoints
+ * do. While a tracepoint is disabled, a call costs a jump and a no-op.
  */
 #include "gvm/container.h"
 

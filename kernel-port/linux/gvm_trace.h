@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). Only gvm_trace.c includes this file; others
- * call the functions that gvm_world.h declares. GVM_TRACE_SYSTEM names another folder for another
- * module.
+ * Tracepoints of gvm.ko (/sys/kernel/tracing/events/gvm). Only gvm_trace.c includes this file;
+ * others call the functions that gvm_world.h declares. GVM_TRACE_SYSTEM names another folder
+ * for another module.
  */
 #ifndef GVM_TRACE_SYSTEM
 #define GVM_TRACE_SYSTEM gvm
@@ -49,9 +49,10 @@ TRACE_EVENT(gvm_cost,
 );
 
 /*
- * A block has left the device: whose, where it was mapped, which chunk it left, how many of its pages
- * of 64 KB were resident. The thread that evicted it is the one that the event is of: "gvm faults",
- * "gvm evictor", or the writer of a limit. A tgid may be that of just before a container's leader left.
+ * A block has left the device: whose, where it was mapped, which chunk it left, how many of its
+ * pages of 64 KB were resident. The thread that evicted it is the one that the event is of:
+ * "gvm faults", "gvm evictor", or the writer of a limit. A tgid may be that of just before a
+ * container's leader left.
  */
 TRACE_EVENT(gvm_evict,
 	TP_PROTO(const struct gvm_container *container, u64 va, u32 chunk, u32 pages),
@@ -75,9 +76,9 @@ TRACE_EVENT(gvm_evict,
 );
 
 /*
- * A thread and a mutex of the core, by the name of its class: "wait" begins, and the holder is the
- * thread that has the mutex just then (0: it is free again); "take" and "release" by the thread
- * itself.
+ * A thread and a mutex of the core, by the name of its class: "wait" begins, and the holder is
+ * the thread that has the mutex just then (0: it is free again); "take" and "release" by the
+ * thread itself.
  */
 TRACE_EVENT(gvm_lock,
 	TP_PROTO(const char *lock, const char *step, int holder),
@@ -96,7 +97,10 @@ TRACE_EVENT(gvm_lock,
 		__get_str(lock), __get_str(step), __entry->holder)
 );
 
-/* A thread begins or ends a wait for the GPU or for another thread: the condition that it waits for. */
+/*
+ * A thread begins or ends a wait for the GPU or for another thread: the condition that it waits
+ * for.
+ */
 TRACE_EVENT(gvm_wait,
 	TP_PROTO(const char *what, bool begins),
 	TP_ARGS(what, begins),

@@ -21,9 +21,9 @@ void gvm_free(void *memory)
 }
 
 /*
- * More entries than the core and the drivers over it have names of locks. Names beyond the last entry
- * share its class. Then lockdep may report locks that have nothing to do with each other, so a warning
- * comes first.
+ * More entries than the core and the drivers over it have names of locks. Names beyond the last
+ * entry share its class. Then lockdep may report locks that have nothing to do with each other,
+ * so a warning comes first.
  */
 static struct gvm_lock_class gvm_lock_classes[32];
 static u32 gvm_lock_class_count;
@@ -54,7 +54,9 @@ struct gvm_lock_class *gvm_lock_class(const char *name)
 	return found;
 }
 
-/* The holder is only for the trace: read without the lock, it may be out of date by a moment. */
+/*
+ * The holder is only for the trace: read without the lock, it may be out of date by a moment.
+ */
 static void gvm_mutex_wait_begin(struct gvm_mutex *lock)
 {
 	int holder = READ_ONCE(lock->holder);

@@ -3,17 +3,18 @@
  * The kernel half of the port header (sim/core/include/gvm/port.h), for gvm.ko and for modules
  * that drive it. The names are the port's, the work is Linux's; what differs is said here.
  *
- *   - Locks of one name are one lockdep class, wherever they are initialised, as they are for the
- *     checker of the user-space worlds. Spinlocks leave interrupts alone: nothing in the core runs
- *     in one.
+ *   - Locks of one name are one lockdep class, wherever they are initialised, as they are for
+ *     the checker of the user-space worlds. Spinlocks leave interrupts alone: nothing in the
+ *     core runs in one.
  *   - A wait that the port calls interruptible ends with -EINTR when a signal is pending, or,
  *     in a worker, when gvm_worker_stop() was called. The condition counts first: a wait whose
  *     condition is true returns 0 even then. Conditions may be evaluated more than once.
- *   - GVM_HOLDS and GVM_ASSERT are WARN_ON_ONCE(). The core asserts what keeps references, rings and owners
- *     right: going on would free memory in use, or give one container's memory to another. So the core
- *     leaves the work undone and marks the device dead (gvm_is_broken() in gvm/device.h): its entry
- *     points answer -EIO, its memory is never reused, other GPUs and the machine go on. The dead
- *     alternative, BUG_ON(), left the device's spinlock held, and other threads spun on it for ever.
+ *   - GVM_HOLDS and GVM_ASSERT are WARN_ON_ONCE(). The core asserts what keeps references,
+ *     rings and owners right: going on would free memory in use, or give one container's memory
+ *     to another. So the core leaves the work undone and marks the device dead (gvm_is_broken()
+ *     in gvm/device.h): its entry points answer -EIO, its memory is never reused, other GPUs
+ *     and the machine go on. The dead alternative, BUG_ON(), left the device's spinlock held,
+ *     and other threads spun on it for ever.
  */
 #ifndef GVM_WORLD_H
 #define GVM_WORLD_H
@@ -43,7 +44,9 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-/* Linux wants it before its first include, where the core, which knows no Linux, has no place. */
+/*
+ * Linux wants it before its first include, where the core, which knows no Linux, has no place.
+ */
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -105,9 +108,9 @@ static inline void gvm_spin_assert_held(const struct gvm_spinlock *lock)
 }
 
 /*
- * Tracepoints gvm:gvm_lock and gvm:gvm_wait: which thread waits for which. A test reads them and fails
- * if a thread waits for a mutex whose holder waits for the GPU. The names are kept as text.
- * CONTEXT: atomic.
+ * Tracepoints gvm:gvm_lock and gvm:gvm_wait: which thread waits for which. A test reads them
+ * and fails if a thread waits for a mutex whose holder waits for the GPU. The names are kept as
+ * text. CONTEXT: atomic.
  */
 void gvm_trace_lock(const char *lock, const char *step, int holder);
 void gvm_trace_wait(const char *what, bool begins);
@@ -150,9 +153,9 @@ struct gvm_waitqueue {
 #define gvm_waitqueue_init(wq) init_waitqueue_head(&(wq)->head)
 
 /*
- * Wake every sleeper; what its condition reads must have been written before. Linux gives up the
- * queue's own lock every 64 sleepers, so that interrupts and preemption are not off for long; under a
- * spinlock that would be in vain. CONTEXT: process, no spinlock held.
+ * Wake every sleeper; what its condition reads must have been written before. Linux gives up
+ * the queue's own lock every 64 sleepers, so that interrupts and preemption are not off for
+ * long; under a spinlock that would be in vain. CONTEXT: process, no spinlock held.
  */
 static inline void gvm_wake_up_all(struct gvm_waitqueue *wq)
 {
@@ -205,8 +208,8 @@ static inline bool gvm_worker_should_stop(void)
 
 /*
  * Sleep until @condition: 0, or -EINTR; with a limit @ns also -ETIMEDOUT. Any signal ends an
- * interruptible wait, only a deadly one ends a killable wait. The condition is looked at once more
- * after the time is up, which Linux does not do by itself.
+ * interruptible wait, only a deadly one ends a killable wait. The condition is looked at once
+ * more after the time is up, which Linux does not do by itself.
  */
 #define gvm_wait_event_interruptible(wq, condition) \
 	gvm_wait_event_state(wq, condition, KTIME_MAX, TASK_INTERRUPTIBLE)
@@ -238,7 +241,9 @@ void gvm_complete_all(struct gvm_completion *completion);
 /* Wait until it has happened. Returns 0 or -EINTR. CONTEXT: process. */
 int gvm_completion_wait(struct gvm_completion *completion);
 
-/* A kernel thread. The function may return by itself; stop is called exactly once either way. */
+/*
+ * A kernel thread. The function may return by itself; stop is called exactly once either way.
+ */
 struct gvm_worker {
 	struct task_struct *task; /* a reference */
 	void (*function)(void *data);
@@ -250,14 +255,24 @@ int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*functio
 		     void *data);
 
 /*
- * Interrupt the worker's waits and wait until its function has returned. A function that had not
- * begun yet never does. CONTEXT: process.
+ * The running worker serves all tenants. It gets a CPU before their processes, as the threads
+ * of WQ_HIGHPRI do. CONTEXT: process.
+ */
+static inline void gvm_worker_hurry(void)
+{
+	set_user_nice(current, MIN_NICE);
+}
+
+/*
+ * Interrupt the worker's waits and wait until its function has returned. A function that had
+ * not begun yet never does. CONTEXT: process.
  */
 void gvm_worker_stop(struct gvm_worker *worker);
 
 /*
- * Without preemption a loop that only spins and locks would keep its CPU; and a write to a control
- * file must not keep a process alive that is being killed. CONTEXT: process, no lock held.
+ * Without preemption a loop that only spins and locks would keep its CPU; and a write to a
+ * control file must not keep a process alive that is being killed. CONTEXT: process, no lock
+ * held.
  */
 static inline bool gvm_give_way(void)
 {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvm_selftest.ko, for tests only: a device of 16 chunks whose GPU only records what it is asked to
- * do. It uses gvm.ko as the glue to NVIDIA's driver will: it owns the chunks, charges and evicts them.
- * Through /sys/kernel/debug/gvm_selftest a test plays the part of the GPU's driver:
+ * gvm_selftest.ko, for tests only: a device of 16 chunks. Its GPU does nothing but record the
+ * calls that it gets. The module uses gvm.ko as the glue to NVIDIA's driver will: it owns the
+ * chunks, charges and evicts them. A test acts as the GPU's driver through these files in
+ * /sys/kernel/debug/gvm_selftest:
  *
- *   check              read: gvm_check(); "ok", or an error number
- *   calls              read: what the GPU was asked to do, a line per call; write: forget it
- *   fail_next          write "<errno>": the next RPC, fault serviced or eviction fails with it
- *   charge, uncharge   write "<tgid> <n>": n chunks
- *   evict              write "<tgid> <n>": n victims of the container's own clock
- *   hold               write "1": evictions and timeslice RPCs wait, "0": they go on
- *   space              write "<tgid>": an address space of the writing process, in the container
- *                      of process <tgid>, until the file is closed (selftest_space.c)
- *   break              write: an invariant of the core is broken
- *   second             write "1": a second GPU appears, on which nothing runs; "0": it goes
- *   tsg_attach         write "<tgid> <id>": a TSG of the container appears
- *   tsg_detach         write "<tgid> <id>": it goes
+ *   check              read: the result of gvm_check(), "ok" or an error number
+ *   calls              read: the calls that the GPU got, one a line; write: clear the record
+ *   fail_next          write "<errno>": the next RPC, fault service or eviction fails with it
+ *   charge, uncharge   write "<tgid> <n>": charge or uncharge n chunks
+ *   evict              write "<tgid> <n>": evict n victims of the container's own clock
+ *   hold               write "1": evictions and timeslice RPCs wait; "0": they go on
+ *   space              write "<tgid>": make an address space of the writing process, in the
+ *                      container of process <tgid>, until the file is closed (selftest_space.c)
+ *   break              write: break an invariant of the core
+ *   second             write "1": add a second GPU, on which nothing runs; "0": remove it
+ *   wrong              write "<name>": make a mistake, for a debug kernel (selftest_wrong.c)
+ *   tsg_attach         write "<tgid> <id>": attach a TSG to the container
+ *   tsg_detach         write "<tgid> <id>": detach it
  *   fault              write "<tgid> <n>": n pages fault, the first one twice; returns when the
  *                      fault handler has replayed them. read: the handler's counts
  */
@@ -44,8 +46,8 @@ struct selftest_tsg {
 };
 
 /*
- * The device and its pretended GPU. LOCKING: mutex, then the core's locks; lock is innermost, and
- * never taken in a call that the core makes under its leaf lock.
+ * The device and its GPU. LOCKING: mutex, then the core's locks, then lock. The core calls none
+ * of the functions that take lock under its own leaf lock.
  */
 static struct {
 	struct gvm_device *device;
@@ -57,7 +59,7 @@ static struct {
 	struct list_head tsgs;			       /* selftest_tsg.node */
 
 	struct gvm_spinlock lock; /* guards all below */
-	struct gvm_waitqueue wq;  /* faults were queued, or replayed */
+	struct gvm_waitqueue wq; /* woken when faults are queued or replayed, or hold changes */
 	struct gvm_fault queue[SELFTEST_FAULTS_MAX];
 	u32 queued;
 	u64 replays;
@@ -81,7 +83,7 @@ static __printf(1, 2) void selftest_log(const char *fmt, ...)
 	va_end(args);
 }
 
-/* The result of a call: 0, or once the error that fail_next asked for. */
+/* The result of a call: the error in fail_next, which it clears; or else 0. */
 static int selftest_take_failure(void)
 {
 	int status;
@@ -186,7 +188,7 @@ static int selftest_tsg_preempt(void *gpu, u32 tsg)
 	return selftest_take_failure();
 }
 
-/* None is ever on the GPU. */
+/* No TSG is ever on the GPU. */
 static void selftest_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample)
 {
 	ret_sample->on_gpu = false;
@@ -210,7 +212,7 @@ static const struct gvm_memory_ops selftest_memory_ops = {
 	.evict = selftest_evict_chunk,
 };
 
-/* Find a chunk that @owner has; NULL finds a free one. */
+/* Find a chunk of @owner; NULL: a free chunk. Returns GVM_NO_CHUNK if there is none. */
 static u32 selftest_find_chunk(const struct gvm_container *owner)
 {
 	for (u32 i = 0; i < SELFTEST_CHUNKS; i++)
@@ -219,7 +221,7 @@ static u32 selftest_find_chunk(const struct gvm_container *owner)
 	return GVM_NO_CHUNK;
 }
 
-/* Reserve, allocate, bind. Returns 0, -EDQUOT or -ENOMEM. */
+/* Reserve, allocate and bind one chunk. Returns 0, -EDQUOT or -ENOMEM. */
 static int selftest_charge_one(struct gvm_container *container)
 {
 	int status = gvm_charge_reserve(container);
@@ -246,7 +248,7 @@ static int selftest_charge(struct gvm_container *container, u32 count)
 	return status;
 }
 
-/* Give up the memory on the host, too. No eviction runs meanwhile: it takes our mutex. */
+/* Give up the container's host memory. No eviction runs meanwhile, since it needs our mutex. */
 static void selftest_forget_swap(struct gvm_container *container)
 {
 	u64 bytes;
@@ -257,7 +259,7 @@ static void selftest_forget_swap(struct gvm_container *container)
 	gvm_swap_uncharge(container, bytes);
 }
 
-/* Returns 0, or -ENOENT when the container has fewer. */
+/* Returns 0, or -ENOENT if the container has fewer chunks. */
 static int selftest_uncharge(struct gvm_container *container, u32 count)
 {
 	u32 chunk;
@@ -273,7 +275,7 @@ static int selftest_uncharge(struct gvm_container *container, u32 count)
 	return 0;
 }
 
-/* Returns 0, or -ENOENT when the clock has no victim. */
+/* Returns 0, or -ENOENT if the clock has no victim. */
 static int selftest_evict(struct gvm_container *container, u32 count)
 {
 	u32 chunk;
@@ -328,7 +330,7 @@ static void selftest_queue_fault(struct gvm_container *container, u64 page)
 	};
 }
 
-/* Page 0 comes last once more: a duplicate that the handler has to sort to find. */
+/* The fault on page 0 comes again at the end: the handler has to sort to find the duplicate. */
 static int selftest_fault(struct gvm_container *container, u32 count)
 {
 	u64 replays;
@@ -362,7 +364,7 @@ static int selftest_copy_text(char *text, size_t room, const char __user *buf, s
 	return 0;
 }
 
-/* A file that takes "<tgid> <n>". Its inode points to one of these. */
+/* A file to which "<tgid> <n>" is written. The file's inode points to its action. */
 struct selftest_action {
 	const char *name;
 	int (*apply)(struct gvm_container *container, u32 n);
@@ -442,7 +444,7 @@ static const struct file_operations selftest_hold_fops = {
 	.llseek = noop_llseek,
 };
 
-/* Uncharge a free chunk: the device is dead from then on. */
+/* Uncharge a free chunk. The core finds the broken invariant, and the device is dead. */
 static ssize_t selftest_break_write(struct file *file, const char __user *buf, size_t size,
 				    loff_t *offset)
 {
@@ -568,7 +570,7 @@ static int __init selftest_init(void)
 	return 0;
 }
 
-/* A container that has something in host memory, held; or NULL. */
+/* A container with pages in host memory, and a reference to it. NULL: there is none. */
 static struct gvm_container *selftest_find_swapped(void)
 {
 	struct gvm_container *container;
@@ -594,7 +596,7 @@ static void selftest_forget_all_swap(void)
 	}
 }
 
-/* The order in which a GPU's driver goes: no more faults, then TSGs, memory, device. */
+/* The order in which a GPU's driver is removed: faults, TSGs, memory, device. */
 static void __exit selftest_exit(void)
 {
 	struct selftest_tsg *entry;
@@ -615,6 +617,6 @@ static void __exit selftest_exit(void)
 module_init(selftest_init);
 module_exit(selftest_exit);
 
-MODULE_DESCRIPTION("gvm.ko under test: a GPU that writes down what it is asked to do");
+MODULE_DESCRIPTION("Tests of gvm.ko: a GPU that records the calls that it gets");
 MODULE_AUTHOR("The gvmsim authors");
 MODULE_LICENSE("Dual MIT/GPL");

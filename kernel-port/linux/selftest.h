@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Between the files of gvm_selftest.ko. */
+/* Calls between the files of gvm_selftest.ko. */
 #ifndef GVM_SELFTEST_H
 #define GVM_SELFTEST_H
 
 #include <linux/fs.h>
 
-/* selftest_space.c. Data: the device. */
+/* selftest_space.c. The data of the file's inode is the device. */
 extern const struct file_operations selftest_space_fops;
 
 /* selftest_wrong.c. */
 extern const struct file_operations selftest_wrong_fops;
 
-/* selftest_second.c. The GPU appears or goes; returns 0 or -errno. CONTEXT: process. */
+/* selftest_second.c. Add or remove the second GPU. Returns 0 or -errno. CONTEXT: process. */
 int selftest_second_set(bool present);
 extern const struct file_operations selftest_second_fops;
 

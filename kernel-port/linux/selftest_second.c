@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /sys/kernel/debug/gvm_selftest/second: a GPU that comes and goes while processes use it. Nothing
- * runs on it, so none of its calls is ever made.
+ * /sys/kernel/debug/gvm_selftest/second: a GPU that is added and removed while processes use
+ * it. Nothing runs on it, so the core never calls its ops.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -16,8 +16,8 @@ static const struct gvm_gpu_ops selftest_second_ops;
 static DEFINE_MUTEX(selftest_second_mutex);
 static struct gvm_device *selftest_second; /* or NULL; guarded by the mutex */
 
-/* Returns 0, -EEXIST, -ENOENT or -ENOMEM. */
-static int selftest_second_set_locked(bool present)
+/* Also returns -EEXIST or -ENOENT: the GPU is there or gone already. */
+int selftest_second_set(bool present)
 {
 	static const struct gvm_device_config config = {
 		.name = "second",
@@ -25,22 +25,17 @@ static int selftest_second_set_locked(bool present)
 		.ops = &selftest_second_ops,
 		.default_timeslice_us = 1024,
 	};
-
-	if (present == !!selftest_second)
-		return present ? -EEXIST : -ENOENT;
-	if (present)
-		return gvm_device_register(&config, &selftest_second);
-	gvm_device_unregister(selftest_second);
-	selftest_second = NULL;
-	return 0;
-}
-
-int selftest_second_set(bool present)
-{
-	int status;
+	int status = 0;
 
 	mutex_lock(&selftest_second_mutex);
-	status = selftest_second_set_locked(present);
+	if (present == !!selftest_second) {
+		status = present ? -EEXIST : -ENOENT;
+	} else if (present) {
+		status = gvm_device_register(&config, &selftest_second);
+	} else {
+		gvm_device_unregister(selftest_second);
+		selftest_second = NULL;
+	}
 	mutex_unlock(&selftest_second_mutex);
 	return status;
 }

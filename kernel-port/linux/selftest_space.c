@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /sys/kernel/debug/gvm_selftest/space: what an open device file is to a GPU's driver. It stands for
- * an address space of the process that wrote to it, and goes when it is closed, however its process
- * ends; a forked child that inherited it keeps it.
+ * /sys/kernel/debug/gvm_selftest/space: an open file of it is like an open device file of a
+ * GPU's driver. A write makes an address space of the writing process. The address space lives
+ * until the last descriptor of the file is closed: the end of the process closes its
+ * descriptors, and a forked child has descriptors of its own.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -30,13 +31,6 @@ static int selftest_space_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int selftest_space_attach_locked(struct selftest_space *space, u32 group_tgid)
-{
-	if (space->member)
-		return -EBUSY;
-	return gvm_process_attach(space->device, group_tgid, &space->member);
-}
-
 static ssize_t selftest_space_write(struct file *file, const char __user *buf, size_t size,
 				    loff_t *offset)
 {
@@ -47,7 +41,8 @@ static ssize_t selftest_space_write(struct file *file, const char __user *buf, s
 	if (status)
 		return status;
 	mutex_lock(&space->mutex);
-	status = selftest_space_attach_locked(space, group_tgid);
+	status = space->member ? -EBUSY :
+				 gvm_process_attach(space->device, group_tgid, &space->member);
 	mutex_unlock(&space->mutex);
 	return status ? status : (ssize_t)size;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * /sys/kernel/debug/gvm_selftest/wrong: mistakes, made by name. Each has to be seen by another watcher of a
- * debug kernel (tests/kernel/debug_kernel.sh). A watcher that never complains proves nothing.
+ * /sys/kernel/debug/gvm_selftest/wrong: a write of a name makes that mistake. A debug kernel
+ * has to report each mistake, each by another of its checkers (tests/kernel/debug_kernel.sh).
+ * This proves that the checkers work: a checker that never reports anything would not be
+ * noticed.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -17,7 +19,7 @@ static DEFINE_SPINLOCK(selftest_wrong_spin);
 static DEFINE_MUTEX(selftest_wrong_a);
 static DEFINE_MUTEX(selftest_wrong_b);
 
-/* Sleeps, or could, under a spinlock. */
+/* Take a mutex, which can sleep, under a spinlock. */
 static void selftest_wrong_sleep(void)
 {
 	spin_lock(&selftest_wrong_spin);
@@ -26,7 +28,7 @@ static void selftest_wrong_sleep(void)
 	spin_unlock(&selftest_wrong_spin);
 }
 
-/* Two locks in both orders. No other thread: nothing ever waits. */
+/* Take two locks in both orders. Only this thread takes them, so it never waits. */
 static void selftest_wrong_order(void)
 {
 	mutex_lock(&selftest_wrong_a);
@@ -39,7 +41,7 @@ static void selftest_wrong_order(void)
 	mutex_unlock(&selftest_wrong_b);
 }
 
-/* Reads freed memory, hidden from the compiler. */
+/* Read freed memory, in a way that the compiler does not see. */
 static void selftest_wrong_use(void)
 {
 	u64 *words = kzalloc(64, GFP_KERNEL);
@@ -61,7 +63,7 @@ static void selftest_wrong_shift(void)
 	OPTIMIZER_HIDE_VAR(value);
 }
 
-/* Loses memory: several objects, in case a stack still holds the address of one. */
+/* Lose memory: several objects, since a stack may still hold the address of one. */
 static void selftest_wrong_lose(void)
 {
 	void *lost;

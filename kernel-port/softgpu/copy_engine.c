@@ -59,6 +59,8 @@ static void softgpu_copy(struct softgpu_channel *channel, u32 launch)
 			softgpu_channel_fail(channel);
 			return;
 		}
+		if (left == event.bytes && bytes >= PAGE_SIZE)
+			event.word = ((const u64 *)source)[1];
 		memmove(target, source, bytes);
 		left -= bytes;
 		from += bytes;

@@ -57,7 +57,7 @@ static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping 
 	if (!word)
 		access->errors++;
 	else if (access->op == SOFTGPU_WRITE)
-		WRITE_ONCE(*word, access->value + number);
+		WRITE_ONCE(*word, access->value + number * access->step);
 	else if (access->op == SOFTGPU_ATOMIC)
 		atomic64_add(access->value, (atomic64_t *)word);
 	else

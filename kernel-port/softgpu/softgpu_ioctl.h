@@ -13,7 +13,7 @@
 
 enum softgpu_op {
 	SOFTGPU_READ = 0,   /* and add up in sum */
-	SOFTGPU_WRITE = 1,  /* value + number of the access */
+	SOFTGPU_WRITE = 1,  /* value + number of the access * step */
 	SOFTGPU_ATOMIC = 2, /* add value */
 };
 
@@ -30,6 +30,7 @@ struct softgpu_access {
 	__u64 count;
 	__u64 stride;
 	__u64 value;
+	__u64 step;
 	__u32 op; /* enum softgpu_op */
 	__u32 window;
 	__u64 sum;     /* out, as all that follow */
@@ -69,6 +70,7 @@ struct softgpu_event {
 	__u64 a;
 	__u64 b;
 	__u64 bytes;
+	__u64 word; /* of a copy: the second word of what it copies, so that pages can be marked */
 };
 
 enum softgpu_failure {

@@ -211,7 +211,7 @@ static void print_set_keys(const struct cfg_keys *set)
 	printf("\n");
 }
 
-/* Print the control files that a system honours with the defaults of its keys. */
+/* Print the control files that a system honours if its keys have their defaults. */
 static int print_honoured(const struct sim_system *system)
 {
 	struct config config = { .system = &system->keys };

@@ -160,6 +160,28 @@ static void print_failures(const struct summary *summary)
 	}
 }
 
+/* Events of containers that did not run have no effect: tell the user. */
+static void print_missed_events(const struct machine *machine)
+{
+	for (size_t i = 0; i < machine->config->event_count; i++) {
+		const struct cfg_event *event = &machine->config->events[i];
+
+		if (!machine->missed[i])
+			continue;
+		fprintf(stderr,
+			"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu "
+			"s, ",
+			i, event->container, (u64)event->at / NS_PER_S,
+			(u64)event->at / 1000000 % 1000);
+		if (event->file[0])
+			fprintf(stderr, "%s is not written\n", event->file);
+		else if (event->touch[0])
+			fprintf(stderr, "%s is not touched\n", event->touch);
+		else
+			fputs("it does not exit\n", stderr);
+	}
+}
+
 /* Write and print the results. */
 static int run_report(const struct run_args *args, const struct machine *machine,
 		      struct writer *writer, struct sim_error *err)
@@ -173,6 +195,7 @@ static int run_report(const struct run_args *args, const struct machine *machine
 	}
 	status = results_write(writer, machine, &summary, err);
 	if (!status) {
+		print_missed_events(machine);
 		print_failures(&summary);
 		if (!args->quiet)
 			status =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * "gvmsim validate": the simulator held against measurements. Its exit status is SIM_EXIT_RUNTIME if a
- * prediction is not good enough.
+ * "gvmsim validate": the simulator held against measurements. Its exit status is
+ * SIM_EXIT_RUNTIME if a prediction is not good enough.
  */
 #ifndef SIM_CLI_CMD_VALIDATE_H
 #define SIM_CLI_CMD_VALIDATE_H

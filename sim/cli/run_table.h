@@ -9,8 +9,8 @@ struct config;
 struct sim_error;
 
 /*
- * Print the statistics, the keys that the system ignored, and where the results are. Returns 0 or a
- * negative enum sim_exit.
+ * Print the statistics, the keys that the system ignored, and where the results are. Returns 0
+ * or a negative enum sim_exit.
  */
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const char *folder, struct sim_error *err);

@@ -19,7 +19,7 @@ int arguments_name(const struct command *command, const char *option, const char
 	if (length && length < CFG_NAME_MAX && strspn(text, NAME_LETTERS) == length)
 		return 0;
 	return command_bad_value(command, option, err,
-				 "\"%s\" is no name, allowed: up to %d letters, digits, - "
+				 "\"%s\" is not a name, allowed: up to %d letters, digits, - "
 				 "and _",
 				 text, CFG_NAME_MAX - 1);
 }

@@ -9,15 +9,16 @@ struct command;
 struct sim_error;
 
 /*
- * Check a name: letters, digits, "-" and "_". It goes into CSV files and paths of keys. Here and
- * below @text is the value of @option of @command, and the return is 0 or a negative enum sim_exit.
+ * Check a name: letters, digits, "-" and "_". It goes into CSV files and paths of keys. Here
+ * and below @text is the value of @option of @command, and the return is 0 or a negative enum
+ * sim_exit.
  */
 int arguments_name(const struct command *command, const char *option, const char *text,
 		   struct sim_error *err);
 
 /*
- * Split "NAME=VALUE". *ret_name is a copy that the caller frees, also after an error; *ret_value points
- * into @text.
+ * Split "NAME=VALUE". *ret_name is a copy that the caller frees, also after an error;
+ * *ret_value points into @text.
  */
 int arguments_split(const struct command *command, const char *option, const char *text,
 		    char **ret_name, const char **ret_value, struct sim_error *err);

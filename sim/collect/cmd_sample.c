@@ -241,7 +241,10 @@ static int print_summary(const struct collected *collected, const struct summary
 	return command_flush(err);
 }
 
-/* Write and print the results. @failed is the status of sampling: samples before a failure are kept. */
+/*
+ * Write and print the results. @failed is the status of sampling: samples before a failure are
+ * kept.
+ */
 static int report(const struct sample_args *args, const struct collected *collected,
 		  struct writer *writer, int failed, struct sim_error *err)
 {
@@ -266,7 +269,10 @@ static int report(const struct sample_args *args, const struct collected *collec
 	return -SIM_EXIT_INTERRUPTED;
 }
 
-/* Sample the containers into a folder. The folder is prepared first, so that no samples are lost. */
+/*
+ * Sample the containers into a folder. The folder is prepared first, so that no samples are
+ * lost.
+ */
 static int sample(const struct sample_args *args, struct sampler *sampler,
 		  struct sim_error *err)
 {

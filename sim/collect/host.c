@@ -27,8 +27,8 @@ json_t *host_string(const char *text)
 }
 
 /*
- * Find the first line of @path that begins with @key, and return the rest of it without white space at
- * both ends. False: there is no such line.
+ * Find the first line of @path that begins with @key, and return the rest of it without white
+ * space at both ends. False: there is no such line.
  */
 static bool find_line(const char *path, const char *key, char *ret_text, size_t size)
 {

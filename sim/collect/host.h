@@ -14,8 +14,8 @@ void host_name(char *ret_text, size_t size);
 void host_gpu_model(char *ret_text, size_t size);
 
 /*
- * A JSON object with name, kernel, boot_id, NVIDIA's driver version, and the GPUs' models and bus
- * addresses. Missing facts are null. The caller owns it. NULL: no memory.
+ * A JSON object with name, kernel, boot_id, NVIDIA's driver version, and the GPUs' models and
+ * bus addresses. Missing facts are null. The caller owns it. NULL: no memory.
  */
 json_t *host_json(void);
 

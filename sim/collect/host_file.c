@@ -45,8 +45,8 @@ static int open_file(int dir, const char *name)
 }
 
 /*
- * Read a file to its end. -EINVAL: it does not fit, or it holds a zero byte. EIO of debugfs and ENODEV of
- * the public GVM driver mean that the process, and so the file, is gone.
+ * Read a file to its end. -EINVAL: it does not fit, or it holds a zero byte. EIO of debugfs and
+ * ENODEV of the public GVM driver mean that the process, and so the file, is gone.
  */
 static int read_all(int fd, char *text, size_t size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Control files on a real host: short texts in a directory per process and GPU. A driver removes them
- * when the process ends, even in the middle of a read.
+ * Control files on a real host: short texts in a directory per process and GPU. A driver
+ * removes them when the process ends, even in the middle of a read.
  *
- * The core's table (gvm/control.h) lists the files with their names and contents. Every file in the table
- * is sampled.
+ * The core's table (gvm/control.h) lists the files with their names and contents. Every file in
+ * the table is sampled.
  */
 #ifndef SIM_COLLECT_HOST_FILE_H
 #define SIM_COLLECT_HOST_FILE_H

@@ -52,7 +52,7 @@ static int logs_open(struct logs *logs, const char *folder, struct sim_error *er
 		return logs_mistake(logs, "source: is not \"" SUMMARY_HARDWARE "\"", err);
 	start = json_object_get(json_object_get(logs->config, "clock"), "start_ns");
 	if (!json_is_integer(start) || json_integer_value(start) < 0)
-		return logs_mistake(logs, "clock.start_ns: is no time", err);
+		return logs_mistake(logs, "clock.start_ns: is not a time", err);
 	logs->window.start_ns = (u64)json_integer_value(start);
 	logs->window.end_ns =
 		logs->window.start_ns + (u64)(logs->summary.sim_seconds * NS_PER_S + 0.5);

@@ -136,8 +136,8 @@ static int take_value(struct sampler *sampler, u64 time_ns, u32 index, u32 file_
 }
 
 /*
- * Read one file. A missing file is noted once for all containers, a file that cannot be read once for
- * this one. Returns 1: its value is known now, 0: it is not, or -ENOMEM.
+ * Read one file. A missing file is noted once for all containers, a file that cannot be read
+ * once for this one. Returns 1: its value is known now, 0: it is not, or -ENOMEM.
  */
 static int sample_file(struct sampler *sampler, u64 time_ns, u32 index, u32 file_index, int dir,
 		       const char *path)
@@ -192,8 +192,8 @@ static void fill_row(struct sampler_row *row, struct sampler_container *containe
 }
 
 /*
- * Read all files in @dir (-1: none) into a row. Settings come first: a sample with a new setting then
- * has a usage that is no older than the setting.
+ * Read all files in @dir (-1: none) into a row. Settings come first: a sample with a new
+ * setting then has a usage that is no older than the setting.
  */
 static int sample_files(struct sampler *sampler, u64 time_ns, u32 index, int dir,
 			const char *path)

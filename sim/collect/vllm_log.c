@@ -58,7 +58,7 @@ static int vllm_open(struct vllm_file *vllm)
 		if (!json_is_array(array))
 			return sim_user_error(vllm->err, "%s:%s: is %s, allowed: " ALLOWED,
 					      vllm->file, vllm_keys[key],
-					      array ? "no array" : "missing");
+					      array ? "not an array" : "missing");
 		vllm->arrays[key] = array;
 		if (!key)
 			vllm->count = json_array_size(array);
@@ -81,7 +81,7 @@ static int vllm_seconds(const struct vllm_file *vllm, const char *path, const js
 		*ret_ns = (u64)(seconds * NS_PER_S + 0.5);
 		return 0;
 	}
-	return sim_user_error(vllm->err, "%s:%s: is no time, allowed: seconds from 0 to %g",
+	return sim_user_error(vllm->err, "%s:%s: is not a time, allowed: seconds from 0 to %g",
 			      vllm->file, path, SECONDS_MAX);
 }
 
@@ -104,7 +104,7 @@ static int vllm_tokens(const struct vllm_file *vllm, enum vllm_key key, size_t i
 		*ret_tokens = (u32)tokens;
 		return 0;
 	}
-	return sim_user_error(vllm->err, "%s:%s[%zu]: is no count, allowed: 0 to %lld",
+	return sim_user_error(vllm->err, "%s:%s[%zu]: is not a count, allowed: 0 to %lld",
 			      vllm->file, vllm_keys[key], index, TOKENS_MAX);
 }
 
@@ -119,9 +119,10 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 
 	*ret_sum_ns = 0;
 	if (!json_is_array(gaps))
-		return sim_user_error(vllm->err,
-				      "%s:itls[%zu]: is no array, allowed: an array of seconds",
-				      vllm->file, index);
+		return sim_user_error(
+			vllm->err,
+			"%s:itls[%zu]: is not an array, allowed: an array of seconds",
+			vllm->file, index);
 	for (size_t i = 0; !status && i < json_array_size(gaps); i++) {
 		snprintf(path, sizeof(path), "itls[%zu][%zu]", index, i);
 		status = vllm_seconds(vllm, path, json_array_get(gaps, i), &gap_ns);
@@ -150,7 +151,7 @@ static int vllm_record(const struct vllm_file *vllm, size_t index, struct app_re
 		status = vllm_tokens(vllm, VLLM_OUTPUT_LENS, index, &record->output_tokens);
 	if (!status && !json_is_string(error))
 		status = sim_user_error(
-			vllm->err, "%s:errors[%zu]: is no string, allowed: \"\" or an error",
+			vllm->err, "%s:errors[%zu]: is not a string, allowed: \"\" or an error",
 			vllm->file, index);
 	record->id = index;
 	record->outcome = APP_COMPLETED;

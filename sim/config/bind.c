@@ -142,8 +142,8 @@ static int alloc_mentioned(struct cfg_load *load)
 }
 
 /*
- * Bind the application type of container @index. A container that only --set mentions, without a
- * type, is more likely a slip than a wish.
+ * Bind the application type of container @index. A container that only --set mentions, without
+ * a type, is more likely a slip than a wish.
  */
 static int bind_container_type(struct cfg_load *load, size_t index)
 {

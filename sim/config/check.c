@@ -63,8 +63,8 @@ static int check_mps(struct cfg_load *load, const struct cfg_container *containe
 }
 
 /*
- * Check the containers: at least one is enabled, the GPU of each exists, and each application's own
- * rules hold.
+ * Check the containers: at least one is enabled, the GPU of each exists, and each application's
+ * own rules hold.
  */
 static int check_containers(struct cfg_load *load)
 {
@@ -269,7 +269,9 @@ static int check_event(struct cfg_load *load, size_t index)
 	return cfg_reject_event(load, index, "at", wrong, allowed);
 }
 
-/* Sort by time. Equal times stay in the order of the file. Lists are short and mostly sorted. */
+/*
+ * Sort by time. Equal times stay in the order of the file. Lists are short and mostly sorted.
+ */
 static void sort_events(struct cfg_event *events, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {

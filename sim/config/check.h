@@ -9,7 +9,8 @@ struct cfg_container;
 struct cfg_load;
 
 /*
- * Report a mistake in the key "app.LEAF" of @container, or in the key @leaf of event @index. The message names the layer that set the key. Both return -SIM_EXIT_USER.
+ * Report a mistake in the key "app.LEAF" of @container, or in the key @leaf of event @index.
+ * The message names the layer that set the key. Both return -SIM_EXIT_USER.
  */
 int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
 		   const char *leaf, const char *fmt, ...)

@@ -11,7 +11,8 @@ struct sim_error;
 #define CFG_HASH_MAX 33 /* the digits and a zero byte */
 
 /*
- * Add a file: its bytes and then their number, which marks where the next file begins. Returns 0 or a negative enum sim_exit.
+ * Add a file: its bytes and then their number, which marks where the next file begins. Returns
+ * 0 or a negative enum sim_exit.
  */
 int cfg_hash_file(XXH3_state_t *state, const char *file, struct sim_error *err);
 

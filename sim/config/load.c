@@ -107,7 +107,10 @@ int config_load(const struct cfg_registry *registry, const char *path,
 		status = cfg_check(&load);
 	if (!status)
 		status = cfg_resolve(&load);
-	/* The config takes the keys of its own system. load_destroy() frees those of the others. */
+	/*
+	 * The config takes the keys of its own system. load_destroy() frees those of the
+	 * others.
+	 */
 	for (size_t i = 0; !status && registry->systems[i]; i++) {
 		if (registry->systems[i] == config->system) {
 			config->system_keys = load.systems[i];

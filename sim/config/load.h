@@ -2,11 +2,11 @@
 /*
  * From a scenario file, the profiles that it names and --set options to a struct config.
  *
- * Layers, later ones win:  schema defaults < profile files < scenario file < --set.
- * A profile ("gpu.profile", "containers.<name>.app.profile") is a JSON file under
- * scenarios/gpus or scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant
- * names its source. Folders gpus and apps beside the scenario come before those of gvmsim. A
- * scenario can override the same keys.
+ * Layers, later ones win:  schema defaults < profile files < scenario file < --set. A profile
+ * ("gpu.profile", "containers.<name>.app.profile") is a JSON file under scenarios/gpus or
+ * scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant names its
+ * source. Folders gpus and apps beside the scenario come before those of gvmsim. A scenario can
+ * override the same keys.
  */
 #ifndef SIM_CONFIG_LOAD_H
 #define SIM_CONFIG_LOAD_H
@@ -23,10 +23,11 @@ struct cfg_override {
 };
 
 /*
- * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply @count
- * overrides in order and check everything against the keys of @registry, which outlives the config.
- * A mistake is reported as "file:key.path: what is wrong, what is allowed", or with "--set" in place
- * of the file. On failure *config is empty. Returns 0 or a negative enum sim_exit.
+ * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply
+ * @count overrides in order and check everything against the keys of @registry, which outlives
+ * the config. A mistake is reported as "file:key.path: what is wrong, what is allowed", or with
+ * "--set" in place of the file. On failure *config is empty. Returns 0 or a negative enum
+ * sim_exit.
  */
 int config_load(const struct cfg_registry *registry, const char *path,
 		const struct cfg_override *overrides, size_t count, struct config *config,

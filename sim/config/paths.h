@@ -24,9 +24,10 @@ void cfg_path_list_json(const char *folder, char *text, size_t size);
 void cfg_path_list_data(const char *kind, char *text, size_t size);
 
 /*
- * Find the data file @name of @kind ("scenarios", "traces" or "plots") of this installation and write
- * its absolute path. Looks beside the running program (build folder and source tree), then in the
- * installed data folder, then in the source tree that it was built from. Returns 0 or -SIM_EXIT_USER.
+ * Find the data file @name of @kind ("scenarios", "traces" or "plots") of this installation and
+ * write its absolute path. Looks beside the running program (build folder and source tree),
+ * then in the installed data folder, then in the source tree that it was built from. Returns 0
+ * or -SIM_EXIT_USER.
  */
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);

@@ -78,8 +78,9 @@ static int check_trees(const struct profile_kind *kind, const char *file, json_t
 }
 
 /*
- * Read the profile @file, whose keys go below @prefix: "", "containers.<name>" or "gpus.<name>". A
- * further GPU takes only "gpu" from its profile, since the machine has one host.
+ * Read the profile @file, whose keys go below @prefix: "", "containers.<name>" or
+ * "gpus.<name>". A further GPU takes only "gpu" from its profile, since the machine has one
+ * host.
  */
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)

@@ -3,17 +3,17 @@
  * The keys that a scenario may hold, as rows of tables.
  *
  * Validation, defaults, binding to structs, --set, error messages, --help, completion, the
- * reference document and the dump of the resolved configuration all walk these rows. A new key is
- * a new row. A path is the names of the nested objects joined by dots; in a row's path "*" stands
- * for the name of a container or of a GPU and "#" for the index of an event.
+ * reference document and the dump of the resolved configuration all walk these rows. A new key
+ * is a new row. A path is the names of the nested objects joined by dots; in a row's path "*"
+ * stands for the name of a container or of a GPU and "#" for the index of an event.
  *
- * The rows of a scenario itself are in schema.c. Each control file that can be written is a key: its
- * row is made from the core's table. An application type and a system bring a set of rows (struct
- * cfg_keys), which is bound to a struct of their own. The sets come to config_load() in a registry,
- * since this folder knows neither applications nor systems.
+ * The rows of a scenario itself are in schema.c. Each control file that can be written is a
+ * key: its row is made from the core's table. An application type and a system bring a set of
+ * rows (struct cfg_keys), which is bound to a struct of their own. The sets come to
+ * config_load() in a registry, since this folder knows neither applications nor systems.
  *
- * Several application types may have a row of the same path: each is bound to its own member. So may
- * several systems. Their key then has the same meaning in all of them.
+ * Several application types may have a row of the same path: each is bound to its own member.
+ * So may several systems. Their key then has the same meaning in all of them.
  */
 #ifndef SIM_CONFIG_SCHEMA_H
 #define SIM_CONFIG_SCHEMA_H
@@ -104,12 +104,13 @@ struct cfg_keys {
 	size_t bytes; /* size of that struct; 0: there is none */
 	/*
 	 * Of an application: check how the keys of @container relate. Each by itself is right.
-	 * Reports through cfg_reject_app(). Returns 0 or a negative enum sim_exit. NULL: no rules.
+	 * Reports through cfg_reject_app(). Returns 0 or a negative enum sim_exit. NULL: no
+	 * rules.
 	 */
 	int (*check)(struct cfg_load *load, const struct cfg_container *container);
 	/*
-	 * Of an application: check event @index (@event), a "touch" or an "exit", for @container.
-	 * Reports through cfg_reject_event(). NULL: this type listens to no events.
+	 * Of an application: check event @index (@event), a "touch" or an "exit", for
+	 * @container. Reports through cfg_reject_event(). NULL: this type listens to no events.
 	 */
 	int (*check_event)(struct cfg_load *load, const struct cfg_container *container,
 			   const struct cfg_event *event, size_t index);
@@ -189,22 +190,29 @@ bool cfg_key_has_app(const struct cfg_key *key, const struct cfg_keys *app);
 /* Is a row of @path in the set @keys? */
 bool cfg_keys_has(const struct cfg_keys *keys, const char *path);
 
-/* Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more. */
+/*
+ * Word number @index of a WORD, ENUM or SET, in the order of messages; NULL: there are no more.
+ */
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
-/* The part behind the wildcard, "app.weights" of "containers.*.app.weights", or the whole path. */
+/*
+ * The part behind the wildcard, "app.weights" of "containers.*.app.weights", or the whole path.
+ */
 const char *cfg_key_leaf(const struct cfg_key *key);
 
 /* The row's path with its wildcard replaced by @instance. */
 void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_path, size_t size);
 
 /*
- * Match @path with the beginning of the row path @pattern. Returns the rest of the pattern without
- * its leading dot, "" for a full match, or NULL for none.
+ * Match @path with the beginning of the row path @pattern. Returns the rest of the pattern
+ * without its leading dot, "" for a full match, or NULL for none.
  */
 const char *cfg_path_match(const char *path, const char *pattern);
 
-/* Copy the name of the container or GPU in @path. False: it is outside "containers." or "gpus.". */
+/*
+ * Copy the name of the container or GPU in @path. False: it is outside "containers." or
+ * "gpus.".
+ */
 bool cfg_path_container(const char *path, char *ret_name, size_t size);
 bool cfg_path_gpu(const char *path, char *ret_name, size_t size);
 

@@ -125,7 +125,7 @@ static int note_name(const struct walk *walk, const struct named *named, const c
 	if (!length || length >= CFG_NAME_MAX ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != length)
 		return cfg_error(walk->err, walk->source->origin, named->branch,
-				 "\"%s\" is no %s name, allowed: 1 to %d lower-case "
+				 "\"%s\" is not a valid %s name, allowed: 1 to %d lower-case "
 				 "letters, digits, \"_\" and \"-\"",
 				 name, named->word, CFG_NAME_MAX - 1);
 	while (i < *named->count && strcmp(named->list[i].name, name) != 0)

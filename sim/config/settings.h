@@ -2,9 +2,9 @@
 /*
  * The layers of a configuration, before their values are checked.
  *
- * Each layer is flattened into settings: a path that the schema knows, the JSON found there, and its
- * origin for messages. Nested objects and dotted keys become the same path:
- * {"gpu": {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting. A file, or one --set,
+ * Each layer is flattened into settings: a path that the schema knows, the JSON found there,
+ * and its origin for messages. Nested objects and dotted keys become the same path: {"gpu":
+ * {"link": {"setup": ..}}} and {"gpu.link.setup": ..} are one setting. A file, or one --set,
  * that holds both is wrong. The look-up of a value decides which layer wins. Every setting is
  * checked, overridden or not.
  */
@@ -68,9 +68,9 @@ struct cfg_settings {
 void cfg_settings_destroy(struct cfg_settings *settings);
 
 /*
- * Add the keys in @json, which stands at @path below the source's prefix ("" is the root). Reports
- * unknown keys, keys written twice and bad container names. @json is borrowed. Returns 0 or a
- * negative enum sim_exit.
+ * Add the keys in @json, which stands at @path below the source's prefix ("" is the root).
+ * Reports unknown keys, keys written twice and bad container names. @json is borrowed. Returns
+ * 0 or a negative enum sim_exit.
  */
 int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
 		     const char *path, json_t *json, struct sim_error *err);
@@ -84,8 +84,8 @@ const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
 					    const char *path);
 
 /*
- * Report a mistake in @setting: names its origin, and its path there. In a profile no path has the name
- * of a container or a GPU. Returns -SIM_EXIT_USER.
+ * Report a mistake in @setting: names its origin, and its path there. In a profile no path has
+ * the name of a container or a GPU. Returns -SIM_EXIT_USER.
  */
 int cfg_setting_reject(const struct cfg_setting *setting, struct sim_error *err,
 		       const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The steps of config_load(), in their order. All of them report through load->err and return 0 or
- * a negative enum sim_exit.
+ * The steps of config_load(), in their order. All of them report through load->err and return 0
+ * or a negative enum sim_exit.
  */
 #ifndef SIM_CONFIG_STEPS_H
 #define SIM_CONFIG_STEPS_H

@@ -44,8 +44,8 @@ enum units_status units_parse_integer(const char *text, u64 *ret_value);
 const char *units_strstatus(enum units_status status);
 
 /*
- * Write the shortest exact text: "583.75s", "0.7", "6000000000" or "max". The parser of the same name
- * reads the same number back. UNITS_TEXT_MAX is always room enough.
+ * Write the shortest exact text: "583.75s", "0.7", "6000000000" or "max". The parser of the
+ * same name reads the same number back. UNITS_TEXT_MAX is always room enough.
  */
 void units_format_size(u64 bytes, char *text, size_t size);
 void units_format_duration(u64 ns, char *text, size_t size);

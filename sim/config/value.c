@@ -35,8 +35,8 @@ static void value_show(const json_t *json, char *text, size_t size)
 
 /*
  * Write a real number as the decimal that the user wrote: the fewest digits that give the same
- * double again. 0.7 stays 0.7, and no arithmetic is done on the double. jansson prints it, because
- * printf() obeys the locale.
+ * double again. 0.7 stays 0.7, and no arithmetic is done on the double. jansson prints it,
+ * because printf() obeys the locale.
  */
 static void real_text(const json_t *json, char *text, size_t size)
 {

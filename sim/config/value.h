@@ -52,8 +52,8 @@ json_t *cfg_value_from_text(const char *text, json_error_t *ret_error);
 bool cfg_value_twice(const json_error_t *bad, char *ret_key, size_t size);
 
 /*
- * A struct of the keys of @set in which each has its default; required ones are zero. The caller
- * frees it. NULL: no memory.
+ * A struct of the keys of @set in which each has its default; required ones are zero. The
+ * caller frees it. NULL: no memory.
  */
 void *cfg_keys_defaults(const struct cfg_keys *set);
 

@@ -129,17 +129,6 @@ static void woken_append(struct eng_actor *actor)
 	node.woken_last = actor;
 }
 
-static struct eng_actor *woken_pop(void)
-{
-	struct eng_actor *actor = node.woken_first;
-
-	if (actor)
-		node.woken_first = actor->next_woken;
-	if (!node.woken_first)
-		node.woken_last = NULL;
-	return actor;
-}
-
 void eng_timer_set(struct eng_timer *timer, u64 date)
 {
 	assert(date >= node.now_ns && "hardware does not act in the past");
@@ -347,14 +336,15 @@ void eng_join(struct eng_actor *actor)
 	free(actor);
 }
 
-/* Run actors until all of them wait. */
+/* Run woken actors, in the order of their wakes, until all actors wait. */
 static void node_run_woken(void)
 {
-	struct eng_actor *actor;
-
-	while ((actor = woken_pop())) {
-		node.current = actor;
-		fibre_resume(&node.loop, &actor->fibre);
+	while (node.woken_first) {
+		node.current = node.woken_first;
+		node.woken_first = node.current->next_woken;
+		if (!node.woken_first)
+			node.woken_last = NULL;
+		fibre_resume(&node.loop, &node.current->fibre);
 	}
 	node.current = NULL;
 }

@@ -62,12 +62,6 @@ struct free_stack {
 static struct free_stack *free_stacks;
 static const struct fibre *fibre_running; /* NULL: a thread's own stack */
 
-static struct free_stack *stack_as_free(void *stack)
-{
-	return (struct free_stack *)(void *)((char *)stack + FIBRE_STACK_BYTES -
-					     sizeof(struct free_stack));
-}
-
 /*
  * A stack of a fibre that has returned, or a new one with a guard page below. NULL: no memory.
  */
@@ -94,7 +88,8 @@ static void *stack_get(void)
 
 static void stack_put(void *stack)
 {
-	struct free_stack *unused = stack_as_free(stack);
+	char *end = (char *)stack + FIBRE_STACK_BYTES;
+	struct free_stack *unused = (void *)(end - sizeof(*unused));
 
 #ifdef FIBRE_ASAN
 	/*

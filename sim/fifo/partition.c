@@ -31,13 +31,13 @@ static u32 partition_count_busy(const struct fifo_partition *partition)
 }
 
 /*
- * Max-min: share @total among @count users that want @wants, and replace each want by its share.
- * Users that want no more than an equal share of the rest get all they want. When no such user is
- * left, the others get equal shares, in whole ppm.
+ * Max-min: share @total among @count users that want @wants, and replace each want by its
+ * share. Users that want no more than an equal share of the rest get all they want. When no
+ * such user is left, the others get equal shares, in whole ppm.
  */
 static void share_max_min(u32 total, u32 *wants, u32 count)
 {
-	u64 satisfied = 0; /* set of those that have got what they want */
+	u64 satisfied = 0; /* set of the users that have got all they want */
 	u32 left = count;
 	bool again = true;
 
@@ -120,7 +120,10 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	}
 }
 
-/* The next date at which a loaded TSG's burst begins or ends a gap, which changes others' shares. */
+/*
+ * The next date at which a loaded TSG's burst begins or ends a gap, which changes others'
+ * shares.
+ */
 static u64 tsg_gap_date(const struct fifo_tsg *tsg)
 {
 	u64 now = eng_now(), ready;

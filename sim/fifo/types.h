@@ -28,23 +28,26 @@ struct fifo_burst {
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
 	bool waits;	     /* for a semaphore; fifo_release() */
-	/* Called when it has ended, as the last thing. Must not block, nor call this room. Or NULL. */
+	/*
+	 * Called when it has ended, as the last thing. Must not block, nor call this room. Or
+	 * NULL.
+	 */
 	void (*on_end)(struct fifo_burst *burst);
 
 	/* Set here. */
-	struct fifo_burst *next;   /* in its channel */
-	struct gmmu_walk walk;	   /* its touches, in its TSG's address space */
-	u64 launch_start_ns;	   /* kernel i is there at launch_start + (i + 1) * launch_ns */
-	u64 done_ns;		   /* GPU time executed, up to kernels * kernel_ns, */
-	u32 done_ppm;		   /* and of the next ns so many millionths */
-	u32 speed_ppm;		   /* at which it executes now; 0 is full speed */
-	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
+	struct fifo_burst *next; /* in its channel */
+	struct gmmu_walk walk;	 /* its touches, in its TSG's address space */
+	u64 launch_start_ns;	 /* kernel i is there at launch_start + (i + 1) * launch_ns */
+	u64 done_ns;	  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
+	u32 done_ppm;	  /* millionths of the next ns that are executed, too */
+	u32 speed_ppm;	  /* its present speed; 0 is full speed */
+	u64 touch_blocks; /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
-	u64 granted_ordinal;	   /* blocks before this one: accesses that have been made */
-	u64 stuck_ordinal;	   /* where it stalled last, */
-	u32 stuck_stalls;	   /* and how often there, one after the other */
-	u64 narrow_ordinal;	   /* up to here it reports one block at a time */
+	u64 granted_ordinal;	   /* accesses before this block have been made */
+	u64 stuck_ordinal;	   /* block at which it stalled last */
+	u32 stuck_stalls;	   /* stalls there in a row */
+	u64 narrow_ordinal;	   /* before this block it reports one block at a time */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;
@@ -56,10 +59,10 @@ struct fifo_partition;
 struct fifo_runlist;
 
 /*
- * A fault episode is the time from a TSG's stall to the replay that lets it go on. This is where
- * its time goes: each nanosecond belongs to exactly one part. In the first two columns is the
- * answer to "does the driver's fault handler wait for the device on behalf of this TSG, and is that
- * direction of the link at work?".
+ * A fault episode is the time from a TSG's stall to the replay that lets it go on. This is
+ * where its time goes: each nanosecond belongs to exactly one part. In the first two columns is
+ * the answer to "does the driver's fault handler wait for the device on behalf of this TSG, and
+ * is that direction of the link at work?".
  *
  *   in   out
  *   no   no    FIFO_STALL_CPU: the handler computes, waits for a clear or serves other TSGs
@@ -80,7 +83,9 @@ struct fifo_stall {
 	u64 ns[FIFO_STALL_PARTS];
 };
 
-/* All parts together, and what counts for each direction: half of the time in which both work. */
+/*
+ * All parts together, and what counts for each direction: half of the time in which both work.
+ */
 static inline u64 fifo_stall_ns(const struct fifo_stall *stall)
 {
 	return stall->ns[FIFO_STALL_CPU] + stall->ns[FIFO_STALL_IN] +
@@ -98,15 +103,18 @@ static inline u64 fifo_stall_out_ns(const struct fifo_stall *stall)
 	       stall->ns[FIFO_STALL_BOTH] / 2;
 }
 
-/* The driver: on what did the last @ns of a TSG's episode go? 0 ns: an episode begins. Must not block. */
+/*
+ * The driver: on what did the last @ns of a TSG's episode go? 0 ns: an episode begins. Must not
+ * block.
+ */
 struct fifo_stall_ops {
 	struct fifo_stall (*parts)(void *data, const struct fifo_tsg *tsg, u64 ns);
 	void *data;
 };
 
 /*
- * One entry of a runlist: what takes a turn. A TSG has an entry of its own, or shares the entry of an MPS
- * server with the other clients. The TSGs of an entry run side by side in its turn.
+ * One entry of a runlist: what takes a turn. A TSG has an entry of its own, or shares the entry
+ * of an MPS server with the other clients. The TSGs of an entry run side by side in its turn.
  */
 struct fifo_entry {
 	struct fifo_runlist *runlist;
@@ -138,7 +146,10 @@ struct fifo_channel {
 	struct fifo_burst *last;
 };
 
-/* One TSG: the channels of one CUDA context. It executes the first burst of one of them at a time. */
+/*
+ * One TSG: the channels of one CUDA context. It executes the first burst of one of them at a
+ * time.
+ */
 struct fifo_tsg {
 	struct fifo *fifo;
 	struct fifo_entry *entry;
@@ -151,7 +162,7 @@ struct fifo_tsg {
 	bool enabled;
 	bool loaded;		      /* its context is loaded, or being loaded */
 	bool dead;		      /* a fault was cancelled; submissions fail */
-	bool stalled;		      /* has unserviced replayable faults */
+	bool stalled;		      /* it has faults that are not serviced yet */
 	bool preempted;		      /* to leave as soon as it can be switched out */
 	u64 stalled_ns_since;	      /* the present episode, or the last one */
 	u64 stall_booked_ns;	      /* it is in stall up to here */
@@ -170,7 +181,9 @@ struct fifo_tsg {
 	u64 waited_ns; /* had work ready and was not loaded, for other reasons */
 };
 
-/* The TSGs of an entry, which may be NULL; and those whose context is loaded or being loaded. */
+/*
+ * The TSGs of an entry, which may be NULL; and those whose context is loaded or being loaded.
+ */
 #define fifo_for_each_in(entry, tsg) \
 	for (tsg = (entry) ? (entry)->tsgs : NULL; tsg; tsg = (tsg)->sibling)
 #define fifo_for_each_loaded(entry, tsg) \

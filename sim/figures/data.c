@@ -157,8 +157,8 @@ static int read_row(struct figure_data *data, const struct csv *csv, struct sim_
 	}
 	if (status || found)
 		return status;
-	return sim_user_error(err, "%s:%zu: is of no value of this figure, %s", csv->file,
-			      csv->line, data->figure->file);
+	return sim_user_error(err, "%s:%zu: no value of the figure %s has this row's keys",
+			      csv->file, csv->line, data->figure->file);
 }
 
 static int read_reference(struct figure_data *data, struct sim_error *err)

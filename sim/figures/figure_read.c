@@ -50,7 +50,7 @@ static const char *read_field(const struct place *object, const char *key, const
 	struct place member = place_member(object, key);
 
 	if (text && strpbrk(text, ",\"\r\n"))
-		place_fail(&member, "has a comma, a quote or a line's end, allowed: a text "
+		place_fail(&member, "has a comma, a quote or a line end, allowed: a text "
 				    "without them");
 	return text;
 }
@@ -70,7 +70,7 @@ static const char **read_texts(const struct place *object, const char *key, size
 
 		texts[i] = json_string_value(element.json);
 		if (!texts[i]) {
-			place_fail(&element, "is no text, allowed: a text");
+			place_fail(&element, "is not a text, allowed: a text");
 			break;
 		}
 		++*ret_count;
@@ -90,7 +90,7 @@ static void append_sets(const struct place *object, const char *key, char ***tex
 	if (!sets.json)
 		return;
 	if (!json_is_object(sets.json)) {
-		place_fail(&sets, "is no object, allowed: an object of keys and values");
+		place_fail(&sets, "is not an object, allowed: an object of keys and values");
 		return;
 	}
 	while (*texts && (*texts)[count])
@@ -216,7 +216,7 @@ static const char *read_label(const struct place *object, const char *key,
 	struct place member = place_member(object, key);
 
 	if (label && !has_label(figure, label))
-		place_fail(&member, "\"%.40s\" is the label of no run", label);
+		place_fail(&member, "no run has the label \"%.40s\"", label);
 	return label;
 }
 
@@ -239,7 +239,7 @@ static void read_parts(const struct place *object, const struct figure *figure,
 	struct place value = place_member(object, "value");
 
 	if (value.json && parts.json)
-		place_fail(&value, "stands beside parts, allowed: one of them");
+		place_fail(&value, "is given together with parts, allowed: one of them");
 	if (!parts.json && !value.json)
 		place_fail(&value, "is missing, allowed: a value here or in parts");
 	if (!parts.json) {
@@ -345,7 +345,7 @@ static struct figure_mark *read_marks(const struct place *object, const char *ke
 		list[i].label = place_text(&entry, "label", PLACE_NEEDED);
 		list[i].value = read_value(&entry, "at", figure);
 		if (!list[i].value)
-			place_fail(&entry, "has no place, allowed: an object with label, at");
+			place_fail(&entry, "has no \"at\", allowed: an object with label, at");
 		++*ret_count;
 	}
 	return list;
@@ -388,7 +388,7 @@ static void read_panel(const struct place *entry, const struct figure *figure,
 	panel->runs = read_texts(entry, "runs", &panel->run_count);
 	for (size_t i = 0; i < panel->run_count; i++)
 		if (!has_label(figure, panel->runs[i]))
-			place_fail(&runs, "\"%.40s\" is the label of no run", panel->runs[i]);
+			place_fail(&runs, "no run has the label \"%.40s\"", panel->runs[i]);
 	panel->y_max = read_value(entry, "y_max", figure);
 	panel->levels = read_marks(entry, "levels", figure, &panel->level_count);
 	if (panel->layout == FIGURE_TIME)
@@ -466,7 +466,7 @@ static const char *read_lines(const struct place *root, const char *key)
 	joined = text ? json_string(text) : NULL;
 	free(text);
 	if (!joined || json_object_set_new(root->json, key, joined)) {
-		place_fail(&member, "is no text, allowed: a text or lines of one");
+		place_fail(&member, "is not a text, allowed: a text or lines of one");
 		return NULL;
 	}
 	return json_string_value(joined);
@@ -511,9 +511,9 @@ static void read_root(const struct place *root, struct figure *figure)
 	read_reference(root, figure);
 	/* Either all runs have a folder, or none. Only two folders can be compared. */
 	if (figure->folder_count && figure->folder_count != figure->run_count)
-		place_fail(&runs, "have folders and scenarios, allowed: one of them for all");
+		place_fail(&runs, "only some have a folder, allowed: all or none");
 	else if (figure->comparison && (figure->run_count != 2 || figure->folder_count != 2))
-		place_fail(&runs, "are compared, allowed: two that have a folder");
+		place_fail(&runs, "cannot be compared, allowed: two runs that have a folder");
 }
 
 /* Find a figure's file and set its name. */

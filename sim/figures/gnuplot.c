@@ -123,7 +123,7 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 	if (error)
 		return sim_runtime_error(
 			err,
-			"gnuplot: cannot be started: %s; it draws the picture, "
+			"gnuplot: cannot be started: %s; gnuplot draws the picture, "
 			"Debian has it in the package gnuplot-nox",
 			strerror(error));
 	while (!(ended = waitpid(child, &child_status, WNOHANG))) {

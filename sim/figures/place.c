@@ -37,7 +37,7 @@ bool place_is_object(const struct place *place, const char *const *allowed)
 	list_names(allowed, names, sizeof(names));
 	if (!json_is_object(place->json)) {
 		place_fail(place, "%s, allowed: an object with %s",
-			   place->json ? "is no object" : "is missing", names);
+			   place->json ? "is not an object" : "is missing", names);
 		return false;
 	}
 	json_object_foreach(place->json, key, value) {
@@ -60,7 +60,7 @@ bool place_is_array(const struct place *place)
 		return true;
 	place_fail(place, "%s, allowed: an array that is not empty",
 		   json_is_array(place->json) ? "is empty" :
-		   place->json		      ? "is no array" :
+		   place->json		      ? "is not an array" :
 						"is missing");
 	return false;
 }
@@ -92,7 +92,7 @@ const char *place_text(const struct place *object, const char *key, const char *
 		return json_string_value(member.json);
 	if (member.json || standard == PLACE_NEEDED)
 		place_fail(&member, "%s, allowed: a text",
-			   member.json ? "is no text" : "is missing");
+			   member.json ? "is not a text" : "is missing");
 	return standard == PLACE_NEEDED ? "" : standard;
 }
 
@@ -103,7 +103,7 @@ double place_real(const struct place *object, const char *key, double standard)
 	if (json_is_number(member.json))
 		return json_number_value(member.json);
 	if (member.json)
-		place_fail(&member, "is no number, allowed: a number");
+		place_fail(&member, "is not a number, allowed: a number");
 	return standard;
 }
 

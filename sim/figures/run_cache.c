@@ -59,8 +59,8 @@ static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 			    !strncmp(run->sets[i], set, length))
 				return sim_user_error(
 					err,
-					"--set:%.*s: is what the runs of this "
-					"figure differ in, allowed: any other key",
+					"--set:%.*s: is set by this figure for each "
+					"of its runs, allowed: any other key",
 					(int)length, set);
 	}
 	return 0;
@@ -105,7 +105,7 @@ static int read_entry(struct cached_run *run, struct sim_error *err)
 		return 0;
 	}
 	folder_destroy(&run->folder);
-	return sim_runtime_error(err, "%s: is not the run that it should be", run->path);
+	return sim_runtime_error(err, "%s: holds another run", run->path);
 }
 
 /*

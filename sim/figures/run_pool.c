@@ -172,43 +172,34 @@ static int child_error(const struct cached_run *run, int child_status, struct si
 	}
 	line[strcspn(line, "\n")] = '\0';
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
-			  *line ? line : "it did not say why");
+			  *line ? line : "it ended without a message");
 	return WEXITSTATUS(child_status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
 }
 
-/* A child has ended: keep its results, or pass on its error. */
-static int finish(struct pool *pool, struct cached_run *run, int child_status,
-		  struct sim_error *err)
-{
-	char temporary[PATH_ROOM];
-	int status;
-
-	temporary_path(run, temporary);
-	if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
-		status = put_in_place(run, temporary, err);
-	else
-		status = child_error(run, child_status, err);
-	close(run->child_says);
-	run->state = RUN_CACHE_MADE;
-	pool->running--;
-	pool->made++;
-	if (status)
-		cache_folder_remove(temporary);
-	return status;
-}
-
-/* Take the children that have ended. */
+/* Take the children that have ended. Keep the results of each, or pass on its error. */
 static int reap(struct pool *pool, struct sim_error *err)
 {
 	int status = 0;
-	int child_status;
 
 	for (size_t i = 0; !status && i < pool->count; i++) {
 		struct cached_run *run = &pool->runs[i];
+		char temporary[PATH_ROOM];
+		int child_status;
 
-		if (run->state == RUN_CACHE_RUNNING &&
-		    waitpid(run->child, &child_status, WNOHANG) == run->child)
-			status = finish(pool, run, child_status, err);
+		if (run->state != RUN_CACHE_RUNNING ||
+		    waitpid(run->child, &child_status, WNOHANG) != run->child)
+			continue;
+		temporary_path(run, temporary);
+		if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
+			status = put_in_place(run, temporary, err);
+		else
+			status = child_error(run, child_status, err);
+		close(run->child_says);
+		run->state = RUN_CACHE_MADE;
+		pool->running--;
+		pool->made++;
+		if (status)
+			cache_folder_remove(temporary);
 	}
 	return status;
 }

@@ -30,7 +30,7 @@ static void check_statistic(const struct place *place)
 	const char *dot = text ? strchr(text, '.') : NULL;
 
 	if (!dot || dot == text || !dot[1])
-		place_fail(place, "is no path, allowed: CONTAINER.PATH, such as "
+		place_fail(place, "is not a path, allowed: CONTAINER.PATH, such as "
 				  "\"diffusion.latency_s.mean\"");
 }
 
@@ -107,7 +107,7 @@ static void check_curve(const struct place *place)
 		struct place element = place_element(&panels, i);
 
 		if (!json_is_string(element.json))
-			place_fail(&element, "is no text, allowed: the key of a panel");
+			place_fail(&element, "is not a text, allowed: the key of a panel");
 	}
 }
 
@@ -134,8 +134,8 @@ static void check_operator(const struct place *place, const struct figure *figur
 		}
 		return;
 	}
-	place_fail(place, "is no value, allowed: a number, a path, of, config, add, subtract, "
-			  "multiply, divide, when, covered, rows, curve");
+	place_fail(place, "is not an expression, allowed: a number, a path, of, config, add, "
+			  "subtract, multiply, divide, when, covered, rows, curve");
 }
 
 static void check(const struct place *place, const struct figure *figure, size_t depth)
@@ -143,7 +143,7 @@ static void check(const struct place *place, const struct figure *figure, size_t
 	struct place inner;
 
 	if (!depth) {
-		place_fail(place, "is too deep, allowed: %d levels", DEPTH_MAX);
+		place_fail(place, "is nested too deep, allowed: %d levels", DEPTH_MAX);
 		return;
 	}
 	if (json_is_number(place->json))

@@ -7,8 +7,8 @@
 static const char *const pte_errors[] = {
 	[SIM_PTE_OK] = "nothing",
 	[SIM_PTE_FOREIGN] = "an address space reaches a chunk that is not its container's",
-	[SIM_PTE_SHARED] = "a chunk is mapped twice",
-	[SIM_PTE_CHUNK] = "an entry has another chunk than its block",
+	[SIM_PTE_SHARED] = "a page of a chunk is mapped twice",
+	[SIM_PTE_CHUNK] = "an entry has another place than its block",
 	[SIM_PTE_STALE] = "a page is valid that the driver has not mapped",
 	[SIM_PTE_WRITABLE] = "a page permits writes that the driver has mapped read-only",
 	[SIM_PTE_MISSING] = "a page is not valid that the driver has mapped",
@@ -16,25 +16,43 @@ static const char *const pte_errors[] = {
 	[SIM_PTE_NO_MEMORY] = "no memory for the check",
 };
 
+/* Does the container pay for these pages of a chunk? */
+static bool check_is_paid(const struct gvm_device *device,
+			  const struct gvm_container *container, u32 chunk, u32 pages)
+{
+	if (!device->payers)
+		return device->chunks[chunk].owner == container;
+	for (; pages; pages &= pages - 1) {
+		size_t page = (size_t)chunk * GVM_PAGES_PER_BLOCK + (size_t)__ffs(pages);
+
+		if (device->payers[page] != container)
+			return false;
+	}
+	return true;
+}
+
 /*
- * Returns the error of an entry of @process. @seen: one byte for each chunk, set once it is
- * mapped.
+ * Returns the error of an entry of @process. @seen: for each chunk, the pages that are mapped by
+ * entries looked at so far. Without payers of pages a chunk has one entry.
  */
 static enum sim_pte_error check_entry(const struct sim_process *process,
 				      const struct gvm_block *block,
-				      const struct page_table_entry *entry, u8 *seen)
+				      const struct page_table_entry *entry, u32 *seen)
 {
 	const struct gvm_device *device = &process->gpu->device;
+	u64 pages = (u64)entry->valid << (entry->offset_pages % GVM_PAGES_PER_BLOCK);
 	u32 readable = gvm_block_accessible(block, GVM_ACCESS_READ);
 	u32 writable = gvm_block_accessible(block, GVM_ACCESS_WRITE);
 
 	if (entry->valid) {
 		if (entry->chunk >= device->chunk_count ||
-		    device->chunks[entry->chunk].owner != process->container)
+		    entry->offset_pages >= GVM_PAGES_PER_BLOCK || pages > GVM_BLOCK_FULL ||
+		    !check_is_paid(device, process->container, entry->chunk, (u32)pages))
 			return SIM_PTE_FOREIGN;
-		if (seen[entry->chunk]++)
+		if (seen[entry->chunk] & (device->payers ? (u32)pages : GVM_BLOCK_FULL))
 			return SIM_PTE_SHARED;
-		if (entry->chunk != block->chunk)
+		seen[entry->chunk] |= (u32)pages;
+		if (entry->chunk != block->chunk || entry->offset_pages != block->offset_pages)
 			return SIM_PTE_CHUNK;
 	}
 	if (entry->valid & ~readable)
@@ -46,7 +64,7 @@ static enum sim_pte_error check_entry(const struct sim_process *process,
 	return SIM_PTE_OK;
 }
 
-static struct sim_pte_finding check_process(const struct sim_process *process, u8 *seen)
+static struct sim_pte_finding check_process(const struct sim_process *process, u32 *seen)
 {
 	struct sim_pte_finding found = { .tsg = process->tsg.id };
 
@@ -81,7 +99,7 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 struct sim_pte_finding sim_gpu_check_page_tables(struct sim_gpu *gpu)
 {
 	struct sim_pte_finding found = { 0 };
-	u8 *seen = calloc(gpu->device.chunk_count, sizeof(*seen));
+	u32 *seen = calloc(gpu->device.chunk_count, sizeof(*seen));
 	const struct fifo_tsg *tsg;
 	u32 i;
 

@@ -2,7 +2,8 @@
 /*
  * A check of a simulated GPU's page tables against the driver's books. The page tables are the
  * hardware's record, so the check finds mappings that the driver forgets or gets wrong. The worst
- * is a page of one container that another container can reach.
+ * is a page of one container that another container can reach. Two address spaces of a container
+ * may map the same chunk (block/part.c), and never the same page of it.
  *
  * GVMSIM_CHECK=N in the environment makes the GPU check itself before every N-th replay, and
  * before a process exits. Tests always do, with N = 1. A failed check stops the program: it is a
@@ -16,10 +17,10 @@
 /* What can be wrong with an entry, the worst first. */
 enum sim_pte_error {
 	SIM_PTE_OK,
-	SIM_PTE_FOREIGN, /* its chunk is not a page of this container: it belongs to another one,
-			     is free, or holds a context or page tables */
-	SIM_PTE_SHARED,	 /* another entry has the same chunk */
-	SIM_PTE_CHUNK,	 /* its chunk is not the block's */
+	SIM_PTE_FOREIGN, /* it reaches a page of a chunk that is not this container's: it belongs
+			     to another one, is free, or holds a context or page tables */
+	SIM_PTE_SHARED,	 /* another entry has the same page of the same chunk */
+	SIM_PTE_CHUNK,	 /* its chunk, or its offset in the chunk, is not the block's */
 	SIM_PTE_STALE,	 /* a page is valid that the driver has not mapped */
 	SIM_PTE_WRITABLE,  /* a page permits writes that the driver has mapped read-only */
 	SIM_PTE_MISSING,   /* a page that the driver has mapped is not valid, or not writable */

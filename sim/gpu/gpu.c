@@ -22,6 +22,7 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 		.memory_ops = gpu->manager->ops,
 		.default_timeslice_us = gpu->profile->sched.timeslice / 1000,
 		.features = gpu->policy.features,
+		.sub_chunks = gpu->policy.sub_chunks,
 	};
 	struct sim_memory_config manager_config = {
 		.device = &gpu->device,

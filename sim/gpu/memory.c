@@ -152,7 +152,7 @@ static int gpu_clear(void *data, const struct gvm_page_run *run, struct gvm_fenc
 }
 
 /* The PTE write follows the copy of its data, and is done before the replay. */
-static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
+static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		    enum gvm_access access)
 {
 	struct sim_gpu *gpu = data;
@@ -160,7 +160,8 @@ static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
 
 	if (!page_mask)
 		return;
-	page_table_map(&process->page_table, va, chunk, page_mask, access >= GVM_ACCESS_WRITE);
+	page_table_map(&process->page_table, va, chunk, offset_pages, page_mask,
+		       access >= GVM_ACCESS_WRITE);
 	sim_gpu_push(gpu, eng_now_busy());
 	gpu->batch_maps = true;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The structs of a simulated GPU and of its processes, below all parts of this room. See gpu.h. */
+/*
+ * The structs of a simulated GPU and of its processes, below all parts of this room. See gpu.h.
+ */
 #ifndef SIM_GPU_TYPES_H
 #define SIM_GPU_TYPES_H
 
@@ -20,8 +22,8 @@ struct sim_process;
  */
 enum sim_service_wait {
 	SIM_SERVICE_COMPUTES,
-	SIM_SERVICE_WAITS,   /* for copies and clears: the use of the link decides */
-	SIM_SERVICE_REPLAYS, /* for PTEs and the replay after the copies: counted as copy-in */
+	SIM_SERVICE_WAITS, /* for copies and clears; the part depends on the use of the link */
+	SIM_SERVICE_REPLAYS, /* for PTEs and the replay after the copies; booked as copy-in */
 };
 
 /* The last copies and the last clear of a chunk. Later ones on it start after them. */
@@ -66,8 +68,8 @@ struct sim_gpu {
 };
 
 /*
- * An MPS server on a GPU: its clients share turns on the runlist. To the driver the server's TSG belongs to
- * all of them, so no client has compute.* files of its own.
+ * An MPS server on a GPU: its clients share turns on the runlist. To the driver the server's
+ * TSG belongs to all of them, so no client has compute.* files of its own.
  */
 struct sim_mps {
 	struct fifo_entry entry;

@@ -17,47 +17,42 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 				(struct sim_memory_policy){ 0 };
 }
 
-/* Fill the environment of the application, and let it prepare itself. */
-static int prepare_app(struct sim_container *container, struct sim_error *err)
-{
-	const struct machine *machine = container->machine;
-	struct sim_memory_policy policy = machine_memory_policy(machine);
-
-	container->app = sim_app_of(container->cfg->app_type);
-	container->env = (struct app_env){
-		.config = container->config,
-		.container = container->cfg,
-		.cuda = &container->cuda,
-		.log = &container->log,
-		.listens = container->cfg->pressure && machine->system->has_pressure,
-		.can_prefetch = sim_memory_manager(&policy)->ops->migrate != NULL,
-	};
-	return container->app->prepare ? container->app->prepare(&container->env, err) : 0;
-}
-
+/*
+ * Make the enabled containers with their environments, and let each application prepare itself.
+ */
 static int build_containers(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;
+	struct sim_memory_policy policy = machine_memory_policy(machine);
+	int status = 0;
 
 	machine->containers = calloc(config->container_count, sizeof(*machine->containers));
 	if (!machine->containers)
 		return sim_runtime_error(err, "out of memory");
-	for (size_t i = 0; i < config->container_count; i++) {
+	for (size_t i = 0; !status && i < config->container_count; i++) {
+		const struct cfg_container *cfg = &config->containers[i];
 		struct sim_container *container =
 			&machine->containers[machine->container_count];
-		int status;
 
-		if (!config->containers[i].enabled)
+		if (!cfg->enabled)
 			continue;
-		container->cfg = &config->containers[i];
+		container->cfg = cfg;
 		container->machine = machine;
-		container->config = &machine->views[config_gpu_index(config, container->cfg)];
+		container->config = &machine->views[config_gpu_index(config, cfg)];
 		container->index = machine->container_count++;
-		status = prepare_app(container, err);
-		if (status)
-			return status;
+		container->app = sim_app_of(cfg->app_type);
+		container->env = (struct app_env){
+			.config = container->config,
+			.container = cfg,
+			.cuda = &container->cuda,
+			.log = &container->log,
+			.listens = cfg->pressure && machine->system->has_pressure,
+			.can_prefetch = sim_memory_manager(&policy)->ops->migrate != NULL,
+		};
+		if (container->app->prepare)
+			status = container->app->prepare(&container->env, err);
 	}
-	return 0;
+	return status;
 }
 
 /* Make one GPU from @view. The profile of the GPU has the costs of its driver's work. */
@@ -132,7 +127,8 @@ static int build_views(struct machine *machine, struct sim_error *err)
 	const struct config *config = machine->config;
 
 	machine->views = calloc(config->gpu_count + 1, sizeof(*machine->views));
-	if (!machine->views)
+	machine->missed = calloc(config->event_count + 1, sizeof(*machine->missed));
+	if (!machine->views || !machine->missed)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i <= config->gpu_count; i++) {
 		machine->views[i] = *config;

@@ -2,7 +2,6 @@
 /* The life of a container: its process, its application, and writes to its control files. */
 #include "machine/parts.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "gvm/control.h"
@@ -103,23 +102,6 @@ void sim_container_main(void *data)
 		gvm_container_put(container->gvm);
 }
 
-/* An event had no effect: tell the user. */
-static void event_missed(const struct cfg_event *event, size_t index)
-{
-	const char *subject = event->file[0]  ? event->file :
-			      event->touch[0] ? event->touch :
-						"it";
-	const char *missed = event->file[0]  ? "is not written" :
-			     event->touch[0] ? "is not touched" :
-					       "does not exit";
-
-	fprintf(stderr,
-		"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu s, %s "
-		"%s\n",
-		index, event->container, (u64)event->at / NS_PER_S,
-		(u64)event->at % NS_PER_S / 1000000, subject, missed);
-}
-
 /*
  * Blocking: write a control file of a container. Returns false if its process does not run: it
  * has no control files then, and the event is missed.
@@ -164,17 +146,12 @@ void machine_events_main(void *data)
 
 	for (size_t i = 0; i < config->event_count; i++) {
 		const struct cfg_event *event = &config->events[i];
-		bool heard;
 
 		if (eng_sleep_until(event->at))
 			return;
 		if (!event->file[0])
-			heard = event_has_listener(machine, event);
+			machine->missed[i] = !event_has_listener(machine, event);
 		else if (machine->system->honours(config, event->file))
-			heard = event_write(machine, event);
-		else
-			continue;
-		if (!heard)
-			event_missed(event, i);
+			machine->missed[i] = !event_write(machine, event);
 	}
 }

@@ -126,28 +126,12 @@ static void machine_poll(void *data)
 		machine->progress(machine);
 }
 
-/* Classify a run that has ended: 0, no memory, or a deadlock. */
-static int machine_verdict(struct machine *machine, enum eng_end end, struct sim_error *err)
-{
-	int status = machine->status;
-
-	for (u32 i = 0; i < machine->container_count; i++)
-		if (machine->containers[i].status == -ENOMEM)
-			status = -ENOMEM;
-	if (status)
-		return sim_runtime_error(err, "out of memory");
-	if (end == ENG_END_DONE)
-		return 0;
-	return sim_runtime_error(err,
-				 "deadlock: nothing can happen any more at %llu.%09llu s, and "
-				 "not all actors have ended",
-				 (u64)eng_now() / NS_PER_S, (u64)eng_now() % NS_PER_S);
-}
-
+/* Run the supervisor to its end. Returns 0, or an error: no memory, or a deadlock. */
 static int machine_simulate(struct machine *machine, struct sim_error *err)
 {
 	struct eng_actor *supervisor;
 	enum eng_end end;
+	int status;
 
 	if (eng_init())
 		return sim_runtime_error(err, "the simulation could not be started");
@@ -159,7 +143,18 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 	machine->wall_ns = wall_clock_ns() - machine->wall_start_ns;
 	if (end == ENG_END_DONE)
 		eng_join(supervisor);
-	return machine_verdict(machine, end, err);
+	status = machine->status;
+	for (u32 i = 0; i < machine->container_count; i++)
+		if (machine->containers[i].status == -ENOMEM)
+			status = -ENOMEM;
+	if (status)
+		return sim_runtime_error(err, "out of memory");
+	if (end == ENG_END_DONE)
+		return 0;
+	return sim_runtime_error(err,
+				 "deadlock: nothing can happen any more at %llu.%09llu s, and "
+				 "not all actors have ended",
+				 (u64)eng_now() / NS_PER_S, (u64)eng_now() % NS_PER_S);
 }
 
 int machine_run(struct machine *machine, const struct config *config,
@@ -191,6 +186,7 @@ void machine_destroy(struct machine *machine)
 	}
 	record_destroy(machine);
 	free(machine->timeline);
+	free(machine->missed);
 	free(machine->containers);
 	free(machine->views);
 	free(machine->gpus);

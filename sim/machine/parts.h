@@ -31,7 +31,7 @@ void sim_container_close_books(struct sim_container *container);
 
 /*
  * An actor; @data is the machine. It applies the scenario's events in order until it is
- * interrupted. An event of a container that does not run has no effect, and the user is told.
+ * interrupted. An event of a container that does not run has no effect: it is marked as missed.
  */
 void machine_events_main(void *data);
 

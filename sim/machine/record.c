@@ -67,7 +67,7 @@ void record_destroy(struct machine *machine)
 	free(machine->record.evictions);
 }
 
-/* Join the lines of @text by blanks. */
+/* Replace line ends in @text by blanks, and drop those at its end. */
 static void join_lines(char *text)
 {
 	size_t length = strlen(text);

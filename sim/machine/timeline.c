@@ -4,9 +4,17 @@
 
 #include <stdlib.h>
 
-/* Append an empty row. NULL: no memory; the run ends. */
-static struct timeline_row *timeline_append(struct machine *machine)
+/*
+ * The row of a container at the present date, a new one in most cases. If the run ends right
+ * after a sample, the row exists already. NULL: no memory; the run ends.
+ */
+static struct timeline_row *timeline_row_now(struct sim_container *container)
 {
+	struct machine *machine = container->machine;
+
+	if (machine->row_count && machine->sampled_ns == eng_now())
+		return &machine->timeline[machine->row_count - machine->container_count +
+					  container->index];
 	if (machine->row_count == machine->row_room) {
 		size_t room = machine->row_room ? 2 * machine->row_room : 4096;
 		struct timeline_row *rows =
@@ -21,20 +29,6 @@ static struct timeline_row *timeline_append(struct machine *machine)
 	}
 	machine->timeline[machine->row_count] = (struct timeline_row){ 0 };
 	return &machine->timeline[machine->row_count++];
-}
-
-/*
- * The row of a container at the present date. If the run ends right after a sample, the row
- * exists already.
- */
-static struct timeline_row *timeline_row_now(struct sim_container *container)
-{
-	struct machine *machine = container->machine;
-
-	if (machine->row_count && machine->sampled_ns == eng_now())
-		return &machine->timeline[machine->row_count - machine->container_count +
-					  container->index];
-	return timeline_append(machine);
 }
 
 /* The counters as of now. */

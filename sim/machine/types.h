@@ -118,6 +118,7 @@ struct machine {
 	size_t row_count;
 	size_t row_room;
 	u64 sampled_ns; /* date of the last sample */
+	bool *missed;	/* by event of the configuration: its container did not run */
 	struct record record;
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;

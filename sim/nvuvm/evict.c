@@ -25,7 +25,7 @@ static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction 
 	eviction->keep = false;
 	status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
 	eviction->keep = keep;
-	if (status && status != -ENOENT)
+	if (status ? status != -ENOENT : eviction->left_bytes > 0)
 		nvuvm_pmm_putback(nvuvm, chunk);
 	else if (!status)
 		nvuvm->stats.evictions++;
@@ -43,6 +43,8 @@ int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence)
 	}
 	status = evict_from_block(nvuvm, chunk, &eviction);
 	*fence = eviction.fence;
+	if (!status && eviction.left_bytes)
+		return -EBUSY;
 	return status == -ENOENT ? 0 : status;
 }
 
@@ -64,6 +66,8 @@ static int evict_by_force(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fenc
 	if (status && status != -ENOENT)
 		return status;
 	*fence = eviction.fence;
+	if (!status && eviction.left_bytes)
+		return -EBUSY;
 	nvuvm_pmm_release(nvuvm, chunk);
 	return 0;
 }
@@ -86,10 +90,10 @@ int nvuvm_evict_range(struct nvuvm *nvuvm, u32 first, u32 count, struct gvm_fenc
 static int evict_refuse(struct nvuvm *nvuvm, u32 chunk)
 {
 	struct gvm_range *range;
+	u32 page = 0, index;
 	bool picked;
-	u32 index;
 
-	range = gvm_frame_enter_range(&nvuvm->memory, chunk, &index);
+	range = gvm_frame_enter_range(&nvuvm->memory, chunk, &page, &index);
 	if (!range)
 		return -ENOENT;
 	gvm_mutex_lock(&range->lock);
@@ -111,7 +115,7 @@ int nvuvm_evict_chunk(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *evict
 	status = evict_from_block(nvuvm, chunk, eviction);
 	if (status == -ENOENT && nvuvm->chunks[chunk].state == NVUVM_EVICTING)
 		nvuvm_pmm_putback(nvuvm, chunk); /* another block's by now */
-	else if (status == -ENOENT || (!status && !eviction->keep))
+	else if (status == -ENOENT || (!status && !eviction->keep && !eviction->left_bytes))
 		nvuvm_pmm_release(nvuvm, chunk);
 	return status;
 }

@@ -113,6 +113,13 @@ static u32 uvm_free_chunks(void *data)
 	return nvuvm->free.count + nvuvm->config.mmu->free_chunks(nvuvm->config.gpu);
 }
 
+static int uvm_check(void *data)
+{
+	struct nvuvm *nvuvm = data;
+
+	return gvm_memory_check(&nvuvm->memory);
+}
+
 const struct gvm_memory_ops nvuvm_memory_ops = {
 	.range_init = uvm_range_init,
 	.range_destroy = uvm_range_destroy,
@@ -128,4 +135,5 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.limit_write = uvm_limit_write,
 	.migrate = uvm_migrate,
 	.discard = uvm_discard,
+	.check = uvm_check,
 };

@@ -16,6 +16,10 @@
  * the way to the CPU, memory is mapped in a second pass after all copies (uvm_migrate's two
  * passes). It writes 512 PTEs of 4 KB for each block. That is most of the work, and makes this
  * direction three times as slow.
+ *
+ * The way to the GPU has two passes as well. The second finds all blocks there, unless the range is larger
+ * than memory. Then the first pass has evicted its own first blocks, and the second moves the whole range
+ * again.
  */
 #include "nvuvm/migrate.h"
 
@@ -40,8 +44,11 @@ static int block_to_cpu_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32
 	block->on_host |= pages;
 	if (!moved)
 		return 0;
-	/* Only pages that arrive count as a use of the chunk. */
-	if (!block->resident)
+	/*
+	 * Only pages that arrive count as a use of the chunk. A chunk of sub-chunks may have
+	 * resident pages of other blocks.
+	 */
+	if (!block->resident && !gvm_block_is_part(range->memory, block))
 		nvuvm_pmm_mark_unused(nvuvm, block->chunk);
 	nvuvm_thrash_migrated(&nvuvm_block_of(range, index)->thrash, moved, NVUVM_CPU,
 			      gvm_ktime_ns());
@@ -93,8 +100,9 @@ int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_proce
 	gvm_mutex_lock(&owner->va_space);
 	if (to == NVUVM_CPU)
 		status = migrate_blocks_to_cpu(nvuvm, range, &fence, &pages);
-	for (u32 i = 0; to == NVUVM_GPU && i < range->block_count && !status; i++)
-		status = nvuvm_block_bring_in(nvuvm, range, i, &fence);
+	for (u32 pass = 0; to == NVUVM_GPU && pass < 2; pass++)
+		for (u32 i = 0; i < range->block_count && !status; i++)
+			status = nvuvm_block_bring_in(nvuvm, range, i, &fence);
 	waited = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
 	gvm_cost(GVM_COST_PAGE, pages);
 	gvm_mutex_unlock(&owner->va_space);

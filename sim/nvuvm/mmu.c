@@ -58,7 +58,11 @@ static int nvuvm_chunk_alloc(void *data, u32 *ret_chunk)
 {
 	struct nvuvm *nvuvm = data;
 
-	*ret_chunk = nvuvm_pmm_alloc(nvuvm);
+	/* The victim's chunk from the last try, or a free one. */
+	*ret_chunk = nvuvm->held;
+	nvuvm->held = GVM_NO_CHUNK;
+	if (*ret_chunk == GVM_NO_CHUNK)
+		*ret_chunk = nvuvm_pmm_alloc(nvuvm);
 	return *ret_chunk == GVM_NO_CHUNK ? -ENOMEM : 0;
 }
 
@@ -75,10 +79,9 @@ static u32 run_pieces(const struct nvuvm_block *entry, const struct gvm_page_run
 static int nvuvm_copy_in(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct nvuvm *nvuvm = data;
-	const struct gvm_frame *frame = &nvuvm->memory.frames[run->chunk];
 	struct gvm_page_run copy = *run;
 
-	copy.pieces = run_pieces(nvuvm_block_of(frame->range, frame->index), run);
+	copy.pieces = run_pieces(nvuvm_block_of(run->range, run->index), run);
 	nvuvm->stats.copies_in += copy.pieces;
 	return nvuvm->config.mmu->copy_in(nvuvm->config.gpu, &copy, fence);
 }
@@ -86,12 +89,11 @@ static int nvuvm_copy_in(void *data, const struct gvm_page_run *run, struct gvm_
 static int nvuvm_copy_out(void *data, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	struct nvuvm *nvuvm = data;
-	const struct gvm_frame *frame = &nvuvm->memory.frames[run->chunk];
 	u32 pages = (u32)((BIT(run->page_count) - 1) << run->first_page);
 	struct gvm_page_run copy = *run;
 
-	host_populate_for_eviction(nvuvm, frame->range, frame->index, pages);
-	copy.pieces = run_pieces(nvuvm_block_of(frame->range, frame->index), run);
+	host_populate_for_eviction(nvuvm, run->range, run->index, pages);
+	copy.pieces = run_pieces(nvuvm_block_of(run->range, run->index), run);
 	nvuvm->stats.copies_out += copy.pieces;
 	return nvuvm->config.mmu->copy_out(nvuvm->config.gpu, &copy, fence);
 }
@@ -117,12 +119,13 @@ static bool nvuvm_fence_passed(void *data, const struct gvm_fence *fence)
 	return nvuvm->config.mmu->fence_passed(nvuvm->config.gpu, fence);
 }
 
-static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 page_mask,
-		      enum gvm_access access)
+static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pages,
+		      u32 page_mask, enum gvm_access access)
 {
 	struct nvuvm *nvuvm = data;
 
-	nvuvm->config.mmu->map(nvuvm->config.gpu, space, va, chunk, page_mask, access);
+	nvuvm->config.mmu->map(nvuvm->config.gpu, space, va, chunk, offset_pages, page_mask,
+			       access);
 }
 
 static void nvuvm_unmap(void *data, void *space, u64 va, u32 page_mask)

@@ -25,6 +25,9 @@
  *     thrash.c     throttle pages that two processors fight over
  *     range.c, container.c   records of ranges and containers
  *
+ * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same batches, copies
+ * and victims, in the same order, but for a batch larger than memory (pmm.c).
+ *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.
  *
@@ -42,8 +45,10 @@
 
 struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
 {
-	struct nvuvm *nvuvm = gvm_alloc(sizeof(*nvuvm));
+	struct nvuvm *nvuvm;
 
+	GVM_ASSERT(!config->limits || !config->device->payers); /* see pmm.c */
+	nvuvm = gvm_alloc(sizeof(*nvuvm));
 	if (!nvuvm)
 		return NULL;
 	nvuvm->config = *config;

@@ -28,8 +28,13 @@
  *     filled. On a GPU each warp continues as soon as its own page is there. Our GMMU has one
  *     cursor for all warps, so that might go on for ever. Chunks that the batch in service has
  *     migrated to are no victims; service.c says what happens instead.
- *  2. A block at the end of a range has a whole chunk, too, as everywhere in the simulator.
- *     NVIDIA's driver splits root chunks for these.
+ *  2. NVIDIA's driver splits root chunks into sub-chunks for blocks of less than 2 MB. The model
+ *     does so with gvm_device_config.sub_chunks (sim/core/block/part.c), and else gives each
+ *     block a whole chunk. A victim is a root chunk in both, and all of its blocks leave
+ *     (pick_and_evict_root_chunk). In the model, blocks of one container only share a root chunk;
+ *     NVIDIA's driver mixes those of all VA spaces. Sub-chunks are charged to the byte, against
+ *     the limit, so the model has none with the published GVM's limits: its driver does not look
+ *     at its limit for a sub-chunk of a root chunk that it has split already.
  *  3. The list by process has unused chunks in the order of their last migration as well.
  *  4. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
  *     user is served behind that copy. NVIDIA's driver waits for the copy first (free_root_chunk).
@@ -242,7 +247,8 @@ u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence)
 	return chunk;
 }
 
-void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk)
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk,
+			 u64 batch)
 {
 	struct nvuvm_chunk *entry = &nvuvm->chunks[chunk];
 
@@ -250,7 +256,7 @@ void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32
 	if (entry->state != NVUVM_EVICTING) {
 		GVM_ASSERT(!entry->owner || entry->owner == owner);
 		entry->owner = owner;
-		entry->batch = nvuvm->batch;
+		entry->batch = max(entry->batch, batch);
 		chunk_move_locked(nvuvm, chunk, NVUVM_USED);
 	}
 	gvm_spin_unlock(&nvuvm->lock);

@@ -40,9 +40,11 @@ u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence);
 
 /*
  * A block was serviced or got data. Move its chunk, temp-pinned or on a list, to the tail of the
- * used list. Does nothing if the chunk is EVICTING.
+ * used list. Does nothing if the chunk is EVICTING. @batch: the batch of faults that needs it until its
+ * end; 0: none does, so it may be the next victim.
  */
-void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk);
+void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk,
+			 u64 batch);
 
 /* The last resident page of the block has left. */
 void nvuvm_pmm_mark_unused(struct nvuvm *nvuvm, u32 chunk);

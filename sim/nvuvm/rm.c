@@ -35,7 +35,7 @@ int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes)
 		status = rm_alloc(nvuvm, taken->container, &chunk);
 		if (status)
 			break;
-		gvm_frame_set(&nvuvm->memory, chunk, NULL, taken->first_chunk);
+		gvm_frame_set(&nvuvm->memory, chunk, 0, NULL, taken->first_chunk);
 		taken->first_chunk = chunk;
 		taken->chunks++;
 	}
@@ -53,7 +53,7 @@ void nvuvm_rm_return(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 byt
 	for (; taken->chunks > needed; taken->chunks--) {
 		u32 chunk = taken->first_chunk;
 
-		taken->first_chunk = nvuvm->memory.frames[chunk].index;
+		taken->first_chunk = gvm_frame(&nvuvm->memory, chunk, 0)->index;
 		config->mmu->chunk_free(config->gpu, chunk);
 	}
 }

@@ -11,7 +11,8 @@
  *                                            drop the lock, evict, take the lock
  *                                          block 2: masks, chunk, copy, PTEs -> block 3 ...
  *
- * One block after the other gets its chunk, always a whole one of 2 MB, its copies and its PTEs.
+ * One block after the other gets its chunk, its copies and its PTEs. The chunk is a whole one of
+ * 2 MB; only with sub_chunks a block of less than 2 MB gets a sub-chunk (pmm.c).
  * Without a free chunk, the driver drops the block's lock, because it needs the victim's lock.
  * The plan is then out of date, so the block is serviced again from its beginning
  * (UVM_VA_BLOCK_RETRY_LOCKED), now with the victim's chunk. Masks and plan are made twice. Copies
@@ -93,17 +94,16 @@ static int visit_populate_locked(const struct block_visit *visit)
 	u32 chunk;
 
 	if (visit_block(visit)->chunk != GVM_NO_CHUNK) {
-		gvm_frame_set_in_service(visit->range->memory, visit_block(visit)->chunk, true);
+		gvm_block_set_in_service(visit->range->memory, visit_block(visit), true);
 		return 0;
 	}
+	/* A sub-chunk is charged by bytes when the block layer finds its place. */
+	if (gvm_block_is_part(visit->range->memory, visit_block(visit)))
+		return gvm_part_populate_locked(visit->range, visit->index);
 	status = hooks->alloc_begin(nvuvm, owner);
 	if (status)
 		return status;
-	/* The victim's chunk from the last try, or a free one. */
-	chunk = nvuvm->held;
-	nvuvm->held = GVM_NO_CHUNK;
-	if (chunk == GVM_NO_CHUNK)
-		status = nvuvm_mmu_ops.chunk_alloc(nvuvm, &chunk);
+	status = nvuvm_mmu_ops.chunk_alloc(nvuvm, &chunk);
 	hooks->alloc_end(nvuvm, owner, !status);
 	if (!status)
 		gvm_block_attach_locked(visit->range, visit->index, chunk);
@@ -127,10 +127,11 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	}
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
 	if (status)
-		gvm_frame_set_in_service(range->memory, block->chunk, false);
+		gvm_block_set_in_service(range->memory, block, false);
 	else
 		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
-	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk);
+	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk,
+			    visit->advised ? 0 : nvuvm->batch);
 	if (!status)
 		nvuvm_thrash_migrated(&visit_entry(visit)->thrash, wanted, NVUVM_GPU,
 				      gvm_ktime_ns());
@@ -148,6 +149,9 @@ static int visit_try_locked(struct block_visit *visit)
 		return -EFAULT;
 	visit->throttled = visit_throttle(visit, faulted);
 	faulted &= ~visit->throttled;
+	/* Advice for what is there is a use, too (uvm_va_block_make_resident_finish). */
+	if (!faulted && visit->advised && block->resident)
+		nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk, 0);
 	if (!faulted)
 		return 0;
 	visit->nvuvm->stats.rounds++;

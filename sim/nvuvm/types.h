@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The structs of the model of NVIDIA's driver, below all of its parts. nvuvm.c describes the whole.
+ * The structs of the model of NVIDIA's driver, below all of its parts. nvuvm.c describes the
+ * whole.
  *
  * LOCKING, outer to inner:
  *   nvuvm_container.va_space  sleeping; stands for the VA space's lock. The fault handler holds it
@@ -38,7 +39,7 @@ struct nvuvm_stats {
 	u64 pages_prefetched; /* pages brought in that did not fault */
 	u64 copies_in;	      /* CE copies: one for each run, or for each 4 KB */
 	u64 copies_out;
-	u64 refills;	     /* calls of the device's allocator that returned something */
+	u64 refills;	     /* calls of the device's allocator that returned chunks */
 	u64 evictions;	     /* chunks taken from blocks, for any reason */
 	u64 evictions_own;   /* of these, by a container above its limit, from itself */
 	u64 evictions_limit; /* of these, by a limit write */

@@ -133,7 +133,7 @@ int csv_u64(const struct csv *csv, size_t column, u64 *ret_value, struct sim_err
 	*ret_value = strtoull(text, &end, 10);
 	if (!errno && !*end && strspn(text, "0123456789") == strlen(text))
 		return 0;
-	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is no count, allowed: digits",
+	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is not a count, allowed: digits",
 			      csv->file, csv->line, csv->names[column], text);
 }
 
@@ -145,6 +145,7 @@ int csv_real(const struct csv *csv, size_t column, double *ret_value, struct sim
 	*ret_value = strtod(text, &end);
 	if (*text && !*end && isfinite(*ret_value))
 		return 0;
-	return sim_user_error(err, "%s:%zu: %s: \"%.40s\" is no number, allowed: such as 12.5",
+	return sim_user_error(err,
+			      "%s:%zu: %s: \"%.40s\" is not a number, allowed: such as 12.5",
 			      csv->file, csv->line, csv->names[column], text);
 }

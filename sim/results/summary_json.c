@@ -201,7 +201,7 @@ static void load_text(struct load *load, const json_t *object, const char *prefi
 	if (!value)
 		return;
 	if (!json_is_string(value))
-		load_mistake(load, prefix, key, "is no string", "a string");
+		load_mistake(load, prefix, key, "is not a string", "a string");
 	else if (json_string_length(value) >= size)
 		load_mistake(load, prefix, key, "is too long", "what gvmsim run writes");
 	else
@@ -213,7 +213,7 @@ static double load_real(struct load *load, const json_t *root, const char *key)
 	const json_t *value = load_value(load, root, "", key, "a number");
 
 	if (value && !json_is_number(value))
-		load_mistake(load, "", key, "is no number", "a number");
+		load_mistake(load, "", key, "is not a number", "a number");
 	return json_number_value(value);
 }
 
@@ -326,7 +326,7 @@ static void load_head(struct load *load, const json_t *root, struct summary *sum
 	summary->wall_seconds = load_real(load, root, "wall_seconds");
 	complete = load_value(load, root, "", "complete", "true or false");
 	if (complete && !json_is_boolean(complete))
-		load_mistake(load, "", "complete", "is no boolean", "true or false");
+		load_mistake(load, "", "complete", "is not a boolean", "true or false");
 	summary->complete = json_is_true(complete);
 }
 

@@ -15,9 +15,14 @@
  *     system.mechanisms.hint_faults         hint faults give the clock a true reference bit
  *
  * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
+ *
+ * system.mechanisms.sub_chunks serves small blocks with parts of chunks (block/part.c), as
+ * NVIDIA's driver does. It is off by default because it changes what the shipped scenarios
+ * charge for the ends of their ranges.
  */
 #include <string.h>
 
+#include "systems/core.h"
 #include "systems/system.h"
 
 struct ghost_keys {
@@ -26,6 +31,7 @@ struct ghost_keys {
 	bool clean_drop;
 	bool priority_batches;
 	bool hint_faults;
+	bool sub_chunks;
 };
 
 static const struct cfg_key ghost_rows[] = {
@@ -36,6 +42,8 @@ static const struct cfg_key ghost_rows[] = {
 		       "false", "faults are serviced in the order of compute.priority"),
 	CFG_SYSTEM_KEY("mechanisms.hint_faults", BOOL, struct ghost_keys, hint_faults, "false",
 		       "hint faults give the clock a reference bit"),
+	CFG_SYSTEM_KEY("mechanisms.sub_chunks", BOOL, struct ghost_keys, sub_chunks, "false",
+		       "ranges of less than 2 MB share chunks and pay for their bytes"),
 };
 
 static bool ghost_honours(const struct config *config, const char *control_file)
@@ -60,7 +68,11 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 		features |= GVM_PRIORITY_BATCHES;
 	if (keys->hint_faults)
 		features |= GVM_HINT_FAULTS;
-	return (struct sim_memory_policy){ .evictors = true, .features = features };
+	return (struct sim_memory_policy){
+		.evictors = true,
+		.features = features,
+		.sub_chunks = keys->sub_chunks,
+	};
 }
 
 static struct gvm_scheduler_config ghost_scheduling(const struct config *config)

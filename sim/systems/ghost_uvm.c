@@ -33,16 +33,19 @@
  *  1. RM calls for memory with its own locks held. The model has its two calls: one chunk of
  *     the driver's choice, and a range that RM names (nvuvm_evict_range()). No allocation here
  *     needs a range.
- *  2. Root chunks are split there for small ranges. Here each block has a whole one.
+ *  2. Root chunks are split there for small ranges. Here each block has a whole one, unless
+ *     system.mechanisms.sub_chunks is on: it changes the results of the shipped scenarios.
  */
 #include <string.h>
 
 #include "config/config.h"
+#include "systems/core.h"
 #include "systems/system.h"
 
 struct ghost_uvm_keys {
 	struct sim_scheduler_keys scheduling;
 	bool priority_batches;
+	bool sub_chunks;
 };
 
 static const struct cfg_key ghost_uvm_rows[] = {
@@ -50,6 +53,9 @@ static const struct cfg_key ghost_uvm_rows[] = {
 	CFG_SYSTEM_KEY("mechanisms.priority_batches", BOOL, struct ghost_uvm_keys,
 		       priority_batches, "false",
 		       "faults are serviced in the order of compute.priority"),
+	CFG_SYSTEM_KEY("mechanisms.sub_chunks", BOOL, struct ghost_uvm_keys, sub_chunks,
+		       "false",
+		       "ranges of less than 2 MB share chunks and pay for their bytes"),
 };
 
 static bool ghost_uvm_honours(const struct config *config, const char *control_file)
@@ -71,6 +77,7 @@ static struct sim_memory_policy ghost_uvm_memory(const struct config *config)
 		.manager = &sim_manager_ghost_uvm,
 		.evictors = true,
 		.features = keys->priority_batches ? GVM_PRIORITY_BATCHES : 0,
+		.sub_chunks = keys->sub_chunks,
 		.host_fragmented = config->host.fragmented,
 	};
 }

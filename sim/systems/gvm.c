@@ -29,6 +29,7 @@
  *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
  *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".
  */
+#include "systems/core.h"
 #include "systems/system.h"
 
 struct gvm_keys {

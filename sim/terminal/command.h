@@ -29,7 +29,8 @@ struct command {
 	const struct command *const *commands; /* its own ones, NULL at the end; NULL: none */
 	/*
 	 * Run the command line from the command's last word on. Returns 0 or a negative enum
-	 * sim_exit; *err has text if the user has something to read. NULL: it only has commands.
+	 * sim_exit; *err has text if the user has something to read. NULL: it only has
+	 * commands.
 	 */
 	int (*run)(int argc, char **argv, struct sim_error *err);
 };
@@ -54,17 +55,21 @@ int command_parse(const struct command *command, int argc, char **argv,
 /* "gvmsim run SCENARIO [--set PATH=VALUE]... [--quiet]" */
 void command_usage(const struct command *command, char *text, size_t size);
 
-/* Report a mistake in operands or options: "NAME: MISTAKE, usage: ...". Returns -SIM_EXIT_USER. */
+/*
+ * Report a mistake in operands or options: "NAME: MISTAKE, usage: ...". Returns -SIM_EXIT_USER.
+ */
 int command_mistake(const struct command *command, struct sim_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Report a wrong value of @option: "NAME: option '--OPTION': MISTAKE". Returns -SIM_EXIT_USER. */
+/*
+ * Report a wrong value of @option: "NAME: option '--OPTION': MISTAKE". Returns -SIM_EXIT_USER.
+ */
 int command_bad_value(const struct command *command, const char *option, struct sim_error *err,
 		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Run the one of @command's own commands that @argv names behind its first word, or print the help of
- * all of them. Returns 0 or a negative enum sim_exit.
+ * Run the one of @command's own commands that @argv names behind its first word, or print the
+ * help of all of them. Returns 0 or a negative enum sim_exit.
  */
 int command_run_own(const struct command *command, int argc, char **argv,
 		    struct sim_error *err);

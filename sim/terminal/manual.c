@@ -9,8 +9,8 @@
 #include "terminal/command.h"
 
 /*
- * Print a text of a help as text of the page. Each sentence begins a line. roff reads a backslash
- * anywhere, and a dot or quote that begins a line.
+ * Print a text of a help as text of the page. Each sentence begins a line. roff reads a
+ * backslash anywhere, and a dot or quote that begins a line.
  */
 static void print_text(const char *text)
 {
@@ -32,7 +32,10 @@ static void print_text(const char *text)
 	}
 }
 
-/* Print the summary of a command or the help of an option, which has neither capital nor full stop. */
+/*
+ * Print the summary of a command or the help of an option, which has neither capital nor full
+ * stop.
+ */
 static void print_sentence(const char *text)
 {
 	putchar(toupper((unsigned char)*text));

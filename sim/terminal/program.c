@@ -50,7 +50,10 @@ int program_main(const struct command *program, int argc, char **argv)
 	struct sim_error err = { 0 };
 	int status;
 
-	/* A limit on file sizes is then an error of write(), like a full disk, and kills no program. */
+	/*
+	 * A limit on file sizes is then an error of write(), like a full disk, and kills no
+	 * program.
+	 */
 	signal(SIGXFSZ, SIG_IGN);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
 		print_help(program);

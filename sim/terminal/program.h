@@ -6,9 +6,9 @@
 struct command;
 
 /*
- * Run the command line of @program, whose own commands do all the work. Besides them it has --help,
- * --version and --manual. An error is one line on stderr that begins with the program's name. Returns
- * the exit code of main(), an enum sim_exit.
+ * Run the command line of @program, whose own commands do all the work. Besides them it has
+ * --help, --version and --manual. An error is one line on stderr that begins with the program's
+ * name. Returns the exit code of main(), an enum sim_exit.
  */
 int program_main(const struct command *program, int argc, char **argv);
 

@@ -19,15 +19,15 @@ struct signals {
 
 /*
  * Block the signals that end the program (SIGINT, SIGTERM, SIGHUP), and SIGCHLD. A shell makes
- * commands in the background ignore SIGINT. Here a SIGINT counts even then: somebody has sent
- * it on purpose.
+ * commands in the background ignore SIGINT. Here a SIGINT ends the program even then, because
+ * it was sent on purpose.
  */
 void signals_take(struct signals *signals);
 void signals_release(const struct signals *signals);
 
 /*
- * Start a program, found in PATH, with the signal mask from before signals_take(). The kernel kills
- * it when we end, also by SIGKILL. @output and @errors are descriptors that it gets as
+ * Start a program, found in PATH, with the signal mask from before signals_take(). The kernel
+ * kills it when we end, also by SIGKILL. @output and @errors are descriptors that it gets as
  * standard output and error; -1: ours. Returns 0 or an errno, also if there is no such program.
  */
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,

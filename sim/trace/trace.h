@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A trace of requests in memory: when each request arrived, how long its prompt was, how many tokens
- * it generated. trace_read.h reads one from a file. It is checked completely there and then is a flat
- * array in time order.
+ * A trace of requests in memory: when each request arrived, how long its prompt was, how many
+ * tokens it generated. trace_read.h reads one from a file. It is checked completely there and
+ * then is a flat array in time order.
  */
 #ifndef SIM_TRACE_TRACE_H
 #define SIM_TRACE_TRACE_H
@@ -48,15 +48,18 @@ void trace_init(struct trace *trace);
 void trace_destroy(struct trace *trace);
 
 /*
- * Add *@request at the end of @trace, growing it. Refuses a request that arrives before the last one
- * and lengths of 0: code that replays a trace trusts it. Returns 0; -SIM_EXIT_USER for a request that
- * no trace may hold or for too many of them; -SIM_EXIT_RUNTIME without memory. On failure @trace is
- * unchanged and *err names no file.
+ * Add *@request at the end of @trace, growing it. Refuses a request that arrives before the
+ * last one and lengths of 0: code that replays a trace trusts it. Returns 0; -SIM_EXIT_USER for
+ * a request that no trace may hold or for too many of them; -SIM_EXIT_RUNTIME without memory.
+ * On failure @trace is unchanged and *err names no file.
  */
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err);
 
-/* Put "@path: " in front of *@err. Returns @status, the negative enum sim_exit that it came with. */
+/*
+ * Put "@path: " in front of *@err. Returns @status, the negative enum sim_exit that it came
+ * with.
+ */
 int trace_error_at(const char *path, struct sim_error *err, int status);
 
 /*

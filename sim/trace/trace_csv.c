@@ -3,10 +3,10 @@
  * CSV traces: the public BurstGPT files and the arrivals of the GVM paper's replay.
  *
  * Columns are found by name, never by position: BurstGPT's second release put its two new
- * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take
- * a session for a model and an elapsed time for a prompt. Only the columns that a replay needs
- * are read. The others are not checked: Session ID is blank in 19 rows of 20 of the public file,
- * and Total tokens is a sum of others.
+ * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take a
+ * session for a model and an elapsed time for a prompt. Only the columns that a replay needs
+ * are read. The others are not checked: Session ID is blank in 19 rows of 20 of the public
+ * file, and Total tokens is a sum of others.
  *
  * These files never quote a field, so a comma is always a border between two fields.
  *
@@ -164,7 +164,9 @@ static const char *trace_parse_tokens(const char *text, u32 *ret_tokens)
 	return problem;
 }
 
-/* Copy the head of @cell for a message. Control characters, which upset terminals, become "?". */
+/*
+ * Copy the head of @cell for a message. Control characters, which upset terminals, become "?".
+ */
 static const char *trace_csv_quote(const char *cell, char quoted[TRACE_CSV_QUOTE_MAX + 4])
 {
 	size_t i;
@@ -195,8 +197,8 @@ static int trace_csv_next_line(struct trace_csv *csv, struct sim_error *err)
 	int c = 0;
 
 	/*
-	 * Skip the rest of an over-long line only now, when the caller goes on behind it. The file
-	 * may be /dev/zero, whose line has no end.
+	 * Skip the rest of an over-long line only now, when the caller goes on behind it. The
+	 * file may be /dev/zero, whose line has no end.
 	 */
 	while (csv->cut && c != EOF && c != '\n')
 		c = getc_unlocked(csv->file);
@@ -405,7 +407,10 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 		trace->failures++;
 		return 1;
 	}
-	/* The row is sound. Only the limit of a trace or memory can fail here, and no option skips that. */
+	/*
+	 * The row is sound. Only the limit of a trace or memory can fail here, and no option
+	 * skips that.
+	 */
 	status = trace_append(trace, &row.request, err);
 	return status ? trace_error_at(csv->path, err, status) : 1;
 }

@@ -17,9 +17,9 @@ enum trace_bad_rows {
 };
 
 /*
- * Read a CSV trace from @file, whose first byte is next, into the empty @trace. @path is for messages.
- * Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a part, which the
- * caller destroys.
+ * Read a CSV trace from @file, whose first byte is next, into the empty @trace. @path is for
+ * messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
+ * part, which the caller destroys.
  */
 int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		   struct trace *trace, struct sim_error *err);

@@ -4,27 +4,27 @@
  *
  * A file is one zstd frame (trace_frame.h). Its content is:
  *
- *	offset  size    what
- *	0       8       magic "GVMTRACE"
- *	8       1       version, 1
- *	9       1       flags: bit 0 set if the two responses differ; others are 0
- *	10      varint  requests, at least 1
- *	        varint  recorded failures that the import skipped
- *	        varint  bad rows that the import skipped
- *	        varint  bytes of attribution, up to 511
- *	        bytes   attribution: UTF-8, no control characters, no terminator
- *	        then for each request
- *	        varint  arrival, nanoseconds since the request before (the first: since zero)
- *	        varint  prompt tokens, 1 to 2^32 - 1
- *	        varint  response tokens, generated, likewise
- *	        varint  response tokens, recorded, likewise; only if flag bit 0 is set
+ * 	offset  size    what
+ * 	0       8       magic "GVMTRACE"
+ * 	8       1       version, 1
+ * 	9       1       flags: bit 0 set if the two responses differ; others are 0
+ * 	10      varint  requests, at least 1
+ * 	        varint  recorded failures that the import skipped
+ * 	        varint  bad rows that the import skipped
+ * 	        varint  bytes of attribution, up to 511
+ * 	        bytes   attribution: UTF-8, no control characters, no terminator
+ * 	        then for each request
+ * 	        varint  arrival, nanoseconds since the request before (the first: since zero)
+ * 	        varint  prompt tokens, 1 to 2^32 - 1
+ * 	        varint  response tokens, generated, likewise
+ * 	        varint  response tokens, recorded, likewise; only if flag bit 0 is set
  *
  * A varint is an unsigned LEB128: 7 bits a byte, the lowest first, the top bit set in all but
- * the last. Only the shortest spelling of a number is valid, so a trace has one content. It holds
- * no date and no file name: the same import gives the same bytes with the same libzstd.
+ * the last. Only the shortest spelling of a number is valid, so a trace has one content. It
+ * holds no date and no file name: the same import gives the same bytes with the same libzstd.
  *
- * Reading trusts nothing: the count of requests is refused if the bytes behind it cannot hold so
- * many. trace_frame.h guards the frame, and trace_append() each request.
+ * Reading trusts nothing: the count of requests is refused if the bytes behind it cannot hold
+ * so many. trace_frame.h guards the frame, and trace_append() each request.
  */
 #include "trace/trace_file.h"
 

@@ -9,15 +9,15 @@ struct sim_error;
 struct trace;
 
 /*
- * Read a compact trace from @file, whose first byte is next, into the empty @trace. @path is for
- * messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a part, which
- * the caller destroys.
+ * Read a compact trace from @file, whose first byte is next, into the empty @trace. @path is
+ * for messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
+ * part, which the caller destroys.
  */
 int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err);
 
 /*
- * Write the compact form: to a neighbour of @path, which is then renamed to @path, so that a full
- * disk leaves no half file. Returns 0 or a negative enum sim_exit.
+ * Write the compact form: to a neighbour of @path, which is then renamed to @path, so that a
+ * full disk leaves no half file. Returns 0 or a negative enum sim_exit.
  */
 int trace_write(const char *path, const struct trace *trace, struct sim_error *err);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The zstd frame that a compact trace is: exactly one, with a content checksum, and nothing after it.
+ * The zstd frame that a compact trace is: exactly one, with a content checksum, and nothing
+ * after it.
  *
- * zstd brings a checksum that covers all content. A frame without one is refused: one flipped bit
- * in the header of the frame turns the checksum off.
+ * zstd brings a checksum that covers all content. A frame without one is refused: one flipped
+ * bit in the header of the frame turns the checksum off.
  */
 #ifndef SIM_TRACE_TRACE_FRAME_H
 #define SIM_TRACE_TRACE_FRAME_H
@@ -26,22 +27,22 @@ struct trace_content {
 };
 
 /*
- * Make room for @more bytes. Returns 0; -SIM_EXIT_USER above 1 GiB of content; -SIM_EXIT_RUNTIME
- * without memory. *err names no file.
+ * Make room for @more bytes. Returns 0; -SIM_EXIT_USER above 1 GiB of content;
+ * -SIM_EXIT_RUNTIME without memory. *err names no file.
  */
 int trace_content_reserve(struct trace_content *content, size_t more, struct sim_error *err);
 
 /*
- * Compress @content into the new buffer *@ret_frame, which the caller frees. The same libzstd gives
- * the same bytes. Returns 0 or -SIM_EXIT_RUNTIME; *err names no file.
+ * Compress @content into the new buffer *@ret_frame, which the caller frees. The same libzstd
+ * gives the same bytes. Returns 0 or -SIM_EXIT_RUNTIME; *err names no file.
  */
 int trace_frame_compress(const struct trace_content *content, void **ret_frame, size_t *ret_len,
 			 struct sim_error *err);
 
 /*
- * Decompress @file, whose first byte is next, into the empty @content. Content is collected as it
- * comes out of the decompressor, never as the frame announces it. @path is for messages. Returns 0 or
- * a negative enum sim_exit with *err filled; @content may then hold a part.
+ * Decompress @file, whose first byte is next, into the empty @content. Content is collected as
+ * it comes out of the decompressor, never as the frame announces it. @path is for messages.
+ * Returns 0 or a negative enum sim_exit with *err filled; @content may then hold a part.
  */
 int trace_frame_decompress(FILE *file, const char *path, struct trace_content *content,
 			   struct sim_error *err);

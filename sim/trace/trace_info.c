@@ -82,8 +82,8 @@ static void trace_info_lengths(const struct trace *trace, u64 *scratch, struct t
 }
 
 /*
- * Count arrivals in windows. @arrivals_ns is in time order. Only windows with arrivals are visited: a
- * sparse trace may have billions of empty ones.
+ * Count arrivals in windows. @arrivals_ns is in time order. Only windows with arrivals are
+ * visited: a sparse trace may have billions of empty ones.
  *
  * With n arrivals in w windows and s the sum of the squared counts, the mean is n / w and the
  * variance (of the population) s / w - (n / w)^2, so their quotient is (w * s - n^2) / (w * n).
@@ -110,7 +110,9 @@ static void trace_burst_compute(const u64 *arrivals_ns, size_t n, struct trace_b
 		(double)(windows * squares - (unsigned __int128)n * n) / (double)(windows * n);
 }
 
-/* The deviation over the mean of the gaps. Two passes: evenly spaced arrivals give exactly 0. */
+/*
+ * The deviation over the mean of the gaps. Two passes: evenly spaced arrivals give exactly 0.
+ */
 static double trace_interarrival_cv(const u64 *arrivals_ns, size_t n)
 {
 	double mean_ns, squares = 0;

@@ -2,8 +2,8 @@
 /*
  * Statistics over a trace: how many requests, how large, how bursty.
  *
- * Sums are exact integers. Floating point only divides at the end, for people to read; no result of a
- * simulation depends on it.
+ * Sums are exact integers. Floating point only divides at the end, for people to read; no
+ * result of a simulation depends on it.
  */
 #ifndef SIM_TRACE_TRACE_INFO_H
 #define SIM_TRACE_TRACE_INFO_H
@@ -45,8 +45,8 @@ enum trace_window {
 };
 
 /*
- * Arrivals counted in windows of one size. The windows lie end to end: the first one starts at the first
- * arrival, and the last one holds the last arrival.
+ * Arrivals counted in windows of one size. The windows lie end to end: the first one starts at
+ * the first arrival, and the last one holds the last arrival.
  */
 struct trace_burst {
 	u64 window_ns;

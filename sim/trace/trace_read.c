@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 
 /*
- * Read the form that @file has. One byte tells the form, because ungetc() promises to put back one:
- * so a trace can also come through a pipe. No CSV header that is accepted starts with that byte.
+ * Read the form that @file has. One byte tells the form, because ungetc() promises to put back
+ * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
+ * byte.
  */
 static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 			     struct trace *trace, struct sim_error *err)

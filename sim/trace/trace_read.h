@@ -18,8 +18,8 @@
 struct sim_error;
 
 /*
- * Read any supported form from the file @path into the empty @trace. On failure *trace is empty and
- * *err names file, line (CSV) or offset, and reason. Returns 0 or a negative enum sim_exit.
+ * Read any supported form from the file @path into the empty @trace. On failure *trace is empty
+ * and *err names file, line (CSV) or offset, and reason. Returns 0 or a negative enum sim_exit.
  */
 int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
 	       struct sim_error *err);

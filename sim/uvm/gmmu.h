@@ -21,8 +21,8 @@
 #include "uvm/page_table.h"
 
 /*
- * A run of blocks that work touches, by virtual address. Blocks outside of every region have no
- * page table entry: they miss.
+ * A run of blocks, by virtual address, that a kernel touches. Blocks outside of every region
+ * have no page table entry: they miss.
  */
 struct gmmu_touch {
 	u64 va; /* of the first block */
@@ -37,7 +37,7 @@ struct gmmu_touch {
 	/*
 	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run
 	 * are masks[i / blocks_per_mask]. Blocks that share an entry of masks are a group. Bit
-	 * g of groups says whether masks[g] has any page (gmmu_index_masks() sets the bits).
+	 * g of groups is set if masks[g] has any page (gmmu_index_masks() sets the bits).
 	 * Both are borrowed, and must not change until the work is done.
 	 */
 	const u32 *masks;

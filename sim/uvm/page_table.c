@@ -183,7 +183,8 @@ static struct page_table_region *table_block(struct page_table *table, u64 va, u
 	return region;
 }
 
-void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 pages, bool writable)
+void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 offset_pages, u32 pages,
+		    bool writable)
 {
 	u32 index;
 	struct page_table_region *region = table_block(table, va, &index);
@@ -192,6 +193,7 @@ void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 pages, bool
 	region_write(region, index, entry->valid | pages,
 		     writable ? entry->writable | pages : entry->writable & ~pages);
 	entry->chunk = chunk;
+	entry->offset_pages = offset_pages;
 }
 
 void page_table_unmap(struct page_table *table, u64 va, u32 pages)

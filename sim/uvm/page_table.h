@@ -6,8 +6,8 @@
  * real hardware.
  *
  * An address space has regions, one for each managed range. A region has an entry for each 2 MB
- * block: which of its 64 KB pages are valid, which of these permit writes, and the chunk they
- * lie in.
+ * block: which of its 64 KB pages are valid, which of these permit writes, and where they lie: in
+ * a chunk, and from which page of it on.
  *
  * Finding the next miss
  * =====================
@@ -29,11 +29,12 @@
 
 #include "gvm/ops.h"
 
-/* The entry of one 2 MB block. */
+/* The entry of one 2 MB block. While no page is valid, its place means nothing. */
 struct page_table_entry {
-	u32 valid;    /* pages that an access finds */
-	u32 writable; /* of these, pages that permit writes */
-	u32 chunk;    /* where they lie; meaningless while no page is valid */
+	u32 valid;	  /* pages that an access finds */
+	u32 writable;	  /* of these, pages that permit writes */
+	u32 chunk;	  /* where they lie */
+	u32 offset_pages; /* page of the chunk in which page 0 of the block lies */
 };
 
 /* The blocks of a region that lack a page for one kind of access. */
@@ -81,9 +82,10 @@ const struct page_table_region *page_table_find(const struct page_table *table, 
 
 /*
  * Write the entry of the block at @va, which lies in a region: @pages of it become valid in
- * @chunk, and writable or not; or they become invalid.
+ * @chunk, where page 0 is page @offset_pages, and writable or not; or they become invalid.
  */
-void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 pages, bool writable);
+void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 offset_pages, u32 pages,
+		    bool writable);
 void page_table_unmap(struct page_table *table, u64 va, u32 pages);
 
 /* The pages that the region covers of its block @index. */

@@ -66,7 +66,7 @@ static struct llm_step expect_step(const char *expected)
 	return step;
 }
 
-/* Who got a token from the last step: "AC". */
+/* The requests that got a token from the last step: "AC". */
 static void expect_emitted(const char *expected)
 {
 	char text[REQUESTS_MAX + 1] = "";
@@ -121,7 +121,9 @@ START_TEST(a_long_prompt_is_computed_in_chunks)
 }
 END_TEST
 
-/* The budget of 8 is split: a decoding request first, the rest of a prompt, a new prompt last. */
+/*
+ * The budget of 8 is split: a decoding request first, the rest of a prompt, a new prompt last.
+ */
 START_TEST(decodes_come_first_and_prompts_share_the_rest)
 {
 	start(32, 4, 8, 4, 64);
@@ -142,7 +144,7 @@ START_TEST(decodes_come_first_and_prompts_share_the_rest)
 }
 END_TEST
 
-/* A running request behind the end of the budget is left out of the step, and keeps its place. */
+/* If the budget is used up, a running request is left out of the step and keeps its place. */
 START_TEST(the_end_of_the_budget_leaves_running_requests_out)
 {
 	start(32, 4, 4, 4, 64);
@@ -228,8 +230,9 @@ START_TEST(the_last_request_is_preempted_and_computed_again)
 END_TEST
 
 /*
- * Whoever preempts admits nobody in the same step, though C's prompt would fit: 4 blocks of 2; A
- * and B hold 1 and 3. A takes one of the 3 that B loses, 2 are left for C.
+ * A step that preempts a request admits none, even if there is room: 4 blocks of 2 tokens, of
+ * which A holds 1 and B holds 3. B loses its 3, A takes 1 of them, and C would fit into the
+ * other 2.
  */
 START_TEST(a_step_that_preempts_admits_nobody)
 {

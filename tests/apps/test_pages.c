@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The page player, on a GPU of 32 chunks. Nothing is ever evicted here: a block is resident at the end if
- * it was touched.
+ * The page player, on a GPU of 32 chunks. Nothing is ever evicted here: a block is resident at
+ * the end if it was touched.
  */
 #include "apps/pages.h"
 #include "apps_fixture.h"
@@ -83,7 +83,9 @@ START_TEST(random_blocks_are_all_touched_in_time)
 }
 END_TEST
 
-/* Block i has i^-4 of all touches, over 1.08: of 400 the second one gets 23, the last one none. */
+/*
+ * Block i has i^-4 of all touches, over 1.08: of 400 the second one gets 23, the last one none.
+ */
 START_TEST(zipf_touches_the_first_blocks_most)
 {
 	keys.pattern = CFG_PATTERN_ZIPF;
@@ -139,7 +141,9 @@ START_TEST(the_host_pauses_between_two_rounds)
 }
 END_TEST
 
-/* 20 blocks of 20 in every round, and nothing of them is on the GPU when the next one begins. */
+/*
+ * 20 blocks of 20 in every round, and nothing of them is on the GPU when the next one begins.
+ */
 START_TEST(a_region_that_is_sent_back_misses_again)
 {
 	policy.manager = &sim_manager_nvuvm;
@@ -167,7 +171,7 @@ START_TEST(pages_of_a_block_are_touched_side_by_side)
 }
 END_TEST
 
-/* What events tell this player to do; the others are not for it. */
+/* Give the player these events. It ignores events for other containers. */
 static void be_told(const struct cfg_event *events, size_t count)
 {
 	config.events = calloc(count, sizeof(*events));

@@ -65,19 +65,20 @@ wrong "runs: is missing" 'del(.runs)'
 wrong "runs\[0\]: has no scenario" 'del(.scenario)'
 wrong "runs\[1\].label: has a comma" '.runs[1].label = "a,b"'
 wrong "panels\[0\].layout: is not known, allowed: bars, stacked, lines, time, table" '.panels[0].layout = "pie"'
-wrong "panels\[0\].value: is no path" '.panels[0].value = "images"'
-wrong "panels\[0\].value: is no value" '.panels[0].value = {"root": 2}'
+wrong "panels\[0\].value: is not a path" '.panels[0].value = "images"'
+wrong "panels\[0\].value: is not an expression" '.panels[0].value = {"root": 2}'
 wrong "panels\[1\].parts\[0\].value.divide: is wrong" '.panels[1].parts[0].value.divide = [1]'
 wrong "panels\[0\].value.run: no run has this" '.panels[0].value = {"of": "diffusion.images", "run": "none"}'
-wrong "panels\[0\].over: \"none\" is the label of no run" '.panels[0].over = "none"'
-wrong "panels\[0\].value: stands beside parts" '.panels[0].parts = .panels[1].parts'
+wrong "panels\[0\].over: no run has the label \"none\"" '.panels[0].over = "none"'
+wrong "panels\[0\].value: is given together with parts" '.panels[0].parts = .panels[1].parts'
 wrong "layout.columns: is out of range" '.layout.columns = 0'
 wrong "reference: .* file" '.reference = 3'
 expect 2 "nothing.json: cannot be read" figure nothing.json
 printf '{ "title": ' >.wrong.json
 expect 2 ".wrong.json:[0-9]*:" figure .wrong.json
 jq '.reference = {"file": "ablation.csv", "panel": "key", "published": "value"}' .mine.json >.wrong.json
-expect 2 "ablation.csv:[0-9]*: is of no value of this figure, .wrong.json" figure .wrong.json
+expect 2 \
+	"ablation.csv:[0-9]*: no value of the figure .wrong.json has this row's keys" figure .wrong.json
 jq '.scenario = "no-such"' .mine.json >.wrong.json
 expect 2 "no-such: no such scenario" figure .wrong.json
 expect_nothing_written

@@ -16,10 +16,10 @@ expect 2 "sample: option '--interval': \"5\" has no unit, allowed: such as 100ms
 	sample --interval 5
 expect 2 "sample: option '--interval': 1us, allowed: 1ms to 24h" sample --interval 1us
 expect 2 "sample: option '--duration': 25h, allowed: 1ms to 24h" sample --duration 25h
-expect 2 "sample: option '--system': \"a b\" is no name" sample --system "a b"
-expect 2 "sample: option '--system': \"\" is no name" sample --system ""
+expect 2 "sample: option '--system': \"a b\" is not a name" sample --system "a b"
+expect 2 "sample: option '--system': \"\" is not a name" sample --system ""
 expect 2 "sample: option '--container': \"vllm\" is not NAME=VALUE" sample --container vllm
-expect 2 "sample: option '--container': \"a.b\" is no name, allowed: up to 63 letters" \
+expect 2 "sample: option '--container': \"a.b\" is not a name, allowed: up to 63 letters" \
 	sample --container a.b=1
 for pid in 0 -1 x 1:x 1: 2147483648 99999999999999999999; do
 	expect 2 "sample: option '--container': \"vllm=$pid\", allowed: NAME=PID or NAME=PID:GPU" \
@@ -57,7 +57,7 @@ echo "5,7" >>.images.csv
 expect 2 ".images.csv: nothing in it is within the collection, .* a log of the same time and host" \
 	logs hw --images me=.images.csv
 echo "oops,9" >>.images.csv
-expect 2 ".images.csv:3: start_ns: \"oops\" is no count" logs hw --images me=.images.csv
+expect 2 ".images.csv:3: start_ns: \"oops\" is not a count" logs hw --images me=.images.csv
 expect 2 "vllm-bench.json: nothing in it is within the collection" \
 	logs hw --requests "me=$source/tests/collect/logs/vllm-bench.json"
 diff -r .before hw || fail "a mistake changed the folder"

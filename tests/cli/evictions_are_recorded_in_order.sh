@@ -39,6 +39,17 @@ for file in config.json requests.csv timeline.csv controls.csv evictions.csv; do
 	cmp "ghost/$file" "again/$file" >&2 || fail "again: $file"
 done
 
+# An event of a container that does not run is named, whichever it is; the other events have their effect.
+"$gvmsim" run eviction-order --quiet --out missed --set duration=10s --set 'events=[
+	{"at": "1s", "container": "first", "touch": "0"}, {"at": "2s", "container": "third", "touch": "3-4"},
+	{"at": "3s", "container": "third", "file": "gmem.limit.high", "value": "8M"},
+	{"at": "4s", "container": "third", "exit": true}]' >.out 2>.err || fail "missed: $(cat .err)"
+diff - .err >&2 <<-END || fail "missed events"
+	gvmsim: note: events.1: container third is not running at 2.000 s, 3-4 is not touched
+	gvmsim: note: events.2: container third is not running at 3.000 s, gmem.limit.high is not written
+	gvmsim: note: events.3: container third is not running at 4.000 s, it does not exit
+END
+
 # Without the two keys there are no such files, old ones are removed, and the other files are the same.
 for system in ghost stock gvm; do
 	run "$system" --system "$system"

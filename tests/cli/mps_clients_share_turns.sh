@@ -4,32 +4,10 @@
 # turns of its own. A system with a GPU for each container has no server.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
+. "$(dirname "$0")/three.inc"
 
-# container NAME KEYS: one that always has work
-container() {
-	printf '"%s": {"app": {"type": "pages", "bytes": "2M", "on_host": false, "kernels": 1024, ' "$1"
-	printf '"kernel_blocks": 1, "kernel_time": "1ms"}%s}' "$2"
-}
-
-cat >three.json <<END
-{"name": "three", "duration": "10s", "gpu": {"profile": "a100-40g"}, "containers": {
-	$(container a ', "mps.server": "pool", "mps.limit": 50'),
-	$(container b ', "mps.server": "pool", "mps.limit": 50'),
-	$(container c '')
-}}
-END
-
-# run OPTIONS...
-run() {
-	"$gvmsim" run three.json --quiet --out out "$@" 2>.err || fail "$*: $(cat .err)"
-}
-
-# shares FILTER: of GPU time, in percent of what all have had, a jq test of a, b and c
-shares() {
-	jq -e "[.containers[].gpu_seconds] | (add / 100) as \$all | map(. / \$all) as \$share |
-		def a: \$share[0]; def b: \$share[1]; def c: \$share[2]; $1" out/summary.json >.told ||
-		fail "not $1: $(jq -c '[.containers[].gpu_seconds]' out/summary.json)"
-}
+client=', "mps.server": "pool", "mps.limit": 50'
+three "$client" "$client" ''
 
 # mistake TEXT OPTIONS...
 mistake() {
@@ -52,7 +30,7 @@ for system in stock gvm ghost; do
 	shares 'a > 32 and a < 34 and b > 32 and b < 34 and c > 32 and c < 34'
 done
 
-# The driver has one TSG for both, and it obeys neither: the timeslice of a client is not the server's.
+# The driver has one TSG for both clients. So the timeslice of a client is refused, and the server keeps its own.
 run --system gvm --set containers.a.compute.timeslice=100ms
 shares 'a == b and a > 24 and a < 26 and c > 49 and c < 51'
 run --system gvm --set containers.c.compute.timeslice=100ms

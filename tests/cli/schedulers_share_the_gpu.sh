@@ -4,32 +4,10 @@
 # only the control files that it uses; the default is the hardware's runlist.
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
+. "$(dirname "$0")/three.inc"
 
-# container NAME FILES: one that always has work
-container() {
-	printf '"%s": {"app": {"type": "pages", "bytes": "2M", "on_host": false, "kernels": 1024, ' "$1"
-	printf '"kernel_blocks": 1, "kernel_time": "1ms"}, %s}' "$2"
-}
-
-cat >three.json <<END
-{"name": "three", "duration": "10s", "gpu": {"profile": "a100-40g"}, "containers": {
-	$(container a '"compute.weight": 100, "compute.priority": 9'),
-	$(container b '"compute.weight": 200, "compute.priority": 9'),
-	$(container c '"compute.weight": 400, "compute.priority": 8')
-}}
-END
-
-# run OPTIONS...
-run() {
-	"$gvmsim" run three.json --quiet --out out "$@" 2>.err || fail "$*: $(cat .err)"
-}
-
-# shares FILTER: of GPU time, in percent of what all have had, a jq test of a, b and c
-shares() {
-	jq -e "[.containers[].gpu_seconds] | (add / 100) as \$all | map(. / \$all) as \$share |
-		def a: \$share[0]; def b: \$share[1]; def c: \$share[2]; $1" out/summary.json >.told ||
-		fail "not $1: $(jq -c '[.containers[].gpu_seconds]' out/summary.json)"
-}
+three ', "compute.weight": 100, "compute.priority": 9' ', "compute.weight": 200, "compute.priority": 9' \
+	', "compute.weight": 400, "compute.priority": 8'
 
 ignored() {
 	[ "$(jq -r '.ignored_keys | join(" ")' out/summary.json)" = "$1" ] ||

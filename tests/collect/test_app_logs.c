@@ -95,18 +95,19 @@ static const struct {
 	{ NULL, "[]", ":start_times: is missing, allowed: what \"vllm bench serve" },
 	{ "\"start_times\"", "\"starts\"", ":start_times: is missing, allowed: what \"vllm" },
 	{ "\"ttfts\": [0.1, 0.2, 0.3000000005, 0.0]", "\"ttfts\": 3",
-	  ":ttfts: is no array, allowed" },
+	  ":ttfts: is not an array, allowed" },
 	{ "[0.1, 0.2,", "[0.2,", ":ttfts: has 3 elements, allowed: 4, as start_times has" },
 	{ "[0.1, 0.2,", "[0.1, \"x\",",
-	  ":ttfts[1]: is no time, allowed: seconds from 0 to 1e+09" },
-	{ "1000.75", "-1", ":start_times[2]: is no time, allowed" },
-	{ "1000.75", "1e300", ":start_times[2]: is no time, allowed" },
-	{ "0.015", "null", ":itls[2][1]: is no time, allowed" },
-	{ "[], [0.01", "7, [0.01", ":itls[1]: is no array, allowed: an array of seconds" },
-	{ "[10, 20,", "[10, 20.5,", ":input_lens[1]: is no count, allowed: 0 to 4294967295" },
-	{ "[3, 1, 4, 0]", "[3, 1, 4, 4294967296]", ":output_lens[3]: is no count, allowed" },
+	  ":ttfts[1]: is not a time, allowed: seconds from 0 to 1e+09" },
+	{ "1000.75", "-1", ":start_times[2]: is not a time, allowed" },
+	{ "1000.75", "1e300", ":start_times[2]: is not a time, allowed" },
+	{ "0.015", "null", ":itls[2][1]: is not a time, allowed" },
+	{ "[], [0.01", "7, [0.01", ":itls[1]: is not an array, allowed: an array of seconds" },
+	{ "[10, 20,", "[10, 20.5,",
+	  ":input_lens[1]: is not a count, allowed: 0 to 4294967295" },
+	{ "[3, 1, 4, 0]", "[3, 1, 4, 4294967296]", ":output_lens[3]: is not a count, allowed" },
 	{ "\"errors\": [\"\", \"\"", "\"errors\": [\"\", null",
-	  ":errors[1]: is no string, allowed: \"\" or an error" },
+	  ":errors[1]: is not a string, allowed: \"\" or an error" },
 };
 
 /* The sample with one mistake, as a file. */
@@ -181,7 +182,7 @@ static const struct {
 				"end_ns" },
 	{ "start_ns,end_ns\n1\n", ":2: 1 fields, expected 2" },
 	{ "start_ns,end_ns\n,5\n", ":2: start_ns: is empty, allowed: digits" },
-	{ "start_ns,end_ns\n1.5,5\n", ":2: start_ns: \"1.5\" is no count, allowed: digits" },
+	{ "start_ns,end_ns\n1.5,5\n", ":2: start_ns: \"1.5\" is not a count, allowed: digits" },
 	{ "start_ns,end_ns\n1,2\n5,4\n", ":3: end_ns: is before start_ns" },
 };
 

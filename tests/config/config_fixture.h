@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by the tests of the configuration. Each test runs in a fresh folder with a small scenario
- * "s.json", its profiles gpus/tiny.json and apps/llm.json, and "head.trace".
+ * Shared by the tests of the configuration. Each test runs in a fresh folder with a small
+ * scenario "s.json", its profiles gpus/tiny.json and apps/llm.json, and "head.trace".
  */
 #ifndef TESTS_CONFIG_FIXTURE_H
 #define TESTS_CONFIG_FIXTURE_H
@@ -32,7 +32,9 @@ void fixture_teardown(void);
 
 void write_file(const char *name, const char *text);
 
-/* A copy of @text with @from replaced by @to. @text must hold @from. Valid until the next call. */
+/*
+ * A copy of @text with @from replaced by @to. @text must hold @from. Valid until the next call.
+ */
 const char *replace(const char *text, const char *from, const char *to);
 
 /* Load @path with up to two --set options. Returns what config_load() does. */

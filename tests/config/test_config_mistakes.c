@@ -57,7 +57,7 @@ START_TEST(unused_keys_are_checked)
 	assert_bad_set(
 		"system.mechanisms=all",
 		"--set:system.mechanisms: invalid token near 'all', allowed: an object with "
-		"memory_isolation, compute_isolation, fast_paging, clean_drop, "
+		"sub_chunks, memory_isolation, compute_isolation, fast_paging, clean_drop, "
 		"priority_batches, hint_faults, block");
 	assert_bad_set("host.cores=0", "--set:host.cores: 0 is out of range, allowed: an "
 				       "integer from 1 to 4096");
@@ -125,7 +125,7 @@ START_TEST(what_cannot_be_typed_is_not_suggested)
 	assert_bad_set("contaners={}",
 		       "--set:contaners: unknown key, did you mean \"containers\"?");
 	assert_bad_set("containers.=1",
-		       "--set:containers: \"\" is no container name, allowed: 1 to 63 "
+		       "--set:containers: \"\" is not a valid container name, allowed: 1 to 63 "
 		       "lower-case letters, digits, \"_\" and \"-\"");
 }
 END_TEST
@@ -303,7 +303,7 @@ START_TEST(container_names_are_checked)
 	char message[256];
 
 	snprintf(message, sizeof(message),
-		 "s.json:containers: \"vLLM\" is no container name, %s", allowed);
+		 "s.json:containers: \"vLLM\" is not a valid container name, %s", allowed);
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad(
 		"\"vllm\"", "\"v.llm\"",
@@ -317,9 +317,10 @@ START_TEST(gpus_are_checked)
 {
 	assert_bad_set("gpus=1",
 		       "--set:gpus: is not an object, allowed: an object of GPUs by name");
-	assert_bad_set("gpus.Big.profile=tiny",
-		       "--set:gpus: \"Big\" is no GPU name, allowed: 1 to 63 lower-case "
-		       "letters, digits, \"_\" and \"-\"");
+	assert_bad_set(
+		"gpus.Big.profile=tiny",
+		"--set:gpus: \"Big\" is not a valid GPU name, allowed: 1 to 63 lower-case "
+		"letters, digits, \"_\" and \"-\"");
 	assert_bad_set("gpus.big.memroy=1G", "--set:gpus.big.memroy: unknown key, did you mean "
 					     "\"gpus.big.memory\"?");
 	assert_bad_set("gpus.big.memory=1G",

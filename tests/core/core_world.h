@@ -43,15 +43,15 @@ struct world_call {
 struct world {
 	struct gvm_device device;
 
-	bool pinned[WORLD_CHUNKS_MAX]; /* evictable says no */
+	bool pinned[WORLD_CHUNKS_MAX]; /* evictable returns false */
 	u32 asks;		       /* calls of evictable */
 	u32 asked[WORLD_CHUNKS_MAX];   /* the same per chunk */
 
 	struct world_call calls[WORLD_CALLS_MAX];
 	u32 call_count;
-	bool off[WORLD_TSGS];			   /* as the last good move left it */
-	u32 idle_moves;				   /* moves without effect, but for TAKE_OFF */
-	struct gvm_tsg_sample samples[WORLD_TSGS]; /* what tsg_sample returns, by TSG id */
+	bool off[WORLD_TSGS]; /* off the runlist, after the last move */
+	u32 idle_moves;	      /* moves that changed nothing, except TAKE_OFF */
+	struct gvm_tsg_sample samples[WORLD_TSGS]; /* results of tsg_sample, by TSG id */
 	u32 fail_call; /* index of the call that fails; U32_MAX: none */
 	int fail_error;
 

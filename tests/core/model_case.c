@@ -3,6 +3,9 @@
 #include "model_case.h"
 #include "core_world.h"
 
+#include "gvm/activity.h"
+#include "gvm/quiesce.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -179,6 +182,11 @@ static u32 core_take(const struct model_op *op)
 	return gvm_clock_take(device, op->chunk);
 }
 
+static u32 core_take_range(const struct model_op *op)
+{
+	return gvm_clock_take_range(device, op->chunk, (u32)op->value);
+}
+
 static u32 core_is_picked(const struct model_op *op)
 {
 	return gvm_clock_is_picked(device, op->chunk);
@@ -255,6 +263,34 @@ static u32 core_oom(const struct model_op *op)
 	return 0;
 }
 
+/* Nothing is active, so the device is idle at once. */
+static u32 core_quiesce(const struct model_op *op)
+{
+	(void)op;
+	return (u32)gvm_device_quiesce(device, 1);
+}
+
+static u32 core_resume(const struct model_op *op)
+{
+	(void)op;
+	return (u32)gvm_device_resume(device);
+}
+
+static u32 core_lose(const struct model_op *op)
+{
+	(void)op;
+	gvm_device_set_lost(device);
+	return 0;
+}
+
+static u32 core_activity(const struct model_op *op)
+{
+	if (!gvm_activity_begin(device, (enum gvm_activity)op->value))
+		return false;
+	gvm_activity_end(device, (enum gvm_activity)op->value);
+	return true;
+}
+
 #define OP(name, has)                                 \
 	{                                             \
 #name, has, model_##name, core_##name \
@@ -283,6 +319,7 @@ static const struct {
 	[MODEL_PICK_GLOBAL] = OP(pick_global, 0),
 	[MODEL_PICK_PROTECTED] = OP(pick_protected, 0),
 	[MODEL_TAKE] = OP(take, CASE_HAS_CHUNK),
+	[MODEL_TAKE_RANGE] = OP(take_range, CASE_HAS_CHUNK | CASE_HAS_VALUE),
 	[MODEL_IS_PICKED] = OP(is_picked, CASE_HAS_CHUNK),
 	[MODEL_PUTBACK] = OP(putback, CASE_HAS_CHUNK),
 	[MODEL_REFILL] = OP(refill, CASE_HAS_VALUE),
@@ -296,6 +333,10 @@ static const struct {
 	[MODEL_SWAP_OUT] = OP(swap_out, CASE_HAS_CONTAINER | CASE_HAS_VALUE),
 	[MODEL_SWAP_IN] = OP(swap_in, CASE_HAS_CONTAINER | CASE_HAS_VALUE),
 	[MODEL_OOM] = OP(oom, CASE_HAS_CONTAINER),
+	[MODEL_QUIESCE] = OP(quiesce, 0),
+	[MODEL_RESUME] = OP(resume, 0),
+	[MODEL_LOSE] = OP(lose, 0),
+	[MODEL_ACTIVITY] = OP(activity, CASE_HAS_VALUE),
 };
 
 u32 case_op_has(u8 kind)
@@ -336,6 +377,7 @@ static void compare_container(u32 slot)
 	expect("swapped bytes", slot, core->swapped_bytes, expected->swapped_bytes);
 	expect("high events", slot, core->events[GVM_EVENT_HIGH], expected->high_events);
 	expect("oom events", slot, core->events[GVM_EVENT_OOM], expected->oom_events);
+	expect("taken events", slot, core->events[GVM_EVENT_TAKEN], expected->taken_events);
 	expect("evicted", slot, core->evicted_chunks, expected->evicted);
 	expect("pinned", slot, (core->unevictable_bytes >> GVM_CHUNK_SHIFT), expected->pinned);
 	expect("protected", slot, core->is_protected, model_is_protected(expected));

@@ -41,7 +41,7 @@ typedef bool (*case_test)(const struct model_case *tried, struct case_failure *f
 /*
  * Do a case in a process of its own, and compare all that can be seen after each operation. An
  * operation that is not allowed is skipped, so that a case stays valid when shrinking removes
- * operations. Returns whether core and model agree. The second function discards the core's
+ * operations. Returns true if core and model agree. The second function discards the core's
  * messages.
  */
 bool case_passes(const struct model_case *tried, struct case_failure *failure);

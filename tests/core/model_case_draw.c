@@ -40,6 +40,10 @@ static u64 draw_value(u64 *state, u32 kind, u32 chunks, u32 tgids)
 		return below(state, tgids) + 1;
 	case MODEL_REFILL:
 		return below(state, 4) ? below(state, 20) : below(state, 300);
+	case MODEL_TAKE_RANGE:
+		return below(state, 6);
+	case MODEL_ACTIVITY:
+		return below(state, 4);
 	case MODEL_SWAP_OUT:
 	case MODEL_SWAP_IN:
 		return below(state, 64) * GVM_PAGE_BYTES;
@@ -70,6 +74,8 @@ static u32 draw_weights(u64 *state, u32 *weights)
 		[MODEL_OOM] = 1,	  [MODEL_FORCE] = 3,
 		[MODEL_EXCESS] = 1,	  [MODEL_PICK_PROTECTED] = 4,
 		[MODEL_TAKE] = 3,	  [MODEL_IS_PICKED] = 1,
+		[MODEL_TAKE_RANGE] = 1,	  [MODEL_QUIESCE] = 1,
+		[MODEL_RESUME] = 1,	  [MODEL_ACTIVITY] = 1,
 	};
 	u32 total = 0, i;
 
@@ -139,14 +145,17 @@ void case_draw(struct model_case *ret_case, u64 *state)
 	u32 weights[MODEL_OPS], total = draw_weights(state, weights);
 	u32 chunks = 1 + below(state, MODEL_CHUNKS), tgids = 1 + below(state, MODEL_CONTAINERS);
 	u32 wanted = 64 + below(state, CASE_OPS_MAX - 64);
+	/* A GPU that is lost stays lost, so only one case in four loses it, anywhere. */
+	u32 lost_at = below(state, 4) ? CASE_OPS_MAX : below(state, wanted);
 
 	model_init(chunks);
 	ret_case->chunks = chunks;
 	ret_case->count = 0;
 	while (ret_case->count < wanted) {
-		struct model_op op;
+		struct model_op op = { .kind = MODEL_LOSE };
 
-		if (!draw_op(state, draw_kind(state, weights, total), chunks, tgids, &op))
+		if (ret_case->count != lost_at &&
+		    !draw_op(state, draw_kind(state, weights, total), chunks, tgids, &op))
 			continue;
 		append_op(ret_case, &op);
 		if (op.kind == MODEL_EMPTY && below(state, 2))

@@ -10,7 +10,7 @@ static void cut(struct model_case *from, u32 first, u32 end)
 	from->count -= end - first;
 }
 
-/* One round: try without each run of @length operations. Returns whether any run could go. */
+/* One round: try to remove each run of @length operations. Returns true if one was removed. */
 static bool shrink_by(struct model_case *failing, u32 length, case_test passes)
 {
 	static struct model_case tried;

@@ -70,11 +70,16 @@ static int race_copy_begins(void)
 /* The host's tags of the pages of a run. The range's lock is held. */
 static u32 *race_host(const struct gvm_page_run *run)
 {
-	const struct gvm_frame *frame = &race_gpu.memory.frames[run->chunk];
-	struct race_space *space = frame->range->space;
+	struct race_space *space = run->range->space;
 
-	gvm_mutex_assert_held(&frame->range->lock);
-	return &space->host[frame->index][run->first_page];
+	gvm_mutex_assert_held(&run->range->lock);
+	return &space->host[run->index][run->first_page];
+}
+
+/* The tags of a run's pages on the device. */
+static u32 *race_pages(const struct gvm_page_run *run)
+{
+	return &race_gpu.contents[run->chunk][run->offset_pages + run->first_page];
 }
 
 static int race_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
@@ -84,8 +89,7 @@ static int race_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fe
 	(void)gpu;
 	if (status)
 		return status;
-	memcpy(&race_gpu.contents[run->chunk][run->first_page], race_host(run),
-	       run->page_count * sizeof(u32));
+	memcpy(race_pages(run), race_host(run), run->page_count * sizeof(u32));
 	gvm_spin_lock(&race_gpu.lock);
 	race_gpu.copies_in++;
 	gvm_spin_unlock(&race_gpu.lock);
@@ -100,8 +104,7 @@ static int race_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_f
 	(void)gpu;
 	if (status)
 		return status;
-	memcpy(race_host(run), &race_gpu.contents[run->chunk][run->first_page],
-	       run->page_count * sizeof(u32));
+	memcpy(race_host(run), race_pages(run), run->page_count * sizeof(u32));
 	gvm_spin_lock(&race_gpu.lock);
 	race_gpu.copies_out++;
 	fence->sequence[GVM_ENGINE_OUT] = ++race_gpu.out_sequence;
@@ -112,8 +115,7 @@ static int race_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_f
 static int race_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	(void)gpu;
-	memset(&race_gpu.contents[run->chunk][run->first_page], 0,
-	       run->page_count * sizeof(u32));
+	memset(race_pages(run), 0, run->page_count * sizeof(u32));
 	fence->sequence[GVM_ENGINE_CLEAR]++;
 	return 0;
 }
@@ -140,16 +142,17 @@ static struct race_pte *race_pte(struct race_space *space, u64 va)
 	return &space->ptes[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
 }
 
-static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 page_mask,
-		     enum gvm_access access)
+static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 offset_pages,
+		     u32 page_mask, enum gvm_access access)
 {
 	struct race_space *space = cookie;
 	struct race_pte *pte = race_pte(space, va);
 
 	(void)gpu;
 	gvm_spin_lock(&space->lock);
-	GVM_ASSERT(!pte->pages || pte->chunk == chunk);
+	GVM_ASSERT(!pte->pages || (pte->chunk == chunk && pte->offset_pages == offset_pages));
 	pte->chunk = chunk;
+	pte->offset_pages = offset_pages;
 	pte->pages |= page_mask;
 	pte->writable &= ~page_mask;
 	pte->writable |= access >= GVM_ACCESS_WRITE ? page_mask : 0;
@@ -365,6 +368,7 @@ int race_gpu_init(u64 seed, u32 features)
 		.ops = &race_gpu_ops,
 		.memory_ops = &race_gpu.memory_ops,
 		.memory = &race_gpu.memory,
+		.sub_chunks = seed % 2,
 		.default_timeslice_us = 1000,
 		.features = features,
 	};
@@ -408,7 +412,7 @@ int race_map_range(struct race_space *space, struct gvm_container *container, bo
 		.container = container,
 		.space = space,
 		.va = RACE_VA,
-		.bytes = RACE_BLOCKS * GVM_CHUNK_BYTES,
+		.bytes = RACE_PAGES * GVM_PAGE_BYTES,
 		.on_host = on_host,
 	};
 	int status;
@@ -460,9 +464,9 @@ static bool race_try(struct race_space *space, u32 page, bool write, u32 *tag)
 	gvm_spin_lock(&space->lock);
 	mapped = (write ? pte->writable : pte->pages) & 1u << in_block;
 	if (mapped && write)
-		race_gpu.contents[pte->chunk][in_block] = *tag;
+		race_gpu.contents[pte->chunk][pte->offset_pages + in_block] = *tag;
 	else if (mapped)
-		*tag = race_gpu.contents[pte->chunk][in_block];
+		*tag = race_gpu.contents[pte->chunk][pte->offset_pages + in_block];
 	gvm_spin_unlock(&space->lock);
 	return mapped;
 }

@@ -20,7 +20,7 @@
 #define RACE_CHUNKS 48u
 #define RACE_SPACES 4u
 #define RACE_BLOCKS 24u /* per range; all ranges together are twice the device */
-#define RACE_PAGES  (RACE_BLOCKS * GVM_PAGES_PER_BLOCK)
+#define RACE_PAGES  (RACE_BLOCKS * GVM_PAGES_PER_BLOCK - 20u) /* the last block is a part */
 #define RACE_TSGS   8u
 #define RACE_VA	    0x700000000000ull
 #define RACE_QUEUE  32u
@@ -33,6 +33,7 @@ struct race_space {
 	u64 cancelled;		  /* cancelled faults, ever */
 	struct race_pte {
 		u32 chunk;
+		u32 offset_pages;
 		u32 pages;    /* mapped pages */
 		u32 writable; /* mapped pages that permit writes */
 	} ptes[RACE_BLOCKS];

@@ -5,6 +5,7 @@
 #define LOOKS	      64u /* of any pick */
 #define RESERVE_LOOKS 16u /* looks of a global pick kept for asking container by container */
 #define STASH_SIZE    16u
+#define ACTIVITIES    4u
 
 struct model model;
 
@@ -561,6 +562,23 @@ u32 model_take(const struct model_op *op)
 	return true;
 }
 
+/* RM takes chunks by force: neither a limit nor a pin holds them back. */
+u32 model_take_range(const struct model_op *op)
+{
+	u32 taken = 0;
+
+	for (u32 i = op->chunk; i < op->chunk + op->value; i++) {
+		struct model_chunk *chunk = &model.chunk[i];
+
+		if (chunk->owner == MODEL_NONE || chunk->evicting)
+			continue;
+		chunk->evicting = true;
+		model.container[chunk->owner].taken_events++;
+		taken++;
+	}
+	return taken;
+}
+
 u32 model_is_picked(const struct model_op *op)
 {
 	return model.chunk[op->chunk].evicting;
@@ -571,6 +589,43 @@ u32 model_putback(const struct model_op *op)
 	model.chunk[op->chunk].evicting = false;
 	settle(&model.container[model.chunk[op->chunk].owner]);
 	return model_touch(op);
+}
+
+/* The device's life. No other thread runs, so nothing has to be waited for. */
+
+u32 model_quiesce(const struct model_op *op)
+{
+	bool was_quiesced = model.quiesced;
+
+	(void)op;
+	if (model.lost)
+		return (u32)-ENODEV;
+	model.quiesced = true;
+	return was_quiesced ? (u32)-EBUSY : 0;
+}
+
+u32 model_resume(const struct model_op *op)
+{
+	bool was_quiesced = model.quiesced;
+
+	(void)op;
+	if (model.lost)
+		return (u32)-ENODEV;
+	model.quiesced = false;
+	return was_quiesced ? 0 : (u32)-EINVAL;
+}
+
+u32 model_lose(const struct model_op *op)
+{
+	(void)op;
+	model.lost = true;
+	return 0;
+}
+
+u32 model_activity(const struct model_op *op)
+{
+	(void)op;
+	return !model.quiesced && !model.lost;
 }
 
 /* What is allowed. */
@@ -595,6 +650,8 @@ static bool allows_chunk(const struct model_op *op)
 		return chunk->owner != MODEL_NONE;
 	case MODEL_PUTBACK:
 		return chunk->evicting;
+	case MODEL_TAKE_RANGE:
+		return op->value <= model.chunk_count - op->chunk;
 	default: /* TAKE and IS_PICKED ask; TOUCH is lockless, and may be late */
 		return true;
 	}
@@ -630,11 +687,17 @@ bool model_allows(const struct model_op *op)
 	case MODEL_PICK_GLOBAL:
 	case MODEL_PICK_PROTECTED:
 	case MODEL_REFILL:
+	case MODEL_QUIESCE:
+	case MODEL_RESUME:
+	case MODEL_LOSE:
 		return true;
+	case MODEL_ACTIVITY:
+		return op->value < ACTIVITIES;
 	case MODEL_BIND:
 	case MODEL_UNCHARGE:
 	case MODEL_TOUCH:
 	case MODEL_TAKE:
+	case MODEL_TAKE_RANGE:
 	case MODEL_IS_PICKED:
 	case MODEL_PUTBACK:
 	case MODEL_PIN:

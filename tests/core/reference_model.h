@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A second, naive statement of what charges, limits and the dual CLOCK should do. It searches
+ * A second, naive statement of what charges, limits and the dual CLOCK should do, and of what a
+ * suspended or lost device answers. It searches
  * and shifts plain arrays and recomputes every number on demand, so that a reader can see that
  * it is right. It shares no code, constant or data structure with sim/core.
  *
@@ -40,6 +41,7 @@ enum model_op_kind {
 	MODEL_PICK_GLOBAL,
 	MODEL_PICK_PROTECTED,
 	MODEL_TAKE,
+	MODEL_TAKE_RANGE,
 	MODEL_IS_PICKED,
 	MODEL_PUTBACK,
 	MODEL_REFILL,
@@ -53,6 +55,10 @@ enum model_op_kind {
 	MODEL_SWAP_OUT,
 	MODEL_SWAP_IN,
 	MODEL_OOM,
+	MODEL_QUIESCE,
+	MODEL_RESUME,
+	MODEL_LOSE,
+	MODEL_ACTIVITY, /* begin an activity and end it at once */
 	MODEL_OPS,
 };
 
@@ -60,7 +66,7 @@ struct model_op {
 	u8 kind;      /* enum model_op_kind */
 	u8 container; /* a slot; a new container takes the lowest free one */
 	u8 chunk;
-	u64 value; /* a tgid, a number of looks, or bytes */
+	u64 value; /* by kind: a tgid, looks, chunks, an activity, or bytes */
 };
 
 /* A list of chunks or of containers, without repeats. */
@@ -74,7 +80,7 @@ struct model_container {
 	u32 tgid, refs, processes;
 	u64 high_bytes, low_bytes, hmem_bytes;
 	u32 reserved, pinned, peak;
-	u64 swapped_bytes, high_events, oom_events, evicted;
+	u64 swapped_bytes, high_events, oom_events, taken_events, evicted;
 	struct model_queue own;	     /* its chunks in its own order */
 	struct model_queue shielded; /* the chunks of @own that are off the global order */
 };
@@ -93,6 +99,7 @@ struct model {
 	u32 containers;
 	struct model_queue turns; /* containers with chunks, in their order of giving */
 	u32 asks;		  /* how often the device was asked about a chunk */
+	bool quiesced, lost;
 };
 
 extern struct model model;
@@ -132,6 +139,7 @@ u32 model_pick_own(const struct model_op *op);
 u32 model_pick_global(const struct model_op *op);
 u32 model_pick_protected(const struct model_op *op);
 u32 model_take(const struct model_op *op);
+u32 model_take_range(const struct model_op *op);
 u32 model_is_picked(const struct model_op *op);
 u32 model_putback(const struct model_op *op);
 u32 model_refill(const struct model_op *op);
@@ -145,5 +153,9 @@ u32 model_unpin(const struct model_op *op);
 u32 model_swap_out(const struct model_op *op);
 u32 model_swap_in(const struct model_op *op);
 u32 model_oom(const struct model_op *op);
+u32 model_quiesce(const struct model_op *op);
+u32 model_resume(const struct model_op *op);
+u32 model_lose(const struct model_op *op);
+u32 model_activity(const struct model_op *op);
 
 #endif

@@ -115,9 +115,9 @@ END_TEST
 START_TEST(what_is_in_service_or_in_no_block_is_left_alone)
 {
 	begin(GVM_HINT_FAULTS);
-	gvm_frame_set_in_service(&toy.memory, 4, true);
+	gvm_frame(&toy.memory, 4, 0)->in_service = true;
 	ck_assert_int_eq(unmap(4), -EBUSY);
-	gvm_frame_set_in_service(&toy.memory, 4, false);
+	gvm_frame(&toy.memory, 4, 0)->in_service = false;
 	ck_assert_uint_eq(toy.kinds[TOY_UNMAP], 0);
 	toy_unmap_range(0);
 	ck_assert_int_eq(unmap(4), -ENOENT);

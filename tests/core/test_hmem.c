@@ -15,19 +15,12 @@ static struct gvm_container *one, *two;
 
 static void begin(u32 chunks)
 {
-	toy_init(chunks);
-	one = toy_attach(1);
-	two = toy_attach(2);
+	toy_begin_pair(chunks, &one, &two);
 }
 
 static void end(void)
 {
-	toy_unmap_all();
-	ck_assert_uint_eq(one->swapped_bytes, 0);
-	ck_assert_uint_eq(two->swapped_bytes, 0);
-	gvm_container_detach(one);
-	gvm_container_detach(two);
-	toy_destroy();
+	toy_end_pair(one, two);
 }
 
 static void expect_events(const struct gvm_container *container, u64 high, u64 hmem, u64 oom)
@@ -350,9 +343,9 @@ START_TEST(a_block_in_service_is_not_discarded)
 	begin(8);
 	range = toy_map_range(0, one, CHUNK, false);
 	toy_store_blocks(0, 0, 1);
-	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, true);
+	gvm_block_set_in_service(&toy.memory, &range->blocks[0], true);
 	ck_assert_uint_eq(gvm_range_discard(range, 0, CHUNK), 0);
-	gvm_frame_set_in_service(&toy.memory, range->blocks[0].chunk, false);
+	gvm_block_set_in_service(&toy.memory, &range->blocks[0], false);
 	toy_load_blocks(0, 0, 1);
 	end();
 }

@@ -161,7 +161,7 @@ static void check_books(void)
 				  toy.free_count,
 			  CHUNKS);
 	for (i = 0; i < CHUNKS; i++)
-		in_service += gvm_frame_in_service(&toy.memory, i);
+		in_service += !gvm_block_evictable(&toy.memory, i);
 	ck_assert_uint_eq(in_service, 0);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 }
@@ -205,9 +205,9 @@ static void discard(u32 space)
 	    busy_block <= (first + count - 1) / 32)
 		return;
 	for (page = first; page < first + count; page++) {
-		u32 chunk = range->blocks[page / 32].chunk;
+		const struct gvm_block *block = &range->blocks[page / 32];
 
-		if (chunk == GVM_NO_CHUNK || !gvm_frame_in_service(&toy.memory, chunk))
+		if (block->chunk == GVM_NO_CHUNK || !gvm_block_in_service(&toy.memory, block))
 			tags[space][page] = 0;
 	}
 	freed = gvm_range_discard(range, first * PAGE, count * PAGE);

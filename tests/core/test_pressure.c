@@ -127,11 +127,10 @@ END_TEST
 
 START_TEST(one_container_has_so_many_listeners_and_takes_nobody_elses_place)
 {
-	struct gvm_listener many[GVM_LISTENERS_MAX];
+	static struct gvm_listener many[GVM_LISTENERS_MAX];
 	u32 i;
 
 	begin(4);
-	memset(many, 0, sizeof(many));
 	for (i = 0; i < GVM_LISTENERS_MAX; i++)
 		ck_assert_int_eq(gvm_listener_open(&many[i], one), 0);
 	ck_assert_int_eq(gvm_listener_open(&ear, one), -ENOSPC);
@@ -312,11 +311,10 @@ static void misbehave_reopen(u32 chunk)
 
 static void misbehave_crowd(u32 chunk)
 {
-	struct gvm_listener crowd[GVM_LISTENERS_MAX];
+	static struct gvm_listener crowd[GVM_LISTENERS_MAX];
 	u32 i;
 
 	(void)chunk;
-	memset(crowd, 0, sizeof(crowd));
 	for (i = 0; i < GVM_LISTENERS_MAX - 1; i++)
 		ck_assert_int_eq(gvm_listener_open(&crowd[i], one), 0);
 	ck_assert_int_eq(gvm_listener_open(&crowd[i], one), -ENOSPC);

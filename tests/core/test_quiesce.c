@@ -192,7 +192,7 @@ START_TEST(the_scheduler_of_a_lost_gpu_makes_no_rpc)
 {
 	const struct gvm_scheduler_config config = { GVM_SCHED_PRIORITY, GVM_TRACK_BUSY_BITS,
 						     1000000 };
-	struct gvm_scheduler scheduler = { 0 };
+	static struct gvm_scheduler scheduler;
 
 	gvm_tsg_attach(a, &tsg, 1);
 	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
@@ -257,7 +257,7 @@ START_TEST(the_scheduler_leaves_a_shared_tsg_alone)
 {
 	const struct gvm_scheduler_config config = { GVM_SCHED_PRIORITY, GVM_TRACK_BUSY_BITS,
 						     1000000 };
-	struct gvm_scheduler scheduler = { 0 };
+	static struct gvm_scheduler scheduler;
 	struct gvm_tsg_share share;
 	struct gvm_tsg high;
 

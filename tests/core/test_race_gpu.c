@@ -40,7 +40,7 @@ static struct process {
 	bool mapped;
 	struct gvm_unevictable pinned;
 	u32 tags[RACE_PAGES];	    /* the tags stored in its pages */
-	bool discarded[RACE_PAGES]; /* it may read zero; a block in service keeps its pages */
+	bool discarded[RACE_PAGES]; /* reads zero, or the tag if in service then */
 } processes[RACE_SPACES];
 
 static void process_map(struct process *me)
@@ -463,7 +463,10 @@ struct driver {
 	u32 suspends;
 };
 
-/* Like RM's allocator: evict each chunk that is still picked, use it, and give it back. */
+/*
+ * Like RM's allocator: evict each chunk that is still picked, use it, and give it back. A chunk
+ * of which a part stays is not handed over.
+ */
 static void driver_take(struct driver *me)
 {
 	struct gvm_device *device = &race_gpu.device;
@@ -475,7 +478,8 @@ static void driver_take(struct driver *me)
 		struct gvm_eviction eviction = { .keep = true };
 
 		if (!gvm_clock_is_picked(device, chunk) ||
-		    device->memory_ops->evict(device->memory, chunk, &eviction))
+		    device->memory_ops->evict(device->memory, chunk, &eviction) ||
+		    eviction.left_bytes)
 			continue;
 		device->memory_ops->release(device->memory, chunk);
 		me->taken++;

@@ -128,12 +128,21 @@ static void toy_count_locks(void)
 /* The host's tags of the pages of a run. The block's lock is held. */
 static u32 *toy_host(const struct gvm_page_run *run)
 {
-	const struct gvm_frame *frame = &toy.memory.frames[run->chunk];
-	struct toy_space *space = frame->range->space;
+	struct toy_space *space = run->range->space;
+	u64 block = ((run->range->va - TOY_VA) >> GVM_CHUNK_SHIFT) + run->index;
 
-	ck_assert(toy_is_locked(&frame->range->lock));
+	ck_assert(toy_is_locked(&run->range->lock));
 	toy_count_locks();
-	return &space->host[frame->index][run->first_page];
+	return &space->host[block][run->first_page];
+}
+
+/* The tags of a run's pages on the device. */
+static u32 *toy_pages(const struct gvm_page_run *run)
+{
+	u32 first = run->offset_pages + run->first_page;
+
+	ck_assert_uint_le(first + run->page_count, GVM_PAGES_PER_BLOCK);
+	return &toy.contents[run->chunk][first];
 }
 
 static int toy_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
@@ -143,8 +152,7 @@ static int toy_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fen
 		toy.fail_copy = 0;
 		return toy.copy_error ? toy.copy_error : -EIO;
 	}
-	memcpy(&toy.contents[run->chunk][run->first_page], toy_host(run),
-	       run->page_count * sizeof(u32));
+	memcpy(toy_pages(run), toy_host(run), run->page_count * sizeof(u32));
 	fence->sequence[GVM_ENGINE_IN]++;
 	toy_log(TOY_COPY, run->chunk, run->first_page, run->page_count);
 	return 0;
@@ -157,8 +165,7 @@ static int toy_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fe
 		toy.fail_out = toy.fail_out == U32_MAX ? U32_MAX : 0;
 		return toy.out_error ? toy.out_error : -EIO;
 	}
-	memcpy(toy_host(run), &toy.contents[run->chunk][run->first_page],
-	       run->page_count * sizeof(u32));
+	memcpy(toy_host(run), toy_pages(run), run->page_count * sizeof(u32));
 	fence->sequence[GVM_ENGINE_OUT] = ++toy.out_sequence;
 	toy_log(TOY_OUT, run->chunk, run->first_page, run->page_count);
 	return 0;
@@ -167,7 +174,7 @@ static int toy_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fe
 static int toy_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	(void)gpu;
-	memset(&toy.contents[run->chunk][run->first_page], 0, run->page_count * sizeof(u32));
+	memset(toy_pages(run), 0, run->page_count * sizeof(u32));
 	fence->sequence[GVM_ENGINE_CLEAR]++;
 	toy_log(TOY_CLEAR, run->chunk, run->first_page, run->page_count);
 	return 0;
@@ -187,7 +194,7 @@ static bool toy_fence_passed(void *gpu, const struct gvm_fence *fence)
 	return !toy.out_in_flight || !fence->sequence[GVM_ENGINE_OUT];
 }
 
-static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		    enum gvm_access access)
 {
 	struct toy_space *me = space;
@@ -198,6 +205,7 @@ static void toy_map(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
 	me->writable[block] &= ~page_mask;
 	me->writable[block] |= access >= GVM_ACCESS_WRITE ? page_mask : 0;
 	me->chunk[block] = chunk;
+	me->offset_pages[block] = offset_pages;
 	toy_log(TOY_MAP, chunk, 0, hweight32(page_mask));
 }
 
@@ -229,7 +237,7 @@ void toy_init(u32 chunks)
 	toy_init_with(chunks, 0);
 }
 
-void toy_init_with(u32 chunks, u32 features)
+static void toy_make(u32 chunks, u32 features, bool sub_chunks)
 {
 	struct gvm_device_config config = {
 		.name = "toy",
@@ -239,6 +247,7 @@ void toy_init_with(u32 chunks, u32 features)
 		.memory = &toy.memory,
 		.default_timeslice_us = 1024,
 		.features = features,
+		.sub_chunks = sub_chunks,
 	};
 
 	ck_assert_uint_le(chunks, TOY_CHUNKS_MAX);
@@ -255,6 +264,16 @@ void toy_init_with(u32 chunks, u32 features)
 	memset(toy.contents, 0x5a, sizeof(toy.contents));
 	ck_assert_int_eq(gvm_device_init(&toy.device, &config), 0);
 	ck_assert_int_eq(gvm_memory_init(&toy.memory, &toy.device, &toy_mmu_ops, NULL), 0);
+}
+
+void toy_init_with(u32 chunks, u32 features)
+{
+	toy_make(chunks, features, false);
+}
+
+void toy_init_parts(u32 chunks, u32 features)
+{
+	toy_make(chunks, features, true);
 }
 
 void toy_destroy(void)
@@ -311,6 +330,23 @@ void toy_unmap_all(void)
 			toy_unmap_range(space);
 }
 
+void toy_begin_pair(u32 chunks, struct gvm_container **ret_one, struct gvm_container **ret_two)
+{
+	toy_init(chunks);
+	*ret_one = toy_attach(1);
+	*ret_two = toy_attach(2);
+}
+
+void toy_end_pair(struct gvm_container *one, struct gvm_container *two)
+{
+	toy_unmap_all();
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert_uint_eq(two->swapped_bytes, 0);
+	gvm_container_detach(one);
+	gvm_container_detach(two);
+	toy_destroy();
+}
+
 void toy_write_file(struct gvm_container *container, const char *file, const char *text)
 {
 	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);
@@ -345,7 +381,7 @@ static u32 *toy_find(u32 space, u64 page, enum gvm_access access)
 
 	if (!(mapped & (1u << in_block)))
 		return NULL;
-	return &toy.contents[me->chunk[block]][in_block];
+	return &toy.contents[me->chunk[block]][me->offset_pages[block] + in_block];
 }
 
 static u32 *toy_access(u32 space, u64 page, enum gvm_access access)

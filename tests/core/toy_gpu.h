@@ -41,7 +41,10 @@ struct toy_call {
 	u32 count;
 };
 
-/* An address space with one range. Its cookie is the address of this struct. */
+/*
+ * An address space with one range; a test may make others in it. Its cookie is the address of
+ * this struct.
+ */
 struct toy_space {
 	struct gvm_range range;
 	bool mapped;
@@ -50,6 +53,7 @@ struct toy_space {
 	u32 readable[TOY_BLOCKS_MAX];
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
+	u32 offset_pages[TOY_BLOCKS_MAX];
 	u8 priority;
 	u64 died_in; /* the last batch that cancelled a fault of it */
 };
@@ -97,10 +101,18 @@ extern struct toy toy;
  */
 void toy_init(u32 chunks);
 void toy_init_with(u32 chunks, u32 features);
+void toy_init_parts(u32 chunks, u32 features); /* small blocks share chunks */
 void toy_destroy(void);
 
 /* Attach a process of group @tgid, and expect success. */
 struct gvm_container *toy_attach(u32 tgid);
+
+/*
+ * Make the GPU with containers 1 and 2. toy_end_pair() unmaps all ranges, and checks that
+ * nothing is left in host memory and that all chunks came back.
+ */
+void toy_begin_pair(u32 chunks, struct gvm_container **ret_one, struct gvm_container **ret_two);
+void toy_end_pair(struct gvm_container *one, struct gvm_container *two);
 
 /* Map a range of @bytes in address space @space, and unmap it. */
 struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 bytes,

@@ -13,13 +13,15 @@ struct cfg_gpu profile = {
 struct sim_memory_policy policy;
 struct gvm_scheduler_config scheduling;
 struct fifo_share partition;
+u32 client_ppm;
 
 struct sim_gpu gpu;
+struct sim_mps mps;
+struct cuda_device device;
 struct sim_process process;
 struct cuda_context cuda;
 struct eng_actor *app;
 
-static struct cuda_device device;
 static struct eng_timer timer;
 static void (*app_body)(void);
 
@@ -35,7 +37,13 @@ static void machine_main(void *data)
 	(void)data;
 	cuda_device_start(&device);
 	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
-	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	if (client_ppm) {
+		sim_mps_init(&mps, &gpu);
+		ck_assert_int_eq(sim_process_start_client(&process, &gpu, 1, &mps, client_ppm),
+				 0);
+	} else {
+		ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	}
 	cuda_context_create(&cuda, &device, &process);
 	app = eng_spawn("app", app_main, NULL);
 	eng_join(app);

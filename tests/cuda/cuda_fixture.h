@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * An application on the CUDA runtime of a simulated GPU of 16 chunks, where faults take next to no time.
- * One simulation a test.
+ * An application on the CUDA runtime of a simulated GPU of 16 chunks, where faults take next to
+ * no time. One simulation a test.
  */
 #ifndef CUDA_FIXTURE_H
 #define CUDA_FIXTURE_H
 
 #include "cuda/cuda.h"
 #include "cuda/device.h"
+#include "gpu/mps.h"
 #include "gpu/service.h"
 #include "runner.h"
 
@@ -22,14 +23,18 @@ extern struct sim_memory_policy policy;
 extern struct gvm_scheduler_config scheduling;
 extern struct fifo_share partition; /* of the whole GPU, if any of its SMs are set */
 
+extern u32 client_ppm; /* not 0: the process is a client of mps, and this is its limit */
+
 extern struct sim_gpu gpu;
+extern struct sim_mps mps; /* with client_ppm */
+extern struct cuda_device device;
 extern struct sim_process process;
 extern struct cuda_context cuda;
 extern struct eng_actor *app;
 
 /*
- * Run @body as the application, in the actor app. Afterwards the context is destroyed, the process exits,
- * and the books are checked: nothing is left.
+ * Run @body as the application, in the actor app. Afterwards the context is destroyed, the
+ * process exits, and the books are checked: nothing is left.
  */
 void simulate(void (*body)(void));
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Streams: order, turns, the default stream, events. A copy of a chunk takes 5 + 100 us here. */
+/*
+ * Streams: order, turns, the default stream, events. A copy of a chunk takes 5 + 100 us here.
+ */
 #include "cuda_fixture.h"
 
 #define COPY (105 * US)
@@ -126,7 +128,10 @@ START_TEST(streams_share_a_partition_in_space)
 }
 END_TEST
 
-/* Three kernels with records between them: all are in the channel, and no other context gets a turn. */
+/*
+ * Three kernels with records between them: all are in the channel, and no other context gets a
+ * turn.
+ */
 static void record_between_kernels(void)
 {
 	struct cuda_event ends[3];
@@ -167,7 +172,10 @@ static void fill_gaps(void)
 			 0);
 	mark(&sparse_end, one);
 	ck_assert_int_eq(cuda_synchronize(&cuda), 0);
-	/* Kernels at 30, 60, 90 and then, behind the copy, all of the dense ones; the last is at 310. */
+	/*
+	 * Kernels at 30, 60, 90 and then, behind the copy, all of the dense ones; the last is
+	 * at 310.
+	 */
 	ck_assert_uint_eq(dense_end.date_ns - start, COPY + 200 * US);
 	ck_assert_uint_eq(sparse_end.date_ns - start, COPY + 200 * US + 70 * US);
 }
@@ -179,7 +187,9 @@ START_TEST(a_stream_has_the_gaps_of_another)
 }
 END_TEST
 
-/* A kernel, a copy and a kernel in streams of their own are side by side but for the kernels. */
+/*
+ * A kernel, a copy and a kernel in streams of their own are side by side but for the kernels.
+ */
 static void overlap_with_copies(void)
 {
 	struct cuda_memory memory = resident(2);
@@ -233,7 +243,9 @@ START_TEST(the_default_stream_waits_for_all_and_all_wait_for_it)
 }
 END_TEST
 
-/* The wait is for what was recorded when it was called: the copy, not the second record. */
+/*
+ * A wait is for the record that came before the wait: for the first copy, not for the second.
+ */
 static void wait_for_an_event(void)
 {
 	struct cuda_memory memory = resident(1);

@@ -123,7 +123,7 @@ static void read_complaint(char *text, size_t size)
 	close(ends[0]);
 }
 
-/* The report has the thread's own chain, then the two steps that make the other order. */
+/* The report names the locks of this thread, then the two steps that stated the other order. */
 START_TEST(both_chains_are_told_with_their_places)
 {
 	static const char *const said[] = {

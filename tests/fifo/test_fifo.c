@@ -35,7 +35,7 @@ static void simulate(void (*body)(void *data))
 
 static void map_block(u32 index)
 {
-	page_table_map(&table, VA + index * GVM_CHUNK_BYTES, index, GVM_BLOCK_FULL, true);
+	page_table_map(&table, VA + index * GVM_CHUNK_BYTES, index, 0, GVM_BLOCK_FULL, true);
 }
 
 static void map_four_blocks(void)

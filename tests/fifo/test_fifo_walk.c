@@ -184,7 +184,7 @@ static void set_resident(u32 block, u32 pages)
 	u64 va = block * GVM_CHUNK_BYTES;
 
 	page_table_unmap(&table, va, GVM_BLOCK_FULL);
-	page_table_map(&table, va, block, pages, true);
+	page_table_map(&table, va, block, 0, pages, true);
 }
 
 /* Map the pages that faulted. */
@@ -196,7 +196,7 @@ static void serve(void)
 		u32 block = (u32)(fault.va >> GVM_CHUNK_SHIFT);
 		u32 page = (u32)(fault.va >> GVM_PAGE_SHIFT) % GVM_PAGES_PER_BLOCK;
 
-		page_table_map(&table, block * GVM_CHUNK_BYTES, block, 1u << page, true);
+		page_table_map(&table, block * GVM_CHUNK_BYTES, block, 0, 1u << page, true);
 	}
 	fifo_replay(&fifo);
 }

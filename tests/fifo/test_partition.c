@@ -199,7 +199,7 @@ END_TEST
 
 static void map_page(void)
 {
-	page_table_map(&table, VA, 0, GVM_BLOCK_FULL, true);
+	page_table_map(&table, VA, 0, 0, GVM_BLOCK_FULL, true);
 	gmmu_flush(&gmmu);
 	fifo_replay(&fifo);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by the tests of figures: JSON written with ' in place of ", and a fresh folder for each test,
- * with the file of a figure.
+ * Shared by the tests of figures: JSON written with ' in place of ", and a fresh folder for
+ * each test, with the file of a figure.
  */
 #ifndef TESTS_FIGURES_FIXTURE_H
 #define TESTS_FIGURES_FIXTURE_H

@@ -105,7 +105,7 @@ END_TEST
 static const struct {
 	const char *text, *message;
 } mistakes[] = {
-	{ "[]", " is no object, allowed: an object with title, subtitle, summary, help, "
+	{ "[]", " is not an object, allowed: an object with title, subtitle, summary, help, "
 		"examples, source, published, notes, scenario, table, defaults, set, runs, "
 		"panels, reference, layout, marks" },
 	{ "{'scenario':'s'," RUNS "," PANEL "}", "title: is missing, allowed: a text" },
@@ -119,31 +119,31 @@ static const struct {
 	  "runs[0].x: unknown key, allowed: label, tick, system, scenario, folder, defaults, "
 	  "set, points" },
 	{ "{" HEAD "'runs':[{'label':'a,b'}]," PANEL "}",
-	  "runs[0].label: has a comma, a quote or a line's end, allowed: a text without them" },
+	  "runs[0].label: has a comma, a quote or a line end, allowed: a text without them" },
 	{ "{" HEAD "'runs':[{'label':'a','set':[1]}]," PANEL "}",
-	  "runs[0].set: is no object, allowed: an object of keys and values" },
+	  "runs[0].set: is not an object, allowed: an object of keys and values" },
 	{ "{'title':'T'," RUNS "," PANEL "}",
 	  "runs[0]: has no scenario, allowed: a scenario here or for the whole figure" },
 	{ "{" HEAD "'runs':[{'label':'a','folder':'F'},{'label':'b'}]," PANEL "}",
-	  "runs: have folders and scenarios, allowed: one of them for all" },
+	  "runs: only some have a folder, allowed: all or none" },
 	{ "{" HEAD RUNS "," PANEL ",'table':'comparison'}",
-	  "runs: are compared, allowed: two that have a folder" },
+	  "runs: cannot be compared, allowed: two runs that have a folder" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p'}]}",
 	  "panels[0].value: is missing, allowed: a value here or in parts" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'parts':[{'key':'k','value':1}]}]}",
-	  "panels[0].value: stands beside parts, allowed: one of them" },
+	  "panels[0].value: is given together with parts, allowed: one of them" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','parts':[{'key':'k'}]}]}",
 	  "panels[0].parts[0]: has no value, allowed: an object with key, value" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'over':'z'}]}",
-	  "panels[0].over: \"z\" is the label of no run" },
+	  "panels[0].over: no run has the label \"z\"" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'runs':['z']}]}",
-	  "panels[0].runs: \"z\" is the label of no run" },
+	  "panels[0].runs: no run has the label \"z\"" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'layout':'pie'}]}",
 	  "panels[0].layout: is not known, allowed: bars, stacked, lines, time, table" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','layout':'time','curves':[{'container':'c'}]}]}",
 	  "panels[0].curves[0]: has no y, allowed: a column of timeline.csv" },
 	{ "{" HEAD RUNS "," PANEL ",'marks':[{'label':'m'}]}",
-	  "marks[0]: has no place, allowed: an object with label, at" },
+	  "marks[0]: has no \"at\", allowed: an object with label, at" },
 	{ "{" HEAD RUNS "," PANEL ",'reference':{'file':'f'}}",
 	  "reference.published: is missing, allowed: a text" },
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Strict reading of JSON: each mistake names the file and the key, and the first one is kept. */
+/*
+ * Strict reading of JSON: each mistake names the file and the key, and the first one is kept.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,13 +72,13 @@ START_TEST(wrong_types_are_named_with_their_key)
 	struct place a = place_member(&root, "a");
 
 	place_text(&a, "t", NULL);
-	ck_assert_str_eq(error.text, "f.json:a.t: is no text, allowed: a text");
+	ck_assert_str_eq(error.text, "f.json:a.t: is not a text, allowed: a text");
 	reader.status = 0;
 	place_text(&a, "e", NULL);
-	ck_assert_str_eq(error.text, "f.json:a.e: is no text, allowed: a text");
+	ck_assert_str_eq(error.text, "f.json:a.e: is not a text, allowed: a text");
 	reader.status = 0;
 	place_real(&a, "r", 0);
-	ck_assert_str_eq(error.text, "f.json:a.r: is no number, allowed: a number");
+	ck_assert_str_eq(error.text, "f.json:a.r: is not a number, allowed: a number");
 	reader.status = 0;
 	place_bool(&a, "b", false);
 	ck_assert_str_eq(error.text,
@@ -101,15 +103,16 @@ START_TEST(unknown_keys_and_wrong_containers_are_mistakes)
 	reader.status = 0;
 	ck_assert(!place_is_object(&first, keys));
 	ck_assert_str_eq(error.text,
-			 "f.json:list[0]: is no object, allowed: an object with a, b");
+			 "f.json:list[0]: is not an object, allowed: an object with a, b");
 	reader.status = 0;
 	ck_assert(!place_is_array(&empty));
 	ck_assert_str_eq(error.text,
 			 "f.json:none: is empty, allowed: an array that is not empty");
 	reader.status = 0;
 	ck_assert(!place_is_array(&first));
-	ck_assert_str_eq(error.text,
-			 "f.json:list[0]: is no array, allowed: an array that is not empty");
+	ck_assert_str_eq(
+		error.text,
+		"f.json:list[0]: is not an array, allowed: an array that is not empty");
 	reader.status = 0;
 	ck_assert(!place_is_array(&missing));
 	expect_mistake(&root, "f.json:z: is missing, allowed: an array that is not empty");
@@ -122,7 +125,7 @@ START_TEST(the_first_mistake_is_kept)
 
 	place_text(&root, "a", NULL);
 	place_real(&root, "b", 0);
-	expect_mistake(&root, "f.json:a: is no text, allowed: a text");
+	expect_mistake(&root, "f.json:a: is not a text, allowed: a text");
 }
 END_TEST
 

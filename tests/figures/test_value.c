@@ -16,33 +16,36 @@
 static const struct {
 	const char *value, *message;
 } mistakes[] = {
-	{ "true", ": is no value, allowed: a number, a path, of, config, add, subtract, "
-		  "multiply, divide, when, covered, rows, curve" },
-	{ "{'power':[1,2]}", ": is no value, allowed: a number, a path, of, config, add, "
-			     "subtract, multiply, divide, when, covered, rows, curve" },
-	{ "'vllm'", ": is no path, allowed: CONTAINER.PATH, such as "
+	{ "true",
+	  ": is not an expression, allowed: a number, a path, of, config, add, subtract, "
+	  "multiply, divide, when, covered, rows, curve" },
+	{ "{'power':[1,2]}",
+	  ": is not an expression, allowed: a number, a path, of, config, add, "
+	  "subtract, multiply, divide, when, covered, rows, curve" },
+	{ "'vllm'", ": is not a path, allowed: CONTAINER.PATH, such as "
 		    "\"diffusion.latency_s.mean\"" },
 	{ "{'add':[1]}", ".add: is wrong, allowed: an array of 2 to 16 values" },
 	{ "{'divide':[1,2,3]}", ".divide: is wrong, allowed: an array of 2 to 2 values" },
 	{ "{'add':[1,{'subtract':[1,'x']}]}",
-	  ".add[1].subtract[1]: is no path, allowed: CONTAINER.PATH, such as "
+	  ".add[1].subtract[1]: is not a path, allowed: CONTAINER.PATH, such as "
 	  "\"diffusion.latency_s.mean\"" },
 	{ "{'of':'a.b','run':'z'}", ".run: no run has this label and x" },
 	{ "{'of':'a.b','run':'b','x':3}", ".run: no run has this label and x" },
 	{ "{'of':'a.b','why':1}", ".why: unknown key, allowed: of, run, x" },
-	{ "{'config':1}", ".config: is no text, allowed: a text" },
+	{ "{'config':1}", ".config: is not a text, allowed: a text" },
 	{ "{'covered':{'container':'c'}}", ".covered.outcome: is missing, allowed: a text" },
 	{ "{'rows':{'container':'c','outcome':'o'}}",
 	  ".rows.value: is missing, allowed: a text" },
 	{ "{'rows':{'container':'c','outcome':'o','value':'v','take':'slope'}}",
 	  ".rows.by: is missing, allowed: a column of requests.csv" },
 	{ "{'curve':{'panels':[1]}}",
-	  ".curve.panels[0]: is no text, allowed: the key of a panel" },
+	  ".curve.panels[0]: is not a text, allowed: the key of a panel" },
 	{ "{'curve':{'panels':['p'],'take':'best'}}",
 	  ".curve.take: is not known, allowed: mean, least, last, most" },
 	{ "{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,"
 	  "2]}]}]}]}]}]}]}]}",
-	  ".add[1].add[1].add[1].add[1].add[1].add[1].add[1].add[0]: is too deep, allowed: 8 "
+	  ".add[1].add[1].add[1].add[1].add[1].add[1].add[1].add[0]: is nested too deep, "
+	  "allowed: 8 "
 	  "levels" },
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by the fuzz targets. A target is one function that takes any bytes and aborts if a promise is
- * broken. libFuzzer calls it millions of times, replay.c with the files in corpus/.
+ * Shared by the fuzz targets. A target is one function that takes any bytes and aborts if a
+ * promise is broken. libFuzzer calls it millions of times, replay.c with the files in corpus/.
  */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H

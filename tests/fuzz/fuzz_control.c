@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads any bytes as a history of two containers on a small GPU. Each line is a step. Most lines
- * write control files. The others change the memory and TSGs to which limits and settings apply:
+ * Reads any bytes as a history of two containers on a small GPU. Each line is a step. Most
+ * lines write control files. The others change the memory and TSGs to which limits and settings
+ * apply:
  *
- *	0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container
- *	c0 c1  u0 u1             charge a chunk; give one back
- *	t0 t1  d0 d1             make a TSG; destroy one
- *	f                        the next RPC fails
- *	r0 r1                    the container's process ends, and another one starts
+ * 0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container c0 c1  u0 u1             charge
+ * a chunk; give one back t0 t1  d0 d1             make a TSG; destroy one f
+ * the next RPC fails r0 r1                    the container's process ends, and another one
+ * starts s  w                     suspend the GPU; wake it up l                        the GPU
+ * is lost for good kX                       RM takes chunks by force; the character X says
+ * which ones h                        from now on the eviction of a whole chunk leaves half of
+ * it, or no longer
  *
- * The books are in order after each step. A refused write changes nothing. Writing to a file the text
- * that it shows changes nothing either.
+ * The books are in order after each step. A refused write changes nothing. Writing to a file
+ * the text that it shows changes nothing either. While the GPU is suspended or lost, every
+ * write is refused.
  */
 #include "fuzz.h"
+#include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
+#include "gvm/quiesce.h"
 #include "gvm/tsg.h"
 
 #define CHUNKS	   24u
@@ -23,6 +29,7 @@
 #define TSGS	   3u
 #define STEPS_MAX  200u
 #define FILES_MAX  16u
+#define TAKEN_MAX  4u
 
 static struct {
 	struct gvm_device device;
@@ -30,6 +37,8 @@ static struct {
 	struct gvm_tsg tsgs[CONTAINERS][TSGS];
 	u32 tsg_count[CONTAINERS];
 	bool fail_rpc;
+	bool suspended, lost;
+	bool halves; /* an eviction of a whole chunk leaves half of it */
 } gpu;
 
 /* The texts of all files of both containers. */
@@ -41,7 +50,14 @@ static int gpu_evict(void *unused, u32 chunk, struct gvm_eviction *eviction)
 {
 	(void)unused;
 	eviction->fence.sequence[GVM_ENGINE_OUT]++;
-	gvm_uncharge(&gpu.device, chunk);
+	eviction->left_bytes = 0;
+	if (gpu.halves && gpu.device.chunks[chunk].bytes == GVM_CHUNK_BYTES) {
+		gvm_uncharge_part(&gpu.device, chunk, 0, GVM_PAGES_PER_BLOCK / 2);
+		gvm_clock_putback(&gpu.device, chunk);
+		eviction->left_bytes = GVM_CHUNK_BYTES / 2;
+	} else {
+		gvm_uncharge(&gpu.device, chunk);
+	}
 	return 0;
 }
 
@@ -125,8 +141,8 @@ static void check_unchanged(const struct snapshot *before)
 }
 
 /*
- * Write to a file the text that it shows: nothing may change. The priority is left out, since it also
- * sets the timeslice.
+ * Write to a file the text that it shows: nothing may change. The priority is left out, since
+ * it also sets the timeslice.
  */
 static void check_rewrite(struct gvm_container *container, const char *name)
 {
@@ -139,6 +155,14 @@ static void check_rewrite(struct gvm_container *container, const char *name)
 	take_snapshot(&before);
 	FUZZ_ASSERT(gvm_control_write(container, name, text, (size_t)length) == 0);
 	check_unchanged(&before);
+}
+
+/* The error of every write that is well-formed, or 0. */
+static int write_refusal(void)
+{
+	if (gpu.lost)
+		return -ENODEV;
+	return gpu.suspended ? -EAGAIN : 0;
 }
 
 /* 0FILE=TEXT */
@@ -159,9 +183,12 @@ static void step_write(u32 who, const char *line, size_t length)
 	memcpy(name, line, name_length);
 	name[name_length] = '\0';
 	take_snapshot(&before);
-	status = gvm_control_write(container, name, equals + 1, length - name_length - 1);
-	FUZZ_ASSERT(status == 0 || status == -EINVAL || status == -ENOENT ||
-		    status == -EACCES || status == -E2BIG || status == -EIO);
+	/* While the GPU is suspended, only a write that must not wait comes back. */
+	status = (gpu.suspended ? gvm_control_set : gvm_control_write)(
+		container, name, equals + 1, length - name_length - 1);
+	FUZZ_ASSERT(status == -EINVAL || status == -ENOENT || status == -EACCES ||
+		    status == -E2BIG || status == write_refusal() ||
+		    (!write_refusal() && status == -EIO));
 	if (status == 0)
 		check_rewrite(container, name);
 	else if (status != -EIO)
@@ -219,6 +246,54 @@ static void leave(u32 who)
 	gvm_container_detach(gpu.containers[who]);
 }
 
+static void suspend(void)
+{
+	int status = gvm_device_quiesce(&gpu.device, 1);
+
+	FUZZ_ASSERT(status == (gpu.lost ? -ENODEV : gpu.suspended ? -EBUSY : 0));
+	gpu.suspended = true;
+}
+
+/*
+ * The settings of TSGs are applied again, and an RPC may fail. The GPU is awake all the same.
+ */
+static void wake_up(void)
+{
+	int status = gvm_device_resume(&gpu.device);
+
+	if (gpu.lost)
+		FUZZ_ASSERT(status == -ENODEV);
+	else if (!gpu.suspended)
+		FUZZ_ASSERT(status == -EINVAL);
+	else
+		FUZZ_ASSERT(status == 0 || status == -EIO);
+	gpu.suspended = false;
+}
+
+static void lose(void)
+{
+	gvm_device_set_lost(&gpu.device);
+	gpu.lost = true;
+}
+
+/* The copy of every other chunk fails, and the chunk is put back. */
+static void take_by_force(u32 first)
+{
+	u32 count = min(TAKEN_MAX, CHUNKS - first), picked = 0;
+	u32 taken = gvm_clock_take_range(&gpu.device, first, count);
+
+	for (u32 chunk = first; chunk < first + count; chunk++) {
+		if (!gvm_clock_is_picked(&gpu.device, chunk))
+			continue;
+		picked++;
+		if (chunk % 2)
+			gvm_clock_putback(&gpu.device, chunk);
+		else
+			gvm_uncharge(&gpu.device, chunk);
+	}
+	FUZZ_ASSERT(picked == taken);
+}
+
 static void step(const char *line, size_t length)
 {
 	u32 who = length > 1 && line[1] == '1';
@@ -247,6 +322,21 @@ static void step(const char *line, size_t length)
 		leave(who);
 		enter(who);
 		break;
+	case 's':
+		suspend();
+		break;
+	case 'w':
+		wake_up();
+		break;
+	case 'l':
+		lose();
+		break;
+	case 'k':
+		take_by_force(length > 1 ? (u8)line[1] % CHUNKS : 0);
+		break;
+	case 'h':
+		gpu.halves = !gpu.halves;
+		break;
 	default:
 		break;
 	}
@@ -261,6 +351,7 @@ static void gpu_init(void)
 		.ops = &gpu_ops,
 		.memory_ops = &memory_ops,
 		.default_timeslice_us = 1000,
+		.sub_chunks = true,
 	};
 
 	memset(&gpu, 0, sizeof(gpu));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads any bytes as a scenario file and as --set options, each behind a zero byte. Either they load,
- * and the resolved configuration loads again with the same hash. Or the mistake is told in one line.
+ * Reads any bytes as a scenario file and as --set options. A zero byte comes before each
+ * option. Either they load, and the resolved configuration loads again with the same hash. Or
+ * there is an error of one line.
  */
 #include "config/load.h"
 #include "fuzz.h"

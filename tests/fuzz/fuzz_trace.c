@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads any bytes as a trace. The first byte says whether bad rows are skipped, and how the others are
- * read: as they are, CSV or compact, or as the content of a compact file, whose checksum no fuzzer
- * would get right. Either they are a trace, which can be written and reads back the same. Or the
- * mistake is told in one line.
+ * Reads any bytes as a trace. The first byte says whether bad rows are skipped, and how the
+ * others are read: as they are, CSV or compact, or as the content of a compact file, whose
+ * checksum no fuzzer would get right. Either they are a trace, which can be written and reads
+ * back the same. Or the mistake is told in one line.
  */
 #include "fuzz.h"
 #include "trace/trace_file.h"
@@ -65,7 +65,9 @@ static void check_same(const struct trace *a, const struct trace *b)
 	FUZZ_ASSERT(memcmp(a->requests, b->requests, a->count * sizeof(*a->requests)) == 0);
 }
 
-/* A written trace reads back the same. Writing renames a temporary file, so it needs a folder. */
+/*
+ * A written trace reads back the same. Writing renames a temporary file, so it needs a folder.
+ */
 static void check_written(const struct trace *trace)
 {
 	char folder[] = "/tmp/gvmsim-fuzz-XXXXXX";

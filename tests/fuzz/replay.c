@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Gives a target every file of the named folders: a bug that fuzzing found is tested for good. */
+/*
+ * Gives a target every file of the named folders: a bug that fuzzing found is tested for good.
+ */
 #include "fuzz.h"
 
 #include <dirent.h>

@@ -9,6 +9,7 @@
 
 #include "gpu/memory.h"
 #include "gpu/process.h"
+#include "gvm/clock.h"
 #include "gvm/device.h"
 #include "nvuvm/nvuvm.h"
 #include "runner.h"
@@ -31,6 +32,7 @@ static struct cfg_gpu profile = {
 
 static const struct sim_memory_policy core = { 0 };
 static const struct sim_memory_policy clean_drop = { .features = GVM_CLEAN_DROP };
+static const struct sim_memory_policy parts = { .sub_chunks = true };
 static const struct sim_memory_policy model = { .manager = &sim_manager_nvuvm };
 
 static struct sim_gpu gpu;
@@ -56,25 +58,41 @@ static void unmap_too_few(void *data, void *space, u64 va, u32 pages)
 	sim_gpu_mmu_ops.unmap(data, space, va, pages & GVM_BLOCK_FULL >> 1);
 }
 
-static void map_wrong_chunk(void *data, void *space, u64 va, u32 chunk, u32 pages,
+static void map_wrong_chunk(void *data, void *space, u64 va, u32 chunk, u32 offset, u32 pages,
 			    enum gvm_access access)
 {
 	changed++;
-	sim_gpu_mmu_ops.map(data, space, va, (chunk + 1) % CHUNKS, pages, access);
+	sim_gpu_mmu_ops.map(data, space, va, (chunk + 1) % CHUNKS, offset, pages, access);
 }
 
-static void map_writable(void *data, void *space, u64 va, u32 chunk, u32 pages,
+static void map_writable(void *data, void *space, u64 va, u32 chunk, u32 offset, u32 pages,
 			 enum gvm_access access)
 {
 	changed += access < GVM_ACCESS_WRITE;
-	sim_gpu_mmu_ops.map(data, space, va, chunk, pages, GVM_ACCESS_WRITE);
+	sim_gpu_mmu_ops.map(data, space, va, chunk, offset, pages, GVM_ACCESS_WRITE);
 }
 
-static void map_one_page_less(void *data, void *space, u64 va, u32 chunk, u32 pages,
+static void map_one_page_less(void *data, void *space, u64 va, u32 chunk, u32 offset, u32 pages,
 			      enum gvm_access access)
 {
 	changed++;
-	sim_gpu_mmu_ops.map(data, space, va, chunk, pages & (pages - 1), access);
+	sim_gpu_mmu_ops.map(data, space, va, chunk, offset, pages & (pages - 1), access);
+}
+
+/* Each page of a part is one further than it should be. */
+static void map_wrong_offset(void *data, void *space, u64 va, u32 chunk, u32 offset, u32 pages,
+			     enum gvm_access access)
+{
+	changed++;
+	sim_gpu_mmu_ops.map(data, space, va, chunk, offset + 1, pages, access);
+}
+
+/* The entry of each part has the pages of the first part of its chunk. */
+static void map_neighbour(void *data, void *space, u64 va, u32 chunk, u32 offset, u32 pages,
+			  enum gvm_access access)
+{
+	changed += offset > 0;
+	sim_gpu_mmu_ops.map(data, space, va, chunk, 0, pages, access);
 }
 
 static bool checks_itself;	 /* the GPU checks, not the test */
@@ -138,6 +156,39 @@ static void body(void *data)
 	sim_gpu_stop(&gpu);
 }
 
+/*
+ * Two processes of one container have a small range each, in parts of one chunk. Then the chunk
+ * is evicted, and the second process comes back alone.
+ */
+static void parts_body(void *data)
+{
+	struct gvm_eviction eviction = { 0 };
+	struct gvm_block *blocks[2];
+	u32 chunk;
+
+	(void)data;
+	ck_assert_int_eq(sim_gpu_start(&gpu), 0);
+	ck_assert_int_eq(sim_process_start(&process, &gpu, 1), 0);
+	ck_assert_int_eq(sim_process_start(&other, &gpu, 1), 0);
+	ck_assert_ptr_nonnull(sim_process_map(&process, 8 * GVM_PAGE_BYTES, true));
+	ck_assert_ptr_nonnull(sim_process_map(&other, 8 * GVM_PAGE_BYTES, true));
+	blocks[0] = &process.ranges[0].blocks[0];
+	blocks[1] = &other.ranges[0].blocks[0];
+	touch(&process, 0, 1, GVM_ACCESS_WRITE);
+	touch(&other, 0, 1, GVM_ACCESS_WRITE);
+	chunk = blocks[0]->chunk;
+	ck_assert_uint_eq(blocks[1]->chunk, chunk);
+	ck_assert_uint_eq(blocks[1]->offset_pages, 8);
+	ck_assert(gvm_clock_take(&gpu.device, chunk));
+	ck_assert_int_eq(gpu.device.memory_ops->evict(gpu.device.memory, chunk, &eviction), 0);
+	check();
+	touch(&other, 0, 1, GVM_ACCESS_WRITE);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	sim_process_exit(&process);
+	sim_process_exit(&other);
+	sim_gpu_stop(&gpu);
+}
+
 static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops *mmu)
 {
 	driver = *mmu;
@@ -149,7 +200,7 @@ static void run(const struct sim_memory_policy *policy, const struct gvm_mmu_ops
 		((struct nvuvm *)gpu.device.memory)->config.mmu = &driver;
 	else
 		((struct gvm_memory *)gpu.device.memory)->mmu = &driver;
-	eng_spawn("body", body, NULL);
+	eng_spawn("body", policy == &parts ? parts_body : body, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	sim_gpu_destroy(&gpu);
 }
@@ -163,7 +214,8 @@ static struct gvm_mmu_ops with_unmap(void (*unmap)(void *, void *, u64, u32))
 	return ops;
 }
 
-static struct gvm_mmu_ops with_map(void (*map)(void *, void *, u64, u32, u32, enum gvm_access))
+static struct gvm_mmu_ops with_map(void (*map)(void *, void *, u64, u32, u32, u32,
+					       enum gvm_access))
 {
 	struct gvm_mmu_ops ops = sim_gpu_mmu_ops;
 
@@ -239,6 +291,48 @@ START_TEST(a_map_of_too_few_pages_is_found)
 }
 END_TEST
 
+START_TEST(parts_of_two_address_spaces_in_one_chunk_pass)
+{
+	run(&parts, &sim_gpu_mmu_ops);
+	ck_assert_int_eq(found, SIM_PTE_OK);
+	ck_assert_uint_eq(other.stats.block.evictions, 1);
+}
+END_TEST
+
+/* The last page is behind the part, where no container pays. */
+START_TEST(a_wrong_offset_of_a_part_is_found)
+{
+	struct gvm_mmu_ops mutant = with_map(map_wrong_offset);
+
+	run(&parts, &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
+	ck_assert_ptr_eq(found_in, &process);
+}
+END_TEST
+
+START_TEST(an_entry_with_the_neighbours_part_is_found)
+{
+	struct gvm_mmu_ops mutant = with_map(map_neighbour);
+
+	run(&parts, &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_SHARED);
+	ck_assert_ptr_eq(found_in, &other);
+}
+END_TEST
+
+/* A part that was evicted is still reached, and its pages are free. */
+START_TEST(a_forgotten_unmap_of_a_part_is_found)
+{
+	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
+
+	run(&parts, &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
+}
+END_TEST
+
 /* GVMSIM_CHECK makes the GPU check itself, as in every test that runs one. */
 START_TEST(the_program_stops_when_a_gpu_that_checks_itself_finds_an_error)
 {
@@ -274,6 +368,10 @@ int main(void)
 	tcase_add_loop_test(tcase, a_wrong_chunk_in_a_map_is_found, 0, 3);
 	tcase_add_test(tcase, an_entry_that_permits_writes_to_a_clean_page_is_found);
 	tcase_add_loop_test(tcase, a_map_of_too_few_pages_is_found, 0, 3);
+	tcase_add_test(tcase, parts_of_two_address_spaces_in_one_chunk_pass);
+	tcase_add_test(tcase, a_wrong_offset_of_a_part_is_found);
+	tcase_add_test(tcase, an_entry_with_the_neighbours_part_is_found);
+	tcase_add_test(tcase, a_forgotten_unmap_of_a_part_is_found);
 	tcase_add_test_raise_signal(
 		tcase, the_program_stops_when_a_gpu_that_checks_itself_finds_an_error, SIGABRT);
 	tcase_add_test(tcase, a_gpu_checks_itself_only_if_it_is_told_to);

@@ -205,7 +205,7 @@ static void take_in_turn(void *data)
 	gvm_mutex_unlock(&mutex);
 }
 
-/* It wants the mutex on the date at which the mutex is handed over. */
+/* This actor asks for the mutex at the date at which the mutex is handed over to another. */
 static void take_at_10(void *data)
 {
 	eng_sleep_until(10);

@@ -11,30 +11,32 @@
 #define CHUNK  GVM_CHUNK_BYTES
 #define CHUNKS 8u
 
-static struct cfg_gpu profile = {
-	.memory = CHUNKS * CHUNK,
-	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
-	.sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
-	.fault = { .buffer_entries = 256,
-		   .outstanding = 256,
-		   .per_block = 32,
-		   .zero_bandwidth = 1000000000 },
-};
+static struct cfg_gpu profile = GPU_WITHOUT_COSTS(CHUNKS);
 
 /*
  * A manager, and its differences that the contract allows: does it charge before use, does it
- * charge the memory that RM takes, has it hints?
+ * charge the memory that RM takes, has it hints, do small blocks share a chunk?
  */
 static const struct managed {
 	struct sim_memory_policy policy;
 	bool strict;
 	bool charges_unevictable;
 	bool hints;
+	bool parts;
 } managers[] = {
 	{ .policy = { 0 }, .strict = true, .charges_unevictable = true, .hints = true },
+	{ .policy = { .sub_chunks = true },
+	  .strict = true,
+	  .charges_unevictable = true,
+	  .hints = true,
+	  .parts = true },
 	{ .policy = { .manager = &sim_manager_nvuvm } },
 	{ .policy = { .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true } },
 	{ .policy = { .manager = &sim_manager_ghost_uvm }, .strict = true },
+	{ .policy = { .manager = &sim_manager_nvuvm, .sub_chunks = true }, .parts = true },
+	{ .policy = { .manager = &sim_manager_ghost_uvm, .sub_chunks = true },
+	  .strict = true,
+	  .parts = true },
 };
 
 static const struct managed *managed;
@@ -359,6 +361,69 @@ START_TEST(a_range_migrates_both_ways_or_the_call_is_not_there)
 }
 END_TEST
 
+/*
+ * Two small ranges, and the first one's victim while the second is in service. In one chunk, half
+ * of it stays. In two chunks, the first goes as a whole.
+ */
+static void evict_what_can_go(void)
+{
+	struct gvm_range *ranges[2];
+	struct gvm_eviction eviction = { .keep = true };
+	u64 half = CHUNK / 2, each = managed->parts ? half : CHUNK;
+	u64 before = one.container->charged_bytes;
+	struct gvm_block *stays;
+	u32 chunk;
+
+	for (u32 i = 0; i < 2; i++) {
+		ranges[i] = sim_process_map(&one, half, true);
+		ck_assert_ptr_nonnull(ranges[i]);
+		before = one.container->charged_bytes - i * each;
+		for (u32 page = 0; page < half / GVM_PAGE_BYTES; page++)
+			ck_assert_int_eq(fault_status(ranges[i]->va + page * GVM_PAGE_BYTES),
+					 0);
+		if (ops->batch_end)
+			ops->batch_end(memory);
+		ck_assert_uint_eq(one.container->charged_bytes, before + (i + 1) * each);
+	}
+	stays = &ranges[1]->blocks[0];
+	chunk = ranges[0]->blocks[0].chunk;
+	ck_assert_int_eq(stays->chunk == chunk, managed->parts);
+	gvm_block_set_in_service(ranges[1]->memory, stays, true);
+	ck_assert(gvm_clock_take(&gpu.device, chunk));
+	ck_assert_int_eq(ops->evict(memory, chunk, &eviction), 0);
+	ck_assert_uint_eq(eviction.left_bytes, managed->parts ? half : 0);
+	ck_assert_uint_eq(ranges[0]->blocks[0].chunk, GVM_NO_CHUNK);
+	ck_assert_uint_ne(stays->chunk, GVM_NO_CHUNK);
+	ck_assert_uint_eq(one.container->charged_bytes, before + each);
+	ck_assert_uint_eq(one.container->swapped_bytes, half);
+	ck_assert_int_eq(gpu.device.chunks[chunk].state,
+			 managed->parts ? GVM_CHUNK_BOUND : GVM_CHUNK_FREE);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	gvm_block_set_in_service(ranges[1]->memory, stays, false);
+	if (!managed->parts)
+		ops->release(memory, chunk);
+	/* Now all of it can go, and is handed over: in the next batch, since it counts as used. */
+	if (ops->batch_end)
+		ops->batch_end(memory);
+	chunk = stays->chunk;
+	eviction = (struct gvm_eviction){ .keep = true };
+	ck_assert(gvm_clock_take(&gpu.device, chunk));
+	ck_assert_int_eq(ops->evict(memory, chunk, &eviction), 0);
+	ck_assert_uint_eq(eviction.left_bytes, 0);
+	ck_assert_int_eq(gpu.device.chunks[chunk].state, GVM_CHUNK_FREE);
+	ops->release(memory, chunk);
+	ck_assert_uint_eq(one.container->charged_bytes, before);
+	ck_assert_int_eq(gvm_check(&gpu.device), 0);
+	for (u32 i = 0; i < 2; i++)
+		ck_assert_int_eq(fault_status(ranges[i]->va), 0);
+}
+
+START_TEST(an_eviction_takes_what_can_go_and_says_what_stays)
+{
+	run_with(_i, evict_what_can_go);
+}
+END_TEST
+
 int main(void)
 {
 	const int count = (int)ARRAY_SIZE(managers);
@@ -382,6 +447,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_range_that_is_unmapped_gives_everything_back, 0, count);
 	tcase_add_loop_test(tcase, a_range_migrates_both_ways_or_the_call_is_not_there, 0,
 			    count);
+	tcase_add_loop_test(tcase, an_eviction_takes_what_can_go_and_says_what_stays, 0, count);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

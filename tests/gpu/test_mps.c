@@ -9,15 +9,7 @@
 
 #define CHUNK GVM_CHUNK_BYTES
 
-static struct cfg_gpu profile = {
-	.memory = 8 * CHUNK,
-	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
-	.sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
-	.fault = { .buffer_entries = 256,
-		   .outstanding = 256,
-		   .per_block = 32,
-		   .zero_bandwidth = 1000000000 },
-};
+static struct cfg_gpu profile = GPU_WITHOUT_COSTS(8);
 
 static struct sim_mps mps;
 static struct sim_process one, two, three;

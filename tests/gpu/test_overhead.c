@@ -8,22 +8,14 @@
 
 #define CHUNK GVM_CHUNK_BYTES
 
-/* A context of 2.5 chunks, its upper tables and the tables of a small range: 3 chunks. */
-static struct cfg_gpu profile = {
-	.memory = 16 * CHUNK,
-	.context = 5 * CHUNK / 2,
-	.link = { .bandwidth = 1000000000, .bandwidth_both = 2000000000 },
-	.sched = { .timeslice = 1000000, .timeslice_scale = CFG_PPM },
-	.fault = { .buffer_entries = 256,
-		   .outstanding = 256,
-		   .per_block = 32,
-		   .zero_bandwidth = 1000000000 },
-};
+static struct cfg_gpu profile = GPU_WITHOUT_COSTS(16);
 
 static struct sim_process one, two;
 
+/* A context of 2.5 chunks, its upper tables and the tables of a small range: 3 chunks. */
 static void simulate(void (*body)(void), const struct sim_memory_policy *policy)
 {
+	profile.context = 5 * CHUNK / 2;
 	run_gpu(&profile, policy, body);
 }
 

@@ -98,6 +98,7 @@ void test_protection(void);
 void test_pinned(void);
 void test_refused(void);
 void test_victims(void);
+void test_parts(void);
 void test_evictor(void);
 void test_signals(void);
 void test_swap(void);

@@ -19,6 +19,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "pinned", test_pinned },
 	{ "refused", test_refused },
 	{ "victims", test_victims },
+	{ "parts", test_parts },
 	{ "evictor", test_evictor },
 	{ "signals", test_signals },
 	{ "swap", test_swap },

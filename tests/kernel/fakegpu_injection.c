@@ -20,7 +20,7 @@
 #define STORM_CHUNKS   8u
 #define STORM_SECONDS  20u
 #define STORM_ONE_IN   23u
-#define EXIT_INJECTION 12u /* they fail in turn; no exit is known to make one */
+#define EXIT_INJECTION 12u /* allocations that fail in turn; no exit is known to make one */
 
 static int context = -1;
 static uint64_t va;

@@ -5,7 +5,10 @@
  * neighbour is in a cgroup of its own with the same limit. It runs as a user who owns two of
  * its files in sysfs, gmem.limit.high and compute.freeze. The victim's promises must hold: no
  * chunk of it below gmem.limit.low is lost, and no word of it is wrong or seen by a neighbour.
- * The time of its faults beside both is measured and logged, not judged.
+ * The victim's faults take at most twice as long beside hostile neighbours as beside peaceful
+ * ones, at the 99th percentile. The GPU measures a fault, from the first stall of a warp to the
+ * access that succeeds, so waits for an SM do not count. With 16 SMs most tenants run side by
+ * side, and a batch has faults of many of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,44 +24,38 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
 #include "gvm_ioctl.h"
 
 #define NEIGHBOURS   10u
-#define ROUNDS	     2u	 /* of each sort, in turn */
-#define FAULTS	     40u /* of the victim, per round */
-#define LIMIT_CHUNKS 4u	 /* of a neighbour; one is for page tables */
+#define ROUNDS	     3u	  /* of each sort in a series, in turn */
+#define SERIES	     2u	  /* the second one only if the first one is too slow */
+#define FAULTS	     40u  /* of the victim, per round */
+#define SLOWER	     200u /* percent: p99 of faults beside hostile neighbours to peaceful ones */
+#define LIMIT_CHUNKS 4u	  /* of a neighbour; one is for page tables */
 #define LOW_CHUNKS   10u
 #define SECRETS	     6u /* chunks with the victim's secrets */
 #define CGROUPS	     "/sys/fs/cgroup"
 #define FIRST_USER   2000u
+#define ALL_DONE     UINT32_MAX
 
 enum { PEACEFUL, HOSTILE, SORTS };
 
 /* Memory that the victim and the first process share. */
 struct stage {
-	volatile uint32_t order; /* rounds that the victim shall have done */
+	volatile uint32_t order; /* rounds that the victim shall have done, or ALL_DONE */
 	volatile uint32_t done;
 	volatile uint32_t wrong;
 	volatile uint32_t seen; /* pieces of fresh memory that were not zero */
 	volatile uint32_t joined;
 	volatile pid_t victim;
 	volatile uint64_t attacks[NEIGHBOURS];
-	uint64_t ns[SORTS][ROUNDS * FAULTS];
+	uint64_t ns[SORTS][ROUNDS * FAULTS]; /* of the last series */
 };
 
 static struct stage *stage;
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static int file_write(const char *path, const char *text)
 {
@@ -102,46 +99,62 @@ static void victim(uint32_t index)
 	va = tenant_map(context, CHUNK);
 	require(fakegpu_fill(context, secrets, SECRETS * CHUNK, 77) == 0, "fill");
 	stage->victim = getpid();
-	for (uint32_t round = 0; round < SORTS * ROUNDS; round++) {
-		uint64_t *ns = &stage->ns[round % SORTS][(round / SORTS) * FAULTS];
+	for (uint32_t round = 0;; round++) {
+		uint64_t *ns = &stage->ns[round % SORTS][(round / SORTS) % ROUNDS * FAULTS];
 
 		while (stage->order <= round)
 			sleep_ms(1);
+		if (stage->order == ALL_DONE)
+			break;
 		for (uint32_t i = 0; i < FAULTS; i++) {
-			uint64_t begin;
+			struct gvm_fakegpu_launch launch = {
+				.va = va,
+				.bytes = PAGE,
+				.seed = i,
+				.op = GVM_FAKEGPU_FILL,
+			};
 			int error;
 
 			require(fakegpu_discard(context, va, CHUNK) == 0, "discard");
-			begin = now_ns();
-			error = fakegpu_fill(context, va, PAGE, i);
-			ns[i] = now_ns() - begin;
+			error = fakegpu_launch(context, &launch);
 			require(error == 0, "fault: %s", guest_error_name(error));
+			ns[i] = launch.ret_fault_ns;
 		}
 		stage->wrong +=
 			fakegpu_verify(context, secrets, SECRETS * CHUNK, 77, NULL) != 0;
 		stage->done = round + 1;
 	}
-	while (stage->order <= SORTS * ROUNDS)
-		sleep_ms(1);
 	close(context);
 }
 
 /* Neighbours. Each goes on until it is killed, and an error of the GPU does not end it. */
+
+/* Use all chunks of a mapping: every eighth page is filled, then verified. */
+static int page_once(int context, uint64_t va, uint64_t seed)
+{
+	struct gvm_fakegpu_launch launch = {
+		.va = va,
+		.bytes = (LIMIT_CHUNKS + 2) * CHUNK,
+		.seed = seed,
+		.op = GVM_FAKEGPU_FILL,
+		.stride_pages = 8,
+	};
+	int error = fakegpu_launch(context, &launch);
+
+	launch.op = GVM_FAKEGPU_VERIFY;
+	return error ? error : fakegpu_launch(context, &launch);
+}
 
 static void paging(uint32_t index, struct dice *dice)
 {
 	int context;
 	uint64_t va;
 
-	(void)index;
 	if (fakegpu_open(0, 0, 1, &context))
 		return;
 	if (fakegpu_map(context, (LIMIT_CHUNKS + 2) * CHUNK, &va) == 0)
 		for (uint32_t i = 0; i < 4; i++) {
-			uint64_t seed = roll(dice, UINT64_MAX) | 1;
-
-			if (fakegpu_fill(context, va, (LIMIT_CHUNKS + 2) * CHUNK, seed) ||
-			    fakegpu_verify(context, va, (LIMIT_CHUNKS + 2) * CHUNK, seed, NULL))
+			if (page_once(context, va, roll(dice, UINT64_MAX) | 1))
 				break;
 			stage->attacks[index]++;
 		}
@@ -382,12 +395,6 @@ static void remove_cgroups(void)
 	for (uint32_t i = 0; i < NEIGHBOURS; i++) {
 		snprintf(text, sizeof(text), "-/n%u", i);
 		guest_write("gvm/cgroups", text);
-		/*
-		 * A lookup of a removed sysfs directory makes the kernel drop what it cached of
-		 * it.
-		 */
-		snprintf(text, sizeof(text), "/sys/kernel/gvm/cgroup/n%u", i);
-		access(text, F_OK);
 		snprintf(text, sizeof(text), CGROUPS "/n%u", i);
 		rmdir(text);
 	}
@@ -436,46 +443,64 @@ static uint64_t percentile(uint32_t which, uint32_t percent)
 	return stage->ns[which][(ROUNDS * FAULTS - 1) * percent / 100];
 }
 
+/*
+ * Rounds of both sorts, in turn. Returns the percentage of the victim's p99 beside hostile
+ * neighbours to that beside peaceful ones.
+ */
+static uint64_t play_series(struct dice *dice)
+{
+	uint64_t percent;
+
+	for (uint32_t i = 0; i < SORTS * ROUNDS; i++, round_number++) {
+		sort = round_number % SORTS;
+		for (uint32_t n = 0; n < NEIGHBOURS && sort == HOSTILE; n++) {
+			kind_of[n] = (uint32_t)roll(dice, sizeof(kinds) / sizeof(kinds[0]));
+			guest_log("# round %u, neighbour %u: %s", round_number, n,
+				  kinds[kind_of[n]].name);
+		}
+		play_round();
+	}
+	for (uint32_t i = 0; i < SORTS; i++) {
+		qsort(stage->ns[i], ROUNDS * FAULTS, sizeof(stage->ns[i][0]), compare_ns);
+		guest_log("# fault of the victim beside %s ones: median %llu us, p99 %llu us",
+			  i == HOSTILE ? "hostile" : "peaceful",
+			  (unsigned long long)percentile(i, 50) / 1000,
+			  (unsigned long long)percentile(i, 99) / 1000);
+	}
+	percent = 100 * percentile(HOSTILE, 99) / percentile(PEACEFUL, 99);
+	guest_log("# p99 beside hostile ones is %llu %% of that beside peaceful ones",
+		  (unsigned long long)percent);
+	return percent;
+}
+
 void test_neighbours(void)
 {
 	struct dice dice = fakegpu_dice(4999);
+	uint64_t percent;
 	pid_t pid;
 
 	stage = shared_alloc(sizeof(*stage));
-	gpu_load("chunks=44 sms=2");
+	gpu_load("chunks=44 sms=16");
 	chmod("/dev/gvm_fakegpu0", 0666);
 	make_cgroups();
 	guest_expect_write("gvm/cgroup/victim/0/gmem.limit.low", "20M", 0);
 	pid = tenant_start(victim, 0);
 	while (!stage->victim)
 		sleep_ms(1);
-	for (round_number = 0; round_number < SORTS * ROUNDS; round_number++) {
-		sort = round_number % SORTS;
-		for (uint32_t i = 0; i < NEIGHBOURS && sort == HOSTILE; i++) {
-			kind_of[i] = (uint32_t)roll(&dice, sizeof(kinds) / sizeof(kinds[0]));
-			guest_log("# round %u, neighbour %u: %s", round_number, i,
-				  kinds[kind_of[i]].name);
-		}
-		play_round();
-	}
-	guest_check(stage->done == SORTS * ROUNDS, "the victim met %u of %u rounds",
-		    stage->done, SORTS * ROUNDS);
+	/* A busy host may stop the machine in the middle of a fault: then measure once more. */
+	percent = play_series(&dice);
+	for (uint32_t i = 1; i < SERIES && percent > SLOWER; i++)
+		percent = play_series(&dice);
+	guest_check(percent <= SLOWER, "p99 beside hostile ones: %llu %%, at most %u %%",
+		    (unsigned long long)percent, SLOWER);
+	guest_check(stage->done == round_number, "the victim met %u of %u rounds", stage->done,
+		    round_number);
 	guest_expect_read("gvm/cgroup/victim/0/gmem.swap.current", "0\n");
 	guest_expect_read("gvm/cgroup/victim/0/gmem.events", "high 0\nhmem 0\noom 0\n");
 	guest_check(stage->wrong == 0 && stage->seen == 0 && stage->joined == 0,
 		    "wrong words: %u; seen by others: %u; joined: %u", stage->wrong,
 		    stage->seen, stage->joined);
-	for (uint32_t i = 0; i < SORTS; i++)
-		qsort(stage->ns[i], ROUNDS * FAULTS, sizeof(stage->ns[i][0]), compare_ns);
-	for (uint32_t i = 0; i < SORTS; i++)
-		guest_log("# fault of the victim beside %s ones: median %llu us, p99 %llu us",
-			  i == HOSTILE ? "hostile" : "peaceful",
-			  (unsigned long long)percentile(i, 50) / 1000,
-			  (unsigned long long)percentile(i, 99) / 1000);
-	guest_log(
-		"# p99 beside hostile ones is %llu %% of that beside peaceful ones",
-		(unsigned long long)(100 * percentile(HOSTILE, 99) / percentile(PEACEFUL, 99)));
-	stage->order = SORTS * ROUNDS + 1;
+	stage->order = ALL_DONE;
 	guest_check(tenant_finish(pid), "the victim did well");
 	while (waitpid(-1, NULL, 0) > 0)
 		;

@@ -14,7 +14,7 @@
 #define WAITS_LOCK "gvm tsg"
 
 static struct {
-	int holder; /* of the mutex, at the line just read; 0: none */
+	int holder; /* pid of the thread that has the mutex at this line; 0: none */
 	uint32_t taken;
 	uint32_t contended; /* times that a thread found it taken */
 	uint32_t waits;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A machine in which the core finds that its books are broken (gvm_world.h): a free chunk is
- * given back. The device is dead, and says so. Other GPUs and the machine go on, and the
- * modules can be unloaded. The dead device's memory is not given back, so this test has a
+ * Broken books: a free chunk is uncharged, and the core finds it (gvm_world.h). From then on
+ * the device is dead, and its files answer with an error. Other GPUs and the machine go on, and
+ * the modules can be unloaded. The dead device's memory is never freed, so this test has a
  * machine of its own. See broken.sh.
  */
 #define _GNU_SOURCE

@@ -13,8 +13,8 @@
 #define REPLAY_NAME_MAX	 64u
 
 /*
- * Orders for a tenant. The tenant answers each with an errno. Its first answer is that of its
- * context.
+ * Orders for a tenant. The tenant answers each order with an errno. Its first answer, before
+ * any order, is the result of creating its context.
  */
 enum replay_verb {
 	REPLAY_MAP,
@@ -25,9 +25,9 @@ enum replay_verb {
 struct replay_order {
 	enum replay_verb verb;
 	uint64_t bytes; /* map */
-	bool on_host;	/* likewise */
-	uint32_t first; /* touch: from this block */
-	uint32_t last;	/* to this one, which may be lower */
+	bool on_host;	/* map */
+	uint32_t first; /* touch: the first block */
+	uint32_t last;	/* touch: the last block; below first: in descending order */
 	bool writes;	/* touch: store, or verify */
 };
 
@@ -38,7 +38,7 @@ struct replay_tenant {
 	pid_t pid;     /* 0: not running */
 	int orders;    /* the pipe to its process */
 	int answers;   /* the pipe from its process */
-	uint32_t late; /* orders that wait for a thaw */
+	uint32_t late; /* orders that are not answered: the container is frozen */
 };
 
 /* In the tenant's process: carry out the orders from @orders. Does not return. */

@@ -15,7 +15,7 @@ def features: .system.mechanisms |
 	(if .hint_faults then 4 else 0 end);
 
 def gpu: "gpu chunks=\(.gpu.memory / 2097152) context_bytes=\(.gpu.context)"
-	+ " features=\(features) scheduler=\(.system.scheduler)"
+	+ " sub_chunks=0 features=\(features) scheduler=\(.system.scheduler)"
 	+ " tracking=\(.system.tracking)"
 	+ " tracking_interval_us=\(.system.tracking_interval | seconds * 1000000)";
 

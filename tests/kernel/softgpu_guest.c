@@ -130,23 +130,29 @@ unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p)
 	return where;
 }
 
+void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access)
+{
+	access->client = tenant->client;
+	access->channel = 1;
+	if (ioctl(softgpu_device, SOFTGPU_ACCESS, access)) {
+		guest_log("# access of the GPU: %s", guest_error_name(errno));
+		access->errors++;
+	}
+}
+
 struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint64_t count,
 				    uint64_t stride, enum softgpu_op op, uint64_t value,
 				    unsigned int window)
 {
-	struct softgpu_access access = { .client = tenant->client,
-					 .channel = 1,
-					 .va = (uintptr_t)p,
+	struct softgpu_access access = { .va = (uintptr_t)p,
 					 .count = count,
 					 .stride = stride,
 					 .value = value,
+					 .step = 1,
 					 .op = op,
 					 .window = window };
 
-	if (ioctl(softgpu_device, SOFTGPU_ACCESS, &access)) {
-		guest_log("# access of the GPU: %s", guest_error_name(errno));
-		access.errors++;
-	}
+	softgpu_touch_with(tenant, &access);
 	return access;
 }
 

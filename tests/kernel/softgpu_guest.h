@@ -64,6 +64,9 @@ struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint
 				    uint64_t stride, enum softgpu_op op, uint64_t value,
 				    unsigned int window);
 
+/* The same with all that softgpu_ioctl.h has; client and channel are the tenant's. */
+void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access);
+
 struct softgpu_stats softgpu_stats(void);
 
 /* Make an operation fail: SOFTGPU_FAIL. */
@@ -80,6 +83,7 @@ const struct softgpu_event *softgpu_events(size_t *ret_count);
 void test_paging(struct softgpu_tenant *tenant);
 void test_tlb(struct softgpu_tenant *tenant);
 void test_reference(struct softgpu_tenant *tenant);
+void test_judge(struct softgpu_tenant *tenant);
 void test_builtin(struct softgpu_tenant *tenant);
 void test_channel(struct softgpu_tenant *tenant);
 void test_failures(struct softgpu_tenant *tenant);

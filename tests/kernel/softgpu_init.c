@@ -19,6 +19,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "paging", "", test_paging },
 	{ "tlb", "", test_tlb },
 	{ "reference", "", test_reference },
+	{ "judge", "vidmem_mb=64", test_judge },
 	{ "tenants", "", test_tenants },
 	{ "builtin", "", test_builtin },
 	{ "channel", "", test_channel },

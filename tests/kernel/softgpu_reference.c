@@ -4,48 +4,28 @@
  * invalidates, in order and without times. /reference.txt (softgpu_reference.txt) has what it did when these were
  * recorded; it does the same in every run.
  */
-#include "softgpu_guest.h"
+#include "softgpu_judge.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define TEXT_MAX    16384
-#define STEPS_BYTES (4 * SOFTGPU_MB) /* of larger memory only the totals are compared */
-#define LOG_CHUNK   600
-
-struct pattern {
-	const char *name;
-	size_t bytes;
-	size_t stride;
-	unsigned int window;
-	bool random;
-	bool cpu_first;
-	enum softgpu_op op;
-};
-
-/* clang-format off */
-static const struct pattern patterns[] = {
-	{ "sequential 4K pages, window 1", STEPS_BYTES, 4096, 1, false, true, SOFTGPU_READ },
-	{ "sequential 4K pages, window 16", STEPS_BYTES, 4096, 16, false, true, SOFTGPU_READ },
-	{ "sequential 4K pages, window 256", STEPS_BYTES, 4096, 256, false, true, SOFTGPU_READ },
-	{ "stride 64K, window 1", STEPS_BYTES, 65536, 1, false, true, SOFTGPU_READ },
-	{ "stride 64K, window 16", STEPS_BYTES, 65536, 16, false, true, SOFTGPU_READ },
-	{ "stride 128K, window 1", STEPS_BYTES, 131072, 1, false, true, SOFTGPU_READ },
-	{ "stride 512K, window 1", STEPS_BYTES, 524288, 1, false, true, SOFTGPU_READ },
-	{ "random 4K pages", STEPS_BYTES, 4096, 1, true, true, SOFTGPU_READ },
-	{ "first touch by the GPU, window 16", STEPS_BYTES, 4096, 16, false, false, SOFTGPU_READ },
-	{ "oversubscribed 192 MB, window 64, reads", 192 * SOFTGPU_MB, 4096, 64, false, true, SOFTGPU_READ },
-	{ "oversubscribed 192 MB, window 64, writes", 192 * SOFTGPU_MB, 4096, 64, false, true, SOFTGPU_WRITE },
-};
-/* clang-format on */
+#define TEXT_MAX  16384
+#define LOG_CHUNK 600
 
 struct text {
 	size_t length;
 	char bytes[TEXT_MAX];
 };
+
+/* What the driver did for the pattern that runs. */
+static struct {
+	struct text text;
+	bool steps; /* of larger memory only the totals are compared */
+	size_t faults, replays, invalidates;
+	size_t copies[4], bytes[4]; /* by [2 * from vidmem + to vidmem] */
+} reference;
 
 __attribute__((format(printf, 2, 3))) static void append(struct text *text, const char *fmt,
 							 ...)
@@ -60,63 +40,31 @@ __attribute__((format(printf, 2, 3))) static void append(struct text *text, cons
 		text->length = TEXT_MAX - 1;
 }
 
-/* Run the pattern over fresh memory at @p. Returns how many accesses failed. */
-static uint64_t run_pattern(struct softgpu_tenant *tenant, const struct pattern *pattern,
-			    uint64_t *p)
+static void reference_begin(const struct pattern *pattern)
 {
-	size_t count = pattern->bytes / pattern->stride, ignored;
-	uint64_t errors = 0, x = 1;
-
-	for (size_t i = 0; pattern->cpu_first && i < pattern->bytes / 8; i += 512)
-		p[i] = i;
-	softgpu_events(&ignored);
-	if (!pattern->random)
-		errors = softgpu_touch(tenant, p, count, pattern->stride, pattern->op, 7,
-				       pattern->window)
-				 .errors;
-	for (size_t i = 0; pattern->random && i < count; i++) {
-		x = x * 6364136223846793005ull + 1442695040888963407ull;
-		errors += softgpu_touch(tenant, (char *)p + (x >> 33) % count * pattern->stride,
-					1, 8, pattern->op, 0, 1)
-				  .errors;
-	}
-	return errors;
+	memset(&reference, 0, sizeof(reference));
+	reference.steps = !pattern->percent;
+	append(&reference.text, "%s:", pattern->name);
 }
 
 /* Say what the driver did, in the words of the reference. */
-static void describe(struct text *text, const struct pattern *pattern, uint64_t errors)
+static void reference_event(const struct softgpu_event *event)
 {
-	size_t events, faults = 0, replays = 0, invalidates = 0, copies[4] = { 0 },
-		       bytes[4] = { 0 };
-	const struct softgpu_event *event = softgpu_events(&events);
-	bool steps = pattern->bytes <= STEPS_BYTES;
+	bool in = event->how & SOFTGPU_TO_VIDMEM;
 
-	append(text, "%s:", pattern->name);
-	for (size_t i = 0; i < events; i++, event++) {
-		bool in = event->how & SOFTGPU_TO_VIDMEM;
-
-		faults += event->kind == SOFTGPU_EVENT_FAULT;
-		replays += event->kind == SOFTGPU_EVENT_REPLAY;
-		invalidates += event->kind == SOFTGPU_EVENT_INVALIDATE;
-		if (event->kind == SOFTGPU_EVENT_REPLAY && steps)
-			append(text, " |");
-		/* A copy from a virtual address writes page-table entries. */
-		if (event->kind != SOFTGPU_EVENT_COPY || event->how & SOFTGPU_VIRTUAL_SOURCE)
-			continue;
-		copies[event->how & 3]++;
-		bytes[event->how & 3] += event->bytes;
-		if (steps)
-			append(text, " %s%llu+%lluK", in ? "in " : "out ",
-			       (in ? event->b : event->a) / SOFTGPU_PAGE % 512,
-			       event->bytes >> 10);
-	}
-	append(text,
-	       " = faults %zu replays %zu in %zu copies %zu KB out %zu copies %zu KB "
-	       "invalidates %zu "
-	       "errors %llu",
-	       faults, replays, copies[SOFTGPU_TO_VIDMEM], bytes[SOFTGPU_TO_VIDMEM] >> 10,
-	       copies[SOFTGPU_FROM_VIDMEM], bytes[SOFTGPU_FROM_VIDMEM] >> 10, invalidates,
-	       (unsigned long long)errors);
+	reference.faults += event->kind == SOFTGPU_EVENT_FAULT;
+	reference.replays += event->kind == SOFTGPU_EVENT_REPLAY;
+	reference.invalidates += event->kind == SOFTGPU_EVENT_INVALIDATE;
+	if (event->kind == SOFTGPU_EVENT_REPLAY && reference.steps)
+		append(&reference.text, " |");
+	/* A copy from a virtual address writes page-table entries. */
+	if (event->kind != SOFTGPU_EVENT_COPY || event->how & SOFTGPU_VIRTUAL_SOURCE)
+		return;
+	reference.copies[event->how & 3]++;
+	reference.bytes[event->how & 3] += event->bytes;
+	if (reference.steps)
+		append(&reference.text, " %s%llu+%lluK", in ? "in " : "out ",
+		       (in ? event->b : event->a) / SOFTGPU_PAGE % 512, event->bytes >> 10);
 }
 
 /* Find the line of the reference that begins with the name of the pattern. */
@@ -140,23 +88,33 @@ static void log_long(const char *what, const char *text)
 		guest_log("# %s %.*s", what, LOG_CHUNK, text + at);
 }
 
+static void reference_end(const struct pattern *pattern, uint64_t errors)
+{
+	static char line[TEXT_MAX];
+	bool found = find_reference(pattern->name, line);
+
+	append(&reference.text,
+	       " = faults %zu replays %zu in %zu copies %zu KB out %zu copies %zu KB "
+	       "invalidates %zu errors %llu",
+	       reference.faults, reference.replays, reference.copies[SOFTGPU_TO_VIDMEM],
+	       reference.bytes[SOFTGPU_TO_VIDMEM] >> 10, reference.copies[SOFTGPU_FROM_VIDMEM],
+	       reference.bytes[SOFTGPU_FROM_VIDMEM] >> 10, reference.invalidates,
+	       (unsigned long long)errors);
+	if (guest_check(found && strcmp(reference.text.bytes, line) == 0,
+			"the driver does what it did: %s", pattern->name))
+		return;
+	log_long("expected", found ? line : "(no line)");
+	log_long("got", reference.text.bytes);
+}
+
 void test_reference(struct softgpu_tenant *tenant)
 {
-	static struct text text;
-	static char line[TEXT_MAX];
+	static const struct judge_observer observer = {
+		.begin = reference_begin,
+		.event = reference_event,
+		.end = reference_end,
+	};
 
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
-		uint64_t *p = softgpu_managed(tenant, patterns[i].bytes);
-		uint64_t errors = run_pattern(tenant, &patterns[i], p);
-		bool found = find_reference(patterns[i].name, line);
-
-		text.length = 0;
-		describe(&text, &patterns[i], errors);
-		munmap(p, patterns[i].bytes);
-		if (guest_check(found && strcmp(text.bytes, line) == 0,
-				"the driver does what it did: %s", patterns[i].name))
-			continue;
-		log_long("expected", found ? line : "(no line)");
-		log_long("got", text.bytes);
-	}
+	judge_run(tenant, reference_patterns, reference_pattern_count, REFERENCE_CHUNKS,
+		  &observer);
 }

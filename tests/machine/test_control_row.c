@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A new control file is a new row of the core's table and nothing else. This program is built with
- * a table that has one row more (control_row.cmake): "gmem.level", alias "memory.level", a number
- * from 1 to 9. Everything else is as in gvmsim.
+ * A new control file is a new row of the core's table and nothing else. This program is built
+ * with a table that has one row more (control_row.cmake): "gmem.level", alias "memory.level", a
+ * number from 1 to 9. Everything else is as in gvmsim.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -76,7 +76,7 @@ static void rounds_of_a_block(void)
 		ck_assert_uint_eq(range->blocks[0].resident, resident[i]);
 		ck_assert_uint_eq(world_gpu.device.bound_chunks, 1);
 	}
-	/* Memory that exists nowhere goes through the same rounds, and is cleared. */
+	/* New pages, without a copy anywhere, take the same rounds. They are cleared. */
 	ck_assert_uint_eq(world_process.stats.block.pages_cleared, 32);
 	ck_assert_uint_eq(world_process.stats.bytes_h2d, 0);
 	ck_assert_int_eq(world_fault(range, 0, 7), 0);
@@ -125,6 +125,53 @@ START_TEST(advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last)
 {
 	world_profile.fault.page = 5 * US;
 	world_run(16, &world_stock, advised);
+}
+END_TEST
+
+/*
+ * Advice for 20 blocks on 16 chunks. The first pass evicts blocks 0 to 3, and the second then misses
+ * each block: all 20 come again, and as many go. Seen of the real driver: tests/kernel/judge.sh.
+ */
+static void advised_too_much(void)
+{
+	struct gvm_range *range = world_map(&world_process, 20, true);
+	u32 i;
+
+	ck_assert_int_eq(sim_process_prefetch(&world_process, range, GVM_PROCESSOR_GPU), 0);
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 2 * 20 * CHUNK);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, (4 + 20) * CHUNK);
+	for (i = 0; i < 20; i++)
+		ck_assert_uint_eq(range->blocks[i].resident, i < 4 ? 0 : GVM_BLOCK_FULL);
+}
+
+START_TEST(advice_for_more_than_memory_moves_it_twice)
+{
+	world_run(16, &world_stock, advised_too_much);
+}
+END_TEST
+
+/* Advice for a block that is there puts its chunk at the end of the queue. */
+static void advised_again(void)
+{
+	struct gvm_range *old = world_map(&world_process, 8, true);
+	struct gvm_range *young = world_map(&world_process, 8, true);
+	struct gvm_range *fresh = world_map(&world_process, 8, true);
+	u32 i;
+
+	ck_assert_int_eq(sim_process_prefetch(&world_process, old, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, young, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, old, GVM_PROCESSOR_GPU), 0);
+	ck_assert_int_eq(sim_process_prefetch(&world_process, fresh, GVM_PROCESSOR_GPU), 0);
+	for (i = 0; i < 8; i++) {
+		ck_assert_uint_eq(old->blocks[i].resident, GVM_BLOCK_FULL);
+		ck_assert_uint_eq(young->blocks[i].resident, 0);
+	}
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 24 * CHUNK);
+}
+
+START_TEST(advice_for_what_is_there_counts_as_a_use)
+{
+	world_run(16, &world_stock, advised_again);
 }
 END_TEST
 
@@ -575,6 +622,7 @@ TEST_MAIN("nvuvm", rm_takes_a_range_by_force_and_it_is_counted,
 	  a_sequential_walker_takes_six_rounds_a_block,
 	  rounds_grow_by_powers_of_two_and_the_chunk_is_whole,
 	  advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last,
+	  advice_for_more_than_memory_moves_it_twice, advice_for_what_is_there_counts_as_a_use,
 	  each_page_that_comes_from_the_host_is_looked_at,
 	  a_ring_one_block_too_large_misses_everything,
 	  a_fetch_waits_for_its_own_chunk_and_no_other,

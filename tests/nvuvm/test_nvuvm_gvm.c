@@ -269,8 +269,9 @@ static void full_gpu(void)
 	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 	ck_assert_uint_eq(stats()->lazy_given, 3);
 	/*
-	 * Once the copies are out, there is room for 3 more blocks. Then the neighbour, which
-	 * has no limit, takes the chunk unused for longest. It is its own.
+	 * After the copies out there is room for 3 more blocks. For the next block, the
+	 * neighbour, which has no limit, evicts the chunk that was unused for longest: one of
+	 * its own.
 	 */
 	eng_sleep_until(eng_now() + 100 * MS);
 	ck_assert_uint_eq(stats()->lazy_returned, 3);
@@ -279,8 +280,8 @@ static void full_gpu(void)
 	ck_assert_uint_eq(world_other.stats.block.evictions, 1);
 	ck_assert_uint_eq(charged(&world_other), 11);
 	/*
-	 * So are the next 7. The chunk after that is this container's, although it is not above
-	 * its limit.
+	 * The next 7 victims are its own chunks, too. The one after that is a chunk of this
+	 * container, which is not above its limit.
 	 */
 	set_limit(&world_process, 5);
 	fault_blocks(other, 12, 7);

@@ -27,25 +27,25 @@ START_TEST(the_prefetcher_takes_the_largest_subtree_above_51_percent)
 		{ FULL, 0x00005555, 0x55550000, 0, 0x55550000 },
 		/* All pages of 0 to 15 and every second above: 24 of 32 = 75 %. */
 		{ FULL, 0x0000ffff, 0x55550000, 0, 0xffff0000 },
-		/* 17 faults in one batch do what 17 rounds would. */
+		/* 17 faults in one batch have the same result as 17 rounds. */
 		{ FULL, 0x00000000, 0x0001ffff, 0, 0xffffffff },
 		/* Two regions of one batch: 3 of 4 each, 6 of 32 together. */
 		{ FULL, 0x30000003, 0x40000004, 0, 0xc000000c },
 		/*
-		 * Page 3 comes with 3 of 4. It is not counted for the region of 8, which would
-		 * have 5 with it.
+		 * 3 of the first 4 pages bring in page 3. For the region of 8 page 3 does not
+		 * count, so it has 4 of 8, which is not enough.
 		 */
 		{ FULL, 0x00000003, 0x00000014, 0, 0x0000001c },
-		/* Resident pages do not come again. */
+		/* Resident pages are not brought in again. */
 		{ FULL, 0x0000000f, 0x0000000f, 0, 0x00000000 },
 		/* A block of 3 pages: 2 of 3 = 66 %. One of 20: 11 of 20 = 55 %. */
 		{ 0x00000007, 0x00000001, 0x00000002, 0, 0x00000006 },
 		{ 0x000fffff, 0x000003ff, 0x00000400, 0, 0x000ffc00 },
-		/* Pages behind the end are not brought. */
+		/* A fault behind the end of the block brings in no page. */
 		{ 0x00000007, 0x00000000, 0x00000010, 0, 0x00000000 },
 		/*
-		 * A thrashing page comes if it faults. It attracts no page, and is not
-		 * attracted.
+		 * A thrashing page is brought in only by its own fault. It does not count for
+		 * the pages around it.
 		 */
 		{ FULL, 0x00000003, 0x00000004, 0x00000004, 0x00000004 },
 		{ FULL, 0x00000003, 0x00000004, 0x00000008, 0x00000004 },

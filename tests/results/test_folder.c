@@ -43,7 +43,7 @@ static const struct {
 } bad_files[] = {
 	{ RESULTS_SUMMARY, "{", ":1:1: string or '}' expected near end of file" },
 	{ RESULTS_SUMMARY, "{}", ":name: is missing, allowed: a string" },
-	{ RESULTS_SUMMARY, "{\"name\": 3}", ":name: is no string, allowed: a string" },
+	{ RESULTS_SUMMARY, "{\"name\": 3}", ":name: is not a string, allowed: a string" },
 	{ RESULTS_SUMMARY,
 	  "{\"name\": \"n\", \"system\": \"s\", \"config_hash\": \"\", \"version\": \"\", "
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
@@ -67,7 +67,7 @@ static const struct {
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,vllm,5\n",
 	  ":2: 3 fields, expected 4" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n-1,vllm,5,0\n",
-	  ":2: gpu_busy_ns: \"-1\" is no count, allowed: digits" },
+	  ":2: gpu_busy_ns: \"-1\" is not a count, allowed: digits" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,who,5,0\n",
 	  ":2: no container \"who\" in summary.json" },
 };
@@ -109,7 +109,7 @@ START_TEST(csv_files_have_comments_and_reals)
 		ck_assert_int_eq(csv_next(&csv, &error), 1);
 		ck_assert_int_eq(csv_real(&csv, 0, &value, &error), -SIM_EXIT_USER);
 	}
-	ck_assert_ptr_nonnull(strstr(error.text, "r.csv:8: value: \"1x\" is no number"));
+	ck_assert_ptr_nonnull(strstr(error.text, "r.csv:8: value: \"1x\" is not a number"));
 	ck_assert_int_eq(csv_next(&csv, &error), 0);
 	csv_close(&csv);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Shared by the tests of traces: a fresh folder for each test, which must leave no file in it,
- * and a way to read any bytes as a trace.
+ * Shared by the tests of traces: a fresh folder for each test, and functions that read any
+ * bytes as a trace. A test must leave no file in its folder.
  */
 #ifndef TESTS_TRACE_FIXTURE_H
 #define TESTS_TRACE_FIXTURE_H
@@ -22,7 +22,7 @@
 
 #define COUNT(array)   ((int)(sizeof(array) / sizeof((array)[0])))
 
-extern char folder[64];	       /* the test's own */
+extern char folder[64];	       /* the test's folder */
 extern char in_path[128];      /* a file in it to read */
 extern char out_path[128];     /* a file in it to write */
 extern struct sim_error error; /* of the last call that failed */

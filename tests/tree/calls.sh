@@ -9,19 +9,6 @@ cd "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Uses that are left out, "UNIT OTHER", with the reason.
-# - port/common.c is the part of a world that worlds share: it asks the world for the time, and the world
-#   and its lock checker report through it.
-# - systems.c has the table of systems and the functions that they share.
-cat >"$work/left_out" <<'EXEMPT'
-sim/engine/port/lock_order sim/engine/port/common
-sim/engine/port/port sim/engine/port/common
-sim/engine/port_threads/port_threads sim/engine/port/common
-sim/systems/ghost sim/systems/systems
-sim/systems/ghost_uvm sim/systems/systems
-sim/systems/gvm sim/systems/systems
-EXEMPT
-
 # "UNIT TYPE SYMBOL" for each symbol of the objects named on stdin. A build folder may hold objects of
 # sources that are gone.
 symbols() {
@@ -38,7 +25,7 @@ for program in gvmsim gvmcollect; do
 done
 
 circles() {
-	awk -v left_out="$work/left_out" '
+	awk '
 	# Depth first over units; state 1 is on the path, 2 is done.
 	function visit(unit, n, i, k, parts) {
 		state[unit] = 1
@@ -60,17 +47,13 @@ circles() {
 		depth--
 		state[unit] = 2
 	}
-	BEGIN {
-		while ((getline line <left_out) > 0)
-			exempt[line] = 1
-	}
 	$2 != "U" { owner[$3] = $1 }
 	$2 == "U" { uses[++count] = $1 " " $3 }
 	END {
 		for (i = 1; i <= count; i++) {
 			split(uses[i], use, " ")
 			to = owner[use[2]]
-			if (to == "" || to == use[1] || (use[1] " " to) in exempt)
+			if (to == "" || to == use[1])
 				continue
 			if (!((use[1], to) in names))
 				edges[use[1]] = edges[use[1]] " " to

@@ -17,7 +17,7 @@ static void set_up_range(void)
 
 static void map(u32 block, u32 pages)
 {
-	page_table_map(&table, VA + block * GVM_CHUNK_BYTES, block, pages, true);
+	page_table_map(&table, VA + block * GVM_CHUNK_BYTES, block, 0, pages, true);
 }
 
 /* A walk over @count touches in the address space of the test. */
@@ -58,7 +58,7 @@ START_TEST(what_the_ptes_do_not_permit_is_a_miss)
 	set_up_range();
 	for (u32 i = 0; i < 6; i++)
 		map(i, i < 5 ? GVM_BLOCK_FULL : 0xf);
-	page_table_map(&table, VA + GVM_CHUNK_BYTES, 1, 0xff, false);
+	page_table_map(&table, VA + GVM_CHUNK_BYTES, 1, 0, 0xff, false);
 	touch.access = GVM_ACCESS_READ;
 	ck_assert(gmmu_all_resident(WALK(&touch, 1)));
 	ck_assert(!gmmu_find_miss(WALK(&touch, 1), &cursor));

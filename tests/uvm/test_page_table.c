@@ -49,16 +49,16 @@ START_TEST(an_entry_says_what_was_mapped_last)
 	ck_assert_uint_eq(page_table_covered(region, 0), GVM_BLOCK_FULL);
 	ck_assert_uint_eq(page_table_covered(region, 1), 7);
 	ck_assert_uint_eq(region->reads.pages, 35);
-	page_table_map(&table, VA + CHUNK, 9, 7, true);
+	page_table_map(&table, VA + CHUNK, 9, 0, 7, true);
 	ck_assert_uint_eq(region->entries[1].chunk, 9);
 	ck_assert_uint_eq(region->reads.pages, 32);
 	ck_assert_uint_eq(region->writes.pages, 32);
 	/* Map pages again for reads only, and then one page for writes. */
-	page_table_map(&table, VA + CHUNK, 9, 3, false);
+	page_table_map(&table, VA + CHUNK, 9, 0, 3, false);
 	ck_assert_uint_eq(page_table_accessible(region, 1, GVM_ACCESS_READ), 7);
 	ck_assert_uint_eq(page_table_accessible(region, 1, GVM_ACCESS_WRITE), 4);
 	ck_assert_uint_eq(region->writes.pages, 34);
-	page_table_map(&table, VA + CHUNK, 9, 1, true);
+	page_table_map(&table, VA + CHUNK, 9, 0, 1, true);
 	ck_assert_uint_eq(page_table_accessible(region, 1, GVM_ACCESS_ATOMIC), 5);
 	page_table_unmap(&table, VA + CHUNK, 5);
 	ck_assert_uint_eq(region->entries[1].valid, 2);
@@ -77,7 +77,7 @@ START_TEST(the_next_hole_is_the_first_block_that_lacks_a_page)
 	ck_assert_int_eq(page_table_reserve(&table, VA, BLOCKS * CHUNK), 0);
 	region = page_table_find(&table, VA);
 	for (u32 i = 0; i < BLOCKS; i++)
-		page_table_map(&table, VA + i * CHUNK, i, GVM_BLOCK_FULL, true);
+		page_table_map(&table, VA + i * CHUNK, i, 0, GVM_BLOCK_FULL, true);
 	for (u32 round = 0; round < 2000; round++) {
 		u32 block = draw_below(&random_state, BLOCKS);
 		u32 from = draw_below(&random_state, BLOCKS);
@@ -90,9 +90,10 @@ START_TEST(the_next_hole_is_the_first_block_that_lacks_a_page)
 		 * the summary.
 		 */
 		if (draw_below(&random_state, 4))
-			page_table_map(&table, VA + block * CHUNK, block, GVM_BLOCK_FULL, true);
+			page_table_map(&table, VA + block * CHUNK, block, 0, GVM_BLOCK_FULL,
+				       true);
 		else if (draw_below(&random_state, 2))
-			page_table_map(&table, VA + block * CHUNK, block, 1u << block % 32,
+			page_table_map(&table, VA + block * CHUNK, block, 0, 1u << block % 32,
 				       false);
 		else
 			page_table_unmap(&table, VA + block * CHUNK, 1u << block % 32);
@@ -239,11 +240,11 @@ START_TEST(walks_agree_with_a_look_at_every_block)
 			u64 va = VA + i * CHUNK;
 			u32 all = page_table_covered(page_table_find(&table, VA), i);
 
-			page_table_map(&table, va, i, all, true);
+			page_table_map(&table, va, i, 0, all, true);
 			if (draw_below(&state, 40) < holes)
 				page_table_unmap(&table, va, all & draw_below(&state, U32_MAX));
 			else if (draw_below(&state, 40) < holes)
-				page_table_map(&table, va, i, all & 5, false);
+				page_table_map(&table, va, i, 0, all & 5, false);
 		}
 		draw_touches(&state);
 		count = compare_misses();

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The part of libcheck that the tests of the core use, for gvm_coretest.ko, which compiles the same files
- * unchanged. Differences:
+ * The part of libcheck that the tests of the core use. gvm_coretest.ko compiles the files of
+ * the tests unchanged. It differs from libcheck:
  *
- *   - libcheck forks for each test, which a kernel cannot. Here a test and its fixtures have a
- *     thread of their own, and an assertion that fails ends it. As in a forked test, there is no
- *     tear-down then: objects on the test's stack are gone, and may still be linked. Memory from
- *     calloc() is freed after the test, failed or not.
- *   - Static data stay as the test before left them. A test makes its own world.
- *   - Nothing may be asserted under a spinlock, nor fail with a worker still running.
- *   - A broken invariant aborts a program and makes a kernel warn: tests that expect a signal are
- *     reported, but skipped.
+ *   - libcheck forks for each test. A kernel cannot. Here a test and its fixtures have a thread
+ *     of their own, and a failed assertion ends that thread. As in a forked test, there is no
+ *     tear-down then: objects on the test's stack are gone, and lists may still hold them.
+ *     Memory from calloc() is freed after each test.
+ *   - Static data keep the values that the test before has left. So each test makes its own
+ *     world.
+ *   - A test must not assert under a spinlock, and must not fail while one of its workers runs.
+ *   - A broken invariant aborts a program, but a kernel only warns. So tests that expect a
+ *     signal are reported as skipped.
  */
 #ifndef GVM_CORETEST_CHECK_H
 #define GVM_CORETEST_CHECK_H
@@ -38,7 +39,7 @@ typedef struct SRunner SRunner;
 	static void NAME##_fn(int _i)
 #define END_TEST
 
-/* How srunner_run_all() reports is no choice here. */
+/* Accepted and ignored: srunner_run_all() reports in one way only. */
 enum print_output { CK_NORMAL, CK_ENV };
 
 Suite *suite_create(const char *name);
@@ -48,12 +49,12 @@ void suite_add_tcase(Suite *suite, TCase *tcase);
 /* @setup and @teardown may be NULL. */
 void tcase_add_checked_fixture(TCase *tcase, void (*setup)(void), void (*teardown)(void));
 
-/* There is one for all tests: that of the machine they run in. */
+/* Ignored: one timeout, of the virtual machine, holds for all tests together. */
 static inline void tcase_set_timeout(TCase *tcase, int seconds)
 {
 }
 
-/* Add @test for each _i from @start on that is less than @end; to be run, or skipped because. */
+/* Add @test for each _i from @start to @end - 1. @skip: the reason to skip it, or NULL. */
 void coretest_add(TCase *tcase, const TTest *test, int start, int end, const char *skip);
 
 #define tcase_add_test(tcase, test) coretest_add((tcase), (test), 0, 1, NULL)
@@ -62,23 +63,28 @@ void coretest_add(TCase *tcase, const TTest *test, int start, int end, const cha
 #define tcase_add_test_raise_signal(tcase, test, signal) \
 	coretest_add((tcase), (test), 0, 1, "a broken invariant only warns here")
 
-/* Run a suite; free it with the runner. */
+/* A runner runs one suite. srunner_free() also frees the suite. */
 SRunner *srunner_create(Suite *suite);
 void srunner_run_all(SRunner *runner, enum print_output output);
 int srunner_ntests_failed(const SRunner *runner);
 void srunner_free(SRunner *runner);
 
-/* The test has failed, and why. Returns what the calling thread, which must exit, completes. */
+/*
+ * Record that the test has failed, and the reason. Returns the completion for the exit of the
+ * calling thread, which must exit now; NULL: there is none.
+ */
 struct completion *__printf(3, 4)
 	coretest_failed(const char *file, int line, const char *fmt, ...);
 
-/* NULL is equal to nothing but, if it may be, NULL. */
+/* Are the texts equal? NULL differs from every text. Two NULLs are equal if @may_be_null. */
 static inline bool coretest_same_text(const char *a, const char *b, bool may_be_null)
 {
 	return a && b ? !strcmp(a, b) : may_be_null && a == b;
 }
 
-/* The exit is called here, by a name that objtool knows not to return. */
+/*
+ * objtool knows that kthread_complete_and_exit() does not return, so it is called right here.
+ */
 #define ck_abort_msg(fmt, ...)     \
 	kthread_complete_and_exit( \
 		coretest_failed(KBUILD_BASENAME, __LINE__, fmt, ##__VA_ARGS__), 0)
@@ -89,7 +95,7 @@ static inline bool coretest_same_text(const char *a, const char *b, bool may_be_
 	} while (0)
 #define ck_assert(condition) ck_assert_msg(condition, "%s", #condition)
 
-/* The texts come along from where the macros in them have not been expanded yet. */
+/* @a_text and @b_text come from the callers, which have them before macros are expanded. */
 #define coretest_assert_number(type, format, a, op, b, a_text, b_text)                    \
 	do {                                                                              \
 		const type ck_a = (a);                                                    \

@@ -5,7 +5,7 @@
 
 #include <linux/printk.h>
 
-/* The text brings its newline, and is in the log at once. */
+/* The text has its own newline. It is in the log at once, so there is nothing to flush. */
 #define printf(fmt, ...) pr_info(fmt, ##__VA_ARGS__)
 #define stdout		 NULL
 

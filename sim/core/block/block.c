@@ -104,8 +104,8 @@ static void block_map_locked(struct gvm_range *range, u32 index, u32 pages,
 	range->resident_pages += hweight32(pages & ~block->resident);
 	block->resident |= pages;
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
-	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk, pages,
-			 access);
+	memory->mmu->map(memory->gpu, range->space, block_va(range, index), block->chunk,
+			 block->offset_pages, pages, access);
 }
 
 /*
@@ -137,17 +137,23 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages)
 	block_set_hinted_locked(range, block, block->hinted & ~pages);
 }
 
-void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep)
+bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep)
 {
 	struct gvm_memory *memory = range->memory;
 	u32 chunk = block->chunk;
+	bool last = true;
 
-	block->chunk = GVM_NO_CHUNK;
-	gvm_frame_set_in_service(memory, chunk, false);
-	gvm_frame_set(memory, chunk, NULL, 0);
-	gvm_uncharge(memory->device, chunk);
-	if (!keep)
+	gvm_block_set_in_service(memory, block, false);
+	if (gvm_block_is_part(memory, block)) {
+		last = gvm_part_drop_locked(range, block);
+	} else {
+		block->chunk = GVM_NO_CHUNK;
+		gvm_frame_set(memory, chunk, 0, NULL, 0);
+		gvm_uncharge(memory->device, chunk);
+	}
+	if (last && !keep)
 		memory->mmu->chunk_free(memory->gpu, chunk);
+	return last;
 }
 
 /* Take a block's pages and its chunk away. The data is lost. Range's lock held. */
@@ -186,10 +192,12 @@ void gvm_range_destroy(struct gvm_range *range)
  */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
-	gvm_frame_set_in_service(range->memory, chunk, true);
-	gvm_frame_set(range->memory, chunk, range, index);
+	struct gvm_block *block = &range->blocks[index];
+
+	block->chunk = chunk;
+	gvm_block_set_in_service(range->memory, block, true);
+	gvm_frame_set(range->memory, chunk, 0, range, index);
 	gvm_charge_bind(range->container, chunk);
-	range->blocks[index].chunk = chunk;
 }
 
 /*
@@ -202,6 +210,8 @@ static int block_populate_locked(struct gvm_range *range, u32 index)
 	u32 chunk;
 	int status;
 
+	if (gvm_block_is_part(memory, &range->blocks[index]))
+		return gvm_part_populate_locked(range, index);
 	status = gvm_charge_reserve(range->container);
 	if (status)
 		return status;
@@ -216,15 +226,19 @@ static int block_populate_locked(struct gvm_range *range, u32 index)
 
 typedef int (*block_move)(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence);
 
-/* The lowest contiguous run of pages in a non-empty mask. */
-static struct gvm_page_run mask_first_run(void *space, u32 chunk, u32 mask)
+/* The lowest contiguous run of pages of a block in a non-empty mask. */
+static struct gvm_page_run mask_first_run(struct gvm_range *range, u32 index, u32 mask)
 {
+	const struct gvm_block *block = &range->blocks[index];
 	u32 first = (u32)__ffs(mask);
 	u32 above = ~(mask >> first); /* zero bits of the mask, from @first on */
 
 	return (struct gvm_page_run){
-		.space = space,
-		.chunk = chunk,
+		.range = range,
+		.index = index,
+		.space = range->space,
+		.chunk = block->chunk,
+		.offset_pages = block->offset_pages,
 		.first_page = first,
 		.page_count = above ? (u32)__ffs(above) : GVM_PAGES_PER_BLOCK,
 	};
@@ -236,11 +250,11 @@ static u32 run_mask(const struct gvm_page_run *run)
 }
 
 /* Start moving or clearing the pages of @mask, one call for each contiguous run of them. */
-static int block_move_runs(struct gvm_range *range, const struct gvm_block *block, u32 mask,
-			   block_move move, struct gvm_fence *fence)
+static int block_move_runs(struct gvm_range *range, u32 index, u32 mask, block_move move,
+			   struct gvm_fence *fence)
 {
 	while (mask) {
-		struct gvm_page_run run = mask_first_run(range->space, block->chunk, mask);
+		struct gvm_page_run run = mask_first_run(range, index, mask);
 		int status = move(range->memory->gpu, &run, fence);
 
 		if (status)
@@ -291,9 +305,9 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 	if (copy & block->swapped)
 		status = block_wait_for_host(range, block);
 	if (!status)
-		status = block_move_runs(range, block, copy, mmu->copy_in, fence);
+		status = block_move_runs(range, index, copy, mmu->copy_in, fence);
 	if (!status)
-		status = block_move_runs(range, block, clear, mmu->clear, fence);
+		status = block_move_runs(range, index, clear, mmu->clear, fence);
 	if (!status && range->stats) {
 		range->stats->pages_copied_in += hweight32(copy);
 		range->stats->pages_cleared += hweight32(clear);
@@ -311,13 +325,13 @@ static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
 	if (block->chunk == GVM_NO_CHUNK)
 		status = block_populate_locked(range, index);
 	else
-		gvm_frame_set_in_service(range->memory, block->chunk, true);
+		gvm_block_set_in_service(range->memory, block, true);
 	if (status)
 		return status;
 	gvm_cost(GVM_COST_BLOCK, 1);
 	status = gvm_block_fill_locked(range, index, wanted, fence);
 	if (status)
-		gvm_frame_set_in_service(range->memory, block->chunk, false);
+		gvm_block_set_in_service(range->memory, block, false);
 	return status;
 }
 
@@ -336,7 +350,7 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 	gvm_swap_uncharge(range->container, (u64)hweight32(back) << GVM_PAGE_SHIFT);
 	gvm_block_leave_host_locked(range, index, wanted & ~clean);
 	gvm_clock_touch(range->memory->device, block->chunk);
-	gvm_frame_set_in_service(range->memory, block->chunk, false);
+	gvm_block_set_in_service(range->memory, block, false);
 }
 
 /* The pages of one block that faults of a batch ask for. */
@@ -411,6 +425,8 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 			     bool others, struct gvm_fence *fence)
 {
 	struct gvm_eviction evictions = { 0 };
+	/* A part may fit as soon as the container frees less than a chunk, so look again. */
+	bool whole = !gvm_block_is_part(range->memory, &range->blocks[request->index]);
 	bool none = false, none_before, needs_room;
 	int status, room;
 	u32 tries;
@@ -426,7 +442,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 			return -EAGAIN;
 		none_before = none;
 		none = gvm_evict_found_nobody(room);
-		if (none && (none_before || status == -EDQUOT))
+		if (none && (none_before || (whole && status == -EDQUOT)))
 			return status;
 		if (room && !none)
 			return room;
@@ -434,7 +450,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 	return -EAGAIN;
 }
 
-/* The second half, if the first half of the block succeeded. */
+/* Do the second half of a block's service, if its first half has succeeded. */
 static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
 	struct gvm_block *block = &range->blocks[request->index];
@@ -445,7 +461,7 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 	 * all wanted pages and may have lost them since. A range that is dying has no block in
 	 * service.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && gvm_frame_in_service(range->memory, block->chunk))
+	if (block->chunk != GVM_NO_CHUNK && gvm_block_in_service(range->memory, block))
 		gvm_block_finish_locked(range, request->index,
 					block_wanted(block, request) |
 						block_remapped(block, request),
@@ -471,7 +487,7 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_fence *fence)
 {
 	struct block_request request;
-	u32 done, blocks = 0, started = 0;
+	u32 done, pages = 0, blocks = 0, started = 0;
 	int status;
 
 	gvm_range_enter(range);
@@ -485,18 +501,20 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 	for (done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
 		range_finish_block(range, &request);
+		pages += gvm_block_pages(range->memory, &range->blocks[request.index]);
 		blocks++;
 	}
 	range_keep_limit(range, blocks);
-	gvm_evictors_kick(range->container, blocks);
+	gvm_evictors_kick(range->container,
+			  (pages + GVM_PAGES_PER_BLOCK - 1) / GVM_PAGES_PER_BLOCK);
 	gvm_range_leave(range);
 }
 
 /*
  * The copies of the pages @copied have started. From now on the block's data counts as on the
- * host.
+ * host. Returns whether the block was the last one of its chunk.
  */
-static void block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
+static bool block_leave_device_locked(struct gvm_range *range, struct gvm_block *block,
 				      u32 pages, u32 copied,
 				      const struct gvm_eviction *eviction)
 {
@@ -505,7 +523,7 @@ static void block_leave_device_locked(struct gvm_range *range, struct gvm_block 
 	if (copied) /* else an earlier copy may still be under way */
 		block->out_sequence = eviction->fence.sequence[GVM_ENGINE_OUT];
 	gvm_swap_charge(range->container, (u64)hweight32(pages) << GVM_PAGE_SHIFT);
-	gvm_block_drop_chunk_locked(range, block, eviction->keep);
+	return gvm_block_drop_chunk_locked(range, block, eviction->keep);
 }
 
 /* Unmap first: no write can come after the copy has started. */
@@ -517,15 +535,16 @@ int gvm_block_push_out_locked(struct gvm_range *range, u32 index, u32 pages,
 	int status;
 
 	gvm_block_unmap_locked(range, index, pages);
-	status = block_move_runs(range, block, pages & ~clean, range->memory->mmu->copy_out,
+	status = block_move_runs(range, index, pages & ~clean, range->memory->mmu->copy_out,
 				 fence);
 	if (status)
 		block_map_clean_locked(range, index, pages, clean);
 	return status;
 }
 
+/* Evict one block of a picked chunk. *ret_last: no other block had a part of the chunk. */
 static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
-			      struct gvm_eviction *eviction)
+			      struct gvm_eviction *eviction, bool *ret_last)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_block *block = &range->blocks[index];
@@ -535,44 +554,63 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	/* The chunk may have left the block before this thread got the lock. */
 	if (block->chunk != chunk || !gvm_clock_is_picked(memory->device, chunk))
 		return -ENOENT;
-	if (gvm_frame_in_service(memory, chunk)) {
-		gvm_clock_putback(memory->device, chunk);
+	if (gvm_block_in_service(memory, block))
 		return -EBUSY;
-	}
 	gvm_cost(GVM_COST_EVICT, 1);
 	pages = block->resident;
 	dirty = pages & ~block->clean;
 	status = gvm_block_push_out_locked(range, index, pages, &eviction->fence);
-	if (status) {
-		gvm_clock_putback(memory->device, chunk);
+	if (status)
 		return status;
-	}
-	block_leave_device_locked(range, block, pages, dirty, eviction);
+	*ret_last = block_leave_device_locked(range, block, pages, dirty, eviction);
 	gvm_trace_evict(range->container, block_va(range, index), chunk, hweight32(pages));
 	return 0;
 }
 
+/*
+ * The blocks of a chunk leave one after the other, each under its range's lock. Those that are
+ * in service stay, and the chunk with them. An error ends the walk. Blocks that have left stay
+ * away: no data is lost, and the limit has got its bytes.
+ *
+ * Owners may free all blocks meanwhile. Then the chunk is free, or another block's, and it may
+ * even be picked anew. An eviction that puts it back too early is harmless: the other evictor
+ * finds that the chunk is not picked any more.
+ */
 int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *eviction)
 {
+	int status = -ENOENT, stays = 0;
+	bool last = false, left = false;
 	struct gvm_range *range;
-	int status;
-	u32 index;
+	u32 page, index;
 
 	eviction->left_bytes = 0;
-	range = gvm_frame_enter_range(memory, chunk, &index);
-	if (!range)
+	for (page = 0; !last && (!stays || stays == -EBUSY); page++) {
+		range = gvm_frame_enter_range(memory, chunk, &page, &index);
+		if (!range)
+			break;
+		gvm_mutex_lock(&range->lock);
+		status = block_evict_locked(range, index, chunk, eviction, &last);
+		gvm_mutex_unlock(&range->lock);
+		/*
+		 * Count after other threads can see the eviction: in the simulator the unlock
+		 * may take time.
+		 */
+		if (!status && range->stats)
+			range->stats->evictions++;
+		gvm_range_leave(range);
+		left |= !status;
+		if (status && status != -ENOENT)
+			stays = status;
+	}
+	if (last)
+		return 0;
+	/* Nothing to put back: the last block has left by itself. */
+	if (!stays || !(eviction->left_bytes = gvm_clock_putback_rest(memory->device, chunk)))
 		return -ENOENT;
-	gvm_mutex_lock(&range->lock);
-	status = block_evict_locked(range, index, chunk, eviction);
-	gvm_mutex_unlock(&range->lock);
-	/*
-	 * Count after other threads can see the eviction: in the simulator the unlock may take
-	 * time.
-	 */
-	if (!status && range->stats)
-		range->stats->evictions++;
-	gvm_range_leave(range);
-	return status;
+	if (left && stays == -EBUSY)
+		return 0;
+	eviction->left_bytes = 0;
+	return stays;
 }
 
 static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
@@ -583,7 +621,7 @@ static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
 
 	if (block->chunk != chunk)
 		return -ENOENT;
-	if (gvm_frame_in_service(memory, chunk))
+	if (gvm_block_in_service(memory, block))
 		return -EBUSY;
 	if (!mapped)
 		return 0;
@@ -593,23 +631,33 @@ static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
 	return 0;
 }
 
+/* Hint all blocks of the chunk: any of them that is used saves it. */
 int gvm_block_hint(struct gvm_memory *memory, u32 chunk)
 {
-	struct gvm_range *range;
-	int status;
-	u32 index;
+	int status = -ENOENT;
 
-	range = gvm_frame_enter_range(memory, chunk, &index);
-	if (!range)
-		return -ENOENT;
-	gvm_mutex_lock(&range->lock);
-	status = block_hint_locked(range, index, chunk);
-	gvm_mutex_unlock(&range->lock);
-	gvm_range_leave(range);
-	return status;
+	for (u32 page = 0;; page++) {
+		struct gvm_range *range;
+		int one;
+		u32 index;
+
+		range = gvm_frame_enter_range(memory, chunk, &page, &index);
+		if (!range)
+			return status;
+		gvm_mutex_lock(&range->lock);
+		one = block_hint_locked(range, index, chunk);
+		gvm_mutex_unlock(&range->lock);
+		gvm_range_leave(range);
+		if (!one || status == -ENOENT)
+			status = one;
+	}
 }
 
 bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk)
 {
-	return !gvm_frame_in_service(memory, chunk);
+	for (u32 page = 0; page < 1u << memory->frame_shift; page++) {
+		if (READ_ONCE(gvm_frame(memory, chunk, page)->in_service))
+			return false;
+	}
+	return true;
 }

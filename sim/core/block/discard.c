@@ -20,24 +20,24 @@
  */
 #include "gvm/block.h"
 
-/* Discard @pages of a block. Returns true: the block's chunk has become free. */
-static bool discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
+/* Discard @pages of a block. Returns the bytes of device memory that have become free. */
+static u64 discard_block_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	struct gvm_block *block = &range->blocks[index];
 
 	if (block->chunk == GVM_NO_CHUNK) {
 		gvm_block_leave_host_locked(range, index, pages);
-		return false;
+		return 0;
 	}
-	if (gvm_frame_in_service(range->memory, block->chunk))
-		return false;
+	if (gvm_block_in_service(range->memory, block))
+		return 0;
 	gvm_cost(GVM_COST_BLOCK, 1);
 	gvm_block_leave_host_locked(range, index, pages);
 	gvm_block_unmap_locked(range, index, pages & block->resident);
 	if (block->resident)
-		return false;
+		return 0;
 	gvm_block_drop_chunk_locked(range, block, false);
-	return true;
+	return (u64)gvm_block_pages(range->memory, block) << GVM_PAGE_SHIFT;
 }
 
 /* The mask of block number @index for the range's pages from @first to before @end. */
@@ -64,9 +64,9 @@ u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes)
 	for (index = (u32)(first / GVM_PAGES_PER_BLOCK);
 	     (u64)index * GVM_PAGES_PER_BLOCK < end && first < end; index++) {
 		gvm_mutex_lock(&range->lock);
-		if (!range->dying &&
-		    discard_block_locked(range, index, discard_mask(index, first, end)))
-			freed += GVM_CHUNK_BYTES;
+		if (!range->dying)
+			freed += discard_block_locked(range, index,
+						      discard_mask(index, first, end));
 		gvm_mutex_unlock(&range->lock);
 	}
 	gvm_range_leave(range);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. From a chunk to its block, over struct gvm_mmu_ops.
+ * Layer: block. From a chunk to its blocks, over struct gvm_mmu_ops.
  *
- * An eviction has a chunk and looks for its block. A frame says in which block the chunk was.
+ * An eviction has a chunk and looks for its block, or for one block after the other if the chunk
+ * has parts (block/part.c). A frame says in which block the chunk was.
  * Whether the chunk is still there is known only under that range's lock. The range cannot go
  * meanwhile, since its destruction waits for the threads inside.
  *
@@ -24,35 +25,42 @@ int gvm_memory_init(struct gvm_memory *memory, struct gvm_device *device,
 	memory->gpu = gpu;
 	gvm_spin_init(&memory->lock, "gvm memory");
 	memory->ranges = RB_ROOT;
-	memory->frames = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->frames));
-	return memory->frames ? 0 : -ENOMEM;
+	gvm_mutex_init(&memory->parts_lock, "gvm parts");
+	if (device->payers) {
+		memory->frame_shift = (u32)__ffs(GVM_PAGES_PER_BLOCK);
+		memory->roots = gvm_alloc((size_t)device->chunk_count * sizeof(*memory->roots));
+		if (!memory->roots)
+			return -ENOMEM;
+		for (u32 i = 0; i < device->chunk_count; i++)
+			INIT_LIST_HEAD(&memory->roots[i].node);
+	}
+	memory->frames = gvm_alloc(((size_t)device->chunk_count << memory->frame_shift) *
+				   sizeof(*memory->frames));
+	if (memory->frames)
+		return 0;
+	gvm_free(memory->roots);
+	memory->roots = NULL;
+	return -ENOMEM;
 }
 
 void gvm_memory_destroy(struct gvm_memory *memory)
 {
 	GVM_ASSERT(RB_EMPTY_ROOT(&memory->ranges));
+	gvm_free(memory->roots);
 	gvm_free(memory->frames);
+	memory->roots = NULL;
 	memory->frames = NULL;
 }
 
-void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index)
+void gvm_frame_set(struct gvm_memory *memory, u32 chunk, u32 page, struct gvm_range *range,
+		   u32 index)
 {
-	struct gvm_frame *frame = &memory->frames[chunk];
+	struct gvm_frame *frame = gvm_frame(memory, chunk, page);
 
 	gvm_spin_lock(&memory->lock);
 	frame->range = range;
 	frame->index = index;
 	gvm_spin_unlock(&memory->lock);
-}
-
-void gvm_frame_set_in_service(struct gvm_memory *memory, u32 chunk, bool in_service)
-{
-	WRITE_ONCE(memory->frames[chunk].in_service, in_service);
-}
-
-bool gvm_frame_in_service(const struct gvm_memory *memory, u32 chunk)
-{
-	return READ_ONCE(memory->frames[chunk].in_service);
 }
 
 void gvm_range_enter(struct gvm_range *range)
@@ -64,14 +72,20 @@ void gvm_range_enter(struct gvm_range *range)
 	gvm_spin_unlock(&memory->lock);
 }
 
-struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index)
+struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *page,
+					u32 *ret_index)
 {
-	struct gvm_frame *frame = &memory->frames[chunk];
-	struct gvm_range *range;
+	struct gvm_range *range = NULL;
 
 	gvm_spin_lock(&memory->lock);
-	range = frame->range;
-	*ret_index = frame->index;
+	for (; *page < 1u << memory->frame_shift; ++*page) {
+		const struct gvm_frame *frame = gvm_frame(memory, chunk, *page);
+
+		range = frame->range;
+		*ret_index = frame->index;
+		if (range)
+			break;
+	}
 	if (range)
 		range->users++;
 	gvm_spin_unlock(&memory->lock);

@@ -85,6 +85,11 @@ static u64 memory_discard(void *data, struct gvm_range *range, u64 offset, u64 b
 	return gvm_range_discard(range, offset, bytes);
 }
 
+static int memory_check(void *data)
+{
+	return gvm_memory_check(data);
+}
+
 const struct gvm_memory_ops gvm_block_memory_ops = {
 	.range_init = memory_range_init,
 	.range_destroy = memory_range_destroy,
@@ -97,4 +102,5 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.unevictable_add = memory_unevictable_add,
 	.unevictable_remove = memory_unevictable_remove,
 	.discard = memory_discard,
+	.check = memory_check,
 };

@@ -84,7 +84,7 @@ static int unevictable_try_chunk(struct gvm_memory *memory, struct gvm_unevictab
 	 * gvm_frame_set() takes the lock: an evictor that picked the chunk from its former
 	 * owner may look at it.
 	 */
-	gvm_frame_set(memory, chunk, NULL, taken->first_chunk);
+	gvm_frame_set(memory, chunk, 0, NULL, taken->first_chunk);
 	taken->first_chunk = chunk;
 	taken->chunks++;
 	return 0;
@@ -126,7 +126,7 @@ static void unevictable_trim(struct gvm_memory *memory, struct gvm_unevictable *
 	while (taken->chunks > needed) {
 		u32 chunk = taken->first_chunk;
 
-		taken->first_chunk = memory->frames[chunk].index;
+		taken->first_chunk = gvm_frame(memory, chunk, 0)->index;
 		taken->chunks--;
 		gvm_uncharge_unevictable(taken->container, GVM_CHUNK_BYTES);
 		memory->mmu->chunk_free(memory->gpu, chunk);

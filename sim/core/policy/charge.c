@@ -44,6 +44,11 @@
  * chunks has no victim of its own. The rejected alternative, where the first owner pays for the
  * whole root chunk, lets B use memory at A's cost.
  *
+ * The block layer therefore puts parts of one container only into a chunk (block/part.c). Pages
+ * that no container pays for are still kept from others. So a container may not have more chunks
+ * than its gmem.limit.high has, rounded up, whatever it pays for them. Else a tenant could fill
+ * chunks with parts, discard all but one part of each, and occupy 32 times its limit.
+ *
  *
  * How it differs from the papers (GVM 4.3) and the published driver
  *
@@ -85,6 +90,36 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 		status = -EDQUOT;
 	} else {
 		charge_add_locked(container, bytes);
+	}
+	gvm_spin_unlock(&container->device->lock);
+	return status;
+}
+
+/* May the container have one more chunk, of which it pays for @bytes? */
+static bool charge_has_chunk_locked(const struct gvm_container *container, u64 bytes)
+{
+	u64 high = container->gmem_high_bytes;
+	u64 most = (high >> GVM_CHUNK_SHIFT) + ((high & (GVM_CHUNK_BYTES - 1)) != 0);
+	u64 occupied = gvm_container_occupied_bytes(container) + GVM_CHUNK_BYTES;
+
+	if (container->charged_bytes + bytes > high)
+		return false;
+	return !container->device->payers ||
+	       (occupied + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT <= most;
+}
+
+/* CONTEXT: under a VA-block lock. */
+int gvm_charge_reserve_chunk(struct gvm_container *container, u64 bytes)
+{
+	int status = 0;
+
+	if (!gvm_books_lock(container->device))
+		return -EIO;
+	if (charge_has_chunk_locked(container, bytes)) {
+		charge_add_locked(container, bytes);
+	} else {
+		container->events[GVM_EVENT_HIGH]++;
+		status = -EDQUOT;
 	}
 	gvm_spin_unlock(&container->device->lock);
 	return status;
@@ -185,6 +220,30 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 	if (charge_is_part_locked(device, chunk, first_page, pages))
 		charge_allocate_locked(container, chunk, first_page, pages);
 	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: under a VA-block lock. */
+int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages)
+{
+	struct gvm_device *device = container->device;
+	u64 bytes = (u64)pages << GVM_PAGE_SHIFT;
+	int status = 0;
+
+	if (!gvm_books_lock(device))
+		return -EIO;
+	if (!charge_is_part_locked(device, chunk, first_page, pages)) {
+		status = -EIO;
+	} else if (device->chunks[chunk].state != GVM_CHUNK_BOUND) {
+		status = -EBUSY;
+	} else if (container->charged_bytes + bytes > container->gmem_high_bytes) {
+		container->events[GVM_EVENT_HIGH]++;
+		status = -EDQUOT;
+	} else {
+		charge_add_locked(container, bytes);
+		charge_allocate_locked(container, chunk, first_page, pages);
+	}
+	gvm_spin_unlock(&device->lock);
+	return status;
 }
 
 /* Lower the reservations of an allocated chunk's payers: the chunk is being bound. */
@@ -404,15 +463,19 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
 /* CONTEXT: atomic. */
 u32 gvm_charge_excess(struct gvm_container *container)
 {
-	u64 limit, charged;
+	u64 limit, most, charged, occupied;
 
 	gvm_spin_lock(&container->device->lock);
 	limit = container->gmem_high_bytes;
 	charged = container->charged_bytes;
+	occupied = gvm_container_occupied_bytes(container);
 	gvm_spin_unlock(&container->device->lock);
-	return charged > limit ?
-		       (u32)((charged - limit + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT) :
-		       0;
+	/* In bytes; and in chunks, to which the limit is rounded up. */
+	most = limit + (-limit & (GVM_CHUNK_BYTES - 1));
+	most = max(most, limit); /* the sum may wrap */
+	charged = charged > limit ? charged - limit : 0;
+	occupied = occupied > most ? occupied - most : 0;
+	return (u32)((max(charged, occupied) + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
 }
 
 /* CONTEXT: atomic. */

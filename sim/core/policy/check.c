@@ -26,6 +26,7 @@
  *   5. tsgs         The lists are closed, the owners are right, and a preempted TSG is
  *      disabled.
  *   6. listening    The device's list holds the containers that have listeners.
+ *   7. manager      The memory manager's own books, if it has a call for that.
  *
  * No code here is shared with the code that it checks, not even the definition of "protected".
  */
@@ -547,5 +548,7 @@ int gvm_check(struct gvm_device *device)
 		status = steps[i](device);
 	gvm_spin_unlock(&device->lock);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	if (!status && device->memory_ops && device->memory_ops->check)
+		status = device->memory_ops->check(device->memory);
 	return status;
 }

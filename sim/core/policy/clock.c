@@ -483,21 +483,40 @@ bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk)
 	return picked;
 }
 
-/* CONTEXT: atomic. */
-void gvm_clock_putback(struct gvm_device *device, u32 chunk)
+static void clock_putback_locked(struct gvm_device *device, u32 chunk)
 {
 	struct gvm_chunk *entry = &device->chunks[chunk];
 
+	entry->state = GVM_CHUNK_BOUND;
+	device->evicting_chunks--;
+	entry->owner->evicting_bytes -= entry->bytes;
+	gvm_container_update_shield_locked(entry->owner);
+	gvm_clock_touch(device, chunk);
+}
+
+/* CONTEXT: atomic. */
+void gvm_clock_putback(struct gvm_device *device, u32 chunk)
+{
 	if (!gvm_books_lock(device))
 		return;
-	if (!gvm_is_broken(device, entry->state == GVM_CHUNK_EVICTING)) {
-		entry->state = GVM_CHUNK_BOUND;
-		device->evicting_chunks--;
-		entry->owner->evicting_bytes -= entry->bytes;
-		gvm_container_update_shield_locked(entry->owner);
-		gvm_clock_touch(device, chunk);
+	if (!gvm_is_broken(device, device->chunks[chunk].state == GVM_CHUNK_EVICTING))
+		clock_putback_locked(device, chunk);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+u64 gvm_clock_putback_rest(struct gvm_device *device, u32 chunk)
+{
+	u64 bytes = 0;
+
+	if (!gvm_books_lock(device))
+		return 0;
+	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING) {
+		clock_putback_locked(device, chunk);
+		bytes = device->chunks[chunk].bytes;
 	}
 	gvm_spin_unlock(&device->lock);
+	return bytes;
 }
 
 /*
@@ -530,7 +549,10 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 	return held;
 }
 
-/* Add chunks to the device's counts of exposed and stuck chunks, or subtract them. */
+/*
+ * Add a container's chunks to the device's counts of exposed and stuck chunks, or subtract
+ * them.
+ */
 static void clock_join_side(struct gvm_container *container, u32 chunks)
 {
 	if (!gvm_container_is_shielded(container))

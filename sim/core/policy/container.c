@@ -62,6 +62,7 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	INIT_LIST_HEAD(&container->tsgs);
 	INIT_LIST_HEAD(&container->listeners);
 	INIT_LIST_HEAD(&container->listening);
+	INIT_LIST_HEAD(&container->roomy);
 	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = (u8)gvm_timeslice_us_to_priority(device->default_timeslice_us);

@@ -208,8 +208,8 @@ static int control_freeze_apply(struct gvm_container *container, bool wait)
 }
 
 /*
- * The shim reports launches and ends at different times, so an end may be counted before its
- * launch.
+ * The shim reports launches and ends at different times. So an end may be counted before its
+ * launch, and the difference stops at 0.
  */
 static int control_stat_show(struct gvm_container *container, char *buf, size_t size)
 {

@@ -162,7 +162,8 @@ static int evict_none_own(struct gvm_container *container)
 	int status = -EAGAIN;
 
 	gvm_spin_lock(&container->device->lock);
-	if (container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_high_bytes) {
+	if (gvm_container_occupied_bytes(container) + GVM_CHUNK_BYTES <=
+	    container->gmem_high_bytes) {
 		/* The container has freed memory since its charge was refused. */
 		status = 0;
 	} else if (container->charged_bytes == container->unevictable_bytes) {
@@ -315,7 +316,8 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 	used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-		used = (evictor->container->charged_bytes + GVM_CHUNK_BYTES - 1) >>
+		used = (gvm_container_occupied_bytes(evictor->container) + GVM_CHUNK_BYTES -
+			1) >>
 		       GVM_CHUNK_SHIFT;
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);

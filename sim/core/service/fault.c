@@ -20,7 +20,8 @@
  * counts it, and all other TSGs go on. It must never block its batch. A fault without room just
  * now (-EAGAIN: its own batch took all that its container may have) is left alone: the replay
  * makes it fault again. The loop gives way once a wake-up, since it may wait for an evictor
- * that needs the same CPU.
+ * that needs the same CPU. The thread gets a CPU before the processes of tenants: one that
+ * keeps all CPUs busy delays no fault of another.
  *
  * Several devices can share a fault buffer: the GPU instances of MIG. A record names its
  * device, and its faults are serviced and replayed by the operations of that device. Only the
@@ -265,6 +266,7 @@ static void fault_worker(void *data)
 	struct gvm_fault_handler *handler = data;
 	struct gvm_device *device = handler->device;
 
+	gvm_worker_hurry();
 	while (!gvm_give_way()) {
 		int status = device->ops->wait_for_faults(device->gpu);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The part of the port that both user-space worlds share; see gvm_common.h. */
-#include "gvm/port.h"
+/*
+ * The part of the port that both user-space worlds share; see gvm_common.h. It calls no world,
+ * so that a world and its lock checker can call it.
+ */
+#include "engine/port/gvm_common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 u64 gvm_port_yield_seed;
 
 int scnprintf(char *buf, size_t size, const char *fmt, ...)
@@ -21,29 +23,6 @@ int scnprintf(char *buf, size_t size, const char *fmt, ...)
 	if (length < 0)
 		return 0;
 	return (size_t)length < size ? length : (int)(size - 1);
-}
-
-void *gvm_alloc(size_t bytes)
-{
-	gvm_port_assert_may_sleep();
-	if (gvm_port_alloc_hook)
-		return gvm_port_alloc_hook->alloc(bytes);
-	return calloc(1, bytes);
-}
-
-void gvm_free(void *memory)
-{
-	if (gvm_port_alloc_hook)
-		gvm_port_alloc_hook->release(memory);
-	else
-		free(memory);
-}
-
-u64 gvm_port_date_in(u64 ns)
-{
-	u64 now = gvm_ktime_ns();
-
-	return ns > U64_MAX - now ? U64_MAX : now + ns;
 }
 
 u64 gvm_port_draw(u64 *state)
@@ -69,7 +48,6 @@ void gvm_port_log(const char *level, const char *fmt, ...)
 
 void gvm_port_assert_failed(const char *what, const char *file, int line)
 {
-	fprintf(stderr, "gvm: broken invariant: %s (%s:%d, at %llu ns)\n", what, file, line,
-		gvm_ktime_ns());
+	fprintf(stderr, "gvm: broken invariant: %s (%s:%d)\n", what, file, line);
 	abort();
 }

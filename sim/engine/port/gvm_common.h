@@ -71,7 +71,8 @@ extern const struct gvm_port_alloc_hook *gvm_port_alloc_hook;
 void *gvm_alloc(size_t bytes);
 void gvm_free(void *memory);
 
-/* Abort unless the running thread may sleep now. Each world has its own. */
+/* Each world has its own: the time, and abort unless the running thread may sleep now. */
+u64 gvm_ktime_ns(void);
 void gvm_port_assert_may_sleep(void);
 
 /*
@@ -89,7 +90,14 @@ u64 gvm_port_wakes(struct gvm_waitqueue *wq);
  * (-EINTR).
  */
 int gvm_port_wait(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible);
-u64 gvm_port_date_in(u64 ns);
+
+/* The date in @ns from now; the end of time at most. */
+static inline u64 gvm_port_date_in(u64 ns)
+{
+	u64 now = gvm_ktime_ns();
+
+	return ns > U64_MAX - now ? U64_MAX : now + ns;
+}
 
 #define gvm_port_wait_until(wq, condition, date, interruptible)                           \
 	({                                                                                \

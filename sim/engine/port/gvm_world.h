@@ -93,6 +93,9 @@ struct gvm_worker {
 int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
 		     void *data);
 bool gvm_worker_should_stop(void);
+static inline void gvm_worker_hurry(void)
+{
+}
 void gvm_worker_stop(struct gvm_worker *worker);
 
 /*
@@ -100,8 +103,6 @@ void gvm_worker_stop(struct gvm_worker *worker);
  * time, and others run meanwhile.
  */
 bool gvm_give_way(void);
-
-u64 gvm_ktime_ns(void);
 
 /*
  * Charge CPU time to the running actor. eng_inherited() is the costs in ns, by kind; NULL: no

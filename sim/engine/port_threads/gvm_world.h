@@ -85,11 +85,12 @@ struct gvm_worker {
 int gvm_worker_start(struct gvm_worker *worker, const char *name, void (*function)(void *data),
 		     void *data);
 bool gvm_worker_should_stop(void);
+static inline void gvm_worker_hurry(void)
+{
+}
 void gvm_worker_stop(struct gvm_worker *worker);
 
 bool gvm_give_way(void);
-
-u64 gvm_ktime_ns(void);
 
 /* Nothing to do: the time has really passed. */
 static inline void gvm_cost(enum gvm_cost kind, u32 n)

@@ -216,25 +216,20 @@ static void thread_sleeps_in(struct gvm_port_thread *thread, struct gvm_waitqueu
 	pthread_mutex_unlock(&thread->mutex);
 }
 
-/* Sleep once. The sleep may end early, for no reason. Returns 0 or ETIMEDOUT. */
-static int sleep_once_locked(struct gvm_waitqueue *wq, u64 date)
+/* Sleep until a wake-up. A sleep may end early, for no reason: then it is repeated. */
+static int sleep_locked(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
 {
-	struct timespec until = {
+	const struct timespec until = {
 		.tv_sec = (time_t)(date / NS_PER_SEC),
 		.tv_nsec = (long)(date % NS_PER_SEC),
 	};
 
-	if (date == U64_MAX)
-		return pthread_cond_wait(&wq->woken, &wq->mutex);
-	return pthread_cond_timedwait(&wq->woken, &wq->mutex, &until);
-}
-
-static int sleep_locked(struct gvm_waitqueue *wq, u64 wakes, u64 date, bool interruptible)
-{
 	while (wq->wakes == wakes) {
 		if (interruptible && gvm_worker_should_stop())
 			return -EINTR;
-		if (sleep_once_locked(wq, date) == ETIMEDOUT)
+		if (date == U64_MAX)
+			pthread_cond_wait(&wq->woken, &wq->mutex);
+		else if (pthread_cond_timedwait(&wq->woken, &wq->mutex, &until) == ETIMEDOUT)
 			return -ETIMEDOUT;
 	}
 	return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * An application under tools/corun/timeslice.c, with an RM of its own: the library's system calls come to
- * syscall() below. Prints each timeslice that is set. Class 0xa06c is a channel group, 0xc86f a channel.
+ * An application under tools/corun/timeslice.c, with an RM of its own: the library's system
+ * calls come to syscall() below. Prints each timeslice that is set. Class 0xa06c is a channel
+ * group, 0xc86f a channel.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -59,10 +59,11 @@ bool gvm_block_evictable(const struct gvm_memory *memory, u32 chunk);
 void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
 
 /*
- * Take the chunk away from a block with no mapped page. The chunk is uncharged. Without @keep
- * it is also given back to the device. CONTEXT: atomic.
+ * Take the chunk, or the part of one, away from a block with no mapped page, and uncharge it.
+ * Returns false: other blocks still have parts of the chunk. Else, without @keep, the chunk goes
+ * back to the device. CONTEXT: process.
  */
-void gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
+bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
 
 /*
  * Drop the host's data of @pages: it is on the device now, or the application gave it up.

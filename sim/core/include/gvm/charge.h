@@ -20,7 +20,12 @@
  * gvm_device_config.sub_chunks the books charge exactly the bytes that the driver allocates and
  * frees: its hooks see both, at block_alloc_gpu_chunk() and free_chunk(). The clock works on
  * root chunks, as eviction does. A root chunk stands on the rings of the container that got its
- * first part.
+ * first part. The core's block layer puts parts of one container only into a chunk
+ * (block/part.c):
+ *
+ *   gvm_charge_reserve_chunk()  a part that needs a chunk of its own: the limit holds for the
+ *                               container's bytes and for its chunks
+ *   gvm_charge_join()           a part in a chunk that is bound already
  *
  * Contexts and page tables are charged as unevictable memory, which no clock sees:
  *
@@ -38,10 +43,17 @@
  */
 int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes);
 
-/* The same of one chunk. */
+/*
+ * The same for @bytes, at most a chunk, in a chunk that the container does not have yet. With
+ * sub_chunks the container also gets no more chunks than gmem.limit.high has, rounded up: chunks
+ * that are partly charged do not let it take more of the device. CONTEXT: under a VA-block lock.
+ */
+int gvm_charge_reserve_chunk(struct gvm_container *container, u64 bytes);
+
+/* The same for all of a chunk. */
 static inline int gvm_charge_reserve(struct gvm_container *container)
 {
-	return gvm_charge_reserve_bytes(container, GVM_CHUNK_BYTES);
+	return gvm_charge_reserve_chunk(container, GVM_CHUNK_BYTES);
 }
 
 /*
@@ -72,6 +84,14 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 			       u32 pages);
 
 /*
+ * With sub_chunks: reserve, allocate and bind a part of a chunk that is bound already. None of
+ * its @pages pages from @first_page on is charged yet. Returns 0; -EDQUOT as
+ * gvm_charge_reserve_bytes(); or -EBUSY: the chunk is being evicted, and nothing was charged.
+ * CONTEXT: under a VA-block lock.
+ */
+int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
+
+/*
  * Bind an allocated chunk with all its parts, or a free chunk, which takes a reservation of
  * @container. The chunk enters both clock orders just behind each hand, with clear reference
  * bits. A bound chunk stays as it is. CONTEXT: atomic.
@@ -95,7 +115,10 @@ void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
 void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 
-/* By how many chunks, rounded up, a container is above its gmem.limit.high. CONTEXT: atomic. */
+/*
+ * By how many chunks, rounded up, a container is above its gmem.limit.high, in bytes or in chunks
+ * (gvm_charge_reserve_chunk()). CONTEXT: atomic.
+ */
 u32 gvm_charge_excess(struct gvm_container *container);
 
 /*

@@ -30,9 +30,9 @@ u32 gvm_clock_pick_global(struct gvm_device *device);
 
 /*
  * The last resort when every container is at or under its gmem.limit.low: pick the oldest chunk
- * of one of them, first of the container that was asked the longest time ago. Looks and results are
- * as in the two calls above. The caller asks only for a container that stays at or under its own
- * gmem.limit.low with the new chunk (service/evict.c). CONTEXT: atomic.
+ * of one of them, first of the container that was asked the longest time ago. Looks and results
+ * are as in the two calls above. The caller asks only for a container that stays at or under
+ * its own gmem.limit.low with the new chunk (service/evict.c). CONTEXT: atomic.
  */
 u32 gvm_clock_pick_protected(struct gvm_device *device);
 
@@ -57,6 +57,12 @@ bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk);
 
 /* Put back a picked chunk that was not evicted. It counts as just used. CONTEXT: atomic. */
 void gvm_clock_putback(struct gvm_device *device, u32 chunk);
+
+/*
+ * The same for a chunk of which a part may be left, and that may not be picked any more. Returns
+ * its charged bytes; 0: it was not picked. CONTEXT: atomic.
+ */
+u64 gvm_clock_putback_rest(struct gvm_device *device, u32 chunk);
 
 /*
  * Fill the stash of cold victims that gvm_clock_pick_global() takes from first. Looks at no

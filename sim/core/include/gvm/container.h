@@ -98,6 +98,12 @@ struct gvm_container {
 	u32 listener_count;
 	struct list_head listening; /* in gvm_device.listening, if it has listeners */
 
+	/*
+	 * gvm_root.node: its chunks with room for parts (block/part.c). Guarded by
+	 * gvm_memory.parts_lock.
+	 */
+	struct list_head roomy;
+
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
 	u32 evictor_users;	     /* processes that use it */
 
@@ -119,6 +125,17 @@ struct gvm_container {
 	u64 kernels_ended;
 	u64 kick_ns; /* a launch before this time does not kick the scheduler */
 };
+
+/*
+ * The bytes of device memory that the container occupies: its chunks, its reservations
+ * and its unevictable memory. Only with sub_chunks more than charged_bytes. Device's lock held.
+ * CONTEXT: atomic.
+ */
+static inline u64 gvm_container_occupied_bytes(const struct gvm_container *container)
+{
+	return ((u64)container->bound_chunks << GVM_CHUNK_SHIFT) + container->reserved_bytes +
+	       container->unevictable_bytes;
+}
 
 /*
  * Is the container shielded? The global order has no victims among its chunks, so they leave

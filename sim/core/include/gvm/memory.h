@@ -53,7 +53,7 @@ struct gvm_eviction {
 	 */
 	bool keep;
 	u64 left_bytes; /* out: bytes that could not go; the chunk stays charged for them */
-	u32 chunk;	/* out, of gvm_evict_for(): with keep, the chunk, or GVM_NO_CHUNK */
+	u32 chunk;	/* out, gvm_evict_for() with keep: the chunk, or GVM_NO_CHUNK */
 	struct gvm_fence
 		fence; /* in and out: raised to cover the copies, which may be in flight */
 };
@@ -115,7 +115,8 @@ struct gvm_memory_ops {
 	 * uncharged, and free or (keep) the caller's. On 0 with left_bytes a part had to stay,
 	 * and the chunk has been put back (gvm_clock_putback). -ENOENT: its owner gave it back
 	 * meanwhile; nothing was handed over. Other errors (-EBUSY: in service; -EINTR, or a
-	 * copy's error): the data is where it was, and the chunk has been put back.
+	 * copy's error): the chunk has been put back, and its data is where it was, but for
+	 * parts that had left before the error.
 	 */
 	int (*evict)(void *memory, u32 chunk, struct gvm_eviction *eviction);
 	/* Atomic: free a chunk that evict handed over. */
@@ -166,6 +167,11 @@ struct gvm_memory_ops {
 	 * device memory that became free. NULL: the manager has no such call.
 	 */
 	u64 (*discard)(void *memory, struct gvm_range *range, u64 offset, u64 bytes);
+	/*
+	 * Verify the manager's own books, for gvm_check(). Returns 0, or -EUCLEAN after logging
+	 * the first broken invariant. Or NULL.
+	 */
+	int (*check)(void *memory);
 };
 
 /* Nothing taken yet. CONTEXT: atomic. */

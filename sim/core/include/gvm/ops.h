@@ -142,16 +142,19 @@ struct gvm_gpu_ops {
 	void (*tsg_sample)(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample);
 };
 
-/* One contiguous run of pages to move or clear, inside one block. */
-struct gvm_page_run {
-	void *space;	/* the device's cookie of the pages' address space */
-	u32 chunk;	/* physical chunk on the device */
-	u32 first_page; /* 0 to 31 */
-	u32 page_count; /* 1 to 32 */
-	u32 pieces;	/* copies that a copy engine needs for it; 0 means 1 */
-};
-
 struct gvm_range;
+
+/* One contiguous run of pages to move or clear, inside one block. The range's lock is held. */
+struct gvm_page_run {
+	struct gvm_range *range;
+	u32 index;	  /* of the block in the range */
+	void *space;	  /* the device's cookie of the pages' address space */
+	u32 chunk;	  /* physical chunk on the device */
+	u32 offset_pages; /* page of the chunk in which the block's page 0 lies */
+	u32 first_page;	  /* of the block: 0 to 31 */
+	u32 page_count;	  /* 1 to 32 */
+	u32 pieces;	  /* copies that a copy engine needs for it; 0 means 1 */
+};
 
 /*
  * The memory of one GPU, for a manager that moves pages itself. Operations on one chunk take
@@ -188,11 +191,12 @@ struct gvm_mmu_ops {
 	/* Atomic: has it passed already? */
 	bool (*fence_passed)(void *gpu, const struct gvm_fence *fence);
 	/*
-	 * Write the PTEs of @page_mask of the block at @va, backed by @chunk. They permit what
-	 * @access needs: with less than GVM_ACCESS_WRITE, a write to them faults. A page that
-	 * is mapped read-only may be mapped again to permit writes.
+	 * Write the PTEs of @page_mask of the block at @va. Page n of the block lies in page
+	 * @offset_pages + n of @chunk, whose other pages may be other blocks'. The PTEs permit
+	 * what @access needs: with less than GVM_ACCESS_WRITE, a write to them faults. A page
+	 * that is mapped read-only may be mapped again to permit writes.
 	 */
-	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 page_mask,
+	void (*map)(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages, u32 page_mask,
 		    enum gvm_access access);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
 	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);

@@ -55,6 +55,8 @@
  *   struct gvm_worker                 a thread of the driver
  *     int gvm_worker_start(worker, name, function, data)  0 or -ENOMEM
  *     bool gvm_worker_should_stop(void)                   called by the thread itself
+ *     void gvm_worker_hurry(void)                         likewise: it serves all tenants, and
+ *                                                         gets a CPU before their processes
  *     void gvm_worker_stop(worker)                        interrupts its waits, then joins it
  *
  *   bool gvm_give_way(void)           between two steps of long work, no lock held: another

@@ -11,30 +11,44 @@
 
 struct gvm_range;
 
-/* The place of a chunk: the reverse of gvm_block.chunk. */
+/*
+ * The block of a chunk: the reverse of gvm_block.chunk. With sub_chunks a chunk has a frame for
+ * each page, and that of a block is the frame of its page 0.
+ */
 struct gvm_frame {
-	struct gvm_range *range; /* NULL: in no block. Guarded by gvm_memory.lock */
+	struct gvm_range *range; /* NULL: of no block. Guarded by gvm_memory.lock */
 	u32 index;     /* of the block; guarded likewise. Unevictable memory: the next chunk */
-	u8 in_service; /* its block is in service; gvm_block_evictable() reads it unlocked */
+	u8 in_service; /* the block is in service; gvm_block_evictable() reads it unlocked */
+};
+
+/* A chunk in the books of block/part.c. Guarded by gvm_memory.parts_lock. */
+struct gvm_root {
+	struct gvm_container *container; /* of its parts; NULL: it has none */
+	u32 used;			 /* pages that belong to parts */
+	struct list_head node;		 /* in container->roomy, if it has room */
 };
 
 /*
- * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then this lock
- * or the device's; never two ranges' locks at once.
+ * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then parts_lock,
+ * then this lock or the device's; never two ranges' locks at once.
  */
 struct gvm_memory {
 	struct gvm_device *device;
 	const struct gvm_mmu_ops *mmu;
 	void *gpu;		  /* passed to every call of mmu */
 	struct gvm_spinlock lock; /* leaf: guards the fields below, and users of ranges */
-	struct gvm_frame *frames; /* one for each chunk of the device */
+	struct gvm_frame *frames; /* 1 << frame_shift for each chunk of the device */
 	struct rb_root ranges;	  /* published ranges, by address space and address */
+	u32 frame_shift;
+	struct gvm_mutex parts_lock; /* which parts a chunk has, and their charges */
+	struct gvm_root *roots;	     /* with sub_chunks: one for each chunk; else NULL */
 };
 
 /* One 2 MB block. Guarded by its range's lock. */
 struct gvm_block {
 	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
-	u32 valid;	  /* pages that the range covers */
+	u32 offset_pages; /* page of the chunk in which its page 0 lies; 0 but for a part */
+	u32 valid;	  /* pages that the range covers: page 0 and those behind it */
 	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
 	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
@@ -112,23 +126,80 @@ void gvm_range_hide(struct gvm_range *range);
 void gvm_range_wait_idle(struct gvm_range *range);
 
 /*
- * Mark a chunk's block as in service, so that no evictor takes it, or not; ask for it. CONTEXT:
- * atomic.
+ * The frame of the block that begins at a page of a chunk: 0, but for a part. CONTEXT: atomic.
  */
-void gvm_frame_set_in_service(struct gvm_memory *memory, u32 chunk, bool in_service);
-bool gvm_frame_in_service(const struct gvm_memory *memory, u32 chunk);
+static inline struct gvm_frame *gvm_frame(const struct gvm_memory *memory, u32 chunk, u32 page)
+{
+	return &memory->frames[((size_t)chunk << memory->frame_shift) + page];
+}
 
 /*
- * A chunk came into block @index of @range. @range NULL: it has left its block, or it is
- * unevictable memory and @index is the next chunk of that. CONTEXT: atomic.
+ * Mark a block that has a chunk as in service, so that no evictor takes it, or not; ask for it.
+ * CONTEXT: atomic.
  */
-void gvm_frame_set(struct gvm_memory *memory, u32 chunk, struct gvm_range *range, u32 index);
+static inline void gvm_block_set_in_service(struct gvm_memory *memory,
+					    const struct gvm_block *block, bool in_service)
+{
+	WRITE_ONCE(gvm_frame(memory, block->chunk, block->offset_pages)->in_service,
+		   in_service);
+}
+
+static inline bool gvm_block_in_service(const struct gvm_memory *memory,
+					const struct gvm_block *block)
+{
+	return READ_ONCE(gvm_frame(memory, block->chunk, block->offset_pages)->in_service);
+}
 
 /*
- * Find the range of a chunk and enter it; *ret_index is the chunk's block. Returns NULL: the
- * chunk is in no range. CONTEXT: atomic.
+ * The block that begins at @page of a chunk is @index of @range. @range NULL: none does now, or
+ * the chunk is unevictable memory and @index is the next chunk of that. CONTEXT: atomic.
  */
-struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *ret_index);
+void gvm_frame_set(struct gvm_memory *memory, u32 chunk, u32 page, struct gvm_range *range,
+		   u32 index);
+
+/*
+ * Find the first block of a chunk that begins at page *@page or behind it, and enter its range.
+ * *page becomes the page where it begins, *ret_index its number. Returns NULL: there is no such
+ * block. CONTEXT: atomic.
+ */
+struct gvm_range *gvm_frame_enter_range(struct gvm_memory *memory, u32 chunk, u32 *page,
+					u32 *ret_index);
+
+/*
+ * Does the block live in a part of a chunk (block/part.c)? Other blocks have a chunk of their
+ * own. CONTEXT: atomic.
+ */
+static inline bool gvm_block_is_part(const struct gvm_memory *memory,
+				     const struct gvm_block *block)
+{
+	return memory->roots && block->valid != GVM_BLOCK_FULL;
+}
+
+/* Pages of device memory that the block takes. CONTEXT: atomic. */
+static inline u32 gvm_block_pages(const struct gvm_memory *memory,
+				  const struct gvm_block *block)
+{
+	return gvm_block_is_part(memory, block) ? hweight32(block->valid) : GVM_PAGES_PER_BLOCK;
+}
+
+/*
+ * Give a part to a block without one. It is charged, and the block is in service. Returns 0;
+ * -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). Range's lock held. CONTEXT: process.
+ */
+int gvm_part_populate_locked(struct gvm_range *range, u32 index);
+
+/*
+ * Take the part away from a block with no mapped page, and uncharge it. Returns whether it was
+ * the last one of its chunk: the chunk is then the caller's. Range's lock held. CONTEXT: process.
+ */
+bool gvm_part_drop_locked(struct gvm_range *range, struct gvm_block *block);
+
+/*
+ * gvm_memory_ops.check: does each chunk with parts have the pages, the payers and the place in
+ * its container's list that its blocks say? Returns 0, or -EUCLEAN after logging the first error.
+ * CONTEXT: process.
+ */
+int gvm_memory_check(struct gvm_memory *memory);
 
 /*
  * The part of @pages that keeps its copies in host memory and is mapped read-only. @pages are

@@ -29,8 +29,8 @@
  */
 #define GVM_SCHED_OVERDRAFT_NS (4 * 1000 * (s64)GVM_SCHED_SLICE_MAX_US)
 /*
- * Weighted: the largest credit or debt that is kept: several debtors may owe it to one
- * container.
+ * Weighted: the largest credit or debt that a container keeps. It is a multiple of the debt
+ * that is tolerated, because one container may have credit from several debtors.
  */
 #define GVM_SCHED_CREDIT_MAX_NS (8 * GVM_SCHED_OVERDRAFT_NS)
 

@@ -1,0 +1,95 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Compare what the real nvidia-uvm.ko did on the software GPU with what the simulator's model of it does
+# for the same patterns (softgpu_patterns.c): faults by batch, pages copied each way, victims, in order. A
+# pattern that is not the same fails, with the first difference, unless EXPECTED has its name: then it has to
+# differ. Ends with 77, ctest's SKIP code, if there is no log of the driver.
+#
+#   judge.sh GUEST_LOG MODEL EXPECTED OUT
+set -eu
+
+log=$1
+model=$2
+expected=$3
+out=$4
+
+if [ ! -f "$log" ]; then
+	echo "skipped: there is no $log" >&2
+	exit 77
+fi
+mkdir -p "$out"
+sed -n 's/^tap: judge: //p' "$log" >"$out/driver"
+{ "$model" reference && "$model" judge; } >"$out/model"
+if ! grep -q '^out ' "$out/driver"; then
+	echo "$log has no transcript with an eviction" >&2
+	exit 1
+fi
+
+# The number of copies is only printed: a fault of the model is one of 64 KB, and the driver copies what
+# faulted and what it prefetched apart.
+awk -v names="$expected" '
+	function without_copies(total) {
+		sub(/ copies .*/, "", total)
+		return total
+	}
+	function compare(name,    i, longest, where) {
+		longest = count["driver", name]
+		if (count["model", name] > longest)
+			longest = count["model", name]
+		for (i = 1; i <= longest && !where; i++)
+			if (line["driver", name, i] != line["model", name, i])
+				where = i
+		if (total["driver", name] == "" || total["model", name] == "")
+			where = longest + 1
+		if (where && !(name in may_differ)) {
+			printf "DIFFERS: %s, at step %d of %d:\n", name, where, longest
+			printf "\tdriver: %s\n\tmodel:  %s\n", line["driver", name, where],
+				line["model", name, where]
+			bad++
+		} else if (!where && name in may_differ) {
+			printf "the same, but said to differ: %s\n", name
+			bad++
+		} else {
+			printf "%s: %s (%d steps)\n", where ? "differs as expected" : "same", name, longest
+			steps += longest
+			same += !where
+		}
+		printf "\tdriver: %s\n\tmodel:  %s\n", total["driver", name], total["model", name]
+	}
+	BEGIN {
+		while ((getline text < names) > 0)
+			if (text !~ /^#/ && text != "")
+				may_differ[text] = 1
+	}
+	FNR == 1 { world = ++files == 1 ? "driver" : "model" }
+	/^pattern / {
+		name = substr($0, 9)
+		if (!(name in known)) {
+			known[name] = 1
+			order[++patterns] = name
+		}
+		next
+	}
+	/^total / {
+		total[world, name] = substr($0, 7)
+		line[world, name, ++count[world, name]] = without_copies($0)
+		next
+	}
+	{ line[world, name, ++count[world, name]] = $0 }
+	END {
+		for (i = 1; i <= patterns; i++)
+			compare(order[i])
+		for (name in may_differ)
+			if (!(name in known)) {
+				printf "%s names no pattern: %s\n", names, name
+				bad++
+			}
+		printf "%d of %d patterns are the same, %d steps compared\n", same, patterns, steps
+		exit bad != 0
+	}' "$out/driver" "$out/model" >"$out/judgement" || {
+	grep -A4 -E '^DIFFERS|^the same, but|names no pattern' "$out/judgement" >&2 || true
+	tail -n 1 "$out/judgement" >&2
+	echo "all of it: $out/judgement" >&2
+	exit 1
+}
+tail -n 1 "$out/judgement"

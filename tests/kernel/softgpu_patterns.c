@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The patterns: softgpu_patterns.h. */
+#include "softgpu_patterns.h"
+
+#define ROUNDS 3u
+
+static size_t pattern_blocks(const struct pattern_world *world, const struct pattern *pattern)
+{
+	return pattern->percent ? (world->chunks * pattern->percent + 99) / 100 : 2;
+}
+
+/* Pages of a whole block, as far apart as the pattern says. */
+static void touch_block(const struct pattern_world *world, const struct pattern *pattern,
+			unsigned int range, size_t block)
+{
+	struct pattern_walk walk = { range, block * PATTERN_BLOCK_PAGES,
+				     (PATTERN_BLOCK_PAGES + pattern->step - 1) / pattern->step,
+				     pattern->step };
+
+	world->gpu(&walk, pattern->write, pattern->window);
+}
+
+static void map_range(const struct pattern_world *world, const struct pattern *pattern,
+		      unsigned int range, unsigned int process, size_t blocks)
+{
+	world->map(range, process, blocks, !pattern->gpu_first);
+}
+
+static uint64_t next_random(uint64_t *x)
+{
+	*x = *x * 6364136223846793005ull + 1442695040888963407ull;
+	return *x >> 33;
+}
+
+/* One walk over all of it, of which accesses to neighbouring blocks may wait at once. */
+static void walk_once(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk walk = { 0, 0, blocks * PATTERN_BLOCK_PAGES / pattern->step,
+				     pattern->step };
+
+	map_range(world, pattern, 0, 0, blocks);
+	world->gpu(&walk, pattern->write, pattern->window);
+}
+
+static void walk_cyclic(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		touch_block(world, pattern, 0, i % blocks);
+}
+
+/* A window that does not end at a block. */
+static void walk_rounds(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk walk = { 0, 0, blocks * PATTERN_BLOCK_PAGES / pattern->step,
+				     pattern->step };
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS; i++)
+		world->gpu(&walk, pattern->write, pattern->window);
+}
+
+/* Random pages, one at a time. As many as the memory has pages of 128 KB, or all. */
+static void walk_random_pages(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	size_t pages = blocks * PATTERN_BLOCK_PAGES;
+	size_t count = pattern->percent ? world->chunks * 16 : pages;
+	uint64_t x = 1;
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < count; i++) {
+		struct pattern_walk walk = { 0, next_random(&x) % pages, 1, 1 };
+
+		world->gpu(&walk, pattern->write, 1);
+	}
+}
+
+static void walk_random_blocks(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	uint64_t x = 1;
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		touch_block(world, pattern, 0, next_random(&x) % blocks);
+}
+
+/* Four blocks are touched after each other block. They fault only when they were evicted. */
+static void walk_hot(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * (blocks - 4); i++) {
+		touch_block(world, pattern, 0, 4 + i % (blocks - 4));
+		for (size_t hot = 0; hot < 4; hot++)
+			touch_block(world, pattern, 0, hot);
+	}
+}
+
+/* The same, but of the hot blocks another 64 KB are touched each time: they fault for long. */
+static void walk_hot_that_faults(const struct pattern_world *world,
+				 const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * (blocks - 2); i++) {
+		struct pattern_walk walk = { 0, i % 32 * 16, 1, 1 };
+
+		touch_block(world, pattern, 0, 2 + i % (blocks - 2));
+		world->gpu(&walk, pattern->write, pattern->window);
+		walk.first += PATTERN_BLOCK_PAGES;
+		world->gpu(&walk, pattern->write, pattern->window);
+	}
+}
+
+static void walk_to_and_fro(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+	for (size_t i = blocks; i-- > 0;)
+		touch_block(world, pattern, 0, i);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+}
+
+/* Two processes take turns, each with a working set of that size. */
+static void walk_two(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 1, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++) {
+		touch_block(world, pattern, 0, i % blocks);
+		touch_block(world, pattern, 1, i % blocks);
+	}
+}
+
+/* The GPU writes first, then all is read twice. */
+static void walk_reread(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern reads = *pattern;
+
+	reads.write = false;
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		touch_block(world, i < blocks ? pattern : &reads, 0, i % blocks);
+}
+
+/* Memory is full; the CPU takes some blocks back, whole or in part; then others come. */
+static void walk_cpu_takes(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk whole = { 0, 5 * PATTERN_BLOCK_PAGES, 3 * PATTERN_BLOCK_PAGES, 1 };
+	struct pattern_walk part = { 0, 2 * PATTERN_BLOCK_PAGES, 16, 1 };
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < world->chunks; i++)
+		touch_block(world, pattern, 0, i);
+	world->cpu(&whole);
+	world->cpu(&part);
+	for (size_t i = world->chunks; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+}
+
+/* A range is unmapped while memory is full. */
+static void walk_unmapped(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t half = world->chunks / 2;
+
+	for (unsigned int range = 0; range < 3; range++)
+		map_range(world, pattern, range, 0, half);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 0, i);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 1, i);
+	world->unmap(0);
+	map_range(world, pattern, 3, 0, half);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 2, i);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 3, i);
+}
+
+/* The application prefetches to the GPU more than fits, to the CPU, and to the GPU again. */
+static void walk_migrated(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 0, 4);
+	world->migrate(0, true);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+	world->migrate(1, true);
+	world->migrate(0, false);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+	world->migrate(1, true);
+}
+
+/* A range that is there is prefetched once more. Then others come. */
+static void walk_prefetched_again(const struct pattern_world *world,
+				  const struct pattern *pattern)
+{
+	size_t half = world->chunks / 2;
+
+	for (unsigned int range = 0; range < 3; range++) {
+		map_range(world, pattern, range, 0, half);
+		world->migrate(range == 2 ? 0 : range, true);
+	}
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 2, i);
+	for (size_t i = 0; i < half; i++)
+		touch_block(world, pattern, 0, i);
+}
+
+static void walk_backwards(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk walk = { 0, blocks * PATTERN_BLOCK_PAGES - 1,
+				     blocks * PATTERN_BLOCK_PAGES / pattern->step,
+				     -(size_t)pattern->step };
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < 2; i++)
+		world->gpu(&walk, pattern->write, pattern->window);
+}
+
+/* Eight blocks are walked three times, then eight of which four are new, and so on. */
+static void walk_sliding(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t first = 0; first + 8 <= blocks; first += 4)
+		for (size_t i = 0; i < ROUNDS * 8; i++)
+			touch_block(world, pattern, 0, first + i % 8);
+}
+
+/* One range is streamed once; of another, a small one, a block is touched after each of its blocks. */
+static void walk_stream_beside_small(const struct pattern_world *world,
+				     const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 0, 6);
+	for (size_t i = 0; i < blocks; i++) {
+		touch_block(world, pattern, 0, i);
+		touch_block(world, pattern, 1, i % 6);
+	}
+}
+
+/* The CPU reads back all of it between the rounds of the GPU. */
+static void walk_with_cpu(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk all = { 0, 0, blocks * PATTERN_BLOCK_PAGES, 1 };
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < 2 * blocks; i++) {
+		if (i == blocks)
+			world->cpu(&all);
+		touch_block(world, pattern, 0, i % blocks);
+	}
+}
+
+/* The CPU has touched every second 64 KB of the first half of each block; the GPU touches all. */
+static void walk_partly_on_host(const struct pattern_world *world,
+				const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < blocks * 8; i++) {
+		struct pattern_walk page = { 0, i / 8 * PATTERN_BLOCK_PAGES + i % 8 * 32, 16,
+					     1 };
+
+		world->cpu(&page);
+	}
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		touch_block(world, pattern, 0, i % blocks);
+}
+
+/* RM takes eight chunks while memory is full, and gives them back. */
+static void walk_beside_rm(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+	world->rm_take(8);
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+	world->rm_give();
+	for (size_t i = 0; i < blocks; i++)
+		touch_block(world, pattern, 0, i);
+}
+
+/* clang-format off */
+const struct pattern reference_patterns[] = {
+	{ "sequential 4K pages, window 1", walk_once, 0, 1, 1, false, false },
+	{ "sequential 4K pages, window 16", walk_once, 0, 1, 16, false, false },
+	{ "sequential 4K pages, window 256", walk_once, 0, 1, 256, false, false },
+	{ "stride 64K, window 1", walk_once, 0, 16, 1, false, false },
+	{ "stride 64K, window 16", walk_once, 0, 16, 16, false, false },
+	{ "stride 128K, window 1", walk_once, 0, 32, 1, false, false },
+	{ "stride 512K, window 1", walk_once, 0, 128, 1, false, false },
+	{ "random 4K pages", walk_random_pages, 0, 1, 1, false, false },
+	{ "first touch by the GPU, window 16", walk_once, 0, 1, 16, false, true },
+	{ "oversubscribed 192 MB, window 64, reads", walk_once, 174, 1, 64, false, false },
+	{ "oversubscribed 192 MB, window 64, writes", walk_once, 174, 1, 64, true, false },
+};
+const size_t reference_pattern_count = sizeof(reference_patterns) / sizeof(reference_patterns[0]);
+
+const struct pattern judge_patterns[] = {
+	{ "cyclic, 105 % of memory, reads", walk_cyclic, 104, 16, 32, false, false },
+	{ "cyclic, 110 % of memory, reads", walk_cyclic, 110, 1, 256, false, false },
+	{ "cyclic, 125 % of memory, reads", walk_cyclic, 125, 16, 32, false, false },
+	{ "cyclic, 150 % of memory, reads", walk_cyclic, 150, 16, 32, false, false },
+	{ "cyclic, 200 % of memory, reads", walk_cyclic, 200, 16, 32, false, false },
+	{ "cyclic, 110 % of memory, writes", walk_cyclic, 110, 1, 256, true, false },
+	{ "cyclic, 110 % of memory, 64K, window 16", walk_cyclic, 110, 16, 16, true, false },
+	{ "cyclic, 110 % of memory, 64K, window 1", walk_cyclic, 110, 16, 1, false, false },
+	{ "cyclic, 125 % of memory, 512K, window 4", walk_cyclic, 125, 128, 4, true, false },
+	{ "cyclic, 125 % of memory, one page of each block", walk_cyclic, 125, 512, 1, false, false },
+	{ "cyclic, 125 % of memory, windows over blocks", walk_rounds, 125, 3, 200, true, false },
+	{ "to and fro, 125 % of memory", walk_to_and_fro, 125, 16, 32, false, false },
+	{ "hot blocks that do not fault, 125 % of memory", walk_hot, 125, 16, 32, true, false },
+	{ "hot blocks that fault, 125 % of memory", walk_hot_that_faults, 125, 16, 32, true, false },
+	{ "random blocks, 150 % of memory", walk_random_blocks, 150, 16, 32, true, false },
+	{ "random pages, 150 % of memory", walk_random_pages, 150, 1, 1, false, false },
+	{ "two processes, 75 % of memory each", walk_two, 75, 16, 32, true, false },
+	{ "first touch by the GPU, then reread, 125 % of memory", walk_reread, 125, 1, 256, true, true },
+	{ "the CPU takes blocks back", walk_cpu_takes, 140, 16, 32, true, false },
+	{ "a range is unmapped", walk_unmapped, 0, 16, 32, true, false },
+	{ "prefetches of the application, 110 % of memory", walk_migrated, 110, 16, 32, true, false },
+	{ "a prefetch of what is there", walk_prefetched_again, 0, 16, 32, true, false },
+	{ "cyclic, 95 % of memory, writes", walk_cyclic, 95, 16, 32, true, false },
+	{ "cyclic, 100 % of memory, writes", walk_cyclic, 100, 16, 32, true, false },
+	{ "sequential 4K pages, window 4", walk_once, 0, 1, 4, false, false },
+	{ "sequential 4K pages, window 100", walk_once, 0, 1, 100, true, false },
+	{ "stride 32K, window 1", walk_once, 0, 8, 1, false, false },
+	{ "stride 256K, window 1", walk_once, 0, 64, 1, false, false },
+	{ "stride 1M, window 8", walk_once, 50, 256, 8, false, false },
+	{ "random 4K pages, written first by the GPU", walk_random_pages, 0, 1, 1, true, true },
+	{ "backwards, window 16, 110 % of memory", walk_backwards, 110, 16, 16, true, false },
+	{ "backwards, window 1", walk_backwards, 0, 1, 1, false, false },
+	{ "eight blocks at a time, 150 % of memory", walk_sliding, 150, 16, 32, true, false },
+	{ "a stream beside a small range, 125 % of memory", walk_stream_beside_small, 125, 16, 32, true, false },
+	{ "the CPU reads all back, 110 % of memory", walk_with_cpu, 110, 16, 32, true, false },
+	{ "partly on the host, 110 % of memory", walk_partly_on_host, 110, 1, 256, true, true },
+	{ "one page of each block, written first by the GPU, 150 % of memory", walk_cyclic, 150, 512, 1, true, true },
+	{ "RM takes 16 MB, 110 % of memory", walk_beside_rm, 110, 16, 32, true, false },
+	{ "a batch of 20 blocks", walk_rounds, 174, 512, 20, true, false },
+	{ "a batch larger than memory", walk_rounds, 174, 512, 40, true, false },
+};
+const size_t judge_pattern_count = sizeof(judge_patterns) / sizeof(judge_patterns[0]);
+/* clang-format on */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Patterns of access to managed memory, and the transcript of what a driver does for them. The real
+ * nvidia-uvm.ko on the software GPU (softgpu_judge.c) and the simulator's model of it
+ * (tests/nvuvm/judge.c) run the same patterns and write the same kind of transcript; judge.sh compares.
+ *
+ * Offsets and counts are in pages of 4 KB. Ranges are numbered by the pattern.
+ */
+#ifndef SOFTGPU_PATTERNS_H
+#define SOFTGPU_PATTERNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PATTERN_BLOCK_PAGES 512u /* 4 KB pages in a VA block */
+#define PATTERN_RANGES_MAX  4u
+#define PATTERN_WINDOW_MAX  256u
+#define PATTERN_PROCESSES   2u
+
+/* @count pages of range @range from @first on, @step pages apart; a negative step wraps around. */
+struct pattern_walk {
+	unsigned int range;
+	size_t first;
+	size_t count;
+	size_t step;
+};
+
+/* The world in which a pattern runs. No call may be NULL. */
+struct pattern_world {
+	size_t chunks; /* of 2 MB, that the driver has for managed memory */
+	/*
+	 * Map range @range of process @process (0 or 1), @blocks VA blocks long. @on_host: the CPU
+	 * writes all of it.
+	 */
+	void (*map)(unsigned int range, unsigned int process, size_t blocks, bool on_host);
+	void (*unmap)(unsigned int range);
+	/* The CPU writes each page. */
+	void (*cpu)(const struct pattern_walk *walk);
+	/* The GPU accesses each page, @window at once at most. */
+	void (*gpu)(const struct pattern_walk *walk, bool write, unsigned int window);
+	/* The application prefetches a whole range. */
+	void (*migrate)(unsigned int range, bool to_gpu);
+	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
+	void (*rm_take)(size_t chunks);
+	void (*rm_give)(void);
+};
+
+struct pattern {
+	const char *name;
+	void (*run)(const struct pattern_world *world, const struct pattern *pattern);
+	unsigned int percent; /* size of the working set, of the memory; 0: two blocks */
+	unsigned int step;
+	unsigned int window;
+	bool write;
+	bool gpu_first; /* the CPU has not touched the memory before */
+};
+
+/*
+ * What UVM has for managed memory of a GPU with 128 and with 64 MB: RM has 16 MB of it, and UVM's page
+ * tables are in one chunk.
+ */
+#define REFERENCE_CHUNKS 55u
+#define JUDGE_CHUNKS	 23u
+
+/* Those of the larger GPU, of which a record is kept (softgpu_reference.txt), and of the smaller one. */
+extern const struct pattern reference_patterns[];
+extern const size_t reference_pattern_count;
+extern const struct pattern judge_patterns[];
+extern const size_t judge_pattern_count;
+
+/*
+ * The transcript: one line for each step, given to @line.
+ *
+ *     pattern NAME
+ *     out 0.3 0-31         copies of block 3 of range 0 to the host: its pages of 64 KB
+ *     in 0.24 0-15,20      copies to the device
+ *     replay 0.24*256      the end of a batch, and its faults by block
+ *     total ...            numbers of all this
+ *
+ * Copies of one block that follow each other are one line, whatever their number. Between two replays, those
+ * to the host come first: engines work side by side, and which one is ahead is not the driver's doing.
+ */
+void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
+void transcript_fault(unsigned int range, size_t page);
+/* @known: it is known where the pages belong. */
+void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_t pages,
+		     unsigned int copies);
+void transcript_replay(void);
+void transcript_end(void);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The transcript of what a driver does for a pattern: softgpu_patterns.h. */
+#include "softgpu_patterns.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 600
+#define COPY_PAGES     16u   /* of 4 KB in a page of 64 KB */
+#define COPIES_MAX     1024u /* blocks with copies between two replays */
+
+/* Copies of one block. */
+struct copies {
+	bool known;
+	unsigned int range;
+	size_t block;
+	uint32_t pages; /* of 64 KB; 0: there are none */
+};
+
+static struct {
+	void (*line)(const char *text);
+	struct copies copies[2][COPIES_MAX]; /* of this batch, by direction: 1 is in */
+	size_t count[2];
+	unsigned int fault_range[PATTERN_WINDOW_MAX];
+	size_t fault_block[PATTERN_WINDOW_MAX];
+	size_t batch_faults; /* since the last replay; more than the array holds are counted */
+	size_t faults, batches;
+	size_t kb[2], number[2]; /* by direction: 1 is in */
+	size_t evictions;
+} transcript;
+
+__attribute__((format(printf, 3, 4))) static size_t put(char *text, size_t at, const char *fmt,
+							...)
+{
+	va_list args;
+	int got;
+
+	va_start(args, fmt);
+	got = vsnprintf(text + at, LINE_MAX_BYTES - at, fmt, args);
+	va_end(args);
+	at += got > 0 ? (size_t)got : 0;
+	return at < LINE_MAX_BYTES ? at : LINE_MAX_BYTES - 1;
+}
+
+static void write_copies(bool in, const struct copies *copies)
+{
+	char text[LINE_MAX_BYTES];
+	const char *comma = " ";
+	size_t at = put(text, 0, in ? "in" : "out");
+
+	if (copies->known)
+		at = put(text, at, " %u.%zu", copies->range, copies->block);
+	else
+		at = put(text, at, " ?");
+	for (unsigned int i = 0; i < 32; i++) {
+		unsigned int first = i;
+
+		if (!(copies->pages >> i & 1))
+			continue;
+		while (i < 31 && copies->pages >> (i + 1) & 1)
+			i++;
+		at = put(text, at, i > first ? "%s%u-%u" : "%s%u", comma, first, i);
+		comma = ",";
+	}
+	transcript.line(text);
+}
+
+/* Write the copies that were gathered, those to the host first. */
+static void flush_copies(void)
+{
+	for (unsigned int in = 0; in < 2; in++) {
+		for (size_t i = 0; i < transcript.count[in]; i++)
+			write_copies(in, &transcript.copies[in][i]);
+		transcript.count[in] = 0;
+	}
+}
+
+void transcript_begin(const struct pattern *pattern, void (*line)(const char *text))
+{
+	char text[LINE_MAX_BYTES];
+
+	memset(&transcript, 0, sizeof(transcript));
+	transcript.line = line;
+	put(text, 0, "pattern %s", pattern->name);
+	line(text);
+}
+
+void transcript_fault(unsigned int range, size_t page)
+{
+	size_t number = transcript.batch_faults++;
+
+	transcript.faults++;
+	if (number >= PATTERN_WINDOW_MAX)
+		return;
+	transcript.fault_range[number] = range;
+	transcript.fault_block[number] = page / PATTERN_BLOCK_PAGES;
+}
+
+void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_t pages,
+		     unsigned int copies)
+{
+	size_t block = page / PATTERN_BLOCK_PAGES;
+	size_t first = page % PATTERN_BLOCK_PAGES / COPY_PAGES;
+	size_t end = (page % PATTERN_BLOCK_PAGES + pages + COPY_PAGES - 1) / COPY_PAGES;
+	size_t count = transcript.count[in];
+	struct copies *last = &transcript.copies[in][count ? count - 1 : 0];
+
+	if (!count || last->known != known || last->range != range || last->block != block) {
+		if (count == COPIES_MAX)
+			flush_copies();
+		last = &transcript.copies[in][transcript.count[in]++];
+		*last = (struct copies){ known, range, block, 0 };
+		transcript.evictions += !in;
+	}
+	for (size_t i = first; i < end && i < 32; i++)
+		last->pages |= (uint32_t)1 << i;
+	transcript.kb[in] += pages * 4;
+	transcript.number[in] += copies;
+}
+
+void transcript_replay(void)
+{
+	char text[LINE_MAX_BYTES];
+	size_t at = put(text, 0, "replay");
+	size_t count = transcript.batch_faults;
+
+	flush_copies();
+	transcript.batches++;
+	for (size_t i = 0, run; i < count && i < PATTERN_WINDOW_MAX; i += run) {
+		for (run = 1; i + run < count && i + run < PATTERN_WINDOW_MAX &&
+			      transcript.fault_block[i + run] == transcript.fault_block[i] &&
+			      transcript.fault_range[i + run] == transcript.fault_range[i];)
+			run++;
+		at = put(text, at, " %u.%zu*%zu", transcript.fault_range[i],
+			 transcript.fault_block[i], run);
+	}
+	if (count > PATTERN_WINDOW_MAX)
+		put(text, at, " and %zu", count - PATTERN_WINDOW_MAX);
+	transcript.line(text);
+	transcript.batch_faults = 0;
+}
+
+void transcript_end(void)
+{
+	char text[LINE_MAX_BYTES];
+
+	flush_copies();
+	put(text, 0,
+	    "total faults %zu batches %zu in %zu KB out %zu KB evictions %zu copies in %zu out "
+	    "%zu",
+	    transcript.faults, transcript.batches, transcript.kb[1], transcript.kb[0],
+	    transcript.evictions, transcript.number[1], transcript.number[0]);
+	transcript.line(text);
+}

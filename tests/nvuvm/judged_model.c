@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The patterns of tests/kernel/softgpu_patterns.h on the model of NVIDIA's driver: writes the transcript
+ * that the real driver is judged by, or judges, in tests/kernel/judge.sh. The SM is that of the software
+ * GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait for a replay and are tried again.
+ *
+ *     judged_model reference|judge
+ */
+#include "nvuvm_world.h"
+
+#include "softgpu_patterns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_PAGE  4096ull
+#define SMALL_PAGES 16u /* 4 KB pages in one of the model's */
+#define TRIES_MAX   10000u
+
+static struct sim_process *const model_processes[PATTERN_PROCESSES] = { &world_process,
+									&world_other };
+static struct gvm_range *model_ranges[PATTERN_RANGES_MAX];
+static const struct gvm_mmu_ops *model_mmu; /* of the simulated GPU */
+static const struct pattern *model_pattern;
+static size_t model_chunks;
+static struct gvm_unevictable model_rm; /* what RM has taken */
+
+static void model_line(const char *text)
+{
+	puts(text);
+}
+
+/* A copy of the model's, with the block that the chunk belongs to. */
+static void model_copied(const struct gvm_page_run *run, bool in)
+{
+	unsigned int range = 0;
+
+	while (model_ranges[range] != run->range)
+		ck_assert_uint_lt(++range, PATTERN_RANGES_MAX);
+	transcript_copy(in, true, range,
+			(size_t)run->index * PATTERN_BLOCK_PAGES +
+				(size_t)run->first_page * SMALL_PAGES,
+			(size_t)run->page_count * SMALL_PAGES, run->pieces);
+}
+
+static int model_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	model_copied(run, true);
+	return model_mmu->copy_in(gpu, run, fence);
+}
+
+static int model_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
+{
+	model_copied(run, false);
+	return model_mmu->copy_out(gpu, run, fence);
+}
+
+static void model_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
+{
+	model_ranges[range] = world_map(model_processes[process], (u32)blocks, on_host);
+}
+
+static void model_unmap(unsigned int range)
+{
+	struct gvm_range *mapped = model_ranges[range];
+
+	for (size_t i = 0; i < PATTERN_PROCESSES; i++)
+		if (model_processes[i]->running &&
+		    sim_process_find_range(model_processes[i], mapped->va) == mapped)
+			sim_process_unmap(model_processes[i], mapped);
+	model_ranges[range] = NULL;
+}
+
+static void model_cpu(const struct pattern_walk *walk)
+{
+	struct gvm_range *range = model_ranges[walk->range];
+	u32 masks[512] = { 0 };
+
+	ck_assert_uint_le(range->block_count, ARRAY_SIZE(masks));
+	for (size_t i = 0; i < walk->count; i++) {
+		size_t page = walk->first + i * walk->step;
+
+		masks[page / PATTERN_BLOCK_PAGES] |=
+			1u << page % PATTERN_BLOCK_PAGES / SMALL_PAGES;
+	}
+	for (u32 i = 0; i < range->block_count; i++)
+		if (masks[i])
+			ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, i, masks[i]), 0);
+}
+
+/* Post and service the faults of the window, sorted as they are. */
+static void model_batch(struct gvm_range *range, unsigned int number, const size_t *pages,
+			u32 count, bool write)
+{
+	struct gvm_fault faults[GVM_FAULT_BATCH_MAX];
+	struct gvm_fence fence = { 0 };
+
+	for (u32 i = 0; i < count; i++) {
+		faults[i] = (struct gvm_fault){
+			.space = range->space,
+			.va = range->va + pages[i] * SMALL_PAGE,
+			.access = write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
+		};
+		transcript_fault(number, pages[i]);
+	}
+	nvuvm_service(world_nvuvm(), range, faults, count, &fence);
+	nvuvm_batch_end(world_nvuvm());
+	ck_assert_int_eq(world_gpu.device.ops->flush_and_replay(&world_gpu, &fence), 0);
+	transcript_replay();
+	/* It counts what RM has as free. */
+	if (!model_rm.chunks)
+		world_check();
+}
+
+static bool model_resident(const struct gvm_range *range, size_t page)
+{
+	return range->blocks[page / PATTERN_BLOCK_PAGES].resident >>
+		       (page % PATTERN_BLOCK_PAGES / SMALL_PAGES) &
+	       1;
+}
+
+static void model_gpu(const struct pattern_walk *walk, bool write, unsigned int window)
+{
+	struct gvm_range *range = model_ranges[walk->range];
+	size_t pages[PATTERN_WINDOW_MAX];
+	size_t next = 0;
+	u32 tries = 0, kept;
+
+	ck_assert_uint_le(window, PATTERN_WINDOW_MAX);
+	for (u32 waiting = 0; waiting || next < walk->count; waiting = kept) {
+		for (; waiting < window && next < walk->count; next++)
+			pages[waiting++] = walk->first + next * walk->step;
+		kept = 0;
+		for (u32 i = 0; i < waiting; i++)
+			if (!model_resident(range, pages[i]))
+				pages[kept++] = pages[i];
+		if (kept)
+			model_batch(range, walk->range, pages, kept, write);
+		ck_assert_uint_lt(++tries, TRIES_MAX);
+	}
+}
+
+static void model_migrate(unsigned int range, bool to_gpu)
+{
+	ck_assert_int_eq(nvuvm_migrate(world_nvuvm(), model_ranges[range],
+				       to_gpu ? NVUVM_GPU : NVUVM_CPU),
+			 0);
+}
+
+static void model_rm_take(size_t chunks)
+{
+	ck_assert_int_eq(nvuvm_rm_take(world_nvuvm(), &model_rm, chunks * CHUNK), 0);
+}
+
+static void model_rm_give(void)
+{
+	nvuvm_rm_return(world_nvuvm(), &model_rm, model_rm.bytes);
+}
+
+static void model_body(void)
+{
+	const struct pattern_world world = {
+		.chunks = model_chunks,
+		.map = model_map,
+		.unmap = model_unmap,
+		.cpu = model_cpu,
+		.gpu = model_gpu,
+		.migrate = model_migrate,
+		.rm_take = model_rm_take,
+		.rm_give = model_rm_give,
+	};
+	struct gvm_mmu_ops mmu;
+
+	model_mmu = world_nvuvm()->config.mmu;
+	mmu = *model_mmu;
+	mmu.copy_in = model_copy_in;
+	mmu.copy_out = model_copy_out;
+	world_nvuvm()->config.mmu = &mmu;
+	/* Both have their page tables before the pattern begins. */
+	for (size_t i = 0; i < PATTERN_PROCESSES; i++)
+		ck_assert_int_eq(sim_process_start(model_processes[i], &world_gpu, (u32)i + 1),
+				 0);
+	gvm_unevictable_init(&model_rm, world_process.container);
+	transcript_begin(model_pattern, model_line);
+	model_pattern->run(&world, model_pattern);
+	transcript_end();
+	for (unsigned int range = 0; range < PATTERN_RANGES_MAX; range++)
+		if (model_ranges[range])
+			model_unmap(range);
+	world_nvuvm()->config.mmu = model_mmu;
+}
+
+static bool model_reference; /* the patterns of the GPU with 128 MB */
+
+START_TEST(all_patterns_run_on_the_model)
+{
+	const struct pattern *patterns = model_reference ? reference_patterns : judge_patterns;
+	size_t count = model_reference ? reference_pattern_count : judge_pattern_count;
+
+	model_chunks = model_reference ? REFERENCE_CHUNKS : JUDGE_CHUNKS;
+	for (size_t i = 0; i < count; i++) {
+		model_pattern = &patterns[i];
+		world_run((u32)model_chunks, &world_stock, model_body);
+	}
+}
+END_TEST
+
+/* What libcheck has to say goes to standard error. */
+int main(int argc, char **argv)
+{
+	Suite *suite = suite_create("judged model");
+	TCase *tcase = tcase_create("judged model");
+	SRunner *runner = srunner_create(suite);
+	TestResult **results;
+	int failed;
+
+	model_reference = argc == 2 && strcmp(argv[1], "reference") == 0;
+	if (!model_reference && (argc != 2 || strcmp(argv[1], "judge") != 0)) {
+		fprintf(stderr, "usage: judged_model reference|judge\n");
+		return 2;
+	}
+	tcase_add_test(tcase, all_patterns_run_on_the_model);
+	suite_add_tcase(suite, tcase);
+	srunner_set_fork_status(runner, CK_NOFORK);
+	srunner_run_all(runner, CK_SILENT);
+	failed = srunner_ntests_failed(runner);
+	results = srunner_failures(runner);
+	for (int i = 0; i < failed; i++)
+		fprintf(stderr, "%s:%d: %s\n", tr_lfile(results[i]), tr_lno(results[i]),
+			tr_msg(results[i]));
+	free(results);
+	srunner_free(runner);
+	return failed != 0;
+}
