@@ -12,7 +12,7 @@
  *
  * Then it runs step after step while there is work:
  *
- *     schedule -> launch -> wait for the GPU -> host work -> tokens go out
+ *     schedule -> launch -> wait for the GPU -> tokens go out
  *
  * A step is one burst of kernels_per_step kernels, which the host launches one by one. An eager
  * decode step is bound by that (300 kernels of 60 us make 18 ms, where the weights could be
@@ -30,8 +30,9 @@
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
- * Host work (scheduling, sampling, detokenising, streaming) grows with the number of sequences
- * and does not overlap with the GPU: the engine that was measured ran without that.
+ * The host's other work (scheduling, sampling, detokenising, streaming) does not overlap with the GPU
+ * either: the engine that was measured ran without that. It takes no time of its own here; kernel_launch,
+ * which is fitted to whole steps, contains it.
  *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).

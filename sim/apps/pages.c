@@ -5,8 +5,8 @@
  *
  * It has one managed region, and runs round after round of kernels on it. Each kernel reads or writes
  * app.kernel_blocks blocks. A round is one burst, submitted when the last one has ended. The host needs
- * no time, except for app.pause between two rounds. Kernels that touch no block only compute. The times
- * of such a player's rounds show how long it waited for the GPU.
+ * no time, except for app.kernel_launch and for app.pause between two rounds. Kernels that touch no block
+ * only compute. The times of such a player's rounds show how long it waited for the GPU.
  *
  *     sequential   through the region and again from its start; a round goes on where the last
  *                  one has stopped
@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "apps/app_cost.h"
 #include "config/check.h"
 #include "engine/error.h"
 
@@ -156,13 +157,16 @@ static int pages_play(struct pages *pages)
 	pages->access_count = 0;
 	for (u64 i = 0; i < cfg->kernels; i++)
 		pages_add_kernel(pages);
-	return cuda_run(pages->env->cuda, &(struct cuda_burst_config){
-						  .kernels = (u32)cfg->kernels,
-						  .kernel_ns = cfg->kernel_time,
-						  .pages_at_once = (u32)cfg->pages_at_once,
-						  .accesses = pages->accesses,
-						  .access_count = pages->access_count,
-					  });
+	return cuda_run(pages->env->cuda,
+			&(struct cuda_burst_config){
+				.kernels = (u32)cfg->kernels,
+				.kernel_ns = cfg->kernel_time,
+				.launch_ns = app_launch_ns(&pages->env->config->host,
+							   cfg->kernel_launch, 1),
+				.pages_at_once = (u32)cfg->pages_at_once,
+				.accesses = pages->accesses,
+				.access_count = pages->access_count,
+			});
 }
 
 /* Blocking: one round. Its record says "dropped" until it ends, as the run may end first. */
@@ -319,6 +323,9 @@ static const struct cfg_key pages_keys[] = {
 	      CFG_DEFAULT("256")),
 	PAGES("kernel_time", DURATION, kernel_time, "GPU time of a kernel",
 	      CFG_RANGE(1, CFG_HOUR), CFG_DEFAULT("10us")),
+	PAGES("kernel_launch", DURATION, kernel_launch,
+	      "host time of a launch, on the reference host: of a C program 2 to 5us",
+	      CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
 	PAGES("pages_at_once", INTEGER, pages_at_once,
 	      "pages of a block that are touched side by side; 0: gpu.fault.per_block",
 	      CFG_RANGE(0, 32), CFG_DEFAULT("0")),

@@ -25,6 +25,7 @@ struct cfg_pages {
 	u64 kernels;	    /* a round */
 	u64 kernel_blocks;  /* 2 MB blocks that each touches; 0: it computes only */
 	u64 kernel_time;    /* ns of GPU time that each takes */
+	u64 kernel_launch;  /* ns of host time of a launch, reference host */
 	u64 pages_at_once;  /* of a block, touched side by side; 0: gpu.fault.per_block */
 	u64 pause;	    /* ns that the host does nothing between two rounds */
 	bool prefetch_back; /* after a round the region goes back to the host */

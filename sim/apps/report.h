@@ -80,6 +80,12 @@ struct metric {
 	int statistic;		  /* of times: METRIC_MEAN or a percentile */
 };
 
+/* Is a metric about promises? It is not reported if none was made. */
+static inline bool metric_is_of_promise(const struct metric *metric)
+{
+	return metric->source == METRIC_KEPT || metric->source == METRIC_GOODPUT;
+}
+
 /*
  * Rows: how many records had @outcome_; how many failed for @reason_; a number a second; a statistic of
  * times; mean, p50, p90 and p99 of times.

@@ -1,30 +1,50 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "cli/cmd_validate.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/cmd_validate_published.h"
 #include "cli/cmd_validate_results.h"
 #include "config/load.h"
 #include "config/paths.h"
+#include "gvm/port.h"
 #include "machine/machine.h"
 #include "terminal/table.h"
 #include "validate/hardware.h"
 
-/* The errors of a good prediction: the median of all rows, and each row. */
-#define GOOD_MEDIAN   0.15
-#define GOOD_WORST    0.40
+/*
+ * The errors of a good prediction: the median of all rows, and each row but those of the walk, which has one
+ * sample of each access: a thread that is put off for a moment adds 0.4 ms to one of them.
+ */
+#define GOOD_MEDIAN 0.05
+#define GOOD_WORST  0.40
+
+/*
+ * The GPUs that were measured. On the H200, populating memory in random order and in order differ by more
+ * than on the H100, and the model's order of faults lies between (DEVIATIONS.md).
+ */
+static const struct measured_gpu {
+	const char *profile, *file;
+	double worst; /* of a good prediction */
+} measured_gpus[] = {
+	{ "h100-80g", "h100-580.txt", GOOD_WORST },
+	{ "h200-141g", "h200-580.txt", 0.75 },
+};
 
 #define OVERRIDES_MAX 64
 
 static int run_hardware(int argc, char **argv, struct sim_error *err);
 
 static const struct command_option options[] = {
-	{ "gpu", "PROFILE", false, "the GPU that was measured, by default h100-80g" },
+	{ "gpu", "PROFILE", false, "the GPU that was measured; of FILE, by default h100-80g" },
 	{ "set", "PATH=VALUE", true, "change a constant of the GPU: what depends on it?" },
 	{ NULL, NULL, false, NULL },
 };
@@ -33,22 +53,26 @@ static const struct command command_hardware = {
 	.name = "gvmsim validate hardware",
 	.operands = "[FILE]",
 	.summary = "the times of a real GPU beside those of the simulated one",
-	.about = "Runs the loops that were measured on a real GPU over a simulated one with "
-		 "NVIDIA's\n"
-		 "driver, and prints for each the measured time, the predicted one, and the "
-		 "error,\n"
-		 "which is max(predicted / measured, measured / predicted) - 1. Of a loop that "
-		 "was\n"
-		 "measured several times, the geometric mean counts. The last line has the "
-		 "median and\n"
-		 "the worst error. FILE has the measurements, by default those of an H100; "
-		 "next to\n"
-		 "them (plots/reference/hardware) is the program that makes such a file.\n",
+	.about =
+		"Runs the loops that were measured on a real GPU over a simulated one with "
+		"NVIDIA's\n"
+		"driver, and prints for each the measured time, the predicted one, and the "
+		"error,\n"
+		"which is max(predicted / measured, measured / predicted) - 1. Of a loop that "
+		"was\n"
+		"measured several times, the geometric mean counts. The last line has the "
+		"median and\n"
+		"the worst error. FILE has the measurements. Without one, they are ours of the "
+		"GPU that\n"
+		"--gpu names, or of an H100 and an H200, one after the other; next to them\n"
+		"(plots/reference/hardware) is the program that makes such a file.\n",
 	.options = options,
-	.more = "Exit status: 0 if the median is 15 % or less, no error is above 40 %, and a "
-		"thread\n"
-		"that walks through memory faults at exactly the measured pages; else 1.\n",
-	.examples = "  How well is an H100 predicted?\n"
+	.more = "Exit status: 0 if the median is 5 % or less, no error is above 40 % (75 % on "
+		"the H200;\n"
+		"accesses of the walk do not count, each is one sample), and a thread that "
+		"walks through\n"
+		"memory faults at exactly the measured pages; else 1.\n",
+	.examples = "  How well are an H100 and an H200 predicted?\n"
 		    "    gvmsim validate hardware\n"
 		    "  What if servicing a block took half as long?\n"
 		    "    gvmsim validate hardware --set gpu.fault.block=7us\n",
@@ -70,6 +94,8 @@ const struct command command_validate = {
 /* A parsed command line. Strings are borrowed from argv. */
 struct validate_args {
 	const char *file;			      /* NULL: ours */
+	const char *gpu;			      /* NULL: not said */
+	double worst;				      /* of a good prediction */
 	char profile[CFG_NAME_MAX + 16];	      /* as an override */
 	struct cfg_override overrides[OVERRIDES_MAX]; /* the profile first */
 	size_t override_count;
@@ -80,7 +106,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	struct validate_args *args = data;
 
 	if (!strcmp(option, "gpu")) {
-		snprintf(args->profile, sizeof(args->profile), "gpu.profile=%s", value);
+		args->gpu = value;
 		return 0;
 	}
 	if (args->override_count == OVERRIDES_MAX)
@@ -136,31 +162,33 @@ static void print_accesses(const char *label, u64 mask)
 }
 
 /* Print the median and the worst error, and judge them and the walk. Returns 0: good enough. */
-static int print_verdict(const struct hw_rows *rows, struct sim_error *err)
+static int print_verdict(const struct hw_rows *rows, double good_worst, struct sim_error *err)
 {
 	double *errors = calloc(rows->count, sizeof(*errors));
 	bool walk = rows->walk_missed == rows->walk_predicted;
-	double median, worst;
+	double median, worst = 0;
 
 	if (!errors)
 		return sim_runtime_error(err, "out of memory");
-	for (size_t i = 0; i < rows->count; i++)
+	for (size_t i = 0; i < rows->count; i++) {
 		errors[i] = hw_error(&rows->rows[i]);
+		if (rows->rows[i].loop != HW_WALK)
+			worst = fmax(worst, errors[i]);
+	}
 	qsort(errors, rows->count, sizeof(*errors), compare_errors);
 	median = (errors[(rows->count - 1) / 2] + errors[rows->count / 2]) / 2;
-	worst = errors[rows->count - 1];
 	free(errors);
 	printf("median error %.1f %%, worst %.1f %% of %zu measurements\n", 100 * median,
 	       100 * worst, rows->count);
-	if (median <= GOOD_MEDIAN && worst <= GOOD_WORST && walk)
+	if (median <= GOOD_MEDIAN && worst <= good_worst && walk)
 		return 0;
 	return sim_runtime_error(err,
 				 "validate: not good enough: allowed are %.0f %% and %.0f %%%s",
-				 100 * GOOD_MEDIAN, 100 * GOOD_WORST,
+				 100 * GOOD_MEDIAN, 100 * good_worst,
 				 walk ? "" : ", and the same accesses that fault");
 }
 
-static int validate_print(const struct hw_rows *rows, struct sim_error *err)
+static int validate_print(const struct hw_rows *rows, double good_worst, struct sim_error *err)
 {
 	print_rows(rows);
 	if (rows->walk_length) {
@@ -170,40 +198,121 @@ static int validate_print(const struct hw_rows *rows, struct sim_error *err)
 	if (rows->others)
 		printf("rows that say nothing about time, not compared: %zu\n", rows->others);
 	putchar('\n');
-	return print_verdict(rows, err);
+	return print_verdict(rows, good_worst, err);
 }
 
-static int validate_hardware(const struct validate_args *args, struct sim_error *err)
+/* One file of measurements on one GPU. The one simulation of this process. */
+static int validate_file(struct validate_args *args, struct sim_error *err)
 {
 	struct config config;
 	struct hw_rows rows;
-	char file[PATH_MAX];
 	int status;
 
-	if (args->file)
-		snprintf(file, sizeof(file), "%s", args->file);
-	else if ((status = config_find_data("plots", "reference/hardware/h100-580.txt", file,
-					    sizeof(file), err)))
-		return status;
+	snprintf(args->profile, sizeof(args->profile), "gpu.profile=%s", args->gpu);
 	/* Its applications do not run: of the scenario, only the machine counts. */
 	status = config_load(&machine_registry, "vllm-diffusion-80g", args->overrides,
 			     args->override_count, &config, err);
 	if (status)
 		return status;
-	status = hw_load(file, &rows, err);
+	status = hw_load(args->file, &rows, err);
 	if (!status) {
 		status = hw_predict(&config, &rows, err);
 		if (!status)
-			status = validate_print(&rows, err);
+			status = validate_print(&rows, args->worst, err);
 		hw_destroy(&rows);
 	}
 	config_destroy(&config);
 	return status;
 }
 
+/* Our measurements of a GPU. */
+static int validate_measured(struct validate_args *args, const struct measured_gpu *gpu,
+			     struct sim_error *err)
+{
+	char inside[PATH_MAX], file[PATH_MAX];
+	int status;
+
+	snprintf(inside, sizeof(inside), "reference/hardware/%s", gpu->file);
+	status = config_find_data("plots", inside, file, sizeof(file), err);
+	if (status)
+		return status;
+	args->file = file;
+	args->gpu = gpu->profile;
+	args->worst = gpu->worst;
+	printf("%s, %s\n\n", gpu->profile, file);
+	status = validate_file(args, err);
+	args->file = NULL;
+	return status;
+}
+
+/*
+ * The same in a child, since a process can run one simulation only. The child's mistake comes back through a
+ * pipe.
+ */
+static int validate_in_child(struct validate_args *args, const struct measured_gpu *gpu,
+			     struct sim_error *err)
+{
+	int says[2], how;
+	ssize_t length;
+	pid_t child;
+
+	if (command_flush(err))
+		return -SIM_EXIT_RUNTIME;
+	if (pipe2(says, O_CLOEXEC))
+		return sim_runtime_error(err, "%s: %s", gpu->profile, strerror(errno));
+	child = fork();
+	if (!child) {
+		struct sim_error own = { 0 };
+		int status = validate_measured(args, gpu, &own);
+
+		if (!status)
+			status = command_flush(&own);
+		if (write(says[1], own.text, strlen(own.text)) < 0)
+			_exit(SIM_EXIT_RUNTIME);
+		_exit(-status);
+	}
+	close(says[1]);
+	if (child < 0) {
+		close(says[0]);
+		return sim_runtime_error(err, "%s: %s", gpu->profile, strerror(errno));
+	}
+	length = read(says[0], err->text, sizeof(err->text) - 1);
+	err->text[length > 0 ? length : 0] = '\0';
+	close(says[0]);
+	if (waitpid(child, &how, 0) != child || !WIFEXITED(how))
+		return sim_runtime_error(err, "%s: its simulation was killed", gpu->profile);
+	return -WEXITSTATUS(how);
+}
+
+/* What the command line asks for: a file, a GPU that we have measured, or all of these. */
+static int validate_hardware(struct validate_args *args, struct sim_error *err)
+{
+	int status = 0;
+
+	args->worst = GOOD_WORST;
+	if (args->file) {
+		args->gpu = args->gpu ? args->gpu : measured_gpus[0].profile;
+		return validate_file(args, err);
+	}
+	for (size_t i = 0; args->gpu && i < ARRAY_SIZE(measured_gpus); i++)
+		if (!strcmp(args->gpu, measured_gpus[i].profile))
+			return validate_measured(args, &measured_gpus[i], err);
+	if (args->gpu)
+		return sim_user_error(err,
+				      "validate hardware: no measurements of '%.60s' are here, "
+				      "allowed: h100-80g, h200-141g, and others with FILE",
+				      args->gpu);
+	for (size_t i = 0; !status && i < ARRAY_SIZE(measured_gpus); i++) {
+		if (i)
+			putchar('\n');
+		status = validate_in_child(args, &measured_gpus[i], err);
+	}
+	return status;
+}
+
 static int run_hardware(int argc, char **argv, struct sim_error *err)
 {
-	struct validate_args args = { .profile = "gpu.profile=h100-80g" };
+	struct validate_args args = { 0 };
 	struct command_line line;
 	int status;
 

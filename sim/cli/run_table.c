@@ -76,8 +76,7 @@ static bool is_told(const struct metric *metric, const struct summary_container 
 
 	if (metric->detail)
 		return false;
-	if (metric->source != METRIC_KEPT && metric->source != METRIC_GOODPUT &&
-	    metric->source != METRIC_FAILURES)
+	if (!metric_is_of_promise(metric) && metric->source != METRIC_FAILURES)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (summary_find_metric(&containers[i], metric->key, &value) == metric &&

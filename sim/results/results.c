@@ -213,21 +213,6 @@ static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 		     (unsigned __int128)bandwidth * interval_ns, ret_text);
 }
 
-static void put_usage(struct writer *writer, const struct results_sample *sample)
-{
-	const struct sim_usage *usage = &sample->usage;
-	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
-
-	fixed_format(usage->busy_ns, sample->interval_ns, share);
-	link_use(usage->bytes_h2d, sample->link_bandwidth, sample->interval_ns, h2d);
-	link_use(usage->bytes_d2h, sample->link_bandwidth, sample->interval_ns, d2h);
-	writer_printf(writer, "%llu,%s,", usage->busy_ns, share);
-	writer_printf(writer, "%llu,%llu,%llu,%llu,%llu,", sim_usage_cpu_ns(usage),
-		      usage->stall_d2h_ns, usage->stall_h2d_ns, usage->blocked_ns,
-		      usage->evictions);
-	writer_printf(writer, "%llu,%llu,%s,%s,", usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
-}
-
 /*
  * Write a number and the character behind it. The field is empty if the sample does not know
  * @what.
@@ -242,11 +227,20 @@ static void put_known(struct writer *writer, const struct results_sample *sample
 
 void results_put_sample(struct writer *writer, const struct results_sample *sample)
 {
+	const struct sim_usage *usage = &sample->usage;
+	char share[FIXED_MAX], h2d[FIXED_MAX], d2h[FIXED_MAX];
+
 	writer_printf(writer, "%llu,%s,", sample->time_ns, sample->container);
 	put_known(writer, sample, RESULTS_RESIDENT, sample->resident_bytes, ',');
 	put_known(writer, sample, RESULTS_SWAPPED, sample->swapped_bytes, ',');
+	fixed_format(usage->busy_ns, sample->interval_ns, share);
+	link_use(usage->bytes_h2d, sample->link_bandwidth, sample->interval_ns, h2d);
+	link_use(usage->bytes_d2h, sample->link_bandwidth, sample->interval_ns, d2h);
 	if (sample->known & RESULTS_USAGE)
-		put_usage(writer, sample);
+		writer_printf(writer, "%llu,%s,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%s,%s,",
+			      usage->busy_ns, share, sim_usage_cpu_ns(usage),
+			      usage->stall_d2h_ns, usage->stall_h2d_ns, usage->blocked_ns,
+			      usage->evictions, usage->bytes_h2d, usage->bytes_d2h, h2d, d2h);
 	else
 		writer_printf(writer, ",,,,,,,,,,,");
 	put_known(writer, sample, RESULTS_PENDING, sample->pending_kernels, '\n');

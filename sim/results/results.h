@@ -3,8 +3,8 @@
  * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv, and on request
  * controls.csv and evictions.csv.
  *
- * requests.csv: a row per request or image; dates and times are integer nanoseconds of simulated
- * time, and the field of a date that did not happen is empty.
+ * requests.csv: a row per request or image. Dates are integer nanoseconds of simulated time. A date that
+ * did not happen is an empty field, and so is a value that is not known.
  *
  * timeline.csv: a row per container and interval (output.timeline_interval); time_ns is the end
  * of the interval. gpu_share is busy time over interval; link_*_use is bytes moved over what the
@@ -13,8 +13,9 @@
  * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
  * container are the totals of summary.json. An unknown value is an empty field.
  *
- * controls.csv (output.controls): a row per control file and change that a sample of the timeline
- * found; lines are joined by blanks. gvmcollect always writes it, for files that the timeline has not.
+ * controls.csv (output.controls): a row for each change in a control file that a sample of the timeline
+ * found; lines are joined by blanks. gvmcollect always writes it: it samples more files than the timeline
+ * has columns.
  *
  * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it is
  * mapped, the chunk that it left, and how many of its pages of 64 KB were resident.

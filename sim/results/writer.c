@@ -33,33 +33,29 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 	snprintf(ret_path, size, "%s/%s.tmp-%ld", writer->folder, name, (long)getpid());
 }
 
-/* Make one folder of the path, of @length bytes. Returns 0 or an errno. */
-static int make_folder(struct writer *writer, size_t length)
-{
-	char path[WRITER_FOLDER_MAX];
-	struct stat info;
-
-	memcpy(path, writer->folder, length);
-	path[length] = '\0';
-	if (!mkdir(path, 0777)) {
-		if (writer->made_count < WRITER_MADE_MAX)
-			writer->made[writer->made_count++] = length;
-		return 0;
-	}
-	if (errno == EEXIST && !stat(path, &info))
-		return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
-	return errno;
-}
-
+/* Make the folder with its parents, and remember which of them are new. Returns 0 or an errno. */
 static int make_folders(struct writer *writer)
 {
 	size_t length = strlen(writer->folder);
-	int error = 0;
+	char path[WRITER_FOLDER_MAX];
+	struct stat info;
 
-	for (size_t i = 1; !error && i <= length; i++)
-		if ((writer->folder[i] == '/' || i == length) && writer->folder[i - 1] != '/')
-			error = make_folder(writer, i);
-	return error;
+	for (size_t i = 1; i <= length; i++) {
+		if ((writer->folder[i] != '/' && i != length) || writer->folder[i - 1] == '/')
+			continue;
+		memcpy(path, writer->folder, i);
+		path[i] = '\0';
+		if (!mkdir(path, 0777)) {
+			if (writer->made_count < WRITER_MADE_MAX)
+				writer->made[writer->made_count++] = i;
+			continue;
+		}
+		if (errno != EEXIST || stat(path, &info))
+			return errno;
+		if (!S_ISDIR(info.st_mode))
+			return ENOTDIR;
+	}
+	return 0;
 }
 
 /* Remove the folders that this writer created, innermost first. A folder that is not empty stays. */

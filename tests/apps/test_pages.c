@@ -129,6 +129,17 @@ START_TEST(kernels_without_blocks_only_compute)
 }
 END_TEST
 
+/* On a host of speed 2 a launch takes 20, a kernel 10: the second ends at 50. */
+START_TEST(the_host_needs_time_for_a_launch)
+{
+	keys.kernel_blocks = 0;
+	keys.kernel_launch = 40 * US;
+	play(120 * US);
+	ck_assert_uint_eq(app_log.records[0].finish_ns, 50 * US);
+	ck_assert_uint_eq(app_log.records[1].finish_ns, 100 * US);
+}
+END_TEST
+
 START_TEST(the_host_pauses_between_two_rounds)
 {
 	keys.kernel_blocks = 0;
@@ -280,7 +291,7 @@ TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
 	  a_round_touches_no_more_than_it_says, memory_of_its_own_is_cleared_and_not_copied,
 	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
 	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
-	  kernels_without_blocks_only_compute, the_host_pauses_between_two_rounds,
-	  a_region_that_is_sent_back_misses_again, a_touch_before_the_start_is_not_made_later,
-	  events_say_what_is_touched_and_when, who_is_told_to_exit_gives_everything_back,
-	  pages_of_a_block_are_touched_side_by_side)
+	  kernels_without_blocks_only_compute, the_host_needs_time_for_a_launch,
+	  the_host_pauses_between_two_rounds, a_region_that_is_sent_back_misses_again,
+	  a_touch_before_the_start_is_not_made_later, events_say_what_is_touched_and_when,
+	  who_is_told_to_exit_gives_everything_back, pages_of_a_block_are_touched_side_by_side)

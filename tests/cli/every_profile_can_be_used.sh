@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Each profile of a GPU and of an application has all keys that it needs, and no others.
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+
+count=0
+for gpu in "$source"/scenarios/gpus/*.json; do
+	for app in "$source"/scenarios/apps/*.json; do
+		jq --arg gpu "$(basename "$gpu" .json)" --arg app "$(basename "$app" .json)" \
+			--arg trace "$source/traces/burstgpt1_gvm3256.trace" \
+			'{ name: "one", duration: "1ms", gpu: { profile: $gpu }, containers: { one: { app:
+				({ profile: $app } + if .app.kv_bytes_per_token
+				then { type: "llm-server", trace: { file: $trace } }
+				else { type: "diffusion" } end) } } }' "$app" >one.json
+		"$gvmsim" run one.json --quiet --out out 2>.err || fail "$gpu, $app: $(cat .err)"
+		[ ! -s .err ] || fail "$gpu, $app: $(cat .err)"
+		rm -r out
+		count=$((count + 1))
+	done
+done
+[ "$count" -ge 12 ] || fail "only $count pairs of profiles"
