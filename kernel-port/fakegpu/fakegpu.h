@@ -248,8 +248,9 @@ u32 fakegpu_free_chunks(void *memory); /* gvm_memory_ops.free_chunks */
 void *fakegpu_chunk_bytes(struct fakegpu *gpu, u32 chunk);
 
 /*
- * The host memory of a block. alloc: returns *@host; if that is NULL, makes it, with zeros in
- * it. NULL: no memory. put: drop a reference. free: gvm_mmu_ops.host_free. CONTEXT: process.
+ * The host memory of a block. alloc returns *@host, and makes it, filled with zeros, if it is
+ * NULL. It returns NULL without memory. put drops a reference. free is gvm_mmu_ops.host_free.
+ * CONTEXT: process.
  */
 struct fakegpu_host *fakegpu_host_alloc(struct fakegpu *gpu, struct fakegpu_host **host,
 					gfp_t flags);

@@ -147,12 +147,12 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 	return status;
 }
 
-/* Has it anything on the device or in host memory? */
+/* Has the container any memory on the device or on the host? */
 static bool gvm_container_has_memory(struct gvm_container *container)
 {
 	bool has_memory;
 
-	/* The books of a dead device say nothing, and its memory stays where it is. */
+	/* The books of a dead device are not valid, and its memory is never freed. */
 	if (!gvm_books_lock(container->device))
 		return false;
 	has_memory = container->charged_bytes || container->swapped_bytes;
@@ -160,7 +160,7 @@ static bool gvm_container_has_memory(struct gvm_container *container)
 	return has_memory;
 }
 
-/* Would its container lose the last one that holds it? */
+/* Is it the last member of its container on this device? */
 static bool gvm_member_is_last_locked(const struct gvm_member *member)
 {
 	struct gvm_member *other;

@@ -119,7 +119,7 @@ TRACE_EVENT(gvm_wait,
 
 #endif
 
-/* Outside of the guard: this is what reads the file again. */
+/* Outside of the guard: <trace/define_trace.h> includes this file again. */
 #undef TRACE_INCLUDE_PATH
 #define TRACE_INCLUDE_PATH .
 #undef TRACE_INCLUDE_FILE

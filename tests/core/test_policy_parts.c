@@ -163,7 +163,7 @@ END_TEST
 START_TEST(an_allocated_chunk_is_charged_and_is_no_victim)
 {
 	ck_assert_int_eq(gvm_charge_reserve(a), 0);
-	gvm_charge_allocated(a, 4);
+	gvm_charge_allocated_part(a, 4, 0, PAGES);
 	ck_assert_uint_eq(state_of(4), GVM_CHUNK_ALLOCATED);
 	ck_assert_uint_eq(gvm_charged_bytes(a), GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(gvm_clock_pick_own(a), GVM_NO_CHUNK);

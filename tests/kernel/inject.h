@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* An entry: one thing that user space asks of the kernel. */
+/* An entry: one request of user space to the kernel. */
 struct inject_entry {
 	const char *name;
 	bool (*prepare)(void); /* sets up what @run needs; or NULL */
@@ -29,9 +29,9 @@ bool inject_begin(void);
 void inject_end(void);
 
 /*
- * Run an entry again and again, while its first, its second, ... allocation fails, until there
- * is no further one. A test point: each time the entry returned ENOMEM or did without the
- * memory, and worked right after; no object of the modules leaked.
+ * Run an entry again and again. In run n its n-th allocation fails. It ends with the run that
+ * makes fewer allocations. A test point: each run returned ENOMEM or did without the memory,
+ * the entry worked right after it, and no object of the modules leaked.
  */
 void inject_entry(const struct inject_entry *entry);
 

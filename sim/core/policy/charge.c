@@ -197,19 +197,6 @@ static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u
 }
 
 /* CONTEXT: atomic. */
-void gvm_charge_allocated(struct gvm_container *container, u32 chunk)
-{
-	struct gvm_device *device = container->device;
-
-	if (!gvm_books_lock(device))
-		return;
-	if (!gvm_is_broken(device, chunk < device->chunk_count &&
-					   device->chunks[chunk].state == GVM_CHUNK_FREE))
-		charge_allocate_locked(container, chunk, 0, GVM_PAGES_PER_BLOCK);
-	gvm_spin_unlock(&device->lock);
-}
-
-/* CONTEXT: atomic. */
 void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 first_page,
 			       u32 pages)
 {

@@ -6,14 +6,14 @@
  * overshoots by up to 64 chunks when its allocator hands out memory in batches. Here memory is
  * charged before it exists, so usage never exceeds the limit, whatever the allocator does.
  *
- *   gvm_charge_reserve()    the container's usage rises, or the call is refused
+ *   gvm_charge_reserve()         the container's usage rises, or the call is refused
  *   (the device allocates a chunk)
- *   gvm_charge_allocated()  the reservation is tied to that chunk
- *   gvm_charge_bind()       the chunk enters the clock
- *   gvm_charge_cancel()     the allocation failed: the reservation is returned
- *   gvm_uncharge()          exactly once per chunk, credited to the recorded payers
+ *   gvm_charge_allocated_part()  the reservation is tied to that chunk, or to a part of it
+ *   gvm_charge_bind()            the chunk enters the clock
+ *   gvm_charge_cancel()          the allocation failed: the reservation is returned
+ *   gvm_uncharge()               exactly once per chunk, credited to the recorded payers
  *
- * gvm_charge_bind() of a free chunk does both steps.
+ * A whole chunk needs no step of its own: gvm_charge_bind() of a free chunk does both.
  *
  * Parts of a chunk. NVIDIA's driver splits a root chunk of 2 MB into sub-chunks of 64 KB and
  * more, which may serve several VA blocks, even of several containers. With
@@ -70,15 +70,10 @@ static inline void gvm_charge_cancel(struct gvm_container *container)
 }
 
 /*
- * Tie a reservation to a free chunk. The chunk becomes GVM_CHUNK_ALLOCATED: it cannot be picked
- * yet, and gvm_uncharge() returns the reservation. CONTEXT: atomic.
- */
-void gvm_charge_allocated(struct gvm_container *container, u32 chunk);
-
-/*
- * With sub_chunks: the same for @pages pages from @first_page on. None of them is charged yet,
- * and the chunk is not being evicted. A part of a bound chunk is bound at once. CONTEXT:
- * atomic.
+ * With sub_chunks: tie a reservation to @pages pages from @first_page on. None of them is
+ * charged yet, and the chunk is not being evicted. A free chunk becomes GVM_CHUNK_ALLOCATED: it
+ * cannot be picked yet, and gvm_uncharge() returns the reservation. A part of a bound chunk is
+ * bound at once. CONTEXT: atomic.
  */
 void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 first_page,
 			       u32 pages);
