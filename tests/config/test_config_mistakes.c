@@ -141,9 +141,9 @@ START_TEST(keys_of_another_application_are_named)
 		"text_flops, "
 		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
 		"memory_efficiency, kernel_launch, graph, "
-		"kernels_per_pass, kernels_text, kernels_decoder, text_matrices, "
-		"clip_matrices, pool, text_embeddings, clip_embeddings, host_per_image, "
-		"warmup, "
+		"kernels_per_pass, kernels_text, kernels_decoder, pool, "
+		"text_embeddings, clip_embeddings, text_matrices, clip_matrices, "
+		"host_per_image, warmup, "
 		"load_bandwidth");
 }
 END_TEST
