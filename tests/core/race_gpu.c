@@ -57,11 +57,36 @@ static void race_chunk_free(void *gpu, u32 chunk)
 
 /* Copies. */
 
+/*
+ * Work on a part of a chunk takes time, so that other threads can take the chunk while that part
+ * is in service.
+ */
+static void race_part_begins(const struct gvm_page_run *run)
+{
+	if (run->range->bytes > RACE_SMALL * GVM_PAGE_BYTES)
+		return;
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.part_chunk = run->chunk;
+	gvm_spin_unlock(&race_gpu.lock);
+	race_sleep(300000);
+}
+
+u32 race_part_chunk(void)
+{
+	u32 chunk;
+
+	gvm_spin_lock(&race_gpu.lock);
+	chunk = race_gpu.part_chunk;
+	gvm_spin_unlock(&race_gpu.lock);
+	return chunk;
+}
+
 /* One copy in eight takes some time, and one in 16 fails. */
-static int race_copy_begins(void)
+static int race_copy_begins(const struct gvm_page_run *run)
 {
 	u32 chance = gpu_roll(64);
 
+	race_part_begins(run);
 	if (chance % 8 == 0)
 		race_sleep(1000 * (1 + chance));
 	return chance % 16 == 1 ? -EIO : 0;
@@ -71,9 +96,10 @@ static int race_copy_begins(void)
 static u32 *race_host(const struct gvm_page_run *run)
 {
 	struct race_space *space = run->range->space;
+	u64 block = ((run->range->va - RACE_VA) >> GVM_CHUNK_SHIFT) + run->index;
 
 	gvm_mutex_assert_held(&run->range->lock);
-	return &space->host[run->index][run->first_page];
+	return &space->host[block][run->first_page];
 }
 
 /* The tags of a run's pages on the device. */
@@ -84,7 +110,7 @@ static u32 *race_pages(const struct gvm_page_run *run)
 
 static int race_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
-	int status = race_copy_begins();
+	int status = race_copy_begins(run);
 
 	(void)gpu;
 	if (status)
@@ -99,7 +125,7 @@ static int race_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fe
 
 static int race_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
-	int status = race_copy_begins();
+	int status = race_copy_begins(run);
 
 	(void)gpu;
 	if (status)
@@ -115,6 +141,7 @@ static int race_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_f
 static int race_clear(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
 {
 	(void)gpu;
+	race_part_begins(run);
 	memset(race_pages(run), 0, run->page_count * sizeof(u32));
 	fence->sequence[GVM_ENGINE_CLEAR]++;
 	return 0;
@@ -142,8 +169,8 @@ static struct race_pte *race_pte(struct race_space *space, u64 va)
 	return &space->ptes[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
 }
 
-static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 offset_pages,
-		     u32 page_mask, enum gvm_access access)
+static void race_map_pages(void *gpu, void *cookie, u64 va, u32 chunk, u32 offset_pages,
+			   u32 page_mask, enum gvm_access access)
 {
 	struct race_space *space = cookie;
 	struct race_pte *pte = race_pte(space, va);
@@ -159,7 +186,7 @@ static void race_map(void *gpu, void *cookie, u64 va, u32 chunk, u32 offset_page
 	gvm_spin_unlock(&space->lock);
 }
 
-static void race_unmap(void *gpu, void *cookie, u64 va, u32 page_mask)
+static void race_unmap_pages(void *gpu, void *cookie, u64 va, u32 page_mask)
 {
 	struct race_space *space = cookie;
 
@@ -221,7 +248,7 @@ static u8 race_space_priority(void *gpu, const void *cookie)
 	(void)gpu;
 	gvm_spin_lock(&space->lock);
 	if (space->open)
-		priority = gvm_container_priority(space->range.container);
+		priority = gvm_container_priority(space->ranges[0].container);
 	gvm_spin_unlock(&space->lock);
 	return priority;
 }
@@ -253,6 +280,16 @@ static int race_hint(void *memory, u32 chunk)
 	race_gpu.hints++;
 	gvm_spin_unlock(&race_gpu.lock);
 	return gvm_block_memory_ops.hint(memory, chunk);
+}
+
+static int race_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
+{
+	int status = gvm_block_memory_ops.evict(memory, chunk, eviction);
+
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.partial_evictions += !status && eviction->left_bytes;
+	gvm_spin_unlock(&race_gpu.lock);
+	return status;
 }
 
 static bool race_evictable(void *memory, u32 chunk)
@@ -356,8 +393,8 @@ static const struct gvm_mmu_ops race_mmu_ops = {
 	.clear = race_clear,
 	.fence_wait = race_fence_wait,
 	.fence_passed = race_fence_passed,
-	.map = race_map,
-	.unmap = race_unmap,
+	.map = race_map_pages,
+	.unmap = race_unmap_pages,
 };
 
 int race_gpu_init(u64 seed, u32 features)
@@ -379,6 +416,7 @@ int race_gpu_init(u64 seed, u32 features)
 	/* The block layer, with counters and assertions around it. */
 	race_gpu.memory_ops = gvm_block_memory_ops;
 	race_gpu.memory_ops.service = race_service;
+	race_gpu.memory_ops.evict = race_evict;
 	race_gpu.memory_ops.hint = race_hint;
 	race_gpu.memory_ops.evictable = race_evictable;
 	race_gpu.dice.state = seed;
@@ -406,37 +444,70 @@ void race_gpu_destroy(void)
 	gvm_device_destroy(&race_gpu.device);
 }
 
-int race_map_range(struct race_space *space, struct gvm_container *container, bool on_host)
+/* Page of the space where a range begins, and its pages. */
+static u32 race_range_first(u32 range)
 {
-	struct gvm_range_config config = {
-		.container = container,
-		.space = space,
-		.va = RACE_VA,
-		.bytes = RACE_PAGES * GVM_PAGE_BYTES,
-		.on_host = on_host,
-	};
-	int status;
+	return range ? (RACE_BIG + range - 1) * GVM_PAGES_PER_BLOCK : 0;
+}
 
+static u32 race_range_pages(u32 range)
+{
+	return range ? RACE_SMALL : RACE_BIG * GVM_PAGES_PER_BLOCK;
+}
+
+void race_map(struct race_space *space, struct gvm_container *container, bool on_host)
+{
 	memset(space->host, 0, sizeof(space->host));
-	status = gvm_range_init(&race_gpu.memory, &space->range, &config);
-	if (status)
-		return status;
+	for (u32 i = 0; i < RACE_RANGES; i++) {
+		struct gvm_range_config config = {
+			.container = container,
+			.space = space,
+			.va = RACE_VA + race_range_first(i) * GVM_PAGE_BYTES,
+			.bytes = race_range_pages(i) * GVM_PAGE_BYTES,
+			.on_host = on_host,
+		};
+
+		GVM_ASSERT(gvm_range_init(&race_gpu.memory, &space->ranges[i], &config) == 0);
+	}
 	gvm_spin_lock(&space->lock);
 	space->open = true;
 	gvm_spin_unlock(&space->lock);
-	return 0;
 }
 
-void race_unmap_range(struct race_space *space)
+void race_unmap(struct race_space *space)
 {
-	u32 i;
-
 	gvm_spin_lock(&space->lock);
 	space->open = false;
 	gvm_spin_unlock(&space->lock);
-	gvm_range_destroy(&space->range);
-	for (i = 0; i < RACE_BLOCKS; i++)
+	for (u32 i = 0; i < RACE_RANGES; i++)
+		gvm_range_destroy(&space->ranges[i]);
+	for (u32 i = 0; i < RACE_BLOCKS; i++)
 		GVM_ASSERT(!space->ptes[i].pages);
+}
+
+static u32 race_range_of(u32 page)
+{
+	u32 block = page / GVM_PAGES_PER_BLOCK;
+
+	return block < RACE_BIG ? 0 : 1 + block - RACE_BIG;
+}
+
+u32 race_page(struct race_dice *dice)
+{
+	u32 page = race_roll(dice, RACE_PAGES);
+	u32 range = race_range_of(page), first = race_range_first(range);
+
+	return first + (page - first) % race_range_pages(range);
+}
+
+u32 race_discard(struct race_space *space, u32 page, u32 count)
+{
+	u32 range = race_range_of(page), in_range = page - race_range_first(range);
+	u32 pages = min(count, race_range_pages(range) - in_range);
+
+	(void)gvm_range_discard(&space->ranges[range], in_range * GVM_PAGE_BYTES,
+				pages * GVM_PAGE_BYTES);
+	return pages;
 }
 
 void race_fault(struct race_space *space, u32 page, enum gvm_access access)

@@ -19,25 +19,28 @@
 
 #define RACE_CHUNKS 48u
 #define RACE_SPACES 4u
-#define RACE_BLOCKS 24u /* per range; all ranges together are twice the device */
-#define RACE_PAGES  (RACE_BLOCKS * GVM_PAGES_PER_BLOCK - 20u) /* the last block is a part */
+#define RACE_BLOCKS 24u /* per space; with chunks of their own they take twice the device */
+#define RACE_BIG    12u /* of these, in one range; each of the others is a small range */
+#define RACE_SMALL  8u	/* pages of a small range */
+#define RACE_RANGES (1 + RACE_BLOCKS - RACE_BIG)
+#define RACE_PAGES  (RACE_BLOCKS * GVM_PAGES_PER_BLOCK) /* a small range has only its first */
 #define RACE_TSGS   8u
 #define RACE_VA	    0x700000000000ull
 #define RACE_QUEUE  32u
 
-/* An address space with one range. Its cookie is the address of this. */
+/* An address space. Its cookie is the address of this. */
 struct race_space {
-	struct gvm_range range;
-	struct gvm_spinlock lock; /* guards the fields up to @ptes */
-	bool open;		  /* the range is mapped */
-	u64 cancelled;		  /* cancelled faults, ever */
+	struct gvm_range ranges[RACE_RANGES]; /* the first one is big */
+	struct gvm_spinlock lock;	      /* guards the fields up to @ptes */
+	bool open;			      /* the ranges are mapped */
+	u64 cancelled;			      /* cancelled faults, ever */
 	struct race_pte {
 		u32 chunk;
 		u32 offset_pages;
 		u32 pages;    /* mapped pages */
 		u32 writable; /* mapped pages that permit writes */
 	} ptes[RACE_BLOCKS];
-	/* Guarded by the range's lock. */
+	/* Guarded by the lock of the block's range. */
 	u32 host[RACE_BLOCKS][GVM_PAGES_PER_BLOCK];
 };
 
@@ -51,7 +54,7 @@ struct race_gpu {
 	struct gvm_waitqueue replayed; /* waits for a replay */
 	struct gvm_waitqueue nowhere;  /* never woken: for race_sleep() */
 
-	struct gvm_spinlock lock; /* guards the fields up to @hints */
+	struct gvm_spinlock lock; /* guards the fields up to @part_chunk */
 	struct race_dice dice;
 	u32 free[RACE_CHUNKS]; /* ring; the chunk freed first comes first */
 	u32 free_first;
@@ -60,7 +63,8 @@ struct race_gpu {
 	u32 queued;
 	u64 replays;
 	u64 out_sequence;
-	u64 copies_out, copies_in, services, hints;
+	u64 copies_out, copies_in, services, hints, partial_evictions;
+	u32 part_chunk; /* the last one in which a part was copied or cleared */
 
 	/*
 	 * No lock of its own: an access holds the lock of its space, a copy that of its range.
@@ -88,11 +92,19 @@ void race_new_tsg(u32 id);
 void race_sleep(u64 ns);
 
 /*
- * Map a range of RACE_BLOCKS blocks in a space without one; unmap it while other threads use
- * it.
+ * Map the ranges of a space without any; unmap them while other threads use them.
  */
-int race_map_range(struct race_space *space, struct gvm_container *container, bool on_host);
-void race_unmap_range(struct race_space *space);
+void race_map(struct race_space *space, struct gvm_container *container, bool on_host);
+void race_unmap(struct race_space *space);
+
+/* The chunk that a part is in service in, or was. */
+u32 race_part_chunk(void);
+
+/* A random page of a space that a range has. */
+u32 race_page(struct race_dice *dice);
+
+/* Discard up to @count pages from @page on, in one range. Returns how many. */
+u32 race_discard(struct race_space *space, u32 page, u32 count);
 
 /*
  * An access by the GPU: it faults until the page is there, then stores *tag or loads it.

@@ -19,7 +19,6 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "pinned", test_pinned },
 	{ "refused", test_refused },
 	{ "victims", test_victims },
-	{ "parts", test_parts },
 	{ "evictor", test_evictor },
 	{ "signals", test_signals },
 	{ "swap", test_swap },
@@ -49,6 +48,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
 	{ "neighbours", test_neighbours },
+	{ "parts", test_parts },
 };
 
 /* Run the tests named @wanted; NULL: all. */

@@ -480,7 +480,7 @@ void test_neighbours(void)
 	pid_t pid;
 
 	stage = shared_alloc(sizeof(*stage));
-	gpu_load("chunks=44 sms=16");
+	gpu_load("chunks=44 sms=16 sub_chunks=1");
 	chmod("/dev/gvm_fakegpu0", 0666);
 	make_cgroups();
 	guest_expect_write("gvm/cgroup/victim/0/gmem.limit.low", "20M", 0);

@@ -369,10 +369,11 @@ static void stress_round(uint32_t number, long seconds)
 	char parameters[160];
 
 	snprintf(parameters, sizeof(parameters),
-		 "chunks=%u sms=%u features=%u scheduler=%s tracking=%s fail_rpcs=%u",
+		 "chunks=%u sms=%u features=%u sub_chunks=%u scheduler=%s tracking=%s "
+		 "fail_rpcs=%u",
 		 10 + (unsigned int)roll(&round.dice, 30),
 		 1 + (unsigned int)roll(&round.dice, 4), (unsigned int)roll(&round.dice, 8),
-		 schedulers[roll(&round.dice, 3)],
+		 (unsigned int)roll(&round.dice, 2), schedulers[roll(&round.dice, 3)],
 		 roll(&round.dice, 2) ? "events" : "busy_bits",
 		 roll(&round.dice, 2) ? 0 : 3 + (unsigned int)roll(&round.dice, 20));
 	memset((void *)counts, 0, sizeof(*counts));
