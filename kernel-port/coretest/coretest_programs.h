@@ -30,6 +30,7 @@
 	X(test_sched)            \
 	X(test_sched_random)     \
 	X(test_race_books)       \
+	X(test_remote)           \
 	X(test_race_gpu)         \
 	X(test_pressure)         \
 	X(test_tsg)

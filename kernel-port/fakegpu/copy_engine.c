@@ -54,7 +54,9 @@ void fakegpu_engines_drain(struct fakegpu *gpu)
 	for (i = 0; i < GVM_ENGINES; i++)
 		all.sequence[i] = gpu->engines[i].submitted;
 	spin_unlock(&gpu->engine_lock);
+	gvm_trace_wait("fence", true);
 	wait_event(gpu->copied, fakegpu_fence_passed(gpu, &all));
+	gvm_trace_wait("fence", false);
 }
 
 struct gvm_fence fakegpu_chunk_fence(struct fakegpu *gpu, u32 chunk)
@@ -103,9 +105,14 @@ static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)) ||
 	    (which == GVM_ENGINE_OUT && fakegpu_fails(&gpu->outs, READ_ONCE(fail_outs))))
 		return -EIO;
-	(void)wait_event_killable(gpu->copied,
-				  (pushed = engine_push(engine, chunk, copy, &sequence)) ||
-					  gvm_worker_should_stop());
+	pushed = engine_push(engine, chunk, copy, &sequence);
+	if (!pushed) {
+		gvm_trace_wait("a place in a copy queue", true);
+		(void)wait_event_killable(
+			gpu->copied, (pushed = engine_push(engine, chunk, copy, &sequence)) ||
+					     gvm_worker_should_stop());
+		gvm_trace_wait("a place in a copy queue", false);
+	}
 	if (!pushed)
 		return -EINTR;
 	fence->sequence[which] = sequence;

@@ -67,6 +67,7 @@ static const struct gvm_gpu_ops fakegpu_gpu_ops = {
 	.tsgs_disable = fakegpu_tsgs_disable,
 	.tsgs_enable = fakegpu_tsgs_enable,
 	.tsg_sample = fakegpu_tsg_sample,
+	.tsg_accesses = fakegpu_tsg_accesses,
 };
 
 /* The block layer's table with another service, evict and free_chunks. */
@@ -93,6 +94,7 @@ static const struct gvm_mmu_ops fakegpu_mmu_ops = {
 	.fence_passed = fakegpu_fence_passed,
 	.map = fakegpu_map,
 	.unmap = fakegpu_unmap,
+	.map_remote = fakegpu_map_remote,
 };
 
 /* The device node. */
@@ -140,13 +142,24 @@ static int fakegpu_run(struct fakegpu_context *context, struct fakegpu_job *job)
 	struct gvm_fakegpu_launch *launch = job->launch;
 	struct fakegpu_tsg *tsg = context_tsg(context, launch->tsg);
 	u64 first = launch->va >> GVM_PAGE_SHIFT;
-	u64 last = (launch->va + launch->bytes - 1) >> GVM_PAGE_SHIFT;
+	u64 last;
 
 	if (!tsg)
 		return -ENXIO;
+	job->part_bytes = div_u64(launch->bytes, max(launch->together, 1u));
+	last = (launch->va + job->part_bytes - 1) >> GVM_PAGE_SHIFT;
 	job->pages = (last - first) / launch->stride_pages + 1;
 	job->multiplier = shuffle_multiplier(launch->seed, job->pages);
 	return fakegpu_job_run(tsg, job);
+}
+
+/* Parts that are touched together are of whole pages. */
+static bool launch_parts_are_valid(const struct gvm_fakegpu_launch *launch)
+{
+	return launch->together <= 1 ||
+	       (launch->together <= GVM_FAKEGPU_TOGETHER_MAX &&
+		launch->va % GVM_PAGE_BYTES == 0 &&
+		launch->bytes % (launch->together * GVM_PAGE_BYTES) == 0);
 }
 
 static bool launch_is_valid(const struct gvm_fakegpu_launch *launch)
@@ -154,7 +167,8 @@ static bool launch_is_valid(const struct gvm_fakegpu_launch *launch)
 	return launch->bytes && launch->bytes <= GVM_FAKEGPU_MAP_MAX &&
 	       launch->va <= U64_MAX - launch->bytes && launch->va % 8 == 0 &&
 	       launch->bytes % 8 == 0 && launch->op < GVM_FAKEGPU_OPS &&
-	       launch->order < GVM_FAKEGPU_ORDERS;
+	       launch->order < GVM_FAKEGPU_ORDERS && !launch->reserved &&
+	       launch_parts_are_valid(launch);
 }
 
 static int fakegpu_launch(struct fakegpu_context *context, struct gvm_fakegpu_launch *launch)

@@ -77,8 +77,10 @@ struct fakegpu_engine {
 /* The PTEs of a block of 2 MB. Guarded by the page table's lock. */
 struct fakegpu_pte {
 	void *chunk;	/* its bytes */
+	void *host;	/* the bytes of remote pages */
 	u32 pages;	/* mapped ones */
 	u32 writable;	/* of these */
+	u32 remote;	/* of these, in host memory */
 	u64 arrived_in; /* the data has arrived when both engines are done with these numbers */
 	u64 arrived_clear;
 };
@@ -105,7 +107,8 @@ struct fakegpu_job {
 	struct gvm_fakegpu_launch *launch;
 	u8 *load;	 /* not NULL: copy the bytes here, in place of launch->op */
 	const u8 *store; /* not NULL: copy the bytes from here, likewise */
-	u64 pages;	 /* pages to touch */
+	u64 pages;	 /* pages to touch; in each part, if instructions touch several */
+	u64 part_bytes;	 /* from a part to the next one */
 	u64 next_page;	 /* for the next warp; only the running SM uses it and the results */
 	u64 multiplier;	 /* of the shuffle */
 	bool aborted;
@@ -136,6 +139,7 @@ struct fakegpu_tsg {
 	bool enabled;
 	bool preempt; /* it was asked to leave its SM */
 	int error;    /* the error that it died of; 0: alive */
+	u64 accesses; /* instructions that have finished; only the running SM writes it */
 	u32 warp_count;
 	struct fakegpu_warp warps[FAKEGPU_WARPS];
 };
@@ -285,13 +289,16 @@ void fakegpu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages, u3
 		 enum gvm_access access);
 void fakegpu_unmap(void *gpu, void *space, u64 va, u32 page_mask);
 
+int fakegpu_map_remote(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
+		       u32 empty_mask);
+
 /*
- * Begin an access to the page at @va. Returns a pointer to the byte at @va, with the page table
- * locked until fakegpu_access_end(). Returns NULL without the lock: the access faults. CONTEXT:
- * atomic.
+ * Accesses: lock the page table, find the byte at @va (NULL: the access faults), use it, and
+ * unlock. CONTEXT: atomic.
  */
-void *fakegpu_access_begin(struct fakegpu_page_table *table, u64 va, bool write);
-void fakegpu_access_end(struct fakegpu_page_table *table);
+void fakegpu_access_lock(struct fakegpu_page_table *table);
+void *fakegpu_access_find(struct fakegpu_page_table *table, u64 va, bool write);
+void fakegpu_access_unlock(struct fakegpu_page_table *table);
 
 /* fault_buffer.c. post returns the number of replays so far. CONTEXT: atomic. */
 void fakegpu_faults_init(struct fakegpu_fault_buffer *buffer);
@@ -349,6 +356,7 @@ int fakegpu_tsg_set_timeslice(void *gpu, u32 id, u64 timeslice_us);
 int fakegpu_tsgs_disable(void *gpu, const u32 *ids, u32 count, bool preempt);
 int fakegpu_tsgs_enable(void *gpu, const u32 *ids, u32 count);
 int fakegpu_tsg_preempt(void *gpu, u32 id);
+u64 fakegpu_tsg_accesses(void *gpu, u32 id);
 void fakegpu_tsg_sample(void *gpu, u32 id, struct gvm_tsg_sample *ret_sample);
 void fakegpu_tsg_kill(struct fakegpu *gpu, u32 id, int error);
 

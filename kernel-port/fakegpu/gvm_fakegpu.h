@@ -66,8 +66,13 @@ enum gvm_fakegpu_order {
 	GVM_FAKEGPU_ORDERS,
 };
 
+/* Addresses that one instruction of a warp can have. */
+#define GVM_FAKEGPU_TOGETHER_MAX 32u
+
 /*
- * Run a kernel over [va, va + bytes), both multiples of 8, and wait for it. Errors: -EINTR: a
+ * Run a kernel over [va, va + bytes), both multiples of 8, and wait for it. With together = n
+ * the range has n equal parts of whole pages, and each instruction touches the same place of
+ * all of them. It finishes when all these pages are mapped at once. Errors: -EINTR: a
  * signal came, and the kernel was taken off the GPU; -EIO: the TSG died before; any other
  * error: the TSG died of it now, such as -EFAULT: not mapped; -EDQUOT, -ENOMEM: no memory.
  */
@@ -79,6 +84,8 @@ struct gvm_fakegpu_launch {
 	__u32 order;	    /* enum gvm_fakegpu_order */
 	__u32 stride_pages; /* touch every n-th page of 64 KiB; 0 means 1 */
 	__u32 tsg;	    /* index of the context's TSG */
+	__u32 together;	    /* parts of the range that one instruction touches; 0 means 1 */
+	__u32 reserved;	    /* 0 */
 	__u64 ret_mismatches;
 	__u64 ret_first_va; /* address of the first mismatch found */
 	__u64 ret_fault_ns; /* the longest time from a fault to the access that then succeeded */

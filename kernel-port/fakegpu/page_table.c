@@ -8,6 +8,12 @@
  */
 #include "fakegpu.h"
 
+#include <linux/moduleparam.h>
+
+static bool remote = true;
+module_param(remote, bool, 0444);
+MODULE_PARM_DESC(remote, "can the GPU access host memory?");
+
 void fakegpu_page_table_init(struct fakegpu_page_table *table, struct fakegpu *gpu)
 {
 	table->gpu = gpu;
@@ -76,7 +82,8 @@ void fakegpu_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pages, u
 
 	spin_lock(&table->lock);
 	pte = table_pte(table, va);
-	WARN_ON_ONCE(pte->pages && pte->chunk != bytes);
+	WARN_ON_ONCE(pte->pages & ~pte->remote && pte->chunk != bytes);
+	WARN_ON_ONCE(pte->remote & page_mask);
 	pte->chunk = bytes;
 	pte->pages |= page_mask;
 	if (access >= GVM_ACCESS_WRITE)
@@ -97,35 +104,77 @@ void fakegpu_unmap(void *data, void *space, u64 va, u32 page_mask)
 	pte = table_pte(table, va);
 	pte->pages &= ~page_mask;
 	pte->writable &= ~page_mask;
+	pte->remote &= ~page_mask;
 	spin_unlock(&table->lock);
+}
+
+/* Remote pages: their data is in host memory and stays there. */
+int fakegpu_map_remote(void *data, struct gvm_range *range, u32 index, u32 page_mask,
+		       u32 empty_mask)
+{
+	struct fakegpu_mapping *mapping = container_of(range, struct fakegpu_mapping, range);
+	struct fakegpu_page_table *table = space_table(data, range->space);
+	struct fakegpu_pte *pte = &mapping->ptes[index];
+	struct fakegpu_host *host;
+
+	if (!remote)
+		return -ENOMEM;
+	host = fakegpu_host_alloc(data, &mapping->host[index],
+				  GFP_KERNEL | __GFP_RETRY_MAYFAIL);
+	if (!host)
+		return -ENOMEM;
+	for (u32 page = 0; page < GVM_PAGES_PER_BLOCK; page++)
+		if (empty_mask & (1u << page))
+			memset(host->bytes + ((size_t)page << GVM_PAGE_SHIFT), 0,
+			       GVM_PAGE_BYTES);
+	spin_lock(&table->lock);
+	WARN_ON_ONCE(pte->pages & page_mask);
+	pte->host = host->bytes;
+	pte->pages |= page_mask;
+	pte->writable |= page_mask;
+	pte->remote |= page_mask;
+	spin_unlock(&table->lock);
+	return 0;
+}
+
+/* The bit of an address's page in the masks of its block. */
+static u32 page_bit(u64 va)
+{
+	return 1u << ((va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
 }
 
 static bool pte_permits(struct fakegpu *gpu, const struct fakegpu_pte *pte, u64 va, bool write)
 {
-	u32 page = 1u << ((va >> GVM_PAGE_SHIFT) & (GVM_PAGES_PER_BLOCK - 1));
+	u32 page = page_bit(va);
 	struct gvm_fence arrived = { 0 };
 
 	if (!((write ? pte->writable : pte->pages) & page))
 		return false;
+	if (pte->remote & page)
+		return true;
 	arrived.sequence[GVM_ENGINE_IN] = pte->arrived_in;
 	arrived.sequence[GVM_ENGINE_CLEAR] = pte->arrived_clear;
 	return fakegpu_fence_passed(gpu, &arrived);
 }
 
-void *fakegpu_access_begin(struct fakegpu_page_table *table, u64 va, bool write)
-	__acquires(&table->lock)
+void fakegpu_access_lock(struct fakegpu_page_table *table) __acquires(&table->lock)
 {
-	struct fakegpu_pte *pte;
-
 	spin_lock(&table->lock);
-	pte = table_pte(table, va);
-	if (pte && pte_permits(table->gpu, pte, va, write))
-		return pte->chunk + (va & (GVM_CHUNK_BYTES - 1));
-	spin_unlock(&table->lock);
-	return NULL;
 }
 
-void fakegpu_access_end(struct fakegpu_page_table *table) __releases(&table->lock)
+void *fakegpu_access_find(struct fakegpu_page_table *table, u64 va, bool write)
+{
+	struct fakegpu_pte *pte = table_pte(table, va);
+	void *bytes;
+
+	lockdep_assert_held(&table->lock);
+	if (!pte || !pte_permits(table->gpu, pte, va, write))
+		return NULL;
+	bytes = pte->remote & page_bit(va) ? pte->host : pte->chunk;
+	return bytes + (va & (GVM_CHUNK_BYTES - 1));
+}
+
+void fakegpu_access_unlock(struct fakegpu_page_table *table) __releases(&table->lock)
 {
 	spin_unlock(&table->lock);
 }

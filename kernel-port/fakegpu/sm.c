@@ -80,35 +80,72 @@ static bool job_writes(const struct fakegpu_job *job)
 	return job->store || (!job->load && job->launch->op == GVM_FAKEGPU_FILL);
 }
 
-/* One access of a warp. The warp advances or stalls. */
+/* The number of parts that an instruction touches. */
+static u32 job_parts(const struct fakegpu_job *job)
+{
+	return max(job->launch->together, 1u);
+}
+
+/*
+ * Post a fault for each part that is not mapped for the warp's instruction. Returns the number
+ * of faults; the warp has stalled unless it is 0.
+ */
+static u32 warp_fault(struct fakegpu_tsg *tsg, const struct fakegpu_job *job,
+		      struct fakegpu_warp *warp, u32 missing)
+{
+	struct fakegpu_context *context = tsg->context;
+
+	for (u32 part = 0; part < job_parts(job); part++) {
+		u64 va = warp->va + part * job->part_bytes;
+		struct gvm_fault fault = {
+			.space = (void *)(unsigned long)context->id,
+			.va = va & ~(GVM_PAGE_BYTES - 1),
+			.tsg = tsg->id,
+			.access = job_writes(job) ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
+		};
+		u64 replays;
+
+		if (!(missing & (1u << part)))
+			continue;
+		replays = fakegpu_fault_post(context->gpu, &fault);
+		warp->replays = warp->stalled ? min(warp->replays, replays) : replays;
+		warp->stalled = true;
+		warp->fault_ns = warp->fault_ns ?: ktime_get_ns();
+	}
+	return hweight32(missing);
+}
+
+/*
+ * One instruction of a warp: the same place of each part. The warp advances, or stalls if one
+ * of them is not mapped.
+ */
 static void warp_step(struct fakegpu_tsg *tsg, struct fakegpu_job *job,
 		      struct fakegpu_warp *warp)
 {
-	struct fakegpu_context *context = tsg->context;
+	struct fakegpu_page_table *table = &tsg->context->table;
 	u64 next = (warp->va | (FAKEGPU_ACCESS_BYTES - 1)) + 1;
 	u64 count = min(next, warp->end) - warp->va;
 	bool write = job_writes(job);
-	void *bytes = fakegpu_access_begin(&context->table, warp->va, write);
-	struct gvm_fault fault = {
-		.space = (void *)(unsigned long)context->id,
-		.va = warp->va & ~(GVM_PAGE_BYTES - 1),
-		.tsg = tsg->id,
-		.access = write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
-	};
+	u32 parts = job_parts(job), missing = 0;
 
-	if (!bytes) {
-		warp->replays = fakegpu_fault_post(context->gpu, &fault);
-		warp->stalled = true;
-		warp->fault_ns = warp->fault_ns ?: ktime_get_ns();
-		return;
+	fakegpu_access_lock(table);
+	for (u32 part = 0; part < parts; part++)
+		if (!fakegpu_access_find(table, warp->va + part * job->part_bytes, write))
+			missing |= 1u << part;
+	for (u32 part = 0; part < parts && !missing; part++) {
+		u64 va = warp->va + part * job->part_bytes;
+
+		job_apply(job, fakegpu_access_find(table, va, write), va, count);
 	}
+	fakegpu_access_unlock(table);
+	if (warp_fault(tsg, job, warp, missing))
+		return;
 	if (warp->fault_ns)
 		job->launch->ret_fault_ns =
 			max(job->launch->ret_fault_ns, ktime_get_ns() - warp->fault_ns);
 	warp->fault_ns = 0;
-	job_apply(job, bytes, warp->va, count);
-	fakegpu_access_end(&context->table);
 	warp->va += count;
+	WRITE_ONCE(tsg->accesses, tsg->accesses + 1);
 }
 
 /*

@@ -249,7 +249,9 @@ void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
 
 	xa_erase(&gpu->tsgs, tsg->id);
 	/* A TSG that has just finished its last job may still be on its SM. */
+	gvm_trace_wait("its own TSG", true);
 	wait_event(gpu->idle, !READ_ONCE(tsg->sm));
+	gvm_trace_wait("its own TSG", false);
 	spin_lock(&gpu->lock);
 	WARN_ON_ONCE(!list_empty(&tsg->jobs) || !list_empty(&tsg->node));
 	spin_unlock(&gpu->lock);
@@ -257,11 +259,19 @@ void fakegpu_tsg_destroy(struct fakegpu_tsg *tsg)
 
 /* RPCs. The core makes them under its tsg_mutex, so no attached TSG can go away. */
 
+/* For tests that count the RPCs for which other threads wait. Here an RPC takes no time. */
+static void trace_rpc(void)
+{
+	gvm_trace_wait("rpc", true);
+	gvm_trace_wait("rpc", false);
+}
+
 /*
  * Find the TSG of an RPC. Returns 0, -ENODEV, -ENXIO (the GPU is lost), or -EIO: the RPC fails.
  */
 static int tsg_find(struct fakegpu *gpu, u32 id, struct fakegpu_tsg **ret_tsg)
 {
+	trace_rpc();
 	if (READ_ONCE(gpu->lost))
 		return -ENXIO;
 	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
@@ -291,6 +301,7 @@ static int tsgs_set_enabled(struct fakegpu *gpu, const u32 *ids, u32 count, bool
 	int status = -ENODEV;
 	u32 i;
 
+	trace_rpc();
 	if (READ_ONCE(gpu->lost))
 		return -ENXIO;
 	if (fakegpu_fails(&gpu->rpcs, READ_ONCE(fail_rpcs)))
@@ -367,6 +378,20 @@ void fakegpu_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
 		spin_unlock(&gpu->lock);
 	}
 	xa_unlock(&gpu->tsgs);
+}
+
+u64 fakegpu_tsg_accesses(void *data, u32 id)
+{
+	struct fakegpu *gpu = data;
+	struct fakegpu_tsg *tsg;
+	u64 accesses = 0;
+
+	xa_lock(&gpu->tsgs);
+	tsg = xa_load(&gpu->tsgs, id);
+	if (tsg)
+		accesses = READ_ONCE(tsg->accesses);
+	xa_unlock(&gpu->tsgs);
+	return accesses;
 }
 
 /* The xarray's lock keeps the TSG: fakegpu_tsg_destroy() takes it out under that lock. */

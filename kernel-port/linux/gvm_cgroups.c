@@ -60,8 +60,8 @@ static void gvm_cgroup_forget_locked(struct gvm_cgroup *cgroup)
 	cgroup->leaving = true;
 	while ((member = gvm_cgroup_any_member_locked(cgroup)))
 		gvm_member_detach_locked(member);
-	wait_event_cmd(gvm_member_left, !cgroup->members, mutex_unlock(&gvm_registry_mutex),
-		       mutex_lock(&gvm_registry_mutex));
+	wait_event_cmd(gvm_member_left, !cgroup->members, gvm_mutex_unlock(&gvm_registry_mutex),
+		       gvm_mutex_lock(&gvm_registry_mutex));
 	list_del(&cgroup->node);
 	cgroup_put(cgroup->cgroup);
 	kfree(cgroup);
@@ -84,11 +84,11 @@ static void gvm_cgroups_sweep_locked(void)
 
 static void gvm_cgroups_sweep(struct work_struct *work)
 {
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	gvm_cgroups_sweep_locked();
 	if (!list_empty(&gvm_cgroups))
 		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 }
 
 static bool gvm_cgroup_path_is_leaving_locked(const char *path)
@@ -158,13 +158,14 @@ int gvm_cgroups_add(const char *path)
 	status = gvm_cgroup_set_path(cgroup);
 	if (status)
 		goto err_put;
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	gvm_cgroups_sweep_locked();
 	wait_event_cmd(gvm_member_left, !gvm_cgroup_path_is_leaving_locked(cgroup->path),
-		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
+		       gvm_mutex_unlock(&gvm_registry_mutex),
+		       gvm_mutex_lock(&gvm_registry_mutex));
 	status = gvm_cgroup_check_locked(cgroup->cgroup);
 	if (status) {
-		mutex_unlock(&gvm_registry_mutex);
+		gvm_mutex_unlock(&gvm_registry_mutex);
 		goto err_put;
 	}
 	list_add_tail(&cgroup->node, &gvm_cgroups);
@@ -177,7 +178,7 @@ int gvm_cgroups_add(const char *path)
 		gvm_cgroup_forget_locked(cgroup);
 	else
 		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	return status;
 
 err_put:
@@ -195,13 +196,13 @@ int gvm_cgroups_remove(const char *path)
 
 	if (status)
 		return status;
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	list_for_each_entry(cgroup, &gvm_cgroups, node)
 		if (!cgroup->leaving && cgroup->cgroup == wanted)
 			found = cgroup;
 	if (found)
 		gvm_cgroup_forget_locked(found);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	cgroup_put(wanted);
 	return found ? 0 : -ENOENT;
 }
@@ -210,21 +211,21 @@ void gvm_cgroups_show(struct seq_file *seq)
 {
 	struct gvm_cgroup *cgroup;
 
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	list_for_each_entry(cgroup, &gvm_cgroups, node)
 		if (!cgroup->leaving)
 			seq_printf(seq, "%s\n", cgroup->path + strlen(GVM_CGROUPS_PREFIX));
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 }
 
 void gvm_cgroups_exit(void)
 {
 	cancel_delayed_work_sync(&gvm_cgroups_work);
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	while (!list_empty(&gvm_cgroups))
 		gvm_cgroup_forget_locked(
 			list_first_entry(&gvm_cgroups, struct gvm_cgroup, node));
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 }
 
 int gvm_cgroups_add_device_locked(struct gvm_registration *registration)

@@ -11,12 +11,15 @@
 #include <linux/module.h>
 
 #include "gvm_admin_files.h"
+#include "gvm_members.h"
 #include "gvm_pressure_file.h"
 
 static int __init gvm_init(void)
 {
-	int ret = gvm_admin_files_init();
+	int ret;
 
+	gvm_mutex_init(&gvm_registry_mutex, "gvm registry");
+	ret = gvm_admin_files_init();
 	if (ret)
 		return ret;
 	ret = gvm_pressure_file_init();

@@ -23,7 +23,7 @@
  */
 #define GVM_PARENTS_MAX 64u
 
-DEFINE_MUTEX(gvm_registry_mutex);
+struct gvm_mutex gvm_registry_mutex; /* gvm_init() prepares it */
 LIST_HEAD(gvm_registrations);
 LIST_HEAD(gvm_cgroups);
 DECLARE_WAIT_QUEUE_HEAD(gvm_member_left);
@@ -34,7 +34,7 @@ struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
 {
 	struct gvm_member *member;
 
-	lockdep_assert_held(&gvm_registry_mutex);
+	gvm_mutex_assert_held(&gvm_registry_mutex);
 	list_for_each_entry(member, &registration->members, node)
 		if (member->pid && member->pid == pid)
 			return member;
@@ -77,9 +77,9 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 	struct gvm_container *container = member->container;
 
 	member->leaving = true;
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	gvm_control_dir_remove(member->dir);
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	gvm_control_dir_free(member->dir);
 	list_del(&member->node);
 	gvm_container_name_locked(registration, container);

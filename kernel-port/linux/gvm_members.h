@@ -9,7 +9,6 @@
 #ifndef GVM_MEMBERS_H
 #define GVM_MEMBERS_H
 
-#include <linux/mutex.h>
 #include <linux/wait.h>
 
 #include "gvm/container.h"
@@ -49,7 +48,7 @@ struct gvm_member {
 };
 
 /* See gvm_registry.h for its place in the order of locks. */
-extern struct mutex gvm_registry_mutex;
+extern struct gvm_mutex gvm_registry_mutex;
 extern struct list_head gvm_registrations;
 extern struct list_head gvm_cgroups;
 

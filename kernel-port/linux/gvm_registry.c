@@ -50,10 +50,10 @@ static struct gvm_registration *gvm_registration_find_locked(u32 gpu)
 
 void gvm_process_detach(struct gvm_member *member)
 {
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	if (!WARN_ON_ONCE(member->leaving || member->spaces == member->by_hand))
 		gvm_member_detach_locked(member);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 }
 
 /* Does @pid leave just now? */
@@ -78,12 +78,13 @@ int gvm_process_attach(struct gvm_device *device, u32 group_tgid,
 		if (!group)
 			return -ESRCH;
 	}
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	wait_event_cmd(gvm_member_left, !gvm_member_is_leaving_locked(registration, pid),
-		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
+		       gvm_mutex_unlock(&gvm_registry_mutex),
+		       gvm_mutex_lock(&gvm_registry_mutex));
 	status = gvm_member_attach_locked(registration, group == pid ? NULL : group, pid,
 					  ret_member);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	put_pid(group);
 	return status;
 }
@@ -95,7 +96,7 @@ int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container)
 	struct pid *pid = gvm_pid_get(tgid);
 	int status = -ESRCH;
 
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
 	if (registration)
 		member = gvm_member_find_staying_locked(registration, pid);
@@ -107,7 +108,7 @@ int gvm_process_find(u32 tgid, u32 gpu, struct gvm_container **ret_container)
 		gvm_container_get(member->container);
 		*ret_container = member->container;
 	}
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	put_pid(pid);
 	return status;
 }
@@ -125,7 +126,7 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 		return -EINVAL;
 	pid = gvm_pid_get(tgid);
 	group = gvm_pid_get(group_tgid);
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
 	member = registration && pid ? gvm_member_find_locked(registration, pid) : NULL;
 	if (!registration)
@@ -141,7 +142,7 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 						  pid, &member);
 	if (!status)
 		member->by_hand = true;
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	put_pid(pid);
 	put_pid(group);
 	return status;
@@ -217,12 +218,12 @@ int gvm_registry_detach(u32 tgid, u32 gpu)
 
 	if (tgid == 0)
 		return -ENOENT;
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	registration = gvm_registration_find_locked(gpu);
 	status = registration ? gvm_registry_detach_locked(
 					gvm_member_by_hand_locked(registration, tgid)) :
 				-ENODEV;
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	return status;
 }
 
@@ -245,10 +246,10 @@ int gvm_device_register(const struct gvm_device_config *config, struct gvm_devic
 	registration->index = status;
 	INIT_LIST_HEAD(&registration->members);
 
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	list_add_tail(&registration->node, &gvm_registrations);
 	status = gvm_cgroups_add_device_locked(registration);
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 	if (status) {
 		gvm_device_unregister(&registration->device);
 		return status;
@@ -274,7 +275,7 @@ void gvm_device_unregister(struct gvm_device *device)
 	struct gvm_registration *registration = gvm_registration_of(device);
 	struct gvm_member *member;
 
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	list_del(&registration->node);
 	while ((member = gvm_member_by_hand_locked(registration, 0))) {
 		member->by_hand = false;
@@ -282,8 +283,9 @@ void gvm_device_unregister(struct gvm_device *device)
 	}
 	gvm_cgroups_remove_device_locked(registration);
 	wait_event_cmd(gvm_member_left, list_empty(&registration->members),
-		       mutex_unlock(&gvm_registry_mutex), mutex_lock(&gvm_registry_mutex));
-	mutex_unlock(&gvm_registry_mutex);
+		       gvm_mutex_unlock(&gvm_registry_mutex),
+		       gvm_mutex_lock(&gvm_registry_mutex));
+	gvm_mutex_unlock(&gvm_registry_mutex);
 
 	if (gvm_registry_unregister_hook)
 		gvm_registry_unregister_hook(device);
@@ -299,7 +301,7 @@ void gvm_registry_show(struct seq_file *seq)
 	struct gvm_registration *registration;
 	u32 containers;
 
-	mutex_lock(&gvm_registry_mutex);
+	gvm_mutex_lock(&gvm_registry_mutex);
 	list_for_each_entry(registration, &gvm_registrations, node) {
 		gvm_spin_lock(&registration->device.lock);
 		containers = registration->device.container_count;
@@ -308,5 +310,5 @@ void gvm_registry_show(struct seq_file *seq)
 			   registration->device.name, registration->device.chunk_count,
 			   containers);
 	}
-	mutex_unlock(&gvm_registry_mutex);
+	gvm_mutex_unlock(&gvm_registry_mutex);
 }

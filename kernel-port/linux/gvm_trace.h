@@ -107,12 +107,15 @@ TRACE_EVENT(gvm_wait,
 	TP_STRUCT__entry(
 		__string(what, what)
 		__field(bool, begins)
+		__field(bool, of_kernel)
 	),
 	TP_fast_assign(
 		__assign_str(what, what);
 		__entry->begins = begins;
+		__entry->of_kernel = current->flags & PF_KTHREAD;
 	),
-	TP_printk("%s what=%s", __entry->begins ? "begin" : "end", __get_str(what))
+	TP_printk("%s by=%s what=%s", __entry->begins ? "begin" : "end",
+		__entry->of_kernel ? "kernel" : "process", __get_str(what))
 );
 
 /* clang-format on */

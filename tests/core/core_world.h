@@ -64,6 +64,11 @@ struct world {
 
 extern struct world world;
 
+#ifndef __KERNEL__
+/* engine_null.c: called where a thread gives way, as another thread would run there; or NULL. */
+extern void (*null_on_give_way)(void);
+#endif
+
 void world_init(u32 chunk_count);
 void world_init_with(u32 chunk_count, bool sub_chunks); /* parts of chunks can be charged */
 void world_destroy(void);

@@ -6,7 +6,7 @@
  * run: tests call their bodies. Actors come from the port's allocator, so that tests count and
  * fail these allocations, too.
  */
-#include "gvm/port.h"
+#include "core_world.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,8 +65,12 @@ void eng_stop(void)
 	null_interrupted = true;
 }
 
+void (*null_on_give_way)(void);
+
 bool eng_interrupted(void)
 {
+	if (null_on_give_way)
+		null_on_give_way();
 	return null_interrupted;
 }
 

@@ -172,12 +172,13 @@ static u64 leaving_bytes(const struct model_container *container)
 	return bytes;
 }
 
-/* A chunk that is being evicted counts as gone. */
+/* A chunk that is being evicted counts as gone. One chunk less would be below the limit. */
 bool model_is_protected(const struct model_container *container)
 {
+	u64 staying = model_charged_bytes(container) - leaving_bytes(container);
+
 	return container->low_bytes > 0 &&
-	       model_charged_bytes(container) - leaving_bytes(container) <=
-		       container->low_bytes;
+	       (staying < CHUNK_BYTES || staying - CHUNK_BYTES < container->low_bytes);
 }
 
 /* A chunk that is being evicted counts as swapped before it is on the host. */

@@ -258,7 +258,70 @@ START_TEST(a_range_that_goes_takes_its_clean_copies_along)
 }
 END_TEST
 
-TEST_MAIN("clean drop", what_was_read_leaves_without_a_copy_and_reads_the_same_again,
+/* The third copy does not fit, so its page is written out later, as without the feature. */
+START_TEST(copies_count_against_hmem_limit)
+{
+	begin(4, 3);
+	gvm_limit_set_hmem(one, 2 * CHUNK);
+	for (u32 i = 0; i < 3; i++)
+		ck_assert(toy_load(0, 32 * i, 5000 + 32 * i));
+	ck_assert_uint_eq(one->clean_bytes, 2 * CHUNK);
+	ck_assert_uint_eq(one->swapped_bytes, 0);
+	ck_assert(one->is_swap_full);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	/* A write gives its copy's place back. */
+	ck_assert(toy_store(0, 0, 1));
+	ck_assert_uint_eq(one->clean_bytes, CHUNK);
+	ck_assert(!one->is_swap_full);
+	end();
+}
+END_TEST
+
+/* Copies never keep a container from making room: its clean chunks go without a copy. */
+START_TEST(copies_that_fill_the_limit_cost_no_fault)
+{
+	begin(4, 4);
+	gvm_limit_set_hmem(one, 2 * CHUNK);
+	gvm_limit_set_high(one, 2 * CHUNK);
+	for (u32 i = 0; i < 4; i++) {
+		ck_assert(toy_load(0, 32 * (i % 3), 5000 + 32 * (i % 3)));
+		ck_assert_uint_le(one->clean_bytes + one->swapped_bytes, 2 * CHUNK);
+	}
+	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
+	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
+	ck_assert_uint_eq(one->events[GVM_EVENT_HMEM], 0);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	end();
+}
+END_TEST
+
+/* A page that becomes dirty after its chunk was picked has its place on the host all the same. */
+START_TEST(a_write_to_a_picked_chunk_keeps_its_place)
+{
+	struct gvm_eviction eviction = { 0 };
+	u32 chunk;
+
+	begin(4, 2);
+	gvm_limit_set_hmem(one, CHUNK);
+	ck_assert(toy_load(0, 0, 5000));
+	ck_assert(one->is_swap_full);
+	chunk = gvm_clock_pick_own(one);
+	ck_assert(chunk != GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_container_host_bytes(one), CHUNK);
+	ck_assert(toy_store(0, 0, 1));
+	ck_assert_uint_eq(gvm_container_host_bytes(one), CHUNK);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), 0);
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	ck_assert_uint_eq(one->evicting_clean_bytes, 0);
+	ck_assert(toy_load(0, 0, 1));
+	end();
+}
+END_TEST
+
+TEST_MAIN("clean drop", copies_count_against_hmem_limit,
+	  copies_that_fill_the_limit_cost_no_fault, a_write_to_a_picked_chunk_keeps_its_place,
+	  what_was_read_leaves_without_a_copy_and_reads_the_same_again,
 	  without_the_feature_all_is_copied_out,
 	  a_write_to_a_clean_block_costs_a_fault_and_is_copied_out,
 	  a_first_touch_that_writes_is_mapped_writable_at_once,

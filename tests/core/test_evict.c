@@ -108,7 +108,7 @@ START_TEST(a_protected_container_loses_nothing_while_another_has_something)
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 8);
 	/* Above its low limit, its chunks are victims again. */
-	toy_write_file(one, "gmem.limit.low", "7M");
+	toy_write_file(one, "gmem.limit.low", "6M");
 	toy_store_blocks(1, 0, 12);
 	ck_assert_uint_gt(one->evicted_chunks, 0);
 	toy_load_blocks(0, 0, 4);
@@ -154,10 +154,43 @@ START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
 }
 END_TEST
 
+/* Of 7 MB no byte is lost: a victim would leave 6 MB of the 4 chunks. */
+START_TEST(a_low_that_is_no_multiple_of_a_chunk_is_kept_to_the_byte)
+{
+	begin(8);
+	toy_write_file(one, "gmem.limit.low", "7M");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 12 * CHUNK, false);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 12);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	end();
+}
+END_TEST
+
+/* A container that is promised 3 MB gets a second chunk, also where all are protected. */
+START_TEST(a_promise_within_a_chunk_is_worth_the_chunk)
+{
+	begin(4);
+	toy_write_file(one, "gmem.limit.low", "max");
+	toy_write_file(two, "gmem.limit.low", "3M");
+	toy_map_range(0, one, 4 * CHUNK, false);
+	toy_map_range(1, two, 3 * CHUNK, false);
+	toy_store_blocks(0, 0, 4);
+	toy_store_blocks(1, 0, 2);
+	ck_assert_uint_eq(one->evicted_chunks, 2);
+	toy_store_blocks(1, 2, 1);
+	ck_assert_uint_eq(one->evicted_chunks, 2);
+	ck_assert_uint_eq(two->evicted_chunks, 1);
+	end();
+}
+END_TEST
+
 /* Containers without chunks cost a fault nothing, however many there are. */
 START_TEST(empty_containers_cost_a_fault_no_replay)
 {
-	static struct gvm_container *crowd[3000];
+	static struct gvm_container *crowd[20000];
+	u32 looks;
 
 	begin(4);
 	toy_write_file(one, "gmem.limit.low", "max");
@@ -165,11 +198,13 @@ START_TEST(empty_containers_cost_a_fault_no_replay)
 	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, CHUNK, false);
 	for (u32 i = 0; i < ARRAY_SIZE(crowd); i++)
-		crowd[i] = toy_attach(10 + i);
+		ck_assert_int_eq(gvm_container_create(&toy.device, 0, &crowd[i]), 0);
 	toy_store_blocks(0, 0, 4);
+	looks = toy.looks;
 	toy_fault(1, 0, GVM_ACCESS_WRITE);
 	toy_service_all();
 	ck_assert_uint_eq(toy.handler.stats.deferred, 0);
+	ck_assert_uint_eq(toy.looks - looks, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	for (u32 i = 0; i < ARRAY_SIZE(crowd); i++)
 		gvm_container_detach(crowd[i]);
@@ -536,7 +571,8 @@ TEST_MAIN("evict", a_ring_that_is_one_block_too_long_misses_every_time,
 	  a_protected_container_loses_nothing_while_another_has_something,
 	  protection_gives_way_when_all_are_protected,
 	  a_newcomer_without_protection_gets_no_protected_chunk,
-	  empty_containers_cost_a_fault_no_replay,
+	  a_low_that_is_no_multiple_of_a_chunk_is_kept_to_the_byte,
+	  a_promise_within_a_chunk_is_worth_the_chunk, empty_containers_cost_a_fault_no_replay,
 	  a_protected_victim_that_is_in_service_is_passed_over,
 	  a_failed_eviction_leaves_the_victim_and_takes_another,
 	  when_every_victim_fails_the_fault_is_cancelled_and_all_is_where_it_was,

@@ -26,7 +26,7 @@ static struct tenant {
 	struct gvm_container *container;
 	struct gvm_unevictable pinned;
 	struct gvm_listener listener;
-	u64 swap_most; /* hmem.limit; after a cut, the larger swap before it */
+	u64 swap_most; /* hmem.limit; after a cut, the larger host memory before it */
 } tenants[TENANTS];
 
 static u64 random_state;
@@ -146,8 +146,9 @@ static void check_tenant(struct tenant *tenant)
 	/* Between two steps, no charge and no eviction is under way. */
 	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_eq((container->evicting_bytes >> GVM_CHUNK_SHIFT), 0);
-	ck_assert_uint_le(container->swapped_bytes, tenant->swap_most);
-	tenant->swap_most = max(container->hmem_bytes, container->swapped_bytes);
+	ck_assert_uint_le(container->swapped_bytes + container->clean_bytes, tenant->swap_most);
+	tenant->swap_most =
+		max(container->hmem_bytes, container->swapped_bytes + container->clean_bytes);
 }
 
 static void check_books(void)
@@ -220,8 +221,7 @@ static void set_hmem(struct tenant *tenant)
 	u64 bytes = draw(3) ? draw(40) * CHUNK + draw(32) * PAGE : GVM_NO_LIMIT;
 
 	/* A chunk that is being evicted has its place on the host already. */
-	tenant->swap_most = max(bytes, tenant->container->swapped_bytes +
-					       tenant->container->evicting_bytes);
+	tenant->swap_most = max(bytes, gvm_container_host_bytes(tenant->container));
 	gvm_limit_set_hmem(tenant->container, bytes);
 }
 

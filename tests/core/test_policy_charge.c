@@ -128,6 +128,23 @@ START_TEST(the_owner_on_record_is_uncharged)
 }
 END_TEST
 
+/* Memory goes in chunks: without one chunk more the container would have less than low. */
+START_TEST(a_low_within_a_chunk_protects_all_of_that_chunk)
+{
+	gvm_limit_set_low(container, chunks(1) + 1);
+	world_charge_many(container, 2);
+	ck_assert(container->is_protected);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_charge(container);
+	ck_assert(!container->is_protected);
+	ck_assert(gvm_clock_pick_global(device) != GVM_NO_CHUNK);
+	ck_assert(container->is_protected);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	gvm_limit_set_low(container, 1);
+	ck_assert(!container->is_protected);
+}
+END_TEST
+
 START_TEST(low_follows_every_change_of_usage_and_limit)
 {
 	gvm_limit_set_low(container, chunks(1));
@@ -138,7 +155,7 @@ START_TEST(low_follows_every_change_of_usage_and_limit)
 	ck_assert(!container->is_protected);
 	gvm_charge_cancel(container);
 	ck_assert(container->is_protected);
-	gvm_limit_set_low(container, chunks(1) - 1);
+	gvm_limit_set_low(container, 0);
 	ck_assert(!container->is_protected);
 	gvm_limit_set_low(container, GVM_NO_LIMIT);
 	ck_assert(container->is_protected);
@@ -255,6 +272,7 @@ static void add_charge_tests(TCase *tests)
 	tcase_add_test(tests, concurrent_promises_never_add_up_to_more_than_the_limit);
 	tcase_add_test(tests, usage_counts_promises_and_chunks_and_peak_remembers);
 	tcase_add_test(tests, the_owner_on_record_is_uncharged);
+	tcase_add_test(tests, a_low_within_a_chunk_protects_all_of_that_chunk);
 	tcase_add_test(tests, low_follows_every_change_of_usage_and_limit);
 	tcase_add_test(tests, swap_is_what_went_out_less_what_came_back);
 }

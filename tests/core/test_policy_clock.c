@@ -373,7 +373,7 @@ START_TEST(one_chunk_above_low_is_not_spared)
 	struct gvm_container *container = world_attach(1);
 
 	world_charge_many(container, 4);
-	gvm_limit_set_low(container, 4 * GVM_CHUNK_BYTES - 1);
+	gvm_limit_set_low(container, 3 * GVM_CHUNK_BYTES);
 	ck_assert(!container->is_protected);
 	ck_assert_uint_eq(gvm_clock_pick_global(device), 0);
 	gvm_uncharge(device, 0);

@@ -270,7 +270,7 @@ START_TEST(to_free_a_container_with_clean_copies_is_a_broken_invariant)
 {
 	struct gvm_container *container = world_attach(1);
 
-	gvm_clean_charge(container, 0, GVM_PAGE_BYTES);
+	gvm_clean_charge(container, 0, 0, GVM_PAGE_BYTES);
 	gvm_container_detach(container);
 }
 END_TEST

@@ -316,6 +316,24 @@ START_TEST(a_part_is_no_room_on_a_full_device)
 }
 END_TEST
 
+/* A chunk has gone, and 3 pages above low are less than a chunk: the rest is protected. */
+START_TEST(parts_above_low_do_not_cost_a_chunk_below_it)
+{
+	gvm_limit_set_low(a, GVM_CHUNK_BYTES + PAGE);
+	world_charge_chunk(a, 0);
+	world_charge_chunk(a, 1);
+	give(a, 2, 0, 4);
+	ck_assert(!a->is_protected);
+	gvm_uncharge(device, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(a), GVM_CHUNK_BYTES + 4 * PAGE);
+	ck_assert(a->is_protected);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	world_check();
+	gvm_uncharge(device, 1);
+	gvm_uncharge(device, 2);
+}
+END_TEST
+
 START_TEST(a_part_is_no_room_where_all_are_protected)
 {
 	evict_by_halves();
@@ -337,7 +355,7 @@ START_TEST(a_credit_too_many_of_swap_clamps_at_zero)
 	gvm_swap_uncharge(a, 2 * PAGE);
 	ck_assert_uint_eq(a->swapped_bytes, 0);
 	ck_assert(!a->is_swap_full);
-	gvm_clean_charge(a, PAGE, 0);
+	gvm_clean_charge(a, 0, PAGE, 0);
 	ck_assert_uint_eq(a->clean_bytes, 0);
 	ck_assert(device->credit_warned);
 }
@@ -374,6 +392,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_part_is_progress_for_a_limit);
 	tcase_add_test(tests, a_chunk_of_which_a_part_stays_is_not_handed_over);
 	tcase_add_test(tests, a_part_is_no_room_on_a_full_device);
+	tcase_add_test(tests, parts_above_low_do_not_cost_a_chunk_below_it);
 	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }

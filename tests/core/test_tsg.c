@@ -399,6 +399,110 @@ START_TEST(to_plan_without_the_mutex_is_a_broken_invariant)
 }
 END_TEST
 
+#ifndef __KERNEL__
+/* Between two TSGs. In a kernel other threads do this; the traces of fakegpu_waits.c show it. */
+
+static u32 times_let_in, calls_before;
+
+/* The mutex is free, and the thread that wants it has waited for the RPCs of one TSG. */
+static void come_in(void)
+{
+	times_let_in++;
+	ck_assert_uint_le(world.call_count - calls_before, 3);
+	calls_before = world.call_count;
+	ck_assert(gvm_mutex_trylock(&device->tsg_mutex));
+	gvm_mutex_unlock(&device->tsg_mutex);
+}
+
+START_TEST(others_wait_for_the_rpcs_of_one_tsg)
+{
+	attach_all();
+	null_on_give_way = come_in;
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(times_let_in, TSGS - 1);
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+	ck_assert_int_eq(gvm_compute_set_priority(container, 4), 0);
+	ck_assert_uint_eq(times_let_in, 2 * (TSGS - 1));
+	ck_assert_uint_eq(world.call_count, 3 * TSGS);
+	null_on_give_way = NULL;
+	detach_all();
+}
+END_TEST
+
+static void thaw_meanwhile(void)
+{
+	null_on_give_way = NULL;
+	ck_assert_int_eq(gvm_compute_thaw(container), 0);
+}
+
+START_TEST(a_thaw_in_the_middle_of_a_freeze_holds)
+{
+	attach_all();
+	null_on_give_way = thaw_meanwhile;
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert(!is_frozen());
+	for (u32 i = 0; i < TSGS; i++)
+		ck_assert(!tsgs[i].disabled);
+	ck_assert_int_eq(gvm_compute_await_frozen(container), 0);
+	detach_all();
+}
+END_TEST
+
+/* The later writer meets the error of an RPC that the earlier one asked for as well. */
+static void set_timeslice_meanwhile(void)
+{
+	null_on_give_way = NULL;
+	expect_failure(0, -EIO); /* the disable of the second TSG */
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(container, 5000), -EIO);
+}
+
+START_TEST(an_error_is_reported_to_both_of_two_writers)
+{
+	attach_all();
+	null_on_give_way = set_timeslice_meanwhile;
+	ck_assert_int_eq(gvm_compute_freeze(container), -EIO);
+	ck_assert(!tsgs[1].disabled && tsgs[0].disabled && tsgs[2].disabled);
+	for (u32 i = 0; i < TSGS; i++)
+		ck_assert_uint_eq(tsgs[i].timeslice_us, 5000);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_uint_eq(world.call_count, 2);
+	detach_all();
+}
+END_TEST
+
+static struct gvm_tsg newcomer;
+
+static void come_and_go_meanwhile(void)
+{
+	null_on_give_way = NULL;
+	gvm_tsg_detach(&tsgs[1]);
+	ck_assert_int_eq(gvm_tsg_attach(container, &newcomer, 20), 0);
+	ck_assert(newcomer.preempted);
+}
+
+START_TEST(tsgs_come_and_go_in_the_middle_of_a_freeze)
+{
+	attach_all();
+	null_on_give_way = come_and_go_meanwhile;
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert(is_frozen());
+	ck_assert_uint_eq(world.call_count, 2 * TSGS);
+	gvm_tsg_detach(&newcomer);
+	gvm_tsg_detach(&tsgs[0]);
+	gvm_tsg_detach(&tsgs[2]);
+}
+END_TEST
+
+static void add_sharing_tests(TCase *tests)
+{
+	tcase_add_test(tests, others_wait_for_the_rpcs_of_one_tsg);
+	tcase_add_test(tests, a_thaw_in_the_middle_of_a_freeze_holds);
+	tcase_add_test(tests, an_error_is_reported_to_both_of_two_writers);
+	tcase_add_test(tests, tsgs_come_and_go_in_the_middle_of_a_freeze);
+}
+#endif
+
 static void setup(void)
 {
 	world_init(WORLD_CHUNKS);
@@ -454,5 +558,8 @@ int main(void)
 
 	world_add_case(suite, "settings", setup, teardown, add_setting_tests);
 	world_add_case(suite, "failures", setup, teardown, add_failure_tests);
+#ifndef __KERNEL__
+	world_add_case(suite, "between two", setup, teardown, add_sharing_tests);
+#endif
 	return world_run(suite);
 }

@@ -63,6 +63,7 @@ static int toy_replay(void *gpu, const struct gvm_fence *fence)
 
 static bool toy_evictable(void *memory, u32 chunk)
 {
+	toy.looks++;
 	if (toy.refuse_looks) {
 		toy.refuse_looks--;
 		return false;
@@ -77,7 +78,15 @@ static int toy_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 	return gvm_block_memory_ops.evict(memory, chunk, eviction);
 }
 
+static u64 toy_accesses(void *gpu, u32 tsg)
+{
+	(void)gpu;
+	(void)tsg;
+	return toy.accesses;
+}
+
 static const struct gvm_gpu_ops toy_gpu_ops = {
+	.tsg_accesses = toy_accesses,
 	.fetch_faults = toy_fetch,
 	.space_priority = toy_space_priority,
 	.cancel_fault = toy_cancel,
@@ -217,10 +226,31 @@ static void toy_unmap(void *gpu, void *space, u64 va, u32 page_mask)
 	(void)gpu;
 	me->readable[block] &= ~page_mask;
 	me->writable[block] &= ~page_mask;
+	me->remote[block] &= ~page_mask;
 	toy_log(TOY_UNMAP, 0, 0, hweight32(page_mask));
 }
 
+static int toy_map_remote(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
+			  u32 empty_mask)
+{
+	struct toy_space *me = range->space;
+
+	(void)gpu;
+	ck_assert(toy_is_locked(&range->lock));
+	ck_assert_uint_eq(me->readable[index] & page_mask, 0);
+	if (toy.fail_remote)
+		return toy.fail_remote;
+	me->readable[index] |= page_mask;
+	me->writable[index] |= page_mask;
+	me->remote[index] |= page_mask;
+	for (u32 page = 0; page < GVM_PAGES_PER_BLOCK; page++)
+		if (empty_mask & (1u << page))
+			me->host[index][page] = 0;
+	return 0;
+}
+
 static const struct gvm_mmu_ops toy_mmu_ops = {
+	.map_remote = toy_map_remote,
 	.chunk_alloc = toy_chunk_alloc,
 	.chunk_free = toy_chunk_free,
 	.copy_in = toy_copy_in,
@@ -258,12 +288,13 @@ static void toy_make(u32 chunks, u32 features, bool sub_chunks)
 	toy.memory_ops.service = toy_service;
 	toy.memory_ops.evictable = toy_evictable;
 	toy.memory_ops.evict = toy_evict;
+	toy.mmu_ops = toy_mmu_ops;
 	for (; toy.free_count < chunks; toy.free_count++)
 		toy.free[toy.free_count] = toy.free_count;
 	/* Contents that an earlier owner could have left. */
 	memset(toy.contents, 0x5a, sizeof(toy.contents));
 	ck_assert_int_eq(gvm_device_init(&toy.device, &config), 0);
-	ck_assert_int_eq(gvm_memory_init(&toy.memory, &toy.device, &toy_mmu_ops, NULL), 0);
+	ck_assert_int_eq(gvm_memory_init(&toy.memory, &toy.device, &toy.mmu_ops, NULL), 0);
 }
 
 void toy_init_with(u32 chunks, u32 features)
@@ -374,13 +405,15 @@ void toy_service_all(void)
 /* Find the page if its PTE permits the access. NULL: the access faults. */
 static u32 *toy_find(u32 space, u64 page, enum gvm_access access)
 {
-	const struct toy_space *me = &toy.spaces[space];
+	struct toy_space *me = &toy.spaces[space];
 	u64 block = page / GVM_PAGES_PER_BLOCK;
 	u32 in_block = (u32)(page % GVM_PAGES_PER_BLOCK);
 	u32 mapped = access >= GVM_ACCESS_WRITE ? me->writable[block] : me->readable[block];
 
 	if (!(mapped & (1u << in_block)))
 		return NULL;
+	if (me->remote[block] & (1u << in_block))
+		return &me->host[block][in_block];
 	return &toy.contents[me->chunk[block]][me->offset_pages[block] + in_block];
 }
 
@@ -396,7 +429,35 @@ static u32 *toy_access(u32 space, u64 page, enum gvm_access access)
 			return NULL;
 	}
 	ck_assert_ptr_nonnull(toy_find(space, page, access));
+	toy.accesses++;
 	return toy_find(space, page, access);
+}
+
+u32 toy_store_together(u32 space, u32 first, u32 count, u32 tag)
+{
+	u64 cancelled = toy.handler.stats.cancelled;
+
+	for (u32 replays = 1; replays < TOY_REPLAYS_MAX; replays++) {
+		u32 missing = 0;
+
+		for (u32 i = first; i < first + count; i++) {
+			if (toy_find(space, GVM_PAGES_PER_BLOCK * i, GVM_ACCESS_WRITE))
+				continue;
+			toy_fault(space, GVM_PAGES_PER_BLOCK * i, GVM_ACCESS_WRITE);
+			missing++;
+		}
+		if (!missing) {
+			for (u32 i = first; i < first + count; i++)
+				*toy_find(space, GVM_PAGES_PER_BLOCK * i, GVM_ACCESS_WRITE) =
+					tag + i;
+			toy.accesses++;
+			return replays;
+		}
+		toy_service_all();
+		if (toy.handler.stats.cancelled > cancelled)
+			return 0;
+	}
+	return TOY_REPLAYS_MAX;
 }
 
 bool toy_store(u32 space, u64 page, u32 tag)

@@ -16,11 +16,12 @@
 
 #include <check.h>
 
-#define TOY_CHUNKS     16u
-#define TOY_CHUNKS_MAX 64u
-#define TOY_RANGES_MAX 8u
-#define TOY_BLOCKS_MAX 96u
-#define TOY_VA	       0x700000000000ull
+#define TOY_CHUNKS	16u
+#define TOY_CHUNKS_MAX	64u
+#define TOY_RANGES_MAX	8u
+#define TOY_BLOCKS_MAX	96u
+#define TOY_VA		0x700000000000ull
+#define TOY_REPLAYS_MAX 1000u
 
 enum toy_call_kind {
 	TOY_COPY,
@@ -54,6 +55,7 @@ struct toy_space {
 	u32 writable[TOY_BLOCKS_MAX];
 	u32 chunk[TOY_BLOCKS_MAX];
 	u32 offset_pages[TOY_BLOCKS_MAX];
+	u32 remote[TOY_BLOCKS_MAX]; /* of the readable ones: in host memory */
 	u8 priority;
 	u64 died_in; /* the last batch that cancelled a fault of it */
 };
@@ -76,12 +78,16 @@ struct toy {
 	u64 kinds[TOY_CALL_KINDS]; /* calls of each kind, ever */
 	u64 pages[TOY_CALL_KINDS]; /* pages of these calls */
 	u32 services;
+	u64 accesses; /* that the GPU has finished, ever */
+	struct gvm_mmu_ops mmu_ops;
 	u32 fail_copy;	    /* the copy in that fails, counted from 1; 0: none */
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
 	int out_error;	    /* the error of fail_out; 0: -EIO */
+	int fail_remote;    /* the result of remote mappings */
 	int copy_error;	    /* the error of fail_copy; 0: -EIO */
 	int wait_error;	    /* the result of a wait for a fence */
 	u32 refuse_alloc;   /* this many allocations fail, room or not */
+	u32 looks;	    /* questions of the core whether a chunk may go, ever */
 	u32 refuse_looks;   /* this many looks find the chunk in service, whatever it is */
 	u32 locks_most;	    /* most range locks held at once when a copy started */
 	bool out_in_flight; /* copies out stay in flight */
@@ -135,6 +141,14 @@ void toy_service_all(void);
  */
 bool toy_store(u32 space, u64 page, u32 tag);
 bool toy_load(u32 space, u64 page, u32 tag);
+
+/*
+ * One instruction of a warp, which stores to the first page of each of @count blocks. It
+ * finishes when all of them are mapped at once, and else all that are not fault. Returns the
+ * number of replays that it needed; 0: a fault was cancelled; TOY_REPLAYS_MAX: it never
+ * finished.
+ */
+u32 toy_store_together(u32 space, u32 first, u32 count, u32 tag);
 
 /* Store to, or load from, the first page of each of @count blocks, each with its own tag. */
 void toy_store_blocks(u32 space, u32 first, u32 count);

@@ -85,10 +85,11 @@ void victim_end(pid_t pid);
 
 /*
  * fakegpu_waits.c: trace which thread waits for which, from waits_begin() to waits_end(). Test
- * points: no thread waited for the GPU with the device's mutex of TSGs.
+ * points: no holder of a mutex and no process waited for another tenant, and no holder of the
+ * mutex of TSGs made more than @most_rpcs RPCs.
  */
 void waits_begin(void);
-void waits_end(void);
+void waits_end(uint32_t most_rpcs);
 
 /* The tests. Each has a file of its own. */
 void test_integrity(void);
@@ -102,6 +103,7 @@ void test_parts(void);
 void test_evictor(void);
 void test_signals(void);
 void test_swap(void);
+void test_wide(void);
 void test_freeze(void);
 void test_hostage(void);
 void test_scheduling(void);

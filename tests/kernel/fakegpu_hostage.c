@@ -12,16 +12,21 @@
 #include "fakegpu_guest.h"
 
 #define HOSTAGE_CHUNKS 100u
-#define HOSTAGE_LIMIT  "6M"
+#define HOSTAGE_LIMIT  "10M" /* its contexts take a chunk each */
+#define CONTEXTS       3u
+#define TSG_RPCS       3u /* most RPCs that the settings of one TSG need */
 #define FREEZES	       6u
 #define BYSTANDERS     3u
 
 /* Kernels that touch each page once, over much more memory than the tenant's limit. */
 static void fault_all_the_time(uint32_t index)
 {
-	int context = tenant_open(0);
+	int context = tenant_open(0), others;
 	uint64_t va = tenant_map(context, HOSTAGE_CHUNKS * CHUNK);
 
+	/* Many TSGs: a freeze makes two RPCs about each. */
+	for (uint32_t i = 1; i < CONTEXTS; i++)
+		require(fakegpu_open(0, 0, GVM_FAKEGPU_TSGS_MAX, &others) == 0, "open");
 	for (uint64_t seed = index;; seed++) {
 		struct gvm_fakegpu_launch launch = {
 			.va = va,
@@ -110,7 +115,7 @@ static void test_frozen(void)
 	hostage = hostage_start();
 	waits_begin();
 	freeze_and_thaw(hostage);
-	waits_end();
+	waits_end(TSG_RPCS);
 	guest_check(tenant_kill(hostage), "it was well until the end");
 	gpu_unload();
 }
@@ -130,7 +135,8 @@ static void test_held(void)
 		failed += live_beside_it(hostage);
 	for (uint32_t i = 0; i < BYSTANDERS; i++)
 		failed += !tenant_kill(pids[i]);
-	waits_end();
+	/* A round of the scheduler moves up to 64 TSGs with an RPC. */
+	waits_end(2 + TSG_RPCS * (CONTEXTS * GVM_FAKEGPU_TSGS_MAX + BYSTANDERS + 1));
 	guest_check(failed == 0, "beside a tenant that is held, others read, open and exit");
 	guest_check(tenant_kill(hostage), "it was well until the end");
 	gpu_unload();

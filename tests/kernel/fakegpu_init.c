@@ -22,6 +22,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "evictor", test_evictor },
 	{ "signals", test_signals },
 	{ "swap", test_swap },
+	{ "wide", test_wide },
 	{ "freeze", test_freeze },
 	{ "hostage", test_hostage },
 	{ "scheduling", test_scheduling },

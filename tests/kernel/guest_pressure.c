@@ -15,9 +15,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,7 +27,8 @@
 
 #include "gvm_ioctl.h"
 
-#define MIB 1048576ull
+#define MIB	1048576ull
+#define WAITERS 64000
 
 static int dev; /* /dev/gvm */
 
@@ -148,6 +151,35 @@ static void test_unread(void)
 	expect_event(fds[3], 2 * MIB, 11);
 	for (int i = 0; i < 4; i++)
 		close(fds[i]);
+}
+
+/*
+ * 64,000 waiters on one listener, each a place in its queue. One event wakes all of them. The
+ * port warns if the wake-ups are made under a spinlock, and the warning fails the boot.
+ */
+static void test_many_waiters(void)
+{
+	struct rlimit files = { .rlim_cur = WAITERS + 1000, .rlim_max = WAITERS + 1000 };
+	struct epoll_event *events = calloc(WAITERS, sizeof(*events));
+	int fd = listen_to(0, O_NONBLOCK), queue = epoll_create1(0);
+	int added = 0, woken;
+
+	guest_check(setrlimit(RLIMIT_NOFILE, &files) == 0, "descriptors for all waiters");
+	for (int i = 0; i < WAITERS; i++) {
+		struct epoll_event event = { .events = EPOLLIN };
+
+		added += epoll_ctl(queue, EPOLL_CTL_ADD, dup(fd), &event) == 0;
+	}
+	guest_check(added == WAITERS && epoll_wait(queue, events, WAITERS, 0) == 0,
+		    "%d waiters, none woken", added);
+	make_event();
+	woken = epoll_wait(queue, events, WAITERS, 0);
+	guest_check(woken == WAITERS, "one event wakes %d", woken);
+	expect_event(fd, 2 * MIB, 1);
+	close(queue);
+	free(events);
+	close_range((unsigned int)queue + 1, ~0u, 0);
+	close(fd);
 }
 
 /* A thread that waits in read(), and its result. */
@@ -414,6 +446,7 @@ void guest_test_pressure(void)
 	space = open_space();
 	test_events();
 	test_unread();
+	test_many_waiters();
 	test_close_under_reader();
 	test_interrupted();
 	test_container_goes(space);

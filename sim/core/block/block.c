@@ -20,6 +20,7 @@
  * that finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that
  * the batch has started are in service until their PTEs are written, and no evictor takes them.
  * If all chunks that the container may have are in service, the rest of the batch faults again.
+ * An access that would fault for ever gets its pages in host memory (block/remote.c).
  *
  * How it differs from the paper:
  *  1. The paper charges while the copy is in flight, so usage may be above the limit until
@@ -163,6 +164,7 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 
 	gvm_swap_uncharge(range->container, (u64)hweight32(block->swapped) << GVM_PAGE_SHIFT);
 	block->swapped = 0;
+	gvm_block_end_remote_locked(range, index, block->remote);
 	if (block->chunk == GVM_NO_CHUNK)
 		return;
 	gvm_block_unmap_locked(range, index, block->resident);
@@ -271,6 +273,7 @@ void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
 	u32 swapped = block->swapped & pages;
 	bool was_there = block->on_host;
 
+	gvm_block_end_remote_locked(range, index, pages);
 	block->on_host &= ~pages;
 	block->swapped &= ~pages;
 	gvm_swap_uncharge(range->container, (u64)hweight32(swapped) << GVM_PAGE_SHIFT);
@@ -278,11 +281,7 @@ void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
 		memory->mmu->host_free(memory->gpu, range, index);
 }
 
-/*
- * Wait for a copy of the block to the host that is in flight: it has to end before a copy back
- * in.
- */
-static int block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
+int gvm_block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
 {
 	struct gvm_memory *memory = range->memory;
 	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = block->out_sequence } };
@@ -303,7 +302,7 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 	int status = 0;
 
 	if (copy & block->swapped)
-		status = block_wait_for_host(range, block);
+		status = gvm_block_wait_for_host(range, block);
 	if (!status)
 		status = block_move_runs(range, index, copy, mmu->copy_in, fence);
 	if (!status)
@@ -315,19 +314,33 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 	return status;
 }
 
+/* The pages of one block that faults of a batch ask for. */
+struct block_request {
+	u32 index;
+	u32 pages;
+	enum gvm_access access; /* the most intrusive one */
+	u32 run;		/* number of these faults */
+	u32 tsg;		/* of the first one */
+};
+
 /* First half of a block's service: its chunk, and the start of its copies. */
-static int block_start_locked(struct gvm_range *range, u32 index, u32 wanted,
-			      struct gvm_fence *fence)
+static int block_start_locked(struct gvm_range *range, const struct block_request *request,
+			      u32 wanted, struct gvm_fence *fence)
 {
+	u32 index = request->index;
 	struct gvm_block *block = &range->blocks[index];
 	int status = 0;
 
-	if (block->chunk == GVM_NO_CHUNK)
-		status = block_populate_locked(range, index);
-	else
+	if (block->chunk != GVM_NO_CHUNK) {
 		gvm_block_set_in_service(range->memory, block, true);
-	if (status)
-		return status;
+	} else {
+		status = block_populate_locked(range, index);
+		if (status)
+			return status;
+		gvm_block_note_return_locked(range, block, request->tsg);
+	}
+	/* A write to a remote page after the start of its copy would be lost. */
+	gvm_block_end_remote_locked(range, index, wanted);
 	gvm_cost(GVM_COST_BLOCK, 1);
 	status = gvm_block_fill_locked(range, index, wanted, fence);
 	if (status)
@@ -342,7 +355,7 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access)
 {
 	struct gvm_block *block = &range->blocks[index];
-	u32 clean = gvm_clean_plan(range, block, wanted, access);
+	u32 clean = gvm_clean_plan_locked(range, block, wanted, access);
 	u32 back = wanted & clean & block->swapped;
 
 	block_map_clean_locked(range, index, wanted, clean);
@@ -353,19 +366,12 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 	gvm_block_set_in_service(range->memory, block, false);
 }
 
-/* The pages of one block that faults of a batch ask for. */
-struct block_request {
-	u32 index;
-	u32 pages;
-	enum gvm_access access; /* the most intrusive one */
-	u32 run;		/* number of these faults */
-};
-
 /* The request for one block of the faults at the head of @faults. */
 static struct block_request block_request(const struct gvm_range *range,
 					  const struct gvm_fault *faults, u32 count)
 {
-	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]) };
+	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]),
+					 .tsg = faults[0].tsg };
 	u32 i;
 
 	request.pages = gvm_fault_block_mask(range, faults, count, &request.run);
@@ -400,17 +406,24 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 			   struct gvm_fence *fence, bool *ret_needs_room)
 {
 	struct gvm_block *block = &range->blocks[request->index];
+	u32 missing = request->pages & block->valid & ~block->remote;
 	int status = 0;
+	bool stuck;
 	u32 wanted;
 
 	gvm_mutex_lock(&range->lock);
+	stuck = gvm_block_is_stuck_locked(range, block, request->tsg);
 	wanted = block_wanted(block, request);
 	if (range->dying)
 		status = -EFAULT;
-	else if (wanted || block_remapped(block, request))
-		status = block_start_locked(range, request->index, wanted, fence);
-	*ret_needs_room =
-		block->chunk == GVM_NO_CHUNK && (status == -EDQUOT || status == -ENOMEM);
+	else if (stuck && missing)
+		status = gvm_block_map_remote_locked(range, request->index, missing);
+	if (!range->dying && missing && (!stuck || (status && status != -EINTR)) &&
+	    (wanted || block_remapped(block, request)))
+		status = block_start_locked(range, request, wanted, fence);
+	/* A stuck block gets no more room at its container's limit: its fault is cancelled. */
+	*ret_needs_room = block->chunk == GVM_NO_CHUNK &&
+			  ((status == -EDQUOT && !stuck) || status == -ENOMEM);
 	gvm_mutex_unlock(&range->lock);
 	return status;
 }

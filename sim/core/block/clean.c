@@ -28,9 +28,11 @@
  * The costs
  *
  * Clean pages on the device also take host memory: gmem.clean.current counts these copies. They
- * are not part of gmem.swap.current, which counts memory that is in host memory only, and are
- * charged to no limit: the driver could drop any of them, and would then have to copy the page
- * out later. The first write to a block that was read before costs a fault.
+ * are not part of gmem.swap.current, which counts memory that is in host memory only. hmem.limit
+ * counts both. A page that comes back from the swap keeps its place. A page that the application
+ * wrote on the host keeps its copy if there is room. A container without room evicts its clean
+ * chunks, whose pages have their places, before its faults are cancelled. The first write to a
+ * block that was read before costs a fault.
  *
  *
  * A write is promoted, as a read is
@@ -56,23 +58,31 @@
  */
 #include "gvm/range.h"
 
-u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
-		   enum gvm_access access)
+u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 pages,
+			  enum gvm_access access)
 {
+	u32 uncharged = pages & block->on_host & ~block->swapped & ~block->clean;
+
 	if (access >= GVM_ACCESS_WRITE ||
 	    !gvm_has_feature(range->memory->device, GVM_CLEAN_DROP))
 		return 0;
+	/* They count as swapped until they are clean, a moment later. */
+	if (!gvm_swap_reserve(range->container, (u64)hweight32(uncharged) << GVM_PAGE_SHIFT))
+		block->swapped |= uncharged;
+	else
+		pages &= ~uncharged;
 	return pages & block->on_host;
 }
 
 void gvm_clean_set_locked(struct gvm_range *range, struct gvm_block *block, u32 clean)
 {
-	u64 before = hweight32(block->clean), after = hweight32(clean);
+	u32 before = hweight32(block->clean), after = hweight32(clean);
 
 	gvm_mutex_assert_held(&range->lock);
 	block->clean = clean;
 	if (before == after)
 		return;
-	range->clean_pages += after - before;
-	gvm_clean_charge(range->container, before << GVM_PAGE_SHIFT, after << GVM_PAGE_SHIFT);
+	range->clean_pages += (u64)after - before;
+	gvm_clean_charge(range->container, block->chunk, before << GVM_PAGE_SHIFT,
+			 after << GVM_PAGE_SHIFT);
 }

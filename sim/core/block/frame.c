@@ -170,6 +170,22 @@ u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gv
 	return run;
 }
 
+struct gvm_range *gvm_memory_enter_next(struct gvm_memory *memory,
+					struct gvm_range_cursor *cursor)
+{
+	struct gvm_range *range;
+
+	gvm_spin_lock(&memory->lock);
+	range = ranges_first_locked(memory, cursor->space, cursor->va);
+	if (range) {
+		range->users++;
+		cursor->space = range->space;
+		cursor->va = range->va + 1;
+	}
+	gvm_spin_unlock(&memory->lock);
+	return range;
+}
+
 void gvm_range_publish(struct gvm_range *range)
 {
 	struct gvm_memory *memory = range->memory;

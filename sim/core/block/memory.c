@@ -79,6 +79,11 @@ static void memory_unevictable_remove(void *data, struct gvm_unevictable *taken,
 	gvm_unevictable_remove(data, taken, bytes);
 }
 
+static void memory_remote_end(void *data, const struct gvm_container *container)
+{
+	gvm_memory_end_remote(data, container);
+}
+
 static u64 memory_discard(void *data, struct gvm_range *range, u64 offset, u64 bytes)
 {
 	(void)data;
@@ -101,6 +106,7 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.hint = memory_hint,
 	.unevictable_add = memory_unevictable_add,
 	.unevictable_remove = memory_unevictable_remove,
+	.remote_end = memory_remote_end,
 	.discard = memory_discard,
 	.check = memory_check,
 };

@@ -27,7 +27,9 @@
  * chunk may become memory of the host, and counts as such until its eviction ends. A container
  * without room for one more chunk is "full", and none of its chunks is picked, not even for
  * itself. So gmem.swap.current never exceeds hmem.limit, however many evictors work. A limit
- * that is lowered below the swap brings nothing back; it only stops further evictions.
+ * that is lowered below the swap brings nothing back; it only stops further evictions. Copies of
+ * clean pages (block/clean.c) count as well. A chunk that is clean as a whole needs no more room
+ * on the host, so its own container can always evict it.
  *
  *
  * Parts of a chunk
@@ -474,6 +476,23 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 	gvm_spin_unlock(&container->device->lock);
 }
 
+/* CONTEXT: atomic. */
+int gvm_swap_reserve(struct gvm_container *container, u64 bytes)
+{
+	int status = -EDQUOT;
+	u64 used;
+
+	gvm_spin_lock(&container->device->lock);
+	used = gvm_container_host_bytes(container);
+	if (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used) {
+		container->swapped_bytes += bytes;
+		gvm_container_update_shield_locked(container);
+		status = 0;
+	}
+	gvm_spin_unlock(&container->device->lock);
+	return status;
+}
+
 /*
  * Lower a count of memory that the device's driver reports. A wrap to 2^64 would fill the
  * container's hmem.limit for ever. NVIDIA's driver moves pages in ways that no hook sees, so a
@@ -501,11 +520,17 @@ void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 }
 
 /* CONTEXT: atomic. */
-void gvm_clean_charge(struct gvm_container *container, u64 before, u64 after)
+void gvm_clean_charge(struct gvm_container *container, u32 chunk, u32 before, u32 after)
 {
+	struct gvm_chunk *entry = &container->device->chunks[chunk];
+
 	gvm_spin_lock(&container->device->lock);
 	charge_take_off_locked(container, &container->clean_bytes, before);
 	container->clean_bytes += after;
+	if (entry->state == GVM_CHUNK_EVICTING)
+		container->evicting_clean_bytes += (u64)after - before;
+	entry->clean_bytes += after - before;
+	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 

@@ -183,17 +183,20 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 }
 
 /* The bytes of the picked chunks on the container's own ring, whose links have been checked. */
-static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks_evicting)
+static u64 check_add_evicting(const struct gvm_container *container, u32 *chunks_evicting,
+			      u64 *ret_clean)
 {
 	const struct gvm_chunk *chunks = container->device->chunks;
 	u32 index = container->own.hand;
 	u64 bytes = 0;
 
+	*ret_clean = 0;
 	if (index == GVM_NO_CHUNK)
 		return 0;
 	do {
 		if (chunks[index].state == GVM_CHUNK_EVICTING) {
 			bytes += chunks[index].bytes;
+			*ret_clean += chunks[index].clean_bytes;
 			(*chunks_evicting)++;
 		}
 		index = chunks[index].next[GVM_ORDER_OWN];
@@ -234,7 +237,8 @@ static struct check_paid check_paid(const struct gvm_container *container)
 /* A container is full if hmem.limit has no room for its picked chunks and one more. */
 static bool check_swap_is_full(const struct gvm_container *container)
 {
-	u64 used = container->swapped_bytes + container->evicting_bytes;
+	u64 used = container->swapped_bytes + container->clean_bytes +
+		   container->evicting_bytes - container->evicting_clean_bytes;
 
 	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
 }
@@ -243,7 +247,8 @@ static int check_protection(const struct gvm_container *container)
 {
 	u64 evicting = min(container->evicting_bytes, container->charged_bytes);
 	u64 staying = container->charged_bytes - evicting;
-	bool protect = container->gmem_low_bytes && container->gmem_low_bytes >= staying;
+	u64 without_a_chunk = staying - min(staying, GVM_CHUNK_BYTES);
+	bool protect = container->gmem_low_bytes > without_a_chunk;
 
 	if (container->is_protected != protect)
 		return check_failed(container->device, "protection does not follow the limit",
@@ -310,6 +315,7 @@ struct check_sums {
 
 static int check_container(const struct gvm_container *container, struct check_sums *sums)
 {
+	u64 clean;
 	const struct gvm_device *device = container->device;
 	struct check_paid paid;
 	u32 own = 0;
@@ -338,7 +344,9 @@ static int check_container(const struct gvm_container *container, struct check_s
 				    container->tgid);
 	if (container->reserved_bytes < paid.allocated_bytes)
 		return check_failed(device, "more is allocated than reserved", container->tgid);
-	if (container->evicting_bytes != check_add_evicting(container, &sums->evicting))
+	if (container->evicting_bytes !=
+		    check_add_evicting(container, &sums->evicting, &clean) ||
+	    container->evicting_clean_bytes != clean)
 		return check_failed(device, "bytes of picked chunks are off", container->tgid);
 	sums->chunks += own;
 	sums->owners += own > 0;

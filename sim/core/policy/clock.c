@@ -39,8 +39,8 @@
  *
  * Shielding
  *
- * A container is shielded if it is at or under its gmem.limit.low, or if its hmem.limit is used
- * up. Its chunks are no victims of the global order. A hand that only skipped them could spend
+ * A container is shielded if it would be under its gmem.limit.low with one chunk less, or if its
+ * hmem.limit is used up. Its chunks are no victims of the global order. A hand that only skipped them could spend
  * every look on one big container, so they leave the ring. But a container near a limit changes
  * sides with every charge, under the leaf lock, and may own tens of thousands of chunks. So
  * shielding only sets a flag. The global hand moves each chunk of a shielded owner that it
@@ -269,17 +269,24 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 	return clock_judge(device, GVM_ORDER_GLOBAL, chunk);
 }
 
+/*
+ * Chunks of a container whose hmem.limit is used up stay, but for those that are clean as a
+ * whole: their pages have their place on the host already.
+ */
 static u32 clock_sweep_own(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	/* One turn clears every bit, the second finds the first cold chunk. */
 	u32 looks = min(GVM_PICK_LOOKS, 2 * container->bound_chunks);
 
-	if (container->is_swap_full)
+	if (container->is_swap_full && !container->clean_bytes)
 		return GVM_NO_CHUNK;
 	while (looks--) {
 		u32 chunk = ring_advance(device->chunks, &container->own, GVM_ORDER_OWN);
+		const struct gvm_chunk *entry = &device->chunks[chunk];
 
+		if (container->is_swap_full && entry->clean_bytes < entry->bytes)
+			continue;
 		if (clock_judge(device, GVM_ORDER_OWN, chunk) == CLOCK_VICTIM)
 			return chunk;
 	}
@@ -388,6 +395,7 @@ static void clock_mark_victim(struct gvm_device *device, u32 victim)
 	device->chunks[victim].state = GVM_CHUNK_EVICTING;
 	device->evicting_chunks++;
 	owner->evicting_bytes += device->chunks[victim].bytes;
+	owner->evicting_clean_bytes += device->chunks[victim].clean_bytes;
 	gvm_container_update_shield_locked(owner);
 }
 
@@ -490,6 +498,7 @@ static void clock_putback_locked(struct gvm_device *device, u32 chunk)
 	entry->state = GVM_CHUNK_BOUND;
 	device->evicting_chunks--;
 	entry->owner->evicting_bytes -= entry->bytes;
+	entry->owner->evicting_clean_bytes -= entry->clean_bytes;
 	gvm_container_update_shield_locked(entry->owner);
 	gvm_clock_touch(device, chunk);
 }

@@ -81,8 +81,20 @@ static int control_high_store(struct gvm_container *container, u64 bytes)
 	return 0;
 }
 
+/* The few containers that have had remote pages pay for a walk over all ranges. */
+static void control_end_remote(struct gvm_container *container)
+{
+	const struct gvm_device *device = container->device;
+
+	if (control_get(container, &container->events[GVM_EVENT_REMOTE]) &&
+	    device->memory_ops->remote_end)
+		device->memory_ops->remote_end(device->memory, container);
+}
+
 static int control_reclaim(struct gvm_container *container, bool wait)
 {
+	if (wait)
+		control_end_remote(container);
 	if (wait)
 		return gvm_reclaim(container);
 	gvm_pressure_post(container, (u64)gvm_charge_excess(container) << GVM_CHUNK_SHIFT);
@@ -123,7 +135,7 @@ static int control_clean_show(struct gvm_container *container, char *buf, size_t
 
 static int control_events_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u64 high, hmem, oom, taken;
+	u64 high, hmem, oom, taken, remote;
 	int length;
 
 	gvm_spin_lock(&container->device->lock);
@@ -131,11 +143,16 @@ static int control_events_show(struct gvm_container *container, char *buf, size_
 	hmem = container->events[GVM_EVENT_HMEM];
 	oom = container->events[GVM_EVENT_OOM];
 	taken = container->events[GVM_EVENT_TAKEN];
+	remote = container->events[GVM_EVENT_REMOTE];
 	gvm_spin_unlock(&container->device->lock);
 	length = scnprintf(buf, size, "high %llu\nhmem %llu\noom %llu\n", high, hmem, oom);
 	/* Only a device whose driver takes memory by force has this line. */
 	if (taken)
 		length += scnprintf(buf + length, size - (size_t)length, "taken %llu\n", taken);
+	/* Only a container with an instruction that needs more chunks than it may have. */
+	if (remote)
+		length +=
+			scnprintf(buf + length, size - (size_t)length, "remote %llu\n", remote);
 	return length;
 }
 

@@ -191,13 +191,13 @@ static bool evict_has_exposed(struct gvm_device *device)
 	return exposed > 0;
 }
 
-/* Would the container still be at or under its gmem.limit.low with one more chunk? */
+/* Has the container less than its gmem.limit.low? Then it would be protected with one more. */
 static bool evict_may_take_protected(struct gvm_container *container)
 {
 	bool may;
 
 	gvm_spin_lock(&container->device->lock);
-	may = container->charged_bytes + GVM_CHUNK_BYTES <= container->gmem_low_bytes;
+	may = container->charged_bytes < container->gmem_low_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return may;
 }

@@ -19,9 +19,10 @@
  * A fault that cannot be serviced is cancelled: its TSG dies, gmem.events of its container
  * counts it, and all other TSGs go on. It must never block its batch. A fault without room just
  * now (-EAGAIN: its own batch took all that its container may have) is left alone: the replay
- * makes it fault again. The loop gives way once a wake-up, since it may wait for an evictor
- * that needs the same CPU. The thread gets a CPU before the processes of tenants: one that
- * keeps all CPUs busy delays no fault of another.
+ * makes it fault again. The block layer finds those that never end (block/remote.c). The loop
+ * gives way once a wake-up, since it may wait for an evictor that needs the same CPU. The
+ * thread gets a CPU before the processes of tenants: one that keeps all CPUs busy delays no
+ * fault of another.
  *
  * Several devices can share a fault buffer: the GPU instances of MIG. A record names its
  * device, and its faults are serviced and replayed by the operations of that device. Only the

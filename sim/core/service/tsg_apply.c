@@ -2,9 +2,11 @@
 /*
  * Compute settings: the RPCs that apply a container's settings to its TSGs.
  *
- * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the wish, the RPCs
- * and their record change together: two writers cannot cross, and no TSG is attached between a
- * setting and its application.
+ * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the RPCs of a TSG and
+ * their record change together. A write to a container of many TSGs releases the mutex between
+ * two of them: other threads wait for the RPCs of one TSG, at most three, whatever the number of
+ * TSGs. Each RPC follows from the settings of its moment. So when two writers meet, the later
+ * one applies both settings, and a TSG that is attached in between gets them as well.
  *
  * An RPC depends on the firmware and on no tenant. A frozen TSG leaves the GPU only when its
  * faults are serviced, which its tenant can delay. So the writer of a freeze starts the
@@ -73,17 +75,57 @@ static int tsg_apply_locked(struct gvm_tsg *tsg)
 	return off ? off : timeslice ? timeslice : on;
 }
 
-static int tsgs_apply_locked(struct gvm_container *container)
+/*
+ * The next TSG of a pass over a container's TSGs. A TSG that has had its turn goes to the end of
+ * the list, so the pass is over when the first one has had it. Returns NULL then.
+ */
+static struct gvm_tsg *tsgs_next_locked(struct gvm_container *container, u64 pass)
 {
 	struct gvm_tsg *tsg;
-	int first = 0;
+
+	if (list_empty(&container->tsgs))
+		return NULL;
+	tsg = list_first_entry(&container->tsgs, struct gvm_tsg, node);
+	return tsg->apply_pass < pass ? tsg : NULL;
+}
+
+/* The first error of the TSGs that a later pass has taken over. */
+static int tsgs_later_error_locked(const struct gvm_container *container, u64 pass)
+{
+	const struct gvm_tsg *tsg;
 
 	list_for_each_entry(tsg, &container->tsgs, node) {
-		int status = tsg_apply_locked(tsg);
-
-		first = first ? first : status;
+		if (tsg->apply_pass > pass && tsg->apply_error)
+			return tsg->apply_error;
 	}
-	return first;
+	return 0;
+}
+
+/*
+ * Apply the settings to each TSG of the container. tsg_mutex is held before and after, and is
+ * released between two TSGs. Returns the first error.
+ */
+static int tsgs_apply(struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+	u64 pass = ++device->apply_passes;
+	struct gvm_tsg *tsg = tsgs_next_locked(container, pass);
+	int first = 0;
+
+	while (tsg) {
+		list_move_tail(&tsg->node, &container->tsgs);
+		tsg->apply_pass = pass;
+		tsg->apply_error = tsg_apply_locked(tsg);
+		first = first ? first : tsg->apply_error;
+		tsg = tsgs_next_locked(container, pass);
+		if (!tsg)
+			break;
+		gvm_mutex_unlock(&device->tsg_mutex);
+		gvm_give_way();
+		gvm_mutex_lock(&device->tsg_mutex);
+		tsg = tsgs_next_locked(container, pass);
+	}
+	return first ? first : tsgs_later_error_locked(container, pass);
 }
 
 /* CONTEXT: process. */
@@ -100,8 +142,10 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	tsg->disabled = false;
 	tsg->preempted = false;
 	tsg->runtime_ns = 0;
+	tsg->apply_error = 0;
 
 	gvm_mutex_lock(&device->tsg_mutex);
+	tsg->apply_pass = device->apply_passes;
 	if (list_empty(&container->tsgs))
 		list_add_tail(&container->compute_node, &device->compute);
 	list_add_tail(&tsg->node, &container->tsgs);
@@ -245,7 +289,7 @@ int gvm_compute_set_priority(struct gvm_container *container, u32 priority)
 	WRITE_ONCE(container->priority, (u8)priority);
 	container->timeslice_us = gvm_priority_to_timeslice_us(priority);
 	gvm_spin_unlock(&device->lock);
-	status = tsgs_apply_locked(container);
+	status = tsgs_apply(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
 	return status;
@@ -262,7 +306,7 @@ int gvm_compute_set_timeslice_us(struct gvm_container *container, u64 timeslice_
 	gvm_spin_lock(&device->lock);
 	container->timeslice_us = timeslice_us;
 	gvm_spin_unlock(&device->lock);
-	status = tsgs_apply_locked(container);
+	status = tsgs_apply(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	return status;
 }
@@ -291,7 +335,7 @@ static int compute_set_frozen(struct gvm_container *container, bool frozen)
 	if (status)
 		return status;
 	container->frozen = frozen;
-	status = tsgs_apply_locked(container);
+	status = tsgs_apply(container);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
 	return status;

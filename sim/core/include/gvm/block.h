@@ -94,6 +94,29 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access);
 
 /*
+ * Wait for a copy of the block to the host that is in flight: it has to end before a copy back
+ * in, and before a remote mapping. Returns 0 or -EINTR. CONTEXT: process.
+ */
+int gvm_block_wait_for_host(struct gvm_range *range, const struct gvm_block *block);
+
+/*
+ * Remote mappings (block/remote.c). note_return: a fault of @tsg has brought the block in.
+ * is_stuck: the block has no chunk, and came in GVM_STUCK_RETURNS times for one access of @tsg
+ * that still has not finished. map_remote: map @pages of a block without a chunk from host
+ * memory, with all its pages that have data there. Returns 0; -EDQUOT: the device has no such
+ * mappings, or hmem.limit has no room; or an error of map_remote or fence_wait. end_remote:
+ * unmap those of @pages that are remote; their data stays in host memory. CONTEXT: process.
+ */
+void gvm_block_note_return_locked(struct gvm_range *range, struct gvm_block *block, u32 tsg);
+bool gvm_block_is_stuck_locked(const struct gvm_range *range, const struct gvm_block *block,
+			       u32 tsg);
+int gvm_block_map_remote_locked(struct gvm_range *range, u32 index, u32 pages);
+void gvm_block_end_remote_locked(struct gvm_range *range, u32 index, u32 pages);
+
+/* gvm_memory_ops.remote_end. CONTEXT: process. */
+void gvm_memory_end_remote(struct gvm_memory *memory, const struct gvm_container *container);
+
+/*
  * Unmap @pages, all of them resident, and start copying those that are not clean to host
  * memory. Returns 0, or an error of the device's copy_out; then the pages are mapped again.
  * CONTEXT: process.

@@ -19,7 +19,7 @@ static inline void gvm_clock_touch(struct gvm_device *device, u32 chunk)
 
 /*
  * Pick a victim of @container in its own order, or of the device in the global order. A global
- * pick spares containers at or under gmem.limit.low. No pick takes a chunk of a container whose
+ * pick spares protected containers (gvm_container_is_low()). No pick takes a chunk of a container whose
  * hmem.limit has no room for it. A pick looks at no more than GVM_PICK_LOOKS entries, and asks
  * the memory manager about each chunk that it would take. The victim is GVM_CHUNK_EVICTING on
  * return: the caller evicts and uncharges it, or puts it back. Returns GVM_NO_CHUNK if these
@@ -29,10 +29,10 @@ u32 gvm_clock_pick_own(struct gvm_container *container);
 u32 gvm_clock_pick_global(struct gvm_device *device);
 
 /*
- * The last resort when every container is at or under its gmem.limit.low: pick the oldest chunk
- * of one of them, first of the container that was asked the longest time ago. Looks and results
- * are as in the two calls above. The caller asks only for a container that stays at or under
- * its own gmem.limit.low with the new chunk (service/evict.c). CONTEXT: atomic.
+ * The last resort when every container is protected: pick the oldest chunk of one of them, first
+ * of the container that was asked the longest time ago. Looks and results are as in the two calls
+ * above. The caller asks only for a container that is under its own gmem.limit.low
+ * (service/evict.c). CONTEXT: atomic.
  */
 u32 gvm_clock_pick_protected(struct gvm_device *device);
 
@@ -80,21 +80,34 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
 void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 			     bool is_swap_full);
 
-/* Is the container at or under its gmem.limit.low, its picked chunks counted as gone? */
+/*
+ * Would the container have less than its gmem.limit.low if it gave a chunk? Its picked chunks
+ * count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects up to a
+ * chunk more. CONTEXT: atomic, device's lock held.
+ */
 static inline bool gvm_container_is_low(const struct gvm_container *container)
 {
 	u64 low = container->gmem_low_bytes;
+	u64 spare = container->evicting_bytes + GVM_CHUNK_BYTES;
 
-	return low && (container->charged_bytes <= low ||
-		       container->charged_bytes - low <= container->evicting_bytes);
+	return low &&
+	       (container->charged_bytes < low || container->charged_bytes - low < spare);
 }
 
-/* Would one more chunk on the host exceed hmem.limit, the picked chunks counted as there? */
+/*
+ * The container's host memory, as hmem.limit counts it: swapped pages, copies of clean pages,
+ * and picked chunks, which may become swapped pages. CONTEXT: atomic, device's lock held.
+ */
+static inline u64 gvm_container_host_bytes(const struct gvm_container *container)
+{
+	return container->swapped_bytes + container->clean_bytes + container->evicting_bytes -
+	       container->evicting_clean_bytes;
+}
+
+/* Would one more chunk on the host exceed hmem.limit? */
 static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
 {
-	u64 promised = container->evicting_bytes + GVM_CHUNK_BYTES;
-
-	return container->swapped_bytes + promised > container->hmem_bytes;
+	return gvm_container_host_bytes(container) + GVM_CHUNK_BYTES > container->hmem_bytes;
 }
 
 /*

@@ -17,10 +17,11 @@
 
 /* Events of a container's memory, counted since the container was made (gmem.events). */
 enum gvm_event {
-	GVM_EVENT_HIGH,	 /* a charge was refused at gmem.limit.high */
-	GVM_EVENT_HMEM,	 /* it had to give a chunk, and hmem.limit had no room for one */
-	GVM_EVENT_OOM,	 /* a TSG died of a fault for which there was no memory */
-	GVM_EVENT_TAKEN, /* the device's own driver took a chunk by force */
+	GVM_EVENT_HIGH,	  /* a charge was refused at gmem.limit.high */
+	GVM_EVENT_HMEM,	  /* it had to give a chunk, and hmem.limit had no room for one */
+	GVM_EVENT_OOM,	  /* a TSG died of a fault for which there was no memory */
+	GVM_EVENT_TAKEN,  /* the device's own driver took a chunk by force */
+	GVM_EVENT_REMOTE, /* pages were mapped in host memory for an access that was stuck */
 	GVM_EVENTS,
 };
 
@@ -74,25 +75,26 @@ struct gvm_container {
 	bool attached; /* can be found by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
 
-	u64 gmem_high_bytes;   /* gmem.limit.high */
-	u64 gmem_low_bytes;    /* gmem.limit.low */
-	u64 hmem_bytes;	       /* hmem.limit */
-	u64 charged_bytes;     /* reserved, bound and unevictable */
-	u64 reserved_bytes;    /* of these, charged ahead of use: no chunk is bound yet */
-	u64 unevictable_bytes; /* of these, contexts and page tables: never a victim */
-	u64 peak_bytes;	       /* highest charged_bytes ever */
-	u64 evicting_bytes;    /* of its picked chunks: all of them may become swap */
-	u32 bound_chunks;      /* chunks on its ring; other containers may pay for parts */
-	u64 swapped_bytes;     /* its bytes that are in host memory only */
-	u64 clean_bytes;       /* its bytes on the device with a copy in host memory */
+	u64 gmem_high_bytes;	  /* gmem.limit.high */
+	u64 gmem_low_bytes;	  /* gmem.limit.low */
+	u64 hmem_bytes;		  /* hmem.limit */
+	u64 charged_bytes;	  /* reserved, bound and unevictable */
+	u64 reserved_bytes;	  /* of these, charged ahead of use: no chunk is bound yet */
+	u64 unevictable_bytes;	  /* of these, contexts and page tables: never a victim */
+	u64 peak_bytes;		  /* highest charged_bytes ever */
+	u64 evicting_bytes;	  /* of its picked chunks: all of them may become swap */
+	u64 evicting_clean_bytes; /* of these, clean: they have their place on the host */
+	u32 bound_chunks;	  /* chunks on its ring; other containers may pay for parts */
+	u64 swapped_bytes;	  /* its bytes that are in host memory only */
+	u64 clean_bytes;	  /* its bytes on the device with a copy in host memory */
 	u64 events[GVM_EVENTS];
 	u64 evicted_chunks; /* picked chunks that left, ever */
 
 	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
 	struct gvm_ring
 		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
-	bool is_protected; /* at or under gmem.limit.low */
-	bool is_swap_full; /* hmem.limit has no room for one more chunk: none can be picked */
+	bool is_protected; /* under gmem.limit.low with one chunk less */
+	bool is_swap_full; /* hmem.limit has no room for one more chunk: only clean ones can go */
 
 	struct list_head listeners; /* gvm_watcher.node */
 	u32 listener_count;

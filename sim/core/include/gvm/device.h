@@ -41,9 +41,10 @@ struct gvm_chunk {
 	struct gvm_container *owner; /* it stands on this container's rings; NULL: free */
 	u32 next[GVM_ORDERS];
 	u32 prev[GVM_ORDERS];
-	u32 bytes;  /* charged for it, to all containers with a part */
-	u8 state;   /* enum gvm_chunk_state */
-	u8 stashed; /* in gvm_device.stash */
+	u32 bytes;	 /* charged for it, to all containers with a part */
+	u32 clean_bytes; /* of these, with a copy in host memory; the owner's */
+	u8 state;	 /* enum gvm_chunk_state */
+	u8 stashed;	 /* in gvm_device.stash */
 };
 
 /* The reference bits of a chunk, one per hand: a use sets both. */
@@ -116,6 +117,7 @@ struct gvm_device {
 
 	struct gvm_mutex tsg_mutex;
 	struct list_head compute; /* gvm_container.compute_node: those with TSGs; tsg_mutex */
+	u64 apply_passes; /* settings applied to the TSGs of a container, ever; tsg_mutex */
 
 	struct gvm_spinlock lock;
 	struct gvm_chunk *chunks; /* chunk_count of them */

@@ -156,6 +156,12 @@ struct gvm_memory_ops {
 	int (*limit_write)(void *memory, struct gvm_container *container, u64 bytes);
 
 	/*
+	 * gmem.limit.high of a container has been written: unmap its pages that are mapped from
+	 * host memory for want of chunks. Their next accesses fault. Or NULL.
+	 */
+	void (*remote_end)(void *memory, const struct gvm_container *container);
+
+	/*
 	 * Move all of a range to the GPU or the CPU, and wait (cudaMemPrefetchAsync). 0;
 	 * -EAGAIN: no room for all of it now; or an error that service gives a fault. NULL: the
 	 * manager has no such call.

@@ -140,6 +140,12 @@ struct gvm_gpu_ops {
 	 * if the TSG is gone.
 	 */
 	void (*tsg_sample)(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample);
+	/*
+	 * Atomic: the number of accesses that a TSG has finished, ever; 0: it is gone. An
+	 * access that waits for its fault has not finished. Or NULL: the device cannot count,
+	 * and the block layer does not look for accesses that never finish (block/remote.c).
+	 */
+	u64 (*tsg_accesses)(void *gpu, u32 tsg);
 };
 
 struct gvm_range;
@@ -200,6 +206,14 @@ struct gvm_mmu_ops {
 		    enum gvm_access access);
 	/* Clear the PTEs of @page_mask of the block at @va and invalidate the TLBs. */
 	void (*unmap)(void *gpu, void *space, u64 va, u32 page_mask);
+	/*
+	 * Map pages of block number @index of a range from host memory, for reads and writes.
+	 * The block has no chunk, and no copy of it is in flight. Those of @empty_mask have no
+	 * data in host memory yet and are zero from now on. unmap ends the mapping. Range's
+	 * lock held. Returns 0 or -ENOMEM. Or NULL: the GPU cannot access host memory.
+	 */
+	int (*map_remote)(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
+			  u32 empty_mask);
 	/*
 	 * A thread is about to evict or hint a chunk that the core picked, and holds no lock.
 	 * For a device that models the time of the driver's own work (the simulator). Or NULL.

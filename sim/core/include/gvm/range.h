@@ -11,6 +11,9 @@
 
 struct gvm_range;
 
+/* Returns of a block for one access, after which the block is stuck: block/remote.c. */
+#define GVM_STUCK_RETURNS 16u
+
 /*
  * The block of a chunk: the reverse of gvm_block.chunk. With sub_chunks a chunk has a frame for
  * each page, and that of a block is the frame of its page 0.
@@ -54,6 +57,10 @@ struct gvm_block {
 	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
 	u32 hinted;	  /* resident and not mapped, see policy/hint.c */
 	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
+	u32 remote;	  /* of on_host: mapped there, see block/remote.c */
+	u32 in_tsg;	  /* the TSG whose fault brought it in last */
+	u64 in_accesses;  /* accesses that this TSG had finished then */
+	u8 returns;	  /* times that it has come in since for the same access */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
 
@@ -74,6 +81,7 @@ struct gvm_range {
 	u64 resident_pages; /* pages resident now */
 	u64 clean_pages;    /* of these, clean: a write to them faults */
 	u64 hinted_pages;   /* of these, hinted: any access to them faults */
+	u64 remote_pages;   /* pages mapped from host memory */
 	u64 valid_pages;    /* pages in all */
 	bool dying;	    /* being destroyed: no page comes in any more */
 	u32 users; /* threads at work in it, with or without its lock; gvm_memory.lock */
@@ -111,6 +119,19 @@ void gvm_range_leave(struct gvm_range *range);
  */
 u32 gvm_memory_enter_run(struct gvm_memory *memory, void *space, const struct gvm_fault *faults,
 			 u32 count, struct gvm_range **ret_range);
+
+/* A place between two published ranges; zeroed: before the first one. */
+struct gvm_range_cursor {
+	void *space;
+	u64 va;
+};
+
+/*
+ * Enter the published range behind the cursor, and move the cursor past it. Returns NULL: there
+ * is none. CONTEXT: atomic.
+ */
+struct gvm_range *gvm_memory_enter_next(struct gvm_memory *memory,
+					struct gvm_range_cursor *cursor);
 
 /*
  * publish: faults find the range from now on; its node is empty before. hide: faults do not
@@ -203,10 +224,11 @@ int gvm_memory_check(struct gvm_memory *memory);
 
 /*
  * The part of @pages that keeps its copies in host memory and is mapped read-only. @pages are
- * about to be mapped for @access. Without GVM_CLEAN_DROP: none. CONTEXT: atomic.
+ * about to be mapped for @access. Their copies are charged as swapped pages; the caller turns
+ * this into clean ones. Without GVM_CLEAN_DROP: none. CONTEXT: atomic.
  */
-u32 gvm_clean_plan(const struct gvm_range *range, const struct gvm_block *block, u32 pages,
-		   enum gvm_access access);
+u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 pages,
+			  enum gvm_access access);
 
 /*
  * Record in the books that the pages @clean of the block are its clean ones. CONTEXT: atomic.

@@ -40,8 +40,10 @@ struct gvm_tsg {
 	u32 id;			 /* the device's name for it */
 	u64 timeslice_us;	 /* programmed, as the last RPC confirmed */
 	u64 runtime_ns;		 /* at the scheduler's last look */
-	bool disabled;		 /* off the runlist, as the last RPC confirmed */
-	bool preempted;		 /* and asked to leave the GPU since then */
+	u64 apply_pass;	 /* gvm_device.apply_passes when its settings were applied last */
+	int apply_error; /* of that pass, or 0 */
+	bool disabled;	 /* off the runlist, as the last RPC confirmed */
+	bool preempted;	 /* and asked to leave the GPU since then */
 };
 
 /*
