@@ -281,16 +281,6 @@ void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages)
 		memory->mmu->host_free(memory->gpu, range, index);
 }
 
-int gvm_block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
-{
-	struct gvm_memory *memory = range->memory;
-	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = block->out_sequence } };
-
-	if (memory->mmu->fence_passed(memory->gpu, &out))
-		return 0;
-	return memory->mmu->fence_wait(memory->gpu, &out);
-}
-
 /* Start the copies and clears of a block that has a chunk. */
 int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 			  struct gvm_fence *fence)

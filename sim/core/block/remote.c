@@ -78,6 +78,16 @@ bool gvm_block_is_stuck_locked(const struct gvm_range *range, const struct gvm_b
 	       remote_is_same_access(block, tsg, accesses);
 }
 
+int gvm_block_wait_for_host(struct gvm_range *range, const struct gvm_block *block)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_fence out = { .sequence = { [GVM_ENGINE_OUT] = block->out_sequence } };
+
+	if (memory->mmu->fence_passed(memory->gpu, &out))
+		return 0;
+	return memory->mmu->fence_wait(memory->gpu, &out);
+}
+
 int gvm_block_map_remote_locked(struct gvm_range *range, u32 index, u32 pages)
 {
 	const struct gvm_memory *memory = range->memory;
