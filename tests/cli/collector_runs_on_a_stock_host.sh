@@ -27,7 +27,7 @@ grep -q "note: late: no process $nobody yet" .notes || fail "late: $(cat .notes)
 	fail "made up: $(cat hw/timeline.csv)"
 jq -e '.complete and .sim_seconds == 0.3 and .system == "stock"
 	and .containers.late.status == "never appeared"
-	and .containers.vllm.gmem == { "current": null, "peak": null, "swap": null }' \
+	and .containers.vllm.gmem == { "current": null, "mean": null, "peak": null, "swap": null }' \
 	hw/summary.json >/dev/null || fail "$(cat hw/summary.json)"
 jq -e '(.notes | length) == 2 and .containers.vllm.command == "sleep"
 	and .containers.vllm.last_sample_ns > 0 and .containers.late.first_sample_ns == null' \

@@ -23,7 +23,8 @@ less() {
 run listens
 run deaf --set containers.vllm.app.pressure=false
 less "$(of listens bytes_d2h) * 3" "$(of deaf bytes_d2h)" "copied out"
-less "$(of listens gmem.swap)" 1e6 "swapped at the end"
+# The part of its workspace that only large steps touch is cold, and goes.
+less "$(of listens gmem.swap)" 100e6 "swapped at the end"
 less 10e9 "$(of deaf gmem.swap)" "swapped at the end, without"
 less "$(of listens ttft_ms.p99)" "$(of deaf ttft_ms.p99)" "P99 TTFT"
 less "$(of listens gmem.current)" 16000000001 "the limit"

@@ -132,10 +132,13 @@ START_TEST(a_peek_into_a_freeze_does_not_wait)
 }
 END_TEST
 
-/* F14: disable and preempt of all TSGs are one step, also to another writer. */
-START_TEST(a_thaw_in_the_middle_of_a_freeze_waits_for_its_end)
+/*
+ * F14: disable and preempt of a TSG are one step, also to another writer. The freeze has nothing
+ * left to do for the second TSG if the thaw comes during the first one's RPCs.
+ */
+START_TEST(a_thaw_in_the_middle_of_a_freeze_waits_for_one_tsg)
 {
-	race((u32)_i, thaw, "d0p0d1p1e0e1");
+	race((u32)_i, thaw, _i < 2 ? "d0p0e0" : "d0p0d1p1e0e1");
 	ck_assert(!tsgs[0].disabled && !tsgs[1].preempted && !container->frozen);
 }
 END_TEST
@@ -146,10 +149,10 @@ static void leave(void)
 	memset(&tsgs[1], 0xff, sizeof(tsgs[1])); /* its owner may reuse it */
 }
 
-/* D10, D9: no TSG leaves the list during a walk. */
-START_TEST(a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_its_end)
+/* D10, D9: no TSG leaves the list in the middle of its RPCs. */
+START_TEST(a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_one_tsg)
 {
-	race((u32)_i, leave, "d0p0d1p1");
+	race((u32)_i, leave, _i < 2 ? "d0p0" : "d0p0d1p1");
 	ck_assert(tsgs[0].preempted);
 }
 END_TEST
@@ -162,7 +165,7 @@ static void join(void)
 /* D19: a TSG that is made while its container is being frozen is frozen, too. */
 START_TEST(a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen)
 {
-	race((u32)_i, join, "d0p0d1p1d2p2");
+	race((u32)_i, join, _i < 2 ? "d0p0d2p2d1p1" : "d0p0d1p1d2p2");
 	ck_assert(late.preempted);
 }
 END_TEST
@@ -329,10 +332,10 @@ static void add_tests(TCase *tests)
 {
 	const u32 rpcs = 2 * TSGS;
 
-	tcase_add_loop_test(tests, a_thaw_in_the_middle_of_a_freeze_waits_for_its_end, 0,
+	tcase_add_loop_test(tests, a_thaw_in_the_middle_of_a_freeze_waits_for_one_tsg, 0,
 			    (int)rpcs);
 	tcase_add_loop_test(tests,
-			    a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_its_end, 0,
+			    a_tsg_that_leaves_in_the_middle_of_a_freeze_waits_for_one_tsg, 0,
 			    (int)rpcs);
 	tcase_add_loop_test(tests, a_tsg_that_joins_in_the_middle_of_a_freeze_is_frozen, 0,
 			    (int)rpcs);
