@@ -559,7 +559,8 @@ int main(void)
 	world_add_case(suite, "settings", setup, teardown, add_setting_tests);
 	world_add_case(suite, "failures", setup, teardown, add_failure_tests);
 #ifndef __KERNEL__
-	world_add_case(suite, "between two", setup, teardown, add_sharing_tests);
+	world_add_case(suite, "user space only, between two", setup, teardown,
+		       add_sharing_tests);
 #endif
 	return world_run(suite);
 }

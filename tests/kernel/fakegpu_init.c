@@ -43,8 +43,8 @@ static const struct fakegpu_test fakegpu_tests[] = {
 /* clang-format on */
 
 /*
- * These tests change the machine for good, or take long. Each runs only when it is named, and
- * alone.
+ * These tests change the machine for good, load the module in another way, or take long. Each
+ * runs only when it is named, and alone.
  */
 static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
