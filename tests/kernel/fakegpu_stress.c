@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Everything at once, at random, for GVM_TEST_STRESS_SECONDS. Tenants page, map, discard,
- * listen, fork and share TSGs. The GPU's size, features, scheduler and failing RPCs change from
- * round to round. An attacker cuts their limits, freezes and thaws them, writes noise into
- * their control files, suspends and resumes the GPU, takes chunks by force, and kills tenants
- * at any point. At the end of a round the GPU may be lost. A tenant may die of a limit. Every
- * word that a tenant reads must be the word that it stored.
+ * listen, fork and share TSGs, some of them in cgroups. Instructions touch up to 32 blocks
+ * together, so a warp may need more chunks than its limit. The GPU's size, features, scheduler,
+ * and how often RPCs and copies fail change from round to round. An attacker cuts the tenants'
+ * limits, freezes and thaws them, writes noise into their control files, suspends and resumes
+ * the GPU, takes chunks by force, and kills tenants at any point. An administrator makes
+ * containers of cgroups, limits and removes them, and moves tenants there. At the end of a
+ * round the GPU may be lost. A tenant may die of a limit or of a failed copy. Every word that a
+ * tenant reads must be the word that it stored.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,18 +17,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
 #include "gvm_ioctl.h"
 
-#define STRESS_SECONDS 3u  /* unless GVM_TEST_STRESS_SECONDS is set */
-#define ROUND_SECONDS  60u /* per round, with one GPU */
+#define STRESS_SECONDS 3u /* unless GVM_TEST_STRESS_SECONDS is set */
+#define ROUND_SECONDS  60 /* per round, with one GPU */
 #define TENANTS	       6u
 #define RANGES	       3u
 #define RANGE_CHUNKS   8u
 #define NOISE_MAX      300u
+#define CGROUPS	       "/sys/fs/cgroup"
+#define CGROUP_COUNT   2u /* named /c0 and on */
 
 /* Counts over all tenants of a round. */
 struct stress_counts {
@@ -40,7 +47,9 @@ struct stress_round {
 	struct dice dice;
 	pid_t pids[TENANTS];
 	uint64_t kills, died, cuts, freezes, noise, suspends, taken, broken;
-	int gpu; /* open device node */
+	uint64_t administered; /* requests about cgroups that succeeded */
+	uint64_t remote;       /* tenants killed in a container that had remote pages */
+	int gpu;	       /* open device node */
 };
 
 static struct stress_counts *counts;
@@ -75,7 +84,8 @@ static void range_map(int context, struct stress_range *range, struct dice *dice
 {
 	int error;
 
-	range->bytes = (1 + roll(dice, RANGE_CHUNKS * 32)) * PAGE;
+	range->bytes = roll(dice, 2) ? (1 + roll(dice, RANGE_CHUNKS * 32)) * PAGE :
+				       (1 + roll(dice, RANGE_CHUNKS)) * CHUNK;
 	range->seed = roll(dice, UINT64_MAX) | 1;
 	if (roll(dice, 2)) {
 		error = fakegpu_map_on_host(context, range->bytes, range->seed, &range->va);
@@ -83,32 +93,39 @@ static void range_map(int context, struct stress_range *range, struct dice *dice
 		error = fakegpu_map(context, range->bytes, &range->va);
 		range->seed = 0;
 	}
-	if (error == EDQUOT || error == ENOMEM || error == ENOSPC)
+	if (error == EDQUOT || error == ENOMEM || error == ENOSPC || error == EIO)
 		_exit(0);
 	require(error == 0, "map: %s", guest_error_name(error));
 }
 
-static void range_verify(int context, const struct stress_range *range)
+/* Run a kernel over the range. An instruction touches as many parts as the dice say. */
+static void range_launch(int context, const struct stress_range *range, uint32_t op,
+			 uint64_t seed, struct dice *dice)
 {
-	expect_launch(
-		range->seed ?
-			fakegpu_verify(context, range->va, range->bytes, range->seed, NULL) :
-			fakegpu_verify_zero(context, range->va, range->bytes, NULL));
+	uint32_t together = 1u << roll(dice, 6);
+	struct gvm_fakegpu_launch launch = {
+		.va = range->va,
+		.bytes = range->bytes,
+		.seed = seed,
+		.op = op,
+		.order = (uint32_t)roll(dice, GVM_FAKEGPU_ORDERS),
+		.together = range->bytes / PAGE % together ? 1 : together,
+	};
+
+	expect_launch(fakegpu_launch(context, &launch));
+}
+
+static void range_verify(int context, const struct stress_range *range, struct dice *dice)
+{
+	range_launch(context, range, range->seed ? GVM_FAKEGPU_VERIFY : GVM_FAKEGPU_VERIFY_ZERO,
+		     range->seed, dice);
 	__sync_fetch_and_add(&counts->verified, range->bytes / PAGE);
 }
 
 static void range_fill(int context, struct stress_range *range, struct dice *dice)
 {
-	struct gvm_fakegpu_launch launch = {
-		.va = range->va,
-		.bytes = range->bytes,
-		.seed = roll(dice, UINT64_MAX) | 1,
-		.op = GVM_FAKEGPU_FILL,
-		.order = (uint32_t)roll(dice, GVM_FAKEGPU_ORDERS),
-	};
-
-	expect_launch(fakegpu_launch(context, &launch));
-	range->seed = launch.seed;
+	range->seed = roll(dice, UINT64_MAX) | 1;
+	range_launch(context, range, GVM_FAKEGPU_FILL, range->seed, dice);
 }
 
 static void range_discard(int context, struct stress_range *range)
@@ -140,7 +157,7 @@ static void range_step(int context, struct stress_range *range, struct dice *dic
 		range_fill(context, range, dice);
 		break;
 	default:
-		range_verify(context, range);
+		range_verify(context, range, dice);
 	}
 }
 
@@ -156,7 +173,7 @@ static void child(pid_t parent, int inherited, const struct stress_range *range,
 	int error;
 
 	if (range->va)
-		range_verify(inherited, range);
+		range_verify(inherited, range, dice);
 	close(inherited);
 	error = fakegpu_open(0, (uint32_t)parent, 1 + (uint32_t)roll(dice, 3), &context);
 	if (error) /* the parent was killed, or its limit is full */
@@ -189,12 +206,24 @@ static void read_events(int listener)
 		__sync_fetch_and_add(&counts->events, 1);
 }
 
+/* Move process @pid (0: the caller) into cgroup @cgroup, if both exist. Returns 0 or the errno. */
+static int cgroup_enter(uint64_t cgroup, pid_t pid)
+{
+	char path[64], text[16];
+
+	snprintf(path, sizeof(path), "../../fs/cgroup/c%u/cgroup.procs", (unsigned int)cgroup);
+	snprintf(text, sizeof(text), "%d", pid);
+	return guest_write(path, text);
+}
+
 static void tenant(uint32_t life)
 {
 	struct dice dice = fakegpu_dice(1000 + life);
 	struct stress_range ranges[RANGES] = { 0 };
 	int context, listener;
 
+	if (roll(&dice, 2))
+		cgroup_enter(roll(&dice, CGROUP_COUNT), 0);
 	if (fakegpu_open(0, 0, 1 + (uint32_t)roll(&dice, 4), &context))
 		_exit(0); /* no room for its page tables */
 	listener = tenant_listen();
@@ -219,11 +248,17 @@ static void start(struct stress_round *round, uint32_t index)
 	setpgid(round->pids[index], round->pids[index]);
 }
 
+static void count_remote(struct stress_round *round, uint32_t index)
+{
+	round->remote += event_count(round->pids[index], "remote ") > 0;
+}
+
 /* Kill a tenant at any point. The books must be in order afterwards. */
 static void kill_tenant(struct stress_round *round, uint32_t index)
 {
 	int status;
 
+	count_remote(round, index);
 	kill(-round->pids[index], SIGKILL);
 	waitpid(round->pids[index], &status, 0);
 	round->kills++;
@@ -309,12 +344,56 @@ static void take(struct stress_round *round)
 	round->taken += take.ret_taken;
 }
 
+/* Write "+/c<n>" or "-/c<n>" to the file of cgroups that are containers. 0 or the errno. */
+static int cgroup_request(char sign, uint64_t cgroup)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%c/c%u", sign, (unsigned int)cgroup);
+	return guest_write("gvm/cgroups", text);
+}
+
+/* The administrator does something with a cgroup. Each request may be refused. */
+static void administer(struct stress_round *round, pid_t pid)
+{
+	uint64_t cgroup = roll(&round->dice, CGROUP_COUNT);
+	char path[64], text[24];
+	int error = 0;
+
+	switch (roll(&round->dice, 6)) {
+	case 0:
+		error = cgroup_request('-', cgroup);
+		break;
+	case 1:
+		error = cgroup_enter(cgroup, pid);
+		break;
+	case 2:
+		snprintf(path, sizeof(path), CGROUPS "/c%u", (unsigned int)cgroup);
+		error = rmdir(path) ? errno : 0; /* EBUSY: it has processes */
+		mkdir(path, 0755);
+		break;
+	case 3:
+		snprintf(path, sizeof(path), "gvm/cgroup/c%u/0/gmem.limit.high",
+			 (unsigned int)cgroup);
+		snprintf(text, sizeof(text), "%llu",
+			 (unsigned long long)(roll(&round->dice, 32) * CHUNK));
+		error = guest_write(path, text);
+		break;
+	default:
+		error = cgroup_request('+', cgroup);
+	}
+	round->administered += !error;
+}
+
 static void stress_step(struct stress_round *round)
 {
 	uint32_t index = (uint32_t)roll(&round->dice, TENANTS);
 	pid_t pid = round->pids[index];
 
-	switch (roll(&round->dice, 19)) {
+	switch (roll(&round->dice, 22)) {
+	case 19 ... 21:
+		administer(round, pid);
+		break;
 	case 16 ... 17:
 		suspend(round);
 		break;
@@ -357,37 +436,48 @@ static void stress_for(struct stress_round *round, long seconds)
 		stress_step(round);
 	if (roll(&round->dice, 4) == 0)
 		ioctl(round->gpu, GVM_FAKEGPU_LOSE);
-	for (uint32_t i = 0; i < TENANTS; i++)
+	for (uint32_t i = 0; i < TENANTS; i++) {
+		count_remote(round, i);
 		kill(-round->pids[i], SIGKILL);
+	}
 	wait_for_all();
+	/* A removed cgroup leaves within a second, or with the next request. */
+	for (uint64_t i = 0; i < CGROUP_COUNT; i++) {
+		cgroup_request('+', i);
+		round->broken += cgroup_request('-', i) != 0;
+	}
 }
 
 static void stress_round(uint32_t number, long seconds)
 {
 	struct stress_round round = { .dice = fakegpu_dice(900 + number) };
 	static const char *const schedulers[] = { "timeslices", "priority", "weighted" };
-	char parameters[160];
+	char parameters[200];
 
 	snprintf(parameters, sizeof(parameters),
 		 "chunks=%u sms=%u features=%u sub_chunks=%u scheduler=%s tracking=%s "
-		 "fail_rpcs=%u",
+		 "fail_rpcs=%u fail_copies=%u remote=%u",
 		 10 + (unsigned int)roll(&round.dice, 30),
 		 1 + (unsigned int)roll(&round.dice, 4), (unsigned int)roll(&round.dice, 8),
 		 (unsigned int)roll(&round.dice, 2), schedulers[roll(&round.dice, 3)],
 		 roll(&round.dice, 2) ? "events" : "busy_bits",
-		 roll(&round.dice, 2) ? 0 : 3 + (unsigned int)roll(&round.dice, 20));
+		 roll(&round.dice, 2) ? 0 : 3 + (unsigned int)roll(&round.dice, 20),
+		 roll(&round.dice, 3) ? 0 : 100 + (unsigned int)roll(&round.dice, 400),
+		 roll(&round.dice, 4) != 0);
 	memset((void *)counts, 0, sizeof(*counts));
 	gpu_load(parameters);
 	round.broken += fakegpu_open_device(0, &round.gpu) != 0;
 	stress_for(&round, seconds);
 	close(round.gpu);
 	guest_log("# kills %llu, died %llu, cuts %llu, freezes %llu, noise %llu, forks %llu, "
-		  "events %llu, suspends %llu, taken %llu",
+		  "events %llu, suspends %llu, taken %llu, of cgroups %llu, remote %llu, "
+		  "partial %u",
 		  (unsigned long long)round.kills, (unsigned long long)round.died,
 		  (unsigned long long)round.cuts, (unsigned long long)round.freezes,
 		  (unsigned long long)round.noise, (unsigned long long)counts->forks,
 		  (unsigned long long)counts->events, (unsigned long long)round.suspends,
-		  (unsigned long long)round.taken);
+		  (unsigned long long)round.taken, (unsigned long long)round.administered,
+		  (unsigned long long)round.remote, gpu_info().partial_evictions);
 	guest_check(round.broken == 0, "books and tenants were in order at each look");
 	guest_check(counts->verified && counts->wrong == 0,
 		    "%llu pages were looked at, %llu of them were wrong",
@@ -398,10 +488,19 @@ static void stress_round(uint32_t number, long seconds)
 void test_stress(void)
 {
 	long seconds = (long)guest_number("GVM_TEST_STRESS_SECONDS", STRESS_SECONDS);
+	long end = guest_seconds() + seconds;
 	uint32_t number = 0;
 
 	counts = shared_alloc(sizeof(*counts));
-	for (long left = seconds; left > 0; left -= ROUND_SECONDS)
-		stress_round(number++, left < ROUND_SECONDS ? left : ROUND_SECONDS);
+	mkdir(CGROUPS, 0755);
+	guest_check(mount("cgroup", CGROUPS, "cgroup2", 0, NULL) == 0 &&
+			    mkdir(CGROUPS "/c0", 0755) == 0 && mkdir(CGROUPS "/c1", 0755) == 0,
+		    "cgroups");
+	/* Loading and unloading take their share. The last round has what is left of two. */
+	for (long left = seconds; left > 0; left = end - guest_seconds())
+		stress_round(number++, left < 2 * ROUND_SECONDS ? left : ROUND_SECONDS);
 	guest_log("# %ld seconds of stress", seconds);
+	guest_check(rmdir(CGROUPS "/c0") == 0 && rmdir(CGROUPS "/c1") == 0 &&
+			    umount(CGROUPS) == 0,
+		    "no cgroup is left");
 }
