@@ -29,19 +29,40 @@ static u64 burst_work_before_kernel(const struct fifo_burst *burst, u64 ordinal)
 }
 
 /*
+ * Is block number @ordinal in the footprint that was looked up last? A kernel is asked about many
+ * times, and a look-up counts all blocks before it.
+ */
+static bool burst_knows_footprint(const struct fifo_burst *burst, u64 ordinal)
+{
+	return burst->footprint.first <= ordinal && ordinal < burst->footprint.end;
+}
+
+/* The footprint of the kernel at the burst's cursor. */
+static struct gmmu_footprint burst_footprint(struct fifo_burst *burst)
+{
+	if (!burst_knows_footprint(burst, burst->cursor.ordinal))
+		burst->footprint = gmmu_kernel_footprint(&burst->walk, &burst->cursor);
+	return burst->footprint;
+}
+
+/*
  * The blocks are touched at an even pace. But a kernel that touches several of them at once has
  * touched all when it has begun.
  */
-u64 burst_progress_ordinal(const struct fifo_burst *burst)
+u64 burst_progress_ordinal(struct fifo_burst *burst)
 {
 	u64 ordinal = mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
-	struct gmmu_cursor cursor = gmmu_seek(&burst->walk, ordinal);
-	struct gmmu_footprint kernel = gmmu_kernel_footprint(&burst->walk, &cursor);
 
-	if (kernel.first == kernel.end)
+	if (!burst_knows_footprint(burst, ordinal)) {
+		struct gmmu_cursor cursor = gmmu_seek(&burst->walk, ordinal);
+
+		burst->footprint = gmmu_kernel_footprint(&burst->walk, &cursor);
+	}
+	if (burst->footprint.first == burst->footprint.end)
 		return ordinal;
-	return burst_work_before_kernel(burst, kernel.first) < burst->done_ns ? kernel.end :
-										kernel.first;
+	return burst_work_before_kernel(burst, burst->footprint.first) < burst->done_ns ?
+		       burst->footprint.end :
+		       burst->footprint.first;
 }
 
 u64 burst_work_before_miss(struct fifo_burst *burst)
@@ -59,7 +80,7 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 	}
 	if (!gmmu_find_miss(&burst->walk, &burst->cursor))
 		return work;
-	kernel = gmmu_kernel_footprint(&burst->walk, &burst->cursor);
+	kernel = burst_footprint(burst);
 	miss = kernel.first < kernel.end ?
 		       burst_work_before_kernel(burst, kernel.first) :
 		       mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
@@ -83,9 +104,9 @@ bool tsg_is_faulting(const struct fifo_tsg *tsg)
  * The end of the blocks that the kernel at the cursor touches. In a run that is touched bit by bit,
  * kernels touch equal shares of the burst's blocks.
  */
-static u64 burst_kernel_end_ordinal(const struct fifo_burst *burst)
+static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 {
-	struct gmmu_footprint footprint = gmmu_kernel_footprint(&burst->walk, &burst->cursor);
+	struct gmmu_footprint footprint = burst_footprint(burst);
 	u64 blocks = burst->touch_blocks;
 	u64 kernel, end;
 

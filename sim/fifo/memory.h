@@ -9,7 +9,7 @@
 u64 tsg_work_date(const struct fifo_tsg *tsg);
 
 /* The ordinal of the block that a burst has reached. It has used all blocks before that. */
-u64 burst_progress_ordinal(const struct fifo_burst *burst);
+u64 burst_progress_ordinal(struct fifo_burst *burst);
 
 /* The work that a burst can do before it touches a missing page; all of it if no page is missing. */
 u64 burst_work_before_miss(struct fifo_burst *burst);

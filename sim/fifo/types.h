@@ -42,12 +42,13 @@ struct fifo_burst {
 	u32 done_ppm;	  /* millionths of the next ns that are executed, too */
 	u32 speed_ppm;	  /* its present speed; 0 is full speed */
 	u64 touch_blocks; /* blocks in touches; 0 until they are first looked at */
-	struct gmmu_cursor cursor; /* first block that may miss */
-	u64 faulting_ordinal;	   /* the kernel that faulted last touches blocks up to here */
-	u64 granted_ordinal;	   /* accesses before this block have been made */
-	u64 stuck_ordinal;	   /* block at which it stalled last */
-	u32 stuck_stalls;	   /* stalls there in a row */
-	u64 narrow_ordinal;	   /* before this block it reports one block at a time */
+	struct gmmu_cursor cursor;	 /* first block that may miss */
+	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
+	u64 faulting_ordinal; /* the kernel that faulted last touches blocks up to here */
+	u64 granted_ordinal;  /* accesses before this block have been made */
+	u64 stuck_ordinal;    /* block at which it stalled last */
+	u32 stuck_stalls;     /* stalls there in a row */
+	u64 narrow_ordinal;   /* before this block it reports one block at a time */
 	bool finished;
 	int status; /* 0, or -EIO: its TSG died */
 	u64 finished_ns;
