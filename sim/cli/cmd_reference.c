@@ -247,7 +247,9 @@ static int print_systems(void)
 
 		printf("\n## %s\n\n%s.\n\n", (*keys)->name, (*keys)->summary);
 		printf("Each container has %s. Applications %s listen for memory pressure.\n",
-		       system->own_gpu ? "a GPU of its own" : "a share of one GPU",
+		       system->own_gpu	 ? "a GPU of its own" :
+		       system->own_parts ? "a part of a GPU" :
+					   "a share of one GPU",
 		       system->has_pressure ? "can" : "cannot");
 		if (print_honoured(system))
 			return -ENOMEM;

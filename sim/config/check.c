@@ -41,21 +41,18 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 static int check_mps(struct cfg_load *load, const struct cfg_container *container)
 {
 	const struct config *config = load->config;
-	char path[CFG_PATH_MAX];
 
-	if (!*container->mps_server && container->mps_limit != 100) {
-		snprintf(path, sizeof(path), "containers.%s.mps.limit", container->name);
-		return cfg_reject(load, path, "has no mps.server beside it, allowed: 100");
-	}
+	if (!*container->mps_server && container->mps_limit != 100)
+		return cfg_reject_container(load, container, "mps.limit",
+					    "has no mps.server beside it, allowed: 100");
 	for (const struct cfg_container *other = config->containers; other != container;
 	     other++) {
 		if (!*container->mps_server ||
 		    strcmp(other->mps_server, container->mps_server) != 0 ||
 		    config_gpu_index(config, other) == config_gpu_index(config, container))
 			continue;
-		snprintf(path, sizeof(path), "containers.%s.mps.server", container->name);
-		return cfg_reject(
-			load, path,
+		return cfg_reject_container(
+			load, container, "mps.server",
 			"\"%s\" has a client on another GPU, \"%s\", allowed: one GPU",
 			container->mps_server, other->name);
 	}
@@ -83,7 +80,6 @@ static int check_containers(struct cfg_load *load)
 	for (size_t i = 0; !status && i < config->container_count; i++) {
 		const struct cfg_container *container = &config->containers[i];
 		char known[TEXT_MAX] = "";
-		char path[CFG_PATH_MAX];
 
 		if (*container->gpu && strcmp(container->gpu, config->gpu.name) != 0 &&
 		    !config_gpu_index(config, container)) {
@@ -91,19 +87,21 @@ static int check_containers(struct cfg_load *load)
 			for (size_t k = 0; k < config->gpu_count; k++)
 				cfg_append(known, sizeof(known), ", \"%s\"",
 					   config->gpus[k].name);
-			snprintf(path, sizeof(path), "containers.%s.gpu", container->name);
-			return cfg_reject(load, path, "no GPU \"%s\", allowed: %s",
-					  container->gpu, known);
+			return cfg_reject_container(load, container, "gpu",
+						    "no GPU \"%s\", allowed: %s",
+						    container->gpu, known);
 		}
 		status = check_mps(load, container);
 		if (!status && container->app_type->check)
 			status = container->app_type->check(load, container);
 	}
+	if (!status && config->system->check_containers)
+		status = config->system->check_containers(load, config);
 	return status;
 }
 
-int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
-		   const char *leaf, const char *fmt, ...)
+int cfg_reject_container(struct cfg_load *load, const struct cfg_container *container,
+			 const char *leaf, const char *fmt, ...)
 {
 	char path[CFG_PATH_MAX];
 	char text[TEXT_MAX];
@@ -112,8 +110,22 @@ int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	snprintf(path, sizeof(path), "containers.%s.app.%s", container->name, leaf);
+	snprintf(path, sizeof(path), "containers.%s.%s", container->name, leaf);
 	return cfg_reject(load, path, "%s", text);
+}
+
+int cfg_reject_app(struct cfg_load *load, const struct cfg_container *container,
+		   const char *leaf, const char *fmt, ...)
+{
+	char key[CFG_PATH_MAX];
+	char text[TEXT_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	snprintf(key, sizeof(key), "app.%s", leaf);
+	return cfg_reject_container(load, container, key, "%s", text);
 }
 
 int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, const char *wrong,

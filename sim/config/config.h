@@ -21,6 +21,16 @@ struct cfg_keys;
 #define CFG_CONTAINERS_MAX 64
 #define CFG_GPUS_MAX	   15 /* further ones, beside that of "gpu." */
 #define CFG_EVENTS_MAX	   1024
+#define CFG_MIG_ANYWHERE   8u
+
+/* "gpu.mig": the table of MIG instances that a GPU has. */
+enum cfg_mig {
+	CFG_MIG_NONE, /* it cannot be cut up */
+	CFG_MIG_A100_40GB,
+	CFG_MIG_A100_80GB,
+	CFG_MIG_H100_80GB,
+	CFG_MIG_H200_141GB,
+};
 
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
@@ -31,6 +41,7 @@ struct cfg_gpu {
 	u64 memory_bandwidth; /* bytes/s */
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
+	u64 mig;	      /* enum cfg_mig */
 	struct {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */
 		u64 bandwidth_both; /* bytes/s of both directions together */
@@ -77,10 +88,16 @@ struct cfg_host {
 struct cfg_container {
 	char name[CFG_NAME_MAX]; /* no dots */
 	bool enabled;
-	char gpu[CFG_NAME_MAX];		 /* of config.gpus; empty: config.gpu */
-	u64 start;			 /* ns */
-	char mps_server[CFG_NAME_MAX];	 /* "mps.server": whose client it is; empty: none */
-	u64 mps_limit;			 /* "mps.limit": of the GPU's SMs, percent */
+	char gpu[CFG_NAME_MAX];	       /* of config.gpus; empty: config.gpu */
+	u64 start;		       /* ns */
+	char mps_server[CFG_NAME_MAX]; /* "mps.server": whose client it is; empty: none */
+	u64 mps_limit;		       /* "mps.limit": of the GPU's SMs, percent */
+	struct {
+		char profile[CFG_NAME_MAX]; /* "3g.20gb"; empty: an equal part */
+		char instance
+			[CFG_NAME_MAX]; /* shared by containers of this name; empty: its own */
+		u64 start; /* first memory slice; CFG_MIG_ANYWHERE: the first that fits */
+	} mig;
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
 	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */

@@ -51,6 +51,10 @@
 /* As enum trace_draw. */
 static const char *const draws[] = { "recorded", "gaps", "requests", NULL };
 
+/* As enum cfg_mig. */
+static const char *const migs[] = { "none",	 "a100-40gb",  "a100-80gb",
+				    "h100-80gb", "h200-141gb", NULL };
+
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
 /* The rows before those of the systems. */
@@ -92,6 +96,8 @@ static const struct cfg_key machine_rows[] = {
 	MACHINE(INTEGER, gpu.flops_bf16, 1000000, CFG_FLOPS_MAX, "dense bf16 peak, FLOP/s"),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
+	ROOT("gpu.mig", ENUM, gpu.mig, "the table of MIG instances that it has", .words = migs,
+	     CFG_DEFAULT("none")),
 	MACHINE(SIZE, gpu.link.bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
 		"of each direction of the link, large copies, bytes/s"),
 	MACHINE(SIZE, gpu.link.bandwidth_both, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
@@ -155,6 +161,15 @@ static const struct cfg_key container_rows[] = {
 		  "percent of the SMs that it gets at most as a client "
 		  "(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)",
 		  CFG_RANGE(1, 100), CFG_DEFAULT("100")),
+	CONTAINER("mig.profile", NAME, mig.profile,
+		  "under mig, its GPU instance: \"3g.20gb\"; default: an equal part",
+		  CFG_DEFAULT("")),
+	CONTAINER("mig.instance", NAME, mig.instance,
+		  "containers with the same name share a GPU instance; default: its own",
+		  CFG_DEFAULT("")),
+	CONTAINER("mig.start", INTEGER, mig.start,
+		  "first memory slice of its GPU instance; 8: the first that fits",
+		  CFG_RANGE(0, CFG_MIG_ANYWHERE), CFG_DEFAULT("8")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),

@@ -45,6 +45,7 @@ struct cfg_container;
 struct cfg_event;
 struct cfg_keys;
 struct cfg_load;
+struct config;
 struct gvm_control_file;
 
 /* The type of a value: how it is written, and how it is stored. */
@@ -108,6 +109,11 @@ struct cfg_keys {
 	 * rules.
 	 */
 	int (*check)(struct cfg_load *load, const struct cfg_container *container);
+	/*
+	 * Of a system: check how the containers relate under it. Each by itself is right. Reports
+	 * through config/check.h. Returns 0 or a negative enum sim_exit. NULL: no rules.
+	 */
+	int (*check_containers)(struct cfg_load *load, const struct config *config);
 	/*
 	 * Of an application: check event @index (@event), a "touch" or an "exit", for
 	 * @container. Reports through cfg_reject_event(). NULL: this type listens to no events.

@@ -17,6 +17,21 @@ static struct sim_memory_policy machine_memory_policy(const struct machine *mach
 				(struct sim_memory_policy){ 0 };
 }
 
+/* The view of a container: of its GPU, or of its part of it. */
+static const struct config *container_view(struct machine *machine,
+					   const struct sim_container *container)
+{
+	const struct config *config = machine->config;
+	const struct config *whole = &machine->views[config_gpu_index(config, container->cfg)];
+	struct config *own = &machine->views[config->gpu_count + 1 + container->index];
+
+	if (!machine->system->part)
+		return whole;
+	*own = *whole;
+	machine->system->part(config, container->cfg, &own->gpu);
+	return own;
+}
+
 /*
  * Make the enabled containers with their environments, and let each application prepare itself.
  */
@@ -38,8 +53,8 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 			continue;
 		container->cfg = cfg;
 		container->machine = machine;
-		container->config = &machine->views[config_gpu_index(config, cfg)];
 		container->index = machine->container_count++;
+		container->config = container_view(machine, container);
 		container->app = sim_app_of(cfg->app_type);
 		container->env = (struct app_env){
 			.config = container->config,
@@ -71,15 +86,27 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 	return 0;
 }
 
+/* The number of the GPU that is @container's part; the number of GPUs if there is none yet. */
+static size_t part_index(const struct machine *machine, const struct sim_container *container)
+{
+	size_t i = 0;
+
+	while (i < machine->gpu_count &&
+	       strcmp(machine->gpus[i].name, container->config->gpu.name) != 0)
+		i++;
+	return i;
+}
+
 /*
  * Make the GPUs of the configuration. If containers have GPUs of their own, make one for each
- * container instead, like the GPU that the container names.
+ * container instead, like the GPU that the container names. If parts of GPUs are GPUs of their own, make one
+ * for each part.
  */
 static int build_gpus(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;
-	bool own = machine->system->own_gpu;
-	size_t wanted = own ? machine->container_count : config->gpu_count + 1;
+	bool own = machine->system->own_gpu, parts = machine->system->own_parts;
+	size_t wanted = own || parts ? machine->container_count : config->gpu_count + 1;
 	int status = 0;
 
 	machine->gpus = calloc(wanted, sizeof(*machine->gpus));
@@ -89,16 +116,22 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; !status && i < wanted; i++) {
 		const struct config *view =
-			own ? machine->containers[i].config : &machine->views[i];
+			own || parts ? machine->containers[i].config : &machine->views[i];
 		char name[CFG_NAME_MAX];
 
 		snprintf(name, sizeof(name), "gpu%zu", i);
-		status = build_gpu(machine, view, own || !i ? name : view->gpu.name, err);
+		if (!parts)
+			status = build_gpu(machine, view, own || !i ? name : view->gpu.name,
+					   err);
+		else if (part_index(machine, &machine->containers[i]) == machine->gpu_count)
+			status = build_gpu(machine, view, view->gpu.name, err);
 	}
 	for (u32 i = 0; i < machine->container_count; i++) {
 		struct sim_container *container = &machine->containers[i];
-		size_t gpu = own ? i : config_gpu_index(config, container->cfg);
+		size_t gpu = config_gpu_index(config, container->cfg);
 
+		if (own || parts)
+			gpu = own ? i : part_index(machine, container);
 		container->gpu = &machine->gpus[gpu];
 		container->device = &machine->devices[gpu];
 	}
@@ -126,7 +159,8 @@ static int build_views(struct machine *machine, struct sim_error *err)
 {
 	const struct config *config = machine->config;
 
-	machine->views = calloc(config->gpu_count + 1, sizeof(*machine->views));
+	machine->views = calloc(config->gpu_count + 1 + config->container_count,
+				sizeof(*machine->views));
 	machine->missed = calloc(config->event_count + 1, sizeof(*machine->missed));
 	if (!machine->views || !machine->missed)
 		return sim_runtime_error(err, "out of memory");

@@ -124,7 +124,7 @@ static int compute_container(struct summary_container *container,
 	u64 promises_ns[APP_PROMISES] = { 0 };
 
 	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
-	if (ran->machine->config->gpu_count)
+	if (ran->machine->config->gpu_count || ran->machine->system->own_parts)
 		snprintf(container->gpu, sizeof(container->gpu), "%s", ran->config->gpu.name);
 	container->report = report;
 	compute_status(container, ran);

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# GPU instances of MIG: no container changes the results of another instance, to the byte, and a container
+# alone on the largest instance has the results of the stock driver on a GPU with its SMs. Combinations
+# that do not fit are refused.
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+
+# All page: memory is a thousandth of the GPU's. c and d share an instance.
+pages() {
+	printf '"%s": {"mig.profile": "%s"%s, "app": {"type": "pages", "bytes": "%s", "kernel_blocks": 3}}' "$@"
+}
+cat >all.json <<END
+{"name": "all", "duration": "2s", "gpu": {"profile": "a100-40g", "memory": "256M", "context": 0},
+ "output": {"evictions": true}, "containers": {
+  $(pages a 3g.20gb ', "mig.start": 4' 180M), $(pages b 2g.10gb '' 100M),
+  $(pages c 1g.5gb ', "mig.instance": "last", "mig.start": 2' 40M),
+  $(pages d 1g.5gb ', "mig.instance": "last"' 30M)}}
+END
+
+"$gvmsim" run all.json --system mig --quiet --out all || fail "all"
+for names in a b "c d"; do
+	off=$(printf '%s' "a b c d" | tr ' ' '\n' | grep -vxF "$(printf '%s' "$names" | tr ' ' '\n')" |
+		sed 's/.*/--set containers.&.enabled=false/')
+	# shellcheck disable=SC2086
+	"$gvmsim" run all.json --system mig --quiet --out alone $off || fail "alone: $names"
+	for name in $names; do
+		for file in timeline.csv evictions.csv; do
+			grep -E "^([0-9]+,)?$name," "all/$file" >together || true
+			grep -E "^([0-9]+,)?$name," "alone/$file" >single || true
+			cmp together single || fail "$name: $file differs"
+		done
+		for result in all alone; do
+			jq ".containers.$name" $result/summary.json >$result.summary
+		done
+		cmp all.summary alone.summary || fail "$name: summary.json differs"
+		[ "$(jq .evictions all.summary)" -gt 0 ] || fail "$name: nothing was evicted"
+	done
+	rm -r alone
+done
+[ "$(jq -r '[.containers[].gpu] | join(" ")' all/summary.json)" = \
+	"gpu0-3g.20gb-4 gpu0-2g.10gb-0 gpu0-1g.5gb-2 gpu0-1g.5gb-2" ] ||
+	fail "instances: $(jq -c '[.containers[].gpu]' all/summary.json)"
+[ "$(jq -r '.gpus | keys | join(" ")' all/summary.json)" = "gpu0-1g.5gb-2 gpu0-2g.10gb-0 gpu0-3g.20gb-4" ] ||
+	fail "GPUs: $(jq -c '.gpus | keys' all/summary.json)"
+# c and d take turns: with all of the time of their instance they have about half each.
+jq -e '.containers | (.c.gpu_seconds / .d.gpu_seconds) | . > 0.5 and . < 2' all/summary.json >/dev/null ||
+	fail "the containers of an instance do not share its time"
+
+# 98 of 108 SMs, everything else: the stock driver on a GPU with 98/108 of the arithmetic.
+one() {
+	"$gvmsim" run "$scenario" --quiet --set duration=70s --set containers.diffusion.enabled=false "$@" || fail "$*"
+}
+one --system mig --out largest
+one --system stock --set gpu.flops_bf16=283111111111111 --out scaled
+one --system stock --out whole
+for file in requests.csv timeline.csv; do
+	cmp largest/$file scaled/$file || fail "$file of 7g.80gb differs"
+	! cmp -s whole/$file scaled/$file || fail "$file does not depend on the SMs"
+done
+
+mistake() {
+	text=$1
+	shift
+	"$gvmsim" run all.json --system mig --quiet --out wrong "$@" 2>.err && fail "$* runs"
+	[ "$(wc -l <.err)" -eq 1 ] || fail "$*: more than one line"
+	grep -qF "$text" .err || fail "$*: no '$text' in: $(cat .err)"
+	[ ! -e wrong ] || fail "$*: something was written"
+}
+mistake 'containers.b.mig.profile: a 4g.20gb needs memory slices 0 to 3, but taken are 0 to 3 by "a" (3g.20gb), allowed: ' \
+	--set containers.b.mig.profile=4g.20gb --set containers.a.mig.start=0
+mistake 'containers.c.mig.profile: a 1g.5gb needs memory slices 2 to 2, but taken are 4 to 7 by "a" (3g.20gb), 2 to 3 by "b" (2g.10gb)' \
+	--set containers.b.mig.start=2
+mistake 'containers.b.mig.profile: this GPU has no "2g.20gb", allowed: 7g.40gb, 4g.20gb, 3g.20gb, 2g.10gb, 1g.10gb, 1g.5gb' \
+	--set containers.b.mig.profile=2g.20gb
+mistake 'containers.b.mig.start: a 2g.10gb cannot begin at memory slice 6, allowed: 0, 2, 4' \
+	--set containers.b.mig.start=6
+mistake 'containers.d.mig.profile: "c" is first in its instance and has 1g.5gb, allowed: the same' \
+	--set containers.d.mig.profile=2g.10gb
+mistake 'containers.b.mps.server: "pool" has a client in another GPU instance, "a", allowed: one instance' \
+	--set containers.a.mps.server=pool --set containers.b.mps.server=pool
+mistake 'containers.a.gpu: has the gpu.mig "none", allowed with system "mig": a GPU that has MIG' --set gpu.mig=none
+# The layout belongs to this system only: others ignore it.
+"$gvmsim" run all.json --quiet --out stock --set containers.b.mig.profile=none || fail "stock"
