@@ -3,6 +3,7 @@
  * The compute scheduler in the core: decisions worked out by hand. test_sched_random.c has its
  * invariants and failing RPCs, test_scheduling.c the effects on a GPU.
  */
+#include "gvm/activity.h"
 #include "gvm/control.h"
 #include "sched_world.h"
 
@@ -425,6 +426,187 @@ static void add_weighted_tests(TCase *tests)
 	tcase_add_test(tests, time_that_goes_backwards_is_no_time);
 }
 
+#ifndef __KERNEL__
+/*
+ * Between two holds of tsg_mutex. In a kernel other threads do this; the traces of
+ * fakegpu_waits.c show it.
+ */
+
+#define MANY 9u
+
+static struct gvm_tsg many[MANY]; /* more TSGs of the last tenant, with the ids 20, 21, ... */
+static u32 holds, calls_before;
+
+/* The mutex is free. The hold before had no more RPCs than other threads may wait for. */
+static void come_in(void)
+{
+	holds++;
+	ck_assert_uint_le(world.call_count - calls_before, GVM_SCHED_HOLD_RPCS);
+	calls_before = world.call_count;
+	ck_assert(gvm_mutex_trylock(&device->tsg_mutex));
+	gvm_mutex_unlock(&device->tsg_mutex);
+}
+
+/* A tenant of weight 4 has MANY TSGs more. The first tenant has run for too long. */
+static void owe_and_attach_many(void)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(100, 100, 100, 400);
+	for (u32 i = 0; i < MANY; i++)
+		ck_assert_int_eq(gvm_tsg_attach(tenants[3], &many[i], 20 + i), 0);
+	world_expect_calls(U32_MAX, 0);
+	set_busy(0, true);
+	set_busy(1, true);
+	let_run(0, 100000 * MS);
+}
+
+static void detach_many(void)
+{
+	for (u32 i = 0; i < MANY; i++)
+		if (many[i].container)
+			gvm_tsg_detach(&many[i]);
+}
+
+static void round_in_holds(void)
+{
+	null_on_give_way = come_in;
+	calls_before = world.call_count;
+	holds = 1;
+	round_ok();
+	null_on_give_way = NULL;
+	ck_assert_uint_le(world.call_count - calls_before, GVM_SCHED_HOLD_RPCS);
+}
+
+/*
+ * Issue 13: a round set the timeslices of all TSGs in one hold, and a tenant of many TSGs kept
+ * other threads waiting.
+ */
+START_TEST(others_wait_for_three_rpcs_of_a_round)
+{
+	owe_and_attach_many();
+	round_in_holds();
+	/* One TSG leaves the runlist, and MANY + 1 get timeslices. */
+	ck_assert_uint_eq(world.call_count, 1 + MANY + 1);
+	ck_assert_uint_eq(holds, 4);
+	expect_call(0, WORLD_DISABLE, 10, 1);
+	expect_call(1, WORLD_TIMESLICE, 13, 4 * WORLD_TIMESLICE_US);
+	expect_call(10, WORLD_TIMESLICE, 20 + MANY - 1, 4 * WORLD_TIMESLICE_US);
+	world_expect_calls(U32_MAX, 0);
+	round_in_holds();
+	ck_assert_uint_eq(world.call_count, 0);
+	ck_assert_uint_eq(holds, 1);
+	detach_many();
+}
+END_TEST
+
+/* A round that has no RPC left does not release the mutex. */
+START_TEST(a_round_of_three_rpcs_is_one_hold)
+{
+	use_policy(GVM_SCHED_WEIGHTED);
+	set_weights(100, 200, 300, 400);
+	round_in_holds();
+	ck_assert_uint_eq(world.call_count, GVM_SCHED_HOLD_RPCS);
+	ck_assert_uint_eq(holds, 1);
+}
+END_TEST
+
+/* Each RPC that fails is tried once in a round, and it counts for its hold. */
+START_TEST(rpcs_that_fail_make_no_hold_longer)
+{
+	owe_and_attach_many();
+	world_expect_calls(0, -EIO);
+	null_on_give_way = come_in;
+	calls_before = 0;
+	holds = 1;
+	ck_assert_int_eq(gvm_scheduler_round(&scheduler), -EIO);
+	ck_assert_uint_eq(world.call_count, 1 + MANY + 1);
+	ck_assert_uint_eq(holds, 4);
+	null_on_give_way = NULL;
+	detach_many();
+}
+END_TEST
+
+static struct gvm_tsg newcomer;
+
+static void come_and_go_meanwhile(void)
+{
+	null_on_give_way = NULL;
+	gvm_tsg_detach(&many[3]);
+	memset(&many[3], 0xff, sizeof(many[3]));
+	many[3].container = NULL;
+	ck_assert_int_eq(gvm_tsg_attach(tenants[3], &newcomer, 40), 0);
+	ck_assert_int_eq(gvm_compute_set_timeslice_us(tenants[0], 5000), 0);
+}
+
+/* A TSG that leaves in the middle gets no RPC. A new one has its settings already. */
+START_TEST(tsgs_come_and_go_in_the_middle_of_a_round)
+{
+	owe_and_attach_many();
+	null_on_give_way = come_and_go_meanwhile;
+	round_ok();
+	ck_assert_uint_eq(newcomer.timeslice_us, 4 * WORLD_TIMESLICE_US);
+	for (u32 i = 0; i < world.call_count; i++)
+		ck_assert_uint_ne(world.calls[i].tsg, 20 + 3);
+	world_expect_calls(U32_MAX, 0);
+	round_ok();
+	ck_assert_uint_eq(world.call_count, 0);
+	gvm_tsg_detach(&newcomer);
+	detach_many();
+}
+END_TEST
+
+static void freeze_meanwhile(void)
+{
+	null_on_give_way = NULL;
+	ck_assert_int_eq(gvm_compute_freeze(tenants[3]), 0);
+	for (u32 i = 0; i < MANY; i++)
+		ck_assert(many[i].preempted);
+}
+
+/* The writer's RPCs count. The round repeats none of them and undoes none of them. */
+START_TEST(a_freeze_in_the_middle_of_a_round_holds)
+{
+	owe_and_attach_many();
+	null_on_give_way = freeze_meanwhile;
+	round_ok();
+	/* One disable of the debtor; then disable, preempt and timeslice once for each TSG. */
+	ck_assert_uint_eq(world.call_count, 1 + 3 * (MANY + 1));
+	for (u32 i = 0; i < MANY; i++) {
+		ck_assert(many[i].preempted && world.off[20 + i]);
+		ck_assert_uint_eq(many[i].timeslice_us, 4 * WORLD_TIMESLICE_US);
+	}
+	detach_many();
+}
+END_TEST
+
+/* The GPU is lost in the middle: no RPC follows. */
+static void lose_the_gpu(void)
+{
+	null_on_give_way = NULL;
+	gvm_device_set_lost(device);
+}
+
+START_TEST(a_round_ends_when_the_gpu_is_lost)
+{
+	owe_and_attach_many();
+	null_on_give_way = lose_the_gpu;
+	round_ok();
+	ck_assert_uint_eq(world.call_count, GVM_SCHED_HOLD_RPCS);
+	detach_many();
+}
+END_TEST
+
+static void add_hold_tests(TCase *tests)
+{
+	tcase_add_test(tests, others_wait_for_three_rpcs_of_a_round);
+	tcase_add_test(tests, a_round_of_three_rpcs_is_one_hold);
+	tcase_add_test(tests, rpcs_that_fail_make_no_hold_longer);
+	tcase_add_test(tests, tsgs_come_and_go_in_the_middle_of_a_round);
+	tcase_add_test(tests, a_freeze_in_the_middle_of_a_round_holds);
+	tcase_add_test(tests, a_round_ends_when_the_gpu_is_lost);
+}
+#endif
+
 int main(void)
 {
 	Suite *suite = suite_create("sched");
@@ -433,5 +615,9 @@ int main(void)
 		       add_priority_tests);
 	world_add_case(suite, "weighted", sched_world_setup, sched_world_teardown,
 		       add_weighted_tests);
+#ifndef __KERNEL__
+	world_add_case(suite, "user space only, holds of tsg_mutex", sched_world_setup,
+		       sched_world_teardown, add_hold_tests);
+#endif
 	return world_run(suite);
 }

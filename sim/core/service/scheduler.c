@@ -3,15 +3,19 @@
  * The compute scheduler's thread: it looks which TSGs have work, lets policy/sched.c decide,
  * and makes the RPCs.
  *
- * Layer: service. Holds tsg_mutex through a whole round, RPCs included, as a write to a control
- * file does. So a freeze and a hold cannot cross, no TSG is attached or detached in between,
- * and the record of a TSG has the settings that its RPCs confirmed. A writer may wait for a
- * round of a few RPCs.
+ * Layer: service. Looks and decides in one hold of tsg_mutex, and makes its RPCs under it, so
+ * that the RPCs of a TSG and their record change together. Other threads wait for at most
+ * GVM_SCHED_HOLD_RPCS RPCs, whatever the number of TSGs: then the round releases the mutex
+ * before its next RPC.
+ *
+ * A round has three steps. First the held TSGs leave the runlist and the GPU, up to
+ * GVM_SCHED_BATCH of them with one RPC. Then released TSGs come back, in the same way.
+ * Timeslices come last, one RPC for each TSG. A step lists the TSGs that need it and compares
+ * each one's wish and record again when its turn comes. So a TSG that was detached since, or
+ * has got its settings from a writer, gets no RPC. A TSG that is attached meanwhile gets the
+ * round's decision with its attach.
  *
  * An RPC that failed is tried again in the next round.
- *
- * First the held TSGs leave the runlist and the GPU, all with one RPC. Then released TSGs come
- * back, with one RPC as well. Timeslices come last.
  */
 #include "gvm/sched.h"
 #include "gvm/activity.h"
@@ -60,10 +64,18 @@ static void sched_look_locked(struct gvm_scheduler *scheduler)
 
 /* RPCs. */
 
+/* Take tsg_mutex, for up to GVM_SCHED_HOLD_RPCS RPCs. */
+static void sched_lock(struct gvm_scheduler *scheduler)
+{
+	gvm_mutex_lock(&scheduler->device->tsg_mutex);
+	scheduler->hold_rpcs = 0;
+}
+
 /* Count an RPC. Returns its error; -ENODEV (the TSG is gone) is none. */
 static int sched_rpc_done(struct gvm_scheduler *scheduler, int status)
 {
 	scheduler->rpcs++;
+	scheduler->hold_rpcs++;
 	if (!status || status == -ENODEV)
 		return 0;
 	if (status == -ENXIO)
@@ -116,72 +128,112 @@ static int sched_add_to_batch(struct gvm_scheduler *scheduler, struct gvm_tsg *t
 		       0;
 }
 
-/* Is a TSG of a held container still on the runlist or the GPU? */
-static bool sched_has_to_leave(const struct gvm_scheduler *scheduler, const struct gvm_tsg *tsg)
+static int sched_set_timeslice(struct gvm_scheduler *scheduler, struct gvm_tsg *tsg)
 {
-	return gvm_tsg_plan_locked(tsg).disable ||
+	const struct gvm_device *device = scheduler->device;
+	u64 timeslice_us = gvm_tsg_plan_locked(tsg).timeslice_us;
+	int status = device->ops->tsg_set_timeslice(device->gpu, tsg->id, timeslice_us);
+
+	status = sched_rpc_done(scheduler, status);
+	if (!status)
+		tsg->timeslice_us = timeslice_us;
+	return status;
+}
+
+enum sched_step {
+	SCHED_DISABLE, /* all TSGs of held containers leave the runlist */
+	SCHED_ENABLE,  /* released ones come back */
+	SCHED_TIMESLICE,
+};
+
+/*
+ * Does the TSG need the step? A failed freeze is not repeated here: the next write of it does
+ * that.
+ */
+static bool sched_needs_step(const struct gvm_scheduler *scheduler, const struct gvm_tsg *tsg,
+			     enum sched_step step)
+{
+	struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
+
+	if (step == SCHED_ENABLE)
+		return plan.enable;
+	if (step == SCHED_TIMESLICE)
+		return plan.set_timeslice;
+	if (!tsg->container->share.held)
+		return false;
+	return plan.disable ||
 	       (sched_preempts(scheduler) && !tsg->preempted && !gvm_tsg_is_shared(tsg));
 }
 
-/*
- * @disable: take all TSGs of held containers off the runlist; else put the released ones back.
- * Returns the first error. A failed freeze is not repeated here: the next write of it does
- * that.
- */
-static int sched_move_tsgs(struct gvm_scheduler *scheduler, bool disable)
+/* List all TSGs that need the step. A detach takes its TSG off the list. */
+static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step step,
+			    struct list_head *todo)
 {
 	struct gvm_container *container;
 	struct gvm_tsg *tsg;
-	int first = 0, status;
 
 	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
-		if (disable && !container->share.held)
-			continue;
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			if (disable ? !sched_has_to_leave(scheduler, tsg) :
-				      !gvm_tsg_plan_locked(tsg).enable)
-				continue;
-			status = sched_add_to_batch(scheduler, tsg, disable);
-			first = first ? first : status;
+			if (sched_needs_step(scheduler, tsg, step))
+				list_add_tail(&tsg->todo, todo);
 		}
 	}
-	status = sched_send_batch(scheduler, disable);
+}
+
+/*
+ * Take the next TSG off the list that still needs the step. Lets other threads have the mutex
+ * if this hold has had its RPCs; no TSG is in the batch then. Returns NULL at the end of the
+ * list, or if the GPU is lost.
+ */
+static struct gvm_tsg *sched_next_tsg(struct gvm_scheduler *scheduler, enum sched_step step,
+				      struct list_head *todo)
+{
+	while (!list_empty(todo)) {
+		struct gvm_tsg *tsg;
+
+		if (scheduler->hold_rpcs >= GVM_SCHED_HOLD_RPCS) {
+			gvm_mutex_unlock(&scheduler->device->tsg_mutex);
+			gvm_give_way();
+			sched_lock(scheduler);
+			continue;
+		}
+		tsg = list_first_entry(todo, struct gvm_tsg, todo);
+		list_del_init(&tsg->todo);
+		if (!gvm_device_is_lost(scheduler->device) &&
+		    sched_needs_step(scheduler, tsg, step))
+			return tsg;
+	}
+	return NULL;
+}
+
+/* One step for all TSGs that need it. Returns the first error. */
+static int sched_make_step(struct gvm_scheduler *scheduler, enum sched_step step)
+{
+	struct gvm_tsg *tsg;
+	int first = 0, status;
+	LIST_HEAD(todo);
+
+	sched_list_step(scheduler, step, &todo);
+	while ((tsg = sched_next_tsg(scheduler, step, &todo))) {
+		if (step == SCHED_TIMESLICE)
+			status = sched_set_timeslice(scheduler, tsg);
+		else
+			status = sched_add_to_batch(scheduler, tsg, step == SCHED_DISABLE);
+		first = first ? first : status;
+	}
+	status = sched_send_batch(scheduler, step == SCHED_DISABLE);
 	return first ? first : status;
 }
 
-static int sched_set_timeslices(struct gvm_scheduler *scheduler)
-{
-	const struct gvm_device *device = scheduler->device;
-	struct gvm_container *container;
-	struct gvm_tsg *tsg;
-	int first = 0;
-
-	list_for_each_entry(container, &device->compute, compute_node) {
-		list_for_each_entry(tsg, &container->tsgs, node) {
-			struct gvm_tsg_plan plan = gvm_tsg_plan_locked(tsg);
-			int status;
-
-			if (!plan.set_timeslice)
-				continue;
-			status = sched_rpc_done(
-				scheduler, device->ops->tsg_set_timeslice(device->gpu, tsg->id,
-									  plan.timeslice_us));
-			if (!status)
-				tsg->timeslice_us = plan.timeslice_us;
-			first = first ? first : status;
-		}
-	}
-	return first;
-}
-
-static int sched_apply_locked(struct gvm_scheduler *scheduler)
+/* Make the RPCs of a round, with tsg_mutex released in between if they are many. */
+static int sched_apply(struct gvm_scheduler *scheduler)
 {
 	int first, status;
 
-	first = sched_move_tsgs(scheduler, true);
-	status = sched_move_tsgs(scheduler, false);
+	first = sched_make_step(scheduler, SCHED_DISABLE);
+	status = sched_make_step(scheduler, SCHED_ENABLE);
 	first = first ? first : status;
-	status = sched_set_timeslices(scheduler);
+	status = sched_make_step(scheduler, SCHED_TIMESLICE);
 	return first ? first : status;
 }
 
@@ -193,10 +245,10 @@ int gvm_scheduler_round(struct gvm_scheduler *scheduler)
 
 	if (!gvm_activity_begin(device, GVM_ACTIVITY_SCHEDULER))
 		return gvm_device_is_lost(device) ? -ENODEV : 0;
-	gvm_mutex_lock(&device->tsg_mutex);
+	sched_lock(scheduler);
 	sched_look_locked(scheduler);
 	gvm_sched_decide_locked(device, scheduler->config.policy, gvm_ktime_ns());
-	status = sched_apply_locked(scheduler);
+	status = sched_apply(scheduler);
 	scheduler->rounds++;
 	/* A series of failures is logged once. */
 	if (status && !scheduler->failing)
@@ -238,6 +290,7 @@ static void scheduler_worker(void *data)
 	}
 }
 
+/* Kicks end, and another scheduler may start. */
 static void scheduler_unpublish(struct gvm_device *device)
 {
 	gvm_spin_lock(&device->lock);
@@ -285,14 +338,15 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler)
 
 	if (!device)
 		return;
-	scheduler_unpublish(device);
 	gvm_worker_stop(&scheduler->worker);
-	gvm_mutex_lock(&device->tsg_mutex);
+	sched_lock(scheduler);
 	list_for_each_entry(container, &device->compute, compute_node)
 		memset(&container->share, 0, sizeof(container->share));
 	if (!gvm_device_is_lost(device))
-		sched_apply_locked(scheduler);
+		sched_apply(scheduler);
 	gvm_mutex_unlock(&device->tsg_mutex);
+	/* Last, since no other scheduler may decide while the mutex is released. */
+	scheduler_unpublish(device);
 	scheduler->device = NULL;
 }
 

@@ -5,8 +5,9 @@
  * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the RPCs of a TSG and
  * their record change together. A write to a container of many TSGs releases the mutex between
  * two of them: other threads wait for the RPCs of one TSG, at most three, whatever the number of
- * TSGs. Each RPC follows from the settings of its moment. So when two writers meet, the later
- * one applies both settings, and a TSG that is attached in between gets them as well.
+ * TSGs. A round of the scheduler has the same bound: see service/scheduler.c. Each RPC follows
+ * from the settings of its moment. So when two writers meet, the later one applies both
+ * settings, and a TSG that is attached in between gets them as well.
  *
  * An RPC depends on the firmware and on no tenant. A frozen TSG leaves the GPU only when its
  * faults are serviced, which its tenant can delay. So the writer of a freeze starts the
@@ -135,6 +136,7 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	int status = 0;
 
 	gvm_container_get(container);
+	INIT_LIST_HEAD(&tsg->todo);
 	INIT_LIST_HEAD(&tsg->shares);
 	tsg->container = container;
 	tsg->id = id;
@@ -246,6 +248,7 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 	gvm_mutex_lock(&container->device->tsg_mutex);
 	while (gvm_tsg_is_shared(tsg))
 		tsg_unshare_locked(list_first_entry(&tsg->shares, struct gvm_tsg_share, node));
+	list_del_init(&tsg->todo);
 	list_del_init(&tsg->node);
 	if (list_empty(&container->tsgs)) {
 		list_del_init(&container->compute_node);

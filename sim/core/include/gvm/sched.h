@@ -39,6 +39,12 @@
  */
 #define GVM_SCHED_BATCH 64u
 
+/*
+ * RPCs of a round in one hold of tsg_mutex: as many as the settings of one TSG need. The round
+ * releases the mutex before it makes another one.
+ */
+#define GVM_SCHED_HOLD_RPCS 3u
+
 /* Which containers run when several have work. */
 enum gvm_sched_policy {
 	GVM_SCHED_TIMESLICES, /* the hardware's turns, as in the published driver */
@@ -75,6 +81,7 @@ struct gvm_scheduler {
 	u64 failures; /* of these, failed; each is tried again in the next round */
 	bool failing; /* the last round had a failure, and it has been logged */
 
+	u32 hold_rpcs;				/* RPCs tried in this hold of tsg_mutex */
 	struct gvm_tsg *batch[GVM_SCHED_BATCH]; /* TSGs of the next RPC */
 	u32 batch_ids[GVM_SCHED_BATCH];
 	u32 batch_count;
@@ -102,7 +109,7 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler);
  * One look and the RPCs that follow from it. The thread does this every interval and when it is
  * kicked. Returns 0, -ENODEV: the GPU is lost, or the first RPC's error. A failed RPC is not
  * recorded as done, and the next round tries it again. A TSG that is gone is no error. A
- * quiesced device gets no round. CONTEXT: process.
+ * quiesced device gets no round. One thread at a time. CONTEXT: process.
  */
 int gvm_scheduler_round(struct gvm_scheduler *scheduler);
 
