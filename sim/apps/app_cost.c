@@ -16,6 +16,15 @@ u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 fl
 	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
 }
 
+u64 app_flops_fp8_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
+{
+	unsigned __int128 rate = (unsigned __int128)gpu->flops_fp8 * efficiency;
+
+	if (!gpu->flops_fp8)
+		return app_flops_ns(gpu, efficiency, flops);
+	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
+}
+
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)
 {
 	unsigned __int128 rate = (unsigned __int128)gpu->memory_bandwidth * share;

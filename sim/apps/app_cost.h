@@ -30,6 +30,11 @@
 /* @flops at @efficiency (ppm) of the GPU's peak. */
 u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops);
 
+/*
+ * Likewise of products in fp8. A GPU without arithmetic in fp8 expands the weights, and computes in bf16.
+ */
+u64 app_flops_fp8_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops);
+
 /* @bytes of device memory traffic, at @share (ppm) of its bandwidth. */
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
 

@@ -34,6 +34,10 @@
  * either: the engine that was measured ran without that. It takes no time of its own here; kernel_launch,
  * which is fitted to whole steps, contains it.
  *
+ * With experts, a token uses some of each layer. A step reads those that one of its tokens uses, if tokens
+ * choose alike and independently: few tokens read a part of the weights. Which experts these are is not
+ * modelled: a step touches all.
+ *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
  */
@@ -42,6 +46,7 @@
 #include <stdlib.h>
 
 #include "apps/app_cost.h"
+#include "apps/llm_model.h"
 #include "config/check.h"
 #include "engine/error.h"
 #include "engine/random.h"
@@ -97,7 +102,8 @@ static int server_init(struct llm_server *server)
 					     &server->kv);
 	if (status)
 		return status;
-	server->accesses[0] = cuda_access_all(&server->weights, CUDA_READ);
+	server->accesses[0] =
+		cuda_access_head(&server->weights, cfg->weights - cfg->embeddings, CUDA_READ);
 	server->accesses[0].kernels = (u32)cfg->weight_matrices;
 	server->accesses[1] = cuda_access_all(&server->workspace, CUDA_WRITE);
 	*kv = cuda_access_all(&server->kv, CUDA_WRITE);
@@ -132,9 +138,12 @@ static int server_pass(struct llm_server *server, const struct cuda_access *acce
 /* Blocking: start-up loads the weights, and then writes all of workspace and pool. */
 static int server_load(struct llm_server *server)
 {
+	struct cuda_access weights = cuda_access_all(&server->weights, CUDA_READ);
 	struct cuda_access fresh[] = { server->accesses[1], server->accesses[2] };
-	int status = server_pass(server, server->accesses, 1);
+	int status;
 
+	weights.kernels = server->accesses[0].kernels;
+	status = server_pass(server, &weights, 1);
 	fresh[1].masks = NULL;
 	fresh[1].kernels = 0;
 	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
@@ -171,19 +180,43 @@ static u64 server_attention_ns(const struct llm_server *server, const struct llm
 	return decode + prefill;
 }
 
+/* Bytes of weights that a step of @tokens tokens reads. */
+static u64 server_weights_read(const struct cfg_llm *cfg, u64 tokens)
+{
+	unsigned __int128 experts = cfg->expert_weights;
+
+	if (!cfg->experts)
+		return cfg->weights - cfg->embeddings;
+	experts *= llm_model_experts_used(cfg->experts, cfg->experts_per_token, tokens);
+	return cfg->weights - cfg->embeddings - cfg->expert_weights + (u64)(experts >> 32);
+}
+
+/* Matrix products of layers, and of the output layer, which is not quantized. */
+static u64 server_products_ns(const struct llm_server *server, const struct llm_step *step)
+{
+	const struct cfg_gpu *gpu = &server->env->config->gpu;
+	const struct cfg_llm *cfg = server->cfg;
+	unsigned __int128 flops = step_tokens(step) * cfg->flops_per_token;
+	unsigned __int128 head = step->sequences * cfg->head_flops;
+	u64 compute = cfg->quantization == LLM_FP8 ?
+			      app_flops_fp8_ns(gpu, cfg->efficiency, flops) +
+				      app_flops_ns(gpu, cfg->efficiency, head) :
+			      app_flops_ns(gpu, cfg->efficiency, flops + head);
+
+	return max(app_bytes_ns(gpu, cfg->memory_efficiency,
+				server_weights_read(cfg, (u64)step_tokens(step))),
+		   compute);
+}
+
 /* Traffic and arithmetic of a step, without the overhead of its kernels. */
 static u64 server_step_work_ns(const struct llm_server *server, const struct llm_step *step)
 {
 	const struct cfg_gpu *gpu = &server->env->config->gpu;
 	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 tokens = step_tokens(step);
-	unsigned __int128 product_flops =
-		tokens * cfg->flops_per_token + step->sequences * cfg->head_flops;
-	u64 products = max(app_bytes_ns(gpu, cfg->memory_efficiency, cfg->weights),
-			   app_flops_ns(gpu, cfg->efficiency, product_flops));
 
-	return products +
-	       app_bytes_ns(gpu, cfg->memory_efficiency, tokens * cfg->traffic_per_token) +
+	return server_products_ns(server, step) +
+	       app_bytes_ns(gpu, cfg->memory_efficiency,
+			    step_tokens(step) * cfg->traffic_per_token) +
 	       server_attention_ns(server, step);
 }
 
@@ -314,8 +347,26 @@ static const char *const responses[] = {
 	NULL,
 };
 
+/* A key that few models have. */
+#define LLM_OPTION(type_, member_, max_, help_)                                          \
+	CFG_APP_KEY(#member_, type_, struct cfg_llm, member_, help_, CFG_RANGE(0, max_), \
+		    CFG_DEFAULT("0"))
+
 static const struct cfg_key llm_server_keys[] = {
+	CFG_APP_KEY("model", MODEL, struct cfg_llm, model,
+		    "config.json of Hugging Face, or its folder: the model's numbers follow "
+		    "from it",
+		    CFG_DEFAULT("")),
+	CFG_APP_KEY("quantization", ENUM, struct cfg_llm, quantization,
+		    "of the weights; default: as the model says", .words = llm_quantizations,
+		    CFG_DEFAULT("none")),
 	LLM(SIZE, weights, 1, 16 * CFG_TIB, "bytes of the model's weights"),
+	LLM_OPTION(SIZE, embeddings, 16 * CFG_TIB,
+		   "bytes of weights in a table that a step hardly reads"),
+	LLM_OPTION(SIZE, expert_weights, 16 * CFG_TIB, "bytes of weights of all experts"),
+	LLM_OPTION(INTEGER, experts, CFG_COUNT_MAX, "experts of a layer; 0: a dense model"),
+	LLM_OPTION(INTEGER, experts_per_token, CFG_COUNT_MAX,
+		   "experts of a layer that a token uses"),
 	LLM(SIZE, kv_bytes_per_token, 1, CFG_GIB, "bytes of the KV cache per token"),
 	LLM(SIZE, workspace, 0, 16 * CFG_TIB, "bytes of activations that the server reserves"),
 	LLM(PPM, gpu_memory_utilization, 1, CFG_PPM, "share of gpu.memory_total that it takes"),
@@ -381,11 +432,24 @@ static const struct cfg_key llm_server_keys[] = {
 	       "requests in flight at client.stop are dropped", CFG_DEFAULT("false")),
 };
 
-/* As vLLM itself demands. */
+/* Parts are no larger than the whole. The rest is as vLLM itself demands. */
 static int llm_server_check(struct cfg_load *load, const struct cfg_container *container)
 {
 	const struct cfg_llm *llm = container->app;
 
+	if (llm->embeddings >= llm->weights)
+		return cfg_reject_app(load, container, "embeddings",
+				      "%llu is too much, allowed: less than weights, %llu",
+				      llm->embeddings, llm->weights);
+	if (llm->expert_weights > llm->weights - llm->embeddings)
+		return cfg_reject_app(load, container, "expert_weights",
+				      "%llu is too much, allowed: at most weights without "
+				      "embeddings, %llu",
+				      llm->expert_weights, llm->weights - llm->embeddings);
+	if (llm->experts_per_token > llm->experts || (llm->experts && !llm->experts_per_token))
+		return cfg_reject_app(load, container, "experts_per_token",
+				      "%llu is wrong, allowed: from 1 to experts, %llu",
+				      llm->experts_per_token, llm->experts);
 	if (llm->max_sequences <= llm->max_batched_tokens)
 		return 0;
 	return cfg_reject_app(load, container, "max_sequences",
@@ -446,6 +510,7 @@ const struct sim_app llm_server_app = {
 		.summary = "vLLM serving one model to a client that replays a trace",
 		CFG_KEYS(llm_server_keys),
 		.bytes = sizeof(struct cfg_llm),
+		.derive = llm_model_derive,
 		.check = llm_server_check,
 	},
 	.report = &report_requests,

@@ -29,7 +29,13 @@ struct cfg_client {
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
 struct cfg_llm {
+	char model[CFG_TEXT_MAX];   /* its config.json; empty: the keys say it all */
+	u64 quantization;	    /* enum llm_quantization */
 	u64 weights;		    /* bytes */
+	u64 embeddings;		    /* of these, in a table that a step hardly reads */
+	u64 expert_weights;	    /* of these, of all experts of all layers */
+	u64 experts;		    /* of a layer; 0: a dense model */
+	u64 experts_per_token;	    /* of these, that a token uses */
 	u64 kv_bytes_per_token;	    /* bytes */
 	u64 workspace;		    /* bytes of activations that the server reserves */
 	u64 gpu_memory_utilization; /* ppm of gpu.memory_total */

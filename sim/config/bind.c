@@ -304,7 +304,10 @@ static int list_keys_without_effect(struct cfg_load *load)
 	return status;
 }
 
-/* Application types come first: they decide which keys the other settings may have. */
+/*
+ * Application types come first: they decide which keys the other settings may have, and which follow
+ * from files.
+ */
 int cfg_bind(struct cfg_load *load)
 {
 	struct config *config = load->config;
@@ -312,6 +315,12 @@ int cfg_bind(struct cfg_load *load)
 
 	for (size_t i = 0; !status && i < config->container_count; i++)
 		status = bind_container_type(load, i);
+	for (size_t i = 0; !status && i < config->container_count; i++) {
+		const struct cfg_keys *app = config->containers[i].app_type;
+
+		if (app->derive)
+			status = app->derive(load, &config->containers[i]);
+	}
 	for (size_t i = 0; !status && i < load->settings.count; i++)
 		status = check_setting(load, &load->settings.list[i]);
 	if (!status)

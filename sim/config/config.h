@@ -40,6 +40,7 @@ struct cfg_gpu {
 	u64 context; /* bytes of a context beside its page tables; 0: neither is modelled */
 	u64 memory_bandwidth; /* bytes/s */
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
+	u64 flops_fp8;	      /* dense fp8 peak, FLOP/s; 0: it has none */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	u64 mig;	      /* enum cfg_mig */
 	struct {

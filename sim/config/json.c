@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Reads the JSON file of a scenario or a profile. */
+/* Reads the JSON file of a scenario, a profile or a model. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/steps.h"
 #include "config/message.h"
 #include "config/value.h"
+#include "engine/error.h"
 
 /*
  * A mistake is reported as "file:LINE:COLUMN: what", as compilers do. A key that is given twice
@@ -34,4 +36,21 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 	snprintf(where, sizeof(where), "%d:%d", bad.line, bad.column);
 	return cfg_error(err, file, where, "%s",
 			 twice ? "a key is given twice, allowed: once" : bad.text);
+}
+
+const char *cfg_keep_origin(struct cfg_load *load, const char *file)
+{
+	char **origins =
+		realloc(load->origins, (load->origin_count + 1) * sizeof(*load->origins));
+	char *copy = strdup(file);
+
+	if (origins)
+		load->origins = origins;
+	if (!origins || !copy) {
+		free(copy);
+		sim_runtime_error(load->err, "out of memory");
+		return NULL;
+	}
+	origins[load->origin_count++] = copy;
+	return copy;
 }

@@ -82,6 +82,7 @@ static void load_destroy(struct cfg_load *load)
 	cfg_settings_destroy(&load->settings);
 	for (size_t i = 0; i < load->origin_count; i++)
 		free(load->origins[i]);
+	free(load->origins);
 }
 
 int config_load(const struct cfg_registry *registry, const char *path,

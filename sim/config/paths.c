@@ -78,20 +78,37 @@ static int is_json(const struct dirent *entry)
 	return *entry->d_name != '.' && dot && !strcmp(dot, ".json");
 }
 
-void cfg_path_list_json(const char *folder, char *text, size_t size)
+static int is_folder(const struct dirent *entry)
+{
+	return *entry->d_name != '.' && entry->d_type == DT_DIR;
+}
+
+/* Append the names of the entries that @wanted picks, each without its last @ending bytes. */
+static void list_entries(const char *folder, int (*wanted)(const struct dirent *entry),
+			 size_t ending, char *text, size_t size)
 {
 	struct dirent **entries;
-	int count = scandir(folder, &entries, is_json, alphasort);
+	int count = scandir(folder, &entries, wanted, alphasort);
 
 	for (int i = 0; i < count; i++) {
 		const char *name = entries[i]->d_name;
 
 		cfg_append(text, size, "%s%.*s", *text ? ", " : "",
-			   (int)(strlen(name) - strlen(".json")), name);
+			   (int)(strlen(name) - ending), name);
 		free(entries[i]);
 	}
 	if (count >= 0)
 		free(entries);
+}
+
+void cfg_path_list_json(const char *folder, char *text, size_t size)
+{
+	list_entries(folder, is_json, strlen(".json"), text, size);
+}
+
+void cfg_path_list_folders(const char *folder, char *text, size_t size)
+{
+	list_entries(folder, is_folder, 0, text, size);
 }
 
 /* Add @folder/@name if it exists and is not there yet. */

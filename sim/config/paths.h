@@ -20,6 +20,9 @@ bool cfg_path_is_folder(const char *path);
 /* Append the names of the .json files in @folder to @text, without ".json", sorted. */
 void cfg_path_list_json(const char *folder, char *text, size_t size);
 
+/* Append the names of the folders in @folder to @text, sorted. */
+void cfg_path_list_folders(const char *folder, char *text, size_t size);
+
 /* Append to @text the folders in which config_find_data() looks for data of @kind. */
 void cfg_path_list_data(const char *kind, char *text, size_t size);
 

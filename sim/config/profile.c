@@ -85,7 +85,7 @@ static int check_trees(const struct profile_kind *kind, const char *file, json_t
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *file, const char *prefix)
 {
-	char *origin = strdup(file);
+	const char *origin = cfg_keep_origin(load, file);
 	bool further_gpu = kind == &gpu_kind && *prefix;
 	struct cfg_source source = { origin, CFG_LAYER_PROFILE, prefix,
 				     further_gpu ? "gpu" : "" };
@@ -95,8 +95,7 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	int status;
 
 	if (!origin)
-		return sim_runtime_error(load->err, "out of memory");
-	load->origins[load->origin_count++] = origin; /* settings point to it */
+		return -SIM_EXIT_RUNTIME;
 	status = cfg_load_json(file, &root, load->err);
 	if (status)
 		return status;

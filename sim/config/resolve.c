@@ -153,17 +153,17 @@ static int dump_config(json_t *root, const struct cfg_load *load)
 	return status | json_object_set_new(root, "events", events);
 }
 
-/* The member of @container's application that holds the file name of the trace key @key. */
-static char *trace_file(const struct cfg_container *container, const struct cfg_key *key)
+/* The member of @container's application that holds the file name of @key. */
+static char *file_name(const struct cfg_container *container, const struct cfg_key *key)
 {
 	return (char *)container->app + key->offset;
 }
 
-/* Call @act for each key of a container that names a trace. Stop at the first failure. */
-static int for_each_trace(struct cfg_load *load,
-			  int (*act)(struct cfg_load *load, struct cfg_container *container,
-				     const struct cfg_key *key, XXH3_state_t *state),
-			  XXH3_state_t *state)
+/* Call @act for each key of a container that names a file. Stop at the first failure. */
+static int for_each_file(struct cfg_load *load,
+			 int (*act)(struct cfg_load *load, struct cfg_container *container,
+				    const struct cfg_key *key, XXH3_state_t *state),
+			 XXH3_state_t *state)
 {
 	int status = 0;
 
@@ -172,16 +172,19 @@ static int for_each_trace(struct cfg_load *load,
 		const struct cfg_keys *type = container->app_type;
 
 		for (size_t k = 0; !status && k < type->key_count; k++) {
-			if (type->keys[k].type == CFG_TYPE_TRACE)
-				status = act(load, container, &type->keys[k], state);
+			const struct cfg_key *key = &type->keys[k];
+
+			if ((key->type == CFG_TYPE_TRACE || key->type == CFG_TYPE_MODEL) &&
+			    *file_name(container, key))
+				status = act(load, container, key, state);
 		}
 	}
 	return status;
 }
 
-/* Set the name of a trace of @container in the resolved configuration. */
-static int name_trace(struct cfg_load *load, const struct cfg_container *container,
-		      const struct cfg_key *key, const char *name)
+/* Set the name of a file of @container in the resolved configuration. */
+static int name_file(struct cfg_load *load, const struct cfg_container *container,
+		     const struct cfg_key *key, const char *name)
 {
 	json_t *containers = json_object_get(load->config->resolved, "containers");
 
@@ -191,51 +194,76 @@ static int name_trace(struct cfg_load *load, const struct cfg_container *contain
 	return sim_runtime_error(load->err, "out of memory");
 }
 
-/*
- * Find the trace that @key of @container names, beside the scenario or among the traces of
- * gvmsim, and add its content to the hash. The container gets the absolute path. The resolved
- * configuration gets a name that works from any folder: that path, or the name of a trace of
- * gvmsim.
- */
-static int resolve_trace(struct cfg_load *load, struct cfg_container *container,
-			 const struct cfg_key *key, XXH3_state_t *state)
+bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const char *name,
+		   char ret_file[CFG_TEXT_MAX], const char **ret_name)
 {
-	const char *name = trace_file(container, key);
-	const char *found_name = NULL;
+	bool model = key->type == CFG_TYPE_MODEL;
+	const char *const inside[] = { "", "/config.json" };
 	struct sim_error ignored = { 0 };
 	char file[CFG_TEXT_MAX];
-	char path[CFG_PATH_MAX];
 	char beside[PATH_MAX];
+
+	for (size_t i = 0; i < (model ? 2 : 1); i++) {
+		if (snprintf(file, sizeof(file), "%s%s", name, inside[i]) >= CFG_TEXT_MAX)
+			return false;
+		*ret_name = ret_file;
+		if (cfg_path_join(load->folder, file, beside, sizeof(beside)) &&
+		    cfg_path_is_file(beside) &&
+		    cfg_path_join("/", beside, ret_file, CFG_TEXT_MAX))
+			return true;
+	}
+	for (size_t i = 0; i < (model ? 2 : 1); i++) {
+		snprintf(file, sizeof(file), "%s%s", name, inside[i]);
+		*ret_name = name;
+		if (!config_find_data(model ? "scenarios/models" : "traces", file, ret_file,
+				      CFG_TEXT_MAX, &ignored) &&
+		    cfg_path_is_file(ret_file))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Find the trace or the model that @key of @container names, and add the content of a trace to the
+ * hash. The numbers of a model are in the hash already. The container gets the absolute path. The
+ * resolved configuration gets a name that works from any folder.
+ */
+static int resolve_file(struct cfg_load *load, struct cfg_container *container,
+			const struct cfg_key *key, XXH3_state_t *state)
+{
+	const char *name = file_name(container, key);
+	const char *found_name;
+	char file[CFG_TEXT_MAX];
+	char path[CFG_PATH_MAX];
 	char folders[512] = "";
 
-	if (cfg_path_join(load->folder, name, beside, sizeof(beside)) &&
-	    cfg_path_is_file(beside) && cfg_path_join("/", beside, file, sizeof(file)))
-		found_name = file;
-	else if (!config_find_data("traces", name, file, sizeof(file), &ignored) &&
-		 cfg_path_is_file(file))
-		found_name = name;
-	if (!found_name) {
+	if (!cfg_find_file(load, key, name, file, &found_name)) {
 		cfg_key_path(key, container->name, path, sizeof(path));
 		cfg_append(folders, sizeof(folders), "%s", load->folder);
 		cfg_path_list_data("traces", folders, sizeof(folders));
 		return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name,
 				  folders);
 	}
-	if (name_trace(load, container, key, found_name))
+	if (name_file(load, container, key, found_name))
 		return -SIM_EXIT_RUNTIME;
-	snprintf(trace_file(container, key), key->size, "%s", file);
-	return cfg_hash_file(state, file, load->err);
+	snprintf(file_name(container, key), key->size, "%s", file);
+	return key->type == CFG_TYPE_TRACE ? cfg_hash_file(state, file, load->err) : 0;
 }
 
-/* Remove the folder from a trace's name: the hash of a config.json must not depend on it. */
-static int strip_trace(struct cfg_load *load, struct cfg_container *container,
-		       const struct cfg_key *key, XXH3_state_t *state)
+/*
+ * Remove the folder from a trace's name, and the name of a model: the hash of a config.json must not
+ * depend on them.
+ */
+static int strip_file(struct cfg_load *load, struct cfg_container *container,
+		      const struct cfg_key *key, XXH3_state_t *state)
 {
-	const char *file = trace_file(container, key);
+	const char *file = file_name(container, key);
 	const char *slash = strrchr(file, '/');
 
 	(void)state;
-	return name_trace(load, container, key, slash ? slash + 1 : file);
+	if (key->type == CFG_TYPE_MODEL)
+		return name_file(load, container, key, "");
+	return name_file(load, container, key, slash ? slash + 1 : file);
 }
 
 int cfg_resolve(struct cfg_load *load)
@@ -249,7 +277,7 @@ int cfg_resolve(struct cfg_load *load)
 	if (!state || dump_config(config->resolved, load))
 		status = sim_runtime_error(load->err, "out of memory");
 	if (!status)
-		status = for_each_trace(load, strip_trace, state);
+		status = for_each_file(load, strip_file, state);
 	if (!status) {
 		/* Sorted, so that the order of keys in the files does not change the hash. */
 		text = json_dumps(config->resolved, JSON_COMPACT | JSON_SORT_KEYS);
@@ -260,7 +288,7 @@ int cfg_resolve(struct cfg_load *load)
 		XXH3_128bits_reset(state);
 		XXH3_128bits_update(state, text, strlen(text) + 1);
 		XXH3_128bits_update(state, GVMSIM_VERSION, sizeof(GVMSIM_VERSION));
-		status = for_each_trace(load, resolve_trace, state);
+		status = for_each_file(load, resolve_file, state);
 	}
 	if (!status) {
 		cfg_hash_finish(state, config->hash, sizeof(config->hash));

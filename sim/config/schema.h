@@ -62,6 +62,7 @@ enum cfg_type {
 	CFG_TYPE_ENUM,	    /* u64 or an enum: index into the key's words */
 	CFG_TYPE_SET,	    /* const struct cfg_keys *, one of the key's sets by name */
 	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
+	CFG_TYPE_MODEL,	    /* char[], a config.json of Hugging Face, or its folder */
 	CFG_TYPE_WRITE,	    /* char[], the text of a write to a control file: number or text */
 };
 
@@ -103,6 +104,12 @@ struct cfg_keys {
 	const struct cfg_key *keys;
 	size_t key_count;
 	size_t bytes; /* size of that struct; 0: there is none */
+	/*
+	 * Of an application: add the settings of @container that follow from a file (derive.h).
+	 * Its type is known, its keys are not bound yet. Returns 0 or a negative enum sim_exit.
+	 * NULL: none do.
+	 */
+	int (*derive)(struct cfg_load *load, const struct cfg_container *container);
 	/*
 	 * Of an application: check how the keys of @container relate. Each by itself is right.
 	 * Reports through cfg_reject_app(). Returns 0 or a negative enum sim_exit. NULL: no

@@ -21,6 +21,7 @@ struct sim_error;
 /* The layers; later ones win. The defaults in the schema are below all of them. */
 enum cfg_layer {
 	CFG_LAYER_PROFILE,
+	CFG_LAYER_DERIVED, /* from a file that a key names: derive.h */
 	CFG_LAYER_SCENARIO,
 	CFG_LAYER_SET,
 };

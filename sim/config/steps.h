@@ -13,8 +13,6 @@
 #include "config/settings.h"
 #include "config/value.h"
 
-#define CFG_ORIGINS_MAX (CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 2)
-
 /* The state of one config_load(). */
 struct cfg_load {
 	char file[PATH_MAX];   /* the scenario, as messages name it */
@@ -22,17 +20,31 @@ struct cfg_load {
 	struct cfg_schema schema;
 	struct cfg_settings settings;
 	void **systems; /* for each system of the registry, the bound struct of its keys */
-	char *origins[CFG_ORIGINS_MAX]; /* names of the profile files that settings point to */
+	char **origins; /* names of the files below the scenario that settings point to */
 	size_t origin_count;
 	struct config *config;
 	struct sim_error *err;
 };
+
+/*
+ * Keep a copy of the name of a file for as long as settings point to it. Returns the copy, or NULL
+ * and reports it: no memory.
+ */
+const char *cfg_keep_origin(struct cfg_load *load, const char *file);
 
 /* Read the JSON object in @file. On success the caller owns *ret_root. */
 int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err);
 
 /* Add the profiles that the settings so far name, as the lowest layer. */
 int cfg_load_profiles(struct cfg_load *load);
+
+/*
+ * Find the trace or the model @name that @key names: beside the scenario, or among those of gvmsim.
+ * Writes its absolute path, and a name that finds it from any folder: that path, or @name. False:
+ * there is none.
+ */
+bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const char *name,
+		   char ret_file[CFG_TEXT_MAX], const char **ret_name);
 
 /* Check every setting and fill the members of load->config. */
 int cfg_bind(struct cfg_load *load);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The LLM server and its client. */
 #include "apps/llm_server.h"
+#include "apps/llm_model.h"
 #include "apps_fixture.h"
 #include "engine/error.h"
 
@@ -115,6 +116,61 @@ START_TEST(a_step_has_overhead_logits_and_activations)
 	simulate();
 	expect_record(0, APP_COMPLETED, ZERO, 2470 + 70 + 300 + 60,
 		      2470 + 70 + 300 + 60 + 1470 + 70);
+}
+END_TEST
+
+START_TEST(a_table_of_embeddings_is_not_read)
+{
+	init_llm();
+	llm.flops_per_token = 1;
+	llm.embeddings = 300;
+	arrive(0, 20, 1);
+	simulate();
+	/* 700 of 1000 to read, 400 of KV, and the first launch. */
+	expect_record(0, APP_COMPLETED, ZERO, 700 + 420 + 50, 700 + 420 + 50);
+}
+END_TEST
+
+/*
+ * 20 tokens read all of 4 experts, of which each uses 2: 1 - 2^-20, of 800 that is 799. One token reads half
+ * of them, 400.
+ */
+START_TEST(few_tokens_read_a_part_of_the_experts)
+{
+	init_llm();
+	llm.flops_per_token = 1;
+	llm.expert_weights = 800;
+	llm.experts = 4;
+	llm.experts_per_token = 2;
+	arrive(0, 20, 2);
+	simulate();
+	/* 200 + 799 + 420 of KV, as ten kernels of 141; and 200 + 400 + 420. */
+	expect_record(0, APP_COMPLETED, ZERO, 1410 + 50, 1410 + 50 + 1020 + 50);
+}
+END_TEST
+
+/* Products of layers take a quarter of the time, those of the output layer as long as ever. */
+START_TEST(products_in_fp8_have_a_rate_of_their_own)
+{
+	init_llm();
+	llm.quantization = LLM_FP8;
+	llm.flops_per_token = 400;
+	llm.head_flops = 300;
+	arrive(0, 20, 1);
+	config.gpu.flops_fp8 = 4 * config.gpu.flops_bf16;
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2000 + 300 + 420 + 50, 2000 + 300 + 420 + 50);
+}
+END_TEST
+
+/* Without such a rate the weights are expanded, and computed with in bf16. */
+START_TEST(without_fp8_products_take_the_time_of_bf16)
+{
+	init_llm();
+	llm.quantization = LLM_FP8;
+	arrive(0, 20, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470, 2470);
 }
 END_TEST
 
@@ -459,7 +515,9 @@ END_TEST
 
 TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  an_eager_step_is_bound_by_the_host, a_small_step_is_a_graph_with_one_launch,
-	  a_step_has_overhead_logits_and_activations, a_decode_beside_prefill_takes_a_tile,
+	  a_step_has_overhead_logits_and_activations, a_table_of_embeddings_is_not_read,
+	  few_tokens_read_a_part_of_the_experts, products_in_fp8_have_a_rate_of_their_own,
+	  without_fp8_products_take_the_time_of_bf16, a_decode_beside_prefill_takes_a_tile,
 	  requests_share_steps, arrivals_are_replayed_at_their_dates,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
 	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,

@@ -91,7 +91,7 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 		"\"...\"}");
 	assert_bad_second("{\"gpu\": 5}",
 			  "gpu: is not an object, allowed: an object with profile, memory, "
-			  "memory_total, context, memory_bandwidth, flops_bf16, "
+			  "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
 			  "kernel_overhead, mig, link, sched, fault");
 }
 END_TEST
@@ -181,7 +181,8 @@ START_TEST(unknown_keys_are_named)
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, "
-		   "memory_bandwidth, flops_bf16, kernel_overhead, mig, link, sched, fault");
+		   "memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, mig, link, "
+		   "sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
@@ -492,7 +493,7 @@ START_TEST(bad_profiles_are_named)
 {
 	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
 			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
-			   "memory_total, context, memory_bandwidth, flops_bf16, "
+			   "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
 			   "kernel_overhead, mig, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: gpu, host");

@@ -17,7 +17,7 @@ complain() {
 	status=1
 }
 
-documents="README.md CONTRIBUTING.md CHANGELOG.md DEVIATIONS.md tests/README.md traces/README.md
+documents="README.md CONTRIBUTING.md CHANGELOG.md DEVIATIONS.md tests/README.md traces/README.md scenarios/models/README.md
 	$(find docs -name '*.md' ! -path 'docs/reference/*' | sort)"
 [ "$(echo "$documents" | wc -w)" -ge 15 ] || complain "too few documents"
 

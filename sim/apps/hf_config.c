@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Reading a config.json. What is the same in all models of an architecture is not in its file (Qwen2 always has
+ * biases of queries, keys and values): it is in the table here. The defaults are those of Hugging Face's
+ * configuration classes, but sizes without which there is no model have none.
+ */
+#include "apps/hf_config.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/message.h"
+#include "engine/error.h"
+
+#define ALLOWED_MAX 256
+
+/* A decimal of so many digits survives in a double. */
+#define REAL_DIGITS 15
+
+/* No default: the key has to be there. */
+#define REQUIRED UINT64_MAX
+
+/* Bounds: a larger model is a slip, and none of these overflows the arithmetic of llm_model.c. */
+#define SIZE_MAX_ELEMENTS (1ull << 24)
+#define LAYERS_MAX	  4096
+#define HEADS_MAX	  65536
+
+static const struct architecture {
+	const char *name;
+	bool qkv_bias; /* always */
+	bool qk_norm;
+	bool experts;
+} architectures[] = {
+	{ .name = "LlamaForCausalLM" },
+	{ .name = "MistralForCausalLM" },
+	{ .name = "Qwen2ForCausalLM", .qkv_bias = true },
+	{ .name = "Qwen3ForCausalLM", .qk_norm = true },
+	{ .name = "Qwen3MoeForCausalLM", .qk_norm = true, .experts = true },
+};
+
+/* A file that is being read. After the first mistake, which is in *err, nothing is read any more. */
+struct reader {
+	const json_t *root;
+	const char *file;
+	struct sim_error *err;
+	int status;
+};
+
+/* The value of @key; NULL: it is missing or null. */
+static const json_t *read_value(const struct reader *reader, const char *key)
+{
+	const json_t *value = json_object_get(reader->root, key);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+static void reject(struct reader *reader, const char *key, const char *wrong,
+		   const char *allowed)
+{
+	if (!reader->status)
+		reader->status = cfg_error(reader->err, reader->file, key, "%s, allowed: %s",
+					   wrong, allowed);
+}
+
+/* Report that @value, of @key, is not what is allowed, or that it is missing. */
+static void reject_value(struct reader *reader, const char *key, const json_t *value,
+			 const char *allowed)
+{
+	char *text = NULL;
+	char wrong[ALLOWED_MAX] = "is wrong";
+
+	if (value && !json_is_object(value) && !json_is_array(value))
+		text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII |
+						 JSON_REAL_PRECISION(REAL_DIGITS));
+	if (text)
+		snprintf(wrong, sizeof(wrong), "%.64s is wrong", text);
+	free(text);
+	reject(reader, key, value ? wrong : "is missing", allowed);
+}
+
+/* An integer from @min to @max. */
+static u64 read_integer(struct reader *reader, const char *key, u64 min, u64 max, u64 fallback)
+{
+	const json_t *value = read_value(reader, key);
+	json_int_t number = json_integer_value(value);
+	char allowed[ALLOWED_MAX];
+
+	if (!value && fallback != REQUIRED)
+		return fallback;
+	if (json_is_integer(value) && number >= (json_int_t)min && (u64)number <= max)
+		return (u64)number;
+	snprintf(allowed, sizeof(allowed), "an integer from %llu to %llu", min, max);
+	reject_value(reader, key, value, allowed);
+	return min;
+}
+
+static bool read_bool(struct reader *reader, const char *key, bool fallback)
+{
+	const json_t *value = read_value(reader, key);
+
+	if (value && !json_is_boolean(value))
+		reject_value(reader, key, value, "true or false");
+	return value ? json_is_true(value) : fallback;
+}
+
+/* The first of "architectures". NULL: it is none that is known. */
+static const struct architecture *read_architecture(struct reader *reader)
+{
+	const json_t *list = read_value(reader, "architectures");
+	const char *name = json_string_value(json_array_get(list, 0));
+	char wrong[ALLOWED_MAX] = "is missing";
+	char allowed[ALLOWED_MAX] = "";
+
+	for (size_t i = 0; i < sizeof(architectures) / sizeof(architectures[0]); i++) {
+		if (name && !strcmp(architectures[i].name, name))
+			return &architectures[i];
+		cfg_append(allowed, sizeof(allowed), "%s%s", i ? ", " : "",
+			   architectures[i].name);
+	}
+	if (name)
+		snprintf(wrong, sizeof(wrong), "\"%.64s\" is not known", name);
+	reject(reader, "architectures", wrong, allowed);
+	return NULL;
+}
+
+/* Newer files have "dtype" in place of "torch_dtype". */
+static u64 read_width(struct reader *reader)
+{
+	bool newer = !read_value(reader, "torch_dtype") && read_value(reader, "dtype");
+	const char *key = newer ? "dtype" : "torch_dtype";
+	const json_t *type = read_value(reader, key);
+	const char *name = json_string_value(type);
+
+	if (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0))
+		reject_value(reader, key, type, "bfloat16 or float16");
+	return 2;
+}
+
+/* Layer i, from 0, has experts if i + 1 is a multiple of decoder_sparse_step and i is not listed. */
+static void read_experts(struct reader *reader, struct hf_config *config)
+{
+	const json_t *dense = read_value(reader, "mlp_only_layers");
+	u64 step = read_integer(reader, "decoder_sparse_step", 1, LAYERS_MAX, 1);
+
+	config->num_experts =
+		read_integer(reader, "num_experts", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config->num_experts_per_tok =
+		read_integer(reader, "num_experts_per_tok", 1, config->num_experts, REQUIRED);
+	config->moe_intermediate_size =
+		read_integer(reader, "moe_intermediate_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	if (dense && !json_is_array(dense))
+		reject(reader, "mlp_only_layers", "is wrong", "a list of layers");
+	for (u64 layer = 0; layer < config->num_hidden_layers; layer++) {
+		bool listed = false;
+
+		for (size_t i = 0; i < json_array_size(dense); i++)
+			listed |= json_integer_value(json_array_get(dense, i)) ==
+				  (json_int_t)layer;
+		config->moe_layers += !listed && (layer + 1) % step == 0;
+	}
+}
+
+/* Quantized are the weights of linear layers, but not the router of experts and the output layer. */
+static void read_quantization(struct reader *reader, struct hf_config *config)
+{
+	const json_t *quantization = read_value(reader, "quantization_config");
+	const json_t *block = json_object_get(quantization, "weight_block_size");
+	const json_t *method = json_object_get(quantization, "quant_method");
+
+	if (!quantization)
+		return;
+	config->fp8 = json_is_string(method) && !strcmp(json_string_value(method), "fp8");
+	if (!config->fp8)
+		reject_value(reader, "quantization_config.quant_method", method, "fp8");
+	if (!block || json_is_null(block))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		json_int_t size = json_integer_value(json_array_get(block, i));
+
+		config->scale_block[i] = size > 0 ? (u64)size : 0;
+	}
+	if (json_array_size(block) != 2 || !config->scale_block[0] || !config->scale_block[1])
+		reject(reader, "quantization_config.weight_block_size", "is wrong",
+		       "a list of two integers of at least 1");
+}
+
+int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
+		   struct sim_error *err)
+{
+	struct reader reader = { root, file, err, 0 };
+	const struct architecture *architecture = read_architecture(&reader);
+	struct hf_config config = { 0 };
+	bool bias;
+
+	if (!architecture)
+		return reader.status;
+	config.hidden_size =
+		read_integer(&reader, "hidden_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config.intermediate_size =
+		read_integer(&reader, "intermediate_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config.num_hidden_layers =
+		read_integer(&reader, "num_hidden_layers", 1, LAYERS_MAX, REQUIRED);
+	config.num_attention_heads =
+		read_integer(&reader, "num_attention_heads", 1, HEADS_MAX, REQUIRED);
+	config.num_key_value_heads = read_integer(&reader, "num_key_value_heads", 1,
+						  config.num_attention_heads, REQUIRED);
+	config.vocab_size = read_integer(&reader, "vocab_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config.head_dim = read_integer(&reader, "head_dim", 1, HEADS_MAX,
+				       config.hidden_size / config.num_attention_heads);
+	if (!config.head_dim)
+		reject(&reader, "head_dim", "is missing", "an integer from 1 to 65536");
+	config.tie_word_embeddings = read_bool(&reader, "tie_word_embeddings", false);
+	bias = read_bool(&reader, "attention_bias", false);
+	config.qkv_bias = architecture->qkv_bias || bias;
+	config.o_bias = bias;
+	config.mlp_bias = read_bool(&reader, "mlp_bias", false);
+	config.qk_norm = architecture->qk_norm;
+	config.width = read_width(&reader);
+	if (architecture->experts)
+		read_experts(&reader, &config);
+	read_quantization(&reader, &config);
+	if (read_value(&reader, "sliding_window") &&
+	    read_bool(&reader, "use_sliding_window", true))
+		reject(&reader, "sliding_window", "is not modelled",
+		       "null, or use_sliding_window false");
+	*ret_config = config;
+	return reader.status;
+}

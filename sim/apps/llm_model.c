@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * From a model's config.json to the numbers of an LLM server
+ * ==========================================================
+ *
+ * A decoder has a table of embeddings, layers, and an output layer, which may be that table. With H the hidden
+ * size, q and kv the widths of all query heads and of all key heads, and I the width of the MLP, a layer has
+ *
+ *     attention   H q + 2 H kv + q H       queries, keys and values, output
+ *     MLP         3 H I                    gate, up, down
+ *     or experts  E (3 H Im) + E H         E MLPs of width Im, of which a token uses k; the router
+ *     norms       2 H, and 2 head_dim where queries and keys are normalized
+ *
+ * parameters, and biases where its architecture has them. From these counts follow:
+ *
+ * - weights: 2 bytes a parameter. With fp8 one byte a parameter of attention, MLP and experts, and a scale of 4
+ *   bytes for each block or matrix; the rest stays as it is, as in vLLM.
+ * - FLOP of a token: 2 for each parameter of a matrix that it uses.
+ * - KV of a token: 2 kv a layer. KV stays in the model's own type.
+ * - traffic of a token beside the products, a layer: two additions with norm, the gate, rotation and KV write;
+ *   with experts also the sum of k results.
+ * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write, attention, o, norm,
+ *   gate_up, gate, down), 2 more for norms of queries and keys, 5 more for experts (router, choice, two to sort
+ *   tokens, two products, gate, sum in place of three), 4 more that quantize activations for fp8; and 20 for
+ *   embedding and sampling.
+ * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router, too; the output layer.
+ *
+ * A table of embeddings that is not the output layer is not read by a step: a token reads one row.
+ */
+#include "apps/llm_model.h"
+
+#include <jansson.h>
+
+#include "apps/hf_config.h"
+#include "config/derive.h"
+
+#define FP8_SCALE_BYTES	      4
+#define LAYER_KERNELS	      10
+#define QK_NORM_KERNELS	      2
+#define EXPERT_KERNELS	      5
+#define FP8_KERNELS	      4
+#define STEP_KERNELS	      20
+#define LAYER_MATRICES	      4
+#define EXPERT_LAYER_MATRICES 5
+/* FLOP of a product for each element of its matrix. */
+#define PRODUCT_FLOPS 2
+
+const char *const llm_quantizations[] = {
+	[LLM_NO_QUANTIZATION] = "none",
+	[LLM_FP8] = "fp8",
+	NULL,
+};
+
+typedef unsigned __int128 u128; /* sums of products of four sizes */
+
+/* Parameters and their bytes. */
+struct tally {
+	u128 parameters;
+	u128 bytes;
+};
+
+static u64 saturate(u128 value)
+{
+	return value < U64_MAX ? (u64)value : U64_MAX;
+}
+
+static struct tally tally_sum(struct tally a, struct tally b)
+{
+	return (struct tally){ a.parameters + b.parameters, a.bytes + b.bytes };
+}
+
+static struct tally tally_times(struct tally tally, u64 count)
+{
+	return (struct tally){ tally.parameters * count, tally.bytes * count };
+}
+
+/* Parameters in the model's own type. */
+static struct tally tally_plain(const struct hf_config *config, u128 parameters)
+{
+	return (struct tally){ parameters, parameters * config->width };
+}
+
+/* A matrix of a linear layer. */
+static struct tally tally_matrix(const struct hf_config *config, bool fp8, u64 rows,
+				 u64 columns)
+{
+	u128 elements = (u128)rows * columns;
+	u128 scales = 1;
+
+	if (!fp8)
+		return tally_plain(config, elements);
+	if (config->scale_block[0])
+		scales = (u128)((rows + config->scale_block[0] - 1) / config->scale_block[0]) *
+			 ((columns + config->scale_block[1] - 1) / config->scale_block[1]);
+	return (struct tally){ elements, elements + scales * FP8_SCALE_BYTES };
+}
+
+/* Gate, up and down. */
+static struct tally tally_mlp(const struct hf_config *config, bool fp8, u64 width)
+{
+	struct tally in = tally_matrix(config, fp8, width, config->hidden_size);
+
+	return tally_sum(tally_times(in, 2),
+			 tally_matrix(config, fp8, config->hidden_size, width));
+}
+
+void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model)
+{
+	u64 hidden = config->hidden_size;
+	u64 q = config->num_attention_heads * config->head_dim;
+	u64 kv = config->num_key_value_heads * config->head_dim;
+	u64 layers = config->num_hidden_layers;
+	u64 sparse = config->moe_layers;
+	u64 dense = layers - sparse;
+	u64 used = config->num_experts_per_tok;
+	u128 table = (u128)config->vocab_size * hidden;
+	struct tally matrices =
+		tally_sum(tally_sum(tally_matrix(config, fp8, q, hidden),
+				    tally_times(tally_matrix(config, fp8, kv, hidden), 2)),
+			  tally_matrix(config, fp8, hidden, q));
+	struct tally expert = tally_mlp(config, fp8, config->moe_intermediate_size);
+	struct tally mlps =
+		tally_times(tally_mlp(config, fp8, config->intermediate_size), dense);
+	struct tally experts = tally_times(tally_times(expert, config->num_experts), sparse);
+	u128 router = (u128)config->num_experts * hidden * sparse;
+	u128 vectors = hidden + (u128)layers * 2 * hidden; /* norms and biases */
+	/* Additions with norm read two values and write two; rotation with KV write, and the gate, three. */
+	u128 traffic =
+		(u128)layers * (2 * 4 * hidden + 3 * (q + 2 * kv)) +
+		(u128)dense * 3 * config->intermediate_size +
+		(u128)sparse * (3 * used * config->moe_intermediate_size + (used + 1) * hidden);
+	u64 kernels = LAYER_KERNELS; /* of a layer without experts */
+	struct tally all;
+	u128 idle; /* parameters of experts that a token does not use */
+
+	if (config->qk_norm) {
+		vectors += layers * 2 * config->head_dim;
+		traffic += (u128)layers * 2 * (q + kv);
+		kernels += QK_NORM_KERNELS;
+	}
+	if (fp8)
+		kernels += FP8_KERNELS;
+	if (config->qkv_bias)
+		vectors += layers * (q + 2 * kv);
+	if (config->o_bias)
+		vectors += layers * hidden;
+	if (config->mlp_bias)
+		vectors += (u128)dense * (2 * config->intermediate_size + hidden);
+	matrices = tally_sum(tally_times(matrices, layers), mlps);
+	all = tally_sum(
+		tally_sum(matrices, experts),
+		tally_plain(config,
+			    vectors + router + table * (config->tie_word_embeddings ? 1 : 2)));
+	idle = expert.parameters * (config->num_experts - used) * sparse;
+	*ret_model = (struct llm_model){
+		.parameters = saturate(all.parameters),
+		.active_parameters = saturate(all.parameters - idle),
+		.weights = saturate(all.bytes),
+		.embeddings = config->tie_word_embeddings ? 0 : saturate(table * config->width),
+		.expert_weights = saturate(experts.bytes),
+		.experts = sparse ? config->num_experts : 0,
+		.experts_per_token = sparse ? used : 0,
+		.kv_bytes_per_token = saturate((u128)layers * 2 * kv * config->width),
+		.flops_per_token = saturate(PRODUCT_FLOPS * (matrices.parameters + router +
+							     experts.parameters - idle)),
+		.head_flops = saturate(PRODUCT_FLOPS * table),
+		.traffic_per_token = saturate(config->width * traffic),
+		/* Query times key, weight times value: a multiplication and an addition each. */
+		.attention_flops = saturate((u128)layers * q * 4),
+		.kernels_per_step = layers * kernels + sparse * EXPERT_KERNELS + STEP_KERNELS,
+		.weight_matrices = dense * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES + 1,
+		.layers = layers,
+	};
+}
+
+int llm_model_derive(struct cfg_load *load, const struct cfg_container *container)
+{
+	struct hf_config config;
+	struct llm_model model;
+	const char *file;
+	json_t *root;
+	int quantization;
+	int status = cfg_derive_read(load, container, "model", &root, &file);
+
+	if (status || !root)
+		return status;
+	status = hf_config_read(root, file, &config, cfg_derive_error(load));
+	json_decref(root);
+	if (!status)
+		status = cfg_derive_word(load, container, "quantization", &quantization);
+	if (status)
+		return status;
+	if (quantization < 0)
+		quantization = config.fp8 ? LLM_FP8 : LLM_NO_QUANTIZATION;
+	llm_model_compute(&config, quantization == LLM_FP8, &model);
+	const struct {
+		const char *leaf;
+		u64 value;
+	} keys[] = {
+		{ "weights", model.weights },
+		{ "embeddings", model.embeddings },
+		{ "expert_weights", model.expert_weights },
+		{ "experts", model.experts },
+		{ "experts_per_token", model.experts_per_token },
+		{ "kv_bytes_per_token", model.kv_bytes_per_token },
+		{ "flops_per_token", model.flops_per_token },
+		{ "head_flops", model.head_flops },
+		{ "traffic_per_token", model.traffic_per_token },
+		{ "attention_flops", model.attention_flops },
+		{ "kernels_per_step", model.kernels_per_step },
+		{ "weight_matrices", model.weight_matrices },
+		{ "layers", model.layers },
+	};
+
+	status = cfg_derive_set(load, container, file, "quantization", 0,
+				llm_quantizations[quantization]);
+	for (size_t i = 0; !status && i < sizeof(keys) / sizeof(keys[0]); i++)
+		status = cfg_derive_set(load, container, file, keys[i].leaf, keys[i].value,
+					NULL);
+	return status;
+}
+
+u64 llm_model_experts_used(u64 experts, u64 experts_per_token, u64 tokens)
+{
+	u64 idle = 1ull << 32; /* (1 - k / E)^tokens */
+	u64 power = ((experts - experts_per_token) << 32) / experts;
+
+	for (; tokens; tokens >>= 1) {
+		if (tokens & 1)
+			idle = idle * power >> 32;
+		power = power * power >> 32;
+	}
+	return (1ull << 32) - idle;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "config/derive.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/message.h"
+#include "config/paths.h"
+#include "config/steps.h"
+#include "engine/error.h"
+
+/* The row of "app.LEAF" of @container, its path, and the setting that wins so far, or NULL. */
+static const struct cfg_setting *derive_find(struct cfg_load *load,
+					     const struct cfg_container *container,
+					     const char *leaf, char ret_path[CFG_PATH_MAX],
+					     const struct cfg_key **ret_key)
+{
+	snprintf(ret_path, CFG_PATH_MAX, "containers.%s.app.%s", container->name, leaf);
+	*ret_key = cfg_schema_find(&load->schema, ret_path, container->app_type);
+	return cfg_settings_find(&load->settings, ret_path);
+}
+
+/* The models that come with gvmsim are folders. */
+static void list_models(char *text, size_t size)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+
+	*text = '\0';
+	if (!config_find_data("scenarios", "models", folder, sizeof(folder), &ignored))
+		cfg_path_list_folders(folder, text, size);
+}
+
+int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container,
+		    const char *leaf, json_t **ret_root, const char **ret_file)
+{
+	const struct cfg_key *key;
+	char path[CFG_PATH_MAX];
+	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
+	struct cfg_value value;
+	char file[CFG_TEXT_MAX];
+	char known[512];
+	const char *name;
+	int status;
+
+	*ret_root = NULL;
+	*ret_file = NULL;
+	if (!setting)
+		return 0;
+	status = cfg_load_value(load, key, setting, &value);
+	if (status || !*value.text)
+		return status;
+	if (!cfg_find_file(load, key, value.text, file, &name)) {
+		list_models(known, sizeof(known));
+		return cfg_reject(load, path,
+				  "no config.json in \"%s\", allowed: a config.json of Hugging "
+				  "Face, its folder, or a model of gvmsim: %s",
+				  value.text, *known ? known : "none was found");
+	}
+	*ret_file = cfg_keep_origin(load, file);
+	if (!*ret_file)
+		return -SIM_EXIT_RUNTIME;
+	status = cfg_load_json(file, ret_root, load->err);
+	if (status || json_is_object(*ret_root))
+		return status;
+	json_decref(*ret_root);
+	*ret_root = NULL;
+	return cfg_error(load->err, file, "1:1", "is not an object, allowed: a model's config");
+}
+
+int cfg_derive_word(struct cfg_load *load, const struct cfg_container *container,
+		    const char *leaf, int *ret_index)
+{
+	const struct cfg_key *key;
+	char path[CFG_PATH_MAX];
+	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
+	struct cfg_value value;
+	int status;
+
+	*ret_index = -1;
+	if (!setting || setting->source.layer <= CFG_LAYER_DERIVED)
+		return 0;
+	status = cfg_load_value(load, key, setting, &value);
+	if (!status)
+		*ret_index = (int)value.number;
+	return status;
+}
+
+int cfg_derive_set(struct cfg_load *load, const struct cfg_container *container,
+		   const char *file, const char *leaf, u64 number, const char *word)
+{
+	const struct cfg_settings *settings = &load->settings;
+	struct cfg_source source = { file, CFG_LAYER_DERIVED, NULL, "" };
+	char path[CFG_PATH_MAX];
+	json_t *value;
+	int status;
+
+	for (size_t i = 0; i < settings->container_count; i++) {
+		if (!strcmp(settings->containers[i].name, container->name))
+			source.prefix = settings->containers[i].path;
+	}
+	snprintf(path, sizeof(path), "app.%s", leaf);
+	value = word ? json_string(word) :
+		       json_integer(number < INT64_MAX ? (json_int_t)number : INT64_MAX);
+	if (!value)
+		return sim_runtime_error(load->err, "out of memory");
+	status = cfg_settings_add(&load->settings, &source, path, value, load->err);
+	json_decref(value);
+	return status;
+}
+
+struct sim_error *cfg_derive_error(struct cfg_load *load)
+{
+	return load->err;
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The numbers that follow from a model's config.json. The published counts are those of the model cards. */
+#include "apps/llm_model.h"
+
+#include <jansson.h>
+#include <limits.h>
+
+#include "apps/hf_config.h"
+#include "config/config.h"
+#include "config/paths.h"
+#include "engine/error.h"
+#include "suite.h"
+
+static struct hf_config config;
+static struct llm_model model;
+
+/* Compute the model of this config.json. */
+static void compute(json_t *root, bool fp8)
+{
+	struct sim_error error;
+
+	ck_assert_ptr_nonnull(root);
+	ck_assert_msg(hf_config_read(root, "config.json", &config, &error) == 0, "%s",
+		      error.text);
+	json_decref(root);
+	llm_model_compute(&config, fp8, &model);
+}
+
+/* Compute a model that comes with gvmsim. */
+static void compute_shipped(const char *name, bool fp8)
+{
+	struct sim_error error;
+	json_error_t bad;
+	char file[PATH_MAX];
+	char inside[128];
+
+	snprintf(inside, sizeof(inside), "%s/config.json", name);
+	ck_assert_int_eq(
+		config_find_data("scenarios/models", inside, file, sizeof(file), &error), 0);
+	compute(json_load_file(file, 0, &bad), fp8);
+}
+
+START_TEST(parameters_are_as_published)
+{
+	compute_shipped("Llama-3.1-8B", false);
+	ck_assert_uint_eq(model.parameters, 8030261248);
+	ck_assert_uint_eq(model.active_parameters, 8030261248);
+	ck_assert_uint_eq(model.weights, 2 * 8030261248);
+	compute_shipped("Qwen2.5-7B", false);
+	ck_assert_uint_eq(model.parameters, 7615616512);
+	ck_assert_uint_eq(model.weights, 2 * 7615616512);
+	compute_shipped("Qwen3-30B-A3B", false);
+	ck_assert_uint_eq(model.parameters, 30532122624);
+	ck_assert_uint_eq(model.active_parameters, 3353032704);
+	ck_assert_uint_eq(model.weights, 2 * 30532122624);
+}
+END_TEST
+
+/* The model of the shipped profile vllm-llama-3.2-3b, whose rounded numbers have other sources. */
+START_TEST(numbers_agree_with_the_profile_that_was_made_by_hand)
+{
+	compute(json_pack("{s:[s], s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}",
+			  "architectures", "LlamaForCausalLM", "hidden_size", 3072,
+			  "intermediate_size", 8192, "num_hidden_layers", 28,
+			  "num_attention_heads", 24, "num_key_value_heads", 8, "head_dim", 128,
+			  "vocab_size", 128256, "tie_word_embeddings", 1, "torch_dtype",
+			  "bfloat16"),
+		false);
+	ck_assert_uint_eq(model.parameters, 3212749824);
+	ck_assert_uint_eq(model.weights, 6425499648);
+	ck_assert_uint_eq(model.embeddings, 0);
+	ck_assert_uint_eq(model.kv_bytes_per_token, 114688);
+	ck_assert_uint_eq(model.attention_flops, 344064);
+	ck_assert_uint_eq(model.kernels_per_step, 300);
+	ck_assert_uint_eq(model.weight_matrices, 113);
+	ck_assert_uint_eq(model.layers, 28);
+	ck_assert_uint_eq(model.flops_per_token, 5637144576); /* 5.64e9 */
+	ck_assert_uint_eq(model.head_flops, 788004864);	      /* 788e6 */
+	ck_assert_uint_eq(model.traffic_per_token, 3612672);  /* 3.6e6 */
+	ck_assert_uint_eq(model.expert_weights, 0);
+	ck_assert_uint_eq(model.experts, 0);
+}
+END_TEST
+
+/* Layer of 128 experts of 3 x 2048 x 768; norms of 128 for queries and keys. */
+START_TEST(experts_count_by_those_that_a_token_uses)
+{
+	compute_shipped("Qwen3-30B-A3B", false);
+	ck_assert_uint_eq(model.expert_weights, 48ull * 128 * 3 * 2048 * 768 * 2);
+	ck_assert_uint_eq(model.experts, 128);
+	ck_assert_uint_eq(model.experts_per_token, 8);
+	ck_assert_uint_eq(model.kv_bytes_per_token, 98304);
+	ck_assert_uint_eq(model.flops_per_token, 2 * 48ull *
+							 (2048 * 4096 * 2 + 2048 * 512 * 2 +
+							  2048 * 128 + 8 * 3 * 2048 * 768));
+	ck_assert_uint_eq(model.kernels_per_step, 48 * (10 + 2 + 5) + 20);
+	ck_assert_uint_eq(model.weight_matrices, 48 * 5 + 1);
+}
+END_TEST
+
+/* Of four layers, number 2 and 4 would have experts, and number 4 is listed as dense. */
+START_TEST(only_some_layers_have_experts)
+{
+	compute(json_pack(
+			"{s:[s], s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:[i], s:s}",
+			"architectures", "Qwen3MoeForCausalLM", "hidden_size", 8,
+			"intermediate_size", 100, "num_hidden_layers", 4, "num_attention_heads",
+			2, "num_key_value_heads", 1, "vocab_size", 10, "num_experts", 4,
+			"num_experts_per_tok", 1, "moe_intermediate_size", 16,
+			"decoder_sparse_step", 2, "mlp_only_layers", 3, "dtype", "float16"),
+		false);
+	ck_assert_uint_eq(config.moe_layers, 1);
+	ck_assert_uint_eq(config.head_dim, 4);
+	ck_assert_uint_eq(model.expert_weights, 4 * 3 * 8 * 16 * 2);
+	/* Two tables, the last norm; attention and norms of 4 layers; 3 MLPs; the router; experts. */
+	ck_assert_uint_eq(model.parameters, 2 * 80 + 8 + 4 * (64 + 32 + 32 + 64 + 16 + 8) +
+						    3 * 3 * 8 * 100 + 4 * 8 + 4 * 3 * 8 * 16);
+	ck_assert_uint_eq(model.weight_matrices, 3 * 4 + 5 + 1);
+	ck_assert_uint_eq(model.kernels_per_step, 4 * 12 + 5 + 20);
+}
+END_TEST
+
+/* Queries, keys, values; with attention_bias the output, too; with mlp_bias gate, up and down. */
+START_TEST(biases_are_counted_where_a_model_has_them)
+{
+	static const char text[] =
+		"{\"architectures\": [\"%s\"], \"hidden_size\": 8, \"intermediate_size\": 100, "
+		"\"num_hidden_layers\": 3, \"num_attention_heads\": 2, "
+		"\"num_key_value_heads\": 1, \"vocab_size\": 10, \"torch_dtype\": "
+		"\"bfloat16\"%s}";
+	static const struct {
+		const char *architecture;
+		const char *keys;
+		u64 biases;
+	} cases[] = {
+		{ "LlamaForCausalLM", "", 0 },
+		{ "MistralForCausalLM", ", \"sliding_window\": null", 0 },
+		{ "Qwen2ForCausalLM", ", \"sliding_window\": 5, \"use_sliding_window\": false",
+		  3 * (8 + 4 + 4) },
+		{ "LlamaForCausalLM", ", \"attention_bias\": true", 3 * (8 + 4 + 4 + 8) },
+		{ "LlamaForCausalLM", ", \"mlp_bias\": true", 3 * (100 + 100 + 8) },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char whole[512];
+		json_error_t bad;
+
+		snprintf(whole, sizeof(whole), text, cases[i].architecture, cases[i].keys);
+		compute(json_loads(whole, 0, &bad), false);
+		ck_assert_uint_eq(model.parameters, 2 * 80 + 8 + 3 * (64 + 32 + 32 + 64 + 16) +
+							    3 * 3 * 8 * 100 + cases[i].biases);
+	}
+}
+END_TEST
+
+/* A byte for each element of a matrix of the layers, and a scale for each matrix or block of 128 x 128. */
+START_TEST(weights_in_fp8_are_a_byte_and_their_scales)
+{
+	compute_shipped("Llama-3.1-8B", true);
+	ck_assert_uint_eq(model.parameters, 8030261248);
+	ck_assert_uint_eq(model.weights, 9081201536);
+	ck_assert_uint_eq(model.weights,
+			  6979321856 + 32 * 7 * 4 + 2 * (8030261248 - 6979321856));
+	ck_assert_uint_eq(model.embeddings, 1050673152);
+	ck_assert_uint_eq(model.kernels_per_step, 32 * (10 + 4) + 20);
+	compute_shipped("Qwen3-30B-A3B", true);
+	config.scale_block[0] = 128;
+	config.scale_block[1] = 128;
+	llm_model_compute(&config, true, &model);
+	ck_assert_uint_eq(model.weights, 31174545408);
+	ck_assert_uint_eq(model.expert_weights, 48ull * 128 * 3 * (2048 * 768 + 16 * 6 * 4));
+}
+END_TEST
+
+/* 1 - (1 - 8 / 128)^tokens, within 2^-31. */
+START_TEST(few_tokens_use_a_part_of_the_experts)
+{
+	ck_assert_uint_eq(llm_model_experts_used(128, 8, 0), 0);
+	ck_assert_uint_eq(llm_model_experts_used(128, 8, 1), (1ull << 32) / 16);
+	ck_assert_uint_eq(llm_model_experts_used(128, 8, 2), 520093696);
+	ck_assert_uint_eq(llm_model_experts_used(128, 8, 16), 2765640551);
+	ck_assert_uint_eq(llm_model_experts_used(128, 8, 2048), 1ull << 32);
+	ck_assert_uint_eq(llm_model_experts_used(4, 4, 1), 1ull << 32);
+}
+END_TEST
+
+/* No product overflows: what is too large for a key is as large as can be. */
+START_TEST(the_largest_model_is_too_large_for_a_number)
+{
+	config = (struct hf_config){
+		.hidden_size = 1 << 24,
+		.intermediate_size = 1 << 24,
+		.num_hidden_layers = 4096,
+		.num_attention_heads = 65536,
+		.num_key_value_heads = 65536,
+		.head_dim = 65536,
+		.vocab_size = 1 << 24,
+		.moe_layers = 4096,
+		.num_experts = 1 << 24,
+		.num_experts_per_tok = 1 << 24,
+		.moe_intermediate_size = 1 << 24,
+		.width = 2,
+	};
+	llm_model_compute(&config, false, &model);
+	ck_assert_uint_eq(model.parameters, U64_MAX);
+	ck_assert_uint_eq(model.weights, U64_MAX);
+	ck_assert_uint_eq(model.flops_per_token, U64_MAX);
+	ck_assert_uint_eq(model.kv_bytes_per_token, 1ull << 46);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, parameters_are_as_published);
+	tcase_add_test(tests, numbers_agree_with_the_profile_that_was_made_by_hand);
+	tcase_add_test(tests, experts_count_by_those_that_a_token_uses);
+	tcase_add_test(tests, only_some_layers_have_experts);
+	tcase_add_test(tests, biases_are_counted_where_a_model_has_them);
+	tcase_add_test(tests, weights_in_fp8_are_a_byte_and_their_scales);
+	tcase_add_test(tests, few_tokens_use_a_part_of_the_experts);
+	tcase_add_test(tests, the_largest_model_is_too_large_for_a_number);
+}
+
+int main(void)
+{
+	return suite_run("llm_model", NULL, NULL, add_tests);
+}
