@@ -187,16 +187,18 @@ START_TEST(unknown_keys_are_named)
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
 		"schema");
-	assert_bad("\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
-		   "s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
-		   "profile, pressure, weights, kv_bytes_per_token, workspace, "
-		   "gpu_memory_utilization, "
-		   "block_tokens, max_batched_tokens, max_sequences, max_model_len, "
-		   "flops_per_token, head_flops, traffic_per_token, attention_flops, "
-		   "attention_tile, efficiency, attention_efficiency, memory_efficiency, "
-		   "kv_bandwidth, kernels_per_step, weight_matrices, layers, kernel_launch, "
-		   "graph_tokens, boot, slo_ttft, slo_itl, "
-		   "trace, client");
+	assert_bad(
+		"\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
+		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
+		"profile, pressure, model, quantization, weights, embeddings, expert_weights, "
+		"experts, experts_per_token, kv_bytes_per_token, workspace, "
+		"gpu_memory_utilization, "
+		"block_tokens, max_batched_tokens, max_sequences, max_model_len, "
+		"flops_per_token, head_flops, traffic_per_token, attention_flops, "
+		"attention_tile, efficiency, attention_efficiency, memory_efficiency, "
+		"kv_bandwidth, kernels_per_step, weight_matrices, layers, kernel_launch, "
+		"graph_tokens, boot, slo_ttft, slo_itl, "
+		"trace, client");
 }
 END_TEST
 
