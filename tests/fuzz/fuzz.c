@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+bool fuzz_accepted;
+
 void fuzz_file_open(struct fuzz_file *file, const void *data, size_t size)
 {
 	file->fd = memfd_create("fuzz", 0);

@@ -6,6 +6,7 @@
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +16,12 @@
 
 /* The target: always 0. The name is libFuzzer's. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/*
+ * Set by the target: was its last input accepted? A scenario and a trace are if they load, a
+ * history of control files if one of its writes succeeds.
+ */
+extern bool fuzz_accepted;
 
 #define FUZZ_ASSERT(condition)                                                             \
 	do {                                                                               \

@@ -4,13 +4,15 @@
  * lines write control files. The others change the memory and TSGs to which limits and settings
  * apply:
  *
- * 0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container c0 c1  u0 u1             charge
- * a chunk; give one back t0 t1  d0 d1             make a TSG; destroy one f
- * the next RPC fails r0 r1                    the container's process ends, and another one
- * starts s  w                     suspend the GPU; wake it up l                        the GPU
- * is lost for good kX                       RM takes chunks by force; the character X says
- * which ones h                        from now on the eviction of a whole chunk leaves half of
- * it, or no longer
+ *	0FILE=TEXT  1FILE=TEXT   write TEXT to FILE of that container
+ *	c0 c1  u0 u1             charge a chunk; give one back
+ *	t0 t1  d0 d1             make a TSG; destroy one
+ *	f                        the next RPC fails
+ *	r0 r1                    the container's process ends, and another one starts
+ *	s  w                     suspend the GPU; wake it up
+ *	l                        the GPU is lost for good
+ *	kX                       RM takes chunks by force; the character X says which ones
+ *	h                        evictions of whole chunks begin, or cease, to leave a half
  *
  * The books are in order after each step. A refused write changes nothing. Writing to a file
  * the text that it shows changes nothing either. While the GPU is suspended or lost, every
@@ -189,6 +191,7 @@ static void step_write(u32 who, const char *line, size_t length)
 	FUZZ_ASSERT(status == -EINVAL || status == -ENOENT || status == -EACCES ||
 		    status == -E2BIG || status == write_refusal() ||
 		    (!write_refusal() && status == -EIO));
+	fuzz_accepted |= !status;
 	if (status == 0)
 		check_rewrite(container, name);
 	else if (status != -EIO)
@@ -371,6 +374,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *at = (const char *)data, *end = at + size;
 
+	fuzz_accepted = false;
 	gpu_init();
 	for (u32 steps = 0; at < end && steps < STEPS_MAX; steps++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));

@@ -64,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	count = find_overrides(text, size, overrides);
-	if (!load(text, strlen(text), overrides, count, &config)) {
+	fuzz_accepted = !load(text, strlen(text), overrides, count, &config);
+	if (fuzz_accepted) {
 		check_resolved(&config);
 		config_destroy(&config);
 	}

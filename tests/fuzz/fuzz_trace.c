@@ -103,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			    how & HOW_SKIP_BAD ? TRACE_BAD_ROWS_SKIP : TRACE_BAD_ROWS_FAIL,
 			    &trace, &err);
 	fuzz_file_close(&file);
+	fuzz_accepted = !status;
 	if (status) {
 		fuzz_check_mistake(status, &err);
 		FUZZ_ASSERT(!trace.requests && !trace.count);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Gives a target every file of the named folders: a bug that fuzzing found is tested for good.
+ *
+ * Files that fuzzing found are called by their SHA-1. The others are written by hand, and reach
+ * deep into the program as long as they are valid. They have to be accepted, or refused if
+ * their name begins with "refused".
  */
 #include "fuzz.h"
 
@@ -9,8 +13,14 @@
 #include <string.h>
 
 #define INPUT_BYTES_MAX (1u << 20)
+#define SHA1_DIGITS	40u
 
-static void replay_file(const char *path)
+static bool has_own_name(const char *name)
+{
+	return strlen(name) != SHA1_DIGITS || strspn(name, "0123456789abcdef") != SHA1_DIGITS;
+}
+
+static void replay_file(const char *path, const char *name)
 {
 	static uint8_t input[INPUT_BYTES_MAX];
 	FILE *file = fopen(path, "rb");
@@ -27,6 +37,8 @@ static void replay_file(const char *path)
 	memcpy(exact, input, size);
 	fprintf(stderr, "%s\n", path);
 	LLVMFuzzerTestOneInput(exact, size);
+	if (has_own_name(name))
+		FUZZ_ASSERT(fuzz_accepted == (strncmp(name, "refused", 7) != 0));
 	free(exact);
 }
 
@@ -42,7 +54,7 @@ static size_t replay_folder(const char *folder)
 
 		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
 		if (entries[i]->d_name[0] != '.') {
-			replay_file(path);
+			replay_file(path, entries[i]->d_name);
 			replayed++;
 		}
 		free(entries[i]);
