@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Does Boost.Context have the two functions that sim/engine/fibre.c declares, and do they work? */
+/*
+ * Does Boost.Context have the two functions that sim/engine/fibre.c declares, and do they work?
+ */
 #include <stddef.h>
 
 struct transfer {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Channels of UVM's own, and the thread that runs them. UVM writes methods into a push buffer, an entry
- * that points to them into the channel's ring, and PUT. The thread reads rings in turn:
+ * Channels of UVM's own, and the thread that runs them. UVM writes methods into a push buffer,
+ * an entry that points to them into the channel's ring, and PUT. The thread reads rings in
+ * turn:
  *
  *      GP entry    address of the segment (bits 39:2), its words (bits 62:42)
  *      segment     header, data words, header, ...

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The copy engine (class C6B5): copies, memsets and semaphores, on physical addresses of vidmem and host
- * memory and on virtual ones. A virtual address has to be mapped: faults of engines cannot be replayed.
+ * The copy engine (class C6B5): copies, memsets and semaphores, on physical addresses of vidmem
+ * and host memory and on virtual ones. A virtual address has to be mapped: faults of engines
+ * cannot be replayed.
  */
 #include "softgpu.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the GPU did, in order, for tests to read; and failures that tests asked for. Both are counted in
- * operations, never in time, so that a test gives the same in every run.
+ * What the GPU did, in order, for tests to read; and failures that tests asked for. Both are
+ * counted in operations, never in time, so that a test gives the same in every run.
  */
 #include "softgpu.h"
 

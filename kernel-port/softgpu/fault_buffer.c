@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The replayable fault buffer, its interrupt, replays and cancels. Registers are plain memory: UVM reads
- * PUT and writes GET.
+ * The replayable fault buffer, its interrupt, replays and cancels. Registers are plain memory:
+ * UVM reads PUT and writes GET.
  *
- * PUT moves when all SM accesses have posted what they have to post, and the interrupt comes then. So a
- * batch of UVM's holds the same faults in every run, however threads are scheduled.
+ * PUT moves when all SM accesses have posted what they have to post, and the interrupt comes
+ * then. So a batch of UVM's holds the same faults in every run, however threads are scheduled.
  *
- * A full buffer loses faults, as hardware does. The access waits, and faults again after the next replay.
+ * A full buffer loses faults, as hardware does. The access waits, and faults again after the
+ * next replay.
  */
 #include "softgpu.h"
 
@@ -28,8 +29,9 @@ static bool softgpu_faults_pending(struct softgpu_fault_buffer *buffer)
 }
 
 /*
- * The interrupt: UVM's top half, which has to be called from a thread. It reschedules itself while it finds
- * faults, and disables the interrupt by a register that does nothing here: extra calls are harmless.
+ * The interrupt: UVM's top half, which has to be called from a thread. It reschedules itself
+ * while it finds faults, and disables the interrupt by a register that does nothing here: extra
+ * calls are harmless.
  */
 static int softgpu_interrupts(void *data)
 {
@@ -124,7 +126,10 @@ bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 		spin_unlock(&buffer->lock);
 		return false;
 	}
-	/* Words of NVC369_BUF_ENTRY: instance, address, time stamp, engine, what happened and valid. */
+	/*
+	 * Words of NVC369_BUF_ENTRY: instance, address, time stamp, engine, what happened and
+	 * valid.
+	 */
 	packet = buffer->packets + SOFTGPU_PACKET_WORDS * buffer->put;
 	packet[0] = lower_32_bits(channel->instance);
 	packet[1] = upper_32_bits(channel->instance);

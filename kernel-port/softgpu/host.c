@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Methods of host (class C56F): semaphores, and memory operations, which invalidate TLBs and replay or
- * cancel faults. Memory barriers and flushes of caches do nothing: there are no caches.
+ * Methods of host (class C56F): semaphores, and memory operations, which invalidate TLBs and
+ * replay or cancel faults. Memory barriers and flushes of caches do nothing: there are no
+ * caches.
  */
 #include "softgpu.h"
 

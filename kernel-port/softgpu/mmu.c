@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Page tables of version 2 (Pascal to Ampere), which UVM writes: five levels, 49 bits of address.
+ * Page tables of version 2 (Pascal to Ampere), which UVM writes: five levels, 49 bits of
+ * address.
  *
  *      bits    48:47   46:38   37:29   28:21                  20:16 of 64 KB pages, 20:12 of 4 KB
  *      level   PDE3    PDE2    PDE1    PDE0, of two words      PTE
  *
- * The first word of a PDE0 leads to PTEs of 64 KB pages, the second to PTEs of 4 KB pages; or the first word
- * is the PTE of a 2 MB page. A PDE1 may be the PTE of a 512 MB page. An invalid PTE of a 64 KB page
- * with the bit PRIVILEGE set says that its 4 KB pages are invalid, too, whatever their PTEs hold.
+ * The first word of a PDE0 leads to PTEs of 64 KB pages, the second to PTEs of 4 KB pages; or
+ * the first word is the PTE of a 2 MB page. A PDE1 may be the PTE of a 512 MB page. An invalid
+ * PTE of a 64 KB page with the bit PRIVILEGE set says that its 4 KB pages are invalid, too,
+ * whatever their PTEs hold.
  */
 #include "softgpu.h"
 
@@ -29,7 +31,10 @@ static u32 softgpu_entry_aperture(u64 entry)
 	return entry >> 1 & 3;
 }
 
-/* The address in an entry, in units of 4 KB from bit 8 on: 25 bits of vidmem, 46 of host memory. */
+/*
+ * The address in an entry, in units of 4 KB from bit 8 on: 25 bits of vidmem, 46 of host
+ * memory.
+ */
 static u64 softgpu_entry_address(u64 entry, enum softgpu_aperture aperture)
 {
 	u64 bits = aperture == SOFTGPU_VIDMEM ? 25 : 46;
@@ -78,7 +83,9 @@ static bool softgpu_pde0(struct softgpu *gpu, enum softgpu_aperture aperture, u6
 		enum softgpu_aperture in = softgpu_entry_aperture(big) == SOFTGPU_PDE_VIDMEM ?
 						   SOFTGPU_VIDMEM :
 						   SOFTGPU_SYSMEM;
-		/* A table of 32 entries: its address is in units of 256 bytes, from bit 4 on. */
+		/*
+		 * A table of 32 entries: its address is in units of 256 bytes, from bit 4 on.
+		 */
 		u64 bits = in == SOFTGPU_VIDMEM ? 29 : 50;
 		u64 table = (big >> 4 & (BIT_ULL(bits) - 1)) << 8;
 

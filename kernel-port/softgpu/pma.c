@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * RM's physical memory allocator (PMA), from which UVM and RM take device memory: pages of 64 KB, the
- * lowest free ones first. When RM itself finds none, it asks UVM to evict.
+ * RM's physical memory allocator (PMA), from which UVM and RM take device memory: pages of 64
+ * KB, the lowest free ones first. When RM itself finds none, it asks UVM to evict.
  */
 #include "softgpu.h"
 
@@ -223,7 +223,10 @@ static int softgpu_pma_evict(struct softgpu *gpu)
 
 	if (!evict)
 		return -ENOMEM;
-	/* UVM takes the end for the first address behind the range: "address + size > end" fails. */
+	/*
+	 * UVM takes the end for the first address behind the range: "address + size > end"
+	 * fails.
+	 */
 	status = evict(pma->evict_data, SOFTGPU_CHUNK, &address, 1, 0,
 		       pma->chunks * SOFTGPU_CHUNK, UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
 	if (status != NV_OK) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The RM interface: sessions, the GPU and what it can do. UVM registers its callbacks, opens a session, then
- * a GPU, a device on it, fault buffers, an address space, the PMA, TSGs and channels, in this order.
- * Memory and address spaces are in rm_space.c, channels in channel.c, faults in fault_buffer.c.
+ * The RM interface: sessions, the GPU and what it can do. UVM registers its callbacks, opens a
+ * session, then a GPU, a device on it, fault buffers, an address space, the PMA, TSGs and
+ * channels, in this order. Memory and address spaces are in rm_space.c, channels in channel.c,
+ * faults in fault_buffer.c.
  */
 #include "softgpu.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The RM interface: address spaces, and memory that RM allocates and maps for UVM: rings, semaphores, push
- * buffers. RM's mappings are a list of their own, not PTEs: the page tables are UVM's.
+ * The RM interface: address spaces, and memory that RM allocates and maps for UVM: rings,
+ * semaphores, push buffers. RM's mappings are a list of their own, not PTEs: the page tables
+ * are UVM's.
  */
 #include "softgpu.h"
 
@@ -221,8 +222,8 @@ void nvUvmInterfaceMemoryFree(uvmGpuAddressSpaceHandle handle, UvmGpuPointer va)
 }
 
 /*
- * Map vidmem for the CPU: its chunks lie anywhere in host memory. The mapping stays until the memory is
- * freed. Returns NULL without memory. LOCKING: softgpu.lock.
+ * Map vidmem for the CPU: its chunks lie anywhere in host memory. The mapping stays until the
+ * memory is freed. Returns NULL without memory. LOCKING: softgpu.lock.
  */
 static void *softgpu_memory_map(struct softgpu *gpu, struct softgpu_memory *memory)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Channels of CUDA's user mode, and the accesses that kernels on them make. The thread that asks for an access
- * plays the SM: it translates, touches the word, or posts a fault and waits for a replay. Several
- * accesses wait at once, as those of many warps do. Two that fault on one page post one fault.
+ * Channels of CUDA's user mode, and the accesses that kernels on them make. The thread that
+ * asks for an access plays the SM: it translates, touches the word, or posts a fault and waits
+ * for a replay. Several accesses wait at once, as those of many warps do. Two that fault on one
+ * page post one fault.
  */
 #include "softgpu.h"
 
@@ -77,8 +78,8 @@ static void softgpu_run_fault(struct softgpu_run *run, u64 va, u32 type)
 }
 
 /*
- * Try all accesses of the window. Accesses that fault stay in it. Returns 0, or -ENODEV: the channel is
- * gone.
+ * Try all accesses of the window. Accesses that fault stay in it. Returns 0, or -ENODEV: the
+ * channel is gone.
  */
 static int softgpu_run_window(struct softgpu_run *run)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A software GPU below NVIDIA's driver. softgpu.ko stands in for nvidia.ko towards an unmodified
- * nvidia-uvm.ko:
+ * A software GPU below NVIDIA's driver. softgpu.ko stands in for nvidia.ko towards an
+ * unmodified nvidia-uvm.ko:
  *
  *      nvidia-uvm.ko --calls of the RM interface--> rm.c, rm_space.c, pma.c, channel.c
  *          |    ^
@@ -10,8 +10,8 @@
  *          '--push buffers--> channel.c --> host.c ---invalidate, replay'
  *                                 '-------> copy_engine.c --> memory.c
  *
- * It is a GA100: host class C56F, copy class C6B5, page tables of version 2. Device memory is host
- * memory, allocated in chunks of 2 MB when it is touched.
+ * It is a GA100: host class C56F, copy class C6B5, page tables of version 2. Device memory is
+ * host memory, allocated in chunks of 2 MB when it is touched.
  *
  * LOCKING, outermost first:
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
@@ -126,7 +126,9 @@ struct softgpu_user_channel {
 	u32 runlist[0x100];
 };
 
-/* A cancel of faults: accesses that waited before the replay number @replay end with an error. */
+/*
+ * A cancel of faults: accesses that waited before the replay number @replay end with an error.
+ */
 struct softgpu_cancel {
 	u64 replay;
 	u64 directory;
@@ -154,7 +156,9 @@ struct softgpu_fault_buffer {
 	struct task_struct *interrupts;
 };
 
-/* The physical memory allocator. Pages of 64 KB, used and pinned; chunks of 2 MB that RM took. */
+/*
+ * The physical memory allocator. Pages of 64 KB, used and pinned; chunks of 2 MB that RM took.
+ */
 struct softgpu_pma {
 	spinlock_t lock;
 	unsigned long *used;
@@ -228,8 +232,8 @@ int softgpu_memory_init(struct softgpu *gpu, u64 bytes);
 void softgpu_memory_destroy(struct softgpu *gpu);
 
 /*
- * The bytes at a physical address. *bytes is how many are wanted, and comes back as how many of them lie
- * together. Returns NULL, with a message, where there is no memory. May sleep.
+ * The bytes at a physical address. *bytes is how many are wanted, and comes back as how many of
+ * them lie together. Returns NULL, with a message, where there is no memory. May sleep.
  */
 void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address,
 		       u64 *bytes);
@@ -237,7 +241,10 @@ void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 /* Clear a range of vidmem. */
 void softgpu_vidmem_clear(struct softgpu *gpu, u64 address, u64 bytes);
 
-/* mmu.c: walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault. */
+/*
+ * mmu.c: walk the page tables that UVM writes. Returns whether @va is mapped; else the type of
+ * fault.
+ */
 bool softgpu_mmu_walk(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
 		      u32 *ret_fault);
 
@@ -248,25 +255,27 @@ void softgpu_tlb_init(struct softgpu_tlb *tlb);
 void softgpu_tlb_flush(struct softgpu_space *space);
 
 /*
- * Translate for an access. A cached translation is used whatever the page tables say now: it may be
- * stale. Only one that permits too little is looked up again, as on hardware.
- * Returns whether the access may go on; else the type of fault.
+ * Translate for an access. A cached translation is used whatever the page tables say now: it
+ * may be stale. Only one that permits too little is looked up again, as on hardware. Returns
+ * whether the access may go on; else the type of fault.
  * LOCKING: walkers for read, or the engine thread.
  */
 bool softgpu_tlb_translate(struct softgpu_space *space, u64 va, enum softgpu_op op,
 			   struct softgpu_mapping *ret_mapping, u32 *ret_fault);
 
 /*
- * Drop the cached translations of 2^@order pages of 4 KB around @va, of the address space with that page
- * directory. @order 64: all of them. Waits until all accesses that use a translation are over.
+ * Drop the cached translations of 2^@order pages of 4 KB around @va, of the address space with
+ * that page directory. @order 64: all of them. Waits until all accesses that use a translation
+ * are over.
  */
 void softgpu_tlb_invalidate(struct softgpu *gpu, u64 directory, u64 va, u32 order);
 
 /* rm_space.c */
 
 /*
- * The bytes at a virtual address, for an engine: memory of RM or what the page tables map. *bytes as in
- * softgpu_physical(). Returns NULL, with a message, where nothing is mapped. LOCKING: softgpu.lock.
+ * The bytes at a virtual address, for an engine: memory of RM or what the page tables map.
+ * *bytes as in softgpu_physical(). Returns NULL, with a message, where nothing is mapped.
+ * LOCKING: softgpu.lock.
  */
 void *softgpu_translate(struct softgpu_space *space, u64 va, u64 *bytes);
 
@@ -293,7 +302,10 @@ void softgpu_faults_destroy(struct softgpu *gpu);
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
 
-/* Post one. Returns false if the buffer was full: the fault is lost, the next replay brings it again. */
+/*
+ * Post one. Returns false if the buffer was full: the fault is lost, the next replay brings it
+ * again.
+ */
 bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 			enum softgpu_op op);
 
@@ -314,7 +326,9 @@ void softgpu_wake_accesses(struct softgpu *gpu);
 int softgpu_pma_init(struct softgpu *gpu);
 void softgpu_pma_destroy(struct softgpu *gpu);
 
-/* RM takes chunks of 2 MB for itself, and evicts those of UVM if it must. Returns 0 or -ENOMEM. */
+/*
+ * RM takes chunks of 2 MB for itself, and evicts those of UVM if it must. Returns 0 or -ENOMEM.
+ */
 int softgpu_pma_take(struct softgpu *gpu, u64 bytes);
 void softgpu_pma_give(struct softgpu *gpu);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * NVIDIA's driver, as the software GPU sees it: the interface between nvidia-uvm.ko and nvidia.ko, and
- * the classes and registers of an Ampere GPU. The headers are those of the tree that nvidia-uvm.ko is
- * built from; none of them is here.
+ * NVIDIA's driver, as the software GPU sees it: the interface between nvidia-uvm.ko and
+ * nvidia.ko, and the classes and registers of an Ampere GPU. The headers are those of the tree
+ * that nvidia-uvm.ko is built from; none of them is here.
  *
  * The interface differs from version to version. version.sh looks into the tree's headers and
  * writes softgpu_version.h, with these names defined where they hold:
@@ -19,8 +19,8 @@
  *   SOFTGPU_RUNLIST_PRI         UvmGpuChannelInstanceInfo has pRunlistPRIBaseRegister
  *   SOFTGPU_CONST_COUNTER       EnableAccessCntr() takes a pointer to const
  *
- * Only 535 is tested here. Functions that are declared and that no file here defines are generated
- * (stubs.sh): they say their name once and return NV_ERR_NOT_SUPPORTED.
+ * Only 535 is tested here. Functions that are declared and that no file here defines are
+ * generated (stubs.sh): they say their name once and return NV_ERR_NOT_SUPPORTED.
  */
 #ifndef SOFTGPU_DRIVER_H
 #define SOFTGPU_DRIVER_H

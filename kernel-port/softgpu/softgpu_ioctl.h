@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * /dev/softgpu: a test lets the SMs of the software GPU touch memory, asks what the GPU did, and makes
- * it fail. One reader of events at a time sees all of them.
+ * /dev/softgpu: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
+ * and makes it fail. One reader of events at a time sees all of them.
  */
 #ifndef SOFTGPU_IOCTL_H
 #define SOFTGPU_IOCTL_H
@@ -19,9 +19,9 @@ enum softgpu_op {
 
 /*
  * Access @count words of 8 bytes, @stride bytes apart, from @va on, as a kernel on the channel
- * (@client, @channel) does. Up to @window accesses (1 to 256) wait for their fault at once. Returns when
- * all are done: 0; ENOENT: no such channel; ENODEV: the channel went away; ETIMEDOUT: no replay for 30 s;
- * EINTR: killed.
+ * (@client, @channel) does. Up to @window accesses (1 to 256) wait for their fault at once.
+ * Returns when all are done: 0; ENOENT: no such channel; ENODEV: the channel went away;
+ * ETIMEDOUT: no replay for 30 s; EINTR: killed.
  */
 struct softgpu_access {
 	__u32 client;
@@ -58,7 +58,10 @@ enum softgpu_event_kind {
 	SOFTGPU_EVENT_FAULT,  /* a: VA, b: enum softgpu_op */
 };
 
-/* Bits of softgpu_event.how of a copy. A virtual source lies in a push buffer: page-table entries. */
+/*
+ * Bits of softgpu_event.how of a copy. A virtual source lies in a push buffer: page-table
+ * entries.
+ */
 #define SOFTGPU_TO_VIDMEM      1u
 #define SOFTGPU_FROM_VIDMEM    2u
 #define SOFTGPU_VIRTUAL_SOURCE 4u
@@ -82,7 +85,10 @@ enum softgpu_failure {
 	SOFTGPU_FAILURES,
 };
 
-/* Let the operation fail @count times, after it has succeeded @skip times. @count 0: fail no more. */
+/*
+ * Let the operation fail @count times, after it has succeeded @skip times. @count 0: fail no
+ * more.
+ */
 struct softgpu_fail {
 	__u32 failure; /* enum softgpu_failure */
 	__u32 skip;
@@ -96,6 +102,8 @@ struct softgpu_fail {
 #define SOFTGPU_RM_TAKE _IOW('S', 3, __u64)
 #define SOFTGPU_RM_GIVE _IO('S', 4)
 #define SOFTGPU_FAIL	_IOW('S', 5, struct softgpu_fail)
-/* read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none. */
+/*
+ * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
+ */
 
 #endif

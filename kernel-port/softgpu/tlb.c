@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The TLB. It forgets nothing by itself: a translation that was used once is used until the driver
- * invalidates it, even if the page tables say something else by then. Real TLBs are small and forget
- * early, so a driver that lacks an invalidate works most of the time. Here it always shows: an access
- * through a stale entry reads or writes memory that belongs to something else by then.
+ * The TLB. It forgets nothing by itself: a translation that was used once is used until the
+ * driver invalidates it, even if the page tables say something else by then. Real TLBs are
+ * small and forget early, so a driver that lacks an invalidate works most of the time. Here it
+ * always shows: an access through a stale entry reads or writes memory that belongs to
+ * something else by then.
  *
- * Only translations are cached, no page directories; and only valid ones, as on hardware, where a driver
- * need not invalidate what was not mapped. A cached entry that permits too little is looked up again.
+ * Only translations are cached, no page directories; and only valid ones, as on hardware, where
+ * a driver need not invalidate what was not mapped. A cached entry that permits too little is
+ * looked up again.
  */
 #include "softgpu.h"
 

@@ -25,14 +25,14 @@ struct app_env {
 };
 
 /*
- * Open a listener for pressure events of the container, if the application is to listen. Returns
- * 0 or -ENOMEM. gvm_listener_close() is due, and right for one that was not opened.
+ * Open a listener for pressure events of the container, if the application is to listen.
+ * Returns 0 or -ENOMEM. gvm_listener_close() is due, and right for one that was not opened.
  */
 int app_listen(const struct app_env *env, struct gvm_listener *listener);
 
 /*
- * Blocking: a closed loop waits before it begins, up to the scenario's jitter.start, by the seed. Returns
- * 0 or -EINTR.
+ * Blocking: a closed loop waits before it begins, up to the scenario's jitter.start, by the
+ * seed. Returns 0 or -EINTR.
  */
 int app_start_late(const struct app_env *env);
 
@@ -43,26 +43,28 @@ enum app_reason app_death(const struct app_env *env);
 int app_host_work(const struct app_env *env, u64 ns);
 
 /*
- * An application type. All that the rest of the program knows of it is here: a new one is a file,
- * and a line in list.h.
+ * An application type. All that the rest of the program knows of it is here: a new one is a
+ * file, and a line in list.h.
  */
 struct sim_app {
 	struct cfg_keys keys;		 /* its name and its keys of a scenario */
 	const struct app_report *report; /* what results say of it; NULL: nothing */
 	/*
-	 * Before the simulation: check what needs the whole machine, read files. The process has
-	 * not started yet. Returns 0 or a negative enum sim_exit. NULL: nothing to prepare.
+	 * Before the simulation: check what needs the whole machine, read files. The process
+	 * has not started yet. Returns 0 or a negative enum sim_exit. NULL: nothing to prepare.
 	 */
 	int (*prepare)(struct app_env *env, struct sim_error *err);
 	/* Free what prepare made, also after it failed. NULL: nothing. */
 	void (*discard)(struct app_env *env);
-	/* How long before the container's start its process starts, ns. NULL: it starts then. */
+	/*
+	 * How long before the container's start its process starts, ns. NULL: it starts then.
+	 */
 	u64 (*ahead_ns)(const struct cfg_container *container);
 	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return
-	 * its own actors have ended. The caller destroys the context, and ends the process if it
-	 * has not ended itself.
+	 * its own actors have ended. The caller destroys the context, and ends the process if
+	 * it has not ended itself.
 	 */
 	int (*run)(const struct app_env *env);
 };

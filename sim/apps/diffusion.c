@@ -7,33 +7,35 @@
  *
  *     host | a pass of the text encoders for each prompt | steps of the denoiser | decoder | host
  *
- * Half of the host's work (tokenising, preparing the scheduler) is done before the first launch,
- * half (fetching the picture and converting it) after the last kernel. The GPU has no work of
- * this pipeline then. In between the host waits for nothing. It launches all phases ahead, so only the
- * launches of its own kernels can delay a phase.
+ * Half of the host's work (tokenising, preparing the scheduler) is done before the first
+ * launch, half (fetching the picture and converting it) after the last kernel. The GPU has no
+ * work of this pipeline then. In between the host waits for nothing. It launches all phases
+ * ahead, so only the launches of its own kernels can delay a phase.
  *
- * Each phase touches weights of its own. A product of a weight matrix with few tokens, as in the text
- * encoders, touches all of the matrix as it begins: its thread blocks read all parts of it side by side.
- * So it faults on tens of blocks at once where they are not resident (T5: 16 or 40), and the GPU stays
- * with it until they have come. A product with the 8,858 tokens of the denoiser goes through its matrix
- * bit by bit, since most of its thread blocks read the same part. Both were seen on an H200
- * (plots/reference/hardware/h200-580-footprints.txt). The matrices of one model count as equal.
+ * Each phase touches weights of its own. A product of a weight matrix with few tokens, as in
+ * the text encoders, touches all of the matrix as it begins: its thread blocks read all parts
+ * of it side by side. So it faults on tens of blocks at once where they are not resident (T5:
+ * 16 or 40), and the GPU stays with it until they have come. A product with the 8,858 tokens of
+ * the denoiser goes through its matrix bit by bit, since most of its thread blocks read the
+ * same part. Both were seen on an H200 (plots/reference/hardware/h200-580-footprints.txt). The
+ * matrices of one model count as equal.
  *
- * Activations live in one pool that the phases share, as in PyTorch's caching allocator. It never
- * shrinks, and each phase uses its beginning. The allocator deals in 2 MB, so touches are of whole
- * blocks. The first image touches all of the pool: convolutions are tried with more workspace than they
- * use later. Other images touch what their phases need. Of the tables of embeddings a prompt reads a few
- * rows. They are loaded, and not touched again here.
+ * Activations live in one pool that the phases share, as in PyTorch's caching allocator. It
+ * never shrinks, and each phase uses its beginning. The allocator deals in 2 MB, so touches are
+ * of whole blocks. The first image touches all of the pool: convolutions are tried with more
+ * workspace than they use later. Other images touch what their phases need. Of the tables of
+ * embeddings a prompt reads a few rows. They are loaded, and not touched again here.
  *
- * With app.pressure it listens for pressure events. It looks for one between two images, when the pool is
- * not in use. After an event it empties the pool and makes the next image in smaller batches. A pass of
- * the denoiser has a batch of two: the image with its prompt, and without. It becomes two passes, each
- * with half of the activations. Both read the weights. An event during an image waits for the end of the
- * image. The driver evicts meanwhile if it needs the memory sooner.
+ * With app.pressure it listens for pressure events. It looks for one between two images, when
+ * the pool is not in use. After an event it empties the pool and makes the next image in
+ * smaller batches. A pass of the denoiser has a batch of two: the image with its prompt, and
+ * without. It becomes two passes, each with half of the activations. Both read the weights. An
+ * event during an image waits for the end of the image. The driver evicts meanwhile if it needs
+ * the memory sooner.
  *
- * Before the first image the weights are loaded, at the rate at which the host reads and converts
- * them. Without such a rate the first image faults them in. The pool grows with the first image
- * either way.
+ * Before the first image the weights are loaded, at the rate at which the host reads and
+ * converts them. Without such a rate the first image faults them in. The pool grows with the
+ * first image either way.
  */
 #include "apps/app.h"
 
@@ -96,8 +98,8 @@ static int diffusion_allocate(struct diffusion *diffusion)
 }
 
 /*
- * A phase of @kernels kernels: their time, and what they access. Arithmetic and memory traffic do
- * not overlap perfectly in eager kernels: their times add up.
+ * A phase of @kernels kernels: their time, and what they access. Arithmetic and memory traffic
+ * do not overlap perfectly in eager kernels: their times add up.
  */
 static void phase_init(const struct diffusion *diffusion, struct diffusion_phase *phase,
 		       u64 kernels, u64 flops, u64 traffic, struct cuda_access first,
@@ -165,8 +167,8 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 }
 
 /*
- * Blocking: load all weights in parts, each of them when the host has it ready. Returns 0, -EIO,
- * -EINTR or -ENOMEM.
+ * Blocking: load all weights in parts, each of them when the host has it ready. Returns 0,
+ * -EIO, -EINTR or -ENOMEM.
  */
 static int diffusion_load(const struct diffusion *diffusion)
 {
@@ -221,8 +223,8 @@ static int diffusion_compute(const struct diffusion *diffusion)
 }
 
 /*
- * Blocking: make one image, in smaller batches if there was pressure since the last one. Returns 0, -EIO,
- * -EINTR or -ENOMEM.
+ * Blocking: make one image, in smaller batches if there was pressure since the last one.
+ * Returns 0, -EIO, -EINTR or -ENOMEM.
  */
 static int diffusion_make_image(struct diffusion *diffusion)
 {
@@ -247,7 +249,10 @@ static int diffusion_make_image(struct diffusion *diffusion)
 	return status;
 }
 
-/* Blocking: make one image and log it. Its record says "dropped" until it ends, as the run may end first. */
+/*
+ * Blocking: make one image and log it. Its record says "dropped" until it ends, as the run may
+ * end first.
+ */
 static int diffusion_log_image(struct diffusion *diffusion)
 {
 	struct app_log *log = diffusion->env->log;

@@ -33,7 +33,10 @@ struct cfg_diffusion {
 	u64 kernels_per_pass;
 	u64 kernels_text;
 	u64 kernels_decoder;
-	/* Weight matrices: each is read by one kernel, as a whole. 0: bit by bit, by all kernels. */
+	/*
+	 * Weight matrices: each is read by one kernel, as a whole. 0: bit by bit, by all
+	 * kernels.
+	 */
 	u64 text_matrices;
 	u64 clip_matrices;
 	u64 host_per_image; /* ns of host work an image, reference host */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reading a config.json. What is the same in all models of an architecture is not in its file (Qwen2 always has
- * biases of queries, keys and values): it is in the table here. The defaults are those of Hugging Face's
- * configuration classes, but sizes without which there is no model have none.
+ * Reading a config.json. What is the same in all models of an architecture is not in its file
+ * (Qwen2 always has biases of queries, keys and values): it is in the table here. The defaults
+ * are those of Hugging Face's configuration classes, but sizes without which there is no model
+ * have none.
  */
 #include "apps/hf_config.h"
 
@@ -22,7 +23,9 @@
 /* No default: the key has to be there. */
 #define REQUIRED UINT64_MAX
 
-/* Bounds: a larger model is a slip, and none of these overflows the arithmetic of llm_model.c. */
+/*
+ * Bounds: a larger model is a slip, and none of these overflows the arithmetic of llm_model.c.
+ */
 #define SIZE_MAX_ELEMENTS (1ull << 24)
 #define LAYERS_MAX	  4096
 #define HEADS_MAX	  65536
@@ -40,7 +43,10 @@ static const struct architecture {
 	{ .name = "Qwen3MoeForCausalLM", .qk_norm = true, .experts = true },
 };
 
-/* A file that is being read. After the first mistake, which is in *err, nothing is read any more. */
+/*
+ * A file that is being read. After the first mistake, which is in *err, nothing is read any
+ * more.
+ */
 struct reader {
 	const json_t *root;
 	const char *file;
@@ -138,7 +144,10 @@ static u64 read_width(struct reader *reader)
 	return 2;
 }
 
-/* Layer i, from 0, has experts if i + 1 is a multiple of decoder_sparse_step and i is not listed. */
+/*
+ * Layer i, from 0, has experts if i + 1 is a multiple of decoder_sparse_step and i is not
+ * listed.
+ */
 static void read_experts(struct reader *reader, struct hf_config *config)
 {
 	const json_t *dense = read_value(reader, "mlp_only_layers");
@@ -162,7 +171,10 @@ static void read_experts(struct reader *reader, struct hf_config *config)
 	}
 }
 
-/* Quantized are the weights of linear layers, but not the router of experts and the output layer. */
+/*
+ * Quantized are the weights of linear layers, but not the router of experts and the output
+ * layer.
+ */
 static void read_quantization(struct reader *reader, struct hf_config *config)
 {
 	const json_t *quantization = read_value(reader, "quantization_config");

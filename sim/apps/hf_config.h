@@ -11,8 +11,8 @@
 struct sim_error;
 
 /*
- * A decoder: layers of attention with grouped keys and values, and a gated MLP or experts. Members have the
- * names of config.json where they are its keys.
+ * A decoder: layers of attention with grouped keys and values, and a gated MLP or experts.
+ * Members have the names of config.json where they are its keys.
  */
 struct hf_config {
 	u64 hidden_size;
@@ -37,8 +37,9 @@ struct hf_config {
 };
 
 /*
- * Read the object @root of @file. Architectures of the Llama, Mistral, Qwen2, Qwen3 and Qwen3-MoE shape are
- * known. Returns 0 or -SIM_EXIT_USER, with a message that names @file and the key.
+ * Read the object @root of @file. Architectures of the Llama, Mistral, Qwen2, Qwen3 and
+ * Qwen3-MoE shape are known. Returns 0 or -SIM_EXIT_USER, with a message that names @file and
+ * the key.
  */
 int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
 		   struct sim_error *err);

@@ -10,18 +10,20 @@
  * Layout
  * ======
  *
- * K and V of each layer are tensors of their own, indexed by block: a block is not a run of bytes
- * but (2 x layers) pieces, one in each tensor. With 16 tokens, 8 heads of 128 and bf16 a piece is
- * 32 KB, so 64 consecutive blocks fill one 2 MB chunk of each tensor and two of them share a page:
+ * K and V of each layer are tensors of their own, indexed by block: a block is not a run of
+ * bytes but (2 x layers) pieces, one in each tensor. With 16 tokens, 8 heads of 128 and bf16 a
+ * piece is 32 KB, so 64 consecutive blocks fill one 2 MB chunk of each tensor and two of them
+ * share a page:
  *
  *     tensor K0   | group 0: b0 b1 .. b63 | group 1: b64 .. |      one chunk a group
  *     tensor V0   | group 0: b0 b1 .. b63 | group 1: b64 .. |
  *     ...                                                          chunks_per_group tensors
  *
- * Block b lies on page (b % 64) / 2 of every chunk of its group, so one mask describes them all.
- * Other models' pieces have other sizes; the same mask is kept for them as an approximation, over
- * as many chunks as the group's bytes need. Groups are laid out one behind the other here, where
- * vLLM has tensor after tensor: paging looks at chunks and never at how they are ordered.
+ * Block b lies on page (b % 64) / 2 of every chunk of its group, so one mask describes them
+ * all. Other models' pieces have other sizes; the same mask is kept for them as an
+ * approximation, over as many chunks as the group's bytes need. Groups are laid out one behind
+ * the other here, where vLLM has tensor after tensor: paging looks at chunks and never at how
+ * they are ordered.
  */
 #ifndef SIM_APPS_KV_POOL_H
 #define SIM_APPS_KV_POOL_H
@@ -35,10 +37,10 @@
  * Parked groups
  * =============
  *
- * A server that is asked for memory can do without the groups of which no block is in use. Such a
- * group leaves the queue, its memory is given back, and it is parked: its blocks are free still, but
- * handed out only when no others are left, and then a group at a time. So the pool in use is as
- * large as the load has been since, instead of all of it in turn.
+ * A server that is asked for memory can do without the groups of which no block is in use. Such
+ * a group leaves the queue, its memory is given back, and it is parked: its blocks are free
+ * still, but handed out only when no others are left, and then a group at a time. So the pool
+ * in use is as large as the load has been since, instead of all of it in turn.
  */
 
 /* The blocks of one request. All-zero: none. */
@@ -81,8 +83,8 @@ bool kv_pool_grow(struct kv_pool *pool, struct kv_blocks *blocks, u32 count);
 void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
 
 /*
- * Take a group without blocks in use out of the queue: the one whose block was freed last. Returns
- * the group, or KV_NO_GROUP. Park it when its memory has been given back.
+ * Take a group without blocks in use out of the queue: the one whose block was freed last.
+ * Returns the group, or KV_NO_GROUP. Park it when its memory has been given back.
  */
 #define KV_NO_GROUP 0xffffffffu
 u32 kv_pool_take_group(struct kv_pool *pool);

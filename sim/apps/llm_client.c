@@ -13,8 +13,8 @@
  *    in flight then is dropped from all statistics, or awaited.
  *  - client.max_open: it holds so many connections and no more. A request that comes on top
  *    fails at once and never reaches the server.
- *  - Against a server whose context died it goes on: each connection is refused, and counts as a
- *    failed request. (A real client sees the same, since the port is closed.)
+ *  - Against a server whose context died it goes on: each connection is refused, and counts as
+ *    a failed request. (A real client sees the same, since the port is closed.)
  */
 #include "apps/llm_server.h"
 

@@ -3,8 +3,9 @@
  * From a model's config.json to the numbers of an LLM server
  * ==========================================================
  *
- * A decoder has a table of embeddings, layers, and an output layer, which may be that table. With H the hidden
- * size, q and kv the widths of all query heads and of all key heads, and I the width of the MLP, a layer has
+ * A decoder has a table of embeddings, layers, and an output layer, which may be that table.
+ * With H the hidden size, q and kv the widths of all query heads and of all key heads, and I
+ * the width of the MLP, a layer has
  *
  *     attention   H q + 2 H kv + q H       queries, keys and values, output
  *     MLP         3 H I                    gate, up, down
@@ -13,19 +14,24 @@
  *
  * parameters, and biases where its architecture has them. From these counts follow:
  *
- * - weights: 2 bytes a parameter. With fp8 one byte a parameter of attention, MLP and experts, and a scale of 4
+ * - weights: 2 bytes a parameter. With fp8 one byte a parameter of attention, MLP and experts,
+ * and a scale of 4
  *   bytes for each block or matrix; the rest stays as it is, as in vLLM.
  * - FLOP of a token: 2 for each parameter of a matrix that it uses.
  * - KV of a token: 2 kv a layer. KV stays in the model's own type.
- * - traffic of a token beside the products, a layer: two additions with norm, the gate, rotation and KV write;
+ * - traffic of a token beside the products, a layer: two additions with norm, the gate,
+ * rotation and KV write;
  *   with experts also the sum of k results.
- * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write, attention, o, norm,
+ * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write,
+ * attention, o, norm,
  *   gate_up, gate, down), 2 more for norms of queries and keys, 5 more for experts (router, choice, two to sort
  *   tokens, two products, gate, sum in place of three), 4 more that quantize activations for fp8; and 20 for
  *   embedding and sampling.
- * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router, too; the output layer.
+ * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router,
+ * too; the output layer.
  *
- * A table of embeddings that is not the output layer is not read by a step: a token reads one row.
+ * A table of embeddings that is not the output layer is not read by a step: a token reads one
+ * row.
  */
 #include "apps/llm_model.h"
 
@@ -124,7 +130,10 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 	struct tally experts = tally_times(tally_times(expert, config->num_experts), sparse);
 	u128 router = (u128)config->num_experts * hidden * sparse;
 	u128 vectors = hidden + (u128)layers * 2 * hidden; /* norms and biases */
-	/* Additions with norm read two values and write two; rotation with KV write, and the gate, three. */
+	/*
+	 * Additions with norm read two values and write two; rotation with KV write, and the
+	 * gate, three.
+	 */
 	u128 traffic =
 		(u128)layers * (2 * 4 * hidden + 3 * (q + 2 * kv)) +
 		(u128)dense * 3 * config->intermediate_size +
@@ -165,7 +174,9 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 							     experts.parameters - idle)),
 		.head_flops = saturate(PRODUCT_FLOPS * table),
 		.traffic_per_token = saturate(config->width * traffic),
-		/* Query times key, weight times value: a multiplication and an addition each. */
+		/*
+		 * Query times key, weight times value: a multiplication and an addition each.
+		 */
 		.attention_flops = saturate((u128)layers * q * 4),
 		.kernels_per_step = layers * kernels + sparse * EXPERT_KERNELS + STEP_KERNELS,
 		.weight_matrices = dense * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES + 1,

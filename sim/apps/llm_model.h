@@ -35,18 +35,22 @@ struct llm_model {
 	u64 layers;
 };
 
-/* The numbers of @config, with weights of linear layers in fp8 if @fp8. Too large ones are U64_MAX. */
+/*
+ * The numbers of @config, with weights of linear layers in fp8 if @fp8. Too large ones are
+ * U64_MAX.
+ */
 void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model);
 
 /*
- * The derive() of an LLM server: if @container has app.model, set the keys that follow from it. Returns 0 or a
- * negative enum sim_exit.
+ * The derive() of an LLM server: if @container has app.model, set the keys that follow from it.
+ * Returns 0 or a negative enum sim_exit.
  */
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container);
 
 /*
- * Of @experts equal experts, of which each token uses @experts_per_token: the share that at least one of @tokens
- * tokens uses, in units of 2^-32. Tokens choose alike and independently. @experts_per_token is at least 1.
+ * Of @experts equal experts, of which each token uses @experts_per_token: the share that at
+ * least one of @tokens tokens uses, in units of 2^-32. Tokens choose alike and independently.
+ * @experts_per_token is at least 1.
  */
 u64 llm_model_experts_used(u64 experts, u64 experts_per_token, u64 tokens);
 

@@ -4,19 +4,20 @@
  * =======================================
  *
  * vLLM fills its share of the GPU with KV blocks and walks through all of them in turn. So the
- * driver sees 30 GB in use where the present requests need one or two. Under pressure the driver would
- * copy free blocks to the host and back. The server knows which blocks are free:
+ * driver sees 30 GB in use where the present requests need one or two. Under pressure the
+ * driver would copy free blocks to the host and back. The server knows which blocks are free:
  *
  *     event: target bytes -> a group without a block in use -> off the queue -> discard -> parked
  *                                 ^                                                 |
  *                                 '---------- until the target is reached ----------'
  *
- * The bytes that the driver reports as freed count towards the target. Parked groups come back only
- * when the load needs them: their pages fault in as fresh memory, which is cleared and never copied.
- * The scheduler's pool stays as large as before; if memory is short by then, the driver pages.
+ * The bytes that the driver reports as freed count towards the target. Parked groups come back
+ * only when the load needs them: their pages fault in as fresh memory, which is cleared and
+ * never copied. The scheduler's pool stays as large as before; if memory is short by then, the
+ * driver pages.
  *
- * An actor of its own does this beside the server's engine, as the handler of a usermemfd would. A
- * group between queue and park belongs to neither.
+ * An actor of its own does this beside the server's engine, as the handler of a usermemfd
+ * would. A group between queue and park belongs to neither.
  */
 #include "apps/llm_server.h"
 

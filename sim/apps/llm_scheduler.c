@@ -3,10 +3,11 @@
  * Continuous batching with chunked prefill, as vLLM's V1 engine does it
  * =====================================================================
  *
- * There is no prefill phase and no decode phase. A request has known tokens (its prompt and what
- * it has generated) and computed ones (whose keys and values are in the cache). A step gives each
- * request some tokens to compute. A request whose known tokens are all computed at the end of the
- * step emits one more. Decoding is the case that exactly one is missing; a prefill is any other.
+ * There is no prefill phase and no decode phase. A request has known tokens (its prompt and
+ * what it has generated) and computed ones (whose keys and values are in the cache). A step
+ * gives each request some tokens to compute. A request whose known tokens are all computed at
+ * the end of the step emits one more. Decoding is the case that exactly one is missing; a
+ * prefill is any other.
  *
  *              known                       budget of a step: max_batched_tokens
  *     |--------------------|               +---+---+---+----------------+-----+
@@ -17,34 +18,37 @@
  *
  * A step is filled in two rounds:
  *
- *  1. Running requests in the order of their admission, each with what it misses or what is left
- *     of the budget. Decoding requests are mostly in front of it, so that they go on while long
- *     prompts are computed in chunks behind them. If the pool has no block for one of them, the
- *     request admitted last is preempted: its blocks are freed, it has to compute everything
- *     again, what it generated included, and goes to the front of the waiting queue. This is
- *     repeated until there is a block, or the request at hand has preempted itself.
- *  2. Unless a request was preempted in this step: waiting requests first come, first served, while
- *     budget, free blocks and max_sequences allow. The first that does not fit ends the round.
+ *  1. Running requests in the order of their admission, each with what it misses or what is
+ *     left of the budget. Decoding requests are mostly in front of it, so that they go on while
+ *     long prompts are computed in chunks behind them. If the pool has no block for one of
+ *     them, the request admitted last is preempted: its blocks are freed, it has to compute
+ *     everything again, what it generated included, and goes to the front of the waiting queue.
+ *     This is repeated until there is a block, or the request at hand has preempted itself.
+ *  2. Unless a request was preempted in this step: waiting requests first come, first served,
+ *     while budget, free blocks and max_sequences allow. The first that does not fit ends the
+ *     round.
  *
- * Blocks are taken for the tokens of this step only. So a running request can find the pool empty in
- * mid-answer. Preemption handles that.
+ * Blocks are taken for the tokens of this step only. So a running request can find the pool
+ * empty in mid-answer. Preemption handles that.
  *
  * Sources: vLLM 0.10, vllm/v1/core/sched/scheduler.py (schedule, update_from_output),
- * sched/utils.py (check_stop), kv_cache_manager.py and single_type_kv_cache_manager.py (free() in
- * reverse order), block_pool.py and kv_cache_utils.py (FreeKVCacheBlockQueue, the null block).
+ * sched/utils.py (check_stop), kv_cache_manager.py and single_type_kv_cache_manager.py (free()
+ * in reverse order), block_pool.py and kv_cache_utils.py (FreeKVCacheBlockQueue, the null
+ * block).
  *
  * What is left out, and why:
  *
  *  1. Prefix caching. Traces have the lengths of prompts and not their text, so shared prefixes
- *     are unknown. A preempted request could find some of its own blocks again in
- *     real vLLM if they were not handed out meanwhile; preemption happens when the pool is empty,
- *     so they mostly were. It computes everything again here.
+ *     are unknown. A preempted request could find some of its own blocks again in real vLLM if
+ *     they were not handed out meanwhile; preemption happens when the pool is empty, so they
+ *     mostly were. It computes everything again here.
  *  2. Speculative decoding, structured output, LoRA adapters, encoders, remote KV: not in use.
  *  3. A pool that is smaller than one sequence of max_model_len. vLLM refuses to start with it;
  *     here requests that it cannot hold to their end are rejected one by one, so that a small
- *     world can be tested. Everything that is admitted therefore finishes: alone it always fits.
- *  4. vLLM's API server also rejects prompts that leave no room for what was asked for; here the
- *     answer is cut at max_model_len, as its scheduler does.
+ *     world can be tested. Everything that is admitted therefore finishes: alone it always
+ *     fits.
+ *  4. vLLM's API server also rejects prompts that leave no room for what was asked for; here
+ *     the answer is cut at max_model_len, as its scheduler does.
  */
 #include "apps/llm_scheduler.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The scheduler of an LLM server: which requests get how many tokens in the next step. Pure logic
- * over counts of tokens; knows neither time nor GPU. The idea is told in llm_scheduler.c.
+ * The scheduler of an LLM server: which requests get how many tokens in the next step. Pure
+ * logic over counts of tokens; knows neither time nor GPU. The idea is told in llm_scheduler.c.
  */
 #ifndef SIM_APPS_LLM_SCHEDULER_H
 #define SIM_APPS_LLM_SCHEDULER_H
@@ -69,8 +69,9 @@ int llm_scheduler_init(struct llm_scheduler *scheduler,
 void llm_scheduler_destroy(struct llm_scheduler *scheduler);
 
 /*
- * Queue a request behind all others. -EINVAL: it can never run, because its prompt is longer than
- * max_model_len or its whole length needs more blocks than there are; it stays the submitter's.
+ * Queue a request behind all others. -EINVAL: it can never run, because its prompt is longer
+ * than max_model_len or its whole length needs more blocks than there are; it stays the
+ * submitter's.
  */
 int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request);
 
@@ -78,8 +79,8 @@ int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *reque
 bool llm_scheduler_busy(const struct llm_scheduler *scheduler);
 
 /*
- * Put the next step together. Only when busy, and not while a step is in flight; there is always
- * something to do then.
+ * Put the next step together. Only when busy, and not while a step is in flight; there is
+ * always something to do then.
  */
 void llm_scheduler_schedule(struct llm_scheduler *scheduler, struct llm_step *ret_step);
 

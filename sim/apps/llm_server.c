@@ -3,12 +3,12 @@
  * An LLM server in the manner of vLLM's V1 engine
  * ===============================================
  *
- * Start-up: the server has a share of the GPU (gpu_memory_utilization of the total memory). It maps its
- * weights and a workspace for activations. A KV pool takes the rest of the share. The server then runs
- * the model once, which loads the weights, and clears pool and workspace, as vLLM does. So the whole
- * share is resident before the first request. Reading the model from disk, compiling and profiling take
- * no time here. The process is started app.boot ahead of the container's start. If the server is not
- * ready by then, the client waits for it.
+ * Start-up: the server has a share of the GPU (gpu_memory_utilization of the total memory). It
+ * maps its weights and a workspace for activations. A KV pool takes the rest of the share. The
+ * server then runs the model once, which loads the weights, and clears pool and workspace, as
+ * vLLM does. So the whole share is resident before the first request. Reading the model from
+ * disk, compiling and profiling take no time here. The process is started app.boot ahead of the
+ * container's start. If the server is not ready by then, the client waits for it.
  *
  * Then it runs step after step while there is work:
  *
@@ -30,13 +30,13 @@
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
- * The host's other work (scheduling, sampling, detokenising, streaming) does not overlap with the GPU
- * either: the engine that was measured ran without that. It takes no time of its own here; kernel_launch,
- * which is fitted to whole steps, contains it.
+ * The host's other work (scheduling, sampling, detokenising, streaming) does not overlap with
+ * the GPU either: the engine that was measured ran without that. It takes no time of its own
+ * here; kernel_launch, which is fitted to whole steps, contains it.
  *
- * With experts, a token uses some of each layer. A step reads those that one of its tokens uses, if tokens
- * choose alike and independently: few tokens read a part of the weights. Which experts these are is not
- * modelled: a step touches all.
+ * With experts, a token uses some of each layer. A step reads those that one of its tokens
+ * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
+ * experts these are is not modelled: a step touches all.
  *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
@@ -156,9 +156,9 @@ static unsigned __int128 step_tokens(const struct llm_step *step)
 }
 
 /*
- * Attention reads the context of each sequence and computes a product for each pair of a new token and a
- * token of its context. A kernel that serves prefill and decodes together computes a tile of query tokens
- * for each sequence that decodes, though only one of them is there.
+ * Attention reads the context of each sequence and computes a product for each pair of a new
+ * token and a token of its context. A kernel that serves prefill and decodes together computes
+ * a tile of query tokens for each sequence that decodes, though only one of them is there.
  */
 static u64 server_attention_ns(const struct llm_server *server, const struct llm_step *step)
 {
@@ -329,7 +329,9 @@ static int llm_server_run(const struct app_env *env)
 	server.death = app_death(env);
 	if (!status || server.dead)
 		status = server_live(&server);
-	/* Until the context is gone, a step that was interrupted reads the masks of the pool. */
+	/*
+	 * Until the context is gone, a step that was interrupted reads the masks of the pool.
+	 */
 	cuda_context_destroy(env->cuda);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
@@ -458,8 +460,8 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 }
 
 /*
- * The server's share of the GPU has to hold weights, workspace and some KV blocks. Prepared is the
- * trace that the client replays.
+ * The server's share of the GPU has to hold weights, workspace and some KV blocks. Prepared is
+ * the trace that the client replays.
  */
 static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The inside of an LLM server application: the server's actor (llm_server.c), its client's
- * (llm_client.c), its listener's (llm_pressure.c), and the requests that are open (llm_session.c).
+ * (llm_client.c), its listener's (llm_pressure.c), and the requests that are open
+ * (llm_session.c).
  *
  * All live in one simulation where code between two blocking calls is atomic, so nothing here
  * has a lock.
@@ -94,8 +95,8 @@ struct llm_server {
 };
 
 /*
- * llm_session.c: a client sends request number @id now. The answer, or how it failed, goes to the log.
- * Returns 0 or -ENOMEM.
+ * llm_session.c: a client sends request number @id now. The answer, or how it failed, goes to
+ * the log. Returns 0 or -ENOMEM.
  */
 int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Open requests of an LLM server: from the client's call to the last token. See llm_server.h. */
+/*
+ * Open requests of an LLM server: from the client's call to the last token. See llm_server.h.
+ */
 #include "apps/llm_server.h"
 
 #include <stdlib.h>
 
 /*
- * Log the gaps between a session's tokens and its preemptions, and forget the session. The rest of its
- * record is written before. Returns 0 or -ENOMEM.
+ * Log the gaps between a session's tokens and its preemptions, and forget the session. The rest
+ * of its record is written before. Returns 0 or -ENOMEM.
  */
 static int session_close(struct llm_server *server, struct llm_session *session,
 			 enum app_gaps kind)
@@ -49,7 +51,9 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session)
 	return session_close(server, session, APP_GAPS_COMPLETED);
 }
 
-/* The client may have stopped some time ago: the server then ends the step that was in flight. */
+/*
+ * The client may have stopped some time ago: the server then ends the step that was in flight.
+ */
 int llm_sessions_close(struct llm_server *server, bool failed)
 {
 	struct llm_session *session, *following;

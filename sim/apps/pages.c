@@ -3,10 +3,11 @@
  * A page player in a closed loop: synthetic access patterns over one region
  * ========================================================================
  *
- * It has one managed region, and runs round after round of kernels on it. Each kernel reads or writes
- * app.kernel_blocks blocks. A round is one burst, submitted when the last one has ended. The host needs
- * no time, except for app.kernel_launch and for app.pause between two rounds. Kernels that touch no block
- * only compute. The times of such a player's rounds show how long it waited for the GPU.
+ * It has one managed region, and runs round after round of kernels on it. Each kernel reads or
+ * writes app.kernel_blocks blocks. A round is one burst, submitted when the last one has ended.
+ * The host needs no time, except for app.kernel_launch and for app.pause between two rounds.
+ * Kernels that touch no block only compute. The times of such a player's rounds show how long
+ * it waited for the GPU.
  *
  *     sequential   through the region and again from its start; a round goes on where the last
  *                  one has stopped
@@ -228,8 +229,8 @@ static int pages_follow(struct pages *pages, const struct cfg_event *event)
 }
 
 /*
- * Blocking: follow the events of this container from its start on, up to its exit or the end of the run.
- * Returns 0, or -EIO: its context has died.
+ * Blocking: follow the events of this container from its start on, up to its exit or the end of
+ * the run. Returns 0, or -EIO: its context has died.
  */
 static int pages_follow_events(struct pages *pages)
 {

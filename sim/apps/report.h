@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What results say of an application: its metrics, each with its name in summary.json, its unit,
- * and how it is computed from the application's log.
+ * What results say of an application: its metrics, each with its name in summary.json, its
+ * unit, and how it is computed from the application's log.
  *
- * A metric is data. sim/results computes it, writes it, reads it back, and shows it in tables and
- * comparisons; it knows no application by name. Most application types have a report of their own
- * in their file. Those that real logs are turned into as well (gvmcollect) are in reports.c.
+ * A metric is data. sim/results computes it, writes it, reads it back, and shows it in tables
+ * and comparisons; it knows no application by name. Most application types have a report of
+ * their own in their file. Those that real logs are turned into as well (gvmcollect) are in
+ * reports.c.
  */
 #ifndef SIM_APPS_REPORT_H
 #define SIM_APPS_REPORT_H
@@ -45,13 +46,14 @@ enum metric_source {
 };
 
 /*
- * Whom a time or a share counts. sim/results/log_metrics.h says how a record without an answer counts.
+ * Whom a time or a share counts. sim/results/log_metrics.h says how a record without an answer
+ * counts.
  */
 enum metric_view {
 	METRIC_OF_ARRIVED, /* every record that arrived */
 	/*
-	 * As a benchmark client counts, because published numbers are: times of completed records,
-	 * and shares of ended ones, completed or failed.
+	 * As a benchmark client counts, because published numbers are: times of completed
+	 * records, and shares of ended ones, completed or failed.
 	 */
 	METRIC_OF_CLIENT,
 };
@@ -87,8 +89,8 @@ static inline bool metric_is_of_promise(const struct metric *metric)
 }
 
 /*
- * Rows: how many records had @outcome_; how many failed for @reason_; a number a second; a statistic of
- * times; mean, p50, p90 and p99 of times.
+ * Rows: how many records had @outcome_; how many failed for @reason_; a number a second; a
+ * statistic of times; mean, p50, p90 and p99 of times.
  */
 #define METRIC_OUTCOME_ROW(key_, label_, outcome_)                                        \
 	{                                                                                 \
@@ -140,8 +142,8 @@ extern const struct app_report report_requests;
 extern const struct app_report report_images;
 
 /*
- * The reports that a program knows, by index; NULL at the end. gvmsim has those of all application
- * types (list.h), gvmcollect those that it reads logs of.
+ * The reports that a program knows, by index; NULL at the end. gvmsim has those of all
+ * application types (list.h), gvmcollect those that it reads logs of.
  */
 const struct app_report *app_report_at(size_t index);
 

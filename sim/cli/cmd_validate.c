@@ -21,15 +21,17 @@
 #include "validate/hardware.h"
 
 /*
- * The errors of a good prediction: the median of all rows, and each row but those of the walk, which has one
- * sample of each access: a thread that is put off for a moment adds 0.4 ms to one of them.
+ * The errors of a good prediction: the median of all rows, and each row but those of the walk,
+ * which has one sample of each access: a thread that is put off for a moment adds 0.4 ms to one
+ * of them.
  */
 #define GOOD_MEDIAN 0.05
 #define GOOD_WORST  0.40
 
 /*
- * The GPUs that were measured. On the H200, populating memory in random order and in order differ by more
- * than on the H100, and the model's order of faults lies between (DEVIATIONS.md).
+ * The GPUs that were measured. On the H200, populating memory in random order and in order
+ * differ by more than on the H100, and the model's order of faults lies between
+ * (DEVIATIONS.md).
  */
 static const struct measured_gpu {
 	const char *profile, *file;
@@ -246,8 +248,8 @@ static int validate_measured(struct validate_args *args, const struct measured_g
 }
 
 /*
- * The same in a child, since a process can run one simulation only. The child's mistake comes back through a
- * pipe.
+ * The same in a child, since a process can run one simulation only. The child's mistake comes
+ * back through a pipe.
  */
 static int validate_in_child(struct validate_args *args, const struct measured_gpu *gpu,
 			     struct sim_error *err)

@@ -197,8 +197,8 @@ static int print_figure(const struct published *published, const struct figure *
 }
 
 /*
- * How many published values lie within the spread, and the score of each seed's predictions: its median, 10th and
- * 90th percentile.
+ * How many published values lie within the spread, and the score of each seed's predictions:
+ * its median, 10th and 90th percentile.
  */
 static int print_spreads(const struct published *published, struct sim_error *err)
 {

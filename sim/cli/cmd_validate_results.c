@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * "gvmsim validate results": for every metric that two results folders both know of a container of
- * the same name and application, and that is 0 in neither: measured, predicted, and the error
- * max(p/m, m/p) - 1, by which too high and too low count the same. The last line has the median
- * and the worst of them. The metrics are those that a comparison of two runs shows, but for counts.
+ * "gvmsim validate results": for every metric that two results folders both know of a container
+ * of the same name and application, and that is 0 in neither: measured, predicted, and the
+ * error max(p/m, m/p) - 1, by which too high and too low count the same. The last line has the
+ * median and the worst of them. The metrics are those that a comparison of two runs shows, but
+ * for counts.
  *
- * A bound ("> 12.5 s") has no error. The client's view of a metric stands in where the metric itself is a
- * bound in one of the folders, and nowhere else, since it would count the same requests twice.
+ * A bound ("> 12.5 s") has no error. The client's view of a metric stands in where the metric
+ * itself is a bound in one of the folders, and nowhere else, since it would count the same
+ * requests twice.
  */
 #include "cli/cmd_validate_results.h"
 
@@ -76,7 +78,9 @@ static bool find_values(const struct summary_container *const both[SIDES],
 	return true;
 }
 
-/* Does a metric over arrived records say, without a bound, what @metric says of the client's? */
+/*
+ * Does a metric over arrived records say, without a bound, what @metric says of the client's?
+ */
 static bool has_better(const struct summary_container *const both[SIDES],
 		       const struct metric *metric)
 {

@@ -186,7 +186,10 @@ static int print_scores(const struct published *published, FILE *out)
 	return status ? status : print_score_line(published, NULL, out);
 }
 
-/* What is found for a table of this name. Returns 0, -ENOENT: the table stays as it is, or -ENOMEM. */
+/*
+ * What is found for a table of this name. Returns 0, -ENOENT: the table stays as it is, or
+ * -ENOMEM.
+ */
 static int print_table(const struct published *published, const char *name, bool all, FILE *out)
 {
 	size_t length = strlen(name), ending = strlen(SPREAD);

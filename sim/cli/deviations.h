@@ -5,8 +5,8 @@
  *	<!-- gvmsim validate published: FIGURE -->
  *	<!-- end -->
  *
- * is replaced by a table of predicted over published values. "FIGURE spread" is a table of spreads,
- * and "score" the scores of all figures.
+ * is replaced by a table of predicted over published values. "FIGURE spread" is a table of
+ * spreads, and "score" the scores of all figures.
  */
 #ifndef SIM_CLI_DEVIATIONS_H
 #define SIM_CLI_DEVIATIONS_H
@@ -17,9 +17,10 @@ struct published;
 struct sim_error;
 
 /*
- * Rewrite the tables of @file. A table of a figure that was not asked for stays, and so do spreads without
- * seeds and scores of a part of the figures (@all is false). The file is replaced as a whole, or not at
- * all. A mistake names file and line. Returns 0 or a negative enum sim_exit.
+ * Rewrite the tables of @file. A table of a figure that was not asked for stays, and so do
+ * spreads without seeds and scores of a part of the figures (@all is false). The file is
+ * replaced as a whole, or not at all. A mistake names file and line. Returns 0 or a negative
+ * enum sim_exit.
  */
 int deviations_update(const struct published *published, const char *file, bool all,
 		      struct sim_error *err);

@@ -66,8 +66,8 @@ static void print_metric(struct table *table, const struct metric *metric,
 }
 
 /*
- * Has any of the containers anything to tell about a metric? A promise that was not made has not, and
- * neither has a reason for which nothing failed.
+ * Has any of the containers anything to tell about a metric? A promise that was not made has
+ * not, and neither has a reason for which nothing failed.
  */
 static bool is_told(const struct metric *metric, const struct summary_container *containers,
 		    size_t count)

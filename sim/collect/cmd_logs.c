@@ -94,7 +94,9 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return status;
 }
 
-/* Give each promised time to the log of its LLM server. A promise without a log is a mistake. */
+/*
+ * Give each promised time to the log of its LLM server. A promise without a log is a mistake.
+ */
 static int apply_slos(struct logs_args *args, struct sim_error *err)
 {
 	for (size_t i = 0; i < args->slo_count; i++) {

@@ -60,7 +60,10 @@ int app_logs_read_images(struct app_log *log, const char *file,
 			break;
 	}
 	csv_close(&csv);
-	/* With an image in flight, the log ends with the collection. Else it ends with its last image. */
+	/*
+	 * With an image in flight, the log ends with the collection. Else it ends with its last
+	 * image.
+	 */
 	for (size_t i = 0; i < log->record_count; i++)
 		if (log->records[i].outcome == APP_DROPPED)
 			log->end_ns = 0;

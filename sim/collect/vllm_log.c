@@ -108,7 +108,10 @@ static int vllm_tokens(const struct vllm_file *vllm, enum vllm_key key, size_t i
 			      vllm->file, vllm_keys[key], index, TOKENS_MAX);
 }
 
-/* Sum up the gaps between a request's tokens. Adds each gap to @log as one of @kind unless @log is NULL. */
+/*
+ * Sum up the gaps between a request's tokens. Adds each gap to @log as one of @kind unless @log
+ * is NULL.
+ */
 static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log *log,
 		     enum app_gaps kind, u64 *ret_sum_ns)
 {
@@ -179,7 +182,9 @@ static int vllm_add(const struct vllm_file *vllm, size_t index,
 			   record.outcome == APP_COMPLETED ? APP_GAPS_COMPLETED :
 							     APP_GAPS_OTHERS,
 			   &unused);
-	/* Turn durations into dates since the collection began. A failed request has no finish. */
+	/*
+	 * Turn durations into dates since the collection began. A failed request has no finish.
+	 */
 	record.arrival_ns -= window->start_ns;
 	if (record.first_ns)
 		record.first_ns += record.arrival_ns;

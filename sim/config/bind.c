@@ -305,8 +305,8 @@ static int list_keys_without_effect(struct cfg_load *load)
 }
 
 /*
- * Application types come first: they decide which keys the other settings may have, and which follow
- * from files.
+ * Application types come first: they decide which keys the other settings may have, and which
+ * follow from files.
  */
 int cfg_bind(struct cfg_load *load)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The configuration of one simulation, in plain structs of integers. config_load() (load.h) fills them.
+ * The configuration of one simulation, in plain structs of integers. config_load() (load.h)
+ * fills them.
  *
  * Units: bytes, nanoseconds, and parts per million for ratios and other decimal numbers, so
  * that nothing here is a floating-point number and results do not depend on a compiler.
@@ -104,9 +105,9 @@ struct cfg_container {
 	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */
 	void *app;     /* the struct of app_type's keys; owned by the config */
 	/*
-	 * Writes to control files at start, in schema order. An empty text leaves the file alone.
-	 * Here and in events a text is checked and in the spelling of the driver's parser: plain
-	 * bytes or "max", "<n>us", or a number.
+	 * Writes to control files at start, in schema order. An empty text leaves the file
+	 * alone. Here and in events a text is checked and in the spelling of the driver's
+	 * parser: plain bytes or "max", "<n>us", or a number.
 	 */
 	struct cfg_control {
 		const char *file;	 /* "gmem.limit.high": its name in the core's table */
@@ -116,8 +117,8 @@ struct cfg_container {
 };
 
 /*
- * An event of a container at a time, of one of three kinds: a control file is written; a page player
- * with the pattern "events" touches blocks, one after the other; or it exits.
+ * An event of a container at a time, of one of three kinds: a control file is written; a page
+ * player with the pattern "events" touches blocks, one after the other; or it exits.
  */
 struct cfg_event {
 	u64 at; /* ns */
@@ -157,8 +158,8 @@ struct config {
 	bool record_controls;  /* "output.controls": sample control files, too */
 	bool record_evictions; /* "output.evictions": record each eviction */
 	/*
-	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths in
-	 * schema order. Keys of profiles do not count.
+	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths
+	 * in schema order. Keys of profiles do not count.
 	 */
 	char **unused_keys;
 	size_t unused_count;

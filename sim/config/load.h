@@ -2,8 +2,8 @@
 /*
  * From a scenario file, the profiles that it names and --set options to a struct config.
  *
- * Layers, later ones win:  schema defaults < profile files < a model's config.json < scenario file
- * < --set. A profile
+ * Layers, later ones win:  schema defaults < profile files < a model's config.json < scenario
+ * file < --set. A profile
  * ("gpu.profile", "containers.<name>.app.profile") is a JSON file under scenarios/gpus or
  * scenarios/apps. Its leaves are {"value": ..., "source": "..."}: every constant names its
  * source. Folders gpus and apps beside the scenario come before those of gvmsim. A scenario can

@@ -175,8 +175,8 @@ const char *cfg_type_unit(enum cfg_type type)
 }
 
 /*
- * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row holds
- * the distances of the beginning of @a so far to each beginning of @b.
+ * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row
+ * holds the distances of the beginning of @a so far to each beginning of @b.
  */
 static size_t edit_distance(const char *a, const char *b)
 {

@@ -224,9 +224,9 @@ bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const
 }
 
 /*
- * Find the trace or the model that @key of @container names, and add the content of a trace to the
- * hash. The numbers of a model are in the hash already. The container gets the absolute path. The
- * resolved configuration gets a name that works from any folder.
+ * Find the trace or the model that @key of @container names, and add the content of a trace to
+ * the hash. The numbers of a model are in the hash already. The container gets the absolute
+ * path. The resolved configuration gets a name that works from any folder.
  */
 static int resolve_file(struct cfg_load *load, struct cfg_container *container,
 			const struct cfg_key *key, XXH3_state_t *state)
@@ -251,8 +251,8 @@ static int resolve_file(struct cfg_load *load, struct cfg_container *container,
 }
 
 /*
- * Remove the folder from a trace's name, and the name of a model: the hash of a config.json must not
- * depend on them.
+ * Remove the folder from a trace's name, and the name of a model: the hash of a config.json
+ * must not depend on them.
  */
 static int strip_file(struct cfg_load *load, struct cfg_container *container,
 		      const struct cfg_key *key, XXH3_state_t *state)

@@ -428,7 +428,10 @@ void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_pat
 		snprintf(ret_path, size, "%s", key->path);
 }
 
-/* Copy the name that follows @prefix in @path. Returns the rest of the path, or NULL: no such prefix. */
+/*
+ * Copy the name that follows @prefix in @path. Returns the rest of the path, or NULL: no such
+ * prefix.
+ */
 static const char *path_name(const char *path, const char *prefix, char *ret_name, size_t size)
 {
 	size_t length = strlen(prefix);

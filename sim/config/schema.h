@@ -117,8 +117,9 @@ struct cfg_keys {
 	 */
 	int (*check)(struct cfg_load *load, const struct cfg_container *container);
 	/*
-	 * Of a system: check how the containers relate under it. Each by itself is right. Reports
-	 * through config/check.h. Returns 0 or a negative enum sim_exit. NULL: no rules.
+	 * Of a system: check how the containers relate under it. Each by itself is right.
+	 * Reports through config/check.h. Returns 0 or a negative enum sim_exit. NULL: no
+	 * rules.
 	 */
 	int (*check_containers)(struct cfg_load *load, const struct config *config);
 	/*

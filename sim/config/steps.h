@@ -27,8 +27,8 @@ struct cfg_load {
 };
 
 /*
- * Keep a copy of the name of a file for as long as settings point to it. Returns the copy, or NULL
- * and reports it: no memory.
+ * Keep a copy of the name of a file for as long as settings point to it. Returns the copy, or
+ * NULL and reports it: no memory.
  */
 const char *cfg_keep_origin(struct cfg_load *load, const char *file);
 
@@ -39,9 +39,9 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err);
 int cfg_load_profiles(struct cfg_load *load);
 
 /*
- * Find the trace or the model @name that @key names: beside the scenario, or among those of gvmsim.
- * Writes its absolute path, and a name that finds it from any folder: that path, or @name. False:
- * there is none.
+ * Find the trace or the model @name that @key names: beside the scenario, or among those of
+ * gvmsim. Writes its absolute path, and a name that finds it from any folder: that path, or
+ * @name. False: there is none.
  */
 bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const char *name,
 		   char ret_file[CFG_TEXT_MAX], const char **ret_name);

@@ -6,12 +6,12 @@
  *     this room       memory                 streams of operations         launch counts
  *     sim/gpu         managed ranges         TSG of the host engine, link  memory manager
  *
- * Applications know memory by its virtual address and size, and work as operations of streams: bursts of
- * equal kernels with a list of what they access, copies, events. They know nothing of ranges, page
- * tables or channels. Contexts, streams and events are in stream.h.
+ * Applications know memory by its virtual address and size, and work as operations of streams:
+ * bursts of equal kernels with a list of what they access, copies, events. They know nothing of
+ * ranges, page tables or channels. Contexts, streams and events are in stream.h.
  *
- * The runtime owns each operation from its call to its end. An application that is interrupted simply
- * returns: cuda_context_destroy() fails its queued work.
+ * The runtime owns each operation from its call to its end. An application that is interrupted
+ * simply returns: cuda_context_destroy() fails its queued work.
  *
  * The runtime also counts launches, as the user-space shim of GVM 4.4 does by interposing CUDA
  * calls: device.h.
@@ -23,8 +23,8 @@
 #include "gvm/pressure.h"
 
 /*
- * Managed memory (cudaMallocManaged). It stays until it is freed, or the process exits. All-zero is an
- * allocation of no bytes, and may be given to every call.
+ * Managed memory (cudaMallocManaged). It stays until it is freed, or the process exits.
+ * All-zero is an allocation of no bytes, and may be given to every call.
  */
 struct cuda_memory {
 	struct cuda_context *context;
@@ -37,17 +37,20 @@ struct cuda_memory {
 enum cuda_mode { CUDA_READ, CUDA_WRITE };
 
 /*
- * What a kernel accesses: @chunks chunks of 2 MB of an allocation, from chunk @first on, in order.
- * Without @masks these are all pages. Else chunks come in groups of @chunks_per_mask, which share
- * a mask of the pages of 64 KB that are accessed in each, masks[(chunk - first) / chunks_per_mask];
- * and bit number group of @groups is set if its mask is not zero. Both are borrowed until the
- * kernels have ended, and stay as they are until then.
+ * What a kernel accesses: @chunks chunks of 2 MB of an allocation, from chunk @first on, in
+ * order. Without @masks these are all pages. Else chunks come in groups of @chunks_per_mask,
+ * which share a mask of the pages of 64 KB that are accessed in each, masks[(chunk - first) /
+ * chunks_per_mask]; and bit number group of @groups is set if its mask is not zero. Both are
+ * borrowed until the kernels have ended, and stay as they are until then.
  */
 struct cuda_access {
 	const struct cuda_memory *memory;
 	u32 first;
 	u32 chunks;
-	/* Kernels that access them: each an equal part, all at once. 0: bit by bit, all kernels. */
+	/*
+	 * Kernels that access them: each an equal part, all at once. 0: bit by bit, all
+	 * kernels.
+	 */
 	u32 kernels;
 	enum cuda_mode mode;
 	const u32 *masks;
@@ -79,28 +82,29 @@ struct cuda_burst_config {
 enum cuda_location { CUDA_DEVICE, CUDA_HOST };
 
 /*
- * Blocking: the process exits. Its queued work fails, its memory goes back, its launches count as
- * ended. Twice is once.
+ * Blocking: the process exits. Its queued work fails, its memory goes back, its launches count
+ * as ended. Twice is once.
  */
 void cuda_process_exit(struct cuda_context *context);
 
 /*
- * Did a context die because a fault, or the context itself, found no memory? False: it lives, or it was
- * killed. For a process that has not exited.
+ * Did a context die because a fault, or the context itself, found no memory? False: it lives,
+ * or it was killed. For a process that has not exited.
  */
 bool cuda_died_of_memory(const struct cuda_context *context);
 
 /*
  * Blocking: allocate @bytes of managed memory; 0 gives an empty allocation. @on_host: the
- * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM (also: the
- * process has SIM_PROCESS_RANGES_MAX allocations).
+ * application has filled it on the CPU, so first accesses copy it in. Returns 0 or -ENOMEM
+ * (also: the process has SIM_PROCESS_RANGES_MAX allocations).
  */
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory);
 
 /*
- * Blocking: wait until all work of the context has ended, as cudaFree does, and free an allocation:
- * chunks, page tables and charge go back. It is empty then. Returns 0, or -EINTR: it stays.
+ * Blocking: wait until all work of the context has ended, as cudaFree does, and free an
+ * allocation: chunks, page tables and charge go back. It is empty then. Returns 0, or -EINTR:
+ * it stays.
  */
 int cuda_free(struct cuda_memory *memory);
 
@@ -110,8 +114,8 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 				    enum cuda_mode mode);
 
 /*
- * Launch a burst as the next operation of its stream, and do not wait. Returns 0 or -ENOMEM. In a dead
- * context it fails at once, which cuda_synchronize() reports.
+ * Launch a burst as the next operation of its stream, and do not wait. Returns 0 or -ENOMEM. In
+ * a dead context it fails at once, which cuda_synchronize() reports.
  */
 int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *config);
 
@@ -119,34 +123,37 @@ int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *co
 int cuda_run(struct cuda_context *context, const struct cuda_burst_config *config);
 
 /*
- * Copy @bytes between the host and an allocation, from @offset on (cudaMemcpyAsync), as the next operation
- * of @stream. It takes the link's set-up time and bytes / bandwidth, in the queue of the copy engine of
- * its direction. Pages that are not on the GPU fault first, as for a kernel that accesses them. The copy
- * costs no time of the SMs. Returns 0, -EINVAL (not within the allocation) or -ENOMEM.
+ * Copy @bytes between the host and an allocation, from @offset on (cudaMemcpyAsync), as the
+ * next operation of @stream. It takes the link's set-up time and bytes / bandwidth, in the
+ * queue of the copy engine of its direction. Pages that are not on the GPU fault first, as for
+ * a kernel that accesses them. The copy costs no time of the SMs. Returns 0, -EINVAL (not
+ * within the allocation) or -ENOMEM.
  */
 int cuda_memcpy_async(const struct cuda_memory *memory, u64 offset, u64 bytes,
 		      enum cuda_location to, struct cuda_stream *stream);
 
-/* Blocking: the same on the default stream, and wait for it, as cuda_stream_synchronize() does. */
+/*
+ * Blocking: the same on the default stream, and wait for it, as cuda_stream_synchronize() does.
+ */
 int cuda_memcpy(const struct cuda_memory *memory, u64 offset, u64 bytes, enum cuda_location to);
 
 /*
- * Blocking: wait until all work of the context has ended, then move all pages of an allocation to the GPU
- * or to the host (cudaMemPrefetchAsync), and wait for it. Only on a GPU with NVIDIA's driver. Returns 0,
- * -EINTR or another negative errno.
+ * Blocking: wait until all work of the context has ended, then move all pages of an allocation
+ * to the GPU or to the host (cudaMemPrefetchAsync), and wait for it. Only on a GPU with
+ * NVIDIA's driver. Returns 0, -EINTR or another negative errno.
  */
 int cuda_prefetch(const struct cuda_memory *memory, enum cuda_location to);
 
 /*
  * Blocking: the contents of [@offset, @offset + @bytes) are not needed any more
- * (cudaMemDiscardBatchAsync): the driver frees the chunks without a copy. May be called from other
- * actors of the application. Returns how many bytes of GPU memory that freed.
+ * (cudaMemDiscardBatchAsync): the driver frees the chunks without a copy. May be called from
+ * other actors of the application. Returns how many bytes of GPU memory that freed.
  */
 u64 cuda_discard(const struct cuda_memory *memory, u64 offset, u64 bytes);
 
 /*
- * Listen for pressure events of the context's container (Ghost 4.2). Returns as gvm_listener_open() does;
- * gvm_listener_close() is due.
+ * Listen for pressure events of the context's container (Ghost 4.2). Returns as
+ * gvm_listener_open() does; gvm_listener_close() is due.
  */
 int cuda_listen(struct cuda_context *context, struct gvm_listener *listener);
 

@@ -8,7 +8,9 @@ void cuda_device_init(struct cuda_device *device, struct sim_gpu *gpu)
 	INIT_LIST_HEAD(&device->contexts);
 }
 
-/* Report what a process has launched and ended since its last report. True: it was idle then. */
+/*
+ * Report what a process has launched and ended since its last report. True: it was idle then.
+ */
 static bool context_report(struct cuda_context *context)
 {
 	const struct fifo_tsg *tsg = &context->process->tsg;

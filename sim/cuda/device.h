@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The launch counts that the CUDA runtime of a GPU's processes reports to the driver's scheduler.
+ * The launch counts that the CUDA runtime of a GPU's processes reports to the driver's
+ * scheduler.
  *
- * GVM 4.4 interposes CUDA calls in user space: each process counts its launches, records an event
- * behind them every so often, and reports both counts to the driver. So the driver knows what was
- * pending at the last event, and nothing since. The paper says every 2 ms; the published code,
- * 8 ms. An event costs no time here.
+ * GVM 4.4 interposes CUDA calls in user space: each process counts its launches, records an
+ * event behind them every so often, and reports both counts to the driver. So the driver knows
+ * what was pending at the last event, and nothing since. The paper says every 2 ms; the
+ * published code, 8 ms. An event costs no time here.
  */
 #ifndef SIM_CUDA_DEVICE_H
 #define SIM_CUDA_DEVICE_H

@@ -126,8 +126,9 @@ static void copy_start(struct cuda_op *op)
 }
 
 /*
- * Has all ended that an operation waits for? @first: it is the first one of its stream. @open: else, ahead
- * of it are only kernels that the channel keeps in order, and records, which hold up nothing.
+ * Has all ended that an operation waits for? @first: it is the first one of its stream. @open:
+ * else, ahead of it are only kernels that the channel keeps in order, and records, which hold
+ * up nothing.
  */
 static bool op_may_start(const struct cuda_op *op, bool first, bool open)
 {
@@ -147,7 +148,10 @@ static bool op_may_start(const struct cuda_op *op, bool first, bool open)
 	return op->kind != CUDA_OP_WAIT || !cuda_op_is_pending(context, op->awaited);
 }
 
-/* May kernels be behind an operation in the channel, given that they may be behind the one before it? */
+/*
+ * May kernels be behind an operation in the channel, given that they may be behind the one
+ * before it?
+ */
 static bool op_is_open(const struct cuda_op *op, bool open)
 {
 	return open &&

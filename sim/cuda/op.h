@@ -4,13 +4,14 @@
  *
  *     call -> last of its stream -> started when all that it waits for has ended -> ended
  *
- * An operation waits for the one before it in its stream. CUDA's default stream waits for all earlier
- * operations of its context, and later operations of other streams wait for it. Kernels are launched at
- * the call, so that the host's launch time passes meanwhile, and wait in their channel for their turn,
- * as behind a semaphore. Kernels behind kernels of the same stream need none: the channel keeps their
- * order.
+ * An operation waits for the one before it in its stream. CUDA's default stream waits for all
+ * earlier operations of its context, and later operations of other streams wait for it. Kernels
+ * are launched at the call, so that the host's launch time passes meanwhile, and wait in their
+ * channel for their turn, as behind a semaphore. Kernels behind kernels of the same stream need
+ * none: the channel keeps their order.
  *
- * The end of an operation is an event of simulated time, and starts others from a timer of the same date.
+ * The end of an operation is an event of simulated time, and starts others from a timer of the
+ * same date.
  */
 #ifndef SIM_CUDA_OP_H
 #define SIM_CUDA_OP_H
@@ -18,8 +19,8 @@
 #include "cuda/types.h"
 
 /*
- * An operation for @stream, with room for @touches touches, to be filled in and given to cuda_op_call().
- * Returns NULL without memory.
+ * An operation for @stream, with room for @touches touches, to be filled in and given to
+ * cuda_op_call(). Returns NULL without memory.
  */
 struct cuda_op *cuda_op_take(struct cuda_stream *stream, enum cuda_op_kind kind, u32 touches);
 

@@ -9,8 +9,8 @@ struct cuda_context;
 struct cuda_op;
 
 /*
- * A stream: its operations start in the order of their calls, each when the one before has ended. Made by
- * cuda_stream_create(); the runtime owns it.
+ * A stream: its operations start in the order of their calls, each when the one before has
+ * ended. Made by cuda_stream_create(); the runtime owns it.
  */
 struct cuda_stream {
 	struct cuda_context *context;
@@ -22,8 +22,8 @@ struct cuda_stream {
 };
 
 /*
- * A place in a stream. Owned by the caller, all-zero at first: nothing recorded, which counts as reached.
- * It stays until what was recorded is reached.
+ * A place in a stream. Owned by the caller, all-zero at first: nothing recorded, which counts
+ * as reached. It stays until what was recorded is reached.
  */
 struct cuda_event {
 	struct cuda_context *context;
@@ -38,7 +38,9 @@ enum cuda_op_kind {
 	CUDA_OP_WAIT,	/* for an event */
 };
 
-/* One operation of a stream. The runtime owns it from the call to its end, and uses it again. */
+/*
+ * One operation of a stream. The runtime owns it from the call to its end, and uses it again.
+ */
 struct cuda_op {
 	struct cuda_op *next; /* of its stream, or of the context's free ones */
 	struct cuda_stream *stream;
@@ -58,8 +60,8 @@ struct cuda_op {
 };
 
 /*
- * The GPU context of a process. Owned by the caller: cuda_context_create(), cuda_context_destroy().
- * All calls of one context come from one actor, but cuda_discard().
+ * The GPU context of a process. Owned by the caller: cuda_context_create(),
+ * cuda_context_destroy(). All calls of one context come from one actor, but cuda_discard().
  */
 struct cuda_context {
 	struct sim_process *process; /* borrowed */
@@ -80,8 +82,8 @@ struct cuda_context {
 };
 
 /*
- * A GPU as the CUDA runtime of its processes sees it. Owned by the caller: cuda_device_init(), start and
- * stop around sim_gpu_start() and _stop().
+ * A GPU as the CUDA runtime of its processes sees it. Owned by the caller: cuda_device_init(),
+ * start and stop around sim_gpu_start() and _stop().
  */
 struct cuda_device {
 	struct sim_gpu *gpu;	   /* borrowed */

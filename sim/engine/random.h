@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Random numbers that depend on a seed and a name alone, so that a run with the same seed is the same on
- * every machine, and what one container draws does not depend on another. SplitMix64 (Steele, Lea and
- * Flood, OOPSLA 2014).
+ * Random numbers that depend on a seed and a name alone, so that a run with the same seed is
+ * the same on every machine, and what one container draws does not depend on another.
+ * SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
  */
 #ifndef SIM_ENGINE_RANDOM_H
 #define SIM_ENGINE_RANDOM_H

@@ -18,9 +18,9 @@ u64 burst_work_ns(const struct fifo_burst *burst)
 }
 
 /*
- * A burst in units in which it executes 1 unit of work per unit of time. At full speed a unit is a
- * ns. At less, a ns of work is a million units and a ns of time as many as the speed is in ppm: so
- * all stays in integers.
+ * A burst in units in which it executes 1 unit of work per unit of time. At full speed a unit
+ * is a ns. At less, a ns of work is a million units and a ns of time as many as the speed is in
+ * ppm: so all stays in integers.
  */
 struct burst_units {
 	u64 kernels;
@@ -93,7 +93,8 @@ u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
  *
  * It is the smallest j, from the next boundary on, with L(j) > now + W(j) - done, which is
  *     j * (launch - kernel) > now - (launch_start + launch + done).
- * A host that launches faster than the GPU executes is caught up with at the next boundary or never.
+ * A host that launches faster than the GPU executes is caught up with at the next boundary or
+ * never.
  */
 static u64 burst_dry_kernel(const struct fifo_burst *burst, const struct burst_units *units,
 			    u64 now_ns)

@@ -2,13 +2,13 @@
 /*
  * The arithmetic of a burst, for the host engine and its tests: pure functions of dates.
  *
- * Kernel i (from 0) is launched at L(i) = launch_start + (i + 1) * launch_ns and takes kernel_ns
- * of GPU time; W(i) = i * kernel_ns of work comes before it. While the burst's context is loaded
- * it executes without a break as long as launched kernels are left, and runs dry when it catches
- * up with the host; from then on each kernel starts when it is launched.
+ * Kernel i (from 0) is launched at L(i) = launch_start + (i + 1) * launch_ns and takes
+ * kernel_ns of GPU time; W(i) = i * kernel_ns of work comes before it. While the burst's
+ * context is loaded it executes without a break as long as launched kernels are left, and runs
+ * dry when it catches up with the host; from then on each kernel starts when it is launched.
  *
- * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed a
- * date is the first whole ns at which something is done.
+ * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed
+ * a date is the first whole ns at which something is done.
  */
 #ifndef SIM_FIFO_BURST_H
 #define SIM_FIFO_BURST_H
@@ -21,10 +21,16 @@ u64 burst_work_ns(const struct fifo_burst *burst);
 /* How many of its kernels are launched at @now. */
 u64 burst_launched(const struct fifo_burst *burst, u64 now);
 
-/* Since when, or from when on, it has something to execute; 0 if all is done; ENG_NEVER: it waits. */
+/*
+ * Since when, or from when on, it has something to execute; 0 if all is done; ENG_NEVER: it
+ * waits.
+ */
 u64 burst_ready_since(const struct fifo_burst *burst);
 
-/* From when on the burst has something to execute, given what is done: @now or later; ENG_NEVER: it waits. */
+/*
+ * From when on the burst has something to execute, given what is done: @now or later;
+ * ENG_NEVER: it waits.
+ */
 u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 
 /* Executing without a break from @now, when does it run dry (or end)? @now if it is dry. */

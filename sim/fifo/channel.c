@@ -5,7 +5,10 @@
 #include "fifo/burst.h"
 #include "fifo/memory.h"
 
-/* The channel whose first burst is ready first; of several that are ready, the next one in turn. */
+/*
+ * The channel whose first burst is ready first; of several that are ready, the next one in
+ * turn.
+ */
 static struct fifo_channel *tsg_next_channel(const struct fifo_tsg *tsg)
 {
 	struct fifo_channel *channel = tsg->current, *next = channel;

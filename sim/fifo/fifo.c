@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The host engine's calls; see fifo.h for its rules. Below them: partition.c shares SMs and bandwidth,
- * runlist.c gives turns, memory.c stalls bursts at missing pages, burst.c is their arithmetic.
+ * The host engine's calls; see fifo.h for its rules. Below them: partition.c shares SMs and
+ * bandwidth, runlist.c gives turns, memory.c stalls bursts at missing pages, burst.c is their
+ * arithmetic.
  */
 #include "fifo/fifo.h"
 
@@ -258,8 +259,8 @@ void fifo_replay(struct fifo *fifo)
 }
 
 /*
- * The block at @va is unmapped. Will a burst miss earlier than it was planned? Without a count of its
- * blocks, all was resident at the last plan, and the next plan finds the miss.
+ * The block at @va is unmapped. Will a burst miss earlier than it was planned? Without a count
+ * of its blocks, all was resident at the last plan, and the next plan finds the miss.
  */
 static bool burst_misses_at(struct fifo_burst *burst, u64 va)
 {

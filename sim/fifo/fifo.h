@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The simulated host engine: runlists of TSGs, timeslices, context switches (GVM 3.2), and GPUs that
- * several contexts share in space.
+ * The simulated host engine: runlists of TSGs, timeslices, context switches (GVM 3.2), and GPUs
+ * that several contexts share in space.
  *
  * Rules of a runlist, from the papers and from measurements on real hardware:
  *  - One context runs at a time. TSGs take turns in the order of the runlist, each for its
- *    timeslice, which starts when the state of its kernels begins to come back. Faults count into it.
- *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end of its
- *    slice. If kernels are queued behind the one in execution then, it begins a new slice, and a
- *    newcomer waits for the end of that. Else it gives way to a newcomer at once.
- *  - A context switch takes time in which no context of the runlist runs: more if kernels were in
- *    execution, whose registers and shared memory go out to memory and come back.
+ *    timeslice, which starts when the state of its kernels begins to come back. Faults count
+ *    into it.
+ *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end
+ *    of its slice. If kernels are queued behind the one in execution then, it begins a new
+ *    slice, and a newcomer waits for the end of that. Else it gives way to a newcomer at once.
+ *  - A context switch takes time in which no context of the runlist runs: more if kernels were
+ *    in execution, whose registers and shared memory go out to memory and come back.
  *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
  *    kernel fault side by side, so a kernel that has begun to fault stays until it has all of
- *    its pages, however many rounds the driver takes. A replay completes
- *    the accesses whose pages are there by then, before anything else can happen to the pages: so
- *    two contexts that evict each other's memory still make progress.
- *  - A kernel may never get all of its pages at once: the driver serves its other warps first and has
- *    no room for all of them. Such a kernel faults one block at a time until it ends. On a GPU each
- *    warp goes on as soon as its own page is there; here all of them have one cursor.
+ *    its pages, however many rounds the driver takes. A replay completes the accesses whose
+ *    pages are there by then, before anything else can happen to the pages: so two contexts
+ *    that evict each other's memory still make progress.
+ *  - A kernel may never get all of its pages at once: the driver serves its other warps first
+ *    and has no room for all of them. Such a kernel faults one block at a time until it ends.
+ *    On a GPU each warp goes on as soon as its own page is there; here all of them have one
+ *    cursor.
  *
  * Partitions and servers
  * ======================
  *
  * A GPU has one partition or several, each with a fixed share of the SMs and of the memory
- * bandwidth. A TSG is in one partition for life. A partition has one runlist. An entry of a runlist
- * is a TSG, or an MPS server that has several TSGs, its clients. The entries take turns. The TSGs of
- * an entry run side by side in its turn and share the partition's part.
+ * bandwidth. A TSG is in one partition for life. A partition has one runlist. An entry of a
+ * runlist is a TSG, or an MPS server that has several TSGs, its clients. The entries take
+ * turns. The TSGs of an entry run side by side in its turn and share the partition's part.
  *
  *     in time    Entries as above; each turn has the whole partition.
  *     in space   One entry, which all TSGs share. There are no slices and no switches, and a TSG
@@ -39,40 +41,45 @@
  *     MIG            a partition in time, or in space, for each instance
  *     vGPU           MIG-backed as MIG; time-sliced as time slicing
  *
- * A server's turn ends when its slice does, or when none of its clients has work. It stays loaded while
- * one of them has unserviced faults. Its state in a switch is that of all its clients, up to what all
- * SMs can hold. It has one timeslice: a write to a client's is a write to the server's. A preemption of a
- * client ends the server's turn, and a client that is disabled then leaves the server's turns.
+ * A server's turn ends when its slice does, or when none of its clients has work. It stays
+ * loaded while one of them has unserviced faults. Its state in a switch is that of all its
+ * clients, up to what all SMs can hold. It has one timeslice: a write to a client's is a write
+ * to the server's. A preemption of a client ends the server's turn, and a client that is
+ * disabled then leaves the server's turns.
  *
- * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A kernel
- * says how many SMs it can fill (sm_ppm) and which part of the bandwidth it uses then
+ * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
+ * kernel says how many SMs it can fill (sm_ppm) and which part of the bandwidth it uses then
  * (bandwidth_ppm). It runs at full speed if it gets both; with less of either it is slower in
  * proportion:
  *
- *     1. SMs         max-min over the kernels on the partition: each gets what it can fill, up to its
+ *     1. SMs         max-min over the kernels on the partition: each gets what it can fill, up
+ *        to its
  *                    TSG's limit; where that is too much in all, those that want most get equal
  *                    shares, and take what the others leave. A kernel that waits for its faults
  *                    keeps its SMs: its blocks stay resident.
- *     2. bandwidth   max-min over what each kernel uses at the speed that its SMs permit. SMs that
+ *     2. bandwidth   max-min over what each kernel uses at the speed that its SMs permit. SMs
+ *        that
  *                    wait for memory are held, too: they help no other kernel.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
- * bursts are advanced at their old speed before a share changes, and planned again. Work is counted in
- * ns at full speed and a rest in ppm of a ns, so that nothing is lost between events.
+ * bursts are advanced at their old speed before a share changes, and planned again. Work is
+ * counted in ns at full speed and a rest in ppm of a ns, so that nothing is lost between
+ * events.
  *
  * Channels
  * ========
  *
- * A TSG has a channel for each stream of its context. It executes one burst at a time: a channel's first
- * burst until it ends, or runs dry because the host launches too slowly. Then the next channel has its
- * turn. So channels fill each other's gaps, without a context switch, and all of them together do no
- * more work than one. On a GPU, kernels of two streams that leave SMs free also run side by side.
+ * A TSG has a channel for each stream of its context. It executes one burst at a time: a
+ * channel's first burst until it ends, or runs dry because the host launches too slowly. Then
+ * the next channel has its turn. So channels fill each other's gaps, without a context switch,
+ * and all of them together do no more work than one. On a GPU, kernels of two streams that
+ * leave SMs free also run side by side.
  *
- * Work is submitted as bursts: n equal kernels, one launched every so often by the host.
- * A burst is one object that is advanced lazily to the present. There is an event per switch,
- * fault, submission or completion, never per kernel: a run has tens of millions of those. (Several
- * contexts in space are the exception: where a host launches too slowly, others get the SMs in each
- * gap.)
+ * Work is submitted as bursts: n equal kernels, one launched every so often by the host. A
+ * burst is one object that is advanced lazily to the present. There is an event per switch,
+ * fault, submission or completion, never per kernel: a run has tens of millions of those.
+ * (Several contexts in space are the exception: where a host launches too slowly, others get
+ * the SMs in each gap.)
  *
  * LOCKING: none. The simulator's code runs without interruption between two blocking calls.
  */
@@ -85,10 +92,10 @@ void fifo_init(struct fifo *fifo, const struct fifo_config *config, struct gmmu 
 void fifo_destroy(struct fifo *fifo);
 
 /*
- * Put a TSG on a runlist, with the default timeslice; or take it off, failing its bursts. @table is
- * borrowed. init puts it into the first partition without a limit; init_in into partition number
- * @partition, where it gets at most @limit_ppm of the partition's SMs (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE).
- * Both return 0, or -ENOSPC: there are FIFO_CHANNELS_MAX.
+ * Put a TSG on a runlist, with the default timeslice; or take it off, failing its bursts.
+ * @table is borrowed. init puts it into the first partition without a limit; init_in into
+ * partition number @partition, where it gets at most @limit_ppm of the partition's SMs
+ * (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE). Both return 0, or -ENOSPC: there are FIFO_CHANNELS_MAX.
  */
 int fifo_tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table);
 int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_table *table,
@@ -96,9 +103,9 @@ int fifo_tsg_init_in(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_
 void fifo_tsg_destroy(struct fifo_tsg *tsg);
 
 /*
- * Put an MPS server on the runlist of partition number @partition, which is shared in time; or take it
- * off, without clients. The owner keeps its memory. fifo_tsg_init_client() is fifo_tsg_init_in() for a
- * client of a server.
+ * Put an MPS server on the runlist of partition number @partition, which is shared in time; or
+ * take it off, without clients. The owner keeps its memory. fifo_tsg_init_client() is
+ * fifo_tsg_init_in() for a client of a server.
  */
 void fifo_server_init(struct fifo *fifo, struct fifo_entry *server, u32 partition);
 void fifo_server_destroy(struct fifo_entry *server);
@@ -115,20 +122,23 @@ int fifo_tsg_init_client(struct fifo_entry *server, struct fifo_tsg *tsg,
 /* Is the context of a TSG loaded, or being loaded? */
 bool fifo_is_current(const struct fifo_tsg *tsg);
 
-/* No burst takes longer than this, executing or launching: ten years. Dates fit into 64 bits. */
+/*
+ * No burst takes longer than this, executing or launching: ten years. Dates fit into 64 bits.
+ */
 #define FIFO_BURST_MAX_NS 315360000000000000ull
 
 /*
- * A further channel of a TSG, which is in the caller's memory. It ends before the TSG's memory does, and
- * is empty then.
+ * A further channel of a TSG, which is in the caller's memory. It ends before the TSG's memory
+ * does, and is empty then.
  */
 void fifo_channel_init(struct fifo_channel *channel, struct fifo_tsg *tsg);
 void fifo_channel_destroy(struct fifo_channel *channel);
 
 /*
- * Queue a burst behind earlier ones of the channel; fifo_submit: of the TSG's first channel. Launching
- * starts when the host thread is free. On a dead TSG it fails at once, without a launch. A burst that is
- * submitted with @waits set is launched, but executes only after its release.
+ * Queue a burst behind earlier ones of the channel; fifo_submit: of the TSG's first channel.
+ * Launching starts when the host thread is free. On a dead TSG it fails at once, without a
+ * launch. A burst that is submitted with @waits set is launched, but executes only after its
+ * release.
  */
 void fifo_submit(struct fifo_tsg *tsg, struct fifo_burst *burst);
 void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst);
@@ -141,8 +151,8 @@ int fifo_wait(struct fifo_burst *burst);
 void fifo_replay(struct fifo *fifo);
 
 /*
- * The block at @va has just been unmapped in a TSG's page table. The TSG will miss there, unless it has
- * used the block or its access was replayed already.
+ * The block at @va has just been unmapped in a TSG's page table. The TSG will miss there,
+ * unless it has used the block or its access was replayed already.
  */
 void fifo_unmapped(struct fifo_tsg *tsg, u64 va);
 
@@ -160,7 +170,9 @@ bool fifo_busy(const struct fifo_tsg *tsg); /* it has bursts that have not ended
 /* Bring counters up to the present. */
 void fifo_update(struct fifo *fifo);
 
-/* The same for a TSG that may be in a fault episode: the driver goes on to another part of it. */
+/*
+ * The same for a TSG that may be in a fault episode: the driver goes on to another part of it.
+ */
 void fifo_book_stall(struct fifo_tsg *tsg);
 
 /* What became of the time of a GPU. The rest is idle: no context had anything to execute. */

@@ -29,8 +29,8 @@ static u64 burst_work_before_kernel(const struct fifo_burst *burst, u64 ordinal)
 }
 
 /*
- * Is block number @ordinal in the footprint that was looked up last? A kernel is asked about many
- * times, and a look-up counts all blocks before it.
+ * Is block number @ordinal in the footprint that was looked up last? A kernel is asked about
+ * many times, and a look-up counts all blocks before it.
  */
 static bool burst_knows_footprint(const struct fifo_burst *burst, u64 ordinal)
 {
@@ -101,8 +101,8 @@ bool tsg_is_faulting(const struct fifo_tsg *tsg)
 }
 
 /*
- * The end of the blocks that the kernel at the cursor touches. In a run that is touched bit by bit,
- * kernels touch equal shares of the burst's blocks.
+ * The end of the blocks that the kernel at the cursor touches. In a run that is touched bit by
+ * bit, kernels touch equal shares of the burst's blocks.
  */
 static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 {
@@ -114,12 +114,17 @@ static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 		return footprint.end;
 	kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
 	end = mul_div(kernel + 1, blocks, burst->kernels);
-	/* Rounded up: both products may have lost their upper bits, but not their difference. */
+	/*
+	 * Rounded up: both products may have lost their upper bits, but not their difference.
+	 */
 	end += end * burst->kernels != (kernel + 1) * blocks;
 	return max(end, burst->cursor.ordinal + 1);
 }
 
-/* A burst stalls at its cursor, in a kernel that ends at @end: the end of the faults it reports. */
+/*
+ * A burst stalls at its cursor, in a kernel that ends at @end: the end of the faults it
+ * reports.
+ */
 static u64 burst_window_end(struct fifo_burst *burst, u64 end)
 {
 	u64 at = burst->cursor.ordinal;

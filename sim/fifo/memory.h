@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Bursts on memory: progress up to a miss, stalls, replays. CONTEXT of all: an updated runlist. */
+/*
+ * Bursts on memory: progress up to a miss, stalls, replays. CONTEXT of all: an updated runlist.
+ */
 #ifndef SIM_FIFO_MEMORY_H
 #define SIM_FIFO_MEMORY_H
 
@@ -11,15 +13,18 @@ u64 tsg_work_date(const struct fifo_tsg *tsg);
 /* The ordinal of the block that a burst has reached. It has used all blocks before that. */
 u64 burst_progress_ordinal(struct fifo_burst *burst);
 
-/* The work that a burst can do before it touches a missing page; all of it if no page is missing. */
+/*
+ * The work that a burst can do before it touches a missing page; all of it if no page is
+ * missing.
+ */
 u64 burst_work_before_miss(struct fifo_burst *burst);
 
 /* Is a loaded TSG about to touch a missing page right now? */
 bool tsg_at_miss(const struct fifo_tsg *tsg);
 
 /*
- * Is a loaded TSG in a kernel that has faulted and does not have all of its pages yet? Its warps
- * fault side by side, so it has outstanding faults until it has all pages.
+ * Is a loaded TSG in a kernel that has faulted and does not have all of its pages yet? Its
+ * warps fault side by side, so it has outstanding faults until it has all pages.
  */
 bool tsg_is_faulting(const struct fifo_tsg *tsg);
 

@@ -151,8 +151,9 @@ void entry_leave(struct fifo_tsg *tsg)
 }
 
 /*
- * Count the time since the last update that TSGs of other entries had work ready. With a current TSG that
- * @stalled they were blocked by its faults. Else it was not their turn, or they are held or frozen.
+ * Count the time since the last update that TSGs of other entries had work ready. With a
+ * current TSG that @stalled they were blocked by its faults. Else it was not their turn, or
+ * they are held or frozen.
  */
 static void runlist_count_ready(struct fifo_runlist *runlist, u64 now, bool stalled)
 {
@@ -234,8 +235,8 @@ static u64 runlist_slice_ns(const struct fifo_runlist *runlist)
 }
 
 /*
- * The time to save or restore the state of the loaded TSGs of an entry. Only kernels in execution have
- * any, and together they fill the SMs at most once.
+ * The time to save or restore the state of the loaded TSGs of an entry. Only kernels in
+ * execution have any, and together they fill the SMs at most once.
  */
 static u64 entry_state_ns(const struct fifo *fifo, const struct fifo_entry *entry)
 {
@@ -295,8 +296,9 @@ static struct fifo_entry *runlist_next_ready(const struct fifo_runlist *runlist)
 }
 
 /*
- * Preemptions take effect: the slice of the entry is over, and a TSG that is disabled leaves. A TSG that is
- * only disabled leaves when it has no work. An entry without a loaded TSG is unloaded.
+ * Preemptions take effect: the slice of the entry is over, and a TSG that is disabled leaves. A
+ * TSG that is only disabled leaves when it has no work. An entry without a loaded TSG is
+ * unloaded.
  */
 static void runlist_preempt(struct fifo_runlist *runlist)
 {
@@ -316,9 +318,9 @@ static void runlist_preempt(struct fifo_runlist *runlist)
 }
 
 /*
- * An entry that is alone at the end of its slice begins a new one if kernels are queued behind those in
- * execution, and so on until @next comes. So @next waits for the end of the slice in which it came.
- * Such slices are not events: they are counted when another entry wants the GPU.
+ * An entry that is alone at the end of its slice begins a new one if kernels are queued behind
+ * those in execution, and so on until @next comes. So @next waits for the end of the slice in
+ * which it came. Such slices are not events: they are counted when another entry wants the GPU.
  */
 static void runlist_renew_slice(struct fifo_runlist *runlist, const struct fifo_entry *next)
 {

@@ -25,7 +25,10 @@ void runlist_start_slice(struct fifo_runlist *runlist);
 /* Decide which entry runs now, and which of its TSGs stall. Ignores other runlists. */
 void runlist_decide(struct fifo_runlist *runlist);
 
-/* The next date at which that can change, at its bursts' speeds; ENG_NEVER: there is no such date. */
+/*
+ * The next date at which that can change, at its bursts' speeds; ENG_NEVER: there is no such
+ * date.
+ */
 u64 runlist_next_date(const struct fifo_runlist *runlist);
 
 #endif

@@ -12,7 +12,10 @@
 
 #include <stddef.h>
 
-/* Half a megabyte each. All figures together need about 90, and 10 seeds of "validate published" 150. */
+/*
+ * Half a megabyte each. All figures together need about 90, and 10 seeds of "validate
+ * published" 150.
+ */
 #define CACHE_FOLDER_ENTRIES 500
 
 /*

@@ -123,7 +123,9 @@ static bool is_of_cell(const struct figure_data *data, const struct csv *csv,
 	return !reference->x || (!csv_real(csv, REFERENCE_X, &x, &ignored) && x == run->x);
 }
 
-/* A copy of a field in *ret_text, in place of an older one. NULL: the file has no such column. */
+/*
+ * A copy of a field in *ret_text, in place of an older one. NULL: the file has no such column.
+ */
 static int copy_field(const struct csv *csv, size_t column, bool named, char **ret_text,
 		      struct sim_error *err)
 {

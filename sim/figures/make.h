@@ -22,8 +22,8 @@ struct figure_request {
 };
 
 /*
- * Describe the figure's runs in @runs, one for each: runs for the cache to make, or the folders that the
- * user names, which are read. Returns 0 or a negative enum sim_exit; the caller calls
+ * Describe the figure's runs in @runs, one for each: runs for the cache to make, or the folders
+ * that the user names, which are read. Returns 0 or a negative enum sim_exit; the caller calls
  * run_cache_destroy() in any case.
  */
 int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,

@@ -50,7 +50,9 @@ static int read_one(struct published *published, const char *name, bool needed,
 	return needed ? sim_user_error(err, "figure %s: has no published values", name) : 0;
 }
 
-/* For figure_each(): a figure is read a second time, since a figure that is lent is destroyed. */
+/*
+ * For figure_each(): a figure is read a second time, since a figure that is lent is destroyed.
+ */
 static int read_again(void *data, const struct figure *figure, struct sim_error *err)
 {
 	return read_one(data, figure->name, false, err);
@@ -147,8 +149,8 @@ static bool is_needed(const struct figure_data *data, size_t run)
 }
 
 /*
- * Does jitter matter to a run, by its results without? Not to a container alone that replays no trace: all
- * of it happens later, and that is all.
+ * Does jitter matter to a run, by its results without? Not to a container alone that replays no
+ * trace: all of it happens later, and that is all.
  */
 static bool has_jitter(const struct cached_run *run)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * All published values beside their predictions: of every figure that has published values, the rows that
- * the figure compares, predicted by the figure's own runs. Nothing is drawn.
+ * All published values beside their predictions: of every figure that has published values, the
+ * rows that the figure compares, predicted by the figure's own runs. Nothing is drawn.
  *
- * A published value is of a single run, and so is its prediction. With seeds, the same runs are made with
- * jitter: arrivals are drawn anew (jitter.arrivals=gaps) and closed loops begin up to PUBLISHED_START
- * later. The spread of these predictions says how far one run of the simulator is from another.
+ * A published value is of a single run, and so is its prediction. With seeds, the same runs are
+ * made with jitter: arrivals are drawn anew (jitter.arrivals=gaps) and closed loops begin up to
+ * PUBLISHED_START later. The spread of these predictions says how far one run of the simulator
+ * is from another.
  */
 #ifndef SIM_FIGURES_PUBLISHED_H
 #define SIM_FIGURES_PUBLISHED_H
@@ -34,22 +35,22 @@ struct published {
 };
 
 /*
- * Read the figures @names, or all of plots/figures that have published values if @count is 0, and what is
- * published. @request is for all of their runs; it and its strings are borrowed. Returns 0 or a negative
- * enum sim_exit; the caller destroys *published in any case.
+ * Read the figures @names, or all of plots/figures that have published values if @count is 0,
+ * and what is published. @request is for all of their runs; it and its strings are borrowed.
+ * Returns 0 or a negative enum sim_exit; the caller destroys *published in any case.
  */
 int published_open(struct published *published, const char *const *names, size_t count,
 		   size_t seeds, const struct figure_request *request, struct sim_error *err);
 
 /*
- * Make the runs that the rows need, many at once, and fill in rows and draws. The caller has taken
- * @signals; one of them ends the work. Returns 0 or a negative enum sim_exit.
+ * Make the runs that the rows need, many at once, and fill in rows and draws. The caller has
+ * taken @signals; one of them ends the work. Returns 0 or a negative enum sim_exit.
  */
 int published_predict(struct published *published, bool fresh, const struct signals *signals,
 		      struct sim_error *err);
 /*
- * Call @use for each panel of a figure that has pairs of values which are apart, see score_order(), and add
- * all of them to *ret_pairs and *ret_kept.
+ * Call @use for each panel of a figure that has pairs of values which are apart, see
+ * score_order(), and add all of them to *ret_pairs and *ret_kept.
  */
 void published_count_order(const struct published *published, const struct figure *figure,
 			   void (*use)(void *data, const char *panel, size_t pairs,

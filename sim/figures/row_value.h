@@ -15,8 +15,8 @@
 #include <jansson.h>
 
 /*
- * The checked "covered" over the rows of @container in @file, between two moments. NAN: the file cannot
- * be read.
+ * The checked "covered" over the rows of @container in @file, between two moments. NAN: the
+ * file cannot be read.
  */
 double row_value_covered(const char *file, const char *container, const json_t *covered,
 			 double from_s, double to_s);

@@ -23,9 +23,9 @@ struct sim_error;
 #define RUN_CACHE_FOLDER "results/cache"
 
 /*
- * Get @count runs, except those that are RUN_CACHE_LEFT_OUT. Runs in the cache are read, unless @fresh; the others are made, as many at a
- * time as there are cores. Reports on stderr. A damaged entry is made again. An entry appears
- * complete or not at all.
+ * Get @count runs, except those that are RUN_CACHE_LEFT_OUT. Runs in the cache are read, unless
+ * @fresh; the others are made, as many at a time as there are cores. Reports on stderr. A
+ * damaged entry is made again. An entry appears complete or not at all.
  *
  * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does one
  * of @signals, which the caller has taken (-SIM_EXIT_INTERRUPTED). A container that dies in the

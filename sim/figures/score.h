@@ -2,9 +2,9 @@
 /*
  * How well predictions agree with published values.
  *
- * The error of a row is |ln(predicted / published)|: too high and too low count the same, and so do a
- * latency and a throughput that are off by the same factor. A row whose prediction is missing (its
- * container failed or completed nothing) is an infinite error.
+ * The error of a row is |ln(predicted / published)|: too high and too low count the same, and
+ * so do a latency and a throughput that are off by the same factor. A row whose prediction is
+ * missing (its container failed or completed nothing) is an infinite error.
  */
 #ifndef SIM_FIGURES_SCORE_H
 #define SIM_FIGURES_SCORE_H
@@ -49,20 +49,25 @@ double score_error(const struct score_row *row);
 bool score_counts(const struct score_row *row);
 
 /*
- * The score of all rows that count and whose figure is @figure; NULL: of all figures, each published value
- * once, by the first row with its id. Returns 0 or a negative errno: out of memory.
+ * The score of all rows that count and whose figure is @figure; NULL: of all figures, each
+ * published value once, by the first row with its id. Returns 0 or a negative errno: out of
+ * memory.
  */
 int score_rows(const struct score_row *rows, size_t count, const char *figure,
 	       struct score *ret_score);
 
-/* The spread of @count draws (NAN: no prediction) around a published value. 0 or a negative errno. */
+/*
+ * The spread of @count draws (NAN: no prediction) around a published value. 0 or a negative
+ * errno.
+ */
 int score_spread(const double *draws, size_t count, double published,
 		 struct score_spread *ret_spread);
 
 /*
- * The order of a panel: how many pairs of its rows have published values that are SCORE_APART, and in how
- * many of them the predictions are in the published order. Pairs are of one part, of different runs.
- * Rows that count in no score count here, too, as long as they have both values.
+ * The order of a panel: how many pairs of its rows have published values that are SCORE_APART,
+ * and in how many of them the predictions are in the published order. Pairs are of one part, of
+ * different runs. Rows that count in no score count here, too, as long as they have both
+ * values.
  */
 void score_order(const struct score_row *rows, size_t count, const char *figure,
 		 const char *panel, size_t *ret_pairs, size_t *ret_kept);

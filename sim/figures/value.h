@@ -10,8 +10,8 @@
 struct figure_data;
 
 /*
- * Does a checked expression in @run of the figure use the results of run @used? Curves count as used by
- * all runs.
+ * Does a checked expression in @run of the figure use the results of run @used? Curves count as
+ * used by all runs.
  */
 bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used);
 

@@ -32,8 +32,8 @@ static bool check_is_paid(const struct gvm_device *device,
 }
 
 /*
- * Returns the error of an entry of @process. @seen: for each chunk, the pages that are mapped by
- * entries looked at so far. Without payers of pages a chunk has one entry.
+ * Returns the error of an entry of @process. @seen: for each chunk, the pages that are mapped
+ * by entries looked at so far. Without payers of pages a chunk has one entry.
  */
 static enum sim_pte_error check_entry(const struct sim_process *process,
 				      const struct gvm_block *block,
@@ -90,7 +90,10 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 				return found;
 		}
 	}
-	/* A range has tables before it is counted, and for as long, so there may be one more region. */
+	/*
+	 * A range has tables before it is counted, and for as long, so there may be one more
+	 * region.
+	 */
 	if (process->page_table.region_count > process->range_count + 1)
 		found.error = SIM_PTE_REGION;
 	return found;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A check of a simulated GPU's page tables against the driver's books. The page tables are the
- * hardware's record, so the check finds mappings that the driver forgets or gets wrong. The worst
- * is a page of one container that another container can reach. Two address spaces of a container
- * may map the same chunk (block/part.c), and never the same page of it.
+ * hardware's record, so the check finds mappings that the driver forgets or gets wrong. The
+ * worst is a page of one container that another container can reach. Two address spaces of a
+ * container may map the same chunk (block/part.c), and never the same page of it.
  *
  * GVMSIM_CHECK=N in the environment makes the GPU check itself before every N-th replay, and
- * before a process exits. Tests always do, with N = 1. A failed check stops the program: it is a
- * bug of the driver, and the results would mean nothing.
+ * before a process exits. Tests always do, with N = 1. A failed check stops the program: it is
+ * a bug of the driver, and the results would mean nothing.
  */
 #ifndef SIM_GPU_CHECK_H
 #define SIM_GPU_CHECK_H

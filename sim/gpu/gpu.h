@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * One simulated GPU put together: host engine (fifo), GMMU, link, memory, and the driver core over them.
+ * One simulated GPU put together: host engine (fifo), GMMU, link, memory, and the driver core
+ * over them.
  *
  *     types.h    the structs of a GPU and of a process
  *     stall.c    on what the time of a fault episode goes
@@ -25,8 +26,8 @@ void sim_gpu_stop(struct sim_gpu *gpu);
 void sim_gpu_destroy(struct sim_gpu *gpu);
 
 /*
- * Actors do the driver's CPU work at this GPU's costs (gvm_cost()): the running actor, and those that
- * it starts from now on. sim_gpu_start() and sim_process_start() call it.
+ * Actors do the driver's CPU work at this GPU's costs (gvm_cost()): the running actor, and
+ * those that it starts from now on. sim_gpu_start() and sim_process_start() call it.
  */
 void sim_gpu_use_costs(struct sim_gpu *gpu);
 

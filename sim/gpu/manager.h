@@ -24,7 +24,8 @@ struct sim_memory_policy {
 };
 
 /*
- * The arguments of create(). Borrowed while the manager exists; the policy only during the call.
+ * The arguments of create(). Borrowed while the manager exists; the policy only during the
+ * call.
  */
 struct sim_memory_config {
 	struct gvm_device *device; /* initialised */
@@ -43,16 +44,17 @@ struct sim_memory_manager {
 	void *(*create)(const struct sim_memory_config *config);
 	void (*destroy)(void *memory);
 	/*
-	 * Start its threads: 0 or -ENOMEM. stop: no call into the manager may be running; returns
-	 * all chunks that the manager keeps to the device. Both may be NULL. CONTEXT: process.
+	 * Start its threads: 0 or -ENOMEM. stop: no call into the manager may be running;
+	 * returns all chunks that the manager keeps to the device. Both may be NULL. CONTEXT:
+	 * process.
 	 */
 	int (*start)(void *memory);
 	void (*stop)(void *memory);
 };
 
 /*
- * The core's block layer; the model of NVIDIA's driver (stock, or the published GVM's patch); and
- * the core's policy over that model.
+ * The core's block layer; the model of NVIDIA's driver (stock, or the published GVM's patch);
+ * and the core's policy over that model.
  */
 extern const struct sim_memory_manager sim_manager_core;
 extern const struct sim_memory_manager sim_manager_nvuvm;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The calls that a memory manager makes to a simulated GPU. Chunks come from a ring of free ones.
- * Copies use the link. Clears have an engine of their own, PTE writes a channel. See memory.h.
+ * The calls that a memory manager makes to a simulated GPU. Chunks come from a ring of free
+ * ones. Copies use the link. Clears have an engine of their own, PTE writes a channel. See
+ * memory.h.
  */
 #include "gpu/memory.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a memory manager, and the parts of this room, ask of the GPU's memory and link; see gpu.h. */
+/*
+ * What a memory manager, and the parts of this room, ask of the GPU's memory and link; see
+ * gpu.h.
+ */
 #ifndef SIM_GPU_MEMORY_H
 #define SIM_GPU_MEMORY_H
 

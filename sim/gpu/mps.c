@@ -2,11 +2,11 @@
 /*
  * MPS servers: several processes in one entry of the runlist.
  *
- * On a real GPU the clients' channels are in one TSG, the server's. Here each client has a fifo_tsg of its
- * own in the server's entry (fifo.h), since it has a queue of bursts. The core sees one TSG, the first
- * client's. All further clients share it (gvm_tsg_share()), so writes to compute.* of all of them answer
- * -EOPNOTSUPP, and the scheduler does not hold it. When the first client leaves, the next one takes
- * its place.
+ * On a real GPU the clients' channels are in one TSG, the server's. Here each client has a
+ * fifo_tsg of its own in the server's entry (fifo.h), since it has a queue of bursts. The core
+ * sees one TSG, the first client's. All further clients share it (gvm_tsg_share()), so writes
+ * to compute.* of all of them answer -EOPNOTSUPP, and the scheduler does not hold it. When the
+ * first client leaves, the next one takes its place.
  */
 #include "gpu/mps.h"
 

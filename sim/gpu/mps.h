@@ -9,8 +9,8 @@
 void sim_mps_init(struct sim_mps *mps, struct sim_gpu *gpu);
 
 /*
- * Blocking: a process with a container and a fifo_tsg becomes a client of process->mps, or ceases to be
- * one. In place of gvm_tsg_attach() and gvm_tsg_detach().
+ * Blocking: a process with a container and a fifo_tsg becomes a client of process->mps, or
+ * ceases to be one. In place of gvm_tsg_attach() and gvm_tsg_detach().
  */
 void sim_mps_join(struct sim_process *process);
 void sim_mps_leave(struct sim_process *process);

@@ -12,9 +12,9 @@
 
 /*
  * Take context memory from the device, unless the profile has none. The core charges it to the
- * container. NVIDIA's driver and the published GVM do not: RM allocates it past UVM's accounting,
- * so their gmem.current counts only pages, like their memory.current. Without memory the context
- * dies. An interrupted process exits anyway. Returns the bytes that it took.
+ * container. NVIDIA's driver and the published GVM do not: RM allocates it past UVM's
+ * accounting, so their gmem.current counts only pages, like their memory.current. Without
+ * memory the context dies. An interrupted process exits anyway. Returns the bytes that it took.
  */
 static u64 process_take(struct sim_process *process, u64 bytes)
 {

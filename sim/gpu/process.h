@@ -15,23 +15,23 @@
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid);
 
 /*
- * The same of a client of an MPS server, which gets at most @limit_ppm of the GPU's SMs. NULL: of no
- * server. The server is borrowed while the process runs.
+ * The same of a client of an MPS server, which gets at most @limit_ppm of the GPU's SMs. NULL:
+ * of no server. The server is borrowed while the process runs.
  */
 int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
 			     struct sim_mps *mps, u32 limit_ppm);
 
 /*
- * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application filled
- * it on the CPU, so first touches copy it in. Returns the range, or NULL: no host memory, or
- * SIM_PROCESS_RANGES_MAX ranges. If
+ * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application
+ * filled it on the CPU, so first touches copy it in. Returns the range, or NULL: no host
+ * memory, or SIM_PROCESS_RANGES_MAX ranges. If
  * the GPU has no memory for the page tables of the range, the context dies.
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
 /*
- * Blocking: unmap a range. Its chunks and its page tables go back. No work of the process may be
- * queued or running.
+ * Blocking: unmap a range. Its chunks and its page tables go back. No work of the process may
+ * be queued or running.
  */
 void sim_process_unmap(struct sim_process *process, struct gvm_range *range);
 
@@ -39,8 +39,8 @@ void sim_process_unmap(struct sim_process *process, struct gvm_range *range);
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
 
 /*
- * Blocking: prefetch a whole range to the GPU or to the CPU, and wait for it. Returns the status
- * of gvm_memory_ops.migrate, or -EOPNOTSUPP if the manager has no such call.
+ * Blocking: prefetch a whole range to the GPU or to the CPU, and wait for it. Returns the
+ * status of gvm_memory_ops.migrate, or -EOPNOTSUPP if the manager has no such call.
  */
 int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
 			 enum gvm_processor to);
@@ -53,8 +53,8 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
 			u64 bytes);
 
 /*
- * Blocking: destroy the context. Its pending work fails. Its memory is freed after the last copy
- * that uses it. A second call does nothing. Keep the structure until this returns.
+ * Blocking: destroy the context. Its pending work fails. Its memory is freed after the last
+ * copy that uses it. A second call does nothing. Keep the structure until this returns.
  */
 void sim_process_exit(struct sim_process *process);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The calls that the core's service layer makes to a simulated GPU: faults and TSGs. They make no
- * decisions. Calls on TSGs become RPCs, which take time. See service.h.
+ * The calls that the core's service layer makes to a simulated GPU: faults and TSGs. They make
+ * no decisions. Calls on TSGs become RPCs, which take time. See service.h.
  */
 #include "gpu/service.h"
 
@@ -79,8 +79,9 @@ static void gpu_cancel_fault(void *data, const struct gvm_fault *fault)
 }
 
 /*
- * Wait for the device work of the batch: its copies and clears, then its last PTEs, then the push
- * of the replay. The wait for the pushes counts as copy-in time, as it does in GVM Figure 16.
+ * Wait for the device work of the batch: its copies and clears, then its last PTEs, then the
+ * push of the replay. The wait for the pushes counts as copy-in time, as it does in GVM Figure
+ * 16.
  */
 static int gpu_flush_and_replay(void *data, const struct gvm_fence *fence)
 {

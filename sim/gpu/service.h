@@ -9,14 +9,14 @@
 extern const struct gvm_gpu_ops sim_gpu_ops;
 
 /*
- * The context dies of a fault or a context that gets no memory: @status, counted once in gmem.events.
- * The process notices at its next call.
+ * The context dies of a fault or a context that gets no memory: @status, counted once in
+ * gmem.events. The process notices at its next call.
  */
 void sim_process_die(struct sim_process *process, int status);
 
 /*
- * Blocking and not interruptible: drop the faults of a process whose work has ended, and wait until
- * none is in service.
+ * Blocking and not interruptible: drop the faults of a process whose work has ended, and wait
+ * until none is in service.
  */
 void sim_gpu_settle(struct sim_gpu *gpu, struct sim_process *process);
 

@@ -9,8 +9,8 @@
 #include "gpu/types.h"
 
 /*
- * struct fifo_stall_ops, @data: the GPU. Split @ns of stall by the work of the service thread for this
- * TSG. While it waits for copies, the use of the link decides.
+ * struct fifo_stall_ops, @data: the GPU. Split @ns of stall by the work of the service thread
+ * for this TSG. While it waits for copies, the use of the link decides.
  */
 struct fifo_stall sim_gpu_stall_parts(void *data, const struct fifo_tsg *tsg, u64 ns);
 

@@ -99,8 +99,8 @@ static size_t part_index(const struct machine *machine, const struct sim_contain
 
 /*
  * Make the GPUs of the configuration. If containers have GPUs of their own, make one for each
- * container instead, like the GPU that the container names. If parts of GPUs are GPUs of their own, make one
- * for each part.
+ * container instead, like the GPU that the container names. If parts of GPUs are GPUs of their
+ * own, make one for each part.
  */
 static int build_gpus(struct machine *machine, struct sim_error *err)
 {

@@ -104,9 +104,9 @@ struct machine {
 	const struct config *config;
 	const struct sim_system *system;
 	/*
-	 * Views of the configuration: one for each GPU, then one for each enabled container whose GPU
-	 * is cut up. In a view, config.gpu is that GPU, or the container's part of it. A container
-	 * uses its own view, or that of its GPU.
+	 * Views of the configuration: one for each GPU, then one for each enabled container
+	 * whose GPU is cut up. In a view, config.gpu is that GPU, or the container's part of
+	 * it. A container uses its own view, or that of its GPU.
 	 */
 	struct config *views;
 	struct sim_gpu *gpus;

@@ -21,8 +21,8 @@ void nvuvm_container_add_host_pages(struct nvuvm *nvuvm, struct nvuvm_container 
 				    s64 pages);
 
 /*
- * Bytes of host memory behind the managed memory of a container. They are kept when data moves to
- * the device, so they only grow while its ranges exist. CONTEXT: atomic.
+ * Bytes of host memory behind the managed memory of a container. They are kept when data moves
+ * to the device, so they only grow while its ranges exist. CONTEXT: atomic.
  */
 u64 nvuvm_host_bytes(struct nvuvm *nvuvm, const struct gvm_container *container);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The way of a chunk out of its block: a model of open-gpu-kernel-modules 575, uvm_pmm_gpu.c
- * (evict_root_chunk_from_va_block, free_root_chunk_lazy of the published GVM). Who goes is decided in
- * driver.c or policy.c.
+ * (evict_root_chunk_from_va_block, free_root_chunk_lazy of the published GVM). Who goes is
+ * decided in driver.c or policy.c.
  *
- * A victim has two marks. In the model's lists it is EVICTING, so it is on none of them. In the core's
- * books it is picked. Both are set before its block is locked. The block may have lost it by then.
+ * A victim has two marks. In the model's lists it is EVICTING, so it is on none of them. In the
+ * core's books it is picked. Both are set before its block is locked. The block may have lost
+ * it by then.
  */
 #include "nvuvm/evict.h"
 
@@ -13,8 +14,8 @@
 #include "nvuvm/pmm.h"
 
 /*
- * Evict a chunk that is EVICTING here and picked in the core's books. -ENOENT: its owner gave it back
- * meanwhile. The chunk is the evictor's then, too.
+ * Evict a chunk that is EVICTING here and picked in the core's books. -ENOENT: its owner gave
+ * it back meanwhile. The chunk is the evictor's then, too.
  */
 static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A limit write of the published GVM driver (uvm_va_space_evict_size): evict by address, then set the
- * limit. Two passes over batches of 256 blocks: start all copies, wait for all of them.
+ * A limit write of the published GVM driver (uvm_va_space_evict_size): evict by address, then
+ * set the limit. Two passes over batches of 256 blocks: start all copies, wait for all of them.
  *
  * How this differs from the published driver:
- *  1. It holds up to 256 block locks at once, here one. Faults of the container wait for the whole write
- *     either way, by a lock that stands for its VA space's.
+ *  1. It holds up to 256 block locks at once, here one. Faults of the container wait for the
+ *     whole write either way, by a lock that stands for its VA space's.
  */
 #include "nvuvm/limit.h"
 

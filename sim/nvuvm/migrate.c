@@ -17,9 +17,9 @@
  * passes). It writes 512 PTEs of 4 KB for each block. That is most of the work, and makes this
  * direction three times as slow.
  *
- * The way to the GPU has two passes as well. The second finds all blocks there, unless the range is larger
- * than memory. Then the first pass has evicted its own first blocks, and the second moves the whole range
- * again.
+ * The way to the GPU has two passes as well. The second finds all blocks there, unless the
+ * range is larger than memory. Then the first pass has evicted its own first blocks, and the
+ * second moves the whole range again.
  */
 #include "nvuvm/migrate.h"
 

@@ -6,8 +6,8 @@
 #include "nvuvm/types.h"
 
 /*
- * The device as the core's block functions see it: chunks come from the model's lists (pmm.c), copies are
- * split into pieces, all else goes to the device itself. The argument is the model.
+ * The device as the core's block functions see it: chunks come from the model's lists (pmm.c),
+ * copies are split into pieces, all else goes to the device itself. The argument is the model.
  */
 extern const struct gvm_mmu_ops nvuvm_mmu_ops;
 

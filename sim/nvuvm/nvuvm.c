@@ -3,12 +3,12 @@
  * NVIDIA's UVM driver and the published GVM driver, as models
  * ===========================================================
  *
- * The work between a fault and its replay decides how much memory pressure slows a container. The
- * core's way is in core/block/block.c. This folder models NVIDIA's driver
+ * The work between a fault and its replay decides how much memory pressure slows a container.
+ * The core's way is in core/block/block.c. This folder models NVIDIA's driver
  * (open-gpu-kernel-modules 575, uvm_*.c) and the patch to it that the authors of the GVM paper
  * have published. Both have the fault loop of UVM, like the core: up to 20 batches of up to 256
- * sorted faults. Each batch ends with a flush, a replay and a busy wait for its copies. The model
- * covers UVM's work for each block of a batch. Files, from the top down:
+ * sorted faults. Each batch ends with a flush, a replay and a busy wait for its copies. The
+ * model covers UVM's work for each block of a batch. Files, from the top down:
  *
  *     nvuvm.c      this file: the model is made, started, stopped
  *     memory.c     the model as a memory manager (struct gvm_memory_ops)
@@ -25,16 +25,16 @@
  *     thrash.c     throttle pages that two processors fight over
  *     range.c, container.c   records of ranges and containers
  *
- * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same batches, copies
- * and victims, in the same order, but for a batch larger than memory (pmm.c).
+ * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same
+ * batches, copies and victims, in the same order, but for a batch larger than memory (pmm.c).
  *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.
  *
- * The model uses the core's books: charges, gmem.current, swap counters, clock order (used only by the
- * core's policy and its reclaim) and the residency of struct gvm_block. So all their readers work
- * unchanged. The stock driver has no limits. The published GVM enforces its limit late, so usage may be
- * above it.
+ * The model uses the core's books: charges, gmem.current, swap counters, clock order (used only
+ * by the core's policy and its reclaim) and the residency of struct gvm_block. So all their
+ * readers work unchanged. The stock driver has no limits. The published GVM enforces its limit
+ * late, so usage may be above it.
  */
 #include "nvuvm/nvuvm.h"
 

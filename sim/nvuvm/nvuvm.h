@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A model of NVIDIA's UVM driver (open-gpu-kernel-modules 575, uvm_*.c) and, by two switches, of
- * the published GVM driver, which is a patch to it. It manages the memory of one simulated GPU in
- * place of the core's block layer, through the calls of memory.h. nvuvm.c describes the whole.
- * Simulator only.
+ * A model of NVIDIA's UVM driver (open-gpu-kernel-modules 575, uvm_*.c) and, by two switches,
+ * of the published GVM driver, which is a patch to it. It manages the memory of one simulated
+ * GPU in place of the core's block layer, through the calls of memory.h. nvuvm.c describes the
+ * whole. Simulator only.
  */
 #ifndef SIM_NVUVM_NVUVM_H
 #define SIM_NVUVM_NVUVM_H

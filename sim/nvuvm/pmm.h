@@ -27,8 +27,8 @@ void nvuvm_pmm_release(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_pmm_release_lazily(struct nvuvm *nvuvm, u32 chunk, u64 out_sequence);
 
 /*
- * RM wants this chunk: give it to the device if it is on the free list. True: the device has it, or had it
- * before.
+ * RM wants this chunk: give it to the device if it is on the free list. True: the device has
+ * it, or had it before.
  */
 bool nvuvm_pmm_give_back(struct nvuvm *nvuvm, u32 chunk);
 
@@ -39,9 +39,9 @@ void nvuvm_pmm_trim(struct nvuvm *nvuvm);
 u32 nvuvm_pmm_take_lazy(struct nvuvm *nvuvm, u64 *ret_out_sequence);
 
 /*
- * A block was serviced or got data. Move its chunk, temp-pinned or on a list, to the tail of the
- * used list. Does nothing if the chunk is EVICTING. @batch: the batch of faults that needs it until its
- * end; 0: none does, so it may be the next victim.
+ * A block was serviced or got data. Move its chunk, temp-pinned or on a list, to the tail of
+ * the used list. Does nothing if the chunk is EVICTING. @batch: the batch of faults that needs
+ * it until its end; 0: none does, so it may be the next victim.
  */
 void nvuvm_pmm_mark_used(struct nvuvm *nvuvm, struct nvuvm_container *owner, u32 chunk,
 			 u64 batch);
@@ -53,8 +53,9 @@ void nvuvm_pmm_mark_unused(struct nvuvm *nvuvm, u32 chunk);
 bool nvuvm_pmm_is_of_batch(const struct nvuvm *nvuvm, u32 chunk);
 
 /*
- * Pick a victim of @owner, or of any container (NULL), unused chunks first. It becomes EVICTING.
- * Chunks that the batch in service has migrated to are no victims. GVM_NO_CHUNK: there is none.
+ * Pick a victim of @owner, or of any container (NULL), unused chunks first. It becomes
+ * EVICTING. Chunks that the batch in service has migrated to are no victims. GVM_NO_CHUNK:
+ * there is none.
  */
 u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The core's decisions at the hook points of NVIDIA's driver, as in gvm.ko. The driver, here its model,
- * owns blocks, chunks, copies and PTEs. The core decides about charges and victims.
+ * The core's decisions at the hook points of NVIDIA's driver, as in gvm.ko. The driver, here
+ * its model, owns blocks, chunks, copies and PTEs. The core decides about charges and victims.
  *
  *     hook point in UVM                  here                           the core
  *     block_alloc_gpu_chunk, before      policy_alloc_begin()           gvm_charge_reserve()
@@ -15,12 +15,12 @@
  *     block_mark_memory_used             gvm_block_finish_locked()      gvm_clock_touch()
  *     (a service) evict this chunk       nvuvm_evict_chunk()            evictors, reclaim
  *
- * The charge comes before the allocation, so usage never passes the limit. The block that needs room
- * gets the victim's chunk, as in the stock driver, so no other block can take it first.
+ * The charge comes before the allocation, so usage never passes the limit. The block that needs
+ * room gets the victim's chunk, as in the stock driver, so no other block can take it first.
  *
- * A limit may be lowered while all of a container's chunks are in service. Its writer finds no victim
- * then. So the end of a batch evicts what is above the limit, up to as many chunks as the batch had
- * blocks of the container.
+ * A limit may be lowered while all of a container's chunks are in service. Its writer finds no
+ * victim then. So the end of a batch evicts what is above the limit, up to as many chunks as
+ * the batch had blocks of the container.
  */
 #include "nvuvm/policy.h"
 
@@ -69,8 +69,8 @@ static u32 policy_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *ran
 }
 
 /*
- * A container of the last batch, with one more user, and the number of its blocks. Each container comes
- * once. NULL: none is left.
+ * A container of the last batch, with one more user, and the number of its blocks. Each
+ * container comes once. NULL: none is left.
  */
 static struct nvuvm_container *policy_next_of_batch(struct nvuvm *nvuvm, u32 *ret_blocks)
 {

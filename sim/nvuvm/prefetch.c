@@ -6,9 +6,9 @@
  *
  * If more than half of a subtree is here, the rest comes
  *
- * A block is a binary tree over its pages. A fault looks upwards from its page. It brings in the
- * largest subtree in which more than 51 % of the pages are resident or faulted in this batch. A
- * thread that walks through a block page by page fills the tree by powers of two:
+ * A block is a binary tree over its pages. A fault looks upwards from its page. It brings in
+ * the largest subtree in which more than 51 % of the pages are resident or faulted in this
+ * batch. A thread that walks through a block page by page fills the tree by powers of two:
  *
  *     fault at page 0   #...............................   1 of 1; of 2 it is only 50 %
  *                   1   ##..............................   2 of 2; 2 of 4 is only 50 %
@@ -21,11 +21,12 @@
  * prefetch count: the region of one fault does not make another region denser.
  *
  * How this differs from the driver:
- *  1. Its leaves are 4 KB pages, and it fills up each faulted 64 KB first (grow_fault_granularity).
- *     Our pages have 64 KB already.
- *  2. uvm_perf_prefetch_min_faults is 1, so every fault may attract pages. There is no count to keep.
- *  3. The driver brings in a whole range whose preferred location is this GPU on first touch. No
- *     application here gives such advice.
+ *  1. Its leaves are 4 KB pages, and it fills up each faulted 64 KB first
+ *     (grow_fault_granularity). Our pages have 64 KB already.
+ *  2. uvm_perf_prefetch_min_faults is 1, so every fault may attract pages. There is no count to
+ *     keep.
+ *  3. The driver brings in a whole range whose preferred location is this GPU on first touch.
+ *     No application here gives such advice.
  */
 #include "nvuvm/prefetch.h"
 

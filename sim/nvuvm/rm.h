@@ -7,9 +7,9 @@
 
 /*
  * gvm_memory_ops.unevictable_add and remove, for contexts and page tables. RM allocates them
- * from the device and charges them to no container. If the device is full, the model returns its
- * free chunks, then evicts chunks of any container (nvuvm_hooks.make_room_for_rm). add returns 0,
- * -ENOMEM, or the error of an eviction. CONTEXT: process, no range's lock held.
+ * from the device and charges them to no container. If the device is full, the model returns
+ * its free chunks, then evicts chunks of any container (nvuvm_hooks.make_room_for_rm). add
+ * returns 0, -ENOMEM, or the error of an eviction. CONTEXT: process, no range's lock held.
  */
 int nvuvm_rm_take(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes);
 void nvuvm_rm_return(struct nvuvm *nvuvm, struct gvm_unevictable *taken, u64 bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Servicing the faults of a batch block by block, as NVIDIA's driver does it: a model of
- * open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c (service_fault_batch_block_locked) and
- * uvm_va_block.c (block_alloc_gpu_chunk, uvm_va_block_service_locked).
+ * open-gpu-kernel-modules 575, uvm_gpu_replayable_faults.c (service_fault_batch_block_locked)
+ * and uvm_va_block.c (block_alloc_gpu_chunk, uvm_va_block_service_locked).
  *
  *
  * Begin again
@@ -11,23 +11,24 @@
  *                                            drop the lock, evict, take the lock
  *                                          block 2: masks, chunk, copy, PTEs -> block 3 ...
  *
- * One block after the other gets its chunk, its copies and its PTEs. The chunk is a whole one of
- * 2 MB; only with sub_chunks a block of less than 2 MB gets a sub-chunk (pmm.c).
- * Without a free chunk, the driver drops the block's lock, because it needs the victim's lock.
- * The plan is then out of date, so the block is serviced again from its beginning
- * (UVM_VA_BLOCK_RETRY_LOCKED), now with the victim's chunk. Masks and plan are made twice. Copies
- * and PTEs cost most and are made once. The next block's copy starts only after the whole
- * eviction.
+ * One block after the other gets its chunk, its copies and its PTEs. The chunk is a whole one
+ * of 2 MB; only with sub_chunks a block of less than 2 MB gets a sub-chunk (pmm.c). Without a
+ * free chunk, the driver drops the block's lock, because it needs the victim's lock. The plan
+ * is then out of date, so the block is serviced again from its beginning
+ * (UVM_VA_BLOCK_RETRY_LOCKED), now with the victim's chunk. Masks and plan are made twice.
+ * Copies and PTEs cost most and are made once. The next block's copy starts only after the
+ * whole eviction.
  *
  *
  * A batch larger than memory
  *
- * If a batch has more blocks than there are chunks, the stock driver evicts blocks that the same
- * batch has brought in. A warp continues if its own page is resident at the replay. The simulated
- * GMMU has one cursor for all warps, so its page would have to survive. Therefore chunks that the
- * batch in service has migrated to are never evicted (pmm.c), and blocks take turns: blocks that
- * found room are serviced until they no longer fault, which takes several batches. Then the next
- * blocks in order of address have their turn. All other blocks fault again.
+ * If a batch has more blocks than there are chunks, the stock driver evicts blocks that the
+ * same batch has brought in. A warp continues if its own page is resident at the replay. The
+ * simulated GMMU has one cursor for all warps, so its page would have to survive. Therefore
+ * chunks that the batch in service has migrated to are never evicted (pmm.c), and blocks take
+ * turns: blocks that found room are serviced until they no longer fault, which takes several
+ * batches. Then the next blocks in order of address have their turn. All other blocks fault
+ * again.
  */
 #include "nvuvm/service.h"
 
@@ -67,7 +68,8 @@ static struct nvuvm_container *visit_container(const struct block_visit *visit)
 }
 
 /*
- * The faulted pages that wait. A pin to the CPU is ignored: the GPU cannot map host memory here.
+ * The faulted pages that wait. A pin to the CPU is ignored: the GPU cannot map host memory
+ * here.
  */
 static u32 visit_throttle(const struct block_visit *visit, u32 faulted)
 {
@@ -118,7 +120,10 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	u32 wanted = faulted;
 	int status;
 
-	/* A fault looks up the policy of each page that it brings in; a prefetch looks it up once. */
+	/*
+	 * A fault looks up the policy of each page that it brings in; a prefetch looks it up
+	 * once.
+	 */
 	if (!visit->advised) {
 		wanted = nvuvm->config.hooks->service_block_pages(nvuvm, range, visit->index,
 								  faulted);
@@ -163,8 +168,8 @@ static int visit_try_locked(struct block_visit *visit)
 }
 
 /*
- * Memory may have been freed meanwhile: a full device without a victim is tried once more. Without room
- * the context of the container dies.
+ * Memory may have been freed meanwhile: a full device without a victim is tried once more.
+ * Without room the context of the container dies.
  */
 static int visit_make_room(struct block_visit *visit, enum gvm_need need)
 {
@@ -218,7 +223,9 @@ static void visit_set_status(const struct block_visit *visit, struct gvm_fault *
 	}
 }
 
-/* Is it the turn of the block at @va? Later blocks may go if no block of the turn has faulted. */
+/*
+ * Is it the turn of the block at @va? Later blocks may go if no block of the turn has faulted.
+ */
 static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 {
 	if (va < owner->turn_start)
@@ -230,8 +237,8 @@ static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 }
 
 /*
- * Set the turn of the next batch. If no block used the last turn, the next one goes to the blocks
- * behind it, up to the first one without room. After the last block it starts again.
+ * Set the turn of the next batch. If no block used the last turn, the next one goes to the
+ * blocks behind it, up to the first one without room. After the last block it starts again.
  */
 static void container_pass_turn(struct nvuvm_container *owner)
 {

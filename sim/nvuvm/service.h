@@ -14,8 +14,8 @@ void nvuvm_batch_end(struct nvuvm *nvuvm);
 
 /*
  * Bring all pages of a block to the GPU as if they had faulted, but without the prefetcher.
- * Status and fence as in nvuvm_service(). CONTEXT: process, the owner's va_space held, no range's
- * lock.
+ * Status and fence as in nvuvm_service(). CONTEXT: process, the owner's va_space held, no
+ * range's lock.
  */
 int nvuvm_block_bring_in(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			 struct gvm_fence *fence);

@@ -7,13 +7,14 @@
  * Few migrations count
  *
  * thrashing_event_cb() sees migrations and revocations. It ignores migrations by eviction
- * (UVM_MAKE_RESIDENT_CAUSE_EVICTION), since the VA space cannot be locked there. So a page that is evicted
- * and faulted back 1000 times a second is not thrashing. Migrations by faults and by the prefetcher
- * count, to either processor. But single pages have records only after two migrations of their block
- * within a lapse went to different processors (last_processor). With one GPU the other processor is the
- * CPU. A block that the CPU does not touch never has records, however often the GPU loses it. Our
- * applications fill their memory on the CPU before the GPU uses it, and never touch it there again. So
- * the detector does nothing in the papers' experiments.
+ * (UVM_MAKE_RESIDENT_CAUSE_EVICTION), since the VA space cannot be locked there. So a page that
+ * is evicted and faulted back 1000 times a second is not thrashing. Migrations by faults and by
+ * the prefetcher count, to either processor. But single pages have records only after two
+ * migrations of their block within a lapse went to different processors (last_processor). With
+ * one GPU the other processor is the CPU. A block that the CPU does not touch never has
+ * records, however often the GPU loses it. Our applications fill their memory on the CPU before
+ * the GPU uses it, and never touch it there again. So the detector does nothing in the papers'
+ * experiments.
  *
  *
  * What a thrashing page gets
@@ -28,15 +29,16 @@
  *     1 s without thrashing       the block's history is forgotten, up to 4 times
  *
  * How this differs from the driver:
- *  1. One GPU and the CPU, no NVLink, no preferred location: the branches for these are left out
- *     of get_hint_for_migration_thrashing(), and revocations (system-wide atomics) with them.
- *  2. A pin ends when its block is next looked at after its deadline, and not by a work item at the
- *     deadline. Nothing else depends on it.
+ *  1. One GPU and the CPU, no NVLink, no preferred location: the branches for these are left
+ *     out of get_hint_for_migration_thrashing(), and revocations (system-wide atomics) with
+ *     them.
+ *  2. A pin ends when its block is next looked at after its deadline, and not by a work item at
+ *     the deadline. Nothing else depends on it.
  *  3. Dates have a resolution of 1 ns, there it is 64 ns.
  *  4. The fault handler ends its turn after 5 batches with throttled faults
  *     (uvm_perf_fault_max_throttle_per_service). The core's loop knows only the 20 batches.
- *  5. The service of a fault does not obey a pin to the CPU, since the simulated GMMU has no mappings of
- *     host memory. The page is migrated.
+ *  5. The service of a fault does not obey a pin to the CPU, since the simulated GMMU has no
+ *     mappings of host memory. The page is migrated.
  */
 #include "nvuvm/thrash.h"
 

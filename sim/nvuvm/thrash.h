@@ -58,8 +58,9 @@ void nvuvm_thrash_migrated(struct nvuvm_thrash *thrash, u32 pages, enum nvuvm_pr
 			   u64 now_ns);
 
 /*
- * Returns the advice for a fault of @requester on a page that is elsewhere. With NVUVM_HINT_PIN,
- * *ret_residency is the processor that gets the page. The block's lock is held. CONTEXT: process.
+ * Returns the advice for a fault of @requester on a page that is elsewhere. With
+ * NVUVM_HINT_PIN, *ret_residency is the processor that gets the page. The block's lock is held.
+ * CONTEXT: process.
  */
 enum nvuvm_hint nvuvm_thrash_hint(struct nvuvm_thrash *thrash, u32 page,
 				  enum nvuvm_processor requester, u64 now_ns,

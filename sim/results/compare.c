@@ -61,7 +61,9 @@ void compare_runs(const struct summary *alone, const struct summary *shared,
 	}
 }
 
-/* Write a field: a number, ">" and a number for a bound, or nothing if the value is not known. */
+/*
+ * Write a field: a number, ">" and a number for a bound, or nothing if the value is not known.
+ */
 static void write_number(struct writer *writer, const struct summary_value *value,
 			 double number)
 {

@@ -17,8 +17,8 @@ struct compare_row {
 };
 
 /*
- * Call @use for every compared metric of every container: first the containers of the shared run in its
- * order, then the containers that only the other run has.
+ * Call @use for every compared metric of every container: first the containers of the shared
+ * run in its order, then the containers that only the other run has.
  */
 void compare_runs(const struct summary *alone, const struct summary *shared,
 		  void (*use)(void *data, const struct compare_row *row), void *data);

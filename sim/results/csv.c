@@ -24,7 +24,9 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 	return 0;
 }
 
-/* Read the next line without cutting it. Returns 1, 0 at the end, or a negative enum sim_exit. */
+/*
+ * Read the next line without cutting it. Returns 1, 0 at the end, or a negative enum sim_exit.
+ */
 static int csv_read_text(struct csv *csv, struct sim_error *err)
 {
 	if (getline(&csv->text, &csv->room, csv->stream) < 0) {

@@ -30,8 +30,9 @@ struct csv {
 };
 
 /*
- * Open @file and find the @count columns @names. Lines that begin with "#" may stand before the header.
- * A mistake names file and line. Returns 0 or a negative enum sim_exit; on failure nothing is open.
+ * Open @file and find the @count columns @names. Lines that begin with "#" may stand before the
+ * header. A mistake names file and line. Returns 0 or a negative enum sim_exit; on failure
+ * nothing is open.
  */
 int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
 	     struct sim_error *err);

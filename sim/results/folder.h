@@ -33,8 +33,8 @@ struct folder {
 };
 
 /*
- * Read the folder @path. A file that is missing or wrong is the user's mistake and is named with
- * the key or line. Returns 0 or a negative enum sim_exit; on failure *folder is empty.
+ * Read the folder @path. A file that is missing or wrong is the user's mistake and is named
+ * with the key or line. Returns 0 or a negative enum sim_exit; on failure *folder is empty.
  */
 int folder_load(struct folder *folder, const char *path, struct sim_error *err);
 void folder_destroy(struct folder *folder);

@@ -10,7 +10,10 @@
 
 #define NS_PER_S 1e9
 
-/* Times of one source and view: the known ones in ascending order, then waits without an answer. */
+/*
+ * Times of one source and view: the known ones in ascending order, then waits without an
+ * answer.
+ */
 struct times {
 	enum metric_source source; /* METRIC_MEASURED: not filled yet */
 	enum metric_view view;
@@ -116,7 +119,10 @@ static int times_fill(struct times *times, const struct log *log, const struct m
 	return 0;
 }
 
-/* A percentile that falls on a wait: the percentile of all times in ascending order. 0 or -ENOMEM. */
+/*
+ * A percentile that falls on a wait: the percentile of all times in ascending order. 0 or
+ * -ENOMEM.
+ */
 static int times_bound(const struct times *times, unsigned int percent, double *ret_ns)
 {
 	u64 *all = malloc(times->count * sizeof(*all));
@@ -130,7 +136,10 @@ static int times_bound(const struct times *times, unsigned int percent, double *
 	return 0;
 }
 
-/* One statistic of times, in the metric's unit. Not known if there are none. Returns 0 or -ENOMEM. */
+/*
+ * One statistic of times, in the metric's unit. Not known if there are none. Returns 0 or
+ * -ENOMEM.
+ */
 static int times_statistic(const struct times *times, const struct metric *metric,
 			   struct summary_value *ret_value)
 {
@@ -165,8 +174,9 @@ static int times_statistic(const struct times *times, const struct metric *metri
 enum verdict { VERDICT_KEPT, VERDICT_MISSED, VERDICT_UNDECIDED };
 
 /*
- * Does the first answer come, or the mean of the gaps between answers stay, within the promised time? Of a
- * record in flight at the end, the gap that is open then counts, and its wait if it has no answer.
+ * Does the first answer come, or the mean of the gaps between answers stay, within the promised
+ * time? Of a record in flight at the end, the gap that is open then counts, and its wait if it
+ * has no answer.
  */
 static enum verdict record_verdict(const struct log *log, const struct app_record *record,
 				   enum app_promise promise)
@@ -246,7 +256,10 @@ static struct summary_value rate(const struct log *log, const struct metric *met
 				       .real = (double)count * NS_PER_S / (double)ns };
 }
 
-/* How many records arrived, had an outcome or failed for a reason; how often their server preempted them. */
+/*
+ * How many records arrived, had an outcome or failed for a reason; how often their server
+ * preempted them.
+ */
 static struct summary_value record_count(const struct log *log, const struct metric *metric)
 {
 	struct summary_value value = { .known = true };

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv, and on request
- * controls.csv and evictions.csv.
+ * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv, and on
+ * request controls.csv and evictions.csv.
  *
- * requests.csv: a row per request or image. Dates are integer nanoseconds of simulated time. A date that
- * did not happen is an empty field, and so is a value that is not known.
+ * requests.csv: a row per request or image. Dates are integer nanoseconds of simulated time. A
+ * date that did not happen is an empty field, and so is a value that is not known.
  *
  * timeline.csv: a row per container and interval (output.timeline_interval); time_ns is the end
- * of the interval. gpu_share is busy time over interval; link_*_use is bytes moved over what the
- * link could have moved in that direction. The container's kernels stood still on its own faults
- * while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
+ * of the interval. gpu_share is busy time over interval; link_*_use is bytes moved over what
+ * the link could have moved in that direction. The container's kernels stood still on its own
+ * faults while the CPU handled them (stall_cpu_ns) or waited for copies to and from host memory
  * (stall_d2h_ns, stall_h2d_ns), and on faults of others (blocked_ns). Sums over the rows of a
  * container are the totals of summary.json. An unknown value is an empty field.
  *
- * controls.csv (output.controls): a row for each change in a control file that a sample of the timeline
- * found; lines are joined by blanks. gvmcollect always writes it: it samples more files than the timeline
- * has columns.
+ * controls.csv (output.controls): a row for each change in a control file that a sample of the
+ * timeline found; lines are joined by blanks. gvmcollect always writes it: it samples more
+ * files than the timeline has columns.
  *
- * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it is
- * mapped, the chunk that it left, and how many of its pages of 64 KB were resident.
+ * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it
+ * is mapped, the chunk that it left, and how many of its pages of 64 KB were resident.
  */
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H
@@ -60,9 +60,9 @@ int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err);
 
 /*
- * Write single files, for results that do not come from a simulation: between results_prepare() and
- * writer_commit(), in any order. results_begin_*() writes the header of a CSV file, results_put_*() adds
- * rows, and writer_end() ends it. All return 0 or -SIM_EXIT_RUNTIME.
+ * Write single files, for results that do not come from a simulation: between results_prepare()
+ * and writer_commit(), in any order. results_begin_*() writes the header of a CSV file,
+ * results_put_*() adds rows, and writer_end() ends it. All return 0 or -SIM_EXIT_RUNTIME.
  */
 int results_write_json(struct writer *writer, const char *name, const json_t *root,
 		       struct sim_error *err);

@@ -2,10 +2,10 @@
 /*
  * The metrics of a run, container by container, as numbers and as summary.json.
  *
- * Each metric is named once: the metrics of every container in summary_metrics[], the metrics of an
- * application in its report (apps/report.h). The writer and the reader of summary.json, the table on the
- * terminal and the comparison of two runs all walk them with summary_metric(), so they cannot disagree
- * about a name or a unit.
+ * Each metric is named once: the metrics of every container in summary_metrics[], the metrics
+ * of an application in its report (apps/report.h). The writer and the reader of summary.json,
+ * the table on the terminal and the comparison of two runs all walk them with summary_metric(),
+ * so they cannot disagree about a name or a unit.
  */
 #ifndef SIM_RESULTS_SUMMARY_H
 #define SIM_RESULTS_SUMMARY_H
@@ -55,7 +55,10 @@ enum summary_metric_id {
 
 extern const struct metric summary_metrics[SUMMARY_METRICS];
 
-/* What became of the time of one GPU, as an index into summary_gpu_metrics[]. The shares add up to 1. */
+/*
+ * What became of the time of one GPU, as an index into summary_gpu_metrics[]. The shares add up
+ * to 1.
+ */
 enum summary_gpu_metric_id {
 	SUMMARY_GPU_BUSY,
 	SUMMARY_GPU_SWITCHING,
@@ -102,7 +105,10 @@ struct summary {
 	u64 seed;
 	struct summary_gpu gpus[1 + CFG_GPUS_MAX]; /* none if measured or read back */
 	size_t gpu_count;
-	/* The GPUs that were simulated: one for each container, if the system gives each its own. */
+	/*
+	 * The GPUs that were simulated: one for each container, if the system gives each its
+	 * own.
+	 */
 	struct summary_gpu_time times[CFG_CONTAINERS_MAX + CFG_GPUS_MAX + 1];
 	size_t time_count;
 	char config_hash[SUMMARY_HASH_MAX];
@@ -114,8 +120,8 @@ struct summary {
 };
 
 /*
- * Compute the statistics of a finished or interrupted run. Returns 0 or a negative enum sim_exit
- * (memory); then *summary is empty.
+ * Compute the statistics of a finished or interrupted run. Returns 0 or a negative enum
+ * sim_exit (memory); then *summary is empty.
  */
 int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err);
@@ -128,8 +134,8 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
 		      double real);
 
 /*
- * Compute the metrics of the container's report from its application's log: log_metrics_compute().
- * Without a report there are none. Returns 0 or -ENOMEM.
+ * Compute the metrics of the container's report from its application's log:
+ * log_metrics_compute(). Without a report there are none. Returns 0 or -ENOMEM.
  */
 int summary_set_log(struct summary_container *container, const struct app_log *log,
 		    const u64 promises_ns[APP_PROMISES], u64 end_ns);
@@ -138,8 +144,8 @@ int summary_set_log(struct summary_container *container, const struct app_log *l
 const struct summary_container *summary_find(const struct summary *summary, const char *name);
 
 /*
- * Metric number @place of a container, in the order of summary.json, and its value. NULL: there are no
- * more.
+ * Metric number @place of a container, in the order of summary.json, and its value. NULL: there
+ * are no more.
  */
 const struct metric *summary_metric(const struct summary_container *container, size_t place,
 				    const struct summary_value **ret_value);
@@ -159,14 +165,14 @@ const char *summary_type_name(const struct summary_container *container);
 json_t *summary_json(const struct summary *summary);
 
 /*
- * Read a JSON file of a results folder. The caller owns *ret_root. A missing file or one that is not JSON
- * is the user's mistake. Returns 0 or a negative enum sim_exit.
+ * Read a JSON file of a results folder. The caller owns *ret_root. A missing file or one that
+ * is not JSON is the user's mistake. Returns 0 or a negative enum sim_exit.
  */
 int results_load_json(const char *file, json_t **ret_root, struct sim_error *err);
 
 /*
- * Read a summary.json. A missing key or a wrong type is reported as "file:key.path: what is wrong, what
- * is allowed". Returns 0 or a negative enum sim_exit.
+ * Read a summary.json. A missing key or a wrong type is reported as "file:key.path: what is
+ * wrong, what is allowed". Returns 0 or a negative enum sim_exit.
  */
 int summary_load(struct summary *summary, const char *file, struct sim_error *err);
 

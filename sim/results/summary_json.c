@@ -29,7 +29,10 @@ static json_t *child_object(json_t *parent, const char *name)
 	return json_object_get(parent, name);
 }
 
-/* Put a metric at its key, which has at most one dot: "gmem.peak" is "peak" in the object "gmem". */
+/*
+ * Put a metric at its key, which has at most one dot: "gmem.peak" is "peak" in the object
+ * "gmem".
+ */
 static int put_metric(json_t *object, const struct metric *metric,
 		      const struct summary_value *value)
 {
@@ -174,7 +177,10 @@ static void load_mistake(struct load *load, const char *prefix, const char *key,
 				       prefix, *prefix ? "." : "", key, what, allowed);
 }
 
-/* The value at @key below @object; the key has at most one dot. NULL, and a mistake: it is missing. */
+/*
+ * The value at @key below @object; the key has at most one dot. NULL, and a mistake: it is
+ * missing.
+ */
 static const json_t *load_value(struct load *load, const json_t *object, const char *prefix,
 				const char *key, const char *allowed)
 {

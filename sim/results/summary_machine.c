@@ -78,7 +78,9 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 				 (double)usage->busy_ns / (double)ran->machine->end_ns);
 }
 
-/* The container's status in words. A dead context is a result of the simulation, not an error. */
+/*
+ * The container's status in words. A dead context is a result of the simulation, not an error.
+ */
 static void compute_status(struct summary_container *container, const struct sim_container *ran)
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
@@ -149,7 +151,10 @@ static int add_ignored(struct summary *summary, const char *key)
 	return 0;
 }
 
-/* Keys of a container: control files that the system does not honour, and app.pressure without events. */
+/*
+ * Keys of a container: control files that the system does not honour, and app.pressure without
+ * events.
+ */
 static int find_ignored_of_container(struct summary *summary, const struct sim_container *ran)
 {
 	const struct machine *machine = ran->machine;

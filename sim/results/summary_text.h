@@ -5,7 +5,10 @@
 
 #include "results/summary.h"
 
-/* "412.3 ms", "17.2 GiB", "99.1 %", "3250", "> 12.5 s" for a bound, or "-" for a value that is not known. */
+/*
+ * "412.3 ms", "17.2 GiB", "99.1 %", "3250", "> 12.5 s" for a bound, or "-" for a value that is
+ * not known.
+ */
 void summary_format(const struct summary_value *value, const struct metric *metric, char *text,
 		    size_t size);
 

@@ -33,7 +33,9 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 	snprintf(ret_path, size, "%s/%s.tmp-%ld", writer->folder, name, (long)getpid());
 }
 
-/* Make the folder with its parents, and remember which of them are new. Returns 0 or an errno. */
+/*
+ * Make the folder with its parents, and remember which of them are new. Returns 0 or an errno.
+ */
 static int make_folders(struct writer *writer)
 {
 	size_t length = strlen(writer->folder);
@@ -58,7 +60,10 @@ static int make_folders(struct writer *writer)
 	return 0;
 }
 
-/* Remove the folders that this writer created, innermost first. A folder that is not empty stays. */
+/*
+ * Remove the folders that this writer created, innermost first. A folder that is not empty
+ * stays.
+ */
 static void remove_made_folders(struct writer *writer)
 {
 	char path[WRITER_FOLDER_MAX];
@@ -198,7 +203,10 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 		writer_abort(writer);
 		return writer_error(err, path, "be put in place", error);
 	}
-	/* Sync the folder, so that the renames survive a crash. Some file systems cannot: no error. */
+	/*
+	 * Sync the folder, so that the renames survive a crash. Some file systems cannot: no
+	 * error.
+	 */
 	fd = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		fsync(fd);

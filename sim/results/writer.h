@@ -43,9 +43,9 @@ int writer_open(struct writer *writer, const char *folder, struct sim_error *err
 int writer_check(const struct writer *writer, const char *name, struct sim_error *err);
 
 /*
- * Begin file @name, print into it, and end it. Files are written one at a time, at most WRITER_FILES_MAX
- * of them. Begin and end return 0, or -SIM_EXIT_RUNTIME and an error that names the file. An error of
- * printing is returned by writer_end().
+ * Begin file @name, print into it, and end it. Files are written one at a time, at most
+ * WRITER_FILES_MAX of them. Begin and end return 0, or -SIM_EXIT_RUNTIME and an error that
+ * names the file. An error of printing is returned by writer_end().
  */
 int writer_begin(struct writer *writer, const char *name, struct sim_error *err);
 void writer_printf(struct writer *writer, const char *fmt, ...)
@@ -59,10 +59,14 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 /* Put all files in place. On failure the rest is removed. Returns 0 or -SIM_EXIT_RUNTIME. */
 int writer_commit(struct writer *writer, struct sim_error *err);
 
-/* Remove an older file that is no part of the new results. To be called after writer_commit(). */
+/*
+ * Remove an older file that is no part of the new results. To be called after writer_commit().
+ */
 void writer_remove(const struct writer *writer, const char *name);
 
-/* Remove all files that are not committed. Does nothing after writer_commit() or a second time. */
+/*
+ * Remove all files that are not committed. Does nothing after writer_commit() or a second time.
+ */
 void writer_abort(struct writer *writer);
 
 #endif

@@ -64,10 +64,10 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 	const struct gvm_keys *keys = config->system_keys;
 
 	/*
-	 * Limits without fast paging page as slowly as with a host in pieces: an image of diffusion
-	 * alone under its limit takes 14.7 s (GVM Figure 14, +MemIso), and 10.8 s at 40 % under the
-	 * stock driver (Figure 17). Why is not known. The stock driver beside the same server, on
-	 * the same day and machine, shows nothing of it.
+	 * Limits without fast paging page as slowly as with a host in pieces: an image of
+	 * diffusion alone under its limit takes 14.7 s (GVM Figure 14, +MemIso), and 10.8 s at
+	 * 40 % under the stock driver (Figure 17). Why is not known. The stock driver beside
+	 * the same server, on the same day and machine, shows nothing of it.
 	 */
 	return (struct sim_memory_policy){
 		.manager = &sim_manager_nvuvm,

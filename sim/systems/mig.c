@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * mig: NVIDIA's Multi-Instance GPU. A GPU is cut up in hardware into GPU instances. Each has SMs, memory,
- * a part of the L2 cache and of the memory's bandwidth, and copy engines of its own.
+ * mig: NVIDIA's Multi-Instance GPU. A GPU is cut up in hardware into GPU instances. Each has
+ * SMs, memory, a part of the L2 cache and of the memory's bandwidth, and copy engines of its
+ * own.
  *
  *     memory slices   0   1   2   3   4   5   6   7
  *                    [      4g.20gb  ][2g.10gb][1g]        one legal combination
  *                    [      3g.20gb  ][      3g.20gb  ]    another
  *
- * A profile such as 3g.20gb has fixed shares, and can begin at certain memory slices only: NVIDIA's
- * Multi-Instance GPU User Guide has the tables (mig_layout.c). A container names the profile of its instance
- * by mig.profile and, if it matters, its place by mig.start. Containers with the same mig.instance share an
- * instance: they take turns in it, as on a GPU under the stock driver, or are clients of an MPS server there.
- * Without a profile the GPU is cut into equal parts. A combination that does not fit is refused.
+ * A profile such as 3g.20gb has fixed shares, and can begin at certain memory slices only:
+ * NVIDIA's Multi-Instance GPU User Guide has the tables (mig_layout.c). A container names the
+ * profile of its instance by mig.profile and, if it matters, its place by mig.start. Containers
+ * with the same mig.instance share an instance: they take turns in it, as on a GPU under the
+ * stock driver, or are clients of an MPS server there. Without a profile the GPU is cut into
+ * equal parts. A combination that does not fit is refused.
  *
- * An instance is a simulated GPU of its own, with the stock driver's manager of its memory. Of the GPU's
- * profile it has:
+ * An instance is a simulated GPU of its own, with the stock driver's manager of its memory. Of
+ * the GPU's profile it has:
  *
  *     gpu.flops_bf16          x SMs of the instance / SMs of the GPU without MIG (98 of 108 in a 7g.40gb)
  *     gpu.memory_bandwidth,   x memory slices / 8, as the guide has for the L2 cache and the memory
@@ -29,14 +31,16 @@
  *
  * How it differs from hardware
  *
- *   1. The PCIe link is not cut up there. An instance that copies alone is faster, and instances that copy at
- *      the same time disturb each other. No measurement of the split is known here. system.link "whole"
- *      gives each instance all of the link, as if the others never copied: the other bound.
- *   2. All instances share one fault buffer and one thread of the driver that serves it (uvm_parent_gpu in
- *      NVIDIA's driver). So faults of one instance delay those of others. Here each instance has both.
+ *   1. The PCIe link is not cut up there. An instance that copies alone is faster, and
+ *      instances that copy at the same time disturb each other. No measurement of the split is
+ *      known here. system.link "whole" gives each instance all of the link, as if the others
+ *      never copied: the other bound.
+ *   2. All instances share one fault buffer and one thread of the driver that serves it
+ *      (uvm_parent_gpu in NVIDIA's driver). So faults of one instance delay those of others.
+ *      Here each instance has both.
  *   3. Power and clocks are shared there. They are not modelled.
- *   4. Compute instances (1c.3g.20gb) share the memory of a GPU instance, with SMs of their own. They are not
- *      modelled; clients of an MPS server in an instance come close to them.
+ *   4. Compute instances (1c.3g.20gb) share the memory of a GPU instance, with SMs of their
+ *      own. They are not modelled; clients of an MPS server in an instance come close to them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +115,10 @@ static int mig_check_profile(struct cfg_load *load, const struct mig_gpu *mig,
 				    container->mig.start, allowed);
 }
 
-/* Check that a container agrees with the first one of its instance, and with the clients of its MPS server. */
+/*
+ * Check that a container agrees with the first one of its instance, and with the clients of its
+ * MPS server.
+ */
 static int mig_check_shared(struct cfg_load *load, const struct config *config,
 			    const struct cfg_container *container)
 {
@@ -135,7 +142,10 @@ static int mig_check_shared(struct cfg_load *load, const struct config *config,
 	return 0;
 }
 
-/* Check that all instances of a GPU have places side by side. The message has the places that are taken. */
+/*
+ * Check that all instances of a GPU have places side by side. The message has the places that
+ * are taken.
+ */
 static int mig_check_layout(struct cfg_load *load, const struct config *config, size_t gpu)
 {
 	struct mig_layout layout;

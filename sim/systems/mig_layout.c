@@ -2,8 +2,8 @@
 /*
  * The profiles of GPU instances, and their places; see mig_layout.h.
  *
- * Sources, all of NVIDIA's Multi-Instance GPU User Guide (docs.nvidia.com/datacenter/tesla/mig-user-guide,
- * release 580):
+ * Sources, all of NVIDIA's Multi-Instance GPU User Guide
+ * (docs.nvidia.com/datacenter/tesla/mig-user-guide, release 580):
  *
  *     slices, copy engines     "Supported MIG Profiles", the tables of A100, H100 and H200. A 1g.10gb of an
  *                              A100-40GB has 1/8 of the memory there, but 9.62 GB and two slices in the
@@ -16,7 +16,8 @@
  *                              No listing of a 3g.71gb or 4g.71gb was found: 69.75 GiB is inferred from
  *                              PyTorch's 69.8, and the SMs from the H100, which is the same chip.
  *
- * Profiles with media engines ("+me") have the same shares of all that is modelled, so they are left out.
+ * Profiles with media engines ("+me") have the same shares of all that is modelled, so they are
+ * left out.
  */
 #include "systems/mig_layout.h"
 
@@ -128,7 +129,10 @@ static const struct mig_profile *mig_equal_part(const struct mig_gpu *mig, u32 c
 	return &mig->profiles[MIG_PROFILES - 1];
 }
 
-/* Place the instances from number @from up to @to on the slices that @taken has not. Recursion: at most 8 deep. */
+/*
+ * Place the instances from number @from up to @to on the slices that @taken has not. Recursion:
+ * at most 8 deep.
+ */
 static bool layout_place(struct mig_layout *layout, u32 from, u32 to, u32 taken)
 {
 	struct mig_instance *instance = &layout->instances[from];

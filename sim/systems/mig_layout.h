@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * GPU instances of MIG: the profiles of each GPU, and where the instances of a scenario lie. The profiles are
- * those of NVIDIA's Multi-Instance GPU User Guide, release 580.
+ * GPU instances of MIG: the profiles of each GPU, and where the instances of a scenario lie.
+ * The profiles are those of NVIDIA's Multi-Instance GPU User Guide, release 580.
  */
 #ifndef SIM_SYSTEMS_MIG_LAYOUT_H
 #define SIM_SYSTEMS_MIG_LAYOUT_H
@@ -55,17 +55,18 @@ const struct mig_profile *mig_profile_find(const struct mig_gpu *mig, const char
 bool mig_profile_starts_at(const struct mig_profile *profile, u64 start);
 
 /*
- * The first enabled container of those that share the GPU instance of @container: itself, if it has an
- * instance of its own.
+ * The first enabled container of those that share the GPU instance of @container: itself, if it
+ * has an instance of its own.
  */
 const struct cfg_container *mig_first(const struct config *config,
 				      const struct cfg_container *container);
 
 /*
- * Place the instances of all enabled containers on GPU number @gpu. Containers without a profile get
- * equal parts: the largest profile of which the GPU has as many as it has instances. A profile that the GPU
- * does not have counts like none. If not all can be placed together, as many as can are, in order. Each
- * takes the first place that leaves one for those after it.
+ * Place the instances of all enabled containers on GPU number @gpu. Containers without a
+ * profile get equal parts: the largest profile of which the GPU has as many as it has
+ * instances. A profile that the GPU does not have counts like none. If not all can be placed
+ * together, as many as can are, in order. Each takes the first place that leaves one for those
+ * after it.
  */
 void mig_lay_out(const struct config *config, size_t gpu, struct mig_layout *ret_layout);
 

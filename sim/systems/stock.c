@@ -4,13 +4,13 @@
  * with equal timeslices, and demand paging brings managed memory in.
  *
  * The driver knows no containers and has no control files: the scenario's limits and priorities
- * are listed as ignored. compute.timeslice is honoured: a process can set the timeslice of its own
- * channel groups with a control call of RM (NVA06C_CTRL_CMD_SET_TIMESLICE), as root, on the driver as it
- * comes (plots/reference/hardware/turns.cu, tools/corun/timeslice.c). The model of NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When
- * the device is full, a fault evicts the chunk whose last migration is the oldest, of any
- * container. The driver splits chunks for small ranges; the model does so with
- * system.mechanisms.sub_chunks, which is off by default: it changes the results of the shipped
- * scenarios.
+ * are listed as ignored. compute.timeslice is honoured: a process can set the timeslice of its
+ * own channel groups with a control call of RM (NVA06C_CTRL_CMD_SET_TIMESLICE), as root, on the
+ * driver as it comes (plots/reference/hardware/turns.cu, tools/corun/timeslice.c). The model of
+ * NVIDIA's driver in sim/nvuvm/nvuvm.c manages memory. When the device is full, a fault evicts
+ * the chunk whose last migration is the oldest, of any container. The driver splits chunks for
+ * small ranges; the model does so with system.mechanisms.sub_chunks, which is off by default:
+ * it changes the results of the shipped scenarios.
  */
 #include <string.h>
 

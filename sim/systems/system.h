@@ -17,9 +17,9 @@ struct sim_system {
 	struct cfg_keys keys; /* its name, and its own keys: parts that can be switched */
 	bool own_gpu;	      /* every container has a whole GPU of its own */
 	/*
-	 * Of a system that cuts GPUs up: the part of a GPU that @container has. *gpu is the whole
-	 * GPU before the call. Its name stays, or names the part among all parts. NULL: a container
-	 * sees the whole GPU.
+	 * Of a system that cuts GPUs up: the part of a GPU that @container has. *gpu is the
+	 * whole GPU before the call. Its name stays, or names the part among all parts. NULL: a
+	 * container sees the whole GPU.
 	 */
 	void (*part)(const struct config *config, const struct cfg_container *container,
 		     struct cfg_gpu *gpu);

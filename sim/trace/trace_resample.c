@@ -3,25 +3,28 @@
  * Local block bootstrap of a trace
  * ================================
  *
- * A run with a trace is one draw. Had the same users come again, each request would have come a little
- * earlier or later; on another day, others would have come. How much of a result is that draw?
+ * A run with a trace is one draw. Had the same users come again, each request would have come a
+ * little earlier or later; on another day, others would have come. How much of a result is that
+ * draw?
  *
- * Arrivals are far from independent: bursts of seconds and busy minutes decide how long the queue gets. So
- * they are not drawn one by one but in blocks, which keep bursts whole. The load also changes over the
- * trace, so a block comes from nearby: it begins at most its own length before or after the place that it
- * fills. The busy minutes stay where they are. (Paparoditis and Politis, "Local block bootstrap", 2002.)
+ * Arrivals are far from independent: bursts of seconds and busy minutes decide how long the
+ * queue gets. So they are not drawn one by one but in blocks, which keep bursts whole. The load
+ * also changes over the trace, so a block comes from nearby: it begins at most its own length
+ * before or after the place that it fills. The busy minutes stay where they are. (Paparoditis
+ * and Politis, "Local block bootstrap", 2002.)
  *
  * There are two draws.
  *
- *  - Gaps: requests keep their order and their lengths, and each span of a block's length keeps its number
- *    of requests. The gaps between them are those of as many requests nearby, scaled to the span. The load
- *    is the recorded one; bursts inside a block are not. This is the jitter of a replay. Blocks have to be
- *    short: lengths and gaps of a trace go together, and blocks of 15 s make the load of BurstGPT's busy
- *    minutes vary by a sixth more from one 2 s to the next, blocks of 5 s by 7 %, blocks of 2 s by 1 %.
- *  - Requests: each span is filled with the requests of a span of the same length nearby, with their
- *    dates and lengths (blocks of time, as for point processes: Braun and Kulperger, 1998). The number of
- *    requests varies, and one may stand twice or be missing. This is another day. A server that is near
- *    its capacity has very different days.
+ *  - Gaps: requests keep their order and their lengths, and each span of a block's length keeps
+ *    its number of requests. The gaps between them are those of as many requests nearby, scaled
+ *    to the span. The load is the recorded one; bursts inside a block are not. This is the
+ *    jitter of a replay. Blocks have to be short: lengths and gaps of a trace go together, and
+ *    blocks of 15 s make the load of BurstGPT's busy minutes vary by a sixth more from one 2 s
+ *    to the next, blocks of 5 s by 7 %, blocks of 2 s by 1 %.
+ *  - Requests: each span is filled with the requests of a span of the same length nearby, with
+ *    their dates and lengths (blocks of time, as for point processes: Braun and Kulperger,
+ *    1998). The number of requests varies, and one may stand twice or be missing. This is
+ *    another day. A server that is near its capacity has very different days.
  */
 #include "trace/trace_resample.h"
 
@@ -89,8 +92,8 @@ static int draw_requests(const struct trace *trace, u64 block_ns, u64 random,
 }
 
 /*
- * The same requests with other gaps. A span has requests @first to @first + @count - 1; the arrival of the
- * request after it stays, too.
+ * The same requests with other gaps. A span has requests @first to @first + @count - 1; the
+ * arrival of the request after it stays, too.
  */
 static int draw_gaps(const struct trace *trace, u64 block_ns, u64 random, struct trace *drawn,
 		     struct sim_error *err)

@@ -28,9 +28,9 @@ struct gmmu_touch {
 	u64 va; /* of the first block */
 	u32 block_count;
 	/*
-	 * How many kernels touch the run: each an equal part of its touched blocks, all at once, as
-	 * it begins. A matrix product touches its weights so. 0: the run is touched bit by bit, in
-	 * the course of the work.
+	 * How many kernels touch the run: each an equal part of its touched blocks, all at
+	 * once, as it begins. A matrix product touches its weights so. 0: the run is touched
+	 * bit by bit, in the course of the work.
 	 */
 	u32 kernels;
 	u8 access; /* enum gvm_access */
@@ -96,8 +96,8 @@ struct gmmu_footprint {
 };
 
 /*
- * The blocks that are touched together with the block at the cursor, by the kernel that begins with
- * them. Empty at the end of the walk, and in a run that is touched bit by bit.
+ * The blocks that are touched together with the block at the cursor, by the kernel that begins
+ * with them. Empty at the end of the walk, and in a run that is touched bit by bit.
  */
 struct gmmu_footprint gmmu_kernel_footprint(const struct gmmu_walk *walk,
 					    const struct gmmu_cursor *cursor);

@@ -6,8 +6,8 @@
  * real hardware.
  *
  * An address space has regions, one for each managed range. A region has an entry for each 2 MB
- * block: which of its 64 KB pages are valid, which of these permit writes, and where they lie: in
- * a chunk, and from which page of it on.
+ * block: which of its 64 KB pages are valid, which of these permit writes, and where they lie:
+ * in a chunk, and from which page of it on.
  *
  * Finding the next miss
  * =====================

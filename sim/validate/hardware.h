@@ -2,8 +2,9 @@
 /*
  * Measurements of loops on a real GPU, and the times of the same loops on the simulated one.
  *
- * A file has a row for each measurement, "name parameters... values...", and comments that begin with
- * '#'. A measurement that stands there several times counts once, by the geometric mean.
+ * A file has a row for each measurement, "name parameters... values...", and comments that
+ * begin with '#'. A measurement that stands there several times counts once, by the geometric
+ * mean.
  */
 #ifndef SIM_VALIDATE_HARDWARE_H
 #define SIM_VALIDATE_HARDWARE_H
@@ -70,15 +71,16 @@ struct hw_rows {
 #define HW_MISS_NS 10000.0
 
 /*
- * Read @file. A mistake is "file:line: what". Returns 0 or a negative enum sim_exit, and *rows is
- * empty then.
+ * Read @file. A mistake is "file:line: what". Returns 0 or a negative enum sim_exit, and *rows
+ * is empty then.
  */
 int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err);
 void hw_destroy(struct hw_rows *rows);
 
 /*
- * Run the loops of all rows on a GPU of this profile with NVIDIA's driver, and fill in the times that
- * they take. The one simulation of this process. Returns 0 or a negative enum sim_exit.
+ * Run the loops of all rows on a GPU of this profile with NVIDIA's driver, and fill in the
+ * times that they take. The one simulation of this process. Returns 0 or a negative enum
+ * sim_exit.
  */
 int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_error *err);
 

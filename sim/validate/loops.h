@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The measured loops, for predict.c. All of them block, and are called from an actor. They return 0 or
- * a negative errno: -ENOMEM, or -EIO when a context died.
+ * The measured loops, for predict.c. All of them block, and are called from an actor. They
+ * return 0 or a negative errno: -ENOMEM, or -EIO when a context died.
  */
 #ifndef SIM_VALIDATE_LOOPS_H
 #define SIM_VALIDATE_LOOPS_H

@@ -2,9 +2,10 @@
 /*
  * The loops of plots/reference/hardware/uvmbench.cu, over a simulated GPU with NVIDIA's driver.
  *
- * Each loop has a GPU of its own that has been idle for a while: its first fault is a cold one. As
- * there, a time includes one kernel launch. A kernel's threads are all on the SMs at once and fault
- * side by side. A thread that reads one page after the other is a burst for each page.
+ * Each loop has a GPU of its own that has been idle for a while: its first fault is a cold one.
+ * As there, a time includes one kernel launch. A kernel's threads are all on the SMs at once
+ * and fault side by side. A thread that reads one page after the other is a burst for each
+ * page.
  */
 #include <stdlib.h>
 
@@ -27,7 +28,10 @@ struct loop {
 	struct cuda_memory memory;
 };
 
-/* The pages that a kernel touches. Owned by the caller: pattern_of_...(), then pattern_destroy(). */
+/*
+ * The pages that a kernel touches. Owned by the caller: pattern_of_...(), then
+ * pattern_destroy().
+ */
 struct pattern {
 	struct cuda_access *accesses;
 	u32 *masks;

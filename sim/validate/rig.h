@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A simulated GPU with NVIDIA's driver and one or two processes, as the measured loops have it. */
+/*
+ * A simulated GPU with NVIDIA's driver and one or two processes, as the measured loops have it.
+ */
 #ifndef SIM_VALIDATE_RIG_H
 #define SIM_VALIDATE_RIG_H
 
@@ -18,8 +20,8 @@ struct hw_rig {
 };
 
 /*
- * Blocking: make a GPU of the configuration and start @count processes on it. Returns 0 or a negative
- * errno. A rig that fails is not taken apart: the simulation is over then.
+ * Blocking: make a GPU of the configuration and start @count processes on it. Returns 0 or a
+ * negative errno. A rig that fails is not taken apart: the simulation is over then.
  */
 int hw_rig_start(struct hw_rig *rig, const struct config *config, u32 count);
 

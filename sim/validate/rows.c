@@ -88,7 +88,10 @@ static int rows_add(const struct hw_line *line, enum hw_loop loop, u64 size, dou
 	return 0;
 }
 
-/* Add the value in @field, in units of @unit_ns. Its size is in @size_field; 0: the loop has no size. */
+/*
+ * Add the value in @field, in units of @unit_ns. Its size is in @size_field; 0: the loop has no
+ * size.
+ */
 static int line_add(const struct hw_line *line, enum hw_loop loop, size_t size_field, u64 most,
 		    size_t field, double unit_ns)
 {
@@ -147,9 +150,10 @@ static int parse_latency(const struct hw_line *line)
 }
 
 /*
- * "fault_walk ns...". The times of accesses that missed are measurements, and the set of these accesses is
- * one more. A block has 32 pages, so an access that misses at the same place of a later block is the
- * same measurement again. The first access of all has a measurement of its own: a cold fault.
+ * "fault_walk ns...". The times of accesses that missed are measurements, and the set of these
+ * accesses is one more. A block has 32 pages, so an access that misses at the same place of a
+ * later block is the same measurement again. The first access of all has a measurement of its
+ * own: a cold fault.
  */
 static int parse_walk(const struct hw_line *line)
 {

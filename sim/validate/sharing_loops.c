@@ -3,9 +3,9 @@
  * The loops of two processes that share a GPU by the driver's default time slices: "slice" of
  * plots/reference/hardware/uvmbench.cu, and gapbench.cu.
  *
- * In gapbench.cu HP launches short kernels, waits for them, and begins anew, for 3 s. LP keeps long
- * kernels queued. LP begins 0.3 s before HP and goes on 0.3 s after it, so for a sixth of its time it is
- * alone. Its speed contains that, there and here.
+ * In gapbench.cu HP launches short kernels, waits for them, and begins anew, for 3 s. LP keeps
+ * long kernels queued. LP begins 0.3 s before HP and goes on 0.3 s after it, so for a sixth of
+ * its time it is alone. Its speed contains that, there and here.
  */
 #include <stdlib.h>
 

@@ -2,8 +2,9 @@
 /*
  * An application on a simulated GPU of 16 chunks, checked to the nanosecond.
  *
- * The machine makes sums easy: 1 byte/ns and 1 FLOP/ns, faults that cost next to nothing, context
- * switches that cost nothing, and a host of twice the reference speed. One simulation a test.
+ * The machine makes sums easy: 1 byte/ns and 1 FLOP/ns, faults that cost next to nothing,
+ * context switches that cost nothing, and a host of twice the reference speed. One simulation a
+ * test.
  */
 #ifndef APPS_FIXTURE_H
 #define APPS_FIXTURE_H
@@ -34,8 +35,8 @@ extern u64 resident_at_end;
 extern u32 blocks_at_end; /* of its first allocation, that are resident: a bit each, up to 32 */
 
 /*
- * Dates at which the context is killed, the run is stopped, and the container is told that @post_bytes of
- * its memory are wanted; ENG_NEVER.
+ * Dates at which the context is killed, the run is stopped, and the container is told that
+ * @post_bytes of its memory are wanted; ENG_NEVER.
  */
 extern u64 kill_ns;
 extern u64 interrupt_ns;

@@ -103,9 +103,9 @@ START_TEST(an_image_dies_with_its_context)
 END_TEST
 
 /*
- * Pressure in the second image: the third finds the pool empty, and each of its 4 passes is two of
- * 4 kernels of (250 + 300) / 4. 250 + 10 + 600 + 4 * 2 * 4 * 137 + 200 + 250 = 5694, and at most a
- * nanosecond for each page of the pool. The fourth is as ever.
+ * Pressure in the second image: the third finds the pool empty, and each of its 4 passes is two
+ * of 4 kernels of (250 + 300) / 4. 250 + 10 + 600 + 4 * 2 * 4 * 137 + 200 + 250 = 5694, and at
+ * most a nanosecond for each page of the pool. The fourth is as ever.
  */
 START_TEST(a_pipeline_that_listens_makes_the_next_image_small)
 {

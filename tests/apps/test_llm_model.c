@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The numbers that follow from a model's config.json. The published counts are those of the model cards. */
+/*
+ * The numbers that follow from a model's config.json. The published counts are those of the
+ * model cards.
+ */
 #include "apps/llm_model.h"
 
 #include <jansson.h>
@@ -56,7 +59,9 @@ START_TEST(parameters_are_as_published)
 }
 END_TEST
 
-/* The model of the shipped profile vllm-llama-3.2-3b, whose rounded numbers have other sources. */
+/*
+ * The model of the shipped profile vllm-llama-3.2-3b, whose rounded numbers have other sources.
+ */
 START_TEST(numbers_agree_with_the_profile_that_was_made_by_hand)
 {
 	compute(json_pack("{s:[s], s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}",
@@ -112,7 +117,10 @@ START_TEST(only_some_layers_have_experts)
 	ck_assert_uint_eq(config.moe_layers, 1);
 	ck_assert_uint_eq(config.head_dim, 4);
 	ck_assert_uint_eq(model.expert_weights, 4 * 3 * 8 * 16 * 2);
-	/* Two tables, the last norm; attention and norms of 4 layers; 3 MLPs; the router; experts. */
+	/*
+	 * Two tables, the last norm; attention and norms of 4 layers; 3 MLPs; the router;
+	 * experts.
+	 */
 	ck_assert_uint_eq(model.parameters, 2 * 80 + 8 + 4 * (64 + 32 + 32 + 64 + 16 + 8) +
 						    3 * 3 * 8 * 100 + 4 * 8 + 4 * 3 * 8 * 16);
 	ck_assert_uint_eq(model.weight_matrices, 3 * 4 + 5 + 1);
@@ -120,7 +128,9 @@ START_TEST(only_some_layers_have_experts)
 }
 END_TEST
 
-/* Queries, keys, values; with attention_bias the output, too; with mlp_bias gate, up and down. */
+/*
+ * Queries, keys, values; with attention_bias the output, too; with mlp_bias gate, up and down.
+ */
 START_TEST(biases_are_counted_where_a_model_has_them)
 {
 	static const char text[] =
@@ -153,7 +163,10 @@ START_TEST(biases_are_counted_where_a_model_has_them)
 }
 END_TEST
 
-/* A byte for each element of a matrix of the layers, and a scale for each matrix or block of 128 x 128. */
+/*
+ * A byte for each element of a matrix of the layers, and a scale for each matrix or block of
+ * 128 x 128.
+ */
 START_TEST(weights_in_fp8_are_a_byte_and_their_scales)
 {
 	compute_shipped("Llama-3.1-8B", true);

@@ -61,8 +61,8 @@ static void expect_refused(size_t index, u64 at, enum app_reason reason)
 }
 
 /*
- * Prefill of 20: max(1000, 20 * 100) + max(20 * 10 * 2, 210 pairs * 2) = 2420, as 10 kernels of 242
- * that start with the first launch at 50: first token at 2470.
+ * Prefill of 20: max(1000, 20 * 100) + max(20 * 10 * 2, 210 pairs * 2) = 2420, as 10 kernels of
+ * 242 that start with the first launch at 50: first token at 2470.
  * Second: max(1000, 100) + 21 * 10 * 2 = 1420, and 50 before it: 1470. Third: 1490.
  */
 START_TEST(a_request_takes_the_time_of_its_steps)
@@ -93,7 +93,10 @@ START_TEST(an_eager_step_is_bound_by_the_host)
 }
 END_TEST
 
-/* A step of one token is a graph, whose one launch takes 500: 50 for each of its kernels. The first is eager. */
+/*
+ * A step of one token is a graph, whose one launch takes 500: 50 for each of its kernels. The
+ * first is eager.
+ */
 START_TEST(a_small_step_is_a_graph_with_one_launch)
 {
 	init_llm();
@@ -132,8 +135,8 @@ START_TEST(a_table_of_embeddings_is_not_read)
 END_TEST
 
 /*
- * 20 tokens read all of 4 experts, of which each uses 2: 1 - 2^-20, of 800 that is 799. One token reads half
- * of them, 400.
+ * 20 tokens read all of 4 experts, of which each uses 2: 1 - 2^-20, of 800 that is 799. One
+ * token reads half of them, 400.
  */
 START_TEST(few_tokens_read_a_part_of_the_experts)
 {
@@ -175,8 +178,9 @@ START_TEST(without_fp8_products_take_the_time_of_bf16)
 END_TEST
 
 /*
- * The second step of "what_is_in_flight", with tiles of 64: one of 0 counts as 64 pairs with each of 21, so
- * 64 * 21 * 2 = 2688 in place of 420. A step without prefill has no tiles: 1710 as there.
+ * The second step of "what_is_in_flight", with tiles of 64: one of 0 counts as 64 pairs with
+ * each of 21, so 64 * 21 * 2 = 2688 in place of 420. A step without prefill has no tiles: 1710
+ * as there.
  */
 START_TEST(a_decode_beside_prefill_takes_a_tile)
 {
@@ -192,8 +196,8 @@ START_TEST(a_decode_beside_prefill_takes_a_tile)
 END_TEST
 
 /*
- * Two prompts of 10 in one step: max(1000, 2000) + max(200 * 2, 110 pairs * 2) = 2400. The third,
- * sent meanwhile, waits for the step to end.
+ * Two prompts of 10 in one step: max(1000, 2000) + max(200 * 2, 110 pairs * 2) = 2400. The
+ * third, sent meanwhile, waits for the step to end.
  */
 START_TEST(requests_share_steps)
 {
@@ -213,7 +217,9 @@ START_TEST(requests_share_steps)
 }
 END_TEST
 
-/* Divided by 4, and counted from client.start; the trace's own zero is not its first request. */
+/*
+ * Divided by 4, and counted from client.start; the trace's own zero is not its first request.
+ */
 START_TEST(arrivals_are_replayed_at_their_dates)
 {
 	init_llm();
@@ -323,8 +329,8 @@ START_TEST(prompts_that_never_fit_fail)
 END_TEST
 
 /*
- * Killed 1000 into the first step: the requests that are open fail then, later ones when they are
- * sent; the server reports the death when the client has stopped.
+ * Killed 1000 into the first step: the requests that are open fail then, later ones when they
+ * are sent; the server reports the death when the client has stopped.
  */
 START_TEST(a_dead_context_fails_open_and_later_requests)
 {
@@ -464,8 +470,9 @@ START_TEST(a_loading_server_ends_with_the_run)
 END_TEST
 
 /*
- * Blocks 1 to 191 in three groups of a chunk, all free; the one freed last is 191. For two chunks
- * the last two groups go, and the first request finds its block in the first. Weights: a chunk.
+ * Blocks 1 to 191 in three groups of a chunk, all free; the one freed last is 191. For two
+ * chunks the last two groups go, and the first request finds its block in the first. Weights: a
+ * chunk.
  */
 START_TEST(a_server_that_listens_gives_free_groups_back)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Logs of real applications. tests/collect/logs/vllm-bench.json is written by hand in the format of
- * "vllm bench serve --save-result --save-detailed"; nothing in it was measured.
+ * Logs of real applications. tests/collect/logs/vllm-bench.json is written by hand in the
+ * format of "vllm bench serve --save-result --save-detailed"; nothing in it was measured.
  */
 #include "collect/app_logs.h"
 #include "gvm/port.h"

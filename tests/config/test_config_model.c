@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* app.model: keys that follow from a config.json of Hugging Face, and the message for each mistake in one. */
+/*
+ * app.model: keys that follow from a config.json of Hugging Face, and the message for each
+ * mistake in one.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -99,7 +102,10 @@ START_TEST(quantization_is_the_models_unless_the_scenario_says_another)
 }
 END_TEST
 
-/* The numbers are in the hash; the place of the file is not. The resolved configuration runs elsewhere. */
+/*
+ * The numbers are in the hash; the place of the file is not. The resolved configuration runs
+ * elsewhere.
+ */
 START_TEST(the_hash_sees_the_model_but_not_its_place)
 {
 	char first[33];

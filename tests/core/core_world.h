@@ -65,7 +65,9 @@ struct world {
 extern struct world world;
 
 #ifndef __KERNEL__
-/* engine_null.c: called where a thread gives way, as another thread would run there; or NULL. */
+/*
+ * engine_null.c: called where a thread gives way, as another thread would run there; or NULL.
+ */
 extern void (*null_on_give_way)(void);
 #endif
 

@@ -58,8 +58,8 @@ static void race_chunk_free(void *gpu, u32 chunk)
 /* Copies. */
 
 /*
- * Work on a part of a chunk takes time, so that other threads can take the chunk while that part
- * is in service.
+ * Work on a part of a chunk takes time, so that other threads can take the chunk while that
+ * part is in service.
  */
 static void race_part_begins(const struct gvm_page_run *run)
 {

@@ -295,7 +295,9 @@ START_TEST(copies_that_fill_the_limit_cost_no_fault)
 }
 END_TEST
 
-/* A page that becomes dirty after its chunk was picked has its place on the host all the same. */
+/*
+ * A page that becomes dirty after its chunk was picked has its place on the host all the same.
+ */
 START_TEST(a_write_to_a_picked_chunk_keeps_its_place)
 {
 	struct gvm_eviction eviction = { 0 };

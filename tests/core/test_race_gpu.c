@@ -30,8 +30,8 @@
 #define TSGS_OF_ONE (RACE_TSGS / TSG_SIDES)
 
 /*
- * A process with one address space. Each container has two processes; any thread can find it by its
- * tgid.
+ * A process with one address space. Each container has two processes; any thread can find it by
+ * its tgid.
  */
 static struct process {
 	struct race_side side;

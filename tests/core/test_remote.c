@@ -70,7 +70,9 @@ START_TEST(one_chunk_is_enough)
 }
 END_TEST
 
-/* What is in host memory for good counts there: the swapped bytes, and never above the limit. */
+/*
+ * What is in host memory for good counts there: the swapped bytes, and never above the limit.
+ */
 START_TEST(remote_pages_are_charged_to_hmem_limit)
 {
 	struct gvm_range *range = begin(2, false);

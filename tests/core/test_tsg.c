@@ -400,7 +400,9 @@ START_TEST(to_plan_without_the_mutex_is_a_broken_invariant)
 END_TEST
 
 #ifndef __KERNEL__
-/* Between two TSGs. In a kernel other threads do this; the traces of fakegpu_waits.c show it. */
+/*
+ * Between two TSGs. In a kernel other threads do this; the traces of fakegpu_waits.c show it.
+ */
 
 static u32 times_let_in, calls_before;
 

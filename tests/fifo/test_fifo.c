@@ -113,8 +113,8 @@ static void state_in_use(void *data)
 
 	/*
 	 * 8 to save or restore a full GPU. a's kernel is in execution when its slice ends, and
-	 * holds half of it. b leaves between two kernels, with no state. A slice begins with the
-	 * restore. So a 10-110, switch 10 + 4, b 124-224, switch 10 + 4, a 238-334, 14, b
+	 * holds half of it. b leaves between two kernels, with no state. A slice begins with
+	 * the restore. So a 10-110, switch 10 + 4, b 124-224, switch 10 + 4, a 238-334, 14, b
 	 * 348-448, 14, a 462-516.
 	 */
 	(void)data;
@@ -162,8 +162,8 @@ static void newcomer_beside_a_queue(void *data)
 	struct fifo_burst b = ready_burst(1, 50);
 
 	/*
-	 * a began new slices at 110, 210, 310 and 410, for its kernels are queued. b comes at 490
-	 * and waits for 510. It begins at 520.
+	 * a began new slices at 110, 210, 310 and 410, for its kernels are queued. b comes at
+	 * 490 and waits for 510. It begins at 520.
 	 */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
@@ -185,8 +185,8 @@ static void newcomer_beside_a_late_queue(void *data)
 	struct fifo_burst b = ready_burst(1, 50);
 
 	/*
-	 * a is loaded at 100, and its slice ends at 200. Its second kernel is launched at 180, so
-	 * a new slice begins, and another at 300. b comes at 310 and waits for 400.
+	 * a is loaded at 100, and its slice ends at 200. Its second kernel is launched at 180,
+	 * so a new slice begins, and another at 300. b comes at 310 and waits for 400.
 	 */
 	(void)data;
 	fifo_submit(&tsg_a, &a);
@@ -315,8 +315,8 @@ START_TEST(a_disabled_tsg_runs_until_preempted_and_then_not_at_all)
 END_TEST
 
 /*
- * a is loaded from 0 to 10 and runs; b waits for its turn, is loaded and runs for 30; a is loaded again and
- * runs to its end. From then on the GPU is idle.
+ * a is loaded from 0 to 10 and runs; b waits for its turn, is loaded and runs for 30; a is
+ * loaded again and runs to its end. From then on the GPU is idle.
  */
 static void two_count_their_time(void *data)
 {
@@ -484,7 +484,9 @@ END_TEST
 
 static void whole_matrix(void *data)
 {
-	/* Kernel 0 multiplies by a matrix of blocks 0 and 1, kernel 2 by one of blocks 2 and 3. */
+	/*
+	 * Kernel 0 multiplies by a matrix of blocks 0 and 1, kernel 2 by one of blocks 2 and 3.
+	 */
 	struct gmmu_touch touch = { .va = VA, .block_count = 4, .kernels = 2 };
 	struct fifo_burst a = ready_burst(4, 100);
 	struct fifo_burst b = ready_burst(1, 50);

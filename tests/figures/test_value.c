@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Values of a figure: mistakes in expressions name the key, and arithmetic over hand-made results. */
+/*
+ * Values of a figure: mistakes in expressions name the key, and arithmetic over hand-made
+ * results.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -362,8 +362,8 @@ START_TEST(a_range_migrates_both_ways_or_the_call_is_not_there)
 END_TEST
 
 /*
- * Two small ranges, and the first one's victim while the second is in service. In one chunk, half
- * of it stays. In two chunks, the first goes as a whole.
+ * Two small ranges, and the first one's victim while the second is in service. In one chunk,
+ * half of it stays. In two chunks, the first goes as a whole.
  */
 static void evict_what_can_go(void)
 {
@@ -402,7 +402,9 @@ static void evict_what_can_go(void)
 	gvm_block_set_in_service(ranges[1]->memory, stays, false);
 	if (!managed->parts)
 		ops->release(memory, chunk);
-	/* Now all of it can go, and is handed over: in the next batch, since it counts as used. */
+	/*
+	 * Now all of it can go, and is handed over: in the next batch, since it counts as used.
+	 */
 	if (ops->batch_end)
 		ops->batch_end(memory);
 	chunk = stays->chunk;

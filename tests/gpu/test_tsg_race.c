@@ -133,8 +133,8 @@ START_TEST(a_peek_into_a_freeze_does_not_wait)
 END_TEST
 
 /*
- * F14: disable and preempt of a TSG are one step, also to another writer. The freeze has nothing
- * left to do for the second TSG if the thaw comes during the first one's RPCs.
+ * F14: disable and preempt of a TSG are one step, also to another writer. The freeze has
+ * nothing left to do for the second TSG if the thaw comes during the first one's RPCs.
  */
 START_TEST(a_thaw_in_the_middle_of_a_freeze_waits_for_one_tsg)
 {

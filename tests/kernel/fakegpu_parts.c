@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Small mappings share chunks: they cost their bytes, the processes that share a chunk never see
- * each other's bytes, and a forced take of a shared chunk loses none.
+ * Small mappings share chunks: they cost their bytes, the processes that share a chunk never
+ * see each other's bytes, and a forced take of a shared chunk loses none.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -76,8 +76,8 @@ static void meet(void)
 }
 
 /*
- * Each process stores its own pattern in small mappings, looks at all of them, and makes some of
- * them anew. New memory is zero, whichever process had its place.
+ * Each process stores its own pattern in small mappings, looks at all of them, and makes some
+ * of them anew. New memory is zero, whichever process had its place.
  */
 static void share_chunks(uint32_t index)
 {
@@ -122,7 +122,9 @@ static void keep_in_service(uint32_t index)
 	close(context);
 }
 
-/* RM takes all chunks by force, again and again. A part that is in service may stay each time. */
+/*
+ * RM takes all chunks by force, again and again. A part that is in service may stay each time.
+ */
 static void take_often(int context)
 {
 	for (uint32_t i = 0; i < TAKES; i++) {

@@ -206,7 +206,9 @@ static void read_events(int listener)
 		__sync_fetch_and_add(&counts->events, 1);
 }
 
-/* Move process @pid (0: the caller) into cgroup @cgroup, if both exist. Returns 0 or the errno. */
+/*
+ * Move process @pid (0: the caller) into cgroup @cgroup, if both exist. Returns 0 or the errno.
+ */
 static int cgroup_enter(uint64_t cgroup, pid_t pid)
 {
 	char path[64], text[16];

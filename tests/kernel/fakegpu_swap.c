@@ -35,7 +35,10 @@ static void swap_everything(uint32_t index)
 
 		require(fakegpu_fill(context, first, 3 * CHUNK, i) == 0, "fill");
 		require(fakegpu_verify(context, first, 3 * CHUNK, i, NULL) == 0, "verify");
-		/* Two of the three blocks fit on the GPU: which one is out depends on the evictor. */
+		/*
+		 * Two of the three blocks fit on the GPU: which one is out depends on the
+		 * evictor.
+		 */
 		most = max_host_chunks(most);
 		require(fakegpu_discard(context, first, CHUNK) == 0, "discard");
 		most = max_host_chunks(most);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * NVIDIA's own tests, which are built into nvidia-uvm.ko and run by ioctls (its parameter
- * uvm_enable_builtin_tests=1). docs/softgpu.md lists those that the software GPU does not support.
+ * uvm_enable_builtin_tests=1). docs/softgpu.md lists those that the software GPU does not
+ * support.
  */
 #define _GNU_SOURCE
 #include "softgpu_guest.h"

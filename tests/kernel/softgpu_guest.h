@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the tests of nvidia-uvm.ko on the software GPU are written with. A tenant is what a process of
- * CUDA's is for the driver: an open file with the GPU, an address space and a channel.
+ * What the tests of nvidia-uvm.ko on the software GPU are written with. A tenant is what a
+ * process of CUDA's is for the driver: an open file with the GPU, an address space and a
+ * channel.
  */
 #ifndef SOFTGPU_GUEST_H
 #define SOFTGPU_GUEST_H
@@ -43,7 +44,9 @@ int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS 
 bool softgpu_open(void);
 void softgpu_close(void);
 
-/* Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno. */
+/*
+ * Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno.
+ */
 int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client);
 void softgpu_detach(struct softgpu_tenant *tenant);
 
@@ -57,8 +60,8 @@ enum softgpu_residency { SOFTGPU_ON_HOST = 1, SOFTGPU_ON_GPU = 2 };
 unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p);
 
 /*
- * Let the GPU access @count words, @stride bytes apart, with @window waiting at once. A failed call counts
- * as an error.
+ * Let the GPU access @count words, @stride bytes apart, with @window waiting at once. A failed
+ * call counts as an error.
  */
 struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint64_t count,
 				    uint64_t stride, enum softgpu_op op, uint64_t value,
@@ -76,7 +79,10 @@ void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int 
 int softgpu_rm_take(uint64_t bytes);
 void softgpu_rm_give(void);
 
-/* All events since the last call, at most 65,536 of them. The array is overwritten by the next call. */
+/*
+ * All events since the last call, at most 65,536 of them. The array is overwritten by the next
+ * call.
+ */
 const struct softgpu_event *softgpu_events(size_t *ret_count);
 
 /* The parts of the test. A tenant of the caller's is attached. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The first process of a virtual machine with nvidia-uvm.ko, unmodified, on the software GPU. GVM_TEST=name
- * on the kernel's command line runs one part alone.
+ * The first process of a virtual machine with nvidia-uvm.ko, unmodified, on the software GPU.
+ * GVM_TEST=name on the kernel's command line runs one part alone.
  */
 #include "softgpu_guest.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * See softgpu_judge.h. The second word of each page says which page it is. So copies, which have physical
- * addresses, are known by range and page.
+ * See softgpu_judge.h. The second word of each page says which page it is. So copies, which
+ * have physical addresses, are known by range and page.
  */
 #include "softgpu_judge.h"
 
@@ -40,7 +40,10 @@ static void judge_fault(const struct softgpu_event *event)
 	}
 }
 
-/* A page without a mark was never written. It is of the same block as the marked one before, if of its chunk. */
+/*
+ * A page without a mark was never written. It is of the same block as the marked one before, if
+ * of its chunk.
+ */
 static void judge_copy(const struct softgpu_event *event)
 {
 	static struct {

@@ -15,8 +15,8 @@ struct judge_observer {
 };
 
 /*
- * Run @count patterns and write their transcripts to the console, each line behind "judge: ". UVM has
- * @chunks chunks of 2 MB for managed memory. @observer: or NULL.
+ * Run @count patterns and write their transcripts to the console, each line behind "judge: ".
+ * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL.
  */
 void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, size_t count,
 	       size_t chunks, const struct judge_observer *observer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Paging by nvidia-uvm: migration, faults, cancelled faults, oversubscription, memory that RM takes; and
- * after each, every word that was written is looked at.
+ * Paging by nvidia-uvm: migration, faults, cancelled faults, oversubscription, memory that RM
+ * takes; and after each, every word that was written is looked at.
  */
 #define _GNU_SOURCE
 #include "softgpu_guest.h"

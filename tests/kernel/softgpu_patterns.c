@@ -249,7 +249,10 @@ static void walk_sliding(const struct pattern_world *world, const struct pattern
 			touch_block(world, pattern, 0, first + i % 8);
 }
 
-/* One range is streamed once; of another, a small one, a block is touched after each of its blocks. */
+/*
+ * One range is streamed once; of another, a small one, a block is touched after each of its
+ * blocks.
+ */
 static void walk_stream_beside_small(const struct pattern_world *world,
 				     const struct pattern *pattern)
 {
@@ -277,7 +280,9 @@ static void walk_with_cpu(const struct pattern_world *world, const struct patter
 	}
 }
 
-/* The CPU has touched every second 64 KB of the first half of each block; the GPU touches all. */
+/*
+ * The CPU has touched every second 64 KB of the first half of each block; the GPU touches all.
+ */
 static void walk_partly_on_host(const struct pattern_world *world,
 				const struct pattern *pattern)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Patterns of access to managed memory, and the transcript of what a driver does for them. The real
- * nvidia-uvm.ko on the software GPU (softgpu_judge.c) and the simulator's model of it
- * (tests/nvuvm/judge.c) run the same patterns and write the same kind of transcript; judge.sh compares.
+ * Patterns of access to managed memory, and the transcript of what a driver does for them. The
+ * real nvidia-uvm.ko on the software GPU (softgpu_judge.c) and the simulator's model of it
+ * (tests/nvuvm/judge.c) run the same patterns and write the same kind of transcript; judge.sh
+ * compares.
  *
  * Offsets and counts are in pages of 4 KB. Ranges are numbered by the pattern.
  */
@@ -18,7 +19,9 @@
 #define PATTERN_WINDOW_MAX  256u
 #define PATTERN_PROCESSES   2u
 
-/* @count pages of range @range from @first on, @step pages apart; a negative step wraps around. */
+/*
+ * @count pages of range @range from @first on, @step pages apart; a negative step wraps around.
+ */
 struct pattern_walk {
 	unsigned int range;
 	size_t first;
@@ -30,8 +33,8 @@ struct pattern_walk {
 struct pattern_world {
 	size_t chunks; /* of 2 MB, that the driver has for managed memory */
 	/*
-	 * Map range @range of process @process (0 or 1), @blocks VA blocks long. @on_host: the CPU
-	 * writes all of it.
+	 * Map range @range of process @process (0 or 1), @blocks VA blocks long. @on_host: the
+	 * CPU writes all of it.
 	 */
 	void (*map)(unsigned int range, unsigned int process, size_t blocks, bool on_host);
 	void (*unmap)(unsigned int range);
@@ -57,13 +60,16 @@ struct pattern {
 };
 
 /*
- * What UVM has for managed memory of a GPU with 128 and with 64 MB: RM has 16 MB of it, and UVM's page
- * tables are in one chunk.
+ * What UVM has for managed memory of a GPU with 128 and with 64 MB: RM has 16 MB of it, and
+ * UVM's page tables are in one chunk.
  */
 #define REFERENCE_CHUNKS 55u
 #define JUDGE_CHUNKS	 23u
 
-/* Those of the larger GPU, of which a record is kept (softgpu_reference.txt), and of the smaller one. */
+/*
+ * Those of the larger GPU, of which a record is kept (softgpu_reference.txt), and of the
+ * smaller one.
+ */
 extern const struct pattern reference_patterns[];
 extern const size_t reference_pattern_count;
 extern const struct pattern judge_patterns[];
@@ -78,8 +84,9 @@ extern const size_t judge_pattern_count;
  *     replay 0.24*256      the end of a batch, and its faults by block
  *     total ...            numbers of all this
  *
- * Copies of one block that follow each other are one line, whatever their number. Between two replays, those
- * to the host come first: engines work side by side, and which one is ahead is not the driver's doing.
+ * Copies of one block that follow each other are one line, whatever their number. Between two
+ * replays, those to the host come first: engines work side by side, and which one is ahead is
+ * not the driver's doing.
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);

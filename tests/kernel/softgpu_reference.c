@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the stock driver does for eleven patterns of access: faults, copies with offset and size, replays,
- * invalidates, in order and without times. /reference.txt (softgpu_reference.txt) has what it did when these were
- * recorded; it does the same in every run.
+ * What the stock driver does for eleven patterns of access: faults, copies with offset and
+ * size, replays, invalidates, in order and without times. /reference.txt
+ * (softgpu_reference.txt) has what it did when these were recorded; it does the same in every
+ * run.
  */
 #include "softgpu_judge.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The TLB of the software GPU keeps what it has read until the driver invalidates it. So a driver that
- * misses an invalidate is found out: the GPU goes on using memory that is no longer behind the address. Here
- * the invalidates themselves are lost, which is the same to the GPU.
+ * The TLB of the software GPU keeps what it has read until the driver invalidates it. So a
+ * driver that misses an invalidate is found out: the GPU goes on using memory that is no longer
+ * behind the address. Here the invalidates themselves are lost, which is the same to the GPU.
  */
 #include "softgpu_guest.h"
 
@@ -14,7 +14,10 @@
 #define OLD    100u
 #define NEW    200u
 
-/* Memory that the GPU has read, so that its TLB knows it, and that then was taken away to the host. */
+/*
+ * Memory that the GPU has read, so that its TLB knows it, and that then was taken away to the
+ * host.
+ */
 static uint64_t *taken_away(struct softgpu_tenant *tenant)
 {
 	uint64_t *p = softgpu_managed(tenant, BYTES);

@@ -71,7 +71,10 @@ static const char *a100_profile(char slices)
 	return names[(int)slices];
 }
 
-/* The user guide's figure "MIG profiles on A100", row by row: compute slices and where each begins. */
+/*
+ * The user guide's figure "MIG profiles on A100", row by row: compute slices and where each
+ * begins.
+ */
 static const struct {
 	const char *slices;
 	const char *starts;
@@ -96,7 +99,10 @@ START_TEST(the_guides_combinations_fit_and_leave_no_place)
 				    anywhere ? CFG_MIG_ANYWHERE :
 					       (u64)(figure[row].starts[i] - '0'));
 			ck_assert_uint_eq(lay_out().placed, config.container_count);
-			/* Of two rows with the same profiles one has room left: 3 2 1, if 3 begins at 4. */
+			/*
+			 * Of two rows with the same profiles one has room left: 3 2 1, if 3
+			 * begins at 4.
+			 */
 			if (anywhere)
 				continue;
 			add("1g.5gb", CFG_MIG_ANYWHERE);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The patterns of tests/kernel/softgpu_patterns.h on the model of NVIDIA's driver: writes the transcript
- * that the real driver is judged by, or judges, in tests/kernel/judge.sh. The SM is that of the software
- * GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait for a replay and are tried again.
+ * The patterns of tests/kernel/softgpu_patterns.h on the model of NVIDIA's driver: writes the
+ * transcript that the real driver is judged by, or judges, in tests/kernel/judge.sh. The SM is
+ * that of the software GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait
+ * for a replay and are tried again.
  *
  *     judged_model reference|judge
  */

@@ -129,8 +129,9 @@ START_TEST(advice_moves_whole_blocks_back_to_back_and_maps_the_cpu_last)
 END_TEST
 
 /*
- * Advice for 20 blocks on 16 chunks. The first pass evicts blocks 0 to 3, and the second then misses
- * each block: all 20 come again, and as many go. Seen of the real driver: tests/kernel/judge.sh.
+ * Advice for 20 blocks on 16 chunks. The first pass evicts blocks 0 to 3, and the second then
+ * misses each block: all 20 come again, and as many go. Seen of the real driver:
+ * tests/kernel/judge.sh.
  */
 static void advised_too_much(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Metrics of small logs, each computed by hand: what a request without an answer does to them, and
- * what the client's view leaves out.
+ * Metrics of small logs, each computed by hand: what a request without an answer does to them,
+ * and what the client's view leaves out.
  */
 #include "results_fixture.h"
 
@@ -63,7 +63,10 @@ static void expect_bound(const char *key, double number)
 	ck_assert_double_eq_tol(value.real, number, 1e-6);
 }
 
-/* One request answered after 100 ms, one that has waited 8 s when the run ends, one refused 7 s before. */
+/*
+ * One request answered after 100 ms, one that has waited 8 s when the run ends, one refused 7 s
+ * before.
+ */
 static void add_three(void)
 {
 	add(APP_COMPLETED, 1 * SEC, 1 * SEC + 100 * MS, 2 * SEC);
@@ -98,7 +101,10 @@ START_TEST(the_clients_view_leaves_them_out)
 }
 END_TEST
 
-/* Four answers and a wait of 1 s: the wait sorts behind the answer of 5 s, which may be shorter. */
+/*
+ * Four answers and a wait of 1 s: the wait sorts behind the answer of 5 s, which may be
+ * shorter.
+ */
 START_TEST(a_percentile_on_answers_is_known)
 {
 	begin(&report_requests);
@@ -109,7 +115,10 @@ START_TEST(a_percentile_on_answers_is_known)
 	add(APP_DROPPED, 9 * SEC, 0, 0);
 	compute();
 	expect("ttft_ms.p50", 300);
-	/* Rank 3.6 lies between the answer of 5 s and the wait: bounded by 300 ms, 1 s and 5 s in order. */
+	/*
+	 * Rank 3.6 lies between the answer of 5 s and the wait: bounded by 300 ms, 1 s and 5 s
+	 * in order.
+	 */
 	expect_bound("ttft_ms.p90", 1000 * 0.4 + 5000 * 0.6);
 	expect_bound("ttft_ms.mean", (100 + 200 + 300 + 5000 + 1000) / 5.0);
 }
@@ -197,9 +206,9 @@ START_TEST(an_image_in_flight_counts_when_it_outlasts_the_mean)
 END_TEST
 
 /*
- * An SLO of 100 ms between tokens. 3 tokens in 200 ms keep it, in a nanosecond more they do not; one token
- * has no gap; a failed answer misses. Of requests in flight at 10 s, one has had 2 tokens in 200 ms and may
- * keep it yet, one 2 in more, and one has waited 9 s for its first.
+ * An SLO of 100 ms between tokens. 3 tokens in 200 ms keep it, in a nanosecond more they do
+ * not; one token has no gap; a failed answer misses. Of requests in flight at 10 s, one has had
+ * 2 tokens in 200 ms and may keep it yet, one 2 in more, and one has waited 9 s for its first.
  */
 START_TEST(a_request_keeps_the_mean_of_its_gaps)
 {
@@ -222,8 +231,8 @@ START_TEST(a_request_keeps_the_mean_of_its_gaps)
 END_TEST
 
 /*
- * From the first arrival at 1 s to the end at 10 s. Of four completed requests, one has kept both SLOs, one
- * is late with its first token, one with the others, and one with both.
+ * From the first arrival at 1 s to the end at 10 s. Of four completed requests, one has kept
+ * both SLOs, one is late with its first token, one with the others, and one with both.
  */
 START_TEST(goodput_is_what_kept_every_promise)
 {
@@ -248,7 +257,10 @@ START_TEST(goodput_is_what_kept_every_promise)
 }
 END_TEST
 
-/* Two requests began at once and after 1 s; one has waited for 2 s at the end; one was refused 4 s before. */
+/*
+ * Two requests began at once and after 1 s; one has waited for 2 s at the end; one was refused
+ * 4 s before.
+ */
 START_TEST(queue_and_end_to_end_times_count_all)
 {
 	begin(&report_requests);

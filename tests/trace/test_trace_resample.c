@@ -12,7 +12,10 @@
 static struct trace trace, drawn;
 static struct sim_error error;
 
-/* Requests in pairs 7 apart, each with a prompt of its own; in the second half ten times as many. */
+/*
+ * Requests in pairs 7 apart, each with a prompt of its own; in the second half ten times as
+ * many.
+ */
 static void fill(struct trace *filled)
 {
 	u64 date = 0;
@@ -65,7 +68,9 @@ START_TEST(one_seed_is_one_trace)
 }
 END_TEST
 
-/* Requests stay in their order, the first of each span and the last of all stay at their dates. */
+/*
+ * Requests stay in their order, the first of each span and the last of all stay at their dates.
+ */
 START_TEST(other_gaps_keep_requests_and_the_load_of_each_span)
 {
 	size_t moved = 0;

@@ -28,11 +28,11 @@
  * The costs
  *
  * Clean pages on the device also take host memory: gmem.clean.current counts these copies. They
- * are not part of gmem.swap.current, which counts memory that is in host memory only. hmem.limit
- * counts both. A page that comes back from the swap keeps its place. A page that the application
- * wrote on the host keeps its copy if there is room. A container without room evicts its clean
- * chunks, whose pages have their places, before its faults are cancelled. The first write to a
- * block that was read before costs a fault.
+ * are not part of gmem.swap.current, which counts memory that is in host memory only.
+ * hmem.limit counts both. A page that comes back from the swap keeps its place. A page that the
+ * application wrote on the host keeps its copy if there is room. A container without room
+ * evicts its clean chunks, whose pages have their places, before its faults are cancelled. The
+ * first write to a block that was read before costs a fault.
  *
  *
  * A write is promoted, as a read is

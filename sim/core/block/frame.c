@@ -2,10 +2,10 @@
 /*
  * Layer: block. From a chunk to its blocks, over struct gvm_mmu_ops.
  *
- * An eviction has a chunk and looks for its block, or for one block after the other if the chunk
- * has parts (block/part.c). A frame says in which block the chunk was.
- * Whether the chunk is still there is known only under that range's lock. The range cannot go
- * meanwhile, since its destruction waits for the threads inside.
+ * An eviction has a chunk and looks for its block, or for one block after the other if the
+ * chunk has parts (block/part.c). A frame says in which block the chunk was. Whether the chunk
+ * is still there is known only under that range's lock. The range cannot go meanwhile, since
+ * its destruction waits for the threads inside.
  *
  * A fault has an address space and an address. It finds its range through a balanced tree. A
  * tenant with many ranges makes the search a little longer for all tenants, and moves no other

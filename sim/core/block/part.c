@@ -21,8 +21,8 @@
  * of eviction: a pick takes the chunk, and all of its blocks leave. A block that is in service
  * stays, and then the chunk stays, charged for what is left (struct gvm_eviction.left_bytes).
  *
- * PTEs protect the pages of a block from the other blocks of its chunk, since a part consists of
- * whole pages of 64 KB and a PTE maps one such page.
+ * PTEs protect the pages of a block from the other blocks of its chunk, since a part consists
+ * of whole pages of 64 KB and a PTE maps one such page.
  *
  *
  * The neighbours of a part
@@ -39,17 +39,17 @@
  *
  * Locks
  *
- * parts_lock makes each change of a chunk's parts one step: the pages, the frame, the charge. It
- * nests inside a range's lock. So whether a part was the last one of its chunk has one answer,
- * and the chunk is freed once.
+ * parts_lock makes each change of a chunk's parts one step: the pages, the frame, the charge.
+ * It nests inside a range's lock. So whether a part was the last one of its chunk has one
+ * answer, and the chunk is freed once.
  *
  *
  * How it differs from NVIDIA's driver
  *
- *   1. The driver splits a root chunk into sub-chunks of 4 KB to 1 MB, powers of two, aligned to
- *      their size (uvm_pmm_gpu.c). Here a part has any number of pages and any place.
- *   2. The driver mixes VA blocks of different VA spaces, and so of different tenants, in a root
- *      chunk. An eviction takes them all.
+ *   1. The driver splits a root chunk into sub-chunks of 4 KB to 1 MB, powers of two, aligned
+ *      to their size (uvm_pmm_gpu.c). Here a part has any number of pages and any place.
+ *   2. The driver mixes VA blocks of different VA spaces, and so of different tenants, in a
+ *      root chunk. An eviction takes them all.
  *   3. The driver also serves a block of 2 MB with sub-chunks if only some of its pages are
  *      wanted. Here such a block has a chunk of its own.
  */

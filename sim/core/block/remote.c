@@ -6,9 +6,9 @@
  * Remote mappings: an access that needs more chunks than there are
  * =================================================================
  *
- * One instruction of a warp has up to 32 addresses, which may lie in 32 blocks. The warp goes on
- * when all of them are mapped at once. If its container may have fewer chunks than that, each
- * block that comes in evicts another one that the instruction needs:
+ * One instruction of a warp has up to 32 addresses, which may lie in 32 blocks. The warp goes
+ * on when all of them are mapped at once. If its container may have fewer chunks than that,
+ * each block that comes in evicts another one that the instruction needs:
  *
  *     limit: 2 chunks     a instruction needs blocks 1, 2, 3
  *     fault 1 2 3 -> 1 2 come in -> replay -> fault 3 -> 1 leaves, 3 comes -> replay -> fault 1
@@ -18,17 +18,18 @@
  * fit into the chunks.
  *
  * A block is stuck when it came in GVM_STUCK_RETURNS times in a row for the same TSG, and this
- * TSG has finished no access in all that time (gvm_gpu_ops.tsg_accesses). A TSG that thrashes in
- * the ordinary way finishes an access between two returns of a block, so it is never stuck.
+ * TSG has finished no access in all that time (gvm_gpu_ops.tsg_accesses). A TSG that thrashes
+ * in the ordinary way finishes an access between two returns of a block, so it is never stuck.
  *
- * A remote page counts as swapped: its only copy is in host memory. Pages of the block that have
- * data there are mapped as well, since the next instruction most likely needs them. A page that
- * has no data yet gets host memory if hmem.limit has room for it. If a page cannot be mapped
- * remotely and the container is at its gmem.limit.high, the fault is cancelled: its process gets
- * an error in place of a kernel that never ends.
+ * A remote page counts as swapped: its only copy is in host memory. Pages of the block that
+ * have data there are mapped as well, since the next instruction most likely needs them. A page
+ * that has no data yet gets host memory if hmem.limit has room for it. If a page cannot be
+ * mapped remotely and the container is at its gmem.limit.high, the fault is cancelled: its
+ * process gets an error in place of a kernel that never ends.
  *
- * Remote pages come to the device with the next fault on another page of their block. A write of
- * gmem.limit.high unmaps all of the container's, since a higher limit may have room for them.
+ * Remote pages come to the device with the next fault on another page of their block. A write
+ * of gmem.limit.high unmaps all of the container's, since a higher limit may have room for
+ * them.
  *
  * How it differs from NVIDIA's driver: that one takes pages for thrashing that move often
  * between processors, and maps them remotely for 300 ms. Here a page that the device could hold

@@ -27,9 +27,9 @@
  * chunk may become memory of the host, and counts as such until its eviction ends. A container
  * without room for one more chunk is "full", and none of its chunks is picked, not even for
  * itself. So gmem.swap.current never exceeds hmem.limit, however many evictors work. A limit
- * that is lowered below the swap brings nothing back; it only stops further evictions. Copies of
- * clean pages (block/clean.c) count as well. A chunk that is clean as a whole needs no more room
- * on the host, so its own container can always evict it.
+ * that is lowered below the swap brings nothing back; it only stops further evictions. Copies
+ * of clean pages (block/clean.c) count as well. A chunk that is clean as a whole needs no more
+ * room on the host, so its own container can always evict it.
  *
  *
  * Parts of a chunk
@@ -47,9 +47,10 @@
  * whole root chunk, lets B use memory at A's cost.
  *
  * The block layer therefore puts parts of one container only into a chunk (block/part.c). Pages
- * that no container pays for are still kept from others. So a container may not have more chunks
- * than its gmem.limit.high has, rounded up, whatever it pays for them. Else a tenant could fill
- * chunks with parts, discard all but one part of each, and occupy 32 times its limit.
+ * that no container pays for are still kept from others. So a container may not have more
+ * chunks than its gmem.limit.high has, rounded up, whatever it pays for them. Else a tenant
+ * could fill chunks with parts, discard all but one part of each, and occupy 32 times its
+ * limit.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver

@@ -39,13 +39,13 @@
  *
  * Shielding
  *
- * A container is shielded if it would be under its gmem.limit.low with one chunk less, or if its
- * hmem.limit is used up. Its chunks are no victims of the global order. A hand that only skipped them could spend
- * every look on one big container, so they leave the ring. But a container near a limit changes
- * sides with every charge, under the leaf lock, and may own tens of thousands of chunks. So
- * shielding only sets a flag. The global hand moves each chunk of a shielded owner that it
- * meets to the owner's "shielded" ring. When the last reason is gone, that ring is spliced back
- * in just behind the hand.
+ * A container is shielded if it would be under its gmem.limit.low with one chunk less, or if
+ * its hmem.limit is used up. Its chunks are no victims of the global order. A hand that only
+ * skipped them could spend every look on one big container, so they leave the ring. But a
+ * container near a limit changes sides with every charge, under the leaf lock, and may own tens
+ * of thousands of chunks. So shielding only sets a flag. The global hand moves each chunk of a
+ * shielded owner that it meets to the owner's "shielded" ring. When the last reason is gone,
+ * that ring is spliced back in just behind the hand.
  *
  * Both steps are O(1), and the deferred work is free: the hand would spend the look on passing
  * the chunk anyway. The chunk comes back behind the hand, so it is moved at most once a turn,

@@ -2,12 +2,12 @@
 /*
  * Compute settings: the RPCs that apply a container's settings to its TSGs.
  *
- * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the RPCs of a TSG and
- * their record change together. A write to a container of many TSGs releases the mutex between
- * two of them: other threads wait for the RPCs of one TSG, at most three, whatever the number of
- * TSGs. A round of the scheduler has the same bound: see service/scheduler.c. Each RPC follows
- * from the settings of its moment. So when two writers meet, the later one applies both
- * settings, and a TSG that is attached in between gets them as well.
+ * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the RPCs of a TSG
+ * and their record change together. A write to a container of many TSGs releases the mutex
+ * between two of them: other threads wait for the RPCs of one TSG, at most three, whatever the
+ * number of TSGs. A round of the scheduler has the same bound: see service/scheduler.c. Each
+ * RPC follows from the settings of its moment. So when two writers meet, the later one applies
+ * both settings, and a TSG that is attached in between gets them as well.
  *
  * An RPC depends on the firmware and on no tenant. A frozen TSG leaves the GPU only when its
  * faults are serviced, which its tenant can delay. So the writer of a freeze starts the
@@ -77,8 +77,8 @@ static int tsg_apply_locked(struct gvm_tsg *tsg)
 }
 
 /*
- * The next TSG of a pass over a container's TSGs. A TSG that has had its turn goes to the end of
- * the list, so the pass is over when the first one has had it. Returns NULL then.
+ * The next TSG of a pass over a container's TSGs. A TSG that has had its turn goes to the end
+ * of the list, so the pass is over when the first one has had it. Returns NULL then.
  */
 static struct gvm_tsg *tsgs_next_locked(struct gvm_container *container, u64 pass)
 {

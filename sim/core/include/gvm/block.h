@@ -60,8 +60,8 @@ void gvm_block_unmap_locked(struct gvm_range *range, u32 index, u32 pages);
 
 /*
  * Take the chunk, or the part of one, away from a block with no mapped page, and uncharge it.
- * Returns false: other blocks still have parts of the chunk. Else, without @keep, the chunk goes
- * back to the device. CONTEXT: process.
+ * Returns false: other blocks still have parts of the chunk. Else, without @keep, the chunk
+ * goes back to the device. CONTEXT: process.
  */
 bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *block, bool keep);
 

@@ -45,8 +45,9 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes);
 
 /*
  * The same for @bytes, at most a chunk, in a chunk that the container does not have yet. With
- * sub_chunks the container also gets no more chunks than gmem.limit.high has, rounded up: chunks
- * that are partly charged do not let it take more of the device. CONTEXT: under a VA-block lock.
+ * sub_chunks the container also gets no more chunks than gmem.limit.high has, rounded up:
+ * chunks that are partly charged do not let it take more of the device. CONTEXT: under a
+ * VA-block lock.
  */
 int gvm_charge_reserve_chunk(struct gvm_container *container, u64 bytes);
 
@@ -111,8 +112,8 @@ void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
 void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 
 /*
- * By how many chunks, rounded up, a container is above its gmem.limit.high, in bytes or in chunks
- * (gvm_charge_reserve_chunk()). CONTEXT: atomic.
+ * By how many chunks, rounded up, a container is above its gmem.limit.high, in bytes or in
+ * chunks (gvm_charge_reserve_chunk()). CONTEXT: atomic.
  */
 u32 gvm_charge_excess(struct gvm_container *container);
 
@@ -128,8 +129,8 @@ void gvm_swap_charge(struct gvm_container *container, u64 bytes);
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes);
 
 /*
- * Host memory held copies of @before bytes of a chunk of the container, and now of @after bytes.
- * hmem.limit counts these copies: see block/clean.c. CONTEXT: atomic.
+ * Host memory held copies of @before bytes of a chunk of the container, and now of @after
+ * bytes. hmem.limit counts these copies: see block/clean.c. CONTEXT: atomic.
  */
 void gvm_clean_charge(struct gvm_container *container, u32 chunk, u32 before, u32 after);
 

@@ -19,19 +19,19 @@ static inline void gvm_clock_touch(struct gvm_device *device, u32 chunk)
 
 /*
  * Pick a victim of @container in its own order, or of the device in the global order. A global
- * pick spares protected containers (gvm_container_is_low()). No pick takes a chunk of a container whose
- * hmem.limit has no room for it. A pick looks at no more than GVM_PICK_LOOKS entries, and asks
- * the memory manager about each chunk that it would take. The victim is GVM_CHUNK_EVICTING on
- * return: the caller evicts and uncharges it, or puts it back. Returns GVM_NO_CHUNK if these
- * looks find no victim. CONTEXT: atomic.
+ * pick spares protected containers (gvm_container_is_low()). No pick takes a chunk of a
+ * container whose hmem.limit has no room for it. A pick looks at no more than GVM_PICK_LOOKS
+ * entries, and asks the memory manager about each chunk that it would take. The victim is
+ * GVM_CHUNK_EVICTING on return: the caller evicts and uncharges it, or puts it back. Returns
+ * GVM_NO_CHUNK if these looks find no victim. CONTEXT: atomic.
  */
 u32 gvm_clock_pick_own(struct gvm_container *container);
 u32 gvm_clock_pick_global(struct gvm_device *device);
 
 /*
- * The last resort when every container is protected: pick the oldest chunk of one of them, first
- * of the container that was asked the longest time ago. Looks and results are as in the two calls
- * above. The caller asks only for a container that is under its own gmem.limit.low
+ * The last resort when every container is protected: pick the oldest chunk of one of them,
+ * first of the container that was asked the longest time ago. Looks and results are as in the
+ * two calls above. The caller asks only for a container that is under its own gmem.limit.low
  * (service/evict.c). CONTEXT: atomic.
  */
 u32 gvm_clock_pick_protected(struct gvm_device *device);
@@ -59,8 +59,8 @@ bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk);
 void gvm_clock_putback(struct gvm_device *device, u32 chunk);
 
 /*
- * The same for a chunk of which a part may be left, and that may not be picked any more. Returns
- * its charged bytes; 0: it was not picked. CONTEXT: atomic.
+ * The same for a chunk of which a part may be left, and that may not be picked any more.
+ * Returns its charged bytes; 0: it was not picked. CONTEXT: atomic.
  */
 u64 gvm_clock_putback_rest(struct gvm_device *device, u32 chunk);
 
@@ -82,8 +82,8 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 
 /*
  * Would the container have less than its gmem.limit.low if it gave a chunk? Its picked chunks
- * count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects up to a
- * chunk more. CONTEXT: atomic, device's lock held.
+ * count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects up to
+ * a chunk more. CONTEXT: atomic, device's lock held.
  */
 static inline bool gvm_container_is_low(const struct gvm_container *container)
 {

@@ -32,8 +32,8 @@ struct gvm_root {
 };
 
 /*
- * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then parts_lock,
- * then this lock or the device's; never two ranges' locks at once.
+ * The memory of one GPU as the block layer sees it. Lock order: a range's lock, then
+ * parts_lock, then this lock or the device's; never two ranges' locks at once.
  */
 struct gvm_memory {
 	struct gvm_device *device;
@@ -205,20 +205,22 @@ static inline u32 gvm_block_pages(const struct gvm_memory *memory,
 
 /*
  * Give a part to a block without one. It is charged, and the block is in service. Returns 0;
- * -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). Range's lock held. CONTEXT: process.
+ * -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). Range's lock held. CONTEXT:
+ * process.
  */
 int gvm_part_populate_locked(struct gvm_range *range, u32 index);
 
 /*
  * Take the part away from a block with no mapped page, and uncharge it. Returns whether it was
- * the last one of its chunk: the chunk is then the caller's. Range's lock held. CONTEXT: process.
+ * the last one of its chunk: the chunk is then the caller's. Range's lock held. CONTEXT:
+ * process.
  */
 bool gvm_part_drop_locked(struct gvm_range *range, struct gvm_block *block);
 
 /*
  * gvm_memory_ops.check: does each chunk with parts have the pages, the payers and the place in
- * its container's list that its blocks say? Returns 0, or -EUCLEAN after logging the first error.
- * CONTEXT: process.
+ * its container's list that its blocks say? Returns 0, or -EUCLEAN after logging the first
+ * error. CONTEXT: process.
  */
 int gvm_memory_check(struct gvm_memory *memory);
 
