@@ -15,6 +15,7 @@
 #include "fakegpu_guest.h"
 
 #define CHUNKS 8u
+#define ROUNDS 30u
 #define SEED   0xd21ull
 
 /* Returns 0 or an errno. */
@@ -47,6 +48,53 @@ static void test_take(void)
 	guest_check(fakegpu_verify(context, va, CHUNKS * CHUNK, SEED, NULL) == 0,
 		    "their bytes come back");
 	close(context);
+}
+
+/* Data that is read and data that is written take each other's chunks. */
+static void read_and_write(uint32_t index)
+{
+	int context = tenant_open(0);
+	uint64_t bytes = CHUNKS * CHUNK, written = tenant_map(context, bytes), read;
+	struct gvm_fakegpu_launch look = {
+		.bytes = bytes,
+		.seed = SEED,
+		.op = GVM_FAKEGPU_VERIFY,
+		.stride_pages = CHUNK / PAGE, /* warps in all chunks at once */
+	};
+
+	(void)index;
+	require(fakegpu_map_on_host(context, bytes, SEED, &read) == 0, "map");
+	look.va = read;
+	for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+		require(fakegpu_fill(context, written, bytes, seed) == 0, "fill");
+		require(fakegpu_launch(context, &look) == 0, "verify");
+		require(fakegpu_verify(context, written, bytes, seed, NULL) == 0,
+			"data of round %llu", (unsigned long long)seed);
+	}
+	close(context);
+}
+
+/*
+ * Clean data leaves a chunk without a copy, while a copy out for the chunk's earlier owner may
+ * still be under way. RM may write to the chunk only after it.
+ */
+static void test_take_clean(void)
+{
+	pid_t pid = tenant_start(read_and_write, 0);
+	struct gvm_fakegpu_take take = { .count = 2 };
+	int device, status = 0;
+	uint32_t taken = 0;
+
+	guest_check(fakegpu_open_device(0, &device) == 0, "open");
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		take.first = (take.first + 2) % gpu_info().chunks;
+		driver_call(device, GVM_FAKEGPU_TAKE, &take);
+		taken += take.ret_taken;
+	}
+	close(device);
+	guest_check(status == 0 && gpu_check(),
+		    "RM takes chunks with clean data (%u): other data on its way out is whole",
+		    taken);
 }
 
 static void fill_memory(uint32_t index)
@@ -145,5 +193,8 @@ void test_driver(void)
 	test_quiesce();
 	test_share();
 	test_lost();
+	gpu_unload();
+	gpu_load("chunks=10 features=1"); /* GVM_CLEAN_DROP */
+	test_take_clean();
 	gpu_unload();
 }

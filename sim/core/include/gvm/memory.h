@@ -54,8 +54,11 @@ struct gvm_eviction {
 	bool keep;
 	u64 left_bytes; /* out: bytes that could not go; the chunk stays charged for them */
 	u32 chunk;	/* out, gvm_evict_for() with keep: the chunk, or GVM_NO_CHUNK */
-	struct gvm_fence
-		fence; /* in and out: raised to cover the copies, which may be in flight */
+	/*
+	 * In and out: raised to cover the copies of this eviction, which may be in flight.
+	 * Clean data leaves without a copy, so earlier copies of the chunk may be in flight, too.
+	 */
+	struct gvm_fence fence;
 };
 
 /*
