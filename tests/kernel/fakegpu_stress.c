@@ -65,7 +65,18 @@ struct stress_range {
 	uint64_t va; /* 0: not mapped */
 	uint64_t bytes;
 	uint64_t seed;
+	char history[33]; /* a letter for each of its last operations, the latest at the end */
 };
+
+static void range_remember(struct stress_range *range, char operation)
+{
+	size_t last = sizeof(range->history) - 2;
+
+	if (!range->history[0])
+		memset(range->history, '.', last + 1);
+	memmove(range->history, range->history + 1, last);
+	range->history[last] = operation;
+}
 
 /*
  * Judge a launch. A limit that leaves no room on the GPU or on the host ends the TSG, and the
@@ -96,11 +107,26 @@ static void range_map(int context, struct stress_range *range, struct dice *dice
 	if (error == EDQUOT || error == ENOMEM || error == ENOSPC || error == EIO)
 		_exit(0);
 	require(error == 0, "map: %s", guest_error_name(error));
+	range_remember(range, range->seed ? 'H' : 'M');
+}
+
+static void show_wrong(int context, const struct stress_range *range,
+		       const struct gvm_fakegpu_launch *launch)
+{
+	uint64_t word = 0;
+
+	fakegpu_load(context, launch->ret_first_va, &word, sizeof(word));
+	guest_log(
+		"# process %d: %llu words of %#llx bytes are wrong, the first at +%#llx: %#llx "
+		"(seed %#llx, %u together), after %s",
+		getpid(), launch->ret_mismatches, launch->bytes,
+		launch->ret_first_va - launch->va, (unsigned long long)word, launch->seed,
+		launch->together, range->history);
 }
 
 /* Run a kernel over the range. An instruction touches as many parts as the dice say. */
-static void range_launch(int context, const struct stress_range *range, uint32_t op,
-			 uint64_t seed, struct dice *dice)
+static void range_launch(int context, struct stress_range *range, uint32_t op, uint64_t seed,
+			 struct dice *dice)
 {
 	uint32_t together = 1u << roll(dice, 6);
 	struct gvm_fakegpu_launch launch = {
@@ -111,11 +137,16 @@ static void range_launch(int context, const struct stress_range *range, uint32_t
 		.order = (uint32_t)roll(dice, GVM_FAKEGPU_ORDERS),
 		.together = range->bytes / PAGE % together ? 1 : together,
 	};
+	int error;
 
-	expect_launch(fakegpu_launch(context, &launch));
+	error = fakegpu_launch(context, &launch);
+	if (error == EBADMSG)
+		show_wrong(context, range, &launch);
+	expect_launch(error);
+	range_remember(range, op == GVM_FAKEGPU_FILL ? 'f' : 'v');
 }
 
-static void range_verify(int context, const struct stress_range *range, struct dice *dice)
+static void range_verify(int context, struct stress_range *range, struct dice *dice)
 {
 	range_launch(context, range, range->seed ? GVM_FAKEGPU_VERIFY : GVM_FAKEGPU_VERIFY_ZERO,
 		     range->seed, dice);
@@ -132,6 +163,7 @@ static void range_discard(int context, struct stress_range *range)
 {
 	require(fakegpu_discard(context, range->va, range->bytes) == 0, "discard");
 	range->seed = 0;
+	range_remember(range, 'd');
 }
 
 static void range_unmap(int context, struct stress_range *range)
@@ -165,8 +197,7 @@ static void range_step(int context, struct stress_range *range, struct dice *dic
  * A child joins its parent's container with an address space of its own. The parent's is still
  * open at first.
  */
-static void child(pid_t parent, int inherited, const struct stress_range *range,
-		  struct dice *dice)
+static void child(pid_t parent, int inherited, struct stress_range *range, struct dice *dice)
 {
 	struct stress_range own = { 0 };
 	int context;
@@ -186,7 +217,7 @@ static void child(pid_t parent, int inherited, const struct stress_range *range,
 	_exit(0);
 }
 
-static void fork_child(int context, const struct stress_range *range, struct dice *dice)
+static void fork_child(int context, struct stress_range *range, struct dice *dice)
 {
 	pid_t parent = getpid();
 	pid_t pid = fork();
@@ -195,6 +226,18 @@ static void fork_child(int context, const struct stress_range *range, struct dic
 		child(parent, context, range, dice);
 	waitpid(pid, NULL, 0);
 	__sync_fetch_and_add(&counts->forks, 1);
+}
+
+/* A descriptor for pressure events. -1: its container has as many listeners as it may. */
+static int listen_if_possible(void)
+{
+	struct gvm_pressure_request request = { .gpu = 0, .flags = O_NONBLOCK };
+	int dev = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+	int fd = ioctl(dev, GVM_IOCTL_PRESSURE_OPEN, &request);
+
+	require(fd >= 0 || errno == ENOSPC, "listen: %s", guest_error_name(errno));
+	close(dev);
+	return fd;
 }
 
 /* Read all events so far. A listener that does not read does no harm. */
@@ -228,7 +271,7 @@ static void tenant(uint32_t life)
 		cgroup_enter(roll(&dice, CGROUP_COUNT), 0);
 	if (fakegpu_open(0, 0, 1 + (uint32_t)roll(&dice, 4), &context))
 		_exit(0); /* no room for its page tables */
-	listener = tenant_listen();
+	listener = listen_if_possible();
 	for (;;) {
 		struct stress_range *range = &ranges[roll(&dice, RANGES)];
 
