@@ -133,8 +133,8 @@ struct fakegpu_tsg {
 	struct list_head node; /* in fakegpu.runlist, if it is ready and on no SM */
 	struct list_head jobs;
 	struct fakegpu_sm *sm; /* the SM that it is on, or NULL */
-	u64 scheduled_ns;      /* on that SM since then */
-	u64 runtime_ns;	       /* time on SMs before that */
+	u64 scheduled_ns;      /* when its turn on that SM began */
+	u64 runtime_ns;	       /* time on SMs in its turns before that */
 	u64 timeslice_us;
 	bool enabled;
 	bool preempt; /* it was asked to leave its SM */

@@ -88,7 +88,8 @@ struct gvm_fakegpu_launch {
 	__u32 reserved;	    /* 0 */
 	__u64 ret_mismatches;
 	__u64 ret_first_va; /* address of the first mismatch found */
-	__u64 ret_fault_ns; /* the longest time from a fault to the access that then succeeded */
+	/* the longest time from a fault to the access that then succeeded */
+	__u64 ret_fault_ns;
 };
 
 /* The GPU and what it has done. */

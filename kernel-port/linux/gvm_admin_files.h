@@ -4,9 +4,11 @@
  *
  *   /sys/kernel/debug/gvm/
  *     devices                     read: the registered devices
- *     attach                      write "<tgid> <gpu> [<group tgid>]": see gvm_registry_attach()
+ *     attach                      write "<tgid> <gpu> [<group tgid>]": see
+ *                                 gvm_registry_attach()
  *     detach                      write "<tgid> <gpu>"
- *     cgroups                     write "+<path>", "-<path>": see gvm_cgroups_add(); read: the paths
+ *     cgroups                     write "+<path>", "-<path>": see gvm_cgroups_add(); read: the
+ *                                 paths
  *     <tgid>/<gpu>/<control file>         the core's table of control files, aliases included
  *     cgroup/<path>/<gpu>/<control file>
  *   /sys/kernel/gvm/

@@ -3,13 +3,13 @@
  * The cgroups that the administrator has made containers. Each has a member on each device,
  * which holds its container.
  *
- * No module hears of a cgroup's rmdir. Once a second a work item looks for cgroups that were
- * removed. Their directories go then; a container stays for as long as a process uses it, and
- * pays for its memory.
+ * The kernel does not tell a module that a cgroup was removed. So a work item looks for removed
+ * cgroups once a second, and removes their directories. The container of a removed cgroup stays,
+ * with its charges, while a process uses it.
  *
- * A cgroup above or below another one is refused: limits are not added up along the hierarchy,
- * and a limit that did not bound what is below it would be no limit. So all cgroups below one
- * are in its container.
+ * All cgroups below a container's cgroup belong to that container. None of them, and no cgroup
+ * above it, can become a container as well: usage is not added up along the hierarchy, so the
+ * limit of the upper container would not bound the lower one.
  */
 #include "gvm_cgroups.h"
 

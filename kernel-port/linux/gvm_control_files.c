@@ -35,7 +35,7 @@ struct gvm_control_dir {
 };
 
 static LIST_HEAD(gvm_control_paths);
-static u32 gvm_control_renamed; /* paths, ever */
+static u32 gvm_control_renamed; /* number of paths that were renamed */
 
 /* Let another owner have the name. Returns 0 or -errno. */
 static int gvm_control_path_rename(struct gvm_control_path *path)

@@ -5,9 +5,10 @@
  * GVM_IOCTL_PRESSURE_OPEN gives a descriptor by which the caller's own container hears of
  * memory pressure (Ghost's usermemfd). On it:
  *
- *   read()   takes the newest event, struct gvm_pressure_record; what came before it is overwritten.
- *            Waits for one. 0: the end, the container's last process or the GPU has gone.
- *            EAGAIN: none, and O_NONBLOCK. EINTR. EINVAL: less room than an event needs; it stays.
+ *   read()   takes the newest event, struct gvm_pressure_record; what came before it is
+ *            overwritten. Waits for one. 0: the end, the container's last process or the GPU
+ *            has gone. EAGAIN: none, and O_NONBLOCK. EINTR. EINVAL: less room than an event
+ *            needs; it stays.
  *   poll()   POLLIN: read() would give an event or the end. POLLHUP: the end.
  */
 #ifndef GVM_IOCTL_H

@@ -25,7 +25,7 @@
 #include "gvm_ioctl.h"
 #include "gvm_registry.h"
 
-/* What an open descriptor is. */
+/* An open file: its private_data. */
 struct gvm_pressure_file {
 	struct list_head node; /* in gvm_pressure_files, while connected */
 	spinlock_t lock;       /* guards connected; held over each call to the listener */

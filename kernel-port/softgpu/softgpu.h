@@ -15,7 +15,8 @@
  *
  * LOCKING, outermost first:
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
- *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all of them
+ *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
+ *                         of them
  *   softgpu_pma.lock, softgpu_fault_buffer.lock, softgpu.events_lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
  */

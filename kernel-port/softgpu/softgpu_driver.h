@@ -10,7 +10,8 @@
  *   SOFTGPU_EVENTS_STRUCT       RegisterUvmEvents() has replaced RegisterUvmCallbacks()
  *   SOFTGPU_SPACE_ATS           AddressSpaceCreate() has an argument for ATS
  *   SOFTGPU_PAGE_DIRECTORY_DMA  SetPageDirectory() returns a DMA address
- *   SOFTGPU_FLUSH_BY_INFO       FlushReplayableFaultBuffer() gets the fault info, not the device
+ *   SOFTGPU_FLUSH_BY_INFO       FlushReplayableFaultBuffer() gets the fault info, not the
+ *                               device
  *   SOFTGPU_TOGGLE_PREFETCH     there is a TogglePrefetchFaults()
  *   SOFTGPU_NVLINK_INFO         there is a GetNvlinkInfo()
  *   SOFTGPU_FATAL_ERROR         there is a ReportFatalError()

@@ -73,7 +73,8 @@ struct softgpu_event {
 	__u64 a;
 	__u64 b;
 	__u64 bytes;
-	__u64 word; /* of a copy: the second word of what it copies, so that pages can be marked */
+	/* of a copy: the second word of what it copies, so that pages can be marked */
+	__u64 word;
 };
 
 enum softgpu_failure {

@@ -17,10 +17,11 @@ enum app_outcome {
 
 /* Why a request or an image failed. */
 enum app_reason {
-	APP_NO_REASON,	   /* it did not fail */
-	APP_REFUSED,	   /* the client had as many requests open as it can hold */
-	APP_TOO_LONG,	   /* its tokens never fit into the server's model or KV cache */
-	APP_OUT_OF_MEMORY, /* the context died, as a fault found no memory; or it had died before */
+	APP_NO_REASON, /* it did not fail */
+	APP_REFUSED,   /* the client had as many requests open as it can hold */
+	APP_TOO_LONG,  /* its tokens never fit into the server's model or KV cache */
+	/* the context died, as a fault found no memory; or it had died before */
+	APP_OUT_OF_MEMORY,
 	APP_KILLED, /* the context was killed: by a fault of another client of its MPS server */
 	APP_ERROR,  /* a real log has another error */
 	APP_REASONS,

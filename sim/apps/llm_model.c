@@ -9,26 +9,23 @@
  *
  *     attention   H q + 2 H kv + q H       queries, keys and values, output
  *     MLP         3 H I                    gate, up, down
- *     or experts  E (3 H Im) + E H         E MLPs of width Im, of which a token uses k; the router
+ *     or experts  E (3 H Im) + E H         E MLPs of width Im, of which a token uses k; router
  *     norms       2 H, and 2 head_dim where queries and keys are normalized
  *
  * parameters, and biases where its architecture has them. From these counts follow:
  *
  * - weights: 2 bytes a parameter. With fp8 one byte a parameter of attention, MLP and experts,
- * and a scale of 4
- *   bytes for each block or matrix; the rest stays as it is, as in vLLM.
+ *   and a scale of 4 bytes for each block or matrix; the rest stays as it is, as in vLLM.
  * - FLOP of a token: 2 for each parameter of a matrix that it uses.
  * - KV of a token: 2 kv a layer. KV stays in the model's own type.
  * - traffic of a token beside the products, a layer: two additions with norm, the gate,
- * rotation and KV write;
- *   with experts also the sum of k results.
+ *   rotation and KV write; with experts also the sum of k results.
  * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write,
- * attention, o, norm,
- *   gate_up, gate, down), 2 more for norms of queries and keys, 5 more for experts (router, choice, two to sort
- *   tokens, two products, gate, sum in place of three), 4 more that quantize activations for fp8; and 20 for
- *   embedding and sampling.
+ *   attention, o, norm, gate_up, gate, down), 2 more for norms of queries and keys, 5 more for
+ *   experts (router, choice, two to sort tokens, two products, gate, sum in place of three), 4
+ *   more that quantize activations for fp8; and 20 for embedding and sampling.
  * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router,
- * too; the output layer.
+ *   too; the output layer.
  *
  * A table of embeddings that is not the output layer is not read by a step: a token reads one
  * row.

@@ -42,12 +42,13 @@ struct llm_request {
 
 /* What a step makes the GPU do. */
 struct llm_step {
-	u32 sequences;	     /* requests in it */
-	u32 admitted;	     /* of these, from the waiting queue: the last ones in running[] */
-	u32 prefill_tokens;  /* of prompts, and of answers that are computed again */
-	u32 decode_tokens;   /* one for each request that has nothing else left to compute */
-	u64 kv_tokens_read;  /* sum of the sequences' contexts, their new tokens included, */
-	u64 decode_context;  /* and of those that decode */
+	u32 sequences;	    /* requests in it */
+	u32 admitted;	    /* of these, from the waiting queue: the last ones in running[] */
+	u32 prefill_tokens; /* of prompts, and of answers that are computed again */
+	u32 decode_tokens;  /* one for each request that has nothing else left to compute */
+	u64 kv_tokens_read; /* sum of all contexts, with the tokens of this step */
+	/* the part of kv_tokens_read that belongs to sequences that decode */
+	u64 decode_context;
 	u64 attention_pairs; /* (query, key) pairs of prefill tokens */
 };
 

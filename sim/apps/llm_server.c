@@ -22,7 +22,7 @@
  *     kernels_per_step * overhead of a kernel
  *   + max(reading the weights,                              the matrix products
  *         tokens * FLOP a token + sequences * FLOP of logits)
- *   + tokens * traffic of activations                       norms, rotations, gates: bound by memory
+ *   + tokens * traffic of activations                       other kernels, bound by memory
  *   + reading the context of each sequence                  attention, bound by memory
  *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
  *
@@ -282,7 +282,10 @@ static int server_serve(struct llm_server *server)
 	return status ? status : server->status;
 }
 
-/* Blocking: a dead server's client goes on to its own end; others have ended or have to. */
+/*
+ * Blocking: end the client. The client of a dead server first sends all its requests, which
+ * fail. Any other client has ended, or is interrupted.
+ */
 static void server_end_client(struct llm_server *server)
 {
 	int status = 0;

@@ -48,11 +48,12 @@ struct cfg_llm {
 	u64 head_flops;	       /* FLOP of a sequence's logits */
 	u64 traffic_per_token; /* bytes of activations that a token moves */
 	u64 attention_flops;   /* FLOP of one query token per earlier token, all layers */
-	u64 attention_tile; /* query tokens that one of a sequence counts as, beside prefill */
-	u64 efficiency;	    /* ppm of gpu.flops_bf16 that its matrix products reach, */
-	u64 attention_efficiency; /* and attention of prefill tokens */
-	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach, */
-	u64 kv_bandwidth;	  /* and at which attention reads KV */
+	/* query tokens that attention computes for a decoding sequence beside prefill */
+	u64 attention_tile;
+	u64 efficiency;		  /* ppm of gpu.flops_bf16 that its matrix products reach */
+	u64 attention_efficiency; /* likewise of the attention of prefill tokens */
+	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach */
+	u64 kv_bandwidth;	  /* likewise of attention while it reads KV */
 	u64 kernels_per_step;
 	u64 weight_matrices; /* each read by one kernel, as a whole; 0: bit by bit, by all */
 	u64 layers;	     /* each one's attention reads its part of the KV; 0: bit by bit */

@@ -12,10 +12,11 @@
  *     sequential   through the region and again from its start; a round goes on where the last
  *                  one has stopped
  *     random       each block is as likely as any other
- *     zipf         the i-th block is touched in proportion to i^-alpha: the first one most often
- *     events       the scenario's events name blocks and dates; each block is a round. A round of a
- *                  frozen context comes later. When the context dies the process stays, and its
- *                  rounds fail, until an event ends it
+ *     zipf         the i-th block is touched in proportion to i^-alpha: the first one most
+ *                  often
+ *     events       the scenario's events name blocks and dates; each block is a round. A round
+ *                  of a frozen context comes later. When the context dies the process stays,
+ *                  and its rounds fail, until an event ends it
  *
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
  * square roots, which every machine rounds alike. It does not round pow() alike.

@@ -69,7 +69,7 @@ static void print_line_name(const struct grid *grid, const struct score_row *row
 	fprintf(out, " |");
 }
 
-/* "1.05"; "0.017" for what is less than a tenth. */
+/* Print a ratio as "1.05"; below a tenth with two digits, as "0.017". */
 static void print_ratio(double ratio, FILE *out)
 {
 	fprintf(out, ratio < 0.0995 ? "%.2g" : ratio < 9.95 ? "%.2f" : "%.0f", ratio);
@@ -187,8 +187,8 @@ static int print_scores(const struct published *published, FILE *out)
 }
 
 /*
- * What is found for a table of this name. Returns 0, -ENOENT: the table stays as it is, or
- * -ENOMEM.
+ * Print the rows of the table of this name. Returns 0; -ENOENT: its figure was not computed, and
+ * the document keeps the old table; or -ENOMEM.
  */
 static int print_table(const struct published *published, const char *name, bool all, FILE *out)
 {

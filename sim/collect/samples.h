@@ -27,14 +27,14 @@ struct sampler_container {
 	char name[CFG_NAME_MAX];
 	char command[SAMPLER_COMMAND_MAX]; /* empty: not known */
 	u64 tgid;
-	u64 gpu;      /* SAMPLER_ANY_GPU until it uses one: then the number of that GPU */
+	u64 gpu;      /* number of its GPU; SAMPLER_ANY_GPU: it has used none yet */
 	bool present; /* at the last sample */
 	bool seen;
 	u64 first_ns; /* its first and last sample, since the beginning */
 	u64 last_ns;
 	u64 resident_max_bytes;	    /* in any sample */
-	u64 resident_sum_bytes;	    /* over the samples in which it had memory, */
-	u64 resident_samples;	    /* so many */
+	u64 resident_sum_bytes;	    /* sum over the samples in which it had memory */
+	u64 resident_samples;	    /* the number of these samples */
 	struct sampler_file *files; /* by index in the core's table; owned */
 };
 

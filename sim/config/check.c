@@ -23,8 +23,7 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 	if (gpu->memory > gpu->memory_total) {
 		snprintf(path, sizeof(path), "%s.memory", prefix);
 		return cfg_reject(load, path,
-				  "%llu is too much, allowed: at most %s.memory_total, "
-				  "%llu",
+				  "%llu is too much, allowed: at most %s.memory_total, %llu",
 				  gpu->memory, prefix, gpu->memory_total);
 	}
 	if (gpu->link.bandwidth_both < gpu->link.bandwidth) {

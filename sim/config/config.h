@@ -64,14 +64,14 @@ struct cfg_gpu {
 		u64 per_block;	    /* of these, most in one 2 MB block */
 		u64 interrupt;	    /* ns from fault to the service thread running */
 		u64 linger;	    /* ns after a replay in which a fault needs no interrupt */
-		u64 cold_wake;	    /* ns more, if the service thread has slept for */
-		u64 cold_after;	    /* ns */
-		u64 batch;	    /* ns of CPU time per fault batch */
-		u64 entry;	    /* ns of CPU time per fault record */
-		u64 block;	    /* ns of CPU time per VA block serviced, */
-		u64 page;	    /* and per page of it that comes from the host */
-		u64 replay;	    /* ns of CPU time per flush and replay */
-		u64 evict;	    /* ns of CPU time per chunk evicted */
+		u64 cold_wake;	/* ns more, if the service thread has slept for cold_after */
+		u64 cold_after; /* ns */
+		u64 batch;	/* ns of CPU time per fault batch */
+		u64 entry;	/* ns of CPU time per fault record */
+		u64 block;	/* ns of CPU time per VA block serviced */
+		u64 page;	/* ns of CPU time per page of it that comes from the host */
+		u64 replay;	/* ns of CPU time per flush and replay */
+		u64 evict;	/* ns of CPU time per chunk evicted */
 		u64 push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
 		u64 zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;
@@ -102,8 +102,9 @@ struct cfg_container {
 	} mig;
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
-	bool pressure; /* "app.pressure": listens for pressure events, where the system has them */
-	void *app;     /* the struct of app_type's keys; owned by the config */
+	/* "app.pressure": listens for pressure events, where the system has them */
+	bool pressure;
+	void *app; /* the struct of app_type's keys; owned by the config */
 	/*
 	 * Writes to control files at start, in schema order. An empty text leaves the file
 	 * alone. Here and in events a text is checked and in the spelling of the driver's
@@ -140,8 +141,8 @@ struct config {
 	u64 seed;
 	/* What a run could have been: draws that depend on the seed. */
 	struct {
-		u64 arrivals; /* enum trace_draw: what of a trace is resampled, */
-		u64 block;    /* in blocks of this length, ns as they are replayed */
+		u64 arrivals; /* enum trace_draw: what of a trace is resampled */
+		u64 block;    /* length of the resampled blocks, ns of the replay */
 		u64 start;    /* a closed loop begins up to this much later, ns */
 	} jitter;
 	const struct cfg_keys *system; /* "system.name" */

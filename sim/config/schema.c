@@ -66,9 +66,8 @@ static const struct cfg_key scenario_rows[] = {
 	ROOT("seed", INTEGER, seed, "seed of all random numbers", CFG_RANGE(0, INT64_MAX),
 	     CFG_DEFAULT("1")),
 	ROOT("jitter.arrivals", ENUM, jitter.arrivals,
-	     "of a trace, what is drawn anew by the seed, in blocks from nearby: nothing, "
-	     "times "
-	     "between arrivals, or requests",
+	     "what the seed redraws of a trace, in blocks from nearby: nothing, the times "
+	     "between arrivals, or the requests",
 	     .words = draws, CFG_DEFAULT("recorded")),
 	ROOT("jitter.block", DURATION, jitter.block, "length of a block, as it is replayed",
 	     CFG_RANGE(CFG_SEC, CFG_HOUR), CFG_DEFAULT("5s")),

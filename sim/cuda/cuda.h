@@ -71,7 +71,8 @@ struct cuda_burst_config {
 	u64 kernel_ns;	   /* GPU time of each, at least 1 */
 	u64 launch_ns;	   /* host time of each launch */
 	u32 occupancy_ppm; /* share of what all SMs can hold; 0 is all */
-	u32 pages_at_once; /* pages of one chunk that its warps access side by side; 0: the GPU's */
+	/* pages of one chunk that its warps access side by side; 0: the GPU's */
+	u32 pages_at_once;
 	u32 faults_per_page;	    /* threads with addresses of their own in a page; 0 is 1 */
 	struct cuda_stream *stream; /* NULL: the default stream */
 	const struct cuda_access *accesses; /* in order; copied. Empty ones are left out */

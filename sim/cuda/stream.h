@@ -7,11 +7,14 @@
  * and later operations of other streams wait for it. An application with one stream needs no
  * other.
  *
- *     kernels and kernels   A context executes one burst at a time. Streams fill each other's gaps, where
- *                           the host launches too slowly (sim/fifo, "Channels"). All of them together do
- *                           no more work than the context's share of the GPU: its partition, its slices.
- *     kernels and copies    The copy engines work beside the SMs, also while another context runs.
- *     copies and paging     Both use the same two copy engines, in the order of their doorbells.
+ *     kernels and kernels   A context executes one burst at a time. Streams fill each other's
+ *                           gaps, where the host launches too slowly (sim/fifo, "Channels").
+ *                           All of them together do no more work than the context's share of
+ *                           the GPU: its partition, its slices.
+ *     kernels and copies    The copy engines work beside the SMs, also while another context
+ *                           runs.
+ *     copies and paging     Both use the same two copy engines, in the order of their
+ *                           doorbells.
  */
 #ifndef SIM_CUDA_STREAM_H
 #define SIM_CUDA_STREAM_H

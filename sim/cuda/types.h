@@ -48,7 +48,8 @@ struct cuda_op {
 	u64 serial; /* calls of a context are numbered from 1 */
 	bool started;
 	bool ended;
-	bool open; /* kernels behind it need not wait: ahead are only kernels in the channel, and records */
+	/* kernels behind it do not wait: only kernels of the channel and records are ahead */
+	bool open;
 	struct fifo_burst
 		burst; /* kernels; of a copy: its accesses, if any page of it is missing */
 	struct gmmu_touch *touches;
@@ -70,8 +71,8 @@ struct cuda_context {
 	struct cuda_stream stream;   /* the default one, and the first of its list of streams */
 	struct cuda_op *free;	     /* ended, to be used again */
 	u64 serial;		     /* of the last operation */
-	u32 unfinished;		     /* operations that have not ended, */
-	u32 unstarted;		     /* of these, have not started, */
+	u32 unfinished;		     /* operations that have not ended */
+	u32 unstarted;		     /* of these, have not started */
 	u32 copies;		     /* of these, are on the link */
 	int status;		     /* 0, or how the first operation failed that did */
 	struct eng_waitq waitq;	     /* for operations to end */

@@ -31,12 +31,13 @@
  * turns. The TSGs of an entry run side by side in its turn and share the partition's part.
  *
  *     in time    Entries as above; each turn has the whole partition.
- *     in space   One entry, which all TSGs share. There are no slices and no switches, and a TSG
- *                that faults holds up no other.
+ *     in space   One entry, which all TSGs share. There are no slices and no switches, and a
+ *                TSG that faults holds up no other.
  *
  *     time slicing   one partition in time with everything (the default)
  *     MPS            one partition in space with everything; TSGs may have a limit
- *     MPS beside     a server in a partition in time: its clients share the server's turns, other
+ *     MPS beside     a server in a partition in time: its clients share the server's turns,
+ *                    other
  *     others         containers have turns of their own
  *     MIG            a partition in time, or in space, for each instance
  *     vGPU           MIG-backed as MIG; time-sliced as time slicing

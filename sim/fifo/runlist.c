@@ -176,7 +176,7 @@ static void runlist_count_ready(struct fifo_runlist *runlist, u64 now, bool stal
 	} while (entry != runlist->entries);
 }
 
-/* Book what came of a TSG's fault episode since the last time. */
+/* Book the time that a TSG has waited for its faults since the last call, by its parts. */
 static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
 {
 	const struct fifo_stall_ops *ops = &tsg->fifo->stall_ops;

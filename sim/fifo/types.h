@@ -177,8 +177,10 @@ struct fifo_tsg {
 	/* Counters. */
 	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
 	struct fifo_stall stall; /* waited for faults */
-	u64 switching_ns; /* its context was being loaded, also by itself for other clients of a server */
-	u64 blocked_ns; /* had work ready while another entry held its runlist with unserviced faults */
+	/* its context was being loaded, also by itself for other clients of a server */
+	u64 switching_ns;
+	/* had work ready while another entry held its runlist with unserviced faults */
+	u64 blocked_ns;
 	u64 waited_ns; /* had work ready and was not loaded, for other reasons */
 };
 
@@ -203,8 +205,8 @@ struct fifo_share {
 struct fifo_config {
 	u64 timeslice_ns;	 /* of a new TSG, as programmed */
 	u64 timeslice_scale_ppm; /* real over programmed */
-	u64 context_switch_ns;	 /* without any state, */
-	u64 context_state_ns;	 /* and to save or restore what all SMs can hold */
+	u64 context_switch_ns;	 /* a switch without state */
+	u64 context_state_ns;	 /* more, to save or restore as much state as all SMs hold */
 	u32 outstanding_faults;	 /* most missing pages reported with one stall */
 	u32 faults_per_block;	 /* most of one block */
 	u32 partition_count;	 /* 0: one, with everything, shared in time */

@@ -91,8 +91,8 @@ static struct sim_pte_finding check_process(const struct sim_process *process, u
 		}
 	}
 	/*
-	 * A range has tables before it is counted, and for as long, so there may be one more
-	 * region.
+	 * A new range has its tables before range_count includes it. So there may be one region
+	 * more than ranges.
 	 */
 	if (process->page_table.region_count > process->range_count + 1)
 		found.error = SIM_PTE_REGION;

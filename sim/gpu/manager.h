@@ -16,7 +16,8 @@ struct sim_memory_policy {
 	const struct sim_memory_manager *manager; /* NULL: sim_manager_core */
 	bool evictors;				  /* the core's background evictors run */
 	u32 features;				  /* the core's: set of enum gvm_feature */
-	bool sub_chunks; /* small blocks share chunks: gvm_device_config.sub_chunks; not with limits */
+	/* small blocks share chunks: gvm_device_config.sub_chunks; not with limits */
+	bool sub_chunks;
 	/* Options of sim_manager_nvuvm. sim_manager_ghost_uvm has only host_fragmented. */
 	bool limits;	      /* the published GVM's limits and its victims by container */
 	bool fast_path;	      /* the published GVM's promotion to 2 MB and lazy freeing */

@@ -17,7 +17,7 @@ void sim_mps_init(struct sim_mps *mps, struct sim_gpu *gpu)
 	fifo_server_init(&gpu->fifo, &mps->entry, 0);
 }
 
-/* NULL: there is no client. */
+/* The first client of the server, or NULL. */
 static struct sim_process *mps_first(struct sim_mps *mps)
 {
 	return list_empty(&mps->clients) ?

@@ -63,8 +63,9 @@ struct sim_gpu {
 	struct sim_process *in_service; /* its faults are in service now, or NULL */
 	struct eng_waitq serviced;	/* waiters for in_service to change */
 	bool batch_maps;		/* the current batch writes PTEs */
-	u32 check_interval; /* replays from one check of page tables to the next; 0: never; check.h */
-	u64 replays;	    /* counted only if check_interval is not 0 */
+	/* replays from one check of page tables to the next; 0: never; check.h */
+	u32 check_interval;
+	u64 replays; /* counted only if check_interval is not 0 */
 };
 
 /*
@@ -106,9 +107,11 @@ struct sim_process {
 	u64 next_va;
 	struct sim_process_stats stats;
 	bool running;
-	bool killed; /* a fault was cancelled, or the driver had no memory: the context is dead */
+	/* a fault was cancelled, or the driver had no memory: the context is dead */
+	bool killed;
 	u64 killed_ns; /* when that happened */
-	int killed_status; /* -EFAULT: by a fault of another client of its MPS server; else no memory */
+	/* -EFAULT: by a fault of another client of its MPS server; else no memory */
+	int killed_status;
 };
 
 #endif

@@ -154,7 +154,10 @@ static int visit_try_locked(struct block_visit *visit)
 		return -EFAULT;
 	visit->throttled = visit_throttle(visit, faulted);
 	faulted &= ~visit->throttled;
-	/* Advice for what is there is a use, too (uvm_va_block_make_resident_finish). */
+	/*
+	 * A prefetch of resident pages moves nothing, but it marks the chunk as used
+	 * (uvm_va_block_make_resident_finish).
+	 */
 	if (!faulted && visit->advised && block->resident)
 		nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk, 0);
 	if (!faulted)

@@ -20,12 +20,12 @@
  * What a thrashing page gets
  *
  *     migrations within 500 us of the one before:  1   2   3 --> the page is thrashing
- *     fault of a thrashing page   throttling periods of 500 us: in each of them one processor may have
- *                                 the page, not the same one twice running. Faults of the other one
- *                                 come again
- *     after 10 throttlings        it is pinned for 150 ms: to the processor that faults; to the CPU as
- *                                 soon as the other processor may have it. The GPU can map host memory;
- *                                 the CPU cannot map the GPU's
+ *     fault of a thrashing page   throttling periods of 500 us: in each of them one processor
+ *                                 may have the page, not the same one twice running. Faults of
+ *                                 the other one come again
+ *     after 10 throttlings        it is pinned for 150 ms: to the processor that faults; to the
+ *                                 CPU as soon as the other processor may have it. The GPU can
+ *                                 map host memory; the CPU cannot map the GPU's
  *     1 s without thrashing       the block's history is forgotten, up to 4 times
  *
  * How this differs from the driver:

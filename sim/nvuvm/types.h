@@ -4,10 +4,11 @@
  * whole.
  *
  * LOCKING, outer to inner:
- *   nvuvm_container.va_space  sleeping; stands for the VA space's lock. The fault handler holds it
- *                         while it services faults of the container, a limit write while it evicts.
- *   gvm_range.lock        the VA-block lock. Never two at once.
- *   nvuvm.lock            leaf spinlock: lists and states of chunks, containers.
+ *   nvuvm_container.va_space  sleeping; stands for the VA space's lock. The fault handler holds
+ *                             it while it services faults of the container, a limit write while
+ *                             it evicts.
+ *   gvm_range.lock            the VA-block lock. Never two at once.
+ *   nvuvm.lock                leaf spinlock: lists and states of chunks, containers.
  */
 #ifndef SIM_NVUVM_TYPES_H
 #define SIM_NVUVM_TYPES_H
@@ -26,7 +27,8 @@ struct nvuvm_config {
 	const struct nvuvm_hooks *hooks; /* who decides; NULL: nvuvm_driver_hooks */
 	bool limits;	/* with nvuvm_driver_hooks: the published GVM's limits and victims */
 	bool fast_path; /* likewise: its promotion to 2 MB and its lazy freeing */
-	bool host_fragmented; /* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
+	/* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
+	bool host_fragmented;
 };
 
 /* Events since the start. */

@@ -29,7 +29,8 @@ struct sim_error;
 /* The metrics of every container, as an index into summary_metrics[] and values[]. */
 enum summary_metric_id {
 	SUMMARY_GMEM_CURRENT,
-	SUMMARY_GMEM_MEAN, /* over the samples in which it had any: it may have been watched before */
+	/* over the samples in which it had any: it may have been watched before */
+	SUMMARY_GMEM_MEAN,
 	SUMMARY_GMEM_PEAK,
 	SUMMARY_GMEM_SWAP,
 	SUMMARY_EVENTS_HIGH,
@@ -97,7 +98,8 @@ struct summary_gpu_time {
 struct summary {
 	char name[CFG_NAME_MAX];
 	char system[CFG_NAME_MAX];
-	bool measured; /* on real hardware: no seed; both times are the length of the collection */
+	/* on real hardware: no seed; both times are the length of the collection */
+	bool measured;
 	bool complete; /* false: interrupted; the metrics end at the interruption */
 	double sim_seconds;
 	double wall_seconds; /* of the simulation alone */

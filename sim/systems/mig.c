@@ -18,12 +18,15 @@
  * An instance is a simulated GPU of its own, with the stock driver's manager of its memory. Of
  * the GPU's profile it has:
  *
- *     gpu.flops_bf16          x SMs of the instance / SMs of the GPU without MIG (98 of 108 in a 7g.40gb)
- *     gpu.memory_bandwidth,   x memory slices / 8, as the guide has for the L2 cache and the memory
+ *     gpu.flops_bf16          x SMs of the instance / SMs of the GPU without MIG (98 of 108 in
+ *                             a 7g.40gb)
+ *     gpu.memory_bandwidth,   x memory slices / 8, as the guide has for the L2 cache and the
+ *                             memory
  *     gpu.fault.zero_bandwidth
  *     gpu.memory(_total)      x memory of the profile / memory of the largest one
- *     gpu.link                x copy engines of the profile / those of the largest one; an instance with one
- *                             copy engine moves bytes in one direction at a time
+ *     gpu.link                x copy engines of the profile / those of the largest one; an
+ *                             instance with one copy engine moves bytes in one direction at a
+ *                             time
  *     all else                as it is: times of a fault, of a switch, of a kernel's start
  *
  * So nothing in one instance changes another one's results.

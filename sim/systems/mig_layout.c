@@ -5,16 +5,19 @@
  * Sources, all of NVIDIA's Multi-Instance GPU User Guide
  * (docs.nvidia.com/datacenter/tesla/mig-user-guide, release 580):
  *
- *     slices, copy engines     "Supported MIG Profiles", the tables of A100, H100 and H200. A 1g.10gb of an
- *                              A100-40GB has 1/8 of the memory there, but 9.62 GB and two slices in the
- *                              listings; so it has 2/8 here, as the 1g.20gb of an H100 has in its table.
- *     places                   "Getting Started", nvidia-smi mig -lgipp: {0,1,2,3,4,5,6}:1 for 1g,
- *                              {0,2,4,6}:2 for 1g with twice the memory, {0,2,4}:2 for 2g, {0,4}:4 for 3g,
- *                              {0}:4 for 4g, {0}:8 for 7g. They are the same on all four GPUs.
- *     SMs, memory              "Getting Started", nvidia-smi mig -lgip, of an A100-40GB; the same listing
- *                              of other users' A100-80GB, H100 and H200. The tool rounds 9.625 GiB to 9.62.
- *                              No listing of a 3g.71gb or 4g.71gb was found: 69.75 GiB is inferred from
- *                              PyTorch's 69.8, and the SMs from the H100, which is the same chip.
+ *     slices, copy engines     "Supported MIG Profiles", the tables of A100, H100 and H200. A
+ *                              1g.10gb of an A100-40GB has 1/8 of the memory there, but 9.62 GB
+ *                              and two slices in the listings; so it has 2/8 here, as the
+ *                              1g.20gb of an H100 has in its table.
+ *     places                   "Getting Started", nvidia-smi mig -lgipp: {0,1,2,3,4,5,6}:1 for
+ *                              1g, {0,2,4,6}:2 for 1g with twice the memory, {0,2,4}:2 for 2g,
+ *                              {0,4}:4 for 3g, {0}:4 for 4g, {0}:8 for 7g. They are the same on
+ *                              all four GPUs.
+ *     SMs, memory              "Getting Started", nvidia-smi mig -lgip, of an A100-40GB; the
+ *                              same listing of other users' A100-80GB, H100 and H200. The tool
+ *                              rounds 9.625 GiB to 9.62. No listing of a 3g.71gb or 4g.71gb was
+ *                              found: 69.75 GiB is inferred from PyTorch's 69.8, and the SMs
+ *                              from the H100, which is the same chip.
  *
  * Profiles with media engines ("+me") have the same shares of all that is modelled, so they are
  * left out.

@@ -9,7 +9,8 @@
 enum trace_draw {
 	TRACE_DRAW_NOTHING,
 	TRACE_DRAW_GAPS, /* the times between arrivals; requests and the load over time stay */
-	TRACE_DRAW_REQUESTS, /* requests with their dates and lengths: another day of the same users */
+	/* requests with their dates and lengths: another day of the same users */
+	TRACE_DRAW_REQUESTS,
 };
 
 /*

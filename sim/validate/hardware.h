@@ -23,17 +23,18 @@ enum hw_loop {
 	HW_ONE_TOUCH,	 /* 4096 threads, one page of each block */
 	HW_POPULATE,	 /* as HW_SEQ_4K, of memory that has no pages yet */
 	HW_PREFETCH_IN,	 /* size bytes by cudaMemPrefetchAsync to the GPU */
-	HW_PREFETCH_OUT, /* and back */
+	HW_PREFETCH_OUT, /* size bytes by cudaMemPrefetchAsync to the host */
 	HW_FAULT,	 /* one thread, one page in each block: median latency */
 	HW_WALK,	 /* one thread, page after page: access number size of a block */
 	HW_WIDTH_CONTIGUOUS, /* size threads, a page each, one after the other */
 	HW_WIDTH_SPREAD,     /* size threads, a page each, spread over 1 GiB */
-	HW_SLICE_ON,  /* two processes, an endless kernel of size threads each: runs for, */
-	HW_SLICE_OFF, /* stands still for, */
-	HW_SLICE_GAP, /* and of that, no context runs for */
-	HW_GAP_ALONE, /* gapbench.cu, row number size: HP's step alone, */
-	HW_GAP_STEP,  /* and beside LP, */
-	HW_GAP_SPEED, /* and LP's speed beside HP, as a share of its speed alone */
+	/* two processes, an endless kernel of size threads each: time that one runs */
+	HW_SLICE_ON,
+	HW_SLICE_OFF, /* likewise: time that it stands still */
+	HW_SLICE_GAP, /* likewise: part of that in which no context runs */
+	HW_GAP_ALONE, /* gapbench.cu, row number size: HP's step alone */
+	HW_GAP_STEP,  /* likewise: HP's step beside LP */
+	HW_GAP_SPEED, /* likewise: LP's speed beside HP, as a share of its speed alone */
 	HW_LOOPS,
 };
 

@@ -271,9 +271,9 @@ END_TEST
  * The client stops 7000 after its first request, which comes at 500: number 1 is in flight then
  * and dropped, its gaps with it; number 2, at that very date, is not sent. Steps:
  *   500 to 2970: 20 tokens of number 0, as above
- *  2970 to 4740: one of 0, 10 of 1: 1100 + 21 * 10 * 2 + max(10 * 10 * 2, 55 * 2) = 1720, and 50
+ *  2970 to 4740: one of 0, 10 of 1: 1100 + 21 * 10 * 2 + max(10 * 10 * 2, 55 * 2) = 1720, + 50
  *  4740 to 6450: one each: 1000 + 33 * 10 * 2 = 1660, and 50
- *  6450 to 7740: one of 1: 1000 + 12 * 10 * 2 = 1240, and 50; the client left in the midst of it
+ *  6450 to 7740: one of 1: 1000 + 12 * 10 * 2 = 1240, and 50; the client leaves meanwhile
  */
 START_TEST(what_is_in_flight_at_the_stop_is_dropped)
 {

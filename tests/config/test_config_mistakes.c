@@ -26,13 +26,11 @@ START_TEST(set_mistakes_are_named)
 		       "--set:containers.vlm: no such container, allowed: vllm, or a new one "
 		       "with its app.type");
 	assert_bad_set("gpu.link=5",
-		       "--set:gpu.link: is not an object, allowed: an object with "
-		       "bandwidth, bandwidth_both, setup, piece_in, "
-		       "piece_out");
+		       "--set:gpu.link: is not an object, allowed: an object with bandwidth, "
+		       "bandwidth_both, setup, piece_in, piece_out");
 	assert_bad_set("gpu.link={\"setup\": }",
 		       "--set:gpu.link: unexpected token near '}', allowed: an object with "
-		       "bandwidth, bandwidth_both, setup, piece_in, "
-		       "piece_out");
+		       "bandwidth, bandwidth_both, setup, piece_in, piece_out");
 	assert_bad_set("name=caf\xe9", "--set:name: is not UTF-8, allowed: UTF-8 text");
 	snprintf(message, sizeof(message),
 		 "--set:system.name: \"gvmx\" is not known, allowed: ");
@@ -136,15 +134,12 @@ START_TEST(keys_of_another_application_are_named)
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
 		"profile, pressure, text_weights, clip_weights, denoiser_weights, "
-		"decoder_weights, "
-		"denoiser_activation, decoder_activation, steps, passes_per_step, text_passes, "
-		"text_flops, "
-		"denoiser_flops, denoiser_traffic, decoder_flops, decoder_traffic, efficiency, "
-		"memory_efficiency, kernel_launch, graph, "
-		"kernels_per_pass, kernels_text, kernels_decoder, pool, "
+		"decoder_weights, denoiser_activation, decoder_activation, steps, "
+		"passes_per_step, text_passes, text_flops, denoiser_flops, denoiser_traffic, "
+		"decoder_flops, decoder_traffic, efficiency, memory_efficiency, kernel_launch, "
+		"graph, kernels_per_pass, kernels_text, kernels_decoder, pool, "
 		"text_embeddings, clip_embeddings, text_matrices, clip_matrices, "
-		"host_per_image, warmup, "
-		"load_bandwidth");
+		"host_per_image, warmup, load_bandwidth");
 }
 END_TEST
 
@@ -180,9 +175,8 @@ START_TEST(unknown_keys_are_named)
 		   "s.json:durations: unknown key, did you mean \"duration\"?");
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
-		   "context, "
-		   "memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, mig, link, "
-		   "sched, fault");
+		   "context, memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, mig, "
+		   "link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
@@ -192,13 +186,11 @@ START_TEST(unknown_keys_are_named)
 		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
 		"profile, pressure, model, quantization, weights, embeddings, expert_weights, "
 		"experts, experts_per_token, kv_bytes_per_token, workspace, "
-		"gpu_memory_utilization, "
-		"block_tokens, max_batched_tokens, max_sequences, max_model_len, "
-		"flops_per_token, head_flops, traffic_per_token, attention_flops, "
-		"attention_tile, efficiency, attention_efficiency, memory_efficiency, "
-		"kv_bandwidth, kernels_per_step, weight_matrices, layers, kernel_launch, "
-		"graph_tokens, boot, slo_ttft, slo_itl, "
-		"trace, client");
+		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
+		"max_model_len, flops_per_token, head_flops, traffic_per_token, "
+		"attention_flops, attention_tile, efficiency, attention_efficiency, "
+		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
+		"kernel_launch, graph_tokens, boot, slo_ttft, slo_itl, trace, client");
 }
 END_TEST
 
@@ -310,8 +302,7 @@ START_TEST(container_names_are_checked)
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad("\"vllm\"", "\"v.llm\"",
 		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, mps, "
-		   "mig, app, "
-		   "gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
+		   "mig, app, gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
 		   "compute.priority, compute.weight, compute.freeze");
 }
 END_TEST

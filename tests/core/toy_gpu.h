@@ -78,7 +78,7 @@ struct toy {
 	u64 kinds[TOY_CALL_KINDS]; /* calls of each kind, ever */
 	u64 pages[TOY_CALL_KINDS]; /* pages of these calls */
 	u32 services;
-	u64 accesses; /* that the GPU has finished, ever */
+	u64 accesses; /* finished accesses */
 	struct gvm_mmu_ops mmu_ops;
 	u32 fail_copy;	    /* the copy in that fails, counted from 1; 0: none */
 	u32 fail_out;	    /* the copy out that fails, counted from 1; U32_MAX: all; 0: none */
@@ -86,9 +86,9 @@ struct toy {
 	int fail_remote;    /* the result of remote mappings */
 	int copy_error;	    /* the error of fail_copy; 0: -EIO */
 	int wait_error;	    /* the result of a wait for a fence */
-	u32 refuse_alloc;   /* this many allocations fail, room or not */
-	u32 looks;	    /* questions of the core whether a chunk may go, ever */
-	u32 refuse_looks;   /* this many looks find the chunk in service, whatever it is */
+	u32 refuse_alloc;   /* this many allocations fail, even with free chunks */
+	u32 looks;	    /* calls of the operation evictable() */
+	u32 refuse_looks;   /* this many looks find the chunk in service */
 	u32 locks_most;	    /* most range locks held at once when a copy started */
 	bool out_in_flight; /* copies out stay in flight */
 	u64 out_sequence;

@@ -401,8 +401,8 @@ static void test_reload(unsigned int round)
 }
 
 /*
- * One side of the stress. Errors are fine whatever the other side does; crashes are not.
- * Returns whether it made progress.
+ * One of the processes of the stress. Its calls may fail, depending on what the other process
+ * has just done. The module must not crash. Returns whether this process made progress.
  */
 static bool guest_stress_attach(void)
 {
@@ -436,7 +436,7 @@ static bool guest_stress_control(void)
 	return guest_read(GUEST_CONTAINER "gmem.current", text, sizeof(text)) == 0;
 }
 
-/* A process that repeats one side, and how often it made progress. */
+/* A process that repeats @step, and how often it made progress. */
 struct guest_stress {
 	const char *name;
 	bool (*step)(void);

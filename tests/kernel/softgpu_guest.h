@@ -31,7 +31,8 @@ extern const NvProcessorUuid softgpu_uuid;
 
 struct softgpu_tenant {
 	int fd; /* of /dev/nvidia-uvm */
-	int mm; /* a second one, which keeps the address space: without it no fault is serviced */
+	/* a second one, which keeps the address space: without it no fault is serviced */
+	int mm;
 	unsigned int client;
 };
 
@@ -67,7 +68,7 @@ struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint
 				    uint64_t stride, enum softgpu_op op, uint64_t value,
 				    unsigned int window);
 
-/* The same with all that softgpu_ioctl.h has; client and channel are the tenant's. */
+/* Likewise with all fields of @access, but for client and channel, which are the tenant's. */
 void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access);
 
 struct softgpu_stats softgpu_stats(void);

@@ -182,9 +182,7 @@ static const struct {
 	  "FILE [--divide NUMBER]" },
 	{ { "info", "a", "--divide=-2" },
 	  "trace info: option '--divide': '-2' is negative, allowed are decimal numbers above "
-	  "0 "
-	  "with "
-	  "up to 9 decimals, below 18446744073" },
+	  "0 with up to 9 decimals, below 18446744073" },
 	{ { "info", "/nonexistent" }, "/nonexistent: cannot open: No such file or directory" },
 };
 

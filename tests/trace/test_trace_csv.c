@@ -170,10 +170,8 @@ static const struct {
 	  "and compact traces" },
 	{ "a\033[31mrather long name of a first column,b\n1,2\n",
 	  ":1: unknown header, its first column is 'a?[31mrather long name of a firs...'; "
-	  "accepted "
-	  "are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM "
-	  "arrivals "
-	  "('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
+	  "accepted are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), "
+	  "GVM arrivals ('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
 	  "'response_tokens_true_est') and compact traces" },
 	{ "Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
 	  ":1: column 'Timestamp': is there twice, allowed is once" },
@@ -212,9 +210,8 @@ static const struct {
 					"contradicts the other response, allowed "
 					"is 0 in both or in none" },
 	{ HEAD_GVM "0,5,exact,9,7,0\n",
-	  ":2: column 'response_tokens_true_est': '0' contradicts "
-	  "the other response, allowed is 0 "
-	  "in both or in none" },
+	  ":2: column 'response_tokens_true_est': '0' contradicts the other response, allowed "
+	  "is 0 in both or in none" },
 };
 
 START_TEST(import_refuses_malformed_text_saying_why)

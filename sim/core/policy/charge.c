@@ -46,11 +46,11 @@
  * chunks has no victim of its own. The rejected alternative, where the first owner pays for the
  * whole root chunk, lets B use memory at A's cost.
  *
- * The block layer therefore puts parts of one container only into a chunk (block/part.c). Pages
- * that no container pays for are still kept from others. So a container may not have more
- * chunks than its gmem.limit.high has, rounded up, whatever it pays for them. Else a tenant
- * could fill chunks with parts, discard all but one part of each, and occupy 32 times its
- * limit.
+ * Therefore all parts of a chunk in the block layer belong to one container (block/part.c). A
+ * page of such a chunk that has no payer is still of no use to other containers. So the number
+ * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
+ * however few pages it pays for. Otherwise a tenant could fill chunks with parts, discard all
+ * but one part of each, and occupy 32 times its limit.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver

@@ -3,11 +3,11 @@
  * Compute settings: the RPCs that apply a container's settings to its TSGs.
  *
  * Layer: service. Sleeps in RPCs and holds the device's tsg_mutex, so that the RPCs of a TSG
- * and their record change together. A write to a container of many TSGs releases the mutex
- * between two of them: other threads wait for the RPCs of one TSG, at most three, whatever the
- * number of TSGs. A round of the scheduler has the same bound: see service/scheduler.c. Each
- * RPC follows from the settings of its moment. So when two writers meet, the later one applies
- * both settings, and a TSG that is attached in between gets them as well.
+ * and their record change together. A write to a container applies its setting TSG by TSG, and
+ * releases the mutex after each. So other threads wait for at most three RPCs, however many
+ * TSGs there are. A round of the scheduler has the same bound: see service/scheduler.c. The
+ * RPCs of a TSG apply all settings as they are at that moment. So when two writers meet, the
+ * later one applies both settings, and a TSG that is attached in between gets them as well.
  *
  * An RPC depends on the firmware and on no tenant. A frozen TSG leaves the GPU only when its
  * faults are serviced, which its tenant can delay. So the writer of a freeze starts the

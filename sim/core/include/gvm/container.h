@@ -94,7 +94,8 @@ struct gvm_container {
 	struct gvm_ring
 		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
 	bool is_protected; /* under gmem.limit.low with one chunk less */
-	bool is_swap_full; /* hmem.limit has no room for one more chunk: only clean ones can go */
+	/* hmem.limit has no room for one more chunk: only clean ones can go */
+	bool is_swap_full;
 
 	struct list_head listeners; /* gvm_watcher.node */
 	u32 listener_count;

@@ -75,9 +75,9 @@ struct gvm_evictor {
 	struct gvm_worker worker;
 	struct gvm_waitqueue wait;
 	bool kicked;  /* guarded by the device's lock */
-	u32 demand;   /* chunks that the last batch took; guarded likewise */
-	u64 evicted;  /* chunks, ever; only the worker writes it */
-	u64 hinted;   /* chunks unmapped to see whether they are used; likewise */
+	u32 demand;   /* chunks that the last batch took; guarded by the device's lock */
+	u64 evicted;  /* chunks that it has evicted; only the worker writes it */
+	u64 hinted;   /* chunks that it has unmapped to see whether they are used; likewise */
 	u64 failures; /* rounds ended by an error of the device */
 };
 
