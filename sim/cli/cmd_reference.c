@@ -114,7 +114,9 @@ static int print_scenario(void)
 	       "systems in "
 	       "[systems.md](systems.md).\nA required key of `gpu` or `host` comes from the "
 	       "GPU's "
-	       "profile, a file in `scenarios/gpus/`; a scenario\nthat has it as well wins.\n");
+	       "profile, a file in `scenarios/gpus/`; a scenario\nthat has it as well wins. A "
+	       "profile may say `\"extends\": \"NAME\"` and only what differs from that "
+	       "one.\n");
 	printf("\n## Types\n\n"
 	       "| type | written as |\n"
 	       "|---|---|\n"
@@ -267,7 +269,7 @@ static int print_applications(void)
 	       "keys "
 	       "stand below\n`containers.NAME`. Required keys may come from an application "
 	       "profile, a file in `scenarios/apps/` that\n`containers.NAME.app.profile` "
-	       "names.\n");
+	       "names; those of a language model from its `app.model`.\n");
 	for (const struct cfg_keys *const *keys = sim_app_types; *keys; keys++) {
 		printf("\n## %s\n\n%s.\n\n", (*keys)->name, (*keys)->summary);
 		print_set_keys(*keys);

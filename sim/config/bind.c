@@ -34,42 +34,12 @@ int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 		   const struct cfg_setting *setting, struct cfg_value *ret_value)
 {
 	char wrong[CFG_WRONG_MAX];
-	char allowed[TEXT_MAX];
+	char allowed[TEXT_MAX] = "";
 
 	if (cfg_value_parse(key, setting->value, ret_value, wrong))
 		return 0;
-	cfg_describe_allowed(key, allowed, sizeof(allowed));
-	return cfg_setting_reject(setting, load->err, "%s, allowed: %s", wrong, allowed);
-}
-
-/*
- * Report that the required key at @path is missing. The message names the layer that mentions
- * the event, GPU or container first.
- */
-static int reject_missing_key(struct cfg_load *load, const struct cfg_key *key,
-			      const char *path)
-{
-	const struct cfg_settings *settings = &load->settings;
-	const char *origin = load->file;
-	char name[CFG_PATH_MAX];
-	char allowed[TEXT_MAX];
-	size_t index;
-
-	if (cfg_path_event(path, &index)) {
-		origin = settings->event_origins[index];
-	} else if (cfg_path_gpu(path, name, sizeof(name))) {
-		for (size_t i = 0; i < settings->gpu_count; i++) {
-			if (!strcmp(settings->gpus[i].name, name))
-				origin = settings->gpus[i].origin;
-		}
-	} else if (cfg_path_container(path, name, sizeof(name))) {
-		for (size_t i = 0; i < settings->container_count; i++) {
-			if (!strcmp(settings->containers[i].name, name))
-				origin = settings->containers[i].origin;
-		}
-	}
-	cfg_describe_allowed(key, allowed, sizeof(allowed));
-	return cfg_error(load->err, origin, path, "is missing, allowed: %s", allowed);
+	cfg_describe_right(key, setting->value, allowed, sizeof(allowed));
+	return cfg_setting_reject(setting, load->err, "%s, %s", wrong, allowed);
 }
 
 /* Bind one row in @base; "*" and "#" in its path stand for @instance. */
@@ -83,7 +53,7 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	cfg_key_path(key, instance, path, sizeof(path));
 	setting = cfg_settings_find(&load->settings, path);
 	if (!setting && !key->fallback)
-		return reject_missing_key(load, key, path);
+		return cfg_reject_missing(load, key, path);
 	if (!setting)
 		cfg_value_default(key, &value);
 	else if (cfg_load_value(load, key, setting, &value))
@@ -151,6 +121,7 @@ static int bind_container_type(struct cfg_load *load, size_t index)
 	const struct cfg_mention *mention = &settings->containers[index];
 	struct cfg_container *container = &load->config->containers[index];
 	char known[TEXT_MAX] = "";
+	char right[TEXT_MAX];
 	char path[CFG_PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s.app.type", mention->path);
@@ -164,9 +135,10 @@ static int bind_container_type(struct cfg_load *load, size_t index)
 			cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
 				   other->name);
 	}
+	cfg_describe_names(mention->name, *known ? known : "none is in the file", right,
+			   sizeof(right));
 	return cfg_error(load->err, mention->origin, mention->path,
-			 "no such container, allowed: %s, or a new one with its app.type",
-			 *known ? known : "none is in the file");
+			 "no such container, %s (A new one has its app.type.)", right);
 }
 
 /*
@@ -323,6 +295,8 @@ int cfg_bind(struct cfg_load *load)
 	}
 	for (size_t i = 0; !status && i < load->settings.count; i++)
 		status = check_setting(load, &load->settings.list[i]);
+	if (!status)
+		status = cfg_check_missing(load);
 	if (!status)
 		status = bind_scope(load, CFG_SCOPE_CONFIG, NULL, "", config);
 	if (!status)

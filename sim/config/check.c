@@ -79,6 +79,7 @@ static int check_containers(struct cfg_load *load)
 	for (size_t i = 0; !status && i < config->container_count; i++) {
 		const struct cfg_container *container = &config->containers[i];
 		char known[TEXT_MAX] = "";
+		char right[TEXT_MAX];
 
 		if (*container->gpu && strcmp(container->gpu, config->gpu.name) != 0 &&
 		    !config_gpu_index(config, container)) {
@@ -86,9 +87,9 @@ static int check_containers(struct cfg_load *load)
 			for (size_t k = 0; k < config->gpu_count; k++)
 				cfg_append(known, sizeof(known), ", \"%s\"",
 					   config->gpus[k].name);
-			return cfg_reject_container(load, container, "gpu",
-						    "no GPU \"%s\", allowed: %s",
-						    container->gpu, known);
+			cfg_describe_names(container->gpu, known, right, sizeof(right));
+			return cfg_reject_container(load, container, "gpu", "no GPU \"%s\", %s",
+						    container->gpu, right);
 		}
 		status = check_mps(load, container);
 		if (!status && container->app_type->check)
@@ -136,6 +137,18 @@ int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, cons
 	return cfg_reject(load, path, "%s, allowed: %s", wrong, allowed);
 }
 
+/* Report that the key @leaf of event @index names @unknown, which is none of the names in @known. */
+static int reject_event_name(struct cfg_load *load, size_t index, const char *leaf,
+			     const char *unknown, const char *wrong, const char *known)
+{
+	char path[CFG_PATH_MAX];
+	char right[TEXT_MAX];
+
+	snprintf(path, sizeof(path), "events.%zu.%s", index, leaf);
+	cfg_describe_names(unknown, known, right, sizeof(right));
+	return cfg_reject(load, path, "%s, %s", wrong, right);
+}
+
 /* Report that event @index lacks the key @leaf, which its kind requires. */
 static int missing_event_key(struct cfg_load *load, size_t index, const char *leaf)
 {
@@ -170,7 +183,7 @@ static int check_event_write(struct cfg_load *load, size_t index)
 					   *allowed ? ", " : "", cfg_key_leaf(known));
 		}
 		snprintf(wrong, sizeof(wrong), "no control file \"%s\"", event->file);
-		return cfg_reject_event(load, index, "file", wrong, allowed);
+		return reject_event_name(load, index, "file", event->file, wrong, allowed);
 	}
 	if (!event->value[0])
 		return missing_event_key(load, index, "value");
@@ -267,7 +280,8 @@ static int check_event(struct cfg_load *load, size_t index)
 	}
 	if (!container) {
 		snprintf(wrong, sizeof(wrong), "no container \"%s\"", event->container);
-		return cfg_reject_event(load, index, "container", wrong, allowed);
+		return reject_event_name(load, index, "container", event->container, wrong,
+					 allowed);
 	}
 	status = event->touch[0] || event->exit ? check_event_told(load, container, index) :
 						  check_event_write(load, index);

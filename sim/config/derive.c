@@ -41,6 +41,7 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	struct cfg_value value;
 	char file[CFG_TEXT_MAX];
 	char known[512];
+	char right[600];
 	const char *name;
 	int status;
 
@@ -53,10 +54,11 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 		return status;
 	if (!cfg_find_file(load, key, value.text, file, &name)) {
 		list_models(known, sizeof(known));
+		cfg_describe_names(value.text, *known ? known : "none of gvmsim was found",
+				   right, sizeof(right));
 		return cfg_reject(load, path,
-				  "no config.json in \"%s\", allowed: a config.json of Hugging "
-				  "Face, its folder, or a model of gvmsim: %s",
-				  value.text, *known ? known : "none was found");
+				  "no config.json in \"%s\" and no model of gvmsim, %s",
+				  value.text, right);
 	}
 	*ret_file = cfg_keep_origin(load, file);
 	if (!*ret_file)

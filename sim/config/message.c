@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "config/guess.h"
 #include "engine/error.h"
 #include "config/units.h"
 
-/* No guess is made for names longer than this. */
-#define GUESS_MAX 64
+#define TEXT_MAX 512
 
 /* Keys of earlier versions, and what to write now. */
 static const struct {
@@ -20,12 +20,6 @@ static const struct {
 } moved_keys[] = {
 	{ "host.kernel_launch", "a launch is the application's now: "
 				"containers.<name>.app.kernel_launch, on a host of speed 1" },
-};
-
-/* The known key that is nearest to an unknown one. */
-struct guess {
-	char name[CFG_PATH_MAX];
-	size_t distance;
 };
 
 int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)
@@ -174,50 +168,14 @@ const char *cfg_type_unit(enum cfg_type type)
 	}
 }
 
-/*
- * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row
- * holds the distances of the beginning of @a so far to each beginning of @b.
- */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t row[GUESS_MAX + 1];
-	size_t length = strlen(b);
-
-	if (strlen(a) > GUESS_MAX || length > GUESS_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= length; j++)
-		row[j] = j;
-	for (size_t i = 0; a[i]; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i + 1;
-		for (size_t j = 1; j <= length; j++) {
-			size_t least = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < least)
-				least = row[j] + 1;
-			if (row[j - 1] + 1 < least)
-				least = row[j - 1] + 1;
-			row[j] = least;
-		}
-	}
-	return row[length];
-}
-
-/* Compare @unknown with @known and with each branch that leads to it. */
-static void guess_key(struct guess *guess, const char *unknown, const char *known)
+/* Offer @known and each branch that leads to it. */
+static void guess_key(struct cfg_guess *guess, const char *known)
 {
 	for (size_t end = strcspn(known, ".");; end += 1 + strcspn(known + end + 1, ".")) {
 		char name[CFG_PATH_MAX];
-		size_t distance;
 
 		snprintf(name, sizeof(name), "%.*s", (int)end, known);
-		distance = edit_distance(unknown, name);
-		if (distance < guess->distance) {
-			guess->distance = distance;
-			snprintf(guess->name, sizeof(guess->name), "%s", name);
-		}
+		cfg_guess_offer(guess, name);
 		if (!known[end])
 			return;
 	}
@@ -344,8 +302,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 {
 	size_t known = known_length(schema, path, app);
 	const char *unknown = path + known + (known ? 1 : 0);
-	size_t length = strlen(unknown);
-	struct guess guess = { 0 };
+	struct cfg_guess guess;
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
@@ -355,8 +312,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			return;
 		}
 	}
-	/* A guess must be nearer than this: about one slip in four letters. */
-	guess.distance = length < 3 ? length : 2 + length / 4;
+	cfg_guess_begin(&guess, unknown);
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
 	cfg_schema_for_each(schema, key)
 	{
@@ -365,7 +321,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 		if (!rest || !app_has_key(app, key))
 			continue;
 		fill_wildcard(rest, unknown, known_key, sizeof(known_key));
-		guess_key(&guess, unknown, known_key);
+		guess_key(&guess, known_key);
 	}
 	if (*guess.name) {
 		snprintf(text, size, "did you mean \"%s%s%s\"?", parent, known ? "." : "",
@@ -374,4 +330,30 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 	}
 	snprintf(text, size, "allowed: ");
 	describe_children(schema, parent, app, text, size);
+}
+
+void cfg_describe_names(const char *unknown, const char *known, char *text, size_t size)
+{
+	struct cfg_guess guess;
+
+	cfg_guess_begin(&guess, unknown);
+	cfg_guess_offer_list(&guess, known);
+	if (*guess.name)
+		snprintf(text, size, "did you mean \"%s\"?", guess.name);
+	else
+		snprintf(text, size, "allowed: %s", known);
+}
+
+void cfg_describe_right(const struct cfg_key *key, const json_t *wrong, char *text, size_t size)
+{
+	const char *unknown = json_string_value(wrong);
+	bool has_words = key->type == CFG_TYPE_WORD || key->type == CFG_TYPE_ENUM ||
+			 key->type == CFG_TYPE_SET;
+	char allowed[TEXT_MAX];
+
+	cfg_describe_allowed(key, allowed, sizeof(allowed));
+	if (has_words && unknown)
+		cfg_describe_names(unknown, allowed, text, size);
+	else
+		snprintf(text, size, "allowed: %s", allowed);
 }

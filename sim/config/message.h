@@ -6,6 +6,7 @@
 #ifndef SIM_CONFIG_MESSAGE_H
 #define SIM_CONFIG_MESSAGE_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "config/schema.h"
@@ -38,6 +39,16 @@ void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char
 const char *cfg_type_name(enum cfg_type type);
 const char *cfg_type_unit(enum cfg_type type);
 void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
+
+/* Describe the names in @known, "a, b", to a user who wrote @unknown: the nearest if one is close. */
+void cfg_describe_names(const char *unknown, const char *known, char *text, size_t size);
+
+/*
+ * Describe what @key accepts in place of the value @wrong: "allowed: ...", or of words the nearest, "did you
+ * mean ...?".
+ */
+void cfg_describe_right(const struct cfg_key *key, const json_t *wrong, char *text,
+			size_t size);
 
 /* Append to the text in @text. Text that does not fit is cut off. */
 void cfg_append(char *text, size_t size, const char *fmt, ...)

@@ -2,7 +2,8 @@
 /*
  * Profiles: the constants of a GPU with its host, or of an application.
  *
- * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. The
+ * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. A profile may say only what
+ * differs from another: {"extends": "a100-80g", "gpu": ...}. The
  * folders gpus/ and apps/ beside the scenario come first, so that users can bring profiles of
  * their own. Then come the profiles of gvmsim.
  */
@@ -26,30 +27,37 @@ struct profile_kind {
 static const struct profile_kind gpu_kind = { "gpus", { "gpu", "host", NULL } };
 static const struct profile_kind app_kind = { "apps", { "app", NULL } };
 
-/* Find the file of profile @name, which the key @key asks for. */
-static int profile_find(struct cfg_load *load, const struct profile_kind *kind, const char *key,
-			const char *name, char *ret_file, size_t size)
+/*
+ * Find the file of profile @name: in @folder, beside the scenario, or among those of gvmsim. Otherwise writes
+ * what to use instead. False: there is none.
+ */
+static bool profile_find(const struct cfg_load *load, const struct profile_kind *kind,
+			 const char *folder, const char *name, char *ret_file, char *ret_right,
+			 size_t size)
 {
 	struct sim_error ignored = { 0 };
+	char folders[3][PATH_MAX] = { "", "", "" };
 	char known[512] = "";
-	char folder[PATH_MAX];
-	char file[PATH_MAX];
 	char base[CFG_NAME_MAX + 16];
 
 	snprintf(base, sizeof(base), "%.*s.json", CFG_NAME_MAX - 1, name);
-	if (cfg_path_join(load->folder, kind->folder, folder, sizeof(folder))) {
-		if (cfg_path_join(folder, base, ret_file, size) && cfg_path_is_file(ret_file))
-			return 0;
-		cfg_path_list_json(folder, known, sizeof(known));
+	snprintf(folders[0], PATH_MAX, "%s", folder);
+	cfg_path_join(load->folder, kind->folder, folders[1], PATH_MAX);
+	config_find_data("scenarios", kind->folder, folders[2], PATH_MAX, &ignored);
+	for (size_t i = 0; i < 3; i++) {
+		bool again = !*folders[i];
+
+		if (!again && cfg_path_join(folders[i], base, ret_file, PATH_MAX) &&
+		    cfg_path_is_file(ret_file))
+			return true;
+		for (size_t k = 0; k < i; k++)
+			again |= !strcmp(folders[i], folders[k]);
+		if (!again)
+			cfg_path_list_json(folders[i], known, sizeof(known));
 	}
-	if (!config_find_data("scenarios", kind->folder, file, sizeof(file), &ignored)) {
-		if (cfg_path_join(file, base, ret_file, size) && cfg_path_is_file(ret_file))
-			return 0;
-		if (strcmp(file, folder) != 0)
-			cfg_path_list_json(file, known, sizeof(known));
-	}
-	return cfg_reject(load, key, "no profile \"%s\", allowed: %s", name,
-			  *known ? known : "none, no profiles were found");
+	cfg_describe_names(name, *known ? known : "none, no profiles were found", ret_right,
+			   size);
+	return false;
 }
 
 /*
@@ -68,24 +76,70 @@ static int check_trees(const struct profile_kind *kind, const char *file, json_t
 	json_object_foreach(root, name, child) {
 		size_t i = 0;
 
+		if (!strcmp(name, "extends"))
+			continue;
 		while (kind->trees[i] && (strncmp(name, kind->trees[i], strcspn(name, ".")) ||
 					  kind->trees[i][strcspn(name, ".")]))
 			i++;
 		if (!kind->trees[i])
-			return cfg_error(err, file, name, "unknown key, allowed: %s", allowed);
+			return cfg_error(err, file, name, "unknown key, allowed: extends, %s",
+					 allowed);
 	}
 	return 0;
 }
 
+/* A profile that is being read, and the one that extends it. */
+struct profile_chain {
+	const char *file;
+	const struct profile_chain *extended_by; /* NULL: the scenario names it */
+};
+
+static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
+			const char *prefix, const struct profile_chain *chain);
+
 /*
- * Read the profile @file, whose keys go below @prefix: "", "containers.<name>" or
- * "gpus.<name>". A further GPU takes only "gpu" from its profile, since the machine has one
- * host.
+ * Read the profile that @root, the profile at @chain, extends, if it does. Its settings come first, so those of
+ * @root win.
+ */
+static int profile_extend(struct cfg_load *load, const struct profile_kind *kind,
+			  const char *prefix, const struct profile_chain *chain,
+			  const json_t *root)
+{
+	const json_t *extends = json_object_get(root, "extends");
+	const char *name = json_string_value(extends);
+	char folder[PATH_MAX];
+	char file[PATH_MAX];
+	char right[600];
+	struct profile_chain base = { file, chain };
+
+	if (!extends)
+		return 0;
+	if (!name || !*name || strlen(name) >= CFG_NAME_MAX)
+		return cfg_error(load->err, chain->file, "extends",
+				 "is no name, allowed: the name of a profile");
+	if (!cfg_path_folder(chain->file, folder, sizeof(folder)))
+		*folder = '\0';
+	if (!profile_find(load, kind, folder, name, file, right, sizeof(right)))
+		return cfg_error(load->err, chain->file, "extends", "no profile \"%s\", %s",
+				 name, right);
+	for (const struct profile_chain *above = chain; above; above = above->extended_by) {
+		if (!strcmp(above->file, file))
+			return cfg_error(load->err, chain->file, "extends",
+					 "\"%s\" extends this profile, allowed: one that does "
+					 "not",
+					 name);
+	}
+	return profile_read(load, kind, prefix, &base);
+}
+
+/*
+ * Read a profile, whose keys go below @prefix: "", "containers.<name>" or "gpus.<name>". A further GPU takes
+ * only "gpu" from its profile, since the machine has one host.
  */
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
-			const char *file, const char *prefix)
+			const char *prefix, const struct profile_chain *chain)
 {
-	const char *origin = cfg_keep_origin(load, file);
+	const char *origin = cfg_keep_origin(load, chain->file);
 	bool further_gpu = kind == &gpu_kind && *prefix;
 	struct cfg_source source = { origin, CFG_LAYER_PROFILE, prefix,
 				     further_gpu ? "gpu" : "" };
@@ -96,10 +150,13 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 
 	if (!origin)
 		return -SIM_EXIT_RUNTIME;
-	status = cfg_load_json(file, &root, load->err);
+	status = cfg_load_json(chain->file, &root, load->err);
 	if (status)
 		return status;
-	status = check_trees(kind, file, root, load->err);
+	status = check_trees(kind, chain->file, root, load->err);
+	if (!status)
+		status = profile_extend(load, kind, prefix, chain, root);
+	json_object_del(root, "extends");
 	if (further_gpu) {
 		json_object_foreach(root, name, child) {
 			const char *rest = name + strcspn(name, ".");
@@ -126,6 +183,7 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 	const struct cfg_setting *setting = cfg_settings_find(&load->settings, path);
 	struct cfg_value name;
 	char file[PATH_MAX];
+	char right[600];
 	int status;
 
 	if (!setting)
@@ -134,8 +192,9 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 				&name);
 	if (status || !*name.text)
 		return status;
-	status = profile_find(load, kind, path, name.text, file, sizeof(file));
-	return status ? status : profile_read(load, kind, file, prefix);
+	if (!profile_find(load, kind, "", name.text, file, right, sizeof(right)))
+		return cfg_reject(load, path, "no profile \"%s\", %s", name.text, right);
+	return profile_read(load, kind, prefix, &(struct profile_chain){ file, NULL });
 }
 
 int cfg_load_profiles(struct cfg_load *load)

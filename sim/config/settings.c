@@ -35,8 +35,7 @@ void cfg_settings_destroy(struct cfg_settings *settings)
 	*settings = (struct cfg_settings){ 0 };
 }
 
-/* Write @path as the source's own file has it. */
-static void own_path(const struct cfg_source *source, const char *path,
+void cfg_source_path(const struct cfg_source *source, const char *path,
 		     char ret_path[CFG_PATH_MAX])
 {
 	size_t length = strlen(source->prefix);
@@ -53,7 +52,7 @@ static int source_error(const struct cfg_source *source, const char *path,
 {
 	char text[sizeof(err->text)], own[CFG_PATH_MAX];
 
-	own_path(source, path, own);
+	cfg_source_path(source, path, own);
 	vsnprintf(text, sizeof(text), fmt, args);
 	return cfg_error(err, source->origin, own, "%s", text);
 }
@@ -307,7 +306,7 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 		return walk_branch(walk, place, json);
 	default:
 		/* A profile's own path is in the schema for GPUs only: "gpu.link". */
-		own_path(walk->source, place->path, own);
+		cfg_source_path(walk->source, place->path, own);
 		cfg_describe_unknown(walk->settings->schema,
 				     *walk->source->own_root ? own : place->path, NULL, allowed,
 				     sizeof(allowed));

@@ -80,6 +80,10 @@ int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *sou
 int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
 			  struct sim_error *err);
 
+/* Write @path as the source's own file has it. */
+void cfg_source_path(const struct cfg_source *source, const char *path,
+		     char ret_path[CFG_PATH_MAX]);
+
 /* The winning setting at @path, or NULL. */
 const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
 					    const char *path);

@@ -55,6 +55,12 @@ int cfg_check(struct cfg_load *load);
 /* Fill config->resolved and config->hash, and make the traces' names absolute. */
 int cfg_resolve(struct cfg_load *load);
 
+/* Check that no required key is missing. Containers have their application types, and nothing else yet. */
+int cfg_check_missing(struct cfg_load *load);
+
+/* Report that the required key @key, at @path, is missing. */
+int cfg_reject_missing(struct cfg_load *load, const struct cfg_key *key, const char *path);
+
 /* Read @setting as a value of @key, or report the problem. */
 int cfg_load_value(struct cfg_load *load, const struct cfg_key *key,
 		   const struct cfg_setting *setting, struct cfg_value *ret_value);

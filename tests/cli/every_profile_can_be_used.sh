@@ -10,8 +10,10 @@ for gpu in "$source"/scenarios/gpus/*.json; do
 		jq --arg gpu "$(basename "$gpu" .json)" --arg app "$(basename "$app" .json)" \
 			--arg trace "$source/traces/burstgpt1_gvm3256.trace" \
 			'{ name: "one", duration: "1ms", gpu: { profile: $gpu }, containers: { one: { app:
-				({ profile: $app } + if .app.kv_bytes_per_token
-				then { type: "llm-server", trace: { file: $trace } }
+				({ profile: $app } + if $app == "vllm"
+				then { type: "llm-server", trace: { file: $trace }, model: "Qwen2.5-7B" }
+				elif .app.kv_bytes_per_token
+				then { type: "llm-server", trace: { file: $trace }, gpu_memory_utilization: 0.9 }
 				else { type: "diffusion" } end) } } }' "$app" >one.json
 		"$gvmsim" run one.json --quiet --out out 2>.err || fail "$gpu, $app: $(cat .err)"
 		[ ! -s .err ] || fail "$gpu, $app: $(cat .err)"
@@ -19,4 +21,4 @@ for gpu in "$source"/scenarios/gpus/*.json; do
 		count=$((count + 1))
 	done
 done
-[ "$count" -ge 12 ] || fail "only $count pairs of profiles"
+[ "$count" -ge 45 ] || fail "only $count pairs of profiles"

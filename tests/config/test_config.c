@@ -164,6 +164,63 @@ START_TEST(set_chooses_the_profile)
 }
 END_TEST
 
+/* Three profiles: each says what differs. The scenario still wins. */
+START_TEST(a_profile_says_what_differs_from_another)
+{
+	write_file("gpus/near.json", "{\"extends\": \"tiny\", \"gpu\": {\"link\": {\"setup\": "
+				     "{\"value\": \"9us\", \"source\": \"test\"}}}}");
+	write_file("gpus/far.json",
+		   "{\"extends\": \"near\", \"gpu.link.piece_in\": {\"value\": "
+		   "\"8us\", \"source\": \"test\"}, \"host\": {\"cores\": "
+		   "{\"value\": 3, \"source\": \"test\"}}}");
+	load("gpu.profile=near", NULL);
+	ck_assert_uint_eq(config.gpu.link.setup, 9000);
+	ck_assert_uint_eq(config.gpu.link.piece_in, 700);
+	ck_assert_uint_eq(config.host.cores, 12);
+	load("gpu.profile=far", NULL);
+	ck_assert_uint_eq(config.gpu.link.setup, 9000);
+	ck_assert_uint_eq(config.gpu.link.piece_in, 8000);
+	ck_assert_uint_eq(config.gpu.link.piece_out, 800);
+	ck_assert_uint_eq(config.host.cores, 3);
+	load("gpu.profile=far", "gpu.link.setup=1us");
+	ck_assert_uint_eq(config.gpu.link.setup, 1000);
+	/* A further GPU has no host. */
+	load("gpus.second.profile=far", NULL);
+	ck_assert_uint_eq(config.gpus[0].link.setup, 9000);
+	ck_assert_uint_eq(config.gpus[0].link.piece_in, 8000);
+	ck_assert_uint_eq(config.gpu.link.setup, 2500);
+	ck_assert_uint_eq(config.host.cores, 12);
+}
+END_TEST
+
+/* A profile of ours is extended from beside the scenario, and extends ours even if one there has its name. */
+START_TEST(a_profile_of_ours_can_be_extended)
+{
+	write_file("gpus/mine.json",
+		   "{\"extends\": \"h200-141g\", \"gpu.link.setup\": {\"value\": "
+		   "\"9us\", \"source\": \"test\"}}");
+	write_file("gpus/a100-80g.json", "{\"extends\": \"tiny\"}");
+	load("gpu.profile=mine", NULL);
+	ck_assert_uint_eq(config.gpu.link.setup, 9000);
+	ck_assert_uint_eq(config.gpu.flops_bf16, 989000000000000);
+	load("gpu.profile=a100-80g", NULL);
+	ck_assert_uint_eq(config.gpu.memory, 32 << 20);
+	load("gpu.profile=a100-pcie-80g", NULL);
+	ck_assert_uint_eq(config.gpu.memory_bandwidth, 1935000000000);
+	ck_assert_uint_gt(config.gpu.memory, 32 << 20);
+}
+END_TEST
+
+START_TEST(a_profile_of_an_application_can_extend_another)
+{
+	write_file("apps/more.json", "{\"extends\": \"llm\", \"app\": {\"block_tokens\": "
+				     "{\"value\": 32, \"source\": \"test\"}}}");
+	load("containers.vllm.app.profile=more", NULL);
+	ck_assert_uint_eq(llm_keys()->block_tokens, 32);
+	ck_assert_uint_eq(llm_keys()->weights, 6 << 20);
+}
+END_TEST
+
 START_TEST(dotted_and_nested_are_one_spelling)
 {
 	char hash[33];
@@ -589,6 +646,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, mechanisms_of_papers_are_switched_off_and_ideas_on);
 	tcase_add_test(tests, a_machine_may_have_gpus_of_different_profiles);
 	tcase_add_test(tests, set_chooses_the_profile);
+	tcase_add_test(tests, a_profile_says_what_differs_from_another);
+	tcase_add_test(tests, a_profile_of_ours_can_be_extended);
+	tcase_add_test(tests, a_profile_of_an_application_can_extend_another);
 	tcase_add_test(tests, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tests, one_key_in_two_spellings_is_wrong);
 	tcase_add_test(tests, numbers_may_be_numbers_or_texts);

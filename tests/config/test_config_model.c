@@ -200,9 +200,11 @@ END_TEST
 START_TEST(a_missing_model_lists_ours)
 {
 	assert_bad_set("containers.vllm.app.model=huge",
-		       "--set:containers.vllm.app.model: no config.json in \"huge\", allowed: "
-		       "a config.json of Hugging Face, its folder, or a model of gvmsim: "
-		       "Llama-3.1-8B, Qwen2.5-7B, Qwen3-30B-A3B");
+		       "--set:containers.vllm.app.model: no config.json in \"huge\" and no "
+		       "model of gvmsim, allowed: Llama-3.1-8B, Qwen2.5-7B, Qwen3-30B-A3B");
+	assert_bad_set("containers.vllm.app.model=Qwen3-30B",
+		       "--set:containers.vllm.app.model: no config.json in \"Qwen3-30B\" and "
+		       "no model of gvmsim, did you mean \"Qwen3-30B-A3B\"?");
 	assert_bad_set("containers.vllm.app.model=5",
 		       "--set:containers.vllm.app.model: 5 is not a text, allowed: a text of 1 "
 		       "to 511 bytes");
