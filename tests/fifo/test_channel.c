@@ -12,9 +12,8 @@ static struct fifo_tsg tsg;
 static struct fifo_channel second;
 static void (*simulated)(void);
 
-static void join_and_run(void *data)
+static void join_and_run(void)
 {
-	(void)data;
 	ck_assert_int_eq(fifo_tsg_init(&fifo, &tsg, &table), 0);
 	fifo_channel_init(&second, &tsg);
 	simulated();
@@ -26,16 +25,8 @@ static void join_and_run(void *data)
 
 static void simulate(void (*body)(void))
 {
-	static const struct fifo_config config = {
-		.timeslice_ns = 100,
-		.timeslice_scale_ppm = 1000000,
-		.context_switch_ns = 10,
-		.outstanding_faults = 256,
-		.faults_per_block = 32,
-	};
-
 	simulated = body;
-	world_run(&config, 64, VA, 4, join_and_run);
+	world_run(&small_config, 64, VA, 4, join_and_run);
 }
 
 static struct fifo_burst kernels(u32 count, u64 kernel_ns, u64 launch_ns)

@@ -3,75 +3,13 @@
  * The host engine: small schedules worked out by hand, checked to the nanosecond.
  * Timeslice 100, context switch 10, unless a test says otherwise.
  */
-#include "fifo_world.h"
 #include "runner.h"
+#include "three_tsgs.h"
 
-#define VA 0x700000000000ull
-
-static struct fifo_tsg tsg_a, tsg_b, tsg_c;
-static void (*simulated)(void *data);
-
-static void join_and_run(void *data)
-{
-	fifo_tsg_init(&fifo, &tsg_a, &table);
-	fifo_tsg_init(&fifo, &tsg_b, &table);
-	fifo_tsg_init(&fifo, &tsg_c, &table);
-	simulated(data);
-}
-
-static void simulate(void (*body)(void *data))
-{
-	static const struct fifo_config config = {
-		.timeslice_ns = 100,
-		.timeslice_scale_ppm = 1000000,
-		.context_switch_ns = 10,
-		.outstanding_faults = 256,
-		.faults_per_block = 32,
-	};
-
-	simulated = body;
-	world_run(&config, 64, VA, 4, join_and_run);
-}
-
-static void map_block(u32 index)
-{
-	page_table_map(&table, VA + index * GVM_CHUNK_BYTES, index, 0, GVM_BLOCK_FULL, true);
-}
-
-static void map_four_blocks(void)
-{
-	for (u32 i = 0; i < 4; i++)
-		map_block(i);
-}
-
-static void evict_block(struct fifo_tsg *tsg, u32 index)
-{
-	page_table_unmap(&table, VA + index * GVM_CHUNK_BYTES, GVM_BLOCK_FULL);
-	fifo_unmapped(tsg, VA + index * GVM_CHUNK_BYTES);
-}
-
-/* A burst whose kernels are all launched at once. */
-static struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
-{
-	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
-}
-
-/* What became of the GPU's time, up to the last fifo_update(). */
-static void expect_usage(u64 busy_ns, u64 switching_ns, u64 stalled_ns, u64 switches)
-{
-	struct fifo_usage usage = fifo_usage(&fifo);
-
-	ck_assert_uint_eq(usage.busy_ns, busy_ns);
-	ck_assert_uint_eq(usage.switching_ns, switching_ns);
-	ck_assert_uint_eq(usage.stalled_ns, stalled_ns);
-	ck_assert_uint_eq(usage.switches, switches);
-}
-
-static void one_alone(void *data)
+static void one_alone(void)
 {
 	struct fifo_burst burst = ready_burst(3, 200);
 
-	(void)data;
 	fifo_submit(&tsg_a, &burst);
 	expect_end(&burst, 610);
 	ck_assert_uint_eq(tsg_a.busy_ns, 600);
@@ -84,13 +22,12 @@ START_TEST(a_tsg_alone_runs_past_its_slice_without_switches)
 }
 END_TEST
 
-static void two_busy(void *data)
+static void two_busy(void)
 {
 	struct fifo_burst a = ready_burst(1, 250);
 	struct fifo_burst b = ready_burst(1, 150);
 
 	/* a 10-110, b 120-220, a 230-330, b 340-390, a 400-450 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	expect_end(&b, 390);
@@ -106,7 +43,7 @@ START_TEST(two_busy_tsgs_alternate_by_slices_and_pay_each_switch)
 }
 END_TEST
 
-static void state_in_use(void *data)
+static void state_in_use(void)
 {
 	struct fifo_burst a = ready_burst(1, 250);
 	struct fifo_burst b = ready_burst(2, 100);
@@ -117,7 +54,6 @@ static void state_in_use(void *data)
 	 * the restore. So a 10-110, switch 10 + 4, b 124-224, switch 10 + 4, a 238-334, 14, b
 	 * 348-448, 14, a 462-516.
 	 */
-	(void)data;
 	fifo.config.context_state_ns = 8;
 	a.occupancy_ppm = 500000;
 	fifo_submit(&tsg_a, &a);
@@ -133,7 +69,7 @@ START_TEST(a_switch_saves_and_restores_the_state_of_kernels_in_execution)
 }
 END_TEST
 
-static void newcomer(void *data)
+static void newcomer(void)
 {
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 50);
@@ -142,7 +78,6 @@ static void newcomer(void *data)
 	 * a has run since 10, and at 500 its slice is long over: b 510-560, then a's 510 left
 	 * end at 1080
 	 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(500);
 	fifo_submit(&tsg_b, &b);
@@ -156,7 +91,7 @@ START_TEST(a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice)
 }
 END_TEST
 
-static void newcomer_beside_a_queue(void *data)
+static void newcomer_beside_a_queue(void)
 {
 	struct fifo_burst a = ready_burst(10, 100);
 	struct fifo_burst b = ready_burst(1, 50);
@@ -165,7 +100,6 @@ static void newcomer_beside_a_queue(void *data)
 	 * a began new slices at 110, 210, 310 and 410, for its kernels are queued. b comes at
 	 * 490 and waits for 510. It begins at 520.
 	 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(490);
 	fifo_submit(&tsg_b, &b);
@@ -179,7 +113,7 @@ START_TEST(a_newcomer_waits_for_the_slice_of_one_with_a_queue)
 }
 END_TEST
 
-static void newcomer_beside_a_late_queue(void *data)
+static void newcomer_beside_a_late_queue(void)
 {
 	struct fifo_burst a = { .kernels = 3, .kernel_ns = 300, .launch_ns = 90 };
 	struct fifo_burst b = ready_burst(1, 50);
@@ -188,7 +122,6 @@ static void newcomer_beside_a_late_queue(void *data)
 	 * a is loaded at 100, and its slice ends at 200. Its second kernel is launched at 180,
 	 * so a new slice begins, and another at 300. b comes at 310 and waits for 400.
 	 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(310);
 	fifo_submit(&tsg_b, &b);
@@ -201,13 +134,12 @@ START_TEST(launched_kernels_are_a_queue_and_others_are_not)
 }
 END_TEST
 
-static void newcomer_in_slice(void *data)
+static void newcomer_in_slice(void)
 {
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 50);
 
 	/* a's slice ends at 110: b 120-170 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(40);
 	fifo_submit(&tsg_b, &b);
@@ -220,7 +152,7 @@ START_TEST(a_newcomer_waits_for_the_end_of_a_running_slice)
 }
 END_TEST
 
-static void gaps(void *data)
+static void gaps(void)
 {
 	/* a: 3 kernels of 20, launched at 100, 200, 300. b: 400 of work, ready. */
 	struct fifo_burst a = { .kernels = 3, .kernel_ns = 20, .launch_ns = 100 };
@@ -231,7 +163,6 @@ static void gaps(void *data)
 	 * 110-120, runs 120-140 and is dry. b 150-250 (a ready again at 200); a 260-280, dry; b
 	 * 290-390 (a ready at 300); a 400-420, done. b has 100 left: 430-530.
 	 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	expect_end(&a, 420);
@@ -245,13 +176,12 @@ START_TEST(a_launch_bound_burst_gives_its_gaps_to_others)
 }
 END_TEST
 
-static void round_robin(void *data)
+static void round_robin(void)
 {
 	struct fifo_burst a = ready_burst(1, 100);
 	struct fifo_burst b = ready_burst(1, 100);
 	struct fifo_burst c = ready_burst(1, 100);
 
-	(void)data;
 	fifo_submit(&tsg_c, &c);
 	fifo_submit(&tsg_b, &b);
 	fifo_submit(&tsg_a, &a);
@@ -267,13 +197,12 @@ START_TEST(tsgs_take_turns_in_the_order_of_the_runlist)
 }
 END_TEST
 
-static void one_stream(void *data)
+static void one_stream(void)
 {
 	struct fifo_burst first = { .kernels = 2, .kernel_ns = 10, .launch_ns = 50 };
 	struct fifo_burst second = first;
 
 	/* launches at 50 and 100, then, by the same host thread, at 150 and 200 */
-	(void)data;
 	fifo_submit(&tsg_a, &first);
 	fifo_submit(&tsg_a, &second);
 	expect_end(&first, 110);
@@ -286,13 +215,12 @@ START_TEST(bursts_of_one_tsg_run_in_order_and_share_its_host_thread)
 }
 END_TEST
 
-static void disabled(void *data)
+static void disabled(void)
 {
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst b = ready_burst(1, 30);
 
 	/* a is disabled at 50 and runs on. It is preempted at 60, and off until 300. */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(50);
 	fifo_disable(&tsg_a);
@@ -318,12 +246,11 @@ END_TEST
  * a is loaded from 0 to 10 and runs; b waits for its turn, is loaded and runs for 30; a is
  * loaded again and runs to its end. From then on the GPU is idle.
  */
-static void two_count_their_time(void *data)
+static void two_count_their_time(void)
 {
 	struct fifo_burst a = ready_burst(1, 150);
 	struct fifo_burst b = ready_burst(1, 30);
 
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	ck_assert_int_eq(fifo_wait(&a), 0);
@@ -345,225 +272,7 @@ START_TEST(every_nanosecond_is_busy_switching_stalled_or_idle)
 }
 END_TEST
 
-static void preempted_while_stalled(void *data)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
-	struct fifo_burst a = ready_burst(1, 1000);
-	struct fifo_burst b = ready_burst(1, 30);
-
-	/*
-	 * a stalls at 10 on its first page. When it is frozen at 50, it cannot leave before the
-	 * replay at 200.
-	 */
-	(void)data;
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(50);
-	ck_assert(tsg_a.stalled);
-	fifo_disable(&tsg_a);
-	fifo_preempt(&tsg_a);
-	fifo_submit(&tsg_b, &b);
-	eng_sleep_until(200);
-	ck_assert_uint_eq(tsg_b.busy_ns, 0);
-	map_block(0);
-	fifo_replay(&fifo);
-	expect_end(&b, 240);
-	eng_sleep_until(1000);
-	fifo_update(&fifo);
-	ck_assert_uint_eq(tsg_a.busy_ns, 0);
-	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 190);
-	/* b has had work since 50. */
-	ck_assert_uint_eq(tsg_b.blocked_ns, 150);
-	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
-	ck_assert_uint_eq(tsg_b.waited_ns, 0);
-	/* a had work and was frozen from 200 on. */
-	ck_assert_uint_eq(tsg_a.waited_ns, 800);
-	expect_usage(30, 10 + 10, 190, 2);
-	fifo_enable(&tsg_a);
-	expect_end(&a, 2010);
-}
-
-START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
-{
-	simulate(preempted_while_stalled);
-}
-END_TEST
-
-static void unmapped_ahead(void *data)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
-	struct fifo_burst a = ready_burst(4, 100);
-	struct gvm_fault fault;
-
-	/*
-	 * A block a kernel, from 10 on. At 160 the kernels are done with block 0 and use block
-	 * 1.
-	 */
-	(void)data;
-	map_four_blocks();
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(160);
-	evict_block(&tsg_a, 0);
-	evict_block(&tsg_a, 3);
-	evict_block(&tsg_a, 2);
-	eng_sleep_until(209);
-	ck_assert(!tsg_a.stalled);
-	eng_sleep_until(300);
-	ck_assert(tsg_a.stalled);
-	ck_assert_uint_eq(tsg_a.busy_ns, 200);
-	/* The kernel at block 2 reports all of that block, and no page of the next kernel's. */
-	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
-	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
-	ck_assert_uint_eq(fault.va, VA + 2 * GVM_CHUNK_BYTES);
-	gmmu_flush(&gmmu);
-	map_block(2);
-	fifo_replay(&fifo);
-	eng_sleep_until(450);
-	ck_assert(tsg_a.stalled);
-	map_block(3);
-	fifo_replay(&fifo);
-	expect_end(&a, 550);
-	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 90 + 50);
-}
-
-START_TEST(work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind)
-{
-	simulate(unmapped_ahead);
-}
-END_TEST
-
-static void faulting_kernel(void *data)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
-	struct fifo_burst a = ready_burst(2, 100);
-	struct fifo_burst b = ready_burst(1, 50);
-
-	/* Two blocks a kernel. a stalls at 10; its slice of 100 is long over at each replay. */
-	(void)data;
-	map_block(2);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(50);
-	fifo_submit(&tsg_b, &b);
-	eng_sleep_until(300);
-	ck_assert_uint_eq(gmmu.put - gmmu.get, 64);
-	gmmu_flush(&gmmu);
-	/* One of the kernel's two blocks is there. The warps of the other one still fault. */
-	map_block(0);
-	fifo_replay(&fifo);
-	eng_sleep_until(301);
-	ck_assert(fifo_is_current(&tsg_a));
-	/* Block 0 brings 50 ns of work. The kernel does that work, and b is not let in. */
-	eng_sleep_until(400);
-	ck_assert(tsg_a.stalled);
-	ck_assert_uint_eq(tsg_b.busy_ns, 0);
-	gmmu_flush(&gmmu);
-	map_block(1);
-	fifo_replay(&fifo);
-	/*
-	 * Now the kernel has all of its pages, and a makes room at once. The next kernel's
-	 * fault is separate.
-	 */
-	expect_end(&b, 460);
-	eng_sleep_until(700);
-	gmmu_flush(&gmmu);
-	map_block(3);
-	fifo_replay(&fifo);
-	ck_assert_int_eq(fifo_wait(&a), 0);
-}
-
-START_TEST(a_kernel_that_faults_stays_until_it_has_all_of_its_pages)
-{
-	simulate(faulting_kernel);
-}
-END_TEST
-
-static void whole_matrix(void *data)
-{
-	/*
-	 * Kernel 0 multiplies by a matrix of blocks 0 and 1, kernel 2 by one of blocks 2 and 3.
-	 */
-	struct gmmu_touch touch = { .va = VA, .block_count = 4, .kernels = 2 };
-	struct fifo_burst a = ready_burst(4, 100);
-	struct fifo_burst b = ready_burst(1, 50);
-
-	/* a does the work of kernels 0 and 1, and misses block 3 as kernel 2 begins, at 210. */
-	(void)data;
-	for (u32 i = 0; i < 3; i++)
-		map_block(i);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(220);
-	ck_assert(tsg_a.stalled);
-	ck_assert_uint_eq(tsg_a.busy_ns, 200);
-	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
-	fifo_submit(&tsg_b, &b);
-	/* It keeps the GPU until it has all of the matrix. */
-	eng_sleep_until(300);
-	gmmu_flush(&gmmu);
-	map_block(3);
-	fifo_replay(&fifo);
-	/* Kernel 2 has begun, so it does not miss its blocks any more. */
-	eng_sleep_until(301);
-	evict_block(&tsg_a, 2);
-	expect_end(&b, 370);
-	expect_end(&a, 570);
-}
-
-START_TEST(a_kernel_touches_all_of_its_matrix_as_it_begins)
-{
-	simulate(whole_matrix);
-}
-END_TEST
-
-static void unmapped_after_replay(void *data)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
-	struct fifo_burst a = ready_burst(4, 100);
-	struct fifo_burst b = ready_burst(1, 50);
-
-	/* a stalls at 110 on block 1. Its slice is over at the replay, so b goes first. */
-	(void)data;
-	map_block(0);
-	map_block(2);
-	map_block(3);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(150);
-	fifo_submit(&tsg_b, &b);
-	eng_sleep_until(300);
-	gmmu_flush(&gmmu);
-	map_block(1);
-	fifo_replay(&fifo);
-	/*
-	 * Blocks 1 and 2 are evicted at once. The access to block 1 was made; block 2 was only
-	 * looked at.
-	 */
-	evict_block(&tsg_a, 1);
-	evict_block(&tsg_a, 2);
-	expect_end(&b, 360);
-	eng_sleep_until(480);
-	ck_assert(tsg_a.stalled);
-	ck_assert_uint_eq(tsg_a.busy_ns, 200);
-	gmmu_flush(&gmmu);
-	map_block(2);
-	fifo_replay(&fifo);
-	expect_end(&a, 680);
-}
-
-START_TEST(a_replayed_access_is_made_even_if_its_page_goes_at_once)
-{
-	simulate(unmapped_after_replay);
-}
-END_TEST
-
-static void turns(void *data)
+static void turns(void)
 {
 	struct fifo_burst a = ready_burst(1, 100000);
 	struct fifo_burst b = ready_burst(1, 100000);
@@ -573,7 +282,6 @@ static void turns(void *data)
 	 * Each time a runs, it is taken off and readmitted at once. The turn must go on to b
 	 * and c.
 	 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	fifo_submit(&tsg_c, &c);
@@ -599,13 +307,12 @@ START_TEST(who_is_thrown_off_does_not_take_the_turn_of_others)
 }
 END_TEST
 
-static void killed(void *data)
+static void killed(void)
 {
 	struct fifo_burst a = ready_burst(1, 1000);
 	struct fifo_burst late = ready_burst(1, 1);
 	struct fifo_burst b = ready_burst(1, 30);
 
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(50);
@@ -623,13 +330,12 @@ START_TEST(a_killed_tsg_fails_its_bursts_and_nobody_elses)
 }
 END_TEST
 
-static void slices_set(void *data)
+static void slices_set(void)
 {
 	struct fifo_burst a = ready_burst(1, 250);
 	struct fifo_burst b = ready_burst(1, 60);
 
 	/* a 10-210 by a slice of 200, b 220-270 by one of 50, a 280-330, b 340-350 */
-	(void)data;
 	fifo_set_timeslice(&tsg_a, 200);
 	fifo_set_timeslice(&tsg_b, 50);
 	fifo_submit(&tsg_a, &a);
@@ -644,12 +350,11 @@ START_TEST(each_tsg_has_its_own_timeslice)
 }
 END_TEST
 
-static void pending(void *data)
+static void pending(void)
 {
 	struct fifo_burst a = { .kernels = 4, .kernel_ns = 100, .launch_ns = 10 };
 
 	/* launched at 10, 20, 30, 40; the first runs from 10 */
-	(void)data;
 	fifo_submit(&tsg_a, &a);
 	eng_sleep_until(35);
 	fifo_update(&fifo);
@@ -667,14 +372,13 @@ START_TEST(pending_kernels_are_launched_and_not_ended)
 }
 END_TEST
 
-static void random_load(void *data)
+static void random_load(void)
 {
 	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
 	static struct fifo_burst bursts[300];
 	u64 expected[3] = { 0 };
 	u64 busy = 0;
 
-	(void)data;
 	srand(7);
 	for (int i = 0; i < 300; i++) {
 		bursts[i] = (struct fifo_burst){ .kernels = 1 + (u32)rand() % 20,
@@ -699,65 +403,7 @@ START_TEST(all_work_is_done_and_busy_time_adds_up_under_random_load)
 }
 END_TEST
 
-/*
- * A driver whose stall is CPU work until 100, a copy in until 160, then copies both ways; and
- * the date of the last look at it.
- */
-static u64 looked_at_ns;
-
-static struct fifo_stall parts_by_date(void *data, const struct fifo_tsg *tsg, u64 ns)
-{
-	struct fifo_stall parts = { 0 };
-
-	ck_assert_ptr_eq(data, &fifo);
-	ck_assert_ptr_eq(tsg, &tsg_a);
-	if (!ns)
-		looked_at_ns = eng_now();
-	ck_assert_uint_eq(eng_now() - ns, looked_at_ns);
-	for (; looked_at_ns < eng_now(); looked_at_ns++)
-		parts.ns[looked_at_ns < 100 ? FIFO_STALL_CPU :
-			 looked_at_ns < 160 ? FIFO_STALL_IN :
-					      FIFO_STALL_BOTH]++;
-	return parts;
-}
-
-static void stalled_over_samples(void *data)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
-	struct fifo_burst a = ready_burst(1, 1000);
-
-	/* a stalls from 10 to 205. */
-	(void)data;
-	fifo.stall_ops = (struct fifo_stall_ops){ parts_by_date, &fifo };
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	eng_sleep_until(130);
-	fifo_update(&fifo);
-	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);
-	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_IN], 30);
-	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 120);
-	eng_sleep_until(205);
-	map_block(0);
-	fifo_replay(&fifo);
-	eng_sleep_until(500);
-	fifo_update(&fifo);
-	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 195);
-	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);
-	/* 60 ns, and half of 45. The odd ns counts as out. */
-	ck_assert_uint_eq(fifo_stall_in_ns(&tsg_a.stall), 60 + 22);
-	ck_assert_uint_eq(fifo_stall_out_ns(&tsg_a.stall), 23);
-	expect_end(&a, 1205);
-}
-
-START_TEST(each_ns_of_a_fault_episode_belongs_to_one_part)
-{
-	simulate(stalled_over_samples);
-}
-END_TEST
-
-TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
-	  a_tsg_alone_runs_past_its_slice_without_switches,
+TEST_MAIN("fifo", a_tsg_alone_runs_past_its_slice_without_switches,
 	  two_busy_tsgs_alternate_by_slices_and_pay_each_switch,
 	  a_switch_saves_and_restores_the_state_of_kernels_in_execution,
 	  a_newcomer_gets_the_gpu_at_once_from_one_who_outstayed_its_slice,
@@ -769,11 +415,6 @@ TEST_MAIN("fifo", each_ns_of_a_fault_episode_belongs_to_one_part,
 	  bursts_of_one_tsg_run_in_order_and_share_its_host_thread,
 	  a_disabled_tsg_runs_until_preempted_and_then_not_at_all,
 	  every_nanosecond_is_busy_switching_stalled_or_idle,
-	  a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
-	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
-	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
-	  a_kernel_touches_all_of_its_matrix_as_it_begins,
-	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
 	  who_is_thrown_off_does_not_take_the_turn_of_others,
 	  a_killed_tsg_fails_its_bursts_and_nobody_elses, each_tsg_has_its_own_timeslice,
 	  pending_kernels_are_launched_and_not_ended,

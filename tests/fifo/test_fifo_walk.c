@@ -229,12 +229,11 @@ static u64 real_end(void)
 	return walk.burst.finished_ns - start;
 }
 
-static void walks(void *data)
+static void walks(void)
 {
 	u32 compared = 0;
 	u64 expected, end;
 
-	(void)data;
 	fifo_tsg_init(&fifo, &tsg, &table);
 	for (u32 i = 0; i < ROUNDS; i++) {
 		draw_walk();

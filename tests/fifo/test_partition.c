@@ -18,16 +18,12 @@ static const struct fifo_share everything_in_time = { FIFO_ALL_PPM, FIFO_ALL_PPM
 static const struct fifo_share half_in_time = { HALF, HALF, false };
 
 static void simulate(const struct fifo_share *first, const struct fifo_share *second,
-		     void (*body)(void *data))
+		     void (*body)(void))
 {
-	struct fifo_config config = { .timeslice_ns = 100,
-				      .timeslice_scale_ppm = 1000000,
-				      .context_switch_ns = 10,
-				      .outstanding_faults = 256,
-				      .faults_per_block = 32,
-				      .partition_count = second ? 2 : 1,
-				      .partitions = { *first } };
+	struct fifo_config config = small_config;
 
+	config.partition_count = second ? 2 : 1;
+	config.partitions[0] = *first;
 	if (second)
 		config.partitions[1] = *second;
 	world_run(&config, 64, VA, 1, body);
@@ -47,11 +43,10 @@ static struct fifo_burst kernel(u64 kernel_ns, u32 sm_ppm, u32 bandwidth_ppm)
 				    .bandwidth_ppm = bandwidth_ppm };
 }
 
-static void two_equal(void *data)
+static void two_equal(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
 
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
@@ -70,12 +65,11 @@ START_TEST(two_that_can_use_all_sms_take_twice_as_long_beside_each_other)
 }
 END_TEST
 
-static void two_limited(void *data)
+static void two_limited(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
 
 	/* With half of the SMs it takes twice as long, with or without a neighbour. */
-	(void)data;
 	join(&tsg_a, 0, HALF);
 	join(&tsg_b, 0, HALF);
 	fifo_submit(&tsg_a, &alone);
@@ -93,12 +87,11 @@ START_TEST(two_that_are_limited_to_half_do_not_disturb_each_other)
 }
 END_TEST
 
-static void small_and_large(void *data)
+static void small_and_large(void)
 {
 	struct fifo_burst small = kernel(1000, 300000, 0), large = kernel(1000, 700000, 0);
 	struct fifo_burst second = kernel(1000, 300000, 0), all = kernel(1000, 0, 0);
 
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &small);
@@ -121,7 +114,7 @@ START_TEST(a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70)
 }
 END_TEST
 
-static void bound_by_memory(void *data)
+static void bound_by_memory(void)
 {
 	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
 
@@ -130,7 +123,6 @@ static void bound_by_memory(void *data)
 	 * wants: 675 of its work by 900. Then a is alone and gets all it wants: the last 225
 	 * take 225.
 	 */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
@@ -145,12 +137,11 @@ START_TEST(a_pair_that_is_bound_by_memory_shares_bandwidth_max_min)
 }
 END_TEST
 
-static void thirds(void *data)
+static void thirds(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = a;
 
 	/* 333,333 ppm each: 1000 ns of work end at 3000.003. The next whole ns is 3001. */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	join(&tsg_c, 0, FIFO_ALL_PPM);
@@ -172,7 +163,7 @@ START_TEST(what_is_less_than_a_ns_of_work_is_not_lost_between_looks)
 }
 END_TEST
 
-static void gaps(void *data)
+static void gaps(void)
 {
 	struct fifo_burst a = { .kernels = 2, .kernel_ns = 100, .launch_ns = 300 };
 	struct fifo_burst b = kernel(1000, 0, 0);
@@ -181,7 +172,6 @@ static void gaps(void *data)
 	 * a's kernels are launched at 300 and 600, and take 200 each beside b. b has done 300
 	 * by 300, 400 by 500, 500 by 600, 600 by 800. The last 400 run alone.
 	 */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
@@ -204,7 +194,7 @@ static void map_page(void)
 	fifo_replay(&fifo);
 }
 
-static void stalled_in_space(void *data)
+static void stalled_in_space(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = kernel(1000, 0, 0), b = a;
@@ -212,7 +202,6 @@ static void stalled_in_space(void *data)
 	/*
 	 * a stalls until 500 and holds half of the SMs. By then b has done 250. b ends at 2000.
 	 */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	a.touches = &touch;
@@ -234,7 +223,7 @@ START_TEST(one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_othe
 }
 END_TEST
 
-static void stalled_in_a_partition(void *data)
+static void stalled_in_a_partition(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0),
@@ -245,7 +234,6 @@ static void stalled_in_a_partition(void *data)
 	 * c waits for it. From the replay at 5000 on, a needs 200. Its slice was over long ago,
 	 * so it is switched out at once.
 	 */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 1, FIFO_ALL_PPM);
 	join(&tsg_c, 0, FIFO_ALL_PPM);
@@ -272,7 +260,7 @@ START_TEST(a_stall_in_one_partition_blocks_no_other)
 }
 END_TEST
 
-static void slices_in_a_partition(void *data)
+static void slices_in_a_partition(void)
 {
 	struct fifo_burst a = kernel(250, HALF, 0), b = kernel(150, HALF, 0);
 	struct fifo_burst c = kernel(1000, HALF, 0);
@@ -280,7 +268,6 @@ static void slices_in_a_partition(void *data)
 	/*
 	 * a 10-110, b 120-220, a 230-330, b 340-390, a 400-450. c has the other half to itself.
 	 */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	join(&tsg_c, 1, FIFO_ALL_PPM);
@@ -319,11 +306,10 @@ static void run_random_load(u64 seed, u64 *ret_work)
 		ck_assert_uint_eq(tsgs[i]->busy_ns, ret_work[i]);
 }
 
-static void random_load(void *data)
+static void random_load(void)
 {
 	u64 work[3] = { 0 };
 
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	join(&tsg_c, 0, FIFO_ALL_PPM);
@@ -338,12 +324,11 @@ START_TEST(all_work_is_done_in_space_and_no_more_than_one_gpu_can_do)
 }
 END_TEST
 
-static void killed_in_space(void *data)
+static void killed_in_space(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a;
 
 	/* b has done 250 when a is killed. From then on b has all SMs. */
-	(void)data;
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
@@ -375,7 +360,7 @@ static void join_server(u32 limit_ppm)
 	join(&tsg_c, 0, FIFO_ALL_PPM);
 }
 
-static void server_and_another(void *data)
+static void server_and_another(void)
 {
 	struct fifo_burst a = kernel(200, 0, 0), b = a, c = kernel(250, 0, 0);
 
@@ -383,7 +368,6 @@ static void server_and_another(void *data)
 	 * a and b have half of the SMs each: 50 in a slice of 100. Server 10-110, c 120-220,
 	 * server 230-330, c 340-440, server 450-550, c 560-610, server 620-720.
 	 */
-	(void)data;
 	join_server(HALF);
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
@@ -413,7 +397,7 @@ START_TEST(an_mps_server_takes_turns_and_its_clients_share_them)
 }
 END_TEST
 
-static void server_without_work(void *data)
+static void server_without_work(void)
 {
 	struct fifo_burst a = kernel(30, 0, 0), b = kernel(50, 0, 0), c = kernel(100, 0, 0);
 	struct fifo_burst late = kernel(10, 0, 0);
@@ -422,7 +406,6 @@ static void server_without_work(void *data)
 	 * Both can use all SMs: a's 30 take 60, then b's other 20 run alone. The turn ends at
 	 * 90. c runs 100-200. a's next kernel waits for c's end.
 	 */
-	(void)data;
 	join_server(FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
@@ -442,7 +425,7 @@ START_TEST(a_server_gives_way_when_none_of_its_clients_has_work)
 }
 END_TEST
 
-static void stalled_client(void *data)
+static void stalled_client(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0), c = kernel(100, 0, 0);
@@ -453,7 +436,6 @@ static void stalled_client(void *data)
 	 * 100 beside b take 200, of which 100 in this slice. c has no more work, so the server
 	 * runs on.
 	 */
-	(void)data;
 	join_server(FIFO_ALL_PPM);
 	a.touches = &touch;
 	a.touch_count = 1;
@@ -477,7 +459,7 @@ START_TEST(a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run)
 }
 END_TEST
 
-static void settings_of_a_server(void *data)
+static void settings_of_a_server(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = kernel(50, 0, 0);
 
@@ -486,7 +468,6 @@ static void settings_of_a_server(void *data)
 	 * The server's turn ends, and c runs. From 90 on it is the server's turn, and a has all
 	 * SMs.
 	 */
-	(void)data;
 	join_server(FIFO_ALL_PPM);
 	fifo_set_timeslice(&tsg_b, 40);
 	ck_assert_uint_eq(tsg_a.timeslice_ns, 40);
@@ -520,11 +501,10 @@ START_TEST(a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone)
 }
 END_TEST
 
-static void random_load_of_a_server(void *data)
+static void random_load_of_a_server(void)
 {
 	u64 work[3] = { 0 };
 
-	(void)data;
 	join_server(FIFO_ALL_PPM / 3);
 	run_random_load(runner_seed(), work);
 	/* Each client has a third of the SMs, in the server's turns. */
