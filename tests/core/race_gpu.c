@@ -81,15 +81,24 @@ u32 race_part_chunk(void)
 	return chunk;
 }
 
-/* One copy in eight takes some time, and one in 16 fails. */
+/*
+ * One copy in eight takes some time, and one in 16 fails. But an instruction over many blocks
+ * needs too many copies for that: it would never last until pages are mapped remotely.
+ */
 static int race_copy_begins(const struct gvm_page_run *run)
 {
+	struct race_space *space = run->range->space;
 	u32 chance = gpu_roll(64);
+	bool fails;
+
+	gvm_spin_lock(&space->lock);
+	fails = chance % 16 == 1 && !space->together;
+	gvm_spin_unlock(&space->lock);
 
 	race_part_begins(run);
 	if (chance % 8 == 0)
 		race_sleep(1000 * (1 + chance));
-	return chance % 16 == 1 ? -EIO : 0;
+	return fails ? -EIO : 0;
 }
 
 /* The host's tags of the pages of a run. The range's lock is held. */
@@ -178,6 +187,7 @@ static void race_map_pages(void *gpu, void *cookie, u64 va, u32 chunk, u32 offse
 	(void)gpu;
 	gvm_spin_lock(&space->lock);
 	GVM_ASSERT(!pte->pages || (pte->chunk == chunk && pte->offset_pages == offset_pages));
+	GVM_ASSERT(!(pte->remote & page_mask));
 	pte->chunk = chunk;
 	pte->offset_pages = offset_pages;
 	pte->pages |= page_mask;
@@ -194,7 +204,34 @@ static void race_unmap_pages(void *gpu, void *cookie, u64 va, u32 page_mask)
 	gvm_spin_lock(&space->lock);
 	race_pte(space, va)->pages &= ~page_mask;
 	race_pte(space, va)->writable &= ~page_mask;
+	race_pte(space, va)->remote &= ~page_mask;
 	gvm_spin_unlock(&space->lock);
+}
+
+/* One in 16 fails. Empty pages are zero. */
+static int race_map_remote(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
+			   u32 empty_mask)
+{
+	u64 va = range->va + ((u64)index << GVM_CHUNK_SHIFT);
+	struct race_space *space = range->space;
+	struct race_pte *pte = race_pte(space, va);
+	u32 *host = space->host[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
+
+	(void)gpu;
+	gvm_mutex_assert_held(&range->lock);
+	if (!gpu_roll(16))
+		return -ENOMEM;
+	gvm_spin_lock(&space->lock);
+	GVM_ASSERT(!pte->pages && !(pte->remote & page_mask) && !(empty_mask & ~page_mask));
+	for (u32 page = 0; page < GVM_PAGES_PER_BLOCK; page++)
+		if (empty_mask & 1u << page)
+			host[page] = 0;
+	pte->remote |= page_mask;
+	gvm_spin_unlock(&space->lock);
+	gvm_spin_lock(&race_gpu.lock);
+	race_gpu.remotes++;
+	gvm_spin_unlock(&race_gpu.lock);
+	return 0;
 }
 
 /* Faults. */
@@ -365,6 +402,19 @@ static void race_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sampl
 	ret_sample->runtime_ns += chance & 4 ? 1000000 : 0;
 }
 
+/* The TSG of an address space has its number. */
+static u64 race_tsg_accesses(void *gpu, u32 tsg)
+{
+	struct race_space *space = &race_gpu.spaces[tsg];
+	u64 accesses;
+
+	(void)gpu;
+	gvm_spin_lock(&space->lock);
+	accesses = space->accesses;
+	gvm_spin_unlock(&space->lock);
+	return accesses;
+}
+
 void race_new_tsg(u32 id)
 {
 	gvm_mutex_lock(&race_gpu.device.tsg_mutex);
@@ -383,6 +433,7 @@ static const struct gvm_gpu_ops race_gpu_ops = {
 	.tsgs_enable = race_tsgs_enable,
 	.tsg_sample = race_tsg_sample,
 	.tsg_preempt = race_tsg_preempt,
+	.tsg_accesses = race_tsg_accesses,
 };
 
 static const struct gvm_mmu_ops race_mmu_ops = {
@@ -395,6 +446,7 @@ static const struct gvm_mmu_ops race_mmu_ops = {
 	.fence_passed = race_fence_passed,
 	.map = race_map_pages,
 	.unmap = race_unmap_pages,
+	.map_remote = race_map_remote,
 };
 
 int race_gpu_init(u64 seed, u32 features)
@@ -482,7 +534,7 @@ void race_unmap(struct race_space *space)
 	for (u32 i = 0; i < RACE_RANGES; i++)
 		gvm_range_destroy(&space->ranges[i]);
 	for (u32 i = 0; i < RACE_BLOCKS; i++)
-		GVM_ASSERT(!space->ptes[i].pages);
+		GVM_ASSERT(!space->ptes[i].pages && !space->ptes[i].remote);
 }
 
 static u32 race_range_of(u32 page)
@@ -515,6 +567,7 @@ void race_fault(struct race_space *space, u32 page, enum gvm_access access)
 	struct gvm_fault fault = {
 		.space = space,
 		.va = RACE_VA + ((u64)page << GVM_PAGE_SHIFT),
+		.tsg = (u32)(space - race_gpu.spaces),
 		.access = (u8)access,
 	};
 
@@ -525,21 +578,33 @@ void race_fault(struct race_space *space, u32 page, enum gvm_access access)
 	gvm_wake_up_all(&race_gpu.faulted);
 }
 
+/* Find the page if its PTE permits the access. NULL: the access faults. Space's lock held. */
+static u32 *race_place_locked(struct race_space *space, u32 page, bool write)
+{
+	u32 block = page / GVM_PAGES_PER_BLOCK, in_block = page % GVM_PAGES_PER_BLOCK;
+	const struct race_pte *pte = &space->ptes[block];
+
+	if (pte->remote & 1u << in_block)
+		return &space->host[block][in_block];
+	if (!((write ? pte->writable : pte->pages) & 1u << in_block))
+		return NULL;
+	return &race_gpu.contents[pte->chunk][pte->offset_pages + in_block];
+}
+
 /* Try the access once. Returns whether a PTE allowed it. */
 static bool race_try(struct race_space *space, u32 page, bool write, u32 *tag)
 {
-	const struct race_pte *pte = &space->ptes[page / GVM_PAGES_PER_BLOCK];
-	u32 in_block = page % GVM_PAGES_PER_BLOCK;
-	bool mapped;
+	u32 *place;
 
 	gvm_spin_lock(&space->lock);
-	mapped = (write ? pte->writable : pte->pages) & 1u << in_block;
-	if (mapped && write)
-		race_gpu.contents[pte->chunk][pte->offset_pages + in_block] = *tag;
-	else if (mapped)
-		*tag = race_gpu.contents[pte->chunk][pte->offset_pages + in_block];
+	place = race_place_locked(space, page, write);
+	if (place && write)
+		*place = *tag;
+	else if (place)
+		*tag = *place;
+	space->accesses += place != NULL;
 	gvm_spin_unlock(&space->lock);
-	return mapped;
+	return place;
 }
 
 static u64 race_cancelled(struct race_space *space)
@@ -562,6 +627,19 @@ static u64 race_replays(void)
 	return replays;
 }
 
+/* Does an access end before it is finished? @cancelled: faults cancelled before it. */
+static bool race_gives_up(struct race_space *space, u64 cancelled)
+{
+	return race_cancelled(space) != cancelled || gvm_give_way() ||
+	       gvm_device_is_lost(&race_gpu.device);
+}
+
+static void race_await_replay(u64 replays)
+{
+	(void)gvm_wait_event_timeout_ns(&race_gpu.replayed, race_replays() != replays,
+					RACE_PATIENCE_NS);
+}
+
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
 {
 	u64 cancelled = race_cancelled(space);
@@ -569,12 +647,58 @@ bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
 	while (!race_try(space, page, write, tag)) {
 		u64 replays = race_replays();
 
-		if (race_cancelled(space) != cancelled || gvm_give_way() ||
-		    gvm_device_is_lost(&race_gpu.device))
+		if (race_gives_up(space, cancelled))
 			return false;
 		race_fault(space, page, write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ);
-		(void)gvm_wait_event_timeout_ns(&race_gpu.replayed, race_replays() != replays,
-						RACE_PATIENCE_NS);
+		race_await_replay(replays);
 	}
 	return true;
+}
+
+/* Try the instruction once. Returns the blocks whose pages fault; 0: it has finished. */
+static u32 race_try_together(struct race_space *space, u32 first, u32 count, u32 in_block,
+			     u32 tag)
+{
+	u32 *places[RACE_BLOCKS], missing = 0;
+
+	gvm_spin_lock(&space->lock);
+	for (u32 i = 0; i < count; i++) {
+		u32 page = (first + i) * GVM_PAGES_PER_BLOCK + in_block;
+
+		places[i] = race_place_locked(space, page, true);
+		missing |= places[i] ? 0 : 1u << i;
+	}
+	for (u32 i = 0; i < count && !missing; i++)
+		*places[i] = tag;
+	space->accesses += !missing;
+	gvm_spin_unlock(&space->lock);
+	return missing;
+}
+
+static void race_set_together(struct race_space *space, bool together)
+{
+	gvm_spin_lock(&space->lock);
+	space->together = together;
+	gvm_spin_unlock(&space->lock);
+}
+
+bool race_store_together(struct race_space *space, u32 first, u32 count, u32 in_block, u32 tag)
+{
+	u64 cancelled = race_cancelled(space);
+	u32 missing;
+
+	race_set_together(space, true);
+	while ((missing = race_try_together(space, first, count, in_block, tag))) {
+		u64 replays = race_replays();
+
+		if (race_gives_up(space, cancelled))
+			break;
+		for (u32 i = 0; i < count; i++)
+			if (missing & 1u << i)
+				race_fault(space, (first + i) * GVM_PAGES_PER_BLOCK + in_block,
+					   GVM_ACCESS_WRITE);
+		race_await_replay(replays);
+	}
+	race_set_together(space, false);
+	return !missing;
 }

@@ -34,13 +34,19 @@ struct race_space {
 	struct gvm_spinlock lock;	      /* guards the fields up to @ptes */
 	bool open;			      /* the ranges are mapped */
 	u64 cancelled;			      /* cancelled faults, ever */
+	u64 accesses;			      /* finished accesses of its one TSG, ever */
+	bool together; /* in an instruction over many blocks: none of its copies fails */
 	struct race_pte {
 		u32 chunk;
 		u32 offset_pages;
-		u32 pages;    /* mapped pages */
-		u32 writable; /* mapped pages that permit writes */
+		u32 pages;    /* mapped pages of the chunk */
+		u32 writable; /* of these, pages that permit writes */
+		u32 remote;   /* pages mapped from host memory */
 	} ptes[RACE_BLOCKS];
-	/* Guarded by the lock of the block's range. */
+	/*
+	 * Remote pages: guarded by @lock, since the GPU uses them. Others: guarded by the lock
+	 * of the block's range.
+	 */
 	u32 host[RACE_BLOCKS][GVM_PAGES_PER_BLOCK];
 };
 
@@ -63,7 +69,7 @@ struct race_gpu {
 	u32 queued;
 	u64 replays;
 	u64 out_sequence;
-	u64 copies_out, copies_in, services, hints, partial_evictions;
+	u64 copies_out, copies_in, services, hints, partial_evictions, remotes;
 	u32 part_chunk; /* the last one in which a part was copied or cleared */
 
 	/*
@@ -112,6 +118,13 @@ u32 race_discard(struct race_space *space, u32 page, u32 count);
  * or the GPU is lost.
  */
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
+
+/*
+ * One instruction of a warp, which stores @tag to page @in_block of each of @count blocks. It
+ * finishes when all of these pages are mapped at once. Returns false as race_access() does;
+ * then it has stored nothing.
+ */
+bool race_store_together(struct race_space *space, u32 first, u32 count, u32 in_block, u32 tag);
 
 /* Write a fault record and return at once, as a prefetch does. */
 void race_fault(struct race_space *space, u32 page, enum gvm_access access);

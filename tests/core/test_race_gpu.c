@@ -2,10 +2,11 @@
 /*
  * The core on a GPU with threads that really run side by side, which the simulator never has:
  * in user space under ThreadSanitizer, in a kernel on its own processors. There are faults,
- * evictors, writes of limits and settings, unevictable memory and discards, listeners, and
- * processes that exit in the middle. A driver takes chunks by force, suspends the GPU, or loses
- * it. Any container may get any chunk. The books must balance, each load must return what was
- * stored, and every thread must end.
+ * instructions over more blocks than a container may have chunks, evictors, writes of limits and
+ * settings, unevictable memory and discards, listeners, and processes that exit in the middle.
+ * A driver takes chunks by force, suspends the GPU, or loses it. Any container may get any
+ * chunk. The books must balance, each load must return what was stored, and every thread must
+ * end.
  */
 #include "gvm/activity.h"
 #include "gvm/clock.h"
@@ -81,6 +82,25 @@ static void process_access(struct process *me)
 	me->side.count++;
 }
 
+/* One instruction over many blocks: more than the container may have chunks, at times. */
+static void process_access_together(struct process *me)
+{
+	struct race_dice *dice = &me->side.dice;
+	u32 first = race_roll(dice, RACE_BLOCKS), in_block = race_roll(dice, RACE_SMALL);
+	u32 count = 1 + race_roll(dice, RACE_BLOCKS - first);
+	u32 tag = race_roll(dice, U32_MAX);
+
+	if (!race_store_together(me->space, first, count, in_block, tag))
+		return;
+	for (u32 block = first; block < first + count; block++) {
+		u32 page = block * GVM_PAGES_PER_BLOCK + in_block;
+
+		me->tags[page] = tag;
+		me->discarded[page] = false;
+	}
+	me->side.count++;
+}
+
 static void process_discard(struct process *me)
 {
 	struct race_dice *dice = &me->side.dice;
@@ -123,6 +143,9 @@ static void process_step(struct process *me)
 		break;
 	case 20 ... 23:
 		process_pin(me);
+		break;
+	case 24 ... 31:
+		process_access_together(me);
 		break;
 	default:
 		process_access(me);
@@ -202,6 +225,7 @@ static void writer_get_evictor(struct writer *me, struct gvm_container *containe
 static void writer_step(struct writer *me, struct gvm_container *container)
 {
 	struct race_dice *dice = &me->side.dice;
+	u32 chunks;
 
 	switch (race_roll(dice, 10)) {
 	case 0:
@@ -209,7 +233,9 @@ static void writer_step(struct writer *me, struct gvm_container *container)
 		write_limit(container, "hmem.limit", GVM_NO_LIMIT);
 		break;
 	case 1 ... 2:
-		write_limit(container, "gmem.limit.high", race_roll(dice, RACE_CHUNKS) * CHUNK);
+		/* One in two is less than an instruction needs. */
+		chunks = race_roll(dice, race_roll(dice, 2) ? RACE_CHUNKS : RACE_BIG);
+		write_limit(container, "gmem.limit.high", chunks * CHUNK);
 		break;
 	case 3 ... 4:
 		write_limit(container, "gmem.limit.low",
@@ -580,10 +606,10 @@ static void race(u32 features)
 	for (i = 0; i < RACE_SPACES; i++)
 		accesses += processes[i].side.count;
 	printf("accesses %llu, services %llu, copies in %llu, out %llu, hints %llu, rpcs %llu, "
-	       "events %llu, taken %u, suspends %u, partial evictions %llu\n",
+	       "events %llu, taken %u, suspends %u, partial evictions %llu, remotes %llu\n",
 	       accesses, race_gpu.services, race_gpu.copies_in, race_gpu.copies_out,
 	       race_gpu.hints, race_gpu.rpcs, hearers[0].side.count + hearers[1].side.count,
-	       driver.taken, driver.suspends, race_gpu.partial_evictions);
+	       driver.taken, driver.suspends, race_gpu.partial_evictions, race_gpu.remotes);
 	ck_assert_uint_gt(accesses, GPU_STEPS);
 	ck_assert_uint_gt(race_gpu.copies_out, GPU_STEPS / 32);
 	ck_assert_uint_gt(race_gpu.copies_in, GPU_STEPS / 32);
@@ -594,6 +620,8 @@ static void race(u32 features)
 	ck_assert_uint_gt(driver.taken, 0);
 	ck_assert_uint_gt(driver.suspends, 0);
 	/* The kernel's run is short and may have none. */
+	if (GPU_STEPS > 1000)
+		ck_assert_uint_gt(race_gpu.remotes, 0);
 	if (race_gpu.device.payers && GPU_STEPS > 1000)
 		ck_assert_uint_gt(race_gpu.partial_evictions, 0);
 }
