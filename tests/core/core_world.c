@@ -100,7 +100,16 @@ static void world_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_samp
 	*ret_sample = me->samples[tsg];
 }
 
+static u64 world_tsg_accesses(void *gpu, u32 tsg)
+{
+	struct world *me = gpu;
+
+	ck_assert_uint_lt(tsg, WORLD_TSGS);
+	return me->accesses[tsg];
+}
+
 static const struct gvm_gpu_ops world_ops = {
+	.tsg_accesses = world_tsg_accesses,
 	.tsg_set_timeslice = world_tsg_set_timeslice,
 	.tsgs_disable = world_tsgs_disable,
 	.tsgs_enable = world_tsgs_enable,

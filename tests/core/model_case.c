@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Cases: the name of each operation, and how the core does it, side by side with the model. */
 #include "model_case.h"
+#include "case_remote.h"
 #include "core_world.h"
 
 #include "gvm/activity.h"
@@ -291,6 +292,52 @@ static u32 core_activity(const struct model_op *op)
 	return true;
 }
 
+static u32 core_map(const struct model_op *op)
+{
+	return (u32)case_remote_map(op->container, containers[op->container]);
+}
+
+static u32 core_unmap(const struct model_op *op)
+{
+	u32 left = containers[op->container]->refs - 1;
+
+	if (left == 0)
+		containers[op->container] = NULL;
+	case_remote_unmap(op->container);
+	return left;
+}
+
+static u32 core_access(const struct model_op *op)
+{
+	world.accesses[op->value]++;
+	return 0;
+}
+
+static u32 core_return(const struct model_op *op)
+{
+	case_remote_return(op->container, op->chunk, MODEL_RETURN_TSG(op->value),
+			   MODEL_RETURN_TIMES(op->value));
+	return 0;
+}
+
+static u32 core_stuck(const struct model_op *op)
+{
+	return case_remote_is_stuck(op->container, op->chunk, (u32)op->value);
+}
+
+static u32 core_remote(const struct model_op *op)
+{
+	return (u32)case_remote_map_pages(op->container, op->chunk,
+					  MODEL_REMOTE_PAGES(op->value),
+					  MODEL_REMOTE_FAILS(op->value));
+}
+
+static u32 core_end_remote(const struct model_op *op)
+{
+	case_remote_end(containers[op->container]);
+	return 0;
+}
+
 #define OP(name, has)                                 \
 	{                                             \
 #name, has, model_##name, core_##name \
@@ -337,6 +384,13 @@ static const struct {
 	[MODEL_RESUME] = OP(resume, 0),
 	[MODEL_LOSE] = OP(lose, 0),
 	[MODEL_ACTIVITY] = OP(activity, CASE_HAS_VALUE),
+	[MODEL_MAP] = OP(map, CASE_HAS_CONTAINER),
+	[MODEL_UNMAP] = OP(unmap, CASE_HAS_CONTAINER),
+	[MODEL_ACCESS] = OP(access, CASE_HAS_VALUE),
+	[MODEL_RETURN] = OP(return, CASE_HAS_CONTAINER | CASE_HAS_CHUNK | CASE_HAS_VALUE),
+	[MODEL_STUCK] = OP(stuck, CASE_HAS_CONTAINER | CASE_HAS_CHUNK | CASE_HAS_VALUE),
+	[MODEL_REMOTE] = OP(remote, CASE_HAS_CONTAINER | CASE_HAS_CHUNK | CASE_HAS_VALUE),
+	[MODEL_END_REMOTE] = OP(end_remote, CASE_HAS_CONTAINER),
 };
 
 u32 case_op_has(u8 kind)
@@ -384,6 +438,15 @@ static void compare_container(u32 slot)
 	expect("full", slot, core->is_swap_full, model_is_full(expected));
 	expect("references", slot, core->refs, expected->refs);
 	expect("processes", slot, core->processes, expected->processes);
+	expect("hmem events", slot, core->events[GVM_EVENT_HMEM], expected->hmem_events);
+	expect("remote events", slot, core->events[GVM_EVENT_REMOTE], expected->remote_events);
+	for (u32 i = 0; i < MODEL_BLOCKS && expected->mapped; i++) {
+		const struct gvm_block *block = case_remote_block(slot, i);
+
+		expect("pages on the host", slot, block->on_host, expected->block[i].on_host);
+		expect("charged pages", slot, block->swapped, expected->block[i].on_host);
+		expect("remote pages", slot, block->remote, expected->block[i].remote);
+	}
 }
 
 static void compare_chunk(u32 chunk)
@@ -430,8 +493,12 @@ static void do_end(void)
 			continue;
 		do_op(&op);
 		op.kind = MODEL_SWAP_IN;
-		op.value = model.container[slot].swapped_bytes;
+		op.value = model.container[slot].swapped_bytes -
+			   model_range_bytes(&model.container[slot]);
 		do_op(&op);
+		op.kind = MODEL_UNMAP;
+		if (model.container[slot].mapped)
+			do_op(&op);
 		while (model.container[slot].live) {
 			op.kind = MODEL_PUT;
 			if (!model_allows(&op))
@@ -440,6 +507,7 @@ static void do_end(void)
 		}
 	}
 	expect("check", 0, (u64)gvm_check(device), 0);
+	case_remote_destroy();
 	gvm_device_destroy(device);
 	expect("allocations left", 0, world.live, 0);
 }
@@ -449,6 +517,7 @@ static void do_case(const struct model_case *tried)
 	u32 *i = &report->op;
 
 	world_init(tried->chunks);
+	case_remote_init(device);
 	model_init(tried->chunks);
 	for (*i = 0; *i < tried->count; (*i)++) {
 		if (!model_allows(&tried->ops[*i]))

@@ -44,6 +44,15 @@ static u64 draw_value(u64 *state, u32 kind, u32 chunks, u32 tgids)
 		return below(state, 6);
 	case MODEL_ACTIVITY:
 		return below(state, 4);
+	case MODEL_ACCESS:
+	case MODEL_STUCK:
+		return below(state, MODEL_TSGS);
+	case MODEL_RETURN:
+		return below(state, MODEL_TSGS) | (1 + below(state, 20)) << 8;
+	case MODEL_REMOTE:
+		/* One in eight fails. */
+		return (u32)(case_random(state) & case_random(state)) | (u64)!below(state, 8)
+										<< 32;
 	case MODEL_SWAP_OUT:
 	case MODEL_SWAP_IN:
 		return below(state, 64) * GVM_PAGE_BYTES;
@@ -76,6 +85,10 @@ static u32 draw_weights(u64 *state, u32 *weights)
 		[MODEL_TAKE] = 3,	  [MODEL_IS_PICKED] = 1,
 		[MODEL_TAKE_RANGE] = 1,	  [MODEL_QUIESCE] = 1,
 		[MODEL_RESUME] = 1,	  [MODEL_ACTIVITY] = 1,
+		[MODEL_MAP] = 4,	  [MODEL_UNMAP] = 1,
+		[MODEL_ACCESS] = 2,	  [MODEL_RETURN] = 8,
+		[MODEL_STUCK] = 8,	  [MODEL_REMOTE] = 6,
+		[MODEL_END_REMOTE] = 2,
 	};
 	u32 total = 0, i;
 
@@ -98,6 +111,14 @@ static u8 draw_kind(u64 *state, const u32 *weights, u32 total)
 	return kind;
 }
 
+/* The chunks, or blocks, that an operation of a kind can name. */
+static u32 draw_chunks(u32 kind)
+{
+	bool block = kind == MODEL_RETURN || kind == MODEL_STUCK || kind == MODEL_REMOTE;
+
+	return block ? MODEL_BLOCKS : MODEL_CHUNKS;
+}
+
 /* Find an allowed operation of a kind, in at most 16 tries. */
 static bool draw_op(u64 *state, u8 kind, u32 chunks, u32 tgids, struct model_op *op)
 {
@@ -111,7 +132,7 @@ static bool draw_op(u64 *state, u8 kind, u32 chunks, u32 tgids, struct model_op 
 		if (has & CASE_HAS_CONTAINER)
 			op->container = (u8)below(state, slots);
 		if (has & CASE_HAS_CHUNK)
-			op->chunk = (u8)below(state, chunks);
+			op->chunk = (u8)below(state, min(chunks, draw_chunks(kind)));
 		if (has & CASE_HAS_VALUE)
 			op->value = draw_value(state, kind, chunks, tgids);
 		if (model_allows(op))

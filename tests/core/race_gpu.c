@@ -81,6 +81,22 @@ u32 race_part_chunk(void)
 	return chunk;
 }
 
+/* The address of a block of a range, its PTEs, and the bits of a run's pages in these. */
+static u64 race_va(const struct gvm_range *range, u32 index)
+{
+	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
+}
+
+static struct race_pte *race_pte(struct race_space *space, u64 va)
+{
+	return &space->ptes[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
+}
+
+static u32 race_mask(const struct gvm_page_run *run)
+{
+	return (u32)(((1ull << run->page_count) - 1) << run->first_page);
+}
+
 /*
  * One copy in eight takes some time, and one in 16 fails. But an instruction over many blocks
  * needs too many copies for that: it would never last until pages are mapped remotely.
@@ -88,10 +104,13 @@ u32 race_part_chunk(void)
 static int race_copy_begins(const struct gvm_page_run *run)
 {
 	struct race_space *space = run->range->space;
+	const struct race_pte *pte = race_pte(space, race_va(run->range, run->index));
 	u32 chance = gpu_roll(64);
 	bool fails;
 
 	gvm_spin_lock(&space->lock);
+	/* A write to a mapped page after the start of its copy would be lost. */
+	GVM_ASSERT(!((pte->pages | pte->remote) & race_mask(run)));
 	fails = chance % 16 == 1 && !space->together;
 	gvm_spin_unlock(&space->lock);
 
@@ -105,7 +124,7 @@ static int race_copy_begins(const struct gvm_page_run *run)
 static u32 *race_host(const struct gvm_page_run *run)
 {
 	struct race_space *space = run->range->space;
-	u64 block = ((run->range->va - RACE_VA) >> GVM_CHUNK_SHIFT) + run->index;
+	u64 block = (race_va(run->range, run->index) - RACE_VA) >> GVM_CHUNK_SHIFT;
 
 	gvm_mutex_assert_held(&run->range->lock);
 	return &space->host[block][run->first_page];
@@ -173,11 +192,6 @@ static bool race_fence_passed(void *gpu, const struct gvm_fence *fence)
 
 /* Page tables. */
 
-static struct race_pte *race_pte(struct race_space *space, u64 va)
-{
-	return &space->ptes[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
-}
-
 static void race_map_pages(void *gpu, void *cookie, u64 va, u32 chunk, u32 offset_pages,
 			   u32 page_mask, enum gvm_access access)
 {
@@ -212,10 +226,9 @@ static void race_unmap_pages(void *gpu, void *cookie, u64 va, u32 page_mask)
 static int race_map_remote(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
 			   u32 empty_mask)
 {
-	u64 va = range->va + ((u64)index << GVM_CHUNK_SHIFT);
 	struct race_space *space = range->space;
-	struct race_pte *pte = race_pte(space, va);
-	u32 *host = space->host[(va - RACE_VA) >> GVM_CHUNK_SHIFT];
+	struct race_pte *pte = race_pte(space, race_va(range, index));
+	u32 *host = space->host[pte - space->ptes];
 
 	(void)gpu;
 	gvm_mutex_assert_held(&range->lock);
@@ -640,6 +653,26 @@ static void race_await_replay(u64 replays)
 					RACE_PATIENCE_NS);
 }
 
+void race_peek(struct race_dice *dice)
+{
+	struct race_space *space = &race_gpu.spaces[race_roll(dice, RACE_SPACES)];
+	u32 page = race_roll(dice, GVM_PAGES_PER_BLOCK);
+
+	gvm_spin_lock(&space->lock);
+	for (u32 block = 0; block < RACE_BLOCKS; block++) {
+		u32 remote = space->ptes[block].remote;
+		volatile u32 *place;
+
+		/* A remote page, if there is one. */
+		if (remote && !(remote & 1u << page))
+			page = (u32)__ffs(remote);
+		place = race_place_locked(space, block * GVM_PAGES_PER_BLOCK + page, true);
+		if (place)
+			*place = *place;
+	}
+	gvm_spin_unlock(&space->lock);
+}
+
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag)
 {
 	u64 cancelled = race_cancelled(space);
@@ -693,6 +726,11 @@ bool race_store_together(struct race_space *space, u32 first, u32 count, u32 in_
 
 		if (race_gives_up(space, cancelled))
 			break;
+		/* As another thread of the process would. */
+		if (!gpu_roll(4))
+			race_discard(space,
+				     (first + gpu_roll(count)) * GVM_PAGES_PER_BLOCK + in_block,
+				     1);
 		for (u32 i = 0; i < count; i++)
 			if (missing & 1u << i)
 				race_fault(space, (first + i) * GVM_PAGES_PER_BLOCK + in_block,

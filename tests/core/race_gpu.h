@@ -120,9 +120,16 @@ u32 race_discard(struct race_space *space, u32 page, u32 count);
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
 
 /*
+ * Accesses by another TSG, to a page of each block of a space: each stores the tag that the page
+ * has, if a PTE allows it, and faults never. So the GPU also writes while a thread waits for a
+ * fault.
+ */
+void race_peek(struct race_dice *dice);
+
+/*
  * One instruction of a warp, which stores @tag to page @in_block of each of @count blocks. It
- * finishes when all of these pages are mapped at once. Returns false as race_access() does;
- * then it has stored nothing.
+ * finishes when all of these pages are mapped at once. Meanwhile some of them are discarded.
+ * Returns false as race_access() does; then it has stored nothing.
  */
 bool race_store_together(struct race_space *space, u32 first, u32 count, u32 in_block, u32 tag);
 

@@ -182,10 +182,14 @@ bool model_is_protected(const struct model_container *container)
 }
 
 /* A chunk that is being evicted counts as swapped before it is on the host. */
+u64 model_host_bytes(const struct model_container *container)
+{
+	return container->swapped_bytes + leaving_bytes(container);
+}
+
 bool model_is_full(const struct model_container *container)
 {
-	return container->swapped_bytes + leaving_bytes(container) + CHUNK_BYTES >
-	       container->hmem_bytes;
+	return model_host_bytes(container) + CHUNK_BYTES > container->hmem_bytes;
 }
 
 static bool is_shielded(const struct model_container *container)
@@ -666,14 +670,16 @@ static bool allows_container(const struct model_op *op)
 	case MODEL_DETACH:
 		return may_put(container) && container->processes > 0;
 	case MODEL_PUT:
-		return may_put(container) && container->refs > container->processes;
+		return may_put(container) &&
+		       container->refs > container->processes + container->mapped;
 	case MODEL_CHARGE_UNPIN:
 		return container->live && container->pinned > 0;
 	case MODEL_CHARGE_PIN:
 	case MODEL_CANCEL:
 		return container->live && container->reserved > 0;
 	case MODEL_SWAP_IN:
-		return container->live && container->swapped_bytes >= op->value;
+		return container->live &&
+		       container->swapped_bytes - model_range_bytes(container) >= op->value;
 	default:
 		return container->live;
 	}
@@ -694,6 +700,14 @@ bool model_allows(const struct model_op *op)
 		return true;
 	case MODEL_ACTIVITY:
 		return op->value < ACTIVITIES;
+	case MODEL_MAP:
+	case MODEL_UNMAP:
+	case MODEL_ACCESS:
+	case MODEL_RETURN:
+	case MODEL_STUCK:
+	case MODEL_REMOTE:
+	case MODEL_END_REMOTE:
+		return model_allows_remote(op);
 	case MODEL_BIND:
 	case MODEL_UNCHARGE:
 	case MODEL_TOUCH:

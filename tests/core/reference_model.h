@@ -22,6 +22,10 @@
 #define MODEL_CONTAINERS 6u
 #define MODEL_NONE	 0xffffffffu
 
+/* Remote mappings: blocks of the range of a container, and TSGs. */
+#define MODEL_BLOCKS 4u
+#define MODEL_TSGS   4u
+
 /* The operations, in the order of the table in model_case.c. */
 enum model_op_kind {
 	MODEL_ATTACH,
@@ -58,21 +62,42 @@ enum model_op_kind {
 	MODEL_QUIESCE,
 	MODEL_RESUME,
 	MODEL_LOSE,
-	MODEL_ACTIVITY, /* begin an activity and end it at once */
+	MODEL_ACTIVITY,	  /* begin an activity and end it at once */
+	MODEL_MAP,	  /* make the container's range; no page of it comes to the device */
+	MODEL_UNMAP,	  /* destroy it */
+	MODEL_ACCESS,	  /* a TSG finishes an access */
+	MODEL_RETURN,	  /* a fault of a TSG has brought a block in, so many times */
+	MODEL_STUCK,	  /* does a block come in again and again for one access of a TSG? */
+	MODEL_REMOTE,	  /* map pages of a block from host memory; the device may fail */
+	MODEL_END_REMOTE, /* unmap all such pages of the container */
 	MODEL_OPS,
 };
 
 struct model_op {
 	u8 kind;      /* enum model_op_kind */
 	u8 container; /* a slot; a new container takes the lowest free one */
-	u8 chunk;
-	u64 value; /* by kind: a tgid, looks, chunks, an activity, or bytes */
+	u8 chunk;     /* or a block of the container's range */
+	u64 value;    /* by kind: a tgid, looks, chunks, an activity, a TSG, pages, or bytes */
 };
+
+/* The values of MODEL_RETURN and MODEL_REMOTE. */
+#define MODEL_RETURN_MOST	  64u
+#define MODEL_RETURN_TSG(value)	  ((u32)((value)&0xff))
+#define MODEL_RETURN_TIMES(value) ((u32)((value) >> 8))
+#define MODEL_REMOTE_PAGES(value) ((u32)(value))
+#define MODEL_REMOTE_FAILS(value) ((value) >> 32 != 0)
 
 /* A list of chunks or of containers, without repeats. */
 struct model_queue {
 	u32 entry[MODEL_CHUNKS];
 	u32 count;
+};
+
+/* A block of a container's range: the pages with data in host memory, those mapped there. */
+struct model_block {
+	u32 on_host, remote;
+	u32 tsg, times; /* it came in so many times in a row for this TSG */
+	u64 accesses;	/* that the TSG had finished, each time */
 };
 
 struct model_container {
@@ -81,6 +106,9 @@ struct model_container {
 	u64 high_bytes, low_bytes, hmem_bytes;
 	u32 reserved, pinned, peak;
 	u64 swapped_bytes, high_events, oom_events, taken_events, evicted;
+	u64 hmem_events, remote_events;
+	bool mapped; /* it has a range */
+	struct model_block block[MODEL_BLOCKS];
 	struct model_queue own;	     /* its chunks in its own order */
 	struct model_queue shielded; /* the chunks of @own that are off the global order */
 };
@@ -100,6 +128,7 @@ struct model {
 	struct model_queue turns; /* containers with chunks, in their order of giving */
 	u32 asks;		  /* how often the device was asked about a chunk */
 	bool quiesced, lost;
+	u64 accesses[MODEL_TSGS];
 };
 
 extern struct model model;
@@ -118,6 +147,13 @@ bool model_is_protected(const struct model_container *container);
  * count.
  */
 bool model_is_full(const struct model_container *container);
+
+/* Bytes that count against its hmem limit: swapped ones, and chunks that are being evicted. */
+u64 model_host_bytes(const struct model_container *container);
+
+/* Of the swapped bytes, those of its range; and what is allowed there: reference_remote.c. */
+u64 model_range_bytes(const struct model_container *container);
+bool model_allows_remote(const struct model_op *op);
 
 /* Chunks charged over all containers. */
 u32 model_bound(void);
@@ -157,5 +193,12 @@ u32 model_quiesce(const struct model_op *op);
 u32 model_resume(const struct model_op *op);
 u32 model_lose(const struct model_op *op);
 u32 model_activity(const struct model_op *op);
+u32 model_map(const struct model_op *op);
+u32 model_unmap(const struct model_op *op);
+u32 model_access(const struct model_op *op);
+u32 model_return(const struct model_op *op);
+u32 model_stuck(const struct model_op *op);
+u32 model_remote(const struct model_op *op);
+u32 model_end_remote(const struct model_op *op);
 
 #endif

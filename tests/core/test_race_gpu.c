@@ -67,10 +67,9 @@ static void process_end(struct process *me)
 	gvm_container_detach(me->container);
 }
 
-static void process_access(struct process *me)
+static void process_access(struct process *me, u32 page)
 {
 	struct race_dice *dice = &me->side.dice;
-	u32 page = race_page(dice);
 	bool write = race_roll(dice, 2);
 	u32 tag = race_roll(dice, U32_MAX);
 
@@ -90,15 +89,23 @@ static void process_access_together(struct process *me)
 	u32 count = 1 + race_roll(dice, RACE_BLOCKS - first);
 	u32 tag = race_roll(dice, U32_MAX);
 
-	if (!race_store_together(me->space, first, count, in_block, tag))
-		return;
+	bool stored = race_store_together(me->space, first, count, in_block, tag);
+
 	for (u32 block = first; block < first + count; block++) {
 		u32 page = block * GVM_PAGES_PER_BLOCK + in_block;
 
-		me->tags[page] = tag;
-		me->discarded[page] = false;
+		me->tags[page] = stored ? tag : me->tags[page];
+		me->discarded[page] = !stored;
 	}
-	me->side.count++;
+	me->side.count += stored;
+	/* A fault on one page of a block whose other pages may be remote. */
+	if (race_roll(dice, 2)) {
+		u32 page = (first + race_roll(dice, count)) * GVM_PAGES_PER_BLOCK + in_block;
+
+		race_discard(me->space, page, 1);
+		me->discarded[page] = true;
+		process_access(me, page);
+	}
 }
 
 static void process_discard(struct process *me)
@@ -148,7 +155,7 @@ static void process_step(struct process *me)
 		process_access_together(me);
 		break;
 	default:
-		process_access(me);
+		process_access(me, race_page(dice));
 	}
 }
 
@@ -462,6 +469,7 @@ static void picker_step(struct picker *me)
 	default:
 		gvm_clock_touch(device, chunk);
 	}
+	race_peek(dice);
 	me->side.count++;
 }
 

@@ -396,12 +396,12 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 			   struct gvm_fence *fence, bool *ret_needs_room)
 {
 	struct gvm_block *block = &range->blocks[request->index];
-	u32 missing = request->pages & block->valid & ~block->remote;
+	u32 missing, wanted;
 	int status = 0;
 	bool stuck;
-	u32 wanted;
 
 	gvm_mutex_lock(&range->lock);
+	missing = request->pages & block->valid & ~block->remote;
 	stuck = gvm_block_is_stuck_locked(range, block, request->tsg);
 	wanted = block_wanted(block, request);
 	if (range->dying)

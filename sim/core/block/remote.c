@@ -63,7 +63,7 @@ void gvm_block_note_return_locked(struct gvm_range *range, struct gvm_block *blo
 		return;
 	if (!remote_is_same_access(block, tsg, accesses))
 		block->returns = 0;
-	else if (block->returns < GVM_STUCK_RETURNS)
+	if (block->returns < GVM_STUCK_RETURNS)
 		block->returns++;
 	block->in_tsg = tsg;
 	block->in_accesses = accesses;

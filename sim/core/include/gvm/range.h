@@ -60,7 +60,7 @@ struct gvm_block {
 	u32 remote;	  /* of on_host: mapped there, see block/remote.c */
 	u32 in_tsg;	  /* the TSG whose fault brought it in last */
 	u64 in_accesses;  /* accesses that this TSG had finished then */
-	u8 returns;	  /* times that it has come in since for the same access */
+	u8 returns;	  /* times in a row that it has come in for the same access */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
 
