@@ -13,11 +13,16 @@
  *	l                        the GPU is lost for good
  *	kX                       RM takes chunks by force; the character X says which ones
  *	h                        evictions of whole chunks begin, or cease, to leave a half
+ *	i0XY i1XY                block X comes in Y times for one access of the container's TSG
+ *	a0  a1                   that TSG finishes an access
+ *	m0XY m1XY  n0XY n1XY     map pages of block X, which Y says, from host memory; n: in vain
  *
  * The books are in order after each step. A refused write changes nothing. Writing to a file
  * the text that it shows changes nothing either. While the GPU is suspended or lost, every
  * write is refused.
  */
+#include "../core/case_remote.h"
+#include "../core/reference_model.h"
 #include "fuzz.h"
 #include "gvm/activity.h"
 #include "gvm/clock.h"
@@ -40,7 +45,9 @@ static struct {
 	u32 tsg_count[CONTAINERS];
 	bool fail_rpc;
 	bool suspended, lost;
-	bool halves; /* an eviction of a whole chunk leaves half of it */
+	bool halves;		  /* an eviction of a whole chunk leaves half of it */
+	u64 accesses[CONTAINERS]; /* finished */
+	u32 returns[CONTAINERS][MODEL_BLOCKS]; /* of a block, since the last of these */
 } gpu;
 
 /* The texts of all files of both containers. */
@@ -107,7 +114,20 @@ static void gpu_sample(void *unused, u32 tsg, struct gvm_tsg_sample *ret_sample)
 	ret_sample->on_gpu = false;
 }
 
+static u64 gpu_accesses(void *unused, u32 tsg)
+{
+	(void)unused;
+	return gpu.accesses[tsg];
+}
+
+static void gpu_remote_end(void *unused, const struct gvm_container *container)
+{
+	(void)unused;
+	case_remote_end(container);
+}
+
 static const struct gvm_gpu_ops gpu_ops = {
+	.tsg_accesses = gpu_accesses,
 	.tsg_set_timeslice = gpu_set_timeslice,
 	.tsgs_disable = gpu_disable,
 	.tsgs_enable = gpu_move,
@@ -116,6 +136,7 @@ static const struct gvm_gpu_ops gpu_ops = {
 };
 
 static const struct gvm_memory_ops memory_ops = {
+	.remote_end = gpu_remote_end,
 	.evict = gpu_evict,
 	.evictable = gpu_evictable,
 };
@@ -159,6 +180,28 @@ static void check_rewrite(struct gvm_container *container, const char *name)
 	check_unchanged(&before);
 }
 
+/* The pages of a container that are in host memory, or of these the mapped ones. */
+static u64 host_pages(u32 who, bool remote)
+{
+	u64 pages = 0;
+
+	for (u32 i = 0; i < MODEL_BLOCKS; i++) {
+		const struct gvm_block *block = case_remote_block(who, i);
+
+		FUZZ_ASSERT(!(block->remote & ~block->on_host));
+		pages += hweight32(remote ? block->remote : block->on_host);
+	}
+	return pages;
+}
+
+/* Only pages of the range are in host memory. Each is charged once. */
+static void check_host_pages(void)
+{
+	for (u32 who = 0; who < CONTAINERS; who++)
+		FUZZ_ASSERT(gpu.containers[who]->swapped_bytes ==
+			    host_pages(who, false) * GVM_PAGE_BYTES);
+}
+
 /* The error of every write that is well-formed, or 0. */
 static int write_refusal(void)
 {
@@ -192,6 +235,8 @@ static void step_write(u32 who, const char *line, size_t length)
 		    status == -E2BIG || status == write_refusal() ||
 		    (!write_refusal() && status == -EIO));
 	fuzz_accepted |= !status;
+	if (status == 0 && !gpu.suspended && strcmp(name, "gmem.limit.high") == 0)
+		FUZZ_ASSERT(!host_pages(who, true));
 	if (status == 0)
 		check_rewrite(container, name);
 	else if (status != -EIO)
@@ -237,15 +282,49 @@ static bool destroy_tsg(u32 who)
 	return true;
 }
 
+/* A block counts as stuck for the TSG that it came in for in vain, and for no other one. */
+static void come_in(u32 who, u32 block, u32 times)
+{
+	gpu.returns[who][block] += times;
+	case_remote_return(who, block, who, times);
+	FUZZ_ASSERT(case_remote_is_stuck(who, block, who) ==
+		    (gpu.returns[who][block] >= GVM_STUCK_RETURNS));
+	FUZZ_ASSERT(!case_remote_is_stuck(who, block, !who));
+}
+
+static void finish_access(u32 who)
+{
+	gpu.accesses[who]++;
+	memset(gpu.returns[who], 0, sizeof(gpu.returns[who]));
+}
+
+/* A refused mapping leaves the books as they were. */
+static void map_remote(u32 who, u32 block, u32 pages, bool fails)
+{
+	u64 before = host_pages(who, false);
+	int status;
+
+	pages &= ~case_remote_block(who, block)->remote;
+	if (!pages)
+		return;
+	status = case_remote_map_pages(who, block, pages, fails);
+	FUZZ_ASSERT(status == -EDQUOT || status == (fails ? -ENOMEM : 0));
+	FUZZ_ASSERT(status || !(pages & ~case_remote_block(who, block)->remote));
+	FUZZ_ASSERT(!status || host_pages(who, false) == before);
+}
+
 static void enter(u32 who)
 {
 	FUZZ_ASSERT(gvm_container_attach(&gpu.device, 1 + who, &gpu.containers[who]) == 0);
+	FUZZ_ASSERT(case_remote_map(who, gpu.containers[who]) == 0);
+	memset(gpu.returns[who], 0, sizeof(gpu.returns[who]));
 }
 
 static void leave(u32 who)
 {
 	while (uncharge(who) || destroy_tsg(who))
 		;
+	case_remote_unmap(who);
 	gvm_container_detach(gpu.containers[who]);
 }
 
@@ -300,6 +379,8 @@ static void take_by_force(u32 first)
 static void step(const char *line, size_t length)
 {
 	u32 who = length > 1 && line[1] == '1';
+	u32 block = length > 2 ? (u8)line[2] % MODEL_BLOCKS : 0;
+	u8 more = length > 3 ? (u8)line[3] : 0;
 
 	switch (length ? line[0] : '\0') {
 	case '0':
@@ -337,12 +418,23 @@ static void step(const char *line, size_t length)
 	case 'k':
 		take_by_force(length > 1 ? (u8)line[1] % CHUNKS : 0);
 		break;
+	case 'i':
+		come_in(who, block, more % (2 * GVM_STUCK_RETURNS));
+		break;
+	case 'a':
+		finish_access(who);
+		break;
+	case 'm':
+	case 'n':
+		map_remote(who, block, more * 0x01010101u, line[0] == 'n');
+		break;
 	case 'h':
 		gpu.halves = !gpu.halves;
 		break;
 	default:
 		break;
 	}
+	check_host_pages();
 	FUZZ_ASSERT(gvm_check(&gpu.device) == 0);
 }
 
@@ -359,6 +451,7 @@ static void gpu_init(void)
 
 	memset(&gpu, 0, sizeof(gpu));
 	FUZZ_ASSERT(gvm_device_init(&gpu.device, &config) == 0);
+	case_remote_init(&gpu.device);
 	for (u32 i = 0; i < CONTAINERS; i++)
 		enter(i);
 }
@@ -367,6 +460,7 @@ static void gpu_destroy(void)
 {
 	for (u32 i = 0; i < CONTAINERS; i++)
 		leave(i);
+	case_remote_destroy();
 	gvm_device_destroy(&gpu.device);
 }
 
