@@ -60,6 +60,8 @@ _gvmsim() {
 		run:2) words=$("$program" reference --words scenarios) ;;
 		figure:2) words=$("$program" reference --words figures) ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;
+		help:2) words="keys schema" ;;
+		help:3) words=$("$program" reference --words keys) ;;
 		*:2) words=$(_gvmsim_commands "$program" "$command") ;;
 		esac
 	fi

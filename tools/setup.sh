@@ -9,7 +9,7 @@ packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev lib
 libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
 if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
-	packages="$packages check clang clang-format jq mandoc python3 shellcheck \
+	packages="$packages check clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
 linux-headers-cloud-amd64 qemu-system-x86 cpio"
 fi
 if [ "$wanted" = nightly ]; then

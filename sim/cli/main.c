@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmsim. */
 #include "cli/cmd_figure.h"
+#include "cli/cmd_help.h"
 #include "cli/cmd_reference.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_trace.h"
@@ -8,8 +9,9 @@
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,	&command_figure,    &command_validate,
-	&command_trace, &command_reference, NULL,
+	&command_run,	&command_figure, &command_validate,
+	&command_trace, &command_help,	 &command_reference,
+	NULL,
 };
 
 static const struct command gvmsim = {

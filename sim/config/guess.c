@@ -12,8 +12,8 @@
 #define GUESS_BEGINNING 4
 
 /*
- * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row holds
- * the distances of the beginning of @a so far to each beginning of @b.
+ * Levenshtein distance: how many insertions, deletions and replacements turn @a into @b. @row
+ * holds the distances of the beginning of @a so far to each beginning of @b.
  */
 static size_t edit_distance(const char *a, const char *b)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Required keys that are missing: all of a file in one message. A key of a GPU or of the host is missing in
- * the GPU's profile, if there is one, for a profile should be whole. Any other key is missing in the layer that
- * mentions its event or container first.
+ * Required keys that are missing: all of a file in one message. A key of a GPU or of the host
+ * is missing in the GPU's profile, if there is one, for a profile should be whole. Any other
+ * key is missing in the layer that mentions its event or container first.
  */
 #include "config/steps.h"
 
@@ -26,7 +26,7 @@ struct missing {
 	size_t unlisted;	   /* further ones without room */
 };
 
-/* The last setting of the profile that should have @path, a key of a GPU or of the host; or NULL. */
+/* The last setting of the profile that should have @path, a key of a GPU or the host, or NULL. */
 static const struct cfg_setting *find_profile(const struct cfg_settings *settings,
 					      const char *path)
 {

@@ -2,8 +2,8 @@
 /*
  * Profiles: the constants of a GPU with its host, or of an application.
  *
- * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. A profile may say only what
- * differs from another: {"extends": "a100-80g", "gpu": ...}. The
+ * Every leaf is {"value": ..., "source": "..."}: a number without a source is refused. A
+ * profile may say only what differs from another: {"extends": "a100-80g", "gpu": ...}. The
  * folders gpus/ and apps/ beside the scenario come first, so that users can bring profiles of
  * their own. Then come the profiles of gvmsim.
  */
@@ -28,8 +28,8 @@ static const struct profile_kind gpu_kind = { "gpus", { "gpu", "host", NULL } };
 static const struct profile_kind app_kind = { "apps", { "app", NULL } };
 
 /*
- * Find the file of profile @name: in @folder, beside the scenario, or among those of gvmsim. Otherwise writes
- * what to use instead. False: there is none.
+ * Find the file of profile @name: in @folder, beside the scenario, or among those of gvmsim.
+ * Otherwise writes what to use instead. False: there is none.
  */
 static bool profile_find(const struct cfg_load *load, const struct profile_kind *kind,
 			 const char *folder, const char *name, char *ret_file, char *ret_right,
@@ -98,8 +98,8 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *prefix, const struct profile_chain *chain);
 
 /*
- * Read the profile that @root, the profile at @chain, extends, if it does. Its settings come first, so those of
- * @root win.
+ * Read the profile that @root, the profile at @chain, extends, if it does. Its settings come
+ * first, so those of @root win.
  */
 static int profile_extend(struct cfg_load *load, const struct profile_kind *kind,
 			  const char *prefix, const struct profile_chain *chain,
@@ -133,8 +133,8 @@ static int profile_extend(struct cfg_load *load, const struct profile_kind *kind
 }
 
 /*
- * Read a profile, whose keys go below @prefix: "", "containers.<name>" or "gpus.<name>". A further GPU takes
- * only "gpu" from its profile, since the machine has one host.
+ * Read a profile, whose keys go below @prefix: "", "containers.<name>" or "gpus.<name>". A
+ * further GPU takes only "gpu" from its profile, since the machine has one host.
  */
 static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 			const char *prefix, const struct profile_chain *chain)

@@ -287,7 +287,8 @@ static int walk_branch(const struct walk *walk, const struct place *place, json_
 
 /*
  * Walk into the value at @place. The "hash" of a scenario is no setting and is skipped. So the
- * config.json of a results folder is a scenario, even after changes by hand.
+ * config.json of a results folder is a scenario, even after changes by hand. "$schema" is for
+ * editors.
  */
 static int walk_value(const struct walk *walk, const struct place *place, json_t *json)
 {
@@ -295,8 +296,8 @@ static int walk_value(const struct walk *walk, const struct place *place, json_t
 	char allowed[TEXT_MAX], own[CFG_PATH_MAX];
 	int status = note_mention(walk, place->path);
 
-	if (status ||
-	    (walk->source->layer == CFG_LAYER_SCENARIO && !strcmp(place->path, "hash")))
+	if (status || (walk->source->layer == CFG_LAYER_SCENARIO &&
+		       (!strcmp(place->path, "hash") || !strcmp(place->path, "$schema"))))
 		return status;
 	cfg_path_canonical(place->path, canonical.path, sizeof(canonical.path));
 	switch (cfg_schema_classify(walk->settings->schema, canonical.path)) {

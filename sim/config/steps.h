@@ -55,7 +55,8 @@ int cfg_check(struct cfg_load *load);
 /* Fill config->resolved and config->hash, and make the traces' names absolute. */
 int cfg_resolve(struct cfg_load *load);
 
-/* Check that no required key is missing. Containers have their application types, and nothing else yet. */
+/* Check that no required key is missing. Containers have their application types, and nothing
+ * else yet. */
 int cfg_check_missing(struct cfg_load *load);
 
 /* Report that the required key @key, at @path, is missing. */

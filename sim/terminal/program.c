@@ -55,7 +55,8 @@ int program_main(const struct command *program, int argc, char **argv)
 	 * program.
 	 */
 	signal(SIGXFSZ, SIG_IGN);
-	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") ||
+	    (argc == 2 && !strcmp(word, "help"))) {
 		print_help(program);
 		status = command_flush(&err);
 	} else if (!strcmp(word, "--version")) {

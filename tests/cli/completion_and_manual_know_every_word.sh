@@ -63,6 +63,8 @@ offers ablation "$gvmsim" figure ab
 offers --fresh "$gvmsim" figure ablation --f
 offers --gpu "$gvmsim" validate hardware --g
 offers control-files "$gvmsim" reference con
+offers schema "$gvmsim" help s
+offers gpu.link.setup "$gvmsim" help keys gpu.link
 offers keys "$gvmsim" reference --words k
 offers import "$gvmsim" trace i
 offers --skip-bad "$gvmsim" trace import --s

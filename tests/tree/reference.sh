@@ -22,6 +22,13 @@ for name in $documents; do
 		status=1
 	fi
 done
+schema=$folder/scenario.schema.json
+"$gvmsim" help schema >"$made"
+if [ "$update" = --update ]; then
+	cp "$made" "$schema"
+elif ! diff -u "$schema" "$made"; then
+	status=1
+fi
 for program in gvmsim gvmcollect; do
 	manual=$2/docs/man/$program.1
 	"$(dirname "$gvmsim")/$program" --manual >"$made"
