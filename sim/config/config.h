@@ -24,13 +24,13 @@ struct cfg_keys;
 #define CFG_EVENTS_MAX	   1024
 #define CFG_MIG_ANYWHERE   8u
 
-/* "gpu.mig": the table of MIG instances that a GPU has. */
-enum cfg_mig {
-	CFG_MIG_NONE, /* it cannot be cut up */
-	CFG_MIG_A100_40GB,
-	CFG_MIG_A100_80GB,
-	CFG_MIG_H100_80GB,
-	CFG_MIG_H200_141GB,
+/* "gpu.product": whose tables of MIG profiles and of vGPU types a GPU has. */
+enum cfg_product {
+	CFG_PRODUCT_OTHER, /* none are known */
+	CFG_PRODUCT_A100_40GB,
+	CFG_PRODUCT_A100_80GB,
+	CFG_PRODUCT_H100_80GB,
+	CFG_PRODUCT_H200_141GB,
 };
 
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
@@ -43,7 +43,7 @@ struct cfg_gpu {
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
 	u64 flops_fp8;	      /* dense fp8 peak, FLOP/s; 0: it has none */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
-	u64 mig;	      /* enum cfg_mig */
+	u64 product;	      /* enum cfg_product */
 	struct {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */
 		u64 bandwidth_both; /* bytes/s of both directions together */
@@ -100,6 +100,7 @@ struct cfg_container {
 			[CFG_NAME_MAX]; /* shared by containers of this name; empty: its own */
 		u64 start; /* first memory slice; CFG_MIG_ANYWHERE: the first that fits */
 	} mig;
+	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
 	/* "app.pressure": listens for pressure events, where the system has them */

@@ -97,6 +97,7 @@ int config_load(const struct cfg_registry *registry, const char *path,
 		struct sim_error *err)
 {
 	struct cfg_load load = { .config = config, .err = err };
+	size_t own = 0;
 	int status;
 
 	*config = (struct config){ 0 };
@@ -111,20 +112,19 @@ int config_load(const struct cfg_registry *registry, const char *path,
 		status = cfg_load_profiles(&load);
 	if (!status)
 		status = cfg_bind(&load);
+	/* The config borrows the keys of its own system, and takes them if all is right. */
+	while (!status && registry->systems[own] != config->system)
+		own++;
+	if (!status)
+		config->system_keys = load.systems[own];
 	if (!status)
 		status = cfg_check(&load);
 	if (!status)
 		status = cfg_resolve(&load);
-	/*
-	 * The config takes the keys of its own system. load_destroy() frees those of the
-	 * others.
-	 */
-	for (size_t i = 0; !status && registry->systems[i]; i++) {
-		if (registry->systems[i] == config->system) {
-			config->system_keys = load.systems[i];
-			load.systems[i] = NULL;
-		}
-	}
+	if (status)
+		config->system_keys = NULL;
+	else
+		load.systems[own] = NULL;
 	snprintf(config->file, sizeof(config->file), "%.*s", CFG_TEXT_MAX - 1, load.file);
 	load_destroy(&load);
 	if (status)

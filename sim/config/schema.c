@@ -51,9 +51,9 @@
 /* As enum trace_draw. */
 static const char *const draws[] = { "recorded", "gaps", "requests", NULL };
 
-/* As enum cfg_mig. */
-static const char *const migs[] = { "none",	 "a100-40gb",  "a100-80gb",
-				    "h100-80gb", "h200-141gb", NULL };
+/* As enum cfg_product. */
+static const char *const products[] = { "other",     "a100-40gb",  "a100-80gb",
+					"h100-80gb", "h200-141gb", NULL };
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
@@ -98,8 +98,9 @@ static const struct cfg_key machine_rows[] = {
 	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
-	ROOT("gpu.mig", ENUM, gpu.mig, "the table of MIG instances that it has", .words = migs,
-	     CFG_DEFAULT("none")),
+	ROOT("gpu.product", ENUM, gpu.product,
+	     "whose MIG profiles and vGPU types it has: NVIDIA's name", .words = products,
+	     CFG_DEFAULT("other")),
 	MACHINE(SIZE, gpu.link.bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
 		"of each direction of the link, large copies, bytes/s"),
 	MACHINE(SIZE, gpu.link.bandwidth_both, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
@@ -172,6 +173,9 @@ static const struct cfg_key container_rows[] = {
 	CONTAINER("mig.start", INTEGER, mig.start,
 		  "first memory slice of its GPU instance; 8: the first that fits",
 		  CFG_RANGE(0, CFG_MIG_ANYWHERE), CFG_DEFAULT("8")),
+	CONTAINER("vgpu.type", NAME, vgpu_type,
+		  "under vgpu, the type of its vGPU: \"40C\"; default: an equal part",
+		  CFG_DEFAULT("")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),

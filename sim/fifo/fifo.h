@@ -40,7 +40,8 @@
  *                    other
  *     others         containers have turns of their own
  *     MIG            a partition in time, or in space, for each instance
- *     vGPU           MIG-backed as MIG; time-sliced as time slicing
+ *     vGPU           MIG-backed as MIG; time-sliced as time slicing, or in fixed turns
+ *                    (turns.h)
  *
  * A server's turn ends when its slice does, or when none of its clients has work. It stays
  * loaded while one of them has unserviced faults. Its state in a switch is that of all its

@@ -5,6 +5,7 @@
 #include "fifo/burst.h"
 #include "fifo/channel.h"
 #include "fifo/memory.h"
+#include "fifo/turns.h"
 
 void tsg_finish_burst(struct fifo_tsg *tsg, int status)
 {
@@ -104,11 +105,17 @@ static void runlist_unload(struct fifo_runlist *runlist)
 
 void runlist_add(struct fifo_runlist *runlist, struct fifo_entry *entry)
 {
+	bool turns = turns_are_fixed(runlist);
+
+	if (turns)
+		turns_advance(runlist);
 	entry->runlist = runlist;
 	entry->next = runlist->entries ? runlist->entries->next : entry;
 	if (runlist->entries)
 		runlist->entries->next = entry;
 	runlist->entries = entry;
+	if (turns)
+		turns_add(entry);
 }
 
 void runlist_remove(struct fifo_entry *entry)
@@ -116,6 +123,10 @@ void runlist_remove(struct fifo_entry *entry)
 	struct fifo_runlist *runlist = entry->runlist;
 	struct fifo_entry *before = entry;
 
+	if (turns_are_fixed(runlist)) {
+		turns_advance(runlist);
+		turns_remove(entry);
+	}
 	while (before->next != entry)
 		before = before->next;
 	before->next = entry->next;
@@ -332,6 +343,24 @@ static void runlist_renew_slice(struct fifo_runlist *runlist, const struct fifo_
 			((since - runlist->slice_end_ns - 1) / slice + 1) * slice;
 }
 
+/* Nothing but the holder of the present turn may run. True: a switch has begun. */
+static bool runlist_keep_turn(struct fifo_runlist *runlist)
+{
+	struct fifo_entry *holder;
+
+	turns_advance(runlist);
+	holder = runlist->holder;
+	if (holder == runlist->current)
+		return false;
+	if (holder && entry_ready_date(holder) <= eng_now()) {
+		runlist_switch_to(runlist, holder);
+		return true;
+	}
+	if (runlist->current)
+		runlist_unload(runlist);
+	return false;
+}
+
 /* Let another entry have its turn if the rules say so now. True: a switch has begun. */
 static bool runlist_make_room(struct fifo_runlist *runlist)
 {
@@ -344,6 +373,8 @@ static bool runlist_make_room(struct fifo_runlist *runlist)
 			return false;
 	if (runlist->current)
 		runlist_preempt(runlist);
+	if (turns_are_fixed(runlist))
+		return runlist_keep_turn(runlist);
 	next = runlist_next_ready(runlist);
 	if (!next)
 		return false;
@@ -385,6 +416,25 @@ static u64 entry_dry_date(const struct fifo_entry *entry)
 	fifo_for_each_loaded(entry, tsg)
 		if (tsg_work_date(tsg) <= now)
 			date = max(date, burst_dry_date(tsg->first, now));
+	return date;
+}
+
+/*
+ * With fixed turns: when the holder of the turn has work, or else the end of the turn, if any
+ * entry has work.
+ */
+static u64 runlist_turn_date(const struct fifo_runlist *runlist)
+{
+	const struct fifo_entry *entry = runlist->entries;
+	u64 date = ENG_NEVER;
+
+	do {
+		if (entry_ready_date(entry) != ENG_NEVER)
+			date = runlist->turn_end_ns;
+		entry = entry->next;
+	} while (entry != runlist->entries);
+	if (runlist->holder && runlist->holder != runlist->current)
+		date = min(date, entry_ready_date(runlist->holder));
 	return date;
 }
 
@@ -435,5 +485,8 @@ u64 runlist_next_date(const struct fifo_runlist *runlist)
 		date = min(date, tsg_turn_date(tsg));
 		stays |= tsg->stalled || tsg_is_faulting(tsg);
 	}
-	return stays ? date : min(date, runlist_contention_date(runlist));
+	if (stays)
+		return date;
+	return min(date, turns_are_fixed(runlist) ? runlist_turn_date(runlist) :
+						    runlist_contention_date(runlist));
 }

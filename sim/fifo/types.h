@@ -121,6 +121,7 @@ struct fifo_entry {
 	struct fifo_runlist *runlist;
 	struct fifo_entry *next; /* runlist, circular */
 	struct fifo_tsg *tsgs;	 /* list, by fifo_tsg.sibling */
+	u32 turn;		 /* its number among fixed turns; fifo_turns.count */
 };
 
 /* The entries that take turns on a partition. */
@@ -131,7 +132,11 @@ struct fifo_runlist {
 	bool switching;		    /* until switch_end_ns */
 	u64 switch_end_ns;
 	u64 slice_end_ns; /* of current */
-	u64 updated_ns;	  /* current's bursts are advanced up to here */
+	/* Fixed turns; turns.h. */
+	struct fifo_entry *holder; /* whose turn it is; NULL: of no entry */
+	u32 turn;		   /* its number */
+	u64 turn_end_ns;
+	u64 updated_ns; /* current's bursts are advanced up to here */
 
 	/* Counters; the rest of the time nothing was there to execute. */
 	u64 busy_ns;	  /* kernels executed, in GPU time at full speed */
@@ -202,6 +207,15 @@ struct fifo_share {
 	bool in_space;
 };
 
+/*
+ * Fixed turns of the entries of a runlist in time, which an entry keeps also without work
+ * (turns.h). All zero: an entry without work gives way.
+ */
+struct fifo_turns {
+	u64 length_ns;
+	u32 count; /* of turns in a round, also without entries; 0: one for each entry */
+};
+
 struct fifo_config {
 	u64 timeslice_ns;	 /* of a new TSG, as programmed */
 	u64 timeslice_scale_ppm; /* real over programmed */
@@ -209,6 +223,7 @@ struct fifo_config {
 	u64 context_state_ns;	 /* more, to save or restore as much state as all SMs hold */
 	u32 outstanding_faults;	 /* most missing pages reported with one stall */
 	u32 faults_per_block;	 /* most of one block */
+	struct fifo_turns turns; /* of all partitions that are shared in time */
 	u32 partition_count;	 /* 0: one, with everything, shared in time */
 	struct fifo_share partitions[FIFO_PARTITIONS_MAX];
 };

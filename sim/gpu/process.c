@@ -78,6 +78,16 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 	return 0;
 }
 
+/* What the process has allocated of its frame buffer. */
+static u64 process_allocated(const struct sim_process *process)
+{
+	u64 blocks = 0;
+
+	for (u32 i = 0; i < SIM_PROCESS_RANGES_MAX; i++)
+		blocks += process->ranges[i].block_count;
+	return process->context.bytes + (blocks << GVM_CHUNK_SHIFT);
+}
+
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
 {
 	struct gvm_range *range = process->ranges;
@@ -90,6 +100,8 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 		.stats = &process->stats.block,
 	};
 	struct gvm_device *device = &process->gpu->device;
+	u64 table_bytes =
+		process->gpu->profile->context ? gvm_page_table_range_bytes(bytes) : 0;
 
 	if (process->range_count == SIM_PROCESS_RANGES_MAX)
 		return NULL;
@@ -103,10 +115,17 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 		return NULL;
 	}
 	process->range_count++;
-	process->table_bytes[range - process->ranges] =
-		process_take(process, gvm_page_table_range_bytes(bytes));
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
 	process->next_va += ((u64)range->block_count + 1) << GVM_CHUNK_SHIFT;
+	if (process->frame_buffer &&
+	    process_allocated(process) + table_bytes > process->frame_buffer) {
+		sim_process_die(process, -ENOMEM);
+		return range;
+	}
+	process->table_bytes[range - process->ranges] = process_take(process, table_bytes);
+	/* Only an interrupt ends this early, and then the process exits. */
+	if (process->frame_buffer)
+		(void)sim_process_prefetch(process, range, GVM_PROCESSOR_GPU);
 	return range;
 }
 

@@ -24,8 +24,9 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 /*
  * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application
  * filled it on the CPU, so first touches copy it in. Returns the range, or NULL: no host
- * memory, or SIM_PROCESS_RANGES_MAX ranges. If
- * the GPU has no memory for the page tables of the range, the context dies.
+ * memory, or SIM_PROCESS_RANGES_MAX ranges. If the GPU has no memory for the page tables of the
+ * range, the context dies. With a frame buffer the range is on the GPU when this returns; if it
+ * does not fit, the context dies, as of -ENOMEM.
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 

@@ -105,6 +105,7 @@ struct sim_process {
 	u64 table_bytes[SIM_PROCESS_RANGES_MAX]; /* that page tables of each range took */
 	u32 range_count;			 /* in use */
 	u64 next_va;
+	u64 frame_buffer; /* bytes that it may allocate, with its context; 0: it pages */
 	struct sim_process_stats stats;
 	bool running;
 	/* a fault was cancelled, or the driver had no memory: the context is dead */

@@ -81,6 +81,10 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 		return sim_runtime_error(err, "out of memory for %s", name);
 	if (machine->system->scheduling)
 		gpu->scheduling = machine->system->scheduling(view);
+	/* Of a system with turns each GPU is one of the configuration's. */
+	if (machine->system->turns)
+		gpu->fifo.config.turns =
+			machine->system->turns(machine->config, machine->gpu_count);
 	cuda_device_init(&machine->devices[machine->gpu_count], gpu);
 	machine->gpu_count++;
 	return 0;
@@ -138,10 +142,15 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 	return status;
 }
 
-/* Make the MPS servers that containers name. A container with a GPU of its own has none. */
+/*
+ * Make the MPS servers that containers name. A container with a GPU of its own has none, nor
+ * one whose GPU has frame buffers: it is a virtual machine.
+ */
 static void build_servers(struct machine *machine)
 {
-	for (u32 i = 0; i < machine->container_count && !machine->system->own_gpu; i++) {
+	bool servers = !machine->system->own_gpu && !machine->system->frame_buffers;
+
+	for (u32 i = 0; i < machine->container_count && servers; i++) {
 		struct sim_container *container = &machine->containers[i];
 		const char *name = container->cfg->mps_server;
 

@@ -63,6 +63,8 @@ static int container_live(struct sim_container *container)
 		container->failed_ns = eng_now();
 		return status;
 	}
+	if (container->machine->system->frame_buffers)
+		process->frame_buffer = container->config->gpu.memory;
 	cuda_context_create(&container->cuda, container->device, process);
 	container->started = true;
 	container->gvm = process->container;

@@ -89,6 +89,8 @@ static void compute_status(struct summary_container *container, const struct sim
 				  "a fatal fault of another client of its MPS server" :
 				  "a page fault found no free memory and nothing to evict";
 
+	if (ran->process.frame_buffer)
+		why = "an allocation did not fit into its frame buffer";
 	if (!ran->status) {
 		snprintf(container->status, sizeof(container->status), "%s",
 			 ran->cfg->start < ran->machine->end_ns ? SUMMARY_OK : "not started");

@@ -18,7 +18,7 @@
  * An instance is a simulated GPU of its own, with the stock driver's manager of its memory. Of
  * the GPU's profile it has:
  *
- *     gpu.flops_bf16          x SMs of the instance / SMs of the GPU without MIG (98 of 108 in
+ *     gpu.flops_bf16, _fp8    x SMs of the instance / SMs of the GPU without MIG (98 of 108 in
  *                             a 7g.40gb)
  *     gpu.memory_bandwidth,   x memory slices / 8, as the guide has for the L2 cache and the
  *                             memory
@@ -190,8 +190,8 @@ static int mig_check(struct cfg_load *load, const struct config *config)
 			continue;
 		if (!mig)
 			return cfg_reject_container(load, container, "gpu",
-						    "has the gpu.mig \"none\", allowed with "
-						    "system \"mig\": a GPU that has MIG");
+						    "has the gpu.product \"other\", allowed "
+						    "with system \"mig\": a GPU that has MIG");
 		status = mig_check_profile(load, mig, container);
 		if (!status)
 			status = mig_check_shared(load, config, container);
@@ -228,6 +228,7 @@ static void mig_part(const struct config *config, const struct cfg_container *co
 	gpu->memory = part_of(gpu->memory, profile->memory_mib, mig->memory_mib);
 	gpu->memory_total = part_of(gpu->memory_total, profile->memory_mib, mig->memory_mib);
 	gpu->flops_bf16 = part_of(gpu->flops_bf16, profile->sms, mig->sms);
+	gpu->flops_fp8 = part_of(gpu->flops_fp8, profile->sms, mig->sms);
 	gpu->memory_bandwidth = part_of(gpu->memory_bandwidth, profile->size, MIG_SLICES);
 	gpu->fault.zero_bandwidth =
 		part_of(gpu->fault.zero_bandwidth, profile->size, MIG_SLICES);
@@ -244,7 +245,7 @@ static void mig_part(const struct config *config, const struct cfg_container *co
 const struct sim_system system_mig = {
 	.keys = {
 		.name = "mig",
-		.summary = "GPU instances with shares of SMs and memory of their own: NVIDIA's MIG",
+		.summary = "GPU instances, each with SMs and memory of its own: NVIDIA's MIG",
 		CFG_KEYS(mig_rows),
 		.bytes = sizeof(struct mig_keys),
 		.check_containers = mig_check,

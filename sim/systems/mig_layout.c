@@ -35,7 +35,7 @@
 #define STARTS_WHOLE	0x01u
 
 static const struct mig_gpu gpus[] = {
-	[CFG_MIG_A100_40GB] = {
+	[CFG_PRODUCT_A100_40GB] = {
 		.sms = 108, .memory_mib = GIB_8(314), .copy_engines = 7,
 		.profiles = {
 			{ "7g.40gb", 8, STARTS_WHOLE, 98, GIB_8(314), 7 },
@@ -46,7 +46,7 @@ static const struct mig_gpu gpus[] = {
 			{ "1g.5gb", 1, STARTS_1G, 14, GIB_8(38), 1 },
 		},
 	},
-	[CFG_MIG_A100_80GB] = {
+	[CFG_PRODUCT_A100_80GB] = {
 		.sms = 108, .memory_mib = GIB_8(632), .copy_engines = 7,
 		.profiles = {
 			{ "7g.80gb", 8, STARTS_WHOLE, 98, GIB_8(632), 7 },
@@ -57,7 +57,7 @@ static const struct mig_gpu gpus[] = {
 			{ "1g.10gb", 1, STARTS_1G, 14, GIB_8(76), 1 },
 		},
 	},
-	[CFG_MIG_H100_80GB] = {
+	[CFG_PRODUCT_H100_80GB] = {
 		.sms = 132, .memory_mib = GIB_8(634), .copy_engines = 8,
 		.profiles = {
 			{ "7g.80gb", 8, STARTS_WHOLE, 132, GIB_8(634), 8 },
@@ -68,7 +68,7 @@ static const struct mig_gpu gpus[] = {
 			{ "1g.10gb", 1, STARTS_1G, 16, GIB_8(78), 1 },
 		},
 	},
-	[CFG_MIG_H200_141GB] = {
+	[CFG_PRODUCT_H200_141GB] = {
 		.sms = 132, .memory_mib = GIB_8(1120), .copy_engines = 8,
 		.profiles = {
 			{ "7g.141gb", 8, STARTS_WHOLE, 132, GIB_8(1120), 8 },
@@ -83,7 +83,7 @@ static const struct mig_gpu gpus[] = {
 
 const struct mig_gpu *mig_gpu(const struct cfg_gpu *gpu)
 {
-	return gpu->mig == CFG_MIG_NONE ? NULL : &gpus[gpu->mig];
+	return gpu->product == CFG_PRODUCT_OTHER ? NULL : &gpus[gpu->product];
 }
 
 const struct mig_profile *mig_profile_find(const struct mig_gpu *mig, const char *name)

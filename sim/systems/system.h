@@ -23,8 +23,9 @@ struct sim_system {
 	 */
 	void (*part)(const struct config *config, const struct cfg_container *container,
 		     struct cfg_gpu *gpu);
-	bool own_parts;	   /* each part, by its name, is simulated as a GPU of its own */
-	bool has_pressure; /* applications can listen for pressure events */
+	bool own_parts;	    /* each part, by its name, is simulated as a GPU of its own */
+	bool frame_buffers; /* a container has its part of the memory, and never pages */
+	bool has_pressure;  /* applications can listen for pressure events */
 	/* Does it honour this control file ("gmem.limit.high"), as @config configures it? */
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
@@ -36,6 +37,8 @@ struct sim_system {
 			       const struct cfg_container *container, const char *control_file);
 	/* The manager of the GPU's memory. NULL: the core. */
 	struct sim_memory_policy (*memory)(const struct config *config);
+	/* The fixed turns of the containers on GPU number @gpu. NULL: none. */
+	struct fifo_turns (*turns)(const struct config *config, size_t gpu);
 	/* The scheduler of its time. NULL: the hardware. */
 	struct gvm_scheduler_config (*scheduling)(const struct config *config);
 };

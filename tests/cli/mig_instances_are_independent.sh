@@ -79,6 +79,6 @@ mistake 'containers.d.mig.profile: "c" is first in its instance and has 1g.5gb, 
 	--set containers.d.mig.profile=2g.10gb
 mistake 'containers.b.mps.server: "pool" has a client in another GPU instance, "a", allowed: one instance' \
 	--set containers.a.mps.server=pool --set containers.b.mps.server=pool
-mistake 'containers.a.gpu: has the gpu.mig "none", allowed with system "mig": a GPU that has MIG' --set gpu.mig=none
+mistake 'containers.a.gpu: has the gpu.product "other", allowed with system "mig": a GPU that has MIG' --set gpu.product=other
 # The layout belongs to this system only: others ignore it.
 "$gvmsim" run all.json --quiet --out stock --set containers.b.mig.profile=none || fail "stock"

@@ -90,7 +90,7 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 	assert_bad_second("{\"gpu\": 5}",
 			  "gpu: is not an object, allowed: an object with profile, memory, "
 			  "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
-			  "kernel_overhead, mig, link, sched, fault");
+			  "kernel_overhead, product, link, sched, fault");
 }
 END_TEST
 
@@ -175,8 +175,8 @@ START_TEST(unknown_keys_are_named)
 		   "s.json:durations: unknown key, did you mean \"duration\"?");
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
-		   "context, memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, mig, "
-		   "link, sched, fault");
+		   "context, memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, "
+		   "product, link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
@@ -355,7 +355,8 @@ START_TEST(container_names_are_checked)
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad("\"vllm\"", "\"v.llm\"",
 		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, mps, "
-		   "mig, app, gmem.limit.high, gmem.limit.low, hmem.limit, compute.timeslice, "
+		   "mig, vgpu, app, gmem.limit.high, gmem.limit.low, hmem.limit, "
+		   "compute.timeslice, "
 		   "compute.priority, compute.weight, compute.freeze");
 }
 END_TEST
@@ -548,7 +549,7 @@ START_TEST(bad_profiles_are_named)
 	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
 			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
 			   "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
-			   "kernel_overhead, mig, link, sched, fault");
+			   "kernel_overhead, product, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: extends, gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",

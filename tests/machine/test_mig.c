@@ -16,17 +16,18 @@ static struct config config = {
 	.system_keys = keys,
 };
 
-static void use_gpu(enum cfg_mig mig)
+static void use_gpu(enum cfg_product product)
 {
 	memset(containers, 0, sizeof(containers));
 	config.container_count = 0;
 	config.gpu = (struct cfg_gpu){
 		.name = "gpu0",
-		.mig = mig,
+		.product = product,
 		.memory = 1000000000,
 		.memory_total = 2000000000,
 		.memory_bandwidth = 1555000000001,
 		.flops_bf16 = 312000000000000,
+		.flops_fp8 = 540000000,
 		.link = { .bandwidth = 16000000000, .bandwidth_both = 28000000000 },
 		.fault = { .zero_bandwidth = 800000000000 },
 	};
@@ -93,7 +94,7 @@ START_TEST(the_guides_combinations_fit_and_leave_no_place)
 		for (int anywhere = 0; anywhere < 2; anywhere++) {
 			struct mig_layout layout;
 
-			use_gpu(CFG_MIG_A100_40GB);
+			use_gpu(CFG_PRODUCT_A100_40GB);
 			for (size_t i = 0; figure[row].slices[i]; i++)
 				add(a100_profile(figure[row].slices[i]),
 				    anywhere ? CFG_MIG_ANYWHERE :
@@ -121,7 +122,7 @@ START_TEST(an_instance_leaves_the_place_that_another_needs)
 {
 	struct mig_layout layout;
 
-	use_gpu(CFG_MIG_H100_80GB);
+	use_gpu(CFG_PRODUCT_H100_80GB);
 	add("3g.40gb", CFG_MIG_ANYWHERE);
 	add("1g.10gb", CFG_MIG_ANYWHERE);
 	add("2g.20gb", 0);
@@ -142,13 +143,14 @@ START_TEST(an_instance_has_its_shares_to_the_integer)
 {
 	struct cfg_gpu gpu;
 
-	use_gpu(CFG_MIG_A100_40GB);
+	use_gpu(CFG_PRODUCT_A100_40GB);
 	add("4g.20gb", CFG_MIG_ANYWHERE);
 	add("2g.10gb", CFG_MIG_ANYWHERE);
 	add("1g.5gb", CFG_MIG_ANYWHERE);
 	gpu = part(0);
 	ck_assert_str_eq(gpu.name, "gpu0-4g.20gb-0");
-	ck_assert_uint_eq(gpu.flops_bf16, 161777777777777);    /* 56 of 108 SMs */
+	ck_assert_uint_eq(gpu.flops_bf16, 161777777777777); /* 56 of 108 SMs */
+	ck_assert_uint_eq(gpu.flops_fp8, 280000000);
 	ck_assert_uint_eq(gpu.memory_bandwidth, 777500000000); /* 4 of 8 slices */
 	ck_assert_uint_eq(gpu.fault.zero_bandwidth, 400000000000);
 	ck_assert_uint_eq(gpu.memory, 496815286); /* 19.5 of 39.25 GiB */
@@ -178,25 +180,29 @@ END_TEST
 START_TEST(the_largest_instance_is_the_gpu_but_for_its_sms)
 {
 	static const struct {
-		enum cfg_mig mig;
+		enum cfg_product product;
 		const char *name;
 		u64 flops;
+		u64 flops_fp8;
 	} whole[] = {
-		{ CFG_MIG_A100_40GB, "7g.40gb", 283111111111111 }, /* 98 of 108 */
-		{ CFG_MIG_A100_80GB, "7g.80gb", 283111111111111 },
-		{ CFG_MIG_H100_80GB, "7g.80gb", 312000000000000 }, /* 132 of 132 */
-		{ CFG_MIG_H200_141GB, "7g.141gb", 312000000000000 },
+		{ CFG_PRODUCT_A100_40GB, "7g.40gb", 283111111111111,
+		  490000000 }, /* 98 of 108 */
+		{ CFG_PRODUCT_A100_80GB, "7g.80gb", 283111111111111, 490000000 },
+		{ CFG_PRODUCT_H100_80GB, "7g.80gb", 312000000000000,
+		  540000000 }, /* 132 of 132 */
+		{ CFG_PRODUCT_H200_141GB, "7g.141gb", 312000000000000, 540000000 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
 		struct cfg_gpu gpu, expected;
 
-		use_gpu(whole[i].mig);
+		use_gpu(whole[i].product);
 		add(whole[i].name, CFG_MIG_ANYWHERE);
 		gpu = part(0);
 		expected = config.gpu;
 		memcpy(expected.name, gpu.name, sizeof(gpu.name));
 		expected.flops_bf16 = whole[i].flops;
+		expected.flops_fp8 = whole[i].flops_fp8;
 		ck_assert_mem_eq(&gpu, &expected, sizeof(gpu));
 	}
 }
@@ -207,7 +213,7 @@ START_TEST(containers_without_a_profile_get_equal_parts)
 	static const char *const parts[] = { "7g.40gb", "3g.20gb", "2g.10gb", "1g.10gb",
 					     "1g.5gb",	"1g.5gb",  "1g.5gb" };
 
-	use_gpu(CFG_MIG_A100_40GB);
+	use_gpu(CFG_PRODUCT_A100_40GB);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct mig_layout layout;
 
@@ -227,7 +233,7 @@ START_TEST(containers_with_the_same_instance_share_it)
 {
 	struct mig_layout layout;
 
-	use_gpu(CFG_MIG_A100_40GB);
+	use_gpu(CFG_PRODUCT_A100_40GB);
 	add("3g.20gb", CFG_MIG_ANYWHERE);
 	add("3g.20gb", CFG_MIG_ANYWHERE);
 	add("3g.20gb", CFG_MIG_ANYWHERE);
