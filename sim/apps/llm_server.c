@@ -36,7 +36,7 @@
  *
  * With experts, a token uses some of each layer. A step reads those that one of its tokens
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
- * experts these are is not modelled: a step touches all.
+ * experts a step touches is drawn for each step (llm_experts.h).
  *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
@@ -87,6 +87,9 @@ static int server_init(struct llm_server *server)
 		.max_model_len = (u32)cfg->max_model_len,
 	};
 	struct cuda_access *kv = &server->accesses[2];
+	/* The weights are those of all tokens, then experts, then a table of embeddings. */
+	u64 dense = cfg->weights - cfg->embeddings - cfg->expert_weights;
+	u64 seed = random_begin(server->env->config->seed, server->env->container->name);
 	int status;
 
 	INIT_LIST_HEAD(&server->open);
@@ -102,9 +105,17 @@ static int server_init(struct llm_server *server)
 					     &server->kv);
 	if (status)
 		return status;
-	server->accesses[0] =
-		cuda_access_head(&server->weights, cfg->weights - cfg->embeddings, CUDA_READ);
-	server->accesses[0].kernels = (u32)cfg->weight_matrices;
+	if (cfg->experts)
+		status = llm_experts_init(&server->experts, &server->weights, dense,
+					  cfg->expert_weights, cfg->layers, cfg->experts,
+					  random_begin(seed, "experts"));
+	if (status)
+		return status;
+	server->accesses[0] = cuda_access_head(&server->weights, dense, CUDA_READ);
+	/* Experts of a layer are two matrices, which one kernel touches. */
+	server->accesses[0].kernels =
+		(u32)(cfg->weight_matrices -
+		      min(cfg->experts ? 2 * cfg->layers : 0, cfg->weight_matrices));
 	server->accesses[1] = cuda_access_all(&server->workspace, CUDA_WRITE);
 	*kv = cuda_access_all(&server->kv, CUDA_WRITE);
 	kv->masks = server->scheduler.pool.masks;
@@ -142,7 +153,7 @@ static int server_load(struct llm_server *server)
 	struct cuda_access fresh[] = { server->accesses[1], server->accesses[2] };
 	int status;
 
-	weights.kernels = server->accesses[0].kernels;
+	weights.kernels = (u32)server->cfg->weight_matrices;
 	status = server_pass(server, &weights, 1);
 	fresh[1].masks = NULL;
 	fresh[1].kernels = 0;
@@ -233,6 +244,12 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 	server->accesses[1] =
 		cuda_access_head(&server->workspace,
 				 cfg->workspace * tokens / cfg->max_batched_tokens, CUDA_WRITE);
+	if (cfg->experts) {
+		llm_experts_draw(&server->experts,
+				 llm_model_experts_used(cfg->experts, cfg->experts_per_token,
+							tokens));
+		server->accesses[3] = server->experts.access;
+	}
 	return cuda_run(server->env->cuda,
 			&(struct cuda_burst_config){
 				.kernels = kernels,
@@ -332,10 +349,9 @@ static int llm_server_run(const struct app_env *env)
 	server.death = app_death(env);
 	if (!status || server.dead)
 		status = server_live(&server);
-	/*
-	 * Until the context is gone, a step that was interrupted reads the masks of the pool.
-	 */
+	/* Until the context is gone, a step that was interrupted reads the masks. */
 	cuda_context_destroy(env->cuda);
+	llm_experts_destroy(&server.experts);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
 }

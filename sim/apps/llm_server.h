@@ -11,6 +11,7 @@
 #define SIM_APPS_LLM_SERVER_H
 
 #include "apps/app.h"
+#include "apps/llm_experts.h"
 #include "apps/llm_scheduler.h"
 #include "config/config.h"
 #include "trace/trace.h"
@@ -80,8 +81,10 @@ struct llm_server {
 	struct cuda_memory weights;
 	struct cuda_memory workspace; /* may be empty */
 	struct cuda_memory kv;
-	struct cuda_access accesses[3]; /* of a step: those three, in this order */
-	int status;			/* of the client: 0 or -ENOMEM */
+	/* Of a step: those three, in this order, and the experts that it uses. */
+	struct cuda_access accesses[4];
+	struct llm_experts experts; /* of a model with experts */
+	int status;		    /* of the client: 0 or -ENOMEM */
 
 	struct list_head open; /* llm_session.node, in the order of sending */
 	u32 open_count;

@@ -152,6 +152,41 @@ START_TEST(few_tokens_read_a_part_of_the_experts)
 }
 END_TEST
 
+/*
+ * Eight experts of a chunk each, and one chunk of other weights. All are loaded. Four chunks are kept, so each
+ * step copies in what it touches and does not find. Steps of one token that uses one of eight experts copy less
+ * than steps that use all.
+ */
+static u64 bytes_in_of_steps(u64 experts_per_token)
+{
+	init_llm();
+	limit_bytes = 4 * CHUNK;
+	llm.weights = 9 * CHUNK;
+	llm.expert_weights = 8 * CHUNK;
+	llm.experts = 8;
+	llm.experts_per_token = experts_per_token;
+	llm.layers = 1;
+	llm.gpu_memory_utilization = CFG_PPM;
+	arrive(0, 1, 9);
+	simulate();
+	ck_assert_int_eq(app_log.records[0].outcome, APP_COMPLETED);
+	return process.stats.bytes_h2d;
+}
+
+START_TEST(a_step_touches_the_experts_that_it_uses)
+{
+	/* Nine chunks at the start, and twelve in nine steps. */
+	ck_assert_uint_eq(bytes_in_of_steps(1), (9 + 12) * CHUNK);
+}
+END_TEST
+
+START_TEST(a_step_that_uses_all_experts_touches_all)
+{
+	/* In each step the weights and a chunk of the KV pool. */
+	ck_assert_uint_eq(bytes_in_of_steps(8), (9 + 9 * (9 + 1)) * CHUNK);
+}
+END_TEST
+
 /* Products of layers take a quarter of the time, those of the output layer as long as ever. */
 START_TEST(products_in_fp8_have_a_rate_of_their_own)
 {
@@ -523,7 +558,8 @@ END_TEST
 TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  an_eager_step_is_bound_by_the_host, a_small_step_is_a_graph_with_one_launch,
 	  a_step_has_overhead_logits_and_activations, a_table_of_embeddings_is_not_read,
-	  few_tokens_read_a_part_of_the_experts, products_in_fp8_have_a_rate_of_their_own,
+	  few_tokens_read_a_part_of_the_experts, a_step_touches_the_experts_that_it_uses,
+	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
 	  without_fp8_products_take_the_time_of_bf16, a_decode_beside_prefill_takes_a_tile,
 	  requests_share_steps, arrivals_are_replayed_at_their_dates,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
