@@ -7,21 +7,7 @@
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "runner.h"
-#include "toy_gpu.h"
-
-#define CHUNK GVM_CHUNK_BYTES
-
-static struct gvm_container *one, *two;
-
-static void begin(u32 chunks)
-{
-	toy_begin_pair(chunks, &one, &two);
-}
-
-static void end(void)
-{
-	toy_end_pair(one, two);
-}
+#include "toy_pair.h"
 
 /*
  * Five blocks in a ring through four chunks. The first round brings in blocks 1 to 4, then 5 in

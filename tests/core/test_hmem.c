@@ -7,21 +7,7 @@
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "runner.h"
-#include "toy_gpu.h"
-
-#define CHUNK GVM_CHUNK_BYTES
-
-static struct gvm_container *one, *two;
-
-static void begin(u32 chunks)
-{
-	toy_begin_pair(chunks, &one, &two);
-}
-
-static void end(void)
-{
-	toy_end_pair(one, two);
-}
+#include "toy_pair.h"
 
 static void expect_events(const struct gvm_container *container, u64 high, u64 hmem, u64 oom)
 {

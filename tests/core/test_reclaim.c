@@ -5,21 +5,7 @@
  */
 #include "gvm/control.h"
 #include "runner.h"
-#include "toy_gpu.h"
-
-#define CHUNK GVM_CHUNK_BYTES
-
-static struct gvm_container *one, *two;
-
-static void begin(u32 chunks)
-{
-	toy_begin_pair(chunks, &one, &two);
-}
-
-static void end(void)
-{
-	toy_end_pair(one, two);
-}
+#include "toy_pair.h"
 
 /* F5, D25: the limit holds first, then memory is taken, and the container lives on. */
 START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)

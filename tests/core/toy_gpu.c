@@ -361,23 +361,6 @@ void toy_unmap_all(void)
 			toy_unmap_range(space);
 }
 
-void toy_begin_pair(u32 chunks, struct gvm_container **ret_one, struct gvm_container **ret_two)
-{
-	toy_init(chunks);
-	*ret_one = toy_attach(1);
-	*ret_two = toy_attach(2);
-}
-
-void toy_end_pair(struct gvm_container *one, struct gvm_container *two)
-{
-	toy_unmap_all();
-	ck_assert_uint_eq(one->swapped_bytes, 0);
-	ck_assert_uint_eq(two->swapped_bytes, 0);
-	gvm_container_detach(one);
-	gvm_container_detach(two);
-	toy_destroy();
-}
-
 void toy_write_file(struct gvm_container *container, const char *file, const char *text)
 {
 	ck_assert_int_eq(gvm_control_write(container, file, text, strlen(text)), 0);

@@ -113,13 +113,6 @@ void toy_destroy(void);
 /* Attach a process of group @tgid, and expect success. */
 struct gvm_container *toy_attach(u32 tgid);
 
-/*
- * Make the GPU with containers 1 and 2. toy_end_pair() unmaps all ranges, and checks that
- * nothing is left in host memory and that all chunks came back.
- */
-void toy_begin_pair(u32 chunks, struct gvm_container **ret_one, struct gvm_container **ret_two);
-void toy_end_pair(struct gvm_container *one, struct gvm_container *two);
-
 /* Map a range of @bytes in address space @space, and unmap it. */
 struct gvm_range *toy_map_range(u32 space, struct gvm_container *container, u64 bytes,
 				bool on_host);

@@ -223,6 +223,16 @@ static struct gvm_mmu_ops with_map(void (*map)(void *, void *, u64, u32, u32, u3
 	return ops;
 }
 
+/* Run a defective driver: its first error is @error, in an entry of @in. */
+static void expect_found(const struct sim_memory_policy *policy, struct gvm_mmu_ops mutant,
+			 enum sim_pte_error error, const struct sim_process *in)
+{
+	run(policy, &mutant);
+	ck_assert_uint_gt(changed, 0);
+	ck_assert_int_eq(found, error);
+	ck_assert_ptr_eq(found_in, in);
+}
+
 /* The policies by number, for tests that loop over them. */
 static const struct sim_memory_policy *const policies[] = { &core, &clean_drop, &model };
 
@@ -237,23 +247,13 @@ END_TEST
 /* The chunk goes to the other container, and its former owner can still reach it. */
 START_TEST(a_forgotten_unmap_at_eviction_is_found)
 {
-	struct gvm_mmu_ops mutant = with_unmap(unmap_nothing);
-
-	run(policies[_i], &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
-	ck_assert_ptr_eq(found_in, &process);
+	expect_found(policies[_i], with_unmap(unmap_nothing), SIM_PTE_FOREIGN, &process);
 }
 END_TEST
 
 START_TEST(an_unmap_of_too_few_pages_is_found)
 {
-	struct gvm_mmu_ops mutant = with_unmap(unmap_too_few);
-
-	run(policies[_i], &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
-	ck_assert_ptr_eq(found_in, &process);
+	expect_found(policies[_i], with_unmap(unmap_too_few), SIM_PTE_FOREIGN, &process);
 }
 END_TEST
 
@@ -271,23 +271,13 @@ END_TEST
 /* Only a driver that maps clean pages read-only can have this defect. */
 START_TEST(an_entry_that_permits_writes_to_a_clean_page_is_found)
 {
-	struct gvm_mmu_ops mutant = with_map(map_writable);
-
-	run(&clean_drop, &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_WRITABLE);
-	ck_assert_ptr_eq(found_in, &process);
+	expect_found(&clean_drop, with_map(map_writable), SIM_PTE_WRITABLE, &process);
 }
 END_TEST
 
 START_TEST(a_map_of_too_few_pages_is_found)
 {
-	struct gvm_mmu_ops mutant = with_map(map_one_page_less);
-
-	run(policies[_i], &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_MISSING);
-	ck_assert_ptr_eq(found_in, &process);
+	expect_found(policies[_i], with_map(map_one_page_less), SIM_PTE_MISSING, &process);
 }
 END_TEST
 
@@ -302,23 +292,13 @@ END_TEST
 /* The last page is behind the part, where no container pays. */
 START_TEST(a_wrong_offset_of_a_part_is_found)
 {
-	struct gvm_mmu_ops mutant = with_map(map_wrong_offset);
-
-	run(&parts, &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_FOREIGN);
-	ck_assert_ptr_eq(found_in, &process);
+	expect_found(&parts, with_map(map_wrong_offset), SIM_PTE_FOREIGN, &process);
 }
 END_TEST
 
 START_TEST(an_entry_with_the_neighbours_part_is_found)
 {
-	struct gvm_mmu_ops mutant = with_map(map_neighbour);
-
-	run(&parts, &mutant);
-	ck_assert_uint_gt(changed, 0);
-	ck_assert_int_eq(found, SIM_PTE_SHARED);
-	ck_assert_ptr_eq(found_in, &other);
+	expect_found(&parts, with_map(map_neighbour), SIM_PTE_SHARED, &other);
 }
 END_TEST
 

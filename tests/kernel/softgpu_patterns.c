@@ -20,6 +20,13 @@ static void touch_block(const struct pattern_world *world, const struct pattern 
 	world->gpu(&walk, pattern->write, pattern->window);
 }
 
+static void touch_blocks(const struct pattern_world *world, const struct pattern *pattern,
+			 unsigned int range, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		touch_block(world, pattern, range, i);
+}
+
 static void map_range(const struct pattern_world *world, const struct pattern *pattern,
 		      unsigned int range, unsigned int process, size_t blocks)
 {
@@ -125,12 +132,10 @@ static void walk_to_and_fro(const struct pattern_world *world, const struct patt
 	size_t blocks = pattern_blocks(world, pattern);
 
 	map_range(world, pattern, 0, 0, blocks);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 	for (size_t i = blocks; i-- > 0;)
 		touch_block(world, pattern, 0, i);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 }
 
 /* Two processes take turns, each with a working set of that size. */
@@ -166,12 +171,10 @@ static void walk_cpu_takes(const struct pattern_world *world, const struct patte
 	struct pattern_walk part = { 0, 2 * PATTERN_BLOCK_PAGES, 16, 1 };
 
 	map_range(world, pattern, 0, 0, blocks);
-	for (size_t i = 0; i < world->chunks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, world->chunks);
 	world->cpu(&whole);
 	world->cpu(&part);
-	for (size_t i = world->chunks; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, world->chunks, blocks);
 }
 
 /* A range is unmapped while memory is full. */
@@ -181,16 +184,12 @@ static void walk_unmapped(const struct pattern_world *world, const struct patter
 
 	for (unsigned int range = 0; range < 3; range++)
 		map_range(world, pattern, range, 0, half);
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 0, i);
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 1, i);
+	touch_blocks(world, pattern, 0, 0, half);
+	touch_blocks(world, pattern, 1, 0, half);
 	world->unmap(0);
 	map_range(world, pattern, 3, 0, half);
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 2, i);
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 3, i);
+	touch_blocks(world, pattern, 2, 0, half);
+	touch_blocks(world, pattern, 3, 0, half);
 }
 
 /* The application prefetches to the GPU more than fits, to the CPU, and to the GPU again. */
@@ -201,12 +200,10 @@ static void walk_migrated(const struct pattern_world *world, const struct patter
 	map_range(world, pattern, 0, 0, blocks);
 	map_range(world, pattern, 1, 0, 4);
 	world->migrate(0, true);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 	world->migrate(1, true);
 	world->migrate(0, false);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 	world->migrate(1, true);
 }
 
@@ -220,10 +217,8 @@ static void walk_prefetched_again(const struct pattern_world *world,
 		map_range(world, pattern, range, 0, half);
 		world->migrate(range == 2 ? 0 : range, true);
 	}
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 2, i);
-	for (size_t i = 0; i < half; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 2, 0, half);
+	touch_blocks(world, pattern, 0, 0, half);
 }
 
 static void walk_backwards(const struct pattern_world *world, const struct pattern *pattern)
@@ -305,14 +300,11 @@ static void walk_beside_rm(const struct pattern_world *world, const struct patte
 	size_t blocks = pattern_blocks(world, pattern);
 
 	map_range(world, pattern, 0, 0, blocks);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 	world->rm_take(8);
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 	world->rm_give();
-	for (size_t i = 0; i < blocks; i++)
-		touch_block(world, pattern, 0, i);
+	touch_blocks(world, pattern, 0, 0, blocks);
 }
 
 /* clang-format off */
