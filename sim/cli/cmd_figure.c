@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/figure_runs.h"
 #include "engine/error.h"
 #include "figures/figure_read.h"
 #include "figures/make.h"
@@ -79,7 +80,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	} else if (!strcmp(option, "set")) {
 		args->sets[args->request.set_count++] = value;
 	} else {
-		args->request.fresh = true;
+		args->request.use.fresh = true;
 	}
 	return 0;
 }
@@ -165,9 +166,9 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 				       line.operand_count - 1, figure->folder_count);
 	args->request.sets = args->sets;
 	args->request.folders = (const char *const *)(line.operands + 1);
-	signals_take(&signals);
-	status = figure_make(figure, &args->request, &signals, err);
-	signals_release(&signals);
+	figure_runs_begin(&args->request.use, &signals);
+	status = figure_make(figure, &args->request, err);
+	figure_runs_end(&signals);
 	return status;
 }
 

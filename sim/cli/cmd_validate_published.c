@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/deviations.h"
+#include "cli/figure_runs.h"
 #include "cli/published_json.h"
 #include "engine/error.h"
 #include "figures/make.h"
@@ -95,7 +96,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	} else if (!strcmp(option, "json")) {
 		args->json = value;
 	} else {
-		args->request.fresh = true;
+		args->request.use.fresh = true;
 	}
 	return 0;
 }
@@ -252,7 +253,7 @@ static int print_all(const struct published *published, struct sim_error *err)
 	return published->seeds ? print_spreads(published, err) : 0;
 }
 
-static int validate(const struct published_args *args, const struct command_line *line,
+static int validate(struct published_args *args, const struct command_line *line,
 		    struct sim_error *err)
 {
 	struct published published;
@@ -262,9 +263,9 @@ static int validate(const struct published_args *args, const struct command_line
 			       (size_t)line->operand_count, args->seeds, &args->request, err);
 
 	if (!status) {
-		signals_take(&signals);
-		status = published_predict(&published, args->request.fresh, &signals, err);
-		signals_release(&signals);
+		figure_runs_begin(&args->request.use, &signals);
+		status = published_predict(&published, &args->request.use, err);
+		figure_runs_end(&signals);
 	}
 	if (!status)
 		status = print_all(&published, err);

@@ -119,6 +119,11 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 	return 0;
 }
 
+static void print_note(const char *text)
+{
+	fprintf(stderr, "gvmcollect: note: %s\n", text);
+}
+
 static int parse_and_add(int argc, char **argv, struct logs_args *args, struct sim_error *err)
 {
 	struct command_line line;
@@ -134,7 +139,8 @@ static int parse_and_add(int argc, char **argv, struct logs_args *args, struct s
 	if (!args->count)
 		return command_mistake(&command_logs, err, "no log is given");
 	status = apply_slos(args, err);
-	return status ? status : logs_add(line.operands[0], args->entries, args->count, err);
+	return status ? status :
+			logs_add(line.operands[0], args->entries, args->count, print_note, err);
 }
 
 static int run(int argc, char **argv, struct sim_error *err)

@@ -204,6 +204,19 @@ static int collect(const struct sample_args *args, struct sampler *sampler,
 	return 0;
 }
 
+static void print_note(const char *text)
+{
+	fprintf(stderr, "gvmcollect: note: %s\n", text);
+}
+
+static void print_news(u64 time_ns, const char *container, const char *text)
+{
+	u64 ms = time_ns / NS_PER_MS;
+
+	printf("%6llu.%03llu s  %s: %s\n", ms / 1000, ms % 1000, container, text);
+	fflush(stdout);
+}
+
 static int print_summary(const struct collected *collected, const struct summary *summary,
 			 const char *folder, struct sim_error *err)
 {
@@ -315,7 +328,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 		status = command_mistake(&command_sample, err, "'%s' is not valid here",
 					 line.operands[0]);
 	sampler_init(&sampler, args.root);
-	sampler.quiet = args.quiet;
+	sampler.note = print_note;
+	sampler.news = args.quiet ? NULL : print_news;
 	if (!status)
 		status = line.help ? print_help(err) : sample(&args, &sampler, err);
 	sampler_destroy(&sampler);

@@ -16,6 +16,7 @@
 struct logs {
 	const struct logs_entry *entries;
 	size_t count;
+	void (*note)(const char *text);
 	struct summary summary;
 	json_t *config;
 	char config_file[PATH_MAX];
@@ -70,6 +71,7 @@ static void logs_close(struct logs *logs)
 static int logs_read(struct logs *logs, const struct logs_entry *entry, struct app_log *log,
 		     struct sim_error *err)
 {
+	char note[PATH_MAX + 128];
 	u64 outside;
 	int status;
 
@@ -86,10 +88,10 @@ static int logs_read(struct logs *logs, const struct logs_entry *entry, struct a
 				      "same time and host",
 				      entry->file, (double)logs->window.start_ns / NS_PER_S,
 				      (double)logs->window.end_ns / NS_PER_S);
-	fprintf(stderr,
-		"gvmcollect: note: %s: %llu of %llu began before or after the collection and "
-		"are left out\n",
-		entry->file, outside, outside + log->record_count);
+	snprintf(note, sizeof(note),
+		 "%s: %llu of %llu began before or after the collection and are left out",
+		 entry->file, outside, outside + log->record_count);
+	logs->note(note);
 	return 0;
 }
 
@@ -179,7 +181,7 @@ static int logs_write(const struct logs *logs, const char *folder, struct sim_er
 }
 
 int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
-	     struct sim_error *err)
+	     void (*note)(const char *text), struct sim_error *err)
 {
 	struct logs *logs = calloc(1, sizeof(*logs));
 	int status;
@@ -188,6 +190,7 @@ int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
 		return sim_runtime_error(err, "out of memory");
 	logs->entries = entries;
 	logs->count = count;
+	logs->note = note;
 	status = logs_open(logs, folder, err);
 	if (!status)
 		status = logs_check_names(logs, err);

@@ -18,10 +18,10 @@ struct logs_entry {
 
 /*
  * Write the folder anew with these logs and no others: a repeated call replaces all logs of the
- * call before. Timeline and control files stay as they are. A note on standard error counts the
+ * call before. Timeline and control files stay as they are. @note gets a text for each log with
  * records that are left out. Returns 0 or a negative enum sim_exit; then nothing has changed.
  */
 int logs_add(const char *folder, const struct logs_entry *entries, size_t count,
-	     struct sim_error *err);
+	     void (*note)(const char *text), struct sim_error *err);
 
 #endif

@@ -19,7 +19,6 @@
 #include "results/results.h"
 
 #define MISSED_FOR_GOOD 2 /* samples; a directory may be half made in the first one */
-#define NS_PER_MS	1000000ull
 
 /* debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver. */
 static const char *const default_roots[] = {
@@ -52,24 +51,22 @@ void sampler_destroy(struct sampler *sampler)
 	*sampler = (struct sampler){ 0 };
 }
 
-/* Print a line of news on standard output. */
+/* Tell the user what is new with a container. */
 static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 			 const struct sampler_container *container, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 static void sampler_tell(const struct sampler *sampler, u64 time_ns,
 			 const struct sampler_container *container, const char *fmt, ...)
 {
-	u64 ms = time_ns / NS_PER_MS;
+	char text[GVM_CONTROL_TEXT_MAX + 64]; /* a setting and its name */
 	va_list args;
 
-	if (sampler->quiet)
+	if (!sampler->news)
 		return;
-	printf("%6llu.%03llu s  %s: ", ms / 1000, ms % 1000, container->name);
 	va_start(args, fmt);
-	vprintf(fmt, args);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	putchar('\n');
-	fflush(stdout);
+	sampler->news(time_ns, container->name, text);
 }
 
 int sampler_add(struct sampler *sampler, const char *name, u64 tgid, u64 gpu,

@@ -11,7 +11,10 @@
 
 struct sim_error;
 
-/* Look below @root only; NULL: where gvm.ko and the public GVM driver have their files. */
+/*
+ * Look below @root only; NULL: where gvm.ko and the public GVM driver have their files. The
+ * caller then sets news and note.
+ */
 void sampler_init(struct sampler *sampler, const char *root);
 void sampler_destroy(struct sampler *sampler);
 
@@ -25,8 +28,8 @@ int sampler_add(struct sampler *sampler, const char *name, u64 tgid, u64 gpu,
 
 /*
  * Take a sample of every container, dated @time_ns since the beginning, and look for new ones.
- * News go to standard output, notes to standard error. Returns 0 or -SIM_EXIT_RUNTIME (memory);
- * earlier samples are kept.
+ * Calls sampler.news and sampler.note. Returns 0 or -SIM_EXIT_RUNTIME (memory); earlier samples
+ * are kept.
  */
 int sampler_take(struct sampler *sampler, u64 time_ns, struct sim_error *err);
 

@@ -28,7 +28,9 @@ int sampler_note(struct sampler *sampler, const char *fmt, ...)
 	va_end(args);
 	if (length < 0)
 		return -ENOMEM;
-	fprintf(stderr, "gvmcollect: note: %s\n", notes[sampler->note_count++]);
+	if (sampler->note)
+		sampler->note(notes[sampler->note_count]);
+	sampler->note_count++;
 	return 0;
 }
 

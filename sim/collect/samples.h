@@ -61,8 +61,10 @@ struct sampler {
 	const char *roots[SAMPLER_ROOTS_MAX]; /* borrowed; searched in this order */
 	size_t root_count;
 	bool named; /* containers were named: others are ignored */
-	bool quiet; /* no news on standard output */
-	bool began; /* there was a sample */
+	/* For the user; NULL: not wanted. @container appeared, went, or has a setting that is new. */
+	void (*news)(u64 time_ns, const char *container, const char *text);
+	void (*note)(const char *text); /* a file that cannot be sampled */
+	bool began;			/* there was a sample */
 	bool too_many_told;
 	u64 missing_told; /* files, a bit for each row of the core's table */
 	struct sampler_container *containers; /* owned, as all arrays here */
@@ -79,8 +81,8 @@ struct sampler {
 void *samples_room(void *array, size_t count, size_t element);
 
 /*
- * Print a note about a file that cannot be sampled, and keep it for the results. Returns 0 or
- * -ENOMEM.
+ * Tell the user about a file that cannot be sampled, and keep the text for the results. Returns 0
+ * or -ENOMEM.
  */
 int sampler_note(struct sampler *sampler, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

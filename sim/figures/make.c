@@ -10,7 +10,6 @@
 #include "figures/curves.h"
 #include "figures/data.h"
 #include "figures/numbers.h"
-#include "figures/run_cache.h"
 #include "figures/show.h"
 #include "results/compare.h"
 #include "results/writer.h"
@@ -72,7 +71,7 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
  * Print, write and draw the figure. The numbers are committed before drawing, which may fail.
  */
 static int show(const struct figure_data *data, const struct figure_request *request,
-		const struct signals *signals, struct writer *writer, struct sim_error *err)
+		struct writer *writer, struct sim_error *err)
 {
 	const char *name = data->figure->name;
 	int status;
@@ -85,8 +84,8 @@ static int show(const struct figure_data *data, const struct figure_request *req
 	if (!status)
 		status = write_numbers(data, writer, err);
 	if (!status)
-		status = figure_draw(data, request->set_count || request->scenario, signals,
-				     writer, err);
+		status = figure_draw(data, request->set_count || request->scenario,
+				     request->use.signals, writer, err);
 	if (status)
 		return status;
 	printf("numbers     %s/%s.csv\n", writer->folder, name);
@@ -98,7 +97,7 @@ static int show(const struct figure_data *data, const struct figure_request *req
 }
 
 static int make(struct figure_data *data, const struct figure_request *request,
-		const struct signals *signals, struct sim_error *err)
+		struct sim_error *err)
 {
 	const struct figure *figure = data->figure;
 	struct writer writer;
@@ -107,19 +106,18 @@ static int make(struct figure_data *data, const struct figure_request *request,
 	if (status)
 		return status;
 	if (!figure->folder_count)
-		status = run_cache_get(data->runs, figure->run_count, request->fresh, signals,
-				       err);
+		status = run_cache_get(data->runs, figure->run_count, &request->use, err);
 	if (!status)
 		status = figure_data_take(data, err);
 	if (!status)
-		status = show(data, request, signals, &writer, err);
+		status = show(data, request, &writer, err);
 	if (status)
 		writer_abort(&writer);
 	return status;
 }
 
 int figure_make(const struct figure *figure, const struct figure_request *request,
-		const struct signals *signals, struct sim_error *err)
+		struct sim_error *err)
 {
 	struct cached_run *runs = calloc(figure->run_count + 1, sizeof(*runs));
 	struct figure_data data;
@@ -133,7 +131,7 @@ int figure_make(const struct figure *figure, const struct figure_request *reques
 		if (!status)
 			status = curves_read_published(&data, err);
 		if (!status)
-			status = make(&data, request, signals, err);
+			status = make(&data, request, err);
 		figure_data_destroy(&data);
 	}
 	run_cache_destroy(runs, figure->run_count);

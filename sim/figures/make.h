@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "figures/run_cache.h"
+
 struct cached_run;
 struct figure;
-struct signals;
 struct sim_error;
 
 /* The user's options for a figure. Strings are borrowed. */
@@ -18,7 +19,7 @@ struct figure_request {
 	const char *const *sets; /* PATH=VALUE for all runs, in order */
 	size_t set_count;
 	const char *const *folders; /* figure->folder_count of them */
-	bool fresh;		    /* make all runs again */
+	struct run_cache_use use;   /* how to get the runs; its signals also end the drawing */
 };
 
 /*
@@ -32,10 +33,9 @@ int figure_prepare_runs(const struct figure *figure, const struct figure_request
 /*
  * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file
  * last. The output folder is prepared before anything runs. If drawing fails, the numbers are
- * kept. The caller has taken @signals; one of them ends the work. Returns 0 or a negative enum
- * sim_exit; then no file is half written.
+ * kept. Returns 0 or a negative enum sim_exit; then no file is half written.
  */
 int figure_make(const struct figure *figure, const struct figure_request *request,
-		const struct signals *signals, struct sim_error *err);
+		struct sim_error *err);
 
 #endif

@@ -242,21 +242,21 @@ static int make_rows(struct published *published, struct sim_error *err)
 	return 0;
 }
 
-int published_predict(struct published *published, bool fresh, const struct signals *signals,
+int published_predict(struct published *published, const struct run_cache_use *use,
 		      struct sim_error *err)
 {
 	size_t count = published->run_count;
 	int status;
 
 	choose_runs(published, 0);
-	status = run_cache_get(published->runs, count, fresh, signals, err);
+	status = run_cache_get(published->runs, count, use, err);
 	if (!status)
 		status = take_cycle(published, 0, err);
 	for (size_t i = 1; i < published->cycles; i++)
 		choose_runs(published, i);
 	if (!status && published->seeds)
-		status = run_cache_get(&published->runs[count], published->seeds * count, fresh,
-				       signals, err);
+		status = run_cache_get(&published->runs[count], published->seeds * count, use,
+				       err);
 	for (size_t i = 1; !status && i < published->cycles; i++)
 		status = take_cycle(published, i, err);
 	return status ? status : make_rows(published, err);

@@ -15,7 +15,7 @@
 #include "figures/score.h"
 
 struct figure_request;
-struct signals;
+struct run_cache_use;
 
 #define PUBLISHED_START	    "5s" /* about an image */
 #define PUBLISHED_SEEDS_MAX 1000
@@ -43,10 +43,10 @@ int published_open(struct published *published, const char *const *names, size_t
 		   size_t seeds, const struct figure_request *request, struct sim_error *err);
 
 /*
- * Make the runs that the rows need, many at once, and fill in rows and draws. The caller has
- * taken @signals; one of them ends the work. Returns 0 or a negative enum sim_exit.
+ * Get the runs that the rows need, many at once, and fill in rows and draws. Returns 0 or a
+ * negative enum sim_exit.
  */
-int published_predict(struct published *published, bool fresh, const struct signals *signals,
+int published_predict(struct published *published, const struct run_cache_use *use,
 		      struct sim_error *err);
 /*
  * Call @use for each panel of a figure that has pairs of values which are apart, see

@@ -134,10 +134,11 @@ static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 	return wanted;
 }
 
-int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
-		  const struct signals *signals, struct sim_error *err)
+int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_use *use,
+		  struct sim_error *err)
 {
 	char program[CFG_HASH_MAX];
+	double seconds = 0;
 	size_t wanted;
 	int status = hash_program(program, err);
 
@@ -150,12 +151,11 @@ int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
 	}
 	if (status)
 		return status;
-	wanted = look_up(runs, count, fresh);
+	wanted = look_up(runs, count, use->fresh);
 	if (wanted)
-		status = run_pool_make(runs, count, wanted, signals, err);
-	else
-		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
-			count);
+		status = run_pool_make(runs, count, wanted, use->signals, &seconds, err);
+	if (!status)
+		use->ready(count, wanted, seconds);
 	for (size_t i = 0; !status && i < count; i++)
 		if (runs[i].state != RUN_CACHE_READ && runs[i].state != RUN_CACHE_LEFT_OUT)
 			status = read_entry(&runs[i], err);

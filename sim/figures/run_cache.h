@@ -22,17 +22,25 @@ struct sim_error;
 
 #define RUN_CACHE_FOLDER "results/cache"
 
+/* How to get runs. */
+struct run_cache_use {
+	bool fresh;		       /* make all runs again */
+	const struct signals *signals; /* taken by the caller; one of them ends the work */
+	/* Called when @made of @count runs were made, in @seconds; the others were read. */
+	void (*ready)(size_t count, size_t made, double seconds);
+};
+
 /*
  * Get @count runs, except those that are RUN_CACHE_LEFT_OUT. Runs in the cache are read, unless
- * @fresh; the others are made, as many at a time as there are cores. Reports on stderr. A
- * damaged entry is made again. An entry appears complete or not at all.
+ * use->fresh; the others are made, as many at a time as there are cores. A damaged entry is made
+ * again. An entry appears complete or not at all.
  *
- * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does one
- * of @signals, which the caller has taken (-SIM_EXIT_INTERRUPTED). A container that dies in the
- * simulation is a result and no failure. The caller destroys the runs in any case.
+ * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does a
+ * signal (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no
+ * failure. The caller destroys the runs in any case.
  */
-int run_cache_get(struct cached_run *runs, size_t count, bool fresh,
-		  const struct signals *signals, struct sim_error *err);
+int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_use *use,
+		  struct sim_error *err);
 void run_cache_destroy(struct cached_run *runs, size_t count);
 
 #endif

@@ -282,7 +282,7 @@ static size_t count_cores(void)
 }
 
 int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
-		  const struct signals *signals, struct sim_error *err)
+		  const struct signals *signals, double *ret_seconds, struct sim_error *err)
 {
 	struct pool pool = {
 		.runs = runs,
@@ -299,17 +299,12 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		return status;
 	folder = cache_folder_enter(RUN_CACHE_FOLDER, wanted);
 	clock_gettime(CLOCK_MONOTONIC, &pool.began);
-	progress_start(true);
 	status = run_all(&pool, err);
-	progress_end();
 	if (!status)
 		status = writer_commit(&writer, err);
 	if (status)
 		writer_abort(&writer);
-	else
-		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s%s\n", wanted, count,
-			seconds_since(&pool.began),
-			wanted < count ? ", the others come from " RUN_CACHE_FOLDER : "");
+	*ret_seconds = seconds_since(&pool.began);
 	cache_folder_leave(folder);
 	return status;
 }

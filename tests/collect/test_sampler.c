@@ -22,7 +22,6 @@ static u64 now_ns;
 static void setup(void)
 {
 	sampler_init(&sampler, tree);
-	sampler.quiet = true;
 }
 
 static void teardown(void)
@@ -270,7 +269,6 @@ START_TEST(without_control_files_a_process_is_at_least_there)
 {
 	sampler_destroy(&sampler);
 	sampler_init(&sampler, "/nowhere/at/all");
-	sampler.quiet = true;
 	ck_assert_int_eq(sampler_add(&sampler, "me", (u64)getpid(), 0, &error), 0);
 	take();
 	take();
