@@ -24,19 +24,6 @@ struct limit_batch {
 	struct gvm_fence fence;
 };
 
-/* Take the chunk of a block, EVICTING then, if it has one that can be taken. */
-static u32 limit_take(struct nvuvm *nvuvm, struct gvm_range *range, u32 index)
-{
-	u32 chunk;
-
-	gvm_mutex_lock(&range->lock);
-	chunk = range->blocks[index].chunk;
-	if (chunk != GVM_NO_CHUNK && !nvuvm_pmm_take(nvuvm, chunk))
-		chunk = GVM_NO_CHUNK;
-	gvm_mutex_unlock(&range->lock);
-	return chunk;
-}
-
 /* The second pass over a batch: wait for the copies, and give the chunks back. */
 static int limit_finish(struct nvuvm *nvuvm, struct limit_batch *batch)
 {
@@ -48,55 +35,49 @@ static int limit_finish(struct nvuvm *nvuvm, struct limit_batch *batch)
 	return status;
 }
 
+/* Start the eviction of a block's chunk. A full batch is finished. */
 static int limit_evict_block(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			     struct limit_batch *batch)
 {
-	u32 chunk = limit_take(nvuvm, range, index);
+	u32 chunk;
+	bool taken;
 
+	gvm_mutex_lock(&range->lock);
+	chunk = range->blocks[index].chunk;
+	taken = chunk != GVM_NO_CHUNK && nvuvm_pmm_take(nvuvm, chunk);
+	gvm_mutex_unlock(&range->lock);
 	/* Failures are skipped, as in the published driver. */
-	if (chunk == GVM_NO_CHUNK || nvuvm_evict_taken(nvuvm, chunk, &batch->fence))
+	if (!taken || nvuvm_evict_taken(nvuvm, chunk, &batch->fence))
 		return 0;
 	nvuvm->stats.evictions_limit++;
 	batch->chunks[batch->count++] = chunk;
 	return batch->count == LIMIT_BATCH ? limit_finish(nvuvm, batch) : 0;
 }
 
-/* VA space locked. */
-static int limit_evict_all(struct nvuvm *nvuvm, struct nvuvm_container *owner, u64 bytes,
-			   struct limit_batch *batch)
+int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 bytes)
 {
+	struct nvuvm_container *owner = nvuvm_container_get(nvuvm, container);
+	u32 chunks[LIMIT_BATCH];
+	struct limit_batch batch = { .chunks = chunks };
 	struct nvuvm_range *entry;
-	int status = 0;
-	int waited;
+	int status = 0, waited;
 
+	if (!owner)
+		return 0;
+	gvm_mutex_lock(&owner->va_space);
 	list_for_each_entry(entry, &owner->ranges, node) {
 		struct gvm_range *range = entry->range;
 
 		for (u32 i = 0; i < range->block_count && !status; i++) {
-			if (gvm_charged_bytes(range->container) <= bytes)
+			if (gvm_charged_bytes(container) <= bytes)
 				break;
-			status = limit_evict_block(nvuvm, range, i, batch);
+			status = limit_evict_block(nvuvm, range, i, &batch);
 		}
 		if (status)
 			break;
 	}
-	waited = limit_finish(nvuvm, batch);
-	return status ? status : waited;
-}
-
-int nvuvm_limit_write(struct nvuvm *nvuvm, struct gvm_container *container, u64 bytes)
-{
-	struct nvuvm_container *owner;
-	u32 chunks[LIMIT_BATCH];
-	struct limit_batch batch = { .chunks = chunks };
-	int status;
-
-	owner = nvuvm_container_get(nvuvm, container);
-	if (!owner)
-		return 0;
-	gvm_mutex_lock(&owner->va_space);
-	status = limit_evict_all(nvuvm, owner, bytes, &batch);
+	waited = limit_finish(nvuvm, &batch);
 	gvm_mutex_unlock(&owner->va_space);
 	nvuvm_container_put(nvuvm, owner);
-	return status;
+	return status ? status : waited;
 }

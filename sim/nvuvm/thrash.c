@@ -163,33 +163,27 @@ static void page_update_period(struct nvuvm_thrash_page *page, enum nvuvm_proces
 	}
 }
 
-/* A location that all processors of a page can reach. The GPU reaches host memory. */
-static enum nvuvm_processor page_common_location(const struct nvuvm_thrash_page *page)
-{
-	return page->processors & 1u << NVUVM_CPU ? NVUVM_CPU : NVUVM_GPU;
-}
-
-/* The GPU reaches both memories, the CPU its own. */
-static enum nvuvm_hint page_hint_pinned(const struct nvuvm_thrash_page *page,
-					enum nvuvm_processor requester,
-					enum nvuvm_processor *ret_residency)
-{
-	if (requester == page->favoured)
-		*ret_residency = page_common_location(page);
-	else if (page->pinned_to == requester || page->pinned_to == NVUVM_CPU)
-		*ret_residency = page->pinned_to;
-	else
-		return NVUVM_HINT_THROTTLE;
-	return NVUVM_HINT_PIN;
-}
-
+/*
+ * What the requester of a thrashing page is told. The GPU reaches both memories, the CPU its own,
+ * so all processors reach a page that the CPU uses on the host.
+ */
 static enum nvuvm_hint page_hint(const struct nvuvm_thrash_page *page,
 				 enum nvuvm_processor requester,
 				 enum nvuvm_processor *ret_residency)
 {
-	if (page->pinned_to != NVUVM_NOBODY)
-		return page_hint_pinned(page, requester, ret_residency);
-	if (requester != page->favoured)
+	bool favoured = requester == page->favoured;
+
+	if (page->pinned_to != NVUVM_NOBODY) {
+		if (favoured)
+			*ret_residency =
+				page->processors & 1u << NVUVM_CPU ? NVUVM_CPU : NVUVM_GPU;
+		else if (page->pinned_to == requester || page->pinned_to == NVUVM_CPU)
+			*ret_residency = page->pinned_to;
+		else
+			return NVUVM_HINT_THROTTLE;
+		return NVUVM_HINT_PIN;
+	}
+	if (!favoured)
 		return NVUVM_HINT_THROTTLE;
 	if (page->throttles < NVUVM_THRASH_PIN_THRESHOLD)
 		return NVUVM_HINT_NONE;
