@@ -1,63 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "reference_model.h"
+#include "reference_parts.h"
 
-#define CHUNK_BYTES   (2ull * 1024 * 1024)
-#define LOOKS	      64u /* of any pick */
-#define RESERVE_LOOKS 16u /* looks of a global pick kept for asking container by container */
-#define STASH_SIZE    16u
-#define ACTIVITIES    4u
+#define CHUNK_BYTES (2ull * 1024 * 1024)
+#define ACTIVITIES  4u
 
 struct model model;
-
-/* The result of a hand's look at a chunk. */
-enum look { LOOK_VICTIM, LOOK_USED, LOOK_OBSTACLE };
-
-static u32 queue_position(const struct model_queue *queue, u32 entry)
-{
-	u32 i = 0;
-
-	while (i < queue->count && queue->entry[i] != entry)
-		i++;
-	return i;
-}
-
-static bool queue_has(const struct model_queue *queue, u32 entry)
-{
-	return queue_position(queue, entry) < queue->count;
-}
-
-static void queue_append(struct model_queue *queue, u32 entry)
-{
-	queue->entry[queue->count++] = entry;
-}
-
-static void queue_remove(struct model_queue *queue, u32 entry)
-{
-	u32 i = queue_position(queue, entry);
-
-	if (i == queue->count)
-		return;
-	queue->count--;
-	for (; i < queue->count; i++)
-		queue->entry[i] = queue->entry[i + 1];
-}
-
-static u32 queue_take_first(struct model_queue *queue)
-{
-	u32 entry = queue->entry[0];
-
-	queue_remove(queue, entry);
-	return entry;
-}
-
-/* The hand moves on: the first entry becomes the last. Returns that entry. */
-static u32 queue_rotate(struct model_queue *queue)
-{
-	u32 entry = queue_take_first(queue);
-
-	queue_append(queue, entry);
-	return entry;
-}
 
 void model_init(u32 chunk_count)
 {
@@ -70,11 +17,6 @@ void model_init(u32 chunk_count)
 }
 
 /* Containers. */
-
-static struct model_container *named(const struct model_op *op)
-{
-	return &model.container[op->container];
-}
 
 static u32 slot_of_tgid(u64 tgid)
 {
@@ -192,7 +134,7 @@ bool model_is_full(const struct model_container *container)
 	return model_host_bytes(container) + CHUNK_BYTES > container->hmem_bytes;
 }
 
-static bool is_shielded(const struct model_container *container)
+bool model_is_shielded(const struct model_container *container)
 {
 	return model_is_protected(container) || model_is_full(container);
 }
@@ -201,9 +143,9 @@ static bool is_shielded(const struct model_container *container)
  * Usage or limits changed: if the container is no longer shielded, its shielded chunks return
  * to the global order.
  */
-static void settle(struct model_container *container)
+void model_settle(struct model_container *container)
 {
-	while (!is_shielded(container) && container->shielded.count)
+	while (!model_is_shielded(container) && container->shielded.count)
 		queue_append(&model.global, queue_take_first(&container->shielded));
 }
 
@@ -215,7 +157,7 @@ u32 model_force(const struct model_op *op)
 	container->reserved++;
 	if (charged(container) > container->peak)
 		container->peak = charged(container);
-	settle(container);
+	model_settle(container);
 	return 0;
 }
 
@@ -247,7 +189,7 @@ u32 model_excess(const struct model_op *op)
 u32 model_cancel(const struct model_op *op)
 {
 	named(op)->reserved--;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
@@ -262,29 +204,9 @@ u32 model_bind(const struct model_op *op)
 	if (container->own.count == 0)
 		queue_append(&model.turns, op->container);
 	queue_append(&container->own, op->chunk);
-	queue_append(is_shielded(container) ? &container->shielded : &model.global, op->chunk);
+	queue_append(model_is_shielded(container) ? &container->shielded : &model.global,
+		     op->chunk);
 	return 0;
-}
-
-/* Is a stashed chunk still a victim: not being evicted, not used, not shielded? */
-static bool is_good(u32 chunk)
-{
-	const struct model_chunk *entry = &model.chunk[chunk];
-
-	return !entry->evicting && !entry->used_global &&
-	       !is_shielded(&model.container[entry->owner]);
-}
-
-static void prune_stash(void)
-{
-	u32 count = model.stash.count;
-
-	while (count--) {
-		u32 chunk = queue_take_first(&model.stash);
-
-		if (is_good(chunk))
-			queue_append(&model.stash, chunk);
-	}
 }
 
 /*
@@ -296,7 +218,7 @@ static void uncharge(u32 chunk)
 
 	if (queue_has(&model.stash, chunk)) {
 		queue_remove(&model.stash, chunk);
-		prune_stash();
+		model_prune_stash();
 	}
 	queue_remove(&model.global, chunk);
 	queue_remove(&owner->shielded, chunk);
@@ -306,7 +228,7 @@ static void uncharge(u32 chunk)
 	owner->evicted += model.chunk[chunk].evicting;
 	model.chunk[chunk].evicting = false;
 	model.chunk[chunk].owner = MODEL_NONE;
-	settle(owner);
+	model_settle(owner);
 }
 
 u32 model_uncharge(const struct model_op *op)
@@ -339,14 +261,14 @@ u32 model_high(const struct model_op *op)
 u32 model_low(const struct model_op *op)
 {
 	named(op)->low_bytes = op->value;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
 u32 model_hmem(const struct model_op *op)
 {
 	named(op)->hmem_bytes = op->value;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
@@ -360,21 +282,21 @@ u32 model_charge_pin(const struct model_op *op)
 u32 model_charge_unpin(const struct model_op *op)
 {
 	named(op)->pinned--;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
 u32 model_swap_out(const struct model_op *op)
 {
 	named(op)->swapped_bytes += op->value;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
 u32 model_swap_in(const struct model_op *op)
 {
 	named(op)->swapped_bytes -= op->value;
-	settle(named(op));
+	model_settle(named(op));
 	return 0;
 }
 
@@ -385,215 +307,6 @@ u32 model_bound(void)
 	for (i = 0; i < model.chunk_count; i++)
 		bound += model.chunk[i].owner != MODEL_NONE;
 	return bound;
-}
-
-/* The two hands. */
-
-u32 model_touch(const struct model_op *op)
-{
-	model.chunk[op->chunk].used_own = true;
-	model.chunk[op->chunk].used_global = true;
-	return 0;
-}
-
-u32 model_pin(const struct model_op *op)
-{
-	model.chunk[op->chunk].pinned = true;
-	return 0;
-}
-
-u32 model_unpin(const struct model_op *op)
-{
-	model.chunk[op->chunk].pinned = false;
-	return 0;
-}
-
-/* The device is asked only about chunks that are not being evicted. */
-static bool is_evictable(u32 chunk)
-{
-	if (model.chunk[chunk].evicting)
-		return false;
-	model.asks++;
-	return !model.chunk[chunk].pinned;
-}
-
-static enum look judge(bool *used, u32 chunk)
-{
-	if (*used) {
-		*used = false;
-		return LOOK_USED;
-	}
-	return is_evictable(chunk) ? LOOK_VICTIM : LOOK_OBSTACLE;
-}
-
-static enum look look_own(struct model_container *container, u32 *chunk)
-{
-	*chunk = queue_rotate(&container->own);
-	return judge(&model.chunk[*chunk].used_own, *chunk);
-}
-
-/* A shielded chunk is put aside. A stashed chunk is passed, and keeps its bit. */
-static enum look look_global(u32 *chunk)
-{
-	struct model_container *owner;
-
-	*chunk = queue_take_first(&model.global);
-	owner = &model.container[model.chunk[*chunk].owner];
-	if (is_shielded(owner)) {
-		queue_append(&owner->shielded, *chunk);
-		return LOOK_OBSTACLE;
-	}
-	queue_append(&model.global, *chunk);
-	if (queue_has(&model.stash, *chunk))
-		return LOOK_OBSTACLE;
-	return judge(&model.chunk[*chunk].used_global, *chunk);
-}
-
-u32 model_refill(const struct model_op *op)
-{
-	u64 looks = op->value;
-	u32 chunk;
-
-	prune_stash();
-	for (; looks > 0 && model.stash.count < STASH_SIZE && model.global.count > 0; looks--) {
-		if (look_global(&chunk) == LOOK_VICTIM)
-			queue_append(&model.stash, chunk);
-	}
-	return model.stash.count;
-}
-
-static u32 take(u32 chunk)
-{
-	model.chunk[chunk].evicting = true;
-	return chunk;
-}
-
-/* At most two turns: a chunk that is used at the first turn is met unused at the second. */
-u32 model_pick_own(const struct model_op *op)
-{
-	u32 looks = min(LOOKS, 2 * named(op)->own.count);
-	u32 chunk;
-
-	while (!model_is_full(named(op)) && looks-- > 0) {
-		if (look_own(named(op), &chunk) == LOOK_VICTIM)
-			return take(chunk);
-	}
-	return MODEL_NONE;
-}
-
-/* The oldest evictable chunk of a container, used or not; at most one turn. */
-static u32 oldest_of(struct model_container *container, u32 *looks)
-{
-	u32 turn = container->own.count;
-
-	for (; turn > 0 && *looks > 0; turn--) {
-		u32 chunk = queue_rotate(&container->own);
-
-		(*looks)--;
-		if (is_evictable(chunk))
-			return chunk;
-	}
-	return MODEL_NONE;
-}
-
-/*
- * Ask container by container; an asked container moves to the end. Each question costs a look.
- */
-static u32 oldest_of_all(u32 looks, bool also_protected)
-{
-	u32 chunk = MODEL_NONE;
-
-	while (looks > 0 && chunk == MODEL_NONE && model.turns.count > 0) {
-		struct model_container *container =
-			&model.container[queue_rotate(&model.turns)];
-
-		looks--;
-		if (!model_is_full(container) &&
-		    (also_protected || !model_is_protected(container)))
-			chunk = oldest_of(container, &looks);
-	}
-	return chunk;
-}
-
-/* Each chunk that is looked at leaves the stash. */
-static u32 from_stash(u32 *looks)
-{
-	while (model.stash.count > 0) {
-		u32 chunk = queue_take_first(&model.stash);
-
-		(*looks)--;
-		if (is_good(chunk) && is_evictable(chunk))
-			return chunk;
-	}
-	return MODEL_NONE;
-}
-
-u32 model_pick_global(const struct model_op *op)
-{
-	u32 looks = LOOKS - RESERVE_LOOKS, chunk = from_stash(&looks);
-	bool obstructed = false;
-
-	(void)op;
-	if (chunk != MODEL_NONE)
-		return take(chunk);
-	for (looks = min(looks, 2 * model_bound()); looks > 0 && model.global.count; looks--) {
-		enum look look = look_global(&chunk);
-
-		if (look == LOOK_VICTIM)
-			return take(chunk);
-		obstructed |= look == LOOK_OBSTACLE;
-	}
-	chunk = obstructed ? oldest_of_all(RESERVE_LOOKS, false) : MODEL_NONE;
-	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
-}
-
-u32 model_pick_protected(const struct model_op *op)
-{
-	u32 chunk = oldest_of_all(LOOKS, true);
-
-	(void)op;
-	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
-}
-
-/* The driver takes this chunk. Pins do not count: the driver knows its own. */
-u32 model_take(const struct model_op *op)
-{
-	struct model_chunk *chunk = &model.chunk[op->chunk];
-
-	if (chunk->owner == MODEL_NONE || chunk->evicting ||
-	    model_is_full(&model.container[chunk->owner]))
-		return false;
-	chunk->evicting = true;
-	return true;
-}
-
-/* RM takes chunks by force: neither a limit nor a pin holds them back. */
-u32 model_take_range(const struct model_op *op)
-{
-	u32 taken = 0;
-
-	for (u32 i = op->chunk; i < op->chunk + op->value; i++) {
-		struct model_chunk *chunk = &model.chunk[i];
-
-		if (chunk->owner == MODEL_NONE || chunk->evicting)
-			continue;
-		chunk->evicting = true;
-		model.container[chunk->owner].taken_events++;
-		taken++;
-	}
-	return taken;
-}
-
-u32 model_is_picked(const struct model_op *op)
-{
-	return model.chunk[op->chunk].evicting;
-}
-
-u32 model_putback(const struct model_op *op)
-{
-	model.chunk[op->chunk].evicting = false;
-	settle(&model.container[model.chunk[op->chunk].owner]);
-	return model_touch(op);
 }
 
 /* The device's life. No other thread runs, so nothing has to be waited for. */

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The part of the reference model about remote mappings: accesses that never finish. */
-#include "reference_model.h"
+#include "reference_parts.h"
 
 #define PAGE_BYTES    (64ull * 1024)
 #define STUCK_RETURNS 16u
-
-static struct model_container *named(const struct model_op *op)
-{
-	return &model.container[op->container];
-}
 
 static struct model_block *named_block(const struct model_op *op)
 {
