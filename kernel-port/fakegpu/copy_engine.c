@@ -16,6 +16,33 @@ static unsigned int fail_outs;
 module_param(fail_outs, uint, 0644);
 MODULE_PARM_DESC(fail_outs, "let every n-th copy to the host fail with EIO (0: none)");
 
+/*
+ * For tests that need a thread to stay where it starts a copy, with the locks that it has then:
+ * a queue that is held looks full.
+ */
+static unsigned int hold_copies;
+static DECLARE_WAIT_QUEUE_HEAD(copies_held);
+
+static int hold_copies_set(const char *text, const struct kernel_param *parameter)
+{
+	int status = param_set_uint(text, parameter);
+
+	wake_up_all(&copies_held);
+	return status;
+}
+
+static const struct kernel_param_ops hold_copies_ops = {
+	.set = hold_copies_set,
+	.get = param_get_uint,
+};
+module_param_cb(hold_copies, &hold_copies_ops, &hold_copies, 0644);
+MODULE_PARM_DESC(hold_copies, "start no copy: 1 to the GPU, 2 to the host, 4 clears, or sums");
+
+static bool engine_is_held(enum gvm_engine which)
+{
+	return READ_ONCE(hold_copies) & BIT(which);
+}
+
 static bool engine_passed(struct fakegpu_engine *engine, u64 sequence)
 {
 	return smp_load_acquire(&engine->done) >= sequence;
@@ -102,6 +129,12 @@ static int engine_submit(struct fakegpu *gpu, enum gvm_engine which, u32 chunk,
 	bool pushed = false;
 	u64 sequence;
 
+	if (engine_is_held(which)) {
+		gvm_trace_wait("a place in a copy queue", true);
+		(void)wait_event_killable(copies_held,
+					  !engine_is_held(which) || gvm_worker_should_stop());
+		gvm_trace_wait("a place in a copy queue", false);
+	}
 	if (fakegpu_fails(&gpu->copies, READ_ONCE(fail_copies)) ||
 	    (which == GVM_ENGINE_OUT && fakegpu_fails(&gpu->outs, READ_ONCE(fail_outs))))
 		return -EIO;

@@ -91,6 +91,15 @@ void victim_end(pid_t pid);
 void waits_begin(void);
 void waits_end(uint32_t most_rpcs);
 
+/*
+ * Does the trace have a line with @what, of thread @pid (0: of any)? waits_begin() has been
+ * called, waits_end() not yet.
+ */
+bool waits_seen(pid_t pid, const char *what);
+
+/* A test point after waits_end(): threads waited @least times for the lock of that name. */
+void waits_contended(const char *lock, uint32_t least);
+
 /* The tests. Each has a file of its own. */
 void test_integrity(void);
 void test_isolation(void);
@@ -106,6 +115,7 @@ void test_swap(void);
 void test_wide(void);
 void test_freeze(void);
 void test_hostage(void);
+void test_contended(void);
 void test_scheduling(void);
 void test_kill(void);
 void test_containers(void);

@@ -25,6 +25,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "wide", test_wide },
 	{ "freeze", test_freeze },
 	{ "hostage", test_hostage },
+	{ "contended", test_contended },
 	{ "scheduling", test_scheduling },
 	{ "kill", test_kill },
 	{ "errors", test_errors },

@@ -135,6 +135,28 @@ static void waits_read_line(const char *line)
 		waits.lost++;
 }
 
+bool waits_seen(pid_t pid, const char *what)
+{
+	FILE *trace = fopen(GUEST_DEBUGFS "/tracing/trace", "re");
+	char line[512];
+	bool seen = false;
+
+	while (trace && !seen && fgets(line, sizeof(line), trace))
+		seen = (!pid || line_pid(line) == pid) && strstr(line, what);
+	if (trace)
+		fclose(trace);
+	return seen;
+}
+
+void waits_contended(const char *lock, uint32_t least)
+{
+	for (uint32_t i = 0; i < WAITS_LOCKS; i++)
+		if (strcmp(waits_locks[i], lock) == 0)
+			guest_check(waits.contended[i] >= least,
+				    "of these, %u waits for %s: at least %u",
+				    waits.contended[i], lock, least);
+}
+
 void waits_end(uint32_t most_rpcs)
 {
 	FILE *trace;
@@ -159,7 +181,7 @@ void waits_end(uint32_t most_rpcs)
 	if (trace)
 		fclose(trace);
 	for (uint32_t i = 0; i < WAITS_LOCKS; i++)
-		guest_check(waits.taken[i] > 0, "%s: taken %u times, %u times after a wait",
+		guest_check(waits.taken[i] > 0, "%s: taken %u times, %u waits for it",
 			    waits_locks[i], waits.taken[i], waits.contended[i]);
 	guest_check(waits.lost == 0, "no event was lost");
 	guest_check(waits.waits > 0 && waits.wrong == 0,
