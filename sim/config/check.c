@@ -41,7 +41,8 @@ static int check_mps(struct cfg_load *load, const struct cfg_container *containe
 {
 	const struct config *config = load->config;
 
-	if (!*container->mps_server && container->mps_limit != 100)
+	if (!*container->mps_server && container->mps_limit != 100 &&
+	    !config->system->common_server)
 		return cfg_reject_container(load, container, "mps.limit",
 					    "has no mps.server beside it, allowed: 100");
 	for (const struct cfg_container *other = config->containers; other != container;

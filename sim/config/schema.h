@@ -116,6 +116,8 @@ struct cfg_keys {
 	 * rules.
 	 */
 	int (*check)(struct cfg_load *load, const struct cfg_container *container);
+	/* Of a system: containers without an mps.server are clients of a common one. */
+	bool common_server;
 	/*
 	 * Of a system: check how the containers relate under it. Each by itself is right.
 	 * Reports through config/check.h. Returns 0 or a negative enum sim_exit. NULL: no

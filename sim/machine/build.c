@@ -143,7 +143,8 @@ static int build_gpus(struct machine *machine, struct sim_error *err)
 }
 
 /*
- * Make the MPS servers that containers name. A container with a GPU of its own has none, nor
+ * Make the MPS servers that containers name, and those of a system in which the others of a GPU
+ * have a common one. A container with a GPU of its own has none, nor
  * one whose GPU has frame buffers: it is a virtual machine.
  */
 static void build_servers(struct machine *machine)
@@ -153,11 +154,13 @@ static void build_servers(struct machine *machine)
 	for (u32 i = 0; i < machine->container_count && servers; i++) {
 		struct sim_container *container = &machine->containers[i];
 		const char *name = container->cfg->mps_server;
+		bool client = *name || machine->system->keys.common_server;
 
-		for (u32 k = 0; k < i && *name && !container->server; k++)
-			if (!strcmp(machine->containers[k].cfg->mps_server, name))
+		for (u32 k = 0; k < i && client && !container->server; k++)
+			if (!strcmp(machine->containers[k].cfg->mps_server, name) &&
+			    machine->containers[k].gpu == container->gpu)
 				container->server = machine->containers[k].server;
-		if (*name && !container->server) {
+		if (client && !container->server) {
 			container->server = &container->mps;
 			sim_mps_init(container->server, container->gpu);
 		}

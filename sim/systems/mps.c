@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * mps: NVIDIA's Multi-Process Service on the stock driver. All containers of a GPU are clients
+ * of one MPS server, so their kernels run side by side, without turns and context switches.
+ *
+ * A client gets at most mps.limit percent of the SMs: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of
+ * NVIDIA's guide (docs.nvidia.com/deploy/mps). SMs and bandwidth are shared as sim/fifo/fifo.h
+ * has it. A limit does not reserve SMs: it only keeps them from its own client. Memory is the
+ * stock driver's, shared without limits. A fatal fault of one client ends all of them.
+ *
+ * A container with an mps.server of its own is a client of that server, which has turns beside
+ * the common one. Under other systems only such containers have a server.
+ *
+ * Priorities of clients, and memory limits of clients (CUDA 11.5 and later), are not modelled.
+ */
+#include "systems/system.h"
+
+static bool mps_honours(const struct config *config, const char *control_file)
+{
+	(void)config;
+	(void)control_file;
+	return false;
+}
+
+static struct sim_memory_policy mps_memory(const struct config *config)
+{
+	return (struct sim_memory_policy){
+		.manager = &sim_manager_nvuvm,
+		.host_fragmented = config->host.fragmented,
+	};
+}
+
+const struct sim_system system_mps = {
+	.keys = {
+		.name = "mps",
+		.summary = "one GPU, all containers side by side: NVIDIA's MPS",
+		.common_server = true,
+	},
+	.honours = mps_honours,
+	.memory = mps_memory,
+};
