@@ -34,31 +34,32 @@ static const struct command_option folder_options[] = {
 
 static int run(int argc, char **argv, struct sim_error *err);
 
+/* clang-format off */
 const struct command command_figure = {
 	.name = "gvmsim figure",
 	.operands = "NAME",
 	.summary = "a published figure or a comparison, as table and picture",
-	.about = "Prints a table, writes its numbers as CSV files, and draws a picture with "
-		 "gnuplot\n"
-		 "(PNG and SVG). The last line printed is the picture's path. A figure is a "
-		 "JSON\n"
-		 "file: NAME is one of those below, or the path of your own.\n",
+	.about =
+"Prints a table, writes its numbers as CSV files, and draws a picture with gnuplot\n"
+"(PNG and SVG). The last line printed is the picture's path. A figure is a JSON\n"
+"file: NAME is one of those below, or the path of your own.\n",
 	.options = options,
-	.more = "Runs are kept in results/cache, and made again only if the scenario, a trace "
-		"or\n"
-		"this program has changed. The 500 runs used last are kept.\n"
-		"\n"
-		"\"gvmsim figure NAME --help\" teaches each figure. plots/figures/README.md "
-		"says how\n"
-		"to write one.\n",
-	.examples = "  A published figure, ours beside theirs:\n"
-		    "    gvmsim figure ablation\n"
-		    "  All its runs for two minutes of simulated time:\n"
-		    "    gvmsim figure isolation --set duration=120s\n"
-		    "  A figure of your own:\n"
-		    "    gvmsim figure my-figure.json --out results/mine\n",
+	.more =
+"Runs are kept in results/cache, and made again only if the scenario, a trace or\n"
+"this program has changed. The 500 runs used last are kept.\n"
+"\n"
+"\"gvmsim figure NAME --help\" teaches each figure. plots/figures/README.md says how\n"
+"to write one.\n",
+	.examples =
+"  A published figure, ours beside theirs:\n"
+"    gvmsim figure ablation\n"
+"  All its runs for two minutes of simulated time:\n"
+"    gvmsim figure isolation --set duration=120s\n"
+"  A figure of your own:\n"
+"    gvmsim figure my-figure.json --out results/mine\n",
 	.run = run,
 };
+/* clang-format on */
 
 /* A parsed command line. Strings are borrowed from argv. */
 struct figure_args {

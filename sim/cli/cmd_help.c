@@ -109,18 +109,22 @@ static int run(int argc, char **argv, struct sim_error *err)
 	return status ? status : command_flush(err);
 }
 
+/* clang-format off */
 const struct command command_help = {
 	.name = "gvmsim help",
 	.operands = "keys|schema [PART]",
 	.summary = "all keys of a scenario, and a JSON Schema of them for editors",
 	.about =
-		"keys: each key with what it accepts, its unit, its default and its meaning; "
-		"with PART\nonly those that have it in their paths. * stands for the name of a "
-		"container, # for the\nindex of an event.\n\n"
-		"schema: a JSON Schema. An editor that is given it checks and completes a "
-		"scenario.\nA scenario can name it, as \"$schema\".\n",
-	.examples = "    gvmsim help keys\n"
-		    "    gvmsim help keys gpu.link\n"
-		    "    gvmsim help schema >scenario.schema.json\n",
+"keys: each key with what it accepts, its unit, its default and its meaning; with PART\n"
+"only those that have it in their paths. * stands for the name of a container, # for the\n"
+"index of an event.\n"
+"\n"
+"schema: a JSON Schema. An editor that is given it checks and completes a scenario.\n"
+"A scenario can name it, as \"$schema\".\n",
+	.examples =
+"    gvmsim help keys\n"
+"    gvmsim help keys gpu.link\n"
+"    gvmsim help schema >scenario.schema.json\n",
 	.run = run,
 };
+/* clang-format on */

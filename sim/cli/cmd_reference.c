@@ -482,17 +482,21 @@ static const struct command_option options[] = {
 
 static int run(int argc, char **argv, struct sim_error *err);
 
+/* clang-format off */
 const struct command command_reference = {
 	.name = "gvmsim reference",
 	.operands = "[DOCUMENT]",
 	.summary = "keys, control files, systems, figures: the reference documents",
-	.about = "Prints the tables that the program works by, as Markdown: the documents in\n"
-		 "docs/reference.\n",
+	.about =
+"Prints the tables that the program works by, as Markdown: the documents in\n"
+"docs/reference.\n",
 	.options = options,
-	.examples = "    gvmsim reference scenario\n"
-		    "    gvmsim reference --words keys\n",
+	.examples =
+"    gvmsim reference scenario\n"
+"    gvmsim reference --words keys\n",
 	.run = run,
 };
+/* clang-format on */
 
 static void print_help(void)
 {

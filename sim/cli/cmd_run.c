@@ -29,67 +29,55 @@ static const struct command_option options[] = {
 
 static int run(int argc, char **argv, struct sim_error *err);
 
+/* clang-format off */
 const struct command command_run = {
 	.name = "gvmsim run",
 	.operands = "SCENARIO",
 	.summary = "simulate, print a table, write a results folder",
-	.about = "Simulates one scenario from start to end, prints a table of results and "
-		 "writes them\n"
-		 "to a folder. SCENARIO is a JSON file; the name alone finds those that come "
-		 "with\n"
-		 "gvmsim.\n",
+	.about =
+"Simulates one scenario from start to end, prints a table of results and writes them\n"
+"to a folder. SCENARIO is a JSON file; the name alone finds those that come with\n"
+"gvmsim.\n",
 	.options = options,
-	.more = "The folder gets summary.json (statistics of every container), requests.csv (a "
-		"row\n"
-		"per request or image, in ns), timeline.csv (memory, evictions, GPU share, "
-		"waiting,\n"
-		"link use and pending kernels over time) and config.json (every key with its "
-		"value).\n"
-		"With output.controls it gets controls.csv (each change in a control file, in\n"
-		"gvmcollect's format), with output.evictions evictions.csv (each block that "
-		"left the\n"
-		"GPU, in that order). The same scenario and seed give the same bytes again, "
-		"but for\n"
-		"wall_seconds and speedup.\n"
-		"\n"
-		"Where the time of a container went: in the table and summary.json over the "
-		"run, in\n"
-		"timeline.csv over each interval:\n"
-		"  gpu_seconds        gpu_busy_ns   compute: its kernels executed\n"
-		"  stall_cpu_seconds  stall_cpu_ns  the CPU handled its page faults, or memory "
-		"was\n"
-		"                                   cleared\n"
-		"  stall_d2h_seconds  stall_d2h_ns  its faults waited for copies to host "
-		"memory\n"
-		"  stall_h2d_seconds  stall_h2d_ns  its faults waited for copies from host "
-		"memory\n"
-		"  blocked_seconds    blocked_ns    it had work while faults of others held "
-		"the GPU\n"
-		"  switching_seconds                its context was being loaded\n"
-		"  waited_seconds                   it had work and waited for its turn\n"
-		"  idle_seconds                     it had no work, or its host was launching\n"
-		"Below the table: what each GPU did. It is idle when no context that is loaded "
-		"has "
-		"a\nkernel to execute.\n"
-		"\n"
-		"Exit code: 0 done, also if a container's context died in the simulation, "
-		"which is a\n"
-		"result; 1 something failed, such as a full disk; 2 a mistake in the scenario "
-		"or the\n"
-		"command line, nothing was written; 130 interrupted, the results up to then "
-		"are\n"
-		"written and marked with \"complete\": false.\n",
-	.examples = "  An LLM server and a diffusion pipeline, each with a GPU of its own:\n"
-		    "    gvmsim run vllm-diffusion-80g --system exclusive\n"
-		    "  The same, sharing one GPU by time slices:\n"
-		    "    gvmsim run vllm-diffusion-80g --system stock\n"
-		    "  The LLM server alone, on a link of half the speed, for two minutes:\n"
-		    "    gvmsim run vllm-diffusion-80g --set "
-		    "containers.diffusion.enabled=false \\\n"
-		    "           --set gpu.link.bandwidth=12e9 --set duration=120s \\\n"
-		    "           --out results/slow-link\n",
+	.more =
+"The folder gets summary.json (statistics of every container), requests.csv (a row\n"
+"per request or image, in ns), timeline.csv (memory, evictions, GPU share, waiting,\n"
+"link use and pending kernels over time) and config.json (every key with its value).\n"
+"With output.controls it gets controls.csv (each change in a control file, in\n"
+"gvmcollect's format), with output.evictions evictions.csv (each block that left the\n"
+"GPU, in that order). The same scenario and seed give the same bytes again, but for\n"
+"wall_seconds and speedup.\n"
+"\n"
+"Where the time of a container went: in the table and summary.json over the run, in\n"
+"timeline.csv over each interval:\n"
+"  gpu_seconds        gpu_busy_ns   compute: its kernels executed\n"
+"  stall_cpu_seconds  stall_cpu_ns  the CPU handled its page faults, or memory was\n"
+"                                   cleared\n"
+"  stall_d2h_seconds  stall_d2h_ns  its faults waited for copies to host memory\n"
+"  stall_h2d_seconds  stall_h2d_ns  its faults waited for copies from host memory\n"
+"  blocked_seconds    blocked_ns    it had work while faults of others held the GPU\n"
+"  switching_seconds                its context was being loaded\n"
+"  waited_seconds                   it had work and waited for its turn\n"
+"  idle_seconds                     it had no work, or its host was launching\n"
+"Below the table: what each GPU did. It is idle when no context that is loaded has a\n"
+"kernel to execute.\n"
+"\n"
+"Exit code: 0 done, also if a container's context died in the simulation, which is a\n"
+"result; 1 something failed, such as a full disk; 2 a mistake in the scenario or the\n"
+"command line, nothing was written; 130 interrupted, the results up to then are\n"
+"written and marked with \"complete\": false.\n",
+	.examples =
+"  An LLM server and a diffusion pipeline, each with a GPU of its own:\n"
+"    gvmsim run vllm-diffusion-80g --system exclusive\n"
+"  The same, sharing one GPU by time slices:\n"
+"    gvmsim run vllm-diffusion-80g --system stock\n"
+"  The LLM server alone, on a link of half the speed, for two minutes:\n"
+"    gvmsim run vllm-diffusion-80g --set containers.diffusion.enabled=false \\\n"
+"           --set gpu.link.bandwidth=12e9 --set duration=120s \\\n"
+"           --out results/slow-link\n",
 	.run = run,
 };
+/* clang-format on */
 
 /* A parsed command line. Strings are borrowed from argv, except for those in system_texts. */
 struct run_args {

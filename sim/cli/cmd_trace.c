@@ -30,59 +30,61 @@ static const struct command_option info_options[] = {
 static int run_import(int argc, char **argv, struct sim_error *err);
 static int run_info(int argc, char **argv, struct sim_error *err);
 
+/* clang-format off */
 static const struct command command_import = {
 	.name = "gvmsim trace import",
 	.operands = "IN OUT",
 	.summary = "check a trace and write it in the compact form",
-	.about = "import checks every row of IN and writes OUT in the compact form. Rows with "
-		 "0\n"
-		 "response tokens are requests that failed when they were recorded: counted "
-		 "and left\n"
-		 "out.\n",
+	.about =
+"import checks every row of IN and writes OUT in the compact form. Rows with 0\n"
+"response tokens are requests that failed when they were recorded: counted and left\n"
+"out.\n",
 	.options = import_options,
-	.examples = "  Import the first public file and keep going over damaged rows:\n"
-		    "    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
-		    "  Import a trace of your own:\n"
-		    "    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, "
-		    "CC0-1.0\"\n",
+	.examples =
+"  Import the first public file and keep going over damaged rows:\n"
+"    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
+"  Import a trace of your own:\n"
+"    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, CC0-1.0\"\n",
 	.run = run_import,
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct command command_info = {
 	.name = "gvmsim trace info",
 	.operands = "FILE",
 	.summary = "print counts, lengths and burstiness of a trace",
-	.about = "info prints counts, lengths in tokens, and how bursty the arrivals are "
-		 "(index of\n"
-		 "dispersion: variance / mean of the requests per window, 1 for a Poisson "
-		 "process).\n",
+	.about =
+"info prints counts, lengths in tokens, and how bursty the arrivals are (index of\n"
+"dispersion: variance / mean of the requests per window, 1 for a Poisson process).\n",
 	.options = info_options,
 	.examples =
-		"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
-		"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
+"  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
+"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
 	.run = run_info,
 };
+/* clang-format on */
 
 static const struct command *const commands[] = { &command_import, &command_info, NULL };
 
+/* clang-format off */
 const struct command command_trace = {
 	.name = "gvmsim trace",
 	.operands = "import|info ...",
 	.summary = "import request traces and look at them",
-	.about = "A trace says when each request arrived, how long its prompt was and how long "
-		 "its\n"
-		 "response. Three forms are read, told apart by their content:\n"
-		 "\n"
-		 "  BurstGPT CSV    the public files; columns Timestamp, Request tokens, "
-		 "Response\n"
-		 "                  tokens and any others, in any order\n"
-		 "  arrivals CSV    the requests that the GVM paper replayed; columns "
-		 "t_trace_s,\n"
-		 "                  request_tokens, response_tokens_gvm_generated,\n"
-		 "                  response_tokens_true_est\n"
-		 "  compact         the output of import: compressed, with a checksum\n",
+	.about =
+"A trace says when each request arrived, how long its prompt was and how long its\n"
+"response. Three forms are read, told apart by their content:\n"
+"\n"
+"  BurstGPT CSV    the public files; columns Timestamp, Request tokens, Response\n"
+"                  tokens and any others, in any order\n"
+"  arrivals CSV    the requests that the GVM paper replayed; columns t_trace_s,\n"
+"                  request_tokens, response_tokens_gvm_generated,\n"
+"                  response_tokens_true_est\n"
+"  compact         the output of import: compressed, with a checksum\n",
 	.commands = commands,
 };
+/* clang-format on */
 
 /* A parsed command line. Strings are borrowed from argv. */
 struct trace_args {

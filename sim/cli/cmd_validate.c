@@ -51,35 +51,32 @@ static const struct command_option options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+/* clang-format off */
 static const struct command command_hardware = {
 	.name = "gvmsim validate hardware",
 	.operands = "[FILE]",
 	.summary = "the times of a real GPU beside those of the simulated one",
 	.about =
-		"Runs the loops that were measured on a real GPU over a simulated one with "
-		"NVIDIA's\n"
-		"driver, and prints for each the measured time, the predicted one, and the "
-		"error,\n"
-		"which is max(predicted / measured, measured / predicted) - 1. Of a loop that "
-		"was\n"
-		"measured several times, the geometric mean counts. The last line has the "
-		"median and\n"
-		"the worst error. FILE has the measurements. Without one, they are ours of the "
-		"GPU that\n"
-		"--gpu names, or of an H100 and an H200, one after the other; next to them\n"
-		"(plots/reference/hardware) is the program that makes such a file.\n",
+"Runs the loops that were measured on a real GPU over a simulated one with NVIDIA's\n"
+"driver, and prints for each the measured time, the predicted one, and the error,\n"
+"which is max(predicted / measured, measured / predicted) - 1. Of a loop that was\n"
+"measured several times, the geometric mean counts. The last line has the median and\n"
+"the worst error. FILE has the measurements. Without one, they are ours of the GPU that\n"
+"--gpu names, or of an H100 and an H200, one after the other; next to them\n"
+"(plots/reference/hardware) is the program that makes such a file.\n",
 	.options = options,
-	.more = "Exit status: 0 if the median is 5 % or less, no error is above 40 % (75 % on "
-		"the H200;\n"
-		"accesses of the walk do not count, each is one sample), and a thread that "
-		"walks through\n"
-		"memory faults at exactly the measured pages; else 1.\n",
-	.examples = "  How well are an H100 and an H200 predicted?\n"
-		    "    gvmsim validate hardware\n"
-		    "  What if servicing a block took half as long?\n"
-		    "    gvmsim validate hardware --set gpu.fault.block=7us\n",
+	.more =
+"Exit status: 0 if the median is 5 % or less, no error is above 40 % (75 % on the H200;\n"
+"accesses of the walk do not count, each is one sample), and a thread that walks through\n"
+"memory faults at exactly the measured pages; else 1.\n",
+	.examples =
+"  How well are an H100 and an H200 predicted?\n"
+"    gvmsim validate hardware\n"
+"  What if servicing a block took half as long?\n"
+"    gvmsim validate hardware --set gpu.fault.block=7us\n",
 	.run = run_hardware,
 };
+/* clang-format on */
 
 static const struct command *const commands[] = { &command_hardware,
 						  &command_validate_published,

@@ -31,20 +31,17 @@ static const struct command_option options[] = {
 	{ NULL, NULL, false, NULL },
 };
 
+/* clang-format off */
 const struct command command_validate_published = {
 	.name = "gvmsim validate published",
 	.operands = "[FIGURE]...",
 	.summary = "all published values beside their predictions, and a score",
 	.about =
-		"Puts every published value that a figure compares (plots/reference) beside "
-		"the\n"
-		"figure's own prediction. The error is |ln(predicted / published)|: 0.22 is 25 "
-		"%,\n"
-		"0.69 is 2 times. A missing prediction is an infinite error. For each figure "
-		"and for\n"
-		"all: the median error, the share of rows within 25 % and within 2 times, and "
-		"how many\n"
-		"pairs of values that differ by more than 20 % are in the published order.\n",
+"Puts every published value that a figure compares (plots/reference) beside the\n"
+"figure's own prediction. The error is |ln(predicted / published)|: 0.22 is 25 %,\n"
+"0.69 is 2 times. A missing prediction is an infinite error. For each figure and for\n"
+"all: the median error, the share of rows within 25 % and within 2 times, and how many\n"
+"pairs of values that differ by more than 20 % are in the published order.\n",
 	.options = options,
 	.more = "A row that the reference file names a reason for counts in no score: claims, "
 		"values\n"
@@ -61,11 +58,13 @@ const struct command command_validate_published = {
 		" later, and whether the published value,\n"
 		"which is of one run, lies within. A container alone without a trace has no "
 		"spread.\n",
-	.examples = "    gvmsim validate published\n"
-		    "  One figure, as JSON, too:\n"
-		    "    gvmsim validate published isolation --json score.json\n",
+	.examples =
+"    gvmsim validate published\n"
+"  One figure, as JSON, too:\n"
+"    gvmsim validate published isolation --json score.json\n",
 	.run = run,
 };
+/* clang-format on */
 
 /* A parsed command line. Strings are borrowed from argv. */
 struct published_args {

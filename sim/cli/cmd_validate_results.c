@@ -27,22 +27,22 @@
 
 static int run(int argc, char **argv, struct sim_error *err);
 
+/* clang-format off */
 const struct command command_validate_results = {
 	.name = "gvmsim validate results",
 	.operands = "MEASURED PREDICTED",
 	.summary = "a simulation beside the collected results of a real host",
-	.about = "Puts a results folder that gvmcollect wrote on real hardware beside a "
-		 "simulated one.\n"
-		 "For every metric that both know of a container of the same name (times, "
-		 "rates, "
-		 "SLO\n"
-		 "attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1. A "
-		 "bound,\n"
-		 "\"> 12.5 s\", has no error. The last line has the median and the worst.\n",
-	.examples = "    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
-		    "    gvmsim validate results results/hardware results/simulated\n",
+	.about =
+"Puts a results folder that gvmcollect wrote on real hardware beside a simulated one.\n"
+"For every metric that both know of a container of the same name (times, rates, SLO\n"
+"attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1. A bound,\n"
+"\"> 12.5 s\", has no error. The last line has the median and the worst.\n",
+	.examples =
+"    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
+"    gvmsim validate results results/hardware results/simulated\n",
 	.run = run,
 };
+/* clang-format on */
 
 /* The two runs, in arrays by this index. */
 enum side { SIDE_MEASURED, SIDE_PREDICTED, SIDES };

@@ -14,29 +14,29 @@ static const struct command *const commands[] = {
 	NULL,
 };
 
+/* clang-format off */
 static const struct command gvmsim = {
 	.name = "gvmsim",
 	.operands = "COMMAND ...",
-	.about = "gvmsim simulates containers that share one GPU: their kernels, the GPU's "
-		 "time slices,\n"
-		 "its memory with page faults over the PCIe link, and the driver that manages "
-		 "all of\n"
-		 "it. It replays real request traces and runs hundreds of times faster than "
-		 "the real\n"
-		 "thing. The same scenario and seed give the same results again.\n",
-	.examples = "  An LLM server next to a diffusion pipeline, first with a GPU each, then "
-		    "sharing\n"
-		    "  one:\n"
-		    "    gvmsim run vllm-diffusion-80g --system exclusive --out results/alone\n"
-		    "    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
-		    "  What sharing did to them, side by side and as a picture:\n"
-		    "    gvmsim figure alone-vs-shared results/alone results/shared\n"
-		    "  A published figure, ours beside theirs; its runs are made first:\n"
-		    "    gvmsim figure ablation\n"
-		    "  The trace of requests that they replayed:\n"
-		    "    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
+	.about =
+"gvmsim simulates containers that share one GPU: their kernels, the GPU's time slices,\n"
+"its memory with page faults over the PCIe link, and the driver that manages all of\n"
+"it. It replays real request traces and runs hundreds of times faster than the real\n"
+"thing. The same scenario and seed give the same results again.\n",
+	.examples =
+"  An LLM server next to a diffusion pipeline, first with a GPU each, then sharing\n"
+"  one:\n"
+"    gvmsim run vllm-diffusion-80g --system exclusive --out results/alone\n"
+"    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
+"  What sharing did to them, side by side and as a picture:\n"
+"    gvmsim figure alone-vs-shared results/alone results/shared\n"
+"  A published figure, ours beside theirs; its runs are made first:\n"
+"    gvmsim figure ablation\n"
+"  The trace of requests that they replayed:\n"
+"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
 	.commands = commands,
 };
+/* clang-format on */
 
 int main(int argc, char **argv)
 {
