@@ -72,6 +72,7 @@ struct cfg_gpu {
 		u64 page;	/* ns of CPU time per page of it that comes from the host */
 		u64 replay;	/* ns of CPU time per flush and replay */
 		u64 evict;	/* ns of CPU time per chunk evicted */
+		u64 walk;	/* ns of CPU time per chunk that a search for a victim passes */
 		u64 push; /* ns of GPU time per push of PTEs, TLB invalidations or a replay */
 		u64 zero_bandwidth; /* bytes/s at which fresh memory is cleared */
 	} fault;

@@ -138,6 +138,9 @@ static const struct cfg_key machine_rows[] = {
 		"CPU time of a page of it that comes from the host"),
 	MACHINE(DURATION, gpu.fault.replay, 0, CFG_SEC, "CPU time of a flush and replay"),
 	MACHINE(DURATION, gpu.fault.evict, 0, CFG_SEC, "CPU time of an eviction"),
+	MACHINE(DURATION, gpu.fault.walk, 0, CFG_SEC,
+		"CPU time of each chunk that a search for a victim passes (gvm without "
+		"fast_paging)"),
 	MACHINE(DURATION, gpu.fault.push, 0, CFG_SEC,
 		"GPU time of a push of PTEs, TLB invalidations or a replay"),
 	MACHINE(SIZE, gpu.fault.zero_bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,

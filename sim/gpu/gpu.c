@@ -56,6 +56,7 @@ static void gpu_init_costs(struct sim_gpu *gpu)
 	gpu->cost_ns[GVM_COST_PAGE] = profile->fault.page;
 	gpu->cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
 	gpu->cost_ns[GVM_COST_EVICT] = profile->fault.evict;
+	gpu->cost_ns[GVM_COST_WALK] = profile->fault.walk;
 }
 
 static void gpu_init_engines(struct sim_gpu *gpu)

@@ -2,6 +2,8 @@
 /* The model's records of containers: a record lives as long as a range or a call uses it. */
 #include "nvuvm/container.h"
 
+#include "nvuvm/walk.h"
+
 static struct nvuvm_container *container_find_locked(struct nvuvm *nvuvm,
 						     const struct gvm_container *container)
 {
@@ -40,6 +42,7 @@ struct nvuvm_container *nvuvm_container_make(struct nvuvm *nvuvm,
 	gvm_container_get(container);
 	owner->users = 1;
 	owner->own = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
+	nvuvm_walk_init(owner);
 	gvm_mutex_init(&owner->va_space, "nvuvm va space");
 	INIT_LIST_HEAD(&owner->ranges);
 	gvm_spin_lock(&nvuvm->lock);

@@ -44,7 +44,9 @@
  *  2. It reads usage and limit of the victim's process, before the eviction and without a lock.
  *     Here they are the faulting container's, and current.
  *  3. Without fast_path the first victim's chunk is used, and no refill is tried above the limit.
- *     Further victims are waited for on the spot, as NVIDIA's free_root_chunk does.
+ *     Further victims are waited for on the spot, as NVIDIA's free_root_chunk does. Each search for
+ *     a victim walks the list of all chunks (walk.c). That was the driver before its commits
+ *     03519869 (lazy freeing, September 2025) and 919ce57a (lists by process, October 2025).
  */
 #include "nvuvm/driver.h"
 

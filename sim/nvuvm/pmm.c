@@ -21,7 +21,8 @@
  *
  * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose blocks
  * have lost their pages by other means than eviction; then the head of the used list. The published
- * GVM keeps each chunk on a second list by process, in the same order.
+ * GVM keeps each chunk on a second list by process, in the same order; before it had that list, it walked
+ * (walk.c).
  *
  * How this differs from the drivers:
  *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch has
@@ -41,6 +42,8 @@
  *     Only an exit frees chunks like this, and it waits for all copies anyway.
  */
 #include "nvuvm/pmm.h"
+
+#include "nvuvm/walk.h"
 
 static struct nvuvm_list list_empty_new(void)
 {
@@ -112,6 +115,8 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 	struct nvuvm_list *from = state_list(nvuvm, entry->state);
 	struct nvuvm_list *to = state_list(nvuvm, (u8)state);
 
+	if (from == &nvuvm->used)
+		nvuvm_walk_remove(nvuvm, chunk);
 	if (from)
 		list_remove(nvuvm, from, NVUVM_ORDER_STATE, chunk);
 	if (state_is_listed(entry->state))
@@ -121,6 +126,8 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 	entry->state = (u8)state;
 	if (to)
 		list_append(nvuvm, to, NVUVM_ORDER_STATE, chunk);
+	if (to == &nvuvm->used)
+		nvuvm_walk_appended(nvuvm, chunk);
 	if (state_is_listed(entry->state))
 		list_append(nvuvm, &entry->owner->own, NVUVM_ORDER_OWN, chunk);
 }
@@ -298,6 +305,8 @@ u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 	u32 chunk;
 
 	gvm_spin_lock(&nvuvm->lock);
+	if (owner)
+		nvuvm_walk_cost(nvuvm, owner);
 	chunk = pick_locked(nvuvm, owner);
 	if (chunk != GVM_NO_CHUNK)
 		chunk_move_locked(nvuvm, chunk, NVUVM_EVICTING);

@@ -47,6 +47,7 @@ struct nvuvm_stats {
 	u64 evictions_limit; /* of these, by a limit write */
 	u64 lazy_given;	     /* of these, given to the lazy-free thread */
 	u64 lazy_returned;   /* of these, given back by it */
+	u64 walked;	     /* chunks passed by searches for a victim: walk.c */
 };
 
 enum nvuvm_chunk_state {
@@ -75,6 +76,7 @@ struct nvuvm_chunk {
 	u32 next[NVUVM_ORDERS];
 	u32 prev[NVUVM_ORDERS];
 	u64 batch;	  /* the last batch that migrated data to it */
+	u64 place;	  /* USED: its place in the used list, ascending */
 	u64 out_sequence; /* LAZY: GVM_ENGINE_OUT, its copy out */
 	u8 state;	  /* enum nvuvm_chunk_state */
 };
@@ -88,6 +90,8 @@ struct nvuvm_container {
 	struct list_head ranges;	 /* by address; guarded by va_space */
 	struct nvuvm_list own;		 /* its chunks, by last fault or migration */
 	u64 host_bytes;
+	u32 walk_first; /* its first chunk in the used list, or GVM_NO_CHUNK; see walk.c */
+	u32 walk_ahead; /* chunks of others in front of that one */
 	/*
 	 * A batch did not fit: only blocks in [turn_start, turn_end) are serviced. Both 0: all
 	 * are.
@@ -124,9 +128,10 @@ struct nvuvm {
 	struct nvuvm_list used;
 	struct nvuvm_list lazy;
 	struct list_head containers;
-	u64 batch;    /* number of the batch in service, from 1 */
-	u32 in_hands; /* chunks that are TEMP_PINNED or EVICTING */
-	u32 held;     /* chunk that was evicted for the block in service, or GVM_NO_CHUNK */
+	u64 batch;	/* number of the batch in service, from 1 */
+	u64 last_place; /* in the used list */
+	u32 in_hands;	/* chunks that are TEMP_PINNED or EVICTING */
+	u32 held;	/* chunk that was evicted for the block in service, or GVM_NO_CHUNK */
 	struct gvm_worker lazy_worker;
 	struct gvm_waitqueue lazy_wait;	 /* the worker waits for a chunk on the list */
 	struct gvm_waitqueue lazy_freed; /* waiters for the worker to free a chunk */

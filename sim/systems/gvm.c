@@ -28,6 +28,8 @@
  *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
  *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
  *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".
+ *   4. memory_isolation without fast_paging is that driver as it was before its authors made
+ *      paging fast. It walks one list of all chunks for each victim: sim/nvuvm/walk.c.
  */
 #include "systems/core.h"
 #include "systems/system.h"
@@ -63,18 +65,11 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 {
 	const struct gvm_keys *keys = config->system_keys;
 
-	/*
-	 * Limits without fast paging page as slowly as with a host in pieces: an image of
-	 * diffusion alone under its limit takes 14.7 s (GVM Figure 14, +MemIso), and 10.8 s at
-	 * 40 % under the stock driver (Figure 17). Why is not known. The stock driver beside
-	 * the same server, on the same day and machine, shows nothing of it.
-	 */
 	return (struct sim_memory_policy){
 		.manager = &sim_manager_nvuvm,
 		.limits = keys->memory_isolation,
 		.fast_path = keys->fast_paging,
-		.host_fragmented = config->host.fragmented ||
-				   (keys->memory_isolation && !keys->fast_paging),
+		.host_fragmented = config->host.fragmented,
 	};
 }
 

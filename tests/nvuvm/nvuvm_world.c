@@ -17,6 +17,7 @@ struct cfg_gpu world_profile = {
 		   .block = BLOCK_NS,
 		   .replay = REPLAY_NS,
 		   .evict = EVICT_NS,
+		   .walk = WALK_NS,
 		   .zero_bandwidth = 1000000000000 },
 };
 
@@ -149,6 +150,19 @@ static u32 count_list(const struct nvuvm *nvuvm, const struct nvuvm_list *list,
 	return count;
 }
 
+/* Walk the used list up to the container's first chunk: the count that walk.c keeps. */
+static void check_walk(const struct nvuvm *nvuvm, const struct nvuvm_container *owner)
+{
+	u32 chunk = nvuvm->used.head;
+	u32 ahead = 0;
+
+	for (; chunk != GVM_NO_CHUNK && nvuvm->chunks[chunk].owner != owner; ahead++)
+		chunk = nvuvm->chunks[chunk].next[NVUVM_ORDER_STATE];
+	ck_assert_uint_eq(owner->walk_first, chunk);
+	if (chunk != GVM_NO_CHUNK)
+		ck_assert_uint_eq(owner->walk_ahead, ahead);
+}
+
 void world_check(void)
 {
 	const struct nvuvm *nvuvm = world_nvuvm();
@@ -168,8 +182,11 @@ void world_check(void)
 			  states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(count_list(nvuvm, &nvuvm->lazy, NVUVM_ORDER_STATE),
 			  states[NVUVM_LAZY]);
-	list_for_each_entry(owner, &nvuvm->containers, node)
+	list_for_each_entry(owner, &nvuvm->containers, node) {
 		own += count_list(nvuvm, &owner->own, NVUVM_ORDER_OWN);
+		if (nvuvm->config.limits && !nvuvm->config.fast_path)
+			check_walk(nvuvm, owner);
+	}
 	ck_assert_uint_eq(own, states[NVUVM_USED] + states[NVUVM_UNUSED]);
 	ck_assert_uint_eq(states[NVUVM_IN_PMA], world_gpu.free_count);
 	ck_assert_uint_eq(states[NVUVM_EVICTING] + states[NVUVM_TEMP_PINNED], nvuvm->in_hands);

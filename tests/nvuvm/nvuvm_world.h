@@ -34,6 +34,7 @@
 #define BLOCK_NS     (20 * US)
 #define REPLAY_NS    (2 * US)
 #define EVICT_NS     (30 * US)
+#define WALK_NS	     100
 
 extern struct cfg_gpu world_profile; /* a test may change it before world_run() */
 extern struct sim_gpu world_gpu;

@@ -354,6 +354,62 @@ START_TEST(without_fast_path_every_victim_is_waited_for)
 }
 END_TEST
 
+/*
+ * 16 chunks of a neighbour were used first. The limit is looked at when the free list is empty, at 48
+ * blocks: 40 have to go, and each search for one passes the neighbour's 16. The second search and
+ * eviction hide behind the first copy. The neighbour's accesses move nothing in the list. A block
+ * that it faults on comes behind all others, and is passed when these are gone.
+ */
+static void walk_over_a_neighbour(void)
+{
+	struct gvm_range *other = world_map(&world_other, 17, false);
+	struct gvm_range *range = world_map(&world_process, 113, true);
+	const u64 evict_ns = EVICT_NS + 16 * WALK_NS;
+
+	set_limit(&world_process, 8);
+	world_touch(&world_other, other, 0, 16);
+	for (u32 i = 0; i < 48; i++)
+		world_touch(&world_process, range, i, 1);
+	ck_assert_uint_eq(stats()->walked, 0);
+	ck_assert_uint_eq(world_touch(&world_process, range, 48, 1),
+			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + evict_ns + 2 * COPY_NS +
+				  38 * (evict_ns + COPY_NS) + BLOCK_NS + COPY_NS + 1 * US);
+	ck_assert_uint_eq(stats()->evictions_own, 40);
+	ck_assert_uint_eq(stats()->walked, 40 * 16);
+	world_touch(&world_other, other, 0, 16);
+	fault_blocks(other, 16, 1);
+	fault_blocks(range, 49, 64);
+	ck_assert_uint_eq(stats()->evictions_own, 40 + 64);
+	/* The neighbour's last chunk is behind the 9 that this container had then. */
+	ck_assert_uint_eq(stats()->walked, (40 + 9) * 16 + 55 * 17);
+}
+
+START_TEST(without_fast_path_a_victim_is_found_behind_the_neighbours)
+{
+	world_profile.fault.per_block = 32;
+	world_run(256, &world_limits, walk_over_a_neighbour);
+}
+END_TEST
+
+/* With the fast path each process has a list of its own. */
+static void no_walk(void)
+{
+	struct gvm_range *other = world_map(&world_other, 16, false);
+	struct gvm_range *range = world_map(&world_process, 65, true);
+
+	set_limit(&world_process, 8);
+	fault_blocks(other, 0, 16);
+	fault_blocks(range, 0, 65);
+	ck_assert_uint_gt(stats()->evictions_own, 0);
+	ck_assert_uint_eq(stats()->walked, 0);
+}
+
+START_TEST(with_fast_path_a_victim_is_found_at_once)
+{
+	world_run(256, &world_gvm, no_walk);
+}
+END_TEST
+
 /* Limit writes. */
 
 /* 20 blocks that faulted in descending order. 8 of them go, in order of address. */
@@ -569,7 +625,8 @@ TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
 	  a_neighbours_refill_adds_to_the_overshoot,
 	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
 	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
-	  a_limit_write_evicts_by_address, the_control_file_evicts_before_it_limits,
-	  a_limit_write_waits_after_256_blocks, a_limit_write_blocks_the_containers_faults,
-	  chunks_in_a_limit_writes_hands_come_back, the_overshoot_is_bounded,
-	  the_overshoot_is_bounded_without_fast_path)
+	  without_fast_path_a_victim_is_found_behind_the_neighbours,
+	  with_fast_path_a_victim_is_found_at_once, a_limit_write_evicts_by_address,
+	  the_control_file_evicts_before_it_limits, a_limit_write_waits_after_256_blocks,
+	  a_limit_write_blocks_the_containers_faults, chunks_in_a_limit_writes_hands_come_back,
+	  the_overshoot_is_bounded, the_overshoot_is_bounded_without_fast_path)

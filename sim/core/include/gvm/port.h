@@ -92,6 +92,7 @@ enum gvm_cost {
 	GVM_COST_PAGE,	 /* one page of a block, in NVIDIA's driver, which looks at each */
 	GVM_COST_REPLAY, /* flushing the fault buffer and replaying */
 	GVM_COST_EVICT,	 /* evicting one chunk: unmapping, host memory, push */
+	GVM_COST_WALK,	 /* one chunk that a search for a victim passes, in the published GVM */
 	GVM_COST_KINDS,
 };
 
