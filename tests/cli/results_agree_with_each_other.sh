@@ -80,7 +80,7 @@ check() {
 
 check "$scenario" --set duration=67.123456789s
 check "$scenario" --system exclusive --set duration=50ms
-check vllm-diffusion-40g --system ghost --set duration=70s --set containers.vllm.gmem.limit.high=1M
+check vllm-diffusion-40g --system ghost --set duration=80s --set containers.vllm.gmem.limit.high=1M
 [ "$(value vllm requests.completed)" -eq 0 ] || fail "a dead server completed requests"
 [ "$(value vllm slo_attainment)" = 0 ] || [ "$(value vllm slo_attainment)" = 0.0 ] ||
 	fail "SLO of a dead server: $(value vllm slo_attainment)"
