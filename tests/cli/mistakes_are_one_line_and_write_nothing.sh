@@ -19,6 +19,12 @@ expect 2 "system.name" run "$scenario" --system no-such-system
 expect 2 "no.such.key" run "$scenario" --set no.such.key=1
 expect 2 "duration" run "$scenario" --set duration=soon
 expect 2 "gpu.profile" run "$scenario" --set gpu.profile=no-such-gpu
+expect 2 'gpu.profile: no profile "a100-40", did you mean "a100-40g"' run "$scenario" --set gpu.profile=a100-40
+expect 2 'system.name: "gosht" is not known, did you mean "ghost"' run "$scenario" --system gosht
+expect 2 'app.model: no config.json in "none"' run "$scenario" --set containers.vllm.app.model=none
+echo '{"architectures": ["LlamaForCausalLM"]}' >.model.json
+expect 2 "\.model.json:hidden_size: is missing, allowed: an integer" \
+	run "$scenario" --set containers.vllm.app.model="$PWD/.model.json"
 expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=none.trace
 
 expect 2 "figure: no figure is named, allowed are ablation, .*, usage: gvmsim figure" figure
