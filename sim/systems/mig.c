@@ -90,6 +90,11 @@ static struct sim_memory_policy mig_memory(const struct config *config)
 	};
 }
 
+static u64 part_of(u64 whole, u32 share, u32 shares)
+{
+	return (u64)((unsigned __int128)whole * share / shares);
+}
+
 /* Check that a container's profile and its start are among those that its GPU has. */
 static int mig_check_profile(struct cfg_load *load, const struct mig_gpu *mig,
 			     const struct cfg_container *container)
@@ -132,6 +137,12 @@ static int mig_check_shared(struct cfg_load *load, const struct config *config,
 			load, container, "mig.profile",
 			"\"%s\" is first in its instance and has %s, allowed: the same",
 			first->name, *first->mig.profile ? first->mig.profile : "no profile");
+	if (container->mig.start != CFG_MIG_ANYWHERE &&
+	    container->mig.start != first->mig.start)
+		return cfg_reject_container(
+			load, container, "mig.start",
+			"\"%s\" is first in its instance, allowed: its start, %llu",
+			first->name, first->mig.start);
 	for (const struct cfg_container *other = config->containers; other != container;
 	     other++)
 		if (other->enabled && *container->mps_server &&
@@ -156,6 +167,19 @@ static int mig_check_layout(struct cfg_load *load, const struct config *config, 
 	char places[TEXT_MAX] = "", taken[TEXT_MAX] = "";
 
 	mig_lay_out(config, gpu, &layout);
+	for (u32 i = 0; i < layout.count; i++) {
+		const struct mig_instance *instance = &layout.instances[i];
+		const struct cfg_gpu *whole = config_gpu(config, instance->first);
+		u64 bytes = part_of(whole->memory, instance->profile->memory_mib,
+				    mig_gpu(whole)->memory_mib);
+
+		if (bytes < GVM_CHUNK_BYTES)
+			return cfg_reject_container(load, instance->first, "mig.profile",
+						    "a %s has %llu bytes of memory, allowed: "
+						    "at least a chunk of %llu",
+						    instance->profile->name, bytes,
+						    (u64)GVM_CHUNK_BYTES);
+	}
 	if (layout.placed == layout.count)
 		return 0;
 	lost = &layout.instances[layout.placed];
@@ -201,11 +225,6 @@ static int mig_check(struct cfg_load *load, const struct config *config)
 			status = mig_check_layout(
 				load, config, config_gpu_index(config, &config->containers[i]));
 	return status;
-}
-
-static u64 part_of(u64 whole, u32 share, u32 shares)
-{
-	return (u64)((unsigned __int128)whole * share / shares);
 }
 
 static void mig_part(const struct config *config, const struct cfg_container *container,

@@ -231,12 +231,13 @@ static int check_room(struct cfg_load *load, const struct config *config,
 					    "of this type, and %u GB",
 					    type->name, count, gigabytes, type->max,
 					    gpu_types(gpu)->gigabytes);
-	if (gpu->context > frame_buffer_bytes(gpu, type))
+	if (frame_buffer_bytes(gpu, type) < max(gpu->context, (u64)GVM_CHUNK_BYTES))
 		return cfg_reject_container(load, container, "vgpu.type",
 					    "a %s has %llu bytes of frame buffer, allowed: at "
-					    "least gpu.context, %llu",
+					    "least a chunk of %llu, "
+					    "and gpu.context, %llu",
 					    type->name, frame_buffer_bytes(gpu, type),
-					    gpu->context);
+					    (u64)GVM_CHUNK_BYTES, gpu->context);
 	return 0;
 }
 

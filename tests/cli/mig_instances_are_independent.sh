@@ -5,6 +5,8 @@
 # that do not fit are refused.
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
+# shellcheck source=tests/cli/three.inc
+. "$(dirname "$0")/three.inc"
 
 # All page: memory is a thousandth of the GPU's. c and d share an instance.
 pages() {
@@ -47,9 +49,26 @@ done
 jq -e '.containers | (.c.gpu_seconds / .d.gpu_seconds) | . > 0.5 and . < 2' all/summary.json >/dev/null ||
 	fail "the containers of an instance do not share its time"
 
+# By hand: rounds of 1024 kernels of 1 ms, in an instance of its own, beside instances that always have work.
+# Two that share an instance have the rounds of the stock driver on a GPU with its clears, to the nanosecond.
+two=', "mig.profile": "2g.10gb", "mig.instance": "two"'
+three ', "mig.profile": "3g.20gb"' "$two" "$two"
+rounds() {
+	grep -E "^[$1],.*,completed" out/requests.csv
+}
+run --system mig
+rounds a | awk -F, 'NR > 1 && $6 - $4 != 1024000000 { bad = 1 } END { exit bad || NR < 9 }' ||
+	fail "rounds of 1024 ms: $(rounds a | head -3)"
+rounds a >own
+rounds bc >shared
+run --set containers.a.enabled=false --set gpu.fault.zero_bandwidth=194.375e9
+rounds bc | cmp - shared || fail "containers of an instance do not take turns as on a GPU"
+run --set containers.b.enabled=false --set containers.c.enabled=false --set gpu.fault.zero_bandwidth=388.75e9
+rounds a | cmp - own || fail "a container has other rounds in its instance than on a GPU"
+
 # 98 of 108 SMs, everything else: the stock driver on a GPU with 98/108 of the arithmetic.
 one() {
-	"$gvmsim" run "$scenario" --quiet --set duration=70s --set containers.diffusion.enabled=false "$@" || fail "$*"
+	"$gvmsim" run "$scenario" --quiet --set duration=160s --set containers.diffusion.enabled=false "$@" || fail "$*"
 }
 one --system mig --out largest
 one --system stock --set gpu.flops_bf16=283111111111111 --out scaled
@@ -77,8 +96,11 @@ mistake 'containers.b.mig.start: a 2g.10gb cannot begin at memory slice 6, allow
 	--set containers.b.mig.start=6
 mistake 'containers.d.mig.profile: "c" is first in its instance and has 1g.5gb, allowed: the same' \
 	--set containers.d.mig.profile=2g.10gb
+mistake 'containers.d.mig.start: "c" is first in its instance, allowed: its start, 2' --set containers.d.mig.start=3
 mistake 'containers.b.mps.server: "pool" has a client in another GPU instance, "a", allowed: one instance' \
 	--set containers.a.mps.server=pool --set containers.b.mps.server=pool
+mistake 'containers.c.mig.profile: a 1g.5gb has 2030363 bytes of memory, allowed: at least a chunk of 2097152' \
+	--set gpu.memory=16M
 mistake 'containers.a.gpu: has the gpu.product "other", allowed with system "mig": a GPU that has MIG' --set gpu.product=other
 # The layout belongs to this system only: others ignore it.
 "$gvmsim" run all.json --quiet --out stock --set containers.b.mig.profile=none || fail "stock"

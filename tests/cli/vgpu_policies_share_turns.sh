@@ -95,7 +95,8 @@ mistake 'containers.c.vgpu.type: a 20C is one too many: with it 3 vGPUs have 60 
 	--set containers.a.vgpu.type=20C --set containers.b.vgpu.type=20C --set containers.c.vgpu.type=20C
 mistake 'containers.b.vgpu.type: "a" has a 10C beside this 20C, allowed with policy "fixed-share": one type' \
 	--set containers.b.vgpu.type=20C --set system.policy=fixed-share
-mistake 'containers.a.vgpu.type: a 10C has 10485760 bytes of frame buffer, allowed: at least gpu.context, 314572800' \
+mistake 'containers.a.vgpu.type: a 10C has 10485760 bytes of frame buffer, allowed: at least a chunk of 2097152, and gpu.context, 314572800' \
 	--set gpu.memory=40M
+mistake 'containers.a.vgpu.type: a 10C has 0 bytes of frame buffer' --set gpu.memory=4M --set gpu.context=0
 mistake 'system.frequency: 961 is out of range' --set system.frequency=961
 mistake 'containers.a.gpu: has the gpu.product "other"' --set gpu.product=other
