@@ -46,6 +46,7 @@ const char config_gpu_profile[] =
 	"    \"block\": {\"value\": \"14us\", \"source\": \"test\"},"
 	"    \"replay\": {\"value\": \"2us\", \"source\": \"test\"},"
 	"    \"evict\": {\"value\": \"32us\", \"source\": \"test\"},"
+	"    \"walk\": {\"value\": \"38ns\", \"source\": \"test\"},"
 	"    \"push\": {\"value\": \"57us\", \"source\": \"test\"},"
 	"    \"zero_bandwidth\": {\"value\": \"700e9\", \"source\": \"test\"}}},"
 	" \"host\": {"
