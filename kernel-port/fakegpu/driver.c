@@ -53,7 +53,9 @@ static u32 fakegpu_take_chunk(struct fakegpu *gpu, u32 chunk)
 	if (!gvm_clock_is_picked(device, chunk) ||
 	    device->memory_ops->evict(device->memory, chunk, &eviction) || eviction.left_bytes)
 		return 0;
-	/* Clean data leaves without a copy. A copy out for an earlier owner may be under way. */
+	/*
+	 * Clean data leaves without a copy. A copy out for an earlier owner may be under way.
+	 */
 	copies = fakegpu_chunk_fence(gpu, chunk);
 	fakegpu_fence_wait(gpu, &copies);
 	memset(fakegpu_chunk_bytes(gpu, chunk), FAKEGPU_RM_BYTE, GVM_CHUNK_BYTES);

@@ -4,8 +4,8 @@
  * which holds its container.
  *
  * The kernel does not tell a module that a cgroup was removed. So a work item looks for removed
- * cgroups once a second, and removes their directories. The container of a removed cgroup stays,
- * with its charges, while a process uses it.
+ * cgroups once a second, and removes their directories. The container of a removed cgroup
+ * stays, with its charges, while a process uses it.
  *
  * All cgroups below a container's cgroup belong to that container. None of them, and no cgroup
  * above it, can become a container as well: usage is not added up along the hierarchy, so the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Which experts a step of an LLM server touches. All experts of all layers lie one behind the
- * other in the weights. For each step they are drawn anew, each with the same probability: tokens
- * choose alike and independently.
+ * other in the weights. For each step they are drawn anew, each with the same probability:
+ * tokens choose alike and independently.
  */
 #ifndef SIM_APPS_LLM_EXPERTS_H
 #define SIM_APPS_LLM_EXPERTS_H
@@ -22,8 +22,8 @@ struct llm_experts {
 };
 
 /*
- * @layers layers of @experts experts, which lie in @weights from @offset on and take @bytes. Draws
- * depend on @seed. Returns 0 or -ENOMEM; llm_experts_destroy() is due either way.
+ * @layers layers of @experts experts, which lie in @weights from @offset on and take @bytes.
+ * Draws depend on @seed. Returns 0 or -ENOMEM; llm_experts_destroy() is due either way.
  */
 int llm_experts_init(struct llm_experts *all, const struct cuda_memory *weights, u64 offset,
 		     u64 bytes, u64 layers, u64 experts, u64 seed);

@@ -187,8 +187,8 @@ static int print_scores(const struct published *published, FILE *out)
 }
 
 /*
- * Print the rows of the table of this name. Returns 0; -ENOENT: its figure was not computed, and
- * the document keeps the old table; or -ENOMEM.
+ * Print the rows of the table of this name. Returns 0; -ENOENT: its figure was not computed,
+ * and the document keeps the old table; or -ENOMEM.
  */
 static int print_table(const struct published *published, const char *name, bool all, FILE *out)
 {

@@ -61,7 +61,10 @@ struct sampler {
 	const char *roots[SAMPLER_ROOTS_MAX]; /* borrowed; searched in this order */
 	size_t root_count;
 	bool named; /* containers were named: others are ignored */
-	/* For the user; NULL: not wanted. @container appeared, went, or has a setting that is new. */
+	/*
+	 * For the user; NULL: not wanted. @container appeared, went, or has a setting that is
+	 * new.
+	 */
 	void (*news)(u64 time_ns, const char *container, const char *text);
 	void (*note)(const char *text); /* a file that cannot be sampled */
 	bool began;			/* there was a sample */
@@ -81,8 +84,8 @@ struct sampler {
 void *samples_room(void *array, size_t count, size_t element);
 
 /*
- * Tell the user about a file that cannot be sampled, and keep the text for the results. Returns 0
- * or -ENOMEM.
+ * Tell the user about a file that cannot be sampled, and keep the text for the results. Returns
+ * 0 or -ENOMEM.
  */
 int sampler_note(struct sampler *sampler, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

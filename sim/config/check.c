@@ -138,7 +138,10 @@ int cfg_reject_event(struct cfg_load *load, size_t index, const char *leaf, cons
 	return cfg_reject(load, path, "%s, allowed: %s", wrong, allowed);
 }
 
-/* Report that the key @leaf of event @index names @unknown, which is none of the names in @known. */
+/*
+ * Report that the key @leaf of event @index names @unknown, which is none of the names in
+ * @known.
+ */
 static int reject_event_name(struct cfg_load *load, size_t index, const char *leaf,
 			     const char *unknown, const char *wrong, const char *known)
 {

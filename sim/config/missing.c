@@ -26,7 +26,9 @@ struct missing {
 	size_t unlisted;	   /* further ones without room */
 };
 
-/* The last setting of the profile that should have @path, a key of a GPU or the host, or NULL. */
+/*
+ * The last setting of the profile that should have @path, a key of a GPU or the host, or NULL.
+ */
 static const struct cfg_setting *find_profile(const struct cfg_settings *settings,
 					      const char *path)
 {

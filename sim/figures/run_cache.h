@@ -32,8 +32,8 @@ struct run_cache_use {
 
 /*
  * Get @count runs, except those that are RUN_CACHE_LEFT_OUT. Runs in the cache are read, unless
- * use->fresh; the others are made, as many at a time as there are cores. A damaged entry is made
- * again. An entry appears complete or not at all.
+ * use->fresh; the others are made, as many at a time as there are cores. A damaged entry is
+ * made again. An entry appears complete or not at all.
  *
  * Returns 0 or a negative enum sim_exit. The first run that fails ends the others. So does a
  * signal (-SIM_EXIT_INTERRUPTED). A container that dies in the simulation is a result and no

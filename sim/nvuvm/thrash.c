@@ -164,8 +164,8 @@ static void page_update_period(struct nvuvm_thrash_page *page, enum nvuvm_proces
 }
 
 /*
- * What the requester of a thrashing page is told. The GPU reaches both memories, the CPU its own,
- * so all processors reach a page that the CPU uses on the host.
+ * What the requester of a thrashing page is told. The GPU reaches both memories, the CPU its
+ * own, so all processors reach a page that the CPU uses on the host.
  */
 static enum nvuvm_hint page_hint(const struct nvuvm_thrash_page *page,
 				 enum nvuvm_processor requester,

@@ -73,7 +73,9 @@ START_TEST(experts_are_touched_whole_and_drawn_anew)
 				  experts.masks[i] == experts.masks[i + 2]);
 	}
 	ck_assert(changed);
-	/* A quarter of 48,000, within five standard deviations: of 16,000 draws, 3 chunks each. */
+	/*
+	 * A quarter of 48,000, within five standard deviations: of 16,000 draws, 3 chunks each.
+	 */
 	ck_assert_uint_ge(sum, 12000 - 3 * 274);
 	ck_assert_uint_le(sum, 12000 + 3 * 274);
 	llm_experts_destroy(&experts);

@@ -153,9 +153,9 @@ START_TEST(few_tokens_read_a_part_of_the_experts)
 END_TEST
 
 /*
- * Eight experts of a chunk each, and one chunk of other weights. All are loaded. Four chunks are kept, so each
- * step copies in what it touches and does not find. Steps of one token that uses one of eight experts copy less
- * than steps that use all.
+ * Eight experts of a chunk each, and one chunk of other weights. All are loaded. Four chunks
+ * are kept, so each step copies in what it touches and does not find. Steps of one token that
+ * uses one of eight experts copy less than steps that use all.
  */
 static u64 bytes_in_of_steps(u64 experts_per_token)
 {

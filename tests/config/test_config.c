@@ -193,7 +193,10 @@ START_TEST(a_profile_says_what_differs_from_another)
 }
 END_TEST
 
-/* A profile of ours is extended from beside the scenario, and extends ours even if one there has its name. */
+/*
+ * A profile of ours is extended from beside the scenario, and extends ours even if one there
+ * has its name.
+ */
 START_TEST(a_profile_of_ours_can_be_extended)
 {
 	write_file("gpus/mine.json",

@@ -289,7 +289,10 @@ START_TEST(missing_keys_are_named)
 }
 END_TEST
 
-/* All of a file at once; of a profile in its own spelling. What the scenario says is not missing. */
+/*
+ * All of a file at once; of a profile in its own spelling. What the scenario says is not
+ * missing.
+ */
 START_TEST(missing_keys_of_a_file_are_named_together)
 {
 	char text[8192];

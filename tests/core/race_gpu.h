@@ -120,9 +120,9 @@ u32 race_discard(struct race_space *space, u32 page, u32 count);
 bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
 
 /*
- * Accesses by another TSG, to a page of each block of a space: each stores the tag that the page
- * has, if a PTE allows it, and faults never. So the GPU also writes while a thread waits for a
- * fault.
+ * Accesses by another TSG, to a page of each block of a space: each stores the tag that the
+ * page has, if a PTE allows it, and faults never. So the GPU also writes while a thread waits
+ * for a fault.
  */
 void race_peek(struct race_dice *dice);
 

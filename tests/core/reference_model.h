@@ -3,8 +3,8 @@
  * A second, naive statement of what charges, limits and the dual CLOCK should do, and of what a
  * suspended or lost device answers. It searches and shifts plain arrays and recomputes every
  * number on demand, so that a reader can see that it is right. It shares no code, constant or
- * data structure with sim/core. Its files: reference_model.c has containers, limits, charges and
- * the device's life, reference_hands.c victims, reference_remote.c remote mappings.
+ * data structure with sim/core. Its files: reference_model.c has containers, limits, charges
+ * and the device's life, reference_hands.c victims, reference_remote.c remote mappings.
  *
  * A queue stands for a ring with a hand. The chunk under the hand is the first entry. A hand
  * that moves on sends it to the end. "Just behind the hand" is the end.

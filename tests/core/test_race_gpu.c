@@ -2,11 +2,11 @@
 /*
  * The core on a GPU with threads that really run side by side, which the simulator never has:
  * in user space under ThreadSanitizer, in a kernel on its own processors. There are faults,
- * instructions over more blocks than a container may have chunks, evictors, writes of limits and
- * settings, unevictable memory and discards, listeners, and processes that exit in the middle.
- * A driver takes chunks by force, suspends the GPU, or loses it. Any container may get any
- * chunk. The books must balance, each load must return what was stored, and every thread must
- * end.
+ * instructions over more blocks than a container may have chunks, evictors, writes of limits
+ * and settings, unevictable memory and discards, listeners, and processes that exit in the
+ * middle. A driver takes chunks by force, suspends the GPU, or loses it. Any container may get
+ * any chunk. The books must balance, each load must return what was stored, and every thread
+ * must end.
  */
 #include "gvm/activity.h"
 #include "gvm/clock.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Who waits for whom where locks of ranges are contended and the device is full. A copy engine
- * that is held keeps a thread, with the lock of a range, where it starts a copy. Others run into
- * that lock. Meanwhile bystanders open contexts, use control files and exit: all of them end
- * before the engine goes on. The trace says where each thread is, and nothing is timed.
+ * that is held keeps a thread, with the lock of a range, where it starts a copy. Others run
+ * into that lock. Meanwhile bystanders open contexts, use control files and exit: all of them
+ * end before the engine goes on. The trace says where each thread is, and nothing is timed.
  */
 #define _GNU_SOURCE
 #include <unistd.h>

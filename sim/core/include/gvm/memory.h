@@ -56,7 +56,8 @@ struct gvm_eviction {
 	u32 chunk;	/* out, gvm_evict_for() with keep: the chunk, or GVM_NO_CHUNK */
 	/*
 	 * In and out: raised to cover the copies of this eviction, which may be in flight.
-	 * Clean data leaves without a copy, so earlier copies of the chunk may be in flight, too.
+	 * Clean data leaves without a copy, so earlier copies of the chunk may be in flight,
+	 * too.
 	 */
 	struct gvm_fence fence;
 };
