@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The decisions of NVIDIA's driver, and of the published GVM driver, at the hook points of hooks.h
- * (open-gpu-kernel-modules 575, uvm_pmm_gpu.c and uvm_va_block.c; published GVM driver).
+ * The decisions of NVIDIA's driver, and of the published GVM driver, at the hook points of
+ * hooks.h (open-gpu-kernel-modules 575, uvm_pmm_gpu.c and uvm_va_block.c; published GVM
+ * driver).
  *
  *
  * The stock driver: one victim, here and now
  *
- * A block needs a chunk and none is free. Its lock is dropped. The first chunk in order is taken
- * off the lists, its block is locked and unmapped, and its copy to the host is started, all in the
- * thread that services faults (pick_and_evict_root_chunk, uvm_va_block_evict_chunks). The CPU
- * does not wait for that copy. The chunk goes to the block, which is serviced again from the
- * beginning. Its copy in starts after the copy out of the same chunk. All resident pages are
- * copied: a read fault maps for writing, so the driver does not know which pages are clean.
+ * A block needs a chunk and none is free. Its lock is dropped. The first chunk in order is
+ * taken off the lists, its block is locked and unmapped, and its copy to the host is started,
+ * all in the thread that services faults (pick_and_evict_root_chunk,
+ * uvm_va_block_evict_chunks). The CPU does not wait for that copy. The chunk goes to the block,
+ * which is serviced again from the beginning. Its copy in starts after the copy out of the same
+ * chunk. All resident pages are copied: a read fault maps for writing, so the driver does not
+ * know which pages are clean.
  *
  *
  * The published GVM: a limit that is looked at once in 64 chunks
  *
- * A container is within its limit if current <= limit before an allocation. Above it the allocation has
- * to evict. But an allocation looks at the free list first, and chunks come from RM 64 at a time. So
- * the limit is enforced only when the free list is empty:
+ * A container is within its limit if current <= limit before an allocation. Above it the
+ * allocation has to evict. But an allocation looks at the free list first, and chunks come from
+ * RM 64 at a time. So the limit is enforced only when the free list is empty:
  *
  *     usage - limit, in chunks
  *      64 |     /|     /|     /|      each step up: a chunk from the free list
  *         |   /  |   /  |   /  |      each fall: a refill, and victims at the head of the
  *       0 | /    | /    | /    |      container's own list until current <= limit
  *
- * The overshoot is up to 63 chunks by the free list and one by the comparison: 128 MB. It can be larger
- * if other containers refill meanwhile, since the free list is the GPU's: each of their refills puts
- * up to 63 chunks there, which this container may claim. With fast_path a refill is tried first.
- * Victims go to a thread that waits for the copies and gives the chunks back to RM, so the copy into
- * the fresh chunk waits for no copy out. When RM has no chunk left, the block gets the first victim's
- * chunk, as in stock. The CPU's part of all these evictions stays in the thread that services
- * faults. When the GPU is full and the container is within its limit, the first chunk in global order
- * goes, of any container.
+ * The overshoot is up to 63 chunks by the free list and one by the comparison: 128 MB. It can
+ * be larger if other containers refill meanwhile, since the free list is the GPU's: each of
+ * their refills puts up to 63 chunks there, which this container may claim. With fast_path a
+ * refill is tried first. Victims go to a thread that waits for the copies and gives the chunks
+ * back to RM, so the copy into the fresh chunk waits for no copy out. When RM has no chunk
+ * left, the block gets the first victim's chunk, as in stock. The CPU's part of all these
+ * evictions stays in the thread that services faults. When the GPU is full and the container is
+ * within its limit, the first chunk in global order goes, of any container.
  *
- * Its promotion brings in a whole block if all its 32 pages are in one chunk of 2 MB on the host, and
- * none on the device. Blocks that were evicted before are like that, and blocks that the CPU wrote into
- * huge pages. New memory never is.
+ * Its promotion brings in a whole block if all its 32 pages are in one chunk of 2 MB on the
+ * host, and none on the device. Blocks that were evicted before are like that, and blocks that
+ * the CPU wrote into huge pages. New memory never is.
  *
  * How this differs from the published driver:
  *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here
@@ -63,7 +65,9 @@ static bool driver_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_cont
 	       gvm_charged_bytes(owner->container) > owner->container->gmem_high_bytes;
 }
 
-/* There is no victim. Wait for a chunk that is being freed, or else leave it to another batch. */
+/*
+ * There is no victim. Wait for a chunk that is being freed, or else leave it to another batch.
+ */
 static int room_nobody(struct nvuvm *nvuvm)
 {
 	u64 freed = nvuvm->stats.lazy_returned;
@@ -72,7 +76,8 @@ static int room_nobody(struct nvuvm *nvuvm)
 		return gvm_wait_event_interruptible(&nvuvm->lazy_freed,
 						    nvuvm->stats.lazy_returned > freed);
 	/*
-	 * Chunks in the hands of a limit write are charged to no container, but become free soon.
+	 * Chunks in the hands of a limit write are charged to no container, but become free
+	 * soon.
 	 */
 	return nvuvm->config.device->bound_chunks || nvuvm->in_hands ? -EAGAIN : -ENOENT;
 }

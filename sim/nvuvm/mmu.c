@@ -5,11 +5,11 @@
  *
  * Host memory
  *
- * A block gets its host memory once. Data that the CPU wrote is in 2 MB chunks, or in 4 KB pages
- * if the range says so. Data that comes first by an eviction gets one chunk of 2 MB. The host
- * memory stays until the range is destroyed, also while the data is on the device. Its layout
- * decides the number of copies (block_copy_resident_pages_between): one for each contiguous run
- * if both sides are one chunk of 2 MB, else one for each 4 KB.
+ * A block gets its host memory once. Data that the CPU wrote is in 2 MB chunks, or in 4 KB
+ * pages if the range says so. Data that comes first by an eviction gets one chunk of 2 MB. The
+ * host memory stays until the range is destroyed, also while the data is on the device. Its
+ * layout decides the number of copies (block_copy_resident_pages_between): one for each
+ * contiguous run if both sides are one chunk of 2 MB, else one for each 4 KB.
  *
  * How this differs from the driver:
  *  1. Host memory never runs out, and 2 MB chunks are always available.
@@ -37,8 +37,9 @@ void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index
 }
 
 /*
- * Host memory for an eviction: one chunk of 2 MB if the block has none yet, is full, and the host
- * has such chunks. The published GVM asks only for 2 MB at first. UVM takes smaller pages, too.
+ * Host memory for an eviction: one chunk of 2 MB if the block has none yet, is full, and the
+ * host has such chunks. The published GVM asks only for 2 MB at first. UVM takes smaller pages,
+ * too.
  */
 static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				       u32 pages)

@@ -13,16 +13,16 @@
  *                                  victim <--- head | unused   | tail   (no page resident)
  *
  * A chunk goes to the tail of the used list when it is unpinned after its allocation
- * (chunk_update_lists_locked), and whenever data migrates to its block (block_mark_memory_used).
- * The GPU's own accesses are invisible. A block that every kernel reads and that never faults
- * reaches the head as soon as a block that no kernel reads any more. A cyclic walk over a little more
- * than the device's memory misses every time. A comment in NVIDIA's code asks for mappings to count,
- * too.
+ * (chunk_update_lists_locked), and whenever data migrates to its block
+ * (block_mark_memory_used). The GPU's own accesses are invisible. A block that every kernel
+ * reads and that never faults reaches the head as soon as a block that no kernel reads any
+ * more. A cyclic walk over a little more than the device's memory misses every time. A comment
+ * in NVIDIA's code asks for mappings to count, too.
  *
- * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose blocks
- * have lost their pages by other means than eviction; then the head of the used list. The published
- * GVM keeps each chunk on a second list by process, in the same order; before it had that list, it walked
- * (walk.c).
+ * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose
+ * blocks have lost their pages by other means than eviction; then the head of the used list.
+ * The published GVM keeps each chunk on a second list by process, in the same order; before it
+ * had that list, it walked (walk.c).
  *
  * How this differs from the drivers:
  *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch has

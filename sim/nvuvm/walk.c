@@ -2,30 +2,32 @@
 /*
  * How far the published GVM walks to find a victim
  *
- * Until its commit 919ce57a (October 2025, "group va_block_used by pid to accelerate evict policy") the
- * published driver had one used list for all processes. A container above its limit has to give one
- * of its own chunks. So pick_root_chunk_to_evict() walked that list from its head until a chunk was
- * the container's (list_first_chunk_of_pid()):
+ * Until its commit 919ce57a (October 2025, "group va_block_used by pid to accelerate evict
+ * policy") the published driver had one used list for all processes. A container above its
+ * limit has to give one of its own chunks. So pick_root_chunk_to_evict() walked that list from
+ * its head until a chunk was the container's (list_first_chunk_of_pid()):
  *
  *     head | server server server ... server | diffusion server diffusion ... | tail
  *            `------- walked, again for each victim -----'
  *
- * An idle neighbour's chunks do not move in the list, because the GPU's accesses are invisible. They
- * collect at its head, while a container that pages at its limit moves its own to the tail. So each
- * victim costs a walk over the whole memory of all idle neighbours: 16,000 chunks of a server that
- * holds 34 GB, half a millisecond at 38 ns a chunk, and twice the time of an eviction without it.
+ * An idle neighbour's chunks do not move in the list, because the GPU's accesses are invisible.
+ * They collect at its head, while a container that pages at its limit moves its own to the
+ * tail. So each victim costs a walk over the whole memory of all idle neighbours: 16,000 chunks
+ * of a server that holds 34 GB, half a millisecond at 38 ns a chunk, and twice the time of an
+ * eviction without it.
  *
- * The model has the walk where it has the published limits without fast paging: that is how the driver
- * was before its authors made paging fast. Which commit the paper's bars without fast paging ran is
- * not published. Their images take as long as with this walk (DEVIATIONS.md).
+ * The model has the walk where it has the published limits without fast paging: that is how the
+ * driver was before its authors made paging fast. Which commit the paper's bars without fast
+ * paging ran is not published. Their images take as long as with this walk (DEVIATIONS.md).
  *
- * The model counts the chunks passed and does not visit them. For each container it keeps the first used chunk and how many chunks of others are in front.
- * A chunk that is appended is behind all others. A removed chunk was in front if its place is lower.
- * When a container's first chunk is removed, the next one is searched from there on. A search goes
- * forward only, so over time it passes each chunk once for each move of that chunk.
+ * The model counts the chunks passed and does not visit them. For each container it keeps the
+ * first used chunk and how many chunks of others are in front. A chunk that is appended is
+ * behind all others. A removed chunk was in front if its place is lower. When a container's
+ * first chunk is removed, the next one is searched from there on. A search goes forward only,
+ * so over time it passes each chunk once for each move of that chunk.
  *
- * How this differs from the driver: it walked the free and the unused list first. Both are short
- * where a container is above its limit.
+ * How this differs from the driver: it walked the free and the unused list first. Both are
+ * short where a container is above its limit.
  */
 #include "nvuvm/walk.h"
 

@@ -15,7 +15,10 @@ void nvuvm_walk_init(struct nvuvm_container *owner);
 void nvuvm_walk_appended(struct nvuvm *nvuvm, u32 chunk);
 void nvuvm_walk_remove(struct nvuvm *nvuvm, u32 chunk);
 
-/* The driver looks for a victim of @owner: its CPU time is booked. LOCK: nvuvm.lock. CONTEXT: atomic. */
+/*
+ * The driver looks for a victim of @owner: its CPU time is booked. LOCK: nvuvm.lock. CONTEXT:
+ * atomic.
+ */
 void nvuvm_walk_cost(struct nvuvm *nvuvm, const struct nvuvm_container *owner);
 
 #endif

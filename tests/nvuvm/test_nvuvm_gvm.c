@@ -355,10 +355,10 @@ START_TEST(without_fast_path_every_victim_is_waited_for)
 END_TEST
 
 /*
- * 16 chunks of a neighbour were used first. The limit is looked at when the free list is empty, at 48
- * blocks: 40 have to go, and each search for one passes the neighbour's 16. The second search and
- * eviction hide behind the first copy. The neighbour's accesses move nothing in the list. A block
- * that it faults on comes behind all others, and is passed when these are gone.
+ * 16 chunks of a neighbour were used first. The limit is looked at when the free list is empty,
+ * at 48 blocks: 40 have to go, and each search for one passes the neighbour's 16. The second
+ * search and eviction hide behind the first copy. The neighbour's accesses move nothing in the
+ * list. A block that it faults on comes behind all others, and is passed when these are gone.
  */
 static void walk_over_a_neighbour(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What one step of the published GVM's search for a victim costs on a host's CPU. Its driver walks
- * the used list of all chunks until one belongs to the container (list_first_chunk_of_pid(); from
- * 919ce57a on there is a list for each process). The loop here is that one, over memory laid out
- * as in nvidia-uvm: sizes and offsets are pahole's for 535.
+ * What one step of the published GVM's search for a victim costs on a host's CPU. Its driver
+ * walks the used list of all chunks until one belongs to the container
+ * (list_first_chunk_of_pid(); from 919ce57a on there is a list for each process). The loop here
+ * is that one, over memory laid out as in nvidia-uvm: sizes and offsets are pahole's for 535.
  *
  *     root chunks     an array of 88 bytes each: list at 16, va_block at 32
  *     VA blocks       976 bytes each, in slabs of 32 KB: va_range at 40, hmm.va_space at 888. A
@@ -12,12 +12,13 @@
  *     VA space        one, of the container that is walked over; its pid is read at each step
  *
  * Between two walks a driver evicts a block and brings another in: masks, push buffers, page
- * tables. Here that is a buffer of other memory that is written. Without one the list stays in the
- * nearest cache that holds it.
+ * tables. Here that is a buffer of other memory that is written. Without one the list stays in
+ * the nearest cache that holds it.
  *
- * cc -O2 -o victim_walk victim_walk.c && ./victim_walk
  * The list is in the order of the chunks' addresses, as after one process has touched its memory
  * from end to end, or in random order.
+ *
+ * cc -O2 -o victim_walk victim_walk.c && ./victim_walk
  *
  * Prints ns a step, the median of 201 walks, by chunks walked and by KiB written between walks.
  */
