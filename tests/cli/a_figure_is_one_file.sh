@@ -9,7 +9,7 @@ cat >.mine.json <<'END'
 {
 	"title": "Images by system",
 	"scenario": "vllm-diffusion-40g",
-	"defaults": {"duration": "20s", "containers.vllm.enabled": false},
+	"defaults": {"duration": "30s", "containers.vllm.enabled": false},
 	"runs": [
 		{"label": "stock", "system": "stock"},
 		{"label": "half", "system": "ghost", "set": {"containers.diffusion.gmem.limit.high": "10G"}}

@@ -15,7 +15,7 @@ expect_nothing_written
 (
 	ulimit -f 128
 	expect 1 "cannot be written: File too large" \
-		run "$scenario" --set duration=70s --quiet --out new/folder
+		run "$scenario" --set duration=80s --quiet --out new/folder
 )
 expect_nothing_written
 

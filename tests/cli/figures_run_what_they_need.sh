@@ -23,7 +23,7 @@ short() {
 		"$gvmsim" figure interference --set duration=1s "$@" >.out 2>.err
 		return
 	fi
-	"$gvmsim" figure "$name" --set duration=26s --set containers.vllm.start=6s \
+	"$gvmsim" figure "$name" --set duration=36s --set containers.vllm.start=16s \
 		--set containers.vllm.app.gpu_memory_utilization=0.4 \
 		"$@" >.out 2>.err
 }

@@ -78,7 +78,7 @@ check() {
 		"$(value diffusion images)"
 }
 
-check "$scenario" --set duration=67.123456789s
+check "$scenario" --set duration=77.123456789s
 check "$scenario" --system exclusive --set duration=50ms
 check vllm-diffusion-40g --system ghost --set duration=80s --set containers.vllm.gmem.limit.high=1M
 [ "$(value vllm requests.completed)" -eq 0 ] || fail "a dead server completed requests"
