@@ -96,7 +96,8 @@ struct vgpu_type {
 /*
  * The types of the C series, from the largest to the smallest. Source: NVIDIA AI Enterprise,
  * "vGPU types reference" for Ampere and Hopper, column "Maximum vGPUs per GPU in Equal-Size
- * Mode".
+ * Mode". The H200's and an H800's table were read. The H100's is taken as the H800's; the
+ * A100's are from memory.
  */
 static const struct vgpu_type vgpu_types[][TYPES_MAX + 2] = {
 	[CFG_PRODUCT_A100_40GB] = { { "40C", 40, 1 },
