@@ -97,43 +97,13 @@ void race_new_tsg(u32 id);
 /* Sleep for @ns, or until the worker is stopped. */
 void race_sleep(u64 ns);
 
-/*
- * Map the ranges of a space without any; unmap them while other threads use them.
- */
-void race_map(struct race_space *space, struct gvm_container *container, bool on_host);
-void race_unmap(struct race_space *space);
-
 /* The chunk that a part is in service in, or was. */
 u32 race_part_chunk(void);
 
-/* A random page of a space that a range has. */
-u32 race_page(struct race_dice *dice);
+/* A random number of the GPU itself. */
+u32 race_gpu_roll(u32 below);
 
-/* Discard up to @count pages from @page on, in one range. Returns how many. */
-u32 race_discard(struct race_space *space, u32 page, u32 count);
-
-/*
- * An access by the GPU: it faults until the page is there, then stores *tag or loads it.
- * Returns false if the access ends early: its fault was cancelled, the worker is being stopped,
- * or the GPU is lost.
- */
-bool race_access(struct race_space *space, u32 page, bool write, u32 *tag);
-
-/*
- * Accesses by another TSG, to a page of each block of a space: each stores the tag that the
- * page has, if a PTE allows it, and faults never. So the GPU also writes while a thread waits
- * for a fault.
- */
-void race_peek(struct race_dice *dice);
-
-/*
- * One instruction of a warp, which stores @tag to page @in_block of each of @count blocks. It
- * finishes when all of these pages are mapped at once. Meanwhile some of them are discarded.
- * Returns false as race_access() does; then it has stored nothing.
- */
-bool race_store_together(struct race_space *space, u32 first, u32 count, u32 in_block, u32 tag);
-
-/* Write a fault record and return at once, as a prefetch does. */
-void race_fault(struct race_space *space, u32 page, enum gvm_access access);
+/* The PTEs of the block at @va. The lock of the space is held. */
+struct race_pte *race_pte(struct race_space *space, u64 va);
 
 #endif

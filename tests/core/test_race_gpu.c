@@ -4,9 +4,8 @@
  * in user space under ThreadSanitizer, in a kernel on its own processors. There are faults,
  * instructions over more blocks than a container may have chunks, evictors, writes of limits
  * and settings, unevictable memory and discards, listeners, and processes that exit in the
- * middle. A driver takes chunks by force, suspends the GPU, or loses it. Any container may get
- * any chunk. The books must balance, each load must return what was stored, and every thread
- * must end.
+ * middle. A driver takes chunks by force, suspends the GPU, or loses it. The books must
+ * balance. Each load must return the tag that was stored. Every thread must end.
  */
 #include "gvm/activity.h"
 #include "gvm/clock.h"
@@ -15,7 +14,7 @@
 #include "gvm/pressure.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"
-#include "race_gpu.h"
+#include "race_access.h"
 
 #include <check.h>
 
