@@ -74,7 +74,8 @@ static const struct cfg_key mig_rows[] = {
 		       "what a GPU instance has of the link to the host", .words = link_words),
 };
 
-#define TEXT_MAX 512
+#define TEXT_MAX     512
+#define GPU_NAME_MAX 40 /* characters; the name of an instance begins with its GPU's */
 
 static bool mig_honours(const struct config *config, const char *control_file)
 {
@@ -216,6 +217,11 @@ static int mig_check(struct cfg_load *load, const struct config *config)
 			return cfg_reject_container(load, container, "gpu",
 						    "has the gpu.product \"other\", allowed "
 						    "with system \"mig\": a GPU that has MIG");
+		if (strlen(config_gpu(config, container)->name) > GPU_NAME_MAX)
+			return cfg_reject_container(load, container, "gpu",
+						    "has too long a name, allowed with system "
+						    "\"mig\": %d characters",
+						    GPU_NAME_MAX);
 		status = mig_check_profile(load, mig, container);
 		if (!status)
 			status = mig_check_shared(load, config, container);
@@ -242,7 +248,8 @@ static void mig_part(const struct config *config, const struct cfg_container *co
 	while (instance->first != mig_first(config, container))
 		instance++;
 	profile = instance->profile;
-	snprintf(name, sizeof(name), "%.40s-%s-%u", gpu->name, profile->name, instance->start);
+	snprintf(name, sizeof(name), "%.*s-%s-%u", GPU_NAME_MAX, gpu->name, profile->name,
+		 instance->start);
 	memcpy(gpu->name, name, sizeof(name));
 	gpu->memory = part_of(gpu->memory, profile->memory_mib, mig->memory_mib);
 	gpu->memory_total = part_of(gpu->memory_total, profile->memory_mib, mig->memory_mib);

@@ -81,7 +81,11 @@ done
 mistake() {
 	text=$1
 	shift
-	"$gvmsim" run all.json --system mig --quiet --out wrong "$@" 2>.err && fail "$* runs"
+	case $1 in
+	*.json) ;;
+	*) set -- all.json "$@" ;;
+	esac
+	"$gvmsim" run "$@" --system mig --quiet --out wrong 2>.err && fail "$* runs"
 	[ "$(wc -l <.err)" -eq 1 ] || fail "$*: more than one line"
 	grep -qF "$text" .err || fail "$*: no '$text' in: $(cat .err)"
 	[ ! -e wrong ] || fail "$*: something was written"
@@ -102,5 +106,9 @@ mistake 'containers.b.mps.server: "pool" has a client in another GPU instance, "
 mistake 'containers.c.mig.profile: a 1g.5gb has 2030363 bytes of memory, allowed: at least a chunk of 2097152' \
 	--set gpu.memory=16M
 mistake 'containers.a.gpu: has the gpu.product "other", allowed with system "mig": a GPU that has MIG' --set gpu.product=other
+# The names of two instances would be the same if those of their GPUs differed further behind.
+long=a-name-of-a-gpu-with-more-than-40-characters
+jq --arg name $long '.gpus[$name] = {"profile": "a100-40g"} | .containers.a.gpu = $name' all.json >.long.json
+mistake 'containers.a.gpu: has too long a name, allowed with system "mig": 40 characters' .long.json
 # The layout belongs to this system only: others ignore it.
 "$gvmsim" run all.json --quiet --out stock --set containers.b.mig.profile=none || fail "stock"
