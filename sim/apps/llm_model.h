@@ -48,8 +48,8 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container);
 
 /*
- * Of @experts equal experts, of which each token uses @experts_per_token: the share that at
- * least one of @tokens tokens uses, in units of 2^-32. Tokens choose alike and independently.
+ * The expected share of @experts that @tokens tokens use together, in units of 2^-32. Each
+ * token uses @experts_per_token of them, drawn evenly and independently of other tokens.
  * @experts_per_token is at least 1.
  */
 u64 llm_model_experts_used(u64 experts, u64 experts_per_token, u64 tokens);

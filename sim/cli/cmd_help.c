@@ -115,8 +115,8 @@ const struct command command_help = {
 	.operands = "keys|schema [PART]",
 	.summary = "all keys of a scenario, and a JSON Schema of them for editors",
 	.about =
-"keys: each key with what it accepts, its unit, its default and its meaning; with PART\n"
-"only those that have it in their paths. * stands for the name of a container, # for the\n"
+"keys: each key with its allowed values, unit, default and meaning. With PART: only keys\n"
+"whose path contains PART. In a path, * stands for the name of a container and # for the\n"
 "index of an event.\n"
 "\n"
 "schema: a JSON Schema. An editor that is given it checks and completes a scenario.\n"

@@ -37,17 +37,16 @@
  *     time slicing   one partition in time with everything (the default)
  *     MPS            one partition in space with everything; TSGs may have a limit
  *     MPS beside     a server in a partition in time: its clients share the server's turns,
- *                    other
- *     others         containers have turns of their own
+ *       others       other containers have turns of their own
  *     MIG            a partition in time, or in space, for each instance
  *     vGPU           MIG-backed as MIG; time-sliced as time slicing, or in fixed turns
  *                    (turns.h)
  *
  * A server's turn ends when its slice does, or when none of its clients has work. It stays
- * loaded while one of them has unserviced faults. Its state in a switch is that of all its
- * clients, up to what all SMs can hold. It has one timeslice: a write to a client's is a write
- * to the server's. A preemption of a client ends the server's turn, and a client that is
- * disabled then leaves the server's turns.
+ * loaded while one of them has unserviced faults. A switch saves and restores the state of all
+ * its clients, at most what all SMs can hold. The server has one timeslice: a write to a
+ * client's timeslice sets it. A preemption of a client ends the server's turn. A disabled
+ * client does not run in later turns.
  *
  * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
  * kernel says how many SMs it can fill (sm_ppm) and which part of the bandwidth it uses then
@@ -55,13 +54,11 @@
  * proportion:
  *
  *     1. SMs         max-min over the kernels on the partition: each gets what it can fill, up
- *        to its
- *                    TSG's limit; where that is too much in all, those that want most get equal
- *                    shares, and take what the others leave. A kernel that waits for its faults
- *                    keeps its SMs: its blocks stay resident.
+ *                    to its TSG's limit; where that is too much in all, those that want most
+ *                    get equal shares, and take what the others leave. A kernel that waits for
+ *                    its faults keeps its SMs: its blocks stay resident.
  *     2. bandwidth   max-min over what each kernel uses at the speed that its SMs permit. SMs
- *        that
- *                    wait for memory are held, too: they help no other kernel.
+ *                    that wait for memory are held, too: they help no other kernel.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
  * bursts are advanced at their old speed before a share changes, and planned again. Work is

@@ -13,8 +13,8 @@ int nvuvm_evict_taken(struct nvuvm *nvuvm, u32 chunk, struct gvm_fence *fence);
 
 /*
  * uvm_pmm_gpu_pma_evict_range(): RM takes @count root chunks from @first on, and cannot be
- * refused. Chunks with data are evicted whatever gmem.limit.low and hmem.limit of their
- * containers say, and counted (gvm_clock_take_range()). Returns 0: the device has all of them;
+ * refused. Chunks with data are evicted and counted (gvm_clock_take_range()). gmem.limit.low
+ * and hmem.limit do not protect them. Returns 0: the device has all of them;
  * @fence covers the copies. -EBUSY: other threads are at work on some, try again; or the error
  * of an eviction. CONTEXT: process, no range's lock held; RM's locks are held in UVM.
  */

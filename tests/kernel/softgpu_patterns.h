@@ -84,9 +84,8 @@ extern const size_t judge_pattern_count;
  *     replay 0.24*256      the end of a batch, and its faults by block
  *     total ...            numbers of all this
  *
- * Copies of one block that follow each other are one line, whatever their number. Between two
- * replays, those to the host come first: engines work side by side, and which one is ahead is
- * not the driver's doing.
+ * Consecutive copies of one block are one line. Between two replays, copies to the host come
+ * first: the engines work side by side, and the driver does not decide which one is ahead.
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);

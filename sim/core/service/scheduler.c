@@ -4,9 +4,9 @@
  * and makes the RPCs.
  *
  * Layer: service. Looks and decides in one hold of tsg_mutex, and makes its RPCs under it, so
- * that the RPCs of a TSG and their record change together. Other threads wait for at most
- * GVM_SCHED_HOLD_RPCS RPCs, whatever the number of TSGs: then the round releases the mutex
- * before its next RPC.
+ * that the RPCs of a TSG and their record change together. A round with many TSGs
+ * releases the mutex after GVM_SCHED_HOLD_RPCS RPCs, so other threads wait for that many at
+ * most.
  *
  * A round has three steps. First the held TSGs leave the runlist and the GPU, up to
  * GVM_SCHED_BATCH of them with one RPC. Then released TSGs come back, in the same way.
@@ -167,7 +167,7 @@ static bool sched_needs_step(const struct gvm_scheduler *scheduler, const struct
 
 /* List all TSGs that need the step. A detach takes its TSG off the list. */
 static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step step,
-			    struct list_head *todo)
+			    struct list_head *waiting)
 {
 	struct gvm_container *container;
 	struct gvm_tsg *tsg;
@@ -175,7 +175,7 @@ static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step ste
 	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
 		list_for_each_entry(tsg, &container->tsgs, node) {
 			if (sched_needs_step(scheduler, tsg, step))
-				list_add_tail(&tsg->todo, todo);
+				list_add_tail(&tsg->step_node, waiting);
 		}
 	}
 }
@@ -186,9 +186,9 @@ static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step ste
  * list, or if the GPU is lost.
  */
 static struct gvm_tsg *sched_next_tsg(struct gvm_scheduler *scheduler, enum sched_step step,
-				      struct list_head *todo)
+				      struct list_head *waiting)
 {
-	while (!list_empty(todo)) {
+	while (!list_empty(waiting)) {
 		struct gvm_tsg *tsg;
 
 		if (scheduler->hold_rpcs >= GVM_SCHED_HOLD_RPCS) {
@@ -197,8 +197,8 @@ static struct gvm_tsg *sched_next_tsg(struct gvm_scheduler *scheduler, enum sche
 			sched_lock(scheduler);
 			continue;
 		}
-		tsg = list_first_entry(todo, struct gvm_tsg, todo);
-		list_del_init(&tsg->todo);
+		tsg = list_first_entry(waiting, struct gvm_tsg, step_node);
+		list_del_init(&tsg->step_node);
 		if (!gvm_device_is_lost(scheduler->device) &&
 		    sched_needs_step(scheduler, tsg, step))
 			return tsg;
@@ -211,10 +211,10 @@ static int sched_make_step(struct gvm_scheduler *scheduler, enum sched_step step
 {
 	struct gvm_tsg *tsg;
 	int first = 0, status;
-	LIST_HEAD(todo);
+	LIST_HEAD(waiting);
 
-	sched_list_step(scheduler, step, &todo);
-	while ((tsg = sched_next_tsg(scheduler, step, &todo))) {
+	sched_list_step(scheduler, step, &waiting);
+	while ((tsg = sched_next_tsg(scheduler, step, &waiting))) {
 		if (step == SCHED_TIMESLICE)
 			status = sched_set_timeslice(scheduler, tsg);
 		else

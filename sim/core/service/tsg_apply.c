@@ -136,7 +136,7 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	int status = 0;
 
 	gvm_container_get(container);
-	INIT_LIST_HEAD(&tsg->todo);
+	INIT_LIST_HEAD(&tsg->step_node);
 	INIT_LIST_HEAD(&tsg->shares);
 	tsg->container = container;
 	tsg->id = id;
@@ -248,7 +248,7 @@ void gvm_tsg_detach(struct gvm_tsg *tsg)
 	gvm_mutex_lock(&container->device->tsg_mutex);
 	while (gvm_tsg_is_shared(tsg))
 		tsg_unshare_locked(list_first_entry(&tsg->shares, struct gvm_tsg_share, node));
-	list_del_init(&tsg->todo);
+	list_del_init(&tsg->step_node);
 	list_del_init(&tsg->node);
 	if (list_empty(&container->tsgs)) {
 		list_del_init(&container->compute_node);

@@ -36,7 +36,7 @@
 struct gvm_tsg {
 	struct list_head node;		 /* in gvm_container.tsgs */
 	struct gvm_container *container; /* a reference */
-	struct list_head todo;	 /* TSGs that a step of the scheduler's round has listed */
+	struct list_head step_node;	 /* in the list of a step of the scheduler's round */
 	struct list_head shares; /* gvm_tsg_share.node: further containers that use it */
 	u32 id;			 /* the device's name for it */
 	u64 timeslice_us;	 /* programmed, as the last RPC confirmed */
