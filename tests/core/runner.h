@@ -17,7 +17,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
 	int failed;
 	size_t i;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 600); /* a guard against hangs: a busy machine is slow */
 	for (i = 0; i < count; i++)
 		tcase_add_test(tcase, tests[i]);
 	suite_add_tcase(suite, tcase);

@@ -325,7 +325,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, a_mutex_excludes);
 	tcase_add_test(tcase, a_spinlock_excludes);
 	tcase_add_test(tcase, no_wake_up_is_lost);

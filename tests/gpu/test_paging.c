@@ -432,7 +432,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, an_evictor_keeps_some_of_the_limit_free);
 	tcase_add_test(tcase, an_evictor_that_can_do_nothing_tells_who_listens);
 	tcase_add_test(tcase, with_the_evictor_ahead_both_directions_work_side_by_side);

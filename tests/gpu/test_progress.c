@@ -145,7 +145,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, every_kernel_ends, 0,
 			    sizeof(policies) / sizeof(policies[0]));
 	suite_add_tcase(suite, tcase);

@@ -164,7 +164,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, both_directions_together_carry_what_the_profile_allows, 0,
 			    sizeof(links) / sizeof(links[0]));
 	tcase_add_test(tcase, a_fast_link_is_kept_busy_by_handler_and_evictor_side_by_side);

@@ -464,7 +464,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tests, 120);
+	tcase_set_timeout(tests, 600);
 	tcase_add_loop_test(
 		tests, busy_containers_get_their_shares_within_2_percent_in_10_seconds, 0, 6);
 	tcase_add_loop_test(tests, from_2_to_64_containers_have_equal_shares, 0, 6);
