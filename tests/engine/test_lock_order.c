@@ -153,6 +153,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, an_order_that_is_kept_is_no_mistake);
 	tcase_add_test(tcase, both_chains_are_told_with_their_places);
 	tcase_add_test_raise_signal(tcase, two_locks_in_both_orders_abort, SIGABRT);

@@ -129,6 +129,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, sorted_input_makes_no_deep_tree, 0, 2);
 	tcase_add_test(tcase, random_changes_keep_the_tree_in_order_and_balance);
 	suite_add_tcase(suite, tcase);

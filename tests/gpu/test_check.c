@@ -342,6 +342,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, the_true_driver_passes, 0, 3);
 	tcase_add_loop_test(tcase, a_forgotten_unmap_at_eviction_is_found, 0, 3);
 	tcase_add_loop_test(tcase, an_unmap_of_too_few_pages_is_found, 0, 3);

@@ -159,6 +159,7 @@ int main(void)
 	/* Without evictors, and with them. */
 	tcase_add_loop_test(
 		tcase, usage_never_passes_the_limit_that_the_published_driver_overshoots, 0, 2);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, a_protected_container_keeps_its_chunks, 0, 2);
 	tcase_add_loop_test(
 		tcase, rm_takes_memory_from_the_core_s_victims_and_spares_the_protected, 0, 2);

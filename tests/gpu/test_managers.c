@@ -434,6 +434,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, a_fault_is_serviced_and_charged_once_or_finds_no_range, 0,
 			    count);
 	tcase_add_loop_test(tcase, a_victim_leaves_is_handed_over_or_was_given_back_already, 0,

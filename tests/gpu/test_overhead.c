@@ -119,6 +119,7 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, the_core_counts_contexts_and_page_tables);
 	tcase_add_loop_test(tcase, nvidias_driver_takes_them_and_counts_pages_alone, 0, 2);
 	tcase_add_loop_test(tcase, a_context_on_a_full_gpu_evicts_pages, 0, 4);

@@ -353,6 +353,7 @@ int main(void)
 
 	add_tests(tests);
 	add_hostage_tests(tests);
+	tcase_set_timeout(tests, 600);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

@@ -221,6 +221,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: judged_model reference|judge\n");
 		return 2;
 	}
+	tcase_set_timeout(tcase, 600);
 	tcase_add_test(tcase, all_patterns_run_on_the_model);
 	suite_add_tcase(suite, tcase);
 	srunner_set_fork_status(runner, CK_NOFORK);

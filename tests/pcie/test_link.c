@@ -311,6 +311,7 @@ int main(void)
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
 		tcase_add_test(tcase, tests[i]);
+	tcase_set_timeout(tcase, 600);
 	tcase_add_loop_test(tcase, random_copies_end_when_a_naive_link_says, 0, 60);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
