@@ -2,6 +2,8 @@
 /* Launch counts, reported every now and then; see device.h. */
 #include "cuda/device.h"
 
+#include "cuda/library.h"
+
 void cuda_device_init(struct cuda_device *device, struct sim_gpu *gpu)
 {
 	*device = (struct cuda_device){ .gpu = gpu };
@@ -56,6 +58,8 @@ void cuda_device_start(struct cuda_device *device)
 void cuda_device_stop(struct cuda_device *device)
 {
 	eng_timer_cancel(&device->report_timer);
+	if (device->library)
+		device->library->stop(device);
 }
 
 void cuda_device_forget(struct cuda_context *context)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "cuda/library.h"
+
 struct cuda_op *cuda_op_take(struct cuda_stream *stream, enum cuda_op_kind kind, u32 touches)
 {
 	struct cuda_context *context = stream->context;
@@ -53,6 +55,7 @@ static void stream_recycle(struct cuda_stream *stream)
 static void op_end(struct cuda_op *op, int status)
 {
 	struct cuda_context *context = op->stream->context;
+	const struct cuda_library *library = context->device->library;
 
 	op->ended = true;
 	context->unfinished--;
@@ -65,6 +68,8 @@ static void op_end(struct cuda_op *op, int status)
 	eng_wake_all(&context->waitq);
 	if (context->unstarted)
 		eng_timer_set(&context->starter, eng_now());
+	if (!context->unfinished && library && library->idle)
+		library->idle(context);
 }
 
 static void burst_on_end(struct fifo_burst *burst)
@@ -185,6 +190,7 @@ void cuda_op_call(struct cuda_op *op)
 {
 	struct cuda_stream *stream = op->stream;
 	struct cuda_context *context = stream->context;
+	const struct cuda_library *library = context->device->library;
 	struct cuda_op *before = stream->last;
 	bool may_start;
 
@@ -194,7 +200,8 @@ void cuda_op_call(struct cuda_op *op)
 	else
 		stream->first = op;
 	stream->last = op;
-	context->unfinished++;
+	if (!context->unfinished++ && library && library->busy)
+		library->busy(context);
 	context->unstarted++;
 	may_start = op_may_start(op, !before, before && before->open);
 	if (op->kind == CUDA_OP_BURST) {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "cuda/library.h"
 #include "cuda/op.h"
 
 void cuda_context_create(struct cuda_context *context, struct cuda_device *device,
@@ -24,6 +25,8 @@ void cuda_context_destroy(struct cuda_context *context)
 
 	if (!context->process)
 		return;
+	if (context->device->library)
+		context->device->library->detach(context);
 	if (context->unfinished)
 		fifo_kill(context->process->tsg.fifo, context->process->tsg.id);
 	while (context->copies)

@@ -6,6 +6,7 @@
 #include "gpu/process.h"
 
 struct cuda_context;
+struct cuda_library;
 struct cuda_op;
 
 /*
@@ -78,6 +79,7 @@ struct cuda_context {
 	struct eng_waitq waitq;	     /* for operations to end */
 	struct eng_timer starter;    /* starts operations whose turn has come */
 	u64 copied_bytes[PCIE_DIRECTIONS]; /* by copies that have ended */
+	void *library_data;		   /* the device's library's, of this context */
 	u64 launches_reported;		   /* kernels that the driver was told of */
 	u64 ends_reported;
 };
@@ -91,6 +93,8 @@ struct cuda_device {
 	struct list_head contexts; /* cuda_context.node */
 	struct eng_timer report_timer;
 	u64 report_interval_ns;
+	const struct cuda_library *library; /* between applications and CUDA; NULL: none */
+	void *library_data;
 };
 
 #endif

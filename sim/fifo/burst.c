@@ -17,6 +17,12 @@ u64 burst_work_ns(const struct fifo_burst *burst)
 	return burst->kernels * burst->kernel_ns;
 }
 
+/* How many of its kernels may be launched. */
+static u64 burst_allowed(const struct fifo_burst *burst)
+{
+	return burst->kernels - burst->held;
+}
+
 /*
  * A burst in units in which it executes 1 unit of work per unit of time. At full speed a unit
  * is a ns. At less, a ns of work is a million units and a ns of time as many as the speed is in
@@ -39,7 +45,7 @@ static struct burst_units burst_units(const struct fifo_burst *burst)
 	u64 time = full ? 1 : burst->speed_ppm ? burst->speed_ppm : FIFO_ALL_PPM;
 
 	return (struct burst_units){
-		.kernels = burst->kernels,
+		.kernels = burst_allowed(burst),
 		.per_time_ns = time,
 		.per_work_ns = work,
 		.kernel = (u128)burst->kernel_ns * work,
@@ -68,8 +74,8 @@ u64 burst_launched(const struct fifo_burst *burst, u64 now)
 	if (now < burst->launch_start_ns + burst->launch_ns)
 		return 0;
 	if (!burst->launch_ns)
-		return burst->kernels;
-	return min((u64)burst->kernels, (now - burst->launch_start_ns) / burst->launch_ns);
+		return burst_allowed(burst);
+	return min(burst_allowed(burst), (now - burst->launch_start_ns) / burst->launch_ns);
 }
 
 u64 burst_ready_since(const struct fifo_burst *burst)
@@ -80,6 +86,8 @@ u64 burst_ready_since(const struct fifo_burst *burst)
 		return ENG_NEVER;
 	if (kernel >= burst->kernels)
 		return 0;
+	if (kernel >= burst_allowed(burst))
+		return ENG_NEVER;
 	return burst->launch_start_ns + (kernel + 1) * burst->launch_ns;
 }
 
@@ -89,7 +97,7 @@ u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
 }
 
 /*
- * The kernel before which the burst runs dry, or the number of kernels if it does not.
+ * The kernel before which the burst runs dry, or the number of kernels that may be launched.
  *
  * It is the smallest j, from the next boundary on, with L(j) > now + W(j) - done, which is
  *     j * (launch - kernel) > now - (launch_start + launch + done).
@@ -104,8 +112,8 @@ static u64 burst_dry_kernel(const struct fifo_burst *burst, const struct burst_u
 	u64 boundary = (burst->done_ns + (burst->done_ppm != 0) + burst->kernel_ns - 1) /
 		       burst->kernel_ns;
 
-	if (burst_launched(burst, now_ns) == burst->kernels)
-		return burst->kernels;
+	if (burst_launched(burst, now_ns) == units->kernels)
+		return units->kernels;
 	if (units->launch > units->kernel) {
 		if (now >= caught_up) {
 			u128 later =
@@ -113,11 +121,11 @@ static u64 burst_dry_kernel(const struct fifo_burst *burst, const struct burst_u
 
 			boundary = (u64)max((u128)boundary, later);
 		}
-		return min(boundary, (u64)burst->kernels);
+		return min(boundary, units->kernels);
 	}
 	if (units_launch_date(units, boundary) > now + boundary * units->kernel - units->done)
 		return boundary;
-	return burst->kernels;
+	return units->kernels;
 }
 
 u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
@@ -138,6 +146,8 @@ u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work_ns)
 
 	if (kernel < dry)
 		return now + units_to_ns(&units, work - units.done);
+	if (kernel >= units.kernels)
+		return ENG_NEVER;
 	/* The kernel starts after the burst has run dry. */
 	if (units.launch > units.kernel)
 		start = units_launch_date(&units, kernel);
@@ -171,7 +181,7 @@ u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_pp
 
 	if (elapsed <= dry * units.kernel - units.done)
 		done = units.done + elapsed;
-	else if (dry == burst->kernels ||
+	else if (dry == units.kernels ||
 		 (u128)now * units.per_time_ns <= units_launch_date(&units, dry))
 		done = dry * units.kernel;
 	else

@@ -77,6 +77,7 @@ static int tsg_init(struct fifo *fifo, struct fifo_tsg *tsg, const struct page_t
 		.table = table,
 		.timeslice_ns = fifo->config.timeslice_ns,
 		.enabled = true,
+		.allowed = FIFO_ALLOW_ALL,
 		.main = { .tsg = tsg, .next = &tsg->main },
 		.current = &tsg->main,
 	};
@@ -186,6 +187,16 @@ static void tsg_add_work(struct fifo_tsg *tsg, bool idle)
 	tsg_plan(tsg);
 }
 
+/* Hold those kernels of a burst that may not be launched and have not begun. */
+static void burst_hold(struct fifo_burst *burst, u64 allowed)
+{
+	u64 begun = (burst->done_ns + (burst->done_ppm != 0) + burst->kernel_ns - 1) /
+		    burst->kernel_ns;
+	u64 own = allowed > burst->ordinal ? allowed - burst->ordinal : 0;
+
+	burst->held = (u32)(burst->kernels - min((u64)burst->kernels, max(own, begun)));
+}
+
 void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 {
 	struct fifo_tsg *tsg = channel->tsg;
@@ -206,6 +217,9 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 		return;
 	}
 	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
+	burst->ordinal = tsg->submitted;
+	tsg->submitted += burst->kernels;
+	burst_hold(burst, tsg->allowed);
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
 	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
@@ -232,6 +246,62 @@ void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst)
 	idle = tsg_entry_is_idle(tsg);
 	burst->waits = false;
 	tsg_add_work(tsg, idle);
+}
+
+/* The burst that was submitted first of those from kernel @ordinal on, or NULL. */
+static struct fifo_burst *tsg_burst_from(struct fifo_tsg *tsg, u64 ordinal)
+{
+	struct fifo_channel *channel = &tsg->main;
+	struct fifo_burst *first = NULL;
+
+	do {
+		struct fifo_burst *burst = channel->first;
+
+		while (burst && burst->ordinal < ordinal)
+			burst = burst->next;
+		if (burst && (!first || burst->ordinal < first->ordinal))
+			first = burst;
+		channel = channel->next;
+	} while (channel != &tsg->main);
+	return first;
+}
+
+void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
+{
+	u64 free_ns = 0; /* when the host thread has launched the bursts before */
+	struct fifo_burst *burst;
+	bool idle;
+
+	fifo_update(tsg->fifo);
+	idle = tsg_entry_is_idle(tsg);
+	tsg->allowed = kernels;
+	for (burst = tsg_burst_from(tsg, 0); burst;
+	     burst = tsg_burst_from(tsg, burst->ordinal + 1)) {
+		u64 launching = (burst->kernels - burst->held) * burst->launch_ns;
+		u64 launched_ns = burst->launch_start_ns + launching;
+
+		if (host_waits && burst->held && launched_ns < eng_now())
+			burst->launch_start_ns = eng_now() - launching;
+		burst->launch_start_ns = max(burst->launch_start_ns, free_ns);
+		burst_hold(burst, kernels);
+		if (host_waits)
+			free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+	}
+	tsg->launch_end_ns = max(tsg->launch_end_ns, free_ns);
+	tsg_add_work(tsg, idle);
+}
+
+u64 fifo_held_since(struct fifo_tsg *tsg)
+{
+	struct fifo_burst *burst = tsg_burst_from(tsg, 0);
+	u64 date;
+
+	while (burst && !burst->held)
+		burst = tsg_burst_from(tsg, burst->ordinal + 1);
+	if (!burst)
+		return ENG_NEVER;
+	date = burst->launch_start_ns + (burst->kernels - burst->held) * burst->launch_ns;
+	return date <= eng_now() ? date : ENG_NEVER;
 }
 
 int fifo_wait(struct fifo_burst *burst)

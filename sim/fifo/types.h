@@ -11,6 +11,9 @@
 /* Partitions of a GPU: the most MIG instances that any has. */
 #define FIFO_PARTITIONS_MAX 7u
 
+/* No limit to the launches of a TSG. */
+#define FIFO_ALLOW_ALL (~0ull)
+
 /* All of a GPU's SMs or bandwidth, and full speed. */
 #define FIFO_ALL_PPM 1000000u
 
@@ -38,11 +41,13 @@ struct fifo_burst {
 	struct fifo_burst *next; /* in its channel */
 	struct gmmu_walk walk;	 /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	 /* kernel i is there at launch_start + (i + 1) * launch_ns */
-	u64 done_ns;	  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
-	u32 done_ppm;	  /* millionths of the next ns that are executed, too */
-	u32 speed_ppm;	  /* its present speed; 0 is full speed */
-	u64 touch_blocks; /* blocks in touches; 0 until they are first looked at */
-	struct gmmu_cursor cursor;	 /* first block that may miss */
+	u64 ordinal;		 /* kernels that were submitted to its TSG before it */
+	u32 held;    /* of its kernels, the last ones, that may not be launched; fifo_allow() */
+	u64 done_ns; /* GPU time executed, in whole ns; at most kernels * kernel_ns */
+	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
+	u32 speed_ppm;		   /* its present speed; 0 is full speed */
+	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
+	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
 	u64 faulting_ordinal; /* the kernel that faulted last touches blocks up to here */
 	u64 granted_ordinal;  /* accesses before this block have been made */
@@ -177,6 +182,8 @@ struct fifo_tsg {
 	struct fifo_burst
 		*first; /* of that channel: in execution, or next. NULL: no channel has any */
 	u64 launch_end_ns; /* until when its host thread is busy launching */
+	u64 submitted;	   /* kernels, ever */
+	u64 allowed;	   /* of these may be launched; FIFO_ALLOW_ALL: all of them */
 	u64 ended_kernels; /* of bursts that are through, or failed */
 
 	/* Counters. */

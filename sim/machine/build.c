@@ -75,6 +75,8 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 		     struct sim_error *err)
 {
 	struct sim_memory_policy policy = machine_memory_policy(machine);
+	const struct cuda_library *library = machine->system->library;
+	struct cuda_device *device = &machine->devices[machine->gpu_count];
 	struct sim_gpu *gpu = &machine->gpus[machine->gpu_count];
 
 	if (sim_gpu_init(gpu, name, &view->gpu, &policy))
@@ -85,8 +87,11 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 	if (machine->system->turns)
 		gpu->fifo.config.turns =
 			machine->system->turns(machine->config, machine->gpu_count);
-	cuda_device_init(&machine->devices[machine->gpu_count], gpu);
+	cuda_device_init(device, gpu);
 	machine->gpu_count++;
+	if (library && library->create(device, machine->config, machine->gpu_count - 1))
+		return sim_runtime_error(err, "out of memory for %s", name);
+	device->library = library;
 	return 0;
 }
 

@@ -67,6 +67,8 @@ static int container_live(struct sim_container *container)
 		process->frame_buffer = container->config->gpu.memory;
 	cuda_context_create(&container->cuda, container->device, process);
 	container->started = true;
+	if (container->device->library)
+		container->device->library->attach(&container->cuda, cfg);
 	container->gvm = process->container;
 	gvm_container_get(container->gvm);
 	for (size_t i = 0; i < cfg->control_count; i++) {

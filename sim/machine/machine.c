@@ -175,8 +175,11 @@ int machine_run(struct machine *machine, const struct config *config,
 
 void machine_destroy(struct machine *machine)
 {
-	for (u32 i = 0; i < machine->gpu_count; i++)
+	for (u32 i = 0; i < machine->gpu_count; i++) {
+		if (machine->devices[i].library)
+			machine->devices[i].library->destroy(&machine->devices[i]);
 		sim_gpu_destroy(&machine->gpus[i]);
+	}
 	for (u32 i = 0; i < machine->container_count; i++) {
 		struct sim_container *container = &machine->containers[i];
 

@@ -3,9 +3,11 @@
 #include "systems/core.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gvm/control.h"
+#include "gvm/tsg.h"
 
 const char *const sim_scheduler_words[] = {
 	[SIM_SCHEDULER_TIMESLICES] = "timeslices",
@@ -54,4 +56,32 @@ bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys, const cha
 	    !strcmp(control_file, "compute.priority"))
 		return !weighted;
 	return sim_system_core_takes(control_file, "compute.");
+}
+
+/* The priority of a container in the scenario; 0 is the most important. */
+static unsigned long container_priority(const struct config *config,
+					const struct cfg_container *container)
+{
+	for (size_t i = 0; i < container->control_count; i++) {
+		const struct cfg_control *control = &container->controls[i];
+
+		if (!strcmp(control->file, SIM_PRIORITY_FILE) && control->text[0])
+			return strtoul(control->text, NULL, 10);
+	}
+	return gvm_timeslice_us_to_priority(config->gpu.sched.timeslice / 1000);
+}
+
+bool sim_system_is_first(const struct config *config, const struct cfg_container *container)
+{
+	unsigned long own = container_priority(config, container);
+	size_t gpu = config_gpu_index(config, container);
+
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *other = &config->containers[i];
+
+		if (other->enabled && config_gpu_index(config, other) == gpu &&
+		    container_priority(config, other) < own)
+			return false;
+	}
+	return true;
 }

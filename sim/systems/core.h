@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "config/config.h"
 #include "config/schema.h"
 #include "gvm/sched.h"
 
@@ -51,6 +52,14 @@ struct gvm_scheduler_config sim_system_scheduling(const struct sim_scheduler_key
 /* Does the scheduler with these keys honour this compute.* file? */
 bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys,
 				const char *control_file);
+
+#define SIM_PRIORITY_FILE "compute.priority"
+
+/*
+ * For systems with two classes: has no container on its GPU a more important compute.priority at
+ * the start? One without a priority counts with that of the default timeslice.
+ */
+bool sim_system_is_first(const struct config *config, const struct cfg_container *container);
 
 /* Does the core have this control file, writable, and with a name that starts with @prefix? */
 bool sim_system_core_takes(const char *control_file, const char *prefix);

@@ -33,13 +33,10 @@
  *      system paged with GVM's driver, which promotes faults to 2 MB and requires 2 MB of host
  *      memory. So does this one; system.mechanisms.fast_paging switches it off.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "gvm/tsg.h"
+#include "systems/core.h"
 #include "systems/system.h"
-
-#define PRIORITY_FILE "compute.priority"
 
 struct gpreempt_keys {
 	bool fast_paging;
@@ -57,36 +54,13 @@ static bool gpreempt_honours(const struct config *config, const char *control_fi
 	return false;
 }
 
-/* The priority of a container in the scenario; 0 is the most important. */
-static unsigned long container_priority(const struct config *config,
-					const struct cfg_container *container)
-{
-	for (size_t i = 0; i < container->control_count; i++) {
-		const struct cfg_control *control = &container->controls[i];
-
-		if (!strcmp(control->file, PRIORITY_FILE) && control->text[0])
-			return strtoul(control->text, NULL, 10);
-	}
-	return gvm_timeslice_us_to_priority(config->gpu.sched.timeslice / 1000);
-}
-
 static const char *gpreempt_setting(const struct config *config,
 				    const struct cfg_container *container,
 				    const char *control_file)
 {
-	unsigned long own = container_priority(config, container);
-	size_t gpu = config_gpu_index(config, container);
-
-	if (strcmp(control_file, PRIORITY_FILE) != 0)
+	if (strcmp(control_file, SIM_PRIORITY_FILE) != 0)
 		return NULL;
-	for (size_t i = 0; i < config->container_count; i++) {
-		const struct cfg_container *other = &config->containers[i];
-
-		if (other->enabled && config_gpu_index(config, other) == gpu &&
-		    container_priority(config, other) < own)
-			return "15";
-	}
-	return "0";
+	return sim_system_is_first(config, container) ? "0" : "15";
 }
 
 static struct sim_memory_policy gpreempt_memory(const struct config *config)

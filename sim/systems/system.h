@@ -10,7 +10,7 @@
 
 #include "config/config.h"
 #include "config/schema.h"
-#include "gpu/gpu.h"
+#include "cuda/library.h"
 
 /* One way of managing the GPU. */
 struct sim_system {
@@ -41,6 +41,8 @@ struct sim_system {
 	struct fifo_turns (*turns)(const struct config *config, size_t gpu);
 	/* The scheduler of its time. NULL: the hardware. */
 	struct gvm_scheduler_config (*scheduling)(const struct config *config);
+	/* The library between applications and CUDA. NULL: none. */
+	const struct cuda_library *library;
 };
 
 #define SIM_SYSTEM(name_) extern const struct sim_system system_##name_;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * A library that a system puts between applications and CUDA (LD_PRELOAD): it sees when a
+ * process has work, and may hold its launches up (fifo_allow()). Each GPU has one, for all of its
+ * processes. What the real library's processes tell each other, this one knows.
+ */
+#ifndef SIM_CUDA_LIBRARY_H
+#define SIM_CUDA_LIBRARY_H
+
+#include "config/config.h"
+#include "cuda/types.h"
+
+/* device->library_data and context->library_data are the library's. No call may block. */
+struct cuda_library {
+	/*
+	 * Make the library's state for the containers of GPU number @gpu; or free it. 0 or -ENOMEM.
+	 */
+	int (*create)(struct cuda_device *device, const struct config *config, size_t gpu);
+	void (*destroy)(struct cuda_device *device);
+	/* The GPU stops: end all timers. */
+	void (*stop)(struct cuda_device *device);
+	/* A container's process has its context; or its context ends, perhaps twice. */
+	void (*attach)(struct cuda_context *context, const struct cfg_container *container);
+	void (*detach)(struct cuda_context *context);
+	/*
+	 * A context has work after it had none; or all of its work has ended. May be NULL. idle
+	 * must not call sim/fifo.
+	 */
+	void (*busy)(struct cuda_context *context);
+	void (*idle)(struct cuda_context *context);
+};
+
+#endif

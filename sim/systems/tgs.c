@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * tgs: Transparent GPU Sharing (Wu et al., NSDI 2023), a baseline of the GVM paper. A library in
+ * each container, below the application and above CUDA, counts launches. That of the
+ * low-priority container holds its launches up, as far as the high-priority one loses speed.
+ * There are no control files; memory is unified memory, paged by the stock driver.
+ *
+ * The constants are the public code's (github.com/pkusys/TGS, e1c6a31; H is
+ * hijack/src/high_priority_hijack_call.c and L is low_priority_hijack_call.c):
+ *
+ *     high-priority   Its rate is the number of thread blocks that it has launched in 5 s
+ *                     (H:138). It looks for the low-priority process's socket ten times a second
+ *                     (H:191). Then it says its highest rate so far (H:227), and every 5 s its
+ *                     last one (H:255).
+ *     low-priority    It counts the blocks that it launches, from 0 again every 50 ms (L:587).
+ *                     While they are more than the limit, its host thread sleeps 10 ms at a time
+ *                     before each launch (L:564 to 581, TIME_TICK of hijack.h). So the first
+ *                     kernel of a window is always launched.
+ *     the limit       Adaptive, like a congestion window: tgs_rate.c. At first the limit is 0,
+ *                     for 25 s or until the highest rate is known. When the high-priority process
+ *                     has launched next to nothing in most of the last five messages, there is
+ *                     no limit in effect.
+ *
+ * The high-priority container is the one with the most important compute.priority. As in the
+ * public code a GPU has one pair. Of several important containers the first that launches is
+ * counted, and of the others the first that launches is held; the rest have no limit.
+ *
+ * Kernels of both run in turns of the hardware: the public code runs its containers without MPS.
+ * The GVM paper says that TGS builds on MPS; containers with one mps.server do (sim/systems/mps.c).
+ *
+ *
+ * How it differs from TGS
+ *
+ *   1. Kernels here have no grid: each counts as system.blocks_per_kernel thread blocks. The
+ *      default is assumed, two waves on the 108 SMs of an A100 and a rest. It is the unit of the
+ *      limit's first value and of its smallest step, not of its relative steps.
+ *   2. TGS tells the driver where memory belongs: allocations of the high-priority container
+ *      prefer the GPU (H:387), those of the low-priority one are "accessed by" it (L:681), so
+ *      that a chunk that was evicted is read over the link and need not come back. The model of
+ *      the driver has no such hints: every access brings its page back. So the low-priority
+ *      container pages more here, and takes more from the high-priority one.
+ *   3. When the high-priority process exits, TGS prefetches the other's memory (L:511).
+ *   4. A copy counts as a kernel.
+ */
+#include "systems/tgs_rate.h"
+
+#include <stdlib.h>
+
+#include "fifo/fifo.h"
+#include "systems/core.h"
+#include "systems/system.h"
+
+#define NS_PER_MS      1000000ull
+#define PERIOD_NS      (5000 * NS_PER_MS) /* H:138, H:184 */
+#define SOCKET_LOOK_NS (100 * NS_PER_MS)  /* H:191 */
+#define LOOKS_PER_RATE 21		  /* H:209 */
+#define WINDOW_NS      (50 * NS_PER_MS)	  /* L:587 */
+#define SLEEP_NS       (10 * NS_PER_MS)	  /* L:53 */
+
+struct tgs_keys {
+	u64 blocks_per_kernel;
+};
+
+static const struct cfg_key tgs_rows[] = {
+	CFG_SYSTEM_KEY("blocks_per_kernel", INTEGER, struct tgs_keys, blocks_per_kernel, "256",
+		       "thread blocks that a kernel counts as", CFG_RANGE(1, 1000000)),
+};
+
+/* The library in a container. */
+struct tgs_process {
+	struct tgs *tgs;
+	struct cuda_context *context; /* NULL: it has none, or not any more */
+	bool high;
+	bool launched;		/* its first launch has started its threads */
+	struct eng_timer timer; /* high: of its rate; low: of its windows */
+	struct eng_timer wake;	/* high: of messages; low: its host thread wakes up */
+	u64 counted;		/* kernels launched up to the last rate or window */
+	u64 rate;		/* blocks, in the last period or window */
+	/* high-priority */
+	u64 rates[TGS_WINDOW];
+	u64 max_rate;
+	u32 looks; /* for the socket, since the last rate */
+};
+
+/* TGS on one GPU. */
+struct tgs {
+	u64 blocks_per_kernel;
+	struct tgs_process *high; /* of the pair; NULL: none that has launched */
+	struct tgs_process *low;
+	bool connected;
+	struct tgs_rate rate;
+	const struct config *config;
+	struct tgs_process *processes; /* by number of their container in the configuration */
+};
+
+static struct fifo_tsg *process_tsg(const struct tgs_process *process)
+{
+	return &process->context->process->tsg;
+}
+
+/* Kernels that it has launched, ever. */
+static u64 process_launched(const struct tgs_process *process)
+{
+	struct fifo_tsg *tsg = process_tsg(process);
+
+	fifo_update(tsg->fifo);
+	return fifo_ended_kernels(tsg) + fifo_pending_kernels(tsg);
+}
+
+/* A period or window is over: what did it launch? */
+static void process_count(struct tgs_process *process)
+{
+	u64 launched = process_launched(process);
+
+	process->rate = (launched - process->counted) * process->tgs->blocks_per_kernel;
+	process->counted = launched;
+}
+
+/* What the low-priority process may launch in this window, by the limit. */
+static void low_allow(struct tgs_process *low)
+{
+	const struct tgs *tgs = low->tgs;
+	u64 kernels = tgs->rate.limit / tgs->blocks_per_kernel + 1;
+
+	fifo_allow(process_tsg(low), max(low->counted + kernels, process_launched(low)), true);
+}
+
+/* The limit or the count has changed: a thread that sleeps sees it when it wakes up. */
+static void low_notice(struct tgs_process *low)
+{
+	u64 since, sleeps;
+
+	if (!low->tgs->connected)
+		return;
+	since = fifo_held_since(process_tsg(low));
+	if (since == ENG_NEVER) {
+		low_allow(low);
+		return;
+	}
+	sleeps = (eng_now() - since + SLEEP_NS - 1) / SLEEP_NS;
+	eng_timer_set(&low->wake, since + sleeps * SLEEP_NS);
+}
+
+static void low_wake(struct eng_timer *timer)
+{
+	low_allow(container_of(timer, struct tgs_process, wake));
+}
+
+static void low_window(struct eng_timer *timer)
+{
+	struct tgs_process *low = container_of(timer, struct tgs_process, timer);
+
+	process_count(low);
+	low_notice(low);
+	eng_timer_set(timer, eng_now() + WINDOW_NS);
+}
+
+static void high_period(struct eng_timer *timer)
+{
+	process_count(container_of(timer, struct tgs_process, timer));
+	eng_timer_set(timer, eng_now() + PERIOD_NS);
+}
+
+/* H:216 to 224, and 246 to 253: the highest rate so far follows the window. */
+static void high_observe(struct tgs_process *high)
+{
+	u64 most = tgs_shift_window(high->rates, high->rate);
+	bool near = most >= high->max_rate * 8 / 10 && most <= high->max_rate * 12 / 10;
+
+	high->max_rate = near ? max(high->max_rate, most) : most;
+}
+
+static void high_connect(struct tgs *tgs)
+{
+	tgs->connected = true;
+	tgs_rate_connect(&tgs->rate, tgs->high->max_rate);
+	low_notice(tgs->low);
+	eng_timer_set(&tgs->high->wake, eng_now() + PERIOD_NS);
+}
+
+/* A message, or a look for the socket. */
+static void high_wake(struct eng_timer *timer)
+{
+	struct tgs_process *high = container_of(timer, struct tgs_process, wake);
+	struct tgs *tgs = high->tgs;
+
+	if (tgs->connected) {
+		high_observe(high);
+		tgs_rate_message(&tgs->rate, high->rate, tgs->low->rate);
+		low_notice(tgs->low);
+		eng_timer_set(timer, eng_now() + PERIOD_NS);
+		return;
+	}
+	if (tgs->low) {
+		high_connect(tgs);
+		return;
+	}
+	if (++high->looks == LOOKS_PER_RATE) {
+		high->looks = 0;
+		high_observe(high);
+	}
+	eng_timer_set(timer, eng_now() + SOCKET_LOOK_NS);
+}
+
+static int tgs_create(struct cuda_device *device, const struct config *config, size_t gpu)
+{
+	const struct tgs_keys *keys = config->system_keys;
+	struct tgs *tgs = calloc(1, sizeof(*tgs));
+
+	(void)gpu;
+	if (!tgs)
+		return -ENOMEM;
+	tgs->blocks_per_kernel = keys->blocks_per_kernel;
+	tgs->config = config;
+	tgs->processes = calloc(config->container_count + 1, sizeof(*tgs->processes));
+	if (!tgs->processes) {
+		free(tgs);
+		return -ENOMEM;
+	}
+	device->library_data = tgs;
+	return 0;
+}
+
+static void tgs_destroy(struct cuda_device *device)
+{
+	struct tgs *tgs = device->library_data;
+
+	free(tgs->processes);
+	free(tgs);
+}
+
+static void process_stop(struct tgs_process *process)
+{
+	eng_timer_cancel(&process->timer);
+	eng_timer_cancel(&process->wake);
+}
+
+static void tgs_stop(struct cuda_device *device)
+{
+	struct tgs *tgs = device->library_data;
+
+	for (size_t i = 0; i < tgs->config->container_count; i++)
+		process_stop(&tgs->processes[i]);
+}
+
+static void tgs_attach(struct cuda_context *context, const struct cfg_container *container)
+{
+	struct tgs *tgs = context->device->library_data;
+	struct tgs_process *process = &tgs->processes[container - tgs->config->containers];
+
+	*process = (struct tgs_process){
+		.tgs = tgs,
+		.context = context,
+		.high = sim_system_is_first(tgs->config, container),
+	};
+	context->library_data = process;
+}
+
+/* The connection ends with either process. Without one there is no limit. */
+static void tgs_detach(struct cuda_context *context)
+{
+	struct tgs_process *process = context->library_data;
+	struct tgs *tgs = context->device->library_data;
+
+	if (!process)
+		return;
+	context->library_data = NULL;
+	process_stop(process);
+	if (process == tgs->low) {
+		tgs->low = NULL;
+		if (tgs->connected) {
+			tgs->high->max_rate = tgs->high->max_rate * 8 / 10; /* H:263 */
+			eng_timer_set(&tgs->high->wake, eng_now());
+		}
+		tgs->connected = false;
+	} else if (process == tgs->high) {
+		tgs->high = NULL;
+		if (tgs->connected) {
+			eng_timer_cancel(&tgs->low->wake);
+			fifo_allow(process_tsg(tgs->low), FIFO_ALLOW_ALL, true);
+		}
+		tgs->connected = false;
+	}
+	process->context = NULL;
+}
+
+/* Its first launch starts the library's threads. */
+static void tgs_busy(struct cuda_context *context)
+{
+	struct tgs_process *process = context->library_data;
+	struct tgs *tgs = context->device->library_data;
+
+	if (!process || process->launched)
+		return;
+	process->launched = true;
+	if (process->high && !tgs->high) {
+		tgs->high = process;
+		process->timer.fire = high_period;
+		process->wake.fire = high_wake;
+		eng_timer_set(&process->timer, eng_now() + PERIOD_NS);
+		eng_timer_set(&process->wake, eng_now());
+	} else if (!process->high && !tgs->low) {
+		tgs->low = process;
+		process->timer.fire = low_window;
+		process->wake.fire = low_wake;
+		eng_timer_set(&process->timer, eng_now() + WINDOW_NS);
+	}
+}
+
+static const struct cuda_library tgs_library = {
+	.create = tgs_create,
+	.destroy = tgs_destroy,
+	.stop = tgs_stop,
+	.attach = tgs_attach,
+	.detach = tgs_detach,
+	.busy = tgs_busy,
+};
+
+static bool tgs_honours(const struct config *config, const char *control_file)
+{
+	(void)config;
+	(void)control_file;
+	return false;
+}
+
+static struct sim_memory_policy tgs_memory(const struct config *config)
+{
+	return (struct sim_memory_policy){
+		.manager = &sim_manager_nvuvm,
+		.host_fragmented = config->host.fragmented,
+	};
+}
+
+const struct sim_system system_tgs = {
+	.keys = {
+		.name = "tgs",
+		.summary = "one GPU, launches of low priority held up by rate: TGS",
+		CFG_KEYS(tgs_rows),
+		.bytes = sizeof(struct tgs_keys),
+	},
+	.honours = tgs_honours,
+	.memory = tgs_memory,
+	.library = &tgs_library,
+};
