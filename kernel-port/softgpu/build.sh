@@ -36,8 +36,12 @@ tree=$(cd "$tree" && pwd)
 
 # The parts of the tree that a build of nvidia-uvm.ko needs. In TREE.
 parts() {
-	find Kbuild Makefile conftest.sh common nvidia-uvm nvidia/nvidia.Kbuild -type f \
-		! -name '*.o' ! -name '*.cmd' ! -name '*.ko' ! -name '*.mod*' | sort
+	# 580 and later have lists of headers beside their Kbuild: *.mk.
+	{
+		find . -maxdepth 1 -name '*.mk' | cut -c 3-
+		find Kbuild Makefile conftest.sh common nvidia-uvm nvidia/nvidia.Kbuild -type f \
+			! -name '*.o' ! -name '*.cmd' ! -name '*.ko' ! -name '*.mod*'
+	} | sort
 }
 
 key() {

@@ -98,6 +98,7 @@ static void softgpu_invalidate(struct softgpu_channel *channel, u32 d)
 	if (replay == NVC56F_MEM_OP_C_TLB_INVALIDATE_REPLAY_NONE) {
 		struct softgpu_event event = {
 			.kind = SOFTGPU_EVENT_INVALIDATE,
+			.how = DRF_VAL(C56F, _MEM_OP_C, _TLB_INVALIDATE_PAGE_TABLE_LEVEL, c),
 			.a = va,
 			.bytes = order + PAGE_SHIFT < 64 ? BIT_ULL(order + PAGE_SHIFT) : 0,
 		};

@@ -52,7 +52,7 @@ struct softgpu_stats {
 enum softgpu_event_kind {
 	SOFTGPU_EVENT_COPY = 1,	  /* a: source, b: destination, bytes, how */
 	SOFTGPU_EVENT_MEMSET,	  /* b: destination, bytes */
-	SOFTGPU_EVENT_INVALIDATE, /* a: VA, bytes (0: all of the address space) */
+	SOFTGPU_EVENT_INVALIDATE, /* a: VA, bytes (0: all of the address space), how: level */
 	SOFTGPU_EVENT_REPLAY,
 	SOFTGPU_EVENT_CANCEL, /* a: VA */
 	SOFTGPU_EVENT_FAULT,  /* a: VA, b: enum softgpu_op */
@@ -65,6 +65,13 @@ enum softgpu_event_kind {
 #define SOFTGPU_TO_VIDMEM      1u
 #define SOFTGPU_FROM_VIDMEM    2u
 #define SOFTGPU_VIRTUAL_SOURCE 4u
+
+/*
+ * softgpu_event.how of an invalidate: up to which level of the page tables. 0: all levels, 1: PTEs, 2:
+ * the directory entry of 2 MB, too; and so on.
+ */
+#define SOFTGPU_LEVEL_ALL   0u
+#define SOFTGPU_LEVEL_BLOCK 2u
 
 /* One operation of the GPU, in order. Copies and memsets under 4 KB are left out. */
 struct softgpu_event {

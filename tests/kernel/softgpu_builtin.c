@@ -126,7 +126,9 @@ static void builtin_settings(struct softgpu_tenant *tenant)
 	BUILTIN_ALONE(SET_PREFETCH_FAULTS_REENABLE_LAPSE, .reenable_lapse = 1000);
 	BUILTIN_ALONE(ACCESS_COUNTERS_ENABLED_BY_DEFAULT, .gpu_uuid = softgpu_uuid);
 	BUILTIN_ALONE(GET_PAGEABLE_MEM_ACCESS_TYPE, 0);
+#ifdef UVM_TEST_NUMA_GET_CLOSEST_CPU_NODE_TO_GPU /* until 575 */
 	BUILTIN_ALONE(NUMA_GET_CLOSEST_CPU_NODE_TO_GPU, .gpu_uuid = softgpu_uuid);
+#endif
 	BUILTIN_ALONE(VA_SPACE_INJECT_ERROR, 0);
 }
 

@@ -19,6 +19,7 @@ static struct {
 } judge_ranges[PATTERN_RANGES_MAX];
 static const struct judge_observer *judge_observer;
 static uint64_t judge_errors;
+static bool judge_of_cpu; /* the events are those of accesses of the CPU */
 
 static void judge_line(const char *text)
 {
@@ -67,6 +68,30 @@ static void judge_copy(const struct softgpu_event *event)
 			event->bytes / SOFTGPU_PAGE, 1);
 }
 
+/* What is not of managed memory is left out. */
+static void judge_invalidate(const struct softgpu_event *event)
+{
+	/* A new page table above those of a block is there once in a range. The model has none. */
+	if (event->how == SOFTGPU_LEVEL_ALL || event->how > SOFTGPU_LEVEL_BLOCK)
+		return;
+	/*
+	 * The CPU faults on one page of 4 KB after the other. The model takes pages together, so how many
+	 * are invalidated at once is not compared.
+	 */
+	if (!event->bytes && judge_of_cpu)
+		return;
+	if (!event->bytes) {
+		transcript_invalidate_all();
+		return;
+	}
+	for (unsigned int i = 0; i < PATTERN_RANGES_MAX; i++) {
+		uint64_t offset = event->a - (uintptr_t)judge_ranges[i].p;
+
+		if (judge_ranges[i].p && offset < judge_ranges[i].blocks * 2 * SOFTGPU_MB)
+			transcript_invalidate(i, offset / SOFTGPU_PAGE);
+	}
+}
+
 /* Write down what happened since the last call. */
 static void judge_drain(void)
 {
@@ -78,6 +103,8 @@ static void judge_drain(void)
 			transcript_replay();
 		else if (event->kind == SOFTGPU_EVENT_FAULT)
 			judge_fault(event);
+		else if (event->kind == SOFTGPU_EVENT_INVALIDATE)
+			judge_invalidate(event);
 		/* A copy from a virtual address writes page-table entries. */
 		else if (event->kind == SOFTGPU_EVENT_COPY &&
 			 !(event->how & SOFTGPU_VIRTUAL_SOURCE))
@@ -90,8 +117,8 @@ static void judge_drain(void)
 static void judge_unmap(unsigned int range)
 {
 	munmap(judge_ranges[range].p, judge_ranges[range].blocks * 2 * SOFTGPU_MB);
-	judge_ranges[range].p = NULL;
 	judge_drain();
+	judge_ranges[range].p = NULL;
 }
 
 static void judge_cpu(const struct pattern_walk *walk)
@@ -103,7 +130,9 @@ static void judge_cpu(const struct pattern_walk *walk)
 
 		*(volatile uint64_t *)(p + page * WORDS + 1) = judge_mark(walk->range, page);
 	}
+	judge_of_cpu = true;
 	judge_drain();
+	judge_of_cpu = false;
 }
 
 static void judge_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
@@ -137,6 +166,40 @@ static void judge_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 	judge_drain();
 }
 
+static void judge_advise(unsigned int range, enum pattern_advice advice)
+{
+	int fd = judge_tenants[judge_ranges[range].process].fd;
+	uintptr_t base = (uintptr_t)judge_ranges[range].p;
+	size_t bytes = judge_ranges[range].blocks * 2 * SOFTGPU_MB;
+	UVM_SET_PREFERRED_LOCATION_PARAMS prefer = { .requestedBase = base, .length = bytes };
+	UVM_SET_ACCESSED_BY_PARAMS accessed = { .requestedBase = base,
+						.length = bytes,
+						.accessedByUuid = softgpu_uuid };
+	UVM_ENABLE_READ_DUPLICATION_PARAMS duplicate = { .requestedBase = base,
+							 .length = bytes };
+	int status = 0;
+
+	switch (advice) {
+	case PATTERN_NO_ADVICE:
+		break;
+	case PATTERN_PREFER_GPU:
+	case PATTERN_PREFER_CPU:
+		prefer.preferredLocation = advice == PATTERN_PREFER_GPU ?
+						   softgpu_uuid :
+						   NV_PROCESSOR_UUID_CPU_DEFAULT;
+		status = softgpu_uvm(fd, UVM_SET_PREFERRED_LOCATION, &prefer);
+		break;
+	case PATTERN_ACCESSED_BY_GPU:
+		status = softgpu_uvm(fd, UVM_SET_ACCESSED_BY, &accessed);
+		break;
+	case PATTERN_READ_DUPLICATION:
+		status = softgpu_uvm(fd, UVM_ENABLE_READ_DUPLICATION, &duplicate);
+		break;
+	}
+	judge_errors += status != 0;
+	judge_drain();
+}
+
 static void judge_migrate(unsigned int range, bool to_gpu)
 {
 	judge_errors +=
@@ -160,6 +223,7 @@ static void judge_run_one(const struct pattern *pattern, size_t chunks)
 		.unmap = judge_unmap,
 		.cpu = judge_cpu,
 		.gpu = judge_gpu,
+		.advise = judge_advise,
 		.migrate = judge_migrate,
 		.rm_take = judge_rm_take,
 		.rm_give = softgpu_rm_give,

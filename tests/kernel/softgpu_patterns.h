@@ -29,6 +29,15 @@ struct pattern_walk {
 	size_t step;
 };
 
+/* What an application may tell the driver of a range (cudaMemAdvise). */
+enum pattern_advice {
+	PATTERN_NO_ADVICE,
+	PATTERN_PREFER_GPU, /* preferred location */
+	PATTERN_PREFER_CPU,
+	PATTERN_ACCESSED_BY_GPU,
+	PATTERN_READ_DUPLICATION, /* read-mostly */
+};
+
 /* The world in which a pattern runs. No call may be NULL. */
 struct pattern_world {
 	size_t chunks; /* of 2 MB, that the driver has for managed memory */
@@ -42,6 +51,8 @@ struct pattern_world {
 	void (*cpu)(const struct pattern_walk *walk);
 	/* The GPU accesses each page, @window at once at most. */
 	void (*gpu)(const struct pattern_walk *walk, bool write, unsigned int window);
+	/* Tell the driver something of a whole range. */
+	void (*advise)(unsigned int range, enum pattern_advice advice);
 	/* The application prefetches a whole range. */
 	void (*migrate)(unsigned int range, bool to_gpu);
 	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
@@ -56,7 +67,8 @@ struct pattern {
 	unsigned int step;
 	unsigned int window;
 	bool write;
-	bool gpu_first; /* the CPU has not touched the memory before */
+	bool gpu_first;		    /* the CPU has not touched the memory before */
+	enum pattern_advice advice; /* for all ranges, once they are mapped */
 };
 
 /*
@@ -81,6 +93,7 @@ extern const size_t judge_pattern_count;
  *     pattern NAME
  *     out 0.3 0-31         copies of block 3 of range 0 to the host: its pages of 64 KB
  *     in 0.24 0-15,20      copies to the device
+ *     tlb all 0.3 0.24     blocks of which translations were invalidated; of which all were
  *     replay 0.24*256      the end of a batch, and its faults by block
  *     total ...            numbers of all this
  *
@@ -92,6 +105,10 @@ void transcript_fault(unsigned int range, size_t page);
 /* @known: it is known where the pages belong. */
 void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_t pages,
 		     unsigned int copies);
+/* Translations of a block's pages are invalidated. */
+void transcript_invalidate(unsigned int range, size_t page);
+/* All translations of an address space. */
+void transcript_invalidate_all(void);
 void transcript_replay(void);
 void transcript_end(void);
 

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE_MAX_BYTES 600
@@ -28,6 +29,10 @@ static struct {
 	size_t faults, batches;
 	size_t kb[2], number[2]; /* by direction: 1 is in */
 	size_t evictions;
+	struct copies stale[COPIES_MAX]; /* blocks with invalidates, in their order */
+	size_t stale_count;
+	bool stale_all;
+	size_t invalidated;
 } transcript;
 
 __attribute__((format(printf, 3, 4))) static size_t put(char *text, size_t at, const char *fmt,
@@ -76,6 +81,41 @@ static void flush_copies(void)
 	}
 }
 
+static int block_order(const void *a, const void *b)
+{
+	const struct copies *x = a, *y = b;
+
+	if (x->range != y->range)
+		return x->range < y->range ? -1 : 1;
+	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/* Sorted: the driver invalidates in the order of the channels' work. */
+static void flush_invalidates(void)
+{
+	char text[LINE_MAX_BYTES];
+	size_t at = put(text, 0, "tlb");
+
+	if (!transcript.stale_count && !transcript.stale_all)
+		return;
+	if (transcript.stale_all) {
+		at = put(text, at, " all");
+		transcript.invalidated++;
+	}
+	qsort(transcript.stale, transcript.stale_count, sizeof(transcript.stale[0]),
+	      block_order);
+	for (size_t i = 0; i < transcript.stale_count; i++) {
+		if (i && !block_order(&transcript.stale[i - 1], &transcript.stale[i]))
+			continue;
+		at = put(text, at, " %u.%zu", transcript.stale[i].range,
+			 transcript.stale[i].block);
+		transcript.invalidated++;
+	}
+	transcript.line(text);
+	transcript.stale_count = 0;
+	transcript.stale_all = false;
+}
+
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text))
 {
 	char text[LINE_MAX_BYTES];
@@ -119,6 +159,19 @@ void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_
 	transcript.number[in] += copies;
 }
 
+void transcript_invalidate(unsigned int range, size_t page)
+{
+	if (transcript.stale_count == COPIES_MAX)
+		flush_invalidates();
+	transcript.stale[transcript.stale_count++] =
+		(struct copies){ true, range, page / PATTERN_BLOCK_PAGES, 0 };
+}
+
+void transcript_invalidate_all(void)
+{
+	transcript.stale_all = true;
+}
+
 void transcript_replay(void)
 {
 	char text[LINE_MAX_BYTES];
@@ -126,6 +179,7 @@ void transcript_replay(void)
 	size_t count = transcript.batch_faults;
 
 	flush_copies();
+	flush_invalidates();
 	transcript.batches++;
 	for (size_t i = 0, run; i < count && i < PATTERN_WINDOW_MAX; i += run) {
 		for (run = 1; i + run < count && i + run < PATTERN_WINDOW_MAX &&
@@ -146,10 +200,12 @@ void transcript_end(void)
 	char text[LINE_MAX_BYTES];
 
 	flush_copies();
+	flush_invalidates();
 	put(text, 0,
-	    "total faults %zu batches %zu in %zu KB out %zu KB evictions %zu copies in %zu out "
-	    "%zu",
+	    "total faults %zu batches %zu in %zu KB out %zu KB evictions %zu invalidated %zu "
+	    "copies in %zu out %zu",
 	    transcript.faults, transcript.batches, transcript.kb[1], transcript.kb[0],
-	    transcript.evictions, transcript.number[1], transcript.number[0]);
+	    transcript.evictions, transcript.invalidated, transcript.number[1],
+	    transcript.number[0]);
 	transcript.line(text);
 }

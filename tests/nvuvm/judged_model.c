@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_PAGE  4096ull
-#define SMALL_PAGES 16u /* 4 KB pages in one of the model's */
-#define TRIES_MAX   10000u
+#define SMALL_PAGE	4096ull
+#define SMALL_PAGES	16u /* 4 KB pages in one of the model's */
+#define TRIES_MAX	10000u
+
+#define INVALIDATES_MAX 4u /* ranges in a batch of the driver's TLB invalidates */
 
 static struct sim_process *const model_processes[PATTERN_PROCESSES] = { &world_process,
 									&world_other };
@@ -55,6 +57,43 @@ static int model_copy_out(void *gpu, const struct gvm_page_run *run, struct gvm_
 {
 	model_copied(run, false);
 	return model_mmu->copy_out(gpu, run, fence);
+}
+
+static void model_mmu_unmap(void *gpu, void *space, u64 va, u32 page_mask)
+{
+	for (unsigned int i = 0; i < PATTERN_RANGES_MAX; i++)
+		if (model_ranges[i] && model_ranges[i]->space == space &&
+		    va - model_ranges[i]->va < model_ranges[i]->block_count * CHUNK)
+			transcript_invalidate(i, (va - model_ranges[i]->va) / SMALL_PAGE);
+	model_mmu->unmap(gpu, space, va, page_mask);
+}
+
+/*
+ * The driver invalidates what it maps, too. A block without mappings has one entry of 2 MB, and so has
+ * one that is mapped whole: a change from or to it is one invalidate. Else each PTE is one
+ * (block_gpu_pte_write_big), and more than four are an invalidate of all (uvm_tlb_batch_end).
+ */
+static void model_mmu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages,
+			  u32 page_mask, enum gvm_access access)
+{
+	for (unsigned int i = 0; i < PATTERN_RANGES_MAX; i++) {
+		const struct gvm_range *range = model_ranges[i];
+		u64 offset;
+		u32 resident;
+
+		if (!range || range->space != space)
+			continue;
+		offset = va - range->va;
+		if (offset >= range->block_count * CHUNK)
+			continue;
+		resident = range->blocks[offset / CHUNK].resident;
+		if (hweight32(page_mask) > INVALIDATES_MAX && resident & ~page_mask &&
+		    resident != GVM_BLOCK_FULL)
+			transcript_invalidate_all();
+		else
+			transcript_invalidate(i, offset / SMALL_PAGE);
+	}
+	model_mmu->map(gpu, space, va, chunk, offset_pages, page_mask, access);
 }
 
 static void model_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
@@ -142,6 +181,13 @@ static void model_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 	}
 }
 
+/* The model knows no advice: judge_expected.txt. */
+static void model_advise(unsigned int range, enum pattern_advice advice)
+{
+	(void)range;
+	(void)advice;
+}
+
 static void model_migrate(unsigned int range, bool to_gpu)
 {
 	ck_assert_int_eq(nvuvm_migrate(world_nvuvm(), model_ranges[range],
@@ -167,6 +213,7 @@ static void model_body(void)
 		.unmap = model_unmap,
 		.cpu = model_cpu,
 		.gpu = model_gpu,
+		.advise = model_advise,
 		.migrate = model_migrate,
 		.rm_take = model_rm_take,
 		.rm_give = model_rm_give,
@@ -177,6 +224,8 @@ static void model_body(void)
 	mmu = *model_mmu;
 	mmu.copy_in = model_copy_in;
 	mmu.copy_out = model_copy_out;
+	mmu.unmap = model_mmu_unmap;
+	mmu.map = model_mmu_map;
 	world_nvuvm()->config.mmu = &mmu;
 	/* Both have their page tables before the pattern begins. */
 	for (size_t i = 0; i < PATTERN_PROCESSES; i++)
