@@ -21,6 +21,8 @@
 #include "engine/error.h"
 #include "figures/figure_read.h"
 #include "gvm/control.h"
+#include "gvmd/describe.h"
+#include "gvmd/metrics.h"
 #include "machine/machine.h"
 #include "results/results.h"
 #include "systems/system.h"
@@ -152,6 +154,9 @@ static int print_scenario(void)
 		&schema, "events", "events.",
 		"A list. At its time an event writes a control file, makes a page player "
 		"touch blocks, or ends it.\n\n");
+	print_scenario_part(&schema, "policy", "policy.",
+			    "A policy of gvmd writes control files while the machine runs: see "
+			    "[policies.md](policies.md).\n\n");
 	print_scenario_part(&schema, "output", "output.", "");
 	cfg_schema_destroy(&schema);
 	return 0;
@@ -377,6 +382,16 @@ static int print_results(void)
 	return 0;
 }
 
+static int print_policies(void)
+{
+	print_generated("Policies", "policies");
+	printf("A policy of `gvmd` moves limits while applications run: see "
+	       "[gvmd.md](../gvmd.md). A JSON file names a policy and\ngives it its settings; "
+	       "`policy.file` of a scenario names that file.\n\n");
+	gvmd_describe();
+	return 0;
+}
+
 /* Lists of words, a line each. */
 static int words_systems(void)
 {
@@ -396,6 +411,13 @@ static int words_control_files(void)
 {
 	for (u32 i = 0; i < gvm_control_count(); i++)
 		puts(gvm_control_at(i)->name);
+	return 0;
+}
+
+static int words_metrics(void)
+{
+	for (int i = 0; i < GVMD_METRICS; i++)
+		puts(gvmd_metrics[i].name);
 	return 0;
 }
 
@@ -455,6 +477,7 @@ static const struct reference documents[] = {
 	  print_systems },
 	{ "applications", "application types and their keys", print_applications },
 	{ "figures", "figures, their data and panels", print_figures },
+	{ "policies", "policies of gvmd, what they see, and their settings", print_policies },
 	{ "results", "statistics and files of a results folder", print_results },
 };
 
@@ -463,6 +486,7 @@ static const struct reference word_lists[] = {
 	{ "systems", "what --system takes", words_systems },
 	{ "applications", "what containers.NAME.app.type takes", words_applications },
 	{ "control-files", "control files", words_control_files },
+	{ "metrics", "what a policy of gvmd sees of a container", words_metrics },
 	{ "scenarios", "scenarios that come with gvmsim", words_scenarios },
 	{ "figures", "figures in plots/figures", words_figures },
 	{ "keys", "paths for --set, with * for a container and # for an event", words_keys },

@@ -136,9 +136,12 @@ static void run_progress(const struct machine *machine)
 			(double)machine->config->duration / NS_PER_S);
 }
 
-/* A container that died is a result, not an error. A line on stderr points to it. */
+/* A container or a policy that died is a result, not an error. A line on stderr points to it. */
 static void print_failures(const struct summary *summary)
 {
+	if (strchr(summary->policy.status, ':'))
+		fprintf(stderr, "gvmsim: policy %s: %s\n", summary->policy.name,
+			summary->policy.status);
 	for (size_t i = 0; i < summary->container_count; i++) {
 		const struct summary_container *container = &summary->containers[i];
 

@@ -157,9 +157,11 @@ struct config {
 	size_t container_count;
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
-	u64 timeline_interval; /* "output.timeline_interval", ns */
-	bool record_controls;  /* "output.controls": sample control files, too */
-	bool record_evictions; /* "output.evictions": record each eviction */
+	char policy
+		[CFG_TEXT_MAX]; /* "policy.file": the policy of gvmd that runs; empty: none */
+	u64 timeline_interval;	/* "output.timeline_interval", ns */
+	bool record_controls;	/* "output.controls": sample control files, too */
+	bool record_evictions;	/* "output.evictions": record each eviction */
 	/*
 	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths
 	 * in schema order. Keys of profiles do not count.

@@ -103,6 +103,7 @@ static json_t *value_schema(struct maker *maker, const struct cfg_key *key)
 	case CFG_TYPE_NAME:
 	case CFG_TYPE_TRACE:
 	case CFG_TYPE_MODEL:
+	case CFG_TYPE_POLICY:
 		set(maker, object, "type", json_string("string"));
 		set(maker, object, "minLength", json_integer(key->fallback ? 0 : 1));
 		set(maker, object, "maxLength", json_integer((json_int_t)key->size - 1));

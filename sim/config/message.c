@@ -112,6 +112,7 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 	case CFG_TYPE_STRING:
 	case CFG_TYPE_TRACE:
 	case CFG_TYPE_MODEL:
+	case CFG_TYPE_POLICY:
 		snprintf(text, size, "a text of 1 to %zu bytes", key->size - 1);
 		return;
 	case CFG_TYPE_NAME:
@@ -148,6 +149,7 @@ const char *cfg_type_name(enum cfg_type type)
 		[CFG_TYPE_SET] = "word",
 		[CFG_TYPE_TRACE] = "trace file",
 		[CFG_TYPE_MODEL] = "model",
+		[CFG_TYPE_POLICY] = "policy",
 		[CFG_TYPE_WRITE] = "number or text",
 	};
 

@@ -19,6 +19,8 @@
 #include "config/message.h"
 #include "config/paths.h"
 
+#define POLICY_KEY "policy.file"
+
 #ifndef GVMSIM_VERSION
 #define GVMSIM_VERSION "unknown"
 #endif
@@ -197,13 +199,15 @@ static int name_file(struct cfg_load *load, const struct cfg_container *containe
 bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const char *name,
 		   char ret_file[CFG_TEXT_MAX], const char **ret_name)
 {
-	bool model = key->type == CFG_TYPE_MODEL;
-	const char *const inside[] = { "", "/config.json" };
+	bool model = key->type == CFG_TYPE_MODEL, policy = key->type == CFG_TYPE_POLICY;
+	const char *const inside[] = { "", policy ? ".json" : "/config.json" };
+	const char *data = policy ? "scenarios/policies" : "traces";
+	size_t ends = model || policy ? 2 : 1;
 	struct sim_error ignored = { 0 };
 	char file[CFG_TEXT_MAX];
 	char beside[PATH_MAX];
 
-	for (size_t i = 0; i < (model ? 2 : 1); i++) {
+	for (size_t i = 0; i < ends; i++) {
 		if (snprintf(file, sizeof(file), "%s%s", name, inside[i]) >= CFG_TEXT_MAX)
 			return false;
 		*ret_name = ret_file;
@@ -212,10 +216,10 @@ bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const
 		    cfg_path_join("/", beside, ret_file, CFG_TEXT_MAX))
 			return true;
 	}
-	for (size_t i = 0; i < (model ? 2 : 1); i++) {
+	for (size_t i = 0; i < ends; i++) {
 		snprintf(file, sizeof(file), "%s%s", name, inside[i]);
 		*ret_name = name;
-		if (!config_find_data(model ? "scenarios/models" : "traces", file, ret_file,
+		if (!config_find_data(model ? "scenarios/models" : data, file, ret_file,
 				      CFG_TEXT_MAX, &ignored) &&
 		    cfg_path_is_file(ret_file))
 			return true;
@@ -266,6 +270,43 @@ static int strip_file(struct cfg_load *load, struct cfg_container *container,
 	return name_file(load, container, key, slash ? slash + 1 : file);
 }
 
+/* Set the name of the policy in the resolved configuration. */
+static int name_policy(struct cfg_load *load, const char *name)
+{
+	if (!dump_at(load->config->resolved, POLICY_KEY, json_string(name)))
+		return 0;
+	return sim_runtime_error(load->err, "out of memory");
+}
+
+/* Of the policy that the scenario names the hash covers the content, as of a trace. */
+static int resolve_policy(struct cfg_load *load, XXH3_state_t *state)
+{
+	struct config *config = load->config;
+	const struct cfg_key *key = cfg_schema_find(&load->schema, POLICY_KEY, NULL);
+	char known[512] = "", right[600], folder[PATH_MAX], file[CFG_TEXT_MAX];
+	struct sim_error ignored = { 0 };
+	const char *name;
+	int status;
+
+	if (!*config->policy)
+		return 0;
+	if (!cfg_find_file(load, key, config->policy, file, &name)) {
+		if (!config_find_data("scenarios", "policies", folder, sizeof(folder),
+				      &ignored))
+			cfg_path_list_json(folder, known, sizeof(known));
+		cfg_describe_names(config->policy, *known ? known : "none was found", right,
+				   sizeof(right));
+		return cfg_reject(
+			load, POLICY_KEY,
+			"no file \"%s\" beside the scenario, and no policy of gvmsim, "
+			"%s",
+			config->policy, right);
+	}
+	status = name_policy(load, name);
+	snprintf(config->policy, sizeof(config->policy), "%s", file);
+	return status ? status : cfg_hash_file(state, file, load->err);
+}
+
 int cfg_resolve(struct cfg_load *load)
 {
 	struct config *config = load->config;
@@ -278,6 +319,8 @@ int cfg_resolve(struct cfg_load *load)
 		status = sim_runtime_error(load->err, "out of memory");
 	if (!status)
 		status = for_each_file(load, strip_file, state);
+	if (!status && *config->policy)
+		status = name_policy(load, "");
 	if (!status) {
 		/* Sorted, so that the order of keys in the files does not change the hash. */
 		text = json_dumps(config->resolved, JSON_COMPACT | JSON_SORT_KEYS);
@@ -290,6 +333,8 @@ int cfg_resolve(struct cfg_load *load)
 		XXH3_128bits_update(state, GVMSIM_VERSION, sizeof(GVMSIM_VERSION));
 		status = for_each_file(load, resolve_file, state);
 	}
+	if (!status)
+		status = resolve_policy(load, state);
 	if (!status) {
 		cfg_hash_finish(state, config->hash, sizeof(config->hash));
 		if (json_object_set_new(config->resolved, "hash", json_string(config->hash)))

@@ -196,6 +196,12 @@ static const struct cfg_key event_rows[] = {
 	EVENT("exit", BOOL, exit, "the page player's process ends", CFG_DEFAULT("false")),
 };
 
+static const struct cfg_key policy_rows[] = {
+	ROOT("policy.file", POLICY, policy,
+	     "policy of gvmd that writes control files while the machine runs; default: none",
+	     CFG_DEFAULT("")),
+};
+
 static const struct cfg_key output_rows[] = {
 	ROOT("output.timeline_interval", DURATION, timeline_interval,
 	     "between two samples of the timeline", CFG_RANGE(CFG_MSEC, CFG_HOUR),
@@ -277,7 +283,7 @@ static void append_controls(struct cfg_schema *schema)
 int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *registry)
 {
 	size_t own = sizeof(scenario_rows) + sizeof(machine_rows) + sizeof(container_rows) +
-		     sizeof(event_rows) + sizeof(output_rows);
+		     sizeof(event_rows) + sizeof(policy_rows) + sizeof(output_rows);
 	size_t made = sizeof(machine_rows) / sizeof(machine_rows[0]) + gvm_control_count();
 	size_t count = own / sizeof(struct cfg_key) + made;
 
@@ -304,6 +310,7 @@ int cfg_schema_init(struct cfg_schema *schema, const struct cfg_registry *regist
 			    registry->apps[i]);
 	append_controls(schema);
 	APPEND(schema, event_rows);
+	APPEND(schema, policy_rows);
 	APPEND(schema, output_rows);
 	assert(schema->count <= count);
 	return 0;

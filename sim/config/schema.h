@@ -63,7 +63,8 @@ enum cfg_type {
 	CFG_TYPE_SET,	    /* const struct cfg_keys *, one of the key's sets by name */
 	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
 	CFG_TYPE_MODEL,	    /* char[], a config.json of Hugging Face, or its folder */
-	CFG_TYPE_WRITE,	    /* char[], the text of a write to a control file: number or text */
+	CFG_TYPE_POLICY, /* char[], a policy of gvmd; after config_load() its absolute path */
+	CFG_TYPE_WRITE,	 /* char[], the text of a write to a control file: number or text */
 };
 
 /* The struct that a key is bound to. */

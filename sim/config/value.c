@@ -153,6 +153,7 @@ static const char *value_parse(const struct cfg_key *key, const json_t *json,
 	case CFG_TYPE_NAME:
 	case CFG_TYPE_TRACE:
 	case CFG_TYPE_MODEL:
+	case CFG_TYPE_POLICY:
 		return value_text(key, json, value);
 	case CFG_TYPE_WORD:
 	case CFG_TYPE_ENUM:
@@ -187,7 +188,8 @@ static bool is_text_member(const struct cfg_key *key)
 {
 	return key->type == CFG_TYPE_STRING || key->type == CFG_TYPE_NAME ||
 	       key->type == CFG_TYPE_TRACE || key->type == CFG_TYPE_MODEL ||
-	       key->type == CFG_TYPE_WORD || key->type == CFG_TYPE_WRITE;
+	       key->type == CFG_TYPE_POLICY || key->type == CFG_TYPE_WORD ||
+	       key->type == CFG_TYPE_WRITE;
 }
 
 void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, void *base)

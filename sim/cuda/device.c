@@ -38,7 +38,7 @@ static void device_report(struct eng_timer *timer)
 	fifo_update(&device->gpu->fifo);
 	list_for_each_entry(context, &device->contexts, node)
 		kick |= context_report(context);
-	if (kick)
+	if (kick && device->gpu->scheduling.tracking == GVM_TRACK_EVENTS)
 		gvm_scheduler_kick(&device->gpu->device);
 	eng_timer_set(timer, eng_now() + device->report_interval_ns);
 }
@@ -46,11 +46,13 @@ static void device_report(struct eng_timer *timer)
 void cuda_device_start(struct cuda_device *device)
 {
 	const struct gvm_scheduler_config *scheduling = &device->gpu->scheduling;
+	bool scheduler_reads = scheduling->policy != GVM_SCHED_TIMESLICES &&
+			       scheduling->tracking == GVM_TRACK_EVENTS;
 
-	if (scheduling->policy == GVM_SCHED_TIMESLICES ||
-	    scheduling->tracking != GVM_TRACK_EVENTS)
+	if (!scheduler_reads && !device->policy_reads)
 		return;
-	device->report_interval_ns = scheduling->interval_ns;
+	device->report_interval_ns =
+		scheduling->interval_ns ? scheduling->interval_ns : CUDA_REPORT_NS;
 	device->report_timer.fire = device_report;
 	eng_timer_set(&device->report_timer, eng_now() + device->report_interval_ns);
 }

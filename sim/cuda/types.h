@@ -95,6 +95,7 @@ struct cuda_device {
 	u64 report_interval_ns;
 	const struct cuda_library *library; /* between applications and CUDA; NULL: none */
 	void *library_data;
+	bool policy_reads; /* a policy of gvmd reads launch counts: report them in any case */
 };
 
 #endif

@@ -88,6 +88,7 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 		gpu->fifo.config.turns =
 			machine->system->turns(machine->config, machine->gpu_count);
 	cuda_device_init(device, gpu);
+	device->policy_reads = *machine->config->policy;
 	machine->gpu_count++;
 	if (library && library->create(device, machine->config, machine->gpu_count - 1))
 		return sim_runtime_error(err, "out of memory for %s", name);
@@ -197,6 +198,8 @@ int machine_build(struct machine *machine, struct sim_error *err)
 		status = build_containers(machine, err);
 	if (!status)
 		status = record_init(machine, err);
+	if (!status)
+		status = policy_init(machine, err);
 	if (!status)
 		status = build_gpus(machine, err);
 	if (!status)

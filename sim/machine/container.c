@@ -17,19 +17,31 @@ void sim_container_close_books(struct sim_container *container)
 	container->stats = container->process.stats;
 }
 
-/*
- * Blocking: write a control file. The process may exit meanwhile, so this takes a reference to
- * the container.
- */
-static void container_write_file(struct sim_container *container, const char *file,
-				 const char *text)
+/* The process may exit meanwhile, so both take a reference to the container. */
+int sim_container_read(struct sim_container *container, const char *file, char *text,
+		       size_t size)
 {
 	struct gvm_container *gvm = container->process.container;
+	int length;
+
+	gvm_container_get(gvm);
+	length = gvm_control_read(gvm, file, text, size);
+	gvm_container_put(gvm);
+	return length;
+}
+
+int sim_container_write(struct sim_container *container, const char *file, const char *text,
+			bool wait)
+{
+	struct gvm_container *gvm = container->process.container;
+	int status;
 
 	gvm_container_get(gvm);
 	sim_gpu_use_costs(container->gpu);
-	gvm_control_write(gvm, file, text, strlen(text));
+	status = wait ? gvm_control_write(gvm, file, text, strlen(text)) :
+			gvm_control_set(gvm, file, text, strlen(text));
 	gvm_container_put(gvm);
+	return status;
 }
 
 /* The text that a control file gets at the start; NULL: it keeps its default. */
@@ -75,7 +87,7 @@ static int container_live(struct sim_container *container)
 		const char *text = container_wanted_text(container, &cfg->controls[i]);
 
 		if (text)
-			container_write_file(container, cfg->controls[i].file, text);
+			sim_container_write(container, cfg->controls[i].file, text, true);
 	}
 	status = container->app->run(&container->env);
 	cuda_context_destroy(&container->cuda);
@@ -120,7 +132,7 @@ static bool event_write(struct machine *machine, const struct cfg_event *event)
 		if (strcmp(container->cfg->name, event->container) ||
 		    !container->process.running)
 			continue;
-		container_write_file(container, event->file, event->value);
+		sim_container_write(container, event->file, event->value, true);
 		written = true;
 	}
 	return written;

@@ -92,12 +92,13 @@ static void machine_stop_all(struct machine *machine)
 static void supervisor_main(void *data)
 {
 	struct machine *machine = data;
-	struct eng_actor *events, *recorder;
+	struct eng_actor *events, *policy, *recorder;
 
 	machine->status = machine_start_all(machine);
 	events = eng_spawn("events", machine_events_main, machine);
+	policy = eng_spawn("gvmd", policy_main, machine);
 	recorder = eng_spawn("recorder", record_main, machine);
-	if (machine->status || !events || !recorder) {
+	if (machine->status || !events || !policy || !recorder) {
 		machine->status = -ENOMEM;
 		eng_stop();
 		return;
@@ -108,6 +109,8 @@ static void supervisor_main(void *data)
 	machine_close_books(machine);
 	eng_interrupt(events);
 	eng_join(events);
+	eng_interrupt(policy);
+	eng_join(policy);
 	eng_interrupt(recorder);
 	eng_join(recorder);
 	machine_stop_all(machine);
@@ -188,6 +191,7 @@ void machine_destroy(struct machine *machine)
 			container->app->discard(&container->env);
 	}
 	record_destroy(machine);
+	policy_destroy(machine);
 	free(machine->timeline);
 	free(machine->missed);
 	free(machine->containers);

@@ -36,6 +36,25 @@ void sim_container_close_books(struct sim_container *container);
 void machine_events_main(void *data);
 
 /*
+ * Blocking: read or write a control file of a running container. Without @wait a lowered limit
+ * holds at once, and its reclaim is left to the container's next faults. read returns the
+ * length of the text, write 0; or -errno.
+ */
+int sim_container_read(struct sim_container *container, const char *file, char *text,
+		       size_t size);
+int sim_container_write(struct sim_container *container, const char *file, const char *text,
+			bool wait);
+
+/*
+ * The policy of gvmd, if the scenario has one. policy_init() reads it, after the containers are
+ * made, and returns 0 or a negative enum sim_exit. policy_main() is an actor; @machine has
+ * started. It ends when it is interrupted, or when the policy fails.
+ */
+int policy_init(struct machine *machine, struct sim_error *err);
+void policy_destroy(struct machine *machine);
+void policy_main(void *machine);
+
+/*
  * timeline_sample() samples all containers now. timeline_start() does so from now on, once in
  * every output.timeline_interval. CONTEXT: atomic.
  */

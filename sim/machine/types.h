@@ -9,6 +9,7 @@
 #include "apps/app.h"
 #include "cuda/device.h"
 #include "gvm/control.h"
+#include "gvmd/policy.h"
 #include "systems/system.h"
 
 /* The tgid of the first container's process; the next one's is one more. */
@@ -100,6 +101,30 @@ struct record {
 	size_t eviction_room;
 };
 
+/* A write that the policy of gvmd asked for. */
+struct policy_write {
+	u64 time_ns; /* of its step */
+	u32 container;
+	char file[GVMD_NAME_MAX];
+	char text[GVMD_TEXT_MAX];
+	int status;    /* 0 or -errno */
+	bool restored; /* the policy was stopped, and gvmd put back the text from before */
+};
+
+/* What became of the policy. */
+struct policy_report {
+	const char *name; /* NULL: none ran */
+	u64 steps;
+	u64 applied;		     /* writes */
+	u64 refused;		     /* writes */
+	u64 stopped_ns;		     /* when it failed; 0: it did not */
+	const char *why;	     /* it failed */
+	struct policy_write *writes; /* all of them, in order */
+	size_t write_count;
+};
+
+struct machine_policy;
+
 struct machine {
 	const struct config *config;
 	const struct sim_system *system;
@@ -121,6 +146,8 @@ struct machine {
 	u64 sampled_ns; /* date of the last sample */
 	bool *missed;	/* by event of the configuration: its container did not run */
 	struct record record;
+	struct machine_policy *policy; /* of gvmd; NULL: none runs */
+	struct policy_report policy_report;
 	struct eng_timer sample_timer;
 	struct eng_timer end_timer;
 

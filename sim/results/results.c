@@ -10,8 +10,8 @@
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
 
 static const char *const result_files[] = {
-	RESULTS_CONFIG,	  RESULTS_REQUESTS,  RESULTS_TIMELINE,
-	RESULTS_CONTROLS, RESULTS_EVICTIONS, RESULTS_SUMMARY,
+	RESULTS_CONFIG,	   RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
+	RESULTS_EVICTIONS, RESULTS_POLICY,   RESULTS_SUMMARY,
 };
 
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
@@ -117,12 +117,20 @@ static const struct results_column evictions_columns[] = {
 	{ "pages", "of 64 KB that were resident" }, { NULL, NULL },
 };
 
-const struct results_file results_files[] = {
-	{ RESULTS_REQUESTS, requests_columns },
-	{ RESULTS_TIMELINE, timeline_columns },
-	{ RESULTS_CONTROLS, controls_columns },
-	{ RESULTS_EVICTIONS, evictions_columns },
+static const struct results_column policy_columns[] = {
+	{ "time_ns", "date of the step that asked for the write" },
+	{ "container", "its name" },
+	{ "file", "control file" },
+	{ "value", "text of the write" },
+	{ "error", "errno of a refused write; 0: it was done" },
+	{ "restored", "1: the policy had failed, and this puts back the text from before it" },
 	{ NULL, NULL },
+};
+
+const struct results_file results_files[] = {
+	{ RESULTS_REQUESTS, requests_columns }, { RESULTS_TIMELINE, timeline_columns },
+	{ RESULTS_CONTROLS, controls_columns }, { RESULTS_EVICTIONS, evictions_columns },
+	{ RESULTS_POLICY, policy_columns },	{ NULL, NULL },
 };
 
 /* Begin a CSV file with its header. Returns 0 or -SIM_EXIT_RUNTIME. */
@@ -326,6 +334,27 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
+static int write_policy(struct writer *writer, const struct machine *machine,
+			struct sim_error *err)
+{
+	const struct policy_report *report = &machine->policy_report;
+	int status;
+
+	if (!machine->policy)
+		return 0;
+	status = begin_file(writer, RESULTS_POLICY, policy_columns, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < report->write_count; i++) {
+		const struct policy_write *row = &report->writes[i];
+
+		writer_printf(writer, "%llu,%s,%s,%s,%d,%d\n", row->time_ns,
+			      machine->containers[row->container].cfg->name, row->file,
+			      row->text, -row->status, row->restored);
+	}
+	return writer_end(writer, err);
+}
+
 /* The summary is written last: a new summary means that the other files are new, too. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err)
@@ -341,6 +370,8 @@ int results_write(struct writer *writer, const struct machine *machine,
 	if (!status)
 		status = write_evictions(writer, machine, err);
 	if (!status)
+		status = write_policy(writer, machine, err);
+	if (!status)
 		status = results_write_summary(writer, summary, err);
 	if (!status)
 		status = writer_commit(writer, err);
@@ -348,6 +379,8 @@ int results_write(struct writer *writer, const struct machine *machine,
 		writer_remove(writer, RESULTS_CONTROLS);
 	if (!status && !machine->config->record_evictions)
 		writer_remove(writer, RESULTS_EVICTIONS);
+	if (!status && !machine->policy)
+		writer_remove(writer, RESULTS_POLICY);
 	if (status)
 		writer_abort(writer);
 	return status;

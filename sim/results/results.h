@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The results folder of a run: summary.json, config.json, requests.csv, timeline.csv, and on
- * request controls.csv and evictions.csv.
+ * request controls.csv, evictions.csv and policy.csv.
  *
  * requests.csv: a row per request or image. Dates are integer nanoseconds of simulated time. A
  * date that did not happen is an empty field, and so is a value that is not known.
@@ -19,6 +19,8 @@
  *
  * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it
  * is mapped, the chunk that it left, and how many of its pages of 64 KB were resident.
+ *
+ * policy.csv (policy.file): a row per write that the policy of gvmd asked for, in order.
  */
 #ifndef SIM_RESULTS_RESULTS_H
 #define SIM_RESULTS_RESULTS_H
@@ -33,6 +35,7 @@
 #define RESULTS_TIMELINE  "timeline.csv"
 #define RESULTS_CONTROLS  "controls.csv"
 #define RESULTS_EVICTIONS "evictions.csv"
+#define RESULTS_POLICY	  "policy.csv"
 
 /* A column of a CSV file. The file's header and the reference document are made from it. */
 struct results_column {

@@ -115,6 +115,14 @@ struct summary {
 	size_t time_count;
 	char config_hash[SUMMARY_HASH_MAX];
 	char version[SUMMARY_VERSION_MAX];
+	/* The policy of gvmd; an empty name: none ran. */
+	struct {
+		char name[CFG_NAME_MAX];
+		char status[SUMMARY_STATUS_MAX]; /* SUMMARY_OK, or why it was stopped */
+		u64 steps;
+		u64 writes;
+		u64 refused; /* writes */
+	} policy;
 	char **ignored_keys; /* keys of the scenario that have no effect in this system */
 	size_t ignored_count;
 	struct summary_container *containers; /* in the order of the scenario */

@@ -108,6 +108,15 @@ static int put_gpu_times(json_t *root, const struct summary *summary)
 	return status;
 }
 
+/* What the policy of gvmd did. */
+static json_t *policy_json(const struct summary *summary)
+{
+	return json_pack("{ss ss sI sI sI}", "name", summary->policy.name, "status",
+			 summary->policy.status, "steps", (json_int_t)summary->policy.steps,
+			 "writes", (json_int_t)summary->policy.writes, "refused",
+			 (json_int_t)summary->policy.refused);
+}
+
 static int put_head(json_t *root, const struct summary *summary)
 {
 	const struct summary_value *speedup = &summary->speedup;
@@ -128,6 +137,8 @@ static int put_head(json_t *root, const struct summary *summary)
 	status |= json_object_set_new(root, "gpu_reserved_bytes", reserved_json(summary));
 	if (!summary->measured)
 		status |= put_gpu_times(root, summary);
+	if (*summary->policy.name)
+		status |= json_object_set_new(root, "policy", policy_json(summary));
 	status |= json_object_set_new(root, "config_hash", json_string(summary->config_hash));
 	status |= json_object_set_new(root, "version", json_string(summary->version));
 	return status;

@@ -235,6 +235,23 @@ static void compute_head(struct summary *summary, const struct machine *machine)
 		};
 }
 
+static void compute_policy(struct summary *summary, const struct machine *machine)
+{
+	const struct policy_report *report = &machine->policy_report;
+	u64 ms = report->stopped_ns / NS_PER_MS_INT;
+
+	if (!report->name)
+		return;
+	snprintf(summary->policy.name, sizeof(summary->policy.name), "%s", report->name);
+	snprintf(summary->policy.status, sizeof(summary->policy.status), SUMMARY_OK);
+	if (report->stopped_ns)
+		snprintf(summary->policy.status, sizeof(summary->policy.status),
+			 "stopped at %llu.%03llu s: %.120s", ms / 1000, ms % 1000, report->why);
+	summary->policy.steps = report->steps;
+	summary->policy.writes = report->applied;
+	summary->policy.refused = report->refused;
+}
+
 static void set_share(struct summary_value *value, u64 ns, u64 end_ns)
 {
 	if (end_ns)
@@ -269,6 +286,7 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 
 	*summary = (struct summary){ 0 };
 	compute_head(summary, machine);
+	compute_policy(summary, machine);
 	compute_gpu_times(summary, machine);
 	summary->containers =
 		calloc(machine->container_count + 1, sizeof(*summary->containers));

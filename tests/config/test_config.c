@@ -88,7 +88,7 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	load(NULL, NULL);
 	assert_unused(0, NULL);
 	resolved = json_object_get(config.resolved, "system");
-	ck_assert_uint_eq(json_object_size(resolved), 8);
+	ck_assert_uint_eq(json_object_size(resolved), 9);
 	write_file("s.json", replace(config_scenario, "\"duration\"",
 				     "\"system\": {\"mechanisms\": {\"block\": \"nvidia\"}, "
 				     "\"scheduler\": \"priority\"}, "

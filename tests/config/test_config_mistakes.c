@@ -156,10 +156,10 @@ START_TEST(unreadable_files_are_named)
 	assert_failed(load_path("s.json", NULL, NULL),
 		      "s.json:1:12: '}' expected near end of file");
 	write_file("s.json", "[]");
-	assert_failed(
-		load_path("s.json", NULL, NULL),
-		"s.json: is not an object, allowed: an object with name, description, "
-		"duration, seed, jitter, system, gpu, host, gpus, containers, events, output");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json: is not an object, allowed: an object with name, description, "
+		      "duration, seed, jitter, system, gpu, host, gpus, containers, events, "
+		      "policy, output");
 	assert_failed(load_path("gpus", NULL, NULL),
 		      "gpus: is a folder, allowed: a scenario file");
 	ck_assert_int_eq(load_path("none.json", NULL, NULL), -SIM_EXIT_USER);

@@ -24,7 +24,7 @@ documents="README.md CONTRIBUTING.md CHANGELOG.md DEVIATIONS.md tests/README.md 
 git ls-files >"$work/files" 2>/dev/null || find . -type f | sed 's,^\./,,' >"$work/files"
 grep -E '\.([ch]|sh|cmake|py)$' "$work/files" | xargs cat >"$work/code"
 grep -oE '\b[A-Za-z_][A-Za-z0-9_]*\b' "$work/code" | sort -u >"$work/names"
-for list in keys control-files systems applications scenarios documents; do
+for list in keys control-files metrics systems applications scenarios documents; do
 	"$gvmsim" reference --words $list
 done | sed 's/^containers\.\*\.//' | sort -u >"$work/words"
 "$gvmsim" reference --words keys | sort -u >>"$work/words"
@@ -47,7 +47,7 @@ in_some_folder() {
 # Paths that a run or an installation makes, and patterns with parts to be filled in.
 made() {
 	case $1 in
-	results* | build/* | /* | *'<'* | '~'* | *NAME* | *ROOM* | *FILE* | *.csv | cases/ | summary.json | config.json | bench.json) return 0 ;;
+	results* | build/* | /* | *'<'* | '~'* | *NAME* | *ROOM* | *FILE* | *.csv | cases/ | summary.json | config.json | bench.json | quiet.json) return 0 ;;
 	esac
 	return 1
 }

@@ -18,7 +18,7 @@ sim/core/service sim/core/block
 sim/engine
 sim/pcie sim/uvm sim/trace sim/terminal
 sim/fifo sim/nvuvm sim/config
-sim/gsp
+sim/gsp sim/gvmd
 sim/gpu
 sim/cuda
 sim/apps sim/systems

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvmd in simulated time
+ *
+ * A policy of gvmd runs in an actor of the machine, beside the actor of the scenario's events.
+ * It sees each container by the control files that gvm.ko would have, and by the report of its
+ * application. A step takes no simulated time. Its writes do, as those of events: a write that
+ * lowers a limit returns when the reclaim has ended. The next step is at the next multiple of the
+ * period. Files that the system does not honour refuse the write.
+ */
+#include "machine/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "gvmd/daemon.h"
+#include "gvmd/metrics.h"
+#include "gvmd/plan.h"
+
+/* A request without a first token counts up to now; one with it for so long after it. */
+#define REPORT_WINDOW_NS NS_PER_S
+
+/* The policy of a machine. */
+struct machine_policy {
+	struct machine *machine;
+	struct gvmd_plan plan;
+	struct gvmd gvmd;
+	struct gvmd_step step;
+	size_t settled[CFG_CONTAINERS_MAX]; /* records of each log that no report needs again */
+	size_t write_room;		    /* of the report */
+};
+
+/*
+ * Write what an LLM server would report: the requests without a first token, and the longest
+ * time to first token of the last second. Other applications report nothing.
+ */
+static int policy_report(struct machine_policy *policy, const struct sim_container *container,
+			 char *text, size_t size)
+{
+	const struct app_log *log = &container->log;
+	const struct app_report *report = container->app->report;
+	size_t *settled = &policy->settled[container->index];
+	u64 now = eng_now(), longest_ns = 0, waiting = 0;
+
+	if (!report || !report->has_tokens)
+		return -ENOENT;
+	for (size_t i = *settled; i < log->record_count && !log->end_ns; i++) {
+		const struct app_record *record = &log->records[i];
+		bool waits = !record->first_ns && !record->finish_ns;
+		bool old = !waits &&
+			   (!record->first_ns || record->first_ns + REPORT_WINDOW_NS <= now);
+		u64 wait_ns = (waits ? now : record->first_ns) - record->arrival_ns;
+
+		if (old && i == *settled)
+			++*settled;
+		if (old)
+			continue;
+		waiting += waits;
+		longest_ns = max(longest_ns, wait_ns);
+	}
+	return snprintf(text, size, "ttft_us %llu\nwaiting %llu\n", longest_ns / 1000, waiting);
+}
+
+/* read() of struct gvmd_world. */
+static int policy_read(void *data, u32 index, const char *file, char *text, size_t size,
+		       bool wait)
+{
+	struct machine_policy *policy = data;
+	struct sim_container *container = &policy->machine->containers[index];
+
+	if (!container->process.running)
+		return -ENOENT;
+	if (!strcmp(file, GVMD_REPORT))
+		return policy_report(policy, container, text, size);
+	if (!wait)
+		return gvm_control_peek(container->process.container, file, text, size);
+	return sim_container_read(container, file, text, size);
+}
+
+/* write() of struct gvmd_world. Blocking. */
+static int policy_write(void *data, u32 index, const char *file, const char *text, bool no_wait)
+{
+	struct machine_policy *policy = data;
+	const struct machine *machine = policy->machine;
+	struct sim_container *container = &machine->containers[index];
+	const struct gvm_control_file *control = gvm_control_find(file);
+
+	if (!container->process.running || !control)
+		return -ENOENT;
+	if (!machine->system->honours(machine->config, control->name))
+		return -EOPNOTSUPP;
+	return sim_container_write(container, control->name, text, !no_wait);
+}
+
+/* decide() of struct gvmd_world. */
+static int policy_decide(void *data, struct gvmd_step *step)
+{
+	struct machine_policy *policy = data;
+
+	return policy->plan.policy->step(policy->plan.state, step);
+}
+
+/* wrote() of struct gvmd_world: remember the write for the results. */
+static void policy_wrote(void *data, const struct gvmd_write *write, int status, bool restored)
+{
+	struct machine_policy *policy = data;
+	struct policy_report *report = &policy->machine->policy_report;
+	struct policy_write *row;
+
+	if (report->write_count == policy->write_room) {
+		size_t room = policy->write_room ? 2 * policy->write_room : 256;
+
+		row = realloc(report->writes, room * sizeof(*row));
+		if (!row) {
+			machine_fail(policy->machine, -ENOMEM);
+			return;
+		}
+		report->writes = row;
+		policy->write_room = room;
+	}
+	row = &report->writes[report->write_count++];
+	*row = (struct policy_write){ .time_ns = policy->step.now_ns,
+				      .container = write->container,
+				      .status = status,
+				      .restored = restored };
+	snprintf(row->file, sizeof(row->file), "%s", write->file);
+	snprintf(row->text, sizeof(row->text), "%s", write->text);
+}
+
+static const struct gvmd_world policy_world = {
+	.read = policy_read,
+	.write = policy_write,
+	.decide = policy_decide,
+	.wrote = policy_wrote,
+};
+
+int policy_init(struct machine *machine, struct sim_error *err)
+{
+	const char *names[CFG_CONTAINERS_MAX];
+	struct machine_policy *policy;
+	int status;
+
+	if (!*machine->config->policy)
+		return 0;
+	policy = calloc(1, sizeof(*policy));
+	if (!policy)
+		return sim_runtime_error(err, "out of memory");
+	policy->machine = machine;
+	machine->policy = policy;
+	policy->step.container_count = machine->container_count;
+	for (u32 i = 0; i < machine->container_count; i++) {
+		names[i] = machine->containers[i].cfg->name;
+		snprintf(policy->step.containers[i].name, GVMD_NAME_MAX, "%s", names[i]);
+	}
+	gvmd_init(&policy->gvmd, &policy_world, policy, &policy->step);
+	status = gvmd_plan_load(&policy->plan, machine->config->policy, err);
+	if (status)
+		return status;
+	return gvmd_plan_check_containers(&policy->plan, names, machine->container_count, err);
+}
+
+void policy_destroy(struct machine *machine)
+{
+	struct machine_policy *policy = machine->policy;
+
+	if (!policy)
+		return;
+	gvmd_destroy(&policy->gvmd);
+	gvmd_plan_destroy(&policy->plan);
+	free(machine->policy_report.writes);
+	machine->policy_report = (struct policy_report){ 0 };
+	free(policy);
+	machine->policy = NULL;
+}
+
+void policy_main(void *data)
+{
+	struct machine *machine = data;
+	struct machine_policy *policy = machine->policy;
+	struct policy_report *report = &machine->policy_report;
+	u64 date = 0;
+
+	if (!policy)
+		return;
+	report->name = policy->plan.policy->name;
+	while (!policy->gvmd.stopped) {
+		u64 now = eng_now();
+
+		date += policy->plan.period_ns;
+		if (date <= now)
+			date = now - now % policy->plan.period_ns + policy->plan.period_ns;
+		if (eng_sleep_until(date))
+			return;
+		if (gvmd_tick(&policy->gvmd, date) && policy->gvmd.stopped) {
+			report->stopped_ns = date;
+			report->why = policy->step.why;
+		}
+		report->steps = policy->gvmd.steps;
+		report->applied = policy->gvmd.writes;
+		report->refused = policy->gvmd.refused;
+	}
+}
