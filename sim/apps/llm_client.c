@@ -3,7 +3,10 @@
  * The benchmark client of an LLM server
  * =====================================
  *
- * It replays a trace open-loop: a request is sent at its date however slow the server is. Its
+ * It replays a trace open-loop: a request is sent at its date however slow the server is. With
+ * client.users it is a closed loop instead: each of so many users sends a request, waits for
+ * its end, thinks for client.think, and sends the trace's next one. Dates of the trace play no
+ * part then, and the trace is gone through once. The client's
  * habits are part of every number that it reports, so they are modelled and configurable:
  *
  *  - Dates count from when it begins to send: client.start after the container's start, or when
@@ -46,8 +49,27 @@ static struct client_dates client_plan(const struct llm_server *server)
 				      .stop_ns = ENG_NEVER };
 
 	if (cfg->stop)
-		dates.stop_ns = dates.zero_ns + client_offset_ns(server, 0) + cfg->stop;
+		dates.stop_ns = dates.zero_ns + cfg->stop +
+				(cfg->users ? 0 : client_offset_ns(server, 0));
 	return dates;
+}
+
+/*
+ * Blocking: the users send the trace's requests, each its next one after its last one has
+ * ended. All begin at once. Returns 0, -EINTR or -ENOMEM.
+ */
+static int client_send_closed(struct llm_server *server, const struct client_dates *dates)
+{
+	const struct trace *trace = server->env->prepared;
+	int status =
+		llm_users_start(&server->users, (u32)server->cfg->client.users, dates->zero_ns);
+
+	for (size_t i = 0; i < trace->count && !status; i++) {
+		status = llm_users_get(&server->users, dates->stop_ns);
+		if (!status)
+			status = llm_session_open(server, i, &trace->requests[i]);
+	}
+	return status == -ETIMEDOUT ? 0 : status;
 }
 
 /* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */
@@ -87,7 +109,8 @@ void llm_client_main(void *data)
 
 	if (trace->count) {
 		dates = client_plan(server);
-		status = client_send_all(server, &dates);
+		status = server->cfg->client.users ? client_send_closed(server, &dates) :
+						     client_send_all(server, &dates);
 		if (!status)
 			client_drain(server, &dates);
 		if (status == -ENOMEM)

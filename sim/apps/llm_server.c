@@ -50,6 +50,7 @@
 #include "config/check.h"
 #include "engine/error.h"
 #include "engine/random.h"
+#include "trace/trace_arrivals.h"
 #include "trace/trace_read.h"
 #include "trace/trace_resample.h"
 
@@ -351,6 +352,7 @@ static int llm_server_run(const struct app_env *env)
 		status = server_live(&server);
 	/* Until the context is gone, a step that was interrupted reads the masks. */
 	cuda_context_destroy(env->cuda);
+	free(server.users.next_ns);
 	llm_experts_destroy(&server.experts);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
@@ -361,6 +363,13 @@ static int llm_server_run(const struct app_env *env)
 	CFG_APP_KEY(#member_, type_, struct cfg_llm, member_, help_, CFG_RANGE(min_, max_))
 #define CLIENT(leaf_, type_, member_, help_, ...) \
 	CFG_APP_KEY(leaf_, type_, struct cfg_llm, client.member_, help_, __VA_ARGS__)
+
+static const char *const arrivals[] = {
+	[TRACE_ARRIVALS_RECORDED] = "recorded",
+	[TRACE_ARRIVALS_POISSON] = "poisson",
+	[TRACE_ARRIVALS_GAMMA] = "gamma",
+	NULL,
+};
 
 static const char *const responses[] = {
 	[TRACE_RESPONSE_GENERATED] = "generated",
@@ -438,6 +447,16 @@ static const struct cfg_key llm_server_keys[] = {
 	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
 	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",
 	       CFG_RANGE(1, 1000000 * 1000000ull), CFG_DEFAULT("1")),
+	CLIENT("trace.rate", PPM, rate,
+	       "requests a second, in the mean; 0: as the trace has it, divided by "
+	       "trace.divide",
+	       CFG_RANGE(0, 1000000 * 1000000ull), CFG_DEFAULT("0")),
+	CLIENT("trace.arrivals", ENUM, arrivals,
+	       "dates of requests: as recorded, or drawn by the seed at that mean rate",
+	       .words = arrivals, CFG_DEFAULT("recorded")),
+	CLIENT("trace.cv", PPM, cv,
+	       "gamma: deviation of the gaps over their mean; 1 is poisson, more is burstier",
+	       CFG_RANGE(CFG_PPM / 100, 10 * CFG_PPM), CFG_DEFAULT("1")),
 	CLIENT("trace.response", ENUM, response,
 	       "lengths of answers: as the trace recorded them, or generated",
 	       .words = responses, CFG_DEFAULT("generated")),
@@ -447,6 +466,13 @@ static const struct cfg_key llm_server_keys[] = {
 	CLIENT("client.stop", DURATION, stop,
 	       "from the first request to the last; 0s: requests do not stop",
 	       CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	CLIENT("client.users", INTEGER, users,
+	       "users of a closed loop, who wait for an answer before they ask again; 0: open "
+	       "loop, requests come at their dates",
+	       CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
+	CLIENT("client.think", DURATION, think,
+	       "closed loop: from an answer to the user's next request", CFG_RANGE(0, CFG_HOUR),
+	       CFG_DEFAULT("0s")),
 	CLIENT("client.max_open", INTEGER, max_open, "most open requests; 0: no limit",
 	       CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	CLIENT("client.drop_in_flight", BOOL, drop_in_flight,
@@ -471,6 +497,12 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 		return cfg_reject_app(load, container, "experts_per_token",
 				      "%llu is wrong, allowed: from 1 to experts, %llu",
 				      llm->experts_per_token, llm->experts);
+	if (llm->client.rate && llm->client.divide != CFG_PPM)
+		return cfg_reject_app(load, container, "trace.rate",
+				      "is given with trace.divide, allowed: one of them");
+	if (llm->client.think && !llm->client.users)
+		return cfg_reject_app(load, container, "client.think",
+				      "is for a closed loop, allowed: with client.users");
 	if (llm->max_sequences <= llm->max_batched_tokens)
 		return 0;
 	return cfg_reject_app(load, container, "max_sequences",
@@ -485,6 +517,7 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
+	u64 seed = random_begin(env->config->seed, env->container->name);
 	struct trace *trace;
 	int status;
 
@@ -503,10 +536,15 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 	status = trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, trace, err);
 	if (status)
 		return status;
+	status =
+		trace_arrive(trace, (enum trace_arrivals)cfg->client.arrivals, cfg->client.rate,
+			     cfg->client.cv, random_begin(seed, "arrivals"), err);
+	if (status)
+		return trace_error_at(cfg->client.file, err, status);
 	return trace_resample(trace, (enum trace_draw)env->config->jitter.arrivals,
 			      (u64)((unsigned __int128)env->config->jitter.block *
 				    cfg->client.divide / CFG_PPM),
-			      random_begin(env->config->seed, env->container->name), err);
+			      seed, err);
 }
 
 static void llm_server_discard(struct app_env *env)

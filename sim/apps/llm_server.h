@@ -20,7 +20,12 @@
 struct cfg_client {
 	char file[CFG_TEXT_MAX]; /* "app.trace.file", resolved against the scenario's folder */
 	u64 divide;		 /* "app.trace.divide", ppm: arrival times are divided by it */
+	u64 arrivals;		 /* "app.trace.arrivals", enum trace_arrivals */
+	u64 rate;		 /* "app.trace.rate", ppm of a request a second; 0: as it is */
+	u64 cv;			 /* "app.trace.cv", ppm, of Gamma */
 	u64 response;		 /* "app.trace.response", enum trace_response */
+	u64 users;		 /* "app.client.users" of a closed loop; 0: an open one */
+	u64 think;		 /* "app.client.think", ns from an answer to the next request */
 	u64 first_request;	 /* "app.client.start", ns after the container's start */
 	u64 stop;		 /* "app.client.stop", ns after the first request; 0: never */
 	u64 max_open;		 /* "app.client.max_open"; 0: no limit */
@@ -74,6 +79,18 @@ struct llm_session {
 	u64 gaps_ns[]; /* room for target_tokens - 1 */
 };
 
+/*
+ * The users of a closed loop who do not wait for an answer, in the order in which they send
+ * their next request. A ring.
+ */
+struct llm_users {
+	u64 *next_ns; /* when each sends its next request; room for all users */
+	u32 total;    /* 0: an open loop */
+	u32 first;
+	u32 count;
+	struct eng_waitq waitq; /* the client: for a user */
+};
+
 struct llm_server {
 	const struct app_env *env;
 	const struct cfg_llm *cfg;
@@ -90,6 +107,7 @@ struct llm_server {
 	u32 open_count;
 	struct eng_waitq work;	  /* the server: for requests, or for client_done */
 	struct eng_waitq drained; /* the client: for open_count to become 0 */
+	struct llm_users users;	  /* of a closed loop */
 	struct eng_actor *client;
 	struct eng_actor *pressure_actor; /* NULL: it does not listen */
 	struct gvm_listener pressure;
@@ -122,5 +140,15 @@ void llm_pressure_stop(struct llm_server *server);
 
 /* The client's actor; @data is the server, which is ready. */
 void llm_client_main(void *data);
+
+/*
+ * llm_users.c. start: so many users send their first request at @date_ns; 0 or -ENOMEM. The
+ * caller frees next_ns. put: a request has ended now, and its user sends the next one after
+ * @think_ns; nothing in an open loop. get, blocking: wait for a user to send a request; 0,
+ * -EINTR, or -ETIMEDOUT: none does before @stop_ns.
+ */
+int llm_users_start(struct llm_users *users, u32 total, u64 date_ns);
+void llm_users_put(struct llm_users *users, u64 think_ns);
+int llm_users_get(struct llm_users *users, u64 stop_ns);
 
 #endif

@@ -20,6 +20,7 @@ static int session_close(struct llm_server *server, struct llm_session *session,
 		status = app_log_add_gap(server->env->log, kind, session->gaps_ns[i]);
 	list_del_init(&session->node);
 	free(session);
+	llm_users_put(&server->users, server->cfg->client.think);
 	if (!--server->open_count)
 		eng_wake_all(&server->drained);
 	return status;
@@ -85,6 +86,7 @@ static int log_failure(struct llm_server *server, struct app_record *record,
 	record->outcome = APP_FAILED;
 	record->reason = reason;
 	record->finish_ns = record->arrival_ns;
+	llm_users_put(&server->users, server->cfg->client.think);
 	return app_log_add(server->env->log, record);
 }
 

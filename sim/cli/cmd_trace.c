@@ -43,6 +43,8 @@ static const struct command command_import = {
 	.examples =
 "  Import the first public file and keep going over damaged rows:\n"
 "    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
+"  Import the conversations of Mooncake, with the hashes of their prefixes:\n"
+"    gvmsim trace import conversation_trace.jsonl mooncake.trace\n"
 "  Import a trace of your own:\n"
 "    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, CC0-1.0\"\n",
 	.run = run_import,
@@ -74,10 +76,14 @@ const struct command command_trace = {
 	.summary = "import request traces and look at them",
 	.about =
 "A trace says when each request arrived, how long its prompt was and how long its\n"
-"response. Three forms are read, told apart by their content:\n"
+"response. Five forms are read, told apart by their content:\n"
 "\n"
 "  BurstGPT CSV    the public files; columns Timestamp, Request tokens, Response\n"
 "                  tokens and any others, in any order\n"
+"  Azure CSV       the public files of 2023 and 2024; columns TIMESTAMP,\n"
+"                  ContextTokens, GeneratedTokens\n"
+"  Mooncake JSONL  the public files: an object a line with timestamp, input_length,\n"
+"                  output_length and hash_ids, the hashes of its prefixes\n"
 "  arrivals CSV    the requests that the GVM paper replayed; columns t_trace_s,\n"
 "                  request_tokens, response_tokens_gvm_generated,\n"
 "                  response_tokens_true_est\n"
@@ -145,6 +151,9 @@ static int store(const struct trace_args *args, struct trace *trace, struct sim_
 	printf("failures skipped     %llu\n", trace->failures);
 	printf("bad rows skipped     %llu\n", trace->bad_rows);
 	printf("attribution          %s\n", trace->attribution);
+	if (trace->hash_tokens)
+		printf("prefix hashes        %zu, of %u tokens\n", trace->hash_count,
+		       trace->hash_tokens);
 	printf("bytes                %lld in, %lld out\n", file_size(in), file_size(out));
 	return command_flush(err);
 }
@@ -177,6 +186,9 @@ static int print_info(const struct trace_args *args, struct sim_error *err)
 	if (!status) {
 		if (trace.attribution[0])
 			printf("attribution          %s\n", trace.attribution);
+		if (trace.hash_tokens)
+			printf("prefix hashes        %zu, of %u tokens\n", trace.hash_count,
+			       trace.hash_tokens);
 		trace_info_print(stdout, &info);
 		status = command_flush(err);
 	}

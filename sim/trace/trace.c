@@ -15,6 +15,7 @@ void trace_init(struct trace *trace)
 void trace_destroy(struct trace *trace)
 {
 	free(trace->requests);
+	free(trace->hashes);
 	trace_init(trace);
 }
 
@@ -57,6 +58,33 @@ int trace_append(struct trace *trace, const struct trace_request *request,
 		trace->requests = grown;
 	}
 	trace->requests[trace->count++] = *request;
+	return 0;
+}
+
+int trace_append_hashes(struct trace *trace, struct trace_request *request,
+			struct sim_error *err)
+{
+	size_t count = trace_hash_count(trace, request);
+	size_t room = trace->hash_room ? trace->hash_room : 1024;
+	u64 *grown;
+
+	if (count > TRACE_HASHES_MAX - trace->hash_count)
+		return sim_user_error(err,
+				      "more than %zu prefix hashes, the most that are "
+				      "supported",
+				      TRACE_HASHES_MAX);
+	while (room < trace->hash_count + count)
+		room *= 2;
+	if (room > trace->hash_room) {
+		grown = reallocarray(trace->hashes, room, sizeof(*grown));
+		if (!grown)
+			return sim_runtime_error(err, "out of memory for %zu prefix hashes",
+						 room);
+		trace->hashes = grown;
+		trace->hash_room = room;
+	}
+	request->first_hash = trace->hash_count;
+	trace->hash_count += count;
 	return 0;
 }
 

@@ -26,12 +26,22 @@ struct trace_request {
 	u64 arrival_ns; /* since the trace's own zero */
 	u32 prompt_tokens;
 	u32 response_tokens[TRACE_RESPONSE_COUNT]; /* >= 1: failures are left out */
+	u64 first_hash;				   /* in trace.hashes; see trace_hash_count() */
 };
 
 /* A whole trace in memory. Owned by the caller: trace_init(), then trace_destroy(). */
 struct trace {
 	struct trace_request *requests; /* in time order, equal times in file order */
 	size_t count;
+	/*
+	 * Prefix hashes, request after request. Each stands for hash_tokens tokens of a prompt;
+	 * the last one may stand for fewer. Two prompts with the same hash have the same tokens
+	 * there, and before. hash_tokens 0: the trace has none.
+	 */
+	u64 *hashes;
+	size_t hash_count;
+	size_t hash_room;
+	u32 hash_tokens;
 	u64 failures;	       /* recorded failures (0 response tokens) that were skipped */
 	u64 bad_rows;	       /* malformed rows that --skip-bad passed over */
 	bool two_responses;    /* the two response columns come from two measurements */
@@ -44,6 +54,9 @@ struct trace {
  */
 #define TRACE_REQUESTS_MAX ((size_t)1 << 26)
 
+/* The most prefix hashes of a trace: 1 GiB of memory. The largest public one has 0.6 million. */
+#define TRACE_HASHES_MAX ((size_t)1 << 27)
+
 void trace_init(struct trace *trace);
 void trace_destroy(struct trace *trace);
 
@@ -55,6 +68,23 @@ void trace_destroy(struct trace *trace);
  */
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err);
+
+/* How many prefix hashes the prompt of @request has: those from first_hash on. */
+static inline size_t trace_hash_count(const struct trace *trace,
+				      const struct trace_request *request)
+{
+	return trace->hash_tokens ? (request->prompt_tokens + (size_t)trace->hash_tokens - 1) /
+					    trace->hash_tokens :
+				    0;
+}
+
+/*
+ * Add room for the prefix hashes of @request, which trace_append() will add next, and set its
+ * first_hash. The caller fills them in: there are trace_hash_count() of them, from
+ * trace->hashes[first_hash] on. Errors as those of trace_append().
+ */
+int trace_append_hashes(struct trace *trace, struct trace_request *request,
+			struct sim_error *err);
 
 /*
  * Put "@path: " in front of *@err. Returns @status, the negative enum sim_exit that it came

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * CSV traces: the public BurstGPT files and the arrivals of the GVM paper's replay.
+ * CSV traces: the public BurstGPT files, the public Azure files of 2023 and 2024, and the
+ * arrivals of the GVM paper's replay.
+ *
+ * Azure's files have dates instead of seconds. Their first row is the zero of the trace.
  *
  * Columns are found by name, never by position: BurstGPT's second release put its two new
  * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take a
@@ -17,8 +20,8 @@
 
 #include "engine/error.h"
 #include "trace/trace.h"
+#include "trace/trace_lines.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +49,7 @@ enum trace_csv_role {
 /* One kind of CSV file. */
 struct trace_csv_form {
 	const char *columns[TRACE_CSV_ROLE_COUNT]; /* the name of the column in each role */
+	bool dates;				   /* times are dates, else seconds */
 	bool two_responses;			   /* the two response roles differ */
 	const char *attribution;		   /* of a trace that is read from it */
 };
@@ -56,6 +60,14 @@ static const struct trace_csv_form trace_csv_forms[] = {
 			     "Response tokens" },
 		.two_responses = false,
 		.attribution = "BurstGPT (Wang et al., CC-BY-4.0)",
+	},
+	{
+		.columns = { "TIMESTAMP", "ContextTokens", "GeneratedTokens",
+			     "GeneratedTokens" },
+		.dates = true,
+		.two_responses = false,
+		.attribution = "Azure LLM inference trace, Azure Public Dataset (Microsoft, "
+			       "CC-BY-4.0)",
 	},
 	{
 		.columns = { "t_trace_s", "request_tokens", "response_tokens_gvm_generated",
@@ -69,16 +81,14 @@ static const struct trace_csv_form trace_csv_forms[] = {
 
 /* A CSV file while it is read. */
 struct trace_csv {
-	FILE *file;			   /* borrowed from the caller */
-	const char *path;		   /* for messages */
+	struct trace_lines lines;
 	enum trace_bad_rows bad_rows;	   /* how the caller wants them treated */
 	const struct trace_csv_form *form; /* of the header */
 	int column[TRACE_CSV_ROLE_COUNT];  /* of each role, counted from 0 */
 	int columns;			   /* fields of the header */
-	u64 line;			   /* number of the line in buf, from 1 */
-	bool cut;			   /* the rest of an over-long line is still unread */
-	u64 last_ns;			   /* arrival in the last good row, failed or not */
-	char buf[TRACE_CSV_LINE_MAX + 1]; /* that line, cut into strings by trace_csv_split() */
+	u64 last_ns; /* arrival in the last good row, failed or not; of dates, since 1970 */
+	u64 zero_ns; /* of dates: of the first good row, which is the trace's zero */
+	char buf[TRACE_CSV_LINE_MAX + 1]; /* the line, cut into strings by trace_csv_split() */
 	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
 };
 
@@ -146,6 +156,60 @@ const char *trace_parse_seconds(const char *text, u64 *ret_ns)
 	return NULL;
 }
 
+/* Days from 1970-01-01 to a date of the Gregorian calendar, of 1970 or later. */
+static u64 days_since_1970(u64 year, u64 month, u64 day)
+{
+	/* Years begin in March, so that the leap day is their last one. */
+	u64 y = month > 2 ? year : year - 1;
+	u64 m = (month + 9) % 12;
+
+	return y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719468;
+}
+
+/*
+ * Parse "2023-11-16 18:15:46.6805900", also with "+00:00" at its end, into nanoseconds since
+ * 1970. Returns NULL, or a problem as trace_parse_seconds() does.
+ */
+static const char *trace_parse_date(const char *text, u64 *ret_ns)
+{
+	static const char form[] = "dddd-dd-dd dd:dd:dd";
+	static const char utc[] = "+00:00";
+	u64 part[6] = { 0 }, fraction_ns = 0, days, ns;
+	char fraction[32] = "0";
+	size_t part_index = 0, length, tail;
+	const char *problem;
+
+	for (size_t i = 0; form[i]; i++) {
+		bool digit = text[i] >= '0' && text[i] <= '9';
+
+		if (form[i] == 'd' ? !digit : text[i] != form[i])
+			return "is not a date";
+		if (form[i] == 'd')
+			part[part_index] = part[part_index] * 10 + (u64)(text[i] - '0');
+		else
+			part_index++;
+	}
+	text += strlen(form);
+	length = strlen(text);
+	tail = strlen(utc);
+	if (length >= tail && !strcmp(text + length - tail, utc))
+		length -= tail;
+	if (length && (*text != '.' || length >= sizeof(fraction)))
+		return "is not a date";
+	if (length)
+		snprintf(fraction, sizeof(fraction), "%.*s", (int)length - 1, text + 1);
+	problem = trace_parse_fraction(fraction, &fraction_ns);
+	if (problem)
+		return problem;
+	if (part[0] < 1970 || part[0] > 2500 || !part[1] || part[1] > 12 || !part[2] ||
+	    part[2] > 31 || part[3] > 23 || part[4] > 59 || part[5] > 60)
+		return "is not a date";
+	days = days_since_1970(part[0], part[1], part[2]);
+	ns = ((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5];
+	*ret_ns = ns * TRACE_NS_PER_SEC + fraction_ns;
+	return NULL;
+}
+
 /* As trace_parse_seconds(), for a whole number below 2^32; zeros behind its point are fine. */
 static const char *trace_parse_tokens(const char *text, u32 *ret_tokens)
 {
@@ -183,48 +247,9 @@ static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role
 	char quoted[TRACE_CSV_QUOTE_MAX + 4];
 
 	trace_csv_quote(csv->cells[csv->column[role]], quoted);
-	return sim_user_error(err, "%s:%llu: column '%s': '%s' %s, %s", csv->path, csv->line,
-			      csv->form->columns[role], quoted, problem, allowed);
-}
-
-/*
- * Read one line into csv->buf, without its line end. Returns 1; 0 at the end of the file;
- * -SIM_EXIT_USER for a line that cannot be a row; -SIM_EXIT_RUNTIME.
- */
-static int trace_csv_next_line(struct trace_csv *csv, struct sim_error *err)
-{
-	size_t len = 0;
-	int c = 0;
-
-	/*
-	 * Skip the rest of an over-long line only now, when the caller goes on behind it. The
-	 * file may be /dev/zero, whose line has no end.
-	 */
-	while (csv->cut && c != EOF && c != '\n')
-		c = getc_unlocked(csv->file);
-	csv->cut = false;
-	while ((c = getc_unlocked(csv->file)) != EOF && c != '\n') {
-		if (len == TRACE_CSV_LINE_MAX) {
-			csv->cut = true;
-			return sim_user_error(
-				err, "%s:%llu: the line is too long, allowed are %d bytes",
-				csv->path, ++csv->line, TRACE_CSV_LINE_MAX);
-		}
-		csv->buf[len++] = (char)c;
-	}
-	if (c == EOF && ferror(csv->file))
-		return sim_runtime_error(err, "%s: cannot read: %s", csv->path,
-					 strerror(errno));
-	if (c == EOF && !len)
-		return 0;
-	csv->line++;
-	csv->buf[len] = '\0';
-	if (strlen(csv->buf) < len)
-		return sim_user_error(err, "%s:%llu: the line has a NUL byte, allowed is text",
-				      csv->path, csv->line);
-	if (len && csv->buf[len - 1] == '\r')
-		csv->buf[len - 1] = '\0';
-	return 1;
+	return sim_user_error(err, "%s:%llu: column '%s': '%s' %s, %s", csv->lines.path,
+			      csv->lines.line, csv->form->columns[role], quoted, problem,
+			      allowed);
 }
 
 /* Cut csv->buf at its commas. Returns the number of fields, which may exceed the cells. */
@@ -261,7 +286,7 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 		if (found > 1)
 			return sim_user_error(
 				err, "%s:%llu: column '%s': is there twice, allowed is once",
-				csv->path, csv->line, form->columns[role]);
+				csv->lines.path, csv->lines.line, form->columns[role]);
 	}
 	csv->form = form;
 	return 1;
@@ -271,7 +296,7 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 {
 	char quoted[TRACE_CSV_QUOTE_MAX + 4];
-	int status = trace_csv_next_line(csv, err);
+	int status = trace_lines_next(&csv->lines, err);
 
 	if (status < 0)
 		return status;
@@ -282,7 +307,7 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 	csv->columns = trace_csv_split(csv);
 	if (csv->columns > TRACE_CSV_COLUMNS_MAX)
 		return sim_user_error(err, "%s:%llu: %d columns, allowed are up to %d",
-				      csv->path, csv->line, csv->columns,
+				      csv->lines.path, csv->lines.line, csv->columns,
 				      TRACE_CSV_COLUMNS_MAX);
 	for (size_t i = 0; i < sizeof(trace_csv_forms) / sizeof(trace_csv_forms[0]); i++) {
 		status = trace_csv_match(csv, &trace_csv_forms[i], err);
@@ -292,21 +317,26 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 	return sim_user_error(
 		err,
 		"%s:%llu: unknown header, its first column is '%s'; accepted are BurstGPT "
-		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals "
+		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), Azure "
+		"('TIMESTAMP', 'ContextTokens', 'GeneratedTokens'), GVM arrivals "
 		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
-		"'response_tokens_true_est') and compact traces",
-		csv->path, csv->line, trace_csv_quote(csv->cells[0], quoted));
+		"'response_tokens_true_est'), Mooncake (JSON lines) and compact traces",
+		csv->lines.path, csv->lines.line, trace_csv_quote(csv->cells[0], quoted));
 }
 
 static int trace_csv_parse_time(const struct trace_csv *csv, u64 *ret_ns, struct sim_error *err)
 {
 	const char *problem, *cell = csv->cells[csv->column[TRACE_CSV_TIME]];
 
-	problem = trace_parse_seconds(cell, ret_ns);
+	problem = csv->form->dates ? trace_parse_date(cell, ret_ns) :
+				     trace_parse_seconds(cell, ret_ns);
 	if (problem)
 		return trace_csv_cell_error(
 			csv, TRACE_CSV_TIME, problem,
-			"allowed are decimal seconds from 0 to 18446744073.709551615", err);
+			csv->form->dates ?
+				"allowed are dates such as 2023-11-16 18:15:46.6805900" :
+				"allowed are decimal seconds from 0 to 18446744073.709551615",
+			err);
 	if (*ret_ns < csv->last_ns)
 		return trace_csv_cell_error(csv, TRACE_CSV_TIME,
 					    "is earlier than the row before",
@@ -360,7 +390,7 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 	fields = trace_csv_split(csv);
 	if (fields != csv->columns)
 		return sim_user_error(err, "%s:%llu: %d fields, allowed are the header's %d",
-				      csv->path, csv->line, fields, csv->columns);
+				      csv->lines.path, csv->lines.line, fields, csv->columns);
 	status = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
 	if (!status)
 		status = trace_csv_parse_tokens(csv, TRACE_CSV_PROMPT,
@@ -373,26 +403,21 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 						&response[TRACE_RESPONSE_RECORDED], err);
 	if (!status)
 		status = trace_csv_judge(csv, row, err);
-	if (!status)
-		csv->last_ns = row->request.arrival_ns;
-	return status;
+	if (status)
+		return status;
+	if (csv->form->dates && !csv->last_ns)
+		csv->zero_ns = row->request.arrival_ns;
+	csv->last_ns = row->request.arrival_ns;
+	row->request.arrival_ns -= csv->zero_ns;
+	return 0;
 }
 
 /* Read the next row into @trace. Returns 1; 0 at the end of the file; a negative sim_exit. */
 static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct sim_error *err)
 {
 	struct trace_csv_row row = { 0 };
-	int status = trace_csv_next_line(csv, err);
+	int status = trace_lines_next_row(&csv->lines, err);
 
-	/* Editors and spreadsheets leave a blank line at the end. Elsewhere it is a bad row. */
-	if (status > 0 && !*csv->buf) {
-		int c = getc_unlocked(csv->file);
-
-		if (c != EOF)
-			ungetc(c, csv->file);
-		else
-			status = trace_csv_next_line(csv, err);
-	}
 	if (!status)
 		return 0;
 	if (status > 0)
@@ -412,15 +437,18 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 	 * skips that.
 	 */
 	status = trace_append(trace, &row.request, err);
-	return status ? trace_error_at(csv->path, err, status) : 1;
+	return status ? trace_error_at(csv->lines.path, err, status) : 1;
 }
 
 int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		   struct trace *trace, struct sim_error *err)
 {
-	struct trace_csv csv = { .file = file, .path = path, .bad_rows = bad_rows };
+	struct trace_csv csv = { .bad_rows = bad_rows };
 	int status;
 
+	csv.lines = (struct trace_lines){
+		.file = file, .path = path, .buf = csv.buf, .max = TRACE_CSV_LINE_MAX
+	};
 	status = trace_csv_read_header(&csv, err);
 	if (status)
 		return status;
@@ -433,7 +461,7 @@ int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 		return sim_user_error(err,
 				      "%s:%llu: no requests (failures: %llu, bad rows: %llu), "
 				      "allowed are files with at least one",
-				      path, csv.line, trace->failures, trace->bad_rows);
+				      path, csv.lines.line, trace->failures, trace->bad_rows);
 	trace->two_responses = csv.form->two_responses;
 	strcpy(trace->attribution, csv.form->attribution);
 	return 0;

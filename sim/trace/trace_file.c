@@ -7,17 +7,22 @@
  * 	offset  size    what
  * 	0       8       magic "GVMTRACE"
  * 	8       1       version, 1
- * 	9       1       flags: bit 0 set if the two responses differ; others are 0
+ * 	9       1       flags: bit 0 set if the two responses differ, bit 1 if there are prefix
+ * 	                hashes; others are 0
  * 	10      varint  requests, at least 1
  * 	        varint  recorded failures that the import skipped
  * 	        varint  bad rows that the import skipped
  * 	        varint  bytes of attribution, up to 511
  * 	        bytes   attribution: UTF-8, no control characters, no terminator
+ * 	        varint  tokens that a prefix hash stands for, at least 1; only if flag bit 1 is set
  * 	        then for each request
  * 	        varint  arrival, nanoseconds since the request before (the first: since zero)
  * 	        varint  prompt tokens, 1 to 2^32 - 1
  * 	        varint  response tokens, generated, likewise
  * 	        varint  response tokens, recorded, likewise; only if flag bit 0 is set
+ * 	        varint  each prefix hash of its prompt, as the difference from the hash before it
+ * 	                plus 1 (the first of all: from 0), with its sign in the lowest bit; only if
+ * 	                flag bit 1 is set
  *
  * A varint is an unsigned LEB128: 7 bits a byte, the lowest first, the top bit set in all but
  * the last. Only the shortest spelling of a number is valid, so a trace has one content. It
@@ -46,6 +51,7 @@
 #define TRACE_FILE_MAGIC_BYTES	 8
 #define TRACE_FILE_VERSION	 1
 #define TRACE_FILE_TWO_RESPONSES 0x01
+#define TRACE_FILE_HASHES	 0x02
 
 /* The position of a reader in the content. */
 struct trace_cursor {
@@ -80,7 +86,8 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 {
 	size_t attribution = strnlen(trace->attribution, sizeof(trace->attribution));
 	const u8 head[] = { TRACE_FILE_VERSION,
-			    trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0 };
+			    (u8)((trace->two_responses ? TRACE_FILE_TWO_RESPONSES : 0) |
+				 (trace->hash_tokens ? TRACE_FILE_HASHES : 0)) };
 	const char *problem;
 	int status;
 
@@ -97,14 +104,49 @@ static int trace_encode_header(struct trace_content *content, const struct trace
 	trace_content_put_varint(content, trace->bad_rows);
 	trace_content_put_varint(content, attribution);
 	trace_content_put(content, trace->attribution, attribution);
+	if (trace->hash_tokens)
+		trace_content_put_varint(content, trace->hash_tokens);
 	return 0;
+}
+
+/*
+ * Hashes of a prompt are mostly numbered one after the other. So the difference from the
+ * number after @last is mostly 0. Its sign goes to the lowest bit.
+ */
+static u64 trace_hash_pack(u64 hash, u64 last)
+{
+	u64 difference = hash - (last + 1);
+
+	return difference << 1 ^ (difference >> 63 ? U64_MAX : 0);
+}
+
+static u64 trace_hash_unpack(u64 packed, u64 last)
+{
+	return (packed >> 1 ^ (packed & 1 ? U64_MAX : 0)) + last + 1;
+}
+
+/* Append the prefix hashes of @request; *@last is the one before them. */
+static int trace_encode_hashes(struct trace_content *content, const struct trace *trace,
+			       const struct trace_request *request, u64 *last,
+			       struct sim_error *err)
+{
+	size_t count = trace_hash_count(trace, request);
+	int status = trace_content_reserve(content, 10 * count, err);
+
+	for (size_t i = 0; i < count && !status; i++) {
+		u64 hash = trace->hashes[request->first_hash + i];
+
+		trace_content_put_varint(content, trace_hash_pack(hash, *last));
+		*last = hash;
+	}
+	return status;
 }
 
 /* Append all requests. */
 static int trace_encode_requests(struct trace_content *content, const struct trace *trace,
 				 struct sim_error *err)
 {
-	u64 last_ns = 0;
+	u64 last_ns = 0, last_hash = U64_MAX;
 	int status;
 
 	for (size_t i = 0; i < trace->count; i++) {
@@ -121,6 +163,9 @@ static int trace_encode_requests(struct trace_content *content, const struct tra
 		if (trace->two_responses)
 			trace_content_put_varint(content, response[TRACE_RESPONSE_RECORDED]);
 		last_ns = request->arrival_ns;
+		status = trace_encode_hashes(content, trace, request, &last_hash, err);
+		if (status)
+			return status;
 	}
 	return 0;
 }
@@ -258,6 +303,23 @@ static int trace_cursor_varint(struct trace_cursor *cursor, const char *what, u6
 	return 0;
 }
 
+/* Take a number of tokens, at least 1. @what names it in errors. */
+static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u32 *ret_tokens,
+			       struct sim_error *err)
+{
+	size_t start = cursor->at;
+	u64 tokens;
+	int status;
+
+	status = trace_cursor_varint(cursor, what, U32_MAX, &tokens, err);
+	if (status)
+		return status;
+	if (!tokens)
+		return trace_cursor_error(cursor, start, what, "is 0", err);
+	*ret_tokens = (u32)tokens;
+	return 0;
+}
+
 /* Take all that stands before the first request. *@ret_count is how many requests follow. */
 static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace, u64 *ret_count,
 			       struct sim_error *err)
@@ -278,7 +340,7 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 	if (head[0] != TRACE_FILE_VERSION)
 		return trace_cursor_error(cursor, 8, "the version",
 					  "is not 1, the only one supported", err);
-	if (head[1] & ~TRACE_FILE_TWO_RESPONSES)
+	if (head[1] & ~(TRACE_FILE_TWO_RESPONSES | TRACE_FILE_HASHES))
 		return trace_cursor_error(cursor, 9, "the flags", "have unknown bits", err);
 	trace->two_responses = head[1] & TRACE_FILE_TWO_RESPONSES;
 
@@ -304,29 +366,18 @@ static int trace_decode_header(struct trace_cursor *cursor, struct trace *trace,
 		return trace_cursor_error(cursor, text_at, "the attribution", problem, err);
 	memcpy(trace->attribution, text, (size_t)len); /* trace_init() has cleared the rest */
 
-	request_bytes = trace->two_responses ? 4 : 3;
+	if (head[1] & TRACE_FILE_HASHES) {
+		status = trace_decode_tokens(cursor, "the prefix hash", &trace->hash_tokens,
+					     err);
+		if (status)
+			return status;
+	}
+	request_bytes = (trace->two_responses ? 4u : 3u) + (trace->hash_tokens ? 1 : 0);
 	if (!*ret_count)
 		return trace_cursor_error(cursor, count_at, "the count", "is 0", err);
 	if (*ret_count > (cursor->len - cursor->at) / request_bytes)
 		return trace_cursor_error(cursor, count_at, "the count",
 					  "is more than the content can hold", err);
-	return 0;
-}
-
-/* Take a number of tokens, at least 1. @what names it in errors. */
-static int trace_decode_tokens(struct trace_cursor *cursor, const char *what, u32 *ret_tokens,
-			       struct sim_error *err)
-{
-	size_t start = cursor->at;
-	u64 tokens;
-	int status;
-
-	status = trace_cursor_varint(cursor, what, U32_MAX, &tokens, err);
-	if (status)
-		return status;
-	if (!tokens)
-		return trace_cursor_error(cursor, start, what, "is 0", err);
-	*ret_tokens = (u32)tokens;
 	return 0;
 }
 
@@ -355,17 +406,42 @@ static int trace_decode_request(struct trace_cursor *cursor, bool two_responses,
 				   &response[TRACE_RESPONSE_RECORDED], err);
 }
 
+/* Take the prefix hashes of @request; *@last is the one before them. */
+static int trace_decode_hashes(struct trace_cursor *cursor, struct trace *trace,
+			       struct trace_request *request, u64 *last, struct sim_error *err)
+{
+	size_t start = cursor->at;
+	u64 packed = 0;
+	int status;
+
+	/* Each takes a byte: a prompt that claims more is refused before memory is taken. */
+	if (trace_hash_count(trace, request) > cursor->len - cursor->at)
+		return trace_cursor_error(cursor, start, "the prefix hashes", "are cut off",
+					  err);
+	status = trace_append_hashes(trace, request, err);
+	if (status)
+		return trace_error_at(cursor->path, err, status);
+	for (size_t i = 0; i < trace_hash_count(trace, request) && !status; i++) {
+		status = trace_cursor_varint(cursor, "a prefix hash", U64_MAX, &packed, err);
+		*last = trace_hash_unpack(packed, *last);
+		trace->hashes[request->first_hash + i] = *last;
+	}
+	return status;
+}
+
 /* Take the whole content. */
 static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct sim_error *err)
 {
 	struct trace_request request = { 0 };
-	u64 count = 0;
+	u64 count = 0, last_hash = U64_MAX;
 	int status;
 
 	status = trace_decode_header(cursor, trace, &count, err);
 	while (!status && trace->count < count) {
 		status = trace_decode_request(cursor, trace->two_responses, request.arrival_ns,
 					      &request, err);
+		if (!status)
+			status = trace_decode_hashes(cursor, trace, &request, &last_hash, err);
 		if (status)
 			break;
 		status = trace_append(trace, &request, err);

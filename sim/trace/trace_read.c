@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "trace/trace_file.h"
 #include "trace/trace_frame.h"
+#include "trace/trace_jsonl.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 /*
  * Read the form that @file has. One byte tells the form, because ungetc() promises to put back
  * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
- * byte.
+ * byte, nor with "{".
  */
 static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 			     struct trace *trace, struct sim_error *err)
@@ -28,6 +29,8 @@ static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows b
 	ungetc(first, file);
 	if (first == TRACE_FRAME_FIRST_BYTE)
 		return trace_file_read(file, path, trace, err);
+	if (first == '{')
+		return trace_jsonl_read(file, path, bad_rows, trace, err);
 	return trace_csv_read(file, path, bad_rows, trace, err);
 }
 

@@ -303,6 +303,60 @@ START_TEST(a_client_holds_so_many_requests_open)
 END_TEST
 
 /*
+ * Two users; the trace's dates play no part. The first step computes both prompts: 40 tokens of
+ * 100, 420 pairs of 2, and 50 before it: 4890. The first user thinks for 1000 and asks again at
+ * 5890. The other one's answer ends at 4890 + 50 + 1000 + 21 * 10 * 2 = 6360. It asks the last
+ * request at 7360.
+ */
+START_TEST(users_of_a_closed_loop_wait_think_and_ask_again)
+{
+	init_llm();
+	llm.client.users = 2;
+	llm.client.think = 1000;
+	arrive(5 * MS, 20, 1);
+	arrive(6 * MS, 20, 2);
+	arrive(7 * MS, 20, 1);
+	arrive(8 * MS, 20, 1);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, 4);
+	expect_record(0, APP_COMPLETED, ZERO, 4890, 4890);
+	expect_record(1, APP_COMPLETED, ZERO, 4890, 6360);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, ZERO + 5890);
+	ck_assert_uint_eq(app_log.records[3].arrival_ns, ZERO + 7360);
+}
+END_TEST
+
+/* The first request never fits: it fails at once, and its user sends the next one. */
+START_TEST(a_request_that_fails_at_once_frees_its_user)
+{
+	init_llm();
+	llm.client.users = 1;
+	arrive(0, 5000, 1);
+	arrive(0, 20, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.record_count, 2);
+	expect_refused(0, ZERO, APP_TOO_LONG);
+	expect_record(1, APP_COMPLETED, ZERO, 2470, 2470);
+}
+END_TEST
+
+/* Stopped at 5000: the first user would ask again at 5890, and does not. */
+START_TEST(users_of_a_closed_loop_stop)
+{
+	init_llm();
+	llm.client.users = 2;
+	llm.client.think = 1000;
+	llm.client.stop = 5000;
+	for (int i = 0; i < 4; i++)
+		arrive(0, 20, 2);
+	simulate();
+	ck_assert_uint_eq(app_log.record_count, 2);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_COMPLETED);
+}
+END_TEST
+
+/*
  * The client stops 7000 after its first request, which comes at 500: number 1 is in flight then
  * and dropped, its gaps with it; number 2, at that very date, is not sent. Steps:
  *   500 to 2970: 20 tokens of number 0, as above
@@ -563,6 +617,8 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  without_fp8_products_take_the_time_of_bf16, a_decode_beside_prefill_takes_a_tile,
 	  requests_share_steps, arrivals_are_replayed_at_their_dates,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
+	  users_of_a_closed_loop_wait_think_and_ask_again,
+	  a_request_that_fails_at_once_frees_its_user, users_of_a_closed_loop_stop,
 	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,
 	  prompts_that_never_fit_fail, a_dead_context_fails_open_and_later_requests,
 	  an_idle_server_dies_with_its_next_request, a_server_that_cannot_load_dies_and_refuses,

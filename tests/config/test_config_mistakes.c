@@ -226,7 +226,7 @@ START_TEST(wrong_types_are_named)
 	assert_bad(
 		"{\"file\": \"head.trace\"}", "\"head.trace\"",
 		"s.json:containers.vllm.app.trace: is not an object, allowed: an object with "
-		"file, divide, response");
+		"file, divide, rate, arrivals, cv, response");
 }
 END_TEST
 

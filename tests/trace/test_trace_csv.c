@@ -153,6 +153,11 @@ END_TEST
 
 #define ALLOWED_TIME   ", allowed are decimal seconds from 0 to 18446744073.709551615"
 #define ALLOWED_TOKENS ", allowed are whole numbers from 0 to 4294967295"
+#define ACCEPTED                                                                             \
+	"accepted are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), " \
+	"Azure ('TIMESTAMP', 'ContextTokens', 'GeneratedTokens'), GVM arrivals "             \
+	"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "                  \
+	"'response_tokens_true_est'), Mooncake (JSON lines) and compact traces"
 
 static const struct {
 	const char *text;
@@ -163,16 +168,10 @@ static const struct {
 	  ":1: no requests (failures: 0, bad rows: 0), allowed are files with at least one" },
 	{ HEAD6 "5,m,0,0,0,l\n",
 	  ":2: no requests (failures: 1, bad rows: 0), allowed are files with at least one" },
-	{ "\n",
-	  ":1: unknown header, its first column is ''; accepted are BurstGPT (columns "
-	  "'Timestamp', 'Request tokens', 'Response tokens'), GVM arrivals ('t_trace_s', "
-	  "'request_tokens', 'response_tokens_gvm_generated', 'response_tokens_true_est') "
-	  "and compact traces" },
+	{ "\n", ":1: unknown header, its first column is ''; " ACCEPTED },
 	{ "a\033[31mrather long name of a first column,b\n1,2\n",
-	  ":1: unknown header, its first column is 'a?[31mrather long name of a firs...'; "
-	  "accepted are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), "
-	  "GVM arrivals ('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
-	  "'response_tokens_true_est') and compact traces" },
+	  ":1: unknown header, its first column is 'a?[31mrather long name of a "
+	  "firs...'; " ACCEPTED },
 	{ "Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
 	  ":1: column 'Timestamp': is there twice, allowed is once" },
 	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490\n",
@@ -358,10 +357,10 @@ END_TEST
 
 START_TEST(append_refuses_what_no_trace_may_hold)
 {
-	struct trace_request bad[] = { { 9, 1, { 1, 1 } },
-				       { 10, 0, { 1, 1 } },
-				       { 10, 1, { 0, 1 } },
-				       { 10, 1, { 1, 0 } } };
+	struct trace_request bad[] = { { 9, 1, { 1, 1 }, 0 },
+				       { 10, 0, { 1, 1 }, 0 },
+				       { 10, 1, { 0, 1 }, 0 },
+				       { 10, 1, { 1, 0 }, 0 } };
 	struct trace trace;
 
 	trace_init(&trace);

@@ -61,7 +61,7 @@ END_TEST
 
 START_TEST(round_trip_keeps_two_responses_and_extremes)
 {
-	struct trace_request last = { U64_MAX, U32_MAX, { U32_MAX, 1 } };
+	struct trace_request last = { U64_MAX, U32_MAX, { U32_MAX, 1 }, 0 };
 	struct trace trace;
 
 	trace_init(&trace);
@@ -179,7 +179,9 @@ static const struct {
 	CONTENT("GVMTRACE", 8, "the version is cut off"),
 	CONTENT("GVMTRACE\2\0\1\0\0\0\0\1\1", 8,
 		"the version is not 1, the only one supported"),
-	CONTENT("GVMTRACE\1\2\1\0\0\0\0\1\1", 9, "the flags have unknown bits"),
+	CONTENT("GVMTRACE\1\4\1\0\0\0\0\1\1", 9, "the flags have unknown bits"),
+	CONTENT("GVMTRACE\1\2\1\0\0\0\0\1\1", 14, "the prefix hash is 0"),
+	CONTENT("GVMTRACE\1\2\1\0\0\0\1\0\2\1\0", 18, "the prefix hashes are cut off"),
 	CONTENT("GVMTRACE\1\0", 10, "the count is cut off"),
 	CONTENT("GVMTRACE\1\0\0\0\0\0", 10, "the count is 0"),
 	CONTENT("GVMTRACE\1\0\2\0\0\0\0\1\1\0\1", 10,

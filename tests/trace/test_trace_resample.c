@@ -22,7 +22,7 @@ static void fill(struct trace *filled)
 
 	trace_init(filled);
 	for (u32 i = 0; i < COUNT; i++) {
-		struct trace_request request = { date, 1 + i, { 1, 1 } };
+		struct trace_request request = { date, 1 + i, { 1, 1 }, 0 };
 
 		ck_assert_int_eq(trace_append(filled, &request, &error), 0);
 		date += i % 2 == 0 ? 7 : i < COUNT / 11 ? 400 : 40;
@@ -166,7 +166,7 @@ END_TEST
 START_TEST(short_traces_and_long_blocks_work)
 {
 	struct trace empty, one;
-	const struct trace_request request = { 5, 1, { 1, 1 } };
+	const struct trace_request request = { 5, 1, { 1, 1 }, 0 };
 
 	enum trace_draw draw = (enum trace_draw)_i;
 

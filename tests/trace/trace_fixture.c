@@ -99,7 +99,7 @@ void assert_request(const struct trace *trace, size_t i, u64 arrival_ns, u32 pro
 
 void add(struct trace *trace, u64 arrival_ns, u32 tokens)
 {
-	struct trace_request request = { arrival_ns, tokens, { tokens, tokens } };
+	struct trace_request request = { arrival_ns, tokens, { tokens, tokens }, 0 };
 
 	ck_assert_msg(!trace_append(trace, &request, &error), "%s", error.text);
 }
