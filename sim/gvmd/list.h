@@ -5,3 +5,7 @@
  * guard.
  */
 GVMD_POLICY(rules)
+GVMD_POLICY(dyn)
+GVMD_POLICY(ac)
+GVMD_POLICY(slo)
+GVMD_POLICY(timeshare)

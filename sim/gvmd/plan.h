@@ -17,9 +17,6 @@
 struct json_t;
 struct sim_error;
 
-/* Bounds of "period" and "deadline". */
-#define GVMD_PERIOD_MIN_NS    1000000ull
-#define GVMD_PERIOD_MAX_NS    3600000000000ull
 #define GVMD_DEADLINE_DEFAULT "1s"
 
 /* A policy that is ready to step. The caller owns it: gvmd_plan_load(), gvmd_plan_destroy(). */

@@ -35,6 +35,10 @@
 #define GVMD_CONTAINERS_MAX 64
 #define GVMD_WRITES_MAX	    256 /* of one step */
 
+/* Bounds of durations that a setting names. */
+#define GVMD_PERIOD_MIN_NS 1000000ull
+#define GVMD_PERIOD_MAX_NS 3600000000000ull
+
 /* A limit that is "max". */
 #define GVMD_NO_LIMIT (~0ull)
 

@@ -112,7 +112,8 @@ END_TEST
 
 START_TEST(mistakes_name_the_file_and_the_key)
 {
-	assert_bad("{}", "policy: is missing, allowed: \"rules\", or \"plugin\"");
+	assert_bad("{}", "policy: is missing, allowed: \"rules\", \"dyn\", \"ac\", \"slo\", "
+			 "\"timeshare\", or \"plugin\"");
 	assert_bad("{\"policy\": \"rules\"}", "rules: missing, and without a default");
 	assert_bad("{\"policy\": \"rules\", \"rule\": []}",
 		   "rule: is no setting of \"rules\", allowed: rules, period, deadline, "

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# A policy of gvmd acts in simulated time: its writes, their dates and their results are exact and the same in
+# each run. Rules, a plug-in as docs/gvmd.md has it, a plug-in that fails, and mistakes.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+cat >s.json <<'END'
+{ "name": "two", "duration": "6s", "gpu": { "profile": "a100-40g", "memory": "48M", "context": "64K" },
+  "system": { "name": "ghost" },
+  "containers": {
+    "vllm": { "start": "0.5s", "app": { "type": "pages", "bytes": "16M", "pattern": "events", "pause": "10ms" } },
+    "diffusion": { "start": "0.5s", "app": { "type": "pages", "bytes": "24M", "pattern": "events", "pause": "10ms" } } },
+  "events": [
+    { "at": "1s", "container": "diffusion", "touch": "0-9" },
+    { "at": "2.05s", "container": "vllm", "touch": "0-4" },
+    { "at": "4.05s", "container": "diffusion", "touch": "0-3" } ] }
+END
+cat >rules.json <<'END'
+{ "policy": "rules", "rules": [
+  { "when": { "container": "vllm", "metric": "gmem.current", "above": "8M" },
+    "then": [ { "container": "diffusion", "file": "gmem.limit.high", "value": "10M" },
+              { "container": "diffusion", "file": "compute.weight", "value": 50 } ] } ] }
+END
+
+run() {
+	"$gvmsim" run s.json --quiet --out "$1" --set policy.file="$2" 2>.err || fail "$2: $(cat .err)"
+}
+
+run one rules.json
+run two rules.json
+cmp -s one/policy.csv two/policy.csv || fail "two runs differ"
+# compute.weight needs another scheduler: EOPNOTSUPP.
+cat >.wanted <<'END'
+time_ns,container,file,value,error,restored
+2100000000,diffusion,gmem.limit.high,10M,0,0
+2100000000,diffusion,compute.weight,50,95,0
+END
+cmp -s .wanted one/policy.csv || fail "rules: $(cat one/policy.csv)"
+jq -e '.policy == {name: "rules", status: "ok", steps: 60, writes: 1, refused: 1}' one/summary.json >.out ||
+	fail "$(jq -c .policy one/summary.json)"
+# Ten blocks of 2 MB, and five fit under the limit without the context; then four come back.
+jq -e '.containers.diffusion | .gmem.peak > 20971520 and .gmem.current <= 10485760 and .evictions >= 6' \
+	one/summary.json >.out || fail "$(jq -c .containers.diffusion one/summary.json)"
+[ "$(jq -r .hash one/config.json)" = "$(jq -r .hash two/config.json)" ] || fail "the hashes differ"
+sed -i 's/"10M"/"11M"/' rules.json
+run two rules.json
+[ "$(jq -r .hash one/config.json)" != "$(jq -r .hash two/config.json)" ] || fail "the hash leaves the policy out"
+"$gvmsim" run s.json --quiet --out two
+[ ! -e two/policy.csv ] || fail "policy.csv of an older run stays"
+jq -e 'has("policy") | not' two/summary.json >.out || fail "a policy without a policy"
+
+# The plug-in of the document.
+awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/gvmd.md" >mine.c
+cc -Wall -Wextra -Werror -shared -fPIC -I "$source/sim" -o mine.so mine.c || fail "mine.c does not compile"
+echo '{ "plugin": "./mine.so", "low": "diffusion", "most": "8M" }' >mine.json
+run one mine.json
+[ "$(sed 1d one/policy.csv)" = 1100000000,diffusion,gmem.limit.high,8388608,0,0 ] || fail "plug-in: $(cat one/policy.csv)"
+
+# One that freezes a container, and fails in its 30th step.
+cat >bad.c <<'END'
+#include "gvmd/policy.h"
+
+static int step(void *state, struct gvmd_step *now)
+{
+	int *steps = state;
+
+	if (++*steps == 10)
+		gvmd_write(now, &now->containers[1], "compute.freeze", "1");
+	return *steps == 30 ? gvmd_fail(now, -EPROTO, "30 is enough") : 0;
+}
+
+const struct gvmd_policy gvmd_policy = {
+	.abi = GVMD_ABI, .name = "bad", .bytes = sizeof(int), .period_ns = 100000000, .step = step,
+};
+END
+cc -Wall -shared -fPIC -I "$source/sim" -o bad.so bad.c
+echo '{ "plugin": "./bad.so" }' >bad.json
+expect 0 '^gvmsim: policy bad: stopped at 3.000 s: 30 is enough$' run s.json --quiet --out one --set policy.file=bad.json
+cat >.wanted <<'END'
+time_ns,container,file,value,error,restored
+1000000000,diffusion,compute.freeze,1,0,0
+3000000000,diffusion,compute.freeze,0,0,1
+END
+cmp -s .wanted one/policy.csv || fail "a failed policy: $(cat one/policy.csv)"
+
+# Mistakes name the file and the key, and write nothing.
+rm -r one two
+echo '{ "policy": "dyn", "high": "vllm", "low": "sd" }' >bad.json
+expect 2 'bad.json:low: no container "sd", allowed: vllm, diffusion' run s.json --set policy.file=bad.json
+echo '{ "policy": "rule" }' >bad.json
+expect 2 'bad.json:policy: is not known, allowed: "rules", "dyn", ' run s.json --set policy.file=bad.json
+echo '{ "policy": ' >bad.json
+expect 2 'bad.json:2:0: ' run s.json --set policy.file=bad.json
+echo '{ "plugin": "./none.so" }' >bad.json
+expect 2 'bad.json:plugin: .*none.so: cannot open' run s.json --set policy.file=bad.json
+expect 2 '--set:policy.file: no file "dyne" beside the scenario, .* did you mean "dyn"?' run s.json --set policy.file=dyne
+[ ! -e results ] || fail "results of a mistake"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The policies "dyn" and "ac": exact writes in exact order for a hand-made load. */
+#include "gvmd_fixture.h"
+
+#define DYN	   "{\"policy\": \"dyn\", \"high\": \"vllm\", \"low\": \"diffusion\", \"window\": 3"
+#define AC	   "{\"policy\": \"ac\", \"high\": \"vllm\", \"low\": \"diffusion\", \"window\": 1"
+
+#define FREE	   "diffusion gmem.limit.high max"
+#define LIMIT	   "diffusion gmem.limit.high 6000000000"
+#define ASK	   LIMIT " (no wait)"
+#define STOP	   "diffusion compute.freeze 1"
+#define RUN	   "diffusion compute.freeze 0"
+#define FREE_FIRST FREE "; " RUN
+
+static u64 submitted;
+
+/* A sample of the important container: new kernels, and pending ones. */
+static void load_is(u64 fresh, u64 pending)
+{
+	submitted += fresh;
+	set(vllm, GVMD_SUBMITTED, submitted);
+	set(vllm, GVMD_PENDING, pending);
+}
+
+/* Steps with the same load, one each 100 ms from @from_ms to before @to_ms, without a write. */
+static void nothing(u64 from_ms, u64 to_ms, u64 fresh, u64 pending)
+{
+	for (u64 ms = from_ms; ms < to_ms; ms += 100) {
+		load_is(fresh, pending);
+		expect(ms, "");
+	}
+}
+
+START_TEST(the_limit_follows_the_load_and_a_high_load_stops_the_other_container)
+{
+	load(DYN "}");
+	load_is(5, 10);
+	expect(100, LIMIT "; " RUN);
+	/* The mean of three samples passes 160, but the last action is less than 3 s old. */
+	nothing(200, 3100, 5, 200);
+	load_is(5, 200);
+	expect(3100, STOP);
+	/* Between the bounds it stays stopped; below the lower one it runs. */
+	nothing(3200, 6200, 5, 100);
+	nothing(6200, 6400, 5, 31);
+	load_is(5, 31);
+	expect(6400, RUN);
+	/* Between the bounds it goes on. */
+	nothing(6500, 9600, 5, 100);
+	/* No new kernel in four samples. */
+	nothing(9600, 9900, 0, 100);
+	load_is(0, 100);
+	expect(9900, FREE);
+	load_is(1, 100);
+	expect(10000, "");
+	nothing(10100, 12900, 1, 100);
+	load_is(1, 100);
+	expect(12900, LIMIT);
+	unload();
+}
+END_TEST
+
+START_TEST(an_idle_server_frees_a_stopped_container_and_its_limit_rises_before_it_runs)
+{
+	load(DYN ", \"cooldown\": \"0s\"}");
+	load_is(5, 500);
+	expect(100, STOP "; " LIMIT);
+	nothing(200, 500, 0, 500);
+	load_is(0, 500);
+	expect(500, FREE_FIRST);
+	load_is(1, 500);
+	expect(600, STOP "; " LIMIT);
+	unload();
+}
+END_TEST
+
+START_TEST(a_server_that_does_not_run_has_no_load_and_one_that_is_unknown_changes_nothing)
+{
+	load(DYN ", \"cooldown\": \"0s\"}");
+	expect(100, "");
+	vllm->running = false;
+	expect(200, LIMIT "; " RUN);
+	expect(300, "");
+	expect(400, "");
+	expect(500, FREE);
+	/* The other container is replaced: it has no limit that the policy has set. */
+	diffusion->running = false;
+	expect(600, "");
+	diffusion->running = true;
+	expect(700, FREE_FIRST);
+	unload();
+}
+END_TEST
+
+START_TEST(an_application_that_gives_memory_in_time_is_not_reclaimed)
+{
+	load(AC "}");
+	set(diffusion, GVMD_GMEM_CURRENT, 15000000000);
+	load_is(5, 10);
+	expect(100, ASK);
+	load_is(5, 10);
+	expect(200, "");
+	set(diffusion, GVMD_GMEM_CURRENT, 6000000000);
+	nothing(300, 4000, 5, 10);
+	unload();
+}
+END_TEST
+
+START_TEST(the_driver_takes_what_is_not_given_within_the_grace_and_a_stop_comes_after_that)
+{
+	load(AC "}");
+	set(diffusion, GVMD_GMEM_CURRENT, 15000000000);
+	load_is(5, 500);
+	expect(100, ASK);
+	nothing(200, 1100, 5, 500);
+	load_is(5, 500);
+	expect(1100, LIMIT "; " STOP);
+	/* It runs again 3 s after the stop, and is free 3 s after that. */
+	set(diffusion, GVMD_GMEM_CURRENT, 5000000000);
+	nothing(1200, 4100, 5, 10);
+	load_is(5, 10);
+	expect(4100, RUN);
+	nothing(4200, 7100, 0, 0);
+	load_is(0, 0);
+	expect(7100, FREE);
+	unload();
+}
+END_TEST
+
+START_TEST(an_application_that_has_given_its_memory_is_stopped_at_once_and_freed_when_idle)
+{
+	load(AC ", \"cooldown\": \"0s\"}");
+	set(diffusion, GVMD_GMEM_CURRENT, 5000000000);
+	load_is(5, 500);
+	expect(100, ASK);
+	load_is(5, 500);
+	expect(200, STOP);
+	nothing(300, 600, 0, 500);
+	load_is(0, 500);
+	expect(600, FREE_FIRST);
+	unload();
+}
+END_TEST
+
+START_TEST(mistakes_name_the_file_and_the_key)
+{
+	assert_bad("{\"policy\": \"dyn\"}", "high, low: missing, and without a default");
+	assert_bad(DYN ", \"lower\": 161}", "lower: 161 is above upper, 160");
+	assert_bad(AC ", \"lower\": 161}", "lower: 161 is above upper, 160");
+	assert_bad(DYN ", \"limit\": \"6 GB of it\"}",
+		   "limit: is out of range or no such value, allowed: a size such as "
+		   "6000000000, \"6e9\", \"1.5G\" or \"max\" from 0 to max");
+}
+END_TEST
+
+START_TEST(a_setting_that_names_no_container_is_a_mistake)
+{
+	const char *const names[] = { "vllm", "sd" };
+	struct sim_error err = { 0 };
+
+	load(DYN "}");
+	ck_assert_int_eq(gvmd_plan_check_containers(&plan, names, 2, &err), -SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(strstr(err.text, ":low: no container \"diffusion\", allowed: "
+					       "vllm, sd"));
+	unload();
+}
+END_TEST
+
+TEST_MAIN("gvmd_dyn", the_limit_follows_the_load_and_a_high_load_stops_the_other_container,
+	  an_idle_server_frees_a_stopped_container_and_its_limit_rises_before_it_runs,
+	  a_server_that_does_not_run_has_no_load_and_one_that_is_unknown_changes_nothing,
+	  an_application_that_gives_memory_in_time_is_not_reclaimed,
+	  the_driver_takes_what_is_not_given_within_the_grace_and_a_stop_comes_after_that,
+	  an_application_that_has_given_its_memory_is_stopped_at_once_and_freed_when_idle,
+	  mistakes_name_the_file_and_the_key, a_setting_that_names_no_container_is_a_mistake)
