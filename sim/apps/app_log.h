@@ -44,7 +44,8 @@ struct app_record {
 	u64 finish_ns;
 	u32 prompt_tokens;
 	u32 output_tokens;
-	u32 preemptions; /* a server took its KV blocks away: it computed everything again */
+	u32 preemptions;   /* a server took its KV blocks away: it computed everything again */
+	u32 cached_tokens; /* of its prompt, in the server's prefix cache when it started */
 	enum app_outcome outcome;
 	enum app_reason reason;
 };
@@ -60,7 +61,8 @@ struct app_log {
 		size_t count;
 		size_t room;
 	} gaps[APP_GAP_KINDS];
-	u64 end_ns;	 /* the client stopped; 0: the log ends with the run */
+	u64 end_ns;	       /* the client stopped; 0: the log ends with the run */
+	bool has_prefix_cache; /* cached_tokens are known */
 	bool has_server; /* start_ns and preemptions are known: a client's log has neither */
 };
 

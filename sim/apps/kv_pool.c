@@ -2,12 +2,6 @@
 /* The pool of KV blocks; see kv_pool.h. */
 #include "apps/kv_pool.h"
 
-/* Where the free block number @index of the queue, counted from its head, stands. */
-static u32 *pool_slot(struct kv_pool *pool, u32 index)
-{
-	return &pool->queue[((u64)pool->first + index) % pool->block_count];
-}
-
 static u32 pool_queued(const struct kv_pool *pool)
 {
 	return pool->free_count - pool->parked_blocks;
@@ -15,8 +9,22 @@ static u32 pool_queued(const struct kv_pool *pool)
 
 static void pool_append_free(struct kv_pool *pool, u32 block)
 {
-	*pool_slot(pool, pool_queued(pool)) = block;
+	u32 last = pool->queue_before[0];
+
+	pool->queue_next[last] = block;
+	pool->queue_before[block] = last;
+	pool->queue_next[block] = 0;
+	pool->queue_before[0] = block;
 	pool->free_count++;
+}
+
+static void pool_unlink_free(struct kv_pool *pool, u32 block)
+{
+	u32 before = pool->queue_before[block], next = pool->queue_next[block];
+
+	pool->queue_next[before] = next;
+	pool->queue_before[next] = before;
+	pool->free_count--;
 }
 
 /* The blocks of a group that there are to hand out: from *ret_first on. */
@@ -29,19 +37,21 @@ static u32 group_blocks(const struct kv_pool *pool, u32 group, u32 *ret_first)
 	return end - begin;
 }
 
-int kv_pool_init(struct kv_pool *pool, u32 block_count)
+int kv_pool_init(struct kv_pool *pool, u32 block_count, bool prefix_caching)
 {
 	GVM_ASSERT(block_count >= 2);
 	*pool = (struct kv_pool){ .block_count = block_count };
 	pool->group_count = (block_count + KV_GROUP_BLOCKS - 1) / KV_GROUP_BLOCKS;
-	pool->queue = gvm_alloc(block_count * sizeof(*pool->queue));
+	pool->queue_next = gvm_alloc(block_count * sizeof(*pool->queue_next));
+	pool->queue_before = gvm_alloc(block_count * sizeof(*pool->queue_before));
 	pool->previous = gvm_alloc(block_count * sizeof(*pool->previous));
 	pool->parked = gvm_alloc(pool->group_count * sizeof(*pool->parked));
 	pool->used = gvm_alloc(pool->group_count * sizeof(*pool->used));
 	pool->masks = gvm_alloc(pool->group_count * sizeof(*pool->masks));
 	pool->present = gvm_alloc((pool->group_count + 63) / 64 * sizeof(*pool->present));
-	if (!pool->queue || !pool->previous || !pool->parked || !pool->used || !pool->masks ||
-	    !pool->present) {
+	if (!pool->queue_next || !pool->queue_before || !pool->previous || !pool->parked ||
+	    !pool->used || !pool->masks || !pool->present ||
+	    (prefix_caching && kv_prefix_init(&pool->prefix, block_count))) {
 		kv_pool_destroy(pool);
 		return -ENOMEM;
 	}
@@ -52,7 +62,9 @@ int kv_pool_init(struct kv_pool *pool, u32 block_count)
 
 void kv_pool_destroy(struct kv_pool *pool)
 {
-	gvm_free(pool->queue);
+	kv_prefix_destroy(&pool->prefix);
+	gvm_free(pool->queue_next);
+	gvm_free(pool->queue_before);
 	gvm_free(pool->previous);
 	gvm_free(pool->parked);
 	gvm_free(pool->used);
@@ -80,29 +92,45 @@ static void pool_unpark(struct kv_pool *pool)
 		pool_append_free(pool, block++);
 }
 
-static u32 pool_take(struct kv_pool *pool)
+/* A free block of the queue gets its first user. */
+static void pool_use(struct kv_pool *pool, u32 block)
 {
-	u32 block, group;
+	u32 group = block / KV_GROUP_BLOCKS;
 
-	if (!pool_queued(pool))
-		pool_unpark(pool);
-	block = pool->queue[pool->first];
-	group = block / KV_GROUP_BLOCKS;
-	pool->first = (pool->first + 1) % pool->block_count;
-	pool->free_count--;
+	pool_unlink_free(pool, block);
+	if (kv_prefix_is_on(&pool->prefix))
+		pool->prefix.users[block] = 1;
 	pool->used[group] |= 1ull << (block % KV_GROUP_BLOCKS);
 	pool->masks[group] |= block_page(block);
 	pool->present[group / 64] |= 1ull << group % 64;
+}
+
+/* The head of the queue, for new content. */
+static u32 pool_take(struct kv_pool *pool)
+{
+	u32 block;
+
+	if (!pool_queued(pool))
+		pool_unpark(pool);
+	block = pool->queue_next[0];
+	if (kv_prefix_is_on(&pool->prefix))
+		kv_prefix_forget(&pool->prefix, block);
+	pool_use(pool, block);
 	return block;
 }
 
-/* A page is left only when neither of the two blocks on it is in use. */
+/*
+ * A block loses a user. With the last one it is free. A page is left only when neither of the
+ * two blocks on it is in use.
+ */
 static void pool_give(struct kv_pool *pool, u32 block)
 {
 	u32 group = block / KV_GROUP_BLOCKS;
 	u64 pair = 3ull << (block % KV_GROUP_BLOCKS & ~1u);
 
 	GVM_ASSERT(pool->used[group] & 1ull << (block % KV_GROUP_BLOCKS));
+	if (kv_prefix_is_on(&pool->prefix) && --pool->prefix.users[block])
+		return;
 	pool->used[group] &= ~(1ull << (block % KV_GROUP_BLOCKS));
 	if (!(pool->used[group] & pair))
 		pool->masks[group] &= ~block_page(block);
@@ -129,39 +157,82 @@ void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks)
 {
 	u32 before;
 
-	for (; blocks->count; blocks->count--) {
+	for (; blocks->count > blocks->shared_count; blocks->count--) {
 		before = pool->previous[blocks->newest];
 		pool_give(pool, blocks->newest);
 		blocks->newest = before;
 	}
+	while (blocks->count)
+		pool_give(pool, blocks->shared[--blocks->count]);
+	blocks->shared_count = 0;
+}
+
+u32 kv_pool_find(const struct kv_pool *pool, struct kv_blocks *blocks, const u64 *keys,
+		 u32 count)
+{
+	u32 hits = 0;
+
+	for (; hits < count; hits++) {
+		blocks->shared[hits] = kv_prefix_find(&pool->prefix, keys[hits]);
+		if (!blocks->shared[hits])
+			break;
+	}
+	return hits;
+}
+
+bool kv_pool_share(struct kv_pool *pool, struct kv_blocks *blocks, u32 hits, u32 count)
+{
+	u32 needed = count - hits;
+
+	GVM_ASSERT(!blocks->count && hits <= count);
+	for (u32 i = 0; i < hits; i++)
+		needed += !pool->prefix.users[blocks->shared[i]];
+	if (needed > pool->free_count)
+		return false;
+	for (u32 i = 0; i < hits; i++) {
+		u32 block = blocks->shared[i];
+
+		if (pool->prefix.users[block])
+			pool->prefix.users[block]++;
+		else
+			pool_use(pool, block);
+	}
+	blocks->count = blocks->shared_count = hits;
+	return true;
+}
+
+void kv_pool_publish(struct kv_pool *pool, const struct kv_blocks *blocks, const u64 *keys,
+		     u32 from, u32 to)
+{
+	u32 block = blocks->newest;
+
+	for (u32 i = blocks->count; i-- > from; block = pool->previous[block])
+		if (i < to)
+			kv_prefix_add(&pool->prefix, block, keys[i]);
 }
 
 /* The group of the queue's newest block whose group is all free. */
 static u32 pool_find_idle(struct kv_pool *pool)
 {
-	for (u32 i = pool_queued(pool); i--;) {
-		u32 group = *pool_slot(pool, i) / KV_GROUP_BLOCKS;
-
-		if (!pool->used[group])
-			return group;
-	}
+	for (u32 block = pool->queue_before[0]; block; block = pool->queue_before[block])
+		if (!pool->used[block / KV_GROUP_BLOCKS])
+			return block / KV_GROUP_BLOCKS;
 	return KV_NO_GROUP;
 }
 
-/* What stays moves up in the queue, in its order. */
 u32 kv_pool_take_group(struct kv_pool *pool)
 {
-	u32 queued = pool_queued(pool), kept = 0, i;
 	u32 group = pool_find_idle(pool);
+	u32 block, count;
 
-	for (i = 0; i < queued && group != KV_NO_GROUP; i++) {
-		u32 block = *pool_slot(pool, i);
-
-		if (block / KV_GROUP_BLOCKS != group)
-			*pool_slot(pool, kept++) = block;
+	if (group == KV_NO_GROUP)
+		return group;
+	count = group_blocks(pool, group, &block);
+	for (; count; count--, block++) {
+		pool_unlink_free(pool, block);
+		if (kv_prefix_is_on(&pool->prefix))
+			kv_prefix_forget(&pool->prefix, block);
 	}
-	if (group != KV_NO_GROUP)
-		pool->free_count -= queued - kept;
 	return group;
 }
 

@@ -38,10 +38,11 @@
  *
  * What is left out, and why:
  *
- *  1. Prefix caching. Traces have the lengths of prompts and not their text, so shared prefixes
- *     are unknown. A preempted request could find some of its own blocks again in real vLLM if
- *     they were not handed out meanwhile; preemption happens when the pool is empty, so they
- *     mostly were. It computes everything again here.
+ *  1. Prefixes of answers. With prefix_caching a request begins with the cached blocks of
+ *     its prompt; they count as computed. At least its last token is computed. A block is found
+ *     from the step on in which it is computed. Answers are not cached: a trace says which
+ *     prompts share a prefix, and not that a prompt repeats an answer. A preempted request finds
+ *     what is left of its prompt, and computes the rest again.
  *  2. Speculative decoding, structured output, LoRA adapters, encoders, remote KV: not in use.
  *  3. A pool that is smaller than one sequence of max_model_len. vLLM refuses to start with it;
  *     here requests that it cannot hold to their end are rejected one by one, so that a small
@@ -62,7 +63,7 @@ int llm_scheduler_init(struct llm_scheduler *scheduler,
 	scheduler->running = gvm_alloc(slots * sizeof(*scheduler->running));
 	scheduler->emitted = gvm_alloc(slots * sizeof(*scheduler->emitted));
 	if (!scheduler->running || !scheduler->emitted ||
-	    kv_pool_init(&scheduler->pool, config->block_count)) {
+	    kv_pool_init(&scheduler->pool, config->block_count, config->prefix_caching)) {
 		llm_scheduler_destroy(scheduler);
 		return -ENOMEM;
 	}
@@ -133,13 +134,18 @@ static u32 request_wants(const struct llm_scheduler *scheduler,
 	return min(request_known(request) - request->computed, scheduler->budget);
 }
 
-/* Take a request that has its blocks into the step. */
+/* Take a request that has its blocks into the step. Blocks that get full can be found now. */
 static void step_add(struct llm_scheduler *scheduler, struct llm_step *step,
 		     struct llm_request *request, u32 tokens)
 {
 	u64 context = (u64)request->computed + tokens;
 	u64 missing = request_known(request) - request->computed;
+	u32 block_tokens = scheduler->config.block_tokens;
+	u32 full = (u32)min(context / block_tokens, (u64)request->key_count);
 
+	if (request->computed / block_tokens < full)
+		kv_pool_publish(&scheduler->pool, &request->blocks, request->keys,
+				request->computed / block_tokens, full);
 	request->scheduled = tokens;
 	scheduler->budget -= tokens;
 	step->sequences++;
@@ -190,6 +196,33 @@ static void schedule_running(struct llm_scheduler *scheduler, struct llm_step *s
 			return;
 }
 
+/*
+ * Get the cached blocks of a waiting request's prompt, and others for as many tokens as it can
+ * compute. False: there are not so many, and it has none.
+ */
+static bool request_admit(struct llm_scheduler *scheduler, struct llm_request *request,
+			  u32 *ret_tokens)
+{
+	u32 block_tokens = scheduler->config.block_tokens;
+	u32 may_hit = min(request->key_count, (request_known(request) - 1) / block_tokens);
+	u32 hits = 0;
+	u64 context;
+
+	if (may_hit)
+		hits = kv_pool_find(&scheduler->pool, &request->blocks, request->keys, may_hit);
+	request->computed = hits * block_tokens;
+	*ret_tokens = request_wants(scheduler, request);
+	context = (u64)request->computed + *ret_tokens;
+	if (hits && !kv_pool_share(&scheduler->pool, &request->blocks, hits,
+				   blocks_for(scheduler, context))) {
+		request->computed = 0;
+		return false;
+	}
+	if (!request->preemptions)
+		request->cached = request->computed;
+	return request_grow(scheduler, request, *ret_tokens);
+}
+
 /* Round 2. */
 static void schedule_waiting(struct llm_scheduler *scheduler, struct llm_step *step)
 {
@@ -199,8 +232,7 @@ static void schedule_waiting(struct llm_scheduler *scheduler, struct llm_step *s
 	while (!list_empty(&scheduler->waiting) && scheduler->budget &&
 	       scheduler->running_count < scheduler->config.max_sequences) {
 		request = list_first_entry(&scheduler->waiting, struct llm_request, node);
-		tokens = request_wants(scheduler, request);
-		if (!request_grow(scheduler, request, tokens))
+		if (!request_admit(scheduler, request, &tokens))
 			return;
 		list_del_init(&request->node);
 		request->state = LLM_RUNNING;

@@ -8,13 +8,14 @@
 
 #include "apps/kv_pool.h"
 
-/* All at least 1. */
+/* All numbers at least 1. */
 struct llm_scheduler_config {
 	u32 block_count;	/* of the KV pool, the null block included; at least 2 */
 	u32 block_tokens;	/* tokens of a KV block */
 	u32 max_batched_tokens; /* token budget of a step */
 	u32 max_sequences;	/* running requests; at most max_batched_tokens */
 	u32 max_model_len;	/* tokens of prompt and answer together */
+	bool prefix_caching;	/* blocks of prompts with keys are found again */
 };
 
 enum llm_state {
@@ -29,6 +30,12 @@ struct llm_request {
 	/* Set by the submitter, the rest zero. */
 	u32 prompt_tokens; /* at least 1 */
 	u32 target_tokens; /* to generate; at least 1 */
+	/*
+	 * With prefix caching: a key of each full block of the prompt that may be found again
+	 * (kv_prefix.h), and as many places in blocks.shared.
+	 */
+	const u64 *keys;
+	u32 key_count;
 
 	/* Kept here. */
 	enum llm_state state;
@@ -37,6 +44,7 @@ struct llm_request {
 	u32 computed;	       /* of the known tokens (prompt and generated): KV is there */
 	u32 scheduled;	       /* tokens to compute in the step in flight */
 	u32 preemptions;
+	u32 cached; /* prompt tokens that were in the cache when it was first admitted */
 	struct kv_blocks blocks;
 };
 

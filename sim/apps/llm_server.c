@@ -38,6 +38,10 @@
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
  * experts a step touches is drawn for each step (llm_experts.h).
  *
+ * With prefix_caching, prompts of a trace with prefix hashes share KV blocks, as vLLM's
+ * automatic prefix caching does (kv_prefix.h): their tokens are not computed again. Their memory
+ * is the pool's, so the pool stays warm with what may be asked again.
+ *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
  */
@@ -86,6 +90,7 @@ static int server_init(struct llm_server *server)
 		.max_batched_tokens = (u32)cfg->max_batched_tokens,
 		.max_sequences = (u32)cfg->max_sequences,
 		.max_model_len = (u32)cfg->max_model_len,
+		.prefix_caching = cfg->prefix_caching,
 	};
 	struct cuda_access *kv = &server->accesses[2];
 	/* The weights are those of all tokens, then experts, then a table of embeddings. */
@@ -344,6 +349,7 @@ static int llm_server_run(const struct app_env *env)
 	int status = server_init(&server);
 
 	env->log->has_server = true;
+	env->log->has_prefix_cache = server.cfg->prefix_caching;
 	if (!status)
 		status = server_load(&server);
 	server.dead = status == -EIO;
@@ -404,6 +410,10 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM(INTEGER, max_batched_tokens, 1, 1 << 20, "token budget of a step"),
 	LLM(INTEGER, max_sequences, 1, 1 << 16, "most sequences in a step"),
 	LLM(INTEGER, max_model_len, 2, 1 << 24, "most tokens of a sequence"),
+	CFG_APP_KEY("prefix_caching", BOOL, struct cfg_llm, prefix_caching,
+		    "KV blocks of equal prefixes are shared, and kept while memory lasts; the "
+		    "trace has prefix hashes",
+		    CFG_DEFAULT("false")),
 	LLM(INTEGER, flops_per_token, 1, CFG_FLOPS_MAX,
 	    "FLOP of a token in all layers, without attention"),
 	LLM(INTEGER, head_flops, 0, CFG_FLOPS_MAX, "FLOP of the logits of a sequence"),

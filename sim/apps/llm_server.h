@@ -50,6 +50,7 @@ struct cfg_llm {
 	u64 max_batched_tokens;	    /* token budget of a step */
 	u64 max_sequences;
 	u64 max_model_len;     /* tokens */
+	bool prefix_caching;   /* KV blocks of equal prefixes are shared and kept */
 	u64 flops_per_token;   /* FLOP of a token in all layers, without attention */
 	u64 head_flops;	       /* FLOP of a sequence's logits */
 	u64 traffic_per_token; /* bytes of activations that a token moves */
@@ -76,7 +77,8 @@ struct llm_session {
 	size_t record;	   /* index into the log */
 	u64 last_token_ns; /* 0: none yet */
 	u32 gap_count;
-	u64 gaps_ns[]; /* room for target_tokens - 1 */
+	/* room for target_tokens - 1 gaps, and then for the request's keys and shared blocks */
+	u64 gaps_ns[];
 };
 
 /*

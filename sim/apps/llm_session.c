@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "engine/random.h"
+
 /*
  * Log the gaps between a session's tokens and its preemptions, and forget the session. The rest
  * of its record is written before. Returns 0 or -ENOMEM.
@@ -30,8 +32,10 @@ void llm_session_start(struct llm_server *server, const struct llm_session *sess
 {
 	struct app_record *record = &server->env->log->records[session->record];
 
-	if (!record->start_ns)
-		record->start_ns = eng_now();
+	if (record->start_ns)
+		return;
+	record->start_ns = eng_now();
+	record->cached_tokens = session->request.cached;
 }
 
 int llm_session_emit(struct llm_server *server, struct llm_session *session)
@@ -90,6 +94,41 @@ static int log_failure(struct llm_server *server, struct app_record *record,
 	return app_log_add(server->env->log, record);
 }
 
+/*
+ * How many full KV blocks of a prompt have keys. Prompts have prefix hashes only if the trace
+ * has, and only then are blocks found again.
+ */
+static u32 session_key_count(const struct llm_server *server,
+			     const struct trace_request *request)
+{
+	const struct trace *trace = server->env->prepared;
+
+	return server->cfg->prefix_caching && trace->hash_tokens ?
+		       request->prompt_tokens / (u32)server->cfg->block_tokens :
+		       0;
+}
+
+/*
+ * Fill in the keys of a session's request. A hash of the trace stands for several KV blocks;
+ * keys of blocks are random numbers that follow from it and from the place below it.
+ */
+static void session_set_keys(const struct llm_server *server, struct llm_session *session,
+			     const struct trace_request *request, u64 *keys, u32 count)
+{
+	const struct trace *trace = server->env->prepared;
+	u32 blocks = trace->hash_tokens / (u32)server->cfg->block_tokens;
+
+	for (u32 i = 0; i < count; i++) {
+		u64 state = trace->hashes[request->first_hash + i / blocks] +
+			    i % blocks * 0x632be59bd9b4e019ull;
+
+		keys[i] = max(random_next(&state), (u64)KV_NO_KEY + 1);
+	}
+	session->request.keys = keys;
+	session->request.key_count = count;
+	session->request.blocks.shared = (u32 *)&keys[count];
+}
+
 /* A record says "dropped" until the session ends, because the run may end first. */
 int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request)
 {
@@ -105,14 +144,19 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 		.outcome = APP_DROPPED,
 	};
 	struct llm_session *session;
+	u32 keys;
 
 	if (server->dead)
 		return log_failure(server, &record, server->death);
 	if (client->max_open && server->open_count >= client->max_open)
 		return log_failure(server, &record, APP_REFUSED);
-	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64));
+	keys = session_key_count(server, request);
+	session = calloc(1, sizeof(*session) + (tokens - 1) * sizeof(u64) +
+				    keys * (sizeof(u64) + sizeof(u32)));
 	if (!session)
 		return -ENOMEM;
+	if (keys)
+		session_set_keys(server, session, request, &session->gaps_ns[tokens - 1], keys);
 	session->request.prompt_tokens = record.prompt_tokens;
 	session->request.target_tokens = tokens;
 	session->record = server->env->log->record_count;

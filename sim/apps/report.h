@@ -34,6 +34,7 @@ enum metric_source {
 	METRIC_OUTCOMES,    /* count: records of one outcome */
 	METRIC_FAILURES,    /* count: failed records of one reason */
 	METRIC_PREEMPTIONS, /* count: of all records, by their server */
+	METRIC_CACHED,	    /* count: prompt tokens that their server had in its prefix cache */
 	METRIC_TO_START,    /* times from arrival to the first turn on the server */
 	METRIC_TO_FIRST,    /* times from arrival to first answer */
 	METRIC_TO_END,	    /* times from arrival to end */
@@ -86,6 +87,12 @@ struct metric {
 static inline bool metric_is_of_promise(const struct metric *metric)
 {
 	return metric->source == METRIC_KEPT || metric->source == METRIC_GOODPUT;
+}
+
+/* Is a metric left out of results where it is not known? */
+static inline bool metric_is_optional(const struct metric *metric)
+{
+	return metric->source == METRIC_CACHED;
 }
 
 /*

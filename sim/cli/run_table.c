@@ -67,7 +67,7 @@ static void print_metric(struct table *table, const struct metric *metric,
 
 /*
  * Has any of the containers anything to tell about a metric? A promise that was not made has
- * not, and neither has a reason for which nothing failed.
+ * not, nor a cache that is not there, and neither has a reason for which nothing failed.
  */
 static bool is_told(const struct metric *metric, const struct summary_container *containers,
 		    size_t count)
@@ -76,7 +76,8 @@ static bool is_told(const struct metric *metric, const struct summary_container 
 
 	if (metric->detail)
 		return false;
-	if (!metric_is_of_promise(metric) && metric->source != METRIC_FAILURES)
+	if (!metric_is_of_promise(metric) && !metric_is_optional(metric) &&
+	    metric->source != METRIC_FAILURES)
 		return true;
 	for (size_t i = 0; i < count; i++)
 		if (summary_find_metric(&containers[i], metric->key, &value) == metric &&

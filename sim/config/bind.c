@@ -15,7 +15,7 @@
 #include "gvm/control.h"
 #include "config/message.h"
 
-#define TEXT_MAX 512
+#define TEXT_MAX 768
 
 int cfg_reject(struct cfg_load *load, const char *path, const char *fmt, ...)
 {

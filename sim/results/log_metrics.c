@@ -258,7 +258,7 @@ static struct summary_value rate(const struct log *log, const struct metric *met
 
 /*
  * How many records arrived, had an outcome or failed for a reason; how often their server
- * preempted them.
+ * preempted them, and how many tokens it had in its prefix cache.
  */
 static struct summary_value record_count(const struct log *log, const struct metric *metric)
 {
@@ -273,6 +273,8 @@ static struct summary_value record_count(const struct log *log, const struct met
 			value.count += record->outcome == metric->outcome;
 		else if (metric->source == METRIC_FAILURES)
 			value.count += record->reason == metric->reason;
+		else if (metric->source == METRIC_CACHED)
+			value.count += record->cached_tokens;
 		else
 			value.count += record->preemptions;
 	}
@@ -304,6 +306,10 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 		case METRIC_OUTCOMES:
 		case METRIC_FAILURES:
 			*value = record_count(&whole, metric);
+			break;
+		case METRIC_CACHED:
+			if (log->has_prefix_cache)
+				*value = record_count(&whole, metric);
 			break;
 		case METRIC_PREEMPTIONS:
 			if (log->has_server)

@@ -66,7 +66,8 @@ static int put_container(json_t *containers, const struct summary_container *con
 	if (*container->gpu)
 		status |= json_object_set_new(object, "gpu", json_string(container->gpu));
 	for (size_t i = 0; !status && (metric = summary_metric(container, i, &value)); i++)
-		status = put_metric(object, metric, value);
+		if (value->known || !metric_is_optional(metric))
+			status = put_metric(object, metric, value);
 	return status;
 }
 
@@ -241,8 +242,11 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 	bool integer = is_integer(metric);
 	const char *allowed = integer ? "an integer that is not negative, or null" :
 					"a number, {\"" BOUND_KEY "\": a number} or null";
-	const json_t *value = load_value(load, object, prefix, key, allowed);
+	const json_t *value;
 
+	if (metric_is_optional(metric) && !json_object_get(object, key))
+		return;
+	value = load_value(load, object, prefix, key, allowed);
 	if (!value || json_is_null(value))
 		return;
 	if (!integer && json_is_object(value)) {

@@ -81,13 +81,17 @@ static void expect_emitted(const char *expected)
 static void expect_blocks(const struct llm_request *request, const char *expected)
 {
 	char text[256] = "";
-	u32 block = request->blocks.newest;
+	u32 own = request->blocks.newest;
 	u32 i;
 
-	for (i = 0; i < request->blocks.count; i++, block = scheduler.pool.previous[block]) {
+	for (i = request->blocks.count; i--;) {
 		char longer[sizeof(text)];
+		bool shared = i < request->blocks.shared_count;
 
-		snprintf(longer, sizeof(longer), "%u%s%.200s", block, i ? " " : "", text);
+		snprintf(longer, sizeof(longer), "%u%s%.200s",
+			 shared ? request->blocks.shared[i] : own, *text ? " " : "", text);
+		if (!shared)
+			own = scheduler.pool.previous[own];
 		strcpy(text, longer);
 	}
 	ck_assert_str_eq(text, expected);
@@ -324,7 +328,7 @@ START_TEST(idle_groups_are_parked_and_come_back_one_by_one)
 	struct kv_pool pool;
 	u32 i;
 
-	ck_assert_int_eq(kv_pool_init(&pool, 130), 0);
+	ck_assert_int_eq(kv_pool_init(&pool, 130, false), 0);
 	ck_assert(kv_pool_grow(&pool, &a, 1)); /* block 1 */
 	ck_assert_uint_eq(kv_pool_take_group(&pool), 2);
 	ck_assert_uint_eq(pool.free_count, 126); /* neither here nor there */
@@ -386,6 +390,170 @@ START_TEST(masks_follow_the_blocks_in_use)
 }
 END_TEST
 
+/* Prefix caching */
+
+static u64 keys[REQUESTS_MAX][128];
+static u32 shared[REQUESTS_MAX][128];
+
+static void start_caching(u32 blocks)
+{
+	struct llm_scheduler_config config = {
+		.block_count = blocks + 1,
+		.block_tokens = 4,
+		.max_batched_tokens = 64,
+		.max_sequences = 8,
+		.max_model_len = 128,
+		.prefix_caching = true,
+	};
+
+	ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
+}
+
+/* A request whose prompt has full blocks with these keys, a letter each. */
+static struct llm_request *add_keyed(u32 index, u32 prompt, u32 target, const char *letters)
+{
+	struct llm_request *request = add(index, prompt, target);
+
+	ck_assert_uint_eq(strlen(letters), prompt / 4);
+	/* Keys are spread over 64 bits, as real ones are. */
+	for (u32 i = 0; letters[i]; i++)
+		keys[index][i] = (u64)letters[i] * 0x9e3779b97f4a7c15ull;
+	request->keys = keys[index];
+	request->key_count = prompt / 4;
+	request->blocks.shared = shared[index];
+	return request;
+}
+
+/*
+ * B has A's first two blocks; its third differs, and its tail is no full block. C has all of
+ * A's prompt, and computes its last block again, since a step needs a token to compute.
+ */
+START_TEST(a_prompt_begins_with_the_blocks_of_an_earlier_one)
+{
+	struct llm_request *b, *c;
+	struct llm_step step;
+
+	start_caching(9);
+	add_keyed(0, 12, 1, "xyz");
+	expect_step("12+0/1: A12");
+	b = add_keyed(1, 14, 1, "xyw");
+	step = expect_step("6+0/1: B6");
+	/* Each of the 6 tokens sees the 8 that were cached, and those before it. */
+	ck_assert_uint_eq(step.attention_pairs, 6 * 8 + 21);
+	ck_assert_uint_eq(step.kv_tokens_read, 14);
+	ck_assert_uint_eq(b->cached, 8);
+	c = add_keyed(2, 12, 2, "xyz");
+	llm_scheduler_schedule(&scheduler, &step);
+	ck_assert_uint_eq(step.prefill_tokens, 4);
+	/* Blocks 4 and 5 were B's own; 6 is the head of the queue, as 3 is still z. */
+	expect_blocks(c, "1 2 6");
+	llm_scheduler_complete(&scheduler);
+	expect_step("0+1/1: C1");
+	ck_assert_uint_eq(scheduler.pool.free_count, 9);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* B comes beside A in one step and shares its blocks, which stay B's when A ends. */
+START_TEST(running_requests_share_blocks)
+{
+	struct llm_request *b;
+	struct llm_step step;
+
+	start_caching(6);
+	add_keyed(0, 9, 1, "xy");
+	b = add_keyed(1, 9, 3, "xy");
+	llm_scheduler_schedule(&scheduler, &step);
+	ck_assert_uint_eq(step.prefill_tokens, 9 + 1);
+	expect_blocks(b, "1 2 4");
+	ck_assert_uint_eq(scheduler.pool.free_count, 2);
+	ck_assert_uint_eq(scheduler.pool.prefix.users[1], 2);
+	llm_scheduler_complete(&scheduler);
+	ck_assert_uint_eq(scheduler.pool.free_count, 3); /* A's third */
+	ck_assert_uint_eq(scheduler.pool.prefix.users[1], 1);
+	ck_assert_uint_eq(scheduler.pool.masks[0], 0x7); /* blocks 1 to 4 */
+	expect_step("0+1/1: B1");
+	expect_step("0+1/1: B1");
+	ck_assert_uint_eq(scheduler.pool.free_count, 6);
+	ck_assert_uint_eq(scheduler.pool.masks[0], 0);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/*
+ * A frees its blocks from the last one on: 3, 2, 1. So new content takes the end of the prefix
+ * first, and x is found the longest.
+ */
+START_TEST(free_blocks_lose_the_end_of_a_prefix_first)
+{
+	start_caching(4);
+	add_keyed(0, 12, 1, "xyz");
+	expect_step("12+0/1: A12");
+	add_keyed(1, 11, 1, "ab"); /* 4, 3, 2 */
+	expect_step("11+0/1: B11");
+	add_keyed(2, 12, 1, "xyz");
+	expect_step("8+0/1: C8");
+	ck_assert_uint_eq(requests[2].cached, 4);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/*
+ * Three blocks are free, and two of them hold B's prefix. B needs both and two more, so it
+ * waits, and leaves the queue as it is.
+ */
+START_TEST(cached_blocks_that_are_free_count_as_taken)
+{
+	start_caching(5);
+	add_keyed(0, 8, 1, "xy");
+	expect_step("8+0/1: A8"); /* blocks 1 and 2; then the queue is 3 4 5 2 1 */
+	add_keyed(1, 5, 3, "a");  /* 3 and 4 */
+	expect_step("5+0/1: B5");
+	add_keyed(2, 16, 1, "xycd"); /* 1 and 2, and two more of 5 */
+	expect_step("0+1/1: B1");
+	ck_assert_uint_eq(scheduler.pool.queue_next[0], 5);
+	ck_assert_uint_eq(scheduler.pool.queue_next[5], 2);
+	expect_step("0+1/1: B1");
+	expect_step("8+0/1: C8");
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* B is preempted by A's growth. It finds its first block again; A has taken the others. */
+START_TEST(a_preempted_request_finds_what_is_left_of_its_prompt)
+{
+	start_caching(4);
+	add_keyed(0, 4, 6, "a");  /* 1 */
+	add_keyed(1, 9, 2, "xy"); /* 2 3 4 */
+	expect_step("13+0/2: A4 B9");
+	/* A needs a block: B gives 4, 3, 2 back, and A takes 4. */
+	expect_step("0+1/1: A1");
+	ck_assert_uint_eq(requests[1].preemptions, 1);
+	/* 10 tokens of B need 3 blocks, and 2 are free. A's ninth token takes 3, which was y. */
+	for (int i = 0; i < 4; i++)
+		expect_step("0+1/1: A1");
+	/* B's first 4 tokens are there, 6 are computed. That ends it. */
+	expect_step("6+0/1: B6");
+	ck_assert_uint_eq(requests[1].cached, 0);
+	ck_assert_int_eq(requests[1].state, LLM_FINISHED);
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
+/* A group that is given back is forgotten: its memory is gone. */
+START_TEST(a_group_that_is_given_back_is_forgotten)
+{
+	start_caching(127);
+	add_keyed(0, 8, 1, "xy");
+	expect_step("8+0/1: A8");
+	ck_assert_uint_eq(kv_pool_take_group(&scheduler.pool), 0);
+	kv_pool_park_group(&scheduler.pool, 0);
+	add_keyed(1, 8, 1, "xy");
+	expect_step("8+0/1: B8");
+	llm_scheduler_destroy(&scheduler);
+}
+END_TEST
+
 /* 16 tokens of 114,688 B: 64 blocks of 1.75 MiB are 56 chunks. */
 START_TEST(chunks_of_a_group_are_rounded_up)
 {
@@ -427,10 +595,10 @@ static void *failing_alloc(size_t bytes)
 START_TEST(running_out_of_memory_at_the_start_is_an_error)
 {
 	static const struct gvm_port_alloc_hook hook = { failing_alloc, free };
-	struct llm_scheduler_config config = { 8, 4, 16, 4, 64 };
+	struct llm_scheduler_config config = { 8, 4, 16, 4, 64, true };
 
 	gvm_port_alloc_hook = &hook;
-	for (failing = 0; failing < 8; failing++) {
+	for (failing = 0; failing < 13; failing++) {
 		allocations = 0;
 		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), -ENOMEM);
 	}
@@ -452,28 +620,40 @@ static u32 dice(u32 sides)
 	return (u32)(seed % sides);
 }
 
-/* Every block is free or has one owner; masks and bits agree with who owns what. */
+/*
+ * Every block is free or has owners, one unless it is shared; masks and bits agree with who owns
+ * what.
+ */
 static void check_pool(void)
 {
 	struct kv_pool *pool = &scheduler.pool;
-	u8 owners[256] = { 0 };
-	u32 i, n, block;
+	u8 owners[256] = { 0 }, queued[256] = { 0 };
+	u32 i, n, block, own;
 
 	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
-	for (i = 0; i < pool->free_count - pool->parked_blocks; i++)
-		owners[pool->queue[(pool->first + i) % pool->block_count]]++;
+	for (block = pool->queue_next[0]; block; block = pool->queue_next[block])
+		queued[block]++;
 	for (i = 0; i < REQUESTS_MAX; i++) {
-		block = requests[i].blocks.newest;
-		GVM_ASSERT(requests[i].state == LLM_RUNNING || !requests[i].blocks.count);
-		for (n = 0; n < requests[i].blocks.count; n++, block = pool->previous[block]) {
+		const struct kv_blocks *blocks = &requests[i].blocks;
+
+		own = blocks->newest;
+		GVM_ASSERT(requests[i].state == LLM_RUNNING || !blocks->count);
+		for (n = blocks->count; n--;) {
+			block = n < blocks->shared_count ? blocks->shared[n] : own;
+			if (block == own)
+				own = pool->previous[own];
 			owners[block]++;
 			GVM_ASSERT(pool->used[block / 64] & 1ull << block % 64);
 			GVM_ASSERT(pool->masks[block / 64] & 1u << block % 64 / 2);
 		}
 	}
-	GVM_ASSERT(owners[0] == 0);
-	for (block = 1; block < pool->block_count; block++)
-		GVM_ASSERT(owners[block] == 1);
+	GVM_ASSERT(queued[0] + owners[0] == 0);
+	for (block = 1; block < pool->block_count; block++) {
+		GVM_ASSERT(queued[block] == !owners[block]);
+		GVM_ASSERT(owners[block] == (scheduler.config.prefix_caching ?
+						     pool->prefix.users[block] :
+						     !queued[block]));
+	}
 	for (u32 group = 0; group < pool->group_count; group++)
 		GVM_ASSERT((pool->present[group / 64] >> group % 64 & 1) ==
 			   (pool->masks[group] != 0));
@@ -533,6 +713,14 @@ static void random_arrivals(u32 *open)
 			continue;
 		*request = (struct llm_request){ .prompt_tokens = 1 + dice(80),
 						 .target_tokens = 1 + dice(60) };
+		/* Two families of prompts that begin alike. */
+		request->keys = keys[i];
+		request->blocks.shared = shared[i];
+		if (scheduler.config.prefix_caching)
+			request->key_count =
+				request->prompt_tokens / scheduler.config.block_tokens;
+		for (u32 n = 0, family = dice(2); n < request->key_count; n++)
+			keys[i][n] = (n * 2 + family + 1) * 0x9e3779b97f4a7c15ull;
 		if (!llm_scheduler_add(&scheduler, request))
 			++*open;
 	}
@@ -572,13 +760,20 @@ static void random_abort(u32 *open)
 	--*open;
 }
 
-static void random_world(void)
+static void random_world(bool caching)
 {
+	struct llm_scheduler_config config;
 	u32 open = 0;
 	u32 steps;
 
 	memset(requests, 0, sizeof(requests));
 	start(8 + dice(120), 1 + dice(16), 8 + dice(56), 1 + dice(8), 32 + dice(96));
+	if (caching) {
+		config = scheduler.config;
+		config.prefix_caching = true;
+		llm_scheduler_destroy(&scheduler);
+		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
+	}
 	for (steps = 0; steps < 400; steps++) {
 		random_arrivals(&open);
 		if (!dice(50))
@@ -604,7 +799,7 @@ START_TEST(no_block_is_lost_and_everybody_finishes_under_random_load)
 	seed = text ? strtoull(text, NULL, 0) : 20240607;
 	printf("TEST_SEED=%llu\n", seed);
 	for (round = 0; round < 200; round++) {
-		random_world();
+		random_world(round & 1);
 		preemptions += scheduler.preemptions;
 	}
 	ck_assert_uint_gt(preemptions, 1000); /* or it was no load */
@@ -618,6 +813,11 @@ TEST_MAIN("llm_scheduler", a_long_prompt_is_computed_in_chunks,
 	  the_last_request_is_preempted_and_computed_again, a_step_that_preempts_admits_nobody,
 	  requests_that_never_fit_are_rejected, an_answer_ends_at_the_models_length,
 	  blocks_are_reused_least_recently_freed_first, masks_follow_the_blocks_in_use,
+	  a_prompt_begins_with_the_blocks_of_an_earlier_one, running_requests_share_blocks,
+	  free_blocks_lose_the_end_of_a_prefix_first,
+	  cached_blocks_that_are_free_count_as_taken,
+	  a_preempted_request_finds_what_is_left_of_its_prompt,
+	  a_group_that_is_given_back_is_forgotten,
 	  idle_groups_are_parked_and_come_back_one_by_one, chunks_of_a_group_are_rounded_up,
 	  aborted_requests_leave_no_trace, running_out_of_memory_at_the_start_is_an_error,
 	  no_block_is_lost_and_everybody_finishes_under_random_load)

@@ -303,6 +303,31 @@ START_TEST(a_client_holds_so_many_requests_open)
 END_TEST
 
 /*
+ * The second prompt shares the first 16 of its 20 tokens with the first one: it computes 4
+ * tokens, for which it reads 20. Products 1000 > 4 * 100, context 20 * 10 * 2 > 74 pairs * 2,
+ * and 50: 1450 instead of 2470.
+ */
+START_TEST(a_cached_prefix_is_not_computed_again)
+{
+	static u64 hashes[] = { 1, 2, 1, 3 };
+
+	init_llm();
+	llm.prefix_caching = true;
+	trace.hashes = hashes;
+	trace.hash_tokens = 16;
+	arrive(0, 20, 1);
+	arrive(MS, 20, 1);
+	arrivals[1].first_hash = 2;
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470, 2470);
+	expect_record(1, APP_COMPLETED, ZERO + MS, 1450, 1450);
+	ck_assert_uint_eq(app_log.records[0].cached_tokens, 0);
+	ck_assert_uint_eq(app_log.records[1].cached_tokens, 16);
+	ck_assert(app_log.has_prefix_cache);
+}
+END_TEST
+
+/*
  * Two users; the trace's dates play no part. The first step computes both prompts: 40 tokens of
  * 100, 420 pairs of 2, and 50 before it: 4890. The first user thinks for 1000 and asks again at
  * 5890. The other one's answer ends at 4890 + 50 + 1000 + 21 * 10 * 2 = 6360. It asks the last
@@ -617,6 +642,7 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  without_fp8_products_take_the_time_of_bf16, a_decode_beside_prefill_takes_a_tile,
 	  requests_share_steps, arrivals_are_replayed_at_their_dates,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
+	  a_cached_prefix_is_not_computed_again,
 	  users_of_a_closed_loop_wait_think_and_ask_again,
 	  a_request_that_fails_at_once_frees_its_user, users_of_a_closed_loop_stop,
 	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,

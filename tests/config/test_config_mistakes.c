@@ -187,7 +187,8 @@ START_TEST(unknown_keys_are_named)
 		"profile, pressure, model, quantization, weights, embeddings, expert_weights, "
 		"experts, experts_per_token, kv_bytes_per_token, workspace, "
 		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
-		"max_model_len, flops_per_token, head_flops, traffic_per_token, "
+		"max_model_len, prefix_caching, flops_per_token, head_flops, "
+		"traffic_per_token, "
 		"attention_flops, attention_tile, efficiency, attention_efficiency, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
 		"kernel_launch, graph_tokens, boot, slo_ttft, slo_itl, trace, client");
