@@ -28,6 +28,8 @@ struct cuda_library {
 	 */
 	void (*busy)(struct cuda_context *context);
 	void (*idle)(struct cuda_context *context);
+	/* A context submits kernels: the library may change when they are launched. May be NULL. */
+	void (*launch)(struct cuda_context *context, struct fifo_burst *burst);
 };
 
 #endif

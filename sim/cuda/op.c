@@ -204,6 +204,8 @@ void cuda_op_call(struct cuda_op *op)
 		library->busy(context);
 	context->unstarted++;
 	may_start = op_may_start(op, !before, before && before->open);
+	if (op->kind == CUDA_OP_BURST && library && library->launch)
+		library->launch(context, &op->burst);
 	if (op->kind == CUDA_OP_BURST) {
 		op->burst.on_end = burst_on_end;
 		op->burst.waits = !may_start;

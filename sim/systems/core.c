@@ -58,9 +58,8 @@ bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys, const cha
 	return sim_system_core_takes(control_file, "compute.");
 }
 
-/* The priority of a container in the scenario; 0 is the most important. */
-static unsigned long container_priority(const struct config *config,
-					const struct cfg_container *container)
+unsigned long sim_system_priority(const struct config *config,
+				  const struct cfg_container *container)
 {
 	for (size_t i = 0; i < container->control_count; i++) {
 		const struct cfg_control *control = &container->controls[i];
@@ -73,14 +72,14 @@ static unsigned long container_priority(const struct config *config,
 
 bool sim_system_is_first(const struct config *config, const struct cfg_container *container)
 {
-	unsigned long own = container_priority(config, container);
+	unsigned long own = sim_system_priority(config, container);
 	size_t gpu = config_gpu_index(config, container);
 
 	for (size_t i = 0; i < config->container_count; i++) {
 		const struct cfg_container *other = &config->containers[i];
 
 		if (other->enabled && config_gpu_index(config, other) == gpu &&
-		    container_priority(config, other) < own)
+		    sim_system_priority(config, other) < own)
 			return false;
 	}
 	return true;

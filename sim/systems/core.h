@@ -56,9 +56,13 @@ bool sim_system_scheduler_takes(const struct sim_scheduler_keys *keys,
 #define SIM_PRIORITY_FILE "compute.priority"
 
 /*
- * For systems with two classes: has no container on its GPU a more important compute.priority at
- * the start? One without a priority counts with that of the default timeslice.
+ * The compute.priority of a container at the start; 0 is the most important. One without a
+ * priority counts with that of the default timeslice.
  */
+unsigned long sim_system_priority(const struct config *config,
+				  const struct cfg_container *container);
+
+/* For systems with two classes: has no container on its GPU a more important priority? */
 bool sim_system_is_first(const struct config *config, const struct cfg_container *container);
 
 /* Does the core have this control file, writable, and with a name that starts with @prefix? */

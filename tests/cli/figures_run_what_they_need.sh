@@ -86,10 +86,10 @@ grep -q "^client_itl_ms.p99,+SwapOpt,,,ms,[0-9.]*,117.7521," first/ablation.csv 
 
 # Every system, in the same order.
 for figure in isolation compute; do
-	cycle "$figure" 5
+	cycle "$figure" 7
 	for panel in client_ttft_ms.p50 client_ttft_ms.p99 client_itl_ms.p50 client_itl_ms.p99 throughput; do
 		[ "$(cut -d, -f1,2 first/$figure.csv | grep "^$panel," | tr '\n' ' ')" = \
-			"$panel,exclusive $panel,stock $panel,gpreempt $panel,gvm $panel,ghost " ] ||
+			"$panel,exclusive $panel,stock $panel,gpreempt $panel,tgs $panel,xsched $panel,gvm $panel,ghost " ] ||
 			fail "$figure: $panel: $(cat first/$figure.csv)"
 	done
 	grep -q "^throughput,exclusive,,,x,1,1,1,,,0$" first/$figure.csv || fail "$figure: exclusive is not 1"
