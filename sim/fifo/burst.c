@@ -20,7 +20,7 @@ u64 burst_work_ns(const struct fifo_burst *burst)
 /* How many of its kernels may be launched. */
 static u64 burst_allowed(const struct fifo_burst *burst)
 {
-	return burst->kernels - burst->held;
+	return burst->kernels - burst->withheld;
 }
 
 /*

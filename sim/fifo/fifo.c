@@ -188,13 +188,13 @@ static void tsg_add_work(struct fifo_tsg *tsg, bool idle)
 }
 
 /* Hold those kernels of a burst that may not be launched and have not begun. */
-static void burst_hold(struct fifo_burst *burst, u64 allowed)
+static void burst_withhold(struct fifo_burst *burst, u64 allowed)
 {
 	u64 begun = (burst->done_ns + (burst->done_ppm != 0) + burst->kernel_ns - 1) /
 		    burst->kernel_ns;
 	u64 own = allowed > burst->ordinal ? allowed - burst->ordinal : 0;
 
-	burst->held = (u32)(burst->kernels - min((u64)burst->kernels, max(own, begun)));
+	burst->withheld = (u32)(burst->kernels - min((u64)burst->kernels, max(own, begun)));
 }
 
 void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
@@ -219,7 +219,7 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
 	burst->ordinal = tsg->submitted;
 	tsg->submitted += burst->kernels;
-	burst_hold(burst, tsg->allowed);
+	burst_withhold(burst, tsg->allowed);
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
 	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
@@ -277,13 +277,13 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
 	tsg->allowed = kernels;
 	for (burst = tsg_burst_from(tsg, 0); burst;
 	     burst = tsg_burst_from(tsg, burst->ordinal + 1)) {
-		u64 launching = (burst->kernels - burst->held) * burst->launch_ns;
+		u64 launching = (burst->kernels - burst->withheld) * burst->launch_ns;
 		u64 launched_ns = burst->launch_start_ns + launching;
 
-		if (host_waits && burst->held && launched_ns < eng_now())
+		if (host_waits && burst->withheld && launched_ns < eng_now())
 			burst->launch_start_ns = eng_now() - launching;
 		burst->launch_start_ns = max(burst->launch_start_ns, free_ns);
-		burst_hold(burst, kernels);
+		burst_withhold(burst, kernels);
 		if (host_waits)
 			free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
 	}
@@ -291,16 +291,16 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
 	tsg_add_work(tsg, idle);
 }
 
-u64 fifo_held_since(struct fifo_tsg *tsg)
+u64 fifo_withheld_since(struct fifo_tsg *tsg)
 {
 	struct fifo_burst *burst = tsg_burst_from(tsg, 0);
 	u64 date;
 
-	while (burst && !burst->held)
+	while (burst && !burst->withheld)
 		burst = tsg_burst_from(tsg, burst->ordinal + 1);
 	if (!burst)
 		return ENG_NEVER;
-	date = burst->launch_start_ns + (burst->kernels - burst->held) * burst->launch_ns;
+	date = burst->launch_start_ns + (burst->kernels - burst->withheld) * burst->launch_ns;
 	return date <= eng_now() ? date : ENG_NEVER;
 }
 

@@ -146,15 +146,15 @@ void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
 /*
  * The kernels of a TSG that may be launched, of all that were ever submitted to it, in the order
  * of their submission. The first @kernels may; FIFO_ALLOW_ALL is the state at the start. A kernel
- * that has begun always may. The others are held: a burst runs dry before them, also if they were
- * launched already. @host_waits: the host thread stands still before a held kernel, so that
+ * that has begun always may. The others are withheld: a burst runs dry before them, also if they were
+ * launched already. @host_waits: the host thread stands still before a withheld kernel, so that
  * later ones are launched one after the other from now on. Without it the host went on: kernels
  * that may be launched now are there at once.
  */
 void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits);
 
-/* Since when the host thread stands before a held kernel; ENG_NEVER: it does not. */
-u64 fifo_held_since(struct fifo_tsg *tsg);
+/* Since when the host thread stands before a withheld kernel; ENG_NEVER: it does not. */
+u64 fifo_withheld_since(struct fifo_tsg *tsg);
 
 /* Blocking: wait for a burst. 0, -EIO (the TSG died) or -EINTR (the burst is still queued). */
 int fifo_wait(struct fifo_burst *burst);

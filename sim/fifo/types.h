@@ -42,8 +42,8 @@ struct fifo_burst {
 	struct gmmu_walk walk;	 /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	 /* kernel i is there at launch_start + (i + 1) * launch_ns */
 	u64 ordinal;		 /* kernels that were submitted to its TSG before it */
-	u32 held;    /* of its kernels, the last ones, that may not be launched; fifo_allow() */
-	u64 done_ns; /* GPU time executed, in whole ns; at most kernels * kernel_ns */
+	u32 withheld; /* of its kernels, the last ones, that may not be launched; fifo_allow() */
+	u64 done_ns;  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
 	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
 	u32 speed_ppm;		   /* its present speed; 0 is full speed */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */

@@ -23,7 +23,7 @@
  *
  * The high-priority container is the one with the most important compute.priority. As in the
  * public code a GPU has one pair. Of several important containers the first that launches is
- * counted, and of the others the first that launches is held; the rest have no limit.
+ * counted, and of the others the first that launches is withheld; the rest have no limit.
  *
  * Kernels of both run in turns of the hardware: the public code runs its containers without MPS.
  * The GVM paper says that TGS builds on MPS; containers with one mps.server do (sim/systems/mps.c).
@@ -132,7 +132,7 @@ static void low_notice(struct tgs_process *low)
 
 	if (!low->tgs->connected)
 		return;
-	since = fifo_held_since(process_tsg(low));
+	since = fifo_withheld_since(process_tsg(low));
 	if (since == ENG_NEVER) {
 		low_allow(low);
 		return;

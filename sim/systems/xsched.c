@@ -48,9 +48,10 @@
  *
  * How it differs from XSched
  *
- *   1. An XQueue is ready for as long as its context has work, gaps between launches included.
- *      In the public code the buffer of an eager server is empty between two kernels, and the
- *      XQueue is idle whenever that lasts longer than system.sync: a message for each kernel.
+ *   1. An XQueue is ready from the first launch of a burst (such as a step of a server) to its
+ *      end, gaps between its launches included. In the public code the buffer of an eager server is
+ *      empty between two kernels, and the XQueue is idle whenever that lasts longer than
+ *      system.sync: a message for each kernel, in place of one for each step.
  *   2. A context has one XQueue, with all its streams, and its default stream is in it. The
  *      public code leaves that one out (above).
  *   3. A process has one message under way at a time; what changed meanwhile goes with the next.
@@ -98,7 +99,8 @@ struct xqueue {
 	struct cuda_context *context; /* NULL: it has none, or not any more */
 	unsigned long priority;	      /* 0 is the most important */
 	bool ready;
-	struct eng_timer idle; /* the worker finds out that all has ended */
+	struct eng_timer enqueue; /* the first command comes */
+	struct eng_timer idle;	  /* the worker finds out that all has ended */
 	/* A message to the server, while its timer is set. */
 	struct eng_timer message;
 	bool message_ready;
@@ -216,6 +218,15 @@ static void message_fire(struct eng_timer *timer)
 	xqueue_tell(queue);
 }
 
+static void enqueue_fire(struct eng_timer *timer)
+{
+	struct xqueue *queue = container_of(timer, struct xqueue, enqueue);
+
+	eng_timer_cancel(&queue->idle);
+	queue->ready = true;
+	xqueue_tell(queue);
+}
+
 static void idle_fire(struct eng_timer *timer)
 {
 	struct xqueue *queue = container_of(timer, struct xqueue, idle);
@@ -226,6 +237,7 @@ static void idle_fire(struct eng_timer *timer)
 
 static void xqueue_stop(struct xqueue *queue)
 {
+	eng_timer_cancel(&queue->enqueue);
 	eng_timer_cancel(&queue->idle);
 	eng_timer_cancel(&queue->message);
 	eng_timer_cancel(&queue->operation);
@@ -274,6 +286,7 @@ static void xsched_attach(struct cuda_context *context, const struct cfg_contain
 		.xsched = xsched,
 		.context = context,
 		.priority = sim_system_priority(xsched->config, container),
+		.enqueue.fire = enqueue_fire,
 		.idle.fire = idle_fire,
 		.message.fire = message_fire,
 		.operation.fire = operation_fire,
@@ -298,11 +311,8 @@ static void xsched_busy(struct cuda_context *context)
 {
 	struct xqueue *queue = context->library_data;
 
-	if (!queue)
-		return;
-	eng_timer_cancel(&queue->idle);
-	queue->ready = true;
-	xqueue_tell(queue);
+	if (queue)
+		eng_timer_set(&queue->enqueue, eng_now());
 }
 
 static void xsched_idle(struct cuda_context *context)
@@ -314,17 +324,23 @@ static void xsched_idle(struct cuda_context *context)
 }
 
 /*
+ * The first command comes when the host thread has launched it.
+ *
  * The commands in flight behind an event last for (threshold - batch) kernels. If the worker
  * wakes up later than that, the GPU has waited, once for each batch.
  */
 static void xsched_launch(struct cuda_context *context, struct fifo_burst *burst)
 {
-	const struct xqueue *queue = context->library_data;
+	struct xqueue *queue = context->library_data;
 	const struct xsched_keys *keys;
 	u64 ahead_ns;
 
 	if (!queue)
 		return;
+	if (queue->enqueue.set)
+		eng_timer_set(&queue->enqueue,
+			      max((u64)eng_now_busy(), xqueue_tsg(queue)->launch_end_ns) +
+				      burst->launch_ns);
 	keys = queue->xsched->keys;
 	ahead_ns = (keys->threshold - keys->batch) * burst->kernel_ns;
 	if (keys->sync > ahead_ns)

@@ -19,10 +19,9 @@ isolation,client_ttft_ms.p99,tgs,0.03,2.5
 isolation,client_itl_ms.p50,tgs,0.4,2
 isolation,client_itl_ms.p99,tgs,0.4,2
 isolation,throughput,tgs,0.15,2
-isolation,client_ttft_ms.p50,xsched,0.002,5
-isolation,client_ttft_ms.p99,xsched,0.05,2.5
-isolation,client_itl_ms.p50,xsched,0.35,2
-isolation,client_itl_ms.p99,xsched,0.15,2
+isolation,client_ttft_ms.p50,xsched,0.3,2
+isolation,client_ttft_ms.p99,xsched,0.5,2
+isolation,client_itl_ms.p99,xsched,0.25,2
 compute,light_progress,gvm,0.75,1.25
 END
 
@@ -33,20 +32,10 @@ isolation,client_ttft_ms.p99,gpreempt,gvm
 isolation,client_itl_ms.p50,gpreempt,gvm
 isolation,client_itl_ms.p99,gpreempt,gvm
 isolation,client_ttft_ms.p50,stock,xsched
-isolation,client_ttft_ms.p50,gpreempt,xsched
-isolation,client_ttft_ms.p50,tgs,xsched
-isolation,client_ttft_ms.p50,xsched,gvm
-isolation,client_ttft_ms.p99,gpreempt,xsched
+isolation,client_ttft_ms.p99,tgs,xsched
 isolation,client_ttft_ms.p99,tgs,gvm
-isolation,client_ttft_ms.p99,xsched,gvm
-isolation,client_itl_ms.p50,gpreempt,xsched
 isolation,client_itl_ms.p50,tgs,gvm
-isolation,client_itl_ms.p50,xsched,gvm
 isolation,client_itl_ms.p99,gpreempt,tgs
-isolation,client_itl_ms.p99,exclusive,xsched
-isolation,client_itl_ms.p99,gpreempt,xsched
-isolation,client_itl_ms.p99,tgs,xsched
-isolation,client_itl_ms.p99,xsched,gvm
 END
 
 check isolation 30 0.7 1.3

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Launches that are held: schedules worked out by hand and checked to the nanosecond. A context
+ * Launches that are withheld: schedules worked out by hand and checked to the nanosecond. A context
  * switch takes 10, a timeslice 100.
  */
 #include "fifo_world.h"
@@ -50,15 +50,15 @@ static void host_waits(void)
 	fifo_allow(&tsg, 2, true);
 	fifo_submit(&tsg, &a);
 	fifo_submit(&tsg, &b);
-	ck_assert_uint_eq(fifo_held_since(&tsg), ENG_NEVER);
+	ck_assert_uint_eq(fifo_withheld_since(&tsg), ENG_NEVER);
 	eng_sleep_until(300);
-	ck_assert_uint_eq(fifo_held_since(&tsg), 20);
+	ck_assert_uint_eq(fifo_withheld_since(&tsg), 20);
 	expect_launched(2);
 	ck_assert_uint_eq(tsg.busy_ns, 200);
 	fifo_allow(&tsg, 3, true);
-	ck_assert_uint_eq(fifo_held_since(&tsg), ENG_NEVER);
+	ck_assert_uint_eq(fifo_withheld_since(&tsg), ENG_NEVER);
 	eng_sleep_until(500);
-	ck_assert_uint_eq(fifo_held_since(&tsg), 310);
+	ck_assert_uint_eq(fifo_withheld_since(&tsg), 310);
 	expect_launched(3);
 	ck_assert_uint_eq(tsg.busy_ns, 300);
 	/* The last of a is launched until 510, and b's only one after it. */
@@ -96,7 +96,7 @@ END_TEST
 
 /*
  * All four are there when the context is, at 10. At 150 the second is in execution: it runs to
- * its end at 210, the others are held until 400.
+ * its end at 210, the others are withheld until 400.
  */
 static void taken_back(void)
 {
@@ -112,7 +112,7 @@ static void taken_back(void)
 	expect_end(&a, 600);
 }
 
-START_TEST(kernels_that_have_not_begun_can_be_held_again)
+START_TEST(kernels_that_have_not_begun_can_be_withheld_again)
 {
 	simulate(taken_back);
 }
@@ -137,13 +137,13 @@ static void gives_way(void)
 	ck_assert_uint_eq(fifo.switches, 3);
 }
 
-START_TEST(a_context_whose_launches_are_held_gives_way)
+START_TEST(a_context_whose_launches_are_withheld_gives_way)
 {
 	simulate(gives_way);
 }
 END_TEST
 
-/* Held kernels die with their context, and were never launched. */
+/* Withheld kernels die with their context, and were never launched. */
 static void dies(void)
 {
 	struct fifo_burst a = kernels(3, 100, 0);
@@ -154,10 +154,10 @@ static void dies(void)
 	fifo_kill(&fifo, tsg.id);
 	ck_assert_int_eq(fifo_wait(&a), -EIO);
 	ck_assert_uint_eq(fifo_ended_kernels(&tsg), 1);
-	ck_assert_uint_eq(fifo_held_since(&tsg), ENG_NEVER);
+	ck_assert_uint_eq(fifo_withheld_since(&tsg), ENG_NEVER);
 }
 
-START_TEST(held_kernels_die_with_their_context)
+START_TEST(withheld_kernels_die_with_their_context)
 {
 	simulate(dies);
 }
@@ -165,5 +165,6 @@ END_TEST
 
 TEST_MAIN("allow", a_host_that_waits_launches_the_rest_from_then_on,
 	  a_host_that_goes_on_has_launched_them_meanwhile,
-	  kernels_that_have_not_begun_can_be_held_again,
-	  a_context_whose_launches_are_held_gives_way, held_kernels_die_with_their_context)
+	  kernels_that_have_not_begun_can_be_withheld_again,
+	  a_context_whose_launches_are_withheld_gives_way,
+	  withheld_kernels_die_with_their_context)

@@ -36,7 +36,7 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 	u64 ends[64];
 	u64 first = burst->done_ns / burst->kernel_ns;
 
-	u64 allowed = burst->kernels - burst->held;
+	u64 allowed = burst->kernels - burst->withheld;
 
 	brute_force(burst, from, ends);
 	for (u64 i = first; i < allowed; i++) {
@@ -85,9 +85,9 @@ START_TEST(closed_forms_agree_with_a_kernel_by_kernel_simulation)
 		};
 
 		burst.done_ns = (u64)rand() % burst_work_ns(&burst);
-		/* In every other round some of the kernels that have not begun are held. */
+		/* In every other round some of the kernels that have not begun are withheld. */
 		if (round % 2)
-			burst.held =
+			burst.withheld =
 				(u32)rand() % (burst.kernels + 1 -
 					       (u32)((burst.done_ns + burst.kernel_ns - 1) /
 						     burst.kernel_ns));

@@ -185,7 +185,7 @@ START_TEST(one_kernel_a_window_is_launched_while_the_highest_rate_is_measured)
 }
 END_TEST
 
-/* Two of the same priority are both high-priority: nothing is held. */
+/* Two of the same priority are both high-priority: nothing is withheld. */
 static void equal_first(void)
 {
 	library_launch(0, 1000, 10 * US, 100 * US);
@@ -207,7 +207,7 @@ START_TEST(containers_of_one_priority_hold_each_other_up_by_nothing)
 }
 END_TEST
 
-/* However long it is held, each window launches a kernel: no starvation. */
+/* However long it is withheld, each window launches a kernel: no starvation. */
 static void busy_high(void)
 {
 	library_launch(0, 400000, 90 * US, 100 * US);
