@@ -40,6 +40,18 @@ static bool softgpu_method(struct softgpu_channel *channel, u32 header, u32 data
 	return true;
 }
 
+void softgpu_lose(struct softgpu *gpu)
+{
+	struct softgpu_channel *channel;
+
+	pr_err("softgpu: the GPU is lost\n");
+	WRITE_ONCE(gpu->lost, true);
+	list_for_each_entry(channel, &gpu->channels, node)
+		if (!channel->failed)
+			softgpu_channel_fail(channel);
+	softgpu_wake_accesses(gpu);
+}
+
 /* Take the next segment from the ring. Returns false if there is none. */
 static bool softgpu_next_segment(struct softgpu_channel *channel)
 {
@@ -49,6 +61,10 @@ static bool softgpu_next_segment(struct softgpu_channel *channel)
 		return false;
 	if (softgpu_fails(channel->gpu, SOFTGPU_FAIL_CHANNEL)) {
 		softgpu_channel_fail(channel);
+		return false;
+	}
+	if (softgpu_fails(channel->gpu, SOFTGPU_FAIL_LOST)) {
+		softgpu_lose(channel->gpu);
 		return false;
 	}
 	entry = channel->ring[channel->get];
@@ -207,9 +223,11 @@ NV_STATUS nvUvmInterfaceChannelAllocate(const uvmGpuTsgHandle handle,
 	struct softgpu_tsg *tsg = (struct softgpu_tsg *)handle;
 	struct softgpu *gpu = tsg->space->gpu;
 	struct softgpu_channel *channel;
+	NV_STATUS status;
 
-	if (softgpu_fails(gpu, SOFTGPU_FAIL_RM_ALLOC))
-		return NV_ERR_NO_MEMORY;
+	status = softgpu_allocates(gpu, SOFTGPU_FAIL_RM_ALLOC);
+	if (status != NV_OK)
+		return status;
 	channel = kvzalloc(sizeof(*channel), GFP_KERNEL);
 	if (!channel)
 		return NV_ERR_NO_MEMORY;

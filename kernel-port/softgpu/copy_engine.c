@@ -67,6 +67,8 @@ static void softgpu_copy(struct softgpu_channel *channel, u32 launch)
 		from += bytes;
 		to += bytes;
 	}
+	if (event.how & SOFTGPU_FROM_VIDMEM && softgpu_fails(gpu, SOFTGPU_FAIL_ECC))
+		WRITE_ONCE(gpu->ecc_interrupt, 1);
 	gpu->stats.copies++;
 	gpu->stats.copy_bytes[event.how & 3] += event.bytes;
 	if (event.bytes >= PAGE_SIZE)

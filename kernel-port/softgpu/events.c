@@ -49,3 +49,10 @@ bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure)
 	gpu->stats.failures++;
 	return true;
 }
+
+NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure)
+{
+	if (READ_ONCE(gpu->lost))
+		return NV_ERR_GPU_IS_LOST;
+	return softgpu_fails(gpu, failure) ? NV_ERR_NO_MEMORY : NV_OK;
+}

@@ -98,13 +98,14 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 	u64 begin = 0;
 	u64 end = U64_MAX;
 	bool clear = !(options->flags & UVM_PMA_ALLOCATE_NO_ZERO);
-	NV_STATUS status = NV_OK;
+	NV_STATUS status;
 	u64 done = 0;
 
 	if (!align || page_bytes % SOFTGPU_BIG_PAGE)
 		return NV_ERR_INVALID_ARGUMENT;
-	if (softgpu_fails(gpu, SOFTGPU_FAIL_PMA_ALLOC))
-		return NV_ERR_NO_MEMORY;
+	status = softgpu_allocates(gpu, SOFTGPU_FAIL_PMA_ALLOC);
+	if (status != NV_OK)
+		return status;
 	if (options->flags & UVM_PMA_ALLOCATE_CONTIGUOUS) {
 		pages *= count;
 		count = 1;

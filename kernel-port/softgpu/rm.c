@@ -134,7 +134,13 @@ NV_STATUS nvUvmInterfaceGetFbInfo(uvmGpuDeviceHandle device, UvmGpuFbInfo *ret_i
 
 NV_STATUS nvUvmInterfaceGetEccInfo(uvmGpuDeviceHandle device, UvmGpuEccInfo *ret_info)
 {
+	struct softgpu *gpu = (struct softgpu *)device;
+
 	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->bEccEnabled = NV_TRUE;
+	ret_info->eccMask = 1;
+	ret_info->eccReadLocation = &gpu->ecc_interrupt;
+	ret_info->eccErrorNotifier = &gpu->ecc_error;
 	return NV_OK;
 }
 
@@ -146,8 +152,15 @@ NV_STATUS nvUvmInterfaceGetNvlinkInfo(uvmGpuDeviceHandle device, UvmGpuNvlinkInf
 }
 #endif
 
+/* RM looks what ECC has to say, and tells by the notifier. */
 NV_STATUS nvUvmInterfaceServiceDeviceInterruptsRM(uvmGpuDeviceHandle device)
 {
+	struct softgpu *gpu = (struct softgpu *)device;
+
+	if (READ_ONCE(gpu->lost))
+		return NV_ERR_GPU_IS_LOST;
+	if (xchg(&gpu->ecc_interrupt, 0))
+		WRITE_ONCE(gpu->ecc_error, NV_TRUE);
 	return NV_OK;
 }
 

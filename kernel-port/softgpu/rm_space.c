@@ -48,10 +48,11 @@ void *softgpu_translate(struct softgpu_space *space, u64 va, u64 *bytes)
 static NV_STATUS softgpu_space_create(struct softgpu *gpu, uvmGpuAddressSpaceHandle *ret_space,
 				      UvmGpuAddressSpaceInfo *ret_info)
 {
+	NV_STATUS status = softgpu_allocates(gpu, SOFTGPU_FAIL_RM_ALLOC);
 	struct softgpu_space *space;
 
-	if (softgpu_fails(gpu, SOFTGPU_FAIL_RM_ALLOC))
-		return NV_ERR_NO_MEMORY;
+	if (status != NV_OK)
+		return status;
 	space = kzalloc(sizeof(*space), GFP_KERNEL);
 	if (!space)
 		return NV_ERR_NO_MEMORY;
@@ -164,10 +165,11 @@ static NV_STATUS softgpu_memory_alloc(struct softgpu_space *space, u64 bytes, bo
 				      UvmGpuPointer *ret_va, UvmGpuAllocInfo *info)
 {
 	struct softgpu *gpu = space->gpu;
+	NV_STATUS status = softgpu_allocates(gpu, SOFTGPU_FAIL_RM_ALLOC);
 	struct softgpu_memory *memory;
 
-	if (softgpu_fails(gpu, SOFTGPU_FAIL_RM_ALLOC))
-		return NV_ERR_NO_MEMORY;
+	if (status != NV_OK)
+		return status;
 	memory = kzalloc(sizeof(*memory), GFP_KERNEL);
 	if (!memory)
 		return NV_ERR_NO_MEMORY;

@@ -77,6 +77,12 @@ static void softgpu_run_fault(struct softgpu_run *run, u64 va, u32 type)
 	run->access->faults++;
 }
 
+/* The channel is gone, or the GPU. LOCKING: softgpu.walkers. */
+static bool softgpu_run_is_over(const struct softgpu_run *run)
+{
+	return run->channel->gone || READ_ONCE(run->gpu->lost);
+}
+
 /*
  * Try all accesses of the window. Accesses that fault stay in it. Returns 0, or -ENODEV: the
  * channel is gone.
@@ -95,7 +101,7 @@ static int softgpu_run_window(struct softgpu_run *run)
 		u32 fault;
 
 		down_read(&gpu->walkers);
-		if (run->channel->gone) {
+		if (softgpu_run_is_over(run)) {
 			status = -ENODEV;
 		} else if (softgpu_tlb_translate(run->channel->space, va, run->access->op,
 						 &mapping, &fault)) {
@@ -124,7 +130,7 @@ static int softgpu_run_wait(struct softgpu_run *run, u64 since)
 		return left ? -EINTR : -ETIMEDOUT;
 	run->access->replays++;
 	down_read(&gpu->walkers);
-	if (run->channel->gone) {
+	if (softgpu_run_is_over(run)) {
 		status = -ENODEV;
 	} else {
 		for (u32 i = 0; i < run->waiting; i++) {

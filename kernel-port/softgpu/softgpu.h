@@ -190,6 +190,9 @@ struct softgpu {
 	u32 time0;		    /* registers of the timer */
 	u32 time1;
 	struct softgpu_fault_buffer faults;
+	bool lost;	     /* fell off the bus; softgpu.lock to set */
+	u32 ecc_interrupt;   /* register: ECC has something to say */
+	NvBool ecc_error;    /* RM has seen what */
 	u32 counter_regs[6]; /* of access counters, which never count */
 	u32 counter_packets[256 * 8];
 	struct rw_semaphore uvm_lock;
@@ -227,6 +230,11 @@ bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
 
 /* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
 bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
+
+/*
+ * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if SOFTGPU_FAIL asked for it.
+ */
+NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure);
 
 /* memory.c */
 int softgpu_memory_init(struct softgpu *gpu, u64 bytes);
@@ -285,6 +293,9 @@ int softgpu_channel_engine(void *gpu);
 
 /* host.c: a channel stops, and UVM finds an error in its notifier. LOCKING: softgpu.lock. */
 void softgpu_channel_fail(struct softgpu_channel *channel);
+
+/* channel.c: the GPU is lost. LOCKING: softgpu.lock. */
+void softgpu_lose(struct softgpu *gpu);
 
 /* Run a method of host. Returns false if it has to be tried again: an acquire that waits. */
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);

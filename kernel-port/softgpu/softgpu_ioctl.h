@@ -90,6 +90,13 @@ enum softgpu_failure {
 		1, /* RM has no memory: channels, address spaces, their memory */
 	SOFTGPU_FAIL_INVALIDATE = 2, /* a TLB invalidate has no effect */
 	SOFTGPU_FAIL_CHANNEL = 3, /* a channel of UVM's stops with an error at its next push */
+	/* a copy reads a word of vidmem with an error that ECC cannot correct */
+	SOFTGPU_FAIL_ECC = 4,
+	/*
+	 * The GPU is lost at the next push, for ever: its channels stop, RM gives nothing any more, and
+	 * accesses end with ENODEV.
+	 */
+	SOFTGPU_FAIL_LOST = 5,
 	SOFTGPU_FAILURES,
 };
 

@@ -2,6 +2,8 @@
 /* Failures of the GPU and of RM, and what nvidia-uvm makes of them. */
 #include "softgpu_guest.h"
 
+#include <setjmp.h>
+#include <signal.h>
 #include <sys/mman.h>
 
 #define BYTES (4 * SOFTGPU_MB)
@@ -58,4 +60,84 @@ void test_failures(struct softgpu_tenant *tenant)
 {
 	rm_allocations(tenant);
 	pma_allocations(tenant);
+}
+
+/* A block on the GPU, of words that count from 1. */
+static uint64_t *on_the_gpu(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = softgpu_managed(tenant, BYTES);
+
+	softgpu_touch(tenant, p, BYTES / 8, 8, SOFTGPU_WRITE, 1, 8);
+	guest_check(softgpu_resident(tenant, p) == SOFTGPU_ON_GPU, "memory is on the GPU");
+	return p;
+}
+
+/* UVM has met a fatal error: until it is unloaded it serves nobody, and it can be left. */
+static void is_fatal(struct softgpu_tenant *tenant, uint64_t *p, int expected)
+{
+	struct softgpu_tenant other;
+	int status = softgpu_migrate(tenant, p, BYTES, true);
+
+	guest_check(status == expected, "no migration succeeds any more: %x", status);
+	status = softgpu_attach(&other, 1001);
+	guest_check(status != 0, "no process is taken in: %x", status);
+	softgpu_detach(&other);
+	munmap(p, BYTES);
+}
+
+/* One of UVM's channels stops. RM says so in its notifier. */
+void test_channel_error(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = on_the_gpu(tenant);
+
+	softgpu_fail(SOFTGPU_FAIL_CHANNEL, 0, 1);
+	guest_check(softgpu_migrate(tenant, p, BYTES, false) == NV_ERR_RC_ERROR,
+		    "a migration fails");
+	is_fatal(tenant, p, NV_ERR_RC_ERROR);
+	guest_check(softgpu_stats().channel_errors == 1, "one channel failed");
+}
+
+static sigjmp_buf bus_error;
+
+static void on_bus_error(int signal)
+{
+	siglongjmp(bus_error, signal);
+}
+
+/* Whether the CPU gets SIGBUS when it reads the word. */
+static bool read_is_bus_error(const volatile uint64_t *p)
+{
+	bool got = true;
+
+	signal(SIGBUS, on_bus_error);
+	if (!sigsetjmp(bus_error, 1)) {
+		(void)*p;
+		got = false;
+	}
+	signal(SIGBUS, SIG_DFL);
+	return got;
+}
+
+/* Device memory has lost bits. UVM looks at the notifier before it lets the CPU see them. */
+void test_ecc(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = on_the_gpu(tenant);
+
+	softgpu_fail(SOFTGPU_FAIL_ECC, 0, 1);
+	guest_check(read_is_bus_error(p), "the CPU gets no wrong word, but SIGBUS");
+	is_fatal(tenant, p, NV_ERR_ECC_ERROR);
+	guest_check(softgpu_stats().channel_errors == 0, "no channel failed");
+}
+
+/* The GPU falls off the bus. */
+void test_lost(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = on_the_gpu(tenant);
+
+	softgpu_fail(SOFTGPU_FAIL_LOST, 0, 1);
+	guest_check(softgpu_migrate(tenant, p, BYTES, false) == NV_ERR_RC_ERROR,
+		    "the channels of the GPU have failed");
+	guest_check(softgpu_touch(tenant, p, 1, 8, SOFTGPU_READ, 0, 1).errors == 1,
+		    "no kernel runs on it");
+	is_fatal(tenant, p, NV_ERR_RC_ERROR);
 }

@@ -94,6 +94,9 @@ void test_judge(struct softgpu_tenant *tenant);
 void test_builtin(struct softgpu_tenant *tenant);
 void test_channel(struct softgpu_tenant *tenant);
 void test_failures(struct softgpu_tenant *tenant);
+void test_channel_error(struct softgpu_tenant *tenant);
+void test_ecc(struct softgpu_tenant *tenant);
+void test_lost(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);
 

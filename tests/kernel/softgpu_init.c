@@ -25,6 +25,9 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "channel", "", test_channel },
 	{ "vidmem", "vidmem_mb=40960", test_vidmem },
 	{ "failures", "", test_failures },
+	{ "channelerror", "", test_channel_error },
+	{ "ecc", "", test_ecc },
+	{ "lost", "", test_lost },
 };
 /* clang-format on */
 
@@ -49,12 +52,12 @@ static void run_test(const struct softgpu_test *test)
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return;
 	status = softgpu_attach(&tenant, 1000);
-	if (guest_check(status == 0, "GPU, address space and channel are registered: %x",
-			status))
-		test->run(&tenant);
 	unload_state = 0;
 	guest_check(softgpu_uvm(tenant.fd, UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER, &unload) == 0,
 		    "UVM will say whether it lost memory");
+	if (guest_check(status == 0, "GPU, address space and channel are registered: %x",
+			status))
+		test->run(&tenant);
 	softgpu_detach(&tenant);
 
 	stats = softgpu_stats();
