@@ -17,7 +17,7 @@ help_of() {
 	done
 }
 
-for program in gvmsim gvmcollect; do
+for program in gvmsim gvmcollect gvmd; do
 	page=$source/docs/man/$program.1
 	mandoc -Tlint -Wwarning "$page" || fail "$page: mandoc complains"
 	help_of $program >.help
@@ -71,6 +71,7 @@ offers --skip-bad "$gvmsim" trace import --s
 offers --container "$bin/gvmcollect" sample --c
 offers --slo "$bin/gvmcollect" logs hw --s
 offers logs "$bin/gvmcollect" l
+offers --report "$bin/gvmd" run x --r
 for name in $("$gvmsim" reference --words systems); do
 	offers "$name" "$gvmsim" run x --system "$name"
 done

@@ -37,6 +37,27 @@ compile() {
 		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
 }
 
+# gvmd with its libraries, since it loads plug-ins. It is compiled for any processor: QEMU's is an old one.
+make_gvmd() {
+	"$cc" -std=gnu11 -O1 -Wall -Werror -fno-strict-aliasing -D_GNU_SOURCE -DGVMSIM_VERSION='"guest"' \
+		-I "$source/sim" -I "$source/sim/core/include" -I "$source/sim/engine/port_threads" \
+		-o "$out/root/gvmd" "$source"/sim/gvmd/*.c "$source"/sim/gvmd/host/*.c "$source"/sim/core/*/*.c \
+		"$source/sim/engine/port/alloc.c" "$source/sim/engine/port/common.c" \
+		"$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
+		"$source/sim/engine/port_threads/port_threads.c" "$source/sim/config/units.c" \
+		"$source/sim/engine/error.c" "$source/sim/terminal/command.c" "$source/sim/terminal/manual.c" \
+		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c" -ljansson -ldl -lpthread
+	ldd "$out/root/gvmd" | grep -o '/[^ ]*' | while read -r library; do
+		mkdir -p "$out/root${library%/*}"
+		cp -L "$library" "$out/root$library"
+	done
+	cp -r "$source/tests/kernel/policies" "$out/root/policies"
+	for what in CRASH HANG; do
+		"$cc" -shared -fPIC -D$what -I "$source/sim" "$source/tests/kernel/policies/misbehave.c" \
+			-o "$out/root/policies/$(echo $what | tr '[:upper:]' '[:lower:]').so"
+	done
+}
+
 # The first process, static: the machine has few files beside it and the modules.
 make_initramfs() {
 	rm -rf "$out"
@@ -59,6 +80,7 @@ make_initramfs() {
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/inject.c \
 			"$source"/tests/kernel/fakegpu_*.c "$tools"/fakegpu_lib.c
 		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
+		[ "${GVM_TEST:-policies}" != policies ] || make_gvmd
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
 		compile init "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c

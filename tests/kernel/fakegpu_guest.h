@@ -121,6 +121,7 @@ void test_kill(void);
 void test_containers(void);
 void test_identity(void);
 void test_membership(void);
+void test_policies(void);
 void test_cgroups(void);
 void test_doors(void);
 void test_lockdown(void);

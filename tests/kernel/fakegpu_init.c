@@ -38,6 +38,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "driver", test_driver },
 	{ "reload", test_reload },
 	{ "tool", test_tool },
+	{ "policies", test_policies },
 	{ "injection", test_injection },
 	{ "stress", test_stress },
 };

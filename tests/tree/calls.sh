@@ -19,8 +19,9 @@ symbols() {
 	done | sort -u
 }
 find "$2/CMakeFiles/gvmcollect.dir" -name '*.o' | symbols >"$work/gvmcollect"
-find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
-for program in gvmsim gvmcollect; do
+find "$2/CMakeFiles/gvmd.dir" -name '*.o' | symbols >"$work/gvmd"
+find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/gvmd.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
+for program in gvmsim gvmcollect gvmd; do
 	[ "$(wc -l <"$work/$program")" -gt 500 ] || { echo "$program: too few symbols"; exit 1; }
 done
 
@@ -70,4 +71,5 @@ circles() {
 status=0
 circles "$work/gvmsim" || status=1
 circles "$work/gvmcollect" || status=1
+circles "$work/gvmd" || status=1
 exit $status

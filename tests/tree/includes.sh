@@ -25,7 +25,7 @@ sim/apps sim/systems
 sim/machine
 sim/results
 sim/validate sim/figures
-sim/collect sim/cli
+sim/collect sim/cli sim/gvmd/host
 kernel-port/linux
 kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu
 bench
