@@ -3,6 +3,7 @@
 #include "cuda/cuda.h"
 
 #include "cuda/device.h"
+#include "cuda/library.h"
 #include "cuda/op.h"
 
 void cuda_process_exit(struct cuda_context *context)
@@ -25,6 +26,7 @@ bool cuda_died_of_memory(const struct cuda_context *context)
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory)
 {
+	const struct cuda_library *library = context->device->library;
 	struct gvm_range *range;
 
 	*ret_memory = (struct cuda_memory){ .context = context };
@@ -37,6 +39,8 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	ret_memory->bytes = bytes;
 	ret_memory->chunks = range->block_count;
 	ret_memory->range = range;
+	if (library && library->map_ns)
+		(void)eng_sleep_until(eng_now() + library->map_ns(context, range->block_count));
 	return 0;
 }
 

@@ -28,8 +28,14 @@ struct cuda_library {
 	 */
 	void (*busy)(struct cuda_context *context);
 	void (*idle)(struct cuda_context *context);
-	/* A context submits kernels: the library may change when they are launched. May be NULL. */
+	/* A context submits kernels: the library may change when they are launched.
+	 * This and the next two may be NULL. */
 	void (*launch)(struct cuda_context *context, struct fifo_burst *burst);
+	/* Kernels were submitted; or kernels have ended, and sim/fifo must not be called. */
+	void (*submitted)(struct cuda_context *context);
+	void (*ended)(struct cuda_context *context);
+	/* How long an allocation of @chunks chunks takes the application. May be NULL. */
+	u64 (*map_ns)(struct cuda_context *context, u64 chunks);
 };
 
 #endif

@@ -72,8 +72,17 @@ static void op_end(struct cuda_op *op, int status)
 		library->idle(context);
 }
 
+static void library_ended(struct cuda_context *context)
+{
+	const struct cuda_library *library = context->device->library;
+
+	if (library && library->ended)
+		library->ended(context);
+}
+
 static void burst_on_end(struct fifo_burst *burst)
 {
+	library_ended(container_of(burst, struct cuda_op, burst)->stream->context);
 	op_end(container_of(burst, struct cuda_op, burst), burst->status);
 }
 
@@ -107,10 +116,21 @@ static void copy_on_touched(struct fifo_burst *burst)
 {
 	struct cuda_op *op = container_of(burst, struct cuda_op, burst);
 
+	library_ended(op->stream->context);
 	if (burst->status)
 		op_end(op, burst->status);
 	else
 		copy_move(op);
+}
+
+/* The library sees kernels, and the accesses of a copy that faults. */
+static void op_submit(struct cuda_op *op)
+{
+	const struct cuda_library *library = op->stream->context->device->library;
+
+	fifo_submit_to(op->stream->channel, &op->burst);
+	if (library && library->submitted)
+		library->submitted(op->stream->context);
 }
 
 /* The copy engine's accesses fault like those of a kernel: a burst makes them. */
@@ -126,7 +146,7 @@ static void copy_start(struct cuda_op *op)
 		copy_move(op);
 	} else {
 		op->burst.on_end = copy_on_touched;
-		fifo_submit_to(op->stream->channel, &op->burst);
+		op_submit(op);
 	}
 }
 
@@ -214,7 +234,7 @@ void cuda_op_call(struct cuda_op *op)
 	}
 	op->open = op_is_open(op, !before || before->open);
 	if (op->kind == CUDA_OP_BURST)
-		fifo_submit_to(stream->channel, &op->burst);
+		op_submit(op);
 	else if (may_start)
 		op_start(op);
 }

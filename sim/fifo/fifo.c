@@ -291,6 +291,17 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
 	tsg_add_work(tsg, idle);
 }
 
+bool fifo_next_burst(struct fifo_tsg *tsg, u64 from, u64 *ret_end, u64 *ret_launched_ns)
+{
+	const struct fifo_burst *burst = tsg_burst_from(tsg, from);
+
+	if (!burst)
+		return false;
+	*ret_end = burst->ordinal + burst->kernels;
+	*ret_launched_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+	return true;
+}
+
 u64 fifo_withheld_since(struct fifo_tsg *tsg)
 {
 	struct fifo_burst *burst = tsg_burst_from(tsg, 0);

@@ -153,6 +153,13 @@ void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
  */
 void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits);
 
+/*
+ * The first burst of those that begin with kernel @from or a later one, in the order of
+ * submission: the number of its last kernel, counted from 1, and when that is launched, if the
+ * host thread does not wait. False: there is none.
+ */
+bool fifo_next_burst(struct fifo_tsg *tsg, u64 from, u64 *ret_end, u64 *ret_launched_ns);
+
 /* Since when the host thread stands before a withheld kernel; ENG_NEVER: it does not. */
 u64 fifo_withheld_since(struct fifo_tsg *tsg);
 

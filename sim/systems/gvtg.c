@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvtg: mediated pass-through, as Intel's GVT-g does it (High-level design of GVT-g on ACRN;
+ * drivers/gpu/drm/i915/gvt of Linux). Each container is a virtual machine with a full virtual GPU
+ * and the native driver in it.
+ *
+ * What is frequent goes straight to the hardware: command buffers and memory. What is privileged is
+ * trapped and done by the host: submissions and page tables. The GPU itself cannot be cut up, so
+ * one vGPU at a time owns it (gvtg_policy.h).
+ *
+ *     workload   What the guest submits at once: a burst, here an application's step. It is
+ *                queued when the host thread has launched its last kernel. One workload is in
+ *                flight; no workload is split or preempted.
+ *     turnover   From the end of a workload to the start of the next one the GPU is idle:
+ *
+ *                    complete + elsp_writes x trap + shadow + scan x kernels + pin + submit
+ *
+ *                that is: interrupt, copy of the context's state and injected interrupts; trapped
+ *                writes of the submission port; shadow of the context; scan of the command buffer;
+ *                pinned page tables; submission by the host's driver. At a change of owner the
+ *                GPU's context switch comes on top.
+ *     memory     A vGPU has a fixed part (ballooning: guest addresses are host addresses, so commands
+ *                need no translation, but parts never change). An allocation that does not fit
+ *                fails, here the context dies. Nothing is paged.
+ *     shadow     Each page-table entry that the guest writes is trapped, checked and translated:
+ *     tables     trap x entries, when memory is allocated. system.page is the size of a page.
+ *
+ * Types are those of vgpu.c in i915's gvt folder: "1", "2", "4" and "8" are a whole, a half, a
+ * quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type, containers
+ * have equal parts.
+ *
+ * The times are assumed, since the design document has none. tick, balance_period, stages and
+ * start_priority are the public code's.
+ *
+ *
+ * How it differs from GVT-g
+ *
+ *   1. One engine, and one workload scheduler.
+ *   2. i915's types are low and high megabytes of the global address space and fences of a certain
+ *      GPU; here they are parts of whatever GPU it is.
+ *   3. The host has no work of its own on the GPU: its priority over guests, with preemption at a
+ *      3D primitive, is not modelled.
+ *   4. Traps cost the container time, but no CPU that others would miss.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/check.h"
+#include "fifo/fifo.h"
+#include "systems/gvtg_policy.h"
+#include "systems/system.h"
+
+#define WEIGHT_OF_WHOLE 16u
+#define PARTS_MAX	8u
+
+struct gvtg_keys {
+	u64 tick;
+	u64 balance_period;
+	u64 stages;
+	u64 start_priority;
+	u64 trap;
+	u64 elsp_writes;
+	u64 scan;
+	u64 shadow;
+	u64 pin;
+	u64 submit;
+	u64 complete;
+	u64 page;
+};
+
+#define GVTG_KEY(name_, type_, default_, help_, ...) \
+	CFG_SYSTEM_KEY(#name_, type_, struct gvtg_keys, name_, default_, help_, __VA_ARGS__)
+
+static const struct cfg_key gvtg_rows[] = {
+	GVTG_KEY(tick, DURATION, "1ms", "the scheduler looks this often",
+		 CFG_RANGE(CFG_USEC, CFG_SEC)),
+	GVTG_KEY(balance_period, DURATION, "100ms", "vGPUs get new budgets this often",
+		 CFG_RANGE(CFG_USEC, 10 * CFG_SEC)),
+	GVTG_KEY(stages, INTEGER, "10",
+		 "periods from one at which left and owed time is forgotten to the next",
+		 CFG_RANGE(1, 1000000)),
+	GVTG_KEY(start_priority, DURATION, "2s", "a vGPU that starts comes first for this long",
+		 CFG_RANGE(0, 1000 * CFG_SEC)),
+	GVTG_KEY(trap, DURATION, "3us", "a trapped write", CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(elsp_writes, INTEGER, "4", "trapped writes of a submission",
+		 CFG_RANGE(0, 1000000)),
+	GVTG_KEY(scan, DURATION, "50ns", "scanning a command: a kernel counts as one",
+		 CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(shadow, DURATION, "20us", "shadowing a workload's context",
+		 CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(pin, DURATION, "5us", "pinning a workload's page tables",
+		 CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(submit, DURATION, "5us", "submission by the host's driver",
+		 CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(
+		complete, DURATION, "15us",
+		"interrupt, copy of the context's state and injection at the end of a workload",
+		CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(page, SIZE, "4K", "memory of a page-table entry",
+		 CFG_RANGE(4096, GVM_CHUNK_BYTES)),
+};
+
+/* A container's vGPU. */
+struct gvtg_machine {
+	struct gvtg *gvtg;
+	struct cuda_context *context; /* NULL: it has none, or not any more */
+	struct gvtg_vgpu vgpu;
+	struct eng_timer queue; /* the first workload that is not queued is launched */
+	u64 queued;		/* kernels of workloads that were queued, ever */
+	u64 dispatched;		/* of these went to the GPU */
+};
+
+/* GVT-g on one GPU. */
+struct gvtg {
+	const struct gvtg_keys *keys;
+	const struct config *config;
+	struct gvtg_policy policy;
+	struct eng_timer tick;
+	struct gvtg_machine *flying;   /* whose workload is in flight, NULL: none */
+	struct eng_timer dispatch;     /* that it starts */
+	struct eng_timer complete;     /* that it is through */
+	struct gvtg_machine *machines; /* by number of their container in the configuration */
+};
+
+static struct fifo_tsg *machine_tsg(const struct gvtg_machine *machine)
+{
+	return &machine->context->process->tsg;
+}
+
+/* The next workload of the owner goes to the GPU, if it may. */
+static void gvtg_dispatch(struct gvtg *gvtg)
+{
+	const struct gvtg_keys *keys = gvtg->keys;
+	struct gvtg_machine *machine;
+	u64 end, launched;
+
+	if (!gvtg_policy_may_dispatch(&gvtg->policy))
+		return;
+	machine = container_of(gvtg->policy.owner, struct gvtg_machine, vgpu);
+	/* Work of a context that died is gone. */
+	if (!fifo_next_burst(machine_tsg(machine), machine->dispatched, &end, &launched)) {
+		machine->vgpu.queued = 0;
+		return;
+	}
+	gvtg->policy.in_flight = true;
+	gvtg->flying = machine;
+	eng_timer_set(&gvtg->dispatch, eng_now() + keys->elsp_writes * keys->trap +
+					       keys->shadow + keys->pin + keys->submit +
+					       keys->scan * (end - machine->dispatched));
+}
+
+static void gvtg_schedule(struct gvtg *gvtg, bool tick)
+{
+	gvtg_policy_schedule(&gvtg->policy, eng_now(), tick);
+	gvtg_dispatch(gvtg);
+}
+
+static void tick_fire(struct eng_timer *timer)
+{
+	struct gvtg *gvtg = container_of(timer, struct gvtg, tick);
+
+	gvtg_schedule(gvtg, true);
+	eng_timer_set(timer, eng_now() + gvtg->keys->tick);
+}
+
+static void dispatch_fire(struct eng_timer *timer)
+{
+	struct gvtg *gvtg = container_of(timer, struct gvtg, dispatch);
+	struct gvtg_machine *machine = gvtg->flying;
+	u64 launched;
+
+	if (fifo_next_burst(machine_tsg(machine), machine->dispatched, &machine->dispatched,
+			    &launched))
+		fifo_allow(machine_tsg(machine), machine->dispatched, false);
+	else
+		eng_timer_set(&gvtg->complete, eng_now());
+}
+
+static void complete_fire(struct eng_timer *timer)
+{
+	struct gvtg *gvtg = container_of(timer, struct gvtg, complete);
+
+	if (gvtg->flying->vgpu.queued)
+		gvtg->flying->vgpu.queued--;
+	gvtg->flying = NULL;
+	gvtg->policy.in_flight = false;
+	if (gvtg->policy.stops)
+		gvtg_schedule(gvtg, false);
+	else
+		gvtg_dispatch(gvtg);
+}
+
+/* Set the timer for the launch of the first workload that is not queued yet. */
+static void machine_watch(struct gvtg_machine *machine)
+{
+	u64 end, launched;
+
+	if (fifo_next_burst(machine_tsg(machine), machine->queued, &end, &launched))
+		eng_timer_set(&machine->queue, max(launched, (u64)eng_now()));
+}
+
+static void queue_fire(struct eng_timer *timer)
+{
+	struct gvtg_machine *machine = container_of(timer, struct gvtg_machine, queue);
+
+	u64 launched;
+
+	if (!fifo_next_burst(machine_tsg(machine), machine->queued, &machine->queued,
+			     &launched))
+		return;
+	machine->vgpu.queued++;
+	gvtg_schedule(machine->gvtg, false);
+	machine_watch(machine);
+}
+
+static int gvtg_create(struct cuda_device *device, const struct config *config, size_t gpu)
+{
+	const struct gvtg_keys *keys = config->system_keys;
+	struct gvtg *gvtg = calloc(1, sizeof(*gvtg));
+
+	(void)gpu;
+	if (!gvtg)
+		return -ENOMEM;
+	gvtg->machines = calloc(config->container_count + 1, sizeof(*gvtg->machines));
+	if (!gvtg->machines) {
+		free(gvtg);
+		return -ENOMEM;
+	}
+	gvtg->keys = keys;
+	gvtg->config = config;
+	gvtg->tick.fire = tick_fire;
+	gvtg->dispatch.fire = dispatch_fire;
+	gvtg->complete.fire = complete_fire;
+	gvtg_policy_init(&gvtg->policy, keys->balance_period, (u32)keys->stages,
+			 keys->start_priority);
+	device->library_data = gvtg;
+	return 0;
+}
+
+static void gvtg_destroy(struct cuda_device *device)
+{
+	struct gvtg *gvtg = device->library_data;
+
+	free(gvtg->machines);
+	free(gvtg);
+}
+
+static void gvtg_stop(struct cuda_device *device)
+{
+	struct gvtg *gvtg = device->library_data;
+
+	eng_timer_cancel(&gvtg->tick);
+	eng_timer_cancel(&gvtg->dispatch);
+	eng_timer_cancel(&gvtg->complete);
+	for (size_t i = 0; i < gvtg->config->container_count; i++)
+		eng_timer_cancel(&gvtg->machines[i].queue);
+}
+
+static bool is_on(const struct config *config, const struct cfg_container *container,
+		  size_t gpu)
+{
+	return container->enabled && config_gpu_index(config, container) == gpu;
+}
+
+/* A container's part of the memory is one of so many: 1, 2, 4 or 8. */
+static u32 container_parts(const struct config *config, const struct cfg_container *container)
+{
+	size_t gpu = config_gpu_index(config, container);
+	u32 count = 0, parts = 1;
+
+	if (*container->vgpu_type)
+		return (u32)strtoul(container->vgpu_type, NULL, 10);
+	for (size_t i = 0; i < config->container_count; i++)
+		count += is_on(config, &config->containers[i], gpu);
+	while (parts < count && parts < PARTS_MAX)
+		parts *= 2;
+	return parts;
+}
+
+static void gvtg_attach(struct cuda_context *context, const struct cfg_container *container)
+{
+	struct gvtg *gvtg = context->device->library_data;
+	struct gvtg_machine *machine = &gvtg->machines[container - gvtg->config->containers];
+
+	*machine = (struct gvtg_machine){
+		.gvtg = gvtg,
+		.context = context,
+		.vgpu.weight = WEIGHT_OF_WHOLE / container_parts(gvtg->config, container),
+		.queue.fire = queue_fire,
+	};
+	context->library_data = machine;
+	fifo_allow(machine_tsg(machine), 0, false);
+	gvtg_policy_add(&gvtg->policy, &machine->vgpu, eng_now());
+	if (!gvtg->tick.set)
+		eng_timer_set(&gvtg->tick, eng_now() + gvtg->keys->tick);
+}
+
+static void gvtg_detach(struct cuda_context *context)
+{
+	struct gvtg_machine *machine = context->library_data;
+	struct gvtg *gvtg = context->device->library_data;
+
+	if (!machine)
+		return;
+	context->library_data = NULL;
+	eng_timer_cancel(&machine->queue);
+	gvtg_policy_remove(&gvtg->policy, &machine->vgpu);
+	machine->context = NULL;
+	if (gvtg->flying != machine)
+		return;
+	eng_timer_cancel(&gvtg->dispatch);
+	eng_timer_cancel(&gvtg->complete);
+	gvtg->flying = NULL;
+	gvtg->policy.in_flight = false;
+}
+
+static void gvtg_submitted(struct cuda_context *context)
+{
+	struct gvtg_machine *machine = context->library_data;
+
+	if (machine && !machine->queue.set)
+		machine_watch(machine);
+}
+
+static void gvtg_ended(struct cuda_context *context)
+{
+	struct gvtg_machine *machine = context->library_data;
+	struct gvtg *gvtg = context->device->library_data;
+
+	if (machine && gvtg->flying == machine && !gvtg->dispatch.set)
+		eng_timer_set(&gvtg->complete, eng_now() + gvtg->keys->complete);
+}
+
+static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)
+{
+	const struct gvtg *gvtg = context->device->library_data;
+
+	return chunks * (GVM_CHUNK_BYTES / gvtg->keys->page) * gvtg->keys->trap;
+}
+
+static const struct cuda_library gvtg_library = {
+	.create = gvtg_create,
+	.destroy = gvtg_destroy,
+	.stop = gvtg_stop,
+	.attach = gvtg_attach,
+	.detach = gvtg_detach,
+	.submitted = gvtg_submitted,
+	.ended = gvtg_ended,
+	.map_ns = gvtg_map_ns,
+};
+
+/* Check that types are known, and that the parts of a GPU are no more than all of it. */
+static int gvtg_check(struct cfg_load *load, const struct config *config)
+{
+	u32 eighths[PARTS_MAX + 1] = { [1] = 8, [2] = 4, [4] = 2, [8] = 1 };
+
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *container = &config->containers[i];
+		const char *type = container->vgpu_type;
+		size_t gpu = config_gpu_index(config, container);
+		u32 taken = 0;
+
+		if (!container->enabled)
+			continue;
+		if (*type && (type[1] || !strchr("1248", *type)))
+			return cfg_reject_container(load, container, "vgpu.type",
+						    "\"%s\" is not known, allowed: 1, 2, 4, 8",
+						    type);
+		for (size_t k = 0; k <= i; k++)
+			if (is_on(config, &config->containers[k], gpu))
+				taken += eighths[container_parts(config,
+								 &config->containers[k])];
+		if (taken > PARTS_MAX)
+			return cfg_reject_container(
+				load, container, "vgpu.type",
+				"is one too many: with it vGPUs have %u eighths of the memory, "
+				"allowed: 8",
+				taken);
+	}
+	return 0;
+}
+
+static void gvtg_part(const struct config *config, const struct cfg_container *container,
+		      struct cfg_gpu *gpu)
+{
+	u64 bytes = gpu->memory / container_parts(config, container);
+
+	gpu->memory = bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
+	gpu->memory_total = gpu->memory;
+}
+
+static bool gvtg_honours(const struct config *config, const char *control_file)
+{
+	(void)config;
+	(void)control_file;
+	return false;
+}
+
+/* Who manages memory does not matter: nothing faults. */
+static struct sim_memory_policy gvtg_memory(const struct config *config)
+{
+	(void)config;
+	return (struct sim_memory_policy){ .manager = &sim_manager_nvuvm };
+}
+
+const struct sim_system system_gvtg = {
+	.keys = {
+		.name = "gvtg",
+		.summary = "virtual machines, one workload at a time: mediated pass-through, GVT-g",
+		CFG_KEYS(gvtg_rows),
+		.bytes = sizeof(struct gvtg_keys),
+		.check_containers = gvtg_check,
+	},
+	.part = gvtg_part,
+	.frame_buffers = true,
+	.honours = gvtg_honours,
+	.memory = gvtg_memory,
+	.library = &gvtg_library,
+};

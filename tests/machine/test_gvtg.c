@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * GVT-g: dispatch of workloads, to the nanosecond. A turnover has 15 us at the end of a workload
+ * and 4 x 3 + 20 + 5 + 5 us and 50 ns a kernel at the start of the next one. A context switch takes
+ * 100 us.
+ */
+#include "library_fixture.h"
+
+#define SWITCH_NS (100 * US)
+
+/* As the rows of keys in sim/systems/gvtg.c. */
+static struct {
+	u64 tick;
+	u64 balance_period;
+	u64 stages;
+	u64 start_priority;
+	u64 trap;
+	u64 elsp_writes;
+	u64 scan;
+	u64 shadow;
+	u64 pin;
+	u64 submit;
+	u64 complete;
+	u64 page;
+} keys = { MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096 };
+
+static void expect_end(u32 index, u64 date)
+{
+	ck_assert_int_eq(cuda_synchronize(&contexts[index]), 0);
+	ck_assert_uint_eq(eng_now(), date);
+}
+
+/*
+ * Two workloads of four kernels. The owner is chosen at 1 ms; 42.2 us later the first goes to the
+ * GPU, where its context is loaded first. It ends at 1.5422 ms; the second starts 57.2 us later, and
+ * its context is there.
+ */
+static void alone(void)
+{
+	library_launch(0, 4, 100 * US, 0);
+	library_launch(0, 4, 100 * US, 0);
+	expect_end(0, 1542200 + 57200 + 400 * US);
+	ck_assert_uint_eq(gpu.fifo.switches, 1);
+}
+
+START_TEST(between_two_workloads_is_a_turnover)
+{
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ alone });
+}
+END_TEST
+
+/* The host launches until 2 ms: the workload is queued then, and the owner chosen at once. */
+static void slow_host(void)
+{
+	library_launch(0, 4, 100 * US, 500 * US);
+	expect_end(0, 2 * MS + 42200 + SWITCH_NS + 400 * US);
+}
+
+START_TEST(a_workload_is_queued_when_all_of_it_is_launched)
+{
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ slow_host });
+}
+END_TEST
+
+/*
+ * Two vGPUs of equal weight, each with three workloads of 10 ms. No two are in flight: the kernels
+ * of one that are not dispatched are withheld. Times in us: 0 from 1042.05 + 100 on to 11142.05;
+ * the owner changes 15 us later; 1 until 21299.1, and so on, 10157.05 each.
+ */
+#define FIRST_END (1042050ull + SWITCH_NS + 10 * MS)
+#define EACH	  (57050ull + SWITCH_NS + 10 * MS)
+
+static void first_of_two(void)
+{
+	for (u32 i = 0; i < 3; i++)
+		library_launch(0, 1, 10 * MS, 0);
+	eng_sleep_until(FIRST_END);
+	ck_assert_uint_eq(library_ended(0), 1);
+	ck_assert_uint_eq(library_launched(1), 0);
+	expect_end(0, FIRST_END + 4 * EACH);
+	eng_sleep_until(100 * MS);
+}
+
+static void second_of_two(void)
+{
+	for (u32 i = 0; i < 3; i++)
+		library_launch(1, 1, 10 * MS, 0);
+	eng_sleep_until(FIRST_END + EACH);
+	ck_assert_uint_eq(library_ended(0), 1);
+	ck_assert_uint_eq(library_ended(1), 1);
+	expect_end(1, FIRST_END + 5 * EACH);
+	ck_assert_uint_eq(gpu.fifo.switches, 6);
+}
+
+START_TEST(one_workload_is_in_flight_and_owners_alternate)
+{
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ first_of_two, second_of_two });
+}
+END_TEST
+
+/* A vGPU goes while its workload is in flight: the other one has the GPU. */
+static void leaves(void)
+{
+	library_launch(0, 1, 50 * MS, 0);
+	eng_sleep_until(5 * MS);
+}
+
+static void stays(void)
+{
+	library_launch(1, 1, 10 * MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[1]), 0);
+	ck_assert_uint_ge(eng_now(), 15 * MS);
+	ck_assert_uint_le(eng_now(), 17 * MS);
+}
+
+START_TEST(the_workload_of_one_that_leaves_is_gone)
+{
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ leaves, stays });
+}
+END_TEST
+
+/* Trapped entries: 512, 32 and 1 for 2 MB, 3 us each. */
+static void allocates(void)
+{
+	struct cuda_memory memory;
+	u64 before = eng_now();
+
+	ck_assert_int_eq(cuda_malloc_managed(&contexts[0], 3 * GVM_CHUNK_BYTES, false, &memory),
+			 0);
+	ck_assert_uint_eq(eng_now() - before, 3 * (GVM_CHUNK_BYTES / keys.page) * 3 * US);
+}
+
+START_TEST(each_entry_of_a_page_table_is_trapped)
+{
+	static const u64 pages[] = { 4096, 65536, GVM_CHUNK_BYTES };
+
+	ck_assert_uint_eq(GVM_CHUNK_BYTES / pages[0], 512);
+	ck_assert_uint_eq(GVM_CHUNK_BYTES / pages[1], 32);
+	keys.page = pages[_i];
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ allocates });
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("gvtg");
+	TCase *tests = tcase_create("gvtg");
+	SRunner *runner = srunner_create(suite);
+	int failed;
+
+	suite_add_tcase(suite, tests);
+	tcase_set_timeout(tests, 600);
+	tcase_add_test(tests, between_two_workloads_is_a_turnover);
+	tcase_add_test(tests, a_workload_is_queued_when_all_of_it_is_launched);
+	tcase_add_test(tests, one_workload_is_in_flight_and_owners_alternate);
+	tcase_add_test(tests, the_workload_of_one_that_leaves_is_gone);
+	tcase_add_loop_test(tests, each_entry_of_a_page_table_is_trapped, 0, 3);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
