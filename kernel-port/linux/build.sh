@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Build gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko and fakegpu/gvm_fakegpu.ko in OUT, a folder of
-# links to the sources: nothing is copied and nothing is written into the source tree. Any warning of
+# Build gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko, fakegpu/gvm_fakegpu.ko and
+# nvidia/gvm_nvidia.ko in OUT, a folder of links to the sources: nothing is copied and nothing is written into the source tree. Any warning of
 # the compiler or of modpost is an error.
 #
 #   build.sh SOURCE OUT [KDIR]
@@ -21,7 +21,7 @@ done
 
 # Links of files that have gone must go as well, so all are made anew; make looks through them.
 link_sources() {
-	mkdir -p "$out/fakegpu" "$out/coretest"
+	mkdir -p "$out/fakegpu" "$out/coretest" "$out/nvidia"
 	find "$out" -maxdepth 2 -type l -delete
 	names=$(for file in "$source"/sim/core/*/*.c "$source"/kernel-port/linux/*.c \
 		"$source"/kernel-port/coretest/*.c "$source"/tests/core/*.c; do
@@ -41,6 +41,8 @@ link_sources() {
 		"$source/sim/core/include" "$out/coretest/"
 	ln -s "$source"/kernel-port/fakegpu/*.[ch] "$source/kernel-port/fakegpu/Kbuild" \
 		"$out/fakegpu/"
+	ln -s "$source"/kernel-port/nvidia/gvm_nvidia*.[ch] "$source/kernel-port/nvidia/gvm_uvm.h" \
+		"$source/kernel-port/nvidia/Kbuild" "$out/nvidia/"
 }
 
 # Variables of an outer make would change this one, and ccache's base folder the names of sources in the
@@ -63,7 +65,7 @@ run_make modules >"$log" 2>&1 || fail "make failed"
 if grep -qi 'warning' "$log"; then
 	fail "there are warnings"
 fi
-for module in gvm gvm_selftest coretest/gvm_coretest fakegpu/gvm_fakegpu; do
+for module in gvm gvm_selftest coretest/gvm_coretest fakegpu/gvm_fakegpu nvidia/gvm_nvidia; do
 	[ -f "$out/$module.ko" ] || fail "$module.ko was not made"
 done
-echo "$out: gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko and fakegpu/gvm_fakegpu.ko for $kdir"
+echo "$out: gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko, fakegpu/gvm_fakegpu.ko and nvidia/gvm_nvidia.ko for $kdir"

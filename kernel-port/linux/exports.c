@@ -83,22 +83,31 @@ EXPORT_SYMBOL_GPL(gvm_trace_wait);
 
 /*
  * Group 2. The glue to NVIDIA's driver, which manages chunks itself and asks the policy layer
- * at its hook points (docs/kernel-modules.md). gvm_selftest.ko stands in for it.
+ * at its hook points (docs/kernel-modules.md): gvm_nvidia.ko. gvm_selftest.ko stands in for it in
+ * tests without that driver.
  */
 
-/* Containers. */
-
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */
+EXPORT_SYMBOL_GPL(gvm_charge_reserve_bytes);
 EXPORT_SYMBOL_GPL(gvm_charge_reserve_chunk);
 EXPORT_SYMBOL_GPL(gvm_charge_cancel_bytes);
 EXPORT_SYMBOL_GPL(gvm_charge_bind);
+EXPORT_SYMBOL_GPL(gvm_charge_bind_part);
+EXPORT_SYMBOL_GPL(gvm_charge_bind_unevictable);
 EXPORT_SYMBOL_GPL(gvm_uncharge);
+EXPORT_SYMBOL_GPL(gvm_uncharge_part);
+EXPORT_SYMBOL_GPL(gvm_uncharge_unevictable);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 
 /* Victims. */
+EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_own);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
+EXPORT_SYMBOL_GPL(gvm_clock_putback_rest);
+EXPORT_SYMBOL_GPL(gvm_clock_take);
+EXPORT_SYMBOL_GPL(gvm_evict_wait_for);
+EXPORT_SYMBOL_GPL(gvm_evictors_kick);
 
 /* The port's locks. */
 EXPORT_SYMBOL_GPL(gvm_lock_class);

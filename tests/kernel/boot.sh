@@ -8,8 +8,10 @@
 #   replay   replay_init.c: the same GPU, which plays what is in the folder SCRIPTS
 #   softgpu  softgpu_init.c: NVIDIA's nvidia-uvm.ko on a software GPU. Ends with 77, ctest's SKIP code,
 #            if there is no nvidia-uvm.ko
+#   hooked   hooked_init.c: the same with our hooks in it, and gvm.ko. MODULES is what nvidia/build.sh
+#            made
 #
-#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay|softgpu [CC [SCRIPTS]]]
+#   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay|softgpu|hooked [CC [SCRIPTS]]]
 set -eu
 
 source=$1
@@ -58,16 +60,30 @@ make_gvmd() {
 	done
 }
 
+# compile_uvm TREE SOURCE...: init, which knows the ioctls of nvidia-uvm
+compile_uvm() {
+	uvm=$1
+	shift
+	compile init -I "$source/kernel-port/softgpu" -isystem "$uvm/nvidia-uvm" \
+		-isystem "$uvm/common/inc" "$uvm/nvidia-uvm/nvCpuUuid.c" \
+		"$source"/tests/kernel/guest.c "$@"
+	cp "$modules/softgpu.ko" "$modules/nvidia-uvm.ko" "$out/root/"
+	cp "$source/tests/kernel/softgpu_reference.txt" "$out/root/reference.txt"
+}
+
 # The first process, static: the machine has few files beside it and the modules.
 make_initramfs() {
 	rm -rf "$out"
 	mkdir -p "$out/root"
 	if [ "$program" = softgpu ]; then
-		compile init -I "$source/kernel-port/softgpu" -isystem "$modules/tree/nvidia-uvm" \
-			-isystem "$modules/tree/common/inc" "$modules/tree/nvidia-uvm/nvCpuUuid.c" \
-			"$source"/tests/kernel/guest.c "$source"/tests/kernel/softgpu_*.c
-		cp "$modules/softgpu.ko" "$modules/nvidia-uvm.ko" "$out/root/"
-		cp "$source/tests/kernel/softgpu_reference.txt" "$out/root/reference.txt"
+		compile_uvm "$modules/tree" "$source"/tests/kernel/softgpu_*.c
+		return
+	fi
+	if [ "$program" = hooked ]; then
+		others=$(find "$source/tests/kernel" -name 'softgpu_*.c' ! -name softgpu_init.c)
+		# shellcheck disable=SC2086 # a list of names without blanks
+		compile_uvm "$modules/tree" $others "$source"/tests/kernel/hooked_*.c
+		cp "$modules/gvm.ko" "$modules/gvm_nvidia.ko" "$out/root/"
 		return
 	fi
 	cp "$modules/gvm.ko" "$out/root/"
@@ -134,7 +150,7 @@ boot_endlessly() {
 	[ "$status" = 124 ] || [ "$status" = 137 ]
 }
 
-if [ "$program" = softgpu ] && [ ! -f "$modules/nvidia-uvm.ko" ]; then
+if { [ "$program" = softgpu ] || [ "$program" = hooked ]; } && [ ! -f "$modules/nvidia-uvm.ko" ]; then
 	echo "skipped: there is no $modules/nvidia-uvm.ko" >&2
 	exit 77
 fi
@@ -143,7 +159,7 @@ make_initramfs
 # UVM maps host memory for a PCI device, whichever it is. It says itself what it lost. Not all parts of its
 # test have run with slub_debug yet.
 parameters=oops=panic
-if [ "$program" = softgpu ]; then
+if [ "$program" = softgpu ] || [ "$program" = hooked ]; then
 	vm_devices="-device pci-testdev"
 	parameters="$parameters slub_debug=-"
 fi

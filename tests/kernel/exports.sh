@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # gvm.ko exports what the driver of a GPU needs and nothing for tests. exports.c has two groups: all of
-# the first is used by gvm_fakegpu.ko, all of the second by gvm_selftest.ko, which stands in for the glue to
-# NVIDIA's driver, and not by gvm_fakegpu.ko. gvm_coretest.ko uses no export.
+# the first is used by gvm_fakegpu.ko, all of the second by gvm_nvidia.ko, the glue to NVIDIA's driver, or
+# gvm_selftest.ko, which stands in for it, and not by gvm_fakegpu.ko. gvm_coretest.ko uses no export.
 #
 #   exports.sh SOURCE MODULES
 set -eu
@@ -46,7 +46,9 @@ sort "$work/driver" "$work/glue" >"$work/listed"
 cmp -s "$work/listed" "$work/exported" || complain "exports.c does not list what gvm.ko exports"
 
 used fakegpu/gvm_fakegpu >"$work/by_driver"
-used gvm_selftest >"$work/by_glue"
+for module in gvm_selftest nvidia/gvm_nvidia; do
+	used "$module"
+done | sort -u >"$work/by_glue"
 used coretest/gvm_coretest >"$work/by_tests"
 
 comm -23 "$work/driver" "$work/by_driver" >"$work/found"
@@ -54,7 +56,7 @@ must_be_empty "$work/found" "group 1: gvm_fakegpu.ko does not use"
 comm -12 "$work/glue" "$work/by_driver" >"$work/found"
 must_be_empty "$work/found" "group 2: gvm_fakegpu.ko uses, so it belongs to group 1"
 comm -23 "$work/glue" "$work/by_glue" >"$work/found"
-must_be_empty "$work/found" "group 2: gvm_selftest.ko does not use"
+must_be_empty "$work/found" "group 2: neither gvm_nvidia.ko nor gvm_selftest.ko uses"
 must_be_empty "$work/by_tests" "gvm_coretest.ko uses exports of gvm.ko"
 
 [ "$failures" = 0 ] || exit 1

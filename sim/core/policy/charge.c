@@ -278,6 +278,28 @@ static void charge_bind_locked(struct gvm_container *container, u32 chunk)
 }
 
 /* CONTEXT: atomic. */
+int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages)
+{
+	struct gvm_device *device = container->device;
+	int status = -EIO;
+
+	if (!gvm_books_lock(device))
+		return -EIO;
+	if (!charge_is_part_locked(device, chunk, first_page, pages))
+		goto out;
+	status = -EBUSY;
+	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING)
+		goto out;
+	charge_allocate_locked(container, chunk, first_page, pages);
+	if (device->chunks[chunk].state == GVM_CHUNK_ALLOCATED)
+		charge_bind_locked(container, chunk);
+	status = device->dead ? -EIO : 0;
+out:
+	gvm_spin_unlock(&device->lock);
+	return status;
+}
+
+/* CONTEXT: atomic. */
 void gvm_charge_bind(struct gvm_container *container, u32 chunk)
 {
 	if (!gvm_books_lock(container->device))

@@ -88,6 +88,13 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
 
 /*
+ * With sub_chunks: the same, and bind the chunk, in one step. Returns 0; -EBUSY: the chunk is
+ * being evicted, and the reservation is as it was; or -EIO: the books are broken. CONTEXT:
+ * atomic.
+ */
+int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
+
+/*
  * Bind an allocated chunk with all its parts, or a free chunk, which takes a reservation of
  * @container. The chunk enters both clock orders just behind each hand, with clear reference
  * bits. A bound chunk stays as it is. CONTEXT: atomic.

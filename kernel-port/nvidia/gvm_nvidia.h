@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * gvm_nvidia.ko: the memory of nvidia-uvm as a memory manager under the core's contracts. It
+ * answers the hooks in nvidia-uvm.ko (gvm_uvm.h) with the core's books, and the core's wish for
+ * an eviction with nvidia-uvm's own.
+ *
+ * UNITS. A root chunk of 2 MB is a chunk of the core. A chunk of 64 KB is a part of it. A chunk
+ * of 4 KB is less than the core's page: its bytes are charged as unevictable memory, exactly. It
+ * leaves with its root chunk, for whatever reason that is evicted, and is credited then.
+ */
+#ifndef GVM_NVIDIA_H
+#define GVM_NVIDIA_H
+
+#include <linux/xarray.h>
+
+#include "gvm/evict.h"
+
+#include "gvm_registry.h"
+#include "gvm_uvm.h"
+
+/* Pieces of 4 KB in a page of the core's. */
+#define GVM_NVIDIA_PIECE_BYTES 4096u
+#define GVM_NVIDIA_PIECES      (GVM_PAGE_BYTES / GVM_NVIDIA_PIECE_BYTES)
+
+/* A managed GPU. */
+struct gvm_nvidia_gpu {
+	struct gvm_uvm_gpu *uvm;
+	struct gvm_device *device;
+	struct gvm_evictor evictor; /* of the device */
+
+	struct gvm_spinlock lock; /* leaf but for the core's; guards all below */
+	u32 *charged;		  /* of each root chunk: its charged pages, one bit each */
+	/*
+	 * Of each page: the pieces of a charged page that were freed. nvidia-uvm splits a chunk
+	 * when a process unmaps a part of it. The page is credited with its last piece.
+	 */
+	u16 *freed;
+	unsigned long *unused; /* of each root chunk: it holds no data that is needed */
+	struct xarray pieces;  /* payer of a chunk of 4 KB, by address / 4 KB */
+};
+
+/* A VA space on it. */
+struct gvm_nvidia_space {
+	struct gvm_uvm_space uvm;
+	struct gvm_member *member;
+	struct gvm_container *container; /* the member's */
+};
+
+static inline struct gvm_nvidia_gpu *gvm_nvidia_gpu(struct gvm_uvm_gpu *uvm)
+{
+	return uvm->books;
+}
+
+static inline struct gvm_nvidia_space *gvm_nvidia_space(struct gvm_uvm_space *uvm)
+{
+	return container_of(uvm, struct gvm_nvidia_space, uvm);
+}
+
+/* gvm_nvidia_books.c. init: 0 or -ENOMEM. destroy: warns of what is still charged. */
+int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu);
+void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu);
+
+/* Has the root chunk a charged page? CONTEXT: atomic. */
+bool gvm_nvidia_is_charged(struct gvm_nvidia_gpu *gpu, u32 index);
+
+/* The calls of struct gvm_uvm_calls, with their contracts. */
+int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 bytes);
+void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes);
+int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes);
+void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
+
+/* gvm_nvidia_victims.c. */
+extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, bool own);
+void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
+		      bool first_is_free);
+bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *gpu, u32 index);
+void gvm_nvidia_putback(struct gvm_uvm_gpu *gpu, u32 index);
+void gvm_nvidia_eviction_starts(struct gvm_uvm_gpu *gpu, u32 index);
+
+#endif

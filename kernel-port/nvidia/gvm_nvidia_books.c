@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Charges: which chunk of nvidia-uvm's is charged, and to whom. The core knows the payer of each
+ * page of 64 KB. Here is what it does not know: whether a chunk is charged at all, pages that
+ * are freed in pieces, and chunks of 4 KB.
+ *
+ * A VA space that came before gvm_nvidia.ko has uncharged chunks, and so has the driver itself.
+ */
+#include "gvm_nvidia.h"
+
+#include <linux/delay.h>
+#include <linux/mm.h>
+
+#include "gvm/charge.h"
+#include "gvm/clock.h"
+
+/* The longest that bind waits for a thread that has picked the chunk: it finds it pinned. */
+#define BIND_WAIT_US   100u
+#define BIND_WAITS_MAX 100000u
+
+int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu)
+{
+	size_t chunks = gpu->uvm->chunk_count;
+
+	gvm_spin_init(&gpu->lock, "gvm nvidia");
+	xa_init(&gpu->pieces);
+	gpu->charged = kvcalloc(chunks, sizeof(*gpu->charged), GFP_KERNEL);
+	gpu->freed = kvcalloc(chunks * GVM_PAGES_PER_BLOCK, sizeof(*gpu->freed), GFP_KERNEL);
+	gpu->unused = kvcalloc(BITS_TO_LONGS(chunks), sizeof(*gpu->unused), GFP_KERNEL);
+	if (gpu->charged && gpu->freed && gpu->unused)
+		return 0;
+	gvm_nvidia_books_destroy(gpu);
+	return -ENOMEM;
+}
+
+void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu)
+{
+	for (u32 i = 0; gpu->charged && i < gpu->uvm->chunk_count; i++)
+		WARN_ON_ONCE(gpu->charged[i]);
+	WARN_ON_ONCE(!xa_empty(&gpu->pieces));
+	kvfree(gpu->charged);
+	kvfree(gpu->freed);
+	kvfree(gpu->unused);
+	xa_destroy(&gpu->pieces);
+}
+
+bool gvm_nvidia_is_charged(struct gvm_nvidia_gpu *gpu, u32 index)
+{
+	return READ_ONCE(gpu->charged[index]) != 0;
+}
+
+int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 bytes)
+{
+	return gvm_charge_reserve_bytes(gvm_nvidia_space(space)->container, bytes);
+}
+
+void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes)
+{
+	gvm_charge_cancel_bytes(gvm_nvidia_space(space)->container, bytes);
+}
+
+static int bind_piece(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u64 address)
+{
+	int status = xa_err(xa_store(&gpu->pieces, address / GVM_NVIDIA_PIECE_BYTES, container,
+				     GFP_KERNEL));
+
+	if (!status)
+		gvm_charge_bind_unevictable(container, GVM_NVIDIA_PIECE_BYTES);
+	return status;
+}
+
+/*
+ * Another part of the root chunk may be on the clock, and the core may have picked it. The chunk
+ * at hand is pinned, so the thread that picked puts it back: wait for that.
+ */
+static int bind_part(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u32 index,
+		     u32 first, u32 pages)
+{
+	int status = gvm_charge_bind_part(container, index, first, pages);
+
+	for (u32 waits = 0; status == -EBUSY && waits < BIND_WAITS_MAX; waits++) {
+		usleep_range(BIND_WAIT_US, 2 * BIND_WAIT_US);
+		status = gvm_charge_bind_part(container, index, first, pages);
+	}
+	if (status)
+		return status;
+	gvm_spin_lock(&gpu->lock);
+	gpu->charged[index] |= (u32)GENMASK_ULL(first + pages - 1, first);
+	__clear_bit(index, gpu->unused);
+	gvm_spin_unlock(&gpu->lock);
+	return 0;
+}
+
+int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(space->gpu);
+	struct gvm_container *container = gvm_nvidia_space(space)->container;
+	u32 first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
+	int status;
+
+	if (bytes < GVM_PAGE_BYTES)
+		status = bind_piece(gpu, container, address);
+	else
+		status = bind_part(gpu, container, (u32)(address >> GVM_CHUNK_SHIFT), first,
+				   (u32)(bytes >> GVM_PAGE_SHIFT));
+	if (status)
+		gvm_charge_cancel_bytes(container, bytes);
+	else
+		gvm_evictors_kick(container, 0);
+	return status;
+}
+
+/* A page or more leave as a whole. Pages that were not charged are passed over. */
+static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pages)
+{
+	u32 leaving;
+
+	gvm_spin_lock(&gpu->lock);
+	leaving = gpu->charged[index] & (u32)GENMASK_ULL(first + pages - 1, first);
+	gpu->charged[index] &= ~leaving;
+	for (u32 page = first; page < first + pages; page++)
+		gpu->freed[(size_t)index * GVM_PAGES_PER_BLOCK + page] = 0;
+	gvm_spin_unlock(&gpu->lock);
+	while (leaving) {
+		u32 run = __ffs(leaving);
+		u32 length = __ffs64(~((u64)leaving >> run));
+
+		gvm_uncharge_part(gpu->device, index, run, length);
+		leaving &= ~(u32)GENMASK_ULL(run + length - 1, run);
+	}
+}
+
+/* A piece of 4 KB leaves: a chunk of its own, or the rest of one that was split. */
+static void piece_leaves(struct gvm_nvidia_gpu *gpu, u64 address)
+{
+	struct gvm_container *payer = xa_erase(&gpu->pieces, address / GVM_NVIDIA_PIECE_BYTES);
+	u32 index = (u32)(address >> GVM_CHUNK_SHIFT);
+	u32 page = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
+	u32 piece = (address & (GVM_PAGE_BYTES - 1)) / GVM_NVIDIA_PIECE_BYTES;
+	u16 *freed = &gpu->freed[(size_t)index * GVM_PAGES_PER_BLOCK + page];
+	bool last;
+
+	if (payer) {
+		gvm_uncharge_unevictable(payer, GVM_NVIDIA_PIECE_BYTES);
+		return;
+	}
+	gvm_spin_lock(&gpu->lock);
+	if (gpu->charged[index] & BIT(page))
+		*freed |= BIT(piece);
+	last = *freed == (u16)GENMASK(GVM_NVIDIA_PIECES - 1, 0);
+	gvm_spin_unlock(&gpu->lock);
+	if (last)
+		pages_leave(gpu, index, page, 1);
+}
+
+void gvm_nvidia_leaves(struct gvm_uvm_gpu *uvm, u64 address, u64 bytes)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+	u32 first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
+
+	if (bytes < GVM_PAGE_BYTES)
+		piece_leaves(gpu, address);
+	else
+		pages_leave(gpu, (u32)(address >> GVM_CHUNK_SHIFT), first,
+			    (u32)(bytes >> GVM_PAGE_SHIFT));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvm_nvidia.ko: GPUs and VA spaces of nvidia-uvm come and go.
+ */
+#include "gvm_nvidia.h"
+
+#include <linux/module.h>
+#include <linux/slab.h>
+
+/* RM programs this timeslice. */
+#define NVIDIA_TIMESLICE_US 1024
+
+static bool evictors;
+module_param(evictors, bool, 0444);
+MODULE_PARM_DESC(evictors, "evict ahead of need, in threads of their own");
+
+/* TSGs belong to RM. No VA space attaches one yet, so none of these calls is made. */
+
+static int nvidia_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
+{
+	return -EOPNOTSUPP;
+}
+
+static int nvidia_tsg_preempt(void *gpu, u32 tsg)
+{
+	return -EOPNOTSUPP;
+}
+
+static int nvidia_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
+{
+	return -EOPNOTSUPP;
+}
+
+static int nvidia_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
+{
+	return -EOPNOTSUPP;
+}
+
+/* Faults stay with nvidia-uvm's own handler. */
+static const struct gvm_gpu_ops nvidia_gpu_ops = {
+	.tsg_set_timeslice = nvidia_tsg_set_timeslice,
+	.tsg_preempt = nvidia_tsg_preempt,
+	.tsgs_disable = nvidia_tsgs_disable,
+	.tsgs_enable = nvidia_tsgs_enable,
+};
+
+static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
+{
+	struct gvm_nvidia_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+	struct gvm_device_config config = {
+		.name = uvm->name,
+		.chunk_count = uvm->chunk_count,
+		.ops = &nvidia_gpu_ops,
+		.gpu = gpu,
+		.memory_ops = &gvm_nvidia_memory_ops,
+		.memory = gpu,
+		.default_timeslice_us = NVIDIA_TIMESLICE_US,
+		.sub_chunks = true,
+	};
+	int status;
+
+	if (!gpu)
+		return -ENOMEM;
+	gpu->uvm = uvm;
+	uvm->books = gpu;
+	status = gvm_nvidia_books_init(gpu);
+	if (status)
+		goto err_free;
+	status = gvm_device_register(&config, &gpu->device);
+	if (status)
+		goto err_books;
+	if (evictors)
+		status = gvm_evictor_start(&gpu->evictor, gpu->device);
+	if (status)
+		goto err_unregister;
+	return 0;
+
+err_unregister:
+	gvm_device_unregister(gpu->device);
+err_books:
+	gvm_nvidia_books_destroy(gpu);
+err_free:
+	kfree(gpu);
+	return status;
+}
+
+static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+
+	if (evictors)
+		gvm_evictor_stop(&gpu->evictor);
+	WARN_ON_ONCE(gvm_check(gpu->device));
+	gvm_device_unregister(gpu->device);
+	gvm_nvidia_books_destroy(gpu);
+	kfree(gpu);
+}
+
+static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_space)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+	struct gvm_nvidia_space *space = kzalloc(sizeof(*space), GFP_KERNEL);
+	int status;
+
+	if (!space)
+		return -ENOMEM;
+	status = gvm_process_attach(gpu->device, 0, &space->member);
+	if (status) {
+		kfree(space);
+		return status;
+	}
+	space->uvm.gpu = uvm;
+	space->container = gvm_member_container(space->member);
+	/* Without memory for a thread there is no eviction ahead of need: faults do it. */
+	if (evictors)
+		(void)gvm_container_evictor_get(space->container);
+	*ret_space = &space->uvm;
+	return 0;
+}
+
+static void nvidia_detach(struct gvm_uvm_space *uvm)
+{
+	struct gvm_nvidia_space *space = gvm_nvidia_space(uvm);
+
+	if (evictors)
+		gvm_container_evictor_put(space->container);
+	gvm_process_detach(space->member);
+	kfree(space);
+}
+
+/* nvidia-uvm finds it by symbol_get() when it adds a GPU. */
+const struct gvm_uvm_calls gvm_uvm_calls = {
+	.version = GVM_UVM_VERSION,
+	.gpu_add = nvidia_gpu_add,
+	.gpu_remove = nvidia_gpu_remove,
+	.attach = nvidia_attach,
+	.detach = nvidia_detach,
+	.reserve = gvm_nvidia_reserve,
+	.cancel = gvm_nvidia_cancel,
+	.bind = gvm_nvidia_bind,
+	.make_room = gvm_nvidia_make_room,
+	.leaves = gvm_nvidia_leaves,
+	.used = gvm_nvidia_used,
+	.victim = gvm_nvidia_victim,
+	.is_picked = gvm_nvidia_is_picked,
+	.putback = gvm_nvidia_putback,
+	.eviction_starts = gvm_nvidia_eviction_starts,
+	.eviction_fails = gvm_nvidia_putback,
+};
+EXPORT_SYMBOL_GPL(gvm_uvm_calls);
+
+MODULE_DESCRIPTION("Shares NVIDIA GPUs between containers: the memory of nvidia-uvm");
+MODULE_AUTHOR("The gvmsim authors");
+MODULE_LICENSE("Dual MIT/GPL");

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Victims: which root chunk leaves. The core picks, nvidia-uvm evicts.
+ *
+ * A pick and its eviction are two steps. A root chunk that the core has picked is evicted by the
+ * thread that finds it evictable under the PMM list lock. So at most one thread evicts it:
+ *
+ *     picked -- evictable, under the list lock --> in eviction --> all parts have left: free
+ *        |                                             '--> failed: a part is put back
+ *        '----- in use ------------------------> put back
+ *
+ * The order of victims on a full device:
+ *   1. what the stock driver takes first: free root chunks, and those without data that is needed
+ *   2. the core's choice, which spares protected containers
+ *   3. for page tables and for RM, which cannot be refused: what the stock driver would take,
+ *      counted as taken. A container that finds no victim is refused or waits: make_room.
+ */
+#include "gvm_nvidia.h"
+
+#include "gvm/activity.h"
+#include "gvm/clock.h"
+
+/* How often one pick under the PMM list lock asks the clock. */
+#define VICTIM_ASKS 4u
+
+/* The memory manager. */
+
+static bool nvidia_evictable(void *memory, u32 chunk)
+{
+	struct gvm_nvidia_gpu *gpu = memory;
+
+	return gpu->uvm->services->evictable(gpu->uvm->pmm, chunk);
+}
+
+static int nvidia_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
+{
+	struct gvm_nvidia_gpu *gpu = memory;
+
+	eviction->left_bytes = 0;
+	return gpu->uvm->services->evict(gpu->uvm->pmm, chunk);
+}
+
+static u32 nvidia_free_chunks(void *memory)
+{
+	struct gvm_nvidia_gpu *gpu = memory;
+
+	return gpu->uvm->services->free_chunks(gpu->uvm->pmm);
+}
+
+/* nvidia-uvm serves faults, ranges and migrations itself. */
+const struct gvm_memory_ops gvm_nvidia_memory_ops = {
+	.evictable = nvidia_evictable,
+	.evict = nvidia_evict,
+	.free_chunks = nvidia_free_chunks,
+};
+
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, bool own)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(space->gpu);
+	struct gvm_container *container = gvm_nvidia_space(space)->container;
+	struct gvm_eviction eviction = { 0 };
+	int status = gvm_evict_wait_for(container, own ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
+					&eviction);
+
+	/* Memory may have been freed since the allocation failed. */
+	if (gvm_evict_found_nobody(status) && !own && nvidia_free_chunks(gpu))
+		status = 0;
+	if (gvm_evict_found_nobody(status))
+		gvm_container_count_event(container, GVM_EVENT_OOM);
+	return status;
+}
+
+/* The hooks. */
+
+void gvm_nvidia_used(struct gvm_uvm_gpu *uvm, u32 index, bool used)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+
+	if (used)
+		gvm_clock_touch(gpu->device, index);
+	gvm_spin_lock(&gpu->lock);
+	__assign_bit(index, gpu->unused, !used);
+	gvm_spin_unlock(&gpu->lock);
+}
+
+/* Pick the root chunk, which RM or the driver takes from its owner whatever the limits say. */
+static u32 victim_force(struct gvm_nvidia_gpu *gpu, u32 index)
+{
+	if (index != GVM_UVM_NO_CHUNK)
+		gvm_clock_take_range(gpu->device, index, 1);
+	return index;
+}
+
+/* Count a victim of the core's own choice as taken, too. It is picked. */
+static void victim_count_taken(struct gvm_device *device, u32 index)
+{
+	gvm_spin_lock(&device->lock);
+	if (device->chunks[index].owner)
+		device->chunks[index].owner->events[GVM_EVENT_TAKEN]++;
+	gvm_spin_unlock(&device->lock);
+}
+
+/* May the root chunk go before all others? Then it is picked now, if it is charged. */
+static bool victim_is_easy(struct gvm_nvidia_gpu *gpu, u32 index, bool is_free)
+{
+	struct gvm_device *device = gpu->device;
+	bool is_protected;
+
+	if (is_free || !gvm_nvidia_is_charged(gpu, index))
+		return true;
+	if (!test_bit(index, gpu->unused))
+		return false;
+	gvm_spin_lock(&device->lock);
+	is_protected = device->chunks[index].owner && device->chunks[index].owner->is_protected;
+	gvm_spin_unlock(&device->lock);
+	return !is_protected && gvm_clock_take(device, index);
+}
+
+u32 gvm_nvidia_victim(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space *space, u32 first,
+		      bool first_is_free)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+	u32 index = GVM_NO_CHUNK;
+
+	if (first != GVM_UVM_NO_CHUNK && victim_is_easy(gpu, first, first_is_free))
+		return first;
+	for (u32 asks = 0; index == GVM_NO_CHUNK && asks < VICTIM_ASKS; asks++)
+		index = gvm_clock_pick_global(gpu->device);
+	if (space)
+		return index == GVM_NO_CHUNK ? GVM_UVM_NO_CHUNK : index;
+	if (index == GVM_NO_CHUNK)
+		return victim_force(gpu, first);
+	victim_count_taken(gpu->device, index);
+	return index;
+}
+
+bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *uvm, u32 index)
+{
+	return gvm_clock_is_picked(gvm_nvidia_gpu(uvm)->device, index);
+}
+
+void gvm_nvidia_putback(struct gvm_uvm_gpu *uvm, u32 index)
+{
+	gvm_clock_putback_rest(gvm_nvidia_gpu(uvm)->device, index);
+}
+
+void gvm_nvidia_eviction_starts(struct gvm_uvm_gpu *uvm, u32 index)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+
+	if (gvm_nvidia_is_charged(gpu, index))
+		gvm_clock_take_range(gpu->device, index, 1);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The seam between a hooked nvidia-uvm.ko and gvm_nvidia.ko. Neither module needs the other to
+ * be loaded. When nvidia-uvm adds a GPU it looks for gvm_uvm_calls. If gvm_nvidia.ko is there,
+ * it manages that GPU until nvidia-uvm removes it, and cannot be unloaded meanwhile. If not, the
+ * GPU is as the stock driver's.
+ *
+ *     nvidia-uvm.ko                                     gvm_nvidia.ko        gvm.ko
+ *     hooks ------------ struct gvm_uvm_calls --------> books of a GPU ----> charge, clock
+ *     PMM, VA blocks <-- struct gvm_uvm_services ------ memory_ops <-------- reclaim, evictors
+ *
+ * Nothing here has a type of NVIDIA's or of the core's. A chunk of user memory is named by its
+ * physical address and size: 4 KB, 64 KB or 2 MB. A root chunk of 2 MB is the core's chunk, and
+ * its index is the address divided by 2 MB.
+ *
+ * LOCKING. "PMM list lock" is nvidia-uvm's leaf lock of a GPU's chunks. The core's leaf lock is
+ * taken under it.
+ */
+#ifndef GVM_UVM_H
+#define GVM_UVM_H
+
+#include <linux/types.h>
+
+/* Changes with every change of a struct of this file. */
+#define GVM_UVM_VERSION 1u
+
+/* No root chunk. */
+#define GVM_UVM_NO_CHUNK (~0u)
+
+struct gvm_uvm_gpu;
+
+/* What nvidia-uvm does for gvm_nvidia.ko. @pmm is gvm_uvm_gpu.pmm. */
+struct gvm_uvm_services {
+	/*
+	 * Evict a root chunk that the core has picked. 0: all of it has left, and is free.
+	 * -ENOENT: another thread evicts it, or its owner has freed it. Other errors: the chunk
+	 * is in use (-EBUSY) or did not leave as a whole (-EIO), and eviction_fails() was
+	 * called. CONTEXT: process, no lock of nvidia-uvm's but those of the fault path.
+	 */
+	int (*evict)(void *pmm, u32 index);
+	/*
+	 * Would the root chunk go now? A guess: evict() confirms. CONTEXT: atomic, without a
+	 * lock.
+	 */
+	bool (*evictable)(void *pmm, u32 index);
+	/* Root chunks that an allocation would find, about. CONTEXT: atomic, without a lock. */
+	u32 (*free_chunks)(void *pmm);
+};
+
+/* A GPU that is managed. Made by nvidia-uvm, which frees it after gpu_remove(). */
+struct gvm_uvm_gpu {
+	const struct gvm_uvm_calls *calls;
+	const struct gvm_uvm_services *services;
+	void *pmm;	 /* nvidia-uvm's name for it */
+	void *books;	 /* gvm_nvidia.ko's; set by gpu_add() */
+	u32 chunk_count; /* root chunks, up to the highest physical address */
+	char name[64];	 /* as nvidia-uvm prints it */
+};
+
+/*
+ * A VA space on a managed GPU. gvm_nvidia.ko makes it, and has more of it behind.
+ */
+struct gvm_uvm_space {
+	struct gvm_uvm_gpu *gpu;
+};
+
+/* What the hooks call. Each is a function of gvm_nvidia.ko. */
+struct gvm_uvm_calls {
+	u32 version; /* GVM_UVM_VERSION */
+
+	/*
+	 * A GPU comes and goes. add: 0 or -errno; then the GPU is not managed. remove: no VA
+	 * space is attached, and all memory has been freed. CONTEXT: process, the global lock
+	 * of nvidia-uvm held.
+	 */
+	int (*gpu_add)(struct gvm_uvm_gpu *gpu);
+	void (*gpu_remove)(struct gvm_uvm_gpu *gpu);
+
+	/*
+	 * A VA space of the calling process uses the GPU. 0 or -errno. detach: all its memory
+	 * on the GPU has been freed. CONTEXT: process, no lock.
+	 */
+	int (*attach)(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space **ret_space);
+	void (*detach)(struct gvm_uvm_space *space);
+
+	/*
+	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: the VA
+	 * space's container is at its limit. cancel: it was not allocated. bind: it was, and
+	 * is pinned. It is evictable as soon as nvidia-uvm has unpinned it. 0 or -errno; then
+	 * it is not charged. CONTEXT: process, under a VA-block lock.
+	 */
+	int (*reserve)(struct gvm_uvm_space *space, u64 bytes);
+	void (*cancel)(struct gvm_uvm_space *space, u64 bytes);
+	int (*bind)(struct gvm_uvm_space *space, u64 address, u64 bytes);
+	/*
+	 * Make room for a chunk: evict one of the container's own (@own), or one of any
+	 * container that may lose it. 0: try again. -errno: there is no room to be had, and the
+	 * container's event was counted. CONTEXT: process, no VA-block lock.
+	 */
+	int (*make_room)(struct gvm_uvm_space *space, bool own);
+
+	/*
+	 * A chunk leaves its VA block: it was freed or evicted. Nothing happens if it is not
+	 * charged. CONTEXT: atomic.
+	 */
+	void (*leaves)(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
+	/*
+	 * A root chunk holds data that a processor uses (@used), or holds no data that is
+	 * needed. CONTEXT: atomic.
+	 */
+	void (*used)(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+
+	/*
+	 * nvidia-uvm is full and wants a victim. @first: the root chunk that the stock driver
+	 * would evict; @first_is_free: it is on a free list. @space: for which VA space; NULL:
+	 * for page tables, or for RM, which cannot be refused. Returns the root chunk to evict,
+	 * which has been picked in the books, or GVM_UVM_NO_CHUNK. CONTEXT: atomic, under the
+	 * PMM list lock.
+	 */
+	u32 (*victim)(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
+		      bool first_is_free);
+	/*
+	 * Is the root chunk picked? putback: return one that is in use. CONTEXT: atomic, under
+	 * the PMM list lock.
+	 */
+	bool (*is_picked)(struct gvm_uvm_gpu *gpu, u32 index);
+	void (*putback)(struct gvm_uvm_gpu *gpu, u32 index);
+	/*
+	 * An eviction starts. If nothing has picked the root chunk, RM takes it by its address:
+	 * it is picked and counted now. CONTEXT: atomic, under the PMM list lock.
+	 */
+	void (*eviction_starts)(struct gvm_uvm_gpu *gpu, u32 index);
+	/* It ended, and a part may be left. CONTEXT: atomic, under the PMM list lock. */
+	void (*eviction_fails)(struct gvm_uvm_gpu *gpu, u32 index);
+};
+
+#endif

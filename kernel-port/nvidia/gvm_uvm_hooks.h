@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The hooks in nvidia-uvm.ko: what the semantic patches of hooks/ call. Each name stands in
+ * exactly one place of the driver. README.md says where and why.
+ *
+ * On a GPU that gvm_nvidia.ko does not manage each of them does nothing, or what the stock
+ * driver does there.
+ */
+#ifndef GVM_UVM_HOOKS_H
+#define GVM_UVM_HOOKS_H
+
+#include "uvm_forward_decl.h"
+#include "uvm_pmm_gpu.h"
+#include "uvm_va_block.h"
+
+/* uvm_pmm_gpu.c: see gvm_uvm_pmm.h. */
+void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm);
+void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm);
+void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_unused(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_discarded(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+uvm_gpu_chunk_t *gvm_uvm_victim(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *first);
+void gvm_uvm_eviction_starts(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_eviction_fails(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+
+/* uvm_va_block.c: see gvm_uvm_block.h. */
+NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry,
+			      uvm_gpu_t *gpu, uvm_chunk_size_t size,
+			      uvm_gpu_chunk_t **ret_chunk);
+
+/* uvm_va_space.c: see gvm_uvm_space.h. */
+NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
+void gvm_uvm_space_detach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
+void gvm_uvm_space_detach_all(uvm_va_space_t *va_space);
+
+struct gvm_uvm_gpu;
+struct gvm_uvm_space;
+
+/*
+ * The GPU, if it is managed, or NULL. Structs of the driver have no field of ours, so that only the
+ * files with hooks are compiled anew. CONTEXT: atomic, while nvidia-uvm holds the GPU.
+ */
+struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm);
+
+/* The VA space there, or NULL: it is not attached. CONTEXT: atomic. */
+struct gvm_uvm_space *gvm_uvm_space_find(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
+
+/*
+ * attach: if it is not attached. detach: if it is. CONTEXT: process, no lock.
+ */
+NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
+void gvm_uvm_space_leave(struct gvm_uvm_gpu *gpu, const uvm_va_space_t *va_space);
+void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space);
+
+/*
+ * While a thread allocates for a VA space, gvm_uvm_victim() finds it here. One lives on the
+ * stack of each such thread.
+ */
+struct gvm_uvm_request {
+	struct list_head node;
+	struct task_struct *task;
+	struct gvm_uvm_space *space;
+};
+
+/* CONTEXT: process. */
+void gvm_uvm_request_begin(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request,
+			   struct gvm_uvm_space *space);
+void gvm_uvm_request_end(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request);
+
+/* 0 as NV_OK, an errno as the status that nvidia-uvm has for it. */
+NV_STATUS gvm_uvm_status(int error);
+
+#endif

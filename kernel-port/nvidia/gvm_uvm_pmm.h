@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Included at the end of nvidia-uvm's uvm_pmm_gpu.c, whose static functions it uses: the hooks of
+ * the PMM, and what gvm_nvidia.ko asks of it.
+ */
+#include <linux/module.h>
+
+#include "gvm_uvm.h"
+
+/* How many victims of the policy one pick looks at that turn out to be in use. */
+#define GVM_UVM_VICTIMS_MAX 4u
+
+/* Exported by gvm_nvidia.ko. Never referred to but by symbol_get(). */
+extern const struct gvm_uvm_calls gvm_uvm_calls;
+
+/* A managed GPU, with what only nvidia-uvm needs. */
+struct gvm_uvm_managed {
+	struct gvm_uvm_gpu gpu;
+	struct list_head node;	   /* in gvm_uvm_gpus */
+	struct list_head requests; /* gvm_uvm_request.node; PMM list lock */
+	struct xarray spaces;	   /* gvm_uvm_space, by VA space: space_key() */
+};
+
+/*
+ * All managed GPUs. Changed under gvm_uvm_lock when a GPU comes or goes, read under RCU. A reader's
+ * own GPU stays.
+ */
+static LIST_HEAD(gvm_uvm_gpus);
+static DEFINE_SPINLOCK(gvm_uvm_lock);
+
+struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm)
+{
+	struct gvm_uvm_gpu *found = NULL;
+	struct gvm_uvm_managed *managed;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
+	{
+		if (managed->gpu.pmm == pmm) {
+			found = &managed->gpu;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static struct gvm_uvm_managed *gvm_uvm_managed(struct gvm_uvm_gpu *gpu)
+{
+	return container_of(gpu, struct gvm_uvm_managed, gpu);
+}
+
+static u32 gvm_uvm_index(const uvm_gpu_chunk_t *chunk)
+{
+	return (u32)(chunk->address / UVM_CHUNK_SIZE_MAX);
+}
+
+/* The services. */
+
+/*
+ * Start the eviction of a root chunk, if it is evictable. Returns as gvm_uvm_services.evict.
+ */
+static int gvm_uvm_start(uvm_pmm_gpu_t *pmm, uvm_gpu_root_chunk_t *root)
+{
+	uvm_gpu_chunk_t *chunk = &root->chunk;
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+	int status = 0;
+
+	uvm_spin_lock(&pmm->list_lock);
+	if (chunk_is_in_eviction(pmm, chunk) ||
+	    !gpu->calls->is_picked(gpu, gvm_uvm_index(chunk))) {
+		status = -ENOENT;
+	} else if (!chunk_is_evictable(pmm, chunk)) {
+		gpu->calls->putback(gpu, gvm_uvm_index(chunk));
+		status = -EBUSY;
+	} else {
+		chunk_start_eviction(pmm, chunk);
+	}
+	uvm_spin_unlock(&pmm->list_lock);
+	return status;
+}
+
+static int gvm_uvm_evict_root(uvm_pmm_gpu_t *pmm, u32 index)
+{
+	uvm_gpu_root_chunk_t *root = &pmm->root_chunks.array[index];
+	int error = gvm_uvm_start(pmm, root);
+	NV_STATUS status;
+
+	if (error)
+		return error;
+	uvm_mutex_lock(&pmm->lock);
+	status = evict_root_chunk(pmm, root, PMM_CONTEXT_DEFAULT);
+	uvm_mutex_unlock(&pmm->lock);
+	if (status == NV_OK)
+		free_chunk(pmm, &root->chunk);
+	/* NV_ERR_IN_USE: it has left, and went to RM's allocator with an elevated page. */
+	return status == NV_OK || status == NV_ERR_IN_USE ? 0 : -EIO;
+}
+
+static int gvm_uvm_evict(void *pmm, u32 index)
+{
+	UVM_ENTRY_RET(gvm_uvm_evict_root(pmm, index));
+}
+
+static bool gvm_uvm_evictable(void *void_pmm, u32 index)
+{
+	uvm_pmm_gpu_t *pmm = void_pmm;
+	const uvm_gpu_chunk_t *chunk = &pmm->root_chunks.array[index].chunk;
+
+	return !chunk->in_eviction && (chunk->state == UVM_PMM_GPU_CHUNK_STATE_ALLOCATED ||
+				       chunk->state == UVM_PMM_GPU_CHUNK_STATE_IS_SPLIT);
+}
+
+/* RM's allocator counts its own free pages. Those that the PMM keeps free come on top. */
+static u32 gvm_uvm_free_chunks(void *void_pmm)
+{
+	uvm_pmm_gpu_t *pmm = void_pmm;
+
+	return (u32)UVM_READ_ONCE(pmm->pma_stats->numFreePages2m);
+}
+
+static const struct gvm_uvm_services gvm_uvm_services = {
+	.evict = gvm_uvm_evict,
+	.evictable = gvm_uvm_evictable,
+	.free_chunks = gvm_uvm_free_chunks,
+};
+
+/* The hooks. */
+
+/* Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's. */
+void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
+{
+	uvm_gpu_t *gpu = uvm_pmm_to_gpu(pmm);
+	const struct gvm_uvm_calls *calls = symbol_get(gvm_uvm_calls);
+	struct gvm_uvm_managed *managed;
+	int status = -ENOMEM;
+
+	if (!calls)
+		return;
+	managed = uvm_kvmalloc_zero(sizeof(*managed));
+	if (managed && calls->version == GVM_UVM_VERSION) {
+		managed->gpu.calls = calls;
+		managed->gpu.services = &gvm_uvm_services;
+		managed->gpu.pmm = pmm;
+		managed->gpu.chunk_count = (u32)pmm->root_chunks.count;
+		snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
+		INIT_LIST_HEAD(&managed->requests);
+		xa_init(&managed->spaces);
+		status = calls->gpu_add(&managed->gpu);
+	} else if (managed) {
+		status = -EPROTO;
+	}
+	if (status) {
+		pr_warn("nvidia-uvm: gvm does not manage %s (%d)\n", uvm_gpu_name(gpu), status);
+		uvm_kvfree(managed);
+		symbol_put(gvm_uvm_calls);
+		return;
+	}
+	spin_lock(&gvm_uvm_lock);
+	list_add_rcu(&managed->node, &gvm_uvm_gpus);
+	spin_unlock(&gvm_uvm_lock);
+}
+
+void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+	struct gvm_uvm_managed *managed;
+
+	if (!gpu)
+		return;
+	managed = gvm_uvm_managed(gpu);
+	gpu->calls->gpu_remove(gpu);
+	spin_lock(&gvm_uvm_lock);
+	list_del_rcu(&managed->node);
+	spin_unlock(&gvm_uvm_lock);
+	synchronize_rcu();
+	xa_destroy(&managed->spaces);
+	uvm_kvfree(managed);
+	symbol_put(gvm_uvm_calls);
+}
+
+static unsigned long space_key(const uvm_va_space_t *va_space)
+{
+	return (unsigned long)va_space >> 3; /* at least so aligned */
+}
+
+struct gvm_uvm_space *gvm_uvm_space_find(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	return gpu ? xa_load(&gvm_uvm_managed(gpu)->spaces, space_key(va_space)) : NULL;
+}
+
+/* Two threads may come at once: one of them attaches. */
+NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+	struct gvm_uvm_space *space;
+	int status;
+
+	if (!gpu || gvm_uvm_space_find(pmm, va_space))
+		return NV_OK;
+	status = gpu->calls->attach(gpu, &space);
+	if (status)
+		return gvm_uvm_status(status);
+	status = xa_insert(&gvm_uvm_managed(gpu)->spaces, space_key(va_space), space,
+			   GFP_KERNEL);
+	if (status)
+		gpu->calls->detach(space);
+	return gvm_uvm_status(status == -EBUSY ? 0 : status);
+}
+
+void gvm_uvm_space_leave(struct gvm_uvm_gpu *gpu, const uvm_va_space_t *va_space)
+{
+	struct gvm_uvm_space *space =
+		xa_erase(&gvm_uvm_managed(gpu)->spaces, space_key(va_space));
+
+	if (space)
+		gpu->calls->detach(space);
+}
+
+/* A managed GPU to which the VA space is attached, or NULL. The VA space keeps the GPU. */
+static struct gvm_uvm_gpu *gvm_uvm_any_gpu(const uvm_va_space_t *va_space)
+{
+	struct gvm_uvm_gpu *found = NULL;
+	struct gvm_uvm_managed *managed;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
+	{
+		if (xa_load(&managed->spaces, space_key(va_space))) {
+			found = &managed->gpu;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_any_gpu(va_space);
+
+	for (; gpu; gpu = gvm_uvm_any_gpu(va_space))
+		gvm_uvm_space_leave(gpu, va_space);
+}
+
+NV_STATUS gvm_uvm_status(int error)
+{
+	switch (error) {
+	case 0:
+		return NV_OK;
+	case -EINTR:
+		return NV_ERR_SIGNAL_PENDING;
+	case -ENODEV:
+		return NV_ERR_GPU_IS_LOST;
+	case -EPERM:
+		return NV_ERR_INSUFFICIENT_PERMISSIONS;
+	default:
+		return NV_ERR_NO_MEMORY;
+	}
+}
+
+static void gvm_uvm_chunk_leaves(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (gpu)
+		gpu->calls->leaves(gpu, chunk->address, uvm_gpu_chunk_get_size(chunk));
+}
+
+void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	gvm_uvm_chunk_leaves(pmm, chunk);
+}
+
+void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	gvm_uvm_chunk_leaves(pmm, chunk);
+}
+
+void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (gpu)
+		gpu->calls->used(gpu, gvm_uvm_index(chunk), true);
+}
+
+void gvm_uvm_chunk_unused(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (gpu)
+		gpu->calls->used(gpu, gvm_uvm_index(chunk), false);
+}
+
+void gvm_uvm_chunk_discarded(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	gvm_uvm_chunk_unused(pmm, chunk);
+}
+
+void gvm_uvm_request_begin(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request,
+			   struct gvm_uvm_space *space)
+{
+	request->task = current;
+	request->space = space;
+	uvm_spin_lock(&pmm->list_lock);
+	list_add(&request->node, &gvm_uvm_managed(gvm_uvm_find(pmm))->requests);
+	uvm_spin_unlock(&pmm->list_lock);
+}
+
+void gvm_uvm_request_end(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request)
+{
+	uvm_spin_lock(&pmm->list_lock);
+	list_del(&request->node);
+	uvm_spin_unlock(&pmm->list_lock);
+}
+
+/* The VA space that the calling thread allocates for, or NULL. PMM list lock held. */
+static struct gvm_uvm_space *gvm_uvm_requester(uvm_pmm_gpu_t *pmm)
+{
+	struct gvm_uvm_request *request;
+
+	list_for_each_entry(request, &gvm_uvm_managed(gvm_uvm_find(pmm))->requests, node)
+		if (request->task == current)
+			return request->space;
+	return NULL;
+}
+
+/*
+ * The stock driver would evict @first, or has no victim. The chunk to evict instead, or NULL.
+ * The policy's choice may be in use: only here, under the PMM list lock, this is known.
+ */
+uvm_gpu_chunk_t *gvm_uvm_victim(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *first)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+	uvm_gpu_chunk_t *chunk = NULL;
+
+	if (!gpu)
+		return first;
+	for (u32 i = 0; i < GVM_UVM_VICTIMS_MAX; i++) {
+		bool is_free = first && first->state == UVM_PMM_GPU_CHUNK_STATE_FREE;
+		u32 index = first ? gvm_uvm_index(first) : GVM_UVM_NO_CHUNK;
+
+		index = gpu->calls->victim(gpu, gvm_uvm_requester(pmm), index, is_free);
+		if (index == GVM_UVM_NO_CHUNK)
+			return NULL;
+		chunk = &pmm->root_chunks.array[index].chunk;
+		if (chunk_is_evictable(pmm, chunk))
+			return chunk;
+		gpu->calls->putback(gpu, index);
+	}
+	return NULL;
+}
+
+void gvm_uvm_eviction_starts(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (gpu)
+		gpu->calls->eviction_starts(gpu, gvm_uvm_index(chunk));
+}
+
+void gvm_uvm_eviction_fails(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (gpu)
+		gpu->calls->eviction_fails(gpu, gvm_uvm_index(chunk));
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Write the hooked files of NVIDIA's driver into OUT: those that hooks/NAME.cocci patches, and the headers
+# that they include. TREE is the kernel-open folder of a driver; nothing is written there. Fails with one
+# line for each hook that does not land exactly once.
+#
+#   hooks.sh TREE OUT
+set -eu
+
+tree=$1
+out=$2
+ours=$(cd "$(dirname "$0")" && pwd)
+version=$(sed -n 's/.*NV_VERSION_STRING=\\"\(.*\)\\".*/\1/p' "$tree/Kbuild")
+failures=0
+
+if ! command -v spatch >/dev/null; then
+	echo "spatch is missing: install the package coccinelle" >&2
+	exit 1
+fi
+
+# The header with the hooks' functions that end FILE, which has the static functions they need.
+tail_of() {
+	case $1 in
+	uvm_pmm_gpu.c) echo gvm_uvm_pmm.h ;;
+	uvm_va_block.c) echo gvm_uvm_block.h ;;
+	uvm_va_space.c) echo gvm_uvm_space.h ;;
+	esac
+}
+
+# complain HOOK FILE COUNT
+complain() {
+	echo "hook $1 landed $3 times in $2 of $version, not once" >&2
+	failures=$((failures + 1))
+}
+
+# Each function that a patch adds a call of, once. "discarded" is there since 580.
+check() {
+	file=$1
+	patch=$2
+	for hook in $(sed -n 's/^+.*\<\(gvm_uvm_[a-z_]*\)\>.*/\1/p' "$patch" | sort -u); do
+		count=$(grep -c "\<$hook\>" "$out/$file" || true)
+		if [ "$hook" = gvm_uvm_chunk_discarded ] &&
+			! grep -q uvm_pmm_gpu_mark_root_chunk_discarded "$out/$file"; then
+			continue
+		fi
+		[ "$count" = 1 ] || complain "$hook" "$file" "$count"
+	done
+}
+
+rm -rf "$out"
+mkdir -p "$out"
+cp "$ours"/gvm_uvm*.h "$out/"
+for patch in "$ours"/hooks/*.cocci; do
+	file=$(basename "$patch" .cocci)
+	if ! spatch --very-quiet --no-includes --sp-file "$patch" -o "$out/$file" \
+		"$tree/nvidia-uvm/$file" >"$out/$file.log" 2>&1; then
+		cat "$out/$file.log" >&2
+		echo "$patch cannot be applied to $version" >&2
+		exit 1
+	fi
+	# Without a change spatch writes nothing.
+	[ -f "$out/$file" ] || cp "$tree/nvidia-uvm/$file" "$out/$file"
+	check "$file" "$patch"
+	{
+		echo '#include "gvm_uvm_hooks.h"'
+		cat "$out/$file"
+		echo "#include \"$(tail_of "$file")\""
+	} >"$out/$file.new"
+	mv "$out/$file.new" "$out/$file"
+	rm "$out/$file.log"
+done
+[ "$failures" = 0 ] || exit 1
+echo "$out: all hooks are in $version"

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* See hooked_guest.h. */
+#define _GNU_SOURCE
+#include "hooked_guest.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CGROUPS "/sys/fs/cgroup"
+
+/* Accesses that wait at once: a part of one block, so that a small limit suffices. */
+#define WINDOW 64
+
+static int hooked_to = -1, hooked_from = -1; /* of this process */
+
+static void hooked_path(char path[256], pid_t pid, const char *file)
+{
+	if (pid)
+		snprintf(path, 256, "gvm/%d/0/%s", (int)pid, file);
+	else
+		snprintf(path, 256, "gvm/%s", file);
+}
+
+long long hooked_get(pid_t pid, const char *file)
+{
+	char path[256], text[GUEST_TEXT_MAX];
+
+	hooked_path(path, pid, file);
+	return guest_read(path, text, sizeof(text)) ? -1 : atoll(text);
+}
+
+int hooked_set(pid_t pid, const char *file, const char *text)
+{
+	char path[256];
+
+	hooked_path(path, pid, file);
+	return guest_write(path, text);
+}
+
+long long hooked_event(pid_t pid, const char *event)
+{
+	char path[256], text[GUEST_TEXT_MAX], *line;
+
+	hooked_path(path, pid, "gmem.events");
+	if (guest_read(path, text, sizeof(text)))
+		return -1;
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		if (strncmp(line, event, strlen(event)) == 0 && line[strlen(event)] == ' ')
+			return atoll(line + strlen(event) + 1);
+	return 0;
+}
+
+bool hooked_write(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint64_t value)
+{
+	return softgpu_touch(tenant, p, bytes / SOFTGPU_PAGE, SOFTGPU_PAGE, SOFTGPU_WRITE,
+			     value, WINDOW)
+		       .errors == 0;
+}
+
+bool hooked_read(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint64_t value)
+{
+	uint64_t pages = bytes / SOFTGPU_PAGE;
+	struct softgpu_access access =
+		softgpu_touch(tenant, p, pages, SOFTGPU_PAGE, SOFTGPU_READ, 0, WINDOW);
+
+	return access.errors == 0 && access.sum == value * pages + pages * (pages - 1) / 2;
+}
+
+bool hooked_cpu_reads(const uint64_t *p, size_t bytes, uint64_t value)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < bytes / SOFTGPU_PAGE; i++)
+		wrong += p[i * SOFTGPU_PAGE / 8] != value + i;
+	return wrong == 0;
+}
+
+size_t hooked_resident_mb(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes)
+{
+	size_t blocks = 0;
+
+	for (size_t at = 0; at < bytes; at += 2 * SOFTGPU_MB)
+		blocks += softgpu_resident(tenant, (char *)p + at) == SOFTGPU_ON_GPU;
+	return 2 * blocks;
+}
+
+/* Write a number and its sign to a file outside debugfs. */
+static bool hooked_put(const char *path, const char *format, pid_t pid)
+{
+	char text[64];
+	int length = snprintf(text, sizeof(text), format, (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, (size_t)length) == length;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* The calling process becomes a container of its own: a cgroup's. */
+static bool hooked_contain(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)getpid());
+	if (mkdir(path, 0755) || !hooked_put("/sys/kernel/gvm/cgroups", "+/t%d", getpid()))
+		return false;
+	strcat(path, "/cgroup.procs");
+	return hooked_put(path, "%d", getpid());
+}
+
+void hooked_mount(void)
+{
+	if (mount("none", CGROUPS, "cgroup2", 0, NULL))
+		guest_log("# no cgroups");
+}
+
+struct hooked_process hooked_start(int (*life)(unsigned int number), unsigned int number)
+{
+	struct hooked_process process = { .pid = -1 };
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		return process;
+	process.pid = fork();
+	if (process.pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		hooked_from = to[0];
+		hooked_to = from[1];
+		_exit(hooked_contain() ? life(number) : 101);
+	}
+	close(to[0]);
+	close(from[1]);
+	process.to = to[1];
+	process.from = from[0];
+	return process;
+}
+
+void hooked_wait_ready(struct hooked_process *process)
+{
+	char byte;
+
+	/* No byte: it has ended. */
+	if (read(process->from, &byte, 1) < 0)
+		guest_log("# a tenant does not answer");
+}
+
+void hooked_go(struct hooked_process *process)
+{
+	if (write(process->to, "", 1) < 0)
+		guest_log("# a tenant does not listen");
+}
+
+int hooked_end(struct hooked_process *process)
+{
+	char path[64];
+	int status = -1;
+
+	close(process->to);
+	waitpid(process->pid, &status, 0);
+	close(process->from);
+	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)process->pid);
+	if (!hooked_put("/sys/kernel/gvm/cgroups", "-/t%d", process->pid) || rmdir(path))
+		guest_log("# a cgroup stays");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
+}
+
+void hooked_ready(void)
+{
+	char byte;
+
+	if (write(hooked_to, "", 1) < 0 || read(hooked_from, &byte, 1) < 0)
+		_exit(100);
+}

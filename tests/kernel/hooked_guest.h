@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Helpers for the tests of gvm.ko in NVIDIA's driver: nvidia-uvm.ko with our hooks, on the
+ * software GPU. A tenant that is a process of its own exits with the number of its failures.
+ */
+#ifndef HOOKED_GUEST_H
+#define HOOKED_GUEST_H
+
+#include <sys/types.h>
+
+#include "softgpu_guest.h"
+
+/* Managed memory of the GPU of the tests: 112 MB. */
+#define HOOKED_MB 112ul
+
+/*
+ * A control file of process @pid on GPU 0, or of a cgroup's container, with @pid 0 and the path
+ * in @file. get: its number, or -1. set: 0 or the errno.
+ */
+long long hooked_get(pid_t pid, const char *file);
+int hooked_set(pid_t pid, const char *file, const char *text);
+
+/* One count of gmem.events, such as "high". */
+long long hooked_event(pid_t pid, const char *event);
+
+/* Have the GPU write value + its number to each page, or read and compare; CPU compares. */
+bool hooked_write(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint64_t value);
+bool hooked_read(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint64_t value);
+bool hooked_cpu_reads(const uint64_t *p, size_t bytes, uint64_t value);
+
+/* How many MB of the memory are on the GPU, by the first page of each block of 2 MB. */
+size_t hooked_resident_mb(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes);
+
+/* Mount the cgroups, for the next calls. */
+void hooked_mount(void);
+
+/*
+ * Start @life(@number) in a process of its own, in the container of a cgroup of its own. It runs up to hooked_ready(), and goes on after
+ * hooked_go(). end: its exit status, or 256 and more: it was killed or did not start.
+ */
+struct hooked_process {
+	pid_t pid;
+	int to, from; /* pipes */
+};
+struct hooked_process hooked_start(int (*life)(unsigned int number), unsigned int number);
+void hooked_wait_ready(struct hooked_process *process);
+void hooked_go(struct hooked_process *process);
+int hooked_end(struct hooked_process *process);
+/* In the process. */
+void hooked_ready(void);
+
+/* The parts of the test. A tenant of the caller's is attached, unless the part says otherwise. */
+void test_limits(struct softgpu_tenant *tenant);
+void test_small(struct softgpu_tenant *tenant);
+void test_neighbour(struct softgpu_tenant *tenant);
+void test_protection(struct softgpu_tenant *tenant);
+void test_forced(struct softgpu_tenant *tenant);
+void test_storms(struct softgpu_tenant *tenant);
+void test_reload(void);
+
+#endif

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gmem.limit.high in NVIDIA's driver: a container pages within its limit, to the byte, and sees
+ * all its data. Its neighbours do not notice.
+ */
+#include "hooked_guest.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const long long mb = SOFTGPU_MB;
+
+void test_limits(struct softgpu_tenant *tenant)
+{
+	size_t bytes = 96 * SOFTGPU_MB;
+	uint64_t *p = softgpu_managed(tenant, bytes);
+	pid_t me = getpid();
+
+	guest_check(hooked_get(me, "gmem.current") == 0, "a new tenant is charged nothing");
+	guest_check(hooked_set(me, "gmem.limit.high", "32M") == 0, "its limit becomes 32 MB");
+	guest_check(hooked_write(tenant, p, bytes, 10),
+		    "the GPU writes 96 MB under a limit of 32");
+	guest_check(hooked_get(me, "gmem.current") == 32 * mb, "32 MB are charged: %lld",
+		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_resident_mb(tenant, p, bytes) == 32, "and 32 MB are on the GPU: %zu",
+		    hooked_resident_mb(tenant, p, bytes));
+	guest_check(hooked_read(tenant, p, bytes, 10), "the GPU reads all of it");
+	guest_check(hooked_get(me, "gmem.peak") == 32 * mb, "the most ever was 32 MB: %lld",
+		    hooked_get(me, "gmem.peak"));
+	guest_check(hooked_event(me, "high") > 0 && hooked_event(me, "oom") == 0,
+		    "%lld charges met the limit, %lld were refused", hooked_event(me, "high"),
+		    hooked_event(me, "oom"));
+
+	guest_check(hooked_set(me, "gmem.limit.high", "9M") == 0, "the limit becomes 9 MB");
+	guest_check(hooked_get(me, "gmem.current") <= 9 * mb, "%lld bytes are left",
+		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_read(tenant, p, bytes, 10), "the GPU reads all of it under 9 MB");
+	guest_check(hooked_get(me, "gmem.current") == 8 * mb, "in four chunks: %lld",
+		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_cpu_reads(p, bytes, 10), "the CPU reads all of it");
+
+	guest_check(hooked_set(me, "gmem.limit.high", "16M") == 0, "the limit becomes 16 MB");
+	guest_check(softgpu_migrate(tenant, p, bytes, true) == 0, "all of it is migrated");
+	guest_check(hooked_get(me, "gmem.current") == 16 * mb, "16 MB stay: %lld",
+		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_cpu_reads(p, bytes, 10), "the CPU reads all of it again");
+	munmap(p, bytes);
+	guest_check(hooked_get(me, "gmem.current") == 0, "without it nothing is charged: %lld",
+		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_get(me, "gmem.peak") == 32 * mb, "the most ever is 32 MB still");
+}
+
+/* Chunks of 64 KB and of 4 KB. */
+void test_small(struct softgpu_tenant *tenant)
+{
+	size_t bytes = 68 << 10;
+	uint64_t *p = softgpu_managed(tenant, bytes),
+		 *q = softgpu_managed(tenant, 2 * SOFTGPU_MB);
+	pid_t me = getpid();
+
+	guest_check(hooked_write(tenant, p, bytes, 5), "the GPU writes 68 KB");
+	guest_check(hooked_get(me, "gmem.current") == (long long)bytes,
+		    "68 KB are charged, to the byte: %lld", hooked_get(me, "gmem.current"));
+	guest_check(hooked_write(tenant, q, 2 * SOFTGPU_MB, 6), "and 2 MB");
+	guest_check(hooked_get(me, "gmem.current") == (long long)bytes + 2 * mb,
+		    "2 MB more are charged: %lld", hooked_get(me, "gmem.current"));
+	munmap((char *)q + SOFTGPU_MB + SOFTGPU_PAGE, SOFTGPU_MB - SOFTGPU_PAGE);
+	guest_check(
+		hooked_get(me, "gmem.current") == (long long)bytes + mb + (64 << 10),
+		"half of them without a page are unmapped, a page of 64 KB stays charged: %lld",
+		hooked_get(me, "gmem.current"));
+	guest_check(hooked_cpu_reads(q, SOFTGPU_MB, 6), "the other half is right");
+	munmap(q, SOFTGPU_MB + SOFTGPU_PAGE);
+	guest_check(hooked_cpu_reads(p, bytes, 5), "and so are the 68 KB");
+	munmap(p, bytes);
+	guest_check(hooked_get(me, "gmem.current") == 0, "nothing is left: %lld",
+		    hooked_get(me, "gmem.current"));
+}
+
+/* A tenant of 32 MB that stays as it is. */
+static int quiet_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	size_t bytes = 32 * SOFTGPU_MB;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, bytes);
+
+	failed += !hooked_write(&tenant, p, bytes, number);
+	hooked_ready();
+	failed += hooked_resident_mb(&tenant, p, bytes) != 32;
+	failed +=
+		!hooked_read(&tenant, p, bytes, number) || !hooked_cpu_reads(p, bytes, number);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+void test_neighbour(struct softgpu_tenant *tenant)
+{
+	struct hooked_process quiet = hooked_start(quiet_life, 1);
+	size_t bytes = 128 * SOFTGPU_MB;
+	uint64_t *p = softgpu_managed(tenant, bytes);
+	pid_t me = getpid();
+
+	hooked_wait_ready(&quiet);
+	guest_check(hooked_get(quiet.pid, "gmem.current") == 32 * mb, "a neighbour has 32 MB");
+	guest_check(hooked_set(me, "gmem.limit.high", "16M") == 0, "the limit becomes 16 MB");
+	guest_check(hooked_write(tenant, p, bytes, 3) && hooked_read(tenant, p, bytes, 3),
+		    "the GPU writes and reads 128 MB");
+	guest_check(hooked_get(me, "gmem.peak") == 16 * mb, "never more than 16 MB: %lld",
+		    hooked_get(me, "gmem.peak"));
+	guest_check(hooked_get(quiet.pid, "gmem.current") == 32 * mb,
+		    "the neighbour has 32 MB");
+	hooked_go(&quiet);
+	guest_check(hooked_end(&quiet) == 0, "on the GPU, as it was written");
+	guest_check(hooked_get(quiet.pid, "gmem.current") == -1, "its directory went with it");
+	munmap(p, bytes);
+}

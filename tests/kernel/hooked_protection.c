@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gmem.limit.low in NVIDIA's driver, and memory that RM takes by force.
+ */
+#include "hooked_guest.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PROTECTED_MB 48ul
+
+static const long long mb = SOFTGPU_MB;
+
+/* A tenant of 48 MB, all protected. */
+static int protected_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	size_t bytes = PROTECTED_MB * SOFTGPU_MB;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, bytes);
+
+	failed += hooked_set(getpid(), "gmem.limit.low", "48M") != 0;
+	failed += !hooked_write(&tenant, p, bytes, number);
+	hooked_ready();
+	failed +=
+		!hooked_read(&tenant, p, bytes, number) || !hooked_cpu_reads(p, bytes, number);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+void test_protection(struct softgpu_tenant *tenant)
+{
+	struct hooked_process owner = hooked_start(protected_life, 2);
+	size_t bytes = 160 * SOFTGPU_MB;
+	uint64_t *p = softgpu_managed(tenant, bytes);
+	pid_t me = getpid();
+
+	hooked_wait_ready(&owner);
+	guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb, "48 MB are protected");
+	guest_check(hooked_write(tenant, p, bytes, 4) && hooked_read(tenant, p, bytes, 4),
+		    "a neighbour writes and reads 160 MB, without a limit, on %lu MB",
+		    HOOKED_MB);
+	guest_check(hooked_get(me, "gmem.current") > 48 * mb &&
+			    hooked_get(me, "gmem.current") <= 64 * mb,
+		    "it gets the rest: %lld bytes", hooked_get(me, "gmem.current"));
+	guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
+		    "48 MB are where they were");
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "and as they were");
+	guest_check(hooked_cpu_reads(p, bytes, 4), "the neighbour's are right as well");
+	munmap(p, bytes);
+}
+
+void test_forced(struct softgpu_tenant *tenant)
+{
+	struct hooked_process owner = hooked_start(protected_life, 3);
+	long long left, taken;
+
+	(void)tenant;
+	hooked_wait_ready(&owner);
+	guest_check(hooked_event(owner.pid, "taken") == 0, "nothing was taken of 48 MB");
+	guest_check(softgpu_rm_take(80 * SOFTGPU_MB) == 0, "RM takes 80 MB of %lu", HOOKED_MB);
+	left = hooked_get(owner.pid, "gmem.current");
+	taken = hooked_event(owner.pid, "taken");
+	guest_check(taken > 0 && left == 48 * mb - taken * 2 * mb,
+		    "%lld bytes are left, %lld chunks were taken and counted", left, taken);
+	softgpu_rm_give();
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "all data is right");
+}
