@@ -10,7 +10,7 @@ libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
 if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
 	packages="$packages check clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
-linux-headers-cloud-amd64 qemu-system-x86 cpio"
+linux-headers-cloud-amd64 qemu-system-x86 cpio coccinelle"
 fi
 if [ "$wanted" = nightly ]; then
 	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils"

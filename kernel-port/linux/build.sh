@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Build gvm.ko, gvm_selftest.ko, coretest/gvm_coretest.ko, fakegpu/gvm_fakegpu.ko and
-# nvidia/gvm_nvidia.ko in OUT, a folder of links to the sources: nothing is copied and nothing is written into the source tree. Any warning of
-# the compiler or of modpost is an error.
+# nvidia/gvm_nvidia.ko in OUT, a folder of links to the sources: nothing is copied and nothing is written
+# into the source tree. Any warning of the compiler or of modpost is an error.
 #
 #   build.sh SOURCE OUT [KDIR]
 set -eu

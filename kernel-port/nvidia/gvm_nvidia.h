@@ -67,6 +67,7 @@ bool gvm_nvidia_is_charged(struct gvm_nvidia_gpu *gpu, u32 index);
 int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 bytes);
 void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes);
 int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes);
+void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes);
 void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
 
 /* gvm_nvidia_victims.c. */

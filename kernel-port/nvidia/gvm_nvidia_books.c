@@ -110,6 +110,14 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
 	return status;
 }
 
+void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes)
+{
+	if (bytes > 0)
+		gvm_swap_charge(gvm_nvidia_space(space)->container, (u64)bytes);
+	else
+		gvm_swap_uncharge(gvm_nvidia_space(space)->container, (u64)-bytes);
+}
+
 /* A page or more leave as a whole. Pages that were not charged are passed over. */
 static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pages)
 {

@@ -139,6 +139,7 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.cancel = gvm_nvidia_cancel,
 	.bind = gvm_nvidia_bind,
 	.make_room = gvm_nvidia_make_room,
+	.swapped = gvm_nvidia_swapped,
 	.leaves = gvm_nvidia_leaves,
 	.used = gvm_nvidia_used,
 	.victim = gvm_nvidia_victim,

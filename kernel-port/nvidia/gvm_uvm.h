@@ -100,6 +100,11 @@ struct gvm_uvm_calls {
 	int (*make_room)(struct gvm_uvm_space *space, bool own);
 
 	/*
+	 * Bytes of the VA space moved to host memory by an eviction; or came back, if negative,
+	 * or are not needed any more. CONTEXT: atomic.
+	 */
+	void (*swapped)(struct gvm_uvm_space *space, s64 bytes);
+	/*
 	 * A chunk leaves its VA block: it was freed or evicted. Nothing happens if it is not
 	 * charged. CONTEXT: atomic.
 	 */

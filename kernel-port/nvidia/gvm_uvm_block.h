@@ -52,3 +52,42 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 	uvm_mutex_lock(&block->lock);
 	return error ? gvm_uvm_status(error) : NV_ERR_MORE_PROCESSING_REQUIRED;
 }
+
+/*
+ * nvidia-uvm remembers which pages of a block were evicted from a GPU and did not come back there:
+ * that is what the container has swapped out. Before the mask changes the hooks count what is new
+ * in it. The block is locked.
+ */
+static void gvm_uvm_swapped(uvm_va_block_t *block, uvm_gpu_id_t id, s64 pages)
+{
+	struct gvm_uvm_space *space = NULL;
+	uvm_va_space_t *va_space = uvm_va_block_get_va_space_maybe_dead(block);
+
+	if (pages && va_space)
+		space = gvm_uvm_space_on(va_space, id);
+	if (space)
+		space->gpu->calls->swapped(space, pages * (s64)PAGE_SIZE);
+}
+
+void gvm_uvm_swapped_out(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages)
+{
+	uvm_page_mask_t added;
+
+	uvm_page_mask_andnot(&added, pages, &uvm_va_block_gpu_state_get(block, id)->evicted);
+	gvm_uvm_swapped(block, id, uvm_page_mask_weight(&added));
+}
+
+void gvm_uvm_swapped_in(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages)
+{
+	uvm_page_mask_t back;
+
+	uvm_page_mask_and(&back, pages, &uvm_va_block_gpu_state_get(block, id)->evicted);
+	gvm_uvm_swapped(block, id, -(s64)uvm_page_mask_weight(&back));
+}
+
+void gvm_uvm_swap_gone(uvm_va_block_t *block, uvm_gpu_id_t id)
+{
+	gvm_uvm_swapped(
+		block, id,
+		-(s64)uvm_page_mask_weight(&uvm_va_block_gpu_state_get(block, id)->evicted));
+}

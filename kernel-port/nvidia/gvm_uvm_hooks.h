@@ -10,6 +10,7 @@
 #define GVM_UVM_HOOKS_H
 
 #include "uvm_forward_decl.h"
+#include "uvm_gpu.h"
 #include "uvm_pmm_gpu.h"
 #include "uvm_va_block.h"
 
@@ -30,6 +31,16 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 			      uvm_gpu_t *gpu, uvm_chunk_size_t size,
 			      uvm_gpu_chunk_t **ret_chunk);
 
+void gvm_uvm_swapped_out(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages);
+void gvm_uvm_swapped_in(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages);
+void gvm_uvm_swap_gone(uvm_va_block_t *block, uvm_gpu_id_t id);
+
+/* uvm_gpu_replayable_faults.c: see gvm_uvm_faults.h. */
+bool gvm_uvm_fault_refused(uvm_fault_service_batch_context_t *batch_context,
+			   uvm_fault_buffer_entry_t *entry, NV_STATUS *status);
+bool gvm_uvm_fault_refused_again(uvm_fault_service_batch_context_t *batch_context,
+				 uvm_fault_buffer_entry_t *entry, NV_STATUS *status);
+
 /* uvm_va_space.c: see gvm_uvm_space.h. */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
 void gvm_uvm_space_detach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
@@ -47,8 +58,14 @@ struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm);
 /* The VA space there, or NULL: it is not attached. CONTEXT: atomic. */
 struct gvm_uvm_space *gvm_uvm_space_find(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
 
+/* The same by the GPU's number in the VA space. CONTEXT: atomic. */
+struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_id_t id);
+
+/* Is the VA space attached on a managed GPU? CONTEXT: atomic. */
+bool gvm_uvm_is_attached(const uvm_va_space_t *va_space);
+
 /*
- * attach: if it is not attached. detach: if it is. CONTEXT: process, no lock.
+ * enter: attach it, unless it is. leave: detach it, if it is. CONTEXT: process, no lock.
  */
 NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
 void gvm_uvm_space_leave(struct gvm_uvm_gpu *gpu, const uvm_va_space_t *va_space);

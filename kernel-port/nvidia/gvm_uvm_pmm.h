@@ -116,7 +116,7 @@ static u32 gvm_uvm_free_chunks(void *void_pmm)
 {
 	uvm_pmm_gpu_t *pmm = void_pmm;
 
-	return (u32)UVM_READ_ONCE(pmm->pma_stats->numFreePages2m);
+	return (u32)READ_ONCE(pmm->pma_stats->numFreePages2m);
 }
 
 static const struct gvm_uvm_services gvm_uvm_services = {
@@ -235,6 +235,28 @@ static struct gvm_uvm_gpu *gvm_uvm_any_gpu(const uvm_va_space_t *va_space)
 	}
 	rcu_read_unlock();
 	return found;
+}
+
+struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_id_t id)
+{
+	struct gvm_uvm_space *found = NULL;
+	struct gvm_uvm_managed *managed;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
+	{
+		if (uvm_id_equal(uvm_pmm_to_gpu(managed->gpu.pmm)->id, id))
+			found = xa_load(&managed->spaces, space_key(va_space));
+		if (found)
+			break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+bool gvm_uvm_is_attached(const uvm_va_space_t *va_space)
+{
+	return gvm_uvm_any_gpu(va_space) != NULL;
 }
 
 void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space)

@@ -21,6 +21,7 @@ fi
 # The header with the hooks' functions that end FILE, which has the static functions they need.
 tail_of() {
 	case $1 in
+	uvm_gpu_replayable_faults.c) echo gvm_uvm_faults.h ;;
 	uvm_pmm_gpu.c) echo gvm_uvm_pmm.h ;;
 	uvm_va_block.c) echo gvm_uvm_block.h ;;
 	uvm_va_space.c) echo gvm_uvm_space.h ;;

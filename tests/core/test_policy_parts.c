@@ -176,6 +176,25 @@ START_TEST(an_allocated_chunk_is_charged_and_is_no_victim)
 }
 END_TEST
 
+START_TEST(a_part_of_a_chunk_that_is_being_evicted_is_not_bound)
+{
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, 4 * PAGE), 0);
+	ck_assert_int_eq(gvm_charge_bind_part(a, 4, 0, 4), 0);
+	ck_assert_uint_eq(state_of(4), GVM_CHUNK_BOUND);
+	ck_assert_uint_eq(a->reserved_bytes, 0);
+	ck_assert_uint_eq(gvm_clock_take_range(device, 4, 1), 1);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, 2 * PAGE), 0);
+	ck_assert_int_eq(gvm_charge_bind_part(b, 4, 8, 2), -EBUSY);
+	ck_assert_uint_eq(b->reserved_bytes, 2 * PAGE);
+	world_check();
+	gvm_clock_putback(device, 4);
+	ck_assert_int_eq(gvm_charge_bind_part(b, 4, 8, 2), 0);
+	ck_assert_uint_eq(b->reserved_bytes, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 2 * PAGE);
+	world_check();
+}
+END_TEST
+
 /* Taken by force. */
 
 START_TEST(a_range_is_taken_whatever_the_limits_say)
@@ -387,6 +406,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
 	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
+	tcase_add_test(tests, a_part_of_a_chunk_that_is_being_evicted_is_not_bound);
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
 	tcase_add_test(tests, a_part_is_progress_for_a_limit);

@@ -52,6 +52,7 @@ void hooked_ready(void);
 /* The parts of the test. A tenant of the caller's is attached, unless the part says otherwise. */
 void test_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
+void test_refused(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);

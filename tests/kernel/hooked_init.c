@@ -20,6 +20,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "stockpaging", false, test_paging },
 	{ "limits", true, test_limits },
 	{ "small", true, test_small },
+	{ "refused", true, test_refused },
 	{ "neighbour", true, test_neighbour },
 	{ "protection", true, test_protection },
 	{ "forced", true, test_forced },

@@ -25,7 +25,11 @@ void test_limits(struct softgpu_tenant *tenant)
 		    hooked_get(me, "gmem.current"));
 	guest_check(hooked_resident_mb(tenant, p, bytes) == 32, "and 32 MB are on the GPU: %zu",
 		    hooked_resident_mb(tenant, p, bytes));
+	guest_check(hooked_get(me, "gmem.swap.current") == 64 * mb, "and 64 MB in swap: %lld",
+		    hooked_get(me, "gmem.swap.current"));
 	guest_check(hooked_read(tenant, p, bytes, 10), "the GPU reads all of it");
+	guest_check(hooked_get(me, "gmem.swap.current") == 64 * mb,
+		    "64 MB are in swap again: %lld", hooked_get(me, "gmem.swap.current"));
 	guest_check(hooked_get(me, "gmem.peak") == 32 * mb, "the most ever was 32 MB: %lld",
 		    hooked_get(me, "gmem.peak"));
 	guest_check(hooked_event(me, "high") > 0 && hooked_event(me, "oom") == 0,
@@ -48,6 +52,8 @@ void test_limits(struct softgpu_tenant *tenant)
 	munmap(p, bytes);
 	guest_check(hooked_get(me, "gmem.current") == 0, "without it nothing is charged: %lld",
 		    hooked_get(me, "gmem.current"));
+	guest_check(hooked_get(me, "gmem.swap.current") == 0, "and nothing is in swap: %lld",
+		    hooked_get(me, "gmem.swap.current"));
 	guest_check(hooked_get(me, "gmem.peak") == 32 * mb, "the most ever is 32 MB still");
 }
 
@@ -93,6 +99,45 @@ static int quiet_life(unsigned int number)
 		!hooked_read(&tenant, p, bytes, number) || !hooked_cpu_reads(p, bytes, number);
 	softgpu_detach(&tenant);
 	return failed;
+}
+
+/* hmem.limit: what finds no room on the host stays, and what needs its room is refused. */
+void test_refused(struct softgpu_tenant *tenant)
+{
+	struct hooked_process quiet = hooked_start(quiet_life, 4);
+	size_t bytes = 32 * SOFTGPU_MB;
+	uint64_t *p = softgpu_managed(tenant, bytes), *q = softgpu_managed(tenant, bytes);
+	struct softgpu_access access;
+	pid_t me = getpid();
+	size_t wrong = 0;
+
+	hooked_wait_ready(&quiet);
+	guest_check(hooked_set(me, "gmem.limit.high", "16M") == 0 &&
+			    hooked_set(me, "hmem.limit", "8M") == 0,
+		    "16 MB on the GPU and 8 MB of swap");
+	access = softgpu_touch(tenant, p, bytes >> 17, 128 << 10, SOFTGPU_WRITE, 7, 1);
+	guest_check(access.errors > 0, "accesses without room are cancelled: %llu",
+		    access.errors);
+	guest_check(hooked_event(me, "oom") > 0 && hooked_event(me, "hmem") > 0,
+		    "%lld were refused, for want of swap %lld", hooked_event(me, "oom"),
+		    hooked_event(me, "hmem"));
+	guest_check(hooked_get(me, "gmem.peak") == 16 * mb, "never more than 16 MB: %lld",
+		    hooked_get(me, "gmem.peak"));
+	guest_check(hooked_get(me, "gmem.swap.current") <= 8 * mb,
+		    "nor more than 8 in swap: %lld", hooked_get(me, "gmem.swap.current"));
+	for (size_t i = 0; i < 24 << 3; i++)
+		wrong += p[i << 14] != 7 + i;
+	guest_check(wrong == 0, "%zu words of the others are wrong", wrong);
+	guest_check(hooked_set(me, "gmem.limit.high", "1M") == 0, "less than a chunk");
+	guest_check(softgpu_touch(tenant, q, 1, 8, SOFTGPU_WRITE, 7, 1).errors == 1,
+		    "is no room for one");
+	hooked_go(&quiet);
+	guest_check(hooked_end(&quiet) == 0, "a neighbour has all its data");
+	munmap(p, bytes);
+	munmap(q, bytes);
+	guest_check(hooked_get(me, "gmem.swap.current") == 0 &&
+			    hooked_get(me, "gmem.current") == 0,
+		    "nothing is left");
 }
 
 void test_neighbour(struct softgpu_tenant *tenant)

@@ -27,7 +27,7 @@ sim/results
 sim/validate sim/figures
 sim/collect sim/cli sim/gvmd/host
 kernel-port/linux
-kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu
+kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia
 bench
 EOF
 
