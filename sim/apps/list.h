@@ -6,3 +6,4 @@
 SIM_APP(llm_server)
 SIM_APP(diffusion)
 SIM_APP(pages)
+SIM_APP(phases)

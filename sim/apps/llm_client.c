@@ -29,16 +29,9 @@ struct client_dates {
 	u64 stop_ns;
 };
 
-/* A date that no run reaches, and that can still be added to others. */
-#define CLIENT_FAR_NS (ENG_NEVER / 4)
-
 static u64 client_offset_ns(const struct llm_server *server, size_t index)
 {
-	const struct trace *trace = server->env->prepared;
-	unsigned __int128 arrival = trace->requests[index].arrival_ns;
-
-	arrival = arrival * CFG_PPM / server->cfg->client.divide;
-	return (u64)min(arrival, (unsigned __int128)CLIENT_FAR_NS);
+	return app_trace_offset_ns(server->env->prepared, &server->cfg->client.trace, index);
 }
 
 static struct client_dates client_plan(const struct llm_server *server)

@@ -54,9 +54,6 @@
 #include "config/check.h"
 #include "engine/error.h"
 #include "engine/random.h"
-#include "trace/trace_arrivals.h"
-#include "trace/trace_read.h"
-#include "trace/trace_resample.h"
 
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)
@@ -370,19 +367,6 @@ static int llm_server_run(const struct app_env *env)
 #define CLIENT(leaf_, type_, member_, help_, ...) \
 	CFG_APP_KEY(leaf_, type_, struct cfg_llm, client.member_, help_, __VA_ARGS__)
 
-static const char *const arrivals[] = {
-	[TRACE_ARRIVALS_RECORDED] = "recorded",
-	[TRACE_ARRIVALS_POISSON] = "poisson",
-	[TRACE_ARRIVALS_GAMMA] = "gamma",
-	NULL,
-};
-
-static const char *const responses[] = {
-	[TRACE_RESPONSE_GENERATED] = "generated",
-	[TRACE_RESPONSE_RECORDED] = "recorded",
-	NULL,
-};
-
 /* A key that few models have. */
 #define LLM_OPTION(type_, member_, max_, help_)                                          \
 	CFG_APP_KEY(#member_, type_, struct cfg_llm, member_, help_, CFG_RANGE(0, max_), \
@@ -454,22 +438,8 @@ static const struct cfg_key llm_server_keys[] = {
 	CLIENT("slo_itl", DURATION, slo_itl,
 	       "promised mean time between the tokens of a request; 0s: none",
 	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
-	CLIENT("trace.file", TRACE, file, "requests that the client replays"),
-	CLIENT("trace.divide", PPM, divide, "arrival times are divided by it",
-	       CFG_RANGE(1, 1000000 * 1000000ull), CFG_DEFAULT("1")),
-	CLIENT("trace.rate", PPM, rate,
-	       "requests a second, in the mean; 0: as the trace has it, divided by "
-	       "trace.divide",
-	       CFG_RANGE(0, 1000000 * 1000000ull), CFG_DEFAULT("0")),
-	CLIENT("trace.arrivals", ENUM, arrivals,
-	       "dates of requests: as recorded, or drawn by the seed at that mean rate",
-	       .words = arrivals, CFG_DEFAULT("recorded")),
-	CLIENT("trace.cv", PPM, cv,
-	       "gamma: deviation of the gaps over their mean; 1 is poisson, more is burstier",
-	       CFG_RANGE(CFG_PPM / 100, 10 * CFG_PPM), CFG_DEFAULT("1")),
-	CLIENT("trace.response", ENUM, response,
-	       "lengths of answers: as the trace recorded them, or generated",
-	       .words = responses, CFG_DEFAULT("generated")),
+	CLIENT("trace.file", TRACE, trace.file, "requests that the client replays"),
+	APP_TRACE_KEYS(struct cfg_llm, client.trace),
 	CLIENT("client.start", DURATION, first_request,
 	       "from the container's start to the first request", CFG_RANGE(0, 24 * CFG_HOUR),
 	       CFG_DEFAULT("0s")),
@@ -507,7 +477,7 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 		return cfg_reject_app(load, container, "experts_per_token",
 				      "%llu is wrong, allowed: from 1 to experts, %llu",
 				      llm->experts_per_token, llm->experts);
-	if (llm->client.rate && llm->client.divide != CFG_PPM)
+	if (app_trace_contradicts(&llm->client.trace))
 		return cfg_reject_app(load, container, "trace.rate",
 				      "is given with trace.divide, allowed: one of them");
 	if (llm->client.think && !llm->client.users)
@@ -527,8 +497,7 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
-	u64 seed = random_begin(env->config->seed, env->container->name);
-	struct trace *trace;
+	const struct trace *trace;
 	int status;
 
 	if (!server_group_count(cfg, &env->config->gpu))
@@ -538,31 +507,20 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 			"gpu.memory_total does not hold weights and workspace, "
 			"allowed: more, with room for KV blocks",
 			env->config->file, env->container->name);
-	trace = malloc(sizeof(*trace));
-	if (!trace)
-		return sim_runtime_error(err, "out of memory");
-	trace_init(trace);
-	env->prepared = trace;
-	status = trace_read(cfg->client.file, TRACE_BAD_ROWS_FAIL, trace, err);
-	if (status)
+	status = app_trace_prepare(env, &cfg->client.trace, err);
+	trace = env->prepared;
+	if (status || !cfg->prefix_caching ||
+	    (trace->hash_tokens && trace->hash_tokens % cfg->block_tokens == 0))
 		return status;
-	status =
-		trace_arrive(trace, (enum trace_arrivals)cfg->client.arrivals, cfg->client.rate,
-			     cfg->client.cv, random_begin(seed, "arrivals"), err);
-	if (status)
-		return trace_error_at(cfg->client.file, err, status);
-	return trace_resample(trace, (enum trace_draw)env->config->jitter.arrivals,
-			      (u64)((unsigned __int128)env->config->jitter.block *
-				    cfg->client.divide / CFG_PPM),
-			      seed, err);
-}
-
-static void llm_server_discard(struct app_env *env)
-{
-	if (env->prepared)
-		trace_destroy(env->prepared);
-	free(env->prepared);
-	env->prepared = NULL;
+	return sim_user_error(err,
+			      "%s:containers.%s.app.prefix_caching: %s, allowed: false, or a "
+			      "trace whose prefix hashes stand for a multiple of block_tokens, "
+			      "%llu",
+			      env->config->file, env->container->name,
+			      trace->hash_tokens ?
+				      "the trace's hashes do not end where KV blocks do" :
+				      "the trace has no prefix hashes",
+			      (u64)cfg->block_tokens);
 }
 
 /* As a deployment waits until the server is ready. */
@@ -584,7 +542,7 @@ const struct sim_app llm_server_app = {
 	},
 	.report = &report_requests,
 	.prepare = llm_server_prepare,
-	.discard = llm_server_discard,
+	.discard = app_trace_discard,
 	.ahead_ns = llm_server_ahead_ns,
 	.run = llm_server_run,
 };

@@ -11,6 +11,7 @@
 #define SIM_APPS_LLM_SERVER_H
 
 #include "apps/app.h"
+#include "apps/app_trace.h"
 #include "apps/llm_experts.h"
 #include "apps/llm_scheduler.h"
 #include "config/config.h"
@@ -18,20 +19,15 @@
 
 /* The request source of an LLM server and the habits of its benchmark client. */
 struct cfg_client {
-	char file[CFG_TEXT_MAX]; /* "app.trace.file", resolved against the scenario's folder */
-	u64 divide;		 /* "app.trace.divide", ppm: arrival times are divided by it */
-	u64 arrivals;		 /* "app.trace.arrivals", enum trace_arrivals */
-	u64 rate;		 /* "app.trace.rate", ppm of a request a second; 0: as it is */
-	u64 cv;			 /* "app.trace.cv", ppm, of Gamma */
-	u64 response;		 /* "app.trace.response", enum trace_response */
-	u64 users;		 /* "app.client.users" of a closed loop; 0: an open one */
-	u64 think;		 /* "app.client.think", ns from an answer to the next request */
-	u64 first_request;	 /* "app.client.start", ns after the container's start */
-	u64 stop;		 /* "app.client.stop", ns after the first request; 0: never */
-	u64 max_open;		 /* "app.client.max_open"; 0: no limit */
-	bool drop_in_flight;	 /* "app.client.drop_in_flight": at stop, else wait for them */
-	u64 slo_ttft;		 /* "app.slo_ttft", ns; 0: none */
-	u64 slo_itl;		 /* "app.slo_itl", ns; 0: none */
+	struct cfg_app_trace trace;
+	u64 users;	     /* "app.client.users" of a closed loop; 0: an open one */
+	u64 think;	     /* "app.client.think", ns from an answer to the next request */
+	u64 first_request;   /* "app.client.start", ns after the container's start */
+	u64 stop;	     /* "app.client.stop", ns after the first request; 0: never */
+	u64 max_open;	     /* "app.client.max_open"; 0: no limit */
+	bool drop_in_flight; /* "app.client.drop_in_flight": at stop, else wait for them */
+	u64 slo_ttft;	     /* "app.slo_ttft", ns; 0: none */
+	u64 slo_itl;	     /* "app.slo_itl", ns; 0: none */
 };
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */

@@ -134,7 +134,7 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 {
 	const struct cfg_client *client = &server->cfg->client;
 	/* No answer is longer than the model allows, so absurd traces cost no memory. */
-	u32 tokens = min(request->response_tokens[client->response],
+	u32 tokens = min(request->response_tokens[client->trace.response],
 			 (u32)server->cfg->max_model_len);
 	struct app_record record = {
 		.id = id,

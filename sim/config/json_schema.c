@@ -99,6 +99,9 @@ static json_t *value_schema(struct maker *maker, const struct cfg_key *key)
 	case CFG_TYPE_DURATION:
 		set(maker, object, "type", json_string("string"));
 		break;
+	case CFG_TYPE_JSON:
+		set(maker, object, "type", json_pack("[ss]", "object", "array"));
+		break;
 	case CFG_TYPE_STRING:
 	case CFG_TYPE_NAME:
 	case CFG_TYPE_TRACE:

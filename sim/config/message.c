@@ -115,6 +115,9 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size)
 	case CFG_TYPE_POLICY:
 		snprintf(text, size, "a text of 1 to %zu bytes", key->size - 1);
 		return;
+	case CFG_TYPE_JSON:
+		snprintf(text, size, "an object or a list of up to %zu bytes", key->size - 1);
+		return;
 	case CFG_TYPE_NAME:
 		snprintf(text, size,
 			 "1 to %zu letters, digits, \"_\", \"-\" and \".\" (not first)",
@@ -150,6 +153,7 @@ const char *cfg_type_name(enum cfg_type type)
 		[CFG_TYPE_TRACE] = "trace file",
 		[CFG_TYPE_MODEL] = "model",
 		[CFG_TYPE_POLICY] = "policy",
+		[CFG_TYPE_JSON] = "object or list",
 		[CFG_TYPE_WRITE] = "number or text",
 	};
 

@@ -64,6 +64,7 @@ enum cfg_type {
 	CFG_TYPE_TRACE,	    /* char[], a trace's file; after config_load() its absolute path */
 	CFG_TYPE_MODEL,	    /* char[], a config.json of Hugging Face, or its folder */
 	CFG_TYPE_POLICY, /* char[], a policy of gvmd; after config_load() its absolute path */
+	CFG_TYPE_JSON,	 /* char[], an object or a list, as JSON; its set checks it */
 	CFG_TYPE_WRITE,	 /* char[], the text of a write to a control file: number or text */
 };
 

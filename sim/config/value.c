@@ -159,6 +159,12 @@ static const char *value_parse(const struct cfg_key *key, const json_t *json,
 	case CFG_TYPE_ENUM:
 	case CFG_TYPE_SET:
 		return value_word(key, json, value);
+	case CFG_TYPE_JSON:
+		value->json = json;
+		if (!json_is_object(json) && !json_is_array(json))
+			return "is neither an object nor a list";
+		return json_dumpb(json, NULL, 0, JSON_COMPACT) < key->size ? NULL :
+									     "is too long";
 	case CFG_TYPE_WRITE:
 		if (!scalar_text(json, value->text, key->size))
 			return json_is_string(json) ? "is too long" :
@@ -196,7 +202,10 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 {
 	void *member = (char *)base + key->offset;
 
-	if (is_text_member(key))
+	if (key->type == CFG_TYPE_JSON && value->json)
+		((char *)member)[json_dumpb(value->json, member, key->size - 1, JSON_COMPACT)] =
+			0;
+	else if (is_text_member(key))
 		snprintf(member, key->size, "%s", value->text);
 	else if (key->type == CFG_TYPE_SET)
 		*(const struct cfg_keys **)member = key->sets[value->number];
@@ -214,6 +223,8 @@ json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 	char text[UNITS_TEXT_MAX];
 	u64 number;
 
+	if (key->type == CFG_TYPE_JSON)
+		return json_loads(member, 0, NULL);
 	if (is_text_member(key))
 		return json_string(member);
 	if (key->type == CFG_TYPE_SET)

@@ -14,6 +14,7 @@
 struct cfg_value {
 	u64 number;
 	char text[CFG_TEXT_MAX];
+	const json_t *json; /* of JSON; borrowed from what was parsed */
 };
 
 /*

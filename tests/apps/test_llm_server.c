@@ -35,7 +35,7 @@ static void init_llm(void)
 		.kernel_launch = 100,
 		.kernels_per_step = 10,
 		.kv_bandwidth = CFG_PPM / 2,
-		.client = { .divide = CFG_PPM, .first_request = ZERO },
+		.client = { .trace.divide = CFG_PPM, .first_request = ZERO },
 	};
 }
 
@@ -259,7 +259,7 @@ START_TEST(arrivals_are_replayed_at_their_dates)
 {
 	init_llm();
 	container.start = MS;
-	llm.client.divide = 4 * CFG_PPM;
+	llm.client.trace.divide = 4 * CFG_PPM;
 	arrive(8 * MS, 1, 1);
 	arrive(16 * MS, 1, 1);
 	simulate();

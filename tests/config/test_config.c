@@ -43,8 +43,8 @@ START_TEST(everything_is_bound)
 	ck_assert_str_eq(vllm->app_profile, "llm");
 	ck_assert_uint_eq(llm_keys()->gpu_memory_utilization, 800000);
 	ck_assert_uint_eq(llm_keys()->kv_bandwidth, 400000);
-	ck_assert_uint_eq(llm_keys()->client.divide, CFG_PPM);
-	ck_assert_uint_eq(llm_keys()->client.response, TRACE_RESPONSE_GENERATED);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, CFG_PPM);
+	ck_assert_uint_eq(llm_keys()->client.trace.response, TRACE_RESPONSE_GENERATED);
 	ck_assert_uint_eq(llm_keys()->client.slo_ttft, 0); /* not set: nothing is promised */
 	ck_assert(!llm_keys()->client.drop_in_flight);
 	ck_assert_str_eq(control_text("gmem.limit.high"), "16777216");
@@ -259,9 +259,9 @@ END_TEST
 START_TEST(numbers_may_be_numbers_or_texts)
 {
 	load("containers.vllm.app.trace.divide=198.9", NULL);
-	ck_assert_uint_eq(llm_keys()->client.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
 	load("containers.vllm.app.trace.divide=\"198.9\"", NULL);
-	ck_assert_uint_eq(llm_keys()->client.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
 	load("gpu.memory_total=6e9", NULL);
 	ck_assert_uint_eq(config.gpu.memory_total, 6000000000);
 	load("gpu.flops_bf16=312e12", "containers.vllm.app.efficiency=0.1");
@@ -277,7 +277,7 @@ START_TEST(real_numbers_keep_every_decimal)
 
 		snprintf(set, sizeof(set), "containers.vllm.app.trace.divide=%u.%06u", i, i);
 		load(set, NULL);
-		ck_assert_uint_eq(llm_keys()->client.divide, i * (UINT64_C(1000000) + 1));
+		ck_assert_uint_eq(llm_keys()->client.trace.divide, i * (UINT64_C(1000000) + 1));
 	}
 }
 END_TEST
@@ -492,7 +492,7 @@ START_TEST(the_resolved_configuration_finds_its_trace_from_elsewhere)
 	load_elsewhere(NULL);
 	ck_assert_str_eq(config.hash, hash);
 	ck_assert_str_eq(resolved_trace(), trace);
-	ck_assert_str_eq(llm_keys()->client.file, trace);
+	ck_assert_str_eq(llm_keys()->client.trace.file, trace);
 }
 END_TEST
 
@@ -547,7 +547,7 @@ START_TEST(scenarios_are_found_from_any_folder)
 	snprintf(trace, sizeof(trace), "%s/head.trace", folder);
 	ck_assert_int_eq(chdir("/"), 0);
 	ck_assert_msg(load_path(path, NULL, NULL) == 0, "%s", error.text);
-	ck_assert_str_eq(llm_keys()->client.file, trace);
+	ck_assert_str_eq(llm_keys()->client.trace.file, trace);
 }
 END_TEST
 
@@ -566,7 +566,7 @@ START_TEST(shipped_scenarios_are_right)
 		ck_assert_str_eq(config.containers[1].name, "diffusion");
 		llm = llm_keys();
 		ck_assert_uint_eq(llm->client.stop, 583750000000);
-		ck_assert_uint_eq(llm->client.divide, 198900000);
+		ck_assert_uint_eq(llm->client.trace.divide, 198900000);
 		ck_assert_uint_eq(llm->gpu_memory_utilization, i ? 700000 : 800000);
 		ck_assert_str_eq(control_text("gmem.limit.high"), i ? "" : "40000000000");
 	}

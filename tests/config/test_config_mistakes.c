@@ -279,7 +279,7 @@ START_TEST(missing_keys_are_named)
 		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 86400s"));
 	assert_bad("\"type\": \"llm-server\",", "",
 		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
-		   "\"diffusion\", \"pages\"");
+		   "\"diffusion\", \"pages\", \"phases\"");
 	assert_bad("\"file\": \"head.trace\"", "",
 		   "s.json:containers.vllm.app.trace.file: is missing, allowed: a text of 1 to "
 		   "511 bytes");

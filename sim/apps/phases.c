@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * An application in JSON alone: tensors and phases
+ * ===============================================
+ *
+ * The application repeats an iteration: a step of a trainer, an image, a video, a request. An
+ * iteration goes through its phases in order (phases_program.c has the form). A phase is a burst
+ * of kernels:
+ *
+ *     work = max or sum of   FLOP / (peak * efficiency)
+ *                            traffic / (bandwidth * memory_efficiency)
+ *     FLOP = flops + flops_per_token * tokens, traffic likewise
+ *
+ * app.overlap says which: arithmetic and traffic of a well-tuned library overlap, those of eager
+ * kernels mostly do not. It touches the tensors that it reads and writes, all of each or its
+ * beginning. Phases are launched ahead, as far as no host work is between them.
+ *
+ * Tokens are those of samples: rows of a trace. A group with "samples" takes new ones at each
+ * repetition, and the phases in it count their tokens. In a closed loop, iteration follows
+ * iteration, and the trace begins again at its end. In an open loop an iteration is a request of
+ * the trace, which arrives at its date and waits for those before it; there samples are taken by
+ * iteration.
+ *
+ * Memory is allocated at the start. What an iteration leaves in a tensor of life "iteration" is
+ * not needed: its memory goes back to the driver. A tensor of life "recomputed" is kept, but
+ * after a pressure event its memory goes back between two iterations, and the next iteration is a
+ * small one: it does what "small" says. A trainer recomputes activations so, a diffusion
+ * pipeline makes smaller batches.
+ */
+#include "apps/phases.h"
+
+#include <stdlib.h>
+
+#include "apps/app.h"
+#include "apps/app_cost.h"
+#include "config/check.h"
+#include "engine/error.h"
+
+/* Tokens of the samples in hand. */
+struct phases_samples {
+	u64 prompt;
+	u64 response;
+	u64 padded;
+};
+
+struct phases {
+	const struct app_env *env;
+	const struct cfg_phases *cfg;
+	struct phases_program *program;
+	const struct trace *trace; /* NULL: there is none */
+	size_t next_sample;
+	struct phases_samples samples;
+	struct cuda_memory tensors[PHASES_TENSORS_MAX];
+	struct gvm_listener pressure; /* open if it listens */
+	bool small;		      /* the iteration in flight is a small one */
+	u64 iterations;		      /* started */
+	u64 zero_ns;		      /* of the dates of an open loop */
+};
+
+/* Take the next @count rows of the trace, which begins again at its end. */
+static void phases_take_samples(struct phases *phases, u64 count)
+{
+	u64 longest = 0;
+
+	phases->samples = (struct phases_samples){ 0 };
+	for (u64 i = 0; i < count; i++) {
+		const struct trace_request *row =
+			&phases->trace->requests[phases->next_sample++ % phases->trace->count];
+		u64 response = row->response_tokens[phases->cfg->trace.response];
+
+		phases->samples.prompt += row->prompt_tokens;
+		phases->samples.response += response;
+		longest = max(longest, row->prompt_tokens + response);
+	}
+	phases->samples.padded = count * longest;
+}
+
+static u64 phases_tokens(const struct phases *phases, u64 kind)
+{
+	switch ((enum phases_tokens)kind) {
+	case PHASES_TOKENS_PROMPT:
+		return phases->samples.prompt;
+	case PHASES_TOKENS_RESPONSE:
+		return phases->samples.response;
+	case PHASES_TOKENS_PADDED:
+		return phases->samples.padded;
+	case PHASES_TOKENS_ALL:
+		break;
+	}
+	return phases->samples.prompt + phases->samples.response;
+}
+
+/* GPU time of a phase's arithmetic and memory traffic. */
+static u64 phases_work_ns(const struct phases *phases, const struct phases_work *work,
+			  u64 tokens)
+{
+	const struct cfg_gpu *gpu = &phases->env->config->gpu;
+	unsigned __int128 flops = work->flops_per_token, bytes = work->traffic_per_token;
+	u64 compute = app_flops_ns(gpu, phases->cfg->efficiency, flops * tokens + work->flops);
+	u64 memory = app_bytes_ns(gpu, phases->cfg->memory_efficiency,
+				  bytes * tokens + work->traffic);
+
+	return phases->cfg->overlap ? max(compute, memory) : compute + memory;
+}
+
+/* The part of a tensor that a phase touches. */
+static struct cuda_access phases_access(const struct phases *phases,
+					const struct phases_access *access, u64 tokens)
+{
+	const struct cuda_memory *memory = &phases->tensors[access->tensor];
+	enum cuda_mode mode = access->writes ? CUDA_WRITE : CUDA_READ;
+	unsigned __int128 bytes = access->bytes_per_token;
+	struct cuda_access touched = cuda_access_all(memory, mode);
+
+	bytes = bytes * tokens + access->bytes;
+	if ((access->bytes || access->bytes_per_token) && bytes < memory->bytes)
+		touched = cuda_access_head(memory, (u64)bytes, mode);
+	touched.kernels = (u32)access->matrices;
+	return touched;
+}
+
+/* Launch a phase, once. Blocking if it has host work. 0, -EIO, -EINTR or -ENOMEM. */
+static int phases_launch(struct phases *phases, const struct phases_work *work)
+{
+	const struct config *config = phases->env->config;
+	u64 tokens = phases_tokens(phases, work->tokens);
+	struct cuda_access accesses[PHASES_ACCESSES_MAX];
+	int status = 0;
+
+	if (work->host_ns) {
+		status = cuda_synchronize(phases->env->cuda);
+		if (!status)
+			status = app_host_work(phases->env, work->host_ns);
+	}
+	if (status || !work->kernels)
+		return status;
+	for (u32 i = 0; i < work->access_count; i++)
+		accesses[i] = phases_access(phases, &work->accesses[i], tokens);
+	return cuda_launch(
+		phases->env->cuda,
+		&(struct cuda_burst_config){
+			.kernels = (u32)work->kernels,
+			.kernel_ns = app_kernel_ns(&config->gpu,
+						   phases_work_ns(phases, work, tokens),
+						   work->kernels),
+			.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
+						   work->graph ? work->kernels : 1),
+			.accesses = accesses,
+			.access_count = work->access_count,
+		});
+}
+
+/* Go through the nodes from @first up to @end, with those below them. As phases_launch(). */
+static int phases_go(struct phases *phases, u32 first, u32 end)
+{
+	const struct phases_node *nodes = phases->program->nodes;
+	int status = 0;
+
+	for (u32 i = first; i < end && !status; i = nodes[i].end) {
+		const struct phases_work *work =
+			phases->small ? &nodes[i].small : &nodes[i].work;
+		u64 repeat = work->repeat_response ? phases->samples.response : work->repeat;
+
+		if (nodes[i].once && phases->iterations > 1)
+			continue;
+		for (u64 n = 0; n < repeat && !status; n++) {
+			if (work->samples && phases->trace && !phases->cfg->open_loop)
+				phases_take_samples(phases, work->samples);
+			status = nodes[i].group ? phases_go(phases, i + 1, nodes[i].end) :
+						  phases_launch(phases, work);
+		}
+	}
+	return status;
+}
+
+/* Give back the memory of tensors of a life. */
+static void phases_discard(struct phases *phases, enum phases_life life)
+{
+	for (u32 i = 0; i < phases->program->tensor_count; i++)
+		if (phases->program->tensors[i].life == life)
+			cuda_discard(&phases->tensors[i], 0, phases->tensors[i].bytes);
+}
+
+/* Blocking: one iteration. 0, -EIO, -EINTR or -ENOMEM. */
+static int phases_iterate(struct phases *phases)
+{
+	struct gvm_pressure_event event;
+	int status;
+
+	phases->small = phases->env->listens &&
+			gvm_listener_read(&phases->pressure, &event, sizeof(event), false) > 0;
+	if (phases->small)
+		phases_discard(phases, PHASES_LIFE_RECOMPUTED);
+	status = phases_go(phases, 0, phases->program->node_count);
+	if (!status)
+		status = cuda_synchronize(phases->env->cuda);
+	if (!status)
+		phases_discard(phases, PHASES_LIFE_ITERATION);
+	return status;
+}
+
+/*
+ * Blocking: one iteration for a user who asked at @arrival_ns. Its record says "dropped" until it
+ * ends, as the run may end first.
+ */
+static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
+{
+	struct app_log *log = phases->env->log;
+	struct app_record record = { .id = phases->iterations++,
+				     .arrival_ns = arrival_ns,
+				     .outcome = APP_DROPPED };
+	struct app_record *logged;
+	int status = app_log_add(log, &record);
+
+	if (status)
+		return status;
+	logged = &log->records[log->record_count - 1];
+	status = phases_iterate(phases);
+	if (!status)
+		logged->outcome = APP_COMPLETED;
+	else if (status == -EIO) {
+		logged->outcome = APP_FAILED;
+		logged->reason = app_death(phases->env);
+	}
+	if (status != -EINTR)
+		logged->finish_ns = eng_now();
+	return status;
+}
+
+/* When request @index of an open loop arrives. */
+static u64 phases_date_ns(const struct phases *phases, size_t index)
+{
+	return phases->zero_ns + app_trace_offset_ns(phases->trace, &phases->cfg->trace, index);
+}
+
+/*
+ * Blocking: an iteration for each request of the trace, from its date on. Requests that wait at
+ * the end of the run are logged as dropped.
+ */
+static int phases_serve(struct phases *phases)
+{
+	size_t i = 0;
+	int status = 0;
+
+	phases->zero_ns = max((u64)phases->env->container->start, (u64)eng_now());
+	for (; i < phases->trace->count && !status; i++) {
+		u64 date = phases_date_ns(phases, i);
+
+		if (date > eng_now() && eng_sleep_until(date))
+			return 0;
+		phases_take_samples(phases, 1);
+		status = phases_log_iteration(phases, date);
+	}
+	for (; i < phases->trace->count && phases_date_ns(phases, i) <= eng_now(); i++) {
+		struct app_record record = { .id = phases->iterations++,
+					     .arrival_ns = phases_date_ns(phases, i),
+					     .outcome = APP_DROPPED };
+
+		if (app_log_add(phases->env->log, &record))
+			return -ENOMEM;
+	}
+	return status;
+}
+
+static int phases_run(const struct app_env *env)
+{
+	struct phases phases = { .env = env, .cfg = env->container->app };
+	char wrong[PHASES_WRONG_MAX];
+	const char *key;
+	int status = 0;
+
+	phases.program = phases_program_read(phases.cfg, &key, wrong);
+	if (!phases.program)
+		return -ENOMEM; /* the declaration was checked */
+	phases.trace = env->prepared;
+	for (u32 i = 0; i < phases.program->tensor_count && !status; i++)
+		status = cuda_malloc_managed(env->cuda, phases.program->tensors[i].bytes,
+					     phases.program->tensors[i].on_host,
+					     &phases.tensors[i]);
+	if (!status)
+		status = app_listen(env, &phases.pressure);
+	if (!status)
+		status = app_start_late(env);
+	if (!status && phases.cfg->open_loop)
+		status = phases_serve(&phases);
+	else
+		while (!status)
+			status = phases_log_iteration(&phases, eng_now());
+	gvm_listener_close(&phases.pressure);
+	cuda_context_destroy(env->cuda);
+	free(phases.program);
+	return status == -EINTR ? 0 : status;
+}
+
+/* The declaration is right, and there is a trace if it takes samples or follows dates. */
+static int phases_check(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct cfg_phases *cfg = container->app;
+	struct phases_program *program;
+	char wrong[PHASES_WRONG_MAX] = "there is no memory to read it";
+	const char *key;
+	bool samples;
+
+	program = phases_program_read(cfg, &key, wrong);
+	if (!program)
+		return cfg_reject_app(load, container, key ? key : "phases", "%s", wrong);
+	samples = program->uses_samples;
+	free(program);
+	if (!*cfg->trace.file && (samples || cfg->open_loop))
+		return cfg_reject_app(load, container, "trace.file",
+				      "is missing, allowed: a trace, as %s",
+				      samples ? "phases take samples" : "open_loop is true");
+	if (app_trace_contradicts(&cfg->trace))
+		return cfg_reject_app(load, container, "trace.rate",
+				      "is given with trace.divide, allowed: one of them");
+	return 0;
+}
+
+static int phases_prepare(struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_phases *cfg = env->container->app;
+
+	return *cfg->trace.file ? app_trace_prepare(env, &cfg->trace, err) : 0;
+}
+
+static u64 phases_ahead_ns(const struct cfg_container *container)
+{
+	const struct cfg_phases *cfg = container->app;
+
+	return cfg->boot;
+}
+
+#define PHASES(leaf_, type_, member_, help_, ...) \
+	CFG_APP_KEY(leaf_, type_, struct cfg_phases, member_, help_, __VA_ARGS__)
+
+static const struct cfg_key phases_keys[] = {
+	PHASES("tensors", JSON, tensors,
+	       "what it allocates, by name: bytes, on_host, life (run, iteration, recomputed)"),
+	PHASES("phases", JSON, phases,
+	       "what an iteration does, in order: a list of phases and groups, see the model"),
+	PHASES("efficiency", PPM, efficiency, "share of gpu.flops_bf16 that its kernels reach",
+	       CFG_RANGE(1, CFG_PPM)),
+	PHASES("memory_efficiency", PPM, memory_efficiency,
+	       "share of gpu.memory_bandwidth that its kernels reach", CFG_RANGE(1, CFG_PPM)),
+	PHASES("overlap", BOOL, overlap,
+	       "arithmetic and memory traffic of a phase overlap; else their times add up",
+	       CFG_DEFAULT("true")),
+	PHASES("kernel_launch", DURATION, kernel_launch,
+	       "host time of a launch, on the reference host", CFG_RANGE(0, CFG_SEC)),
+	PHASES("boot", DURATION, boot,
+	       "its process starts this long before the container's start",
+	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
+	PHASES("trace.file", TRACE, trace.file, "where samples come from", CFG_DEFAULT("")),
+	APP_TRACE_KEYS(struct cfg_phases, trace),
+	PHASES("open_loop", BOOL, open_loop,
+	       "an iteration is a request of the trace, and begins at its date at the earliest",
+	       CFG_DEFAULT("false")),
+};
+
+static const struct metric iteration_metrics[] = {
+	METRIC_OUTCOME_ROW("iterations", "iterations", COMPLETED),
+	METRIC_RATE_ROW("iterations_per_s", "iterations a second", COMPLETED_RATE),
+	METRIC_TIME_ROWS("latency_s", "iteration", S, TO_END, ARRIVED),
+	METRIC_TIME_ROWS("client_latency_s", "client's iteration", S, TO_END, CLIENT),
+};
+
+static const struct app_report phases_report = {
+	.type = "phases",
+	.record = "iteration",
+	.closed_loop = true,
+	REPORT_METRICS(iteration_metrics),
+};
+
+const struct sim_app phases_app = {
+	.keys = {
+		.name = "phases",
+		.summary = "any application, declared by its tensors and phases",
+		CFG_KEYS(phases_keys),
+		.bytes = sizeof(struct cfg_phases),
+		.check = phases_check,
+	},
+	.report = &phases_report,
+	.prepare = phases_prepare,
+	.discard = app_trace_discard,
+	.ahead_ns = phases_ahead_ns,
+	.run = phases_run,
+};

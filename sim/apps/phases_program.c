@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The declaration of an application by tensors and phases
+ * =======================================================
+ *
+ *     "tensors": {"weights": {"bytes": "6.1e9", "on_host": true},
+ *                 "activations": {"bytes": "20G", "life": "recomputed"}},
+ *     "phases": [
+ *       {"name": "micro-batch", "repeat": 8, "samples": 4, "phases": [
+ *         {"name": "forward", "kernels": 700, "flops_per_token": "6.4e9", "tokens": "padded",
+ *          "reads": ["weights"], "writes": [{"tensor": "activations", "bytes_per_token": 2500000}]},
+ *         ...]},
+ *       {"name": "optimizer", ...}]
+ *
+ * A phase is a burst of kernels that touches tensors, a group is a list of phases. "small" in a
+ * phase or group has the fields that differ in an iteration after a pressure event. Fields are
+ * rows of tables, as keys of a scenario are, and are read and checked by the same functions. In
+ * place of a value there may be {"value": ..., "source": "..."}.
+ */
+#include "apps/phases.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/app.h"
+#include "config/message.h"
+#include "config/value.h"
+
+static const char *const lives[] = {
+	[PHASES_LIFE_RUN] = "run",
+	[PHASES_LIFE_ITERATION] = "iteration",
+	[PHASES_LIFE_RECOMPUTED] = "recomputed",
+	NULL,
+};
+
+static const char *const tokens[] = {
+	[PHASES_TOKENS_ALL] = "all",
+	[PHASES_TOKENS_PROMPT] = "prompt",
+	[PHASES_TOKENS_RESPONSE] = "response",
+	[PHASES_TOKENS_PADDED] = "padded",
+	NULL,
+};
+
+#define FIELD(struct_, name_, type_, member_, ...)               \
+	{                                                        \
+		.path = (name_), .type = CFG_TYPE_##type_,       \
+		CFG_MEMBER(struct struct_, member_), __VA_ARGS__ \
+	}
+
+static const struct cfg_key tensor_fields[] = {
+	FIELD(phases_tensor, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
+	FIELD(phases_tensor, "on_host", BOOL, on_host, ),
+	FIELD(phases_tensor, "life", ENUM, life, .words = lives),
+	{ 0 },
+};
+
+static const struct cfg_key access_fields[] = {
+	FIELD(phases_access, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
+	FIELD(phases_access, "bytes_per_token", SIZE, bytes_per_token, CFG_RANGE(1, CFG_TIB)),
+	FIELD(phases_access, "matrices", INTEGER, matrices, CFG_RANGE(1, CFG_COUNT_MAX)),
+	{ 0 },
+};
+
+/* Of a group, and of a phase. */
+static const struct cfg_key group_fields[] = {
+	FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
+	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
+	{ 0 },
+};
+
+static const struct cfg_key phase_fields[] = {
+	FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
+	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
+	FIELD(phases_work, "tokens", ENUM, tokens, .words = tokens),
+	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
+	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, CFG_COUNT_MAX)),
+	FIELD(phases_work, "graph", BOOL, graph, ),
+	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
+	FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,
+	      CFG_RANGE(0, CFG_FLOPS_MAX)),
+	FIELD(phases_work, "traffic", SIZE, traffic, CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	FIELD(phases_work, "traffic_per_token", SIZE, traffic_per_token,
+	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	{ 0 },
+};
+
+/* One declaration while it is read. */
+struct reader {
+	struct phases_program *program;
+	char *wrong;
+};
+
+__attribute__((format(printf, 3, 4))) static bool reject(struct reader *reader,
+							 const char *where, const char *fmt,
+							 ...)
+{
+	char text[PHASES_WRONG_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	snprintf(reader->wrong, PHASES_WRONG_MAX, "%.160s%s%.300s", where, *where ? ": " : "",
+		 text);
+	return false;
+}
+
+/* A value may stand beside its source. */
+static const json_t *without_source(const json_t *json)
+{
+	const json_t *value = json_object_get(json, "value");
+
+	return value && json_object_get(json, "source") && json_object_size(json) == 2 ? value :
+											 json;
+}
+
+/* Names of @fields, and @more of others. */
+static void list_fields(const struct cfg_key *fields, const char *more, char *text, size_t size)
+{
+	snprintf(text, size, "%s", more);
+	for (; fields->path; fields++)
+		cfg_append(text, size, "%s%s", *text ? ", " : "", fields->path);
+}
+
+/*
+ * Read the fields of @json that are in @fields into @base. The field of a name in @others,
+ * which ends with NULL, is another's.
+ */
+static bool read_fields(struct reader *reader, const char *where, const json_t *json,
+			const struct cfg_key *fields, const char *const *others, void *base)
+{
+	char wrong[CFG_WRONG_MAX], right[PHASES_WRONG_MAX] = "", known[PHASES_WRONG_MAX] = "";
+	char path[2 * CFG_NAME_MAX];
+	const char *name;
+	json_t *child;
+
+	if (!json_is_object(json))
+		return reject(reader, where, "is not an object, allowed: an object of fields");
+	json_object_foreach((json_t *)json, name, child) {
+		const json_t *value = without_source(child);
+		const struct cfg_key *field = fields;
+		struct cfg_value parsed;
+		size_t other = 0;
+
+		while (others[other] && strcmp(others[other], name) != 0)
+			other++;
+		if (others[other])
+			continue;
+		while (field->path && strcmp(field->path, name) != 0)
+			field++;
+		if (!field->path) {
+			for (size_t i = 0; others[i]; i++)
+				cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
+					   others[i]);
+			list_fields(fields, known, right, sizeof(right));
+			cfg_describe_names(name, right, known, sizeof(known));
+			return reject(reader, where, "no field \"%.64s\", %s", name, known);
+		}
+		snprintf(path, sizeof(path), "%s.%s", where, name);
+		if (!cfg_value_parse(field, value, &parsed, wrong)) {
+			cfg_describe_right(field, value, right, sizeof(right));
+			return reject(reader, path, "%s, %s", wrong, right);
+		}
+		cfg_value_store(field, &parsed, base);
+	}
+	return true;
+}
+
+static bool read_tensors(struct reader *reader, const json_t *json)
+{
+	static const char *const no_others[] = { NULL };
+	struct phases_program *program = reader->program;
+	const char *name;
+	json_t *child;
+
+	if (!json_is_object(json))
+		return reject(reader, "", "is a list, allowed: an object of tensors");
+	json_object_foreach((json_t *)json, name, child) {
+		struct phases_tensor *tensor = &program->tensors[program->tensor_count];
+
+		if (program->tensor_count == PHASES_TENSORS_MAX)
+			return reject(reader, "", "are too many, allowed: up to %u",
+				      PHASES_TENSORS_MAX);
+		if (!*name || strlen(name) >= sizeof(tensor->name))
+			return reject(reader, "",
+				      "\"%.64s\" is no name, allowed: 1 to %d bytes", name,
+				      CFG_NAME_MAX - 1);
+		program->tensor_count++;
+		snprintf(tensor->name, sizeof(tensor->name), "%s", name);
+		if (!read_fields(reader, name, child, tensor_fields, no_others, tensor))
+			return false;
+		if (!tensor->bytes)
+			return reject(reader, name,
+				      "has no bytes, allowed: a tensor with a size");
+	}
+	return true;
+}
+
+/* Read an access of "reads" or "writes": the name of a tensor, or an object with it. */
+static bool read_access(struct reader *reader, const char *where, const json_t *json,
+			struct phases_access *access)
+{
+	static const char *const others[] = { "tensor", NULL };
+	const struct phases_program *program = reader->program;
+	const char *name = json_string_value(json);
+	char known[PHASES_WRONG_MAX] = "", right[PHASES_WRONG_MAX];
+
+	if (json_is_object(json)) {
+		name = json_string_value(json_object_get(json, "tensor"));
+		if (!read_fields(reader, where, json, access_fields, others, access))
+			return false;
+	}
+	if (!name)
+		return reject(reader, where,
+			      "names no tensor, allowed: a name, or an object with \"tensor\"");
+	while (access->tensor < program->tensor_count &&
+	       strcmp(program->tensors[access->tensor].name, name) != 0)
+		access->tensor++;
+	if (access->tensor < program->tensor_count)
+		return true;
+	for (u32 i = 0; i < program->tensor_count; i++)
+		cfg_append(known, sizeof(known), "%s%s", i ? ", " : "",
+			   program->tensors[i].name);
+	cfg_describe_names(name, known, right, sizeof(right));
+	return reject(reader, where, "no tensor \"%.64s\", %s", name, right);
+}
+
+/* Read "reads" and "writes" of a phase, if they are there: they replace those of @work. */
+static bool read_accesses(struct reader *reader, const char *where, const json_t *json,
+			  struct phases_work *work)
+{
+	static const char *const lists[] = { "reads", "writes" };
+	struct phases_access kept[PHASES_ACCESSES_MAX];
+	u32 kept_count = work->access_count;
+	char path[2 * CFG_NAME_MAX];
+
+	memcpy(kept, work->accesses, sizeof(kept));
+	work->access_count = 0;
+	for (size_t list = 0; list < ARRAY_SIZE(lists); list++) {
+		const json_t *accesses = json_object_get(json, lists[list]);
+
+		for (u32 i = 0; i < kept_count && !accesses; i++)
+			if (kept[i].writes == list)
+				work->accesses[work->access_count++] = kept[i];
+		snprintf(path, sizeof(path), "%s.%s", where, lists[list]);
+		if (accesses && !json_is_array(accesses))
+			return reject(reader, path,
+				      "is not a list, allowed: a list of tensors");
+		for (size_t i = 0; i < json_array_size(accesses); i++) {
+			struct phases_access *access = &work->accesses[work->access_count];
+
+			if (work->access_count == PHASES_ACCESSES_MAX)
+				return reject(reader, where,
+					      "touches too many tensors, allowed: up to %u",
+					      PHASES_ACCESSES_MAX);
+			*access = (struct phases_access){ .writes = list };
+			if (!read_access(reader, path, json_array_get(accesses, i), access))
+				return false;
+			work->access_count++;
+		}
+	}
+	return true;
+}
+
+/* Read what a phase or a group does, as far as @json says it. */
+static bool read_work(struct reader *reader, const char *where, const json_t *json,
+		      const struct phases_node *node, struct phases_work *work)
+{
+	static const char *const others_of_phase[] = { "name",	 "once",   "small", "reads",
+						       "writes", "repeat", NULL };
+	static const char *const others_of_group[] = { "name",	 "once",   "small",
+						       "phases", "repeat", NULL };
+	const json_t *repeat = without_source(json_object_get(json, "repeat"));
+	const char *word = json_string_value(repeat);
+	json_t *only;
+	bool right = true;
+
+	if (word && !strcmp(word, "response")) {
+		work->repeat = 0;
+		work->repeat_response = true;
+	} else if (repeat) {
+		only = json_pack("{sO}", "repeat", repeat);
+		work->repeat_response = false;
+		right = read_fields(reader, where, only, group_fields, &others_of_group[5],
+				    work);
+		json_decref(only);
+	}
+	if (!right)
+		return false;
+	return read_fields(reader, where, json, node->group ? group_fields : phase_fields,
+			   node->group ? others_of_group : others_of_phase, work) &&
+	       (node->group || read_accesses(reader, where, json, work));
+}
+
+static bool read_nodes(struct reader *reader, const char *where, const json_t *list, u32 depth);
+
+/* Read a phase, or a group and all below it. @where is its place in the declaration. */
+static bool read_node(struct reader *reader, const char *where, const json_t *json, u32 depth)
+{
+	struct phases_program *program = reader->program;
+	struct phases_node *node = &program->nodes[program->node_count];
+	const char *name = json_string_value(json_object_get(json, "name"));
+	const json_t *small = json_object_get(json, "small");
+	const json_t *once = json_object_get(json, "once");
+	const json_t *phases = json_object_get(json, "phases");
+
+	if (program->node_count == PHASES_NODES_MAX)
+		return reject(reader, where, "is one phase too many, allowed: up to %u",
+			      PHASES_NODES_MAX);
+	if (!name || !*name || strlen(name) >= sizeof(node->name))
+		return reject(reader, where, "has no name, allowed: \"name\", 1 to %d bytes",
+			      CFG_NAME_MAX - 1);
+	program->node_count++;
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	node->group = phases != NULL;
+	if (once && !json_is_boolean(once))
+		return reject(reader, name,
+			      "\"once\" is no truth value, allowed: true or false");
+	node->once = json_is_true(once);
+	node->work.repeat = 1;
+	if (!read_work(reader, name, json, node, &node->work))
+		return false;
+	node->small = node->work;
+	if (small && !read_work(reader, name, small, node, &node->small))
+		return false;
+	program->uses_samples |= node->work.samples || node->small.samples;
+	if (phases && !read_nodes(reader, name, phases, depth + 1))
+		return false;
+	node->end = program->node_count;
+	return true;
+}
+
+static bool read_nodes(struct reader *reader, const char *where, const json_t *list, u32 depth)
+{
+	char path[2 * CFG_NAME_MAX];
+	bool right = true;
+
+	if (!json_is_array(list) || !json_array_size(list))
+		return reject(reader, where, "is no list of phases, allowed: at least one");
+	if (depth > PHASES_DEPTH_MAX)
+		return reject(reader, where, "is nested too deeply, allowed: %u groups",
+			      PHASES_DEPTH_MAX);
+	for (size_t i = 0; i < json_array_size(list) && right; i++) {
+		snprintf(path, sizeof(path), "%s%s%zu", where, *where ? "." : "", i);
+		right = read_node(reader, path, json_array_get(list, i), depth);
+	}
+	return right;
+}
+
+struct phases_program *phases_program_read(const struct cfg_phases *cfg, const char **ret_key,
+					   char wrong[PHASES_WRONG_MAX])
+{
+	struct phases_program *program = calloc(1, sizeof(*program));
+	json_t *tensors = json_loads(cfg->tensors, 0, NULL);
+	json_t *phases = json_loads(cfg->phases, 0, NULL);
+	struct reader reader = { program, wrong };
+	bool right = false;
+
+	*ret_key = NULL;
+	if (program && tensors && phases) {
+		*ret_key = "tensors";
+		right = read_tensors(&reader, tensors);
+		if (right) {
+			*ret_key = "phases";
+			right = read_nodes(&reader, "", phases, 0);
+		}
+	}
+	json_decref(tensors);
+	json_decref(phases);
+	if (right)
+		return program;
+	free(program);
+	return NULL;
+}

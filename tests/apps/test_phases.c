@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Applications that are declared by tensors and phases. */
+#include <stdio.h>
+#include <string.h>
+
+#include "apps/phases.h"
+#include "apps_fixture.h"
+#include "suite.h"
+
+static struct cfg_phases phases;
+static struct trace_request rows[4];
+static struct trace trace = { .requests = rows };
+
+static void init_phases(const char *tensors, const char *list)
+{
+	init_machine(&phases_app, &phases);
+	phases = (struct cfg_phases){
+		.efficiency = CFG_PPM / 2,
+		.memory_efficiency = CFG_PPM,
+		.overlap = true,
+		.trace.divide = CFG_PPM,
+	};
+	snprintf(phases.tensors, sizeof(phases.tensors), "%s", tensors);
+	snprintf(phases.phases, sizeof(phases.phases), "%s", list);
+}
+
+static void add_row(u64 at_ns, u32 prompt, u32 response)
+{
+	rows[trace.count++] =
+		(struct trace_request){ .arrival_ns = at_ns,
+					.prompt_tokens = prompt,
+					.response_tokens = { response, response } };
+	prepared = &trace;
+}
+
+/* Two times 10 kernels of 100 (traffic is less), then 500 of host work at half: 2250 each. */
+START_TEST(an_iteration_goes_through_its_phases)
+{
+	init_phases("{}",
+		    "[{\"name\": \"a\", \"repeat\": 2, \"phases\": ["
+		    "{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000, \"traffic\": 900}]},"
+		    "{\"name\": \"c\", \"host\": \"500ns\"}]");
+	interrupt_ns = 5000;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	expect_record(0, APP_COMPLETED, 0, 0, 2250);
+	expect_record(1, APP_COMPLETED, 2250, 0, 2250);
+	expect_record(2, APP_DROPPED, 4500, 0, 0);
+}
+END_TEST
+
+/* Without overlap 1000 + 900; a launch of 300 at half for each of 10 kernels: the last at 1500. */
+START_TEST(times_add_up_and_launches_take_the_host)
+{
+	init_phases("{}",
+		    "[{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000, \"traffic\": 900}]");
+	phases.overlap = false;
+	phases.kernel_launch = 300;
+	interrupt_ns = 3000;
+	simulate();
+	/* 10 kernels of 190, the first at 150. */
+	expect_record(0, APP_COMPLETED, 0, 0, 2050);
+}
+END_TEST
+
+/* A graph has one launch of 300 at half, which is 15 a kernel. */
+START_TEST(a_graph_is_launched_once)
+{
+	init_phases("{}",
+		    "[{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000, \"graph\": true}]");
+	phases.kernel_launch = 300;
+	interrupt_ns = 1100;
+	simulate();
+	expect_record(0, APP_COMPLETED, 0, 0, 1015);
+}
+END_TEST
+
+/* The first iteration does "once" as well. */
+START_TEST(once_is_in_the_first_iteration)
+{
+	init_phases("{}", "[{\"name\": \"load\", \"once\": true, \"host\": \"4us\"},"
+			  "{\"name\": \"b\", \"kernels\": 1, \"flops\": 1000}]");
+	interrupt_ns = 4500;
+	simulate();
+	expect_record(0, APP_COMPLETED, 0, 0, 3000);
+	expect_record(1, APP_COMPLETED, 3000, 0, 1000);
+}
+END_TEST
+
+/*
+ * Two samples a repetition, the trace begins again: (3 + 1, 5 + 2) and (7 + 3, 3 + 1). Padded 2 * 7
+ * and 2 * 10, prompts 8 and 10, responses 3 and 4.
+ */
+START_TEST(phases_count_the_tokens_of_their_samples)
+{
+	init_phases("{}",
+		    "[{\"name\": \"a\", \"repeat\": 2, \"samples\": 2, \"phases\": ["
+		    "{\"name\": \"b\", \"kernels\": 1, \"flops_per_token\": 100, \"tokens\": "
+		    "\"padded\"},"
+		    "{\"name\": \"c\", \"kernels\": 1, \"flops_per_token\": 1000, \"tokens\": "
+		    "\"prompt\"},"
+		    "{\"name\": \"d\", \"repeat\": \"response\", \"kernels\": 1, \"flops\": "
+		    "10000}]}]");
+	add_row(0, 3, 1);
+	add_row(0, 5, 2);
+	add_row(0, 7, 3);
+	interrupt_ns = 93000;
+	simulate();
+	expect_record(0, APP_COMPLETED, 0, 0, 3400 + 18000 + 70000);
+}
+END_TEST
+
+/* Requests come at 0, 100 and 5000 and take 1000 each; the last is in the queue at the end. */
+START_TEST(an_open_loop_follows_the_dates_of_the_trace)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 1, \"flops_per_token\": 100}]");
+	phases.open_loop = true;
+	add_row(0, 9, 1);
+	add_row(100, 9, 1);
+	add_row(5000, 99, 1);
+	add_row(6000, 9, 1);
+	interrupt_ns = 7000;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, 4);
+	expect_record(0, APP_COMPLETED, 0, 0, 1000);
+	expect_record(1, APP_COMPLETED, 100, 0, 1900);
+	expect_record(2, APP_DROPPED, 5000, 0, 0);
+	expect_record(3, APP_DROPPED, 6000, 0, 0);
+}
+END_TEST
+
+/* Three chunks of a tensor of 8: its beginning, and one more chunk a token for two tokens. */
+START_TEST(a_phase_touches_the_beginning_of_a_tensor)
+{
+	char list[512];
+
+	snprintf(list, sizeof(list),
+		 "[{\"name\": \"b\", \"samples\": 1, \"kernels\": 1, \"flops\": 1000000, "
+		 "\"writes\": [{\"tensor\": \"t\", \"bytes\": %llu, \"bytes_per_token\": "
+		 "%llu}]}]",
+		 CHUNK, CHUNK);
+	init_phases("{\"t\": {\"bytes\": \"16M\"}}", list);
+	add_row(0, 1, 1);
+	interrupt_ns = 500000;
+	simulate();
+	ck_assert_uint_eq(blocks_at_end, 7);
+}
+END_TEST
+
+/* What an iteration leaves in a tensor of its life is given back, and cleared memory again. */
+START_TEST(memory_of_an_iteration_goes_back)
+{
+	init_phases(
+		"{\"t\": {\"bytes\": \"4M\", \"life\": \"iteration\"}, \"u\": {\"bytes\": "
+		"\"2M\"}}",
+		"[{\"name\": \"b\", \"kernels\": 1, \"flops\": 1000000, \"writes\": [\"t\", "
+		"\"u\"]},"
+		"{\"name\": \"c\", \"host\": \"1ms\"}]");
+	interrupt_ns = 2 * MS;
+	simulate();
+	ck_assert_uint_eq(app_log.records[0].outcome, APP_COMPLETED);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, (2 * 2 + 1) * 32);
+	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
+}
+END_TEST
+
+/*
+ * Told at 0.5 ms that memory is wanted: the second iteration gives back all of t and needs half
+ * of it, in two kernels instead of one. The third is as the first.
+ */
+START_TEST(an_iteration_after_pressure_is_a_small_one)
+{
+	init_phases(
+		"{\"t\": {\"bytes\": \"8M\", \"life\": \"recomputed\"}}",
+		"[{\"name\": \"b\", \"kernels\": 1, \"flops\": 1000000, \"writes\": [\"t\"], "
+		"\"small\": {\"repeat\": 2, \"flops\": 600000, \"writes\": [{\"tensor\": "
+		"\"t\", "
+		"\"bytes\": \"4M\"}]}}]");
+	listens = true;
+	post_ns = MS / 2;
+	post_bytes = CHUNK;
+	interrupt_ns = 2 * MS;
+	simulate();
+	ck_assert_uint_ge(app_log.record_count, 2);
+	ck_assert_uint_eq(blocks_at_end, 3);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, (4 + 2) * 32);
+	ck_assert_uint_eq(process.stats.bytes_d2h, 0);
+}
+END_TEST
+
+START_TEST(a_dead_context_ends_it)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 1, \"flops\": 1000}]");
+	kill_ns = 1500;
+	simulate();
+	ck_assert_int_eq(app_status, -EIO);
+	ck_assert_uint_eq(app_log.record_count, 2);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_FAILED);
+}
+END_TEST
+
+#define PHASE "\"name\": \"b\", \"kernels\": 1"
+
+static const struct {
+	const char *tensors;
+	const char *phases;
+	const char *wrong;
+} mistakes[] = {
+	{ "[]", "[]", "is a list, allowed: an object of tensors" },
+	{ "{\"w\": 3}", "[]", "w: is not an object, allowed: an object of fields" },
+	{ "{\"w\": {}}", "[]", "w: has no bytes, allowed: a tensor with a size" },
+	{ "{\"w\": {\"byts\": 3}}", "[]", "w: no field \"byts\", did you mean \"bytes\"?" },
+	{ "{\"w\": {\"bytes\": \"6 s\"}}", "[]",
+	  "w.bytes: \"6 s\" has an unknown suffix, allowed: a size from 1 to 16384G such as "
+	  "6000000000, \"6e9\" or \"1.5G\"" },
+	{ "{}", "[]", "is no list of phases, allowed: at least one" },
+	{ "{}", "[{}]", "0: has no name, allowed: \"name\", 1 to 63 bytes" },
+	{ "{}", "[{" PHASE ", \"flop\": 3}]", "b: no field \"flop\", did you mean \"flops\"?" },
+	{ "{}", "[{" PHASE ", \"reads\": \"w\"}]",
+	  "b.reads: is not a list, allowed: a list of tensors" },
+	{ "{\"w\": {\"bytes\": 1}}", "[{" PHASE ", \"reads\": [\"v\"]}]",
+	  "b.reads: no tensor \"v\", allowed: w" },
+	{ "{}", "[{" PHASE ", \"once\": 1}]",
+	  "b: \"once\" is no truth value, allowed: true or false" },
+	{ "{}", "[{\"name\": \"a\", \"phases\": [{" PHASE ", \"small\": {\"host\": 3}}]}]",
+	  "b.host: 3 has no unit, allowed: a duration from 0s to 3600s such as \"640s\", "
+	  "\"24.6ms\" or \"5us\"" },
+};
+
+START_TEST(a_mistake_is_named)
+{
+	struct phases_program *program;
+	char wrong[PHASES_WRONG_MAX] = "";
+	const char *key;
+
+	init_phases(mistakes[_i].tensors, mistakes[_i].phases);
+	program = phases_program_read(&phases, &key, wrong);
+	ck_assert_ptr_null(program);
+	ck_assert_ptr_nonnull(key);
+	ck_assert_str_eq(wrong, mistakes[_i].wrong);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, an_iteration_goes_through_its_phases);
+	tcase_add_test(tests, times_add_up_and_launches_take_the_host);
+	tcase_add_test(tests, a_graph_is_launched_once);
+	tcase_add_test(tests, once_is_in_the_first_iteration);
+	tcase_add_test(tests, phases_count_the_tokens_of_their_samples);
+	tcase_add_test(tests, an_open_loop_follows_the_dates_of_the_trace);
+	tcase_add_test(tests, a_phase_touches_the_beginning_of_a_tensor);
+	tcase_add_test(tests, memory_of_an_iteration_goes_back);
+	tcase_add_test(tests, an_iteration_after_pressure_is_a_small_one);
+	tcase_add_test(tests, a_dead_context_ends_it);
+	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
+}
+
+int main(void)
+{
+	return suite_run("phases", NULL, NULL, add_tests);
+}
