@@ -278,6 +278,25 @@ static int name_policy(struct cfg_load *load, const char *name)
 	return sim_runtime_error(load->err, "out of memory");
 }
 
+/* The hash covers the plug-in that the policy @file names, too. */
+static int hash_plugin(struct cfg_load *load, const char *file, XXH3_state_t *state)
+{
+	char folder[PATH_MAX], plugin[PATH_MAX];
+	const char *name;
+	json_t *root;
+	int status = cfg_load_json(file, &root, load->err);
+
+	if (status)
+		return status;
+	name = json_string_value(json_object_get(root, "plugin"));
+	/* A plug-in that is not there is a mistake that gvmd reports. */
+	if (name && cfg_path_folder(file, folder, sizeof(folder)) &&
+	    cfg_path_join(folder, name, plugin, sizeof(plugin)) && cfg_path_is_file(plugin))
+		status = cfg_hash_file(state, plugin, load->err);
+	json_decref(root);
+	return status;
+}
+
 /* Of the policy that the scenario names the hash covers the content, as of a trace. */
 static int resolve_policy(struct cfg_load *load, XXH3_state_t *state)
 {
@@ -304,7 +323,9 @@ static int resolve_policy(struct cfg_load *load, XXH3_state_t *state)
 	}
 	status = name_policy(load, name);
 	snprintf(config->policy, sizeof(config->policy), "%s", file);
-	return status ? status : cfg_hash_file(state, file, load->err);
+	if (!status)
+		status = cfg_hash_file(state, file, load->err);
+	return status ? status : hash_plugin(load, file, state);
 }
 
 int cfg_resolve(struct cfg_load *load)

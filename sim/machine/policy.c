@@ -17,9 +17,7 @@
 #include "gvmd/daemon.h"
 #include "gvmd/metrics.h"
 #include "gvmd/plan.h"
-
-/* A request without a first token counts up to now; one with it for so long after it. */
-#define REPORT_WINDOW_NS NS_PER_S
+#include "machine/waits.h"
 
 /* The policy of a machine. */
 struct machine_policy {
@@ -31,35 +29,18 @@ struct machine_policy {
 	size_t write_room;		    /* of the report */
 };
 
-/*
- * Write what an LLM server would report: the requests without a first token, and the longest
- * time to first token of the last second. Other applications report nothing.
- */
+/* Write what an LLM server would report. Other applications report nothing. */
 static int policy_report(struct machine_policy *policy, const struct sim_container *container,
 			 char *text, size_t size)
 {
-	const struct app_log *log = &container->log;
 	const struct app_report *report = container->app->report;
-	size_t *settled = &policy->settled[container->index];
-	u64 now = eng_now(), longest_ns = 0, waiting = 0;
+	struct waits waits;
 
 	if (!report || !report->has_tokens)
 		return -ENOENT;
-	for (size_t i = *settled; i < log->record_count && !log->end_ns; i++) {
-		const struct app_record *record = &log->records[i];
-		bool waits = !record->first_ns && !record->finish_ns;
-		bool old = !waits &&
-			   (!record->first_ns || record->first_ns + REPORT_WINDOW_NS <= now);
-		u64 wait_ns = (waits ? now : record->first_ns) - record->arrival_ns;
-
-		if (old && i == *settled)
-			++*settled;
-		if (old)
-			continue;
-		waiting += waits;
-		longest_ns = max(longest_ns, wait_ns);
-	}
-	return snprintf(text, size, "ttft_us %llu\nwaiting %llu\n", longest_ns / 1000, waiting);
+	waits = waits_of_log(&container->log, &policy->settled[container->index], eng_now());
+	return snprintf(text, size, "ttft_us %llu\nwaiting %llu\n", waits.longest_ns / 1000,
+			waits.waiting);
 }
 
 /* read() of struct gvmd_world. */

@@ -51,11 +51,23 @@ run two rules.json
 jq -e 'has("policy") | not' two/summary.json >.out || fail "a policy without a policy"
 
 # The plug-in of the document.
+awk '/^```json$/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/gvmd.md" >quiet.json
+run one quiet.json
+[ "$(head -n 2 one/policy.csv | tail -n 1)" = 1900000000,diffusion,gmem.limit.high,max,0,0 ] ||
+	fail "the rules of the document: $(cat one/policy.csv)"
 awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/gvmd.md" >mine.c
 cc -Wall -Wextra -Werror -shared -fPIC -I "$source/sim" -o mine.so mine.c || fail "mine.c does not compile"
 echo '{ "plugin": "./mine.so", "low": "diffusion", "most": "8M" }' >mine.json
 run one mine.json
 [ "$(sed 1d one/policy.csv)" = 1100000000,diffusion,gmem.limit.high,8388608,0,0 ] || fail "plug-in: $(cat one/policy.csv)"
+
+run two mine.json
+hash=$(jq -r .hash two/config.json)
+[ "$hash" = "$(jq -r .hash one/config.json)" ] || fail "the hashes of a plug-in differ"
+sed -i 's/limited = true/limited = !mine->limited/' mine.c
+cc -shared -fPIC -I "$source/sim" -o mine.so mine.c
+run two mine.json
+[ "$hash" != "$(jq -r .hash two/config.json)" ] || fail "the hash leaves the plug-in out"
 
 # One that freezes a container, and fails in its 30th step.
 cat >bad.c <<'END'

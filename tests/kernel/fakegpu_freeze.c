@@ -13,32 +13,6 @@
 #define PAGER_CHUNKS  60u
 #define FREEZES	      10u
 
-static volatile uint64_t *rounds; /* of each tenant */
-
-static void work(uint32_t index)
-{
-	int context = tenant_open(0);
-	uint64_t va = tenant_map(context, TENANT_CHUNKS * CHUNK);
-
-	for (uint64_t seed = index;; seed += TENANTS) {
-		int error = fakegpu_fill(context, va, TENANT_CHUNKS * CHUNK, seed);
-
-		require(error == 0, "fill: %s", guest_error_name(error));
-		error = fakegpu_verify(context, va, TENANT_CHUNKS * CHUNK, seed, NULL);
-		require(error == 0, "verify: %s", guest_error_name(error));
-		rounds[index]++;
-	}
-}
-
-static bool gets_on(uint32_t index)
-{
-	uint64_t before = rounds[index];
-
-	for (uint32_t i = 0; i < 6000 && rounds[index] == before; i++)
-		sleep_ms(10);
-	return rounds[index] != before;
-}
-
 /*
  * F14: a frozen tenant leaves the GPU and stays off it. A round that ended on the GPU before
  * the freeze may be counted just after.
@@ -49,12 +23,12 @@ static void test_one(pid_t pid, uint32_t index)
 
 	guest_check(control_set(pid, "compute.freeze", "1") == 0, "tenant %u is frozen", index);
 	sleep_ms(QUIET_MS);
-	before = rounds[index];
+	before = rounds_of(index);
 	sleep_ms(QUIET_MS);
-	guest_check(rounds[index] == before && control_get(pid, "compute.freeze") == 1,
+	guest_check(rounds_of(index) == before && control_get(pid, "compute.freeze") == 1,
 		    "frozen, it does not get on");
-	guest_check(gets_on((index + 1) % TENANTS), "and its neighbour does");
-	guest_check(control_set(pid, "compute.freeze", "0") == 0 && gets_on(index),
+	guest_check(rounds_go_on((index + 1) % TENANTS), "and its neighbour does");
+	guest_check(control_set(pid, "compute.freeze", "0") == 0 && rounds_go_on(index),
 		    "thawed, it gets on");
 }
 
@@ -68,7 +42,7 @@ static void test_frozen_memory(pid_t pid, uint32_t index)
 			    control_get(pid, "gmem.swap.current") > 0,
 		    "all but page tables is in host memory");
 	guest_check(control_set(pid, "gmem.limit.high", "max") == 0 &&
-			    control_set(pid, "compute.freeze", "0") == 0 && gets_on(index),
+			    control_set(pid, "compute.freeze", "0") == 0 && rounds_go_on(index),
 		    "it gets on when it is thawed");
 }
 
@@ -145,18 +119,18 @@ void test_freeze(void)
 	pid_t pids[TENANTS];
 	bool all = true;
 
-	rounds = shared_alloc(TENANTS * sizeof(*rounds));
+	rounds_begin(TENANT_CHUNKS);
 	gpu_load("chunks=16 sms=2");
 	for (uint32_t i = 0; i < TENANTS; i++)
-		pids[i] = tenant_start(work, i);
+		pids[i] = tenant_start(rounds_work, i);
 	for (uint32_t i = 0; i < TENANTS; i++)
-		all &= gets_on(i);
+		all &= rounds_go_on(i);
 	guest_check(all, "%u tenants share two SMs", TENANTS);
 	test_one(pids[0], 0);
 	test_frozen_memory(pids[1], 1);
 	guest_check(storm_of_writes(pids) == 0, "%u freezes and thaws at random", STORM_WRITES);
 	for (uint32_t i = 0; i < TENANTS; i++)
-		guest_check(gets_on(i), "tenant %u gets on after the storm", i);
+		guest_check(rounds_go_on(i), "tenant %u gets on after the storm", i);
 	test_killed(pids);
 	guest_check(gpu_info().switches > 10, "%llu switches", gpu_info().switches);
 	test_at_once();

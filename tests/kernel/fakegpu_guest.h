@@ -84,6 +84,15 @@ pid_t victim_start(uint32_t chunks);
 void victim_end(pid_t pid);
 
 /*
+ * fakegpu_rounds.c: rounds_work() is the life of a tenant that fills and verifies @chunks chunks
+ * of rounds_begin() again and again. rounds_go_on(): it ends a further round, within a minute.
+ */
+void rounds_begin(uint32_t chunks);
+void rounds_work(uint32_t index);
+uint64_t rounds_of(uint32_t index);
+bool rounds_go_on(uint32_t index);
+
+/*
  * fakegpu_waits.c: trace which thread waits for which, from waits_begin() to waits_end(). Test
  * points: no holder of a mutex and no process waited for another tenant, and no holder of the
  * mutex of TSGs made more than @most_rpcs RPCs.

@@ -20,38 +20,13 @@
 
 enum { HIGH, LOW, TENANTS };
 
-static volatile uint64_t *rounds; /* of each tenant */
 static pid_t pids[TENANTS];
-
-static void work(uint32_t index)
-{
-	int context = tenant_open(0);
-	uint64_t va = tenant_map(context, TENANT_CHUNKS * CHUNK);
-
-	for (uint64_t seed = index;; seed += TENANTS) {
-		int error = fakegpu_fill(context, va, TENANT_CHUNKS * CHUNK, seed);
-
-		require(error == 0, "fill: %s", guest_error_name(error));
-		error = fakegpu_verify(context, va, TENANT_CHUNKS * CHUNK, seed, NULL);
-		require(error == 0, "verify: %s", guest_error_name(error));
-		rounds[index]++;
-	}
-}
-
-static bool gets_on(uint32_t index)
-{
-	uint64_t before = rounds[index];
-
-	for (uint32_t i = 0; i < WAIT_STEPS && rounds[index] == before; i++)
-		sleep_ms(10);
-	return rounds[index] != before;
-}
 
 static void tenants_begin(void)
 {
 	for (uint32_t i = 0; i < TENANTS; i++)
-		pids[i] = tenant_start(work, i);
-	guest_check(gets_on(HIGH) && gets_on(LOW), "two tenants share the GPU");
+		pids[i] = tenant_start(rounds_work, i);
+	guest_check(rounds_go_on(HIGH) && rounds_go_on(LOW), "two tenants share the GPU");
 }
 
 /* Start gvmd with a policy of /policies. */
@@ -126,7 +101,7 @@ static void test_rules(void)
 			    reaches(pids[LOW], "compute.weight", 7),
 		    "a rule limits the neighbour");
 	guest_check(control_get(pids[LOW], "gmem.current") <= (long long)LIMIT &&
-			    gets_on(LOW) && gets_on(HIGH),
+			    rounds_go_on(LOW) && rounds_go_on(HIGH),
 		    "both get on");
 	guest_check(gvmd_end(gvmd, SIGTERM) == 0, "a signal ends gvmd");
 	guest_check(is_as_before() && gvmd_said("low: gmem.limit.high max, as before"),
@@ -138,7 +113,7 @@ static void test_crash(const char *policy, const char *reason)
 	pid_t gvmd = gvmd_start(policy);
 
 	guest_check(gvmd_end(gvmd, 0) == 1 && gvmd_said(reason), "gvmd reports: %s", reason);
-	guest_check(gvmd_said("low: compute.freeze 1\n") && is_as_before() && gets_on(LOW),
+	guest_check(gvmd_said("low: compute.freeze 1\n") && is_as_before() && rounds_go_on(LOW),
 		    "the container that it had frozen gets on");
 }
 
@@ -150,7 +125,8 @@ static void test_timeshare(void)
 			    reaches(pids[LOW], "compute.freeze", 1),
 		    "each tenant is frozen in its turn");
 	for (uint32_t i = 0; i < 3; i++)
-		guest_check(gets_on(LOW) && gets_on(HIGH), "and gets on in its slices");
+		guest_check(rounds_go_on(LOW) && rounds_go_on(HIGH),
+			    "and gets on in its slices");
 	guest_check(gvmd_end(gvmd, SIGINT) == 0, "a signal ends gvmd");
 	guest_check(is_as_before() && control_get(pids[HIGH], "compute.freeze") == 0,
 		    "none is frozen");
@@ -164,10 +140,10 @@ static void test_dyn(void)
 	guest_check(reaches(pids[LOW], "compute.freeze", 1) &&
 			    reaches(pids[LOW], "gmem.limit.high", LIMIT),
 		    "work of the one stops the other");
-	guest_check(gets_on(HIGH), "which does not disturb it");
+	guest_check(rounds_go_on(HIGH), "which does not disturb it");
 	guest_check(tenant_kill(pids[HIGH]), "it ends");
 	guest_check(reaches(pids[LOW], "compute.freeze", 0) &&
-			    reaches(pids[LOW], "gmem.limit.high", 0) && gets_on(LOW),
+			    reaches(pids[LOW], "gmem.limit.high", 0) && rounds_go_on(LOW),
 		    "the other has the GPU");
 	guest_check(tenant_kill(pids[LOW]) && gvmd_end(gvmd, 0) == 0,
 		    "gvmd ends with the last container");
@@ -175,7 +151,7 @@ static void test_dyn(void)
 
 void test_policies(void)
 {
-	rounds = shared_alloc(TENANTS * sizeof(*rounds));
+	rounds_begin(TENANT_CHUNKS);
 	gpu_load("chunks=16 sms=2");
 	tenants_begin();
 	test_rules();
