@@ -25,7 +25,7 @@
  *     shadow     Each page-table entry that the guest writes is trapped, checked and translated:
  *     tables     trap x entries, when memory is allocated. system.page is the size of a page.
  *
- * Types are those of vgpu.c in i915's gvt folder: "1", "2", "4" and "8" are a whole, a half, a
+ * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a half, a
  * quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type, containers
  * have equal parts.
  *
@@ -52,6 +52,7 @@
 
 #define WEIGHT_OF_WHOLE 16u
 #define PARTS_MAX	8u
+#define TYPE_PREFIX	"V5_" /* of a type's name; then the number of such parts */
 
 struct gvtg_keys {
 	u64 tick;
@@ -269,7 +270,7 @@ static u32 container_parts(const struct config *config, const struct cfg_contain
 	u32 count = 0, parts = 1;
 
 	if (*container->vgpu_type)
-		return (u32)strtoul(container->vgpu_type, NULL, 10);
+		return (u32)strtoul(container->vgpu_type + strlen(TYPE_PREFIX), NULL, 10);
 	for (size_t i = 0; i < config->container_count; i++)
 		count += is_on(config, &config->containers[i], gpu);
 	while (parts < count && parts < PARTS_MAX)
@@ -362,10 +363,11 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 
 		if (!container->enabled)
 			continue;
-		if (*type && (type[1] || !strchr("1248", *type)))
-			return cfg_reject_container(load, container, "vgpu.type",
-						    "\"%s\" is not known, allowed: 1, 2, 4, 8",
-						    type);
+		if (*type && strcmp(type, "V5_1") != 0 && strcmp(type, "V5_2") != 0 &&
+		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0)
+			return cfg_reject_container(
+				load, container, "vgpu.type",
+				"\"%s\" is not known, allowed: V5_1, V5_2, V5_4, V5_8", type);
 		for (size_t k = 0; k <= i; k++)
 			if (is_on(config, &config->containers[k], gpu))
 				taken += eighths[container_parts(config,

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# GVT-g: who gets how much of ten seconds, what mediation costs one machine and up to seven, and what trapped
+# page tables cost. The numbers of the first are those of a separate re-derivation of the public scheduler.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+for figure in shares native scale paging; do
+	"$gvmsim" figure "gvtg-$figure" --out figures >.out 2>.err || fail "$figure: $(cat .err)"
+done
+
+# Within 0.1 s, a tick in each 100 ms.
+cat >expected <<'END'
+vm1,4:2 10 ms,6.59
+vm2,4:2 10 ms,3.40
+vm1,4:2 1 ms,6.65
+vm2,4:2 1 ms,3.34
+vm1,8:4:2 5 ms,5.64
+vm2,8:4:2 5 ms,2.90
+vm3,8:4:2 5 ms,1.45
+vm1,4:2:2:2 10 ms,3.99
+vm4,4:2:2:2 10 ms,2.00
+vm1,2 of 2:4 alone,3.40
+vm1,4:4 300 and 5 ms,6.00
+vm2,4:4 300 and 5 ms,3.99
+vm1,4:4 1500 and 5 ms,7.50
+vm2,4:4 1500 and 5 ms,2.495
+END
+awk -F, 'FILENAME == "expected" { wanted[$1, $2] = $3; count++; next }
+	($1, $2) in wanted { off = $6 - wanted[$1, $2]; seen++; if (off > 0.1 || off < -0.1) print $0 }
+	END { if (seen != count) print "rows: " seen }' expected figures/gvtg-shares.csv >wrong
+[ ! -s wrong ] || fail "shares: $(cat wrong)"
+
+# A turnover of 45.05 us and 4 traps between two workloads: within a hundredth of the GPU's time.
+awk -F, 'NR > 1 { split($2, trap, " "); turnover = 45.05 + 4 * trap[2]
+	lost = 100 * turnover / (turnover + 1000 * $3)
+	if ($6 < lost - 1 || $6 > lost + 1) print }' figures/gvtg-native.csv >wrong
+[ ! -s wrong ] || fail "native: $(cat wrong)"
+
+# Workloads of 10 ms: up to seven machines together have at least 0.9 of what one has.
+awk -F, '$2 == "10 ms" { kept[$3] = 100 - $6 }
+	END { for (n = 2; n <= 7; n++) if (kept[n] < 0.9 * kept[1]) print n ": " kept[n] }' \
+	figures/gvtg-scale.csv >wrong
+[ ! -s wrong ] || fail "scale: $(cat wrong)"
+
+# Entries of a page table: 512, 32 and 1 for 2 MB. The rest of the time is the same.
+awk -F, 'NR > 1 { ms[$2] = $6 }
+	END { ratio = (ms["4 KB"] - ms["64 KB"]) / (ms["64 KB"] - ms["2 MB"]) * 31 / 480
+		if (ratio < 0.999 || ratio > 1.001) print ratio }' figures/gvtg-paging.csv >wrong
+[ ! -s wrong ] || fail "paging: $(cat wrong)"
