@@ -38,7 +38,8 @@ complain() {
 check() {
 	file=$1
 	patch=$2
-	for hook in $(sed -n 's/^+.*\<\(gvm_uvm_[a-z_]*\)\>.*/\1/p' "$patch" | sort -u); do
+	hooks=$(sed -n 's/^+.*\<\(gvm_uvm_[a-z_]*\)\>.*/\1/p' "$patch" | sort -u)
+	for hook in $hooks; do
 		count=$(grep -c "\<$hook\>" "$out/$file" || true)
 		if [ "$hook" = gvm_uvm_chunk_discarded ] &&
 			! grep -q uvm_pmm_gpu_mark_root_chunk_discarded "$out/$file"; then
