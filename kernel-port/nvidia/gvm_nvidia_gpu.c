@@ -7,8 +7,13 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "gvm/quiesce.h"
+
 /* RM programs this timeslice. */
 #define NVIDIA_TIMESLICE_US 1024
+
+/* Work of the core is over in milliseconds, but for a reclaim over a slow link. */
+#define NVIDIA_QUIESCE_NS (10 * NSEC_PER_SEC)
 
 static bool evictors;
 module_param(evictors, bool, 0444);
@@ -96,6 +101,23 @@ static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
 	kfree(gpu);
 }
 
+/* The driver cannot refuse to sleep: what goes on then finds its GPU asleep, and is logged. */
+static void nvidia_suspend(struct gvm_uvm_gpu *uvm)
+{
+	int status = gvm_device_quiesce(gvm_nvidia_gpu(uvm)->device, NVIDIA_QUIESCE_NS);
+
+	if (status)
+		gvm_warn("%s: suspended while the core works (%d)", uvm->name, status);
+}
+
+static void nvidia_resume(struct gvm_uvm_gpu *uvm)
+{
+	int status = gvm_device_resume(gvm_nvidia_gpu(uvm)->device);
+
+	if (status)
+		gvm_warn("%s: resume (%d)", uvm->name, status);
+}
+
 static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_space)
 {
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
@@ -133,6 +155,8 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.version = GVM_UVM_VERSION,
 	.gpu_add = nvidia_gpu_add,
 	.gpu_remove = nvidia_gpu_remove,
+	.suspend = nvidia_suspend,
+	.resume = nvidia_resume,
 	.attach = nvidia_attach,
 	.detach = nvidia_detach,
 	.reserve = gvm_nvidia_reserve,

@@ -77,6 +77,13 @@ struct gvm_uvm_calls {
 	void (*gpu_remove)(struct gvm_uvm_gpu *gpu);
 
 	/*
+	 * The GPU is about to sleep, and has woken up: no evictor, writer or RPC of the core
+	 * works in between. CONTEXT: process.
+	 */
+	void (*suspend)(struct gvm_uvm_gpu *gpu);
+	void (*resume)(struct gvm_uvm_gpu *gpu);
+
+	/*
 	 * A VA space of the calling process uses the GPU. 0 or -errno. detach: all its memory
 	 * on the GPU has been freed. CONTEXT: process, no lock.
 	 */

@@ -41,6 +41,10 @@ bool gvm_uvm_fault_refused(uvm_fault_service_batch_context_t *batch_context,
 bool gvm_uvm_fault_refused_again(uvm_fault_service_batch_context_t *batch_context,
 				 uvm_fault_buffer_entry_t *entry, NV_STATUS *status);
 
+/* uvm_global.c: see gvm_uvm_pmm.h. */
+void gvm_uvm_suspend(void);
+void gvm_uvm_resume(void);
+
 /* uvm_va_space.c: see gvm_uvm_space.h. */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
 void gvm_uvm_space_detach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);

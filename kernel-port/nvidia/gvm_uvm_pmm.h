@@ -391,3 +391,20 @@ void gvm_uvm_eviction_fails(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
 	if (gpu)
 		gpu->calls->eviction_fails(gpu, gvm_uvm_index(chunk));
 }
+
+/* The driver's lock of power management is held: no GPU comes or goes. */
+void gvm_uvm_suspend(void)
+{
+	struct gvm_uvm_managed *managed;
+
+	list_for_each_entry(managed, &gvm_uvm_gpus, node)
+		managed->gpu.calls->suspend(&managed->gpu);
+}
+
+void gvm_uvm_resume(void)
+{
+	struct gvm_uvm_managed *managed;
+
+	list_for_each_entry(managed, &gvm_uvm_gpus, node)
+		managed->gpu.calls->resume(&managed->gpu);
+}

@@ -18,7 +18,7 @@ if ! command -v spatch >/dev/null; then
 	exit 1
 fi
 
-# The header with the hooks' functions that end FILE, which has the static functions they need.
+# The header with the hooks' functions that end FILE, if they need its static functions.
 tail_of() {
 	case $1 in
 	uvm_gpu_replayable_faults.c) echo gvm_uvm_faults.h ;;
@@ -66,7 +66,8 @@ for patch in "$ours"/hooks/*.cocci; do
 	{
 		echo '#include "gvm_uvm_hooks.h"'
 		cat "$out/$file"
-		echo "#include \"$(tail_of "$file")\""
+		tail=$(tail_of "$file")
+		[ -z "$tail" ] || echo "#include \"$tail\""
 	} >"$out/$file.new"
 	mv "$out/$file.new" "$out/$file"
 	rm "$out/$file.log"

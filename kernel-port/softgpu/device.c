@@ -43,6 +43,20 @@ static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
 	return 0;
 }
 
+static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
+{
+	NV_STATUS status = NV_ERR_INVALID_STATE;
+	u32 sleep;
+
+	if (copy_from_user(&sleep, user, sizeof(sleep)))
+		return -EFAULT;
+	down_read(&gpu->uvm_lock);
+	if (gpu->uvm)
+		status = sleep ? gpu->uvm->suspend() : gpu->uvm->resume();
+	up_read(&gpu->uvm_lock);
+	return status == NV_OK ? 0 : -EIO;
+}
+
 static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct softgpu *gpu = softgpu_device_gpu;
@@ -60,6 +74,8 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 		return 0;
 	case SOFTGPU_FAIL:
 		return softgpu_ioctl_fail(gpu, user);
+	case SOFTGPU_SLEEP:
+		return softgpu_ioctl_sleep(gpu, user);
 	default:
 		return -ENOTTY;
 	}

@@ -117,6 +117,8 @@ struct softgpu_fail {
 #define SOFTGPU_RM_TAKE _IOW('S', 3, __u64)
 #define SOFTGPU_RM_GIVE _IO('S', 4)
 #define SOFTGPU_FAIL	_IOW('S', 5, struct softgpu_fail)
+/* RM tells UVM that the machine is about to sleep (1), or has woken up (0): 0 or EIO. */
+#define SOFTGPU_SLEEP _IOW('S', 6, __u32)
 /*
  * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
  */

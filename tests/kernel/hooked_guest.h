@@ -56,6 +56,8 @@ void test_refused(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
+void test_asleep(struct softgpu_tenant *tenant);
+void test_ahead(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_reload(void);
 

@@ -10,23 +10,26 @@
 
 struct hooked_test {
 	const char *name;
-	bool managed; /* gvm.ko is loaded */
+	bool managed;		/* gvm.ko is loaded */
+	const char *parameters; /* of gvm_nvidia.ko */
 	void (*run)(struct softgpu_tenant *tenant);
 };
 
 /* clang-format off */
 static const struct hooked_test hooked_tests[] = {
-	{ "stock", false, test_reference },
-	{ "stockpaging", false, test_paging },
-	{ "limits", true, test_limits },
-	{ "small", true, test_small },
-	{ "refused", true, test_refused },
-	{ "neighbour", true, test_neighbour },
-	{ "protection", true, test_protection },
-	{ "forced", true, test_forced },
-	{ "storms", true, test_storms },
-	{ "managedpaging", true, test_paging },
-	{ "builtin", true, test_builtin },
+	{ "stock", false, "", test_reference },
+	{ "stockpaging", false, "", test_paging },
+	{ "limits", true, "", test_limits },
+	{ "small", true, "", test_small },
+	{ "refused", true, "", test_refused },
+	{ "neighbour", true, "", test_neighbour },
+	{ "protection", true, "", test_protection },
+	{ "forced", true, "", test_forced },
+	{ "ahead", true, "evictors=1", test_ahead },
+	{ "asleep", true, "", test_asleep },
+	{ "storms", true, "", test_storms },
+	{ "managedpaging", true, "", test_paging },
+	{ "builtin", true, "", test_builtin },
 };
 /* clang-format on */
 
@@ -47,7 +50,8 @@ static void run_test(const struct hooked_test *test)
 	guest_log("# part %s", test->name);
 	if (test->managed) {
 		guest_expect_load("gvm", 0);
-		guest_expect_load("gvm_nvidia", 0);
+		status = guest_load("gvm_nvidia", test->parameters);
+		guest_check(status == 0, "load gvm_nvidia: %s", guest_error_name(status));
 	}
 	guest_expect_load("softgpu", 0);
 	status = guest_load("nvidia-uvm", "uvm_enable_builtin_tests=1");

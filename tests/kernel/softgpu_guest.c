@@ -184,6 +184,13 @@ void softgpu_rm_give(void)
 	ioctl(softgpu_device, SOFTGPU_RM_GIVE);
 }
 
+int softgpu_sleep(bool sleep)
+{
+	__u32 number = sleep;
+
+	return ioctl(softgpu_device, SOFTGPU_SLEEP, &number) ? errno : 0;
+}
+
 const struct softgpu_event *softgpu_events(size_t *ret_count)
 {
 	static struct softgpu_event events[SOFTGPU_EVENTS_MAX];

@@ -80,6 +80,9 @@ void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int 
 int softgpu_rm_take(uint64_t bytes);
 void softgpu_rm_give(void);
 
+/* RM tells the driver that the machine is about to sleep, or has woken up: 0 or the errno. */
+int softgpu_sleep(bool sleep);
+
 /*
  * All events since the last call, at most 65,536 of them. The array is overwritten by the next
  * call.
