@@ -22,7 +22,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 1u
+#define GVM_UVM_VERSION 2u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
