@@ -17,6 +17,7 @@ struct llm_experts {
 	u32 chunks;	  /* that they lie in */
 	u32 *masks;	  /* of each chunk: all pages or none; see struct cuda_access */
 	u64 *groups;	  /* chunks that are touched */
+	u32 *ranks;	  /* of each word of groups: how many are, before it */
 	u64 random;	  /* state of the draws */
 	struct cuda_access access; /* of the experts that were drawn last */
 };

@@ -80,6 +80,7 @@ static struct gmmu_touch access_touch(const struct cuda_access *access)
 		.kernels = access->kernels,
 		.masks = access->masks,
 		.groups = access->groups,
+		.ranks = access->ranks,
 		.blocks_per_mask = access->chunks_per_mask,
 		.access = access->mode == CUDA_WRITE ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
 	};

@@ -55,6 +55,11 @@ struct cuda_access {
 	enum cuda_mode mode;
 	const u32 *masks;
 	const u64 *groups;
+	/*
+	 * Of each word of @groups, and behind the last: bits set in the words before. NULL: they
+	 * are counted each time, which is slow for thousands of groups.
+	 */
+	const u32 *ranks;
 	u32 chunks_per_mask;
 };
 

@@ -82,6 +82,16 @@ static u32 touch_missing(const struct touch_view *view, u32 index)
 	       ~page_table_accessible(view->region, view->first + index, view->touch->access);
 }
 
+/* Set bits before bit @bit, with the ranks of the words. */
+static u32 rank_bit(const u64 *words, const u32 *ranks, u32 bit)
+{
+	u32 word = bit / WORD_BITS, rest = bit % WORD_BITS;
+
+	if (!rest)
+		return ranks[word];
+	return ranks[word] + (u32)__builtin_popcountll(words[word] << (WORD_BITS - rest));
+}
+
 /* Count the set bits from bit @from on, before bit @end. */
 static u32 count_bits(const u64 *words, u32 from, u32 end)
 {
@@ -101,7 +111,7 @@ static u32 count_bits(const u64 *words, u32 from, u32 end)
 
 /*
  * Count the blocks of a touch, from @from on and before @to, that have touched pages. The work
- * is proportional to groups, not to blocks.
+ * is proportional to groups, not to blocks; with ranks it is constant.
  */
 static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
 {
@@ -114,7 +124,10 @@ static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
 		return to - min(from, to);
 	first = from / per_mask;
 	last = (to - 1) / per_mask;
-	count = (u64)count_bits(touch->groups, first, last + 1) * per_mask;
+	count = touch->ranks ? rank_bit(touch->groups, touch->ranks, last + 1) -
+				       rank_bit(touch->groups, touch->ranks, first) :
+			       count_bits(touch->groups, first, last + 1);
+	count *= per_mask;
 	/* Subtract the blocks of the first and the last group that lie outside. */
 	if (touch->masks[first])
 		count -= from - first * per_mask;

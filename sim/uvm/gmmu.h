@@ -42,6 +42,11 @@ struct gmmu_touch {
 	 */
 	const u32 *masks;
 	const u64 *groups;
+	/*
+	 * Of each word of groups, and behind the last: bits set in the words before. NULL: they
+	 * are counted each time. Borrowed likewise.
+	 */
+	const u32 *ranks;
 	u32 blocks_per_mask;
 };
 

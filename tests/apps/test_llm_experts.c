@@ -24,9 +24,12 @@ static u32 touched(void)
 	for (u32 i = 0; i < experts.chunks; i++) {
 		bool listed = experts.groups[i / 64] >> i % 64 & 1;
 
+		if (i % 64 == 0)
+			ck_assert_uint_eq(experts.ranks[i / 64], count);
 		ck_assert_uint_eq(experts.masks[i], listed ? U32_MAX : 0);
 		count += listed;
 	}
+	ck_assert_uint_eq(experts.ranks[CUDA_GROUP_WORDS(experts.chunks)], count);
 	return count;
 }
 

@@ -195,6 +195,46 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 }
 END_TEST
 
+/* 192 groups fill three words, 200 begin a fourth. A third of them are touched. */
+START_TEST(ranks_of_groups_change_no_place)
+{
+	static u32 masks[200];
+	static u64 groups[4];
+	static u32 ranks[5];
+	struct gmmu_touch touch = { .va = VA + (1ull << 40),
+				    .kernels = 7,
+				    .masks = masks,
+				    .groups = groups,
+				    .blocks_per_mask = 1 };
+
+	set_up_range();
+	for (u32 i = 0; i < 200; i++)
+		masks[i] = i * 7 % 11 < 4;
+	gmmu_index_masks(masks, 200, groups);
+	for (u32 i = 0; i < 4; i++)
+		ranks[i + 1] = ranks[i] + (u32)__builtin_popcountll(groups[i]);
+	for (u32 count = 190; count <= 200; count++) {
+		struct gmmu_touch ranked = touch;
+
+		touch.block_count = ranked.block_count = count;
+		ranked.ranks = ranks;
+		for (u64 i = 0; i <= gmmu_count_blocks(WALK(&touch, 1)); i++) {
+			struct gmmu_cursor plain = gmmu_seek(WALK(&touch, 1), i);
+			struct gmmu_cursor fast = gmmu_seek(WALK(&ranked, 1), i);
+			struct gmmu_footprint wanted =
+				gmmu_kernel_footprint(WALK(&touch, 1), &plain);
+			struct gmmu_footprint found =
+				gmmu_kernel_footprint(WALK(&ranked, 1), &fast);
+
+			ck_assert_uint_eq(fast.block, plain.block);
+			ck_assert_uint_eq(fast.ordinal, plain.ordinal);
+			ck_assert_uint_eq(found.first, wanted.first);
+			ck_assert_uint_eq(found.end, wanted.end);
+		}
+	}
+}
+END_TEST
+
 /* By ordinal: 3 and 2 of five blocks, none of the next run, and one by one of four. */
 START_TEST(kernels_touch_equal_parts_of_a_run)
 {
@@ -300,7 +340,7 @@ TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
-	  places_in_a_list_are_found_by_ordinal_and_by_block,
+	  places_in_a_list_are_found_by_ordinal_and_by_block, ranks_of_groups_change_no_place,
 	  kernels_touch_equal_parts_of_a_run, a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,
 	  a_space_that_goes_away_takes_its_records_and_no_others)
