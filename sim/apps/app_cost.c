@@ -9,20 +9,28 @@ static u64 cost_saturate(unsigned __int128 ns)
 	return ns < APP_COST_MAX_NS ? (u64)ns : APP_COST_MAX_NS;
 }
 
+/* @flops at @efficiency (ppm) of @peak, in FLOP/s. */
+static u64 cost_flops_ns(u64 peak, u64 efficiency, unsigned __int128 flops)
+{
+	return cost_saturate(flops * (NS_PER_S * CFG_PPM) /
+			     ((unsigned __int128)peak * efficiency));
+}
+
 u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
-	unsigned __int128 rate = (unsigned __int128)gpu->flops_bf16 * efficiency;
-
-	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
+	return cost_flops_ns(gpu->flops_bf16, efficiency, flops);
 }
 
 u64 app_flops_fp8_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
-	unsigned __int128 rate = (unsigned __int128)gpu->flops_fp8 * efficiency;
+	return cost_flops_ns(gpu->flops_fp8 ? gpu->flops_fp8 : gpu->flops_bf16, efficiency,
+			     flops);
+}
 
-	if (!gpu->flops_fp8)
-		return app_flops_ns(gpu, efficiency, flops);
-	return cost_saturate(flops * (NS_PER_S * CFG_PPM) / rate);
+u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
+{
+	return cost_flops_ns(gpu->flops_bf16_mma ? gpu->flops_bf16_mma : gpu->flops_bf16,
+			     efficiency, flops);
 }
 
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)

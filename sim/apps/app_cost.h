@@ -37,6 +37,12 @@ u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 fl
  */
 u64 app_flops_fp8_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops);
 
+/*
+ * Likewise of a kernel whose products are mma.sync, @efficiency of that instruction's peak. A
+ * Hopper GPU reaches the peak of its data sheet by wgmma only.
+ */
+u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops);
+
 /* @bytes of device memory traffic, at @share (ppm) of its bandwidth. */
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
 

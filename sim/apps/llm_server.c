@@ -30,9 +30,11 @@
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
- * The host's other work (scheduling, sampling, detokenising, streaming) does not overlap with
- * the GPU either: the engine that was measured ran without that. It takes no time of its own
- * here; kernel_launch, which is fitted to whole steps, contains it.
+ * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does not
+ * overlap with the GPU: it needs the tokens of the step before. host_per_sequence is its time
+ * for each sequence of the step. All of it passes before the first launch, though a third
+ * follows the GPU's end; tokens leave that much too early. What the engine does once a step is
+ * in kernel_launch, which is fitted to whole steps.
  *
  * With experts, a token uses some of each layer. A step reads those that one of its tokens
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
@@ -171,8 +173,9 @@ static unsigned __int128 step_tokens(const struct llm_step *step)
 
 /*
  * Attention reads the context of each sequence and computes a product for each pair of a new
- * token and a token of its context. A kernel that serves prefill and decodes together computes
- * a tile of query tokens for each sequence that decodes, though only one of them is there.
+ * token and a token of its context. A sequence that decodes has one new token, but the kernel
+ * computes a whole tile for it. If all sequences decode, the query heads that share a key head
+ * lie in one tile. Beside prefill each query head has a tile of its own.
  */
 static u64 server_attention_ns(const struct llm_server *server, const struct llm_step *step)
 {
@@ -181,15 +184,15 @@ static u64 server_attention_ns(const struct llm_server *server, const struct llm
 	unsigned __int128 decoded = step->decode_context;
 	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
 	unsigned __int128 pairs = step->attention_pairs;
-	unsigned __int128 decode_pairs =
-		step->prefill_tokens ? decoded * cfg->attention_tile : 0;
+	u64 heads_in_tile = step->prefill_tokens ? 1 : cfg->attention_group;
+	unsigned __int128 decode_flops =
+		decoded * cfg->attention_tile * cfg->attention_flops / heads_in_tile;
 	u64 decode =
 		max(app_bytes_ns(gpu, cfg->kv_bandwidth, decoded * cfg->kv_bytes_per_token),
-		    app_flops_ns(gpu, cfg->attention_efficiency,
-				 decode_pairs * cfg->attention_flops));
-	u64 prefill =
-		max(app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
-		    app_flops_ns(gpu, cfg->attention_efficiency, pairs * cfg->attention_flops));
+		    app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops));
+	u64 prefill = max(
+		app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
+		app_flops_mma_ns(gpu, cfg->attention_efficiency, pairs * cfg->attention_flops));
 
 	return decode + prefill;
 }
@@ -278,7 +281,9 @@ static int server_step(struct llm_server *server)
 	     i++)
 		llm_session_start(server, container_of(scheduler->running[i],
 						       struct llm_session, request));
-	status = server_compute(server, &step);
+	status = app_host_work(server->env, step.sequences * server->cfg->host_per_sequence);
+	if (!status)
+		status = server_compute(server, &step);
 	if (status)
 		return status;
 	llm_scheduler_complete(scheduler);
@@ -406,13 +411,15 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM(INTEGER, attention_flops, 0, CFG_FLOPS_MAX,
 	    "FLOP of one query token per earlier token, all layers"),
 	CFG_APP_KEY("attention_tile", INTEGER, struct cfg_llm, attention_tile,
-		    "query tokens that attention computes for a decoding sequence in a step "
-		    "with prefill",
+		    "query tokens that attention computes for a decoding sequence",
+		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),
+	CFG_APP_KEY("attention_group", INTEGER, struct cfg_llm, attention_group,
+		    "query heads that share a key head, and a tile in a step without prefill",
 		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),
 	LLM(PPM, efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16 that its matrix products reach"),
 	LLM(PPM, attention_efficiency, 1, CFG_PPM,
-	    "share of gpu.flops_bf16 that attention of prefill tokens reaches"),
+	    "share of gpu.flops_bf16_mma that attention of prefill tokens reaches"),
 	LLM(PPM, memory_efficiency, 1, CFG_PPM,
 	    "share of gpu.memory_bandwidth that its kernels reach"),
 	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
@@ -426,6 +433,9 @@ static const struct cfg_key llm_server_keys[] = {
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	LLM(DURATION, kernel_launch, 0, CFG_SEC,
 	    "host time of a launch, on the reference host"),
+	CFG_APP_KEY("host_per_sequence", DURATION, struct cfg_llm, host_per_sequence,
+		    "host time of a step for each of its sequences, on the reference host",
+		    CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
 	CFG_APP_KEY("graph_tokens", INTEGER, struct cfg_llm, graph_tokens,
 		    "a step of up to so many tokens is one CUDA graph: one launch for all its "
 		    "kernels",

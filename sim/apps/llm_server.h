@@ -45,14 +45,14 @@ struct cfg_llm {
 	u64 block_tokens;	    /* KV block size */
 	u64 max_batched_tokens;	    /* token budget of a step */
 	u64 max_sequences;
-	u64 max_model_len;     /* tokens */
-	bool prefix_caching;   /* KV blocks of equal prefixes are shared and kept */
-	u64 flops_per_token;   /* FLOP of a token in all layers, without attention */
-	u64 head_flops;	       /* FLOP of a sequence's logits */
-	u64 traffic_per_token; /* bytes of activations that a token moves */
-	u64 attention_flops;   /* FLOP of one query token per earlier token, all layers */
-	/* query tokens that attention computes for a decoding sequence beside prefill */
-	u64 attention_tile;
+	u64 max_model_len;	  /* tokens */
+	bool prefix_caching;	  /* KV blocks of equal prefixes are shared and kept */
+	u64 flops_per_token;	  /* FLOP of a token in all layers, without attention */
+	u64 head_flops;		  /* FLOP of a sequence's logits */
+	u64 traffic_per_token;	  /* bytes of activations that a token moves */
+	u64 attention_flops;	  /* FLOP of one query token per earlier token, all layers */
+	u64 attention_tile;	  /* query tokens that attention computes for a decoding one */
+	u64 attention_group;	  /* query heads that share a key head */
 	u64 efficiency;		  /* ppm of gpu.flops_bf16 that its matrix products reach */
 	u64 attention_efficiency; /* likewise of the attention of prefill tokens */
 	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach */
@@ -61,7 +61,8 @@ struct cfg_llm {
 	u64 weight_matrices; /* each read by one kernel, as a whole; 0: bit by bit, by all */
 	u64 layers;	     /* each one's attention reads its part of the KV; 0: bit by bit */
 	u64 kernel_launch;   /* ns of host time of a launch, reference host */
-	u64 graph_tokens;    /* a step of up to so many tokens is one launch: a CUDA graph */
+	u64 host_per_sequence; /* ns of host time of a step for each sequence, likewise */
+	u64 graph_tokens;      /* a step of up to so many tokens is one launch: a CUDA graph */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;
 };

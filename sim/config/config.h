@@ -42,6 +42,7 @@ struct cfg_gpu {
 	u64 memory_bandwidth; /* bytes/s */
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
 	u64 flops_fp8;	      /* dense fp8 peak, FLOP/s; 0: it has none */
+	u64 flops_bf16_mma;   /* FLOP/s of mma.sync in bf16; 0: flops_bf16 */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	u64 product;	      /* enum cfg_product */
 	struct {

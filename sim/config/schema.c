@@ -96,6 +96,11 @@ static const struct cfg_key machine_rows[] = {
 	ROOT("gpu.flops_fp8", INTEGER, gpu.flops_fp8,
 	     "dense fp8 peak, FLOP/s; 0: it has none, and computes in bf16",
 	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
+	ROOT("gpu.flops_bf16_mma", INTEGER, gpu.flops_bf16_mma,
+	     "bf16 peak of mma.sync, FLOP/s: Ampere's instruction, which FlashAttention 2 "
+	     "uses; "
+	     "0: gpu.flops_bf16",
+	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
 	ROOT("gpu.product", ENUM, gpu.product,

@@ -29,6 +29,7 @@ static void init_llm(void)
 		.flops_per_token = 100,
 		.attention_flops = 2,
 		.attention_tile = 1,
+		.attention_group = 1,
 		.efficiency = CFG_PPM / 2,
 		.attention_efficiency = CFG_PPM / 2,
 		.memory_efficiency = CFG_PPM,
@@ -214,19 +215,36 @@ END_TEST
 
 /*
  * The second step of "what_is_in_flight", with tiles of 64: one of 0 counts as 64 pairs with
- * each of 21, so 64 * 21 * 2 = 2688 in place of 420. A step without prefill has no tiles: 1710
- * as there.
+ * each of 21, so 64 * 21 * 2 = 2688 in place of 420. In the third, without prefill, two query
+ * heads share a tile: 33 tokens of context, 33 * 64 * 2 / 2 = 2112 in place of 660.
  */
-START_TEST(a_decode_beside_prefill_takes_a_tile)
+START_TEST(a_decode_takes_a_tile_which_heads_share_without_prefill)
 {
 	init_llm();
 	llm.attention_tile = 64;
+	llm.attention_group = 2;
 	arrive(500, 20, 3);
 	arrive(2900, 10, 2);
 	simulate();
 	ck_assert_uint_eq(app_log.records[1].first_ns,
 			  ZERO + 2970 + 50 + (1100 + 2688 + 200) / 10 * 10);
-	ck_assert_uint_eq(app_log.records[1].finish_ns, app_log.records[1].first_ns + 1710);
+	ck_assert_uint_eq(app_log.records[1].finish_ns,
+			  app_log.records[1].first_ns + 1710 - 660 + 2112 / 10 * 10);
+}
+END_TEST
+
+/*
+ * Two prompts in one step, as in "requests_share_steps": the host needs 30 for each of them
+ * before the GPU begins.
+ */
+START_TEST(the_host_works_for_each_sequence_of_a_step)
+{
+	init_llm();
+	llm.host_per_sequence = 30;
+	arrive(0, 10, 1);
+	arrive(0, 10, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2450 + 2 * 30, 2450 + 2 * 30);
 }
 END_TEST
 
@@ -639,8 +657,9 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  a_step_has_overhead_logits_and_activations, a_table_of_embeddings_is_not_read,
 	  few_tokens_read_a_part_of_the_experts, a_step_touches_the_experts_that_it_uses,
 	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
-	  without_fp8_products_take_the_time_of_bf16, a_decode_beside_prefill_takes_a_tile,
-	  requests_share_steps, arrivals_are_replayed_at_their_dates,
+	  without_fp8_products_take_the_time_of_bf16,
+	  a_decode_takes_a_tile_which_heads_share_without_prefill, requests_share_steps,
+	  the_host_works_for_each_sequence_of_a_step, arrivals_are_replayed_at_their_dates,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
 	  a_cached_prefix_is_not_computed_again,
 	  users_of_a_closed_loop_wait_think_and_ask_again,
