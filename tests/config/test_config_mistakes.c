@@ -90,6 +90,7 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 	assert_bad_second("{\"gpu\": 5}",
 			  "gpu: is not an object, allowed: an object with profile, memory, "
 			  "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
+			  "flops_bf16_mma, "
 			  "kernel_overhead, product, link, sched, fault");
 }
 END_TEST
@@ -175,7 +176,8 @@ START_TEST(unknown_keys_are_named)
 		   "s.json:durations: unknown key, did you mean \"duration\"?");
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
-		   "context, memory_bandwidth, flops_bf16, flops_fp8, kernel_overhead, "
+		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
+		   "kernel_overhead, "
 		   "product, link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
@@ -189,9 +191,11 @@ START_TEST(unknown_keys_are_named)
 		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
 		"max_model_len, prefix_caching, flops_per_token, head_flops, "
 		"traffic_per_token, "
-		"attention_flops, attention_tile, efficiency, attention_efficiency, "
+		"attention_flops, attention_tile, attention_group, efficiency, "
+		"attention_efficiency, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
-		"kernel_launch, graph_tokens, boot, slo_ttft, slo_itl, trace, client");
+		"kernel_launch, host_per_sequence, graph_tokens, boot, slo_ttft, slo_itl, "
+		"trace, client");
 }
 END_TEST
 
