@@ -182,6 +182,18 @@ static int find_ignored_of_container(struct summary *summary, const struct sim_c
 	return status;
 }
 
+/* A policy has no effect in a system that honours no control file. */
+static bool policy_is_ignored(const struct machine *machine)
+{
+	const struct config *config = machine->config;
+
+	for (u32 i = 0; i < gvm_control_count(); i++)
+		if (gvm_control_at(i)->store &&
+		    machine->system->honours(config, gvm_control_at(i)->name))
+			return false;
+	return *config->policy;
+}
+
 /* List the keys of the scenario that have no effect in this system. */
 static int find_ignored(struct summary *summary, const struct machine *machine)
 {
@@ -197,6 +209,8 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 		status = add_ignored(summary, config->foreign_keys[i]);
 	for (u32 i = 0; !status && i < machine->container_count; i++)
 		status = find_ignored_of_container(summary, &machine->containers[i]);
+	if (!status && policy_is_ignored(machine))
+		status = add_ignored(summary, "policy.file");
 	/* Events are numbered as in config.json: in the order of time. */
 	for (size_t i = 0; !status && i < config->event_count; i++) {
 		const char *file = config->events[i].file;

@@ -50,6 +50,10 @@ run two rules.json
 [ ! -e two/policy.csv ] || fail "policy.csv of an older run stays"
 jq -e 'has("policy") | not' two/summary.json >.out || fail "a policy without a policy"
 
+"$gvmsim" run s.json --quiet --out two --system exclusive --set policy.file=rules.json
+jq -e '.policy.refused == 2 and (.ignored_keys | index("policy.file"))' two/summary.json >.out ||
+	fail "under exclusive: $(jq -c '[.policy, .ignored_keys]' two/summary.json)"
+
 # The plug-in of the document.
 awk '/^```json$/ { on = 1; next } /^```/ { on = 0 } on' "$source/docs/gvmd.md" >quiet.json
 run one quiet.json
