@@ -606,9 +606,9 @@ END_TEST
 START_TEST(unknown_profiles_list_the_known_ones)
 {
 	write_file("gpus/big.json", config_gpu_profile);
-	ck_assert_int_eq(load_path("s.json", "gpu.profile=mi300x", NULL), -SIM_EXIT_USER);
+	ck_assert_int_eq(load_path("s.json", "gpu.profile=tpu-v6", NULL), -SIM_EXIT_USER);
 	ck_assert_msg(!strncmp(error.text,
-			       "--set:gpu.profile: no profile \"mi300x\", allowed: big, tiny",
+			       "--set:gpu.profile: no profile \"tpu-v6\", allowed: big, tiny",
 			       58),
 		      "%s", error.text);
 }
