@@ -3,6 +3,7 @@
 #include "softgpu.h"
 
 #include <linux/miscdevice.h>
+#include <linux/slab.h>
 
 static struct softgpu *softgpu_device_gpu; /* set before the device is there */
 
@@ -57,6 +58,29 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 	return status == NV_OK ? 0 : -EIO;
 }
 
+static long softgpu_ioctl_control(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_rmapi_control control;
+	void *params;
+	u32 bytes;
+
+	if (copy_from_user(&control, user, sizeof(control)))
+		return -EFAULT;
+	bytes = softgpu_control_bytes(control.command);
+	if (!bytes || control.params_bytes != bytes)
+		return -EINVAL;
+	params = memdup_user(u64_to_user_ptr(control.params), bytes);
+	if (IS_ERR(params))
+		return PTR_ERR(params);
+	control.status =
+		softgpu_control(gpu, control.client, control.object, control.command, params);
+	if (copy_to_user(u64_to_user_ptr(control.params), params, bytes) ||
+	    copy_to_user(user, &control, sizeof(control)))
+		bytes = 0;
+	kfree(params);
+	return bytes ? 0 : -EFAULT;
+}
+
 static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct softgpu *gpu = softgpu_device_gpu;
@@ -72,6 +96,8 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 	case SOFTGPU_RM_GIVE:
 		softgpu_pma_give(gpu);
 		return 0;
+	case SOFTGPU_CONTROL:
+		return softgpu_ioctl_control(gpu, user);
 	case SOFTGPU_FAIL:
 		return softgpu_ioctl_fail(gpu, user);
 	case SOFTGPU_SLEEP:

@@ -221,6 +221,7 @@ void softgpu_wake_accesses(struct softgpu *gpu)
 	WRITE_ONCE(buffer->replays, buffer->replays + 1);
 	spin_unlock(&buffer->lock);
 	wake_up_all(&buffer->replayed);
+	wake_up_all(&gpu->scheduler.changed);
 }
 
 /* RM interface: fault buffers. */

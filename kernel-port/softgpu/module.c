@@ -44,6 +44,7 @@ static int softgpu_init(struct softgpu *gpu)
 	mutex_init(&gpu->lock);
 	init_rwsem(&gpu->walkers);
 	init_rwsem(&gpu->uvm_lock);
+	softgpu_scheduler_init(gpu);
 	INIT_LIST_HEAD(&gpu->channels);
 	INIT_LIST_HEAD(&gpu->spaces);
 	INIT_LIST_HEAD(&gpu->user_channels);
@@ -76,6 +77,7 @@ static int __init softgpu_module_init(void)
 
 	if (!status) {
 		softgpu_rm_init(&softgpu_only);
+		softgpu_rmapi_init(&softgpu_only);
 		status = softgpu_device_init(&softgpu_only);
 	}
 	if (status)

@@ -23,9 +23,8 @@ struct softgpu_run {
 	u64 faulted[SOFTGPU_WINDOW]; /* pages */
 };
 
-/* LOCKING: softgpu.lock. */
-static struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gpu, u32 client,
-							      u32 object)
+struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gpu, u32 client,
+						       u32 object)
 {
 	struct softgpu_user_channel *channel;
 
@@ -35,7 +34,7 @@ static struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gp
 	return NULL;
 }
 
-static void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *channel)
+void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *channel)
 {
 	mutex_lock(&gpu->lock);
 	if (!--channel->references)
@@ -147,6 +146,32 @@ static int softgpu_run_wait(struct softgpu_run *run, u64 since)
 	return status;
 }
 
+/* Once it is the TSG's turn: fill the window, try it, and wait for a replay if some fault. */
+static int softgpu_run_turn(struct softgpu_run *run, u32 window)
+{
+	struct softgpu *gpu = run->gpu;
+	int status = softgpu_tsg_enter(gpu, run->channel);
+	u64 since = softgpu_replays(gpu);
+	u32 tried;
+	bool faults;
+
+	if (status)
+		return status;
+	while (run->waiting < window && run->next < run->access->count)
+		run->window[run->waiting++] = run->next++;
+	tried = run->waiting;
+	status = softgpu_run_window(run);
+	faults = !status && run->waiting;
+	softgpu_tsg_leave(gpu, run->channel, tried, faults);
+	if (faults) {
+		status = softgpu_run_wait(run, since);
+		softgpu_tsg_replayed(gpu, run->channel);
+	} else if (!status && fatal_signal_pending(current)) {
+		status = -EINTR;
+	}
+	return status;
+}
+
 int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
 {
 	u32 window = clamp_t(u32, access->window, 1, SOFTGPU_WINDOW);
@@ -170,17 +195,10 @@ int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
 		kvfree(run);
 		return -ENOENT;
 	}
-	while (!status && (run->next < access->count || run->waiting)) {
-		u64 since = softgpu_replays(gpu);
-
-		while (run->waiting < window && run->next < access->count)
-			run->window[run->waiting++] = run->next++;
-		status = softgpu_run_window(run);
-		if (!status && run->waiting)
-			status = softgpu_run_wait(run, since);
-		else if (!status && fatal_signal_pending(current))
-			status = -EINTR;
-	}
+	softgpu_tsg_begin(gpu, run->channel);
+	while (!status && (run->next < access->count || run->waiting))
+		status = softgpu_run_turn(run, window);
+	softgpu_tsg_end(gpu, run->channel);
 	softgpu_user_channel_put(gpu, run->channel);
 	kvfree(run);
 	return status;
@@ -201,6 +219,7 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 	channel->object = object;
 	channel->references = 1;
 	channel->space = space;
+	softgpu_tsg_init(channel);
 	channel->id = gpu->next_user_channel++;
 	/* Instance blocks lie in RM's part of vidmem, 4 KB each. Nobody reads them. */
 	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED +

@@ -17,7 +17,8 @@
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
  *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
  *                         of them
- *   softgpu_pma.lock, softgpu_fault_buffer.lock, softgpu.events_lock: leaves. Spinlocks.
+ *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
+ *   softgpu_fault_buffer.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
  */
 #ifndef SOFTGPU_H
@@ -122,9 +123,26 @@ struct softgpu_user_channel {
 	u32 id;
 	bool gone; /* softgpu.walkers */
 	struct softgpu_space *space;
-	u64 instance; /* address of its instance block */
-	u32 chram;    /* registers */
+	struct list_head turn; /* in the runlist; this and all that follow: scheduler.lock */
+	u64 timeslice_us;
+	u64 ran;		      /* accesses since it got the SMs */
+	u32 users;		      /* calls of SOFTGPU_ACCESS that are under way */
+	u32 inside;		      /* of these, those that access memory now */
+	u32 faulting;		      /* of these, those that wait for a replay */
+	unsigned long faulting_since; /* jiffies */
+	bool disabled;
+	bool preempted; /* it has to leave the SMs, and has not yet */
+	u64 instance;	/* address of its instance block */
+	u32 chram;	/* registers */
 	u32 runlist[0x100];
+};
+
+/* Who has the SMs. */
+struct softgpu_scheduler {
+	spinlock_t lock;
+	struct list_head runlist; /* TSGs that wait, in turn */
+	struct softgpu_user_channel *running;
+	wait_queue_head_t changed;
 };
 
 /*
@@ -184,6 +202,7 @@ struct softgpu {
 	struct list_head channels;
 	struct list_head spaces;
 	struct list_head user_channels;
+	struct softgpu_scheduler scheduler;
 	u32 next_channel;
 	u32 next_user_channel;
 	struct task_struct *engine; /* runs all channels of UVM */
@@ -344,7 +363,54 @@ void softgpu_pma_destroy(struct softgpu *gpu);
 int softgpu_pma_take(struct softgpu *gpu, u64 bytes);
 void softgpu_pma_give(struct softgpu *gpu);
 
+/* scheduler.c: TSGs share the SMs by turns. */
+void softgpu_scheduler_init(struct softgpu *gpu);
+void softgpu_tsg_init(struct softgpu_user_channel *channel);
+
+/* A call of SOFTGPU_ACCESS begins, and ends. */
+void softgpu_tsg_begin(struct softgpu *gpu, struct softgpu_user_channel *channel);
+void softgpu_tsg_end(struct softgpu *gpu, struct softgpu_user_channel *channel);
+
+/*
+ * Wait for the TSG's turn. Returns 0; -ENODEV: the channel or the GPU is gone; -EINTR: killed. After 0,
+ * softgpu_tsg_leave() follows.
+ */
+int softgpu_tsg_enter(struct softgpu *gpu, struct softgpu_user_channel *channel);
+
+/*
+ * @accesses were tried. @faults: some wait for a replay, and softgpu_tsg_replayed() follows.
+ */
+void softgpu_tsg_leave(struct softgpu *gpu, struct softgpu_user_channel *channel, u32 accesses,
+		       bool faults);
+void softgpu_tsg_replayed(struct softgpu *gpu, struct softgpu_user_channel *channel);
+
+/* It leaves the SMs, if it has them. @wait: until it has: NV_OK or NV_ERR_TIMEOUT. */
+NV_STATUS softgpu_tsg_preempt(struct softgpu *gpu, struct softgpu_user_channel *channel,
+			      bool wait, u32 timeout_us);
+
+/* Set what the runlist knows of a TSG. */
+void softgpu_tsg_set(struct softgpu *gpu, struct softgpu_user_channel *channel, bool disabled,
+		     u64 timeslice_us);
+
+/* rmapi.c */
+void softgpu_rmapi_init(struct softgpu *gpu);
+
+/* The size of a command's parameters; 0: there is no such command. */
+u32 softgpu_control_bytes(u32 command);
+
+/* A control call: softgpu_rmapi.h. @params is in kernel memory. */
+NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 command,
+			  void *params);
+
 /* sm.c */
+
+/* LOCKING: softgpu.lock. */
+struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gpu, u32 client,
+						       u32 object);
+
+/* Give up a reference. */
+void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *channel);
+
 int softgpu_access(struct softgpu *gpu, struct softgpu_access *access);
 
 #endif

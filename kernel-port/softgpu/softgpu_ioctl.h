@@ -9,6 +9,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "softgpu_rmapi.h"
+
 #define SOFTGPU_UUID "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
 
 enum softgpu_op {
@@ -47,6 +49,7 @@ struct softgpu_stats {
 	__u64 tlb_hits, tlb_misses;
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
 	__u64 unknown_methods, bad_addresses, channel_errors, failures;
+	__u64 switches, preempt_timeouts; /* of TSGs */
 };
 
 enum softgpu_event_kind {
@@ -56,6 +59,7 @@ enum softgpu_event_kind {
 	SOFTGPU_EVENT_REPLAY,
 	SOFTGPU_EVENT_CANCEL, /* a: VA */
 	SOFTGPU_EVENT_FAULT,  /* a: VA, b: enum softgpu_op */
+	SOFTGPU_EVENT_SWITCH, /* a TSG leaves the SMs; a: its client, b: its accesses since it came */
 };
 
 /*
@@ -97,6 +101,8 @@ enum softgpu_failure {
 	 * accesses end with ENODEV.
 	 */
 	SOFTGPU_FAIL_LOST = 5,
+	SOFTGPU_FAIL_CONTROL =
+		6, /* a control call of RM ends with NV_ERR_TIMEOUT, and does nothing */
 	SOFTGPU_FAILURES,
 };
 
@@ -119,6 +125,8 @@ struct softgpu_fail {
 #define SOFTGPU_FAIL	_IOW('S', 5, struct softgpu_fail)
 /* RM tells UVM that the machine is about to sleep (1), or has woken up (0): 0 or EIO. */
 #define SOFTGPU_SLEEP _IOW('S', 6, __u32)
+/* A control call of RM: softgpu_rmapi.h. op is ignored. */
+#define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)
 /*
  * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
  */

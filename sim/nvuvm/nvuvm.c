@@ -26,7 +26,12 @@
  *     range.c, container.c   records of ranges and containers
  *
  * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same
- * batches, copies and victims, in the same order, but for a batch larger than memory (pmm.c).
+ * batches, copies, victims and TLB invalidates, in the same order, with two exceptions. One is a
+ * batch larger than memory (pmm.c). The other is advice of the application (cudaMemAdvise), which
+ * none of our applications gives: the model pages as without it. At 110 % of memory the driver
+ * copies nothing where the preferred location is the host or the GPU has mappings of the host's
+ * memory; with read duplication it copies nothing out that the GPU has only read. For a preferred
+ * location on the GPU the two are equal.
  *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.

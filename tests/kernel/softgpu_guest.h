@@ -76,6 +76,9 @@ struct softgpu_stats softgpu_stats(void);
 /* Make an operation fail: SOFTGPU_FAIL. */
 void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int count);
 
+/* A control call of RM: softgpu_rmapi.h. Returns 0 or the errno. */
+int softgpu_control(struct softgpu_rmapi_control *call);
+
 /* RM takes vidmem for itself: 0 or the errno. And gives all of it back. */
 int softgpu_rm_take(uint64_t bytes);
 void softgpu_rm_give(void);
@@ -101,6 +104,7 @@ void test_channel_error(struct softgpu_tenant *tenant);
 void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
+void test_scheduling(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);
 
 #endif

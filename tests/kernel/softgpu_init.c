@@ -23,6 +23,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "tenants", "", test_tenants },
 	{ "builtin", "", test_builtin },
 	{ "channel", "", test_channel },
+	{ "scheduling", "", test_scheduling },
 	{ "vidmem", "vidmem_mb=40960", test_vidmem },
 	{ "failures", "", test_failures },
 	{ "channelerror", "", test_channel_error },

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * RM's control interface: TSGs get slices, and are disabled and preempted. Other modules call it by
+ * nvidia_get_rm_ops(), as nvidia-modeset.ko does, and user mode by SOFTGPU_CONTROL.
+ *
+ * The TSG of channel N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO tells that.
+ */
+#include "softgpu.h"
+
+#include "nv-modeset-interface.h"
+#include "softgpu_rmapi.h"
+
+#define SOFTGPU_TSG 0x10000u
+
+static struct softgpu *softgpu_rmapi_gpu; /* the only one; set before anyone can call */
+
+void softgpu_rmapi_init(struct softgpu *gpu)
+{
+	softgpu_rmapi_gpu = gpu;
+}
+
+static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, void *params)
+{
+	struct softgpu_handle_info *info = params;
+
+	if (info->index != SOFTGPU_HANDLE_INFO_PARENT)
+		return NV_ERR_NOT_SUPPORTED;
+	if (!softgpu_user_channel_find(gpu, client, info->object))
+		return NV_ERR_OBJECT_NOT_FOUND;
+	info->result = SOFTGPU_TSG + info->object;
+	return NV_OK;
+}
+
+/* A TSG's own commands. LOCKING: softgpu.lock. */
+static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu,
+					   struct softgpu_user_channel *channel, u32 command,
+					   void *params)
+{
+	struct softgpu_timeslice *timeslice = params;
+
+	if (command == SOFTGPU_TSG_GET_TIMESLICE) {
+		timeslice->us = channel->timeslice_us;
+		return NV_OK;
+	}
+	if (!timeslice->us)
+		return NV_ERR_INVALID_ARGUMENT;
+	softgpu_tsg_set(gpu, channel, channel->disabled, timeslice->us);
+	return NV_OK;
+}
+
+/*
+ * Preempt. It waits without softgpu.lock: UVM's channels have to run meanwhile, for a TSG with faults leaves when
+ * these are serviced. LOCKING: softgpu.lock.
+ */
+static NV_STATUS softgpu_control_leave(struct softgpu *gpu,
+				       struct softgpu_user_channel *channel, bool wait,
+				       u32 timeout_us)
+{
+	NV_STATUS status;
+
+	channel->references++;
+	mutex_unlock(&gpu->lock);
+	status = softgpu_tsg_preempt(gpu, channel, wait, timeout_us);
+	softgpu_user_channel_put(gpu, channel);
+	mutex_lock(&gpu->lock);
+	return status;
+}
+
+static NV_STATUS softgpu_control_preempt(struct softgpu *gpu,
+					 struct softgpu_user_channel *channel, void *params)
+{
+	const struct softgpu_preempt *preempt = params;
+	u32 timeout_us = SOFTGPU_PREEMPT_TIMEOUT_US;
+
+	if (preempt->manual_timeout)
+		timeout_us = preempt->timeout_us;
+	if (timeout_us > SOFTGPU_PREEMPT_TIMEOUT_US)
+		return NV_ERR_INVALID_ARGUMENT;
+	return softgpu_control_leave(gpu, channel, preempt->wait, timeout_us);
+}
+
+/* Disable or enable. All have to be there, or nothing happens. LOCKING: softgpu.lock. */
+static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
+{
+	struct softgpu_disable_channels *list = params;
+	struct softgpu_user_channel *channel;
+	NV_STATUS status = NV_OK;
+
+	if (list->count > SOFTGPU_DISABLE_CHANNELS_MAX)
+		return NV_ERR_INVALID_ARGUMENT;
+	for (u32 i = 0; i < list->count; i++)
+		if (!softgpu_user_channel_find(gpu, list->client[i], list->channel[i]))
+			return NV_ERR_OBJECT_NOT_FOUND;
+	for (u32 i = 0; i < list->count; i++) {
+		channel = softgpu_user_channel_find(gpu, list->client[i], list->channel[i]);
+		if (channel)
+			softgpu_tsg_set(gpu, channel, list->disable, channel->timeslice_us);
+	}
+	for (u32 i = 0; list->disable && !list->only_scheduling && i < list->count; i++) {
+		NV_STATUS one = NV_OK;
+
+		/* It may have gone while another one left. */
+		channel = softgpu_user_channel_find(gpu, list->client[i], list->channel[i]);
+		if (channel)
+			one = softgpu_control_leave(gpu, channel, true,
+						    SOFTGPU_PREEMPT_TIMEOUT_US);
+		if (status == NV_OK)
+			status = one;
+	}
+	return status;
+}
+
+/* LOCKING: softgpu.lock. */
+static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 object,
+					u32 command, void *params)
+{
+	struct softgpu_user_channel *channel;
+
+	if (command == SOFTGPU_CLIENT_GET_HANDLE_INFO)
+		return softgpu_control_handle_info(gpu, client, params);
+	if (command == SOFTGPU_DISABLE_CHANNELS)
+		return softgpu_control_disable(gpu, params);
+	channel = softgpu_user_channel_find(gpu, client, object - SOFTGPU_TSG);
+	if (!channel)
+		return NV_ERR_OBJECT_NOT_FOUND;
+	if (command == SOFTGPU_TSG_PREEMPT)
+		return softgpu_control_preempt(gpu, channel, params);
+	return softgpu_control_timeslice(gpu, channel, command, params);
+}
+
+u32 softgpu_control_bytes(u32 command)
+{
+	switch (command) {
+	case SOFTGPU_CLIENT_GET_HANDLE_INFO:
+		return sizeof(struct softgpu_handle_info);
+	case SOFTGPU_DISABLE_CHANNELS:
+		return sizeof(struct softgpu_disable_channels);
+	case SOFTGPU_TSG_PREEMPT:
+		return sizeof(struct softgpu_preempt);
+	case SOFTGPU_TSG_SET_TIMESLICE:
+	case SOFTGPU_TSG_GET_TIMESLICE:
+		return sizeof(struct softgpu_timeslice);
+	default:
+		return 0;
+	}
+}
+
+NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 command,
+			  void *params)
+{
+	NV_STATUS status;
+
+	if (READ_ONCE(gpu->lost))
+		return NV_ERR_GPU_IS_LOST;
+	if (softgpu_fails(gpu, SOFTGPU_FAIL_CONTROL))
+		return NV_ERR_TIMEOUT;
+	mutex_lock(&gpu->lock);
+	status = softgpu_control_locked(gpu, client, object, command, params);
+	mutex_unlock(&gpu->lock);
+	return status;
+}
+
+static void softgpu_rmapi_op(nvidia_modeset_stack_ptr stack, void *data)
+{
+	struct softgpu_rmapi_control *control = data;
+	u32 bytes = softgpu_control_bytes(control->command);
+
+	if (control->op != SOFTGPU_NV04_CONTROL || !bytes)
+		control->status = NV_ERR_NOT_SUPPORTED;
+	else if (control->params_bytes != bytes)
+		control->status = NV_ERR_INVALID_ARGUMENT;
+	else
+		control->status =
+			softgpu_control(softgpu_rmapi_gpu, control->client, control->object,
+					control->command, (void *)(uintptr_t)control->params);
+}
+
+static int softgpu_rmapi_alloc_stack(nvidia_modeset_stack_ptr *ret_stack)
+{
+	*ret_stack = NULL;
+	return 0;
+}
+
+static void softgpu_rmapi_free_stack(nvidia_modeset_stack_ptr stack)
+{
+}
+
+/* RM wants to hear its own version from the caller. Here it is not compared. */
+NV_STATUS nvidia_get_rm_ops(nvidia_modeset_rm_ops_t *rm_ops)
+{
+	rm_ops->alloc_stack = softgpu_rmapi_alloc_stack;
+	rm_ops->free_stack = softgpu_rmapi_free_stack;
+	rm_ops->op = softgpu_rmapi_op;
+	return NV_OK;
+}
+EXPORT_SYMBOL_GPL(nvidia_get_rm_ops);
