@@ -12,6 +12,7 @@
  *  - Dates count from when it begins to send: client.start after the container's start, or when
  *    the server is ready if that is later. The trace's own zero is there, so the first request
  *    comes as late after it as it does in the trace.
+ *  - From a "load" event on, the trace's time passes so many times as fast.
  *  - client.stop counts from the first request. Nothing is sent at that date or later. What is
  *    in flight then is dropped from all statistics, or awaited.
  *  - client.max_open: it holds so many connections and no more. A request that comes on top
@@ -20,6 +21,8 @@
  *    a failed request. (A real client sees the same, since the port is closed.)
  */
 #include "apps/llm_server.h"
+
+#include <string.h>
 
 #include "config/config.h"
 
@@ -65,6 +68,34 @@ static int client_send_closed(struct llm_server *server, const struct client_dat
 	return status == -ETIMEDOUT ? 0 : status;
 }
 
+/*
+ * When to send request @index. The time of the trace passes as fast as the last "load" event of
+ * the container says.
+ */
+static u64 client_date_ns(const struct llm_server *server, const struct client_dates *dates,
+			  size_t index)
+{
+	const struct config *config = server->env->config;
+	unsigned __int128 left = client_offset_ns(server, index);
+	u64 from_ns = dates->zero_ns, load = CFG_PPM;
+
+	for (size_t i = 0; i < config->event_count; i++) {
+		const struct cfg_event *event = &config->events[i];
+		u64 at_ns = max((u64)event->at, from_ns);
+		unsigned __int128 passed =
+			(unsigned __int128)(at_ns - from_ns) * load / CFG_PPM;
+
+		if (!event->load || strcmp(event->container, server->env->container->name) != 0)
+			continue;
+		if (left <= passed)
+			break;
+		left -= passed;
+		from_ns = at_ns;
+		load = event->load;
+	}
+	return from_ns + (u64)min(left * CFG_PPM / load, (unsigned __int128)(ENG_NEVER / 4));
+}
+
 /* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */
 static int client_send_all(struct llm_server *server, const struct client_dates *dates)
 {
@@ -72,7 +103,7 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 	int status = 0;
 
 	for (size_t i = 0; i < trace->count && !status; i++) {
-		u64 date = dates->zero_ns + client_offset_ns(server, i);
+		u64 date = client_date_ns(server, dates, i);
 
 		if (date >= dates->stop_ns)
 			return 0;

@@ -500,6 +500,25 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 			      (u64)llm->max_sequences, (u64)llm->max_batched_tokens);
 }
 
+#define LISTENERS "load, for a container with app.type \"llm-server\" without client.users"
+
+/* The load of an open loop can change. */
+static int llm_server_check_event(struct cfg_load *load, const struct cfg_container *container,
+				  const struct cfg_event *event, size_t index)
+{
+	const struct cfg_llm *llm = container->app;
+
+	if (event->load && !llm->client.users)
+		return 0;
+	if (event->load)
+		return cfg_reject_event(load, index, "load", "its users are a closed loop",
+					LISTENERS);
+	return cfg_reject_event(load, index, event->touch[0] ? "touch" : "exit",
+				"its container listens to load only",
+				"a container with app.type \"pages\" and app.pattern "
+				"\"events\"");
+}
+
 /*
  * The server's share of the GPU has to hold weights, workspace and some KV blocks. Prepared is
  * the trace that the client replays.
@@ -549,6 +568,8 @@ const struct sim_app llm_server_app = {
 		.bytes = sizeof(struct cfg_llm),
 		.derive = llm_model_derive,
 		.check = llm_server_check,
+		.check_event = llm_server_check_event,
+		.listeners = LISTENERS,
 	},
 	.report = &report_requests,
 	.prepare = llm_server_prepare,

@@ -121,8 +121,9 @@ struct cfg_container {
 };
 
 /*
- * An event of a container at a time, of one of three kinds: a control file is written; a page
- * player with the pattern "events" touches blocks, one after the other; or it exits.
+ * An event of a container at a time, of one of four kinds: a control file is written; a page
+ * player with the pattern "events" touches blocks, one after the other; or it exits; or the
+ * load of an LLM server changes.
  */
 struct cfg_event {
 	u64 at; /* ns */
@@ -133,6 +134,7 @@ struct cfg_event {
 	u32 first_block;	  /* of the touch */
 	u32 last_block;
 	bool exit;
+	u64 load; /* ppm: an LLM server's requests come so many times as fast; 0: it says nothing */
 };
 
 /* The whole configuration. The caller owns it: config_load(), then config_destroy(). */

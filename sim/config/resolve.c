@@ -99,6 +99,8 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 			json_object_del(object, kinds[i]);
 	if (!event->exit)
 		json_object_del(object, "exit");
+	if (!event->load)
+		json_object_del(object, "load");
 	return status | json_array_append_new(events, object);
 }
 

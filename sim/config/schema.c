@@ -200,6 +200,9 @@ static const struct cfg_key event_rows[] = {
 	EVENT("touch", WRITE, touch, "blocks that a page player touches: \"3\" or \"0-7\"",
 	      CFG_DEFAULT("")),
 	EVENT("exit", BOOL, exit, "the page player's process ends", CFG_DEFAULT("false")),
+	EVENT("load", PPM, load,
+	      "an LLM server's requests come so many times as fast from now on; 0: no change",
+	      CFG_RANGE(0, 1000 * CFG_PPM), CFG_DEFAULT("0")),
 };
 
 static const struct cfg_key policy_rows[] = {

@@ -127,7 +127,7 @@ struct cfg_keys {
 	 */
 	int (*check_containers)(struct cfg_load *load, const struct config *config);
 	/*
-	 * Of an application: check event @index (@event), a "touch" or an "exit", for
+	 * Of an application: check event @index (@event), a "touch", "exit" or "load", for
 	 * @container. Reports through cfg_reject_event(). NULL: this type listens to no events.
 	 */
 	int (*check_event)(struct cfg_load *load, const struct cfg_container *container,

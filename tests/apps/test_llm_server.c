@@ -286,6 +286,28 @@ START_TEST(arrivals_are_replayed_at_their_dates)
 }
 END_TEST
 
+/* The load doubles 2 ms after the first date, and is a quarter from 3 ms on. */
+START_TEST(events_change_the_load)
+{
+	static struct cfg_event events[] = {
+		{ .at = ZERO + 2 * MS, .load = 2 * CFG_PPM },
+		{ .at = ZERO + 2 * MS, .container = "other", .load = 9 * CFG_PPM },
+		{ .at = ZERO + 3 * MS, .load = CFG_PPM / 4 },
+	};
+	static const u64 dates[] = { MS, 2 * MS, 2 * MS + MS / 2, 3 * MS, 7 * MS };
+
+	init_llm();
+	config.events = events;
+	config.event_count = ARRAY_SIZE(events);
+	for (u64 i = 0; i < ARRAY_SIZE(dates); i++)
+		arrive((i + 1) * MS, 1, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.record_count, ARRAY_SIZE(dates));
+	for (u64 i = 0; i < ARRAY_SIZE(dates); i++)
+		ck_assert_uint_eq(app_log.records[i].arrival_ns, ZERO + dates[i]);
+}
+END_TEST
+
 /* Copying weights takes 1 ns a page: ready after some hundred ns, and not at 0. */
 START_TEST(a_client_waits_for_the_server_to_be_ready)
 {
@@ -660,8 +682,8 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill, requests_share_steps,
 	  the_host_works_for_each_sequence_of_a_step, arrivals_are_replayed_at_their_dates,
-	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
-	  a_cached_prefix_is_not_computed_again,
+	  events_change_the_load, a_client_waits_for_the_server_to_be_ready,
+	  a_client_holds_so_many_requests_open, a_cached_prefix_is_not_computed_again,
 	  users_of_a_closed_loop_wait_think_and_ask_again,
 	  a_request_that_fails_at_once_frees_its_user, users_of_a_closed_loop_stop,
 	  what_is_in_flight_at_the_stop_is_dropped, or_it_is_awaited,
