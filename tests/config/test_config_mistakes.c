@@ -557,6 +557,7 @@ START_TEST(bad_profiles_are_named)
 	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
 			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
 			   "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
+			   "flops_bf16_mma, "
 			   "kernel_overhead, product, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: extends, gpu, host");
