@@ -187,13 +187,18 @@ static void tsg_add_work(struct fifo_tsg *tsg, bool idle)
 	tsg_plan(tsg);
 }
 
-/* Hold those kernels of a burst that may not be launched and have not begun. */
-static void burst_withhold(struct fifo_burst *burst, u64 allowed)
+/*
+ * Withhold those kernels of a burst that may not be launched and have not begun. A kernel that
+ * waits for its pages has begun.
+ */
+static void burst_withhold(struct fifo_tsg *tsg, struct fifo_burst *burst)
 {
 	u64 begun = (burst->done_ns + (burst->done_ppm != 0) + burst->kernel_ns - 1) /
 		    burst->kernel_ns;
-	u64 own = allowed > burst->ordinal ? allowed - burst->ordinal : 0;
+	u64 own = tsg->allowed > burst->ordinal ? tsg->allowed - burst->ordinal : 0;
 
+	if (burst == tsg->first && (tsg->stalled || tsg_is_faulting(tsg)))
+		begun = burst->done_ns / burst->kernel_ns + 1;
 	burst->withheld = (u32)(burst->kernels - min((u64)burst->kernels, max(own, begun)));
 }
 
@@ -219,7 +224,7 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
 	burst->ordinal = tsg->submitted;
 	tsg->submitted += burst->kernels;
-	burst_withhold(burst, tsg->allowed);
+	burst_withhold(tsg, burst);
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
 	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
@@ -283,7 +288,7 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
 		if (host_waits && burst->withheld && launched_ns < eng_now())
 			burst->launch_start_ns = eng_now() - launching;
 		burst->launch_start_ns = max(burst->launch_start_ns, free_ns);
-		burst_withhold(burst, kernels);
+		burst_withhold(tsg, burst);
 		if (host_waits)
 			free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
 	}

@@ -36,6 +36,9 @@ isolation,client_ttft_ms.p99,tgs,xsched
 isolation,client_ttft_ms.p99,tgs,gvm
 isolation,client_itl_ms.p50,tgs,gvm
 isolation,client_itl_ms.p99,gpreempt,tgs
+isolation,client_ttft_ms.p50,gpreempt,tgs
+isolation,client_ttft_ms.p99,gpreempt,tgs
+isolation,client_itl_ms.p50,gpreempt,tgs
 END
 
 check isolation 30 0.7 1.3

@@ -50,6 +50,39 @@ START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
 }
 END_TEST
 
+/*
+ * A kernel that waits for its pages has begun: it is not withheld, and the context can leave after
+ * the replay. It runs from 250 on, when b has ended.
+ */
+static void withheld_while_stalled(void)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = ready_burst(2, 100), b = ready_burst(1, 30);
+
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	ck_assert(tsg_a.stalled);
+	fifo_allow(&tsg_a, 0, false);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(200);
+	map_block(0);
+	fifo_replay(&fifo);
+	expect_end(&b, 240);
+	eng_sleep_until(1000);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_a.busy_ns, 100);
+	fifo_allow(&tsg_a, FIFO_ALLOW_ALL, false);
+	expect_end(&a, 1100);
+}
+
+START_TEST(a_kernel_that_waits_for_its_pages_is_not_withheld)
+{
+	simulate(withheld_while_stalled);
+}
+END_TEST
+
 static void unmapped_ahead(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
@@ -276,6 +309,7 @@ START_TEST(each_ns_of_a_fault_episode_belongs_to_one_part)
 END_TEST
 
 TEST_MAIN("fifo_faults", a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay,
+	  a_kernel_that_waits_for_its_pages_is_not_withheld,
 	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
 	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
 	  a_kernel_touches_all_of_its_matrix_as_it_begins,
