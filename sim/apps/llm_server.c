@@ -31,10 +31,9 @@
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
  * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does not
- * overlap with the GPU: it needs the tokens of the step before. host_per_sequence is its time
- * for each sequence of the step. All of it passes before the first launch, though a third
- * follows the GPU's end; tokens leave that much too early. What the engine does once a step is
- * in kernel_launch, which is fitted to whole steps.
+ * overlap with the GPU: it needs the tokens of the step before. It takes a time a step, a time
+ * for each sequence and a time for each token of a prompt (host_per_...). All of it passes before
+ * the first launch, though a third follows the GPU's end; tokens leave that much too early.
  *
  * With experts, a token uses some of each layer. A step reads those that one of its tokens
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
@@ -269,6 +268,13 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 			});
 }
 
+/* What the engine does for a step beside launching it, on the reference host. */
+static u64 server_host_ns(const struct cfg_llm *cfg, const struct llm_step *step)
+{
+	return cfg->host_per_step + step->sequences * cfg->host_per_sequence +
+	       step->prefill_tokens * cfg->host_per_prompt_token;
+}
+
 /* Blocking: one step. A client that has gone meanwhile gets nothing of it. */
 static int server_step(struct llm_server *server)
 {
@@ -281,7 +287,7 @@ static int server_step(struct llm_server *server)
 	     i++)
 		llm_session_start(server, container_of(scheduler->running[i],
 						       struct llm_session, request));
-	status = app_host_work(server->env, step.sequences * server->cfg->host_per_sequence);
+	status = app_host_work(server->env, server_host_ns(server->cfg, &step));
 	if (!status)
 		status = server_compute(server, &step);
 	if (status)
@@ -433,9 +439,15 @@ static const struct cfg_key llm_server_keys[] = {
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	LLM(DURATION, kernel_launch, 0, CFG_SEC,
 	    "host time of a launch, on the reference host"),
-	CFG_APP_KEY("host_per_sequence", DURATION, struct cfg_llm, host_per_sequence,
-		    "host time of a step for each of its sequences, on the reference host",
+	CFG_APP_KEY("host_per_step", DURATION, struct cfg_llm, host_per_step,
+		    "host time of a step beside its launches, on the reference host",
 		    CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
+	CFG_APP_KEY("host_per_sequence", DURATION, struct cfg_llm, host_per_sequence,
+		    "likewise, for each sequence of the step", CFG_RANGE(0, CFG_SEC),
+		    CFG_DEFAULT("0s")),
+	CFG_APP_KEY("host_per_prompt_token", DURATION, struct cfg_llm, host_per_prompt_token,
+		    "likewise, for each token of a prompt in the step", CFG_RANGE(0, CFG_SEC),
+		    CFG_DEFAULT("0s")),
 	CFG_APP_KEY("graph_tokens", INTEGER, struct cfg_llm, graph_tokens,
 		    "a step of up to so many tokens is one CUDA graph: one launch for all its "
 		    "kernels",

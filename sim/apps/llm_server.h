@@ -61,8 +61,10 @@ struct cfg_llm {
 	u64 weight_matrices; /* each read by one kernel, as a whole; 0: bit by bit, by all */
 	u64 layers;	     /* each one's attention reads its part of the KV; 0: bit by bit */
 	u64 kernel_launch;   /* ns of host time of a launch, reference host */
-	u64 host_per_sequence; /* ns of host time of a step for each sequence, likewise */
-	u64 graph_tokens;      /* a step of up to so many tokens is one launch: a CUDA graph */
+	u64 host_per_step;   /* ns of host time of a step beside its launches, likewise */
+	u64 host_per_sequence;	   /* and for each of its sequences */
+	u64 host_per_prompt_token; /* and for each token of a prompt */
+	u64 graph_tokens; /* a step of up to so many tokens is one launch: a CUDA graph */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_client client;
 };

@@ -234,17 +234,20 @@ START_TEST(a_decode_takes_a_tile_which_heads_share_without_prefill)
 END_TEST
 
 /*
- * Two prompts in one step, as in "requests_share_steps": the host needs 30 for each of them
- * before the GPU begins, and is twice as fast as the reference.
+ * Two prompts of 10 in one step, as in "requests_share_steps": before the GPU begins, the host
+ * needs 500 for the step, 30 for each of two sequences and 7 for each of 20 tokens. It is twice
+ * as fast as the reference.
  */
-START_TEST(the_host_works_for_each_sequence_of_a_step)
+START_TEST(the_host_works_before_the_gpu)
 {
 	init_llm();
+	llm.host_per_step = 500;
 	llm.host_per_sequence = 30;
+	llm.host_per_prompt_token = 7;
 	arrive(0, 10, 1);
 	arrive(0, 10, 1);
 	simulate();
-	expect_record(0, APP_COMPLETED, ZERO, 2450 + 30, 2450 + 30);
+	expect_record(0, APP_COMPLETED, ZERO, 2450 + 350, 2450 + 350);
 }
 END_TEST
 
@@ -681,7 +684,7 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
 	  without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill, requests_share_steps,
-	  the_host_works_for_each_sequence_of_a_step, arrivals_are_replayed_at_their_dates,
+	  the_host_works_before_the_gpu, arrivals_are_replayed_at_their_dates,
 	  events_change_the_load, a_client_waits_for_the_server_to_be_ready,
 	  a_client_holds_so_many_requests_open, a_cached_prefix_is_not_computed_again,
 	  users_of_a_closed_loop_wait_think_and_ask_again,

@@ -194,7 +194,8 @@ START_TEST(unknown_keys_are_named)
 		"attention_flops, attention_tile, attention_group, efficiency, "
 		"attention_efficiency, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
-		"kernel_launch, host_per_sequence, graph_tokens, boot, slo_ttft, slo_itl, "
+		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
+		"graph_tokens, boot, slo_ttft, slo_itl, "
 		"trace, client");
 }
 END_TEST

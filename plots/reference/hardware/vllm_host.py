@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""What a step of vLLM costs its host beside launching kernels, for each sequence.
+"""What a step of vLLM costs its host beside launching kernels.
 
     vllm_host.py SOURCE >RESULT
 
