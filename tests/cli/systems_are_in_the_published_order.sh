@@ -11,14 +11,14 @@ cat >exceptions <<'END'
 isolation,client_ttft_ms.p50,stock,0.1,2
 isolation,client_itl_ms.p50,stock,0.7,1.8
 isolation,client_itl_ms.p99,stock,0.35,1.3
-isolation,client_ttft_ms.p50,gpreempt,0.01,5
+isolation,client_ttft_ms.p50,gpreempt,0.02,2
 isolation,client_ttft_ms.p99,gpreempt,0.15,2.5
 isolation,client_itl_ms.p99,gpreempt,0.3,2
 isolation,client_ttft_ms.p50,tgs,0.004,5
 isolation,client_ttft_ms.p99,tgs,0.03,2.5
 isolation,client_itl_ms.p50,tgs,0.4,2
 isolation,client_itl_ms.p99,tgs,0.4,2
-isolation,throughput,tgs,0.15,2
+isolation,throughput,tgs,0.04,2
 isolation,client_ttft_ms.p50,xsched,0.3,2
 isolation,client_ttft_ms.p99,xsched,0.5,2
 isolation,client_itl_ms.p99,xsched,0.25,2
@@ -39,6 +39,7 @@ isolation,client_itl_ms.p99,gpreempt,tgs
 isolation,client_ttft_ms.p50,gpreempt,tgs
 isolation,client_ttft_ms.p99,gpreempt,tgs
 isolation,client_itl_ms.p50,gpreempt,tgs
+isolation,client_ttft_ms.p50,tgs,gvm
 END
 
 check isolation 30 0.7 1.3
