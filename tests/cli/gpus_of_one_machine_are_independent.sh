@@ -22,10 +22,16 @@ sed -e 's/"profile": "a100-40g", "memory": "64M", "context": 0/"profile": "h100-
 	-e '/"gpus"/d' -e 's/"gpu": "second", //' both.json >second.json
 
 for system in $("$gvmsim" reference --words systems); do
-	"$gvmsim" run both.json --system "$system" --quiet --out "both.$system" || fail "both, $system"
-	"$gvmsim" run both.json --system "$system" --quiet --out "a.$system" \
+	# gvtg does not page: more memory than there is would end both runs at once.
+	set --
+	if [ "$system" = gvtg ]; then
+		set -- --set containers.a.app.bytes=40M --set containers.b.app.bytes=60M
+	fi
+	"$gvmsim" run both.json --system "$system" --quiet --out "both.$system" "$@" ||
+		fail "both, $system"
+	"$gvmsim" run both.json --system "$system" --quiet --out "a.$system" "$@" \
 		--set containers.b.enabled=false --set events=[] || fail "a, $system"
-	"$gvmsim" run second.json --system "$system" --quiet --out "b.$system" \
+	"$gvmsim" run second.json --system "$system" --quiet --out "b.$system" "$@" \
 		--set containers.a.enabled=false || fail "b, $system"
 	for name in a b; do
 		for file in requests.csv timeline.csv controls.csv evictions.csv; do
@@ -40,7 +46,8 @@ for system in $("$gvmsim" reference --words systems); do
 		if [ "$system" = vgpu ]; then
 			jq -r ".containers.$name.status" "both.$system/summary.json" | grep -q 'frame buffer' ||
 				fail "$system, $name: it has more memory than there is"
-		elif [ "$(jq ".containers.$name.evictions" "both.$system/summary.json")" -eq 0 ]; then
+		elif [ "$system" != gvtg ] &&
+			[ "$(jq ".containers.$name.evictions" "both.$system/summary.json")" -eq 0 ]; then
 			fail "$system, $name: nothing was evicted"
 		fi
 	done
