@@ -175,6 +175,7 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 		 * Query times key, weight times value: a multiplication and an addition each.
 		 */
 		.attention_flops = saturate((u128)layers * q * 4),
+		.attention_group = config->num_attention_heads / config->num_key_value_heads,
 		.kernels_per_step = layers * kernels + sparse * EXPERT_KERNELS + STEP_KERNELS,
 		.weight_matrices = dense * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES + 1,
 		.layers = layers,
@@ -215,6 +216,7 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		{ "head_flops", model.head_flops },
 		{ "traffic_per_token", model.traffic_per_token },
 		{ "attention_flops", model.attention_flops },
+		{ "attention_group", model.attention_group },
 		{ "kernels_per_step", model.kernels_per_step },
 		{ "weight_matrices", model.weight_matrices },
 		{ "layers", model.layers },

@@ -30,6 +30,7 @@ struct llm_model {
 	u64 head_flops;
 	u64 traffic_per_token;
 	u64 attention_flops;
+	u64 attention_group;
 	u64 kernels_per_step;
 	u64 weight_matrices;
 	u64 layers;

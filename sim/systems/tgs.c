@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * tgs: Transparent GPU Sharing (Wu et al., NSDI 2023), a baseline of the GVM paper. A library in
- * each container, below the application and above CUDA, counts launches. That of the
- * low-priority container holds its launches up, as far as the high-priority one loses speed.
+ * each container, below the application and above CUDA, counts launches. The library of the
+ * low-priority container delays its launches while the high-priority one is slower than its
+ * highest rate.
  * There are no control files; memory is unified memory, paged by the stock driver.
  *
  * The constants are the public code's (github.com/pkusys/TGS, e1c6a31; H is
@@ -10,16 +11,17 @@
  *
  *     high-priority   Its rate is the number of thread blocks that it has launched in 5 s
  *                     (H:138). It looks for the low-priority process's socket ten times a second
- *                     (H:191). Then it says its highest rate so far (H:227), and every 5 s its
- *                     last one (H:255).
+ *                     (H:191). On connection it sends its highest rate so far (H:227), then
+ *                     every 5 s the rate of the last period (H:255).
  *     low-priority    It counts the blocks that it launches, from 0 again every 50 ms (L:587).
  *                     While they are more than the limit, its host thread sleeps 10 ms at a time
  *                     before each launch (L:564 to 581, TIME_TICK of hijack.h). So the first
  *                     kernel of a window is always launched.
  *     the limit       Adaptive, like a congestion window: tgs_rate.c. At first the limit is 0,
- *                     for 25 s or until the highest rate is known. When the high-priority process
- *                     has launched next to nothing in most of the last five messages, there is
- *                     no limit in effect.
+ *                     for at least 25 s and until the highest rate is known (L:418). While the
+ *                     high-priority process is idle that never happens. From the 15th message of
+ *                     control on, if more than two of the last five rates are below 1000 blocks,
+ *                     the limit is 2^32 blocks. If exactly two are, it starts anew at 20,000.
  *
  * The high-priority container is the one with the most important compute.priority. As in the
  * public code a GPU has one pair. Of several important containers the first that launches is
@@ -40,7 +42,10 @@
  *      the driver has no such hints: every access brings its page back. So the low-priority
  *      container pages more here, and takes more from the high-priority one.
  *   3. When the high-priority process exits, TGS prefetches the other's memory (L:511).
- *   4. A copy counts as a kernel.
+ *   4. The accesses of a copy that faults count as kernels. The public code neither counts nor
+ *      holds copies.
+ *   5. A CUDA graph counts as its kernels, and is held. The public code passes cuGraphLaunch on
+ *      (cuda_originals.c:1619).
  */
 #include "systems/tgs_rate.h"
 

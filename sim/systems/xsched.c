@@ -36,11 +36,11 @@
  *
  * Starvation: XSched that is stuck
  *
- * Priority is strict. An XQueue of low priority does not run at all while another's is ready, and
- * nothing bounds that time. Beside a server that always has a request, low priority stands still:
- * the Ghost paper's "stuck entirely" for its video pipeline (section 6.3.1) follows from hpf.cpp
- * alone where the server never runs out of requests. There are two more ways in the public code, which are not
- * modelled. Launches on CUDA's default stream do not go through an XQueue but wait until all of
+ * Priority is strict. An XQueue of low priority does not run while another's is ready, and nothing
+ * bounds that time. A server that launches without a gap starves it: so the Ghost paper's "stuck
+ * entirely" for its video pipeline (section 6.3.1) can follow from hpf.cpp alone. An engine that
+ * waits for the tokens of each step is idle between two steps, and low priority runs then. The
+ * public code has two more causes of starvation, which are not modelled. Launches on CUDA's default stream do not go through an XQueue but wait until all of
  * the process's XQueues are empty (shim.h:45 to 49, shim.cpp:43 to 59): the host thread of a
  * suspended process stands still with them. And a synchronization waits in the same worker, which
  * is paused.

@@ -76,6 +76,7 @@ START_TEST(numbers_agree_with_the_profile_that_was_made_by_hand)
 	ck_assert_uint_eq(model.embeddings, 0);
 	ck_assert_uint_eq(model.kv_bytes_per_token, 114688);
 	ck_assert_uint_eq(model.attention_flops, 344064);
+	ck_assert_uint_eq(model.attention_group, 3);
 	ck_assert_uint_eq(model.kernels_per_step, 300);
 	ck_assert_uint_eq(model.weight_matrices, 113);
 	ck_assert_uint_eq(model.layers, 28);
@@ -100,6 +101,7 @@ START_TEST(experts_count_by_those_that_a_token_uses)
 							  2048 * 128 + 8 * 3 * 2048 * 768));
 	ck_assert_uint_eq(model.kernels_per_step, 48 * (10 + 2 + 5) + 20);
 	ck_assert_uint_eq(model.weight_matrices, 48 * 5 + 1);
+	ck_assert_uint_eq(model.attention_group, 8);
 }
 END_TEST
 

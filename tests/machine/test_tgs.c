@@ -34,6 +34,19 @@ START_TEST(the_highest_mean_of_two_leaves_the_newest_rate_out)
 }
 END_TEST
 
+/* The public code measures an idle process for ever, and its neighbour's limit stays 0. */
+START_TEST(an_idle_process_is_measured_for_ever)
+{
+	struct tgs_rate rate = { 0 };
+
+	tgs_rate_connect(&rate, 0);
+	for (u32 i = 0; i < 40; i++)
+		tgs_rate_message(&rate, 0, 1);
+	ck_assert_int_eq(rate.mode, TGS_PROFILE);
+	ck_assert_uint_eq(rate.limit, 0);
+}
+END_TEST
+
 /* Five messages, and on as long as the highest rate is the window's. */
 START_TEST(a_profile_lasts_until_the_highest_rate_is_known)
 {
@@ -114,7 +127,7 @@ START_TEST(a_limit_never_falls_below_nothing)
 END_TEST
 
 /* More than two of the last five rates are nothing: no limit, from the 15th message on. */
-START_TEST(a_process_that_launches_nothing_has_no_limit_beside_it)
+START_TEST(beside_one_that_launches_nothing_there_is_no_limit_after_15_messages)
 {
 	struct tgs_rate rate = controlled(1000000);
 
@@ -207,7 +220,7 @@ START_TEST(containers_of_one_priority_hold_each_other_up_by_nothing)
 }
 END_TEST
 
-/* However long it is withheld, each window launches a kernel: no starvation. */
+/* However long it is withheld, each window launches a kernel. */
 static void busy_high(void)
 {
 	library_launch(0, 400000, 90 * US, 100 * US);
@@ -224,7 +237,7 @@ static void held_low(void)
 	}
 }
 
-START_TEST(a_process_that_is_held_never_starves)
+START_TEST(a_process_that_is_held_launches_a_kernel_a_window)
 {
 	library_simulate(&system_tgs, &keys, 0, (const char *const[]){ "2", "10", NULL },
 			 (void (*const[])(void)){ busy_high, held_low });
@@ -235,8 +248,9 @@ TEST_MAIN("tgs", the_highest_mean_of_two_leaves_the_newest_rate_out,
 	  a_profile_lasts_until_the_highest_rate_is_known,
 	  a_rate_near_the_highest_raises_the_limit_by_half,
 	  congestion_avoidance_adds_little_and_takes_a_part, a_limit_never_falls_below_nothing,
-	  a_process_that_launches_nothing_has_no_limit_beside_it,
+	  beside_one_that_launches_nothing_there_is_no_limit_after_15_messages,
+	  an_idle_process_is_measured_for_ever,
 	  a_highest_rate_that_is_never_reached_is_given_up,
 	  one_kernel_a_window_is_launched_while_the_highest_rate_is_measured,
 	  containers_of_one_priority_hold_each_other_up_by_nothing,
-	  a_process_that_is_held_never_starves)
+	  a_process_that_is_held_launches_a_kernel_a_window)
