@@ -30,19 +30,19 @@
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
- * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does not
- * overlap with the GPU: it needs the tokens of the step before. It takes a time a step, a time
- * for each sequence and a time for each token of a prompt (host_per_...). All of it passes before
- * the first launch, though a third follows the GPU's end. So the GPU starts that much too late,
- * and tokens leave in time.
+ * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does
+ * not overlap with the GPU: it needs the tokens of the step before. It takes a time a step, a
+ * time for each sequence and a time for each token of a prompt (host_per_...). All of it passes
+ * before the first launch, though a third follows the GPU's end. So the GPU starts that much
+ * too late, and tokens leave in time.
  *
  * With experts, a token uses some of each layer. A step reads those that one of its tokens
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
  * experts a step touches is drawn for each step (llm_experts.h).
  *
  * With prefix_caching, prompts of a trace with prefix hashes share KV blocks, as vLLM's
- * automatic prefix caching does (kv_prefix.h): their tokens are not computed again. Their memory
- * is the pool's, so the pool stays warm with what may be asked again.
+ * automatic prefix caching does (kv_prefix.h): their tokens are not computed again. Their
+ * memory is the pool's, so the pool stays warm with what may be asked again.
  *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).

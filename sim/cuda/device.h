@@ -20,7 +20,8 @@ void cuda_device_init(struct cuda_device *device, struct sim_gpu *gpu);
 
 /*
  * Report launches every now and then from here on, if the GPU's scheduler wants to be told
- * (GVM_TRACK_EVENTS), or a policy of gvmd reads them (cuda_device.policy_reads). Call it before sim_gpu_start(), and stop before sim_gpu_stop().
+ * (GVM_TRACK_EVENTS), or a policy of gvmd reads them (cuda_device.policy_reads). Call it before
+ * sim_gpu_start(), and stop before sim_gpu_stop().
  */
 void cuda_device_start(struct cuda_device *device);
 void cuda_device_stop(struct cuda_device *device);

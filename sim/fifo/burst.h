@@ -7,8 +7,8 @@
  * context is loaded it executes without a break as long as launched kernels are left, and runs
  * dry when it catches up with the host; from then on each kernel starts when it is launched.
  *
- * The last kernels of a burst may be withheld: they are not launched until they may be. Kernels that
- * have begun are not withheld.
+ * The last kernels of a burst may be withheld: they are not launched until they may be. Kernels
+ * that have begun are not withheld.
  *
  * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed
  * a date is the first whole ns at which something is done.
@@ -40,8 +40,8 @@ u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 u64 burst_dry_date(const struct fifo_burst *burst, u64 now);
 
 /*
- * Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? ENG_NEVER: it is
- * withheld.
+ * Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? ENG_NEVER: it
+ * is withheld.
  */
 u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work);
 

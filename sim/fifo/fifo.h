@@ -144,12 +144,12 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst);
 void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
 
 /*
- * The kernels of a TSG that may be launched, of all that were ever submitted to it, in the order
- * of their submission. The first @kernels may; FIFO_ALLOW_ALL is the state at the start. A kernel
- * that has begun always may. The others are withheld: a burst runs dry before them, also if they were
- * launched already. @host_waits: the host thread stands still before a withheld kernel, so that
- * later ones are launched one after the other from now on. Without it the host went on: kernels
- * that may be launched now are there at once.
+ * The kernels of a TSG that may be launched, of all that were ever submitted to it, in the
+ * order of their submission. The first @kernels may; FIFO_ALLOW_ALL is the state at the start.
+ * A kernel that has begun always may. The others are withheld: a burst runs dry before them,
+ * also if they were launched already. @host_waits: the host thread stands still before a
+ * withheld kernel, so that later ones are launched one after the other from now on. Without it
+ * the host went on: kernels that may be launched now are there at once.
  */
 void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits);
 

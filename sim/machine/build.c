@@ -90,7 +90,7 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 	cuda_device_init(device, gpu);
 	device->policy_reads = *machine->config->policy;
 	machine->gpu_count++;
-	if (library && library->create(device, machine->config, machine->gpu_count - 1))
+	if (library && library->create(device, machine->config))
 		return sim_runtime_error(err, "out of memory for %s", name);
 	device->library = library;
 	return 0;

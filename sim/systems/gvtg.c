@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * gvtg: mediated pass-through, as Intel's GVT-g does it (High-level design of GVT-g on ACRN;
- * drivers/gpu/drm/i915/gvt of Linux). Each container is a virtual machine with a full virtual GPU
- * and the native driver in it.
+ * drivers/gpu/drm/i915/gvt of Linux). Each container is a virtual machine with a full virtual
+ * GPU and the native driver in it.
  *
- * What is frequent goes straight to the hardware: command buffers and memory. What is privileged is
- * trapped and done by the host: submissions and page tables. The GPU itself cannot be cut up, so
- * one vGPU at a time owns it (gvtg_policy.h).
+ * What is frequent goes straight to the hardware: command buffers and memory. What is
+ * privileged is trapped and done by the host: submissions and page tables. The GPU itself
+ * cannot be cut up, so one vGPU at a time owns it (gvtg_policy.h).
  *
  *     workload   What the guest submits at once: a burst, here an application's step. It is
  *                queued when the host thread has launched its last kernel. One workload is in
@@ -15,19 +15,19 @@
  *
  *                    complete + elsp_writes x trap + shadow + scan x kernels + pin + submit
  *
- *                that is: interrupt, copy of the context's state and injected interrupts; trapped
- *                writes of the submission port; shadow of the context; scan of the command buffer;
- *                pinned page tables; submission by the host's driver. At a change of owner the
- *                GPU's context switch comes on top.
+ *                that is: interrupt, copy of the context's state and injected interrupts;
+ *                trapped writes of the submission port; shadow of the context; scan of the
+ *                command buffer; pinned page tables; submission by the host's driver. At a
+ *                change of owner the GPU's context switch comes on top.
  *     memory     A vGPU has a fixed part (ballooning: guest addresses are host addresses, so commands
  *                need no translation, but parts never change). An allocation that does not fit
  *                fails, here the context dies. Nothing is paged.
  *     shadow     Each page-table entry that the guest writes is trapped, checked and translated:
  *     tables     trap x entries, when memory is allocated. system.page is the size of a page.
  *
- * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a half, a
- * quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type, containers
- * have equal parts.
+ * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a
+ * half, a quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type,
+ * containers have equal parts.
  *
  * The times are assumed, since the design document has none. tick, balance_period, stages and
  * start_priority are the public code's.
@@ -36,10 +36,10 @@
  * How it differs from GVT-g
  *
  *   1. One engine, and one workload scheduler.
- *   2. i915's types are low and high megabytes of the global address space and fences of a certain
- *      GPU; here they are parts of whatever GPU it is.
- *   3. The host has no work of its own on the GPU: its priority over guests, with preemption at a
- *      3D primitive, is not modelled.
+ *   2. i915's types are low and high megabytes of the global address space and fences of a
+ *      certain GPU; here they are parts of whatever GPU it is.
+ *   3. The host has no work of its own on the GPU: its priority over guests, with preemption at
+ *      a 3D primitive, is not modelled.
  *   4. Traps cost the container time, but no CPU that others would miss.
  */
 #include <stdlib.h>
@@ -214,12 +214,11 @@ static void queue_fire(struct eng_timer *timer)
 	machine_watch(machine);
 }
 
-static int gvtg_create(struct cuda_device *device, const struct config *config, size_t gpu)
+static int gvtg_create(struct cuda_device *device, const struct config *config)
 {
 	const struct gvtg_keys *keys = config->system_keys;
 	struct gvtg *gvtg = calloc(1, sizeof(*gvtg));
 
-	(void)gpu;
 	if (!gvtg)
 		return -ENOMEM;
 	gvtg->machines = calloc(config->container_count + 1, sizeof(*gvtg->machines));
@@ -398,7 +397,7 @@ static bool gvtg_honours(const struct config *config, const char *control_file)
 	return false;
 }
 
-/* Who manages memory does not matter: nothing faults. */
+/* The manager is never used: nothing faults. */
 static struct sim_memory_policy gvtg_memory(const struct config *config)
 {
 	(void)config;

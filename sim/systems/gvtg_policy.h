@@ -3,8 +3,9 @@
  * GVT-g's scheduler of vGPUs: whose workloads go to the GPU. Pure arithmetic on dates.
  *
  *     tick      Every ms. Also at the end of a workload and when one is queued: an event.
- *     budget    Every 100 ms a vGPU gets 100 ms x weight / sum of weights. What it used of it, it
- *               loses, also below zero. Each tenth time what was left or owed is forgotten.
+ *     budget    Every 100 ms a vGPU gets 100 ms x weight / sum of weights. Time on the GPU is
+ *               taken from the budget, which may become negative. Every tenth balance resets it
+ *               to the new share.
  *     choice    The vGPU that was chosen the longest time ago, of those that have workloads and
  *               a budget above zero. If there is none: the idle vGPU, which has no workloads.
  *     owner     The one that was chosen, as soon as no workload is in flight. Until then no
@@ -12,8 +13,8 @@
  *     start     A vGPU that starts is the first choice for 2 s, whatever its budget.
  *
  * Source: Linux, drivers/gpu/drm/i915/gvt/sched_policy.c: tbs_sched_func() and what it calls. A
- * budget is there from the first balance on, at the first tick, and a vGPU that starts later has
- * none before the next tenth one: up to a second later, if its 2 s do not help it.
+ * budget is there from the first balance on, at the first tick, and a vGPU that starts later
+ * has none before the next tenth one: up to a second later, if its 2 s do not help it.
  */
 #ifndef SIM_SYSTEMS_GVTG_POLICY_H
 #define SIM_SYSTEMS_GVTG_POLICY_H

@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * tgs: Transparent GPU Sharing (Wu et al., NSDI 2023), a baseline of the GVM paper. A library in
- * each container, below the application and above CUDA, counts launches. The library of the
+ * tgs: Transparent GPU Sharing (Wu et al., NSDI 2023), a baseline of the GVM paper. A library
+ * in each container, below the application and above CUDA, counts launches. The library of the
  * low-priority container delays its launches while the high-priority one is slower than its
- * highest rate.
- * There are no control files; memory is unified memory, paged by the stock driver.
+ * highest rate. There are no control files; memory is unified memory, paged by the stock
+ * driver.
  *
  * The constants are the public code's (github.com/pkusys/TGS, e1c6a31; H is
  * hijack/src/high_priority_hijack_call.c and L is low_priority_hijack_call.c):
  *
  *     high-priority   Its rate is the number of thread blocks that it has launched in 5 s
- *                     (H:138). It looks for the low-priority process's socket ten times a second
- *                     (H:191). On connection it sends its highest rate so far (H:227), then
- *                     every 5 s the rate of the last period (H:255).
+ *                     (H:138). It looks for the low-priority process's socket ten times a
+ *                     second (H:191). On connection it sends its highest rate so far (H:227),
+ *                     then every 5 s the rate of the last period (H:255).
  *     low-priority    It counts the blocks that it launches, from 0 again every 50 ms (L:587).
- *                     While they are more than the limit, its host thread sleeps 10 ms at a time
- *                     before each launch (L:564 to 581, TIME_TICK of hijack.h). So the first
- *                     kernel of a window is always launched.
+ *                     While they are more than the limit, its host thread sleeps 10 ms at a
+ *                     time before each launch (L:564 to 581, TIME_TICK of hijack.h). So the
+ *                     first kernel of a window is always launched.
  *     the limit       Adaptive, like a congestion window: tgs_rate.c. At first the limit is 0,
  *                     for at least 25 s and until the highest rate is known (L:418). While the
- *                     high-priority process is idle that never happens. From the 15th message of
- *                     control on, if more than two of the last five rates are below 1000 blocks,
- *                     the limit is 2^32 blocks. If exactly two are, it starts anew at 20,000.
+ *                     high-priority process is idle that never happens. From the 15th message
+ *                     of control on, if more than two of the last five rates are below 1000
+ *                     blocks, the limit is 2^32 blocks. If exactly two are, it starts anew at
+ *                     20,000.
  *
  * The high-priority container is the one with the most important compute.priority. As in the
  * public code a GPU has one pair. Of several important containers the first that launches is
  * counted, and of the others the first that launches is withheld; the rest have no limit.
  *
- * Kernels of both run in turns of the hardware: the public code runs its containers without MPS.
- * The GVM paper says that TGS builds on MPS; containers with one mps.server do (sim/systems/mps.c).
+ * Kernels of both run in turns of the hardware: the public code runs its containers without
+ * MPS. The GVM paper says that TGS builds on MPS; containers with one mps.server do
+ * (sim/systems/mps.c).
  *
  *
  * How it differs from TGS
  *
  *   1. Kernels here have no grid: each counts as system.blocks_per_kernel thread blocks. The
- *      default is assumed, two waves on the 108 SMs of an A100 and a rest. It is the unit of the
- *      limit's first value and of its smallest step, not of its relative steps.
+ *      default is assumed, two waves on the 108 SMs of an A100 and a rest. It is the unit of
+ *      the limit's first value and of its smallest step, not of its relative steps.
  *   2. TGS tells the driver where memory belongs: allocations of the high-priority container
  *      prefer the GPU (H:387), those of the low-priority one are "accessed by" it (L:681), so
  *      that a chunk that was evicted is read over the link and need not come back. The model of
@@ -207,12 +209,11 @@ static void high_wake(struct eng_timer *timer)
 	eng_timer_set(timer, eng_now() + SOCKET_LOOK_NS);
 }
 
-static int tgs_create(struct cuda_device *device, const struct config *config, size_t gpu)
+static int tgs_create(struct cuda_device *device, const struct config *config)
 {
 	const struct tgs_keys *keys = config->system_keys;
 	struct tgs *tgs = calloc(1, sizeof(*tgs));
 
-	(void)gpu;
 	if (!tgs)
 		return -ENOMEM;
 	tgs->blocks_per_kernel = keys->blocks_per_kernel;

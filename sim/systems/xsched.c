@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * xsched: XSched (Shen et al., OSDI 2025), a user-space scheduler and a baseline of the GVM paper.
- * A library in each container puts launches into a queue of its own, an XQueue. A worker thread
- * launches them, a few at a time. A server decides whose XQueues run: all ready ones of the
- * highest priority, and no others. There are no control files; memory is unified memory,
+ * xsched: XSched (Shen et al., OSDI 2025), a user-space scheduler and a baseline of the GVM
+ * paper. A library in each container puts launches into a queue of its own, an XQueue. A worker
+ * thread launches them, a few at a time. A server decides whose XQueues run: all ready ones of
+ * the highest priority, and no others. There are no control files; memory is unified memory,
  * paged by the stock driver, as the GVM paper ran it.
  *
  * The numbers are the public code's (github.com/XpuOS/xsched, bd494cb):
@@ -14,47 +14,51 @@
  *                        the worker waits for the oldest event, and then launches as many more
  *                        as a batch has (preempt/src/xqueue/launch_worker.cpp:200 to 245).
  *     ready and idle     An XQueue is ready from its first command on. It is idle when its buffer
- *                        is empty and the worker has waited for all in flight (command_buffer.cpp:
- *                        55 to 90). Both are told to the server.
+ *                        is empty and the worker has waited for all in flight
+ *                        (command_buffer.cpp: 55 to 90). Both are told to the server.
  *     the policy         Highest priority first: an XQueue is suspended while one of higher
  *                        priority is ready (sched/src/policy/hpf.cpp:8 to 42).
  *     suspension         Level 1: the worker launches no more. What is in flight ends, up to
  *                        threshold kernels (async_xqueue.cpp:109 to 111). Level 2: kernels in
  *                        flight that have not begun end at once, and are launched again at the
- *                        resumption. Level 3: as level 1, and the context's timeslice is 0 until
- *                        the resumption (platforms/cuda/hal/src/level3/tsg.cpp). That takes the
- *                        whole context off the GPU, says examples/Linux/9_llm_serving/vllm.md.
+ *                        resumption. Level 3: as level 1, and the context's timeslice is 0
+ *                        until the resumption (platforms/cuda/hal/src/level3/tsg.cpp). That
+ *                        takes the whole context off the GPU, says
+ *                        examples/Linux/9_llm_serving/vllm.md.
  *
- * The public code has level 2 for three other generations of GPUs; on an A100 it has level 1, and
- * level 3 as above, with XSCHED_CUDA_LV3_IMPL=TSG (platforms/cuda/hal/src/arch/arch.cpp:60 to 83).
+ * The public code has level 2 for three other generations of GPUs; on an A100 it has level 1,
+ * and level 3 as above, with XSCHED_CUDA_LV3_IMPL=TSG (platforms/cuda/hal/src/arch/arch.cpp:60
+ * to 83).
  *
- * Times that the code does not say are keys, and assumed: system.sync, from the end of a command
- * to the thread that waits for it, and system.ipc, from one process to another over shared
- * memory. A suspension takes two messages, from the process that is ready to the server, from
- * there to the process that is suspended. A resumption takes system.sync more.
+ * Times that the code does not say are keys, and assumed: system.sync, from the end of a
+ * command to the thread that waits for it, and system.ipc, from one process to another over
+ * shared memory. A suspension takes two messages, from the process that is ready to the server,
+ * from there to the process that is suspended. A resumption takes system.sync more.
  *
  *
  * Starvation: XSched that is stuck
  *
- * Priority is strict. An XQueue of low priority does not run while another's is ready, and nothing
- * bounds that time. A server that launches without a gap starves it: so the Ghost paper's "stuck
- * entirely" for its video pipeline (section 6.3.1) can follow from hpf.cpp alone. An engine that
- * waits for the tokens of each step is idle between two steps, and low priority runs then. The
- * public code has two more causes of starvation, which are not modelled. Launches on CUDA's default stream do not go through an XQueue but wait until all of
+ * Priority is strict. An XQueue of low priority does not run while another's is ready, and
+ * nothing bounds that time. A server that launches without a gap starves it: so the Ghost
+ * paper's "stuck entirely" for its video pipeline (section 6.3.1) can follow from hpf.cpp
+ * alone. An engine that waits for the tokens of each step is idle between two steps, and low
+ * priority runs then. The public code has two more causes of starvation, which are not
+ * modelled. Launches on CUDA's default stream do not go through an XQueue but wait until all of
  * the process's XQueues are empty (shim.h:45 to 49, shim.cpp:43 to 59): the host thread of a
- * suspended process stands still with them. And a synchronization waits in the same worker, which
- * is paused.
+ * suspended process stands still with them. And a synchronization waits in the same worker,
+ * which is paused.
  *
  *
  * How it differs from XSched
  *
  *   1. An XQueue is ready from the first launch of a burst (such as a step of a server) to its
- *      end, gaps between its launches included. In the public code the buffer of an eager server is
- *      empty between two kernels, and the XQueue is idle whenever that lasts longer than
- *      system.sync: a message for each kernel, in place of one for each step.
+ *      end, gaps between its launches included. In the public code the buffer of an eager
+ *      server is empty between two kernels, and the XQueue is idle whenever that lasts longer
+ *      than system.sync: a message for each kernel, in place of one for each step.
  *   2. A context has one XQueue, with all its streams, and its default stream is in it. The
  *      public code leaves that one out (above).
- *   3. A process has one message under way at a time; what changed meanwhile goes with the next.
+ *   3. A process has one message under way at a time; what changed meanwhile goes with the
+ *      next.
  *   4. The worker launches commands in no time, and after a wait it has them all at once. Waits
  *      for events that are longer than the kernels in flight slow all kernels of a burst down
  *      equally.
@@ -107,7 +111,9 @@ struct xqueue {
 	/* What the server knows and wants. */
 	bool known_ready;
 	bool wanted; /* suspended */
-	/* A message from the server, while its timer is set; what it says holds from then on. */
+	/*
+	 * A message from the server, while its timer is set; what it says holds from then on.
+	 */
 	struct eng_timer operation;
 	bool suspended;
 };
@@ -243,11 +249,10 @@ static void xqueue_stop(struct xqueue *queue)
 	eng_timer_cancel(&queue->operation);
 }
 
-static int xsched_create(struct cuda_device *device, const struct config *config, size_t gpu)
+static int xsched_create(struct cuda_device *device, const struct config *config)
 {
 	struct xsched *xsched = calloc(1, sizeof(*xsched));
 
-	(void)gpu;
 	if (!xsched)
 		return -ENOMEM;
 	xsched->keys = config->system_keys;

@@ -74,7 +74,7 @@ void library_simulate(const struct sim_system *system, void *keys, u64 switch_ns
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, &policy), 0);
 	cuda_device_init(&device, &gpu);
-	ck_assert_int_eq(library->create(&device, &config, 0), 0);
+	ck_assert_int_eq(library->create(&device, &config), 0);
 	device.library = library;
 	eng_spawn("machine", machine_main, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);

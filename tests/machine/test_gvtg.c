@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * GVT-g: dispatch of workloads, to the nanosecond. A turnover has 15 us at the end of a workload
- * and 4 x 3 + 20 + 5 + 5 us and 50 ns a kernel at the start of the next one. A context switch takes
- * 100 us.
+ * GVT-g: dispatch of workloads, to the nanosecond. A turnover has 15 us at the end of a
+ * workload and 4 x 3 + 20 + 5 + 5 us and 50 ns a kernel at the start of the next one. A context
+ * switch takes 100 us.
  */
 #include "library_fixture.h"
 
@@ -31,9 +31,9 @@ static void expect_end(u32 index, u64 date)
 }
 
 /*
- * Two workloads of four kernels. The owner is chosen at 1 ms; 42.2 us later the first goes to the
- * GPU, where its context is loaded first. It ends at 1.5422 ms; the second starts 57.2 us later, and
- * its context is there.
+ * Two workloads of four kernels. The owner is chosen at 1 ms; 42.2 us later the first goes to
+ * the GPU, where its context is loaded first. It ends at 1.5422 ms; the second starts 57.2 us
+ * later, and its context is there.
  */
 static void alone(void)
 {
@@ -65,9 +65,9 @@ START_TEST(a_workload_is_queued_when_all_of_it_is_launched)
 END_TEST
 
 /*
- * Two vGPUs of equal weight, each with three workloads of 10 ms. No two are in flight: the kernels
- * of one that are not dispatched are withheld. Times in us: 0 from 1042.05 + 100 on to 11142.05;
- * the owner changes 15 us later; 1 until 21299.1, and so on, 10157.05 each.
+ * Two vGPUs of equal weight, each with three workloads of 10 ms. No two are in flight: the
+ * kernels of one that are not dispatched are withheld. Times in us: 0 from 1042.05 + 100 on to
+ * 11142.05; the owner changes 15 us later; 1 until 21299.1, and so on, 10157.05 each.
  */
 #define FIRST_END (1042050ull + SWITCH_NS + 10 * MS)
 #define EACH	  (57050ull + SWITCH_NS + 10 * MS)

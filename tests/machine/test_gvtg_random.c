@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * GVT-g's scheduler with drawn weights, lengths of workloads, and idle vGPUs. What holds in each case:
- * one workload is in flight, and it is the owner's; it is never split; a vGPU has at most its share
- * of ten seconds and what long workloads let it take; a busy one with short workloads never starves.
+ * GVT-g's scheduler with drawn weights, lengths of workloads, and idle vGPUs. What holds in
+ * each case: one workload is in flight, and it is the owner's; it is never split; a vGPU has at
+ * most its share of ten seconds and what long workloads let it take; a busy one with short
+ * workloads never starves.
  */
 #include "runner.h"
 #include "systems/gvtg_policy.h"
@@ -91,8 +92,8 @@ static u64 share_ns(u32 index)
 }
 
 /*
- * With short workloads: a cap, and no starvation. In each second a vGPU can take one workload more
- * than its budget, and what all others take so is missing.
+ * With short workloads: a cap, and no starvation. In each second a vGPU can take one workload
+ * more than its budget, and what all others take so is missing.
  */
 START_TEST(short_workloads_get_their_share_and_no_more)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* TGS: its rate controller step by step, and what its two processes may launch, to the kernel. */
+/*
+ * TGS: its rate controller step by step, and what its two processes may launch, to the kernel.
+ */
 #include "library_fixture.h"
 #include "systems/tgs_rate.h"
 
@@ -164,9 +166,9 @@ END_TEST
 
 /*
  * Of a kernel each millisecond the other may launch one in 50 ms, from the connection on: 100
- * blocks are more than 0. It connects at 5 s, when 5000 were launched. The window ends at 5.05 s;
- * the host thread stands before its launch since 5.001 s, sleeps 10 ms at a time and wakes up at
- * 5.051 s.
+ * blocks are more than 0. It connects at 5 s, when 5000 were launched. The window ends at 5.05
+ * s; the host thread stands before its launch since 5.001 s, sleeps 10 ms at a time and wakes
+ * up at 5.051 s.
  */
 static void high_app(void)
 {
