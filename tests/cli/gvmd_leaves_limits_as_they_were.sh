@@ -49,7 +49,7 @@ unchanged "at the end"
 
 # Plug-ins freeze a container in their first step, and misbehave in the third.
 misbehave() {
-	printf '#include <stdlib.h>\n#include "gvmd/policy.h"\n
+	printf '#include <stdlib.h>\n#include <unistd.h>\n#include "gvmd/policy.h"\n
 static int step(void *state, struct gvmd_step *now)
 {
 	int *steps = state;
@@ -78,6 +78,7 @@ bad() {
 bad crash 'abort();' 'it crashed: Aborted'
 bad hang 'for (;;) ;' 'it hangs: no answer within 200 ms'
 bad end 'exit(3);' 'it ended its process with 3'
+bad deaf 'for (int fd = 3; fd < 1024; fd++) close(fd); pause();' 'it crashed: Killed'
 bad error 'return gvmd_fail(now, -5, "as it likes");' 'as it likes'
 bad escape 'gvmd_write(now, &now->containers[1], "../../../../x", "1");' 'it writes outside of the container'
 bad flood 'now->write_count = 1u << 30;' 'it says that it asks for 1073741824 writes'

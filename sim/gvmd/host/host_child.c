@@ -7,8 +7,9 @@
  *     child                             step, byte
  *
  * No byte within the deadline: the policy hangs, and is killed. The end of the socket: it has
- * crashed. The parent trusts nothing of what the child leaves in the memory: it takes the writes
- * alone, ends their texts, and bounds their number.
+ * crashed; a child that lives on without its socket is killed. The parent trusts nothing of what
+ * the child leaves in the memory: it takes the writes alone, ends their texts, and bounds their
+ * number.
  */
 #include "gvmd/host/host_child.h"
 
@@ -88,6 +89,8 @@ static int child_await(struct host_child *child, u64 deadline_ns, char why[GVMD_
 	}
 	if (read(child->socket, &byte, 1) == 1)
 		return 0;
+	/* It may live on without its socket. One that is exiting keeps its status. */
+	kill(child->pid, SIGKILL);
 	ended = 0;
 	waitpid(child->pid, &ended, 0);
 	child->pid = 0;
