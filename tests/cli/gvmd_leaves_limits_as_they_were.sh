@@ -139,3 +139,21 @@ printf 'waiting 2\nttft_us 1001\n' >report
 # shellcheck disable=SC2086
 "$gvmd" run rules.json $two --report vllm=report --duration 50ms >.log || fail "$(cat .log)"
 grep -q 'sd: compute.freeze 1$' .log || fail "report: $(cat .log)"
+
+# It waits for a container that comes later than its report.
+cat >rules.json <<'END'
+{ "policy": "rules", "period": "20ms", "rules": [
+  { "when": { "container": "vllm", "metric": "report.ttft_us", "above": 1000 },
+    "then": [ { "container": "vllm", "file": "compute.freeze", "value": 1 } ] } ] }
+END
+mv root/4201 later
+"$gvmd" run rules.json --root root --container vllm=4201 --report vllm=report >.log &
+pid=$!
+sleep 0.2
+mv later root/4201
+until [ "$(cat root/4201/0/compute.freeze)" = 1 ]; do
+	kill -0 $pid || fail "it has ended before its container came: $(cat .log)"
+	sleep 0.02
+done
+rm -r root/4201
+wait $pid || fail "the container has come and gone: exit code $?"

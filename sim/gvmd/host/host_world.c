@@ -119,7 +119,8 @@ int host_world_read(struct host_world *world, u32 index, const char *file, char 
 	if (length < 0)
 		return (int)length;
 	text[length] = '\0';
-	container->seen = true;
+	if (strcmp(file, GVMD_REPORT) != 0)
+		container->seen = true;
 	return (int)length;
 }
 

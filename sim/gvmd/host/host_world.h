@@ -12,7 +12,7 @@ struct host_container {
 	char name[GVMD_NAME_MAX];
 	char directory[PATH_MAX]; /* below the root: "4201/0" or "cgroup/tenant-a/0" */
 	char report[PATH_MAX];	  /* file of its application's report; empty: it has none */
-	bool seen;		  /* it has been there */
+	bool seen;		  /* a control file of it was read */
 };
 
 /* All-zero has no container. */
