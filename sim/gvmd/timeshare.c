@@ -156,10 +156,13 @@ static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_ste
 	for (u32 i = 0; i < step->container_count; i++) {
 		struct timeshare_budget *budget = &timeshare->budgets[i];
 		u64 weight = timeshare_weight(timeshare, step->containers[i].name);
-		long long share_ns = (long long)(round_ns * weight / sum);
+		long long share_ns;
 
-		if (budget->known)
-			budget->rest_ns = forgive ? share_ns : budget->rest_ns + share_ns;
+		/* While none is known the sum may be 0. */
+		if (!budget->known)
+			continue;
+		share_ns = (long long)(round_ns * weight / sum);
+		budget->rest_ns = forgive ? share_ns : budget->rest_ns + share_ns;
 	}
 }
 

@@ -122,6 +122,19 @@ START_TEST(a_new_container_comes_first)
 }
 END_TEST
 
+START_TEST(the_gpu_is_idle_while_no_container_runs)
+{
+	load(SHARE(""));
+	both_have_work();
+	vllm->running = diffusion->running = false;
+	/* With two balances. */
+	turns(1, 22, "----------------------");
+	vllm->running = true;
+	turns(23, 2, "vv");
+	unload();
+}
+END_TEST
+
 START_TEST(mistakes_name_the_file_and_the_key)
 {
 	assert_bad("{\"policy\": \"timeshare\", \"period\": \"9ms\"}",
@@ -138,4 +151,5 @@ TEST_MAIN("gvmd_timeshare",
 	  a_weight_is_a_hard_cap_also_while_the_other_container_has_no_work,
 	  a_work_conserving_share_leaves_no_slice_idle,
 	  debt_is_carried_to_the_next_balance_and_forgiven_at_the_first_stage,
-	  a_new_container_comes_first, mistakes_name_the_file_and_the_key)
+	  a_new_container_comes_first, the_gpu_is_idle_while_no_container_runs,
+	  mistakes_name_the_file_and_the_key)
