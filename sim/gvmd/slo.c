@@ -23,6 +23,8 @@
  * honours them: gmem.limit.high from the memory that the container has used down to "least",
  * compute.priority by one, compute.weight by half.
  *
+ * Rung 0 is written as soon as the container runs.
+ *
  * The papers have no such policy: GVM 7.4 reports attained objectives, and its daemon does not
  * see them. All constants are ours.
  */
@@ -45,6 +47,7 @@ struct slo {
 	bool weights;
 	bool stop;
 
+	bool begun; /* a rung was written to the container that runs */
 	u64 rung;
 	u64 top;      /* memory of rung 0; 0: not known yet */
 	u64 moved_ns; /* last change of the rung */
@@ -126,7 +129,7 @@ static void slo_move(struct slo *slo, struct gvmd_step *step, struct gvmd_contai
 							slo->most;
 	if (stops && !stopped)
 		gvmd_write(step, low, "compute.freeze", "1");
-	if (slo->limits && slo_limit(slo, rung) != slo_limit(slo, slo->rung))
+	if (slo->limits && (!slo->begun || slo_limit(slo, rung) != slo_limit(slo, slo->rung)))
 		gvmd_write_number(step, low, "gmem.limit.high", slo_limit(slo, rung));
 	if (slo->priorities)
 		gvmd_write_number(step, low, "compute.priority", priority < 16 ? priority : 16);
@@ -135,8 +138,8 @@ static void slo_move(struct slo *slo, struct gvmd_step *step, struct gvmd_contai
 				  100ull >> rung ? 100ull >> rung : 1);
 	if (stopped && !stops)
 		gvmd_write(step, low, "compute.freeze", "0");
+	slo->begun = true;
 	slo->rung = rung;
-	slo->moved_ns = step->now_ns;
 }
 
 static int slo_step(void *state, struct gvmd_step *step)
@@ -148,7 +151,12 @@ static int slo_step(void *state, struct gvmd_step *step)
 
 	if (!low) {
 		/* The next one of its name begins at the bottom. */
+		slo->begun = false;
 		slo->rung = 0;
+		return 0;
+	}
+	if (!slo->begun) {
+		slo_move(slo, step, low, 0);
 		return 0;
 	}
 	/* Without a server there is no one to protect. Without a report nothing moves. */
@@ -175,6 +183,7 @@ static int slo_step(void *state, struct gvmd_step *step)
 	if (rung < slo->rung)
 		slo->calm_since_ns = step->now_ns;
 	slo_move(slo, step, low, rung);
+	slo->moved_ns = step->now_ns;
 	return 0;
 }
 

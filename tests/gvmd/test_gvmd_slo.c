@@ -11,11 +11,15 @@
 #define STOP "diffusion compute.freeze 1"
 #define RUN  "diffusion compute.freeze 0"
 
+/* The writes of rung 0. */
+#define BEGIN HIGH "max; " PRIO "4"
+
 START_TEST(late_tokens_move_the_other_container_up_and_calm_brings_it_down)
 {
 	load(SLO "}");
 	set(diffusion, GVMD_GMEM_PEAK, 10000);
 	set(vllm, GVMD_TTFT_US, 800000);
+	expect(50, BEGIN);
 	expect(100, "");
 	/* Above 80 %: one rung. Then a pause of 1 s. */
 	set(vllm, GVMD_TTFT_US, 800001);
@@ -36,7 +40,7 @@ START_TEST(late_tokens_move_the_other_container_up_and_calm_brings_it_down)
 	expect(7000, PRIO "6; " RUN);
 	expect(8900, "");
 	expect(9000, HIGH "7000; " PRIO "5");
-	expect(11000, HIGH "max; " PRIO "4");
+	expect(11000, BEGIN);
 	expect(19000, "");
 	unload();
 }
@@ -47,12 +51,13 @@ START_TEST(a_server_without_a_report_moves_nothing_and_one_that_is_gone_needs_no
 	load(SLO "}");
 	set(diffusion, GVMD_GMEM_PEAK, 10000);
 	set(vllm, GVMD_TTFT_US, 900000);
+	expect(50, BEGIN);
 	expect(100, HIGH "7000; " PRIO "5");
 	vllm->known = 0;
 	expect(5000, "");
 	vllm->running = false;
 	expect(6000, "");
-	expect(8000, HIGH "max; " PRIO "4");
+	expect(8000, BEGIN);
 	unload();
 }
 END_TEST
@@ -62,6 +67,7 @@ START_TEST(each_control_can_be_switched)
 	load(SLO ", \"limits\": false, \"priorities\": false, \"weights\": true, \"stop\": "
 		 "false}");
 	set(vllm, GVMD_TTFT_US, 1100000);
+	expect(50, "diffusion compute.weight 100");
 	expect(100, "diffusion compute.weight 25");
 	expect(1100, "diffusion compute.weight 12");
 	expect(9100, "");
@@ -74,10 +80,29 @@ START_TEST(a_limit_of_one_s_own_bounds_the_first_rung)
 	load(SLO ", \"most\": 8000, \"priorities\": false}");
 	set(diffusion, GVMD_GMEM_PEAK, 20000);
 	set(vllm, GVMD_TTFT_US, 900000);
+	expect(50, HIGH "8000");
 	expect(100, HIGH "6000");
 	set(vllm, GVMD_TTFT_US, 0);
 	expect(200, "");
 	expect(2200, HIGH "8000");
+	unload();
+}
+END_TEST
+
+START_TEST(the_first_rung_is_written_to_each_container_of_the_name_also_without_a_report)
+{
+	/* All rungs have one limit. */
+	load(SLO ", \"most\": 4000}");
+	expect(100, HIGH "4000; " PRIO "4");
+	expect(200, "");
+	set(vllm, GVMD_TTFT_US, 900000);
+	expect(300, PRIO "5");
+	diffusion->running = false;
+	expect(400, "");
+	set(vllm, GVMD_TTFT_US, 0);
+	diffusion->running = true;
+	expect(500, HIGH "4000; " PRIO "4");
+	expect(600, "");
 	unload();
 }
 END_TEST
@@ -97,4 +122,5 @@ END_TEST
 TEST_MAIN("gvmd_slo", late_tokens_move_the_other_container_up_and_calm_brings_it_down,
 	  a_server_without_a_report_moves_nothing_and_one_that_is_gone_needs_no_room,
 	  each_control_can_be_switched, a_limit_of_one_s_own_bounds_the_first_rung,
+	  the_first_rung_is_written_to_each_container_of_the_name_also_without_a_report,
 	  mistakes_name_the_file_and_the_key)
