@@ -17,7 +17,8 @@
  * its own writes, and puts the old text back only if the file still reads the same.
  *
  * compute.priority also sets the timeslice. So its first write remembers compute.timeslice
- * before it, and the restore, which goes backwards, writes the timeslice last.
+ * before it, and the restore, which goes backwards, writes the timeslice last. It does so also
+ * when the policy's last write left the timeslice as it was before the first one.
  */
 #include "gvmd/daemon.h"
 
@@ -87,14 +88,22 @@ static void daemon_sample(struct gvmd *gvmd, u32 index)
 		daemon_forget(gvmd, index);
 }
 
-/* The memory of a file, with its present text at the first call. NULL: it cannot be kept. */
-static struct gvmd_kept *daemon_keep(struct gvmd *gvmd, u32 index, const char *file)
+/* The saved texts of a file, or NULL. */
+static struct gvmd_kept *daemon_find_kept(struct gvmd *gvmd, u32 index, const char *file)
 {
-	struct gvmd_kept *kept;
-
 	for (size_t i = 0; i < gvmd->kept_count; i++)
 		if (gvmd->kept[i].container == index && !strcmp(gvmd->kept[i].file, file))
 			return &gvmd->kept[i];
+	return NULL;
+}
+
+/* The saved texts of a file, with its present text at the first call. NULL: it cannot be kept. */
+static struct gvmd_kept *daemon_keep(struct gvmd *gvmd, u32 index, const char *file)
+{
+	struct gvmd_kept *kept = daemon_find_kept(gvmd, index, file);
+
+	if (kept)
+		return kept;
 	if (gvmd->kept_count == gvmd->kept_room) {
 		size_t room = gvmd->kept_room ? 2 * gvmd->kept_room : 16;
 
@@ -145,15 +154,22 @@ static void daemon_apply(struct gvmd *gvmd, const struct gvmd_write *write)
 	gvmd->world->wrote(gvmd->data, write, status, false);
 }
 
-/* All files are looked at before one is written: a priority changes a timeslice. */
+/*
+ * All files are looked at before one is written, because a priority changes a timeslice. The
+ * last file comes first: a priority stands behind its timeslice.
+ */
 void gvmd_restore(struct gvmd *gvmd)
 {
-	for (size_t i = 0; i < gvmd->kept_count; i++) {
+	for (size_t i = gvmd->kept_count; i-- > 0;) {
 		struct gvmd_kept *kept = &gvmd->kept[i];
+		const struct gvmd_kept *priority =
+			daemon_find_kept(gvmd, kept->container, "compute.priority");
+		bool reset = !strcmp(kept->file, "compute.timeslice") && priority &&
+			     priority->put_back;
 		char now[GVMD_TEXT_MAX];
 
 		kept->put_back =
-			strcmp(kept->before, kept->after) != 0 &&
+			(reset || strcmp(kept->before, kept->after) != 0) &&
 			!daemon_read(gvmd, kept->container, kept->file, now, sizeof(now)) &&
 			!strcmp(now, kept->after);
 	}

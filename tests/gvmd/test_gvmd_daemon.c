@@ -189,6 +189,38 @@ START_TEST(nothing_is_put_back_into_a_container_that_has_gone_and_come_again)
 }
 END_TEST
 
+static int ask_priority_and_timeslice(struct gvmd_step *asked)
+{
+	gvmd_write_number(asked, diffusion, "compute.priority", 10);
+	gvmd_write(asked, diffusion, "compute.timeslice", "1024us");
+	return 0;
+}
+
+START_TEST(a_timeslice_that_ends_as_it_was_is_put_back_after_the_priority_that_sets_it)
+{
+	daemon_setup(ask_priority_and_timeslice);
+	ck_assert_int_eq(gvmd_tick(&gvmd, 1), 0);
+	*written = '\0';
+	gvmd_restore(&gvmd);
+	ck_assert_str_eq(written, "1 compute.priority 0 (restored); "
+				  "1 compute.timeslice 1024us (restored)");
+	ck_assert_str_eq(files[find_file(1, "compute.timeslice")].text, "1024us\n");
+	gvmd_destroy(&gvmd);
+}
+END_TEST
+
+START_TEST(a_timeslice_of_another_writer_is_not_put_back_with_the_priority)
+{
+	daemon_setup(ask_priority_and_timeslice);
+	ck_assert_int_eq(gvmd_tick(&gvmd, 1), 0);
+	strcpy(files[find_file(1, "compute.timeslice")].text, "4096us\n");
+	*written = '\0';
+	gvmd_restore(&gvmd);
+	ck_assert_str_eq(written, "1 compute.priority 0 (restored)");
+	gvmd_destroy(&gvmd);
+}
+END_TEST
+
 static int ask_then_fail(struct gvmd_step *asked)
 {
 	gvmd_write(asked, diffusion, "compute.freeze", "1");
@@ -219,4 +251,6 @@ TEST_MAIN("gvmd_daemon", a_policy_sees_what_the_files_say_and_nothing_that_they_
 	  writes_are_applied_in_their_order_and_put_back_in_reverse_when_a_policy_fails,
 	  a_file_that_another_writer_has_changed_is_left_alone,
 	  nothing_is_put_back_into_a_container_that_has_gone_and_come_again,
+	  a_timeslice_that_ends_as_it_was_is_put_back_after_the_priority_that_sets_it,
+	  a_timeslice_of_another_writer_is_not_put_back_with_the_priority,
 	  a_step_that_fails_or_writes_to_no_container_has_written_nothing)
