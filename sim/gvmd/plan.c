@@ -320,6 +320,7 @@ int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *
 {
 	const struct gvmd_policy *policy = plan->policy;
 	char known[256] = "";
+	char why[GVMD_WHY_MAX] = "";
 	size_t length = 0;
 
 	for (size_t i = 0; i < count && length < sizeof(known); i++)
@@ -327,15 +328,13 @@ int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *
 					   i ? ", " : "", names[i]);
 	for (size_t k = 0; k < policy->setting_count; k++) {
 		const char *name = (const char *)plan->state + policy->settings[k].offset;
-		size_t i = 0;
 
-		if (policy->settings[k].type != GVMD_SET_CONTAINER || !*name)
-			continue;
-		while (i < count && strcmp(names[i], name) != 0)
-			i++;
-		if (i == count)
+		if (policy->settings[k].type == GVMD_SET_CONTAINER && *name &&
+		    !gvmd_is_named(names, count, name))
 			return plan_error(plan, policy->settings[k].name, err,
 					  "no container \"%s\", allowed: %s", name, known);
 	}
+	if (policy->check && policy->check(plan->state, names, count, why))
+		return sim_user_error(err, "%.400s:%s, allowed: %s", plan->file, why, known);
 	return 0;
 }

@@ -47,7 +47,7 @@ extern const size_t gvmd_common_setting_count;
 void gvmd_setting_allowed(const struct gvmd_setting *setting, char *text, size_t size);
 
 /*
- * Check that each container that the settings name is one of @names. Returns 0 or
+ * Check that each container that the file names is one of @names. Returns 0 or
  * -SIM_EXIT_USER.
  */
 int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *names,

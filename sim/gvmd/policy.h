@@ -27,7 +27,7 @@
 #include "engine/types.h"
 
 /* Changes when a plug-in has to be compiled again. */
-#define GVMD_ABI	    1u
+#define GVMD_ABI	    2u
 
 #define GVMD_NAME_MAX	    64	/* of a container, with its zero byte */
 #define GVMD_TEXT_MAX	    64	/* of a write */
@@ -150,6 +150,13 @@ struct gvmd_policy {
 	 */
 	int (*open)(void *state, u64 period_ns, char why[GVMD_WHY_MAX]);
 	/*
+	 * After open(): check that each container in settings of the type JSON is one of the @count
+	 * @names (gvmd_is_named()). gvmd checks settings of the type CONTAINER itself. Returns as
+	 * open() does; gvmd adds the list of names to the reason. NULL: no such setting.
+	 */
+	int (*check)(const void *state, const char *const *names, size_t count,
+		     char why[GVMD_WHY_MAX]);
+	/*
 	 * Look at the containers and ask for writes. Returns 0. A negative errno stops the
 	 * policy: no write of this step is applied, and all files get back what they had before.
 	 */
@@ -157,6 +164,15 @@ struct gvmd_policy {
 	/* Free what open() and step() allocated. NULL: nothing. */
 	void (*close)(void *state);
 };
+
+/* Is @name one of @names? */
+static inline bool gvmd_is_named(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
 
 /* The container called @name that runs, or NULL. */
 static inline struct gvmd_container *gvmd_find(struct gvmd_step *step, const char *name)

@@ -321,6 +321,29 @@ static int rules_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 	return 0;
 }
 
+static int rules_check(const void *state, const char *const *names, size_t count,
+		       char why[GVMD_WHY_MAX])
+{
+	const struct rules *rules = state;
+
+	for (u32 i = 0; i < rules->count; i++) {
+		const struct rule *rule = &rules->rules[i];
+		struct rule_place place = { .why = why };
+
+		snprintf(place.path, sizeof(place.path), "rules.%u.when", i);
+		if (!gvmd_is_named(names, count, rule->container))
+			return place_error(&place, "container", "no container \"%s\"",
+					   rule->container);
+		for (u32 k = 0; k < rule->write_count; k++) {
+			snprintf(place.path, sizeof(place.path), "rules.%u.then.%u", i, k);
+			if (!gvmd_is_named(names, count, rule->writes[k].container))
+				return place_error(&place, "container", "no container \"%s\"",
+						   rule->writes[k].container);
+		}
+	}
+	return 0;
+}
+
 /* The statistic of a full window. */
 static u64 rule_value(const struct rule *rule)
 {
@@ -426,6 +449,7 @@ const struct gvmd_policy policy_rules = {
 	.bytes = sizeof(struct rules),
 	.period_ns = 100000000,
 	.open = rules_open,
+	.check = rules_check,
 	.step = rules_step,
 	.close = rules_close,
 };

@@ -96,6 +96,23 @@ static int timeshare_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 	return 0;
 }
 
+static int timeshare_check(const void *state, const char *const *names, size_t count,
+			   char why[GVMD_WHY_MAX])
+{
+	const struct timeshare *timeshare = state;
+	const char *name;
+	json_t *weight;
+
+	json_object_foreach(timeshare->weights, name, weight) {
+		if (gvmd_is_named(names, count, name))
+			continue;
+		snprintf(why, GVMD_WHY_MAX, "weights.%.60s: no container \"%.60s\"", name,
+			 name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static u64 timeshare_weight(const struct timeshare *timeshare, const char *name)
 {
 	const json_t *weight = json_object_get(timeshare->weights, name);
@@ -224,5 +241,6 @@ const struct gvmd_policy policy_timeshare = {
 	.bytes = sizeof(struct timeshare),
 	.period_ns = 10000000,
 	.open = timeshare_open,
+	.check = timeshare_check,
 	.step = timeshare_step,
 };

@@ -51,6 +51,19 @@ void assert_bad(const char *json, const char *message)
 	ck_assert_ptr_null(plan.state);
 }
 
+void assert_no_container(const char *json, const char *message)
+{
+	const char *const names[] = { "vllm", "diffusion" };
+	struct sim_error err = { 0 };
+	char wanted[600];
+
+	load(json);
+	ck_assert_int_eq(gvmd_plan_check_containers(&plan, names, 2, &err), -SIM_EXIT_USER);
+	snprintf(wanted, sizeof(wanted), "%s:%s, allowed: vllm, diffusion", path, message);
+	ck_assert_str_eq(err.text, wanted);
+	unload();
+}
+
 void set(struct gvmd_container *container, enum gvmd_metric metric, u64 value)
 {
 	container->known |= 1ull << metric;

@@ -23,6 +23,12 @@ void unload(void);
 /* Loading fails with exactly @message behind the file's name: "rules.0.when: ...". */
 void assert_bad(const char *json, const char *message);
 
+/*
+ * Loading succeeds, but the file names a container that is not one of the two. The message is
+ * @message and the list of both: "low: no container \"sd\"".
+ */
+void assert_no_container(const char *json, const char *message);
+
 /* Make a value known. */
 void set(struct gvmd_container *container, enum gvmd_metric metric, u64 value);
 

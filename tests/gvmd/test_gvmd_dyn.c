@@ -155,14 +155,8 @@ END_TEST
 
 START_TEST(a_setting_that_names_no_container_is_a_mistake)
 {
-	const char *const names[] = { "vllm", "sd" };
-	struct sim_error err = { 0 };
-
-	load(DYN "}");
-	ck_assert_int_eq(gvmd_plan_check_containers(&plan, names, 2, &err), -SIM_EXIT_USER);
-	ck_assert_ptr_nonnull(strstr(err.text, ":low: no container \"diffusion\", allowed: "
-					       "vllm, sd"));
-	unload();
+	assert_no_container("{\"policy\": \"dyn\", \"high\": \"vllm\", \"low\": \"sd\"}",
+			    "low: no container \"sd\"");
 }
 END_TEST
 

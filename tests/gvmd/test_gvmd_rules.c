@@ -144,10 +144,26 @@ START_TEST(mistakes_name_the_file_and_the_key)
 }
 END_TEST
 
+START_TEST(a_rule_over_no_container_is_a_mistake)
+{
+	assert_no_container(
+		"{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vlm\", "
+		"\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
+		"\"diffusion\", \"file\": \"compute.freeze\", \"value\": 1}]}]}",
+		"rules.0.when.container: no container \"vlm\"");
+	assert_no_container(
+		"{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", "
+		"\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
+		"\"vllm\", \"file\": \"compute.freeze\", \"value\": 1}, {\"container\": "
+		"\"sd\", \"file\": \"compute.freeze\", \"value\": 1}]}]}",
+		"rules.0.then.1.container: no container \"sd\"");
+}
+END_TEST
+
 TEST_MAIN("gvmd_rules", a_rule_fires_when_the_mean_of_a_full_window_crosses_its_bound,
 	  until_keeps_a_rule_from_firing_again_near_its_bound,
 	  a_cooldown_delays_the_next_firing_and_repeat_fires_while_the_condition_holds,
 	  a_rule_that_was_ready_in_its_cooldown_fires_at_its_end,
 	  change_compares_a_counter_with_its_value_a_window_ago,
 	  a_rule_waits_for_the_containers_that_it_writes_to_and_forgets_one_that_is_gone,
-	  mistakes_name_the_file_and_the_key)
+	  mistakes_name_the_file_and_the_key, a_rule_over_no_container_is_a_mistake)

@@ -145,6 +145,13 @@ START_TEST(mistakes_name_the_file_and_the_key)
 }
 END_TEST
 
+START_TEST(a_weight_of_no_container_is_a_mistake)
+{
+	assert_no_container(SHARE(", \"weights\": {\"vllm\": 4, \"difusion\": 1}"),
+			    "weights.difusion: no container \"difusion\"");
+}
+END_TEST
+
 TEST_MAIN("gvmd_timeshare",
 	  the_first_slice_freezes_all_and_the_leaver_is_frozen_before_the_next_one_runs,
 	  equal_weights_take_turns, budgets_follow_weights_within_each_balance,
@@ -152,4 +159,4 @@ TEST_MAIN("gvmd_timeshare",
 	  a_work_conserving_share_leaves_no_slice_idle,
 	  debt_is_carried_to_the_next_balance_and_forgiven_at_the_first_stage,
 	  a_new_container_comes_first, the_gpu_is_idle_while_no_container_runs,
-	  mistakes_name_the_file_and_the_key)
+	  mistakes_name_the_file_and_the_key, a_weight_of_no_container_is_a_mistake)
