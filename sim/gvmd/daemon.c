@@ -97,7 +97,7 @@ static struct gvmd_kept *daemon_find_kept(struct gvmd *gvmd, u32 index, const ch
 	return NULL;
 }
 
-/* The saved texts of a file, with its present text at the first call. NULL: it cannot be kept. */
+/* The saved texts of a file, with its present text at first. NULL: it cannot be kept. */
 static struct gvmd_kept *daemon_keep(struct gvmd *gvmd, u32 index, const char *file)
 {
 	struct gvmd_kept *kept = daemon_find_kept(gvmd, index, file);

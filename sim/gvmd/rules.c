@@ -19,9 +19,11 @@
  *     until       - - - - - - - - - R - F - - -    is armed again below "until", fires again
  *
  * "until" is the hysteresis; without it the rule is armed again as soon as the condition does
- * not hold. "cooldown" is the least time between two firings; a rule whose condition still
- * holds fires when it is over. A rule also waits for the containers that it writes to. With "repeat" the rule fires again
- * after each cooldown while the condition holds.
+ * not hold.
+ *
+ * "cooldown" is the least time between two firings. If the condition still holds when it is
+ * over, the rule fires then. With "repeat" it fires again after each cooldown. A rule fires
+ * only while all containers that it writes to run.
  *
  * A window is full after WINDOW / period samples; before that a rule does not fire. A container
  * that is gone, or a value that is not known, empties the window. The statistics are mean, min,

@@ -14,8 +14,9 @@
  * Every "balance" slices each container gets budget in proportion to its weight. A slice is
  * charged to its owner. The next owner is the one that ran longest ago, of those that have
  * kernels pending and budget left. If there is none, the GPU is idle: this scheduler does not
- * conserve work, by design. So a weight is a hard cap, which is what a bill needs. Every
- * "stages" balances debt and credit are forgiven.
+ * conserve work, by design. So a weight is a hard cap, which is what a bill needs. A budget may
+ * become negative, and what is left of it is kept. Every "stages" balances all budgets begin
+ * anew.
  *
  * The sum of weights counts each container that "weights" names, also while it does not run: the
  * cap of the others does not depend on it. A container without a weight has 1.
@@ -25,7 +26,7 @@
  *
  *   1. Its tick is 1 ms, its balance 100 ms, 10 stages. Here a slice is 10 to 100 ms, because
  *      freezing and thawing are RPCs, and a balance is 10 slices. Stages are as there.
- *   2. GVT-g never preempts a workload: long ones win, since their overdraft is forgiven. A
+ *   2. GVT-g never preempts a workload: long ones win, since negative budgets are forgotten. A
  *      freeze takes the container off the GPU at the end of its slice, so they do not.
  *   3. GVT-g prefers a new virtual machine for 2 s. Here a new container only comes first.
  *   4. "work_conserving" lets a container without budget run when no other can. Ours.
@@ -64,7 +65,7 @@ static const struct gvmd_setting timeshare_settings[] = {
 	GVMD_SETTING("balance", NUMBER, struct timeshare, balance, 1, 10000, "10",
 		     "slices between two balances; GVT-g: 100 ticks"),
 	GVMD_SETTING("stages", NUMBER, struct timeshare, stages, 1, 10000, "10",
-		     "balances after which debt and credit are forgiven; GVT-g"),
+		     "balances after which all budgets begin anew; GVT-g"),
 	GVMD_SETTING("work_conserving", SWITCH, struct timeshare, work_conserving, 0, 0,
 		     "false", "run a container without budget when no other can run; ours"),
 };
@@ -168,7 +169,7 @@ static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_ste
 {
 	u64 round_ns = timeshare->balance * timeshare->slice_ns;
 	u64 number = (timeshare->slice - 1) / timeshare->balance;
-	bool forgive = number % timeshare->stages == 0;
+	bool anew = number % timeshare->stages == 0;
 
 	for (u32 i = 0; i < step->container_count; i++) {
 		struct timeshare_budget *budget = &timeshare->budgets[i];
@@ -179,7 +180,7 @@ static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_ste
 		if (!budget->known)
 			continue;
 		share_ns = (long long)(round_ns * weight / sum);
-		budget->rest_ns = forgive ? share_ns : budget->rest_ns + share_ns;
+		budget->rest_ns = anew ? share_ns : budget->rest_ns + share_ns;
 	}
 }
 

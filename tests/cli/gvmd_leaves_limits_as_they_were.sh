@@ -116,6 +116,12 @@ files
 expect 2 "option '--container': \"vllm\", allowed: NAME=PID, NAME=/CGROUP" run rules.json --container vllm
 expect 2 "option '--container': \"a=/../b\", allowed: a path without" run rules.json --container a=/../b
 expect 2 "option '--report': \"sd=x\", no --container has that name" run rules.json --container a=1 --report sd=x
+many=
+for i in $(seq 65); do
+	many="$many --container c$i=$i"
+done
+# shellcheck disable=SC2086
+expect 2 "option '--container': \"c65=65\", allowed: up to 64 containers" run rules.json $many
 expect 2 'no --container' run rules.json
 expect 1 'nowhere: No such file or directory, is gvm.ko loaded?' run rules.json --root nowhere --container a=1
 echo '{ "policy": "dyn", "high": "vllm", "low": "x" }' >bad.json
@@ -123,7 +129,10 @@ echo '{ "policy": "dyn", "high": "vllm", "low": "x" }' >bad.json
 expect 2 'bad.json:low: no container "x", allowed: vllm, sd' run bad.json $two
 expect 2 'none.json: *cannot be read: No such file' check none.json
 "$gvmd" check rules.json >.log
-[ "$(cat .log)" = "rules.json: policy rules, a step every 20 ms" ] || fail "check: $(cat .log)"
+[ "$(cat .log)" = "rules.json: policy rules, a step every 20ms" ] || fail "check: $(cat .log)"
+sed 's/"20ms"/"1500us"/' rules.json >odd.json
+"$gvmd" check odd.json >.log
+[ "$(cat .log)" = "odd.json: policy rules, a step every 1.5ms" ] || fail "check: $(cat .log)"
 "$gvmd" policies | grep -q '^| .report.ttft_us. |' || fail "no table of metrics"
 for policy in "$source"/scenarios/policies/*.json; do
 	"$gvmd" check "$policy" >.log || fail "$policy is a mistake"

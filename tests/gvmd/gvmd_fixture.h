@@ -24,8 +24,8 @@ void unload(void);
 void assert_bad(const char *json, const char *message);
 
 /*
- * Loading succeeds, but the file names a container that is not one of the two. The message is
- * @message and the list of both: "low: no container \"sd\"".
+ * Loading succeeds, but the file names a container that is not one of the two. The message
+ * is @message with the list of both behind it: "low: no container \"sd\"".
  */
 void assert_no_container(const char *json, const char *message);
 

@@ -98,9 +98,9 @@ START_TEST(a_work_conserving_share_leaves_no_slice_idle)
 }
 END_TEST
 
-START_TEST(debt_is_carried_to_the_next_balance_and_forgiven_at_the_first_stage)
+START_TEST(a_negative_budget_is_carried_to_the_next_balance_and_begins_anew_after_all_stages)
 {
-	/* A budget of 5 ms each in a slice of 10 ms: one slice is 5 ms of debt. */
+	/* A budget of 5 ms each in a slice of 10 ms: one slice leaves -5 ms. */
 	load(SHARE(", \"balance\": 1, \"stages\": 4"));
 	both_have_work();
 	set(diffusion, GVMD_PENDING, 0);
@@ -157,6 +157,6 @@ TEST_MAIN("gvmd_timeshare",
 	  equal_weights_take_turns, budgets_follow_weights_within_each_balance,
 	  a_weight_is_a_hard_cap_also_while_the_other_container_has_no_work,
 	  a_work_conserving_share_leaves_no_slice_idle,
-	  debt_is_carried_to_the_next_balance_and_forgiven_at_the_first_stage,
+	  a_negative_budget_is_carried_to_the_next_balance_and_begins_anew_after_all_stages,
 	  a_new_container_comes_first, the_gpu_is_idle_while_no_container_runs,
 	  mistakes_name_the_file_and_the_key, a_weight_of_no_container_is_a_mistake)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "config/units.h"
 #include "engine/error.h"
 #include "gvmd/describe.h"
 #include "gvmd/plan.h"
@@ -45,6 +46,7 @@ static int check(int argc, char **argv, struct sim_error *err)
 {
 	struct command_line line;
 	struct gvmd_plan plan;
+	char period[UNITS_TEXT_MAX];
 	int status = command_parse(&command_check, argc, argv, take_option, NULL, &line, err);
 
 	if (status)
@@ -57,8 +59,8 @@ static int check(int argc, char **argv, struct sim_error *err)
 	status = gvmd_plan_load(&plan, line.operands[0], err);
 	if (status)
 		return status;
-	printf("%s: policy %s, a step every %llu ms\n", line.operands[0], plan.policy->name,
-	       plan.period_ns / 1000000);
+	units_format_duration(plan.period_ns, period, sizeof(period));
+	printf("%s: policy %s, a step every %s\n", line.operands[0], plan.policy->name, period);
 	gvmd_plan_destroy(&plan);
 	return command_flush(err);
 }

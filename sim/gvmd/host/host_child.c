@@ -7,9 +7,9 @@
  *     child                             step, byte
  *
  * No byte within the deadline: the policy hangs, and is killed. The end of the socket: it has
- * crashed; a child that lives on without its socket is killed. The parent trusts nothing of what
- * the child leaves in the memory: it takes the writes alone, ends their texts, and bounds their
- * number.
+ * crashed; a child that lives on without its socket is killed. The parent trusts nothing of
+ * what the child leaves in the memory: it takes the writes alone, ends their texts, and bounds
+ * their number.
  */
 #include "gvmd/host/host_child.h"
 

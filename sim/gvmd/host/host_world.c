@@ -58,8 +58,9 @@ const char *host_world_add(struct host_world *world, const char *argument)
 		return "allowed: a path without \"..\"";
 	if (world_find(world, name))
 		return "that container is named twice";
+	_Static_assert(GVMD_CONTAINERS_MAX == 64, "the message below says 64");
 	if (world->count == GVMD_CONTAINERS_MAX)
-		return "that are too many containers";
+		return "allowed: up to 64 containers";
 	snprintf(container->name, sizeof(container->name), "%s", name);
 	if ((size_t)snprintf(container->directory, sizeof(container->directory), "%s%.*s/%s",
 			     *value == '/' ? "cgroup" : "", (int)length, value,
