@@ -156,6 +156,14 @@ const char *trace_parse_seconds(const char *text, u64 *ret_ns)
 	return NULL;
 }
 
+static u64 days_of_month(u64 year, u64 month)
+{
+	static const u8 days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+	return month == 2 && leap ? 29 : days[month - 1];
+}
+
 /* Days from 1970-01-01 to a date of the Gregorian calendar, of 1970 or later. */
 static u64 days_since_1970(u64 year, u64 month, u64 day)
 {
@@ -202,7 +210,8 @@ static const char *trace_parse_date(const char *text, u64 *ret_ns)
 	if (problem)
 		return problem;
 	if (part[0] < 1970 || part[0] > 2500 || !part[1] || part[1] > 12 || !part[2] ||
-	    part[2] > 31 || part[3] > 23 || part[4] > 59 || part[5] > 60)
+	    part[2] > days_of_month(part[0], part[1]) || part[3] > 23 || part[4] > 59 ||
+	    part[5] > 60)
 		return "is not a date";
 	days = days_since_1970(part[0], part[1], part[2]);
 	ns = ((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5];
