@@ -44,10 +44,11 @@ int app_trace_prepare(struct app_env *env, const struct cfg_app_trace *cfg,
 			      random_begin(seed, "arrivals"), err);
 	if (status)
 		return trace_error_at(cfg->file, err, status);
-	return trace_resample(
+	status = trace_resample(
 		trace, (enum trace_draw)env->config->jitter.arrivals,
 		(u64)((unsigned __int128)env->config->jitter.block * cfg->divide / CFG_PPM),
 		seed, err);
+	return status ? trace_error_at(cfg->file, err, status) : 0;
 }
 
 void app_trace_discard(struct app_env *env)

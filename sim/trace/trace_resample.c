@@ -149,6 +149,14 @@ int trace_resample(struct trace *trace, enum trace_draw draw, u64 block_ns, u64 
 		trace_destroy(&drawn);
 		return sim_runtime_error(err, "a resampled trace does not fit into memory");
 	}
+	if (!drawn.count) {
+		trace_destroy(&drawn);
+		return sim_user_error(
+			err,
+			"jitter.arrivals draws none of its %zu requests, allowed: "
+			"a longer jitter.block or another seed",
+			trace->count);
+	}
 	free(trace->requests);
 	trace->requests = drawn.requests;
 	trace->count = drawn.count;

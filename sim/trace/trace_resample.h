@@ -15,8 +15,9 @@ enum trace_draw {
 
 /*
  * Replace the requests of @trace by a local block bootstrap in blocks of @block_ns. The same
- * @random, the same requests. Returns 0 or -SIM_EXIT_RUNTIME: out of memory, or too many
- * requests; then @trace is unchanged. @block_ns is not 0.
+ * @random, the same requests. Returns 0; -SIM_EXIT_USER: the draw has no request;
+ * -SIM_EXIT_RUNTIME: out of memory, or too many requests. On failure @trace is unchanged and
+ * *err names no file. @block_ns is not 0.
  */
 int trace_resample(struct trace *trace, enum trace_draw draw, u64 block_ns, u64 random,
 		   struct sim_error *err);

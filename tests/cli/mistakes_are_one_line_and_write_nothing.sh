@@ -59,6 +59,13 @@ printf '%s\n%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total toke
 expect 2 "bad.csv:3:" run "$scenario" --set containers.vllm.app.trace.file="$PWD/.bad.csv"
 expect_nothing_written
 
+# So is a draw that takes no request: two of them, 100 s apart, in blocks of a second.
+printf '%s\n' "Timestamp,Request tokens,Response tokens" 0,3,4 100,3,4 >.two.csv
+expect 2 "two.csv: jitter.arrivals draws none of its 2 requests, allowed: a longer jitter.block" \
+	run "$scenario" --set containers.vllm.app.trace.file="$PWD/.two.csv" \
+	--set containers.vllm.app.trace.divide=1 --set jitter.arrivals=requests --set jitter.block=1s
+expect_nothing_written
+
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \

@@ -185,6 +185,27 @@ START_TEST(short_traces_and_long_blocks_work)
 }
 END_TEST
 
+/* Two requests far apart in short blocks: this draw takes none of them. */
+START_TEST(a_draw_without_requests_is_refused)
+{
+	const u64 dates[] = { 0, 100 * BLOCK };
+	struct trace two;
+
+	trace_init(&two);
+	for (size_t i = 0; i < 2; i++) {
+		const struct trace_request request = { dates[i], 1, { 1, 1 }, 0 };
+
+		ck_assert_int_eq(trace_append(&two, &request, &error), 0);
+	}
+	ck_assert_int_eq(trace_resample(&two, TRACE_DRAW_REQUESTS, BLOCK, 1, &error),
+			 -SIM_EXIT_USER);
+	ck_assert_str_eq(error.text, "jitter.arrivals draws none of its 2 requests, allowed: "
+				     "a longer jitter.block or another seed");
+	ck_assert_uint_eq(two.count, 2);
+	trace_destroy(&two);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_loop_test(tests, one_seed_is_one_trace, 0, 2);
@@ -192,6 +213,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_request_comes_from_within_a_block_of_its_place);
 	tcase_add_test(tests, distances_inside_a_block_stay);
 	tcase_add_test(tests, busy_times_stay_busy);
+	tcase_add_test(tests, a_draw_without_requests_is_refused);
 	tcase_add_loop_test(tests, short_traces_and_long_blocks_work, TRACE_DRAW_NOTHING,
 			    TRACE_DRAW_REQUESTS + 1);
 }
