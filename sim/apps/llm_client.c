@@ -37,19 +37,6 @@ static u64 client_offset_ns(const struct llm_server *server, size_t index)
 	return app_trace_offset_ns(server->env->prepared, &server->cfg->client.trace, index);
 }
 
-static struct client_dates client_plan(const struct llm_server *server)
-{
-	const struct cfg_client *cfg = &server->cfg->client;
-	u64 start = server->env->container->start + cfg->first_request;
-	struct client_dates dates = { .zero_ns = max(start, (u64)eng_now()),
-				      .stop_ns = ENG_NEVER };
-
-	if (cfg->stop)
-		dates.stop_ns = dates.zero_ns + cfg->stop +
-				(cfg->users ? 0 : client_offset_ns(server, 0));
-	return dates;
-}
-
 /*
  * Blocking: the users send the trace's requests, each its next one after its last one has
  * ended. All begin at once. Returns 0, -EINTR or -ENOMEM.
@@ -94,6 +81,19 @@ static u64 client_date_ns(const struct llm_server *server, const struct client_d
 		load = event->load;
 	}
 	return from_ns + (u64)min(left * CFG_PPM / load, (unsigned __int128)(ENG_NEVER / 4));
+}
+
+static struct client_dates client_plan(const struct llm_server *server)
+{
+	const struct cfg_client *cfg = &server->cfg->client;
+	u64 start = server->env->container->start + cfg->first_request;
+	struct client_dates dates = { .zero_ns = max(start, (u64)eng_now()),
+				      .stop_ns = ENG_NEVER };
+	u64 first_ns = cfg->users ? dates.zero_ns : client_date_ns(server, &dates, 0);
+
+	if (cfg->stop)
+		dates.stop_ns = first_ns + cfg->stop;
+	return dates;
 }
 
 /* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */

@@ -9,6 +9,13 @@
 #include "engine/random.h"
 
 /*
+ * From the state of one KV block's key to the next one's below the same hash. It is odd, so no
+ * two places meet, and it is not the step of random_next(), so neighbouring keys are not
+ * successive numbers of one sequence.
+ */
+#define KEY_PLACE_STEP 0x632be59bd9b4e019ull
+
+/*
  * Log the gaps between a session's tokens and its preemptions, and forget the session. The rest
  * of its record is written before. Returns 0 or -ENOMEM.
  */
@@ -96,14 +103,15 @@ static int log_failure(struct llm_server *server, struct app_record *record,
 
 /*
  * How many full KV blocks of a prompt have keys. Prompts have prefix hashes only if the trace
- * has, and only then are blocks found again.
+ * has, and only then are blocks found again. A prompt that the scheduler refuses needs none.
  */
 static u32 session_key_count(const struct llm_server *server,
 			     const struct trace_request *request)
 {
 	const struct trace *trace = server->env->prepared;
 
-	return server->cfg->prefix_caching && trace->hash_tokens ?
+	return server->cfg->prefix_caching && trace->hash_tokens &&
+			       request->prompt_tokens <= server->cfg->max_model_len ?
 		       request->prompt_tokens / (u32)server->cfg->block_tokens :
 		       0;
 }
@@ -120,7 +128,7 @@ static void session_set_keys(const struct llm_server *server, struct llm_session
 
 	for (u32 i = 0; i < count; i++) {
 		u64 state = trace->hashes[request->first_hash + i / blocks] +
-			    i % blocks * 0x632be59bd9b4e019ull;
+			    i % blocks * KEY_PLACE_STEP;
 
 		keys[i] = max(random_next(&state), (u64)KV_NO_KEY + 1);
 	}

@@ -311,6 +311,23 @@ START_TEST(events_change_the_load)
 }
 END_TEST
 
+/* The load is a quarter: requests of 1, 2 and 3 ms come at 4, 8 and 12, and the stop is at 9. */
+START_TEST(a_client_stops_after_its_first_request_under_its_load)
+{
+	static struct cfg_event event = { .at = ZERO, .load = CFG_PPM / 4 };
+
+	init_llm();
+	config.events = &event;
+	config.event_count = 1;
+	llm.client.stop = 5 * MS;
+	for (u64 i = 1; i <= 3; i++)
+		arrive(i * MS, 1, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.record_count, 2);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, ZERO + 8 * MS);
+}
+END_TEST
+
 /* Copying weights takes 1 ns a page: ready after some hundred ns, and not at 0. */
 START_TEST(a_client_waits_for_the_server_to_be_ready)
 {
@@ -367,6 +384,22 @@ START_TEST(a_cached_prefix_is_not_computed_again)
 	ck_assert_uint_eq(app_log.records[0].cached_tokens, 0);
 	ck_assert_uint_eq(app_log.records[1].cached_tokens, 16);
 	ck_assert(app_log.has_prefix_cache);
+}
+END_TEST
+
+/* The trace has hashes for its first blocks only; no block needs the others. */
+START_TEST(a_prompt_that_is_refused_has_no_keys)
+{
+	static u64 hashes[] = { 1 };
+
+	init_llm();
+	llm.prefix_caching = true;
+	trace.hashes = hashes;
+	trace.hash_tokens = 16;
+	arrive(0, UINT32_MAX, 1);
+	simulate();
+	ck_assert_uint_eq(app_log.record_count, 1);
+	expect_refused(0, ZERO, APP_TOO_LONG);
 }
 END_TEST
 
@@ -685,7 +718,8 @@ TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
 	  without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill, requests_share_steps,
 	  the_host_works_before_the_gpu, arrivals_are_replayed_at_their_dates,
-	  events_change_the_load, a_client_waits_for_the_server_to_be_ready,
+	  events_change_the_load, a_client_stops_after_its_first_request_under_its_load,
+	  a_prompt_that_is_refused_has_no_keys, a_client_waits_for_the_server_to_be_ready,
 	  a_client_holds_so_many_requests_open, a_cached_prefix_is_not_computed_again,
 	  users_of_a_closed_loop_wait_think_and_ask_again,
 	  a_request_that_fails_at_once_frees_its_user, users_of_a_closed_loop_stop,
