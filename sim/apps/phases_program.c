@@ -8,7 +8,8 @@
  *     "phases": [
  *       {"name": "micro-batch", "repeat": 8, "samples": 4, "phases": [
  *         {"name": "forward", "kernels": 700, "flops_per_token": "6.4e9", "tokens": "padded",
- *          "reads": ["weights"], "writes": [{"tensor": "activations", "bytes_per_token": 2500000}]},
+ *          "reads": ["weights"],
+ *          "writes": [{"tensor": "activations", "bytes_per_token": 2500000}]},
  *         ...]},
  *       {"name": "optimizer", ...}]
  *

@@ -219,8 +219,8 @@ static const char *parse_block(const char *text, u32 *ret_block)
 }
 
 /*
- * Check an event that tells an application something: "touch", "exit" or "load". Reads the blocks of a
- * touch: "3", "0-7" or "7-0".
+ * Check an event that tells an application something: "touch", "exit" or "load". Reads the
+ * blocks of a touch: "3", "0-7" or "7-0".
  */
 static int check_event_told(struct cfg_load *load, const struct cfg_container *container,
 			    size_t index)
