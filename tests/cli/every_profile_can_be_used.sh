@@ -4,13 +4,23 @@
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
 
+# An application whose profile, or the one that it extends, has tensors is one of phases.
 count=0
-for gpu in "$source"/scenarios/gpus/*.json; do
-	for app in "$source"/scenarios/apps/*.json; do
+for app in "$source"/scenarios/apps/*.json; do
+	base=$app
+	extended=$(jq -r '.extends // empty' "$base")
+	while [ "$extended" ]; do
+		base=$source/scenarios/apps/$extended.json
+		extended=$(jq -r '.extends // empty' "$base")
+	done
+	tensors=$(jq '.app | has("tensors")' "$base")
+	for gpu in "$source"/scenarios/gpus/*.json; do
 		jq --arg gpu "$(basename "$gpu" .json)" --arg app "$(basename "$app" .json)" \
-			--arg trace "$source/traces/burstgpt1_gvm3256.trace" \
+			--argjson tensors "$tensors" --arg trace "$source/traces/burstgpt1_gvm3256.trace" \
 			'{ name: "one", duration: "1ms", gpu: { profile: $gpu }, containers: { one: { app:
-				({ profile: $app } + if $app == "vllm"
+				({ profile: $app } + if $tensors
+				then { type: "phases", trace: { file: $trace } }
+				elif $app == "vllm"
 				then { type: "llm-server", trace: { file: $trace }, model: "Qwen2.5-7B" }
 				elif .app.kv_bytes_per_token
 				then { type: "llm-server", trace: { file: $trace }, gpu_memory_utilization: 0.9 }
