@@ -62,7 +62,8 @@ struct sim_app {
 	u64 (*ahead_ns)(const struct cfg_container *container);
 	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
-	 * or it is interrupted. Returns 0, -EIO when the context died, or -ENOMEM. On return
+	 * or it is interrupted. Returns 0, -EIO when the context died, -ENOMEM, or -ELOOP when
+	 * an iteration of a closed loop took no time: the run would never end. On return
 	 * its own actors have ended. The caller destroys the context, and ends the process if
 	 * it has not ended itself.
 	 */

@@ -94,7 +94,8 @@ struct phases_program {
 	u32 tensor_count;
 	struct phases_node nodes[PHASES_NODES_MAX];
 	u32 node_count;
-	bool uses_samples;
+	bool uses_samples;  /* a phase or group takes some */
+	bool counts_tokens; /* a phase or group does more for more tokens */
 };
 
 /*

@@ -64,15 +64,18 @@ static const struct cfg_key access_fields[] = {
 	{ 0 },
 };
 
-/* Of a group, and of a phase. */
-static const struct cfg_key group_fields[] = {
+/* A number of times; the other form is "response". */
+static const struct cfg_key repeat_fields[] = {
 	FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
+	{ 0 },
+};
+
+static const struct cfg_key group_fields[] = {
 	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
 	{ 0 },
 };
 
 static const struct cfg_key phase_fields[] = {
-	FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
 	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
 	FIELD(phases_work, "tokens", ENUM, tokens, .words = tokens),
 	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
@@ -86,6 +89,8 @@ static const struct cfg_key phase_fields[] = {
 	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
 	{ 0 },
 };
+
+static const char *const no_others[] = { NULL };
 
 /* One declaration while it is read. */
 struct reader {
@@ -171,7 +176,6 @@ static bool read_fields(struct reader *reader, const char *where, const json_t *
 
 static bool read_tensors(struct reader *reader, const json_t *json)
 {
-	static const char *const no_others[] = { NULL };
 	struct phases_program *program = reader->program;
 	const char *name;
 	json_t *child;
@@ -265,14 +269,26 @@ static bool read_accesses(struct reader *reader, const char *where, const json_t
 	return true;
 }
 
-/* Read what a phase or a group does, as far as @json says it. */
+/* Does it depend on the tokens of samples? */
+static bool counts_tokens(const struct phases_work *work)
+{
+	bool counts = work->repeat_response || work->flops_per_token || work->traffic_per_token;
+
+	for (u32 i = 0; i < work->access_count; i++)
+		counts |= work->accesses[i].bytes_per_token != 0;
+	return counts;
+}
+
+/* Read what a phase or a group does, as far as @json, itself or its "small", says it. */
 static bool read_work(struct reader *reader, const char *where, const json_t *json,
 		      const struct phases_node *node, struct phases_work *work)
 {
-	static const char *const others_of_phase[] = { "name",	 "once",   "small", "reads",
-						       "writes", "repeat", NULL };
+	/* What is read elsewhere. "small" has the fields from "repeat" on. */
+	static const char *const others_of_phase[] = { "name",	"once",	  "small", "repeat",
+						       "reads", "writes", NULL };
 	static const char *const others_of_group[] = { "name",	 "once",   "small",
 						       "phases", "repeat", NULL };
+	const char *const *others = node->group ? others_of_group : others_of_phase;
 	const json_t *repeat = without_source(json_object_get(json, "repeat"));
 	const char *word = json_string_value(repeat);
 	json_t *only;
@@ -284,15 +300,17 @@ static bool read_work(struct reader *reader, const char *where, const json_t *js
 	} else if (repeat) {
 		only = json_pack("{sO}", "repeat", repeat);
 		work->repeat_response = false;
-		right = read_fields(reader, where, only, group_fields, &others_of_group[5],
-				    work);
+		right = read_fields(reader, where, only, repeat_fields, no_others, work);
 		json_decref(only);
 	}
-	if (!right)
-		return false;
-	return read_fields(reader, where, json, node->group ? group_fields : phase_fields,
-			   node->group ? others_of_group : others_of_phase, work) &&
-	       (node->group || read_accesses(reader, where, json, work));
+	while (work == &node->small && strcmp(*others, "repeat") != 0)
+		others++;
+	right = right &&
+		read_fields(reader, where, json, node->group ? group_fields : phase_fields,
+			    others, work) &&
+		(node->group || read_accesses(reader, where, json, work));
+	reader->program->counts_tokens |= counts_tokens(work);
+	return right;
 }
 
 static bool read_nodes(struct reader *reader, const char *where, const json_t *list, u32 depth);
@@ -326,6 +344,10 @@ static bool read_node(struct reader *reader, const char *where, const json_t *js
 	node->small = node->work;
 	if (small && !read_work(reader, name, small, node, &node->small))
 		return false;
+	if (!node->group && !node->work.kernels && !node->work.host_ns &&
+	    !node->small.kernels && !node->small.host_ns)
+		return reject(reader, name,
+			      "does nothing, allowed: a phase with kernels or host");
 	program->uses_samples |= node->work.samples || node->small.samples;
 	if (phases && !read_nodes(reader, name, phases, depth + 1))
 		return false;

@@ -190,6 +190,49 @@ START_TEST(an_iteration_after_pressure_is_a_small_one)
 }
 END_TEST
 
+static const char *const idle[] = {
+	"[{\"name\": \"b\", \"repeat\": 0, \"kernels\": 1}]",
+	"[{\"name\": \"b\", \"once\": true, \"kernels\": 1}]",
+	"[{\"name\": \"a\", \"repeat\": 1000000000, \"phases\": ["
+	"{\"name\": \"b\", \"repeat\": 0, \"kernels\": 1}]}]",
+};
+
+START_TEST(iterations_that_take_no_time_end_it)
+{
+	init_phases("{}", idle[_i]);
+	simulate();
+	ck_assert_int_eq(app_status, -ELOOP);
+	ck_assert_uint_le(app_log.record_count, 2);
+}
+END_TEST
+
+/*
+ * A billion launches of 1000 each, of which a run of 3 ms needs 3000. With more ahead than the
+ * channel holds, they would not fit into memory.
+ */
+START_TEST(a_channel_bounds_what_is_launched_ahead)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"repeat\": 1000000000, \"kernels\": 1, "
+			  "\"flops\": 1000}]");
+	interrupt_ns = 3 * MS;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, 3 * MS);
+}
+END_TEST
+
+/* The GPU never waits for the host: 3000 launches of 1000 follow one another. */
+START_TEST(a_full_channel_costs_no_time)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"repeat\": 3000, \"kernels\": 1, "
+			  "\"flops\": 1000}]");
+	phases.kernel_launch = 300;
+	interrupt_ns = 4 * MS;
+	simulate();
+	expect_record(0, APP_COMPLETED, 0, 0, 150 + 3000 * 1000);
+}
+END_TEST
+
 START_TEST(a_dead_context_ends_it)
 {
 	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 1, \"flops\": 1000}]");
@@ -224,6 +267,20 @@ static const struct {
 	  "b.reads: no tensor \"v\", allowed: w" },
 	{ "{}", "[{" PHASE ", \"once\": 1}]",
 	  "b: \"once\" is no truth value, allowed: true or false" },
+	{ "{}", "[{\"name\": \"b\", \"flops\": 3}]",
+	  "b: does nothing, allowed: a phase with kernels or host" },
+	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
+	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
+	  "kernels, "
+	  "graph, flops, flops_per_token, traffic, traffic_per_token" },
+	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
+	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
+	  "kernels, "
+	  "graph, flops, flops_per_token, traffic, traffic_per_token" },
+	{ "{}", "[{\"name\": \"a\", \"small\": {\"phases\": []}, \"phases\": [{" PHASE "}]}]",
+	  "a: no field \"phases\", allowed: repeat, samples" },
+	{ "{}", "[{\"name\": \"a\", \"x\": 1, \"phases\": [{" PHASE "}]}]",
+	  "a: no field \"x\", allowed: name, once, small, phases, repeat, samples" },
 	{ "{}", "[{\"name\": \"a\", \"phases\": [{" PHASE ", \"small\": {\"host\": 3}}]}]",
 	  "b.host: 3 has no unit, allowed: a duration from 0s to 3600s such as \"640s\", "
 	  "\"24.6ms\" or \"5us\"" },
@@ -254,6 +311,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_phase_touches_the_beginning_of_a_tensor);
 	tcase_add_test(tests, memory_of_an_iteration_goes_back);
 	tcase_add_test(tests, an_iteration_after_pressure_is_a_small_one);
+	tcase_add_loop_test(tests, iterations_that_take_no_time_end_it, 0,
+			    (int)ARRAY_SIZE(idle));
+	tcase_add_test(tests, a_channel_bounds_what_is_launched_ahead);
+	tcase_add_test(tests, a_full_channel_costs_no_time);
 	tcase_add_test(tests, a_dead_context_ends_it);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 }

@@ -66,6 +66,26 @@ expect 2 "two.csv: jitter.arrivals draws none of its 2 requests, allowed: a long
 	--set containers.vllm.app.trace.divide=1 --set jitter.arrivals=requests --set jitter.block=1s
 expect_nothing_written
 
+# phases PHASE KEYS: a scenario whose one application does a phase b, with more keys of its own.
+phases() {
+	jq -n --argjson phase "$1" --argjson keys "$2" '{ name: "n", duration: "1s",
+		gpu: { profile: "a100-40g" }, containers: { p: { app: ({ type: "phases", tensors: {},
+		phases: [{ name: "b", kernels: 1 } + $phase], efficiency: 0.5, memory_efficiency: 0.8,
+		kernel_launch: "0s" } + $keys) } } }' >.phases.json
+}
+for field in '{ "flops_per_token": 9 }' '{ "traffic_per_token": 9 }' '{ "repeat": "response" }' \
+	'{ "small": { "flops_per_token": 9 } }'; do
+	phases "$field" '{}'
+	expect 2 "app.trace.file: is missing, allowed: a trace, as phases count tokens" run .phases.json
+	phases "$field" "{ \"trace\": { \"file\": \"$PWD/.two.csv\" } }"
+	expect 2 'app.phases: count tokens of no samples, allowed: "samples" in a phase or group, or' \
+		run .phases.json
+done
+phases '{ "repeat": 0 }' '{}'
+expect 1 "containers.p: an iteration takes no time, so the run would never end" \
+	run .phases.json --quiet --out .never
+rm -rf .never
+
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \
