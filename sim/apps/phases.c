@@ -38,8 +38,8 @@
 #include "engine/error.h"
 
 /*
- * A stream of CUDA takes about 1024 launches, and one on top waits (commonly observed; NVIDIA
- * does not document the number). Here the host looks after each half of them, and waits for
+ * A stream of CUDA takes a bounded number of launches, and one on top waits. Assumption: 1024;
+ * NVIDIA does not document the number, and it was not measured. Here the host looks after each half of them, and waits for
  * those before that half: 512 to 1024 are ahead of the GPU. A burst counts as one: the host
  * engine paces its kernels itself.
  */
