@@ -364,6 +364,33 @@ START_TEST(a_part_is_no_room_where_all_are_protected)
 }
 END_TEST
 
+/* All that the container pays for lies in another one's chunks: none of its own can leave. */
+START_TEST(a_container_without_a_chunk_of_its_own_has_no_victim)
+{
+	struct gvm_eviction eviction = { 0 };
+
+	for (u32 chunk = 0; chunk < 2; chunk++) {
+		give(a, chunk, 0, HALF);
+		give(b, chunk, HALF, HALF);
+	}
+	gvm_limit_set_high(b, GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_charged_bytes(b), GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(b->bound_chunks, 0);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, PAGE), -EDQUOT);
+	ck_assert_int_eq(gvm_evict_for(b, GVM_NEED_CHARGE, &eviction), -ENOENT);
+	/* A chunk that it is about to get may be evicted later. */
+	gvm_limit_set_high(b, GVM_CHUNK_BYTES + PAGE);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, PAGE), 0);
+	ck_assert_int_eq(gvm_evict_for(b, GVM_NEED_CHARGE, &eviction), -EAGAIN);
+	gvm_charge_cancel_bytes(b, PAGE);
+	/* With room for a chunk there is nothing to wait for. */
+	gvm_limit_set_high(b, 2 * GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_evict_for(b, GVM_NEED_CHARGE, &eviction), 0);
+	gvm_uncharge(device, 0);
+	gvm_uncharge(device, 1);
+}
+END_TEST
+
 /* Swap. */
 
 /* D16 */
@@ -414,6 +441,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_part_is_no_room_on_a_full_device);
 	tcase_add_test(tests, parts_above_low_do_not_cost_a_chunk_below_it);
 	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
+	tcase_add_test(tests, a_container_without_a_chunk_of_its_own_has_no_victim);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }
 

@@ -160,13 +160,19 @@ static int evict_search(struct gvm_container *container, enum evict_order order,
 static int evict_none_own(struct gvm_container *container)
 {
 	int status = -EAGAIN;
+	u64 used;
 
 	gvm_spin_lock(&container->device->lock);
-	if (gvm_container_occupied_bytes(container) + GVM_CHUNK_BYTES <=
-	    container->gmem_high_bytes) {
+	/* A container that pays for parts of others' chunks occupies less than it pays for. */
+	used = max(gvm_container_occupied_bytes(container), container->charged_bytes);
+	if (used + GVM_CHUNK_BYTES <= container->gmem_high_bytes) {
 		/* The container has freed memory since its charge was refused. */
 		status = 0;
 	} else if (container->charged_bytes == container->unevictable_bytes) {
+		status = -ENOENT;
+	} else if (!container->bound_chunks && !container->reserved_bytes &&
+		   !container->evicting_bytes) {
+		/* All that it pays for is in chunks of others, and leaves with them. */
 		status = -ENOENT;
 	} else if (container->is_swap_full && !container->evicting_bytes) {
 		/*
