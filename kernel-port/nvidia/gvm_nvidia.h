@@ -22,6 +22,12 @@
 #define GVM_NVIDIA_PIECE_BYTES 4096u
 #define GVM_NVIDIA_PIECES      (GVM_PAGE_BYTES / GVM_NVIDIA_PIECE_BYTES)
 
+/*
+ * How often a VA space makes room without getting a chunk, before it is refused. Room for 2 MB may
+ * take 32 evictions: each root chunk holds a page of 64 KB of the container's, or more.
+ */
+#define GVM_NVIDIA_TRIES_MAX 64
+
 /* A managed GPU. */
 struct gvm_nvidia_gpu {
 	struct gvm_uvm_gpu *uvm;
@@ -44,6 +50,7 @@ struct gvm_nvidia_space {
 	struct gvm_uvm_space uvm;
 	struct gvm_member *member;
 	struct gvm_container *container; /* the member's */
+	atomic_t tries;			 /* to make room, since the last bind */
 };
 
 static inline struct gvm_nvidia_gpu *gvm_nvidia_gpu(struct gvm_uvm_gpu *uvm)

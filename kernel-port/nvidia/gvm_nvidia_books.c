@@ -4,7 +4,8 @@
  * page of 64 KB. Here is what it does not know: whether a chunk is charged at all, pages that
  * are freed in pieces, and chunks of 4 KB.
  *
- * A VA space that came before gvm_nvidia.ko has uncharged chunks, and so has the driver itself.
+ * Chunks of a VA space that came before gvm_nvidia.ko are not charged. Chunks of the driver itself
+ * are not charged.
  */
 #include "gvm_nvidia.h"
 
@@ -14,7 +15,10 @@
 #include "gvm/charge.h"
 #include "gvm/clock.h"
 
-/* The longest that bind waits for a thread that has picked the chunk: it finds it pinned. */
+/*
+ * bind waits for the thread that picked the root chunk. That thread finds it pinned and puts it
+ * back.
+ */
 #define BIND_WAIT_US   100u
 #define BIND_WAITS_MAX 100000u
 
@@ -103,11 +107,13 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
 	else
 		status = bind_part(gpu, container, (u32)(address >> GVM_CHUNK_SHIFT), first,
 				   (u32)(bytes >> GVM_PAGE_SHIFT));
-	if (status)
+	if (status) {
 		gvm_charge_cancel_bytes(container, bytes);
-	else
-		gvm_evictors_kick(container, 0);
-	return status;
+		return status;
+	}
+	atomic_set(&gvm_nvidia_space(space)->tries, 0);
+	gvm_evictors_kick(container, 0);
+	return 0;
 }
 
 void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes)

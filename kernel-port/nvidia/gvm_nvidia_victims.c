@@ -54,19 +54,38 @@ const struct gvm_memory_ops gvm_nvidia_memory_ops = {
 	.free_chunks = nvidia_free_chunks,
 };
 
-int gvm_nvidia_make_room(struct gvm_uvm_space *space, bool own)
+/* Evict what the VA space needs. Returns as gvm_evict_wait_for(). */
+static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, bool own)
 {
-	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(space->gpu);
-	struct gvm_container *container = gvm_nvidia_space(space)->container;
 	struct gvm_eviction eviction = { 0 };
-	int status = gvm_evict_wait_for(container, own ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
-					&eviction);
+	int status;
 
+	if (own)
+		return gvm_evict_wait_for(container, GVM_NEED_CHARGE, &eviction);
 	/* Memory may have been freed since the allocation failed. */
-	if (gvm_evict_found_nobody(status) && !own && nvidia_free_chunks(gpu))
-		status = 0;
-	if (gvm_evict_found_nobody(status))
-		gvm_container_count_event(container, GVM_EVENT_OOM);
+	if (nvidia_free_chunks(gpu))
+		return 0;
+	status = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
+	if (gvm_evict_found_nobody(status) && nvidia_free_chunks(gpu))
+		return 0;
+	return status;
+}
+
+/*
+ * An allocation may fail for ever although there is room: the host has no memory to split a chunk,
+ * or RM refuses. So the tries are bounded. The next access begins anew.
+ */
+int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, bool own)
+{
+	struct gvm_nvidia_space *space = gvm_nvidia_space(uvm);
+	int status = -ENOMEM;
+
+	if (atomic_inc_return(&space->tries) <= GVM_NVIDIA_TRIES_MAX)
+		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), space->container, own);
+	else
+		atomic_set(&space->tries, 0);
+	if (gvm_evict_found_nobody(status) || status == -ENOMEM)
+		gvm_container_count_event(space->container, GVM_EVENT_OOM);
 	return status;
 }
 

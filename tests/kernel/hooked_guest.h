@@ -53,6 +53,8 @@ void hooked_ready(void);
 void test_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
 void test_refused(struct softgpu_tenant *tenant);
+void test_shared(struct softgpu_tenant *tenant);
+void test_denied(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);

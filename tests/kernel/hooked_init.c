@@ -22,6 +22,8 @@ static const struct hooked_test hooked_tests[] = {
 	{ "limits", true, "", test_limits },
 	{ "small", true, "", test_small },
 	{ "refused", true, "", test_refused },
+	{ "shared", true, "", test_shared },
+	{ "denied", true, "", test_denied },
 	{ "neighbour", true, "", test_neighbour },
 	{ "protection", true, "", test_protection },
 	{ "forced", true, "", test_forced },

@@ -140,6 +140,94 @@ void test_refused(struct softgpu_tenant *tenant)
 		    "nothing is left");
 }
 
+/* Ranges of 64 KB, which share root chunks. */
+#define RANGE	     (64ul << 10)
+#define LIMIT_RANGES (2 * SOFTGPU_MB / RANGE)
+
+static bool range_write(struct softgpu_tenant *tenant, uint64_t **ret_p, uint64_t value)
+{
+	*ret_p = softgpu_managed(tenant, RANGE);
+	return hooked_write(tenant, *ret_p, RANGE, value);
+}
+
+/*
+ * A tenant whose ranges lie in root chunks of the first process, until its limit of 2 MB. Then it
+ * has no chunk of its own that could leave. Each round writes a range.
+ */
+static int guest_of_chunks_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	uint64_t *ranges[LIMIT_RANGES], *more;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+
+	failed += hooked_set(getpid(), "gmem.limit.high", "2M") != 0;
+	for (size_t i = 0; i < LIMIT_RANGES; i++) {
+		hooked_ready();
+		failed += !range_write(&tenant, &ranges[i], i);
+	}
+	hooked_ready();
+	failed += range_write(&tenant, &more, number);
+	failed += hooked_get(getpid(), "gmem.current") != 2 * mb;
+	failed += hooked_event(getpid(), "oom") == 0;
+	munmap(ranges[0], RANGE);
+	failed += !hooked_write(&tenant, more, RANGE, number);
+	for (size_t i = 1; i < LIMIT_RANGES; i++)
+		failed += !hooked_read(&tenant, ranges[i], RANGE, i);
+	failed += hooked_get(getpid(), "gmem.current") != 2 * mb;
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+/* At its limit a tenant without a chunk of its own is refused, and the fault thread goes on. */
+void test_shared(struct softgpu_tenant *tenant)
+{
+	struct hooked_process other = hooked_start(guest_of_chunks_life, 5);
+	uint64_t *ranges[LIMIT_RANGES + 1];
+	size_t wrong = 0;
+
+	for (size_t i = 0; i <= LIMIT_RANGES; i++) {
+		hooked_wait_ready(&other);
+		wrong += !range_write(tenant, &ranges[i], i);
+		hooked_go(&other);
+	}
+	guest_check(wrong == 0, "two tenants take 64 KB in turn");
+	guest_check(hooked_end(&other) == 0,
+		    "one whose 2 MB lie in chunks of the other gets no more than these");
+	for (size_t i = 0; i <= LIMIT_RANGES; i++) {
+		wrong += !hooked_read(tenant, ranges[i], RANGE, i);
+		munmap(ranges[i], RANGE);
+	}
+	guest_check(wrong == 0, "the other one has all its data");
+	guest_check(hooked_get(getpid(), "gmem.current") == 0, "nothing is left");
+}
+
+/* RM refuses memory of a GPU that is not full: the access fails, and the next one succeeds. */
+void test_denied(struct softgpu_tenant *tenant)
+{
+	UVM_TEST_PMM_RELEASE_FREE_ROOT_CHUNKS_PARAMS params = { .gpu_uuid = softgpu_uuid };
+	uint64_t *p = softgpu_managed(tenant, 2 * SOFTGPU_MB);
+	pid_t me = getpid();
+
+	guest_check(softgpu_uvm(tenant->fd, UVM_TEST_PMM_RELEASE_FREE_ROOT_CHUNKS, &params) ==
+			    0,
+		    "UVM gives back chunks that it does not use");
+	softgpu_fail(SOFTGPU_FAIL_PMA_ALLOC, 0, ~0u);
+	for (unsigned int i = 0; i < 2; i++) {
+		long long counted = hooked_event(me, "oom");
+
+		guest_check(softgpu_touch(tenant, p, 1, 8, SOFTGPU_WRITE, 7, 1).errors == 1,
+			    "an access that RM denies memory fails");
+		guest_check(hooked_event(me, "oom") > counted, "and is counted: %lld",
+			    hooked_event(me, "oom"));
+	}
+	guest_check(hooked_get(me, "gmem.current") == 0, "nothing is charged");
+	softgpu_fail(SOFTGPU_FAIL_PMA_ALLOC, 0, 0);
+	guest_check(hooked_write(tenant, p, 2 * SOFTGPU_MB, 7) &&
+			    hooked_cpu_reads(p, 2 * SOFTGPU_MB, 7),
+		    "with memory all is right");
+	munmap(p, 2 * SOFTGPU_MB);
+}
+
 void test_neighbour(struct softgpu_tenant *tenant)
 {
 	struct hooked_process quiet = hooked_start(quiet_life, 1);
