@@ -111,7 +111,7 @@ static bool gvm_uvm_evictable(void *void_pmm, u32 index)
 				       chunk->state == UVM_PMM_GPU_CHUNK_STATE_IS_SPLIT);
 }
 
-/* RM's allocator counts its own free pages. Those that the PMM keeps free come on top. */
+/* Free pages of RM's allocator. Free chunks that the PMM keeps are not counted. */
 static u32 gvm_uvm_free_chunks(void *void_pmm)
 {
 	uvm_pmm_gpu_t *pmm = void_pmm;
@@ -127,14 +127,20 @@ static const struct gvm_uvm_services gvm_uvm_services = {
 
 /* The hooks. */
 
-/* Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's. */
+/*
+ * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
+ * faults, since nvidia-uvm evicts nothing there.
+ */
 void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 {
 	uvm_gpu_t *gpu = uvm_pmm_to_gpu(pmm);
-	const struct gvm_uvm_calls *calls = symbol_get(gvm_uvm_calls);
+	const struct gvm_uvm_calls *calls;
 	struct gvm_uvm_managed *managed;
 	int status = -ENOMEM;
 
+	if (!uvm_gpu_supports_eviction(gpu))
+		return;
+	calls = symbol_get(gvm_uvm_calls);
 	if (!calls)
 		return;
 	managed = uvm_kvmalloc_zero(sizeof(*managed));

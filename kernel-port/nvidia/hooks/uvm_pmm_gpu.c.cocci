@@ -16,8 +16,8 @@
  uvm_pmm_gpu_deinit(...)
  {
  	<...
- 	gpu = uvm_pmm_to_gpu(pmm);
 +	gvm_uvm_gpu_remove(pmm);
+ 	uvm_bit_locks_deinit(&pmm->root_chunks.bitlocks);
  	...>
  }
 
