@@ -152,7 +152,7 @@ NV_STATUS nvUvmInterfaceGetNvlinkInfo(uvmGpuDeviceHandle device, UvmGpuNvlinkInf
 }
 #endif
 
-/* RM looks what ECC has to say, and tells by the notifier. */
+/* RM reads the ECC interrupt and sets the notifier. */
 NV_STATUS nvUvmInterfaceServiceDeviceInterruptsRM(uvmGpuDeviceHandle device)
 {
 	struct softgpu *gpu = (struct softgpu *)device;

@@ -11,8 +11,8 @@
  *
  * A TSG that only waits for replays lets others run. On hardware it cannot: replayable faults stall the engine, and
  * the context cannot be switched out. With the parameter hold_on_fault it keeps the SMs, and a preempt of it times
- * out. After a second in which another TSG has waited it loses them nevertheless. Hardware ends its stay with the
- * slice, which is wall time there.
+ * out. It loses them a second after its fault nevertheless. Hardware ends its stay with the slice, which is wall
+ * time there.
  *
  * Each channel has a TSG of its own here.
  */
@@ -22,7 +22,7 @@
 #include <linux/module.h>
 
 #define SOFTGPU_TIMESLICE_US 1024u /* RM's default */
-#define SOFTGPU_HOLD	     HZ	   /* of a TSG with faults */
+#define SOFTGPU_HOLD	     HZ	   /* of a TSG with faults, with hold_on_fault */
 
 static bool hold_on_fault;
 module_param(hold_on_fault, bool, 0400);
@@ -65,11 +65,11 @@ static bool softgpu_turn_is_over(struct softgpu_scheduler *scheduler)
 		softgpu_runlist_next(scheduler));
 }
 
-/* Faults keep it there, for a while. LOCKING: scheduler.lock. */
+/* With hold_on_fault its faults keep it there, for a while. LOCKING: scheduler.lock. */
 static bool softgpu_is_held(const struct softgpu_user_channel *channel)
 {
 	return channel->inside ||
-	       (channel->faulting &&
+	       (hold_on_fault && channel->faulting &&
 		time_before(jiffies, channel->faulting_since + SOFTGPU_HOLD));
 }
 
