@@ -28,6 +28,23 @@ log=$out/build.log
 ln -sfn "$tree" "$out/tree"
 ln -sf "$softgpu/softgpu.ko" "$linux/gvm.ko" "$linux/nvidia/gvm_nvidia.ko" "$out/"
 
+# Put the stock files back. A build that was killed has left them in stock/. If softgpu/build.sh has run
+# since then, it has put them back itself.
+restore() {
+	[ -d "$out/stock" ] || return 0
+	if cmp -s "$softgpu/key" "$out/stock/key"; then
+		cp "$out"/stock/*.c "$uvm/"
+	fi
+	# Remove the hooked objects: make would take them for up to date.
+	for file in "$out"/stock/*.c; do
+		file=$(basename "$file" .c)
+		rm -f "$uvm/$file.o"
+	done
+	rm -f "$uvm"/gvm_uvm*.h
+	rm -rf "$out/stock"
+}
+restore
+
 {
 	cat "$softgpu/key"
 	(cd "$ours" && sha256sum ./*.sh ./gvm_uvm*.h hooks/*)
@@ -40,27 +57,16 @@ rm -f "$out/key" "$out/nvidia-uvm.ko"
 
 "$ours/hooks.sh" "$tree" "$out/hooked"
 
-# The files of the tree that have a hooked one, and the headers that it does not have.
 hooked=$(cd "$out/hooked" && ls ./*.c)
-headers=$(cd "$out/hooked" && ls ./*.h)
-rm -rf "$out/stock"
-mkdir "$out/stock"
-restore() {
-	for file in $hooked; do
-		[ ! -f "$out/stock/$file" ] || mv "$out/stock/$file" "$uvm/$file"
-	done
-	for file in $headers; do
-		rm -f "$uvm/$file"
-	done
-	# Its objects are older than the hooked ones, which must not be taken for them.
-	for file in $hooked; do
-		rm -f "$uvm/${file%.c}.o"
-	done
-}
-trap restore EXIT
+rm -rf "$out/stock.new"
+mkdir "$out/stock.new"
 for file in $hooked; do
-	cp "$uvm/$file" "$out/stock/$file"
+	cp "$uvm/$file" "$out/stock.new/"
 done
+cp "$softgpu/key" "$out/stock.new/"
+trap restore EXIT
+trap 'exit 1' HUP INT TERM
+mv "$out/stock.new" "$out/stock"
 cp "$out"/hooked/* "$uvm/"
 
 common=$(echo "$kdir" | sed 's/-[^-]*-[^-]*$/-common/')
@@ -73,7 +79,8 @@ if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$tree" \
 	echo "hooked nvidia-uvm: make failed; $log" >&2
 	exit 1
 fi
-if grep -E 'gvm_uvm.*warning|warning:.*gvm_uvm' "$log" >&2; then
+names=$(echo gvm_uvm "$hooked" | tr ' ' '\n' | sed 's/^[.][/]//' | paste -sd '|')
+if grep -E "($names).*warning|warning:.*($names)" "$log" >&2; then
 	echo "hooked nvidia-uvm: there are warnings; $log" >&2
 	exit 1
 fi
