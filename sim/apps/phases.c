@@ -4,28 +4,28 @@
  * ===============================================
  *
  * The application repeats an iteration: a step of a trainer, an image, a video, a request. An
- * iteration goes through its phases in order (phases_program.c has the form). A phase is a burst
- * of kernels:
+ * iteration goes through its phases in order (phases_program.c has the form). A phase is a
+ * burst of kernels:
  *
  *     work = max or sum of   FLOP / (peak * efficiency)
  *                            traffic / (bandwidth * memory_efficiency)
  *     FLOP = flops + flops_per_token * tokens, traffic likewise
  *
- * app.overlap says which: arithmetic and traffic of a well-tuned library overlap, those of eager
- * kernels mostly do not. It touches the tensors that it reads and writes, all of each or its
- * beginning. Phases are launched ahead, as far as no host work is between them and the channel
- * has room.
+ * app.overlap says which: arithmetic and traffic of a well-tuned library overlap, those of
+ * eager kernels mostly do not. It touches the tensors that it reads and writes, all of each or
+ * its beginning. Phases are launched ahead, as far as no host work is between them and the
+ * channel has room.
  *
  * Tokens are those of samples: rows of a trace. A group with "samples" takes new ones at each
  * repetition, and the phases in it count their tokens. In a closed loop, iteration follows
- * iteration, and the trace begins again at its end. In an open loop an iteration is a request of
- * the trace, which arrives at its date and waits for those before it; there samples are taken by
- * iteration.
+ * iteration, and the trace begins again at its end. In an open loop an iteration is a request
+ * of the trace, which arrives at its date and waits for those before it; there samples are
+ * taken by iteration.
  *
  * Memory is allocated at the start. What an iteration leaves in a tensor of life "iteration" is
  * not needed: its memory goes back to the driver. A tensor of life "recomputed" is kept, but
- * after a pressure event its memory goes back between two iterations, and the next iteration is a
- * small one: it does what "small" says. A trainer recomputes activations so, a diffusion
+ * after a pressure event its memory goes back between two iterations, and the next iteration is
+ * a small one: it does what "small" says. A trainer recomputes activations so, a diffusion
  * pipeline makes smaller batches.
  */
 #include "apps/phases.h"
@@ -39,9 +39,9 @@
 
 /*
  * A stream of CUDA takes a bounded number of launches, and one on top waits. Assumption: 1024;
- * NVIDIA does not document the number, and it was not measured. Here the host looks after each half of them, and waits for
- * those before that half: 512 to 1024 are ahead of the GPU. A burst counts as one: the host
- * engine paces its kernels itself.
+ * NVIDIA does not document the number, and it was not measured. Here the host looks after each
+ * half of them, and waits for those before that half: 512 to 1024 are ahead of the GPU. A burst
+ * counts as one: the host engine paces its kernels itself.
  */
 #define HALF_CHANNEL 512
 
@@ -144,8 +144,8 @@ static int phases_make_room(struct phases *phases)
 }
 
 /*
- * Launch a phase, once. Blocking if it has host work, or the channel is full. 0, -EIO, -EINTR or
- * -ENOMEM.
+ * Launch a phase, once. Blocking if it has host work, or the channel is full. 0, -EIO, -EINTR
+ * or -ENOMEM.
  */
 static int phases_launch(struct phases *phases, const struct phases_work *work)
 {
@@ -235,8 +235,8 @@ static int phases_iterate(struct phases *phases)
 }
 
 /*
- * Blocking: one iteration for a user who asked at @arrival_ns. Its record says "dropped" until it
- * ends, as the run may end first.
+ * Blocking: one iteration for a user who asked at @arrival_ns. Its record says "dropped" until
+ * it ends, as the run may end first.
  */
 static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 {

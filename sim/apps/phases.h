@@ -99,9 +99,9 @@ struct phases_program {
 };
 
 /*
- * Read the declaration. Returns a new program, which the caller frees. NULL: *@ret_key is the key
- * that is wrong, "tensors" or "phases", and @wrong says what and where; with a @ret_key of NULL
- * there is no memory.
+ * Read the declaration. Returns a new program, which the caller frees. NULL: *@ret_key is the
+ * key that is wrong, "tensors" or "phases", and @wrong says what and where; with a @ret_key of
+ * NULL there is no memory.
  */
 struct phases_program *phases_program_read(const struct cfg_phases *cfg, const char **ret_key,
 					   char wrong[PHASES_WRONG_MAX]);

@@ -12,9 +12,9 @@
 /* What becomes of the daemon's reads and writes. All calls get @data; calls return -errno. */
 struct gvmd_world {
 	/*
-	 * Read @file (a control file, or GVMD_REPORT) of container @index into @text, as a string.
-	 * Returns its length. -ENOENT: there is no such file now. -EAGAIN: it would take a wait,
-	 * without @wait.
+	 * Read @file (a control file, or GVMD_REPORT) of container @index into @text, as a
+	 * string. Returns its length. -ENOENT: there is no such file now. -EAGAIN: it would
+	 * take a wait, without @wait.
 	 */
 	int (*read)(void *data, u32 index, const char *file, char *text, size_t size,
 		    bool wait);

@@ -14,8 +14,8 @@
  *                                   32 to 160     the limit; it runs or is stopped as before
  *                                   > 160         the limit, and it is stopped
  *
- * Two bounds with a gap between them are a hysteresis, and an action comes 3 s after the last one
- * at the earliest: each change of the limit may move gigabytes over the link.
+ * Two bounds with a gap between them are a hysteresis, and an action comes 3 s after the last
+ * one at the earliest: each change of the limit may move gigabytes over the link.
  *
  * With the driver of GVM this is GVM-DYN, with that of Ghost it is GhostFT: one daemon.
  *

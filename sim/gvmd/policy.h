@@ -87,8 +87,8 @@ struct gvmd_write {
 	char file[GVMD_NAME_MAX];
 	char text[GVMD_TEXT_MAX];
 	/*
-	 * Do not wait for reclaim: a lowered limit holds at once, listeners of the container get
-	 * a pressure event, and what is above leaves when the container next needs memory.
+	 * Do not wait for reclaim: a lowered limit holds at once, listeners of the container
+	 * get a pressure event, and what is above leaves when the container next needs memory.
 	 */
 	bool no_wait;
 };
@@ -144,9 +144,9 @@ struct gvmd_policy {
 	size_t bytes; /* of the state: settings, then what the policy remembers, zero at first */
 	u64 period_ns; /* between two steps; the setting "period" overrides it */
 	/*
-	 * Check how settings relate and prepare the state for steps every @period_ns. Returns 0, or
-	 * a negative errno with a reason in @why that begins with the key: "upper: is below lower".
-	 * close() is called after a failure, too. NULL: nothing to do.
+	 * Check how settings relate and prepare the state for steps every @period_ns. Returns
+	 * 0, or a negative errno with a reason in @why that begins with the key: "upper: is
+	 * below lower". close() is called after a failure, too. NULL: nothing to do.
 	 */
 	int (*open)(void *state, u64 period_ns, char why[GVMD_WHY_MAX]);
 	/*
@@ -159,7 +159,8 @@ struct gvmd_policy {
 		     char why[GVMD_WHY_MAX]);
 	/*
 	 * Look at the containers and ask for writes. Returns 0. A negative errno stops the
-	 * policy: no write of this step is applied, and all files get back what they had before.
+	 * policy: no write of this step is applied, and all files get back what they had
+	 * before.
 	 */
 	int (*step)(void *state, struct gvmd_step *step);
 	/* Free what open() and step() allocated. NULL: nothing. */

@@ -3,9 +3,9 @@
  * timeshare: the scheduler of GVT-g, from outside of the driver
  * =============================================================
  *
- * GVT-g (Intel's mediated pass-through) gives a GPU to one virtual machine at a time, the render
- * owner. Its scheduler is a round robin with budgets. Here the owner is the one container that is
- * not frozen:
+ * GVT-g (Intel's mediated pass-through) gives a GPU to one virtual machine at a time, the
+ * render owner. Its scheduler is a round robin with budgets. Here the owner is the one
+ * container that is not frozen:
  *
  *     slice     |  1  |  2  |  3  |  4  |  5  |  6  |      10 to 100 ms each: "period"
  *     owner     | vllm| sd  | vllm| sd  | vllm|  -  |
@@ -18,8 +18,8 @@
  * become negative, and what is left of it is kept. Every "stages" balances all budgets begin
  * anew.
  *
- * The sum of weights counts each container that "weights" names, also while it does not run: the
- * cap of the others does not depend on it. A container without a weight has 1.
+ * The sum of weights counts each container that "weights" names, also while it does not run:
+ * the cap of the others does not depend on it. A container without a weight has 1.
  *
  *
  * How it differs from GVT-g (Intel's design document; i915's gvt/sched_policy.c in Linux)
