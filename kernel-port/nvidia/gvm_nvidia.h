@@ -63,7 +63,10 @@ static inline struct gvm_nvidia_space *gvm_nvidia_space(struct gvm_uvm_space *uv
 	return container_of(uvm, struct gvm_nvidia_space, uvm);
 }
 
-/* gvm_nvidia_books.c. init: 0 or -ENOMEM. destroy: warns of what is still charged. */
+/*
+ * gvm_nvidia_books.c: make and free the books of a GPU. init returns 0 or -ENOMEM. destroy warns
+ * if a chunk is still charged.
+ */
 int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu);
 void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu);
 

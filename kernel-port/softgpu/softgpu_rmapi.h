@@ -24,7 +24,7 @@ struct softgpu_rmapi_control {
 	__u32 status; /* out: NV_STATUS */
 };
 
-/* Of a client: what is the parent of an object? That of a channel is its TSG. */
+/* A control call of a client: the parent of an object. The parent of a channel is its TSG. */
 #define SOFTGPU_CLIENT_GET_HANDLE_INFO 0xd02u
 #define SOFTGPU_HANDLE_INFO_PARENT     1u
 struct softgpu_handle_info {

@@ -5,7 +5,7 @@
  * A full block of a prompt has a key, which stands for its tokens and all tokens before them.
  * Requests with the same key use one block: it counts its users. A block that has no user any
  * more is free, and keeps its key until it is handed out for something else. So free blocks are
- * a cache, whose order is that of the pool's queue: least recently freed first.
+ * a cache. The pool's queue is its order: the block that was freed first is handed out first.
  *
  *     key -> bucket -> block -> next block of the bucket
  *

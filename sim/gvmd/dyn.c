@@ -17,7 +17,8 @@
  * Two bounds with a gap between them are a hysteresis, and an action comes 3 s after the last
  * one at the earliest: each change of the limit may move gigabytes over the link.
  *
- * With the driver of GVM this is GVM-DYN, with that of Ghost it is GhostFT: one daemon.
+ * The GVM paper calls this daemon GVM-DYN. The Ghost paper runs it over its own driver and calls
+ * it GhostFT.
  *
  *
  * How it differs from the papers (GVM 7.2 and 7.4, Ghost 6.3 and 6.4)

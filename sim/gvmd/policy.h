@@ -87,8 +87,9 @@ struct gvmd_write {
 	char file[GVMD_NAME_MAX];
 	char text[GVMD_TEXT_MAX];
 	/*
-	 * Do not wait for reclaim: a lowered limit holds at once, listeners of the container
-	 * get a pressure event, and what is above leaves when the container next needs memory.
+	 * Do not wait for reclaim. A lowered limit holds at once, and listeners of the
+	 * container get a pressure event. Chunks above the limit are evicted when the
+	 * container next allocates.
 	 */
 	bool no_wait;
 };

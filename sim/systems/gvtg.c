@@ -36,8 +36,8 @@
  * How it differs from GVT-g
  *
  *   1. One engine, and one workload scheduler.
- *   2. i915's types are low and high megabytes of the global address space and fences of a
- *      certain GPU; here they are parts of whatever GPU it is.
+ *   2. A type of i915 is a number of megabytes of the global address space and of fences, for
+ *      one model of GPU. Here a type is a fraction of the simulated GPU's memory.
  *   3. The host has no work of its own on the GPU: its priority over guests, with preemption at
  *      a 3D primitive, is not modelled.
  *   4. Traps cost the container time, but no CPU that others would miss.

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The LLM scheduler: hand-worked schedules, step by step, and invariants under random load.
+ * The LLM scheduler: hand-worked schedules, step by step.
  *
  * A schedule is written down as one line a step: "prefill+decode/sequences" and then the tokens
  * that each running request is computing, in order of admission.
  */
-#include "apps/llm_scheduler.h"
-#include "runner.h"
+#include "llm_scheduler_fixture.h"
 
 #include <stdio.h>
-
-#define REQUESTS_MAX 64
-
-static struct llm_scheduler scheduler;
-static struct llm_request requests[REQUESTS_MAX];
-
-static void start(u32 blocks, u32 block_tokens, u32 budget, u32 sequences, u32 model_len)
-{
-	struct llm_scheduler_config config = {
-		.block_count = blocks + 1, /* and the null block */
-		.block_tokens = block_tokens,
-		.max_batched_tokens = budget,
-		.max_sequences = sequences,
-		.max_model_len = model_len,
-	};
-
-	ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
-}
 
 static struct llm_request *add(u32 index, u32 prompt, u32 target)
 {
@@ -102,7 +83,7 @@ START_TEST(a_long_prompt_is_computed_in_chunks)
 {
 	struct llm_step step;
 
-	start(16, 4, 4, 4, 64);
+	start_scheduler(16, 4, 4, 4, 64);
 	add(0, 10, 2);
 	step = expect_step("4+0/1: A4");
 	expect_emitted("");
@@ -130,7 +111,7 @@ END_TEST
  */
 START_TEST(decodes_come_first_and_prompts_share_the_rest)
 {
-	start(32, 4, 8, 4, 64);
+	start_scheduler(32, 4, 8, 4, 64);
 	add(0, 3, 5);
 	expect_step("3+0/1: A3");
 	add(1, 12, 2);
@@ -151,7 +132,7 @@ END_TEST
 /* If the budget is used up, a running request is left out of the step and keeps its place. */
 START_TEST(the_end_of_the_budget_leaves_running_requests_out)
 {
-	start(32, 4, 4, 4, 64);
+	start_scheduler(32, 4, 4, 4, 64);
 	add(0, 2, 9);
 	add(1, 1, 9);
 	add(2, 7, 9);
@@ -170,7 +151,7 @@ END_TEST
 /* Nobody overtakes: D would fit into a block, C in front of it does not. */
 START_TEST(waiting_requests_are_first_come_first_served)
 {
-	start(4, 4, 64, 4, 64);
+	start_scheduler(4, 4, 64, 4, 64);
 	add(0, 4, 2);
 	add(1, 5, 2);
 	add(2, 8, 2);
@@ -186,7 +167,7 @@ END_TEST
 
 START_TEST(no_more_than_max_sequences_run)
 {
-	start(16, 4, 64, 2, 64);
+	start_scheduler(16, 4, 64, 2, 64);
 	add(0, 1, 1);
 	add(1, 1, 2);
 	add(2, 1, 1);
@@ -206,7 +187,7 @@ START_TEST(the_last_request_is_preempted_and_computed_again)
 {
 	struct llm_step step;
 
-	start(3, 2, 16, 4, 6);
+	start_scheduler(3, 2, 16, 4, 6);
 	add(0, 2, 4);
 	add(1, 2, 2);
 	add(2, 2, 2);
@@ -240,7 +221,7 @@ END_TEST
  */
 START_TEST(a_step_that_preempts_admits_nobody)
 {
-	start(4, 2, 16, 4, 8);
+	start_scheduler(4, 2, 16, 4, 8);
 	add(0, 2, 3);
 	add(1, 6, 2);
 	expect_step("8+0/2: A2 B6");
@@ -260,7 +241,7 @@ START_TEST(requests_that_never_fit_are_rejected)
 {
 	struct llm_request request = { .prompt_tokens = 10, .target_tokens = 4 };
 
-	start(3, 4, 16, 4, 20);
+	start_scheduler(3, 4, 16, 4, 20);
 	add(0, 4, 8);
 	add(1, 9, 4);
 	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), -EINVAL);
@@ -269,7 +250,7 @@ START_TEST(requests_that_never_fit_are_rejected)
 	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), -EINVAL);
 	llm_scheduler_destroy(&scheduler);
 	/* An answer is cut at the model's length before it needs more blocks. */
-	start(3, 4, 16, 4, 13);
+	start_scheduler(3, 4, 16, 4, 13);
 	request.prompt_tokens = 10;
 	ck_assert_int_eq(llm_scheduler_add(&scheduler, &request), 0);
 	llm_scheduler_destroy(&scheduler);
@@ -278,7 +259,7 @@ END_TEST
 
 START_TEST(an_answer_ends_at_the_models_length)
 {
-	start(16, 4, 16, 4, 6);
+	start_scheduler(16, 4, 16, 4, 6);
 	add(0, 4, 100);
 	expect_step("4+0/1: A4");
 	expect_step("0+1/1: A1");
@@ -301,7 +282,7 @@ START_TEST(blocks_are_reused_least_recently_freed_first)
 {
 	struct llm_request *c, *d;
 
-	start(8, 2, 64, 8, 64);
+	start_scheduler(8, 2, 64, 8, 64);
 	add(0, 5, 1);
 	add(1, 3, 2);
 	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
@@ -366,7 +347,7 @@ START_TEST(masks_follow_the_blocks_in_use)
 	struct kv_pool *pool = &scheduler.pool;
 	struct llm_request *b;
 
-	start(130, 1, 1024, 8, 256);
+	start_scheduler(130, 1, 1024, 8, 256);
 	ck_assert_uint_eq(pool->group_count, 3);
 	add(0, 2, 1);
 	b = add(1, 2, 3);
@@ -566,7 +547,7 @@ END_TEST
 
 START_TEST(aborted_requests_leave_no_trace)
 {
-	start(3, 4, 16, 2, 64);
+	start_scheduler(3, 4, 16, 2, 64);
 	add(0, 4, 4);
 	add(1, 4, 4);
 	add(2, 4, 4);
@@ -609,203 +590,6 @@ START_TEST(running_out_of_memory_at_the_start_is_an_error)
 }
 END_TEST
 
-/* Random load. xorshift64: the same numbers everywhere. */
-static u64 seed;
-
-static u32 dice(u32 sides)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (u32)(seed % sides);
-}
-
-/*
- * Every block is free or has owners, one unless it is shared; masks and bits agree with who owns
- * what.
- */
-static void check_pool(void)
-{
-	struct kv_pool *pool = &scheduler.pool;
-	u8 owners[256] = { 0 }, queued[256] = { 0 };
-	u32 i, n, block, own;
-
-	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
-	for (block = pool->queue_next[0]; block; block = pool->queue_next[block])
-		queued[block]++;
-	for (i = 0; i < REQUESTS_MAX; i++) {
-		const struct kv_blocks *blocks = &requests[i].blocks;
-
-		own = blocks->newest;
-		GVM_ASSERT(requests[i].state == LLM_RUNNING || !blocks->count);
-		for (n = blocks->count; n--;) {
-			block = n < blocks->shared_count ? blocks->shared[n] : own;
-			if (block == own)
-				own = pool->previous[own];
-			owners[block]++;
-			GVM_ASSERT(pool->used[block / 64] & 1ull << block % 64);
-			GVM_ASSERT(pool->masks[block / 64] & 1u << block % 64 / 2);
-		}
-	}
-	GVM_ASSERT(queued[0] + owners[0] == 0);
-	for (block = 1; block < pool->block_count; block++) {
-		GVM_ASSERT(queued[block] == !owners[block]);
-		GVM_ASSERT(owners[block] == (scheduler.config.prefix_caching ?
-						     pool->prefix.users[block] :
-						     !queued[block]));
-	}
-	for (u32 group = 0; group < pool->group_count; group++)
-		GVM_ASSERT((pool->present[group / 64] >> group % 64 & 1) ==
-			   (pool->masks[group] != 0));
-}
-
-/* No bit without a block. Slow, so only where the pool should be empty. */
-static void check_pool_empty(void)
-{
-	u32 group;
-
-	GVM_ASSERT(scheduler.pool.free_count == kv_pool_capacity(&scheduler.pool));
-	for (group = 0; group < scheduler.pool.group_count; group++)
-		GVM_ASSERT(!scheduler.pool.masks[group] && !scheduler.pool.used[group]);
-}
-
-/* The step is within its bounds, and what it says is the sum over its requests. */
-static void check_step(const struct llm_step *step)
-{
-	const struct llm_scheduler_config *config = &scheduler.config;
-	u32 sequences = 0;
-	u32 tokens = 0;
-	u32 i;
-
-	for (i = 0; i < scheduler.running_count; i++) {
-		const struct llm_request *request = scheduler.running[i];
-		u64 room = (u64)request->blocks.count * config->block_tokens;
-
-		tokens += request->scheduled;
-		sequences += request->scheduled != 0;
-		GVM_ASSERT(room >= (u64)request->computed + request->scheduled);
-		GVM_ASSERT(room <
-			   (u64)request->computed + request->scheduled + config->block_tokens);
-	}
-	GVM_ASSERT(tokens == step->prefill_tokens + step->decode_tokens);
-	GVM_ASSERT(sequences == step->sequences && sequences);
-	GVM_ASSERT(tokens <= config->max_batched_tokens);
-	GVM_ASSERT(scheduler.running_count <= config->max_sequences);
-}
-
-/* What a request has to generate: its target, or up to the model's length. */
-static u32 fair_share(const struct llm_request *request)
-{
-	u32 room = max(1u, scheduler.config.max_model_len - request->prompt_tokens);
-
-	return min(request->target_tokens, room);
-}
-
-/* Fill free places with new requests now and then. */
-static void random_arrivals(u32 *open)
-{
-	u32 i;
-
-	for (i = 0; i < REQUESTS_MAX; i++) {
-		struct llm_request *request = &requests[i];
-
-		if (request->state == LLM_WAITING || request->state == LLM_RUNNING || dice(20))
-			continue;
-		*request = (struct llm_request){ .prompt_tokens = 1 + dice(80),
-						 .target_tokens = 1 + dice(60) };
-		/* Two families of prompts that begin alike. */
-		request->keys = keys[i];
-		request->blocks.shared = shared[i];
-		if (scheduler.config.prefix_caching)
-			request->key_count =
-				request->prompt_tokens / scheduler.config.block_tokens;
-		for (u32 n = 0, family = dice(2); n < request->key_count; n++)
-			keys[i][n] = (n * 2 + family + 1) * 0x9e3779b97f4a7c15ull;
-		if (!llm_scheduler_add(&scheduler, request))
-			++*open;
-	}
-}
-
-static u32 random_step(void)
-{
-	struct llm_step step;
-	u32 finished = 0;
-	u32 i;
-
-	llm_scheduler_schedule(&scheduler, &step);
-	check_step(&step);
-	check_pool();
-	llm_scheduler_complete(&scheduler);
-	check_pool();
-	for (i = 0; i < scheduler.emitted_count; i++) {
-		const struct llm_request *request = scheduler.emitted[i];
-
-		if (request->state != LLM_FINISHED)
-			continue;
-		finished++;
-		GVM_ASSERT(request->generated == fair_share(request));
-		GVM_ASSERT(request->computed ==
-			   request->prompt_tokens + request->generated - 1);
-	}
-	return finished;
-}
-
-static void random_abort(u32 *open)
-{
-	struct llm_request *victim = &requests[dice(REQUESTS_MAX)];
-
-	if (victim->state != LLM_WAITING && victim->state != LLM_RUNNING)
-		return;
-	llm_scheduler_abort(&scheduler, victim);
-	--*open;
-}
-
-static void random_world(bool caching)
-{
-	struct llm_scheduler_config config;
-	u32 open = 0;
-	u32 steps;
-
-	memset(requests, 0, sizeof(requests));
-	start(8 + dice(120), 1 + dice(16), 8 + dice(56), 1 + dice(8), 32 + dice(96));
-	if (caching) {
-		config = scheduler.config;
-		config.prefix_caching = true;
-		llm_scheduler_destroy(&scheduler);
-		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
-	}
-	for (steps = 0; steps < 400; steps++) {
-		random_arrivals(&open);
-		if (!dice(50))
-			random_abort(&open);
-		if (open)
-			open -= random_step();
-	}
-	for (steps = 0; open; steps++) {
-		GVM_ASSERT(steps < 1000000);
-		open -= random_step();
-	}
-	GVM_ASSERT(!llm_scheduler_busy(&scheduler));
-	check_pool_empty();
-	llm_scheduler_destroy(&scheduler);
-}
-
-START_TEST(no_block_is_lost_and_everybody_finishes_under_random_load)
-{
-	const char *text = getenv("TEST_SEED");
-	u64 preemptions = 0;
-	u32 round;
-
-	seed = text ? strtoull(text, NULL, 0) : 20240607;
-	printf("TEST_SEED=%llu\n", seed);
-	for (round = 0; round < 200; round++) {
-		random_world(round & 1);
-		preemptions += scheduler.preemptions;
-	}
-	ck_assert_uint_gt(preemptions, 1000); /* or it was no load */
-}
-END_TEST
-
 TEST_MAIN("llm_scheduler", a_long_prompt_is_computed_in_chunks,
 	  decodes_come_first_and_prompts_share_the_rest,
 	  the_end_of_the_budget_leaves_running_requests_out,
@@ -819,5 +603,4 @@ TEST_MAIN("llm_scheduler", a_long_prompt_is_computed_in_chunks,
 	  a_preempted_request_finds_what_is_left_of_its_prompt,
 	  a_group_that_is_given_back_is_forgotten,
 	  idle_groups_are_parked_and_come_back_one_by_one, chunks_of_a_group_are_rounded_up,
-	  aborted_requests_leave_no_trace, running_out_of_memory_at_the_start_is_an_error,
-	  no_block_is_lost_and_everybody_finishes_under_random_load)
+	  aborted_requests_leave_no_trace, running_out_of_memory_at_the_start_is_an_error)

@@ -40,7 +40,10 @@ START_TEST(recorded_arrivals_without_a_rate_stay)
 }
 END_TEST
 
-/* Mean and deviation of the gaps within 1.5 % of what is asked for: four standard errors. */
+/*
+ * The mean and the deviation of the gaps are within 1.5 % of the requested ones. That is four
+ * standard errors.
+ */
 static const struct {
 	enum trace_arrivals arrivals;
 	u32 cv_ppm;
