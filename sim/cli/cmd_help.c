@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/guess.h"
 #include "config/json_schema.h"
 #include "config/message.h"
 #include "config/schema.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "machine/machine.h"
 
 #define TEXT_MAX 512
@@ -44,17 +44,17 @@ static void print_key(const struct cfg_key *key)
 /* Print the keys with @part in their paths; NULL: all. */
 static int print_keys(const struct cfg_schema *schema, const char *part, struct sim_error *err)
 {
-	struct cfg_guess guess;
+	struct guess guess;
 	bool any = false;
 
-	cfg_guess_begin(&guess, part ? part : "");
+	guess_begin(&guess, part ? part : "");
 	cfg_schema_for_each(schema, key)
 	{
 		/* Further GPUs have the keys of "gpu". */
 		if (!strncmp(key->path, "gpus.", strlen("gpus.")) && !part)
 			continue;
-		cfg_guess_offer(&guess, key->path);
-		cfg_guess_offer(&guess, cfg_key_leaf(key));
+		guess_offer(&guess, key->path);
+		guess_offer(&guess, cfg_key_leaf(key));
 		if (part && !strstr(key->path, part))
 			continue;
 		print_key(key);
@@ -94,6 +94,16 @@ static int run(int argc, char **argv, struct sim_error *err)
 	if (line.help)
 		return command_print_help(&command_help, err);
 	topic = line.operand_count ? line.operands[0] : "";
+	if (line.operand_count && strcmp(topic, "keys") && strcmp(topic, "schema")) {
+		struct guess guess;
+
+		guess_begin(&guess, topic);
+		guess_offer_list(&guess, "keys, schema");
+		if (*guess.name)
+			return command_mistake(&command_help, err,
+					       "'%s' is no topic, did you mean '%s'?", topic,
+					       guess.name);
+	}
 	if (line.operand_count > 2 ||
 	    (strcmp(topic, "keys") && (strcmp(topic, "schema") || line.operand_count > 1)))
 		return command_mistake(&command_help, err, "'%s' is no topic, allowed are %s",

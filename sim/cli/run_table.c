@@ -161,6 +161,16 @@ static const char *gpu_words(const struct cfg_gpu *gpu)
 	return *gpu->profile ? gpu->profile : "a GPU of its own description";
 }
 
+/* The profile's gpu.memory leaves out the driver's own memory. A scenario may leave out more. */
+static void print_memory(const char *name, const struct cfg_gpu *gpu)
+{
+	char all[TABLE_CELL_MAX], usable[TABLE_CELL_MAX];
+
+	summary_format_bytes(gpu->memory_total, all, sizeof(all));
+	summary_format_bytes(gpu->memory, usable, sizeof(usable));
+	printf("%s: containers can use %s of %s\n", name, usable, all);
+}
+
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const char *folder, struct sim_error *err)
 {
@@ -177,9 +187,8 @@ int run_table_print(const struct summary *summary, const struct config *config,
 	print_gpu_times(summary);
 	print_ignored(summary);
 	for (size_t i = 0; i < summary->gpu_count; i++)
-		printf("%s: %.1f MiB are the driver's own, in no container's memory\n",
-		       config->gpu_count ? summary->gpus[i].name : "each GPU",
-		       (double)summary->gpus[i].reserved / (1 << 20));
+		print_memory(config->gpu_count ? summary->gpus[i].name : "each GPU",
+			     i ? &config->gpus[i - 1] : &config->gpu);
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
 	       summary->wall_seconds);
 	if (summary->speedup.known)

@@ -52,7 +52,7 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	status = cfg_load_value(load, key, setting, &value);
 	if (status || !*value.text)
 		return status;
-	if (!cfg_find_file(load, key, value.text, file, &name)) {
+	if (!cfg_find_file(load, key, setting, value.text, file, &name)) {
 		list_models(known, sizeof(known));
 		cfg_describe_names(value.text, *known ? known : "none of gvmsim was found",
 				   right, sizeof(right));

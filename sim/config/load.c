@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/guess.h"
+#include "engine/guess.h"
 #include "config/message.h"
 #include "config/paths.h"
 #include "config/steps.h"
@@ -23,7 +23,7 @@ static int find_scenario(struct cfg_load *load, const char *name)
 	const char *const endings[] = { "", ".json" };
 	struct sim_error ignored = { 0 };
 	char folders[512] = "the current folder";
-	struct cfg_guess guess;
+	struct guess guess;
 	char known[512];
 
 	snprintf(load->file, sizeof(load->file), "%s", name);
@@ -42,8 +42,8 @@ static int find_scenario(struct cfg_load *load, const char *name)
 		return cfg_error(load->err, name, "", "is a folder, allowed: a scenario file");
 	cfg_path_list_data("scenarios", folders, sizeof(folders));
 	config_list_scenarios(known, sizeof(known));
-	cfg_guess_begin(&guess, name);
-	cfg_guess_offer_list(&guess, known);
+	guess_begin(&guess, name);
+	guess_offer_list(&guess, known);
 	if (*guess.name)
 		return cfg_error(load->err, name, "", "no such scenario, did you mean \"%s\"?",
 				 guess.name);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "config/config.h"
-#include "config/guess.h"
+#include "engine/guess.h"
 #include "engine/error.h"
 #include "config/units.h"
 
@@ -175,13 +175,13 @@ const char *cfg_type_unit(enum cfg_type type)
 }
 
 /* Offer @known and each branch that leads to it. */
-static void guess_key(struct cfg_guess *guess, const char *known)
+static void guess_key(struct guess *guess, const char *known)
 {
 	for (size_t end = strcspn(known, ".");; end += 1 + strcspn(known + end + 1, ".")) {
 		char name[CFG_PATH_MAX];
 
 		snprintf(name, sizeof(name), "%.*s", (int)end, known);
-		cfg_guess_offer(guess, name);
+		guess_offer(guess, name);
 		if (!known[end])
 			return;
 	}
@@ -308,7 +308,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 {
 	size_t known = known_length(schema, path, app);
 	const char *unknown = path + known + (known ? 1 : 0);
-	struct cfg_guess guess;
+	struct guess guess;
 	char parent[CFG_PATH_MAX];
 	char known_key[2 * CFG_PATH_MAX];
 
@@ -318,7 +318,7 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			return;
 		}
 	}
-	cfg_guess_begin(&guess, unknown);
+	guess_begin(&guess, unknown);
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);
 	cfg_schema_for_each(schema, key)
 	{
@@ -340,10 +340,10 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 
 void cfg_describe_names(const char *unknown, const char *known, char *text, size_t size)
 {
-	struct cfg_guess guess;
+	struct guess guess;
 
-	cfg_guess_begin(&guess, unknown);
-	cfg_guess_offer_list(&guess, known);
+	guess_begin(&guess, unknown);
+	guess_offer_list(&guess, known);
 	if (*guess.name)
 		snprintf(text, size, "did you mean \"%s\"?", guess.name);
 	else

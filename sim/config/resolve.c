@@ -18,6 +18,7 @@
 #include "config/hash.h"
 #include "config/message.h"
 #include "config/paths.h"
+#include "config/units.h"
 
 #define POLICY_KEY "policy.file"
 
@@ -63,6 +64,16 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return status;
 }
 
+/* The value of a control file: a number where it is one, or a text such as "max" or "2000us". */
+static json_t *control_json(const char *text)
+{
+	u64 number;
+
+	if (!units_parse_integer(text, &number) && number <= INT64_MAX)
+		return json_integer((json_int_t)number);
+	return json_string(text);
+}
+
 /*
  * Dump a container. Leaves out control files that are not written and a "gpu" that is not set.
  */
@@ -81,7 +92,7 @@ static int dump_container(const struct cfg_schema *schema, json_t *containers,
 
 		if (*control->text)
 			status = json_object_set_new(object, control->file,
-						     json_string(control->text));
+						     control_json(control->text));
 	}
 	return status;
 }
@@ -97,6 +108,8 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!json_string_length(json_object_get(object, kinds[i])))
 			json_object_del(object, kinds[i]);
+	if (*event->value)
+		json_object_set_new(object, "value", control_json(event->value));
 	if (!event->exit)
 		json_object_del(object, "exit");
 	if (!event->load)
@@ -198,7 +211,21 @@ static int name_file(struct cfg_load *load, const struct cfg_container *containe
 	return sim_runtime_error(load->err, "out of memory");
 }
 
-bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const char *name,
+/*
+ * The folder @index in which relative names of @setting begin: of --set the current one, then of all
+ * the scenario's. @setting may be NULL. False: there are no more.
+ */
+static bool base_folder(const struct cfg_load *load, const struct cfg_setting *setting,
+			size_t index, char ret_folder[PATH_MAX])
+{
+	if (setting && setting->source.layer == CFG_LAYER_SET && index-- == 0)
+		return cfg_path_folder("./", ret_folder, PATH_MAX);
+	snprintf(ret_folder, PATH_MAX, "%s", load->folder);
+	return index == 0;
+}
+
+bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key,
+		   const struct cfg_setting *setting, const char *name,
 		   char ret_file[CFG_TEXT_MAX], const char **ret_name)
 {
 	bool model = key->type == CFG_TYPE_MODEL, policy = key->type == CFG_TYPE_POLICY;
@@ -207,16 +234,20 @@ bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const
 	size_t ends = model || policy ? 2 : 1;
 	struct sim_error ignored = { 0 };
 	char file[CFG_TEXT_MAX];
+	char folder[PATH_MAX];
 	char beside[PATH_MAX];
 
-	for (size_t i = 0; i < ends; i++) {
-		if (snprintf(file, sizeof(file), "%s%s", name, inside[i]) >= CFG_TEXT_MAX)
-			return false;
-		*ret_name = ret_file;
-		if (cfg_path_join(load->folder, file, beside, sizeof(beside)) &&
-		    cfg_path_is_file(beside) &&
-		    cfg_path_join("/", beside, ret_file, CFG_TEXT_MAX))
-			return true;
+	if (strlen(name) + strlen(inside[1]) >= CFG_TEXT_MAX)
+		return false;
+	*ret_name = ret_file;
+	for (size_t at = 0; base_folder(load, setting, at, folder); at++) {
+		for (size_t i = 0; i < ends; i++) {
+			snprintf(file, sizeof(file), "%s%s", name, inside[i]);
+			if (cfg_path_join(folder, file, beside, sizeof(beside)) &&
+			    cfg_path_is_file(beside) &&
+			    cfg_path_join("/", beside, ret_file, CFG_TEXT_MAX))
+				return true;
+		}
 	}
 	for (size_t i = 0; i < ends; i++) {
 		snprintf(file, sizeof(file), "%s%s", name, inside[i]);
@@ -229,6 +260,25 @@ bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key, const
 	return false;
 }
 
+/* Report that there is no trace @name, which the setting at @path names. */
+static int reject_trace(struct cfg_load *load, const struct cfg_setting *setting,
+			const char *path, const char *name)
+{
+	char folders[2 * PATH_MAX] = "";
+	char folder[PATH_MAX];
+	char named[PATH_MAX];
+
+	for (size_t at = 0; base_folder(load, setting, at, folder); at++) {
+		if (cfg_path_join(folder, name, named, sizeof(named)) &&
+		    cfg_path_is_folder(named))
+			return cfg_reject(load, path, "\"%s\" is a folder, allowed: a file",
+					  name);
+		cfg_append(folders, sizeof(folders), "%s%s", *folders ? ", " : "", folder);
+	}
+	cfg_path_list_data("traces", folders, sizeof(folders));
+	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);
+}
+
 /*
  * Find the trace or the model that @key of @container names, and add the content of a trace to
  * the hash. The numbers of a model are in the hash already. The container gets the absolute
@@ -238,18 +288,15 @@ static int resolve_file(struct cfg_load *load, struct cfg_container *container,
 			const struct cfg_key *key, XXH3_state_t *state)
 {
 	const char *name = file_name(container, key);
+	const struct cfg_setting *setting;
 	const char *found_name;
 	char file[CFG_TEXT_MAX];
 	char path[CFG_PATH_MAX];
-	char folders[512] = "";
 
-	if (!cfg_find_file(load, key, name, file, &found_name)) {
-		cfg_key_path(key, container->name, path, sizeof(path));
-		cfg_append(folders, sizeof(folders), "%s", load->folder);
-		cfg_path_list_data("traces", folders, sizeof(folders));
-		return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name,
-				  folders);
-	}
+	cfg_key_path(key, container->name, path, sizeof(path));
+	setting = cfg_settings_find(&load->settings, path);
+	if (!cfg_find_file(load, key, setting, name, file, &found_name))
+		return reject_trace(load, setting, path, name);
 	if (name_file(load, container, key, found_name))
 		return -SIM_EXIT_RUNTIME;
 	snprintf(file_name(container, key), key->size, "%s", file);
@@ -311,7 +358,8 @@ static int resolve_policy(struct cfg_load *load, XXH3_state_t *state)
 
 	if (!*config->policy)
 		return 0;
-	if (!cfg_find_file(load, key, config->policy, file, &name)) {
+	if (!cfg_find_file(load, key, cfg_settings_find(&load->settings, POLICY_KEY),
+			   config->policy, file, &name)) {
 		if (!config_find_data("scenarios", "policies", folder, sizeof(folder),
 				      &ignored))
 			cfg_path_list_json(folder, known, sizeof(known));
@@ -346,7 +394,8 @@ int cfg_resolve(struct cfg_load *load)
 		status = name_policy(load, "");
 	if (!status) {
 		/* Sorted, so that the order of keys in the files does not change the hash. */
-		text = json_dumps(config->resolved, JSON_COMPACT | JSON_SORT_KEYS);
+		text = json_dumps(config->resolved,
+				  JSON_COMPACT | JSON_SORT_KEYS | CFG_JSON_PRECISION);
 		if (!text)
 			status = sim_runtime_error(load->err, "out of memory");
 	}

@@ -25,9 +25,9 @@ struct unit {
 #define EXPONENT_MAX 99
 
 static const struct unit size_units[] = {
-	{ "", 1 },	     { "B", 1 },	 { "K", 1u << 10 },   { "KB", 1u << 10 },
-	{ "KiB", 1u << 10 }, { "M", 1u << 20 },	 { "MB", 1u << 20 },  { "MiB", 1u << 20 },
-	{ "G", 1u << 30 },   { "GB", 1u << 30 }, { "GiB", 1u << 30 }, { NULL, 0 },
+	{ "", 1 },	   { "B", 1 },		{ "K", 1u << 10 },    { "KiB", 1u << 10 },
+	{ "KB", 1000 },	   { "M", 1u << 20 },	{ "MiB", 1u << 20 },  { "MB", 1000000 },
+	{ "G", 1u << 30 }, { "GiB", 1u << 30 }, { "GB", 1000000000 }, { NULL, 0 },
 };
 
 /* The largest first. The formatter takes the first unit that is not larger than the value. */
@@ -110,8 +110,12 @@ static enum units_status decimal_parse(const char *text, struct decimal *ret_num
 	return UNITS_OK;
 }
 
-/* Compute @number * @scale, exactly or not at all. */
-static enum units_status decimal_scale(const struct decimal *number, u64 scale, u64 *ret_value)
+/*
+ * Compute @number * @scale, exactly or not at all. With @round_down, the fraction of a base unit
+ * is dropped, if there is a whole one beside it.
+ */
+static enum units_status decimal_scale(const struct decimal *number, u64 scale, bool round_down,
+				       u64 *ret_value)
 {
 	units_wide value = (units_wide)number->digits * scale;
 	int exponent = number->exponent;
@@ -122,7 +126,7 @@ static enum units_status decimal_scale(const struct decimal *number, u64 scale, 
 		value *= 10;
 	}
 	for (; value && exponent < 0; exponent++) {
-		if (value % 10)
+		if (value % 10 && (!round_down || value < 10))
 			return UNITS_NOT_WHOLE;
 		value /= 10;
 	}
@@ -132,7 +136,9 @@ static enum units_status decimal_scale(const struct decimal *number, u64 scale, 
 	return UNITS_OK;
 }
 
-static enum units_status units_parse(const char *text, const struct unit *units, u64 *ret_value)
+/* @round_down: drop the fraction of a base unit where the text has a larger unit. */
+static enum units_status units_parse(const char *text, const struct unit *units,
+				     bool round_down, u64 *ret_value)
 {
 	struct decimal number;
 	enum units_status status = decimal_parse(text, &number);
@@ -141,7 +147,8 @@ static enum units_status units_parse(const char *text, const struct unit *units,
 		return status;
 	for (; units->suffix; units++) {
 		if (!strcmp(number.rest, units->suffix))
-			return decimal_scale(&number, units->scale, ret_value);
+			return decimal_scale(&number, units->scale,
+					     round_down && units->scale > 1, ret_value);
 	}
 	return *number.rest ? UNITS_BAD_SUFFIX : UNITS_NO_UNIT;
 }
@@ -152,27 +159,27 @@ enum units_status units_parse_size(const char *text, u64 *ret_bytes)
 		*ret_bytes = U64_MAX;
 		return UNITS_OK;
 	}
-	return units_parse(text, size_units, ret_bytes);
+	return units_parse(text, size_units, true, ret_bytes);
 }
 
 enum units_status units_parse_duration(const char *text, u64 *ret_ns)
 {
-	return units_parse(text, duration_units, ret_ns);
+	return units_parse(text, duration_units, false, ret_ns);
 }
 
 enum units_status units_parse_timeslice(const char *text, u64 *ret_us)
 {
-	return units_parse(text, timeslice_units, ret_us);
+	return units_parse(text, timeslice_units, false, ret_us);
 }
 
 enum units_status units_parse_ppm(const char *text, u64 *ret_ppm)
 {
-	return units_parse(text, ppm_units, ret_ppm);
+	return units_parse(text, ppm_units, false, ret_ppm);
 }
 
 enum units_status units_parse_integer(const char *text, u64 *ret_value)
 {
-	return units_parse(text, integer_units, ret_value);
+	return units_parse(text, integer_units, false, ret_value);
 }
 
 const char *units_strstatus(enum units_status status)

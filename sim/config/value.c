@@ -244,8 +244,9 @@ json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 		units_format_duration(number, text, sizeof(text));
 		return json_string(text);
 	case CFG_TYPE_PPM:
-		units_format_ppm(number, text, sizeof(text));
-		return json_string(text);
+		if (number % CFG_PPM == 0)
+			return json_integer((json_int_t)(number / CFG_PPM));
+		return json_real((double)number / CFG_PPM);
 	default:
 		return json_integer((json_int_t)number);
 	}

@@ -10,6 +10,7 @@
 #include "config/paths.h"
 #include "config/message.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/place.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
@@ -522,6 +523,7 @@ static int find_file(struct figure *figure, const char *name, struct sim_error *
 	size_t length = strlen(name), ending = strlen(FIGURE_ENDING);
 	char inside[PATH_MAX], known[512];
 	struct sim_error ignored = { 0 };
+	struct guess guess;
 
 	if (length > ending && !strcmp(name + length - ending, FIGURE_ENDING)) {
 		const char *slash = strrchr(name, '/');
@@ -538,6 +540,11 @@ static int find_file(struct figure *figure, const char *name, struct sim_error *
 	    !config_find_data("plots", inside, figure->file, sizeof(figure->file), &ignored))
 		return 0;
 	figure_list_names(known, sizeof(known));
+	guess_begin(&guess, name);
+	guess_offer_list(&guess, known);
+	if (*guess.name)
+		return sim_user_error(err, "figure: unknown figure '%.80s', did you mean '%s'?",
+				      name, guess.name);
 	return sim_user_error(err,
 			      "figure: unknown figure '%.80s', allowed are %s and a file that "
 			      "ends in " FIGURE_ENDING,

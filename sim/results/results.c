@@ -7,8 +7,6 @@
 #include "engine/error.h"
 #include "results/fixed.h"
 
-#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(12))
-
 static const char *const result_files[] = {
 	RESULTS_CONFIG,	   RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
 	RESULTS_EVICTIONS, RESULTS_POLICY,   RESULTS_SUMMARY,
@@ -25,10 +23,11 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 	return status;
 }
 
-int results_write_json(struct writer *writer, const char *name, const json_t *root,
-		       struct sim_error *err)
+/* Write @root with so many digits of its real numbers. */
+static int write_json(struct writer *writer, const char *name, const json_t *root,
+		      size_t precision, struct sim_error *err)
 {
-	char *text = root ? json_dumps(root, JSON_FLAGS) : NULL;
+	char *text = root ? json_dumps(root, JSON_INDENT(2) | precision) : NULL;
 	int status;
 
 	if (!text)
@@ -40,6 +39,12 @@ int results_write_json(struct writer *writer, const char *name, const json_t *ro
 	}
 	free(text);
 	return status;
+}
+
+int results_write_json(struct writer *writer, const char *name, const json_t *root,
+		       struct sim_error *err)
+{
+	return write_json(writer, name, root, JSON_REAL_PRECISION(12), err);
 }
 
 int results_write_summary(struct writer *writer, const struct summary *summary,
@@ -62,7 +67,7 @@ static int write_config(struct writer *writer, const struct config *config,
 	if (json_object_set_new(root, "hash", json_string(config->hash)))
 		status = sim_runtime_error(err, "out of memory for " RESULTS_CONFIG);
 	else
-		status = results_write_json(writer, RESULTS_CONFIG, root, err);
+		status = write_json(writer, RESULTS_CONFIG, root, CFG_JSON_PRECISION, err);
 	json_decref(root);
 	return status;
 }

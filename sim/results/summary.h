@@ -85,7 +85,7 @@ struct summary_container {
 /* The memory of one GPU. */
 struct summary_gpu {
 	char name[CFG_NAME_MAX]; /* "gpu0", or its name in the scenario */
-	u64 reserved;		 /* bytes that RM keeps for itself, charged to no container */
+	u64 reserved;		 /* bytes of the device that no container can use */
 };
 
 /* The time of one GPU. */

@@ -85,10 +85,15 @@ static void compute_status(struct summary_container *container, const struct sim
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
 	const char *what = "context died";
-	const char *why = ran->process.killed_status == -EFAULT ?
-				  "a fatal fault of another client of its MPS server" :
-				  "a page fault found no free memory and nothing to evict";
+	const char *why = "a page fault found no free memory and nothing to evict";
 
+	if (ran->process.killed_status == -EFAULT)
+		why = "a fatal fault of another client of its MPS server";
+	else if (ran->process.killed_status == -EDQUOT)
+		why = "a page fault found no room below its gmem.limit.high, and nothing of "
+		      "its own to evict";
+	else if (ran->process.killed_status == -ENOSPC)
+		why = "a page fault found no room, and its hmem.limit refused the eviction";
 	if (ran->process.frame_buffer)
 		why = "an allocation did not fit into its frame buffer";
 	if (!ran->status) {

@@ -9,7 +9,7 @@
 
 #define KIB 1024.0
 
-static void format_bytes(u64 bytes, char *text, size_t size)
+void summary_format_bytes(u64 bytes, char *text, size_t size)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
 	double number = (double)bytes / KIB;
@@ -43,7 +43,7 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 		snprintf(text, size, "%llu", value->count);
 		return;
 	case METRIC_BYTES:
-		format_bytes(value->count, text, size);
+		summary_format_bytes(value->count, text, size);
 		return;
 	case METRIC_MS:
 		snprintf(text, size, "%.1f ms", value->real);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/guess.h"
 
 #define OPTIONS_MAX 16
 #define USAGE_MAX   512
@@ -90,6 +91,30 @@ int command_bad_value(const struct command *command, const char *option, struct 
 			      mistake);
 }
 
+/* Report @option, as the user wrote it: no option of @command, or one that @needs_value. */
+static int wrong_option(const struct command *command, const char *option, bool needs_value,
+			struct sim_error *err)
+{
+	struct guess guess;
+	char name[GUESS_NAME_MAX];
+
+	if (needs_value)
+		return command_mistake(command, err, "option '%s' needs a value", option);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(option, "="), option);
+	guess_begin(&guess, name);
+	for (size_t i = 0; i < count_options(command); i++) {
+		char known[GUESS_NAME_MAX];
+
+		snprintf(known, sizeof(known), "--%s", command->options[i].name);
+		guess_offer(&guess, known);
+	}
+	if (*guess.name)
+		return command_mistake(command, err,
+				       "option '%s' is not valid here, did you mean '%s'?",
+				       option, guess.name);
+	return command_mistake(command, err, "option '%s' is not valid here", option);
+}
+
 int command_parse(const struct command *command, int argc, char **argv,
 		  int (*take)(void *data, const char *option, const char *value,
 			      struct sim_error *err),
@@ -123,10 +148,10 @@ int command_parse(const struct command *command, int argc, char **argv,
 		/*
 		 * In a word of several short options, getopt has not moved on: name the letter.
 		 */
-		status = command_mistake(command, err, "option '%s' %s",
-					 optopt && optopt < OPTION_BASE ? letter :
-									  argv[optind - 1],
-					 found == ':' ? "needs a value" : "is not valid here");
+		status =
+			wrong_option(command,
+				     optopt && optopt < OPTION_BASE ? letter : argv[optind - 1],
+				     found == ':', err);
 	}
 	ret_line->operands = argv + optind;
 	ret_line->operand_count = argc - optind;
@@ -193,7 +218,14 @@ static int no_such_command(const struct command *command, int argc, char **argv,
 	const char *words = command_words(command);
 	bool is_program = !*words;
 	char allowed[USAGE_MAX] = "";
+	struct guess guess;
 
+	guess_begin(&guess, argc < 2 ? "" : argv[1]);
+	for (size_t i = 0; command->commands[i]; i++)
+		guess_offer(&guess, last_word(command->commands[i]));
+	if (*guess.name)
+		return sim_user_error(err, "%s%sunknown command '%s', did you mean '%s'?",
+				      words, is_program ? "" : ": ", argv[1], guess.name);
 	for (size_t i = 0; command->commands[i]; i++)
 		append(allowed, sizeof(allowed), "%s%s", i ? ", " : "",
 		       last_word(command->commands[i]));

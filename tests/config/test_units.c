@@ -36,11 +36,32 @@ START_TEST(sizes_are_exact)
 	CHECK_UNITS(units_parse_size, { "0", 0, 0 }, { "4096", 0, 4096 },
 		    { "6e9", 0, 6000000000 }, { "1.5e3", 0, 1500 }, { "25e-1K", 0, 2560 },
 		    { "1B", 0, 1 }, { "1K", 0, 1024 }, { "2M", 0, 2097152 },
-		    { "2MB", 0, 2097152 }, { "2MiB", 0, 2097152 }, { "1.5G", 0, 1610612736 },
+		    { "2MB", 0, 2000000 }, { "2MiB", 0, 2097152 }, { "1.5G", 0, 1610612736 },
 		    { "0.5K", 0, 512 }, { "max", 0, UINT64_MAX },
 		    { "18446744073709551615", 0, UINT64_MAX },
 		    { "9007199254740993", 0, 9007199254740993 },
 		    { "17179869183G", 0, UINT64_MAX - 1073741823 });
+}
+END_TEST
+
+/* KB, MB and GB are decimal. K, M and G alone are binary, as in cgroup files. */
+START_TEST(units_of_sizes_are_decimal_with_b_alone)
+{
+	CHECK_UNITS(units_parse_size, { "12K", 0, 12288 }, { "12KiB", 0, 12288 },
+		    { "12KB", 0, 12000 }, { "12M", 0, 12582912 }, { "12MiB", 0, 12582912 },
+		    { "12MB", 0, 12000000 }, { "12G", 0, 12884901888 },
+		    { "12GiB", 0, 12884901888 }, { "12GB", 0, 12000000000 },
+		    { "12kB", UNITS_BAD_SUFFIX, 0 }, { "12Gb", UNITS_BAD_SUFFIX, 0 });
+}
+END_TEST
+
+/* Only a fraction of a larger unit is rounded, and never to nothing. */
+START_TEST(fractions_of_a_unit_are_whole_bytes)
+{
+	CHECK_UNITS(units_parse_size, { "44.9G", 0, 48211007897 }, { "44.9GB", 0, 44900000000 },
+		    { "0.1K", 0, 102 }, { "0.333KiB", 0, 340 }, { "1.0001KB", 0, 1000 },
+		    { "0.0001K", UNITS_NOT_WHOLE, 0 }, { "1024.5", UNITS_NOT_WHOLE, 0 },
+		    { "1024.5B", UNITS_NOT_WHOLE, 0 });
 }
 END_TEST
 
@@ -51,8 +72,8 @@ START_TEST(sizes_refuse_what_they_cannot_hold)
 		    { "1.G", UNITS_SYNTAX, 0 }, { " 1", UNITS_SYNTAX, 0 },
 		    { "6Q", UNITS_BAD_SUFFIX, 0 }, { "6 G", UNITS_BAD_SUFFIX, 0 },
 		    { "6e", UNITS_BAD_SUFFIX, 0 }, { "0x10", UNITS_BAD_SUFFIX, 0 },
-		    { "0.5", UNITS_NOT_WHOLE, 0 }, { "0.1K", UNITS_NOT_WHOLE, 0 },
-		    { "1e-1", UNITS_NOT_WHOLE, 0 }, { "1e-99999", UNITS_NOT_WHOLE, 0 },
+		    { "0.5", UNITS_NOT_WHOLE, 0 }, { "1e-1", UNITS_NOT_WHOLE, 0 },
+		    { "1e-99999", UNITS_NOT_WHOLE, 0 },
 		    { "18446744073709551616", UNITS_OVERFLOW, 0 },
 		    { "17179869184G", UNITS_OVERFLOW, 0 }, { "1e20", UNITS_OVERFLOW, 0 },
 		    { "1e99999999999", UNITS_OVERFLOW, 0 });
@@ -130,6 +151,8 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, sizes_are_exact);
+	tcase_add_test(tests, units_of_sizes_are_decimal_with_b_alone);
+	tcase_add_test(tests, fractions_of_a_unit_are_whole_bytes);
 	tcase_add_test(tests, sizes_refuse_what_they_cannot_hold);
 	tcase_add_test(tests, durations_need_units);
 	tcase_add_test(tests, ratios_have_six_decimals);

@@ -118,6 +118,19 @@ check_labels() {
 		done
 }
 
+# Targets of "cmake --build build/PRESET --target A B" exist, and those of kernel-port only where tests are built.
+check_targets() {
+	grep -oE 'cmake --build build/[a-z]+ --target [a-z_ -]+' "$1" | sort -u | while read -r _ _ folder _ targets; do
+		for target in $targets; do
+			grep -hE "(add_custom_target|add_executable|add_library|kernel_module)\\($target( |\$)" \
+				CMakeLists.txt tests/CMakeLists.txt kernel-port/CMakeLists.txt >"$work/target" || true
+			[ -s "$work/target" ] || echo "$1: no target $target"
+			grep -qE "\\($target( |\$)" kernel-port/CMakeLists.txt && [ "$folder" = build/release ] &&
+				echo "$1: no target $target in $folder"
+		done
+	done
+}
+
 for document in $documents; do
 	[ -f "$document" ] || { complain "no $document"; continue; }
 	{
@@ -125,6 +138,7 @@ for document in $documents; do
 		check_words "$document"
 		check_commands "$document"
 		check_labels "$document"
+		check_targets "$document"
 	} >"$work/found" || true
 	[ ! -s "$work/found" ] || complain "$(cat "$work/found")"
 done

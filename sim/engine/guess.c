@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "config/guess.h"
+#include "engine/guess.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -42,18 +42,18 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[length];
 }
 
-void cfg_guess_begin(struct cfg_guess *guess, const char *unknown)
+void guess_begin(struct guess *guess, const char *unknown)
 {
 	size_t length = strlen(unknown);
 
 	/* A guess must be nearer than this. */
-	*guess = (struct cfg_guess){
+	*guess = (struct guess){
 		.unknown = unknown,
 		.distance = length < 3 ? length : 2 + length / 4,
 	};
 }
 
-void cfg_guess_offer(struct cfg_guess *guess, const char *known)
+void guess_offer(struct guess *guess, const char *known)
 {
 	size_t distance = edit_distance(guess->unknown, known);
 	size_t length = strlen(guess->unknown);
@@ -66,9 +66,9 @@ void cfg_guess_offer(struct cfg_guess *guess, const char *known)
 	snprintf(guess->name, sizeof(guess->name), "%s", known);
 }
 
-void cfg_guess_offer_list(struct cfg_guess *guess, const char *list)
+void guess_offer_list(struct guess *guess, const char *list)
 {
-	char name[CFG_PATH_MAX];
+	char name[GUESS_NAME_MAX];
 	size_t length;
 
 	for (; *list; list += length) {
@@ -76,6 +76,6 @@ void cfg_guess_offer_list(struct cfg_guess *guess, const char *list)
 		length = strcspn(list, "\", ");
 		snprintf(name, sizeof(name), "%.*s", (int)length, list);
 		if (length)
-			cfg_guess_offer(guess, name);
+			guess_offer(guess, name);
 	}
 }

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# What a new user types: a path relative to the current folder, a slip in a name, a size with a unit.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+# A relative path of --set begins in the current folder, one of a scenario beside that scenario.
+header="Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type"
+mkdir scenario here
+printf '%s\n%s\n' "$header" "0,ChatGPT,100,10,110,Conversation log" >here/mine.csv
+printf '%s\n%s\n%s\n' "$header" "0,ChatGPT,100,10,110,Conversation log" \
+	"1,ChatGPT,100,10,110,Conversation log" >scenario/mine.csv
+sed 's/burstgpt1_gvm3256.trace/mine.csv/' "$source/scenarios/vllm-diffusion-80g.json" >scenario/s.json
+grep -q mine.csv scenario/s.json || fail "the scenario has no trace to replace"
+run_of() {
+	"$gvmsim" run ../scenario/s.json --quiet --out ../out --set duration=90s --set containers.vllm.app.trace.divide=1 \
+		--set containers.diffusion.enabled=false "$@" || fail "$*"
+	jq .containers.vllm.requests.arrived ../out/summary.json
+}
+cd here
+[ "$(run_of)" = 2 ] || fail "the trace beside the scenario was not read: $(run_of)"
+[ "$(run_of --set containers.vllm.app.trace.file=mine.csv)" = 1 ] ||
+	fail "the trace in the current folder was not read"
+[ "$(run_of --set containers.vllm.app.trace.file=../scenario/mine.csv)" = 2 ] ||
+	fail "the path from the current folder was not read"
+cmp "$(cd / && realpath "$(jq -r .containers.vllm.app.trace.file "$work/out/config.json")")" \
+	../scenario/mine.csv || fail "config.json does not name the trace absolutely"
+cd ..
+expect 2 'app.trace.file: "here" is a folder, allowed: a file' \
+	run scenario/s.json --set containers.vllm.app.trace.file=here
+expect 2 "no file \"none.csv\", allowed: one in $work, $work/scenario, " \
+	run scenario/s.json --set containers.vllm.app.trace.file=none.csv
+sed 's/mine.csv/..\/here/' scenario/s.json >scenario/folder.json
+expect 2 '"../here" is a folder, allowed: a file' run scenario/folder.json
+
+# One slip, one suggestion.
+expect 2 "unknown command 'rum', did you mean 'run'?" rum
+expect 2 "trace: unknown command 'improt', did you mean 'import'?" trace improt
+expect 2 "option '--sytem=ghost' is not valid here, did you mean '--system'?" run "$scenario" --sytem=ghost
+expect 2 "unknown figure 'ablatoin', did you mean 'ablation'?" figure ablatoin
+expect 2 "validate: unknown command 'publishd', did you mean 'published'?" validate publishd
+expect 2 "'kyes' is no topic, did you mean 'keys'?" help kyes
+
+# KB, MB and GB are decimal; a fraction of a unit is fine.
+sizes() {
+	"$gvmsim" run eviction-order --quiet --out sizes --set "containers.first.gmem.limit.high=$1" 2>.err ||
+		fail "$(cat .err)"
+	jq '.containers.first."gmem.limit.high"' sizes/config.json
+}
+[ "$(sizes 24GB)" = 24000000000 ] || fail "24GB is $(sizes 24GB)"
+[ "$(sizes 24GiB)" = 25769803776 ] || fail "24GiB is $(sizes 24GiB)"
+[ "$(sizes 24G)" = 25769803776 ] || fail "24G is $(sizes 24G)"
+[ "$(sizes 44.9G)" = 48211007897 ] || fail "44.9G is $(sizes 44.9G)"
+
+# Numbers in config.json are numbers.
+jq -e '.gpu.sched.timeslice_scale == 1.024 and .host.speed > 0 and
+	([.events[] | select(.file == "gmem.limit.high" and .value != "max") | .value | type] | unique) == ["number"]' \
+	sizes/config.json >/dev/null || fail "numbers are strings: $(cat sizes/config.json)"
+
+# A GPU of 24 chunks: its other memory is not said to be the driver's.
+"$gvmsim" run eviction-order --out table >.out 2>.err || fail "$(cat .err)"
+grep -qx 'each GPU: containers can use 48.00 MiB of 39.49 GiB' .out || fail "$(cat .out)"
+
+# A limit that cannot hold the first page is named.
+"$gvmsim" run eviction-order --quiet --out limit --set containers.first.gmem.limit.high=1M 2>.err ||
+	fail "$(cat .err)"
+grep -q 'containers.first: context died at .* found no room below its gmem.limit.high' .err ||
+	fail "the limit is not named: $(cat .err)"
+
+# The main job is not what --help asks for.
+"$source/run" --help >.out || fail "run --help: $?"
+grep -q '^Usage: ./run' .out || fail "run --help: $(cat .out)"
+if "$source/run" --fast >.out 2>.err; then fail "run --fast: $(cat .out)"; fi
+grep -qx "run: unknown argument '--fast', allowed: --help" .err || fail "$(cat .err)"
