@@ -27,7 +27,11 @@ do for [i = 1:bars] {
 place(row) = row - first
 ours(row) = of_panel("ours") > 0 ? of_panel("ours") : NaN
 published(row) = of_panel("published") > 0 ? of_panel("published") : NaN
-none(row) = strcol("panel") eq key && strcol("ours") eq "" ? floor_y : NaN
+lacks = value(sprintf("lacks_%d", p)) # a container that the runs do not have
+if (lacks ne "") {
+	set label 2 "no " . lacks . " in this scenario" at graph 0.5,0.5 center textcolor rgb c_text
+}
+none(row) = lacks eq "" && strcol("panel") eq key && strcol("ours") eq "" ? floor_y : NaN
 colour(row) = by_run ? c_run_number[(row >= first ? int(row - first) : 0) % 6 + 1] : c_ours_number
 
 plot numbers_csv using (place($0) - side):(ours($0)):(colour($0)) with boxes linecolor rgb variable, \

@@ -9,7 +9,7 @@ load scripts . "/style.gp"
 # --- The page, in pixels from the upper left corner -----------------------------------------------
 
 left_px = 20
-top_px = 112
+top_px = changes eq "" ? 112 : 136
 has_bars = 0; has_stacked = 0; has_lines = 0; has_time = 0
 has_x_label = 0; has_y_label = 0; has_published = 0
 do for [p = 1:panels] {
@@ -28,7 +28,7 @@ rows = (panels + columns - 1) / columns
 free_place = rows * columns > panels
 simple_key = !has_stacked && !has_lines
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
-side_px = key_place eq "side" ? 300 : key_place eq "panels" ? 330 : 0
+side_px = key_place eq "side" ? 300 : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
 notes_px = (key_place eq "top" || key_place eq "panels") && notes ne "" ? 40 : 0
 place_width = (page_width - left_px - 10 - side_px) / (1.0 * columns)
 place_height = (page_height - top_px - 8 - notes_px) / (1.0 * rows)
@@ -58,12 +58,22 @@ number(x) = unit eq "ms" && x >= 99995 ? sprintf("%.0f s", x / 1000) \
 	: x >= 99.95 ? sprintf("%.0f", x) : x >= 9.995 ? sprintf("%.1f", x) : sprintf("%.2f", x)
 of_panel(name) = strcol("panel") eq key && strcol(name) ne "" ? column(name) : NaN
 
+# Text of the head that is too long for the page ends in "...".
+fits(text, scale) = strlen(text) * scale * 0.56 * size * px_of_size < page_width - 2 * left_px ? text \
+	: text[1:int((page_width - 2 * left_px) / (scale * 0.56 * size * px_of_size)) - 3] . "..."
+subline = fits(subline, 1.08)
+changes = fits(changes, 0.92)
+# The text of a tick: times above a second are in seconds, as on the bars.
+tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : sprintf("%g", x)
+
 # --- The panels -----------------------------------------------------------------------------------
 
 set multiplot
 set label 10 headline at screen left_of(1),1 - 38.0 / page_height left font font_headline \
 	textcolor rgb "black"
 set label 11 subline at screen left_of(1),1 - 76.0 / page_height left font font_subline \
+	textcolor rgb c_text
+set label 12 changes at screen left_of(1),1 - 102.0 / page_height left font font_note \
 	textcolor rgb c_text
 do for [p = 1:panels] {
 	set lmargin at screen left_of(p)
@@ -93,13 +103,27 @@ do for [p = 1:panels] {
 		floor_y = high > 0 ? low / 2.5 : 1
 		set yrange [floor_y:high > 0 ? 2 * high : 10]
 		# An axis of hardly a decade needs numbers at its parts, too.
-		if (high > 0 && high < 20 * low) {
-			set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, \
-				1e4, 2e4, 5e4, 1e5)
+		parts = value(sprintf("layout_%d", p)) eq "time" ? 0 : high > 0 && high < 20 * low ? 3 : 1
+		if (parts) { set ytics () }
+		do for [decade = -3:8] {
+			do for [part = 1:parts] {
+				at = 10.0**decade * (part == 1 ? 1 : part == 2 ? 2 : 5)
+				if (at >= floor_y && at <= 2 * high) { set ytics add (tick(at) at) }
+			}
 		}
+		if (parts && !(high > 0)) { set ytics (1, 10) }
 	} else {
 		floor_y = 0
 		set yrange [0:high > 0 ? 1.12 * high : 1]
+		if (unit eq "ms" && high >= 1000) {
+			# About five steps of 1, 2 or 5.
+			step = 10.0**floor(log10(high / 5))
+			step = high / 5 / step >= 5 ? 5 * step : high / 5 / step >= 2 ? 2 * step : step
+			set ytics ()
+			do for [i = 0:12] {
+				if (i * step <= 1.12 * high) { set ytics add (tick(i * step) i * step) }
+			}
+		}
 	}
 	load scripts . "/" . value(sprintf("layout_%d", p)) . ".gp"
 	unset label

@@ -30,15 +30,15 @@ c_text = "#333333"
 c_ours = "#0072B2"
 c_published = "#E69F00"
 c_load = "#C9CED6"
-array c_run[6] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#999999"]
+array c_run[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999", "#000000"]
 array c_series[6] = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#999999"]
 array c_part[6] = ["#C9CED6", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442"]
-array c_container[6] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999"]
+array c_container[8] = ["#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#999999", "#0072B2", "#D55E00"]
 # Bars that are coloured by run: the first is what the others are compared with.
 c_ours_number = 0x0072B2
 array c_run_number[6] = [0x999999, 0x0072B2, 0x56B4E9, 0xE69F00, 0x009E73, 0xCC79A7]
 # Triangle, circle, square, diamond, filled and open.
 array p_filled[6] = [9, 7, 5, 13, 11, 15]
 array p_open[6] = [8, 6, 4, 12, 10, 14]
-array p_run[6] = [7, 9, 5, 13, 11, 15]
+array p_run[8] = [7, 9, 5, 13, 11, 15, 6, 8]
 point_size = terminal eq "svg" ? 0.8 : 1.2

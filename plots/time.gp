@@ -47,23 +47,28 @@ do for [c = 1:curves] {
 	if (behind == (pass == 1)) {
 		if (draw eq "area") { i = sprintf("_%d_%d", p, curves - c + 1) }
 		n = value("curve" . i)
-		colour = int(value("curve_colour" . i))
+		colour = (int(value("curve_colour" . i)) - 1) % 8 + 1
+		# After eight colours, lines are dashed.
+		dash = int(value("curve_colour" . i)) > 8 ? 2 : 1
+		several = value("curve_several" . i)
 		right = value("curve_right" . i)
 		has_right = has_right || right
 		file = sprintf(", curves_csv using \"time_s\":(curve(%d, \"value\"))", n) . (right ? " axes x1y2" : "")
 		title = " title curve_title" . i
 		if (draw eq "line") {
-			drawn = drawn . file . sprintf(" with lines linewidth %g linecolor rgb c_run[%d]", own_keys ? 2 : 1.6, colour) . title
+			drawn = drawn . file . sprintf(" with lines linewidth %g dashtype %d linecolor rgb c_run[%d]", own_keys ? 2 : 1.6, dash, colour) . title
 		}
 		if (draw eq "published") {
 			drawn = drawn . file . " with lines linewidth 2.4 linecolor rgb c_published" . title
 		}
 		if (draw eq "bars") {
-			drawn = drawn . file . " with boxes linecolor rgb c_load" . title
+			# Boxes of several containers would hide each other.
+			drawn = drawn . file . (several ? sprintf(" with steps linewidth 1 dashtype 3 linecolor rgb c_run[%d]", colour) \
+				: " with boxes linecolor rgb c_load") . title
 		}
 		if (draw eq "area") {
 			drawn = drawn . sprintf(", curves_csv using \"time_s\":(curve(%d, \"below\")):(curve(%d, \"below\") + curve(%d, \"value\"))", n, n, n) \
-				. sprintf(" with filledcurves linecolor rgb c_container[%d]", (colour - 1) % 6 + 1) . title
+				. sprintf(" with filledcurves linecolor rgb c_container[%d]", colour) . title
 		}
 		if (draw eq "points") {
 			drawn = drawn . file . sprintf(" with points pointtype p_run[%d] pointsize %g linecolor rgb c_run[%d] notitle", \

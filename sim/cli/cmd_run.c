@@ -189,8 +189,8 @@ static int run_report(const struct run_args *args, const struct machine *machine
 		print_missed_events(machine);
 		print_failures(&summary);
 		if (!args->quiet)
-			status =
-				run_table_print(&summary, machine->config, writer->folder, err);
+			status = run_table_print(&summary, machine->config, args->overrides,
+						 args->override_count, writer->folder, err);
 	}
 	summary_destroy(&summary);
 	if (status || !machine->interrupted)

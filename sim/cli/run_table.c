@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/load.h"
 #include "gvm/port.h"
 #include "results/summary_text.h"
 #include "terminal/command.h"
@@ -172,14 +173,20 @@ static void print_memory(const char *name, const struct cfg_gpu *gpu)
 }
 
 int run_table_print(const struct summary *summary, const struct config *config,
+		    const struct cfg_override *overrides, size_t override_count,
 		    const char *folder, struct sim_error *err)
 {
+	static const char system[] = "system.name=";
 	size_t count;
 
 	printf("%s on %s", summary->name, gpu_words(&config->gpu));
 	for (size_t i = 0; i < config->gpu_count; i++)
 		printf(" and %s", gpu_words(&config->gpus[i]));
-	printf(", system %s%s\n\n", summary->system, summary->complete ? "" : " (INCOMPLETE)");
+	printf(", system %s%s\n", summary->system, summary->complete ? "" : " (INCOMPLETE)");
+	for (size_t i = 0; i < override_count; i++)
+		if (strncmp(overrides[i].path_and_value, system, strlen(system)) != 0)
+			printf("  with %s\n", overrides[i].path_and_value);
+	putchar('\n');
 	for (size_t i = 0; i < summary->container_count; i += count) {
 		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
 		print_containers(summary, &summary->containers[i], count);

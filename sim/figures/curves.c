@@ -91,7 +91,8 @@ int curves_read_published(struct figure_data *data, struct sim_error *err)
 {
 	int status = 0;
 
-	for (size_t i = 0; !status && i < data->figure->panel_count; i++)
+	for (size_t i = 0;
+	     !status && !data->figure->ours_alone && i < data->figure->panel_count; i++)
 		if (data->figure->panels[i].published.file)
 			status = read_published(data, i, err);
 	return status;
@@ -280,8 +281,8 @@ static int take_line(struct figure_data *data, size_t panel, const struct figure
 }
 
 /*
- * Add a curve for each run that it applies to; for container "*", one for each container of the
- * run.
+ * Add a curve for each run that it applies to, and for each container of the run that has the curve's
+ * name. Without a container of that name it is a type, and "*" is all of them.
  */
 static int take_curve(struct figure_data *data, size_t panel, const struct figure_curve *curve,
 		      struct sim_error *err)
@@ -291,21 +292,22 @@ static int take_curve(struct figure_data *data, size_t panel, const struct figur
 
 	for (size_t run = 0; !status && run < figure->run_count; run++) {
 		json_t *containers = json_object_get(data->summaries[run], "containers");
+		bool all = !strcmp(curve->container, "*");
+		bool named = json_object_get(containers, curve->container);
 		const char *name;
-		json_t *ignored;
+		json_t *container;
 
 		if (!figure_panel_has_run(figure, panel, run) ||
 		    (curve->run && strcmp(curve->run, figure->runs[run].label) != 0))
 			continue;
-		if (strcmp(curve->container, "*") != 0) {
-			name = figure_container(data, run, curve->container);
-			if (name)
-				status = take_line(data, panel, curve, run, name, err);
-			continue;
-		}
-		json_object_foreach(containers, name, ignored) {
-			if (!status)
-				status = take_line(data, panel, curve, run, name, err);
+		json_object_foreach(containers, name, container) {
+			const char *type =
+				json_string_value(json_object_get(container, "type"));
+
+			if (status || (named && strcmp(name, curve->container) != 0) ||
+			    (!named && !all && (!type || strcmp(type, curve->container) != 0)))
+				continue;
+			status = take_line(data, panel, curve, run, name, err);
 		}
 	}
 	return status;

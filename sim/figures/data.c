@@ -179,7 +179,7 @@ static int read_reference(struct figure_data *data, struct sim_error *err)
 	struct csv csv;
 	int status;
 
-	if (!reference->file)
+	if (!reference->file || data->figure->ours_alone)
 		return 0;
 	snprintf(name, sizeof(name), "reference/%s", reference->file);
 	status = config_find_data("plots", name, file, sizeof(file), err);

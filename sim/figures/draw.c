@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "config/message.h"
+#include "figures/differences.h"
 #include "figures/gnuplot.h"
+#include "figures/make.h"
 #include "figures/show.h"
 #include "figures/value.h"
 #include "gvm/port.h"
@@ -20,8 +22,9 @@
 struct drawing {
 	const struct figure_data *data;
 	struct gnuplot gnuplot;
-	size_t panel;  /* index in the figure */
-	size_t number; /* on the page, from 1 */
+	size_t panel;	  /* index in the figure */
+	size_t number;	  /* on the page, from 1 */
+	size_t key_chars; /* the longest title of a curve */
 };
 
 static void add_string(struct drawing *drawing, const char *name, const char *value)
@@ -90,6 +93,19 @@ static void add_range(struct drawing *drawing)
 	add_real(drawing, "published", published);
 }
 
+/* The panel's bars lack a container: write its name. False: a run has all containers of its bar. */
+static bool bars_lack(const struct figure_data *data, size_t panel, char *name, size_t size)
+{
+	const struct figure_panel *shown = &data->figure->panels[panel];
+
+	for (size_t i = 0; i < data->cell_count; i++)
+		if (data->cells[i].panel == panel &&
+		    !value_lacks(data, data->cells[i].run,
+				 shown->parts[data->cells[i].part].value, name, size))
+			return false;
+	return shown->part_count > 0;
+}
+
 /*
  * The panel's bars in the order of their rows in the CSV file, and the number of the first row.
  */
@@ -99,6 +115,7 @@ static void add_bars(struct drawing *drawing)
 	const struct figure *figure = data->figure;
 	const struct figure_panel *panel = &figure->panels[drawing->panel];
 	size_t count = 0, first = 0;
+	char lacking[64];
 
 	for (size_t i = 0; i < data->cell_count; i++) {
 		const struct figure_cell *cell = &data->cells[i];
@@ -115,6 +132,9 @@ static void add_bars(struct drawing *drawing)
 		add_string_of(drawing, "tick", count, text);
 		add_real_of(drawing, "run", count, (double)cell->run);
 	}
+	if (!bars_lack(data, drawing->panel, lacking, sizeof(lacking)))
+		*lacking = '\0';
+	add_string(drawing, "lacks", lacking);
 	add_real(drawing, "bars", (double)count);
 	add_real(drawing, "first", (double)first);
 }
@@ -178,12 +198,35 @@ static void add_parts(struct drawing *drawing)
 	add_real(drawing, "sum_published", fmax(total.published, 0));
 }
 
+/*
+ * The number of @line among its run's lines of the same curve, from 0: one for each container. Sets
+ * *ret_several if there are more.
+ */
+static size_t line_index(const struct figure_data *data, const struct figure_line *line,
+			 bool *ret_several)
+{
+	size_t index = 0, count = 0;
+
+	for (size_t i = 0; i < data->line_count; i++) {
+		const struct figure_line *other = &data->lines[i];
+
+		if (other->panel != line->panel || other->curve != line->curve ||
+		    other->run != line->run || !other->count)
+			continue;
+		index = other == line ? count : index;
+		count++;
+	}
+	*ret_several = count > 1;
+	return index;
+}
+
 /* The title of a curve in the key. */
 static void line_title(const struct figure_data *data, const struct figure_line *line,
 		       char *text, size_t size)
 {
 	const struct figure *figure = data->figure;
 	const char *word, *system;
+	bool several;
 
 	if (!line->curve) {
 		snprintf(text, size, "%s, measured", figure->published_label);
@@ -203,6 +246,9 @@ static void line_title(const struct figure_data *data, const struct figure_line 
 		snprintf(text, size, "%s", line->curve->label);
 	else
 		snprintf(text, size, "%s, %s", line->curve->label, word);
+	line_index(data, line, &several);
+	if (several && strcmp(line->curve->container, "*") != 0)
+		cfg_append(text, size, ": %s", line->container);
 }
 
 /* The panel's curves that have points. */
@@ -217,10 +263,13 @@ static void add_curves(struct drawing *drawing)
 	for (size_t i = 0; i < data->line_count; i++) {
 		const struct figure_line *line = &data->lines[i];
 		const struct figure_curve *curve = line->curve;
+		size_t colour;
+		bool several;
 
 		if (line->panel != drawing->panel || !line->count)
 			continue;
 		count++;
+		colour = line->run + line_index(data, line, &several) * data->figure->run_count;
 		for (size_t k = 0; k < line->count; k++)
 			highs[curve && curve->right] =
 				fmax(highs[curve && curve->right], line->points[k].y);
@@ -232,7 +281,9 @@ static void add_curves(struct drawing *drawing)
 			      curve ? draws[curve->draw] : "published");
 		add_real_of(drawing, "curve_colour", count,
 			    curve && curve->draw == FIGURE_DRAW_AREA ? (double)areas :
-								       (double)line->run + 1);
+								       (double)colour + 1);
+		add_real_of(drawing, "curve_several", count, several);
+		drawing->key_chars = max(drawing->key_chars, strlen(text));
 		add_real_of(drawing, "curve_points", count, (double)line->count);
 		add_real_of(drawing, "curve_right", count, curve && curve->right);
 	}
@@ -337,13 +388,12 @@ static void add_marks(struct drawing *drawing)
 }
 
 /* "vllm-diffusion-40g on a100-40g, diffusion alone; published: GVM paper, Figure 17" */
-static void add_subline(struct drawing *drawing, bool changed)
+static void add_subline(struct drawing *drawing)
 {
 	const struct figure *figure = drawing->data->figure;
 	const struct folder *folder = &drawing->data->runs[figure->run_count - 1].folder;
 	bool incomplete = false;
 	char text[TEXT_MAX];
-	size_t length;
 
 	if (!figure->folder_count)
 		folder = &drawing->data->runs[0].folder;
@@ -363,14 +413,51 @@ static void add_subline(struct drawing *drawing, bool changed)
 				   *other->gpu ? other->gpu : "custom GPU");
 		incomplete = incomplete || !other->summary.complete;
 	}
-	if (figure->source)
+	if (figure->source && !figure->ours_alone)
 		cfg_append(text, sizeof(text), "; %s: %s", figure->published_label,
 			   figure->source);
-	length = strlen(text);
-	snprintf(text + length, sizeof(text) - length, "%s%s",
-		 incomplete ? "; INCOMPLETE: a run was interrupted" : "",
-		 changed ? ".  CHANGED by --scenario or --set: not the published set-up" : "");
+	cfg_append(text, sizeof(text), "%s",
+		   incomplete ? "; INCOMPLETE: a run was interrupted" : "");
 	gnuplot_add_string(&drawing->gnuplot, "subline", text);
+}
+
+/* Does any panel's value name a type of which the run has several containers? The first counts. */
+static void add_first_of_type(const struct figure_data *data, char *text, size_t size)
+{
+	const struct summary *summary = &data->runs[0].folder.summary;
+
+	for (size_t i = 0; data->cell_count && i < summary->container_count; i++) {
+		const char *type = summary_type_name(&summary->containers[i]);
+		const char *first = figure_container(data, 0, type);
+
+		if (first && strcmp(first, summary->containers[i].name) != 0 &&
+		    !strstr(text, type))
+			cfg_append(text, size, "%sof several containers of type %s: %s",
+				   *text ? "; " : "", type, first);
+	}
+}
+
+/*
+ * A second line: what the user changed, the keys in which compared folders differ, and which container
+ * counts where a type has several.
+ */
+static void add_changes(struct drawing *drawing, const struct figure_request *request)
+{
+	const struct figure_data *data = drawing->data;
+	char text[TEXT_MAX] = "";
+
+	if (request->scenario || request->set_count)
+		snprintf(text, sizeof(text), "%s",
+			 data->figure->ours_alone ? "CHANGED, without published values:" :
+						    "CHANGED, not the published set-up:");
+	if (request->scenario)
+		cfg_append(text, sizeof(text), " --scenario %s", request->scenario);
+	for (size_t i = 0; i < request->set_count; i++)
+		cfg_append(text, sizeof(text), "%s%s", i ? ", " : " ", request->sets[i]);
+	if (data->figure->folder_count == 2)
+		figure_differences(data, text, sizeof(text));
+	add_first_of_type(data, text, sizeof(text));
+	gnuplot_add_string(&drawing->gnuplot, "changes", text);
 }
 
 /* The layout of panels, and whether each panel needs a key of its own. */
@@ -400,7 +487,7 @@ static void add_page(struct drawing *drawing)
 	gnuplot_add_count(gnuplot, "any_failed", failed);
 }
 
-int figure_draw(const struct figure_data *data, bool changed, const struct signals *signals,
+int figure_draw(const struct figure_data *data, const struct figure_request *request,
 		struct writer *writer, struct sim_error *err)
 {
 	struct drawing drawing = { .data = data };
@@ -412,7 +499,8 @@ int figure_draw(const struct figure_data *data, bool changed, const struct signa
 	snprintf(name, sizeof(name), "%s-curves.csv", data->figure->name);
 	gnuplot_add_file(&drawing.gnuplot, "curves_csv", writer, name);
 	add_page(&drawing);
-	add_subline(&drawing, changed);
+	add_subline(&drawing);
+	add_changes(&drawing, request);
 	add_marks(&drawing);
 	for (drawing.panel = 0; drawing.panel < data->figure->panel_count; drawing.panel++) {
 		if (data->figure->panels[drawing.panel].layout == FIGURE_TABLE)
@@ -421,7 +509,9 @@ int figure_draw(const struct figure_data *data, bool changed, const struct signa
 		add_panel(&drawing);
 	}
 	gnuplot_add_count(&drawing.gnuplot, "panels", drawing.number);
-	status = gnuplot_draw(&drawing.gnuplot, data->figure->name, signals, writer, err);
+	gnuplot_add_count(&drawing.gnuplot, "key_chars", drawing.key_chars);
+	status = gnuplot_draw(&drawing.gnuplot, data->figure->name, request->use.signals,
+			      writer, err);
 	gnuplot_destroy(&drawing.gnuplot);
 	return status;
 }

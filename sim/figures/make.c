@@ -84,8 +84,7 @@ static int show(const struct figure_data *data, const struct figure_request *req
 	if (!status)
 		status = write_numbers(data, writer, err);
 	if (!status)
-		status = figure_draw(data, request->set_count || request->scenario,
-				     request->use.signals, writer, err);
+		status = figure_draw(data, request, writer, err);
 	if (status)
 		return status;
 	printf("numbers     %s/%s.csv\n", writer->folder, name);
@@ -120,14 +119,17 @@ int figure_make(const struct figure *figure, const struct figure_request *reques
 		struct sim_error *err)
 {
 	struct cached_run *runs = calloc(figure->run_count + 1, sizeof(*runs));
+	struct figure shown = *figure; /* borrows all of it */
 	struct figure_data data;
 	int status;
 
 	if (!runs)
 		return sim_runtime_error(err, "out of memory");
+	shown.ours_alone = request->scenario && figure->scenario &&
+			   strcmp(request->scenario, figure->scenario) != 0;
 	status = figure_prepare_runs(figure, request, runs, err);
 	if (!status) {
-		status = figure_data_init(&data, figure, runs, err);
+		status = figure_data_init(&data, &shown, runs, err);
 		if (!status)
 			status = curves_read_published(&data, err);
 		if (!status)

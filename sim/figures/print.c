@@ -188,6 +188,8 @@ static void add_line_row(struct table *table, const struct figure_data *data, si
 			if (published) {
 				table_set(table, column + 1, "%s", figure->published_label);
 				table_set(table, column + 2, "ratio");
+				table->joined[column + 1] = true;
+				table->joined[column + 2] = true;
 			}
 		} else if (what == LINE_ERRORS && published) {
 			set_real(table, column + 2, 100 * median_error(data, panel, label), 1,

@@ -5,7 +5,7 @@
 
 #include "figures/data.h"
 
-struct signals;
+struct figure_request;
 struct writer;
 
 /* Print the table of each panel, and a line for each container that failed. */
@@ -16,10 +16,9 @@ void figure_print_comparison(const struct figure_data *data);
 
 /*
  * Draw NAME.png and NAME.svg by plots/figure.gp, from files that the writer has put in place.
- * @changed: the user has changed the scenario. @signals as for gnuplot_draw(). Returns 0 or a
- * negative enum sim_exit.
+ * The picture says what @request changes. Returns 0 or a negative enum sim_exit.
  */
-int figure_draw(const struct figure_data *data, bool changed, const struct signals *signals,
+int figure_draw(const struct figure_data *data, const struct figure_request *request,
 		struct writer *writer, struct sim_error *err);
 
 /*

@@ -280,3 +280,37 @@ bool value_uses(const struct figure_data *data, size_t run, const json_t *value,
 	}
 	return false;
 }
+
+/* Write the name of a container that @run does not have. False: it has it. */
+static bool lacks(const struct figure_data *data, size_t run, const char *name, size_t length,
+		  char *ret_name, size_t size)
+{
+	snprintf(ret_name, size, "%.*s", (int)length, name);
+	return strcmp(ret_name, "*") != 0 && !figure_container(data, run, ret_name);
+}
+
+bool value_lacks(const struct figure_data *data, size_t run, const json_t *value,
+		 char *ret_name, size_t size)
+{
+	const char *text = json_string_value(value), *key;
+	json_t *inner;
+	size_t i;
+
+	if (json_object_get(value, "of")) {
+		run = other_run(data, run, value);
+		text = json_string_value(json_object_get(value, "of"));
+	}
+	if (text)
+		return lacks(data, run, text, strcspn(text, "."), ret_name, size);
+	json_object_foreach((json_t *)value, key, inner) {
+		json_t *element;
+
+		text = json_string_value(json_object_get(inner, "container"));
+		if (text)
+			return lacks(data, run, text, strlen(text), ret_name, size);
+		json_array_foreach(inner, i, element)
+			if (value_lacks(data, run, element, ret_name, size))
+				return true;
+	}
+	return false;
+}

@@ -16,6 +16,13 @@ struct figure_data;
 bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used);
 
 /*
+ * Find a container that a checked expression in @run names and that the run does not have. Returns
+ * its name or type in ret_name, which has @size bytes. False: the run has all of them.
+ */
+bool value_lacks(const struct figure_data *data, size_t run, const json_t *value,
+		 char *ret_name, size_t size);
+
+/*
  * The value of a checked expression in @run of the figure; NAN: it is not known. @published:
  * take it from the published curves; expressions that use no curve are NAN then.
  */

@@ -7,14 +7,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define TABLE_COLUMNS_MAX 24
+#define TABLE_COLUMNS_MAX 64
 #define TABLE_CELL_MAX	  64
 
 /* All-zero is empty. Owned by the caller: table_add(), then table_destroy(). */
 struct table {
 	char (*rows)[TABLE_COLUMNS_MAX][TABLE_CELL_MAX];
 	size_t row_count;
-	bool failed; /* out of memory: rows are missing */
+	bool joined[TABLE_COLUMNS_MAX]; /* the column stays beside the one before it */
+	bool failed;			/* out of memory: rows are missing */
 };
 
 /*
@@ -24,7 +25,10 @@ void table_add(struct table *table);
 void table_set(struct table *table, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Print all rows and forget them. */
+/*
+ * Print all rows and forget them. A table that is wider than the terminal is split: its first column is
+ * repeated before each part. The width is that of the terminal, or else of the variable COLUMNS, or 120.
+ */
 void table_print(struct table *table, FILE *stream);
 void table_destroy(struct table *table);
 

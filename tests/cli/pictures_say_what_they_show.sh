@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# A picture of another scenario has no published bars, and names containers that are not there. All containers
+# of a type have curves, of colours of their own. Overrides are on the picture and above the table. A tick above a
+# second is in seconds. Tables fit the terminal. Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+# shows FILE TEXT...: the picture has each text
+shows() {
+	file=$1
+	shift
+	for text in "$@"; do
+		grep -qF ">$text<" "$file" || grep -qF "$text" "$file" || fail "$file: no '$text'"
+	done
+}
+
+# Another scenario: two LLM servers, no diffusion.
+"$gvmsim" figure isolation --scenario two-models-80g --set duration=25s --out other >.out 2>.err ||
+	fail "isolation: $(cat .err)"
+[ "$(cut -d, -f7 other/isolation.csv | sort -u | tr '\n' ' ')" = " published " ] ||
+	fail "published values stand beside another scenario: $(cat other/isolation.csv)"
+shows other/isolation.svg "no diffusion in this scenario" \
+	"CHANGED, without published values: --scenario two-models-80g duration=25s" \
+	"of several containers of type llm-server: llama"
+grep -q ">none<" other/isolation.svg && fail "a container that is not there completed nothing"
+
+# The figure's own scenario: published values stay, and the picture names what was changed.
+"$gvmsim" figure alone --set seed=3 --out own >.out 2>.err || fail "alone: $(cat .err)"
+shows own/alone.svg "CHANGED, not the published set-up: seed=3"
+[ "$(cut -d, -f7 own/alone.csv | sort -u | wc -l)" -gt 2 ] || fail "no published values"
+
+# Two containers of one type: a curve each, and no colour twice.
+"$gvmsim" run two-models-80g --set duration=25s --system stock --quiet --out one
+"$gvmsim" run two-models-80g --set duration=25s --system ghost --quiet --out two \
+	--set containers.llama.app.slo_ttft=3s --set gpu.memory=70G
+"$gvmsim" figure alone-vs-shared one two --out two-of-a-type >.out 2>.err || fail "$(cat .err)"
+picture=two-of-a-type/alone-vs-shared.svg
+shows $picture "in flight, alone: llama" "in flight, alone: qwen" "in flight, shared: llama" \
+	"in flight, shared: qwen" "containers.llama.app.slo_ttft: 5s | 3s" "gpu.memory: "
+colours=$(sed -n '/Load of the LLM server/,/Time to first token/p' $picture | grep -o 'rgb([^)]*)' | tr -d ' ' | sort -u)
+for colour in "rgb(0,114,178)" "rgb(213,94,0)" "rgb(0,158,115)" "rgb(204,121,167)"; do
+	echo "$colours" | grep -qF "$colour" || fail "four curves lack the colour $colour: $colours"
+done
+
+# A time axis in ms has ticks in seconds where bars have labels in seconds.
+for tick in "1 s" "100"; do
+	grep -qE ">(<tspan[^>]*>)? *$tick ?<" own/alone.svg other/isolation.svg || fail "no tick $tick"
+done
+grep -qE "> *(1000|10000|100000) ?<" own/alone.svg other/isolation.svg && fail "a tick of thousands of ms"
+
+# Overrides stand above the table, which fits the terminal.
+COLUMNS=60 "$gvmsim" run two-models-80g --set duration=5s --set seed=4 --system ghost --out table >.out
+head -2 .out | tail -1 | grep -qx "  with duration=5s" || fail "$(head -4 .out)"
+sed -n '/^ /,/^gpu0/p' .out | grep -v '^gpu0' | awk 'length > 60' | grep . && fail "lines above 60"
+[ "$(grep -c '^application' .out)" -eq 2 ] || fail "the table was not split: $(cat .out)"
+COLUMNS=200 "$gvmsim" run two-models-80g --set duration=5s --system ghost --out table >.out
+[ "$(grep -c '^application' .out)" -eq 1 ] || fail "the table was split at 200 columns"
