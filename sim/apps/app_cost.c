@@ -2,7 +2,13 @@
 /* Costs on the configured machine; see app_cost.h. */
 #include "apps/app_cost.h"
 
+#include "cuda/cuda.h"
+
 #define NS_PER_S 1000000000ull
+
+/* FLOP of a thread block of a product, and bytes of one that goes element by element. */
+#define PRODUCT_BLOCK_FLOPS (2ull * 128 * 128 * 512)
+#define ELEMENT_BLOCK_BYTES (2ull * 128 * 16)
 
 static u64 cost_saturate(unsigned __int128 ns)
 {
@@ -43,6 +49,54 @@ u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)
 u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels)
 {
 	return max(1ull, work_ns / kernels + gpu->kernel_overhead);
+}
+
+static u64 cost_blocks(unsigned __int128 amount, u64 of_a_block)
+{
+	return (u64)min((amount + of_a_block - 1) / of_a_block, (unsigned __int128)U32_MAX);
+}
+
+u64 app_product_blocks(unsigned __int128 flops)
+{
+	return cost_blocks(flops, PRODUCT_BLOCK_FLOPS);
+}
+
+u64 app_element_blocks(unsigned __int128 bytes)
+{
+	return cost_blocks(bytes, ELEMENT_BLOCK_BYTES);
+}
+
+void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
+		  u64 blocks)
+{
+	u64 sms = blocks < gpu->sms ? max(blocks, 1ull) * CFG_PPM / gpu->sms : CFG_PPM;
+	u64 memory_sms = gpu->memory_sms ? min(sms, gpu->memory_sms) : sms;
+	unsigned __int128 ns = max(flops_ns, bytes_ns);
+
+	work->ns += (u64)ns;
+	work->memory_ns += bytes_ns;
+	work->held_ns += ns * sms;
+	work->needed_ns += max((unsigned __int128)flops_ns * sms,
+			       (unsigned __int128)bytes_ns * memory_sms);
+}
+
+/* @amount over @ns, in ppm: at least 1, which is not 0, "all". */
+static u32 cost_share(unsigned __int128 amount, unsigned __int128 ns)
+{
+	return (u32)max(min(amount / ns, (unsigned __int128)CFG_PPM), (unsigned __int128)1);
+}
+
+void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
+		    struct cuda_burst_config *burst)
+{
+	unsigned __int128 all_ns;
+
+	burst->kernel_ns = app_kernel_ns(gpu, work->ns, burst->kernels);
+	all_ns = (unsigned __int128)burst->kernel_ns * burst->kernels;
+	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
+	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));
+	burst->sm_busy_ppm = cost_share((unsigned __int128)work->ns * CFG_PPM, all_ns);
+	burst->bandwidth_ppm = cost_share((unsigned __int128)work->memory_ns * CFG_PPM, all_ns);
 }
 
 u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns)

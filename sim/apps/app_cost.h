@@ -16,6 +16,33 @@
  * of weights, many by arithmetic, and a small layer by its overhead: a decode step of 370
  * kernels spends 1 ms of 2.5 on that.
  *
+ * What a kernel leaves to others
+ * ------------------------------
+ *
+ * Clients of an MPS server run side by side. So a burst also says what it takes of the GPU
+ * (struct fifo_burst): the SMs that its thread blocks hold, the SMs that it needs for full
+ * speed, and the part of its time in which it keeps the memory busy. All three follow from its
+ * shapes, and a burst has their means over its time.
+ *
+ *     kernel            a thread block computes                     so its blocks are
+ *     matrix product    a tile of 128 rows and 128 columns, over    FLOP / (2 x 128 x 128 x 512)
+ *                       512 of the inner dimension or more
+ *     attention,        a tile of 128 keys and values of a head     bytes of KV / 64 KiB
+ *       decoding        of 128
+ *     attention,        a tile of 128 queries of a head             heads x tokens / 128
+ *       prefill
+ *     element by        16 bytes for each of 128 threads, read      bytes / 4 KiB
+ *       element         and written
+ *
+ * Tiles of 128 x 128 are those of CUTLASS's and cuBLAS's kernels for large shapes. Where they
+ * are fewer than the SMs, the library splits the inner dimension (split-K, FlashDecoding): 512
+ * is an assumption, 8 to 16 steps of a kernel's main loop. A block needs an SM, and so n blocks
+ * fill n SMs, at most all.
+ *
+ * A block holds its SM until it ends, also while it waits for memory. During the overhead of a
+ * kernel, no block runs. A kernel that arithmetic bounds needs all SMs that it holds. One that
+ * memory bounds keeps the memory busy from fewer: gpu.memory_sms of them.
+ *
  * Everything is rounded down to whole ns; products are formed in 128 bits. Work that would take
  * longer than any run takes APP_COST_MAX_NS, so that dates stay in 64 bits.
  */
@@ -51,6 +78,31 @@ u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
  * together.
  */
 u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels);
+
+/* Work of a burst on a GPU without neighbours, by what it takes. All-zero: none. */
+struct app_work {
+	u64 ns;			     /* all of it */
+	u64 memory_ns;		     /* for which it keeps the memory busy */
+	unsigned __int128 held_ns;   /* x ppm of the SMs that its thread blocks hold */
+	unsigned __int128 needed_ns; /* x ppm of the SMs that it needs for full speed */
+};
+
+/* Thread blocks of a matrix product of @flops, and of a kernel that moves @bytes. */
+u64 app_product_blocks(unsigned __int128 flops);
+u64 app_element_blocks(unsigned __int128 bytes);
+
+/*
+ * Add work of @flops_ns of arithmetic and @bytes_ns of memory traffic side by side, by kernels
+ * of @blocks thread blocks each.
+ */
+void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
+		  u64 blocks);
+
+struct cuda_burst_config;
+
+/* Set times and shares of @burst, whose kernels are there: they do @work, an equal part each. */
+void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
+		    struct cuda_burst_config *burst);
 
 /* Host work of @ns on the reference host. */
 u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns);

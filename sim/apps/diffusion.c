@@ -107,19 +107,23 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 {
 	const struct config *config = diffusion->env->config;
 	const struct cfg_diffusion *cfg = diffusion->cfg;
-	u64 work_ns = app_flops_ns(&config->gpu, cfg->efficiency, flops) +
-		      app_bytes_ns(&config->gpu, cfg->memory_efficiency, traffic);
+	struct app_work work = { 0 };
 
+	app_work_add(&work, &config->gpu, app_flops_ns(&config->gpu, cfg->efficiency, flops), 0,
+		     app_product_blocks(flops / kernels));
+	app_work_add(&work, &config->gpu, 0,
+		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, traffic),
+		     app_element_blocks(traffic / kernels));
 	phase->accesses[0] = first;
 	phase->accesses[1] = second;
 	phase->burst = (struct cuda_burst_config){
 		.kernels = (u32)kernels,
-		.kernel_ns = app_kernel_ns(&config->gpu, work_ns, kernels),
 		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
 					   cfg->graph ? kernels : 1),
 		.accesses = phase->accesses,
 		.access_count = ARRAY_SIZE(phase->accesses),
 	};
+	app_work_burst(&work, &config->gpu, &phase->burst);
 }
 
 /* @bytes of a model's weights: @matrices kernels read one matrix each. */

@@ -57,6 +57,14 @@
 #include "engine/error.h"
 #include "engine/random.h"
 
+/*
+ * Tiles of a thread block: rows of a product, queries and keys of attention; and what attention
+ * has for a head of 128 elements: bytes of a tile of keys and values in bf16, FLOP of a pair.
+ */
+#define QUERY_TILE	     128u
+#define KV_TILE_BYTES	     (128ull * 128 * 2 * 2)
+#define ATTENTION_HEAD_FLOPS (128ull * 4)
+
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)
 {
@@ -135,20 +143,23 @@ static int server_pass(struct llm_server *server, const struct cuda_access *acce
 {
 	const struct config *config = server->env->config;
 	const struct cfg_llm *cfg = server->cfg;
+	struct cuda_burst_config burst;
+	struct app_work work = { 0 };
 	u64 bytes = 0;
 
 	for (u32 i = 0; i < count; i++)
 		bytes += accesses[i].memory->bytes;
-	bytes = app_bytes_ns(&config->gpu, cfg->memory_efficiency, bytes);
-	return cuda_run(server->env->cuda,
-			&(struct cuda_burst_config){
-				.kernels = 1,
-				.kernel_ns = app_kernel_ns(&config->gpu, bytes, 1),
-				.launch_ns =
-					app_launch_ns(&config->host, cfg->kernel_launch, 1),
-				.accesses = accesses,
-				.access_count = count,
-			});
+	app_work_add(&work, &config->gpu, 0,
+		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, bytes),
+		     app_element_blocks(bytes));
+	burst = (struct cuda_burst_config){
+		.kernels = 1,
+		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch, 1),
+		.accesses = accesses,
+		.access_count = count,
+	};
+	app_work_burst(&work, &config->gpu, &burst);
+	return cuda_run(server->env->cuda, &burst);
 }
 
 /* Blocking: start-up loads the weights, and then writes all of workspace and pool. */
@@ -177,7 +188,8 @@ static unsigned __int128 step_tokens(const struct llm_step *step)
  * computes a whole tile for it. If all sequences decode, the query heads that share a key head
  * lie in one tile. Beside prefill each query head has a tile of its own.
  */
-static u64 server_attention_ns(const struct llm_server *server, const struct llm_step *step)
+static void server_add_attention(const struct llm_server *server, const struct llm_step *step,
+				 struct app_work *work)
 {
 	const struct cfg_gpu *gpu = &server->env->config->gpu;
 	const struct cfg_llm *cfg = server->cfg;
@@ -188,14 +200,17 @@ static u64 server_attention_ns(const struct llm_server *server, const struct llm
 	u64 rows =
 		(heads + cfg->attention_tile - 1) / cfg->attention_tile * cfg->attention_tile;
 	unsigned __int128 decode_flops = decoded * rows * cfg->attention_flops / heads;
-	u64 decode =
-		max(app_bytes_ns(gpu, cfg->kv_bandwidth, decoded * cfg->kv_bytes_per_token),
-		    app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops));
-	u64 prefill = max(
-		app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
-		app_flops_mma_ns(gpu, cfg->attention_efficiency, pairs * cfg->attention_flops));
+	u64 layers = max(cfg->layers, 1ull);
+	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
 
-	return decode + prefill;
+	app_work_add(work, gpu, app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops),
+		     app_bytes_ns(gpu, cfg->kv_bandwidth, decoded * cfg->kv_bytes_per_token),
+		     (u64)(decoded * cfg->kv_bytes_per_token / layers / KV_TILE_BYTES));
+	app_work_add(work, gpu,
+		     app_flops_mma_ns(gpu, cfg->attention_efficiency,
+				      pairs * cfg->attention_flops),
+		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
+		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
 }
 
 /* Bytes of weights that a step of @tokens tokens reads. */
@@ -209,33 +224,45 @@ static u64 server_weights_read(const struct cfg_llm *cfg, u64 tokens)
 	return cfg->weights - cfg->embeddings - cfg->expert_weights + (u64)(experts >> 32);
 }
 
-/* Matrix products of layers, and of the output layer, which is not quantized. */
-static u64 server_products_ns(const struct llm_server *server, const struct llm_step *step)
+/*
+ * Matrix products of layers, and of the output layer, which is not quantized. Tokens are
+ * computed in tiles, so few of them need as many thread blocks as a whole tile.
+ */
+static void server_add_products(const struct llm_server *server, const struct llm_step *step,
+				struct app_work *work)
 {
 	const struct cfg_gpu *gpu = &server->env->config->gpu;
 	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 flops = step_tokens(step) * cfg->flops_per_token;
+	unsigned __int128 tokens = step_tokens(step);
+	unsigned __int128 flops = tokens * cfg->flops_per_token;
 	unsigned __int128 head = step->sequences * cfg->head_flops;
+	unsigned __int128 padded = (tokens + QUERY_TILE - 1) / QUERY_TILE * QUERY_TILE;
 	u64 compute = cfg->quantization == LLM_FP8 ?
 			      app_flops_fp8_ns(gpu, cfg->efficiency, flops) +
 				      app_flops_ns(gpu, cfg->efficiency, head) :
 			      app_flops_ns(gpu, cfg->efficiency, flops + head);
 
-	return max(app_bytes_ns(gpu, cfg->memory_efficiency,
-				server_weights_read(cfg, (u64)step_tokens(step))),
-		   compute);
+	app_work_add(work, gpu, compute,
+		     app_bytes_ns(gpu, cfg->memory_efficiency,
+				  server_weights_read(cfg, (u64)tokens)),
+		     app_product_blocks(padded * cfg->flops_per_token /
+					max(cfg->weight_matrices, 1ull)));
 }
 
 /* Traffic and arithmetic of a step, without the overhead of its kernels. */
-static u64 server_step_work_ns(const struct llm_server *server, const struct llm_step *step)
+static struct app_work server_step_work(const struct llm_server *server,
+					const struct llm_step *step)
 {
 	const struct cfg_gpu *gpu = &server->env->config->gpu;
 	const struct cfg_llm *cfg = server->cfg;
+	unsigned __int128 traffic = step_tokens(step) * cfg->traffic_per_token;
+	struct app_work work = { 0 };
 
-	return server_products_ns(server, step) +
-	       app_bytes_ns(gpu, cfg->memory_efficiency,
-			    step_tokens(step) * cfg->traffic_per_token) +
-	       server_attention_ns(server, step);
+	server_add_products(server, step, &work);
+	app_work_add(&work, gpu, 0, app_bytes_ns(gpu, cfg->memory_efficiency, traffic),
+		     app_element_blocks(traffic / cfg->kernels_per_step));
+	server_add_attention(server, step, &work);
+	return work;
 }
 
 /* Blocking: let the GPU compute a step. */
@@ -246,6 +273,8 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 	u32 kernels = (u32)cfg->kernels_per_step;
 	u64 tokens = (u64)step_tokens(step);
 	bool graph = tokens <= cfg->graph_tokens;
+	struct cuda_burst_config burst;
+	struct app_work work;
 
 	/* The workspace is as large as the largest step needs. */
 	server->accesses[1] =
@@ -257,17 +286,16 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 							tokens));
 		server->accesses[3] = server->experts.access;
 	}
-	return cuda_run(server->env->cuda,
-			&(struct cuda_burst_config){
-				.kernels = kernels,
-				.kernel_ns = app_kernel_ns(&config->gpu,
-							   server_step_work_ns(server, step),
-							   kernels),
-				.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
-							   graph ? kernels : 1),
-				.accesses = server->accesses,
-				.access_count = ARRAY_SIZE(server->accesses),
-			});
+	burst = (struct cuda_burst_config){
+		.kernels = kernels,
+		.launch_ns =
+			app_launch_ns(&config->host, cfg->kernel_launch, graph ? kernels : 1),
+		.accesses = server->accesses,
+		.access_count = ARRAY_SIZE(server->accesses),
+	};
+	work = server_step_work(server, step);
+	app_work_burst(&work, &config->gpu, &burst);
+	return cuda_run(server->env->cuda, &burst);
 }
 
 /* What the engine does for a step beside launching it, on the reference host. */

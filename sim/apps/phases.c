@@ -102,17 +102,27 @@ static u64 phases_tokens(const struct phases *phases, u64 kind)
 	return phases->samples.prompt + phases->samples.response;
 }
 
-/* GPU time of a phase's arithmetic and memory traffic. */
-static u64 phases_work_ns(const struct phases *phases, const struct phases_work *work,
-			  u64 tokens)
+/* A phase's arithmetic and memory traffic on the GPU. */
+static struct app_work phases_gpu_work(const struct phases *phases,
+				       const struct phases_work *work, u64 tokens)
 {
 	const struct cfg_gpu *gpu = &phases->env->config->gpu;
-	unsigned __int128 flops = work->flops_per_token, bytes = work->traffic_per_token;
-	u64 compute = app_flops_ns(gpu, phases->cfg->efficiency, flops * tokens + work->flops);
-	u64 memory = app_bytes_ns(gpu, phases->cfg->memory_efficiency,
-				  bytes * tokens + work->traffic);
+	unsigned __int128 flops =
+		(unsigned __int128)work->flops_per_token * tokens + work->flops;
+	unsigned __int128 bytes =
+		(unsigned __int128)work->traffic_per_token * tokens + work->traffic;
+	u64 compute = app_flops_ns(gpu, phases->cfg->efficiency, flops);
+	u64 memory = app_bytes_ns(gpu, phases->cfg->memory_efficiency, bytes);
+	u64 products = app_product_blocks(flops / work->kernels);
+	struct app_work sum = { 0 };
 
-	return phases->cfg->overlap ? max(compute, memory) : compute + memory;
+	if (phases->cfg->overlap) {
+		app_work_add(&sum, gpu, compute, memory, products);
+		return sum;
+	}
+	app_work_add(&sum, gpu, compute, 0, products);
+	app_work_add(&sum, gpu, 0, memory, app_element_blocks(bytes / work->kernels));
+	return sum;
 }
 
 /* The part of a tensor that a phase touches. */
@@ -152,6 +162,8 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 	const struct config *config = phases->env->config;
 	u64 tokens = phases_tokens(phases, work->tokens);
 	struct cuda_access accesses[PHASES_ACCESSES_MAX];
+	struct cuda_burst_config burst;
+	struct app_work gpu_work;
 	int status = 0;
 
 	if (work->host_ns) {
@@ -166,18 +178,16 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 		return status;
 	for (u32 i = 0; i < work->access_count; i++)
 		accesses[i] = phases_access(phases, &work->accesses[i], tokens);
-	return cuda_launch(
-		phases->env->cuda,
-		&(struct cuda_burst_config){
-			.kernels = (u32)work->kernels,
-			.kernel_ns = app_kernel_ns(&config->gpu,
-						   phases_work_ns(phases, work, tokens),
-						   work->kernels),
-			.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
-						   work->graph ? work->kernels : 1),
-			.accesses = accesses,
-			.access_count = work->access_count,
-		});
+	gpu_work = phases_gpu_work(phases, work, tokens);
+	burst = (struct cuda_burst_config){
+		.kernels = (u32)work->kernels,
+		.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
+					   work->graph ? work->kernels : 1),
+		.accesses = accesses,
+		.access_count = work->access_count,
+	};
+	app_work_burst(&gpu_work, &config->gpu, &burst);
+	return cuda_launch(phases->env->cuda, &burst);
 }
 
 /* Go through the nodes from @first up to @end, with those below them. As phases_launch(). */

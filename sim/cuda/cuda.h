@@ -76,6 +76,11 @@ struct cuda_burst_config {
 	u64 kernel_ns;	   /* GPU time of each, at least 1 */
 	u64 launch_ns;	   /* host time of each launch */
 	u32 occupancy_ppm; /* share of what all SMs can hold; 0 is all */
+	/* Beside kernels of others: as in struct fifo_burst. */
+	u32 sm_ppm;
+	u32 sm_need_ppm;
+	u32 sm_busy_ppm;
+	u32 bandwidth_ppm;
 	/* pages of one chunk that its warps access side by side; 0: the GPU's */
 	u32 pages_at_once;
 	u32 faults_per_page;	    /* threads with addresses of their own in a page; 0 is 1 */

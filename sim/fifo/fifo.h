@@ -49,16 +49,29 @@
  * client does not run in later turns.
  *
  * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
- * kernel says how many SMs it can fill (sm_ppm) and which part of the bandwidth it uses then
- * (bandwidth_ppm). It runs at full speed if it gets both; with less of either it is slower in
- * proportion:
+ * kernel says how many SMs its thread blocks fill (sm_ppm), how many it needs for full speed
+ * (sm_need_ppm), in which part of its time any block runs (sm_busy_ppm), and in which part it
+ * keeps the memory busy (bandwidth_ppm). The kernels of a burst count as equal; these are their
+ * means.
  *
- *     1. SMs         max-min over the kernels on the partition: each gets what it can fill, up
- *                    to its TSG's limit; where that is too much in all, those that want most
- *                    get equal shares, and take what the others leave. A kernel that waits for
- *                    its faults keeps its SMs: its blocks stay resident.
- *     2. bandwidth   max-min over what each kernel uses at the speed that its SMs permit. SMs
- *                    that wait for memory are held, too: they help no other kernel.
+ *     1. SMs      The leftover rule: thread blocks get SMs in the order in which their kernels
+ *                 came. So a kernel beside others waits for one kernel of each, and then
+ *                 overlaps with their next ones. Kernels that want more than there is thus
+ *                 share SMs by the lengths of their kernels: max-min, weighted by the time for
+ *                 which the blocks of one kernel hold all SMs. Each gets at most what it can
+ *                 fill, up to its TSG's limit. A kernel that waits for its faults keeps its
+ *                 SMs: its blocks stay resident. SMs that wait for memory are held, too. A
+ *                 limit does not lengthen the time in which no block runs.
+ *     2. memory   Kernels use it in turns, each all of it or nothing, and independently: a
+ *                 kernel's time with memory grows by the part of the time in which another one
+ *                 uses it, too. With a limit below its need a kernel draws less at a time, and
+ *                 two such kernels disturb each other only by what they draw above the
+ *                 bandwidth. Max-min bounds all of them together.
+ *
+ * An H200 under MPS has the leftover rule (data of plots/reference/hardware/h200-corun/mps): a
+ * decoding step waits 370 times for one of the long kernels of a pipeline, which runs at 0.7 of
+ * its speed. By equal shares of SMs the pipeline ran at half of its speed, and the step twice
+ * as fast as measured.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
  * bursts are advanced at their old speed before a share changes, and planned again. Work is

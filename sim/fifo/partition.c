@@ -32,43 +32,79 @@ static u32 partition_count_busy(const struct fifo_partition *partition)
 
 /*
  * Max-min: share @total among @count users that want @wants, and replace each want by its
- * share. Users that want no more than an equal share of the rest get all they want. When no
- * such user is left, the others get equal shares, in whole ppm.
+ * share. Users that want no more than their part of the rest, by @weights, get all they want.
+ * When no such user is left, the others get their parts, in whole ppm. Weights are at least 1.
  */
-static void share_max_min(u32 total, u32 *wants, u32 count)
+static void share_max_min(u32 total, u32 *wants, const u64 *weights, u32 count)
 {
-	u64 satisfied = 0; /* set of the users that have got all they want */
-	u32 left = count;
+	u64 satisfied = 0;	      /* set of the users that have got all they want */
+	unsigned __int128 weight = 0; /* of the others */
 	bool again = true;
 
-	while (again && left) {
-		u32 equal = total / left;
-
+	for (u32 i = 0; i < count; i++)
+		weight += weights[i];
+	while (again) {
 		again = false;
-		for (u32 i = 0; i < count && left; i++) {
-			if (satisfied & 1ull << i || wants[i] > equal)
+		for (u32 i = 0; i < count; i++) {
+			if (satisfied & 1ull << i ||
+			    wants[i] * weight > (unsigned __int128)total * weights[i])
 				continue;
 			satisfied |= 1ull << i;
 			total -= wants[i];
-			left--;
+			weight -= weights[i];
 			again = true;
 		}
 	}
 	for (u32 i = 0; i < count; i++)
 		if (!(satisfied & 1ull << i))
-			wants[i] = total / left;
+			wants[i] = (u32)((unsigned __int128)total * weights[i] / weight);
 }
 
 /* What one kernel of a partition is given. */
 struct partition_claim {
 	struct fifo_burst *burst;
-	u32 fills; /* SMs that its kernel can fill */
+	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
+	u32 needs; /* likewise, at full speed; its limit permits no more than wants / needs */
+	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
+	u32 speed; /* that it is given */
 	bool stalled;
 };
 
-/* The claims of the kernels that are on the SMs. Returns their number. */
+/*
+ * The claim of a kernel that may have @limit of the SMs. For part of its time no block of it
+ * runs, and a limit does not lengthen that: with less than it needs it takes
+ *
+ *     (1 - busy) + busy * need / limit
+ *
+ * of its time. Its blocks hold what they can fill, which may be more than it needs.
+ */
+static struct partition_claim claim_of(struct fifo_burst *burst, u32 limit)
+{
+	u32 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
+	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
+	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+	struct partition_claim claim = {
+		.burst = burst,
+		.wants = part_of(min(fills, limit), busy),
+		.needs = max(part_of(need, busy), 1u),
+		.rate = FIFO_ALL_PPM,
+	};
+
+	if (limit < need) {
+		u64 time = FIFO_ALL_PPM - busy + (u64)busy * need / limit;
+
+		claim.wants = (u32)((u64)claim.needs * FIFO_ALL_PPM / time);
+		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
+	}
+	return claim;
+}
+
+/*
+ * The claims of the kernels that are on the SMs, and the weight of each: the time for which its
+ * blocks would hold all SMs. Returns their number.
+ */
 static u32 partition_collect(const struct fifo_partition *partition,
-			     struct partition_claim *claims, u32 *ret_sms)
+			     struct partition_claim *claims, u64 *ret_weights)
 {
 	/* A burst without neighbours is planned ahead through the gaps between its kernels. */
 	bool alone = partition_count_busy(partition) == 1;
@@ -77,47 +113,92 @@ static u32 partition_collect(const struct fifo_partition *partition,
 
 	fifo_for_each_loaded(partition->runlist.current, tsg) {
 		struct fifo_burst *burst = tsg->first;
-		u32 fills;
 
 		if (!burst)
 			continue;
 		burst->speed_ppm = 0;
 		if (!alone && !tsg_is_active(tsg))
 			continue;
-		fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-		claims[count] = (struct partition_claim){ burst, fills, tsg->stalled };
-		ret_sms[count++] = min(fills, tsg->sm_limit_ppm);
+		claims[count] =
+			claim_of(burst, min(tsg->sm_limit_ppm, partition->share.sm_ppm));
+		claims[count].rate = min(claims[count].rate, partition->share.bandwidth_ppm);
+		claims[count].stalled = tsg->stalled;
+		ret_weights[count] =
+			(u64)((unsigned __int128)burst->kernel_ns *
+			      (burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM) *
+			      (burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM) /
+			      ((u64)FIFO_ALL_PPM * FIFO_ALL_PPM));
+		ret_weights[count] = max(ret_weights[count], 1ull);
+		count++;
 	}
 	return count;
+}
+
+/* The part of its time in which a kernel keeps the memory busy, at the speed of its claim. */
+static u32 claim_memory_time(const struct partition_claim *claim)
+{
+	u64 drawn = part_of(claim->burst->bandwidth_ppm, claim->speed);
+
+	return claim->stalled ? 0 :
+				(u32)min(drawn * FIFO_ALL_PPM / claim->rate, (u64)FIFO_ALL_PPM);
+}
+
+/*
+ * Memory: a kernel is slower while others keep the memory busy, too. @total is the bandwidth.
+ */
+static void partition_share_memory(struct partition_claim *claims, u32 count, u32 total)
+{
+	static const u64 equal[FIFO_CHANNELS_MAX] = { [0 ... FIFO_CHANNELS_MAX - 1] = 1 };
+	u32 times[FIFO_CHANNELS_MAX], drawn[FIFO_CHANNELS_MAX];
+
+	for (u32 i = 0; i < count; i++)
+		times[i] = claim_memory_time(&claims[i]);
+	for (u32 i = 0; i < count; i++) {
+		u64 longer = 0; /* ppm of the time that it draws memory */
+
+		for (u32 j = 0; j < count; j++)
+			if (j != i && claims[i].rate + claims[j].rate > total)
+				longer += part_of(times[j],
+						  claims[i].rate + claims[j].rate - total);
+		longer = longer * times[i] / FIFO_ALL_PPM;
+		claims[i].speed =
+			(u32)((u64)claims[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
+	}
+	for (u32 i = 0; i < count; i++)
+		drawn[i] = claims[i].stalled ?
+				   0 :
+				   part_of(claims[i].burst->bandwidth_ppm, claims[i].speed);
+	share_max_min(total, drawn, equal, count);
+	for (u32 i = 0; i < count; i++) {
+		u32 bandwidth = claims[i].burst->bandwidth_ppm;
+
+		if (!claims[i].stalled && drawn[i] < part_of(bandwidth, claims[i].speed))
+			claims[i].speed = (u32)((u64)drawn[i] * FIFO_ALL_PPM / bandwidth);
+	}
 }
 
 /* Give each kernel on the partition the speed that its shares permit. */
 static void partition_set_speeds(struct fifo_partition *partition)
 {
 	struct partition_claim claims[FIFO_CHANNELS_MAX];
-	u32 sms[FIFO_CHANNELS_MAX], bandwidth[FIFO_CHANNELS_MAX];
+	u32 sms[FIFO_CHANNELS_MAX];
+	u64 weights[FIFO_CHANNELS_MAX];
 	const struct fifo_share *share = &partition->share;
-	u32 count = partition_collect(partition, claims, sms);
+	u32 count = partition_collect(partition, claims, weights);
 
-	/* A kernel without neighbours that can have all it wants, as in time slicing. */
-	if (count == 1 && sms[0] == claims[0].fills && sms[0] <= share->sm_ppm &&
+	/* A kernel without neighbours that can have all it needs, as in time slicing. */
+	if (count == 1 && claims[0].needs <= claims[0].wants &&
 	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
-	share_max_min(share->sm_ppm, sms, count);
-	for (u32 i = 0; i < count; i++) {
-		sms[i] = (u32)((u64)sms[i] * FIFO_ALL_PPM / claims[i].fills);
-		bandwidth[i] =
-			claims[i].stalled ? 0 : part_of(claims[i].burst->bandwidth_ppm, sms[i]);
-	}
-	share_max_min(share->bandwidth_ppm, bandwidth, count);
-	for (u32 i = 0; i < count; i++) {
-		struct fifo_burst *burst = claims[i].burst;
-		u32 speed = sms[i];
-
-		if (bandwidth[i] < part_of(burst->bandwidth_ppm, speed))
-			speed = (u32)((u64)bandwidth[i] * FIFO_ALL_PPM / burst->bandwidth_ppm);
-		burst->speed_ppm = max(speed, 1u);
-	}
+	for (u32 i = 0; i < count; i++)
+		sms[i] = claims[i].wants;
+	share_max_min(share->sm_ppm, sms, weights, count);
+	for (u32 i = 0; i < count; i++)
+		claims[i].speed = (u32)min((u64)sms[i] * FIFO_ALL_PPM / claims[i].needs,
+					   (u64)FIFO_ALL_PPM);
+	partition_share_memory(claims, count, share->bandwidth_ppm);
+	for (u32 i = 0; i < count; i++)
+		claims[i].burst->speed_ppm = max(claims[i].speed, 1u);
 }
 
 /*

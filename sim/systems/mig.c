@@ -18,7 +18,7 @@
  * An instance is a simulated GPU of its own, with the stock driver's manager of its memory. Of
  * the GPU's profile it has:
  *
- *     gpu.flops_*             x SMs of the instance / SMs of the GPU without MIG (98 of 108 in
+ *     gpu.sms, gpu.flops_*    x SMs of the instance / SMs of the GPU without MIG (98 of 108 in
  *                             a 7g.40gb)
  *     gpu.memory_bandwidth,   x memory slices / 8, as the guide has for the L2 cache and the
  *                             memory
@@ -253,6 +253,7 @@ static void mig_part(const struct config *config, const struct cfg_container *co
 	memcpy(gpu->name, name, sizeof(name));
 	gpu->memory = part_of(gpu->memory, profile->memory_mib, mig->memory_mib);
 	gpu->memory_total = part_of(gpu->memory_total, profile->memory_mib, mig->memory_mib);
+	gpu->sms = part_of(gpu->sms, profile->sms, mig->sms);
 	gpu->flops_bf16 = part_of(gpu->flops_bf16, profile->sms, mig->sms);
 	gpu->flops_fp8 = part_of(gpu->flops_fp8, profile->sms, mig->sms);
 	gpu->flops_bf16_mma = part_of(gpu->flops_bf16_mma, profile->sms, mig->sms);

@@ -90,7 +90,6 @@ END_TEST
 static void small_and_large(void)
 {
 	struct fifo_burst small = kernel(1000, 300000, 0), large = kernel(1000, 700000, 0);
-	struct fifo_burst second = kernel(1000, 300000, 0), all = kernel(1000, 0, 0);
 
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -98,14 +97,6 @@ static void small_and_large(void)
 	fifo_submit(&tsg_b, &large);
 	expect_end(&small, 1000);
 	expect_end(&large, 1000);
-	/*
-	 * A kernel that can use all SMs gets the 70 % that are left: 700 done at 2000, then 300
-	 * alone.
-	 */
-	fifo_submit(&tsg_a, &second);
-	fifo_submit(&tsg_b, &all);
-	expect_end(&second, 2000);
-	expect_end(&all, 2300);
 }
 
 START_TEST(a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70)
@@ -114,26 +105,121 @@ START_TEST(a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70)
 }
 END_TEST
 
+static void long_and_short(void)
+{
+	struct fifo_burst a = kernel(900, 0, 0), b = kernel(100, 0, 0);
+	struct fifo_burst small = kernel(1000, 300000, 0), all = kernel(1000, 0, 0);
+
+	/* a's kernel waits for one of b's, and b's for one of a's: three times 1000. */
+	a.kernels = b.kernels = 3;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 3000);
+	expect_end(&b, 3000);
+	/*
+	 * 1000 with all SMs and 1000 with 30 % of them: 1300. Speeds are rounded down, so that
+	 * it is 1301.
+	 */
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &all);
+	expect_end(&small, 4301);
+	expect_end(&all, 4301);
+}
+
+START_TEST(a_kernel_waits_for_one_kernel_of_its_neighbour_however_long)
+{
+	simulate(&everything_in_space, NULL, long_and_short);
+}
+END_TEST
+
+static void less_needed_than_filled(void)
+{
+	struct fifo_burst light = kernel(1000, 0, 0), gaps = kernel(1000, 0, 0);
+	struct fifo_burst other = kernel(1000, 0, 0);
+
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	/* It fills all SMs, and half of them suffice. */
+	light.sm_need_ppm = HALF;
+	fifo_submit(&tsg_a, &light);
+	expect_end(&light, 1000);
+	/* Half of its time is on the SMs, and becomes twice as long. Its speed is rounded down. */
+	gaps.sm_busy_ppm = HALF;
+	fifo_submit(&tsg_a, &gaps);
+	expect_end(&gaps, 2501);
+	/* Two such kernels without limits fill each other's gaps. */
+	fifo_tsg_destroy(&tsg_a);
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	gaps = kernel(1000, 0, 0);
+	gaps.sm_busy_ppm = other.sm_busy_ppm = HALF;
+	fifo_submit(&tsg_a, &gaps);
+	fifo_submit(&tsg_b, &other);
+	expect_end(&gaps, 3501);
+	expect_end(&other, 3501);
+}
+
+START_TEST(a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run)
+{
+	simulate(&everything_in_space, NULL, less_needed_than_filled);
+}
+END_TEST
+
 static void bound_by_memory(void)
 {
 	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
+	struct fifo_burst low = kernel(1000, 0, 400000), high = low;
 
 	/*
-	 * Together they want 120 % of the bandwidth. b gets its 40 %. a gets 60 of the 80 % it
-	 * wants: 675 of its work by 900. Then a is alone and gets all it wants: the last 225
-	 * take 225.
+	 * Of a's 80 % with memory 40 % are beside b's, and of b's 40 % 80 % beside a's: both
+	 * take 1.32 times as long, 1188, by rounded speeds 1189.
 	 */
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
-	expect_end(&b, 900);
-	expect_end(&a, 1125);
+	expect_end(&b, 1189);
+	expect_end(&a, 1189);
+	/*
+	 * With half of the SMs each both need 2000, of which 800 with half of the bandwidth at a
+	 * time. That is there for both.
+	 */
+	fifo_tsg_destroy(&tsg_a);
+	fifo_tsg_destroy(&tsg_b);
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, HALF);
+	fifo_submit(&tsg_a, &low);
+	fifo_submit(&tsg_b, &high);
+	expect_end(&low, 3189);
+	expect_end(&high, 3189);
 }
 
-START_TEST(a_pair_that_is_bound_by_memory_shares_bandwidth_max_min)
+START_TEST(kernels_use_memory_in_turns_unless_both_draw_little)
 {
 	simulate(&everything_in_space, NULL, bound_by_memory);
+}
+END_TEST
+
+static void three_bound_by_memory(void)
+{
+	struct fifo_burst a = kernel(900, 300000, 800000), b = a, c = a;
+
+	/* By turns each would draw 0.8 / (1 + 0.8 * 1.6), together 105 %. Each gets a third. */
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_c, &c);
+	expect_end(&a, 2161);
+	expect_end(&b, 2161);
+	expect_end(&c, 2161);
+}
+
+START_TEST(all_together_draw_no_more_than_the_bandwidth)
+{
+	simulate(&everything_in_space, NULL, three_bound_by_memory);
 }
 END_TEST
 
@@ -166,7 +252,7 @@ END_TEST
 static void gaps(void)
 {
 	struct fifo_burst a = { .kernels = 2, .kernel_ns = 100, .launch_ns = 300 };
-	struct fifo_burst b = kernel(1000, 0, 0);
+	struct fifo_burst b = { .kernels = 10, .kernel_ns = 100 };
 
 	/*
 	 * a's kernels are launched at 300 and 600, and take 200 each beside b. b has done 300
@@ -403,14 +489,14 @@ static void server_without_work(void)
 	struct fifo_burst late = kernel(10, 0, 0);
 
 	/*
-	 * Both can use all SMs: a's 30 take 60, then b's other 20 run alone. The turn ends at
-	 * 90. c runs 100-200. a's next kernel waits for c's end.
+	 * Both can use all SMs and have one kernel: 30 and 50 take 80. The turn ends at 90. c
+	 * runs 100-200. a's next kernel waits for c's end.
 	 */
 	join_server(FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
 	fifo_submit(&tsg_c, &c);
-	expect_end(&a, 70);
+	expect_end(&a, 90);
 	expect_end(&b, 90);
 	eng_sleep_until(150);
 	fifo_submit(&tsg_a, &late);
@@ -428,8 +514,9 @@ END_TEST
 static void stalled_client(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
-	struct fifo_burst a = kernel(100, 0, 0), b = kernel(1000, 0, 0), c = kernel(100, 0, 0);
+	struct fifo_burst a = kernel(100, 0, 0), b = kernel(100, 0, 0), c = kernel(100, 0, 0);
 
+	b.kernels = 10;
 	/*
 	 * a stalls from 10 to 1010 and keeps its half. b goes on long past the slice: 500 by
 	 * 1010. Then the server leaves at once. c 1020-1120. The server runs from 1130 on: a's
@@ -525,7 +612,10 @@ TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
 	  two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
 	  two_that_are_limited_to_half_do_not_disturb_each_other,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
-	  a_pair_that_is_bound_by_memory_shares_bandwidth_max_min,
+	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
+	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
+	  kernels_use_memory_in_turns_unless_both_draw_little,
+	  all_together_draw_no_more_than_the_bandwidth,
 	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
 	  one_in_space_gets_all_sms_in_the_gaps_of_another,
 	  one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_other,

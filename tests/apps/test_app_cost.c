@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What kernels take of a GPU, by their shapes. */
+#include "apps/app_cost.h"
+
+#include "cuda/cuda.h"
+#include "runner.h"
+
+static const struct cfg_gpu gpu = {
+	.kernel_overhead = 100,
+	.sms = 100,
+	.memory_sms = 700000,
+};
+
+/* The burst of two kernels that do work of @flops_ns and @bytes_ns in @blocks blocks each. */
+static struct cuda_burst_config burst_of(u64 flops_ns, u64 bytes_ns, u64 blocks)
+{
+	struct cuda_burst_config burst = { .kernels = 2 };
+	struct app_work work = { 0 };
+
+	app_work_add(&work, &gpu, flops_ns, bytes_ns, blocks);
+	app_work_burst(&work, &gpu, &burst);
+	return burst;
+}
+
+START_TEST(a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills)
+{
+	struct cuda_burst_config burst = burst_of(600, 300, 1000);
+
+	ck_assert_uint_eq(burst.kernel_ns, 400);
+	ck_assert_uint_eq(burst.sm_ppm, 1000000);
+	ck_assert_uint_eq(burst.sm_need_ppm, 1000000);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 750000);
+	ck_assert_uint_eq(burst.bandwidth_ppm, 375000);
+	burst = burst_of(600, 300, 20);
+	ck_assert_uint_eq(burst.sm_ppm, 200000);
+	ck_assert_uint_eq(burst.sm_need_ppm, 200000);
+}
+END_TEST
+
+START_TEST(a_kernel_bound_by_memory_fills_more_sms_than_it_needs)
+{
+	struct cuda_burst_config burst = burst_of(60, 600, 1000);
+
+	ck_assert_uint_eq(burst.kernel_ns, 400);
+	ck_assert_uint_eq(burst.sm_ppm, 1000000);
+	ck_assert_uint_eq(burst.sm_need_ppm, 700000);
+	ck_assert_uint_eq(burst.bandwidth_ppm, 750000);
+	/* 60 blocks that memory bounds need 60 SMs. */
+	ck_assert_uint_eq(burst_of(60, 600, 60).sm_need_ppm, 600000);
+	/* 90 % of the time of the memory is arithmetic's, too. */
+	ck_assert_uint_eq(burst_of(540, 600, 1000).sm_need_ppm, 900000);
+}
+END_TEST
+
+START_TEST(a_kernel_without_work_takes_nothing)
+{
+	struct cuda_burst_config burst = burst_of(0, 0, 0);
+
+	ck_assert_uint_eq(burst.kernel_ns, 100);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 1);
+	ck_assert_uint_eq(burst.bandwidth_ppm, 1);
+}
+END_TEST
+
+START_TEST(blocks_follow_from_shapes)
+{
+	/* 256 rows, 256 columns, 1024 deep: 4 tiles, 2 parts of the inner dimension each. */
+	ck_assert_uint_eq(app_product_blocks(2ull * 256 * 256 * 1024), 8);
+	ck_assert_uint_eq(app_product_blocks(1), 1);
+	/* 1024 elements in bf16, read and written. */
+	ck_assert_uint_eq(app_element_blocks(2ull * 1024 * 2), 1);
+	ck_assert_uint_eq(app_element_blocks(4097), 2);
+}
+END_TEST
+
+TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
+	  a_kernel_bound_by_memory_fills_more_sms_than_it_needs,
+	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes)
