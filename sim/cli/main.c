@@ -4,14 +4,14 @@
 #include "cli/cmd_help.h"
 #include "cli/cmd_reference.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_sweep.h"
 #include "cli/cmd_trace.h"
 #include "cli/cmd_validate.h"
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,	&command_figure, &command_validate,
-	&command_trace, &command_help,	 &command_reference,
-	NULL,
+	&command_run,	&command_figure, &command_sweep,     &command_validate,
+	&command_trace, &command_help,	 &command_reference, NULL,
 };
 
 /* clang-format off */

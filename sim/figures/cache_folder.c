@@ -11,6 +11,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,7 @@ static void remove_oldest(const char *folder, int descriptor, size_t keep)
 	free_list(list, count);
 }
 
-int cache_folder_enter(const char *path, size_t coming)
+int cache_folder_enter(const char *path, size_t coming, size_t most)
 {
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -124,9 +125,8 @@ int cache_folder_enter(const char *path, size_t coming)
 		for (int i = 0; i < count; i++)
 			remove_in(path, unfinished[i]->d_name);
 		free_list(unfinished, count);
-		remove_oldest(path, folder,
-			      coming < CACHE_FOLDER_ENTRIES ? CACHE_FOLDER_ENTRIES - coming :
-							      0);
+		if (most < SIZE_MAX)
+			remove_oldest(path, folder, coming < most ? most - coming : 0);
 	}
 	if (!flock(folder, LOCK_SH))
 		return folder;

@@ -20,11 +20,11 @@
 
 /*
  * Enter an existing folder. If no other process is in it, tidy up, so that there is room for
- * @coming more entries below CACHE_FOLDER_ENTRIES. Waits while another process tidies up.
+ * @coming more entries below @most; SIZE_MAX: no entry is removed. Waits while another process tidies up.
  * Returns a descriptor for cache_folder_leave(), or -1 if the file system has no locks; then
  * nothing is tidied up.
  */
-int cache_folder_enter(const char *path, size_t coming);
+int cache_folder_enter(const char *path, size_t coming, size_t most);
 void cache_folder_leave(int folder);
 
 /* Set an entry's time of last use to now. */

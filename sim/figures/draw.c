@@ -510,8 +510,8 @@ int figure_draw(const struct figure_data *data, const struct figure_request *req
 	}
 	gnuplot_add_count(&drawing.gnuplot, "panels", drawing.number);
 	gnuplot_add_count(&drawing.gnuplot, "key_chars", drawing.key_chars);
-	status = gnuplot_draw(&drawing.gnuplot, data->figure->name, request->use.signals,
-			      writer, err);
+	status = gnuplot_draw(&drawing.gnuplot, "figure.gp", data->figure->name,
+			      request->use.signals, writer, err);
 	gnuplot_destroy(&drawing.gnuplot);
 	return status;
 }

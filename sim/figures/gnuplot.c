@@ -179,23 +179,22 @@ static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
 	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
 }
 
-int gnuplot_draw(struct gnuplot *gnuplot, const char *figure, const struct signals *signals,
-		 struct writer *writer, struct sim_error *err)
+int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
+		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
 	static const char *const terminals[] = { "png", "svg" };
-	char name[WRITER_NAME_MAX], script[PATH_MAX], *slash;
-	int status = config_find_data("plots", "figure.gp", script, sizeof(script), err);
+	char name[WRITER_NAME_MAX], path[PATH_MAX], *slash;
+	int status = config_find_data("plots", script, path, sizeof(path), err);
 
 	if (status)
 		return status;
-	slash = strrchr(script, '/');
+	slash = strrchr(path, '/');
 	*slash = '\0';
-	gnuplot_add_string(gnuplot, "scripts", script);
+	gnuplot_add_string(gnuplot, "scripts", path);
 	*slash = '/';
 	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		status =
-			draw_picture(gnuplot, signals, terminals[i], name, script, writer, err);
+		status = draw_picture(gnuplot, signals, terminals[i], name, path, writer, err);
 	}
 	if (!status)
 		status = writer_commit(writer, err);

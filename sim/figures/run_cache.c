@@ -14,8 +14,7 @@
 
 #define PROGRAM "/proc/self/exe"
 
-/* Hash this program: another version may give other results. */
-static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
+int run_cache_hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
 	int status;
@@ -32,7 +31,8 @@ static int hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 /*
  * Set the entry's name and path. The name is a hash of everything that the result depends on.
  */
-static int make_key(struct cached_run *run, const char *program, struct sim_error *err)
+static int make_key(struct cached_run *run, const char *program, const char *folder,
+		    struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
 
@@ -43,7 +43,9 @@ static int make_key(struct cached_run *run, const char *program, struct sim_erro
 	XXH3_128bits_update(state, program, CFG_HASH_MAX);
 	cfg_hash_finish(state, run->key, sizeof(run->key));
 	XXH3_freeState(state);
-	snprintf(run->path, sizeof(run->path), RUN_CACHE_FOLDER "/%s", run->key);
+	if (snprintf(run->path, sizeof(run->path), "%s/%s", folder, run->key) >=
+	    (int)sizeof(run->path))
+		return sim_user_error(err, "%s: the path is too long", folder);
 	return 0;
 }
 
@@ -86,6 +88,14 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 			     err);
 	free(overrides);
 	return status;
+}
+
+int run_cache_name(struct cached_run *run, const char *program, const char *folder,
+		   struct sim_error *err)
+{
+	int status = load_config(run, err);
+
+	return status ? status : make_key(run, program, folder, err);
 }
 
 /*
@@ -137,23 +147,23 @@ static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_use *use,
 		  struct sim_error *err)
 {
+	static const struct run_store store = { RUN_CACHE_FOLDER, CACHE_FOLDER_ENTRIES, false };
 	char program[CFG_HASH_MAX];
 	double seconds = 0;
 	size_t wanted;
-	int status = hash_program(program, err);
+	int status = run_cache_hash_program(program, err);
 
 	for (size_t i = 0; !status && i < count; i++) {
 		if (runs[i].state == RUN_CACHE_LEFT_OUT)
 			continue;
-		status = load_config(&runs[i], err);
-		if (!status)
-			status = make_key(&runs[i], program, err);
+		status = run_cache_name(&runs[i], program, RUN_CACHE_FOLDER, err);
 	}
 	if (status)
 		return status;
 	wanted = look_up(runs, count, use->fresh);
 	if (wanted)
-		status = run_pool_make(runs, count, wanted, use->signals, &seconds, err);
+		status =
+			run_pool_make(runs, count, wanted, &store, use->signals, &seconds, err);
 	if (!status)
 		use->ready(count, wanted, seconds);
 	for (size_t i = 0; !status && i < count; i++)

@@ -43,4 +43,14 @@ int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_
 		  struct sim_error *err);
 void run_cache_destroy(struct cached_run *runs, size_t count);
 
+/* Hash this program: another version may give other results. Returns 0 or an enum sim_exit. */
+int run_cache_hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err);
+
+/*
+ * Load the configuration of a run, and set the name and the path of its entry in @folder.
+ * @program: run_cache_hash_program(). Returns 0 or a negative enum sim_exit.
+ */
+int run_cache_name(struct cached_run *run, const char *program, const char *folder,
+		   struct sim_error *err);
+
 #endif

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +29,8 @@
 
 #define PROGRAM	    "/proc/self/exe"
 #define REPLACE_MAX 3
-#define PATH_ROOM   (sizeof(RUN_CACHE_FOLDER) + CFG_HASH_MAX + 32)
+#define HOST_ROOM   64
+#define PATH_ROOM   (PATH_MAX + HOST_ROOM)
 #define SAYS_MAX    1024
 
 /* The runs while they are made. */
@@ -38,14 +41,18 @@ struct pool {
 	size_t made;
 	size_t running;
 	size_t cores;
+	const struct run_store *store;
+	char host[HOST_ROOM]; /* two hosts may have a process of the same PID */
 	const struct signals *signals;
 	struct timespec began;
 };
 
 /* The folder in which a child of this process makes a run. */
-static void temporary_path(const struct cached_run *run, char ret_path[PATH_ROOM])
+static void temporary_path(const struct pool *pool, const struct cached_run *run,
+			   char ret_path[PATH_ROOM])
 {
-	snprintf(ret_path, PATH_ROOM, RUN_CACHE_FOLDER "/%s.tmp-%ld", run->key, (long)getpid());
+	snprintf(ret_path, PATH_ROOM, "%s/%s.tmp-%s-%ld", pool->store->folder, run->key,
+		 pool->host, (long)getpid());
 }
 
 /*
@@ -84,7 +91,7 @@ static int start(struct pool *pool, struct cached_run *run, struct sim_error *er
 	argv = calloc(2 * count + 8, sizeof(*argv));
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
-	temporary_path(run, folder);
+	temporary_path(pool, run, folder);
 	cache_folder_remove(folder); /* left by a dead process with our PID */
 	argv[argc++] = "gvmsim";
 	argv[argc++] = "run";
@@ -189,7 +196,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 		if (run->state != RUN_CACHE_RUNNING ||
 		    waitpid(run->child, &child_status, WNOHANG) != run->child)
 			continue;
-		temporary_path(run, temporary);
+		temporary_path(pool, run, temporary);
 		if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
 			status = put_in_place(run, temporary, err);
 		else
@@ -216,7 +223,7 @@ static void kill_all(struct pool *pool)
 			continue;
 		signals_kill(run->child);
 		close(run->child_says);
-		temporary_path(run, temporary);
+		temporary_path(pool, run, temporary);
 		cache_folder_remove(temporary);
 		run->state = RUN_CACHE_WANTED;
 		pool->running--;
@@ -234,11 +241,22 @@ static double seconds_since(const struct timespec *began)
 
 static void draw_progress(const struct pool *pool)
 {
-	char text[128];
+	double seconds = seconds_since(&pool->began);
+	char text[128], left[48] = "";
 	size_t length;
 
-	snprintf(text, sizeof(text), "%zu of %zu runs made, %.0f s, running:", pool->made,
-		 pool->wanted, seconds_since(&pool->began));
+	/* Runs in flight count as half made. */
+	if (pool->made) {
+		double done = (double)pool->made + (double)pool->running / 2;
+		double left_s = seconds * fmax((double)pool->wanted - done, 0) / done;
+
+		if (left_s < 90)
+			snprintf(left, sizeof(left), ", about %.0f s left", left_s);
+		else
+			snprintf(left, sizeof(left), ", about %.0f min left", left_s / 60);
+	}
+	snprintf(text, sizeof(text), "%zu of %zu runs made, %.0f s%s, running:", pool->made,
+		 pool->wanted, seconds, left);
 	for (size_t i = 0; i < pool->count; i++) {
 		length = strlen(text);
 		if (pool->runs[i].state == RUN_CACHE_RUNNING)
@@ -257,8 +275,8 @@ static int run_all(struct pool *pool, struct sim_error *err)
 		if (signals_wait(pool->signals)) {
 			sim_runtime_error(err,
 					  "interrupted; %zu of %zu runs were made and are "
-					  "in " RUN_CACHE_FOLDER,
-					  pool->made, pool->wanted);
+					  "in %s",
+					  pool->made, pool->wanted, pool->store->folder);
 			status = -SIM_EXIT_INTERRUPTED;
 		} else {
 			status = reap(pool, err);
@@ -282,22 +300,27 @@ static size_t count_cores(void)
 }
 
 int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
-		  const struct signals *signals, double *ret_seconds, struct sim_error *err)
+		  const struct run_store *store, const struct signals *signals,
+		  double *ret_seconds, struct sim_error *err)
 {
 	struct pool pool = {
 		.runs = runs,
 		.count = count,
 		.wanted = wanted,
 		.cores = count_cores(),
+		.store = store,
 		.signals = signals,
 	};
 	struct writer writer; /* if nothing is kept, it removes the folder again */
-	int status = writer_open(&writer, RUN_CACHE_FOLDER, err);
+	int status = writer_open(&writer, store->folder, err);
 	int folder;
 
 	if (status)
 		return status;
-	folder = cache_folder_enter(RUN_CACHE_FOLDER, wanted);
+	if (gethostname(pool.host, sizeof(pool.host)))
+		snprintf(pool.host, sizeof(pool.host), "host");
+	pool.host[sizeof(pool.host) - 1] = '\0';
+	folder = store->shared ? -1 : cache_folder_enter(store->folder, wanted, store->keep);
 	clock_gettime(CLOCK_MONOTONIC, &pool.began);
 	status = run_all(&pool, err);
 	if (!status)

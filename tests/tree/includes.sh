@@ -25,6 +25,7 @@ sim/apps sim/systems
 sim/machine
 sim/results
 sim/validate sim/figures
+sim/sweep
 sim/collect sim/cli sim/gvmd/host
 kernel-port/linux
 kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia

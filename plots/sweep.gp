@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# One plot of a sweep: lines, a heat map or a Pareto front. Run by "gvmsim sweep", which sets every
+# variable that is used here and not set here (sim/sweep/sweep_draw.c).
+
+load scripts . "/style.gp"
+
+set border 3 linecolor rgb c_text linewidth 0.8
+set tics nomirror scale 0.6 textcolor rgb c_text
+set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
+has_key = kind eq "pareto" || (kind eq "line" && second_count > 1)
+set lmargin at screen 0.11
+set rmargin at screen (kind eq "heat" ? 0.84 : has_key ? 0.78 : 0.96)
+set tmargin at screen 0.84
+set bmargin at screen 0.13
+set label 10 headline at screen 0.02,0.95 left font font_headline textcolor rgb "black"
+set label 11 subline at screen 0.02,0.89 left font font_number textcolor rgb c_text
+set xlabel label_x textcolor rgb c_text
+# At the same distance from the axis, whatever the width of its numbers.
+set label 12 (is_log && kind ne "heat" ? label_y . "   [log]" : label_y) at screen 0.02,0.485 center rotate \
+	textcolor rgb c_text
+set key at screen 0.80,0.82 left top Left reverse samplen 2 spacing 1.35 textcolor rgb c_text
+set format y "%g"
+set format x "%g"
+# A number in at most five characters.
+short(v) = abs(v) >= 1e6 ? sprintf("%.3g", v) : abs(v) >= 1000 ? sprintf("%.0f", v) : sprintf("%.3g", v)
+if (kind ne "pareto" && !many_ticks) {
+	set xtics () font font_number
+	do for [i = 1:x_count] {
+		set xtics add (value(sprintf("x_text_%d", i)) value(sprintf("x_at_%d", i)))
+	}
+}
+
+if (kind eq "line") {
+	if (is_log) { set logscale y } else { set yrange [0:*] }
+	set offsets graph 0.04, graph 0.04, graph 0.06, 0
+	lines = second_count > 0 ? second_count : 1
+	drawn = "NaN notitle"
+	do for [s = 1:lines] {
+		title = second_count > 1 ? sprintf("title label_series . \" = \" . second_text_%d", s) : "notitle"
+		# A colour and a shape for each; from the seventh line on they come again.
+		c = (s - 1) % 6 + 1
+		drawn = drawn . sprintf(", numbers_csv using \"x\":(column(\"second\") == %d ? column(\"y\") : NaN)", s - 1) \
+			. sprintf(" smooth unique with lines linewidth 2 linecolor rgb c_series[%d] notitle", c) \
+			. sprintf(", numbers_csv using \"x\":(column(\"second\") == %d ? column(\"y\") : NaN):\"low\":\"high\"", s - 1) \
+			. sprintf(" with yerrorbars linewidth 1.2 pointtype p_filled[%d] pointsize 1.3 * point_size", c) \
+			. sprintf(" linecolor rgb c_series[%d] %s", c, title)
+	}
+	if (lines > 1) { set key font font_number }
+	eval "plot " . drawn
+}
+
+if (kind eq "heat") {
+	set ytics () font font_number
+	do for [i = 1:second_count] {
+		set ytics add (value(sprintf("second_text_%d", i)) value(sprintf("second_at_%d", i)))
+	}
+	unset grid
+	stats numbers_csv using "y" nooutput # before there are ranges
+	set xrange [-0.5:x_count - 0.5]
+	set yrange [-0.5:second_count - 0.5]
+	if (is_log) { set logscale cb }
+	set format cb "%g"
+	set label 13 (is_log ? label_value . "   [log]" : label_value) at screen 0.98,0.485 center rotate \
+		textcolor rgb c_text
+	# From light to dark in equal steps of lightness, for any colour vision and in grey (cividis).
+	set palette defined (0 "#FDE737", 0.25 "#BBAF71", 0.5 "#7D7C78", 0.75 "#414D6B", 1 "#00204D")
+	dark(v) = STATS_max > STATS_min && (is_log ? (log(v) - log(STATS_min)) / (log(STATS_max) - log(STATS_min)) \
+		: (v - STATS_min) / (STATS_max - STATS_min)) > 0.45
+	plot numbers_csv using "x":"second":(0.48):(0.48):"y" with boxxyerror fillstyle solid linecolor palette notitle, \
+		numbers_csv using "x":"second":(short(column("y"))):(dark(column("y")) ? 0xFFFFFF : 0x222222) \
+			with labels font font_number textcolor rgb variable notitle
+}
+
+if (kind eq "pareto") {
+	if (is_log) { set logscale y }
+	set offsets graph 0.05, graph 0.15, graph 0.08, graph 0.05
+	set grid xtics
+	# The front comes first in the file, from left to right. Names that fit are marked there.
+	on_front(v) = column("front") == 1 ? v : NaN
+	beaten(v) = column("front") == 1 ? NaN : v
+	name_of(point) = column("named") == 1 ? value(sprintf("point_%d", point)) : ""
+	plot numbers_csv using (on_front(column("x"))):"y" with lines linewidth 1.6 dashtype 2 \
+			linecolor rgb c_ours notitle, \
+		numbers_csv using (beaten(column("x"))):"y":"x_low":"x_high":"low":"high" with xyerrorbars \
+			linewidth 1 pointtype 6 pointsize 1.2 * point_size linecolor rgb "#999999" \
+			title "beaten by another", \
+		numbers_csv using (on_front(column("x"))):"y":"x_low":"x_high":"low":"high" with xyerrorbars \
+			linewidth 1.2 pointtype 7 pointsize 1.4 * point_size linecolor rgb c_ours \
+			title "on the front", \
+		numbers_csv using "x":"y":(name_of(int(column("point")))) with labels left offset 0.9,0.5 \
+			font font_number textcolor rgb c_text notitle
+}
+set output

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "sweep/blocks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+#include "engine/random.h"
+#include "gvm/port.h"
+#include "results/csv.h"
+#include "results/results.h"
+#include "sweep/bootstrap.h"
+
+#define RESAMPLE_SEED 1
+
+/* One run while it is resampled. */
+struct run {
+	const char *path;
+	u64 block_ns, resamples;
+	struct summary summary;
+	json_t *config;
+	u64 end_ns;
+};
+
+/* Block number b of a log is records [first[b], first[b + 1]). */
+struct cut {
+	size_t *first;
+	size_t count;
+};
+
+/* Read the records of one container. */
+static int read_log(const struct run *run, const struct summary_container *container,
+		    struct app_log *log, struct sim_error *err)
+{
+	enum {
+		CONTAINER,
+		ARRIVAL,
+		START,
+		FIRST,
+		FINISH,
+		OUTPUT,
+		PREEMPTIONS,
+		OUTCOME,
+		COLUMNS
+	};
+	static const char *const columns[COLUMNS] = {
+		"container", "arrival_ns",    "start_ns",    "first_ns",
+		"finish_ns", "output_tokens", "preemptions", "outcome",
+	};
+	char file[PATH_MAX + sizeof(RESULTS_REQUESTS)];
+	struct csv csv;
+	int status;
+
+	snprintf(file, sizeof(file), "%s/" RESULTS_REQUESTS, run->path);
+	status = csv_open(&csv, file, columns, COLUMNS, err);
+	if (status)
+		return status;
+	while ((status = csv_next(&csv, err)) == 1) {
+		struct app_record record = { 0 };
+		u64 output = 0, preemptions = 0;
+		const char *outcome = csv_text(&csv, OUTCOME);
+
+		if (strcmp(csv_text(&csv, CONTAINER), container->name) != 0)
+			continue;
+		status = csv_u64(&csv, ARRIVAL, &record.arrival_ns, err);
+		if (!status)
+			status = csv_u64(&csv, START, &record.start_ns, err);
+		if (!status)
+			status = csv_u64(&csv, FIRST, &record.first_ns, err);
+		if (!status)
+			status = csv_u64(&csv, FINISH, &record.finish_ns, err);
+		if (!status)
+			status = csv_u64(&csv, OUTPUT, &output, err);
+		if (!status)
+			status = csv_u64(&csv, PREEMPTIONS, &preemptions, err);
+		if (status)
+			break;
+		record.output_tokens = (u32)output;
+		record.preemptions = (u32)preemptions;
+		record.outcome = !strcmp(outcome, "completed") ? APP_COMPLETED :
+				 !strcmp(outcome, "failed")    ? APP_FAILED :
+								 APP_DROPPED;
+		if (app_log_add(log, &record)) {
+			status = sim_runtime_error(err, "out of memory");
+			break;
+		}
+	}
+	csv_close(&csv);
+	return status;
+}
+
+static int compare_arrivals(const void *a, const void *b)
+{
+	const struct app_record *x = a, *y = b;
+
+	return x->arrival_ns < y->arrival_ns ? -1 : x->arrival_ns > y->arrival_ns;
+}
+
+/* Cut a log, whose records it sorts by arrival, into blocks. Empty blocks count, too. */
+static int cut_log(const struct run *run, struct app_log *log, struct cut *cut)
+{
+	u64 begin_ns = 0, span_ns = 0;
+
+	qsort(log->records, log->record_count, sizeof(*log->records), compare_arrivals);
+	if (log->record_count) {
+		begin_ns = log->records[0].arrival_ns;
+		span_ns = log->records[log->record_count - 1].arrival_ns - begin_ns;
+	}
+	cut->count = (size_t)(span_ns / run->block_ns) + 1;
+	cut->first = calloc(cut->count + 1, sizeof(*cut->first));
+	if (!cut->first)
+		return -1;
+	for (size_t i = 0; i < log->record_count; i++)
+		cut->first[(log->records[i].arrival_ns - begin_ns) / run->block_ns + 1] = i + 1;
+	for (size_t b = 1; b <= cut->count; b++)
+		cut->first[b] = max(cut->first[b], cut->first[b - 1]);
+	return 0;
+}
+
+/* The promised times of a container, from config.json. */
+static void read_promises(const struct run *run, const struct summary_container *container,
+			  u64 ret_promises_ns[APP_PROMISES])
+{
+	const json_t *app = json_object_get(
+		json_object_get(json_object_get(run->config, "containers"), container->name),
+		"app");
+
+	for (int i = 0; i < APP_PROMISES; i++) {
+		const char *key = container->report->promises[i];
+		const char *text = key ? json_string_value(json_object_get(app, key)) : NULL;
+
+		ret_promises_ns[i] = 0;
+		if (text)
+			units_parse_duration(text, &ret_promises_ns[i]);
+	}
+}
+
+/* Draw blocks into @drawn, in the order of their dates. */
+static int draw_blocks(const struct app_log *log, const struct cut *cut, u64 *random,
+		       unsigned int *times, struct app_log *drawn)
+{
+	drawn->record_count = 0;
+	memset(times, 0, cut->count * sizeof(*times));
+	for (size_t i = 0; i < cut->count; i++)
+		times[random_below(random, cut->count)]++;
+	for (size_t b = 0; b < cut->count; b++)
+		for (unsigned int k = 0; k < times[b]; k++)
+			for (size_t i = cut->first[b]; i < cut->first[b + 1]; i++)
+				if (app_log_add(drawn, &log->records[i]))
+					return -1;
+	return 0;
+}
+
+static bool is_rate(const struct metric *metric)
+{
+	return metric->source == METRIC_COMPLETED_RATE || metric->source == METRIC_GOODPUT ||
+	       metric->source == METRIC_TOKEN_RATE;
+}
+
+/* Is a metric one of records, and so of blocks? */
+static bool is_of_records(const struct metric *metric)
+{
+	return metric->source != METRIC_MEASURED && metric->source != METRIC_GAPS &&
+	       metric->source != METRIC_CACHED;
+}
+
+/*
+ * The values of one draw, by metric. The first arrival of a draw can be later than the log's;
+ * rates are a second of the log's own time. A bound is infinite, a missing value NAN.
+ */
+static int draw_values(const struct run *run, const struct summary_container *container,
+		       const struct app_log *log, const struct app_log *drawn,
+		       const u64 promises_ns[APP_PROMISES], double *values, size_t stride)
+{
+	const struct app_report *report = container->report;
+	struct summary_value computed[REPORT_METRICS_MAX] = { 0 };
+
+	if (log_metrics_compute(report, drawn, promises_ns, run->end_ns, computed))
+		return -1;
+	for (size_t i = 0; i < report->metric_count; i++) {
+		const struct metric *metric = &report->metrics[i];
+		double *value = &values[i * stride];
+
+		*value = computed[i].bound ? (double)INFINITY :
+					     summary_number(&computed[i], metric);
+		if (!computed[i].known)
+			*value = (double)NAN;
+		else if (is_rate(metric))
+			*value *= (double)(run->end_ns - drawn->records[0].arrival_ns) /
+				  (double)(run->end_ns - log->records[0].arrival_ns);
+	}
+	return 0;
+}
+
+static int add_intervals(struct blocks *blocks, const struct run *run,
+			 const struct summary_container *container, double *values)
+{
+	const struct app_report *report = container->report;
+	struct block_interval *more = reallocarray(
+		blocks->intervals, blocks->count + report->metric_count, sizeof(*more));
+
+	if (!more)
+		return -1;
+	blocks->intervals = more;
+	for (size_t i = 0; i < report->metric_count; i++) {
+		double *draws = &values[i * run->resamples];
+		struct block_interval *interval = &more[blocks->count];
+		bool known = is_of_records(&report->metrics[i]);
+
+		for (u64 k = 0; known && k < run->resamples; k++)
+			known = !isnan(draws[k]);
+		if (!known)
+			continue;
+		snprintf(interval->name, sizeof(interval->name), "%s.%s", container->name,
+			 report->metrics[i].key);
+		bootstrap_interval(draws, run->resamples, &interval->low, &interval->high);
+		blocks->count++;
+	}
+	return 0;
+}
+
+static int resample_log(struct blocks *blocks, const struct run *run,
+			const struct summary_container *container, struct app_log *log,
+			struct sim_error *err)
+{
+	u64 random = random_begin(RESAMPLE_SEED, container->name);
+	u64 promises_ns[APP_PROMISES];
+	struct app_log drawn = { .has_server = true };
+	double *values =
+		calloc(run->resamples * container->report->metric_count + 1, sizeof(*values));
+	unsigned int *times = NULL;
+	struct cut cut = { 0 };
+	int status = values ? cut_log(run, log, &cut) : -1;
+
+	if (!status)
+		times = calloc(cut.count, sizeof(*times));
+	if (!times)
+		status = -1;
+	read_promises(run, container, promises_ns);
+	for (u64 k = 0; !status && k < run->resamples; k++) {
+		/* A draw of empty blocks alone has no metric. */
+		do
+			status = draw_blocks(log, &cut, &random, times, &drawn);
+		while (!status && !drawn.record_count);
+		if (!status)
+			status = draw_values(run, container, log, &drawn, promises_ns,
+					     &values[k], run->resamples);
+	}
+	if (!status)
+		status = add_intervals(blocks, run, container, values);
+	app_log_destroy(&drawn);
+	free(values);
+	free(times);
+	free(cut.first);
+	return status ? sim_runtime_error(err, "out of memory") : 0;
+}
+
+static int resample_run(struct blocks *blocks, struct run *run, struct sim_error *err)
+{
+	char file[PATH_MAX + 32];
+	int status;
+
+	snprintf(file, sizeof(file), "%s/" RESULTS_SUMMARY, run->path);
+	status = summary_load(&run->summary, file, err);
+	snprintf(file, sizeof(file), "%s/" RESULTS_CONFIG, run->path);
+	if (!status)
+		status = results_load_json(file, &run->config, err);
+	run->end_ns = (u64)(run->summary.sim_seconds * 1e9 + 0.5);
+	for (size_t i = 0; !status && i < run->summary.container_count; i++) {
+		const struct summary_container *container = &run->summary.containers[i];
+		struct app_log log = { .has_server = true };
+
+		if (!container->report)
+			continue;
+		status = read_log(run, container, &log, err);
+		if (!status && log.record_count)
+			status = resample_log(blocks, run, container, &log, err);
+		app_log_destroy(&log);
+	}
+	return status;
+}
+
+int blocks_resample(struct blocks *ret_blocks, const char *path, u64 block_ns, u64 resamples,
+		    struct sim_error *err)
+{
+	struct run run = { .path = path, .block_ns = block_ns, .resamples = resamples };
+	int status;
+
+	*ret_blocks = (struct blocks){ 0 };
+	status = resample_run(ret_blocks, &run, err);
+	summary_destroy(&run.summary);
+	json_decref(run.config);
+	if (status)
+		blocks_destroy(ret_blocks);
+	return status;
+}
+
+void blocks_destroy(struct blocks *blocks)
+{
+	free(blocks->intervals);
+	*blocks = (struct blocks){ 0 };
+}

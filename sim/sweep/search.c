@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "sweep/search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+
+int search_add_bound(struct search *search, const char *text, struct sim_error *err)
+{
+	struct search_bound *bound = &search->bounds[search->bound_count];
+	size_t length = strcspn(text, "<>");
+	const char *value = text + length;
+	bool or_equal = *value && value[1] == '=';
+
+	if (search->bound_count == SEARCH_BOUNDS_MAX)
+		return sim_user_error(err, "--subject-to: %d bounds are the most that fit",
+				      SEARCH_BOUNDS_MAX);
+	if (!length || length >= sizeof(bound->name) || !*value || !value[1 + or_equal] ||
+	    strlen(value + 1 + or_equal) >= sizeof(bound->text))
+		return sim_user_error(
+			err,
+			"--subject-to: \"%s\" is no bound, allowed: METRIC<VALUE, "
+			"also with <=, > or >=",
+			text);
+	snprintf(bound->name, sizeof(bound->name), "%.*s", (int)length, text);
+	if (*value == '<')
+		bound->relation = or_equal ? SEARCH_LESS_OR_EQUAL : SEARCH_LESS;
+	else
+		bound->relation = or_equal ? SEARCH_MORE_OR_EQUAL : SEARCH_MORE;
+	snprintf(bound->text, sizeof(bound->text), "%s", value + 1 + or_equal);
+	search->bound_count++;
+	return 0;
+}
+
+/* The bound's value in the unit of its metric: "2s" is 2000 for one in ms. NAN: it has none. */
+static double bound_value(const struct search_bound *bound, const struct sweep_numbers *numbers)
+{
+	size_t metric = sweep_metric_find(numbers, bound->name);
+	enum metric_unit unit =
+		metric == SIZE_MAX ? METRIC_UNITS : numbers->metrics[metric].unit;
+	char *end;
+	double number = strtod(bound->text, &end);
+	u64 value;
+
+	if (!*end)
+		return number;
+	if (metric == SIZE_MAX)
+		return sweep_number(bound->text);
+	if (unit == METRIC_BYTES && units_parse_size(bound->text, &value) == UNITS_OK)
+		return (double)value;
+	if ((unit == METRIC_MS || unit == METRIC_S) &&
+	    units_parse_duration(bound->text, &value) == UNITS_OK)
+		return (double)value / (unit == METRIC_MS ? 1e6 : 1e9);
+	return (double)NAN;
+}
+
+static bool relation_holds(enum search_relation relation, double value, double bound)
+{
+	switch (relation) {
+	case SEARCH_LESS:
+		return value < bound;
+	case SEARCH_LESS_OR_EQUAL:
+		return value <= bound;
+	case SEARCH_MORE:
+		return value > bound;
+	default:
+		return value >= bound;
+	}
+}
+
+static bool is_from_above(const struct search_bound *bound)
+{
+	return bound->relation == SEARCH_LESS || bound->relation == SEARCH_LESS_OR_EQUAL;
+}
+
+static bool keeps(const struct search_bound *bound, const struct sweep_numbers *numbers,
+		  size_t point)
+{
+	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+
+	return estimate.value.known && !(estimate.value.bound && is_from_above(bound)) &&
+	       relation_holds(bound->relation, estimate.value.number,
+			      bound_value(bound, numbers));
+}
+
+int search_run(const struct search *search, const struct sweep_numbers *numbers,
+	       struct search_result *ret_result, struct sim_error *err)
+{
+	double best = 0;
+	int status = 0;
+
+	*ret_result = (struct search_result){ .best = SIZE_MAX };
+	if (search->objective)
+		status = sweep_check_name(numbers, search->more ? "--maximise" : "--minimise",
+					  search->objective, err);
+	for (size_t i = 0; !status && i < search->bound_count; i++) {
+		status = sweep_check_name(numbers, "--subject-to", search->bounds[i].name, err);
+		if (!status && isnan(bound_value(&search->bounds[i], numbers)))
+			status = sim_user_error(err,
+						"--subject-to: \"%s\" is no value of %s, "
+						"allowed: a number in its unit, or with a unit "
+						"of its kind",
+						search->bounds[i].text, search->bounds[i].name);
+	}
+	for (size_t point = 0; !status && point < numbers->runs->sweep->point_count; point++) {
+		struct sweep_estimate estimate = { 0 };
+		bool kept = true;
+
+		for (size_t i = 0; i < search->bound_count; i++)
+			kept = kept && keeps(&search->bounds[i], numbers, point);
+		ret_result->satisfied += kept;
+		if (search->objective)
+			estimate = sweep_estimate_named(numbers, point, search->objective);
+		if (!kept || !estimate.value.known || (estimate.value.bound && !search->more))
+			continue;
+		if (ret_result->best != SIZE_MAX &&
+		    !(search->more ? estimate.value.number > best :
+				     estimate.value.number < best))
+			continue;
+		best = estimate.value.number;
+		ret_result->best = point;
+	}
+	return status;
+}
+
+bool search_is_close(const struct search_bound *bound, const struct sweep_numbers *numbers,
+		     size_t point)
+{
+	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+	double reach = is_from_above(bound) ? estimate.high : estimate.low;
+
+	return estimate.interval &&
+	       !relation_holds(bound->relation, reach, bound_value(bound, numbers));
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "sweep/sweep_print.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "gvm/port.h"
+#include "terminal/table.h"
+
+/* Names of columns beside the keys. */
+struct columns {
+	const char *names[SWEEP_METRICS_MAX + 3 * SWEEP_PLOTS_MAX + SEARCH_BOUNDS_MAX + 1];
+	size_t count;
+};
+
+/* Add a metric, unless it is there or is a key of the points. */
+static void add_column(struct columns *columns, const struct sweep *sweep, const char *name)
+{
+	if (!name || sweep_axis_find(sweep, name) != SIZE_MAX)
+		return;
+	for (size_t i = 0; i < columns->count; i++)
+		if (!strcmp(columns->names[i], name))
+			return;
+	columns->names[columns->count++] = name;
+}
+
+static void collect_columns(struct columns *columns, const struct sweep *sweep,
+			    const struct search *search)
+{
+	*columns = (struct columns){ 0 };
+	add_column(columns, sweep, search->objective);
+	for (size_t i = 0; i < search->bound_count; i++)
+		add_column(columns, sweep, search->bounds[i].name);
+	for (size_t i = 0; i < sweep->metric_count; i++)
+		add_column(columns, sweep, sweep->metrics[i]);
+	for (size_t i = 0; i < sweep->plot_count; i++) {
+		add_column(columns, sweep, sweep->plots[i].x);
+		add_column(columns, sweep, sweep->plots[i].y);
+		add_column(columns, sweep, sweep->plots[i].value);
+	}
+}
+
+const char *sweep_short_key(const char *key)
+{
+	static const char before[] = "containers.";
+
+	return strncmp(key, before, strlen(before)) != 0 ? key : key + strlen(before);
+}
+
+/* "1.92", "> 12.5", "1.92 [1.8, 2.1]" */
+static void format_estimate(const struct sweep_estimate *estimate, char *text, size_t size)
+{
+	if (!estimate->value.known)
+		snprintf(text, size, "-");
+	else if (estimate->interval && isinf(estimate->high))
+		snprintf(text, size, "%.4g [%.4g, -]", estimate->value.number, estimate->low);
+	else if (estimate->interval)
+		snprintf(text, size, "%.4g [%.4g, %.4g]", estimate->value.number, estimate->low,
+			 estimate->high);
+	else
+		snprintf(text, size, "%s%.6g", estimate->value.bound ? "> " : "",
+			 estimate->value.number);
+}
+
+int sweep_print_points(const struct sweep_numbers *numbers, const struct search *search,
+		       struct sim_error *err)
+{
+	const struct sweep *sweep = numbers->runs->sweep;
+	struct table table = { 0 };
+	struct columns columns;
+	char text[TABLE_CELL_MAX], over[96];
+	int status = 0;
+
+	collect_columns(&columns, sweep, search);
+	for (size_t i = 0; !status && i < columns.count; i++)
+		status = sweep_check_name(numbers, sweep->file, columns.names[i], err);
+	if (status || !columns.count)
+		return status;
+	columns.count = min(columns.count, TABLE_COLUMNS_MAX - 1 - sweep->axis_count);
+	table_add(&table);
+	table_set(&table, 0, "point");
+	for (size_t i = 0; i < sweep->axis_count; i++)
+		table_set(&table, 1 + i, "%s", sweep_short_key(sweep->axes[i].key));
+	for (size_t i = 0; i < columns.count; i++)
+		table_set(&table, 1 + sweep->axis_count + i, "%s", columns.names[i]);
+	for (size_t point = 0; point < sweep->point_count; point++) {
+		table_add(&table);
+		table_set(&table, 0, "%zu", point + 1);
+		for (size_t i = 0; i < sweep->axis_count; i++)
+			table_set(&table, 1 + i, "%s",
+				  sweep_text(sweep, point, i) ? sweep_text(sweep, point, i) :
+								"-");
+		for (size_t i = 0; i < columns.count; i++) {
+			struct sweep_estimate estimate =
+				sweep_estimate_named(numbers, point, columns.names[i]);
+
+			format_estimate(&estimate, text, sizeof(text));
+			table_set(&table, 1 + sweep->axis_count + i, "%s", text);
+		}
+	}
+	if (table.failed)
+		status = sim_runtime_error(err, "out of memory");
+	table_print(&table, stdout);
+	table_destroy(&table);
+	sweep_describe_interval(sweep, over, sizeof(over));
+	if (*over)
+		printf("[low, high]: %s\n", over);
+	return status;
+}
+
+int sweep_print_best(const struct sweep_numbers *numbers, const struct search *search,
+		     const struct search_result *result, struct sim_error *err)
+{
+	const struct sweep *sweep = numbers->runs->sweep;
+	struct sweep_estimate estimate;
+	char text[TABLE_CELL_MAX];
+
+	if (search->bound_count)
+		printf("%zu of %zu points keep %s.\n", result->satisfied, sweep->point_count,
+		       search->bound_count == 1 ? "the bound" : "all bounds");
+	if (!result->satisfied)
+		return sim_runtime_error(err, "%s: no point keeps %s", sweep->file,
+					 search->bound_count == 1 ? "the bound" : "all bounds");
+	if (!search->objective)
+		return 0;
+	if (result->best == SIZE_MAX)
+		return sim_runtime_error(err, "%s: no point that keeps the bounds has %s",
+					 sweep->file, search->objective);
+	estimate = sweep_estimate_named(numbers, result->best, search->objective);
+	format_estimate(&estimate, text, sizeof(text));
+	if (sweep_axis_find(sweep, search->objective) != SIZE_MAX)
+		snprintf(text, sizeof(text), "%s",
+			 sweep_text(sweep, result->best,
+				    sweep_axis_find(sweep, search->objective)));
+	printf("best        point %zu: %s is %s\n", result->best + 1, search->objective, text);
+	for (size_t i = 0; i < sweep->axis_count; i++)
+		if (sweep_text(sweep, result->best, i))
+			printf("            --set %s=%s\n", sweep->axes[i].key,
+			       sweep_text(sweep, result->best, i));
+	for (size_t i = 0; i < search->bound_count; i++) {
+		const struct search_bound *bound = &search->bounds[i];
+
+		estimate = sweep_estimate_named(numbers, result->best, bound->name);
+		format_estimate(&estimate, text, sizeof(text));
+		printf("            %s is %s%s\n", bound->name, text,
+		       search_is_close(bound, numbers, result->best) ?
+			       ": the interval reaches beyond the bound" :
+			       "");
+	}
+	return 0;
+}

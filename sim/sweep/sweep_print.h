@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The table of a sweep on the terminal. */
+#ifndef SIM_SWEEP_SWEEP_PRINT_H
+#define SIM_SWEEP_SWEEP_PRINT_H
+
+#include "sweep/search.h"
+#include "sweep/sweep_numbers.h"
+
+/*
+ * Print a row for each point: its keys, and the metrics that the file, its plots and the search
+ * name. Returns 0 or -SIM_EXIT_USER: a name that no run has.
+ */
+int sweep_print_points(const struct sweep_numbers *numbers, const struct search *search,
+		       struct sim_error *err);
+
+/*
+ * Print the best point of a search. Returns 0, or -SIM_EXIT_RUNTIME if no point keeps the
+ * bounds.
+ */
+int sweep_print_best(const struct sweep_numbers *numbers, const struct search *search,
+		     const struct search_result *result, struct sim_error *err);
+
+/* A key without "containers." before it, for people. */
+const char *sweep_short_key(const char *key);
+
+#endif

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Reads a sweep file. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/paths.h"
+#include "config/units.h"
+#include "engine/error.h"
+#include "figures/place.h"
+#include "gvm/port.h"
+#include "results/summary.h"
+#include "sweep/points.h"
+#include "sweep/sweep.h"
+
+#define BLOCK_STANDARD	   30000000000ull
+#define RESAMPLES_STANDARD 1000
+#define RESAMPLES_BLOCKS   200 /* each computes all metrics anew */
+
+/* A copy of @text; without memory the reader fails. */
+static char *copy(const struct place *place, const char *text)
+{
+	char *own = strdup(text);
+
+	if (!own && !place->reader->status)
+		place->reader->status = sim_runtime_error(place->reader->err, "out of memory");
+	return own;
+}
+
+/* A value as --set takes it: a text without its quotes, or JSON. */
+static char *read_value(const struct place *place)
+{
+	char *text, *own;
+
+	if (json_is_string(place->json))
+		return copy(place, json_string_value(place->json));
+	if (!place->json || json_is_null(place->json)) {
+		place_fail(place, "is not a value, allowed: a number, a text or any JSON");
+		return NULL;
+	}
+	text = json_dumps(place->json, JSON_ENCODE_ANY | JSON_COMPACT);
+	own = text ? copy(place, text) : copy(place, "");
+	free(text);
+	return own;
+}
+
+/* An integer of at least @least; @standard if there is none. */
+static u64 read_integer(const struct place *object, const char *key, u64 least, u64 most,
+			u64 standard)
+{
+	struct place place = place_member(object, key);
+	json_int_t value = json_integer_value(place.json);
+
+	if (!place.json)
+		return standard;
+	if (json_is_integer(place.json) && value >= (json_int_t)least &&
+	    value <= (json_int_t)most)
+		return (u64)value;
+	place_fail(&place, "is wrong, allowed: an integer from %llu to %llu",
+		   (unsigned long long)least, (unsigned long long)most);
+	return standard;
+}
+
+static struct sweep_axis *add_axis(struct sweep *sweep, const struct place *place,
+				   const char *key)
+{
+	struct sweep_axis *axis = &sweep->axes[sweep->axis_count];
+
+	if (sweep->axis_count == SWEEP_AXES_MAX) {
+		place_fail(place, "is one key too many, allowed: %d keys", SWEEP_AXES_MAX);
+		return NULL;
+	}
+	if (!strcmp(key, "seed")) {
+		place_fail(place, "is the seed, allowed: \"seeds\" at the top of the file");
+		return NULL;
+	}
+	sweep->axis_count++;
+	axis->key = copy(place, key);
+	return axis;
+}
+
+static void read_choice(struct sweep_axis *axis, const struct place *list)
+{
+	size_t count = json_array_size(list->json);
+
+	if (!place_is_array(list))
+		return;
+	axis->values = calloc(count, sizeof(*axis->values));
+	if (!axis->values) {
+		copy(list, "");
+		return;
+	}
+	axis->value_count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct place value = place_element(list, i);
+
+		axis->values[i] = read_value(&value);
+	}
+}
+
+/* The keys of a grid, or of random points, which also may have ranges. */
+static void read_axes(struct sweep *sweep, const struct place *keys, bool ranges)
+{
+	static const char *const range_keys[] = { "from", "to", NULL };
+	const char *key;
+	json_t *value;
+
+	if (!json_object_size(keys->json)) {
+		place_fail(keys, "is wrong, allowed: an object with a list of values for "
+				 "each key");
+		return;
+	}
+	json_object_foreach(keys->json, key, value) {
+		struct place place = place_member(keys, key);
+		struct sweep_axis *axis = add_axis(sweep, &place, key);
+		struct place end;
+
+		if (!axis)
+			return;
+		if (!ranges || !json_is_object(value)) {
+			read_choice(axis, &place);
+			continue;
+		}
+		if (!place_is_object(&place, range_keys))
+			return;
+		end = place_member(&place, "from");
+		axis->from = read_value(&end);
+		end = place_member(&place, "to");
+		axis->to = read_value(&end);
+	}
+}
+
+/* A list of points, each an object of keys. */
+static void read_list(struct sweep *sweep, const struct place *list)
+{
+	const char *key;
+	json_t *value;
+
+	if (!place_is_array(list))
+		return;
+	sweep->point_count = json_array_size(list->json);
+	for (size_t point = 0; point < sweep->point_count; point++) {
+		struct place place = place_element(list, point);
+
+		if (!json_object_size(place.json))
+			place_fail(&place, "is wrong, allowed: an object with keys");
+		json_object_foreach(place.json, key, value) {
+			struct place member = place_member(&place, key);
+
+			if (sweep_axis_find(sweep, key) == SIZE_MAX &&
+			    !add_axis(sweep, &member, key))
+				return;
+		}
+	}
+	sweep->values = calloc(sweep->point_count * max(sweep->axis_count, (size_t)1),
+			       sizeof(*sweep->values));
+	for (size_t point = 0; sweep->values && point < sweep->point_count; point++) {
+		struct place place = place_element(list, point);
+
+		json_object_foreach(place.json, key, value) {
+			struct place member = place_member(&place, key);
+
+			sweep->values[point * sweep->axis_count + sweep_axis_find(sweep, key)] =
+				read_value(&member);
+		}
+	}
+}
+
+static void read_points(struct sweep *sweep, const struct place *root)
+{
+	static const char *const kinds[] = { "grid", "list", "random" };
+	static const char *const random_keys[] = { "points", "seed", "keys", NULL };
+	struct place place = *root, keys;
+	size_t found = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (json_object_get(root->json, kinds[i])) {
+			sweep->kind = (enum sweep_kind)i;
+			place = place_member(root, kinds[i]);
+			found++;
+		}
+	if (found != 1) {
+		place_fail(root, "has %s, allowed: one of grid, list and random",
+			   found ? "several kinds of points" : "no points");
+		return;
+	}
+	switch (sweep->kind) {
+	case SWEEP_GRID:
+		read_axes(sweep, &place, false);
+		break;
+	case SWEEP_LIST:
+		read_list(sweep, &place);
+		break;
+	case SWEEP_RANDOM:
+		if (!place_is_object(&place, random_keys))
+			return;
+		sweep->random_points = read_integer(&place, "points", 1, SWEEP_POINTS_MAX, 10);
+		sweep->random_seed = read_integer(&place, "seed", 0, INT64_MAX, 1);
+		keys = place_member(&place, "keys");
+		read_axes(sweep, &keys, true);
+	}
+	if (!root->reader->status && sweep->kind != SWEEP_LIST)
+		root->reader->status = points_make(sweep, root->reader->err);
+}
+
+/* Keys that are the same for all points. */
+static void read_sets(struct sweep *sweep, const struct place *root)
+{
+	struct place place = place_member(root, "set");
+	const char *key;
+	json_t *value;
+	size_t count = 0;
+
+	sweep->sets = calloc(json_object_size(place.json) + 1, sizeof(*sweep->sets));
+	if (place.json && !json_is_object(place.json))
+		place_fail(&place, "is wrong, allowed: an object with keys");
+	if (!sweep->sets)
+		return;
+	json_object_foreach(place.json, key, value) {
+		struct place member = place_member(&place, key);
+		char *text = read_value(&member);
+
+		if (text && asprintf(&sweep->sets[count], "%s=%s", key, text) >= 0)
+			count++;
+		free(text);
+	}
+}
+
+/* "seeds": a number N, for the seeds 1 to N, or a list of seeds. */
+static void read_seeds(struct sweep *sweep, const struct place *root)
+{
+	struct place place = place_member(root, "seeds");
+	bool list = json_is_array(place.json);
+
+	sweep->seed_count = list ? json_array_size(place.json) :
+				   (size_t)read_integer(root, "seeds", 1, SWEEP_SEEDS_MAX, 0);
+	if (list && !place_is_array(&place))
+		return;
+	sweep->seeds = calloc(sweep->seed_count + 1, sizeof(*sweep->seeds));
+	for (size_t i = 0; sweep->seeds && i < sweep->seed_count; i++) {
+		struct place seed = place_element(&place, i);
+
+		sweep->seeds[i] = list ? (u64)json_integer_value(seed.json) : i + 1;
+		if (list && (!json_is_integer(seed.json) || json_integer_value(seed.json) < 0))
+			place_fail(&seed, "is not a seed, allowed: an integer from 0");
+	}
+}
+
+static void read_interval(struct sweep *sweep, const struct place *root)
+{
+	static const char *const keys[] = { "over", "block", "resamples", NULL };
+	static const char *const kinds[] = { "none", "seeds", "blocks", NULL };
+	struct place place = place_member(root, "interval");
+	struct place block = place_member(&place, "block");
+	const char *text;
+
+	sweep->over = sweep->seed_count > 1 ? SWEEP_OVER_SEEDS : SWEEP_OVER_NONE;
+	sweep->block_ns = BLOCK_STANDARD;
+	sweep->resamples = RESAMPLES_STANDARD;
+	if (!place.json || !place_is_object(&place, keys))
+		return;
+	sweep->over =
+		(enum sweep_interval_kind)place_choice(&place, "over", kinds, sweep->over);
+	sweep->resamples = read_integer(&place, "resamples", 20, 100000,
+					sweep->over == SWEEP_OVER_BLOCKS ? RESAMPLES_BLOCKS :
+									   RESAMPLES_STANDARD);
+	text = place_text(&place, "block", "30s");
+	if (units_parse_duration(text, &sweep->block_ns) != UNITS_OK || !sweep->block_ns)
+		place_fail(&block, "\"%s\" is wrong, allowed: a duration such as 30s", text);
+	if (sweep->over == SWEEP_OVER_SEEDS && sweep->seed_count < 2)
+		place_fail(&place, "is over seeds, allowed: \"seeds\" of 2 or more");
+}
+
+static void read_metrics(struct sweep *sweep, const struct place *root)
+{
+	struct place place = place_member(root, "metrics");
+	size_t count = json_array_size(place.json);
+
+	if (!place.json || !place_is_array(&place))
+		return;
+	if (count > SWEEP_METRICS_MAX)
+		place_fail(&place, "has %zu names, allowed: up to %d", count,
+			   SWEEP_METRICS_MAX);
+	for (size_t i = 0; i < count && i < SWEEP_METRICS_MAX; i++) {
+		struct place name = place_element(&place, i);
+
+		if (!json_is_string(name.json))
+			place_fail(&name, "is not a name, allowed: CONTAINER.METRIC");
+		else
+			sweep->metrics[sweep->metric_count++] =
+				copy(&name, json_string_value(name.json));
+	}
+}
+
+/* A name of a plot. @axis: it has to be a key that differs between points. */
+static char *read_name(const struct sweep *sweep, const struct place *plot, const char *key,
+		       bool axis)
+{
+	struct place place = place_member(plot, key);
+	const char *name = place_text(plot, key, PLACE_NEEDED);
+
+	if (plot->reader->status)
+		return NULL;
+	if (axis && sweep_axis_find(sweep, name) == SIZE_MAX)
+		place_fail(&place,
+			   "\"%s\" does not differ between points, allowed: a key of "
+			   "grid, list or random",
+			   name);
+	return copy(&place, name);
+}
+
+static void read_plot(struct sweep *sweep, const struct place *place)
+{
+	static const char *const keys[] = { "type",   "title", "x",   "y", "value",
+					    "series", "more",  "log", NULL };
+	static const char *const kinds[] = { "line", "heat", "pareto", NULL };
+	struct sweep_plot *plot = &sweep->plots[sweep->plot_count];
+	struct place more = place_member(place, "more");
+
+	if (!place_is_object(place, keys))
+		return;
+	sweep->plot_count++;
+	plot->kind = (enum sweep_plot_kind)place_choice(place, "type", kinds, SWEEP_LINE);
+	if (json_object_get(place->json, "title"))
+		plot->title = copy(place, place_text(place, "title", PLACE_NEEDED));
+	plot->log = place_bool(place, "log", false);
+	plot->x = read_name(sweep, place, "x", plot->kind != SWEEP_PARETO);
+	plot->y = read_name(sweep, place, "y", plot->kind == SWEEP_HEAT);
+	if (plot->kind == SWEEP_HEAT)
+		plot->value = read_name(sweep, place, "value", false);
+	if (plot->kind == SWEEP_LINE && json_object_get(place->json, "series"))
+		plot->series = read_name(sweep, place, "series", true);
+	for (size_t i = 0; i < json_array_size(more.json); i++) {
+		struct place element = place_element(&more, i);
+		const char *name = json_string_value(element.json);
+
+		if (name && plot->x && !strcmp(name, plot->x))
+			plot->more_x = true;
+		else if (name && plot->y && !strcmp(name, plot->y))
+			plot->more_y = true;
+		else
+			place_fail(&element, "is wrong, allowed: the name of x or of y");
+	}
+}
+
+static void read_plots(struct sweep *sweep, const struct place *root)
+{
+	struct place place = place_member(root, "plots");
+	size_t count = json_array_size(place.json);
+
+	if (!place.json || !place_is_array(&place))
+		return;
+	if (count > SWEEP_PLOTS_MAX)
+		place_fail(&place, "has %zu plots, allowed: up to %d", count, SWEEP_PLOTS_MAX);
+	for (size_t i = 0; i < count && !root->reader->status; i++) {
+		struct place plot = place_element(&place, i);
+
+		read_plot(sweep, &plot);
+	}
+}
+
+/* The name is the file's without its folder and ending. */
+static void take_name(struct sweep *sweep, const struct place *root)
+{
+	const char *base = strrchr(sweep->file, '/');
+	size_t length;
+
+	base = base ? base + 1 : sweep->file;
+	length = strcspn(base, ".");
+	snprintf(sweep->name, sizeof(sweep->name), "%.*s", (int)min(length, (size_t)40), base);
+	if (!*sweep->name || strspn(sweep->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS"
+						 "TUVWXYZ0123456789-_") != strlen(sweep->name))
+		place_fail(root, "the file's name names the results, allowed: letters, digits, "
+				 "\"-\" and \"_\" before its ending");
+}
+
+/* A path is relative to the sweep's folder; else it is the name of a scenario. */
+static void take_scenario(struct sweep *sweep, const char *scenario)
+{
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", scenario);
+	if (cfg_path_folder(sweep->file, folder, sizeof(folder)) &&
+	    cfg_path_join(folder, scenario, path, sizeof(path)) && cfg_path_is_file(path))
+		snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", path);
+}
+
+int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)
+{
+	static const char *const keys[] = { "description", "scenario", "set",	"grid",
+					    "list",	   "random",   "seeds", "interval",
+					    "metrics",	   "plots",    NULL };
+	struct place_reader reader = { .file = file, .err = err };
+	struct place root = { .reader = &reader };
+	int status;
+
+	*sweep = (struct sweep){ 0 };
+	status = results_load_json(file, &root.json, err);
+	if (status)
+		return status;
+	snprintf(sweep->file, sizeof(sweep->file), "%s", file);
+	take_name(sweep, &root);
+	if (place_is_object(&root, keys)) {
+		take_scenario(sweep, place_text(&root, "scenario", PLACE_NEEDED));
+		read_sets(sweep, &root);
+		if (!reader.status)
+			read_points(sweep, &root);
+		if (!reader.status)
+			read_seeds(sweep, &root);
+		if (!reader.status)
+			read_interval(sweep, &root);
+		read_metrics(sweep, &root);
+		if (!reader.status)
+			read_plots(sweep, &root);
+	}
+	json_decref(root.json);
+	if (!reader.status && (!sweep->seeds || !sweep->sets || !sweep->values))
+		reader.status = sim_runtime_error(err, "out of memory");
+	if (reader.status)
+		sweep_destroy(sweep);
+	return reader.status;
+}
+
+void sweep_destroy(struct sweep *sweep)
+{
+	for (size_t i = 0; sweep->sets && sweep->sets[i]; i++)
+		free(sweep->sets[i]);
+	free(sweep->sets);
+	for (size_t i = 0; sweep->values && i < sweep->point_count * sweep->axis_count; i++)
+		free(sweep->values[i]);
+	free(sweep->values);
+	for (size_t i = 0; i < sweep->axis_count; i++) {
+		struct sweep_axis *axis = &sweep->axes[i];
+
+		for (size_t k = 0; axis->values && k < axis->value_count; k++)
+			free(axis->values[k]);
+		free(axis->values);
+		free(axis->key);
+		free(axis->from);
+		free(axis->to);
+	}
+	for (size_t i = 0; i < sweep->metric_count; i++)
+		free(sweep->metrics[i]);
+	for (size_t i = 0; i < sweep->plot_count; i++) {
+		free(sweep->plots[i].title);
+		free(sweep->plots[i].x);
+		free(sweep->plots[i].y);
+		free(sweep->plots[i].value);
+		free(sweep->plots[i].series);
+	}
+	free(sweep->seeds);
+	*sweep = (struct sweep){ 0 };
+}
+
+const char *sweep_text(const struct sweep *sweep, size_t point, size_t axis)
+{
+	return sweep->values[point * sweep->axis_count + axis];
+}
+
+size_t sweep_axis_find(const struct sweep *sweep, const char *key)
+{
+	for (size_t i = 0; i < sweep->axis_count; i++)
+		if (sweep->axes[i].key && !strcmp(sweep->axes[i].key, key))
+			return i;
+	return SIZE_MAX;
+}
+
+double sweep_number(const char *text)
+{
+	u64 value;
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end != text && !*end && isfinite(number))
+		return number;
+	if (units_parse_duration(text, &value) == UNITS_OK)
+		return (double)value / 1e9;
+	if (units_parse_size(text, &value) == UNITS_OK && value < U64_MAX)
+		return (double)value;
+	return (double)NAN;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "sweep/sweep_runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "figures/run_cache.h"
+#include "figures/run_pool.h"
+#include "gvm/port.h"
+#include "results/results.h"
+
+/* The user's --set cannot change what the points differ in. */
+static int check_sets(const struct sweep *sweep, const char *const *sets, size_t count,
+		      struct sim_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strcspn(sets[i], "=");
+		bool taken = sweep->seed_count && length == 4 && !strncmp(sets[i], "seed", 4);
+
+		for (size_t axis = 0; axis < sweep->axis_count; axis++)
+			taken = taken || (strlen(sweep->axes[axis].key) == length &&
+					  !strncmp(sets[i], sweep->axes[axis].key, length));
+		if (taken)
+			return sim_user_error(
+				err,
+				"--set:%.*s: is set by %s for each point, allowed: "
+				"any other key",
+				(int)length, sets[i], sweep->file);
+	}
+	return 0;
+}
+
+/* Set the run's own keys: the point's, then the seed. */
+static int set_own(struct sweep_run *run, const struct sweep *sweep)
+{
+	size_t count = 0;
+
+	for (size_t axis = 0; axis < sweep->axis_count; axis++) {
+		const char *text = sweep_text(sweep, run->point, axis);
+
+		if (text &&
+		    asprintf(&run->own[count++], "%s=%s", sweep->axes[axis].key, text) < 0)
+			return -1;
+	}
+	if (sweep->seed_count &&
+	    asprintf(&run->own[count], "seed=%llu", (unsigned long long)run->seed) < 0)
+		return -1;
+	return 0;
+}
+
+/* Is the run's entry there and complete? A damaged entry is made again. */
+static bool entry_is_complete(const struct sweep_run *run)
+{
+	struct sim_error ignored = { 0 };
+	struct summary summary;
+	char file[PATH_MAX + sizeof(RESULTS_SUMMARY)];
+	bool complete;
+
+	snprintf(file, sizeof(file), "%s/" RESULTS_SUMMARY, run->run.path);
+	if (summary_load(&summary, file, &ignored))
+		return false;
+	complete = summary.complete && !strcmp(summary.config_hash, run->config_hash);
+	summary_destroy(&summary);
+	return complete;
+}
+
+/* Resolve the configuration of one run, and look for its entry. */
+static int prepare_run(struct sweep_runs *runs, size_t index, const char *program,
+		       struct sim_error *err)
+{
+	struct sweep_run *run = &runs->runs[index];
+	struct sim_error why = { 0 };
+	int status = run_cache_name(&run->run, program, runs->folder, &why);
+
+	if (status) {
+		snprintf(err->text, sizeof(err->text), "%.300s: point %zu: %.600s",
+			 runs->sweep->file, run->point + 1, why.text);
+		return status;
+	}
+	snprintf(run->config_hash, sizeof(run->config_hash), "%s", run->run.config.hash);
+	/* Configurations of many runs would fill the memory. */
+	config_destroy(&run->run.config);
+	run->same_as = 0;
+	while (strcmp(runs->runs[run->same_as].run.key, run->run.key) != 0)
+		run->same_as++;
+	if (run->same_as != index)
+		return 0;
+	runs->different++;
+	run->made = entry_is_complete(run);
+	return 0;
+}
+
+int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
+		       const char *const *sets, size_t set_count, struct sim_error *err)
+{
+	char program[CFG_HASH_MAX];
+	int status;
+
+	*runs = (struct sweep_runs){
+		.sweep = sweep,
+		.per_point = max(sweep->seed_count, (size_t)1),
+	};
+	runs->count = sweep->point_count * runs->per_point;
+	if (snprintf(runs->folder, sizeof(runs->folder), "%s/runs", out) >=
+	    (int)sizeof(runs->folder) - WRITER_NAME_MAX)
+		return sim_user_error(err, "%.60s...: name of a folder is too long", out);
+	status = check_sets(sweep, sets, set_count, err);
+	if (!status)
+		status = run_cache_hash_program(program, err);
+	if (status)
+		return status;
+	runs->runs = calloc(runs->count, sizeof(*runs->runs));
+	if (!runs->runs)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; !status && i < runs->count; i++) {
+		struct sweep_run *run = &runs->runs[i];
+
+		run->point = i / runs->per_point;
+		run->seed = sweep->seed_count ? sweep->seeds[i % runs->per_point] : 0;
+		snprintf(run->label, sizeof(run->label), "point %zu", run->point + 1);
+		if (sweep->seed_count > 1)
+			snprintf(run->label + strlen(run->label),
+				 sizeof(run->label) - strlen(run->label), ", seed %llu",
+				 (unsigned long long)run->seed);
+		if (set_own(run, sweep))
+			return sim_runtime_error(err, "out of memory");
+		run->run = (struct cached_run){
+			.label = run->label,
+			.scenario = sweep->scenario,
+			.defaults = (const char *const *)sweep->sets,
+			.sets = sets,
+			.set_count = set_count,
+			.own_sets = (const char *const *)run->own,
+		};
+		status = prepare_run(runs, i, program, err);
+	}
+	return status;
+}
+
+void sweep_runs_destroy(struct sweep_runs *runs)
+{
+	for (size_t i = 0; runs->runs && i < runs->count; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(runs->runs[i].own); k++)
+			free(runs->runs[i].own[k]);
+	free(runs->runs);
+	*runs = (struct sweep_runs){ 0 };
+}
+
+/* Is a run one of the part, its own, and not made? */
+static bool is_missing(const struct sweep_runs *runs, size_t index,
+		       const struct sweep_part *part)
+{
+	return index % part->count == part->index && runs->runs[index].same_as == index &&
+	       !runs->runs[index].made;
+}
+
+size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part *part)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < runs->count; i++)
+		missing += is_missing(runs, i, part);
+	return missing;
+}
+
+int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
+		    const struct signals *signals, double *ret_seconds, struct sim_error *err)
+{
+	const struct run_store store = { runs->folder, SIZE_MAX, shared };
+	size_t wanted = sweep_runs_missing(runs, part), count = 0;
+	struct cached_run *missing = calloc(wanted + 1, sizeof(*missing));
+	int status;
+
+	*ret_seconds = 0;
+	if (!missing)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < runs->count; i++)
+		if (is_missing(runs, i, part))
+			missing[count++] = runs->runs[i].run;
+	status = wanted ? run_pool_make(missing, wanted, wanted, &store, signals, ret_seconds,
+					err) :
+			  0;
+	for (size_t i = 0; !status && i < runs->count; i++)
+		if (is_missing(runs, i, part))
+			runs->runs[i].made = true;
+	free(missing);
+	return status;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The runs of a sweep: a point under a seed each.
+ *
+ * A run is an entry of OUT/runs. The entry's name is a hash of the resolved configuration, of
+ * the traces and of this program, as in the cache of figures (figures/run_cache.h). It appears
+ * by one rename, so a killed sweep loses no finished run, and the next one makes only what is
+ * missing. Points of one configuration share a run.
+ */
+#ifndef SIM_SWEEP_SWEEP_RUNS_H
+#define SIM_SWEEP_SWEEP_RUNS_H
+
+#include "figures/cached_run.h"
+#include "sweep/sweep.h"
+
+struct signals;
+
+struct sweep_run {
+	size_t point;
+	u64 seed;	/* unless the sweep has no seeds */
+	size_t same_as; /* first run of the same configuration; its own index if there is none */
+	char label[32];		       /* "point 3, seed 2" */
+	char *own[SWEEP_AXES_MAX + 2]; /* PATH=VALUE of the point and the seed */
+	struct cached_run run;	       /* path and key; its config is not kept */
+	char config_hash[CFG_HASH_MAX];
+	bool made; /* its entry is complete */
+};
+
+/* Owned by the caller: sweep_runs_prepare(), sweep_runs_destroy(). */
+struct sweep_runs {
+	const struct sweep *sweep;
+	struct sweep_run *runs; /* point by point, seed by seed */
+	size_t count;
+	size_t different; /* runs that are not the same as another one */
+	size_t per_point; /* number of seeds, or 1 */
+	char folder[PATH_MAX];
+};
+
+/*
+ * Resolve the configuration of each run and look into @out/runs for it. @sets of the user apply
+ * after the file's and cannot change the keys of the points. Returns 0 or a negative enum
+ * sim_exit; the caller destroys *runs in any case.
+ */
+int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
+		       const char *const *sets, size_t set_count, struct sim_error *err);
+void sweep_runs_destroy(struct sweep_runs *runs);
+
+/* A part of the runs: every @count-th one from @index on. 0 of 1 is all. */
+struct sweep_part {
+	size_t index, count;
+};
+
+/* The number of runs of a part that are not made yet. */
+size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part *part);
+
+/*
+ * Make the missing runs of a part, as many at a time as there are cores. @shared: other hosts
+ * may work in the folder. The first run that fails ends the others; so does one of @signals.
+ * Returns 0 and the wall time, or a negative enum sim_exit; finished runs stay.
+ */
+int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
+		    const struct signals *signals, double *ret_seconds, struct sim_error *err);
+
+#endif

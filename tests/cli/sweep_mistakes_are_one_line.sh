@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Mistakes in a sweep file or on its command line, a full disk and a broken folder: one line each.
+. "$(dirname "$0")/common.inc"
+
+# mistake PATTERN JSON: the rest of a sweep file
+mistake() {
+	printf '{"scenario": "vllm-diffusion-80g", %s}' "$2" >s.json
+	expect 2 "$1" sweep s.json --out out
+	[ ! -e out ] || fail "$1: wrote into out"
+}
+
+expect 2 "no file is named" sweep
+expect 2 "none.json: cannot be read" sweep none.json
+mistake "s.json: has no points, allowed: one of grid, list and random" '"seeds": 2'
+mistake "s.json: has several kinds of points" '"grid": {"seed": [1]}, "list": [{"duration": "1s"}]'
+mistake "s.json:points: unknown key" '"points": 1'
+mistake "s.json:grid.seed: is the seed" '"grid": {"seed": [1, 2]}'
+mistake "s.json:grid.duration: is empty, allowed: an array" '"grid": {"duration": []}'
+mistake "s.json:list\[1\]: is wrong" '"list": [{"duration": "1s"}, 7]'
+mistake "s.json:random.keys.duration: \"1s\" and \"2M\" are no range" \
+	'"random": {"keys": {"duration": {"from": "1s", "to": "2M"}}}'
+mistake "s.json:random.keys.duration: 3s is above 2s" \
+	'"random": {"keys": {"duration": {"from": "3s", "to": "2s"}}}'
+mistake "s.json: has at least" "\"grid\": {$(for k in a b c d e f; do
+	printf '"%s": [1,2,3,4,5,6,7,8],' $k; done)\"g\": [1]}"
+mistake "s.json:interval: is over seeds, allowed" '"grid": {"duration": ["1s"]}, "interval": {"over": "seeds"}'
+mistake "s.json:plots\[0\].x: \"nothing\" does not differ between points" \
+	'"grid": {"duration": ["1s"]}, "plots": [{"type": "line", "x": "nothing", "y": "vllm.faults"}]'
+mistake "s.json:plots\[0\]: points 1 and 2 are at the same place" \
+	'"grid": {"duration": ["1s"], "gpu.memory": ["38G", "39G"]},
+	 "plots": [{"type": "line", "x": "duration", "y": "vllm.faults"}]'
+# The scenario's own checks, before anything runs.
+mistake "s.json: point 2: --set:duration: \"no\"" '"grid": {"duration": ["1s", "no"]}'
+mistake "s.json: point 1: --set:nothing: unknown key" '"grid": {"nothing": [1]}'
+
+printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json
+expect 2 "--set:duration: is set by s.json for each point" sweep s.json --set duration=2s --out out
+expect 2 "'3/3' is wrong, allowed: 0/N to N-1/N" sweep s.json --part 3/3
+expect 2 "\"vllm.ttft\" is no bound" sweep s.json --subject-to vllm.ttft
+expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise vllm.faults
+
+# A full disk: 32 KiB a file. The line names the point, and nothing that is half stays.
+if (
+	ulimit -f 1
+	trap '' XFSZ
+	"$gvmsim" sweep s.json --out full >/dev/null 2>.err
+); then
+	fail "a full disk is no success"
+fi
+[ "$(wc -l <.err)" = 1 ] || fail "full disk: $(cat .err)"
+[ -z "$(find full -name '*.tmp-*' 2>/dev/null)" ] || fail "full disk left $(find full)"
+rm -rf full
+
+# A folder that is a file.
+: >file
+expect 1 "file" sweep s.json --out file
+expect 1 "file/deep" sweep s.json --out file/deep
+mkdir broken && : >broken/runs
+expect 1 "broken/runs" sweep s.json --out broken
+
+# A damaged entry is made again.
+"$gvmsim" sweep s.json --out fine >/dev/null 2>&1
+for entry in fine/runs/*; do echo '{' >"$entry/summary.json"; done
+"$gvmsim" sweep s.json --out fine >/dev/null 2>.err || fail "damaged: $(cat .err)"
+grep -q "made 2 of 2 runs" .err || fail "damaged entries: $(cat .err)"
+
+# A name that no run has.
+"$gvmsim" sweep s.json --out fine --minimise vllm.fault >/dev/null 2>.err && fail "a metric that is none"
+grep -q "did you mean \"vllm.faults\"" .err || fail "no metric: $(cat .err)"
