@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/guess.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "engine/random.h"
 #include "results/results.h"
 #include "sweep/blocks.h"
@@ -249,14 +249,14 @@ struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, 
 int sweep_check_name(const struct sweep_numbers *numbers, const char *where, const char *name,
 		     struct sim_error *err)
 {
-	struct cfg_guess guess;
+	struct guess guess;
 
 	if (sweep_metric_find(numbers, name) != SIZE_MAX ||
 	    sweep_axis_find(numbers->runs->sweep, name) != SIZE_MAX)
 		return 0;
-	cfg_guess_begin(&guess, name);
+	guess_begin(&guess, name);
 	for (size_t i = 0; i < numbers->metric_count; i++)
-		cfg_guess_offer(&guess, numbers->metrics[i].name);
+		guess_offer(&guess, numbers->metrics[i].name);
 	if (*guess.name)
 		return sim_user_error(err,
 				      "%s: no run has the metric \"%s\", did you mean \"%s\"?",
