@@ -13,7 +13,8 @@ if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
 linux-headers-cloud-amd64 qemu-system-x86 cpio coccinelle"
 fi
 if [ "$wanted" = nightly ]; then
-	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils"
+	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils \
+slurmctld slurmd slurm-client munge"
 fi
 
 missing=
