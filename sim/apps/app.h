@@ -61,6 +61,12 @@ struct sim_app {
 	 */
 	u64 (*ahead_ns)(const struct cfg_container *container);
 	/*
+	 * After prepare: the work that comes within the run takes at least so much GPU time, ns. Sets
+	 * *ret_within_ns to the time in which it comes. NULL, or 0: such a bound is not known,
+	 * as for a closed loop.
+	 */
+	u64 (*least_gpu_ns)(const struct app_env *env, u64 *ret_within_ns);
+	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, -ENOMEM, or -ELOOP when
 	 * an iteration of a closed loop took no time: the run would never end. On return

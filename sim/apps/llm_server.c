@@ -617,5 +617,6 @@ const struct sim_app llm_server_app = {
 	.prepare = llm_server_prepare,
 	.discard = app_trace_discard,
 	.ahead_ns = llm_server_ahead_ns,
+	.least_gpu_ns = llm_least_gpu_ns,
 	.run = llm_server_run,
 };

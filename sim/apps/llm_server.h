@@ -152,4 +152,7 @@ int llm_users_start(struct llm_users *users, u32 total, u64 date_ns);
 void llm_users_put(struct llm_users *users, u64 think_ns);
 int llm_users_get(struct llm_users *users, u64 stop_ns);
 
+/* As sim_app.least_gpu_ns, of an LLM server. See llm_demand.c. */
+u64 llm_least_gpu_ns(const struct app_env *env, u64 *ret_within_ns);
+
 #endif

@@ -23,7 +23,8 @@ static const struct command_option options[] = {
 	  "change any key of the scenario or of the profiles that it\n"
 	  "names; as often as needed, later ones win" },
 	{ "out", "DIR", false, "where results go, by default results/NAME-SYSTEM" },
-	{ "quiet", NULL, false, "no table and no progress; errors still go to standard error" },
+	{ "quiet", NULL, false,
+	  "no table, no advice and no progress; errors still go to\nstandard error" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -61,6 +62,10 @@ const struct command command_run = {
 "  idle_seconds                     it had no work, or its host was launching\n"
 "Below the table: what each GPU did. It is idle when no context that is loaded has a\n"
 "kernel to execute.\n"
+"\n"
+"Before a run, notes on standard error tell of settings that are allowed and seldom\n"
+"meant: limits that add up to more than the memory, a lower limit above the upper\n"
+"one, a limit under one context, requests that need more than the whole GPU.\n"
 "\n"
 "Exit code: 0 done, also if a container's context died in the simulation, which is a\n"
 "result; 1 something failed, such as a full disk; 2 a mistake in the scenario or the\n"
@@ -134,6 +139,12 @@ static void run_progress(const struct machine *machine)
 	run_signals_let_in();
 	progress_update((double)eng_now() / NS_PER_S,
 			(double)machine->config->duration / NS_PER_S);
+}
+
+/* Advice is no error: the run begins. */
+static void print_advice(const char *line)
+{
+	fprintf(stderr, "gvmsim: note: %s\n", line);
 }
 
 /* A container or a policy that died is a result, not an error. A line on stderr points to it. */
@@ -212,7 +223,8 @@ static int run_simulate(const struct run_args *args, const struct config *config
 
 	run_signals_catch();
 	progress_start(!args->quiet);
-	status = machine_run(&machine, config, run_progress, &run_interrupted, err);
+	status = machine_run(&machine, config, args->quiet ? NULL : print_advice, run_progress,
+			     &run_interrupted, err);
 	progress_end();
 	run_signals_block();
 	run_signals_catch();

@@ -160,6 +160,8 @@ static int check_setting(struct cfg_load *load, const struct cfg_setting *settin
 		}
 	}
 	key = cfg_schema_find(&load->schema, setting->path, app);
+	if (key && key->scope == CFG_SCOPE_CONTROL && json_is_null(setting->value))
+		return 0;
 	if (key)
 		return cfg_load_value(load, key, setting, &value);
 	cfg_describe_unknown(&load->schema, setting->path, app, allowed, sizeof(allowed));
@@ -220,7 +222,8 @@ static int bind_container(struct cfg_load *load, struct cfg_container *container
 		control->file = key->control->name;
 		cfg_key_path(key, container->name, path, sizeof(path));
 		setting = cfg_settings_find(&load->settings, path);
-		if (!setting)
+		/* null takes back what an earlier layer writes. */
+		if (!setting || json_is_null(setting->value))
 			continue;
 		if (cfg_load_value(load, key, setting, &value))
 			return -SIM_EXIT_USER;

@@ -59,6 +59,27 @@ static int check_mps(struct cfg_load *load, const struct cfg_container *containe
 	return 0;
 }
 
+/* Is the control file @name of @container written at the start? */
+static bool is_written(const struct cfg_container *container, const char *name)
+{
+	for (size_t i = 0; i < container->control_count; i++)
+		if (!strcmp(container->controls[i].file, name))
+			return *container->controls[i].text;
+	return false;
+}
+
+/* Check the initial control files of a container: a priority is a timeslice, so one of them counts. */
+static int check_controls(struct cfg_load *load, const struct cfg_container *container)
+{
+	if (!is_written(container, "compute.priority") ||
+	    !is_written(container, "compute.timeslice"))
+		return 0;
+	return cfg_reject_container(
+		load, container, "compute.timeslice",
+		"contradicts compute.priority, which sets a timeslice of its "
+		"own, allowed: one of them, and null for the other");
+}
+
 /*
  * Check the containers: at least one is enabled, the GPU of each exists, and each application's
  * own rules hold.
@@ -93,6 +114,8 @@ static int check_containers(struct cfg_load *load)
 						    container->gpu, right);
 		}
 		status = check_mps(load, container);
+		if (!status)
+			status = check_controls(load, container);
 		if (!status && container->app_type->check)
 			status = container->app_type->check(load, container);
 	}

@@ -12,6 +12,7 @@
 
 #include "engine/error.h"
 #include "machine/machine.h"
+#include "machine/advice.h"
 #include "machine/parts.h"
 
 #define POLL_EVENTS 4096
@@ -167,6 +168,7 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 }
 
 int machine_run(struct machine *machine, const struct config *config,
+		void (*advise)(const char *line),
 		void (*progress)(const struct machine *machine),
 		const volatile int *interrupted, struct sim_error *err)
 {
@@ -179,6 +181,8 @@ int machine_run(struct machine *machine, const struct config *config,
 		.interrupt_flag = interrupted,
 	};
 	status = machine_build(machine, err);
+	if (!status && advise)
+		machine_advise(machine, advise);
 	return status ? status : machine_simulate(machine, err);
 }
 

@@ -15,13 +15,14 @@
 extern const struct cfg_registry machine_registry;
 
 /*
- * Build and run. @progress (may be NULL) is called every few thousand events with the machine,
+ * Build and run. @advise (may be NULL) gets the lines of advice.h before the run begins. @progress (may be NULL) is called every few thousand events with the machine,
  * from inside the simulation: it must not block. @interrupted is polled; when it becomes
  * non-zero the run ends early. One call for each process. Returns 0 or a negative enum sim_exit
  * with *err; a deadlock is such an error, an interrupted run or a failed container is not. Call
  * machine_destroy() after an error, too, but not after a deadlock.
  */
 int machine_run(struct machine *machine, const struct config *config,
+		void (*advise)(const char *line),
 		void (*progress)(const struct machine *machine),
 		const volatile int *interrupted, struct sim_error *err);
 void machine_destroy(struct machine *machine);

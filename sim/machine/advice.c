@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "machine/advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apps/app.h"
+#include "gvm/control.h"
+
+#define LINE_MAX_BYTES 512
+#define HIGH	       "gmem.limit.high"
+#define LOW	       "gmem.limit.low"
+
+/* A tenth of a GiB is enough for advice. */
+#define GIB(bytes) ((double)(bytes) / (1 << 30))
+
+struct advice {
+	const struct machine *machine;
+	void (*say)(const char *line);
+};
+
+static void advise(const struct advice *advice, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void advise(const struct advice *advice, const char *fmt, ...)
+{
+	char line[LINE_MAX_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	advice->say(line);
+}
+
+/* The bytes that a container's control file gets at the start; @none: nothing is written. */
+static u64 initial_bytes(const struct advice *advice, const struct sim_container *container,
+			 const char *file, u64 none)
+{
+	const struct cfg_container *cfg = container->cfg;
+	const struct sim_system *system = advice->machine->system;
+	u64 bytes = none;
+
+	for (size_t i = 0; i < cfg->control_count; i++)
+		if (!strcmp(cfg->controls[i].file, file) && *cfg->controls[i].text &&
+		    system->honours(advice->machine->config, file))
+			gvm_parse_bytes(cfg->controls[i].text, &bytes);
+	return bytes;
+}
+
+static void advise_container(const struct advice *advice, const struct sim_container *container)
+{
+	u64 high = initial_bytes(advice, container, HIGH, GVM_NO_LIMIT);
+	u64 low = initial_bytes(advice, container, LOW, 0);
+	u64 context = container->config->gpu.context;
+	const char *name = container->cfg->name;
+
+	if (high < context)
+		advise(advice,
+		       "containers.%s." HIGH ": %.1f MiB are less than the context of its "
+		       "process takes, %.1f MiB",
+		       name, (double)high / (1 << 20), (double)context / (1 << 20));
+	if (low != GVM_NO_LIMIT && low > high)
+		advise(advice,
+		       "containers.%s." LOW ": %.1f GiB are protected, above its " HIGH
+		       " of %.1f GiB",
+		       name, GIB(low), GIB(high));
+}
+
+/* Sums over the containers of one GPU. */
+struct sums {
+	u64 high, low;	    /* bytes of those that have a limit */
+	size_t highs, lows; /* how many have */
+	double share;	    /* of the GPU's time that their requests need at least */
+	size_t demands;
+};
+
+/* Say if the requests of one container need more time than there is. Returns their share of it. */
+static double advise_demand(const struct advice *advice, const struct sim_container *container)
+{
+	u64 within_ns = 0;
+	u64 least_ns = container->app->least_gpu_ns ?
+			       container->app->least_gpu_ns(&container->env, &within_ns) :
+			       0;
+	double share = within_ns ? (double)least_ns / (double)within_ns : 0;
+
+	if (share > 1)
+		advise(advice,
+		       "containers.%s: past saturation: the requests of %.1f s need %.1f s of "
+		       "GPU "
+		       "time or more",
+		       container->cfg->name, (double)within_ns / 1e9, (double)least_ns / 1e9);
+	return share;
+}
+
+static void advise_gpu(const struct advice *advice, const struct sim_gpu *gpu, u64 memory)
+{
+	const struct machine *machine = advice->machine;
+	struct sums sums = { 0 };
+	bool said = false;
+
+	for (u32 i = 0; i < machine->container_count; i++) {
+		const struct sim_container *container = &machine->containers[i];
+		u64 high = initial_bytes(advice, container, HIGH, GVM_NO_LIMIT);
+		u64 low = initial_bytes(advice, container, LOW, 0);
+		double share;
+
+		if (container->gpu != gpu)
+			continue;
+		if (high != GVM_NO_LIMIT && high > memory)
+			high = memory;
+		sums.highs += high != GVM_NO_LIMIT;
+		sums.high += high != GVM_NO_LIMIT ? high : 0;
+		sums.lows += low != 0;
+		sums.low += low < memory ? low : memory;
+		share = advise_demand(advice, container);
+		said = said || share > 1;
+		sums.share += share;
+		sums.demands += share > 0;
+	}
+	if (sums.highs > 1 && sums.high > memory)
+		advise(advice,
+		       "%s: the limits of %zu containers add up to %.1f GiB, of %.1f GiB: "
+		       "within "
+		       "them, they can evict each other",
+		       gpu->name, sums.highs, GIB(sums.high), GIB(memory));
+	if (sums.lows > 1 && sums.low > memory)
+		advise(advice,
+		       "%s: the protected memory of %zu containers adds up to %.1f GiB, of "
+		       "%.1f "
+		       "GiB: not all of it can be protected",
+		       gpu->name, sums.lows, GIB(sums.low), GIB(memory));
+	if (!said && sums.demands > 1 && sums.share > 1)
+		advise(advice,
+		       "%s: past saturation: the requests of %zu containers need %.0f %% of "
+		       "its time "
+		       "or more",
+		       gpu->name, sums.demands, 100 * sums.share);
+}
+
+void machine_advise(const struct machine *machine, void (*say)(const char *line))
+{
+	struct advice advice = { machine, say };
+
+	for (u32 i = 0; i < machine->container_count; i++)
+		advise_container(&advice, &machine->containers[i]);
+	for (u32 i = 0; i < machine->container_count; i++) {
+		const struct sim_gpu *gpu = machine->containers[i].gpu;
+		bool seen = false;
+
+		for (u32 k = 0; k < i; k++)
+			seen = seen || machine->containers[k].gpu == gpu;
+		if (!seen)
+			advise_gpu(&advice, gpu, machine->containers[i].config->gpu.memory);
+	}
+}

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Settings that are allowed and seldom meant are told before the run, which takes place. --quiet tells none,
+# and the shipped scenarios give no reason. Two initial settings that contradict are refused.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+base=vllm-diffusion-40g
+
+# advised LINE ARGUMENTS...: the run of a second says exactly this line; - : it says nothing
+advised() {
+	line=$1
+	shift
+	"$gvmsim" run "$@" --out out >.out 2>.err || fail "$*: $(cat .err)"
+	grep '^gvmsim: note: ' .err | grep -v ' events\.' >.notes || true
+	if [ "$line" = - ]; then
+		[ ! -s .notes ] || fail "$*: $(cat .notes)"
+	else
+		grep -qxF "gvmsim: note: $line" .notes || fail "$*: no '$line' in: $(cat .err)"
+		[ "$(wc -l <.notes)" -eq 1 ] || fail "$*: more notes: $(cat .notes)"
+	fi
+}
+
+short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusion.start=0s"
+# shellcheck disable=SC2086 # lists of words
+{
+	advised "gpu0: the limits of 2 containers add up to 50.0 GiB, of 39.3 GiB: within them, they can evict each other" \
+		$base --system gvm $short --set containers.vllm.gmem.limit.high=30G --set containers.diffusion.gmem.limit.high=20G
+	advised - $base --system gvm $short --set containers.vllm.gmem.limit.high=30G \
+		--set containers.diffusion.gmem.limit.high=9G
+	# stock does not honour the limits.
+	advised - $base --system stock $short --set containers.vllm.gmem.limit.high=30G \
+		--set containers.diffusion.gmem.limit.high=20G
+	advised "gpu0: the protected memory of 2 containers adds up to 60.0 GiB, of 39.3 GiB: not all of it can be protected" \
+		$base --system gvm $short --set containers.vllm.gmem.limit.low=30G --set containers.diffusion.gmem.limit.low=30G \
+		--set containers.diffusion.gmem.limit.high=max
+	advised "containers.diffusion.gmem.limit.low: 8.0 GiB are protected, above its gmem.limit.high of 4.0 GiB" \
+		$base --system gvm $short --set containers.diffusion.gmem.limit.low=8G --set containers.diffusion.gmem.limit.high=4G \
+		--set containers.vllm.gmem.limit.high=20G
+	advised "containers.diffusion.gmem.limit.high: 1.0 MiB are less than the context of its process takes, 300.0 MiB" \
+		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1M
+}
+
+# Four times the requests need more than the GPU; as many as are recorded do not.
+"$gvmsim" run vllm-diffusion-80g --system exclusive --set containers.vllm.app.trace.divide=1200 --set duration=170s \
+	--out out >.out 2>.err || fail "$(cat .err)"
+grep -qE '^gvmsim: note: containers.vllm: past saturation: the requests of [0-9.]+ s need [0-9.]+ s of GPU time or more$' .err ||
+	fail "no saturation: $(cat .err)"
+# A bound from below: that server answers fewer than come.
+[ "$(jq '.containers.vllm.requests | .completed < .arrived' out/summary.json)" = true ] || fail "no saturation"
+
+"$gvmsim" run $base --system gvm --quiet --out out --set duration=1s --set containers.diffusion.gmem.limit.high=1M \
+	2>.err || fail "$(cat .err)"
+grep note: .err && fail "advice beside --quiet"
+for file in "$source"/scenarios/*.json; do
+	case ${file##*/} in
+	limit-cut.json) ;;         # limits above the memory, one of which is cut
+	memory-contention.json) ;; # a server that is flooded
+	*) advised - "$file" ;;
+	esac
+done
+
+expect 2 "containers.vllm.compute.timeslice: contradicts compute.priority, which sets a timeslice of its own, allowed: one of them, and null for the other" \
+	run $base --set containers.vllm.compute.timeslice=2ms
+"$gvmsim" run $base --system gvm --quiet --out out --set duration=1s --set containers.vllm.compute.timeslice=2ms \
+	--set containers.vllm.compute.priority=null || fail "null takes nothing back"
+[ "$(jq -c '.containers.vllm | [."compute.timeslice", ."compute.priority"]' out/config.json)" = '["2000us",null]' ] ||
+	fail "$(jq .containers.vllm out/config.json)"
+# At run time the last write wins, as in the driver.
+"$gvmsim" run $base --system gvm --quiet --out out --set duration=1s --set 'events=[{"at": "0.5s",
+	"container": "vllm", "file": "compute.timeslice", "value": "2ms"}]' || fail "a write at run time is refused"
