@@ -26,5 +26,17 @@ int app_host_work(const struct app_env *env, u64 ns)
 
 enum app_reason app_death(const struct app_env *env)
 {
+	if (env->stopping)
+		return APP_STOPPED;
 	return cuda_died_of_memory(env->cuda) ? APP_OUT_OF_MEMORY : APP_KILLED;
+}
+
+void app_log_end(const struct app_env *env, struct app_record *record, int status)
+{
+	if (status == -EINTR && !env->stopping)
+		return;
+	record->outcome = status ? APP_FAILED : APP_COMPLETED;
+	if (status)
+		record->reason = app_death(env);
+	record->finish_ns = eng_now();
 }

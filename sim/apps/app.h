@@ -20,6 +20,12 @@ struct app_env {
 	struct cuda_context *cuda; /* of its process, which has started */
 	void *prepared;		   /* what its type's prepare() made, or NULL */
 	struct app_log *log;
+	/*
+	 * From here on the container serves its users after a restart, in ns; 0: no event has
+	 * restarted it.
+	 */
+	u64 reopen_ns;
+	bool stopping;	   /* an event stops it: the interrupt does not end the run */
 	bool listens;	   /* it is to listen for pressure events of its container */
 	bool can_prefetch; /* the driver prefetches memory to the host on request */
 };
@@ -36,8 +42,23 @@ int app_listen(const struct app_env *env, struct gvm_listener *listener);
  */
 int app_start_late(const struct app_env *env);
 
-/* Why the context of an application died. Called while its process has not exited. */
+/* From when on the container has users: its start, or the end of its boot after a restart. */
+static inline u64 app_open_ns(const struct app_env *env)
+{
+	return env->reopen_ns ? env->reopen_ns : env->container->start;
+}
+
+/*
+ * Why the context of an application died, or is about to end. Called while its process has not
+ * exited.
+ */
 enum app_reason app_death(const struct app_env *env);
+
+/*
+ * Log that a round of a closed loop, an image, or what the application calls it, has ended now
+ * with @status: 0, -EIO, or -EINTR. One that the end of the run interrupts stays as it is.
+ */
+void app_log_end(const struct app_env *env, struct app_record *record, int status);
 
 /* Blocking: host work of @ns on the reference host. Returns 0 or -EINTR. */
 int app_host_work(const struct app_env *env, u64 ns);
@@ -74,6 +95,12 @@ struct sim_app {
 	 * it has not ended itself.
 	 */
 	int (*run)(const struct app_env *env);
+	/*
+	 * The run ends now, and events have stopped or restarted the container: log the requests
+	 * that came since its last process ended. Returns 0 or -ENOMEM. NULL: nobody asks a
+	 * container that does not run.
+	 */
+	int (*log_absence)(const struct app_env *env);
 };
 
 #define SIM_APP(name_) extern const struct sim_app name_##_app;

@@ -23,7 +23,8 @@ enum app_reason {
 	/* the context died, as a fault found no memory; or it had died before */
 	APP_OUT_OF_MEMORY,
 	APP_KILLED, /* the context was killed: by a fault of another client of its MPS server */
-	APP_ERROR,  /* a real log has another error */
+	APP_STOPPED, /* an event stopped the container, or it had not booted again yet */
+	APP_ERROR,   /* a real log has another error */
 	APP_REASONS,
 };
 
@@ -61,6 +62,7 @@ struct app_log {
 		size_t count;
 		size_t room;
 	} gaps[APP_GAP_KINDS];
+	u64 zero_ns;	       /* a trace's dates count from here; 0: no client has begun */
 	u64 end_ns;	       /* the client stopped; 0: the log ends with the run */
 	bool has_prefix_cache; /* cached_tokens are known */
 	bool has_server; /* start_ns and preemptions are known: a client's log has neither */

@@ -261,7 +261,7 @@ static int diffusion_log_image(struct diffusion *diffusion)
 {
 	struct app_log *log = diffusion->env->log;
 	struct app_record record = {
-		.id = diffusion->images,
+		.id = log->record_count,
 		.arrival_ns = eng_now(),
 		.outcome = APP_DROPPED,
 	};
@@ -272,14 +272,7 @@ static int diffusion_log_image(struct diffusion *diffusion)
 		return status;
 	logged = &log->records[log->record_count - 1];
 	status = diffusion_make_image(diffusion);
-	if (!status)
-		logged->outcome = APP_COMPLETED;
-	else if (status == -EIO) {
-		logged->outcome = APP_FAILED;
-		logged->reason = app_death(diffusion->env);
-	}
-	if (status != -EINTR)
-		logged->finish_ns = eng_now();
+	app_log_end(diffusion->env, logged, status);
 	return status;
 }
 

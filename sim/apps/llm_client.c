@@ -19,6 +19,10 @@
  *    fails at once and never reaches the server.
  *  - Against a server whose context died it goes on: each connection is refused, and counts as
  *    a failed request. (A real client sees the same, since the port is closed.)
+ *  - Events may stop the server and start it again. The trace's dates stay what they are. What
+ *    is in flight at the stop fails, and so does each request up to the end of the boot. Users
+ *    of a closed loop wait for that, and go on with the trace's next request. The log has a
+ *    record for each request that was sent, so their number says where the trace goes on.
  */
 #include "apps/llm_server.h"
 
@@ -29,12 +33,15 @@
 /* When the client begins; its stop date is ENG_NEVER if it has none. */
 struct client_dates {
 	u64 zero_ns;
+	u64 open_ns; /* no request reaches the server earlier: zero_ns, or later if it restarted */
 	u64 stop_ns;
 };
 
-static u64 client_offset_ns(const struct llm_server *server, size_t index)
+static const struct cfg_client *client_of(const struct app_env *env)
 {
-	return app_trace_offset_ns(server->env->prepared, &server->cfg->client.trace, index);
+	const struct cfg_llm *cfg = env->container->app;
+
+	return &cfg->client;
 }
 
 /*
@@ -45,9 +52,9 @@ static int client_send_closed(struct llm_server *server, const struct client_dat
 {
 	const struct trace *trace = server->env->prepared;
 	int status =
-		llm_users_start(&server->users, (u32)server->cfg->client.users, dates->zero_ns);
+		llm_users_start(&server->users, (u32)server->cfg->client.users, dates->open_ns);
 
-	for (size_t i = 0; i < trace->count && !status; i++) {
+	for (size_t i = server->env->log->record_count; i < trace->count && !status; i++) {
 		status = llm_users_get(&server->users, dates->stop_ns);
 		if (!status)
 			status = llm_session_open(server, i, &trace->requests[i]);
@@ -59,12 +66,12 @@ static int client_send_closed(struct llm_server *server, const struct client_dat
  * When to send request @index. The time of the trace passes as fast as the last "load" event of
  * the container says.
  */
-static u64 client_date_ns(const struct llm_server *server, const struct client_dates *dates,
-			  size_t index)
+static u64 client_date_ns(const struct app_env *env, u64 zero_ns, size_t index)
 {
-	const struct config *config = server->env->config;
-	unsigned __int128 left = client_offset_ns(server, index);
-	u64 from_ns = dates->zero_ns, load = CFG_PPM;
+	const struct config *config = env->config;
+	unsigned __int128 left =
+		app_trace_offset_ns(env->prepared, &client_of(env)->trace, index);
+	u64 from_ns = zero_ns, load = CFG_PPM;
 
 	for (size_t i = 0; i < config->event_count; i++) {
 		const struct cfg_event *event = &config->events[i];
@@ -72,7 +79,7 @@ static u64 client_date_ns(const struct llm_server *server, const struct client_d
 		unsigned __int128 passed =
 			(unsigned __int128)(at_ns - from_ns) * load / CFG_PPM;
 
-		if (!event->load || strcmp(event->container, server->env->container->name) != 0)
+		if (!event->load || strcmp(event->container, env->container->name) != 0)
 			continue;
 		if (left <= passed)
 			break;
@@ -83,27 +90,65 @@ static u64 client_date_ns(const struct llm_server *server, const struct client_d
 	return from_ns + (u64)min(left * CFG_PPM / load, (unsigned __int128)(ENG_NEVER / 4));
 }
 
-static struct client_dates client_plan(const struct llm_server *server)
+/* The first client of a container sets the zero of the trace's dates. */
+static struct client_dates client_plan(const struct app_env *env)
 {
-	const struct cfg_client *cfg = &server->cfg->client;
-	u64 start = server->env->container->start + cfg->first_request;
-	struct client_dates dates = { .zero_ns = max(start, (u64)eng_now()),
-				      .stop_ns = ENG_NEVER };
-	u64 first_ns = cfg->users ? dates.zero_ns : client_date_ns(server, &dates, 0);
+	const struct cfg_client *cfg = client_of(env);
+	struct client_dates dates = { .stop_ns = ENG_NEVER };
 
+	if (!env->log->zero_ns)
+		env->log->zero_ns =
+			max(env->container->start + cfg->first_request, (u64)eng_now());
+	dates.zero_ns = env->log->zero_ns;
+	dates.open_ns = env->reopen_ns ? max(env->reopen_ns, (u64)eng_now()) : dates.zero_ns;
 	if (cfg->stop)
-		dates.stop_ns = first_ns + cfg->stop;
+		dates.stop_ns =
+			cfg->stop +
+			(cfg->users ? dates.zero_ns : client_date_ns(env, dates.zero_ns, 0));
 	return dates;
+}
+
+/*
+ * Log requests from the next one on, as failed, that are sent before @end_ns to a server that
+ * is not there. Returns 0 or -ENOMEM.
+ */
+static int client_log_refused(const struct app_env *env, const struct client_dates *dates,
+			      u64 end_ns)
+{
+	const struct trace *trace = env->prepared;
+	int status = 0;
+
+	for (size_t i = env->log->record_count; i < trace->count && !status; i++) {
+		u64 date = client_date_ns(env, dates->zero_ns, i);
+
+		if (date >= min(end_ns, dates->stop_ns))
+			break;
+		status = llm_session_refuse(env->log, i, &trace->requests[i], date);
+	}
+	return status;
+}
+
+int llm_client_log_absence(const struct app_env *env)
+{
+	struct app_log *log = env->log;
+	struct client_dates dates;
+
+	if (!log->zero_ns || log->end_ns)
+		return 0;
+	dates = client_plan(env);
+	if (dates.stop_ns < eng_now())
+		log->end_ns = dates.stop_ns;
+	return client_of(env)->users ? 0 : client_log_refused(env, &dates, eng_now());
 }
 
 /* Blocking: send the trace's requests at their dates. Returns 0, -EINTR or -ENOMEM. */
 static int client_send_all(struct llm_server *server, const struct client_dates *dates)
 {
 	const struct trace *trace = server->env->prepared;
-	int status = 0;
+	int status = client_log_refused(server->env, dates, dates->open_ns);
 
-	for (size_t i = 0; i < trace->count && !status; i++) {
-		u64 date = client_date_ns(server, dates, i);
+	for (size_t i = server->env->log->record_count; i < trace->count && !status; i++) {
+		u64 date = client_date_ns(server->env, dates->zero_ns, i);
 
 		if (date >= dates->stop_ns)
 			return 0;
@@ -132,7 +177,7 @@ void llm_client_main(void *data)
 	int status;
 
 	if (trace->count) {
-		dates = client_plan(server);
+		dates = client_plan(server->env);
 		status = server->cfg->client.users ? client_send_closed(server, &dates) :
 						     client_send_all(server, &dates);
 		if (!status)
@@ -140,7 +185,9 @@ void llm_client_main(void *data)
 		if (status == -ENOMEM)
 			server->status = status;
 	}
-	server->env->log->end_ns = eng_now();
+	/* The client of a restarted server has ended before, if it had sent all. */
+	if (!server->env->stopping && !server->env->log->end_ns)
+		server->env->log->end_ns = eng_now();
 	server->client_done = true;
 	eng_wake_all(&server->work);
 }

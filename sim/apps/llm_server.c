@@ -368,11 +368,14 @@ static int server_live(struct llm_server *server)
 	status = server->dead ? -EIO : llm_pressure_start(server);
 	if (!status)
 		status = server_serve(server);
-	server->dead = status == -EIO;
-	llm_pressure_stop(server);
-	/* A process whose context died ends, and its memory goes back. */
-	if (server->dead) {
+	server->dead = status == -EIO || server->env->stopping;
+	if (server->dead)
 		server->death = app_death(server->env);
+	if (server->env->stopping)
+		eng_interrupt(server->client);
+	llm_pressure_stop(server);
+	/* A process whose context died ends, and its memory goes back. So does a stopped one. */
+	if (server->dead) {
 		cuda_process_exit(server->env->cuda);
 	}
 	if (llm_sessions_close(server, server->dead))
@@ -619,4 +622,5 @@ const struct sim_app llm_server_app = {
 	.ahead_ns = llm_server_ahead_ns,
 	.least_gpu_ns = llm_least_gpu_ns,
 	.run = llm_server_run,
+	.log_absence = llm_client_log_absence,
 };

@@ -123,6 +123,13 @@ struct llm_server {
  */
 int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request);
 
+/*
+ * A client sent request number @id at @date_ns, to a server that was stopped or had not booted
+ * again. Returns 0 or -ENOMEM.
+ */
+int llm_session_refuse(struct app_log *log, u64 id, const struct trace_request *request,
+		       u64 date_ns);
+
 /* A step has taken the request out of the waiting queue now, for the first time or again. */
 void llm_session_start(struct llm_server *server, const struct llm_session *session);
 
@@ -141,6 +148,9 @@ void llm_pressure_stop(struct llm_server *server);
 
 /* The client's actor; @data is the server, which is ready. */
 void llm_client_main(void *data);
+
+/* As log_absence() of struct sim_app. */
+int llm_client_log_absence(const struct app_env *env);
 
 /*
  * llm_users.c. start: so many users send their first request at @date_ns; 0 or -ENOMEM. The

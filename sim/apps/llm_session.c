@@ -101,6 +101,21 @@ static int log_failure(struct llm_server *server, struct app_record *record,
 	return app_log_add(server->env->log, record);
 }
 
+int llm_session_refuse(struct app_log *log, u64 id, const struct trace_request *request,
+		       u64 date_ns)
+{
+	struct app_record record = {
+		.id = id,
+		.arrival_ns = date_ns,
+		.finish_ns = date_ns,
+		.prompt_tokens = max(1u, request->prompt_tokens),
+		.outcome = APP_FAILED,
+		.reason = APP_STOPPED,
+	};
+
+	return app_log_add(log, &record);
+}
+
 /*
  * How many full KV blocks of a prompt have keys. Prompts have prefix hashes only if the trace
  * has, and only then are blocks found again. A prompt that the scheduler refuses needs none.

@@ -31,8 +31,9 @@ int llm_users_get(struct llm_users *users, u64 stop_ns)
 
 	while (!users->count && !status)
 		status = eng_wait(&users->waitq, stop_ns, true);
-	if (status)
-		return status;
+	/* The end of a request that is cut short frees its user, who is gone, too. */
+	if (status || eng_interrupted())
+		return status ? status : -EINTR;
 	date = users->next_ns[users->first];
 	if (date >= stop_ns)
 		return -ETIMEDOUT;

@@ -42,7 +42,6 @@ struct pages {
 	u64 random_state;
 	u32 next_block; /* of the sequential walk */
 	double *cdf;	/* zipf: share of all touches that the blocks up to this one get */
-	u64 rounds;	/* started */
 };
 
 /* A random number below @bound. */
@@ -176,7 +175,7 @@ static int pages_log_round(struct pages *pages)
 {
 	struct app_log *log = pages->env->log;
 	struct app_record record = {
-		.id = pages->rounds++,
+		.id = log->record_count,
 		.arrival_ns = eng_now(),
 		.outcome = APP_DROPPED,
 	};
@@ -187,12 +186,7 @@ static int pages_log_round(struct pages *pages)
 		return status;
 	logged = &log->records[log->record_count - 1];
 	status = pages_play(pages);
-	if (status == -EINTR)
-		return status;
-	logged->outcome = status ? APP_FAILED : APP_COMPLETED;
-	if (status)
-		logged->reason = app_death(pages->env);
-	logged->finish_ns = eng_now();
+	app_log_end(pages->env, logged, status);
 	return status;
 }
 
@@ -242,7 +236,7 @@ static int pages_follow_events(struct pages *pages)
 		const struct cfg_event *event = &config->events[i];
 
 		if (strcmp(event->container, pages->env->container->name) != 0 ||
-		    event->at < pages->env->container->start)
+		    event->at < app_open_ns(pages->env))
 			continue;
 		if (event->touch[0])
 			status = pages_follow(pages, event);

@@ -63,7 +63,6 @@ struct phases {
 	struct gvm_listener pressure; /* open if it listens */
 	bool small;		      /* the iteration in flight is a small one */
 	u64 iterations;		      /* started */
-	u64 zero_ns;		      /* of the dates of an open loop */
 	u64 done;		      /* phases gone through, each repetition */
 	u64 launches;
 	struct cuda_event half; /* behind the last half of a channel that was launched */
@@ -251,7 +250,7 @@ static int phases_iterate(struct phases *phases)
 static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 {
 	struct app_log *log = phases->env->log;
-	struct app_record record = { .id = phases->iterations++,
+	struct app_record record = { .id = log->record_count,
 				     .arrival_ns = arrival_ns,
 				     .outcome = APP_DROPPED };
 	struct app_record *logged;
@@ -260,51 +259,83 @@ static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 	if (status)
 		return status;
 	logged = &log->records[log->record_count - 1];
+	phases->iterations++;
 	status = phases_iterate(phases);
-	if (!status)
-		logged->outcome = APP_COMPLETED;
-	else if (status == -EIO) {
-		logged->outcome = APP_FAILED;
-		logged->reason = app_death(phases->env);
-	}
-	if (status != -EINTR)
-		logged->finish_ns = eng_now();
+	app_log_end(phases->env, logged, status);
 	return status;
 }
 
 /* When request @index of an open loop arrives. */
-static u64 phases_date_ns(const struct phases *phases, size_t index)
+static u64 phases_date_ns(const struct app_env *env, size_t index)
 {
-	return phases->zero_ns + app_trace_offset_ns(phases->trace, &phases->cfg->trace, index);
+	const struct cfg_phases *cfg = env->container->app;
+
+	return env->log->zero_ns + app_trace_offset_ns(env->prepared, &cfg->trace, index);
+}
+
+/*
+ * Log the requests of an open loop that arrived before @end_ns and that no iteration has begun.
+ * The end of the run drops them. Or they fail, as the container was @stopped: at @fail_ns, or
+ * when they arrive, if that is later. Returns 0 or -ENOMEM.
+ */
+static int phases_log_unserved(const struct app_env *env, u64 end_ns, bool stopped, u64 fail_ns)
+{
+	const struct trace *trace = env->prepared;
+	int status = 0;
+
+	for (size_t i = env->log->record_count; i < trace->count && !status; i++) {
+		u64 date = phases_date_ns(env, i);
+		struct app_record record = { .id = i,
+					     .arrival_ns = date,
+					     .outcome = APP_DROPPED };
+
+		if (date >= end_ns)
+			break;
+		if (stopped) {
+			record.outcome = APP_FAILED;
+			record.reason = APP_STOPPED;
+			record.finish_ns = max(date, fail_ns);
+		}
+		status = app_log_add(env->log, &record);
+	}
+	return status;
+}
+
+static int phases_log_absence(const struct app_env *env)
+{
+	const struct cfg_phases *cfg = env->container->app;
+
+	if (!cfg->open_loop || !env->log->zero_ns)
+		return 0;
+	return phases_log_unserved(env, eng_now(), true, 0);
 }
 
 /*
  * Blocking: an iteration for each request of the trace, from its date on. Requests that wait at
- * the end of the run are logged as dropped.
+ * the end of the run are logged as dropped, those that wait at a stop as failed. After a
+ * restart, those fail that came since the stop.
  */
 static int phases_serve(struct phases *phases)
 {
-	size_t i = 0;
+	const struct app_env *env = phases->env;
+	u64 now_ns;
 	int status = 0;
 
-	phases->zero_ns = max((u64)phases->env->container->start, (u64)eng_now());
-	for (; i < phases->trace->count && !status; i++) {
-		u64 date = phases_date_ns(phases, i);
+	if (!env->log->zero_ns)
+		env->log->zero_ns = max((u64)env->container->start, (u64)eng_now());
+	if (env->reopen_ns)
+		status = phases_log_unserved(env, max(env->reopen_ns, (u64)eng_now()), true, 0);
+	for (size_t i = env->log->record_count; i < phases->trace->count && !status; i++) {
+		u64 date = phases_date_ns(env, i);
 
 		if (date > eng_now() && eng_sleep_until(date))
 			return 0;
+		phases->next_sample = i;
 		phases_take_samples(phases, 1);
 		status = phases_log_iteration(phases, date);
 	}
-	for (; i < phases->trace->count && phases_date_ns(phases, i) <= eng_now(); i++) {
-		struct app_record record = { .id = phases->iterations++,
-					     .arrival_ns = phases_date_ns(phases, i),
-					     .outcome = APP_DROPPED };
-
-		if (app_log_add(phases->env->log, &record))
-			return -ENOMEM;
-	}
-	return status;
+	now_ns = eng_now();
+	return phases_log_unserved(env, now_ns + 1, env->stopping, now_ns) ? -ENOMEM : status;
 }
 
 static int phases_run(const struct app_env *env)
@@ -441,4 +472,5 @@ const struct sim_app phases_app = {
 	.discard = app_trace_discard,
 	.ahead_ns = phases_ahead_ns,
 	.run = phases_run,
+	.log_absence = phases_log_absence,
 };

@@ -92,7 +92,8 @@ static inline bool metric_is_of_promise(const struct metric *metric)
 /* Is a metric left out of results where it is not known? */
 static inline bool metric_is_optional(const struct metric *metric)
 {
-	return metric->source == METRIC_CACHED;
+	return metric->source == METRIC_CACHED ||
+	       (metric->source == METRIC_FAILURES && metric->reason == APP_STOPPED);
 }
 
 /*

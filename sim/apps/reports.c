@@ -14,6 +14,7 @@ static const struct metric request_metrics[] = {
 	METRIC_REASON_ROW("failures.too_long", "    too long for the server", TOO_LONG),
 	METRIC_REASON_ROW("failures.out_of_memory", "    out of memory", OUT_OF_MEMORY),
 	METRIC_REASON_ROW("failures.killed", "    killed", KILLED),
+	METRIC_REASON_ROW("failures.stopped", "    container stopped", STOPPED),
 	METRIC_REASON_ROW("failures.error", "    other errors", ERROR),
 	METRIC_OUTCOME_ROW("requests.dropped", "  dropped at the end", DROPPED),
 	METRIC_TIME_ROWS("ttft_ms", "TTFT", MS, TO_FIRST, ARRIVED),

@@ -179,8 +179,13 @@ static void print_missed_events(const struct machine *machine)
 			fprintf(stderr, "%s is not written\n", event->file);
 		else if (event->touch[0])
 			fprintf(stderr, "%s is not touched\n", event->touch);
+		else if (event->load)
+			fputs("its load does not change\n", stderr);
 		else
-			fputs("it does not exit\n", stderr);
+			fprintf(stderr, "it %s\n",
+				event->stop    ? "is not stopped" :
+				event->restart ? "is not restarted" :
+						 "does not exit");
 	}
 }
 

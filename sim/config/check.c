@@ -242,21 +242,29 @@ static const char *parse_block(const char *text, u32 *ret_block)
 }
 
 /*
- * Check an event that tells an application something: "touch", "exit" or "load". Reads the
- * blocks of a touch: "3", "0-7" or "7-0".
+ * Check an event that writes no control file. The application decides about "touch", "exit" and
+ * "load"; every container can be stopped. Reads the blocks of a touch: "3", "0-7" or "7-0".
  */
 static int check_event_told(struct cfg_load *load, const struct cfg_container *container,
 			    size_t index)
 {
 	struct cfg_event *event = &load->config->events[index];
-	const char *leaf = event->touch[0] ? "touch" : event->exit ? "exit" : "load";
-	int kinds = (event->touch[0] != '\0') + event->exit + (event->load != 0);
+	const char *leaf = event->touch[0] ? "touch" :
+			   event->exit	   ? "exit" :
+			   event->load	   ? "load" :
+			   event->stop	   ? "stop" :
+					     "restart";
+	int kinds = (event->touch[0] != '\0') + event->exit + (event->load != 0) + event->stop +
+		    event->restart;
 	char listeners[TEXT_MAX] = "";
 	const char *rest;
 
 	if (event->file[0] || event->value[0] || kinds > 1)
 		return cfg_reject_event(load, index, leaf, "does not stand alone",
-					"file and value, or touch, or exit, or load");
+					"file and value, or touch, exit, load, stop or "
+					"restart");
+	if (event->stop || event->restart)
+		return 0;
 	if (!container->app_type->check_event) {
 		const struct cfg_keys *const *apps = load->schema.registry->apps;
 
@@ -311,9 +319,10 @@ static int check_event(struct cfg_load *load, size_t index)
 		return reject_event_name(load, index, "container", event->container, wrong,
 					 allowed);
 	}
-	status = event->touch[0] || event->exit || event->load ?
-			 check_event_told(load, container, index) :
-			 check_event_write(load, index);
+	status =
+		event->touch[0] || event->exit || event->load || event->stop || event->restart ?
+			check_event_told(load, container, index) :
+			check_event_write(load, index);
 	if (status || event->at <= config->duration)
 		return status;
 	units_format_duration(event->at, at, sizeof(at));

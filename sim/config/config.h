@@ -126,9 +126,9 @@ struct cfg_container {
 };
 
 /*
- * An event of a container at a time, of one of four kinds: a control file is written; a page
+ * An event of a container at a time, of one of six kinds: a control file is written; a page
  * player with the pattern "events" touches blocks, one after the other; or it exits; or the
- * load of an LLM server changes.
+ * load of an LLM server changes; or the container is stopped; or it is started again.
  */
 struct cfg_event {
 	u64 at; /* ns */
@@ -140,6 +140,8 @@ struct cfg_event {
 	u32 last_block;
 	bool exit;
 	u64 load; /* ppm: an LLM server's requests come so many times as fast; 0: it says nothing */
+	bool stop;    /* the container's process ends */
+	bool restart; /* a new process of the container starts, after a stop if one runs */
 };
 
 /* The whole configuration. The caller owns it: config_load(), then config_destroy(). */

@@ -114,6 +114,10 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 		json_object_del(object, "exit");
 	if (!event->load)
 		json_object_del(object, "load");
+	if (!event->stop)
+		json_object_del(object, "stop");
+	if (!event->restart)
+		json_object_del(object, "restart");
 	return status | json_array_append_new(events, object);
 }
 

@@ -209,6 +209,11 @@ static const struct cfg_key event_rows[] = {
 	EVENT("load", PPM, load,
 	      "an LLM server's requests come so many times as fast from now on; 0: no change",
 	      CFG_RANGE(0, 1000 * CFG_PPM), CFG_DEFAULT("0")),
+	EVENT("stop", BOOL, stop, "the container's process ends, and its memory is free",
+	      CFG_DEFAULT("false")),
+	EVENT("restart", BOOL, restart,
+	      "the container boots again; a process that runs is stopped first",
+	      CFG_DEFAULT("false")),
 };
 
 static const struct cfg_key policy_rows[] = {

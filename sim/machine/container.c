@@ -6,15 +6,85 @@
 
 #include "gvm/control.h"
 
-void sim_container_close_books(struct sim_container *container)
+/* What the present process has counted. */
+static struct sim_usage process_usage(const struct sim_process *process)
 {
+	const struct sim_process_stats *stats = &process->stats;
+	const struct fifo_tsg *tsg = &process->tsg;
+
+	return (struct sim_usage){
+		.busy_ns = tsg->busy_ns,
+		.stall_ns = fifo_stall_ns(&tsg->stall),
+		.stall_h2d_ns = fifo_stall_in_ns(&tsg->stall),
+		.stall_d2h_ns = fifo_stall_out_ns(&tsg->stall),
+		.blocked_ns = tsg->blocked_ns,
+		.switching_ns = tsg->switching_ns,
+		.waited_ns = tsg->waited_ns,
+		.evictions = stats->block.evictions,
+		.bytes_h2d = stats->bytes_h2d,
+		.bytes_d2h = stats->bytes_d2h,
+	};
+}
+
+struct sim_usage sim_container_usage(const struct sim_container *container)
+{
+	struct sim_usage usage = container->past.usage;
+	struct sim_usage now = process_usage(&container->process);
+
+	usage.busy_ns += now.busy_ns;
+	usage.stall_ns += now.stall_ns;
+	usage.stall_h2d_ns += now.stall_h2d_ns;
+	usage.stall_d2h_ns += now.stall_d2h_ns;
+	usage.blocked_ns += now.blocked_ns;
+	usage.switching_ns += now.switching_ns;
+	usage.waited_ns += now.waited_ns;
+	usage.evictions += now.evictions;
+	usage.bytes_h2d += now.bytes_h2d;
+	usage.bytes_d2h += now.bytes_d2h;
+	return usage;
+}
+
+static void stats_add(struct sim_process_stats *sum, const struct sim_process_stats *stats)
+{
+	sum->faults += stats->faults;
+	sum->fault_batches += stats->fault_batches;
+	sum->bytes_h2d += stats->bytes_h2d;
+	sum->bytes_d2h += stats->bytes_d2h;
+	sum->block.pages_copied_in += stats->block.pages_copied_in;
+	sum->block.pages_cleared += stats->block.pages_cleared;
+	sum->block.evictions += stats->block.evictions;
+}
+
+/* What the container's processes have counted so far. */
+static struct sim_past container_counts(const struct sim_container *container)
+{
+	struct sim_past counts = container->past;
+
+	counts.usage = sim_container_usage(container);
+	stats_add(&counts.stats, &container->process.stats);
 	if (!container->gvm)
-		return;
-	container->gmem_current = gvm_charged_bytes(container->gvm);
-	container->gmem_peak = gvm_peak_bytes(container->gvm);
-	container->gmem_swap = container->gvm->swapped_bytes;
-	memcpy(container->events, container->gvm->events, sizeof(container->events));
-	container->stats = container->process.stats;
+		return counts;
+	counts.gmem_peak = max(counts.gmem_peak, gvm_peak_bytes(container->gvm));
+	for (int event = 0; event < GVM_EVENTS; event++)
+		counts.events[event] += container->gvm->events[event];
+	return counts;
+}
+
+int sim_container_close_books(struct sim_container *container)
+{
+	struct sim_past counts = container_counts(container);
+	bool absent = container->restarts || container->stopped_ns;
+
+	container->gmem_peak = counts.gmem_peak;
+	memcpy(container->events, counts.events, sizeof(container->events));
+	container->stats = counts.stats;
+	if (container->gvm) {
+		container->gmem_current = gvm_charged_bytes(container->gvm);
+		container->gmem_swap = container->gvm->swapped_bytes;
+	}
+	if (absent && container->app->log_absence)
+		return container->app->log_absence(&container->env);
+	return 0;
 }
 
 /* The process may exit meanwhile, so both take a reference to the container. */
@@ -97,6 +167,16 @@ static int container_live(struct sim_container *container)
 	return status;
 }
 
+/* The process has exited at a stop: keep what it counted, and forget it. */
+static void container_retire(struct sim_container *container)
+{
+	container->past = container_counts(container);
+	container->process = (struct sim_process){ 0 };
+	container->started = false;
+	container->status = 0;
+	container->failed_ns = 0;
+}
+
 void sim_container_main(void *data)
 {
 	struct sim_container *container = data;
@@ -104,8 +184,11 @@ void sim_container_main(void *data)
 	const struct cfg_container *cfg = container->cfg;
 	u64 ahead = container->app->ahead_ns ? container->app->ahead_ns(cfg) : 0;
 
-	if (!eng_sleep_until(cfg->start - min((u64)cfg->start, ahead)))
+	/* The first process starts ahead of the container's start, a further one at once. */
+	if (container->restarts || !eng_sleep_until(cfg->start - min((u64)cfg->start, ahead))) {
+		container->begun = true;
 		container->status = container_live(container);
+	}
 	machine->running--;
 	eng_wake_all(&machine->finished);
 	/*
@@ -114,60 +197,35 @@ void sim_container_main(void *data)
 	 */
 	eng_sleep_until(ENG_NEVER);
 	cuda_process_exit(&container->cuda);
+	if (container->env.stopping)
+		container_retire(container);
 	if (container->gvm)
 		gvm_container_put(container->gvm);
+	container->gvm = NULL;
 }
 
-/*
- * Blocking: write a control file of a container. Returns false if its process does not run: it
- * has no control files then, and the event is missed.
- */
-static bool event_write(struct machine *machine, const struct cfg_event *event)
+void sim_container_stop(struct sim_container *container)
 {
-	bool written = false;
-
-	for (u32 i = 0; i < machine->container_count; i++) {
-		struct sim_container *container = &machine->containers[i];
-
-		if (strcmp(container->cfg->name, event->container) ||
-		    !container->process.running)
-			continue;
-		sim_container_write(container, event->file, event->value, true);
-		written = true;
-	}
-	return written;
+	container->env.stopping = true;
+	eng_interrupt(container->actor);
+	eng_join(container->actor);
+	container->actor = NULL;
+	container->env.stopping = false;
+	container->stopped_ns = eng_now();
 }
 
-/*
- * Does an application follow this touch or exit? Applications do so themselves, from the start
- * of their container on. The container's process may still be starting.
- */
-static bool event_has_listener(const struct machine *machine, const struct cfg_event *event)
+int sim_container_restart(struct sim_container *container)
 {
-	for (u32 i = 0; i < machine->container_count; i++) {
-		const struct sim_container *container = &machine->containers[i];
-		bool ended = container->started ? !container->process.running :
-						  container->status != 0;
+	const struct cfg_container *cfg = container->cfg;
 
-		if (!strcmp(container->cfg->name, event->container))
-			return event->at >= container->cfg->start && !ended;
-	}
-	return false;
-}
-
-void machine_events_main(void *data)
-{
-	struct machine *machine = data;
-	const struct config *config = machine->config;
-
-	for (size_t i = 0; i < config->event_count; i++) {
-		const struct cfg_event *event = &config->events[i];
-
-		if (eng_sleep_until(event->at))
-			return;
-		if (!event->file[0])
-			machine->missed[i] = !event_has_listener(machine, event);
-		else if (machine->system->honours(config, event->file))
-			machine->missed[i] = !event_write(machine, event);
-	}
+	container->env.reopen_ns = eng_now();
+	if (container->app->ahead_ns)
+		container->env.reopen_ns += container->app->ahead_ns(cfg);
+	container->restarts++;
+	container->stopped_ns = 0;
+	container->actor = eng_spawn(cfg->name, sim_container_main, container);
+	if (!container->actor)
+		return -ENOMEM;
+	container->machine->running++;
+	return 0;
 }

@@ -50,6 +50,8 @@ static int machine_start_all(struct machine *machine)
 		if (!container->actor)
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < machine->config->event_count; i++)
+		machine->restarts_due += machine->config->events[i].restart;
 	timeline_start(machine);
 	machine->end_timer.fire = machine_time_is_up;
 	eng_timer_set(&machine->end_timer, machine->config->duration);
@@ -70,7 +72,8 @@ static void machine_close_books(struct machine *machine)
 	if (machine->end_ns)
 		timeline_sample(machine);
 	for (u32 i = 0; i < machine->container_count; i++)
-		sim_container_close_books(&machine->containers[i]);
+		if (sim_container_close_books(&machine->containers[i]))
+			machine->status = -ENOMEM;
 }
 
 /* Interrupt the applications, wait for them, and check that they left nothing behind. */
@@ -79,9 +82,11 @@ static void machine_stop_all(struct machine *machine)
 	eng_timer_cancel(&machine->sample_timer);
 	eng_timer_cancel(&machine->end_timer);
 	for (u32 i = 0; i < machine->container_count; i++)
-		eng_interrupt(machine->containers[i].actor);
+		if (machine->containers[i].actor)
+			eng_interrupt(machine->containers[i].actor);
 	for (u32 i = 0; i < machine->container_count; i++)
-		eng_join(machine->containers[i].actor);
+		if (machine->containers[i].actor)
+			eng_join(machine->containers[i].actor);
 	for (u32 i = 0; i < machine->gpu_count; i++) {
 		cuda_device_stop(&machine->devices[i]);
 		sim_gpu_stop(&machine->gpus[i]);
@@ -104,8 +109,8 @@ static void supervisor_main(void *data)
 		eng_stop();
 		return;
 	}
-	while (machine->running && !machine->time_is_up && !machine->interrupted &&
-	       !machine->status)
+	while ((machine->running || machine->restarts_due) && !machine->time_is_up &&
+	       !machine->interrupted && !machine->status)
 		eng_wait(&machine->finished, ENG_NEVER, false);
 	machine_close_books(machine);
 	eng_interrupt(events);

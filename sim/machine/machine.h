@@ -3,8 +3,9 @@
  * The simulated machine: GPUs, containers and their applications, as a configuration describes
  * them and a system (sim/systems) arranges them; run from start to end; with a timeline.
  *
- * build.c lays it out, machine.c runs it, container.c is the life of one container, policy.c
- * runs a policy of gvmd, timeline.c and record.c note what happens.
+ * build.c lays it out, machine.c runs it, container.c is the life of one container, events.c
+ * applies the scenario's events, policy.c runs a policy of gvmd, timeline.c and record.c note
+ * what happens.
  */
 #ifndef SIM_MACHINE_MACHINE_H
 #define SIM_MACHINE_MACHINE_H

@@ -24,10 +24,26 @@ static inline void machine_fail(struct machine *machine, int status)
 void sim_container_main(void *data);
 
 /*
- * Copy the counters for the results, at the end of the run and before processes exit. A process
- * that died earlier has no memory left.
+ * Blocking: end the container's process now, as an operator would. Its work fails, its memory
+ * is free when this returns. Its actor has ended.
  */
-void sim_container_close_books(struct sim_container *container);
+void sim_container_stop(struct sim_container *container);
+
+/*
+ * Start a new process of a container that does not run. It boots as the first one did, and is
+ * open to users once the time is over that the first one started ahead. Its control files get
+ * the texts of the scenario. Returns 0 or -ENOMEM.
+ */
+int sim_container_restart(struct sim_container *container);
+
+/*
+ * Copy the counters for the results, at the end of the run and before processes exit. A process
+ * that died earlier has no memory left. Returns 0 or -ENOMEM.
+ */
+int sim_container_close_books(struct sim_container *container);
+
+/* The counters of all of its processes as of now; the caller has updated the host engine. */
+struct sim_usage sim_container_usage(const struct sim_container *container);
 
 /*
  * An actor; @data is the machine. It applies the scenario's events in order until it is

@@ -31,26 +31,6 @@ static struct timeline_row *timeline_row_now(struct sim_container *container)
 	return &machine->timeline[machine->row_count++];
 }
 
-/* The counters as of now. */
-static struct sim_usage container_measure(const struct sim_container *container)
-{
-	const struct sim_process_stats *stats = &container->process.stats;
-	const struct fifo_tsg *tsg = &container->process.tsg;
-
-	return (struct sim_usage){
-		.busy_ns = tsg->busy_ns,
-		.stall_ns = fifo_stall_ns(&tsg->stall),
-		.stall_h2d_ns = fifo_stall_in_ns(&tsg->stall),
-		.stall_d2h_ns = fifo_stall_out_ns(&tsg->stall),
-		.blocked_ns = tsg->blocked_ns,
-		.switching_ns = tsg->switching_ns,
-		.waited_ns = tsg->waited_ns,
-		.evictions = stats->block.evictions,
-		.bytes_h2d = stats->bytes_h2d,
-		.bytes_d2h = stats->bytes_d2h,
-	};
-}
-
 /* Add the difference of the counters @from and @to to @usage. */
 static void usage_add(struct sim_usage *usage, const struct sim_usage *from,
 		      const struct sim_usage *to)
@@ -86,7 +66,7 @@ static void container_sample(struct sim_container *container)
 		row->swapped_bytes = process->container->swapped_bytes;
 		row->pending_kernels = fifo_pending_kernels(&process->tsg);
 	}
-	usage = container_measure(container);
+	usage = sim_container_usage(container);
 	usage_add(&row->usage, &container->usage, &usage);
 	container->usage = usage;
 }

@@ -35,6 +35,14 @@ static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
 	return usage->stall_ns - usage->stall_h2d_ns - usage->stall_d2h_ns;
 }
 
+/* What the processes of a container counted that events have stopped. */
+struct sim_past {
+	struct sim_usage usage;
+	struct sim_process_stats stats;
+	u64 gmem_peak;
+	u64 events[GVM_EVENTS];
+};
+
 /* One container at run time. */
 struct sim_container {
 	const struct cfg_container *cfg;
@@ -49,8 +57,12 @@ struct sim_container {
 	struct sim_process process;
 	struct cuda_context cuda; /* of the process, once it has started */
 	struct app_log log;
-	struct app_env env; /* the environment of its application */
-	struct eng_actor *actor;
+	struct app_env env;	   /* the environment of its application */
+	struct eng_actor *actor;   /* of its present or last process; NULL: it was stopped */
+	bool begun;		   /* its start has come, or an event has restarted it */
+	u32 restarts;		   /* by events */
+	u64 stopped_ns;		   /* an event stopped it then; 0: it runs, or has ended */
+	struct sim_past past;	   /* of its processes before the present one */
 	bool started;		   /* its process has started */
 	struct gvm_container *gvm; /* the driver's container; a reference, once started */
 	int status;		   /* 0; -EIO: its context died; or another errno */
@@ -156,6 +168,7 @@ struct machine {
 	const volatile int *interrupt_flag;
 	struct eng_waitq finished; /* the supervisor waits here for the end of the run */
 	u32 running;		   /* applications that have not returned */
+	u32 restarts_due;	   /* events to come that restart a container */
 	bool time_is_up;
 	int status; /* 0, or -ENOMEM: the run stops */
 

@@ -258,7 +258,8 @@ static struct summary_value rate(const struct log *log, const struct metric *met
 
 /*
  * How many records arrived, had an outcome or failed for a reason; how often their server
- * preempted them, and how many tokens it had in its prefix cache.
+ * preempted them, and how many tokens it had in its prefix cache. That none failed at a stop is
+ * not reported.
  */
 static struct summary_value record_count(const struct log *log, const struct metric *metric)
 {
@@ -278,6 +279,9 @@ static struct summary_value record_count(const struct log *log, const struct met
 		else
 			value.count += record->preemptions;
 	}
+	/* Few runs stop a container. */
+	value.known = value.count || metric->source != METRIC_FAILURES ||
+		      metric->reason != APP_STOPPED;
 	return value;
 }
 

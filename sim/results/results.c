@@ -83,7 +83,8 @@ static const struct results_column requests_columns[] = {
 	{ "output_tokens", "tokens of the answer" },
 	{ "start_ns", "date at which its server began with it" },
 	{ "preemptions", "times that its server took its KV blocks and began again" },
-	{ "reason", "of a failed one: refused, too_long, out_of_memory, killed or error" },
+	{ "reason",
+	  "of a failed one: refused, too_long, out_of_memory, killed, stopped or error" },
 	{ "outcome", "completed, failed or dropped" },
 	{ NULL, NULL },
 };
@@ -175,7 +176,8 @@ void results_put_log(struct writer *writer, const char *container,
 	static const char *const reasons[APP_REASONS] = {
 		[APP_NO_REASON] = "",	     [APP_REFUSED] = "refused",
 		[APP_TOO_LONG] = "too_long", [APP_OUT_OF_MEMORY] = "out_of_memory",
-		[APP_KILLED] = "killed",     [APP_ERROR] = "error",
+		[APP_KILLED] = "killed",     [APP_STOPPED] = "stopped",
+		[APP_ERROR] = "error",
 	};
 
 	for (size_t i = 0; report && i < log->record_count; i++) {

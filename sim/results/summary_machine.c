@@ -96,6 +96,12 @@ static void compute_status(struct summary_container *container, const struct sim
 		why = "a page fault found no room, and its hmem.limit refused the eviction";
 	if (ran->process.frame_buffer)
 		why = "an allocation did not fit into its frame buffer";
+	if (ran->stopped_ns) {
+		ms = ran->stopped_ns / NS_PER_MS_INT;
+		snprintf(container->status, sizeof(container->status),
+			 "stopped at %llu.%03llu s", ms / 1000, ms % 1000);
+		return;
+	}
 	if (!ran->status) {
 		snprintf(container->status, sizeof(container->status), "%s",
 			 ran->cfg->start < ran->machine->end_ns ? SUMMARY_OK : "not started");

@@ -228,7 +228,7 @@ START_TEST(wrong_types_are_named)
 		   "or false");
 	assert_bad("[]", "{}",
 		   "s.json:events: is not a list, allowed: a list of objects with "
-		   "at, container, file, value, touch, exit, load");
+		   "at, container, file, value, touch, exit, load, stop, restart");
 	assert_bad(
 		"{\"file\": \"head.trace\"}", "\"head.trace\"",
 		"s.json:containers.vllm.app.trace: is not an object, allowed: an object with "
@@ -477,7 +477,7 @@ START_TEST(bad_events_are_named)
 		"s.json:events.0.value: is missing, allowed: a number or a text of 1 to 63 "
 		"bytes");
 	assert_bad_event("5", "s.json:events.0: is not an object, allowed: an object with at, "
-			      "container, file, value, touch, exit, load");
+			      "container, file, value, touch, exit, load, stop, restart");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\"}",
 			 "s.json:events.0.file: is missing, allowed: 1 to 63 letters, digits, "
 			 "\"_\", \"-\" and \".\" (not first)");
@@ -488,7 +488,11 @@ START_TEST(bad_events_are_named)
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"exit\": true, "
 			 "\"touch\": \"3\"}",
 			 "s.json:events.0.touch: does not stand alone, allowed: file and "
-			 "value, or touch, or exit, or load");
+			 "value, or touch, exit, load, stop or restart");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"stop\": true, "
+			 "\"restart\": true}",
+			 "s.json:events.0.stop: does not stand alone, allowed: file and "
+			 "value, or touch, exit, load, stop or restart");
 }
 END_TEST
 

@@ -453,6 +453,63 @@ START_TEST(events_of_a_container_that_does_not_run_are_missed)
 }
 END_TEST
 
+/* Each life of container "one" touches its four chunks again. Its second life is cut short. */
+START_TEST(events_stop_and_restart_a_container)
+{
+	struct cfg_event lives[] = {
+		{ .at = 1000 * MS, .container = "late", .stop = true },
+		{ .at = 1500 * MS, .container = "one", .stop = true },
+		{ .at = 2500 * MS, .container = "one", .stop = true },
+		{ .at = 3500 * MS, .container = "one", .restart = true },
+		{ .at = 4500 * MS, .container = "off", .restart = true },
+		{ .at = 5500 * MS, .container = "one", .restart = true },
+		{ .at = 8500 * MS, .container = "late", .stop = true },
+	};
+	const bool missed[] = { true, false, true, false, true, false, false };
+	/* Chunks at each full second. */
+	const u64 chunks[][2] = { { 4, 0 }, { 0, 0 }, { 0, 0 }, { 4, 0 }, { 4, 0 },
+				  { 4, 0 }, { 4, 0 }, { 4, 4 }, { 4, 0 }, { 4, 0 } };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = lives;
+	config.event_count = ARRAY_SIZE(lives);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	ck_assert_mem_eq(machine.missed, missed, sizeof(missed));
+	ck_assert_uint_eq(machine.row_count, 2 * ARRAY_SIZE(chunks));
+	for (size_t i = 0; i < machine.row_count; i++)
+		ck_assert_uint_eq(machine.timeline[i].resident_bytes,
+				  chunks[i / 2][i % 2] * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[0].stats.faults,
+			  3 * machine.containers[1].stats.faults);
+	ck_assert_uint_eq(machine.containers[0].usage.busy_ns,
+			  3 * machine.containers[1].usage.busy_ns);
+	ck_assert_uint_eq(machine.containers[0].gmem_current, 4 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(machine.containers[1].gmem_current, 0);
+	ck_assert_uint_eq(machine.containers[1].gmem_peak, 4 * GVM_CHUNK_BYTES);
+	check_usage(&machine, 0);
+	check_usage(&machine, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
+START_TEST(a_run_waits_for_its_last_restart)
+{
+	struct cfg_event again[] = { { .at = 8000 * MS, .container = "one", .restart = true } };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = again;
+	config.event_count = ARRAY_SIZE(again);
+	ck_assert_int_eq(run_toy(&machine, &config, return_at_once, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, 8000000000);
+	ck_assert_uint_eq(machine.containers[0].restarts, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
 /* A configuration of a system, with room for its keys. */
 struct system_config {
 	struct config config;
@@ -665,8 +722,9 @@ TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  a_run_without_memory_for_its_timeline_ends_with_an_error,
 	  a_run_without_memory_for_evictions_ends_with_an_error,
 	  a_run_ends_with_its_last_application, controls_are_recorded_up_to_the_end_of_the_run,
-	  events_of_a_container_that_does_not_run_are_missed, systems_honour_what_the_core_has,
-	  a_scheduler_honours_what_it_takes_something_from,
+	  events_of_a_container_that_does_not_run_are_missed,
+	  events_stop_and_restart_a_container, a_run_waits_for_its_last_restart,
+	  systems_honour_what_the_core_has, a_scheduler_honours_what_it_takes_something_from,
 	  gpreempt_puts_the_most_important_container_first,
 	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
 	  gpreempt_puts_equals_first_together, stock_takes_the_timeslice_of_a_process)
