@@ -1,16 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# Install the Debian packages that are still missing: tools/setup.sh build | test | nightly
+# Install the Debian packages that are still missing: tools/setup.sh build | test | nightly | softgpu
 # Uses whatever apt sources the machine has, as root or with sudo. Says nothing if all is there.
 set -eu
 
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
 libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
+if [ "$wanted" = softgpu ]; then # kernel-port/softgpu/try.sh alone, without the simulator
+	packages="ca-certificates gcc libc6-dev make xz-utils cpio linux-headers-cloud-amd64 qemu-system-x86"
+fi
 if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
 	packages="$packages check clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
-linux-headers-cloud-amd64 qemu-system-x86 cpio coccinelle"
+linux-headers-cloud-amd64 qemu-system-x86 cpio xz-utils coccinelle"
 fi
 if [ "$wanted" = nightly ]; then
 	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils \

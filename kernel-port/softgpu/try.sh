@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Try a change to nvidia-uvm on the software GPU: build both modules, boot them in a virtual machine, and run
+# the parts of the test that are named, or all of them. TREE is the kernel-open folder of a driver. Without it
+# Debian's is unpacked in build/softgpu/driver/kernel-open, once: a change there is what is tried.
+# Neither cmake nor the simulator is needed. OUT is build/softgpu unless it is given.
+#
+#   try.sh [-t TREE] [-o OUT] [PART...]
+set -eu
+
+source=$(cd "$(dirname "$0")/../.." && pwd)
+out=$source/build/softgpu
+tree=
+
+usage() {
+	echo "usage: try.sh [-t TREE] [-o OUT] [PART...]" >&2
+	exit 2
+}
+
+while getopts t:o: option; do
+	case $option in
+	t) tree=$OPTARG ;;
+	o) out=$OPTARG ;;
+	*) usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+table=$source/tests/kernel/softgpu_init.c
+for part in "$@"; do
+	grep -q "{ \"$part\"," "$table" || {
+		echo "there is no part $part; the parts are:" \
+			"$(sed -n 's/^\t{ "\([a-z]*\)",.*/\1/p' "$table" | tr '\n' ' ')" >&2
+		exit 2
+	}
+done
+
+mkdir -p "$out"
+if [ -z "$tree" ]; then
+	"$source/kernel-port/softgpu/driver.sh" "$out/driver"
+	tree=$out/driver/kernel-open
+fi
+"$source/tests/kernel/image.sh" "$source" "$out/image"
+"$source/kernel-port/softgpu/build.sh" "$source" "$out/modules" "" "$tree"
+
+# try PART: an empty name is all of them
+try() {
+	echo "${1:-all parts}: the console is in $out/boot${1:+-$1}/console.log"
+	GVM_TEST=$1 GVM_BOOT_SECONDS=${GVM_BOOT_SECONDS:-700} "$source/tests/kernel/boot.sh" "$source" \
+		"$out/modules" "$out/image/vmlinuz" "$out/boot${1:+-$1}" softgpu
+}
+
+[ $# -gt 0 ] || set -- ""
+failed=
+for part in "$@"; do
+	try "$part" || failed="$failed ${part:-some}"
+done
+[ -z "$failed" ] || {
+	echo "failed:$failed" >&2
+	exit 1
+}
