@@ -52,6 +52,17 @@ void softgpu_lose(struct softgpu *gpu)
 	softgpu_wake_accesses(gpu);
 }
 
+/* An entry without words. It sets the upper bits of the addresses of segments, or does nothing. */
+static void softgpu_control_entry(struct softgpu_channel *channel, u64 entry)
+{
+	if (DRF_VAL(C86F, _GP_ENTRY1, _OPCODE, upper_32_bits(entry)) ==
+	    NVC86F_GP_ENTRY1_OPCODE_SET_PB_SEGMENT_EXTENDED_BASE)
+		channel->segment_base =
+			(u64)DRF_VAL(C86F, _GP_ENTRY0, _PB_EXTENDED_BASE_OPERAND,
+				     lower_32_bits(entry))
+			<< 40;
+}
+
 /* Take the next segment from the ring. Returns false if there is none. */
 static bool softgpu_next_segment(struct softgpu_channel *channel)
 {
@@ -68,13 +79,14 @@ static bool softgpu_next_segment(struct softgpu_channel *channel)
 		return false;
 	}
 	entry = channel->ring[channel->get];
-	channel->segment = entry & GENMASK_ULL(39, 2);
+	channel->segment = channel->segment_base | (entry & GENMASK_ULL(39, 2));
 	channel->segment_words = entry >> 42 & GENMASK(20, 0);
 	channel->header_words = 0;
 	channel->gpu->stats.pushes++;
-	/* An entry without words is a control entry. */
-	if (!channel->segment_words)
+	if (!channel->segment_words) {
+		softgpu_control_entry(channel, entry);
 		WRITE_ONCE(channel->get, (channel->get + 1) % channel->ring_entries);
+	}
 	return true;
 }
 
@@ -251,7 +263,7 @@ NV_STATUS nvUvmInterfaceChannelAllocate(const uvmGpuTsgHandle handle,
 	ret_info->gpPut = &channel->put;
 	ret_info->gpFifoEntries = (UvmGpuPointer *)channel->ring;
 	ret_info->numGpFifoEntries = channel->ring_entries;
-	ret_info->channelClassNum = AMPERE_CHANNEL_GPFIFO_A;
+	ret_info->channelClassNum = gpu->chip->host_class;
 	ret_info->errorNotifier = channel->notifier;
 	ret_info->hwRunlistId = tsg->engine;
 	ret_info->hwChannelId = channel->id;

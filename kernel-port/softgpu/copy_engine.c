@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The copy engine (class C6B5): copies, memsets and semaphores, on physical addresses of vidmem
+ * The copy engine (classes C6B5 and C8B5): copies, memsets and semaphores, on physical addresses of vidmem
  * and host memory and on virtual ones. A virtual address has to be mapped: faults of engines
  * cannot be replayed.
  */
@@ -90,7 +90,8 @@ static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width)
 	}
 }
 
-static void softgpu_memset(struct softgpu_channel *channel, u32 launch)
+/* Fill with a pattern of up to 16 bytes. The scrubber counts in bytes, not in patterns. */
+static void softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scrubs)
 {
 	struct softgpu *gpu = channel->gpu;
 	bool physical = DRF_VAL(C6B5, _LAUNCH_DMA, _DST_TYPE, launch);
@@ -105,6 +106,8 @@ static void softgpu_memset(struct softgpu_channel *channel, u32 launch)
 		.bytes = (u64)CE(channel, LINE_LENGTH_IN) * component * components,
 	};
 
+	if (scrubs)
+		event.bytes = CE(channel, LINE_LENGTH_IN);
 	for (u32 i = 0; i < components; i++) {
 		u32 source = remap >> 4 * i & 7; /* SET_REMAP_COMPONENTS_DST_X and on */
 		u32 value = source == NVC6B5_SET_REMAP_COMPONENTS_DST_X_CONST_A ?
@@ -168,8 +171,11 @@ void softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
 		return;
 	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, data) !=
 	    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE) {
-		if (DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data))
-			softgpu_memset(channel, data);
+		bool scrubs = channel->gpu->chip->scrubs &&
+			      DRF_VAL(C8B5, _LAUNCH_DMA, _MEMORY_SCRUB_ENABLE, data);
+
+		if (scrubs || DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data))
+			softgpu_memset(channel, data, scrubs);
 		else
 			softgpu_copy(channel, data);
 	}

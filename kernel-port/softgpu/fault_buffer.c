@@ -15,6 +15,8 @@
 #include <linux/kthread.h>
 #include <linux/vmalloc.h>
 
+#include "hwref/ampere/ga100/dev_fault.h" /* types of accesses, which all chips share */
+
 #define SOFTGPU_PACKET_WORDS 8u
 #define SOFTGPU_GET_MASK     0xfffffu /* above: bits that clear conditions */
 
@@ -26,6 +28,11 @@ static u32 softgpu_fault_get(struct softgpu_fault_buffer *buffer)
 static bool softgpu_faults_pending(struct softgpu_fault_buffer *buffer)
 {
 	return softgpu_fault_get(buffer) != READ_ONCE(buffer->put_reg);
+}
+
+static bool softgpu_interrupt_pending(struct softgpu *gpu)
+{
+	return softgpu_faults_pending(&gpu->faults) || softgpu_counters_pending(gpu);
 }
 
 /*
@@ -40,9 +47,9 @@ static int softgpu_interrupts(void *data)
 
 	while (!kthread_should_stop()) {
 		wait_event_interruptible_timeout(
-			buffer->posted, kthread_should_stop() || softgpu_faults_pending(buffer),
+			buffer->posted, kthread_should_stop() || softgpu_interrupt_pending(gpu),
 			HZ / 10);
-		if (!softgpu_faults_pending(buffer))
+		if (!softgpu_interrupt_pending(gpu))
 			continue;
 		down_read(&gpu->uvm_lock);
 		if (gpu->uvm && gpu->uvm->isrTopHalf) {
@@ -137,7 +144,7 @@ bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 	packet[3] = upper_32_bits(va);
 	packet[4] = lower_32_bits(now);
 	packet[5] = upper_32_bits(now);
-	packet[6] = NV_PFAULT_MMU_ENG_ID_GRAPHICS;
+	packet[6] = gpu->chip->graphics_engine;
 	/* Replayable fault enabled, access type, replayable, valid. */
 	smp_store_release(&packet[7], type | 1u << 7 | softgpu_fault_access(op) << 16 |
 					      1u << 30 | 1u << 31);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Methods of host (class C56F): semaphores, and memory operations, which invalidate TLBs and
+ * Methods of host (classes C56F and C86F): semaphores, and memory operations, which invalidate TLBs and
  * replay or cancel faults. Memory barriers and flushes of caches do nothing: there are no
  * caches.
  */
@@ -124,6 +124,18 @@ static void softgpu_invalidate(struct softgpu_channel *channel, u32 d)
 	}
 }
 
+static void softgpu_clear_counters(struct softgpu_channel *channel, u32 d)
+{
+	bool targeted = DRF_VAL(C56F, _MEM_OP_D, _ACCESS_COUNTER_CLR_TYPE, d) ==
+			NVC56F_MEM_OP_D_ACCESS_COUNTER_CLR_TYPE_TARGETED;
+
+	softgpu_counters_clear(channel->gpu,
+			       targeted ? DRF_VAL(C56F, _MEM_OP_C,
+						  _ACCESS_COUNTER_CLR_TARGETED_NOTIFY_TAG,
+						  HOST(channel, MEM_OP_C)) :
+					  SOFTGPU_ALL_COUNTERS);
+}
+
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data)
 {
 	channel->host[method / 4] = data;
@@ -135,6 +147,9 @@ bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data)
 		case NVC56F_MEM_OP_D_OPERATION_MMU_TLB_INVALIDATE:
 		case NVC56F_MEM_OP_D_OPERATION_MMU_TLB_INVALIDATE_TARGETED:
 			softgpu_invalidate(channel, data);
+			break;
+		case NVC56F_MEM_OP_D_OPERATION_ACCESS_COUNTER_CLR:
+			softgpu_clear_counters(channel, data);
 		}
 		return true;
 	case NVC56F_SET_OBJECT:

@@ -15,6 +15,10 @@ static unsigned int fault_entries = 4096;
 module_param(fault_entries, uint, 0444);
 MODULE_PARM_DESC(fault_entries, "entries of the replayable fault buffer");
 
+static char *chip = "ampere";
+module_param(chip, charp, 0444);
+MODULE_PARM_DESC(chip, "ampere or hopper");
+
 /* QEMU's -device pci-testdev. */
 static unsigned int pci_vendor = 0x1b36;
 module_param(pci_vendor, uint, 0444);
@@ -41,10 +45,19 @@ static int softgpu_init(struct softgpu *gpu)
 {
 	int status;
 
+	if (strcmp(chip, softgpu_ampere.name) == 0) {
+		gpu->chip = &softgpu_ampere;
+	} else if (strcmp(chip, softgpu_hopper.name) == 0) {
+		gpu->chip = &softgpu_hopper;
+	} else {
+		pr_err("softgpu: there is no chip %s, only ampere and hopper\n", chip);
+		return -EINVAL;
+	}
 	mutex_init(&gpu->lock);
 	init_rwsem(&gpu->walkers);
 	init_rwsem(&gpu->uvm_lock);
 	softgpu_scheduler_init(gpu);
+	softgpu_counters_init(gpu);
 	INIT_LIST_HEAD(&gpu->channels);
 	INIT_LIST_HEAD(&gpu->spaces);
 	INIT_LIST_HEAD(&gpu->user_channels);

@@ -3,11 +3,9 @@
  * The RM interface: sessions, the GPU and what it can do. UVM registers its callbacks, opens a
  * session, then a GPU, a device on it, fault buffers, an address space, the PMA, TSGs and
  * channels, in this order. Memory and address spaces are in rm_space.c, channels in channel.c,
- * faults in fault_buffer.c.
+ * faults in fault_buffer.c, access counters in counters.c.
  */
 #include "softgpu.h"
-
-#define SOFTGPU_COMPUTE_CLASS 0xc6c0 /* AMPERE_COMPUTE_A */
 
 static struct softgpu *softgpu_rm_gpu; /* the only one; set before UVM can call */
 
@@ -76,16 +74,17 @@ void nvUvmInterfaceUnregisterGpu(const NvProcessorUuid *uuid)
 NV_STATUS nvUvmInterfaceGetGpuInfo(const NvProcessorUuid *uuid, const UvmGpuClientInfo *client,
 				   UvmGpuInfo *ret_info)
 {
-	if (!softgpu_find(uuid))
+	struct softgpu *gpu = softgpu_find(uuid);
+
+	if (!gpu)
 		return NV_ERR_GPU_UUID_NOT_FOUND;
 	memset(ret_info, 0, sizeof(*ret_info));
 	strscpy(ret_info->name, "Software GPU", sizeof(ret_info->name));
 	ret_info->uuid = *uuid;
-	ret_info->gpuArch = NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_GA100;
-	ret_info->gpuImplementation = NV2080_CTRL_MC_ARCH_INFO_IMPLEMENTATION_GA100;
-	ret_info->hostClass = AMPERE_CHANNEL_GPFIFO_A;
-	ret_info->ceClass = AMPERE_DMA_COPY_A;
-	ret_info->computeClass = SOFTGPU_COMPUTE_CLASS;
+	ret_info->gpuArch = gpu->chip->architecture;
+	ret_info->hostClass = gpu->chip->host_class;
+	ret_info->ceClass = gpu->chip->copy_class;
+	ret_info->computeClass = gpu->chip->compute_class;
 	ret_info->subdeviceCount = 1;
 	ret_info->gpcCount = 7;
 	ret_info->maxGpcCount = 8;
@@ -93,6 +92,9 @@ NV_STATUS nvUvmInterfaceGetGpuInfo(const NvProcessorUuid *uuid, const UvmGpuClie
 	ret_info->maxTpcPerGpcCount = 8;
 	ret_info->sysmemLink = UVM_LINK_TYPE_PCIE;
 	ret_info->sysmemLinkRateMBps = 25000;
+#ifdef SOFTGPU_CONST_COUNTER
+	ret_info->accessCntrBufferCount = 1;
+#endif
 	return NV_OK;
 }
 
@@ -170,45 +172,3 @@ void nvUvmInterfaceReportFatalError(NV_STATUS error)
 	pr_err("softgpu: UVM reports the fatal error %x\n", error);
 }
 #endif
-
-/* Access counters are there, and never count. */
-NV_STATUS nvUvmInterfaceInitAccessCntrInfo(uvmGpuDeviceHandle device,
-					   UvmGpuAccessCntrInfo *ret_info, NvU32 index)
-{
-	struct softgpu *gpu = (struct softgpu *)device;
-
-	memset(ret_info, 0, sizeof(*ret_info));
-	ret_info->pAccessCntrBufferGet = &gpu->counter_regs[0];
-	ret_info->pAccessCntrBufferPut = &gpu->counter_regs[1];
-	ret_info->pAccessCntrBufferFull = &gpu->counter_regs[2];
-	ret_info->pHubIntr = &gpu->counter_regs[3];
-	ret_info->pHubIntrEnSet = &gpu->counter_regs[4];
-	ret_info->pHubIntrEnClear = &gpu->counter_regs[5];
-	ret_info->accessCounterMask = 1;
-	ret_info->bufferAddress = gpu->counter_packets;
-	ret_info->bufferSize = sizeof(gpu->counter_packets);
-	ret_info->accessCntrBufferHandle = 2;
-	return NV_OK;
-}
-
-NV_STATUS nvUvmInterfaceDestroyAccessCntrInfo(uvmGpuDeviceHandle device,
-					      UvmGpuAccessCntrInfo *info)
-{
-	return NV_OK;
-}
-
-#ifdef SOFTGPU_CONST_COUNTER
-NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info,
-					 const UvmGpuAccessCntrConfig *config)
-#else
-NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info,
-					 UvmGpuAccessCntrConfig *config)
-#endif
-{
-	return NV_OK;
-}
-
-NV_STATUS nvUvmInterfaceDisableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info)
-{
-	return NV_OK;
-}

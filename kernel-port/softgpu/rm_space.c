@@ -102,6 +102,7 @@ void nvUvmInterfaceAddressSpaceDestroy(uvmGpuAddressSpaceHandle handle)
 	list_del(&space->node);
 	mutex_unlock(&space->gpu->lock);
 	softgpu_tlb_flush(space);
+	softgpu_counters_forget(space);
 	kfree(space);
 }
 

@@ -54,6 +54,8 @@ static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping 
 	u64 bytes = sizeof(u64);
 	u64 *word = softgpu_physical(run->gpu, mapping->aperture, mapping->address, &bytes);
 
+	if (mapping->aperture == SOFTGPU_SYSMEM && !mapping->uncounted)
+		softgpu_count(run->channel, softgpu_run_va(run, number), mapping->address);
 	if (!word)
 		access->errors++;
 	else if (access->op == SOFTGPU_WRITE)

@@ -5,20 +5,21 @@
  *
  *      nvidia-uvm.ko --calls of the RM interface--> rm.c, rm_space.c, pma.c, channel.c
  *          |    ^
- *          |    '--interrupt, fault buffer-- fault_buffer.c <--miss-- tlb.c, mmu.c <-- sm.c
+ *          |    |--interrupt, fault buffer-- fault_buffer.c <--miss-- tlb.c, mmu_v?.c <-- sm.c
+ *          |    '--notifications-- counters.c <--host memory-----------------------------'
  *          |                                                            ^
  *          '--push buffers--> channel.c --> host.c ---invalidate, replay'
  *                                 '-------> copy_engine.c --> memory.c
  *
- * It is a GA100: host class C56F, copy class C6B5, page tables of version 2. Device memory is
- * host memory, allocated in chunks of 2 MB when it is touched.
+ * It is a GA100 (host class C56F, copy class C6B5, page tables of version 2) or a GH100 (C86F, C8B5, version 3):
+ * struct softgpu_chip. Device memory is host memory, allocated in chunks of 2 MB when it is touched.
  *
  * LOCKING, outermost first:
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
  *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
  *                         of them
  *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
- *   softgpu_fault_buffer.lock: leaves. Spinlocks.
+ *   softgpu_fault_buffer.lock, softgpu_counters.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
  */
 #ifndef SOFTGPU_H
@@ -35,14 +36,16 @@
 #include "softgpu_driver.h"
 #include "softgpu_ioctl.h"
 
-#define SOFTGPU_BIG_PAGE    65536ul
-#define SOFTGPU_CHUNK	    (2ul << 20)
-#define SOFTGPU_CHUNK_PAGES 32u		 /* big pages */
-#define SOFTGPU_RESERVED    (16ul << 20) /* of vidmem, at its end: RM's own */
-#define SOFTGPU_WINDOW	    256u	 /* accesses of an SM that wait at once */
-#define SOFTGPU_EVENTS	    65536u
-#define SOFTGPU_CANCELS	    256u
-#define SOFTGPU_DMA_BITS    47u
+#define SOFTGPU_BIG_PAGE      65536ul
+#define SOFTGPU_CHUNK	      (2ul << 20)
+#define SOFTGPU_CHUNK_PAGES   32u	   /* big pages */
+#define SOFTGPU_RESERVED      (16ul << 20) /* of vidmem, at its end: RM's own */
+#define SOFTGPU_WINDOW	      256u	   /* accesses of an SM that wait at once */
+#define SOFTGPU_EVENTS	      65536u
+#define SOFTGPU_CANCELS	      256u
+#define SOFTGPU_COUNTERS      256u
+#define SOFTGPU_NOTIFICATIONS 256u
+#define SOFTGPU_DMA_BITS      47u
 
 struct softgpu;
 
@@ -55,6 +58,7 @@ struct softgpu_mapping {
 	u64 page_bytes; /* of the page that it is in */
 	bool read_only;
 	bool no_atomics;
+	bool uncounted; /* by access counters */
 };
 
 /* Memory that RM allocated for UVM in an address space. Guarded by softgpu.lock. */
@@ -65,6 +69,24 @@ struct softgpu_memory {
 	u64 vidmem;   /* its address there */
 	void *cpu;    /* its bytes in host memory; NULL: it is in vidmem */
 	void *mapped; /* vidmem as the CPU sees it, once it was mapped */
+};
+
+struct softgpu_space;
+
+/* What differs from chip to chip. */
+struct softgpu_chip {
+	const char *name;
+	u32 architecture; /* NV2080_CTRL_MC_ARCH_INFO_ARCHITECTURE_* */
+	u32 host_class;
+	u32 copy_class;
+	u32 compute_class;
+	u32 graphics_engine; /* number of the MMU's engine that SMs belong to */
+	bool scrubs;	     /* the copy engine has a scrubber */
+	/*
+	 * Walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault.
+	 */
+	bool (*walk)(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
+		     u32 *ret_fault);
 };
 
 /* Cached translations, one array for each size of page, by va >> shift. Entries: tlb.c. */
@@ -104,6 +126,7 @@ struct softgpu_channel {
 	u32 token;
 	u32 doorbell;
 	NvNotification *notifier;
+	u64 segment_base;  /* bits of its VA above the 40 that are in an entry of the ring */
 	u64 segment;	   /* VA of the next word of the push buffer */
 	u32 segment_words; /* that are left */
 	u32 header;	   /* of the methods that are being read */
@@ -175,6 +198,29 @@ struct softgpu_fault_buffer {
 	struct task_struct *interrupts;
 };
 
+/* Accesses to one region that were counted. */
+struct softgpu_counter {
+	const void *
+		owner; /* the address space, or the GPU if addresses are physical; NULL: unused */
+	u64 region;    /* its address / granularity */
+	u32 count;
+	u32 parts;     /* of 32 in the region, those that were accessed */
+	bool notified; /* UVM knows, and has not cleared it yet */
+};
+
+/* Access counters, and the buffer and registers of their notifications. */
+struct softgpu_counters {
+	spinlock_t lock;
+	bool enabled;
+	u64 granularity;
+	u32 threshold;
+	struct softgpu_counter counter[SOFTGPU_COUNTERS];
+	u32 get_reg; /* written by UVM */
+	u32 put_reg;
+	u32 regs[4]; /* full, interrupts: nothing happens */
+	u32 packets[SOFTGPU_NOTIFICATIONS * 8];
+};
+
 /*
  * The physical memory allocator. Pages of 64 KB, used and pinned; chunks of 2 MB that RM took.
  */
@@ -192,6 +238,7 @@ struct softgpu_pma {
 };
 
 struct softgpu {
+	const struct softgpu_chip *chip;
 	struct mutex lock;
 	struct rw_semaphore walkers;
 	NvProcessorUuid uuid;
@@ -209,11 +256,10 @@ struct softgpu {
 	u32 time0;		    /* registers of the timer */
 	u32 time1;
 	struct softgpu_fault_buffer faults;
-	bool lost;	     /* fell off the bus; softgpu.lock to set */
-	u32 ecc_interrupt;   /* register: ECC has something to say */
-	NvBool ecc_error;    /* RM has seen what */
-	u32 counter_regs[6]; /* of access counters, which never count */
-	u32 counter_packets[256 * 8];
+	bool lost;	   /* fell off the bus; softgpu.lock to set */
+	u32 ecc_interrupt; /* register: ECC has something to say */
+	NvBool ecc_error;  /* RM has seen what */
+	struct softgpu_counters counters;
 	struct rw_semaphore uvm_lock;
 #ifdef SOFTGPU_EVENTS_STRUCT
 	struct UvmEventsLinux *uvm;
@@ -269,12 +315,18 @@ void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 /* Clear a range of vidmem. */
 void softgpu_vidmem_clear(struct softgpu *gpu, u64 address, u64 bytes);
 
-/*
- * mmu.c: walk the page tables that UVM writes. Returns whether @va is mapped; else the type of
- * fault.
- */
-bool softgpu_mmu_walk(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
-		      u32 *ret_fault);
+/* chip_ampere.c, chip_hopper.c */
+extern const struct softgpu_chip softgpu_ampere;
+extern const struct softgpu_chip softgpu_hopper;
+
+/* mmu_v2.c, mmu_v3.c: softgpu_chip.walk */
+bool softgpu_mmu_v2_walk(struct softgpu_space *space, u64 va,
+			 struct softgpu_mapping *ret_mapping, u32 *ret_fault);
+bool softgpu_mmu_v3_walk(struct softgpu_space *space, u64 va,
+			 struct softgpu_mapping *ret_mapping, u32 *ret_fault);
+
+/* Read one entry of a table. Returns 0, which is an invalid entry, if the table is nowhere. */
+u64 softgpu_entry_read(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address);
 
 /* tlb.c */
 void softgpu_tlb_init(struct softgpu_tlb *tlb);
@@ -352,6 +404,22 @@ bool softgpu_cancelled(struct softgpu *gpu, u64 directory, u64 va, enum softgpu_
 
 /* Wake all accesses, for their channel is gone. */
 void softgpu_wake_accesses(struct softgpu *gpu);
+
+/* counters.c */
+void softgpu_counters_init(struct softgpu *gpu);
+
+/* An SM accesses host memory at @va, which is at @physical. LOCKING: walkers for read. */
+void softgpu_count(const struct softgpu_user_channel *channel, u64 va, u64 physical);
+
+/* Whether UVM has notifications to read. */
+bool softgpu_counters_pending(struct softgpu *gpu);
+
+/* UVM clears the counter with that tag, or all. */
+#define SOFTGPU_ALL_COUNTERS U32_MAX
+void softgpu_counters_clear(struct softgpu *gpu, u32 tag);
+
+/* An address space goes. */
+void softgpu_counters_forget(const struct softgpu_space *space);
 
 /* pma.c */
 int softgpu_pma_init(struct softgpu *gpu);

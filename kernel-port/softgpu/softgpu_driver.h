@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * NVIDIA's driver, as the software GPU sees it: the interface between nvidia-uvm.ko and
- * nvidia.ko, and the classes and registers of an Ampere GPU. The headers are those of the tree
+ * nvidia.ko, and the classes and registers of GPUs of Ampere and Hopper. The headers are those of the tree
  * that nvidia-uvm.ko is built from; none of them is here.
  *
  * The interface differs from version to version. version.sh looks into the tree's headers and
@@ -28,11 +28,12 @@
 
 #include "nv_uvm_interface.h"
 
-#include "clc369.h"			  /* packets of the fault buffer */
-#include "clc56f.h"			  /* host methods */
-#include "clc6b5.h"			  /* methods of the copy engine */
-#include "ctrl2080mc.h"			  /* architectures */
-#include "hwref/ampere/ga100/dev_fault.h" /* types of faults */
+#include "clc369.h"	/* packets of the fault buffer */
+#include "clc56f.h"	/* host methods */
+#include "clc6b5.h"	/* methods of the copy engine */
+#include "clc86f.h"	/* what Hopper has more of host methods */
+#include "clc8b5.h"	/* and of copy methods */
+#include "ctrl2080mc.h" /* architectures */
 
 #include "softgpu_version.h"
 

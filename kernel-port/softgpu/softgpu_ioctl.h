@@ -50,6 +50,7 @@ struct softgpu_stats {
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
 	__u64 unknown_methods, bad_addresses, channel_errors, failures;
 	__u64 switches, preempt_timeouts; /* of TSGs */
+	__u64 notifications;		  /* of access counters */
 };
 
 enum softgpu_event_kind {

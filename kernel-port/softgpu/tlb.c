@@ -12,13 +12,16 @@
  */
 #include "softgpu.h"
 
+#include "hwref/ampere/ga100/dev_fault.h" /* types of faults, which all chips share */
+
 static const u32 softgpu_tlb_shift[SOFTGPU_TLB_SIZES] = { 12, 16, 21 };
 
-/* The bits of an entry: 0 aperture, 1 read only, 2 no atomics, 3 and up the address in 4 KB. */
+/* The bits of an entry: 0 aperture, 1 read only, 2 no atomics, 3 uncounted, 4 and up the address in 4 KB. */
 static void *softgpu_tlb_encode(const struct softgpu_mapping *mapping, u64 page)
 {
 	return xa_mk_value(mapping->aperture | mapping->read_only << 1 |
-			   mapping->no_atomics << 2 | page >> 12 << 3);
+			   mapping->no_atomics << 2 | mapping->uncounted << 3 |
+			   page >> 12 << 4);
 }
 
 static void softgpu_tlb_decode(void *entry, u64 va, u32 shift,
@@ -29,8 +32,9 @@ static void softgpu_tlb_decode(void *entry, u64 va, u32 shift,
 	ret_mapping->aperture = value & 1 ? SOFTGPU_SYSMEM : SOFTGPU_VIDMEM;
 	ret_mapping->read_only = value & 2;
 	ret_mapping->no_atomics = value & 4;
+	ret_mapping->uncounted = value & 8;
 	ret_mapping->page_bytes = BIT_ULL(shift);
-	ret_mapping->address = (value >> 3 << 12) | (va & (BIT_ULL(shift) - 1));
+	ret_mapping->address = (value >> 4 << 12) | (va & (BIT_ULL(shift) - 1));
 }
 
 void softgpu_tlb_init(struct softgpu_tlb *tlb)
@@ -77,7 +81,7 @@ bool softgpu_tlb_translate(struct softgpu_space *space, u64 va, enum softgpu_op 
 		}
 	}
 	space->gpu->stats.tlb_misses++;
-	if (!softgpu_mmu_walk(space, va, ret_mapping, ret_fault) ||
+	if (!space->gpu->chip->walk(space, va, ret_mapping, ret_fault) ||
 	    !softgpu_permits(ret_mapping, op, ret_fault))
 		return false;
 	/* A page of 512 MB is cached as the 2 MB of it that were touched. */

@@ -19,7 +19,11 @@ if [ ! -f "$log" ]; then
 fi
 mkdir -p "$out"
 sed -n 's/^tap: judge: //p' "$log" >"$out/driver"
-{ "$model" reference && "$model" judge; } >"$out/model"
+{ "$model" reference && "$model" judge && "$model" thrash; } >"$out/model"
+# 580 and later have discards.
+if grep -q '^pattern discarded ' "$out/driver"; then
+	"$model" discard >>"$out/model"
+fi
 if ! grep -q '^out ' "$out/driver"; then
 	echo "$log has no transcript with an eviction" >&2
 	exit 1

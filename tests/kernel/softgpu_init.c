@@ -1,34 +1,47 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The first process of a virtual machine with nvidia-uvm.ko, unmodified, on the software GPU.
- * GVM_TEST=name on the kernel's command line runs one part alone.
+ * GVM_TEST=name,name on the kernel's command line runs these parts alone.
  */
 #include "softgpu_guest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Migrations within a second are thrashing, not within 500 us: the machine is slow, and may be busy. */
+#define THRASH_LAPSE "uvm_perf_thrashing_lapse_usec=1000000"
+
 struct softgpu_test {
 	const char *name;
-	const char *parameters; /* of softgpu.ko */
+	const char *parameters;	    /* of softgpu.ko */
+	const char *uvm_parameters; /* of nvidia-uvm.ko */
 	void (*run)(struct softgpu_tenant *tenant);
 };
 
 /* clang-format off */
 static const struct softgpu_test softgpu_tests[] = {
-	{ "paging", "", test_paging },
-	{ "tlb", "", test_tlb },
-	{ "reference", "", test_reference },
-	{ "judge", "vidmem_mb=64", test_judge },
-	{ "tenants", "", test_tenants },
-	{ "builtin", "", test_builtin },
-	{ "channel", "", test_channel },
-	{ "scheduling", "", test_scheduling },
-	{ "vidmem", "vidmem_mb=40960", test_vidmem },
-	{ "failures", "", test_failures },
-	{ "channelerror", "", test_channel_error },
-	{ "ecc", "", test_ecc },
-	{ "lost", "", test_lost },
+	{ "paging", "", "", test_paging },
+	{ "tlb", "", "", test_tlb },
+	{ "reference", "", "", test_reference },
+	{ "judge", "vidmem_mb=64", "", test_judge },
+	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash },
+	{ "discard", "vidmem_mb=64", "", test_discard },
+	{ "counters", "", "", test_counters },
+	{ "tenants", "", "", test_tenants },
+	{ "builtin", "", "", test_builtin },
+	{ "channel", "", "", test_channel },
+	{ "scheduling", "", "", test_scheduling },
+	{ "vidmem", "vidmem_mb=40960", "", test_vidmem },
+	{ "failures", "", "", test_failures },
+	{ "channelerror", "", "", test_channel_error },
+	{ "ecc", "", "", test_ecc },
+	{ "lost", "", "", test_lost },
+	{ "hopper", "chip=hopper", "", test_paging },
+	{ "hoppertlb", "chip=hopper", "", test_tlb },
+	{ "hopperreference", "chip=hopper", "", test_reference },
+	{ "hopperbuiltin", "chip=hopper", "", test_builtin },
+	{ "hoppercounters", "chip=hopper", "", test_counters },
 };
 /* clang-format on */
 
@@ -44,11 +57,14 @@ static void run_test(const struct softgpu_test *test)
 		.unload_state_buf = (uintptr_t)&unload_state,
 	};
 	long seconds = guest_seconds();
+	char parameters[160];
 	int status;
 
 	status = guest_load("softgpu", test->parameters);
 	guest_check(status == 0, "%s: load softgpu: %s", test->name, guest_error_name(status));
-	status = guest_load("nvidia-uvm", "uvm_enable_builtin_tests=1");
+	snprintf(parameters, sizeof(parameters), "uvm_enable_builtin_tests=1 %s",
+		 test->uvm_parameters);
+	status = guest_load("nvidia-uvm", parameters);
 	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return;
@@ -75,6 +91,19 @@ static void run_test(const struct softgpu_test *test)
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
 }
 
+/* Whether a list of names, with commas between them, has this one. */
+static bool is_wanted(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, length) == 0 && (!at[length] || at[length] == ','))
+			return true;
+	}
+	return false;
+}
+
 int main(void)
 {
 	const char *wanted = getenv("GVM_TEST");
@@ -82,7 +111,7 @@ int main(void)
 	guest_mount();
 	guest_log("begin");
 	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
-		if (!wanted || strcmp(softgpu_tests[i].name, wanted) == 0)
+		if (!wanted || is_wanted(wanted, softgpu_tests[i].name))
 			run_test(&softgpu_tests[i]);
 	guest_end();
 	return 1;

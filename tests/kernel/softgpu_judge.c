@@ -209,6 +209,27 @@ static void judge_migrate(unsigned int range, bool to_gpu)
 	judge_drain();
 }
 
+/* Writes bring a page back to life, so it is unmapped. */
+static void judge_discard(unsigned int range, size_t first, size_t blocks)
+{
+#ifdef UVM_DISCARD
+	UVM_DISCARD_PARAMS params = {
+		.base = (uintptr_t)judge_ranges[range].p + first * 2 * SOFTGPU_MB,
+		.length = blocks * 2 * SOFTGPU_MB,
+		.flags = UVM_DISCARD_FLAGS_UNMAP,
+	};
+
+	judge_errors += softgpu_uvm(judge_tenants[judge_ranges[range].process].fd, UVM_DISCARD,
+				    &params) != 0;
+	judge_drain();
+#else
+	(void)range;
+	(void)first;
+	(void)blocks;
+	judge_errors++;
+#endif
+}
+
 static void judge_rm_take(size_t chunks)
 {
 	judge_errors += softgpu_rm_take(chunks * 2 * SOFTGPU_MB) != 0;
@@ -225,6 +246,7 @@ static void judge_run_one(const struct pattern *pattern, size_t chunks)
 		.gpu = judge_gpu,
 		.advise = judge_advise,
 		.migrate = judge_migrate,
+		.discard = judge_discard,
 		.rm_take = judge_rm_take,
 		.rm_give = softgpu_rm_give,
 	};
@@ -259,4 +281,19 @@ void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, si
 void test_judge(struct softgpu_tenant *tenant)
 {
 	judge_run(tenant, judge_patterns, judge_pattern_count, JUDGE_CHUNKS, NULL);
+}
+
+void test_thrash(struct softgpu_tenant *tenant)
+{
+	judge_run(tenant, thrash_patterns, thrash_pattern_count, JUDGE_CHUNKS, NULL);
+}
+
+void test_discard(struct softgpu_tenant *tenant)
+{
+#ifdef UVM_DISCARD
+	judge_run(tenant, discard_patterns, discard_pattern_count, JUDGE_CHUNKS, NULL);
+#else
+	(void)tenant;
+	guest_log("# this driver knows no discard");
+#endif
 }

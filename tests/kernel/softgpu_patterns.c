@@ -309,6 +309,98 @@ static void walk_beside_rm(const struct pattern_world *world, const struct patte
 	touch_blocks(world, pattern, 0, 0, blocks);
 }
 
+/* RM takes a chunk after each four blocks, until four are left, and gives them back. */
+static void walk_beside_greedy_rm(const struct pattern_world *world,
+				  const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < 4 * (world->chunks - 4); i++) {
+		touch_block(world, pattern, 0, i % blocks);
+		if (i % 4 == 3)
+			world->rm_take(1);
+	}
+	world->rm_give();
+	touch_blocks(world, pattern, 0, 0, blocks);
+}
+
+/* RM takes eight chunks and gives them back, time and again, beside two processes. */
+static void walk_beside_restless_rm(const struct pattern_world *world,
+				    const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 1, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++) {
+		if (i % 5 == 0)
+			world->rm_take(8);
+		touch_block(world, pattern, 0, i % blocks);
+		touch_block(world, pattern, 1, i % blocks);
+		if (i % 5 == 3)
+			world->rm_give();
+	}
+	world->rm_give();
+}
+
+/* CPU and GPU take turns on one page, and now and then the GPU touches another one. */
+static void walk_ping_pong(const struct pattern_world *world, const struct pattern *pattern)
+{
+	struct pattern_walk page = { 0, 0, 1, 1 };
+	struct pattern_walk other = { 0, PATTERN_BLOCK_PAGES, 1, 1 };
+
+	map_range(world, pattern, 0, 0, pattern_blocks(world, pattern));
+	for (size_t i = 0; i < 12; i++) {
+		world->gpu(&page, pattern->write, pattern->window);
+		world->cpu(&page);
+		if (i % 4 == 3)
+			world->gpu(&other, pattern->write, pattern->window);
+		other.first += 16;
+	}
+}
+
+/* The GPU touches twice as many pages as the CPU takes back. */
+static void walk_ping_pong_of_two(const struct pattern_world *world,
+				  const struct pattern *pattern)
+{
+	struct pattern_walk two = { 0, 0, 2, 32 };
+	struct pattern_walk one = { 0, 0, 1, 1 };
+
+	map_range(world, pattern, 0, 0, pattern_blocks(world, pattern));
+	for (size_t i = 0; i < 8; i++) {
+		world->gpu(&two, pattern->write, pattern->window);
+		one.first = i % 2 * 32;
+		world->cpu(&one);
+	}
+}
+
+/* Memory is full; four blocks in the middle are discarded, others come, then all once more. */
+static void walk_discarded(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	touch_blocks(world, pattern, 0, 0, world->chunks);
+	world->discard(0, 10, 4);
+	touch_blocks(world, pattern, 0, world->chunks, blocks);
+	touch_blocks(world, pattern, 0, 0, blocks);
+}
+
+/* What was discarded is written again before memory is short. */
+static void walk_discarded_and_written(const struct pattern_world *world,
+				       const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	touch_blocks(world, pattern, 0, 0, world->chunks - 2);
+	world->discard(0, 4, 3);
+	touch_blocks(world, pattern, 0, 4, 6);
+	touch_blocks(world, pattern, 0, world->chunks - 2, blocks);
+	touch_blocks(world, pattern, 0, 0, 8);
+}
+
 /* clang-format off */
 const struct pattern reference_patterns[] = {
 	{ "sequential 4K pages, window 1", walk_once, 0, 1, 1, false, false, PATTERN_NO_ADVICE },
@@ -364,6 +456,8 @@ const struct pattern judge_patterns[] = {
 	{ "partly on the host, 110 % of memory", walk_partly_on_host, 110, 1, 256, true, true, PATTERN_NO_ADVICE },
 	{ "one page of each block, written first by the GPU, 150 % of memory", walk_cyclic, 150, 512, 1, true, true, PATTERN_NO_ADVICE },
 	{ "RM takes 16 MB, 110 % of memory", walk_beside_rm, 110, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "RM takes all but 8 MB, a chunk at a time, 95 % of memory", walk_beside_greedy_rm, 95, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "RM takes and gives beside two processes, 60 % of memory each", walk_beside_restless_rm, 60, 16, 32, true, false, PATTERN_NO_ADVICE },
 	{ "preferred location GPU, first touch by the GPU, 125 % of memory", walk_reread, 125, 16, 32, true, true, PATTERN_PREFER_GPU },
 	{ "preferred location GPU, 110 % of memory", walk_cyclic, 110, 16, 32, false, false, PATTERN_PREFER_GPU },
 	{ "preferred location CPU, 110 % of memory", walk_cyclic, 110, 16, 32, false, false, PATTERN_PREFER_CPU },
@@ -374,4 +468,25 @@ const struct pattern judge_patterns[] = {
 	{ "a batch larger than memory", walk_rounds, 174, 512, 40, true, false, PATTERN_NO_ADVICE },
 };
 const size_t judge_pattern_count = sizeof(judge_patterns) / sizeof(judge_patterns[0]);
+
+const struct pattern thrash_patterns[] = {
+	{ "CPU and GPU take turns on a page", walk_ping_pong, 0, 1, 1, true, false, PATTERN_NO_ADVICE },
+	{ "CPU and GPU take turns on two pages", walk_ping_pong_of_two, 0, 1, 2, true, false, PATTERN_NO_ADVICE },
+};
+const size_t thrash_pattern_count = sizeof(thrash_patterns) / sizeof(thrash_patterns[0]);
+
+const struct pattern discard_patterns[] = {
+	{ "discarded blocks, 130 % of memory, writes", walk_discarded, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "discarded blocks, 130 % of memory, reads", walk_discarded, 130, 16, 32, false, false, PATTERN_NO_ADVICE },
+	{ "discarded blocks that are written again, 130 % of memory", walk_discarded_and_written, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
+};
+const size_t discard_pattern_count = sizeof(discard_patterns) / sizeof(discard_patterns[0]);
 /* clang-format on */
+
+bool pattern_throttles(const struct pattern *pattern)
+{
+	for (size_t i = 0; i < thrash_pattern_count; i++)
+		if (pattern == &thrash_patterns[i])
+			return true;
+	return false;
+}

@@ -55,6 +55,8 @@ struct pattern_world {
 	void (*advise)(unsigned int range, enum pattern_advice advice);
 	/* The application prefetches a whole range. */
 	void (*migrate)(unsigned int range, bool to_gpu);
+	/* The application needs the contents of @blocks VA blocks from @first on no more. */
+	void (*discard)(unsigned int range, size_t first, size_t blocks);
 	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
 	void (*rm_take)(size_t chunks);
 	void (*rm_give)(void);
@@ -86,6 +88,18 @@ extern const struct pattern reference_patterns[];
 extern const size_t reference_pattern_count;
 extern const struct pattern judge_patterns[];
 extern const size_t judge_pattern_count;
+
+/* On the smaller GPU: those of pages that thrash, and those of memory that the application discards. */
+extern const struct pattern thrash_patterns[];
+extern const size_t thrash_pattern_count;
+extern const struct pattern discard_patterns[];
+extern const size_t discard_pattern_count;
+
+/*
+ * Whether faults of a pattern wait for the end of a period, which is wall time. Then batches without copies are
+ * left out of its transcript.
+ */
+bool pattern_throttles(const struct pattern *pattern);
 
 /*
  * The transcript: one line for each step, given to @line.

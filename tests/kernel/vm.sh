@@ -27,7 +27,7 @@ boot() {
 	kernel=$2
 	initramfs=$3
 	shift 3
-	for parameter in $(env | grep -E '^GVM_TEST=[a-z]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
+	for parameter in $(env | grep -E '^GVM_TEST=[a-z,]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
 		set -- "$@" "$parameter"
 	done
 	# shellcheck disable=SC2086 # vm_devices is a list of words

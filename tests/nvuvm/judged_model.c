@@ -5,7 +5,7 @@
  * that of the software GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait
  * for a replay and are tried again.
  *
- *     judged_model reference|judge
+ *     judged_model reference|judge|thrash|discard
  */
 #include "nvuvm_world.h"
 
@@ -175,6 +175,9 @@ static void model_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 		for (u32 i = 0; i < waiting; i++)
 			if (!model_resident(range, pages[i]))
 				pages[kept++] = pages[i];
+		/* A batch of throttled faults takes no time here. */
+		if (kept && pattern_throttles(model_pattern))
+			eng_sleep_until(eng_now() + 10 * US);
 		if (kept)
 			model_batch(range, walk->range, pages, kept, write);
 		ck_assert_uint_lt(++tries, TRIES_MAX);
@@ -193,6 +196,11 @@ static void model_migrate(unsigned int range, bool to_gpu)
 	ck_assert_int_eq(nvuvm_migrate(world_nvuvm(), model_ranges[range],
 				       to_gpu ? NVUVM_GPU : NVUVM_CPU),
 			 0);
+}
+
+static void model_discard(unsigned int range, size_t first, size_t blocks)
+{
+	gvm_range_discard(model_ranges[range], first * CHUNK, blocks * CHUNK);
 }
 
 static void model_rm_take(size_t chunks)
@@ -215,6 +223,7 @@ static void model_body(void)
 		.gpu = model_gpu,
 		.advise = model_advise,
 		.migrate = model_migrate,
+		.discard = model_discard,
 		.rm_take = model_rm_take,
 		.rm_give = model_rm_give,
 	};
@@ -241,20 +250,43 @@ static void model_body(void)
 	world_nvuvm()->config.mmu = model_mmu;
 }
 
-static bool model_reference; /* the patterns of the GPU with 128 MB */
+static const struct pattern *model_patterns;
+static size_t model_pattern_count;
 
 START_TEST(all_patterns_run_on_the_model)
 {
-	const struct pattern *patterns = model_reference ? reference_patterns : judge_patterns;
-	size_t count = model_reference ? reference_pattern_count : judge_pattern_count;
-
-	model_chunks = model_reference ? REFERENCE_CHUNKS : JUDGE_CHUNKS;
-	for (size_t i = 0; i < count; i++) {
-		model_pattern = &patterns[i];
+	for (size_t i = 0; i < model_pattern_count; i++) {
+		model_pattern = &model_patterns[i];
 		world_run((u32)model_chunks, &world_stock, model_body);
 	}
 }
 END_TEST
+
+/* Returns whether there is such a set of patterns. */
+static bool model_choose(const char *name)
+{
+	const struct {
+		const char *name;
+		const struct pattern *patterns;
+		size_t count;
+		size_t chunks;
+	} sets[] = {
+		{ "reference", reference_patterns, reference_pattern_count, REFERENCE_CHUNKS },
+		{ "judge", judge_patterns, judge_pattern_count, JUDGE_CHUNKS },
+		{ "thrash", thrash_patterns, thrash_pattern_count, JUDGE_CHUNKS },
+		{ "discard", discard_patterns, discard_pattern_count, JUDGE_CHUNKS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
+		if (strcmp(sets[i].name, name) != 0)
+			continue;
+		model_patterns = sets[i].patterns;
+		model_pattern_count = sets[i].count;
+		model_chunks = sets[i].chunks;
+		return true;
+	}
+	return false;
+}
 
 /* What libcheck has to say goes to standard error. */
 int main(int argc, char **argv)
@@ -265,9 +297,8 @@ int main(int argc, char **argv)
 	TestResult **results;
 	int failed;
 
-	model_reference = argc == 2 && strcmp(argv[1], "reference") == 0;
-	if (!model_reference && (argc != 2 || strcmp(argv[1], "judge") != 0)) {
-		fprintf(stderr, "usage: judged_model reference|judge\n");
+	if (argc != 2 || !model_choose(argv[1])) {
+		fprintf(stderr, "usage: judged_model reference|judge|thrash|discard\n");
 		return 2;
 	}
 	tcase_set_timeout(tcase, 600);

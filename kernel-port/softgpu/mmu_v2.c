@@ -13,6 +13,8 @@
  */
 #include "softgpu.h"
 
+#include "hwref/ampere/ga100/dev_fault.h"
+
 #define SOFTGPU_PTE_VALID      BIT_ULL(0)
 #define SOFTGPU_PTE_PRIVILEGE  BIT_ULL(5)
 #define SOFTGPU_PTE_READ_ONLY  BIT_ULL(6)
@@ -42,8 +44,7 @@ static u64 softgpu_entry_address(u64 entry, enum softgpu_aperture aperture)
 	return (entry >> 8 & (BIT_ULL(bits) - 1)) << 12;
 }
 
-/* Read one entry of a table. Returns 0, which is an invalid entry, if the table is nowhere. */
-static u64 softgpu_entry_read(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address)
+u64 softgpu_entry_read(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address)
 {
 	u64 bytes = sizeof(u64);
 	u64 *entry = softgpu_physical(gpu, aperture, address, &bytes);
@@ -66,6 +67,7 @@ static bool softgpu_pte(u64 pte, u64 va, u64 page_bytes, struct softgpu_mapping 
 	ret_mapping->page_bytes = page_bytes;
 	ret_mapping->read_only = pte & SOFTGPU_PTE_READ_ONLY;
 	ret_mapping->no_atomics = pte & SOFTGPU_PTE_NO_ATOMICS;
+	ret_mapping->uncounted = false;
 	return true;
 }
 
@@ -104,8 +106,8 @@ static bool softgpu_pde0(struct softgpu *gpu, enum softgpu_aperture aperture, u6
 	return softgpu_pte(pte, va, PAGE_SIZE, ret_mapping);
 }
 
-bool softgpu_mmu_walk(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
-		      u32 *ret_fault)
+bool softgpu_mmu_v2_walk(struct softgpu_space *space, u64 va,
+			 struct softgpu_mapping *ret_mapping, u32 *ret_fault)
 {
 	static const struct {
 		u32 shift;
