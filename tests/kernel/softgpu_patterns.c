@@ -476,9 +476,10 @@ const struct pattern thrash_patterns[] = {
 const size_t thrash_pattern_count = sizeof(thrash_patterns) / sizeof(thrash_patterns[0]);
 
 const struct pattern discard_patterns[] = {
-	{ "discarded blocks, 130 % of memory, writes", walk_discarded, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "discarded blocks, 130 % of memory, writes", walk_discarded, 130, 1, 256, true, false, PATTERN_NO_ADVICE },
 	{ "discarded blocks, 130 % of memory, reads", walk_discarded, 130, 16, 32, false, false, PATTERN_NO_ADVICE },
-	{ "discarded blocks that are written again, 130 % of memory", walk_discarded_and_written, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "discarded blocks that are written again, 130 % of memory", walk_discarded_and_written, 130, 1, 256, true, false, PATTERN_NO_ADVICE },
+	{ "discarded blocks that are written in part, 130 % of memory", walk_discarded_and_written, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
 };
 const size_t discard_pattern_count = sizeof(discard_patterns) / sizeof(discard_patterns[0]);
 /* clang-format on */
